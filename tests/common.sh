@@ -36,6 +36,7 @@ is_here() {
         libreoffice-calc) has_office libsclo.so ;;
         libreoffice-impress) has_office libsdlo.so ;;
         libreoffice-writer) has_office libswlo.so ;;
+        mariadb-server) command -v mariadbd && command -v mariadb-install-db ;;
         nodejs) command -v node ;;
         poppler-utils) command -v pdftotext ;;
         postgresql) [ -n "$(postgres_programs)" ] ;;

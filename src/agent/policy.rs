@@ -297,7 +297,8 @@ impl Rule {
     fn fields_match(&self, call: &Judged<'_>) -> Match {
         self.fields.iter().fold(Match::Yes, |so_far, field| {
             so_far.and(|| {
-                let Some(value) = call.arguments.pointer(&field.pointer) else {
+                let left_out = || default_of(call.spec, &field.pointer);
+                let Some(value) = call.arguments.pointer(&field.pointer).or_else(left_out) else {
                     return if knows(call.spec, &field.pointer) {
                         Match::No
                     } else {
@@ -322,6 +323,13 @@ impl Rule {
 fn knows(spec: &ToolSpec, pointer: &str) -> bool {
     let name = pointer.trim_start_matches('/').split('/').next().unwrap_or_default();
     spec.parameters["properties"].get(name).is_some()
+}
+
+/// What an argument that is left out counts as, by the tool's schema.
+fn default_of<'s>(spec: &'s ToolSpec, pointer: &str) -> Option<&'s Value> {
+    let name = pointer.trim_start_matches('/');
+    let default = spec.parameters["properties"].get(name)?.get("default")?;
+    (default.is_string() || default.is_boolean() || default.is_number()).then_some(default)
 }
 
 fn texts(value: &Value) -> Option<Vec<String>> {

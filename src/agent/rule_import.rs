@@ -61,7 +61,7 @@ const ALIASES: &[Alias] = &[
         ours: "schedule",
         near: &["change_schedule", "list_schedules", "remind"],
     },
-    alias("DatasourceTool", "*datasource*"),
+    alias("DatasourceTool", "{*datasource*,sample_table}"),
     alias("SqlQueryTool", "*sql*"),
     alias("SendFileTool", "send_file"),
     alias("send_file", "send_file"),

@@ -38,7 +38,11 @@ use crate::{
         redact::{self, Redactor},
     },
     clock::{Clock, SystemClock},
-    config::{AgentEntry, Config, MemoryOf, ProviderName, build, oidc, retention, webhooks},
+    config::{
+        AgentEntry, Config, MemoryOf, ProviderName, build,
+        datasources::{passwords, sources},
+        oidc, retention, webhooks,
+    },
     gateway::{
         Connected, Gateway,
         webhooks::outgoing::{self, Teller},
@@ -47,7 +51,7 @@ use crate::{
     store::{Store, address, files::Artifacts, subscriptions::Topic},
     telemetry,
     tools::{
-        Tool,
+        Tool, datasources,
         mcp::supervisor::Supervisor,
         memory,
         sandbox::Sandbox,
@@ -267,7 +271,7 @@ fn agents(config: &Config, toolbox: &Toolbox) -> Result<BTreeMap<String, Arc<Age
                 .with_coworkers(coworkers)
                 .disclosing(entry.disclosure)
                 .loading_skills(config.skills.load_tool),
-            policy: build::policy(&config.guard)?,
+            policy: build::whole_policy(config)?,
             budget: build::budget(entry),
         };
         Ok((entry.id.clone(), Arc::new(agent)))
@@ -347,7 +351,8 @@ fn tools_of(
         .chain(confined)
         .chain(skills::tools(&tools::folders(config), tools::ways(config)?, sandbox))
         .chain(tools::eyes(config, sandbox))
-        .chain(web::tools(config.web.build(variables)?, sandbox)?)
+        .chain(web::tools(tools::web(config, variables)?, sandbox)?)
+        .chain(datasources::tools(sources(config, variables)?))
         .chain(stored(config, variables, store)?))
 }
 
@@ -375,5 +380,6 @@ pub fn secrets(config: &Config, variables: &BTreeMap<String, String>) -> BTreeSe
         .filter_map(|secret| secret.reveal(variables).ok())
         .map(|secret| secret.expose_secret().to_owned())
         .chain(address::passwords(&config.store_url()))
+        .chain(passwords(config, variables))
         .collect()
 }

@@ -26,7 +26,7 @@ use crate::{
         shell::Way,
         skills::{self, folder},
         view_image::LookAt,
-        web::{client::Outside, egress::Egress},
+        web::{WebConfig, client::Outside, egress::Egress},
     },
     worker::{Worker, hooks::HookSandbox},
 };
@@ -210,6 +210,12 @@ pub(super) fn ways(config: &Config) -> Result<skills::Ways> {
         Ok((skill.clone(), egress))
     };
     config.skills.hosts.iter().filter(|(_, hosts)| !hosts.is_empty()).map(way).collect()
+}
+
+/// The web as the sections `web` and `http` describe it.
+pub(super) fn web(config: &Config, variables: &BTreeMap<String, String>) -> Result<WebConfig> {
+    let access = config.http.build(&config.web.inside(), variables)?;
+    Ok(WebConfig { access: Arc::new(access), ..config.web.build(variables)? })
 }
 
 fn egress(config: &Config, hosts: &[String]) -> Result<Arc<Egress>> {

@@ -27,9 +27,12 @@ use crate::{
     },
     app,
     clock::SystemClock,
-    config::{ChannelEntry, Config, McpEntry, ProviderName, build, oidc, webhooks},
+    config::{
+        ChannelEntry, Config, McpEntry, ProviderName, build, datasources::DatasourceEntry, oidc,
+        webhooks,
+    },
     llm::Model,
-    store::{Store, backup, modes},
+    store::{Store, backup, datasources::ReadError, modes},
     telemetry,
     tools::{
         documents::{fonts, office::Office},
@@ -144,6 +147,10 @@ async fn look(report: &mut Report, config: &Config, variables: &BTreeMap<String,
         let known = issuer.map(|_| (Found::Fine, "has its credentials".to_owned()));
         report.check("issuer", known);
     }
+    let sources = config.datasources.iter().map(|entry| datasource(entry, variables));
+    for (entry, found) in config.datasources.iter().zip(join_all(sources).await) {
+        report.check(&format!("datasource {}", entry.name), found);
+    }
     let open = !config.admin.listen.ip().is_loopback() && config.admin.public_url.is_none();
     let (found, says) = if open {
         (
@@ -198,6 +205,27 @@ async fn database(config: &Config) -> Result<(Found, String)> {
         )
     } else {
         (Found::Fine, "answers, its tables are up to date and intact, its clock agrees".to_owned())
+    })
+}
+
+/// Whether a database that agents read answers, and whether it has to trust us.
+async fn datasource(
+    entry: &DatasourceEntry,
+    variables: &BTreeMap<String, String>,
+) -> Result<(Found, String)> {
+    let source = entry.build(variables)?;
+    let catalog = source.database.catalog().await.map_err(|problem| match &problem {
+        ReadError::Unreachable(why) => anyhow::anyhow!("url: {problem}: {why}"),
+        _ => anyhow::anyhow!("url: {problem}"),
+    })?;
+    let (seen, all) = (source.visibility.of(&catalog).tables.len(), catalog.relations.len());
+    let says = format!("answers; agents see {seen} of {all} tables");
+    Ok(if catalog.is_writable {
+        (Found::Warning, format!("{says}; its account can write: give it one that can only read"))
+    } else if seen == 0 {
+        (Found::Warning, format!("{says}: correct tables, hidden_tables or hidden_columns"))
+    } else {
+        (Found::Fine, says)
     })
 }
 
@@ -256,7 +284,7 @@ fn fonts(config: &Config) -> (Found, String) {
 
 /// Checks that the rules are valid and the policy has no obvious weakness.
 fn guard(config: &Config) -> Result<(Found, String)> {
-    let policy = build::policy(&config.guard)?;
+    let policy = build::whole_policy(config)?;
     let shell = ToolSpec {
         subject: Some(Subject::Command("command")),
         unavailable: (!config.shell.enabled).then(|| "is disabled".to_owned()),

@@ -6,7 +6,7 @@ use globset::{Glob, GlobSet};
 use regex::Regex;
 
 use super::{
-    AgentEntry, Config, GuardConfig,
+    AgentEntry, Config, GuardConfig, datasources,
     limits::{Action, DailyEntry, HookEntry, LimitsConfig},
 };
 use crate::{
@@ -39,6 +39,14 @@ pub fn policy(guard: &GuardConfig) -> Result<Policy> {
         approval_for,
         approvers: guard.approvers.clone(),
     })
+}
+
+/// The policy with the rules that other sections amount to.
+pub fn whole_policy(config: &Config) -> Result<Policy> {
+    let mut policy = policy(&config.guard)?;
+    policy.rules.extend(config.http.rules()?);
+    policy.rules.extend(datasources::rules(config)?);
+    Ok(policy)
 }
 
 /// Parses `90s`, `30m`, `12h`, `7d`.

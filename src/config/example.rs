@@ -9,7 +9,7 @@ use super::{Config, key::Key, print::keys};
 const WIDTH: usize = 98;
 
 /// Sections that are lists.
-const LISTS: [&str; 10] = [
+const LISTS: [&str; 13] = [
     "models",
     "agents",
     "channels",
@@ -20,6 +20,9 @@ const LISTS: [&str; 10] = [
     "guard.rules",
     "limits.tools",
     "web.search",
+    "http.hosts",
+    "http.credentials",
+    "datasources",
 ];
 
 const ABOUT: &str = "\

@@ -10,16 +10,18 @@
 //! - [`channels`], [`models`]: the entries of these lists
 //! - [`admin`], [`oidc`]: the HTTP server and signing in
 //! - [`limits`]: hooks, limits, redaction, audit
-//! - [`mcp`], [`retention`], [`schedules`], [`web`], [`webhooks`]: the sections and lists of these
-//!   names
+//! - [`datasources`], [`http`], [`mcp`], [`retention`], [`schedules`], [`web`], [`webhooks`]: the
+//!   sections and lists of these names
 //! - [`renamed`]: old names of keys
 //! - [`build`]: converts plain values to policies and budgets, with errors that name the key
 
 pub mod admin;
 pub mod build;
 pub mod channels;
+pub mod datasources;
 pub mod environment;
 pub mod example;
+pub mod http;
 pub mod key;
 pub mod limits;
 mod mcp;
@@ -84,6 +86,8 @@ pub struct Config {
     pub hooks: Vec<HookEntry>,
     pub shell: ShellConfig,
     pub skills: SkillsConfig,
+    pub http: http::HttpSection,
+    pub datasources: Vec<datasources::DatasourceEntry>,
     pub schedules: schedules::SchedulesSection,
     pub web: web::WebSection,
     pub webhooks_in: Vec<webhooks::WebhookInEntry>,
@@ -221,6 +225,8 @@ impl Default for Config {
             hooks: Vec::new(),
             shell: ShellConfig::default(),
             skills: SkillsConfig::default(),
+            http: http::HttpSection::default(),
+            datasources: Vec::new(),
             schedules: schedules::SchedulesSection::default(),
             web: web::WebSection::default(),
             webhooks_in: Vec::new(),
@@ -314,6 +320,9 @@ impl Config {
         self.admin.oidc.check()?;
         self.documents.check().map_err(anyhow::Error::msg)?;
         self.mcp.iter().try_for_each(McpEntry::check)?;
+        self.http.check()?;
+        unique("datasources", self.datasources.iter().map(|d| &d.name))?;
+        datasources::check(&self)?;
         Ok(self)
     }
 
@@ -332,6 +341,8 @@ impl Config {
             .chain(channels.flatten())
             .chain(mcp)
             .chain(self.web.secrets())
+            .chain(self.http.secrets())
+            .chain(self.datasources.iter().map(|entry| &entry.url))
             .chain(self.webhook_secrets())
             .chain(&self.store.encryption_key)
             .chain(&self.store.previous_encryption_key)

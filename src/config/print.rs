@@ -4,14 +4,15 @@ use anyhow::Result;
 use std::fmt::Write as _;
 
 use super::{
-    Config, admin,
+    Config, admin, datasources, http,
     key::{Key, key},
     oidc, retention,
 };
 
 /// All keys, in the order of the file.
 pub fn keys() -> impl Iterator<Item = &'static Key> {
-    FIRST.iter().chain(admin::KEYS).chain(oidc::KEYS).chain(retention::KEYS).chain(KEYS)
+    let sections = [admin::KEYS, oidc::KEYS, retention::KEYS, KEYS, http::KEYS, datasources::KEYS];
+    FIRST.iter().chain(sections.into_iter().flatten())
 }
 
 const FIRST: &[Key] = &[

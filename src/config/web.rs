@@ -54,7 +54,7 @@ impl WebSection {
                     .push(entry.build(variables).with_context(|| format!("web.search.{place}"))?),
             }
         }
-        Ok(WebConfig { inside: self.inside(), search, missing })
+        Ok(WebConfig { inside: self.inside(), search, missing, ..WebConfig::default() })
     }
 
     /// Private hosts that may be reached.

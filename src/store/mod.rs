@@ -36,6 +36,7 @@
 //! - [`usage`]: usage and rate limits; [`spent`]: the totals of the day
 //! - [`lists`]: paginated lists for operators
 //! - [`tokens`], [`idempotency`]: API tokens and idempotency keys
+//! - [`datasources`]: external databases that agents read
 //! - [`erase`]: erases a person (`erasures`: the remaining work; `rewrite`, `redaction`:
 //!   conversations with other people); [`retire`]: deletes whole conversations
 //! - `bind`: values bound to statements
@@ -60,6 +61,7 @@ pub mod channels;
 pub mod committed_metrics;
 pub mod conversations;
 mod counter;
+pub mod datasources;
 pub mod db;
 pub mod drafts;
 pub mod due;

@@ -38,6 +38,8 @@ pub const PAGES: &[Page] = pages![
     "guides/mcp",
     "guides/skills",
     "guides/hooks",
+    "guides/http",
+    "guides/datasources",
     "guides/webhooks",
     "guides/oidc",
     "guides/widget",

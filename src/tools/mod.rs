@@ -9,7 +9,7 @@
 //! - [`confined_reader`]: documents, read within it
 //! - [`skills`]: folders of know-how, and their tools
 //! - [`manual`]: our own documentation
-//! - [`files`], [`documents`], [`extract`], [`json`], [`view_image`], [`memory`], [`schedule`], [`send`], [`shell`],
+//! - [`datasources`], [`files`], [`documents`], [`extract`], [`json`], [`view_image`], [`memory`], [`schedule`], [`send`], [`shell`],
 //!   [`time`], [`web`]: the tools
 //! - [`semantic_search`]: what memories mean, for their search
 //! - [`mcp`]: the tools of other people's servers
@@ -17,6 +17,7 @@
 pub mod arguments;
 pub mod confined_reader;
 pub mod custom;
+pub mod datasources;
 pub mod documents;
 pub mod elicit;
 pub mod extract;

@@ -2,6 +2,7 @@
 
 use fakes::telegram::{FakeTelegram, TOKEN};
 use insta::assert_snapshot;
+use sqlx::Connection as _;
 
 use crate::{
     process::{On, Site},
@@ -54,6 +55,34 @@ async fn doctor_names_each_fault() {
     {
         assert!(said.contains(line), "{line}: {said}");
     }
+    site.end().await;
+}
+
+/// Each database that agents read has a line: how much they see of it, or what is wrong. No password
+/// is shown.
+#[tokio::test]
+async fn doctor_checks_each_data_source() {
+    let site = Site::new(On::Sqlite).await;
+    let file = site.path("shop.db");
+    let url = format!("sqlite://{}?mode=rwc", file.display());
+    let mut shop = sqlx::SqliteConnection::connect(&url).await.unwrap();
+    for table in ["CREATE TABLE orders (id INTEGER)", "CREATE TABLE audit (id INTEGER)"] {
+        sqlx::query(table).execute(&mut shop).await.unwrap();
+    }
+    shop.close().await.unwrap();
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let more = format!(
+        "[[datasources]]\nname = \"shop\"\nurl = \"sqlite://{}\"\nhidden_tables = [\"audit\"]\n\
+         [[datasources]]\nname = \"crm\"\nurl = \"postgres://ann:hunter2hunter2@{closed}/crm\"\n",
+        file.display()
+    );
+    site.configure("127.0.0.1:8642", &more);
+    let (fine, said) = site.run(&["doctor"]).await;
+    assert!(!fine, "{said}");
+    for line in ["ok    datasource shop", "agents see 1 of 2 tables", "FAIL  datasource crm"] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    assert!(said.contains("the database cannot be reached") && !said.contains("hunter2"), "{said}");
     site.end().await;
 }
 

@@ -23,7 +23,7 @@ const WANTED: &[(&str, &str)] = &[
     (
         "the toolbox",
         "IC-01 … IC-35, IC-40 … IC-42, IC-45 … IC-52, FO-01 … FO-30, CV-01 … CV-21, MC-01 … MC-25, \
-         MC-35, MC-37 … MC-39, MC-47 … MC-55, CA-01 … CA-41, T1 … T8, S7 … S9, S14, S16, S17",
+         MC-35, MC-37 … MC-40, MC-47 … MC-55, CA-01 … CA-41, T1 … T8, S7 … S9, S14, S16, S17",
     ),
 ];
 

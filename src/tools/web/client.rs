@@ -33,7 +33,17 @@ pub struct Outside {
     names: Arc<dyn Resolve>,
 }
 
+/// Decides on a redirect to that address, which it may complete.
+pub type MayFollow<'f> = dyn Fn(&mut Url) -> bool + Send + Sync + 'f;
+
+impl std::fmt::Debug for Outside {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Outside").field("named", &self.named).finish_non_exhaustive()
+    }
+}
+
 /// One request.
+#[derive(Clone)]
 pub struct Ask {
     pub method: Method,
     pub url: Url,
@@ -102,7 +112,16 @@ impl Outside {
 
     /// Only what is fetched follows redirects; what changes something is told where it was sent.
     pub async fn send(&self, ask: Ask) -> Result<Answer, ToolError> {
-        let within = tokio::time::timeout(ANSWER_FOR, self.follow(ask));
+        self.send_where(ask, &|_| true).await
+    }
+
+    /// The same. A redirect that `may_follow` does not accept is itself the answer.
+    pub async fn send_where(
+        &self,
+        ask: Ask,
+        may_follow: &MayFollow<'_>,
+    ) -> Result<Answer, ToolError> {
+        let within = tokio::time::timeout(ANSWER_FOR, self.follow(ask, may_follow));
         within.await.map_err(|_| ToolError::Timeout(ANSWER_FOR))?
     }
 
@@ -127,13 +146,16 @@ impl Outside {
         connected.map_err(|_| far("did not answer in time"))?.map_err(|_| far("cannot be reached"))
     }
 
-    async fn follow(&self, mut ask: Ask) -> Result<Answer, ToolError> {
+    async fn follow(&self, mut ask: Ask, may_follow: &MayFollow<'_>) -> Result<Answer, ToolError> {
         let fetches = matches!(ask.method, Method::GET | Method::HEAD);
         for _ in 0..=MOST_REDIRECTS {
             self.may_go(&ask.url)?;
             let answer = self.send_once(&ask).await?;
             let next = if fetches { next_hop(&answer) } else { None };
-            let Some(next) = next else { return Ok(answer) };
+            let Some(mut next) = next else { return Ok(answer) };
+            if !may_follow(&mut next) {
+                return Ok(answer);
+            }
             if next.origin() != ask.url.origin() {
                 // What was meant for one host is not another's to read.
                 let accept = ask.headers.remove(ACCEPT);

@@ -3,12 +3,17 @@
 //!
 //! - [`address`], [`client`]: what may be asked at all, and the only way out
 //! - [`egress`]: the way out of the sandbox
+//! - [`hosts`], [`credentials`]: what is allowed at which hosts, and what is sent to them
 //! - [`fetch`], [`search`] by its [`providers`] and their `regions`, [`request`]: the tools
 
 pub mod address;
 pub mod client;
+pub mod credentials;
+#[cfg(test)]
+mod credentials_tests;
 pub mod egress;
 pub mod fetch;
+pub mod hosts;
 pub mod providers;
 mod regions;
 pub mod request;
@@ -20,6 +25,7 @@ use super::{Tool, sandbox::Sandbox};
 use crate::agent::spec::Variable;
 use client::Outside;
 use providers::Provider;
+use request::Access;
 use search::WebSearch;
 
 /// What the operator says of the web.
@@ -31,6 +37,8 @@ pub struct WebConfig {
     pub search: Vec<Provider>,
     /// The keys of those who cannot be asked.
     pub missing: Vec<Variable>,
+    /// What `http_request` may do, and with which credentials.
+    pub access: Arc<Access>,
 }
 
 /// The tools of the web; what comes from there is read in the sandbox.
@@ -38,14 +46,14 @@ pub fn tools(
     config: WebConfig,
     sandbox: &Arc<Sandbox>,
 ) -> Result<Vec<Arc<dyn Tool>>, reqwest::Error> {
-    let WebConfig { inside, search, missing } = config;
+    let WebConfig { inside, search, missing, access } = config;
     let outside = Outside::new(inside.clone())?;
     // Where it searches is nobody else's to ask.
     let own = search.iter().filter_map(Provider::own_place);
     let searching = Outside::new(inside.into_iter().chain(own).collect())?;
     Ok(vec![
         Arc::new(fetch::WebFetch { outside: outside.clone(), sandbox: sandbox.clone() }),
-        Arc::new(request::HttpRequest { outside }),
+        Arc::new(request::HttpRequest { outside, access }),
         Arc::new(WebSearch::new(searching, sandbox.clone(), search).missing(missing)),
     ])
 }

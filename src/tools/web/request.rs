@@ -7,13 +7,16 @@ use reqwest::{
     header::{HeaderMap, HeaderName, HeaderValue},
 };
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
+use url::Url;
 
 use super::{
     address,
     client::{Answer, Ask, Outside},
+    credentials::Credential,
+    hosts::HostRule,
 };
 use crate::{
     agent::catalog::{Approval, EffectClass, Rate, Subject, Tier, ToolSpec},
@@ -31,6 +34,14 @@ const OURS: [&str; 6] =
 /// `http_request`
 pub struct HttpRequest {
     pub outside: Outside,
+    pub access: Arc<Access>,
+}
+
+/// What the operator has configured for hosts.
+#[derive(Debug, Default)]
+pub struct Access {
+    pub hosts: Vec<HostRule>,
+    pub credentials: Vec<Credential>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -48,9 +59,10 @@ struct Arguments {
     body: Option<Value>,
 }
 
-#[derive(Deserialize, JsonSchema, Default, Clone, Copy)]
+/// Serialized for its default, which the schema states and rules match.
+#[derive(Serialize, Deserialize, JsonSchema, Default, Debug, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "UPPERCASE")]
-enum Verb {
+pub enum Verb {
     #[default]
     Get,
     Head,
@@ -80,32 +92,103 @@ impl Tool for HttpRequest {
         }
     }
 
-    async fn run(&self, arguments: Value, _context: &Context) -> Result<Output, ToolError> {
-        let Arguments { url, method, headers, body } = parse(arguments)?;
-        let method = match method {
-            Verb::Get => Method::GET,
-            Verb::Head => Method::HEAD,
-            Verb::Post => Method::POST,
-            Verb::Put => Method::PUT,
-            Verb::Patch => Method::PATCH,
-            Verb::Delete => Method::DELETE,
-        };
-        let mut headers = written(&headers)?;
-        let body = body.map(|body| match body {
-            Value::String(text) => Bytes::from(text),
-            json => {
-                let is_json = HeaderValue::from_static("application/json");
-                headers.entry("content-type").or_insert(is_json);
-                Bytes::from(json.to_string())
+    async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
+        let ask = parse(arguments).and_then(ask)?;
+        let own = self.access.credentials.iter();
+        let credential = own.clone().find(|own| own.is_for(&ask.url, &context.agent));
+        let Some(credential) = credential else {
+            if own.clone().any(|own| own.is_for_https_of(&ask.url)) {
+                let why = "this host is configured for https: use https in the address";
+                return Err(ToolError::InvalidParameters(why.into()));
             }
-        });
-        let (url, at_most_bytes) = (address(&url)?, MAX_BYTES);
-        let answer = self.outside.send(Ask { method, url, headers, body, at_most_bytes }).await?;
-        let text = shown(&answer);
-        if answer.status.is_client_error() || answer.status.is_server_error() {
-            return Err(ToolError::ExecutionFailed(text));
+            let (first, method) = (ask.url.clone(), ask.method.clone());
+            let may_follow = |next: &mut Url| self.access.may_follow(&method, &first, next);
+            let answer = self.outside.send_where(ask, &may_follow).await?;
+            return finished(&answer, shown(&answer));
+        };
+        self.send_with(credential, ask, context).await
+    }
+}
+
+impl HttpRequest {
+    /// Sends it with the credential. A token that is refused is replaced once, where asking again
+    /// changes nothing.
+    async fn send_with(
+        &self,
+        credential: &Credential,
+        ask: Ask,
+        context: &Context,
+    ) -> Result<Output, ToolError> {
+        let fetches = matches!(ask.method, Method::GET | Method::HEAD);
+        let mut is_last = !fetches;
+        loop {
+            let injection = credential.injection(context.now).await?;
+            let (first, method) = (ask.url.clone(), ask.method.clone());
+            let mut ask = ask.clone();
+            injection.apply(&mut ask)?;
+            let may_follow = |next: &mut Url| {
+                self.access.may_follow(&method, &first, next) && injection.may_follow(next)
+            };
+            let mut answer = self.outside.send_where(ask, &may_follow).await?;
+            if credential.renews(answer.status) && !is_last {
+                is_last = true;
+                continue;
+            }
+            if answer.is_cut {
+                let kept = answer.body.len().saturating_sub(injection.longest());
+                answer.body.truncate(kept);
+            }
+            return finished(&answer, injection.redacted(&shown(&answer)));
         }
-        Ok(Output::text(text))
+    }
+}
+
+impl Access {
+    /// From a host with a rule or a credential of its own, redirects lead only to its own origin and
+    /// to where the agent may go without an approval.
+    fn may_follow(&self, method: &Method, first: &Url, next: &Url) -> bool {
+        let is_configured = self.hosts.iter().any(|rule| rule.pattern.is_match(first))
+            || self.credentials.iter().any(|own| own.url.origin() == first.origin());
+        !is_configured
+            || first.origin() == next.origin()
+            || self.hosts.iter().any(|rule| rule.covers(method, next))
+    }
+}
+
+fn ask(arguments: Arguments) -> Result<Ask, ToolError> {
+    let Arguments { url, method, headers, body } = arguments;
+    let mut headers = written(&headers)?;
+    let body = body.map(|body| match body {
+        Value::String(text) => Bytes::from(text),
+        json => {
+            let is_json = HeaderValue::from_static("application/json");
+            headers.entry("content-type").or_insert(is_json);
+            Bytes::from(json.to_string())
+        }
+    });
+    let (url, method) = (address(&url)?, method.method());
+    Ok(Ask { method, url, headers, body, at_most_bytes: MAX_BYTES })
+}
+
+impl Verb {
+    pub fn method(self) -> Method {
+        match self {
+            Self::Get => Method::GET,
+            Self::Head => Method::HEAD,
+            Self::Post => Method::POST,
+            Self::Put => Method::PUT,
+            Self::Patch => Method::PATCH,
+            Self::Delete => Method::DELETE,
+        }
+    }
+}
+
+/// What the caller got wrong is told apart from what the service did.
+fn finished(answer: &Answer, text: String) -> Result<Output, ToolError> {
+    match answer.status {
+        status if status.is_server_error() => Err(ToolError::ExternalService(text)),
+        status if status.is_client_error() => Err(ToolError::ExecutionFailed(text)),
+        _ => Ok(Output::text(text)),
     }
 }
 
@@ -146,7 +229,8 @@ mod tests {
     use serde_json::json;
 
     fn tool() -> HttpRequest {
-        HttpRequest { outside: Outside::new(["127.0.0.1".to_owned()].into()).unwrap() }
+        let outside = Outside::new(["127.0.0.1".to_owned()].into()).unwrap();
+        HttpRequest { outside, access: Arc::default() }
     }
 
     /// Within its limits.
@@ -183,7 +267,7 @@ mod tests {
     }
 
     /// Below 400 is a success; a network that fails is told as such.
-    /// Proves CV-05, CV-06.
+    /// Proves CV-05, CV-06, IC-24.
     #[tokio::test]
     async fn the_status_says_whether_it_worked() {
         let (server, mut place) = (FakeWeb::start().await, Place::new());
@@ -197,6 +281,13 @@ mod tests {
         assert!(
             matches!(&refused, ToolError::ExecutionFailed(text) if text.starts_with("HTTP 404 — ")),
             "{refused}"
+        );
+        server.fails("/down", 503);
+        let down = json!({ "url": format!("{}/down", server.url()) });
+        let broken = place.runs(&tool(), down).await.unwrap_err();
+        assert!(
+            matches!(&broken, ToolError::ExternalService(text) if text.starts_with("HTTP 503 — ")),
+            "{broken}"
         );
         let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let closed = place.runs(&tool(), json!({ "url": format!("http://{gone}/") })).await;

@@ -1,5 +1,6 @@
 //! Small platforms with state, and with faults on demand: what the tests talk to.
 
+pub mod account;
 pub mod crash;
 pub mod discord;
 pub mod guarded;

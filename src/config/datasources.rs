@@ -1,0 +1,221 @@
+//! The entries of `[[datasources]]`: databases that agents may read.
+
+use anyhow::{Context as _, Result, bail, ensure};
+use schemars::JsonSchema;
+use secrecy::ExposeSecret as _;
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use super::{
+    Config, build,
+    key::{Key, key},
+    secret::Secret,
+};
+use crate::{
+    agent::{
+        policy::{Action, Origin, Rule, Severity},
+        rules::{self, Pattern, RuleEntry},
+    },
+    journal::role::Role,
+    store::{
+        address,
+        datasources::{DataSource, Limits},
+    },
+    tools::datasources::{Source, visible::Visibility},
+};
+
+pub(super) const KEYS: &[Key] = &[
+    key("datasources.name", "", "What agents call the database: a to z, 0 to 9 and _"),
+    key(
+        "datasources.url",
+        "",
+        "postgres://user:password@host/db, mysql://… (also MariaDB) or sqlite:///path, as a secret; \
+         use an account that can only read",
+    ),
+    key("datasources.description", "", "What is in it, for the agents"),
+    key("datasources.agents", "[]", "The agents that may use it; [] for all"),
+    key("datasources.channels", "[]", "The channels where it may be used; [] for all"),
+    key("datasources.roles", "[]", "The roles of the people who may use it; [] for all"),
+    key(
+        "datasources.tables",
+        "[]",
+        "The tables that may be read, as name or schema.name; * and ? match; [] for all",
+    ),
+    key("datasources.hidden_tables", "[]", "Tables that do not exist for agents, as above"),
+    key(
+        "datasources.hidden_columns",
+        "[]",
+        "Columns that do not exist for agents, as column, table.column or schema.table.column; * \
+         and ? match",
+    ),
+    key(
+        "datasources.functions",
+        "[]",
+        "Functions that queries may call besides the usual ones, which only compute",
+    ),
+    key("datasources.max_rows", "5000", "Rows of a result"),
+    key("datasources.max_bytes", "4194304", "Bytes of a result"),
+    key("datasources.timeout", "15s", "How long a query may take, up to 2m"),
+    key("datasources.connections", "2", "Connections at once, up to 10"),
+];
+
+/// The longest that a query may be allowed to take.
+const LONGEST: Duration = Duration::from_mins(2);
+const MOST_ROWS: usize = 100_000;
+const MOST_BYTES: usize = 64 * 1024 * 1024;
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DatasourceEntry {
+    pub name: String,
+    pub url: Secret,
+    #[serde(default)]
+    pub description: String,
+    #[serde(default)]
+    pub agents: Vec<String>,
+    #[serde(default)]
+    pub channels: Vec<String>,
+    #[serde(default)]
+    pub roles: Vec<Role>,
+    #[serde(default)]
+    pub tables: Vec<String>,
+    #[serde(default)]
+    pub hidden_tables: Vec<String>,
+    #[serde(default)]
+    pub hidden_columns: Vec<String>,
+    #[serde(default)]
+    pub functions: Vec<String>,
+    #[serde(default = "max_rows")]
+    pub max_rows: usize,
+    #[serde(default = "max_bytes")]
+    pub max_bytes: usize,
+    #[serde(default = "timeout")]
+    pub timeout: String,
+    #[serde(default = "connections")]
+    pub connections: u32,
+}
+
+fn max_rows() -> usize {
+    5_000
+}
+
+fn max_bytes() -> usize {
+    4 * 1024 * 1024
+}
+
+fn timeout() -> String {
+    "15s".into()
+}
+
+fn connections() -> u32 {
+    2
+}
+
+impl DatasourceEntry {
+    /// The source; it connects when it is first used.
+    pub fn build(&self, variables: &BTreeMap<String, String>) -> Result<Source> {
+        let url = self.url.reveal(variables).context("url")?;
+        let database = DataSource::open(url.expose_secret(), self.limits()?)
+            .map_err(|problem| anyhow::anyhow!("url: {problem}"))?;
+        Ok(Source {
+            name: self.name.clone(),
+            description: self.description.clone(),
+            database,
+            visibility: self.visibility()?,
+            functions: self.functions.iter().map(|name| name.to_lowercase()).collect(),
+        })
+    }
+
+    fn visibility(&self) -> Result<Visibility> {
+        Visibility::new(&self.tables, &self.hidden_tables, &self.hidden_columns)
+            .map_err(|problem| anyhow::anyhow!("tables and hidden ones: {problem}"))
+    }
+
+    fn limits(&self) -> Result<Limits> {
+        let time = build::duration(&self.timeout).context("timeout")?.to_std()?;
+        ensure!(time <= LONGEST, "timeout: at most {} s", LONGEST.as_secs());
+        ensure!((1..=MOST_ROWS).contains(&self.max_rows), "max_rows: 1 to {MOST_ROWS}");
+        ensure!((1..=MOST_BYTES).contains(&self.max_bytes), "max_bytes: 1 to {MOST_BYTES}");
+        ensure!((1..=10).contains(&self.connections), "connections: 1 to 10");
+        let (rows, bytes, connections) = (self.max_rows, self.max_bytes, self.connections);
+        Ok(Limits { rows, bytes, time, connections })
+    }
+
+    fn check(&self, config: &Config) -> Result<()> {
+        let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        let fits = self.name.len() <= 40 && self.name.chars().all(is_plain);
+        ensure!(fits, "name: a to z, 0 to 9 and _, at most 40");
+        if let Some(id) = self.agents.iter().find(|id| !config.agents.iter().any(|a| a.id == **id))
+        {
+            bail!("agents: there is no agent `{id}`");
+        }
+        let known = |id: &String| config.channels.iter().any(|channel| channel.id == *id);
+        if let Some(id) = self.channels.iter().find(|id| !known(id)) {
+            bail!("channels: there is no channel `{id}`");
+        }
+        self.limits()?;
+        self.visibility().map(drop)
+    }
+
+    /// Whoever is not among those who may use it is refused by the guard, for all tools alike.
+    fn rules(&self, config: &Config) -> Vec<RuleEntry> {
+        let roles = Role::ALL.iter().filter(|role| !self.roles.contains(role));
+        let roles: Vec<_> = roles.map(|role| role.as_str().to_owned()).collect();
+        let agents = config.agents.iter().filter(|agent| !self.agents.contains(&agent.id));
+        let agents: Vec<_> = agents.map(|agent| agent.id.clone()).collect();
+        let channels =
+            config.channels.iter().filter(|channel| !self.channels.contains(&channel.id));
+        let channels: Vec<_> = channels.map(|channel| channel.id.clone()).collect();
+        let is = Pattern::Regex(format!("^{}$", self.name));
+        let rule = |of: RuleEntry| RuleEntry {
+            name: Some(format!("datasources.{}", self.name)),
+            fields: BTreeMap::from([("source".to_owned(), is.clone())]),
+            severity: Severity::High,
+            ..of
+        };
+        let mut all = Vec::new();
+        for tool in ["describe_datasource", "sample_table", "query_sql"] {
+            let deny = || rule(RuleEntry::of(tool, Action::Deny));
+            if !self.roles.is_empty() && !roles.is_empty() {
+                all.push(RuleEntry { roles: roles.clone(), ..deny() });
+            }
+            if !self.agents.is_empty() && !agents.is_empty() {
+                all.push(RuleEntry { agents: agents.clone(), ..deny() });
+            }
+            if !self.channels.is_empty() && !channels.is_empty() {
+                all.push(RuleEntry { channels: channels.clone(), ..deny() });
+            }
+        }
+        all
+    }
+}
+
+/// The rules of all entries.
+pub(super) fn rules(config: &Config) -> Result<Vec<Rule>> {
+    let entries: Vec<_> = config.datasources.iter().flat_map(|entry| entry.rules(config)).collect();
+    Ok(rules::compile(&entries, Origin::Configuration)?)
+}
+
+pub(super) fn check(config: &Config) -> Result<()> {
+    for entry in &config.datasources {
+        entry.check(config).with_context(|| format!("datasources.{}", entry.name))?;
+    }
+    Ok(())
+}
+
+/// All of them, for the tools.
+pub fn sources(config: &Config, variables: &BTreeMap<String, String>) -> Result<Vec<Source>> {
+    let source = |entry: &DatasourceEntry| {
+        entry.build(variables).with_context(|| format!("datasources.{}", entry.name))
+    };
+    config.datasources.iter().map(source).collect()
+}
+
+/// The passwords in their URLs, to be kept out of everything that is shown.
+pub fn passwords(config: &Config, variables: &BTreeMap<String, String>) -> BTreeSet<String> {
+    let urls = config.datasources.iter().filter_map(|entry| entry.url.reveal(variables).ok());
+    urls.flat_map(|url| address::passwords(url.expose_secret())).collect()
+}

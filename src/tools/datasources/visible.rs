@@ -1,0 +1,146 @@
+//! What agents may see of a database: its catalog, without what the operator hides.
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use std::collections::BTreeSet;
+
+use crate::store::datasources::catalog::{Catalog, Column, Relation, RelationKind};
+
+/// What the operator shows and hides, by patterns.
+#[derive(Debug, Clone)]
+pub struct Visibility {
+    /// Tables by `name` or `schema.name`; empty means all.
+    tables: Vec<String>,
+    tables_set: GlobSet,
+    hidden_tables: GlobSet,
+    /// Columns by `column`, `table.column` or `schema.table.column`.
+    hidden_columns: GlobSet,
+    hides: bool,
+}
+
+/// A catalog as agents see it.
+#[derive(Debug)]
+pub struct Visible<'c> {
+    pub tables: Vec<VisibleTable<'c>>,
+    /// All that there is, for names that must not be used for anything else.
+    pub catalog: &'c Catalog,
+}
+
+#[derive(Debug)]
+pub struct VisibleTable<'c> {
+    pub relation: &'c Relation,
+    pub columns: Vec<&'c Column>,
+}
+
+impl VisibleTable<'_> {
+    pub fn hides_columns(&self) -> bool {
+        self.columns.len() < self.relation.columns.len()
+    }
+}
+
+impl Visibility {
+    pub fn new(
+        tables: &[String],
+        hidden_tables: &[String],
+        hidden_columns: &[String],
+    ) -> Result<Self, String> {
+        Ok(Self {
+            tables: tables.to_vec(),
+            tables_set: patterns(tables)?,
+            hidden_tables: patterns(hidden_tables)?,
+            hidden_columns: patterns(hidden_columns)?,
+            hides: !(hidden_tables.is_empty() && hidden_columns.is_empty()),
+        })
+    }
+
+    pub fn of<'c>(&self, catalog: &'c Catalog) -> Visible<'c> {
+        let mut shown: Vec<_> = catalog
+            .relations
+            .iter()
+            .map(|relation| self.shows(relation).then(|| self.hidden_columns(relation)))
+            .collect();
+        share_with_heirs(catalog, &mut shown);
+        let tables = catalog.relations.iter().zip(shown).filter_map(|(relation, hidden)| {
+            let hidden = hidden?;
+            let is_shown = |c: &&Column| !hidden.contains(&c.name) && is_quotable(&c.name);
+            let columns: Vec<_> = relation.columns.iter().filter(is_shown).collect();
+            (!columns.is_empty()).then_some(VisibleTable { relation, columns })
+        });
+        Visible { tables: tables.collect(), catalog }
+    }
+
+    /// A view may show what is hidden in its tables under another name: where anything is hidden, it
+    /// is seen only if the operator names it, without a `*`.
+    fn shows(&self, relation: &Relation) -> bool {
+        let full = format!("{}.{}", relation.schema, relation.name);
+        let names = [relation.name.as_str(), full.as_str()];
+        let is_named = self
+            .tables
+            .iter()
+            .any(|listed| names.iter().any(|name| name.eq_ignore_ascii_case(listed)));
+        let is_listed =
+            self.tables.is_empty() || names.iter().any(|name| self.tables_set.is_match(name));
+        let is_hidden = names.iter().any(|name| self.hidden_tables.is_match(name));
+        let is_restricted = self.hides || !self.tables.is_empty();
+        let is_safe = relation.kind == RelationKind::Table || !is_restricted || is_named;
+        is_listed && !is_hidden && is_safe && is_quotable(&full)
+    }
+
+    fn hidden_columns(&self, relation: &Relation) -> BTreeSet<String> {
+        let is_hidden = |column: &&Column| {
+            let in_table = format!("{}.{}", relation.name, column.name);
+            let full = format!("{}.{in_table}", relation.schema);
+            [&column.name, &in_table, &full].into_iter().any(|n| self.hidden_columns.is_match(n))
+        };
+        relation.columns.iter().filter(is_hidden).map(|column| column.name.clone()).collect()
+    }
+}
+
+/// A table shows the rows of its partitions, and these are tables themselves: what is hidden in one
+/// is hidden in the other.
+fn share_with_heirs(catalog: &Catalog, shown: &mut [Option<BTreeSet<String>>]) {
+    loop {
+        let mut changed = false;
+        for pair in &catalog.inherits {
+            for (from, to) in [(pair.parent, pair.child), (pair.child, pair.parent)] {
+                match (shown[from].clone(), &mut shown[to]) {
+                    (None, to) if to.is_some() => {
+                        *to = None;
+                        changed = true;
+                    }
+                    (Some(from), Some(to)) if !from.is_subset(to) => {
+                        to.extend(from);
+                        changed = true;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        if !changed {
+            return;
+        }
+    }
+}
+
+/// Names of other characters are left out: they could not be written without an escape.
+pub fn is_quotable(name: &str) -> bool {
+    !name.is_empty()
+        && !name.chars().any(|c| "\"'`[]\\".contains(c) || c.is_control() || is_invisible(c))
+}
+
+/// Characters that change what a reader sees and not what a database does.
+pub fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+        | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+fn patterns(texts: &[String]) -> Result<GlobSet, String> {
+    let mut set = GlobSetBuilder::new();
+    for text in texts {
+        let glob = GlobBuilder::new(text).case_insensitive(true).build();
+        set.add(glob.map_err(|problem| format!("`{text}`: {problem}"))?);
+    }
+    set.build().map_err(|problem| problem.to_string())
+}

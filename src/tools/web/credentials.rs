@@ -1,0 +1,262 @@
+//! Credentials for hosts: added to a request on its way out, removed from what comes back.
+//!
+//! A credential belongs to one origin: scheme, host and port. No argument of a call, no prompt and
+//! no approval request carries it, and a redirect to another origin is sent without it.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use bytes::Bytes;
+use chrono::{DateTime, TimeDelta, Utc};
+use reqwest::{
+    Method, StatusCode,
+    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
+};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::Deserialize;
+use std::sync::{Mutex, PoisonError};
+use url::{Origin, Url, form_urlencoded::Serializer};
+
+use super::client::{Ask, Outside};
+use crate::{agent::redact::Redactor, tools::ToolError};
+
+/// The redactor cannot find a shorter secret among ordinary words.
+pub const SHORTEST: usize = 8;
+/// A token endpoint that sends more sends no token.
+const TOKEN_BYTES: usize = 64 * 1024;
+/// How long a token counts whose endpoint does not say.
+const USUAL_LIFE: TimeDelta = TimeDelta::minutes(5);
+const LONGEST_LIFE: TimeDelta = TimeDelta::days(1);
+/// A token is renewed this long before it expires.
+const MARGIN: TimeDelta = TimeDelta::seconds(30);
+
+/// What the operator has configured for one origin.
+#[derive(Debug)]
+pub struct Credential {
+    /// As in `https://api.example.org`, without a path.
+    pub url: Url,
+    /// The agents that may use it; empty means all.
+    pub agents: Vec<String>,
+    pub place: Place,
+    pub secret: Source,
+}
+
+/// Where in a request the secret goes.
+#[derive(Debug)]
+pub enum Place {
+    Header { name: HeaderName, prefix: String },
+    Query(String),
+}
+
+#[derive(Debug)]
+pub enum Source {
+    Fixed(SecretString),
+    Client(OAuthClient),
+}
+
+/// An OAuth 2.0 client that gets tokens for itself (RFC 6749, section 4.4).
+#[derive(Debug)]
+pub struct OAuthClient {
+    pub token_url: Url,
+    pub id: String,
+    pub secret: SecretString,
+    pub scopes: Vec<String>,
+    /// Reaches the token endpoint, which may be inside.
+    pub outside: Outside,
+    pub kept: Mutex<Option<Token>>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Token {
+    value: SecretString,
+    until: DateTime<Utc>,
+}
+
+#[derive(Deserialize)]
+struct Granted {
+    access_token: SecretString,
+    token_type: Option<String>,
+    expires_in: Option<i64>,
+}
+
+/// A secret on its way into one request.
+pub struct Injection<'c> {
+    credential: &'c Credential,
+    secret: SecretString,
+    redactor: Redactor,
+}
+
+impl Credential {
+    pub fn is_for(&self, url: &Url, agent: &str) -> bool {
+        let may = self.agents.is_empty() || self.agents.iter().any(|id| id == agent);
+        may && self.origin() == url.origin()
+    }
+
+    /// Whether the address differs from its origin in nothing but the scheme.
+    pub fn is_for_https_of(&self, url: &Url) -> bool {
+        self.url.scheme() == "https" && url.scheme() == "http" && self.url.host() == url.host()
+    }
+
+    fn origin(&self) -> Origin {
+        self.url.origin()
+    }
+
+    /// The secret for a request at that time; a token that is kept is used again.
+    pub async fn injection(&self, now: DateTime<Utc>) -> Result<Injection<'_>, ToolError> {
+        let (secret, more) = match &self.secret {
+            Source::Fixed(secret) => (secret.clone(), decoded(&self.place, secret)),
+            Source::Client(client) => {
+                (client.token(now).await?, vec![client.secret.expose_secret().to_owned()])
+            }
+        };
+        let hidden = more.iter().map(String::as_str).chain([secret.expose_secret()]);
+        Ok(Injection { credential: self, redactor: Redactor::new(hidden), secret })
+    }
+
+    /// Forgets the token that was refused: whether a new one can be had.
+    pub fn renews(&self, status: StatusCode) -> bool {
+        let Source::Client(client) = &self.secret else { return false };
+        let refused = status == StatusCode::UNAUTHORIZED;
+        if refused {
+            *client.kept.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
+        refused
+    }
+}
+
+/// Of HTTP Basic, also what the server reads: `user:password`, and the password.
+fn decoded(place: &Place, secret: &SecretString) -> Vec<String> {
+    let Place::Header { prefix, .. } = place else { return Vec::new() };
+    if !prefix.trim().eq_ignore_ascii_case("basic") {
+        return Vec::new();
+    }
+    let plain =
+        STANDARD.decode(secret.expose_secret()).ok().and_then(|b| String::from_utf8(b).ok());
+    let password =
+        plain.as_ref().and_then(|plain| plain.split_once(':')).map(|(_, p)| p.to_owned());
+    plain.into_iter().chain(password).collect()
+}
+
+impl Injection<'_> {
+    /// Puts it into the request. What the caller has set there itself is refused: it would be
+    /// replaced without a word.
+    pub fn apply(&self, ask: &mut Ask) -> Result<(), ToolError> {
+        let taken = |what: &str| {
+            let host = ask.url.host_str().unwrap_or_default();
+            let why = format!("{what} is set by the gateway for {host}: leave it out");
+            Err(ToolError::InvalidParameters(why))
+        };
+        match &self.credential.place {
+            Place::Header { name, .. } if ask.headers.contains_key(name) => {
+                return taken(&format!("the header `{name}`"));
+            }
+            Place::Query(name) if ask.url.query_pairs().any(|(key, _)| key == *name) => {
+                return taken(&format!("the query parameter `{name}`"));
+            }
+            Place::Header { name, prefix } => {
+                let value = format!("{prefix}{}", self.secret.expose_secret());
+                let mut value = HeaderValue::from_str(&value).map_err(|_| {
+                    ToolError::ExecutionFailed("the credential of this host cannot be sent".into())
+                })?;
+                value.set_sensitive(true);
+                ask.headers.insert(name.clone(), value);
+            }
+            Place::Query(_) => self.add_query(&mut ask.url),
+        }
+        Ok(())
+    }
+
+    /// Readies the address of a redirect: whether it may be followed at all. To another origin it is
+    /// not, if the server has put the secret into the address; nor does the secret go there.
+    pub fn may_follow(&self, next: &mut Url) -> bool {
+        if next.origin() == self.credential.origin() {
+            self.add_query(next);
+            return true;
+        }
+        !self.is_in(next.as_str())
+    }
+
+    fn add_query(&self, url: &mut Url) {
+        if let Place::Query(name) = &self.credential.place
+            && !url.query_pairs().any(|(key, _)| key == *name)
+        {
+            url.query_pairs_mut().append_pair(name, self.secret.expose_secret());
+        }
+    }
+
+    fn is_in(&self, text: &str) -> bool {
+        self.redactor.reply(text) != text
+    }
+
+    /// What the server has sent, without the secret, in whichever way it was written.
+    pub fn redacted(&self, text: &str) -> String {
+        self.redactor.reply(text).into_owned()
+    }
+
+    /// So many bytes at the end of a body that was cut may be the beginning of the secret.
+    pub fn longest(&self) -> usize {
+        self.secret.expose_secret().len() * 4
+    }
+}
+
+impl OAuthClient {
+    /// The lock is not held while the endpoint is asked: two calls at once may get a token each.
+    async fn token(&self, now: DateTime<Utc>) -> Result<SecretString, ToolError> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(token) = kept.filter(|token| token.until > now) {
+            return Ok(token.value);
+        }
+        let token = self.fetch(now).await?;
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(token.clone());
+        Ok(token.value)
+    }
+
+    async fn fetch(&self, now: DateTime<Utc>) -> Result<Token, ToolError> {
+        let failed = |what: &str| {
+            let host = self.token_url.host_str().unwrap_or_default();
+            ToolError::ExternalService(format!("the token endpoint {host} {what}"))
+        };
+        let answer = self.outside.send(self.ask()).await.map_err(|problem| match problem {
+            ToolError::Timeout(_) => failed("did not answer in time"),
+            _ => failed("cannot be reached"),
+        })?;
+        if !answer.status.is_success() {
+            return Err(failed(&format!("answered {}", answer.status.as_u16())));
+        }
+        let granted: Granted =
+            serde_json::from_slice(&answer.body).map_err(|_| failed("gave no token"))?;
+        let is_bearer = granted.token_type.is_none_or(|kind| kind.eq_ignore_ascii_case("bearer"));
+        if !is_bearer || granted.access_token.expose_secret().len() < SHORTEST {
+            return Err(failed("gave a token that cannot be used"));
+        }
+        let life = granted.expires_in.and_then(TimeDelta::try_seconds).unwrap_or(USUAL_LIFE);
+        let life = life.clamp(TimeDelta::zero(), LONGEST_LIFE);
+        // One that lives shorter than the margin is for this request alone.
+        Ok(Token { value: granted.access_token, until: now + life - MARGIN })
+    }
+
+    fn ask(&self) -> Ask {
+        let encoded = |text: &str| -> String {
+            url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
+        };
+        let basic = format!("{}:{}", encoded(&self.id), encoded(self.secret.expose_secret()));
+        let basic = format!("Basic {}", STANDARD.encode(basic));
+        let mut basic = HeaderValue::from_str(&basic).expect("Base64 is ASCII");
+        basic.set_sensitive(true);
+        let mut form = Serializer::new(String::new());
+        form.append_pair("grant_type", "client_credentials");
+        if !self.scopes.is_empty() {
+            form.append_pair("scope", &self.scopes.join(" "));
+        }
+        let headers = HeaderMap::from_iter([
+            (AUTHORIZATION, basic),
+            (ACCEPT, HeaderValue::from_static("application/json")),
+            (CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded")),
+        ]);
+        Ask {
+            method: Method::POST,
+            url: self.token_url.clone(),
+            headers,
+            body: Some(Bytes::from(form.finish())),
+            at_most_bytes: TOKEN_BYTES,
+        }
+    }
+}

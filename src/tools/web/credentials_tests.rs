@@ -1,0 +1,204 @@
+//! Credentials over real sockets: what an API is sent, and what comes back from it.
+
+use fakes::account::{Account, CLIENT, CLIENT_SECRET, KEY};
+use reqwest::Method;
+use secrecy::SecretString;
+use serde_json::json;
+use std::sync::{Arc, Mutex};
+
+use super::{
+    client::{Outside, place},
+    credentials::{Credential, OAuthClient, Place as Where, Source},
+    hosts::{HostPattern, HostRule},
+    request::{Access, HttpRequest},
+};
+use crate::tools::{ToolError, testing::Place};
+
+fn outside() -> Outside {
+    Outside::new(["127.0.0.1".to_owned(), "localhost".to_owned()].into()).unwrap()
+}
+
+fn fixed(url: &str, place: Where) -> Credential {
+    let secret = Source::Fixed(SecretString::from(KEY));
+    Credential { url: url.parse().unwrap(), agents: vec![], place, secret }
+}
+
+fn header(name: &str, prefix: &str) -> Where {
+    Where::Header { name: name.parse().unwrap(), prefix: prefix.into() }
+}
+
+fn oauth(api: &Account) -> Credential {
+    let client = OAuthClient {
+        token_url: format!("{}/token", api.url()).parse().unwrap(),
+        id: CLIENT.into(),
+        secret: SecretString::from(CLIENT_SECRET),
+        scopes: vec!["read".into(), "list".into()],
+        outside: outside(),
+        kept: Mutex::default(),
+    };
+    let place = header("authorization", "Bearer ");
+    Credential { secret: Source::Client(client), ..fixed(api.url(), place) }
+}
+
+fn tool(credential: Credential) -> HttpRequest {
+    let access = Access { hosts: vec![], credentials: vec![credential] };
+    HttpRequest { outside: outside(), access: Arc::new(access) }
+}
+
+fn is_clean(text: &str) -> bool {
+    let letters: String = text.to_lowercase().chars().filter(|c| !c.is_whitespace()).collect();
+    !letters.contains("canary")
+}
+
+/// In a header, in another header, in the query, as a token: it arrives, and an answer that repeats
+/// it in several spellings does not show it.
+#[tokio::test]
+async fn a_credential_is_sent_and_never_shown() {
+    let api = Account::start().await;
+    for credential in [
+        fixed(api.url(), header("authorization", "Bearer ")),
+        fixed(api.url(), header("x-api-key", "")),
+        fixed(api.url(), Where::Query("api_key".into())),
+        oauth(&api),
+    ] {
+        let (mut place, tool) = (Place::new(), tool(credential));
+        let url = format!("{}/data?x=1", api.url());
+        let text = place.runs(&tool, json!({ "url": url })).await.unwrap().text;
+        assert!(text.starts_with("HTTP 200") && text.contains("x=1"), "{text}");
+        assert!(is_clean(&text), "{text}");
+        for (status, kind) in [(404, "HTTP 404"), (503, "External service: HTTP 503")] {
+            let url = format!("{}/data?status={status}", api.url());
+            let error = place.runs(&tool, json!({ "url": url })).await.unwrap_err().to_string();
+            assert!(error.starts_with(kind) && is_clean(&error), "{error}");
+        }
+    }
+    assert!(api.requests().iter().all(|request| !is_clean(request)), "each had its credential");
+}
+
+/// The origin decides: another scheme, port or agent gets nothing, and the caller cannot set the
+/// header itself.
+#[tokio::test]
+async fn a_credential_is_for_its_origin_alone() {
+    let (api, other) = (Account::start().await, Account::start().await);
+    let tool = tool(fixed(api.url(), header("x-api-key", "")));
+    let mut place = Place::new();
+    let elsewhere = json!({ "url": format!("{}/open", other.url()) });
+    place.runs(&tool, elsewhere).await.unwrap();
+    let alias = api.url().replace("127.0.0.1", "localhost");
+    place.runs(&tool, json!({ "url": format!("{alias}/open") })).await.unwrap();
+    assert!(is_clean(&other.requests()[0]) && is_clean(&api.requests()[0]));
+    let url = format!("{}/data", api.url());
+    let own = json!({ "url": url, "headers": { "X-Api-Key": "mine" } });
+    let refused = place.runs(&tool, own).await.unwrap_err();
+    assert!(matches!(&refused, ToolError::InvalidParameters(why) if why.contains("leave it out")));
+    let query = super::credentials_tests::tool(fixed(api.url(), Where::Query("api_key".into())));
+    let own = json!({ "url": format!("{url}?api_key=mine") });
+    let refused = place.runs(&query, own).await.unwrap_err();
+    assert!(matches!(&refused, ToolError::InvalidParameters(why) if why.contains("leave it out")));
+    assert_eq!(api.requests().len(), 1);
+
+    let credential = fixed(api.url(), header("x-api-key", ""));
+    let credential = Credential { agents: vec!["other".into()], ..credential };
+    let tool = super::credentials_tests::tool(credential);
+    let refused = place.runs(&tool, json!({ "url": url })).await.unwrap_err().to_string();
+    assert!(refused.starts_with("HTTP 401"), "{refused}");
+}
+
+/// Nothing at all is sent over http to a host whose credential is for https.
+#[tokio::test]
+async fn a_host_configured_for_https_is_not_asked_over_http() {
+    let api = Account::start().await;
+    let secure = api.url().replace("http://", "https://");
+    let tool = tool(fixed(&secure, header("x-api-key", "")));
+    let url = format!("{}/open", api.url());
+    let refused = Place::new().runs(&tool, json!({ "url": url })).await.unwrap_err();
+    assert!(matches!(&refused, ToolError::InvalidParameters(why) if why.contains("use https")));
+    assert!(api.requests().is_empty());
+}
+
+/// Within its origin a redirect is followed with the credential; to another one it is followed only
+/// where the operator has listed that host, without the credential, and never with the credential in
+/// its address.
+#[tokio::test]
+async fn a_redirect_to_another_host_is_sent_without_the_credential() {
+    let (api, other) = (Account::start().await, Account::start().await);
+    let listed = |url: &str| HostRule {
+        pattern: HostPattern::parse(url).unwrap(),
+        methods: vec![Method::GET],
+        unasked: true,
+    };
+    for credential in [
+        fixed(api.url(), header("x-api-key", "")),
+        fixed(api.url(), Where::Query("api_key".into())),
+    ] {
+        let mut tool = tool(credential);
+        let mut place = Place::new();
+        let within = json!({ "url": format!("{}/moved?to=/data", api.url()) });
+        assert!(place.runs(&tool, within).await.unwrap().text.starts_with("HTTP 200"));
+
+        let away = json!({ "url": format!("{}/moved?to={}/open", api.url(), other.url()) });
+        let text = place.runs(&tool, away.clone()).await.unwrap().text;
+        assert!(text.starts_with("HTTP 302") && is_clean(&text), "{text}");
+        assert!(other.requests().is_empty());
+
+        Arc::get_mut(&mut tool.access).unwrap().hosts = vec![listed(other.url())];
+        let text = place.runs(&tool, away).await.unwrap().text;
+        assert!(text.starts_with("HTTP 200"), "{text}");
+        assert!(is_clean(&other.requests().pop().unwrap()));
+
+        let leak = format!("{}/moved?leak=1&to={}/open", api.url(), other.url());
+        let before = other.requests().len();
+        let text = place.runs(&tool, json!({ "url": leak })).await.unwrap().text;
+        assert!(text.starts_with("HTTP 302") && is_clean(&text), "{text}");
+        assert_eq!(other.requests().len(), before);
+    }
+}
+
+/// A host that may be asked without an approval does not lead to one that may not.
+#[tokio::test]
+async fn a_listed_host_redirects_only_to_listed_hosts() {
+    let (api, other) = (Account::start().await, Account::start().await);
+    let pattern = HostPattern::parse(api.url()).unwrap();
+    let rule = HostRule { pattern, methods: vec![Method::GET], unasked: true };
+    let access = Access { hosts: vec![rule], credentials: vec![] };
+    let tool = HttpRequest { outside: outside(), access: Arc::new(access) };
+    let away = json!({ "url": format!("{}/moved?to={}/open", api.url(), other.url()) });
+    let text = Place::new().runs(&tool, away).await.unwrap().text;
+    assert!(text.starts_with("HTTP 302") && text.contains(&place(&other.url().parse().unwrap())));
+    assert!(other.requests().is_empty());
+}
+
+/// A token is kept until shortly before it expires, replaced when it is refused, and its endpoint's
+/// errors show nothing.
+#[tokio::test]
+async fn a_token_is_fetched_once_and_renewed() {
+    let api = Account::start().await;
+    let (mut place, oauth_tool) = (Place::new(), tool(oauth(&api)));
+    let get = json!({ "url": format!("{}/data", api.url()) });
+    for _ in 0..3 {
+        place.runs(&oauth_tool, get.clone()).await.unwrap();
+    }
+    assert_eq!(api.issued(), 1);
+    place.context.now += chrono::TimeDelta::seconds(575);
+    place.runs(&oauth_tool, get.clone()).await.unwrap();
+    assert_eq!(api.issued(), 2, "it would have expired on the way");
+    api.revoke();
+    place.runs(&oauth_tool, get).await.unwrap();
+    assert_eq!(api.issued(), 3, "asked once more with another token");
+    api.revoke();
+    let post = json!({ "url": format!("{}/data", api.url()), "method": "POST" });
+    let refused = place.runs(&oauth_tool, post.clone()).await.unwrap_err().to_string();
+    assert!(refused.starts_with("HTTP 401") && is_clean(&refused), "{refused}");
+    assert_eq!(api.issued(), 3, "what may change something is sent once");
+    place.runs(&oauth_tool, post).await.unwrap();
+    assert_eq!(api.issued(), 4);
+
+    let mut wrong = oauth(&api);
+    if let Source::Client(client) = &mut wrong.secret {
+        client.scopes.clear();
+    }
+    let refused = json!({ "url": format!("{}/data", api.url()) });
+    let refused = place.runs(&tool(wrong), refused).await.unwrap_err();
+    let expected = "the token endpoint 127.0.0.1 answered 401";
+    assert!(matches!(&refused, ToolError::ExternalService(why) if why == expected), "{refused}");
+}
