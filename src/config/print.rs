@@ -150,7 +150,7 @@ const KEYS: &[Key] = &[
     ),
     key(
         "audit.keep",
-        "forever",
+        "kept forever",
         "How long audit records (once sealed) and days of the account are kept, for example 400d",
     ),
     key("shell.enabled", "true", "Whether agents may run commands, in the sandbox"),

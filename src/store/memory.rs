@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::{Tx, at, db::sql, embeddings, memory_scope::MemoryScope};
+use super::{Tx, at, db::sql, embeddings, scope::MemoryScope};
 use crate::journal::{event::Speaker, ids::CallId};
 
 /// The maximum size of a memory.
@@ -73,11 +73,7 @@ fn memory((path, content, by, taint, changed_ms): Row) -> Result<Memory> {
     Ok(Memory { path, content, by, taint, changed_at: at(changed_ms) })
 }
 
-pub async fn recall(
-    tx: &mut Tx<'_>,
-    memory_scope: &MemoryScope,
-    path: &str,
-) -> Result<Option<Memory>> {
+pub async fn recall(tx: &mut Tx<'_>, scope: &MemoryScope, path: &str) -> Result<Option<Memory>> {
     let row: Option<Row> = sql!(
         tx,
         fetch_optional,
@@ -85,15 +81,15 @@ pub async fn recall(
         -- recall
         SELECT path, content, by_whom, taint, changed_at FROM memories
         WHERE agent = $1 AND shelf = $2 AND path = $3",
-        memory_scope.agent.as_str(),
-        memory_scope.scope.as_str(),
+        scope.agent.as_str(),
+        scope.scope.as_str(),
         path
     );
     row.map(memory).transpose()
 }
 
 /// All memories of a scope without their content, most recently changed first.
-pub async fn list(tx: &mut Tx<'_>, memory_scope: &MemoryScope) -> Result<Vec<Memory>> {
+pub async fn list(tx: &mut Tx<'_>, scope: &MemoryScope) -> Result<Vec<Memory>> {
     let rows: Vec<Row> = sql!(
         tx,
         fetch_all,
@@ -102,30 +98,30 @@ pub async fn list(tx: &mut Tx<'_>, memory_scope: &MemoryScope) -> Result<Vec<Mem
         SELECT path, '', by_whom, taint, changed_at FROM memories
         WHERE agent = $1 AND shelf = $2
         ORDER BY changed_at DESC, path",
-        memory_scope.agent.as_str(),
-        memory_scope.scope.as_str()
+        scope.agent.as_str(),
+        scope.scope.as_str()
     );
     rows.into_iter().map(memory).collect()
 }
 
 pub async fn write(
     tx: &mut Tx<'_>,
-    memory_scope: &MemoryScope,
+    scope: &MemoryScope,
     note: &Note,
     now: DateTime<Utc>,
 ) -> Result<Written> {
     let is_new = match note.what {
         Write::Instead { .. } => false,
-        Write::Whole(_) | Write::More(_) => ensure(tx, memory_scope, note, now).await?,
+        Write::Whole(_) | Write::More(_) => ensure(tx, scope, note, now).await?,
     };
-    if is_new && list(tx, memory_scope).await?.len() > MOST {
-        forget(tx, memory_scope, &note.path).await?;
+    if is_new && list(tx, scope).await?.len() > MOST {
+        forget(tx, scope, &note.path).await?;
         return Ok(Written::Full);
     }
-    let Some((id, call)) = locked(tx, memory_scope, &note.path).await? else {
+    let Some((id, call)) = locked(tx, scope, &note.path).await? else {
         return Ok(Written::Missing);
     };
-    let old = recall(tx, memory_scope, &note.path).await?.context("the row was just locked")?;
+    let old = recall(tx, scope, &note.path).await?.context("the row was just locked")?;
     if call == note.call.as_str() {
         return Ok(Written::Done { size_bytes: old.content.len() });
     }
@@ -133,7 +129,7 @@ pub async fn write(
         Ok(content) => content,
         Err(refused) => {
             if is_new {
-                forget(tx, memory_scope, &note.path).await?;
+                forget(tx, scope, &note.path).await?;
             }
             return Ok(refused);
         }
@@ -165,7 +161,7 @@ fn written(old: &str, what: &Write) -> Result<String, Written> {
 /// Inserts an empty memory, if there is none.
 async fn ensure(
     tx: &mut Tx<'_>,
-    memory_scope: &MemoryScope,
+    scope: &MemoryScope,
     note: &Note,
     now: DateTime<Utc>,
 ) -> Result<bool> {
@@ -179,8 +175,8 @@ async fn ensure(
         VALUES ($1, $2, $3, $4, '', $5, '[]', '', $6)
         ON CONFLICT (agent, shelf, path) DO NOTHING",
         (uuid::Uuid::new_v4().as_u128() >> 65) as i64,
-        memory_scope.agent.as_str(),
-        memory_scope.scope.as_str(),
+        scope.agent.as_str(),
+        scope.scope.as_str(),
         note.path.as_str(),
         serde_json::to_string(&note.by)?,
         now.timestamp_millis()
@@ -189,11 +185,7 @@ async fn ensure(
 }
 
 /// The memory's id and the call that last wrote it. Locks the row.
-async fn locked(
-    tx: &mut Tx<'_>,
-    memory_scope: &MemoryScope,
-    path: &str,
-) -> Result<Option<(i64, String)>> {
+async fn locked(tx: &mut Tx<'_>, scope: &MemoryScope, path: &str) -> Result<Option<(i64, String)>> {
     let found = sql!(
         tx,
         fetch_optional,
@@ -203,8 +195,8 @@ async fn locked(
         SET changed_at = changed_at
         WHERE agent = $1 AND shelf = $2 AND path = $3
         RETURNING id, call",
-        memory_scope.agent.as_str(),
-        memory_scope.scope.as_str(),
+        scope.agent.as_str(),
+        scope.scope.as_str(),
         path
     );
     Ok(found)
@@ -265,7 +257,7 @@ async fn drop_words(tx: &mut Tx<'_>, id: i64) -> Result<()> {
 }
 
 /// Deletes a memory. Returns whether it existed.
-pub async fn forget(tx: &mut Tx<'_>, memory_scope: &MemoryScope, path: &str) -> Result<bool> {
+pub async fn forget(tx: &mut Tx<'_>, scope: &MemoryScope, path: &str) -> Result<bool> {
     let gone: Option<(i64,)> = sql!(
         tx,
         fetch_optional,
@@ -274,8 +266,8 @@ pub async fn forget(tx: &mut Tx<'_>, memory_scope: &MemoryScope, path: &str) -> 
         DELETE FROM memories
         WHERE agent = $1 AND shelf = $2 AND path = $3
         RETURNING id",
-        memory_scope.agent.as_str(),
-        memory_scope.scope.as_str(),
+        scope.agent.as_str(),
+        scope.scope.as_str(),
         path
     );
     if let Some((id,)) = gone {
@@ -352,7 +344,7 @@ macro_rules! search {
 /// The memories that contain any of the words, best match first.
 pub async fn search(
     tx: &mut Tx<'_>,
-    memory_scope: &MemoryScope,
+    scope: &MemoryScope,
     query: &str,
     most: usize,
 ) -> Result<Vec<Memory>> {
@@ -376,8 +368,8 @@ pub async fn search(
         tx,
         fetch_all,
         search,
-        memory_scope.agent.as_str(),
-        memory_scope.scope.as_str(),
+        scope.agent.as_str(),
+        scope.scope.as_str(),
         wanted.as_str(),
         most as i64
     );

@@ -102,7 +102,7 @@ pub async fn person(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<St
     Ok(person)
 }
 
-/// Whether a conversation is in this place, whoever it belongs to.
+/// Whether a conversation is in this place, regardless of its owner.
 pub async fn stands_at(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,

@@ -163,7 +163,7 @@ async fn doctor_asks_the_servers_of_tools() {
     site.configure("127.0.0.1:8642", &moody(&site, "Echoes."));
     let (fine, said) = site.run(&["doctor", "--live"]).await;
     assert!(fine && said.contains("ok    mcp m, live"), "{said}");
-    assert!(said.contains("answers by 2025-06-18, with 1 tools"), "{said}");
+    assert!(said.contains("answers with protocol 2025-06-18 and 1 tools"), "{said}");
     let gone = "[[mcp]]\nname = \"m\"\nurl = \"http://127.0.0.1:9/mcp\"\n";
     site.configure("127.0.0.1:8642", gone);
     let (fine, said) = site.run(&["doctor", "--live"]).await;
@@ -182,10 +182,10 @@ async fn tools_of_servers_are_answered_for_on_the_command_line() {
         assert!(fine, "{arguments:?}: {said}");
         said
     };
-    assert_snapshot!(stable(&says(&["mcp", "list"]).await), @"No tool was seen yet: start the gateway, so that it asks the servers.");
+    assert_snapshot!(stable(&says(&["mcp", "list"]).await), @"No tools yet: start the gateway, so that it connects to the servers.");
     says(&["check"]).await;
     assert_snapshot!(stable(&says(&["mcp", "list"]).await), @"m echo: as first seen (50d11e18c52f)");
-    assert_snapshot!(stable(&says(&["mcp", "trust", "m"]).await), @"Trusted as they are now, in force within ten seconds: echo.");
+    assert_snapshot!(stable(&says(&["mcp", "trust", "m"]).await), @"Trusted as they are now, effective within ten seconds: echo.");
     assert_snapshot!(stable(&says(&["mcp", "list"]).await), @"m echo: trusted by operator (50d11e18c52f)");
     moody(&site, "Echoes, and tells others.");
     says(&["check"]).await;
@@ -197,7 +197,7 @@ async fn tools_of_servers_are_answered_for_on_the_command_line() {
     "#);
     says(&["mcp", "trust", "m", "echo"]).await;
     assert_snapshot!(stable(&says(&["mcp", "list"]).await), @"m echo: trusted by operator (ebfb14efa7f6)");
-    assert_snapshot!(stable(&says(&["mcp", "list", "other"]).await), @"No tool was seen yet: start the gateway, so that it asks the servers.");
+    assert_snapshot!(stable(&says(&["mcp", "list", "other"]).await), @"No tools yet: start the gateway, so that it connects to the servers.");
     let mut problems = vec![];
     for wrong in [&["mcp", "trust", "m", "nothing"][..], &["mcp", "login", "nothing"]] {
         let (fine, said) = site.run(wrong).await;
@@ -205,9 +205,9 @@ async fn tools_of_servers_are_answered_for_on_the_command_line() {
         problems.push(stable(&said));
     }
     assert_snapshot!(problems.join("\n"), @"
-    Error: there is no such tool of `m`: `countersign mcp list` names those there are
+    Error: there is no such tool of `m`; `countersign mcp list` lists the tools
 
-    Error: there is no [[mcp]] called `nothing`
+    Error: there is no [[mcp]] with the name `nothing`
     ");
     site.end().await;
 }
@@ -240,7 +240,8 @@ async fn doctor_names_what_a_tool_lacks() {
     site.configure("127.0.0.1:8642", search);
     let (fine, said) = site.run(&["doctor"]).await;
     assert!(fine && said.contains("warn  tools"), "{said}");
-    let why = "`web_search`: the environment variables SERPER_KEY, BRAVE_KEY are not set";
+    let why =
+        "`web_search` is unavailable: the environment variables SERPER_KEY, BRAVE_KEY are not set";
     assert!(said.contains(why), "{said}");
     let (fine, said) = site.run(&["check"]).await;
     assert!(fine && said.contains(why), "{said}");

@@ -85,7 +85,7 @@ async fn a_page_of_results_is_understood() {
     assert_eq!(reader.server.problems(), Vec::<String>::new());
     reader.server.fails("/duckduckgo", 202);
     let doubted = reader.searches().await;
-    assert!(doubted.contains("wants to know whether we are a person"), "{doubted}");
+    assert!(doubted.contains("requires a captcha"), "{doubted}");
 }
 
 /// The charset that a page came with counts, then what it says of itself.

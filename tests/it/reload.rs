@@ -14,7 +14,7 @@ use crate::{
     wires::{By, Vendor, Wires, client},
 };
 
-const READ: &str = "the configuration was read again";
+const READ: &str = "configuration reloaded";
 
 /// Tells the agent who it is, in the file only.
 fn rewrite(wires: &mut Wires, prompt: &str) {
@@ -184,7 +184,7 @@ async fn an_old_secret_is_dead_once_the_reload_is_answered() {
 
     secrets(&mut wires, NEW, Some(OLD));
     let changes = reload().await;
-    assert!(changes.contains("secrets: others than before"), "{changes}");
+    assert!(changes.contains("secrets: changed"), "{changes}");
     assert!(!changes.contains("whsec_"), "{changes}");
     is_told(&wires, NEW, 200).await;
     is_told(&wires, OLD, 200).await;

@@ -566,7 +566,7 @@ async fn the_official_server_works_confined() {
         oauth: None,
         login: None,
         headers: BTreeMap::new(),
-        walls: Some(ServerSandbox {
+        sandbox: Some(ServerSandbox {
             sandbox: Arc::new(house.sandbox.clone()),
             home: house.folder.path().join("yours/mcp/py"),
             hidden: vec![house.folder.path().join("yours")],
@@ -580,7 +580,7 @@ async fn the_official_server_works_confined() {
     let tools = server(config.clone()).tools().await.unwrap();
     assert!(tools.iter().any(|tool| tool.spec().name == "py_add"));
     let mut off = config;
-    off.walls.as_mut().unwrap().sandbox = Arc::new(Sandbox::off("bubblewrap is missing"));
+    off.sandbox.as_mut().unwrap().sandbox = Arc::new(Sandbox::off("bubblewrap is missing"));
     let Err(refused) = server(off).tools().await else { panic!("it ran without its sandbox") };
     let refused = refused.to_string();
     assert!(

@@ -71,9 +71,9 @@ async fn a_log_with_details_names_the_agent() {
     site.configure("127.0.0.1:8642", "");
     let mut talk = site.talk();
     talk.types(b"what time is it in Asia/Tokyo\n").await;
-    let line = eventually("a call has ended", async || {
+    let line = eventually("call finished", async || {
         let said = talk.said();
-        said.lines().find(|line| line.contains("a call has ended")).map(str::to_owned)
+        said.lines().find(|line| line.contains("call finished")).map(str::to_owned)
     });
     let line: serde_json::Value = serde_json::from_str(&line.await).unwrap();
     let fields = &line["fields"];

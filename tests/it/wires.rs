@@ -279,7 +279,7 @@ async fn a_start_while_telegram_is_down_is_survived() {
     wires.llm.will(llm::text("Good morning."));
     let running = wires.start(By::Poll).await;
     eventually("it has tried", async || {
-        running.said().contains("Telegram: trying again").then_some(())
+        running.said().contains("Telegram: will retry").then_some(())
     })
     .await;
     wires.telegram = FakeTelegram::start_on(port.number()).await;
@@ -419,7 +419,7 @@ async fn a_backup_is_restored_elsewhere() {
     let archive = wires.site.path("b.tar");
     let archive = archive.to_str().expect("a plain path");
     let (good, said) = wires.site.run(&["backup", archive]).await;
-    assert!(good && said.contains("holds the database and all files"), "{said}");
+    assert!(good && said.contains("contains the database and all files"), "{said}");
     running.kill().await;
 
     let home = wires.site.elsewhere().await;
@@ -428,7 +428,7 @@ async fn a_backup_is_restored_elsewhere() {
     let (good, said) = wires.site.run(&["restore", archive]).await;
     assert!(good, "{said}");
     let (again, said) = wires.site.run(&["restore", archive]).await;
-    assert!(!again && said.contains("is there already"), "{said}");
+    assert!(!again && said.contains("already exists"), "{said}");
     assert_eq!(wires.site.integrity().await, "ok");
     let artifacts = |site: &Site| {
         let files = site.files().into_iter();
@@ -465,8 +465,8 @@ async fn a_damaged_backup_is_refused() {
     damaged[pdf + 50] ^= 1;
     for (bytes, reason) in [
         (damaged, "is damaged in the backup"),
-        (whole[..whole.len() / 2].to_vec(), "is no whole backup"),
-        (b"hello".to_vec(), "is no whole backup"),
+        (whole[..whole.len() / 2].to_vec(), "is not a complete backup"),
+        (b"hello".to_vec(), "is not a complete backup"),
     ] {
         let home = wires.site.elsewhere().await;
         let file = home.path("bad.tar");
@@ -639,7 +639,7 @@ async fn a_database_that_goes_away_and_comes_back_costs_nothing() {
         .await;
     wires.site.lose_database().await;
     eventually("the reply cannot be recorded", async || {
-        running.said().contains("a database operation failed and will be repeated").then_some(())
+        running.said().contains("database operation failed, will retry").then_some(())
     })
     .await;
     wires.says("still there?");

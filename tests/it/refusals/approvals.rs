@@ -176,12 +176,12 @@ story! {
             world.ann_says("/new").await;
         }
         assert_snapshot!(warnings.join("\n"), @"
-        ⚠️ `аpple.com` is the host `xn--pple-43d.com`
-        ⚠️ `pаypal.com` is the host `xn--pypal-4ve.com`
-        ⚠️ `2130706433` is the host `127.0.0.1`
-        ⚠️ `0x7f000001` is the host `127.0.0.1`
-        ⚠️ `bank.example@evil.example` is the host `evil.example`
-        ⚠️ `１２.example` is the host `12.example`
+        ⚠️ `аpple.com` connects to `xn--pple-43d.com`
+        ⚠️ `pаypal.com` connects to `xn--pypal-4ve.com`
+        ⚠️ `2130706433` connects to `127.0.0.1`
+        ⚠️ `0x7f000001` connects to `127.0.0.1`
+        ⚠️ `bank.example@evil.example` connects to `evil.example`
+        ⚠️ `１２.example` connects to `12.example`
         ");
     }
 }

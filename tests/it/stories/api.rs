@@ -56,8 +56,8 @@ story! {
 
         path: `a.txt`
 
-        delete changes something\, and no rule allows it\.
-        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        delete makes changes\, and no rule allows it\.
+        Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
 
         world.model_will(say("Done."));
@@ -162,7 +162,7 @@ story! {
         assert_eq!(served.ask(&token, (Method::DELETE, &path), None).await.0, StatusCode::NOT_FOUND);
         assert_eq!(served.get(&token, "/grants").await["items"], json!([]));
         assert_snapshot!(world.shown(), @r"
-        Allow **delete**? `notes/a.txt` … ✅ Allowed by ci\, on api. Leave for later calls was revoked by ci.
+        Allow **delete**? `notes/a.txt` … ✅ Allowed by ci\, on api. The permission for later calls was revoked by ci.
         Done.
         The language model rejects my requests. The operator can find the reason in the log. … Reference: `<digest>`
         That too.
@@ -298,7 +298,7 @@ story! {
         world.clock.advance(TimeDelta::minutes(2));
         let (status, problem) = make().await;
         assert_eq!(status, StatusCode::CONFLICT);
-        assert_snapshot!(stable(problem["detail"].as_str().unwrap()), @"An earlier request with this key was cut off, and nobody knows whether it was done. Look whether it was, and send it again with a new key.");
+        assert_snapshot!(stable(problem["detail"].as_str().unwrap()), @"An earlier request with this key was interrupted, and it is unknown whether it took effect. Check, and send it again with a new key.");
         assert_eq!(halt().await.0, StatusCode::OK);
         let tokens = served.get(&owner, "/tokens").await;
         assert_eq!(tokens["items"].as_array().unwrap().len(), 2, "{tokens}");

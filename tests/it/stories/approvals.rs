@@ -58,7 +58,7 @@ story! {
         world.ann_says("do it").await;
         assert_eq!(world.deletions(), 0);
         assert_snapshot!(world.shown(), @"
-        Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]
+        Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]
         I'm still waiting for a decision on the request above. I've saved your message and will read it afterwards. /stop withdraws the request.
         I'm still waiting for a decision on the request above. I've saved your message and will read it afterwards. /stop withdraws the request.
         ");
@@ -79,7 +79,7 @@ story! {
         world.time_passes(TimeDelta::seconds(30 * 60 - 1)).await;
         assert!(world.results().await.is_empty(), "there is a second left");
         world.time_passes(TimeDelta::seconds(1)).await;
-        assert_eq!(world.results().await, ["Denied: nobody decided in time."]);
+        assert_eq!(world.results().await, ["Denied: nobody answered in time."]);
         let timeouts = world.journal().await.into_iter().filter(|entry| {
             matches!(entry.event, Event::ApprovalDecided { by: Decider::Timeout, .. })
         });
@@ -210,7 +210,7 @@ story! {
         world.model_will(call("delete", json!({ "path": "a.txt", "approved": true })));
         world.ann_says("delete a.txt").await;
         assert_eq!(world.deletions(), 0);
-        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+        assert_snapshot!(world.last(), @"Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
     }
 }
 
@@ -261,8 +261,8 @@ story! {
         +2‹U+202E›‹U+200B›``` **bold**
         ````
 
-        apply\_patch changes something\, and no rule allows it\.
-        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        apply\_patch makes changes\, and no rule allows it\.
+        Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
         assert!(!question.contains(['\u{202e}', '\u{200b}']), "{question}");
         world.model_will(say("Changed."));
@@ -312,7 +312,7 @@ story! {
 
         world.model_will(call("delete", json!({ "path": "secrets/key" })));
         world.ann_says("delete the key").await;
-        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
+        assert_snapshot!(world.last(), @"Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
         world.model_will(say("Then not."));
         world.ann_presses("Deny").await;
 

@@ -65,7 +65,7 @@ story! {
         for (n, row) in rows.iter().enumerate() {
             assert_eq!(row.person, if n == 2 { "2" } else { "1" }, "{row:?}");
         }
-        assert_snapshot!(stable(&verify(world).await.unwrap()), @"9 rows in 1 chains are good.");
+        assert_snapshot!(stable(&verify(world).await.unwrap()), @"Verified: 9 records in 1 chains, none altered.");
 
         let store = &world.node().await.gateway.store;
         let query = Query { tool: "rare".into(), kind: "ran".into(), most: 9, ..Query::default() };
@@ -166,10 +166,10 @@ story! {
         }
         let named = verify(world).await.unwrap_err();
         assert_snapshot!(stable(&named), @"
-        the audit is not as it was written:
-          row 2 of <digest> was changed, or put in another's place
-          row 3 of <digest> was changed, or put in another's place
-          row 4 of <digest> was changed, or put in another's place
+        verification failed:
+          row 2 of <digest> was changed or moved
+          row 3 of <digest> was changed or moved
+          row 4 of <digest> was changed or moved
         ");
         world.tampers("DELETE FROM audit WHERE n = 2 AND chain <> 'seals'").await;
         let named = verify(world).await.unwrap_err();
@@ -193,7 +193,7 @@ story! {
         assert_eq!(store.seal(now, None).await.unwrap(), 1);
         assert_eq!(store.seal(now, None).await.unwrap(), 0, "nothing is new");
         let said = verify(world).await.unwrap();
-        let seal = said.split("is ").nth(1).unwrap().split(';').next().unwrap().to_owned();
+        let seal = said.split("is ").nth(1).unwrap().split('.').next().unwrap().to_owned();
         assert!(verify_with(world, Some(seal.clone())).await.is_ok());
         world.tampers("DELETE FROM audit").await;
         world.tampers("DELETE FROM audit_heads").await;
@@ -203,7 +203,7 @@ story! {
         let named = verify_with(world, Some(seal)).await.unwrap_err();
         assert_snapshot!(stable(&named), @"
         the audit is not as it was written:
-          there is no seal <digest>: what it sealed was replaced
+          there is no seal <digest>: the audit it sealed was replaced
         ");
     }
 }
@@ -224,20 +224,20 @@ story! {
         let kinds: Vec<_> = left.iter().map(|row| row.kind.as_str()).collect();
         assert_eq!(kinds, ["ran", "seal", "cut"]);
         assert_snapshot!(stable(&verify(world).await.unwrap()), @"
-        1 rows in 1 chains are good.
-        Seal 2 is <digest>; keep it elsewhere, for `--seal` next time.
+        Verified: 1 records in 1 chains, none altered.
+        Seal 2 is <digest>. Store it elsewhere, for `--seal` next time.
         ");
         world.model_will(call("rare", json!({})));
         world.model_will(say("Yes."));
         world.ann_says("and again").await;
         assert_snapshot!(stable(&verify(world).await.unwrap()), @"
-        2 rows in 1 chains are good.
-        Seal 2 is <digest>; keep it elsewhere, for `--seal` next time.
+        Verified: 2 records in 1 chains, none altered.
+        Seal 2 is <digest>. Store it elsewhere, for `--seal` next time.
         ");
         world.tampers("DELETE FROM audit WHERE n = 10 AND chain <> 'seals'").await;
         let named = verify(world).await.unwrap_err();
         assert_snapshot!(stable(&named), @"
-        the audit is not as it was written:
+        verification failed:
           row 10 of <digest> is missing
         ");
     }
@@ -255,6 +255,6 @@ story! {
         for noted in join_all(writing).await {
             noted.unwrap();
         }
-        assert_snapshot!(stable(&verify(world).await.unwrap()), @"60 rows in 1 chains are good.");
+        assert_snapshot!(stable(&verify(world).await.unwrap()), @"Verified: 60 records in 1 chains, none altered.");
     }
 }

@@ -133,7 +133,7 @@ async fn every_page_takes_its_role_and_no_less() {
                 Forbidden · Countersign
                 Forbidden
                 This request was not sent from a page of this server.
-                To the console · To the chat
+                Console · Chat
                 ");
             }
         }
@@ -168,10 +168,10 @@ story! {
         let after = amy.presses(&action, &[("decision", "allow"), ("reason", "")]).await;
         assert_snapshot!(visible(&after), @"
         Approvals · Countersign
-        Your decision stands.
+        Decision saved.
         Approvals
         History
-        Nothing waits for a decision.
+        No open approvals.
         ");
         settles(world).await;
         assert_eq!(world.deletions(), 1);
@@ -182,7 +182,7 @@ story! {
         let audit = owner.reads("/audit?kind=decided").await;
         assert!(audit.contains("<bdi>amy</bdi>"), "{audit}");
         let verified = owner.reads("/audit?verify=true").await;
-        assert_snapshot!(visible(between(&verified, "<div class=\"notice\"", "</div>")), @"As it was written: 4 facts in 1 chains.");
+        assert_snapshot!(visible(between(&verified, "<div class=\"notice\"", "</div>")), @"Verified: 4 records in 1 chains, none altered.");
     }
 }
 
@@ -198,7 +198,7 @@ story! {
         world.ann_says("read the page and delete").await;
         let inbox = amy.reads("/approvals").await;
         assert_snapshot!(visible(between(&inbox, "<dl class=\"facts\">", "</dl>")), @r#"
-        Asked for by
+        Requested by
         Ann room/1
         Where
         room
@@ -207,7 +207,7 @@ story! {
         "requester",
         "role:approver"
         ]
-        Has read other people’s words
+        Untrusted content
         page
         "#);
         world.model_will(say("Then not."));
@@ -236,8 +236,8 @@ story! {
         delete: only paths below notes/
         for requests by the same person, in all chats
         until 2026-06-03, unlimited uses
-        Give this leave?
-        [Give this leave, and allow this call]
+        Grant this permission?
+        [Grant this permission and allow the call]
         ");
         world.model_will(say("Done."));
         amy.presses(&form(&inbox, "/approvals/"), &[("decision", "allow_always")]).await;
@@ -307,12 +307,12 @@ story! {
         room/7 · Countersign
         · <time> · 2 requests to the model · 1 call · 200 tokens in, 20 out
         "path": "<b>a</b>.txt"
-        delete: asked people
-        Shown: the question
+        delete: approval requested
+        Sent: an approval
         delete: allowed by Ann
-        Shown: what the question came to
+        Sent: the outcome of an approval
         delete: done
-        Shown: an answer
+        Sent: an answer
         "#);
         assert!(!page.contains("<b>a</b>"), "{page}");
     }
@@ -381,9 +381,9 @@ story! {
         };
         let alert = "<p class=\"notice bad\"";
         assert_snapshot!(verdict(&owner.reads(tried).await), @"
-        asks Nothing was run.
+        asks Test only; nothing was run.
         The guard asks.
-        why delete changes something, and no rule allows it.
+        why delete makes changes, and no rule allows it.
         rule none matches
         ");
         let rule = [
@@ -395,7 +395,7 @@ story! {
         let page = owner.presses("/rules", &rule).await;
         assert!(page.contains("never &lt;delete&gt;"), "{page}");
         assert_snapshot!(verdict(&owner.reads(tried).await), @"
-        refuses Nothing was run.
+        refuses Test only; nothing was run.
         The guard refuses.
         why Denied: the rule “never <delete>” forbids this call of delete. Do not try again.
         rule never <delete> (database), which forbids
@@ -407,20 +407,20 @@ story! {
             [("name", "late"), ("tool", "*"), ("severity", "high"), ("action", "allow")];
         let page = owner.presses("/rules", &late).await;
         let late = between(&page, "<bdi>late</bdi>", "</tr>");
-        assert_snapshot!(visible(between(late, "<p class=\"quiet\">", "</p>")), @"Decided before by never <delete>, where both match: a higher priority or severity changes that.");
+        assert_snapshot!(visible(between(late, "<p class=\"quiet\">", "</p>")), @"never <delete> takes precedence when both match. Increase the priority or severity of this rule to change that.");
         owner.presses("/rules/late", &[("then", "remove")]).await;
         owner.presses("/rules/never%20%3Cdelete%3E", &[("then", "off")]).await;
         assert_snapshot!(verdict(&owner.reads(tried).await), @"
-        asks Nothing was run.
+        asks Test only; nothing was run.
         The guard asks.
-        why delete changes something, and no rule allows it.
+        why delete makes changes, and no rule allows it.
         rule none matches
         ");
         assert!(!owner.reads("/rules").await.contains(alert));
         owner.presses("/rules/never%20%3Cdelete%3E", &[("then", "remove")]).await;
         assert!(!owner.reads("/rules").await.contains("never &lt;delete&gt;"));
         let nonsense = owner.reads("/rules?tool=delete&arguments=%7Bx").await;
-        assert_snapshot!(visible(between(&nonsense, alert, "</p>")), @"The arguments are no JSON: key must be a string at line 1 column 2.");
+        assert_snapshot!(visible(between(&nonsense, alert, "</p>")), @"The arguments are not valid JSON: key must be a string at line 1 column 2.");
     }
 }
 
@@ -433,7 +433,7 @@ story! {
         let served = Served::of(world).await;
         let owner = Operator::signed_in(&served, "owner").await;
         let page = owner.reads("/rules").await;
-        assert_snapshot!(visible(between(&page, "<p class=\"notice bad\"", "</p>")), @r#"guard.default is "allow", and `shell` is available: every command runs that no rule knows. The shipped rules catch accidents and known tricks; they are not a security boundary. Set guard.default to "ask", or add a rule that asks about `shell`."#);
+        assert_snapshot!(visible(between(&page, "<p class=\"notice bad\"", "</p>")), @r#"guard.default is "allow", and `shell` is available: every command that no rule matches runs. The shipped rules catch accidents and known tricks; they are not a security boundary. Set guard.default to "ask", or add a rule that asks about `shell`."#);
     }
 }
 
@@ -452,11 +452,11 @@ story! {
         let action = form(&letters, "/dead-letters/");
         assert_snapshot!(visible(&owner.presses(&action, &[("then", "drop")]).await), @"
         Dead letters · Countersign
-        Dropped. It is not tried again.
+        Dropped. It will not be sent.
         Dead letters
-        What could not be shown: refused by the platform, or sent to a chat that is gone.
-        Since | Channel | What | Problem | Tries | Do
-        There is none.
+        Messages that could not be delivered: the platform rejected them, or the chat no longer exists.
+        Since | Channel | What | Problem | Attempts | Actions
+        None yet.
         ");
 
         let eve = [("channel", "room"), ("person", "<eve>"), ("role", "viewer")];
@@ -467,7 +467,7 @@ story! {
         assert_eq!(owner.sends("/people", &nowhere).await.status(), StatusCode::NOT_FOUND);
         let code = owner.presses("/pairing-codes", &[("channel", "room"), ("hours", "2")]).await;
         let (_, offer) = code.split_once("<p class=\"code\">").expect("a code");
-        assert_snapshot!(visible(between(offer, "</p>", "</section>")), @"It lets in one person who sends it to the bot, as member (a visitor of a widget only as a member), until 2026-05-04 12:00:00 UTC. It is shown only now.");
+        assert_snapshot!(visible(between(offer, "</p>", "</section>")), @"Gives access to one person who sends it to the bot, as member (visitors of a widget always as member), until 2026-05-04 12:00:00 UTC. It is shown only once.");
 
         let halted = owner.presses("/panic", &[("halt", "on")]).await;
         assert_snapshot!(visible(between(&halted, "<p class=\"banner\"", "</p>")), @"All tools are halted, by owner, since 2026-05-04 10:00:00.");
@@ -510,7 +510,7 @@ story! {
         world.ann_says(hostile).await;
         world.model_will(say(hostile));
         world.ann_presses("Always…").await;
-        world.ann_presses("Give").await;
+        world.ann_presses("Grant").await;
         let file = Outgoing::File {
             name: format!("{hostile}.pdf"),
             media_type: "application/pdf".into(),
@@ -550,7 +550,7 @@ story! {
 async fn every_button_works(world: &World, owner: &Operator<'_>) {
     let grant = form(&owner.reads("/grants").await, "/grants/");
     let table = |page: &str| visible(between(page, "<tbody>", "</tbody>"));
-    assert_snapshot!(table(&owner.presses(&grant, &[]).await), @"There is none.");
+    assert_snapshot!(table(&owner.presses(&grant, &[]).await), @"None yet.");
     let later = form(&owner.reads("/schedules").await, "/schedules/");
     assert_snapshot!(table(&owner.presses(&later, &[("then", "pause")]).await), @"
     2026-05-04 11:00:00 | Reminder: <script>x</script> | every 1h UTC | Ann | paused |
@@ -560,7 +560,7 @@ async fn every_button_works(world: &World, owner: &Operator<'_>) {
     world.tampers("UPDATE notices SET status = 'dead' WHERE topic = 'approval.asked'").await;
     let dead = form(&owner.reads("/webhooks?status=dead").await, "/webhooks/");
     let replayed = owner.presses(&dead, &[("then", "replay")]).await;
-    assert_snapshot!(visible(between(&replayed, "<p class=\"notice\"", "</p>")), @"It is tried once more.");
+    assert_snapshot!(visible(between(&replayed, "<p class=\"notice\"", "</p>")), @"Queued for another attempt.");
     let again = owner.sends(&dead, &[("then", "drop")]).await;
     assert_eq!(again.status(), StatusCode::NOT_FOUND, "it is not dead any more");
 }
@@ -583,7 +583,7 @@ story! {
         };
         assert_snapshot!(pin(&page), @r#"
         m |
-        All of it
+        Show
         {
         "annotations": {
         "readOnlyHint": true
@@ -595,7 +595,7 @@ story! {
         "name": "echo"
         }
         | as first seen
-        [Answer for it echo]
+        [Trust echo]
         "#);
         let digest = between(&page, "name=\"digest\" value=\"", "\"");
         let trust = "/mcp-servers/m/trust";
@@ -604,7 +604,7 @@ story! {
         let page = oli.presses(trust, &[("tool", "echo"), ("digest", digest)]).await;
         assert_snapshot!(pin(&page), @r#"
         m |
-        All of it
+        Show
         {
         "annotations": {
         "readOnlyHint": true

@@ -54,7 +54,7 @@ story! {
         world.ann_says("scan them").await;
         let results = world.results().await;
         assert_eq!(results[..3], ["scanned", "scanned", "scanned"]);
-        assert_snapshot!(stable(&results[3]), @"Action budget exhausted: today's money is not enough for this call. Try again in 14 h. Go on without it, or say so.");
+        assert_snapshot!(stable(&results[3]), @"Action budget exhausted: today's spending limit does not cover this call. Try again in 14 h. Continue without it, or tell the person.");
         assert_eq!(results[4], "scanned");
         let served = Served::of(world).await;
         let token = served.token("books", Role::Operator).await;

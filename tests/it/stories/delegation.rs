@@ -211,7 +211,7 @@ story! {
         assert_eq!(world.shown(), "said at 0");
         assert_eq!(world.results().await, ["said at 1"]);
         assert_eq!(tasks(world, "ended").await, 3);
-        assert_snapshot!(stable(last(&world.prompts()[4])), @"Not delegated: 3 agents stand above you already. Do it yourself.");
+        assert_snapshot!(stable(last(&world.prompts()[4])), @"Not delegated: the maximum delegation depth is reached (3 agents above you). Do it yourself.");
     }
 }
 
@@ -224,12 +224,12 @@ story! {
         world.model_will(delegate("researcher", "Delete a.txt."));
         world.model_will(delete());
         world.ann_says("clean up").await;
-        assert_snapshot!(world.shown(), @"researcher: Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+        assert_snapshot!(world.shown(), @"researcher: Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
         world.bob_presses("Allow once").await;
         assert_eq!(world.deletions(), 0);
 
         world.ann_says("/status").await;
-        assert_snapshot!(world.last(), @"One request is waiting for a decision. … Sub-agents at work: `researcher`.");
+        assert_snapshot!(world.last(), @"One request is waiting for a decision. … Running sub-agents: `researcher`.");
         world.ann_says("are you there?").await;
         assert_snapshot!(world.last(), @"I'm still waiting for a decision on the request above. I've saved your message and will read it afterwards. /stop withdraws the request.");
 
@@ -242,7 +242,7 @@ story! {
         assert_eq!(world.results().await, ["It is gone."]);
         assert_snapshot!(world.shown(), @"
         researcher: Allow **delete**? `a.txt` … ✅ Allowed by Ann.
-        One request is waiting for a decision. … Sub-agents at work: `researcher`.
+        One request is waiting for a decision. … Running sub-agents: `researcher`.
         I'm still waiting for a decision on the request above. I've saved your message and will read it afterwards. /stop withdraws the request.
         Done.
         ");
@@ -332,7 +332,7 @@ story! {
         world.ann_says("go").await;
         let mut results = world.results().await;
         results.sort();
-        assert_snapshot!(stable(&results[0]), @"researcher did not finish: I stopped after 1 steps, the most that one task may take. Say “go on” to continue.");
+        assert_snapshot!(stable(&results[0]), @"researcher did not finish: I stopped after 1 steps, the limit for one task. Say “go on” to continue.");
         assert_snapshot!(stable(&results[1]), @"writer did not finish: The language model rejects my requests. The operator can find the reason in the log.");
         assert_eq!(world.shown(), "It went wrong.");
 
@@ -367,13 +367,13 @@ story! {
         world.model_will(delegate("writer", "Write."));
         world.model_will(say("Written."));
         world.ann_says("go").await;
-        assert_snapshot!(world.shown(), @"I cannot go on today: the tokens that you may use in a day are used up. It goes on in 14 h (at midnight UTC), or when the operator raises the limit. … Reference: `<digest>`");
+        assert_snapshot!(world.shown(), @"You've reached today's token limit. It resets in 14 h (00:00 UTC), or the operator can raise it. … Reference: `<digest>`");
         assert_eq!(inherited(world).await[0].tokens, 110);
 
         world.config.limits.person.tokens = None;
         world.config.limits.conversation.tokens = Some(220);
         world.bob_says("and now?").await;
-        assert_snapshot!(world.last(), @"I cannot go on today: the tokens that this conversation may use in a day are used up. It goes on in 14 h (at midnight UTC), or when the operator raises the limit. … Reference: `<digest>`");
+        assert_snapshot!(world.last(), @"This conversation has reached today's token limit. It resets in 14 h (00:00 UTC), or the operator can raise it. … Reference: `<digest>`");
     }
 }
 
@@ -394,7 +394,7 @@ story! {
         world.model_will(delete());
         world.ann_says("what does it say?").await;
         assert_eq!(world.deletions(), 0);
-        assert_snapshot!(world.shown(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+        assert_snapshot!(world.shown(), @"Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
         let last = world.room.messages().pop().unwrap().text;
         assert_snapshot!(stable(&last), @r"
         Allow **delete**?
@@ -402,9 +402,9 @@ story! {
 
         path: `a.txt`
 
-        delete acts on the outside\.
-        ⚠️ This conversation has read what others wrote\: page\. It may have been told to do this\.
-        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        delete affects systems outside this chat\.
+        ⚠️ This conversation contains untrusted content \(page\)\, which may have prompted this request\.
+        Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
     }
 }
@@ -419,7 +419,7 @@ story! {
         world.model_will(delete());
         world.ann_says("what does it say?").await;
         assert_eq!(world.deletions(), 0);
-        assert_snapshot!(world.shown(), @"researcher: Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+        assert_snapshot!(world.shown(), @"researcher: Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
     }
 }
 
@@ -445,7 +445,7 @@ story! {
              1│ delete!
         "#);
         assert_eq!(world.deletions(), 0);
-        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+        assert_snapshot!(world.last(), @"Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
     }
 }
 

@@ -73,8 +73,8 @@ story! {
         world.model_will(say("I was mistaken."));
         world.ann_says("try").await;
         let results = world.results().await;
-        assert_snapshot!(stable(&results[0]), @"There is no tool `rarer_still`. Close to it: rare.");
-        assert_snapshot!(stable(&results[1]), @"There is no tool `read_any_file`. Close to it: read_file, send_file.");
+        assert_snapshot!(stable(&results[0]), @"There is no tool `rarer_still`. Similar names: rare.");
+        assert_snapshot!(stable(&results[1]), @"There is no tool `read_any_file`. Similar names: read_file, send_file.");
         assert!(!tools(&world.prompts()[1]).contains(&"rare"));
     }
 }
@@ -173,7 +173,7 @@ story! {
         assert_snapshot!(stable(&results[0]), @"
         2 of 99 tools, the best first:
         - mail_send: Lets mail do send
-        - http_request: Sends one HTTP request to an interface of the public web and shows status, headers and body of the (url, method?, headers?, body?)
+        - http_request: Sends one HTTP request to a public web API and shows status, headers and body of the response. Use (url, method?, headers?, body?)
         ");
         assert_eq!(results[2], "mail_send ran");
         let prompts = world.prompts();

@@ -372,6 +372,6 @@ story! {
         world.config.store.lease = "500ms".into();
         let opened = countersign::app::database::open_store(&world.config).await;
         let problem = opened.err().expect("it is refused").to_string();
-        assert_snapshot!(stable(&problem), @"store.lease is 500ms, but a lease must last at least 1 s: it is renewed three times as often, and a short delay must not let another node take over");
+        assert_snapshot!(stable(&problem), @"store.lease is 500ms, but must be at least 1 s: leases are renewed three times as often, and a short delay must not let another node take over");
     }
 }

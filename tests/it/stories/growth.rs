@@ -196,7 +196,7 @@ story! {
         world.settle(&app).await;
         assert_eq!(world.prompts().len(), 1);
         assert_snapshot!(world.shown(), @"
-        I cannot go on today: the messages that you may use in a day are used up. It goes on in 14 h (at midnight UTC), or when the operator raises the limit. … Reference: `<digest>`
+        You've reached today's message limit. It resets in 14 h (00:00 UTC), or the operator can raise it. … Reference: `<digest>`
         Yes.
         ");
         assert_eq!(world.rows_of("reservations").await, [""; 0]);

@@ -114,9 +114,9 @@ story! {
 
         path: `a.txt`
 
-        delete changes something\, and no rule allows it\.
-        ⚠️ This conversation has read what others wrote\: read\_file inbox\/a\.txt\. It may have been told to do this\.
-        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        delete makes changes\, and no rule allows it\.
+        ⚠️ This conversation contains untrusted content \(read\_file inbox\/a\.txt\)\, which may have prompted this request\.
+        Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
         let mut questions = vec![];
         for path in ["downloads/1/a.pdf", "downloads2/a.pdf"] {
@@ -132,17 +132,17 @@ story! {
 
         path: `a.txt`
 
-        delete changes something\, and no rule allows it\.
-        ⚠️ This conversation has read what others wrote\: read\_file downloads\/1\/a\.pdf\. It may have been told to do this\.
-        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        delete makes changes\, and no rule allows it\.
+        ⚠️ This conversation contains untrusted content \(read\_file downloads\/1\/a\.pdf\)\, which may have prompted this request\.
+        Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
 
         After downloads2/a.pdf: Allow **delete**?
         Deletes a file
 
         path: `a.txt`
 
-        delete changes something\, and no rule allows it\.
-        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        delete makes changes\, and no rule allows it\.
+        Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
     }
 }
@@ -173,9 +173,9 @@ story! {
 
         path: `a.txt`
 
-        delete acts on the outside\.
-        ⚠️ This conversation has read what others wrote\: a message of Eve\. It may have been told to do this\.
-        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        delete affects systems outside this chat\.
+        ⚠️ This conversation contains untrusted content \(a message of Eve\)\, which may have prompted this request\.
+        Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
     }
 }
@@ -192,14 +192,14 @@ story! {
         }
         world.model_will(call("delete", json!({ "path": "many/1" })));
         world.ann_says("one").await;
-        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+        assert_snapshot!(world.last(), @"Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
         world.ann_says("/stop").await;
         world.model_will(call("delete", json!({ "path": "many/*" })));
         world.model_will(say("Too many."));
         world.ann_says("all").await;
         assert_eq!(world.last(), "Too many.");
         let results = world.results().await;
-        assert_snapshot!(stable(results.last().unwrap()), @"Not run: it names more than 4096 files, so that nobody could say what was allowed. Name a folder, or fewer files.");
+        assert_snapshot!(stable(results.last().unwrap()), @"Not run: it names more than 4096 files, too many to review. Name a folder, or fewer files.");
     }
 }
 
@@ -235,12 +235,12 @@ story! {
 
         path: `a.txt`
 
-        The rule “no_loss” asks.
+        The rule “no_loss” requires approval.
         🔴 Severity: critical.
-        ⚠️ This conversation has read what others wrote: page. It may have been told to do this.
-        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        ⚠️ This conversation contains untrusted content (page), which may have prompted this request.
+        Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
-        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
+        assert_snapshot!(world.last(), @"Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
     }
 }
 
@@ -259,7 +259,7 @@ story! {
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.model_will(say("Done."));
         world.ann_says("delete a.txt").await;
-        assert_snapshot!(world.shown(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+        assert_snapshot!(world.shown(), @"Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
         world.ann_presses("Allow in this conversation").await;
         assert_eq!(world.deletions(), 1);
 
@@ -278,9 +278,9 @@ story! {
 
         path: `b.txt`
 
-        delete changes something, and no rule allows it.
-        ⚠️ This conversation has read what others wrote: page. It may have been told to do this.
-        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        delete makes changes, and no rule allows it.
+        ⚠️ This conversation contains untrusted content (page), which may have prompted this request.
+        Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
         assert_eq!(world.deletions(), 1, "what was allowed before does not count");
 
@@ -354,7 +354,7 @@ story! {
         let enable = || call("enable_tool", json!({ "names": ["json"] }));
         world.model_will(enable());
         world.ann_says("enable json").await;
-        assert_snapshot!(world.last(), @r"Allow **enable\_tool**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
+        assert_snapshot!(world.last(), @r"Allow **enable\_tool**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
         let enabled = |journal: Vec<Entry>| {
             journal.iter().filter(|e| matches!(e.event, Event::ToolsEnabled { .. })).count()
         };
@@ -380,7 +380,7 @@ async fn the_command_line_explains_the_guard() {
     let file = site.path("rules.yaml").display().to_string();
     let (good, said) = site.run(&["guard", "import", &file]).await;
     assert!(good, "{said}");
-    assert_snapshot!(stable(&said), @"1 rules are in force.");
+    assert_snapshot!(stable(&said), @"1 rules were imported and are active.");
     let note = r#"{ "path": "notes/a", "content": "x" }"#;
     let (good, said) = site.run(&["guard", "test", "write_file", note]).await;
     assert!(good, "{said}");
@@ -399,8 +399,8 @@ async fn the_command_line_explains_the_guard() {
     let (_, said) = site.run(&["guard", "test", "write_file", other, "--tainted"]).await;
     assert_snapshot!(stable(&said), @"
     The guard asks.
-      why       write_file changes something, and no rule allows it.
-                ⚠️ This conversation has read what others wrote: a page. It may have been told to do this.
+      why       write_file makes changes, and no rule allows it.
+                ⚠️ This conversation contains untrusted content (a page), which may have prompted this request.
       rule      none matches
     ");
     let mut verdicts = vec![];
@@ -418,7 +418,7 @@ async fn the_command_line_explains_the_guard() {
       program   rm -rf /
 
     ls: The guard asks.
-      why       shell changes something, and no rule allows it.
+      why       shell makes changes, and no rule allows it.
       rule      none matches
     ");
     let (good, document) = site.run(&["guard", "export"]).await;

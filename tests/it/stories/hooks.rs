@@ -64,9 +64,9 @@ story! {
 
         path: `safe/a.txt`
 
-        delete changes something, and no rule allows it.
+        delete makes changes, and no rule allows it.
         moved to safe/
-        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
         world.model_will(say("Done."));
         world.ann_presses("Allow once").await;
@@ -110,7 +110,7 @@ story! {
             world.model_will(call("delete", json!({ "path": "a.txt" })));
             world.ann_says("delete a.txt").await;
             allow_duplicates! {
-                assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+                assert_snapshot!(world.last(), @"Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
             }
             world.ann_says("/stop").await;
         }

@@ -16,7 +16,7 @@ story! {
         world.language = None;
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("lösch a.txt").await;
-        assert_snapshot!(world.last(), @"**delete** erlauben? … Im Auftrag von Ann. Offen bis 2026-05-04 10:30 UTC, Code `<code>`. [Einmal erlauben] [In dieser Unterhaltung erlauben] [Immer…] [Ablehnen]");
+        assert_snapshot!(world.last(), @"**delete** erlauben? … Angefragt von Ann. Offen bis 2026-05-04 10:30 UTC, Code `<code>`. [Einmal erlauben] [In dieser Unterhaltung erlauben] [Immer…] [Ablehnen]");
         world.language = Some("es".into());
         world.model_will(say("Hecho."));
         world.ann_says("y ahora?").await;
@@ -38,7 +38,7 @@ story! {
         world.allow = vec![];
         world.language = Some("de".into());
         world.ann_says("hallo").await;
-        assert_snapshot!(world.last(), @"Ich kenne dich noch nicht. Bitte die Betreiberin oder den Betreiber um einen Code und schick ihn mir, oder lass deine Kennung `1` in `allow` eintragen.");
+        assert_snapshot!(world.last(), @"Ich kenne dich noch nicht. Bitte die Person, die den Bot betreibt, um einen Kopplungscode und schick ihn mir, oder lass deine ID `1` in `allow` eintragen.");
     }
 }
 
@@ -56,8 +56,8 @@ story! {
 
         path: `a.txt`
 
-        delete verändert etwas\, und keine Regel erlaubt es\.
-        Im Auftrag von Ann. Offen bis 2026-05-04 10:30 UTC, Code `<code>`.
+        delete nimmt Änderungen vor\, und keine Regel erlaubt es\.
+        Angefragt von Ann. Offen bis 2026-05-04 10:30 UTC, Code `<code>`.
         ");
         world.language = Some("es".into());
         world.bob_presses("Einmal erlauben").await;
@@ -86,7 +86,7 @@ story! {
         world.model_will(say("Hallo."));
         world.ann_says("hallo").await;
         world.ann_says("und?").await;
-        assert_snapshot!(world.last(), @"Das war mir zu schnell: Deine letzte Nachricht habe ich nicht gelesen. Schreib in 61 s wieder.");
+        assert_snapshot!(world.last(), @"Du schreibst zu schnell, deshalb habe ich deine letzte Nachricht ignoriert. Versuch es in 61 s noch einmal.");
     }
 }
 
@@ -105,13 +105,13 @@ story! {
 
         path: `a.txt`
 
-        Die Regel „rule 1“ kann nicht ausgewertet werden\: was sie betrachtet\, fehlt oder ist vorher nicht bekannt\.
-        Im Auftrag von Ann. Offen bis 2026-05-04 10:30 UTC, Code `<code>`.
+        Die Regel „rule 1“ kann nicht ausgewertet werden\: was sie prüft\, fehlt oder ist vorab nicht bekannt\.
+        Angefragt von Ann. Offen bis 2026-05-04 10:30 UTC, Code `<code>`.
         ");
         world.ann_says("/stop").await;
         world.config.limits.person.messages = Some(1);
         world.language = Some("zh".into());
         world.ann_says("你好").await;
-        assert_snapshot!(world.last(), @"今天我无法继续：你每天可用的消息额度已用完。14 h 后（UTC 午夜）恢复，或等运营者提高额度。 … 参考编号：`<digest>`");
+        assert_snapshot!(world.last(), @"你今天的消息额度已用完。14 h 后（UTC 00:00）重置，或由管理员提高额度。 … 参考编号：`<digest>`");
     }
 }

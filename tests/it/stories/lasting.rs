@@ -27,8 +27,8 @@ async fn leave_is_given(world: &mut World) {
 
     path: `notes/a.txt`
 
-    delete changes something\, and no rule allows it\.
-    Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+    delete makes changes\, and no rule allows it\.
+    Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
 
     **Always** would allow, without asking again:
 
@@ -36,11 +36,11 @@ async fn leave_is_given(world: &mut World) {
     - for requests by the same person, in all chats
     - until 2026-06-03, unlimited uses
 
-    Give this leave?
+    Grant this permission?
     ");
-    assert_snapshot!(world.last(), @"Allow **delete**? … Give this leave? [Give] [Back] [Deny]");
+    assert_snapshot!(world.last(), @"Allow **delete**? … Grant this permission? [Grant] [Back] [Deny]");
     world.model_will(say("Done."));
-    world.ann_presses("Give").await;
+    world.ann_presses("Grant").await;
     assert_eq!(world.deletions(), 1);
 }
 
@@ -191,7 +191,7 @@ story! {
         let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
         asks_to_delete(world, &format!("{token}/a.txt")).await;
         assert!(!world.shown().contains(&token), "{}", world.shown());
-        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Deny]");
+        assert_snapshot!(world.last(), @"Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Deny]");
     }
 }
 
@@ -218,7 +218,7 @@ story! {
         Allow **delete**? `a.txt` … 🚫 Denied by Ann.
         Allow **delete**? `b.txt` … 🚫 Denied by Ann.
         Only the owner of this bot can do that.
-        All tools are halted, on every node. Questions denied: 2. /panic off lifts it.
+        All tools are halted, on every node. Requests denied: 2. /panic off lifts the halt.
         ");
 
         world.model_will(call("get_current_datetime", json!({})));
@@ -276,6 +276,6 @@ story! {
         let questions = world.room.messages().iter().filter(|m| !m.buttons.is_empty()).count();
         assert_eq!(questions, 60);
         assert_eq!(world.results().await.len(), 10);
-        assert_snapshot!(stable(&world.results().await[0]), @"Denied: people were asked 60 questions here within an hour, the most there may be. Tell the person, and go on when they say so.");
+        assert_snapshot!(stable(&world.results().await[0]), @"Denied: the limit of 60 approval requests per hour for this conversation is reached. Tell the person, and continue when they say so.");
     }
 }

@@ -159,7 +159,7 @@ story! {
         let results = world.results().await;
         assert_eq!(results.iter().filter(|r| *r == "rare indeed").count(), 3);
         assert_snapshot!(stable(&results[3]), @"I just used the rare tool with the same input. I need to try a different approach or use a different tool. (It has given the same result 3 times, and was not run again.)");
-        assert_snapshot!(world.shown(), @"I stopped: I was going in circles with rare, which gave the same result every time. Tell me how to go on. … Reference: `<digest>`");
+        assert_snapshot!(world.shown(), @"I stopped because rare kept giving the same result. Please tell me how to continue. … Reference: `<digest>`");
         world.model_will(say("I can still talk."));
         world.ann_says("and now?").await;
         assert_eq!(world.last(), "I can still talk.");
@@ -194,10 +194,10 @@ story! {
             world.clock.advance(TimeDelta::days(1));
         }
         assert_snapshot!(refusals.join("\n"), @"
-        I cannot go on today: the tokens that this conversation may use in a day are used up. It goes on in 14 h (at midnight UTC), or when the operator raises the limit. … Reference: `<digest>`
-        I cannot go on today: the tokens that you may use in a day are used up. It goes on in 14 h (at midnight UTC), or when the operator raises the limit. … Reference: `<digest>`
-        I cannot go on today: the messages that everybody together may use in a day are used up. It goes on in 14 h (at midnight UTC), or when the operator raises the limit. … Reference: `<digest>`
-        I cannot go on today: the money that you may use in a day are used up. It goes on in 14 h (at midnight UTC), or when the operator raises the limit. … Reference: `<digest>`
+        This conversation has reached today's token limit. It resets in 14 h (00:00 UTC), or the operator can raise it. … Reference: `<digest>`
+        You've reached today's token limit. It resets in 14 h (00:00 UTC), or the operator can raise it. … Reference: `<digest>`
+        All users together have reached today's message limit. It resets in 14 h (00:00 UTC), or the operator can raise it. … Reference: `<digest>`
+        You've reached today's spending limit. It resets in 14 h (00:00 UTC), or the operator can raise it. … Reference: `<digest>`
         ");
         let account = account(&world.node().await).await;
         assert_eq!(account.len(), 4, "a line a day");
@@ -262,7 +262,7 @@ story! {
         world.model_will(say("Without it, then."));
         world.ann_says("look").await;
         assert_eq!(world.last(), "Without it, then.");
-        assert_snapshot!(stable(&world.results().await[0]), @"Action budget exhausted: today's time for tools is used up. Try again in 14 h. Go on without tools, or say so.");
+        assert_snapshot!(stable(&world.results().await[0]), @"Action budget exhausted: today's time for tools is used up. Try again in 14 h. Continue without tools, or tell the person.");
     }
 }
 
@@ -286,7 +286,7 @@ story! {
         world.model_will(say("I read three."));
         world.settle(&app).await;
         assert_snapshot!(world.shown(), @"
-        That was too fast for me: I have not read your last message. Write again in 21 s.
+        You're sending messages too quickly, so I ignored your last one. Try again in 21 s.
         I read three.
         ");
         world.clock.advance(TimeDelta::seconds(21));

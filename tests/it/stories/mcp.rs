@@ -54,9 +54,9 @@ story! {
         let server = Moody::with(world, &json!([tool("die")]));
         world.model_will(call("m_die", json!({})));
         world.ann_says("die").await;
-        assert_snapshot!(world.last(), @r"Allow **m\_die**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+        assert_snapshot!(world.last(), @r"Allow **m\_die**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
         world.ann_presses("Allow once").await;
-        assert_snapshot!(world.last(), @r"**m\_die** was interrupted. Run it again? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Run again] [Skip]");
+        assert_snapshot!(world.last(), @r"**m\_die** was interrupted. Run it again? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Run again] [Skip]");
         assert_eq!(server.heard("tools/call"), 1);
         world.model_will(say("I leave it."));
         world.ann_presses("Skip").await;
@@ -260,7 +260,7 @@ story! {
         call.app.gateway.store.release_all().await.unwrap();
         let next = world.node().await;
         world.settle(&next).await;
-        assert_snapshot!(world.last(), @r"**m\_order** was interrupted. Run it again? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Run again] [Skip]");
+        assert_snapshot!(world.last(), @r"**m\_order** was interrupted. Run it again? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Run again] [Skip]");
         assert!(world.press_if_there("Yes").is_none(), "{}", world.shown());
     }
 }

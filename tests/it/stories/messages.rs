@@ -68,7 +68,7 @@ story! {
         world.happens("1", what).await;
         let prompts = world.prompts();
         assert_eq!(read(&prompts[1]).last(), Some(&"[file: inbox/a.csv, text/csv, 6 bytes]"));
-        assert_snapshot!(stable(&world.results().await[0]), @"a.csv (6B) goes to the people here as an attachment. They need no link.");
+        assert_snapshot!(stable(&world.results().await[0]), @"a.csv (6B) is attached for the people here. They need no link.");
     }
 }
 
@@ -88,14 +88,14 @@ story! {
         world.settle(&app).await;
         let shown = world.shown();
         let (told, answer) = shown.split_once('\n').expect("two messages");
-        assert_snapshot!(stable(told), @r"I could not fetch the file b‹U\+202E›\.txt from the platform. Please send it again.");
+        assert_snapshot!(stable(told), @r"I couldn't download the file b‹U\+202E›\.txt from the platform. Please send it again.");
         assert_eq!(answer, "I see one.");
         let prompts = world.prompts();
         let said = read(&prompts[0]);
         assert_eq!(said[0], "this\n[file: inbox/a.txt, text/plain, 5 bytes]");
         assert_snapshot!(stable(said[1]), @"
         and this
-        [file: b‹U+202E›.txt, not here: the platform does not give it out any more]
+        [file: b‹U+202E›.txt, not here: the platform no longer provides it]
         ");
     }
 }
@@ -284,7 +284,7 @@ story! {
         let until_asked = world.room.typing();
         let asked = app.worker.advance_ready().await.unwrap();
         assert_eq!((asked, world.room.typing()), (0, until_asked), "nobody works on it");
-        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+        assert_snapshot!(world.last(), @"Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
     }
 }
 
@@ -312,7 +312,7 @@ story! {
         let said = read(&prompts[0]);
         assert_eq!((said.len(), said[3], said[6]), (7, "4", "the end"));
         assert_snapshot!(world.shown(), @"
-        That was too fast for me: I have not read your last message. Write again in 31 s.
+        You're sending messages too quickly, so I ignored your last one. Try again in 31 s.
         Seen.
         ");
     }
@@ -334,7 +334,7 @@ story! {
         world.happens("2", stolen).await;
         assert_snapshot!(world.shown(), @"
         Hello.
-        Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]
+        Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]
         ");
         let press = world.press("Allow once");
         world.model_will(say("Then not."));
@@ -451,9 +451,9 @@ story! {
         assert!(shown.len() > 2, "{}", world.shown());
         assert!(shown.iter().all(|message| message.text.chars().count() <= 200));
         assert_snapshot!(stable(&shown.last().unwrap().text), @"
-        - /status says what I am waiting for
-        - /model shows the language models, and switches to one
-        - /whoami shows how I know you
+        - /status shows what I'm waiting for
+        - /model lists the language models and switches between them
+        - /whoami shows who you are to me
         ");
     }
 }

@@ -58,7 +58,7 @@ story! {
         assert_eq!(world.deletions(), 1);
         assert_snapshot!(world.shown(), @"
         Hello.
-        Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]
+        Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]
         I can no longer show this request where it was made, so I'm asking you here.
         Allow **delete**? `a.txt` … ✅ Allowed by Ann.
         Done.

@@ -122,8 +122,8 @@ story! {
         world.settle(&again).await;
         assert_snapshot!(world.shown(), @"
         Allow **delete**? `a.txt` … ✅ Allowed by Ann.
-        I cannot take in a sticker yet. Please write it as text.
-        **delete** was interrupted. Run it again? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Run again] [Skip]
+        I can't read this kind of message (sticker) yet. Please send it as text.
+        **delete** was interrupted. Run it again? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Run again] [Skip]
         ");
         assert_eq!(world.deletions(), 0);
         world.ann_presses("Skip").await;

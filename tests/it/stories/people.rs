@@ -33,7 +33,7 @@ story! {
     async fn a_pairing_code_works_once(world: &mut World) {
         world.allow = vec![];
         world.ann_says("hello").await;
-        assert_snapshot!(world.last(), @"I do not know you yet. Ask the operator for a pairing code and send it to me, or have your id `1` added to `allow`.");
+        assert_snapshot!(world.last(), @"I don't know you yet. Ask the operator for a pairing code and send it to me, or ask them to add your id `1` to `allow`.");
         let code = new_code();
         offer(world, &code).await;
         world.ann_says(&format!("/start {code}")).await;
@@ -60,7 +60,7 @@ story! {
             assert_eq!(world.room.messages().len(), shown);
         }
         let answer = &world.room.messages()[0];
-        assert_snapshot!(stable(&answer.text), @"I do not know you yet. Ask the operator for a pairing code and send it to me, or have your id `3` added to `allow`.");
+        assert_snapshot!(stable(&answer.text), @"I don't know you yet. Ask the operator for a pairing code and send it to me, or ask them to add your id `3` to `allow`.");
         assert_eq!(answer.reply_to.as_deref(), Some("i:5:9:token"));
     }
 }
@@ -91,7 +91,7 @@ story! {
         world.manners.roles = BTreeMap::from([("admin".into(), Role::Operator)]);
         world.roles = vec!["admin".into()];
         world.ann_says("/whoami").await;
-        assert_snapshot!(world.last(), @"I do not know you yet. Ask the operator for a pairing code and send it to me, or have your id `1` added to `allow`.");
+        assert_snapshot!(world.last(), @"I don't know you yet. Ask the operator for a pairing code and send it to me, or ask them to add your id `1` to `allow`.");
         let mut welcomes = vec![];
         for person in ["1", "2"] {
             let code = new_code();
@@ -118,17 +118,17 @@ story! {
     /// `/model` shows what there is; an operator switches, and the choice outlives `/new`.
     async fn an_operator_chooses_the_model(world: &mut World) {
         world.bob_says("/model").await;
-        assert_snapshot!(world.last(), @"This conversation uses `main`. There are: `main`. `/model NAME` switches.");
+        assert_snapshot!(world.last(), @"This conversation uses `main`. Available models: `main`. `/model NAME` switches.");
         let other = world.config.models[0].id.clone();
         world.bob_says(&format!("/model {other}")).await;
-        assert_snapshot!(world.last(), @"For that you need the role `operator`. /whoami shows yours.");
+        assert_snapshot!(world.last(), @"You need the role `operator` or higher for that. /whoami shows yours.");
         world.manners.roles = BTreeMap::from([("1".into(), Role::Operator)]);
         world.ann_says("/model nothing").await;
-        assert_snapshot!(world.last(), @"There is no model nothing. There are: `main`.");
+        assert_snapshot!(world.last(), @"There is no model nothing. Available models: `main`.");
         world.ann_says(&format!("/model {other}")).await;
         assert_snapshot!(world.last(), @"From now on this conversation uses `main`.");
         world.ann_says("/new").await;
         world.ann_says("/model").await;
-        assert_snapshot!(world.last(), @"This conversation uses `main`. There are: `main`. `/model NAME` switches.");
+        assert_snapshot!(world.last(), @"This conversation uses `main`. Available models: `main`. `/model NAME` switches.");
     }
 }

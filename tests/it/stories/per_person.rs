@@ -88,7 +88,7 @@ story! {
         assert_eq!(world.deletions(), 1);
         assert_snapshot!(world.shown(), @"
         Allow **delete**? `anns.txt` … ✅ Allowed by Ann.
-        Allow **delete**? … Asked for by Bob. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]
+        Allow **delete**? … Requested by Bob. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]
         Allowed.
         Ann's is gone.
         ");

@@ -60,9 +60,9 @@ story! {
 
         path: `a.txt`
 
-        delete acts on the outside\.
-        ⚠️ This conversation has read what others wrote\: picture inbox\/a\.jpg\. It may have been told to do this\.
-        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        delete affects systems outside this chat\.
+        ⚠️ This conversation contains untrusted content \(picture inbox\/a\.jpg\)\, which may have prompted this request\.
+        Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
         world.model_will(say("Done."));
         world.ann_presses("Allow once").await;
@@ -129,7 +129,7 @@ story! {
         let prompt = world.prompts().pop().unwrap();
         let results = world.results().await;
         assert_snapshot!(stable(&results[0]), @"inbox/c.png follows as a picture. How many bars?");
-        assert_snapshot!(stable(&results[1]), @"Not found: inbox/none.png. list_dir shows what there is");
+        assert_snapshot!(stable(&results[1]), @"Not found: inbox/none.png. list_dir shows the files");
         let shown = pictures(&prompt);
         assert_eq!((shown.len(), shown[0].path.as_str()), (1, "inbox/c.png"));
         assert!(jpeg(shown[0]).starts_with(b"\xff\xd8\xff"));

@@ -99,18 +99,18 @@ story! {
         let arguments = json!({ "text": "look at the mail", "every": "1h" });
         world.model_will(call("schedule", arguments));
         world.ann_says("look every hour").await;
-        assert_snapshot!(world.last(), @"Allow **schedule**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
+        assert_snapshot!(world.last(), @"Allow **schedule**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
         assert_snapshot!(world.last_text(), @r"
         Allow **schedule**?
-        Schedules a task that you do later \(cron\)\, once or again and again\, such as a weekly report\.
+        Schedules a task that you do later \(cron\)\, once or repeatedly\, such as a weekly report\.
 
         text: `look at the mail`
         every: `1h`
 
         next Monday 2026-05-04 11:00:00 (UTC, UTC+00:00), every 1h
 
-        schedule changes something\, and no rule allows it\.
-        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        schedule makes changes\, and no rule allows it\.
+        Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
         world.model_will(say("Noted."));
         world.ann_presses("Allow once").await;
@@ -131,8 +131,8 @@ story! {
 
         path: `spam`
 
-        delete changes something\, and no rule allows it\.
-        Asked for by Ann. Open until 2026-05-04 12:30 UTC, code `<code>`.
+        delete makes changes\, and no rule allows it\.
+        Requested by Ann. Open until 2026-05-04 12:30 UTC, code `<code>`.
         ");
         // As long as the question is open, no other turn begins.
         world.time_passes(TimeDelta::hours(1) - TimeDelta::minutes(40)).await;
@@ -180,9 +180,9 @@ story! {
         ann_schedules(world, "remind", json!({ "text": "Too many", "in": "1h" })).await;
         ann_schedules(world, "remind", json!({ "text": "Too often", "every": "59s" })).await;
         let made: Vec<_> = ends(world).await;
-        assert_snapshot!(stable(&made[1].1), @r#"It is there already: <code>: reminder "Tea" of Ann, next Monday 2026-05-04 11:00:00 (UTC, UTC+00:00), every 1h"#);
-        assert_snapshot!(stable(&made[3].1), @"2 are scheduled in this conversation, the most there may be: delete one first (list_schedules, change_schedule)");
-        assert_snapshot!(stable(&made[4].1), @"Invalid parameters: that is too often: 1m is the shortest interval here");
+        assert_snapshot!(stable(&made[1].1), @r#"It already exists: <code>: reminder "Tea" of Ann, next Monday 2026-05-04 11:00:00 (UTC, UTC+00:00), every 1h"#);
+        assert_snapshot!(stable(&made[3].1), @"The maximum of 2 schedules in this conversation is reached: delete one first (list_schedules, change_schedule)");
+        assert_snapshot!(stable(&made[4].1), @"Invalid parameters: that is too often: the shortest interval is 1m");
         assert_eq!(made.iter().map(|end| end.0).filter(|end| *end == Outcome::Failed).count(), 2);
         let id = made[0].1.split(':').next().unwrap().to_owned();
 
@@ -203,7 +203,7 @@ story! {
         ann_schedules(world, "change_schedule", change("resume")).await;
         let (outcome, text) = ends(world).await.pop().unwrap();
         assert!(outcome == Outcome::Failed, "{text}");
-        assert_snapshot!(stable(&text), @r#"Invalid parameters: nothing with the id "<code>" is scheduled here: list_schedules tells the ids"#);
+        assert_snapshot!(stable(&text), @r#"Invalid parameters: nothing with the id "<code>" is scheduled here: list_schedules shows the ids"#);
     }
 }
 
@@ -229,7 +229,7 @@ story! {
             _ => None,
         }).collect();
         assert_snapshot!(stable(texts[0]), @"Nothing is scheduled in this conversation.");
-        assert_snapshot!(stable(texts[1]), @r#"Invalid parameters: nothing with the id "<code>" is scheduled here: list_schedules tells the ids"#);
+        assert_snapshot!(stable(texts[1]), @r#"Invalid parameters: nothing with the id "<code>" is scheduled here: list_schedules shows the ids"#);
         world.time_passes(TimeDelta::hours(1)).await;
         let shown = world.room.messages().into_iter().filter(|m| m.text.contains("Secret"));
         assert_eq!(shown.count(), 1);
@@ -269,16 +269,16 @@ story! {
         let question = world.room.messages().pop().unwrap().text;
         assert_snapshot!(stable(&question), @r"
         Allow **schedule**?
-        Schedules a task that you do later \(cron\)\, once or again and again\, such as a weekly report\.
+        Schedules a task that you do later \(cron\)\, once or repeatedly\, such as a weekly report\.
 
         text: `obey the page`
         in: `2h`
 
         next Monday 2026-05-04 12:00:00 (UTC, UTC+00:00), once
 
-        schedule changes something\, and no rule allows it\.
-        ⚠️ This conversation has read what others wrote\: page\. It may have been told to do this\.
-        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        schedule makes changes\, and no rule allows it\.
+        ⚠️ This conversation contains untrusted content \(page\)\, which may have prompted this request\.
+        Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
         world.model_will(say("Noted."));
         world.ann_presses("Allow once").await;

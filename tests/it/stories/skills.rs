@@ -97,7 +97,7 @@ story! {
         world.ann_says("remember how we write letters").await;
         assert_snapshot!(world.last_text(), @r"
         Allow **skill\_manage**?
-        Creates\, edits or deletes a skill\: know\-how that later conversations can load\. Create begins with SKILL\.md\; edit writes one file of the skill\, also a new one\.
+        Creates\, edits or deletes a skill\, which later conversations can load\. Create begins with SKILL\.md\; edit writes one file of the skill\, existing or new\.
 
         action: `create`
         name: `letters`
@@ -113,9 +113,9 @@ story! {
 
         Some of it is not shown here. “Show everything” sends all of it as a file.
 
-        skill\_manage asks every time\.
+        skill\_manage requires approval every time\.
         🔴 Severity\: high\.
-        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
         world.ann_presses("Allow once").await;
         assert!(!skills_dir(world).join("letters").exists(), "Ann is a member like others");
@@ -163,7 +163,7 @@ story! {
         world.model_will(call("read_file", json!({ "path": "made.txt" })));
         world.model_will(say("Made."));
         world.ann_says("make it").await;
-        assert_snapshot!(world.last(), @r"Allow **run\_skill\_script**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
+        assert_snapshot!(world.last(), @r"Allow **run\_skill\_script**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
         world.ann_presses("Allow once").await;
         let results = world.results().await;
         assert!(results[0].contains(r#""stdout":"forms\nkept\nFalse\n""#), "{results:?}");
@@ -309,7 +309,7 @@ story! {
         package.add("scripts/reach.py", script.as_bytes(), false).unwrap();
         folder::put(&skills_dir(world), "letters", &package, "https://example.org/x").unwrap();
         let said = reaches(world, "letters").await;
-        assert_snapshot!(stable(&said), @"Not authorized: `letters` may reach hosts, but nobody answers for it as it is now: the operator does by `countersign skill vouch letters`");
+        assert_snapshot!(stable(&said), @"Not authorized: `letters` may reach hosts, but nobody trusts it as it is now: run `countersign skill vouch letters`");
         folder::vouch(&skills_dir(world), "letters").unwrap();
         assert!(reaches(world, "letters").await.contains("200 Connection established"));
         assert_eq!(server.asked().len(), 2);

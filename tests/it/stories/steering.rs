@@ -51,7 +51,7 @@ story! {
         let (status, _) = served.ask(&owner, (Method::DELETE, "/guard/rules/no%20deletes"), None).await;
         assert_eq!(status, StatusCode::NO_CONTENT);
         asks_to_delete(world, "a.txt").await;
-        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+        assert_snapshot!(world.last(), @"Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
 
         let import = json!({ "format": "json", "text": document.to_string() });
         let (_, taken) = served.ask(&owner, (Method::POST, "/guard/import"), Some(import)).await;
@@ -90,7 +90,7 @@ async fn what_cannot_be_used_is_refused(served: &Served, owner: &str) {
     let (status, problem) =
         served.ask(&owner, (Method::POST, "/guard/import"), Some(unknown)).await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
-    assert_snapshot!(stable(problem["detail"].as_str().unwrap()), @"rule 1: no tool is called `ShelExecuteTool`: the rule would match nothing. Similar names: ShellExecuteTool, SendFileTool");
+    assert_snapshot!(stable(problem["detail"].as_str().unwrap()), @"rule 1: there is no tool `ShelExecuteTool`: the rule would match nothing. Similar names: ShellExecuteTool, SendFileTool");
     let mut details = vec![];
     for rule in [
         json!({ "tool": "delete", "action": "deny" }),
@@ -455,7 +455,7 @@ story! {
         world.room.refuses(CheckError::Refused("401: Unauthorized".into()));
         let (status, found) = post(&ops, check).await;
         assert_eq!((status, &found["known"]), (StatusCode::OK, &json!(false)));
-        assert_snapshot!(stable(found["problem"].as_str().unwrap()), @"the platform refuses the token (401: Unauthorized): is it right, and in force?");
+        assert_snapshot!(stable(found["problem"].as_str().unwrap()), @"the platform rejects the token (401: Unauthorized): check that it is correct and has not been revoked");
         world.room.refuses(CheckError::Silent("timed out".into()));
         let (_, found) = post(&ops, check).await;
         assert_eq!(found["known"], json!(null), "a platform that is down knows as much as before");

@@ -114,7 +114,7 @@ story! {
         let first = pushes(world, (SECRET, "m1"), body).await;
         assert_eq!(first.0, StatusCode::OK, "{}", first.1);
         goes_on(world).await;
-        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by ci. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+        assert_snapshot!(world.last(), @"Allow **delete**? … Requested by ci. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
         assert_eq!(pushes(world, (SECRET, "m1"), body).await, first, "answered alike");
         goes_on(world).await;
         let journal = world.journal().await;

@@ -91,7 +91,7 @@ story! {
         world.guard("{ approvers = { who = ['members'], needed = 2 } }");
         world.allow = vec!["*".into()];
         asked_in_group(world).await;
-        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
+        assert_snapshot!(world.last(), @"Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
         for _ in 0..2 {
             presses(world, ("1", &[]), "Allow once").await;
             assert_eq!(world.deletions(), 0);
@@ -183,7 +183,7 @@ story! {
         let delete = call("delete", json!({ "path": "a.txt" }));
         both_speak(world, vec![call("rare", json!({})), delete]).await;
         assert_eq!(world.deletions(), 0, "the rule lets Ann, and Bob has spoken");
-        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+        assert_snapshot!(world.last(), @"Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
         presses(world, ("2", &[]), "Allow once").await;
         assert_eq!(world.deletions(), 0, "it is Ann's task");
         world.model_will(say("Done."));
@@ -208,7 +208,7 @@ story! {
         let delete = call("delete", json!({ "path": "a.txt" }));
         both_speak(world, vec![call("rare", json!({})), call("delegate", task), delete]).await;
         assert_eq!(world.deletions(), 0, "the rule lets Ann, and Bob has spoken");
-        assert_snapshot!(world.shown(), @"cleaner: Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+        assert_snapshot!(world.shown(), @"cleaner: Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
     }
 }
 
@@ -225,7 +225,7 @@ story! {
         world.guard("{ rules = [{ tool = 'delete', action = 'ask' }] }");
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
-        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
+        assert_snapshot!(world.last(), @"Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
         let What::Press { data, message, .. } = world.press("Allow once") else { unreachable!() };
         for key in ['c', 'g', 'y', 'b'] {
             let data = format!("{}{key}", &data[..24]);
