@@ -1,4 +1,4 @@
-//! The rules of the house, as tests: what no compiler and no linter holds.
+//! The project's rules that neither the compiler nor a linter checks.
 
 use serde_json::Value;
 use std::{
@@ -8,7 +8,7 @@ use std::{
     process::Command,
 };
 
-/// A folder may use what stands to its left.
+/// The layers of the program. A folder may use the folders before it.
 const ORDER: &[&str] = &[
     "clock",
     "crash",
@@ -29,13 +29,39 @@ const ORDER: &[&str] = &[
     "cli",
 ];
 
-/// Uses against the order: who, whom, why.
+/// Exceptions from the order: user, used folder, reason.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[];
 
-/// Names that others have given: where, what, whose.
-const FOREIGN: &[(&str, &str, &str)] = &[("src/tools/mcp/ear.rs", "fn get_info", "rmcp's trait")];
+/// Names defined by other crates: file, item, owner.
+const FOREIGN: &[(&str, &str, &str)] =
+    &[("src/tools/mcp/client_handler.rs", "fn get_info", "rmcp's trait")];
 
 const LONGEST_FILE: usize = 400;
+
+/// Words that are neither plain English nor defined in `docs/development/glossary.md`.
+const BANNED_WORDS: &[&str] = &[
+    "anew",
+    "for ever",
+    "gave way",
+    "gives way",
+    "hither",
+    "lapsed",
+    "lapses",
+    "likewise",
+    "other people's words",
+    "so many",
+    "stood",
+    "thereof",
+    "turned away",
+    "whence",
+    "whoever",
+    "whomever",
+    "wished",
+];
+
+/// Banned in comments only, because they may occur in data.
+const BANNED_IN_COMMENTS: &[&str] =
+    &["desk", "house", "scene", "shelf", "tongue", "walls", "wish", "wishes"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -226,6 +252,32 @@ fn names_say_what_things_are() {
             assert!(!bad || theirs, "{name}: {line}");
         }
     }
+}
+
+#[test]
+fn comments_and_strings_are_plain_english() {
+    for (name, text) in sources() {
+        for (number, line) in text.lines().enumerate().map(|(at, line)| (at + 1, line.trim())) {
+            let is_comment = line.starts_with("//");
+            let prose = match is_comment {
+                true => line.to_lowercase(),
+                false => line.split('"').skip(1).step_by(2).collect::<Vec<_>>().join("\n"),
+            };
+            let banned =
+                BANNED_WORDS.iter().chain(BANNED_IN_COMMENTS.iter().filter(|_| is_comment));
+            for word in banned {
+                assert!(!contains_word(&prose, word), "{name}:{number}: “{word}” in {line}");
+            }
+        }
+    }
+}
+
+/// Whether the word or phrase occurs with no letter, digit or underscore beside it.
+fn contains_word(text: &str, word: &str) -> bool {
+    let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    text.match_indices(word).any(|(at, _)| {
+        !is_part(text[..at].chars().next_back()) && !is_part(text[at + word.len()..].chars().next())
+    })
 }
 
 #[test]
