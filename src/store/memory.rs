@@ -1,8 +1,7 @@
 //! The agents' memories by scope, and full-text search.
 //!
-//! Words are split by Unicode's rules: letters of scripts without spaces are words of their own,
-//! and a query of several such letters is searched as a phrase. SQLite searches with FTS5,
-//! PostgreSQL with a `tsvector`; neither splits words itself, so that both find the same.
+//! Words are split here and not by SQLite's FTS5 or PostgreSQL's `tsvector`, so that both find the
+//! same: each letter of a script without spaces is a word, and several of them are a phrase.
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
@@ -11,11 +10,9 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use super::{Tx, at, db::sql, embeddings, scope::MemoryScope};
 use crate::journal::{event::Speaker, ids::CallId};
 
-/// The maximum size of a memory.
 pub const MAX_BYTES: usize = 64 * 1024;
 /// The maximum number of memories per scope.
 pub const MOST: usize = 1_000;
-/// The maximum number of words in a search.
 const TERMS: usize = 16;
 const WORD_CHARS: usize = 64;
 
@@ -30,8 +27,7 @@ pub struct Memory {
     pub changed_at: DateTime<Utc>,
 }
 
-/// What to write, and the call that writes it: repeating the call after a crash has no further
-/// effect.
+/// What to write, and the call that writes it. Repeating the call has no further effect.
 #[derive(Debug, Clone)]
 pub struct Note {
     pub path: String,
@@ -169,7 +165,7 @@ async fn ensure(
         tx,
         execute,
         "
-        -- lay memory
+        -- insert memory
         INSERT INTO memories
             (id, agent, shelf, path, content, by_whom, taint, call, changed_at)
         VALUES ($1, $2, $3, $4, '', $5, '[]', '', $6)
@@ -248,7 +244,7 @@ async fn drop_words(tx: &mut Tx<'_>, id: i64) -> Result<()> {
         tx,
         execute,
         "
-        -- drop words
+        -- delete words
         DELETE FROM memory_words
         WHERE rowid = $1",
         id
@@ -276,14 +272,13 @@ pub async fn forget(tx: &mut Tx<'_>, scope: &MemoryScope, path: &str) -> Result<
     Ok(gone.is_some())
 }
 
-/// Deletes from all scopes with this key the memories that were written for the person that the
-/// pattern matches.
+/// Deletes the memories of this scope key whose author matches the pattern.
 pub(super) async fn clear(tx: &mut Tx<'_>, scope: &str, by: &str) -> Result<()> {
     let gone: Vec<(i64,)> = sql!(
         tx,
         fetch_all,
         "
-        -- clear shelf
+        -- delete memories
         DELETE FROM memories
         WHERE shelf = $1 AND by_whom LIKE $2 ESCAPE '!'
         RETURNING id",
@@ -306,7 +301,7 @@ pub(super) async fn rewrite(
         tx,
         fetch_all,
         "
-        -- what lies there
+        -- memories of a scope
         SELECT id, call, path, content, by_whom, taint, changed_at FROM memories
         WHERE shelf = $1",
         scope

@@ -73,11 +73,11 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("release conversations", "once, when a node stops: walks the conversations"),
     // Bounded otherwise.
     ("subscribers", "subscriptions are those of the configuration"),
-    ("what waits", "not in a turn: metrics count what is open"),
-    ("slice of events", "a backfill reads the table once, in slices by its key"),
-    ("slice of the outbox", "a backfill reads the table once, in slices by its key"),
+    ("waiting", "not in a turn: metrics count open work"),
+    ("batch of events", "a backfill reads the table once, in batches by its key"),
+    ("batch of the outbox", "a backfill reads the table once, in batches by its key"),
     ("any conversation", "the first row of the table, once at the start"),
-    ("forget what could not be read", "part of an erasure: updates that no version could read"),
+    ("delete unparsed updates", "part of an erasure: updates that no version could read"),
 ];
 
 /// Records the statements that sqlx executes.

@@ -1,4 +1,4 @@
-//! What was judged, decided and run stands in the audit, and nobody changes it unnoticed.
+//! The audit records what was judged, decided and run, and tampering is detected.
 
 use chrono::TimeDelta;
 use countersign::{
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{shown::stable, story, world::World};
 
-/// Ann has one file deleted, refuses another, and Bob may not decide.
+/// Ann has one file deleted, denies another, and Bob may not decide.
 async fn lives(world: &mut World) {
     world.model_will(calls(vec![
         ("delete".into(), json!({ "path": "a.txt", "password": "hunter2hunter2" })),
@@ -46,7 +46,8 @@ async fn verify_with(world: &World, seal: Option<String>) -> Result<String, Stri
 }
 
 story! {
-    /// Who, what, by which rule, with what outcome: redacted, by the digest of what really ran.
+    /// Who, what, by which rule, with which outcome: redacted, with the digest of what was really
+    /// run.
     async fn the_audit_tells_what_happened(world: &mut World) {
         lives(world).await;
         let rows = rows(world).await;
@@ -76,7 +77,7 @@ story! {
 }
 
 story! {
-    /// Whoever is turned away, leave given and taken, the halt.
+    /// Rejected people, granted and revoked permissions, the halt.
     /// Proves A13, A11, A12.
     async fn the_audit_tells_who_governs(world: &mut World) {
         world.model_will(call("delete", json!({ "path": "notes/a.txt" })));
@@ -104,7 +105,7 @@ story! {
 }
 
 story! {
-    /// What let a call run is named: a rule, a leave.
+    /// The rule or permission that allowed a call is recorded.
     /// Proves MC-44.
     async fn the_audit_names_what_let_a_call_run(world: &mut World) {
         world.model_will(call("delete", json!({ "path": "notes/a.txt" })));
@@ -129,7 +130,7 @@ story! {
 }
 
 story! {
-    /// Rows that are changed, put elsewhere or taken out are named; so is a chain that is gone.
+    /// Changed, moved or deleted records are named, and so is a missing chain.
     async fn tampering_is_named(world: &mut World) {
         lives(world).await;
         let store = world.node().await.gateway.store.clone();
@@ -160,7 +161,7 @@ story! {
             world.tampers(repair).await;
             assert!(verify(world).await.is_ok(), "{repair}");
         }
-        // Two rows change places.
+        // Two records swap places.
         for swap in ["n = 99 WHERE n = 2", "n = 2 WHERE n = 3", "n = 3 WHERE n = 99"] {
             world.tampers(&format!("UPDATE audit SET {swap} AND chain <> 'seals'")).await;
         }
@@ -185,7 +186,7 @@ story! {
 }
 
 story! {
-    /// Whoever rewrites everything is found by a seal that is kept elsewhere.
+    /// A complete rewrite is detected by a seal stored elsewhere.
     async fn a_seal_that_is_kept_elsewhere_finds_a_rewritten_audit(world: &mut World) {
         lives(world).await;
         let store = world.node().await.gateway.store.clone();
@@ -209,7 +210,7 @@ story! {
 }
 
 story! {
-    /// What is older than `audit.keep` goes once it is sealed; what is left is whole.
+    /// Records older than `audit.keep` are deleted once sealed; the rest verifies.
     async fn old_rows_go_when_they_are_sealed(world: &mut World) {
         lives(world).await;
         let store = world.node().await.gateway.store.clone();
@@ -244,7 +245,7 @@ story! {
 }
 
 story! {
-    /// Two nodes write to one chain at the same time: no number is missing, none stands twice.
+    /// Two nodes write to one chain at the same time: numbers are neither missing nor duplicated.
     async fn two_nodes_write_to_one_chain(world: &mut World) {
         let (one, two) = (world.node().await, world.node().await);
         let now = "2026-05-04T10:00:00Z".parse().unwrap();

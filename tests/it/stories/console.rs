@@ -1,4 +1,4 @@
-//! What operators see and press in the console, while people talk.
+//! The console during conversations.
 
 use channels::{Outgoing, SendError};
 use chrono::TimeDelta;
@@ -18,14 +18,14 @@ use super::{
 };
 use crate::{api::Served, shown::visible, story, tools::Page, world::World};
 
-/// Somebody in front of the console.
+/// A person using the console.
 struct Operator<'a> {
     served: &'a Served,
     cookie: String,
 }
 
 impl<'a> Operator<'a> {
-    /// The configuration makes them that.
+    /// The role is given by the configuration.
     async fn signed_in(served: &'a Served, name: &str) -> Self {
         Self { served, cookie: served.session(name).await }
     }
@@ -47,7 +47,7 @@ impl<'a> Operator<'a> {
         request.form(form).send().await.unwrap()
     }
 
-    /// Presses, and reads the page that this leads to.
+    /// Presses a button and reads the resulting page.
     async fn presses(&self, page: &str, form: &[(&str, &str)]) -> String {
         let answer = self.sends(page, form).await;
         let status = answer.status();
@@ -57,7 +57,7 @@ impl<'a> Operator<'a> {
     }
 }
 
-/// With a person of every role.
+/// With one person for each role.
 fn staffed(world: &mut World) {
     let staff = [("vic", Role::Viewer), ("amy", Role::Approver), ("oli", Role::Operator)];
     let roles = staff.map(|(name, role)| (name.to_owned(), role));
@@ -65,13 +65,13 @@ fn staffed(world: &mut World) {
     world.guard("{ approvers = [\"requester\", \"role:approver\"] }");
 }
 
-/// Of what stands in a page before the first `end` behind `start`.
+/// The page content from `start` to the first `end` after it.
 fn between<'a>(page: &'a str, start: &str, end: &str) -> &'a str {
     let (_, rest) = page.split_once(start).unwrap_or_else(|| panic!("no {start} in {page}"));
     rest.split_once(end).unwrap().0
 }
 
-/// Where the first form of that kind leads.
+/// The target of the first form of that kind.
 fn form(page: &str, place: &str) -> String {
     format!("{place}{}", between(page, &format!("action=\"/console{place}"), "\""))
 }
@@ -81,8 +81,8 @@ async fn settles(world: &World) {
     world.settle(&app).await;
 }
 
-/// Without a session 401, with the role below 403, with it neither; a viewer cannot press, and
-/// nobody at another site's bidding.
+/// Without a session 401, with a lower role 403, with the role a page; a viewer cannot press buttons,
+/// and cross-site requests are rejected.
 /// Proves S10.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_page_takes_its_role_and_no_less() {
@@ -143,8 +143,8 @@ async fn every_page_takes_its_role_and_no_less() {
 }
 
 story! {
-    /// A question with its exact arguments is decided in the console; it goes from the inbox, runs
-    /// once, and stands in the history and the audit.
+    /// An approval with its exact arguments is decided in the console; it leaves the inbox, runs
+    /// once, and is in the history and the audit.
     /// Proves A13.
     async fn a_question_is_decided_in_the_console(world: &mut World) {
         staffed(world);
@@ -187,7 +187,8 @@ story! {
 }
 
 story! {
-    /// A denial in the console says why, and what the conversation has read is shown before.
+    /// A denial in the console has a reason, and the untrusted content of the conversation is shown
+    /// before the decision.
     async fn a_denial_says_why_and_taint_is_shown(world: &mut World) {
         staffed(world);
         world.tools.push(std::sync::Arc::new(Page));
@@ -221,7 +222,7 @@ story! {
 }
 
 story! {
-    /// What lasting leave would cover is shown before it is given in the console.
+    /// The scope of a permanent permission is shown before it is granted in the console.
     /// Proves A11.
     async fn leave_is_given_in_the_console(world: &mut World) {
         staffed(world);
@@ -251,7 +252,7 @@ story! {
 }
 
 story! {
-    /// An open page hears that a question has come, and that it has gone.
+    /// An open page is notified of new and finished approvals.
     async fn an_open_inbox_hears_what_changes(world: &mut World) {
         staffed(world);
         let served = Served::of(world).await;
@@ -268,7 +269,7 @@ story! {
         world.ann_presses("Allow once").await;
         hears_a_change(&mut stream).await;
 
-        // What a role must not see it cannot watch either.
+        // A role can watch only what it may see.
         let vic = Operator::signed_in(&served, "vic").await;
         assert_eq!(vic.looks("/events?of=questions").await.status(), StatusCode::FORBIDDEN);
         assert_eq!(amy.looks("/events?of=conversation&id=x").await.status(), StatusCode::FORBIDDEN);
@@ -284,7 +285,7 @@ async fn hears_a_change(stream: &mut Response) {
 }
 
 story! {
-    /// The console shows a turn as a timeline, with the guard's word, times and tokens.
+    /// The console shows a turn as a timeline, with the guard's verdicts, times and tokens.
     async fn a_turn_is_shown_as_a_timeline(world: &mut World) {
         staffed(world);
         world.clock.advance(TimeDelta::seconds(3));
@@ -319,7 +320,7 @@ story! {
 }
 
 story! {
-    /// Tools are turned off and moved between tiers.
+    /// Tools are disabled and moved between tiers.
     /// Proves MC-07, MC-52.
     async fn tools_are_set_in_the_console(world: &mut World) {
         staffed(world);
@@ -370,7 +371,7 @@ story! {
 }
 
 story! {
-    /// Rules are added, tried, turned off and removed.
+    /// Rules are added, tested, disabled and removed.
     async fn rules_are_tried_in_the_console(world: &mut World) {
         staffed(world);
         let served = Served::of(world).await;
@@ -425,7 +426,7 @@ story! {
 }
 
 story! {
-    /// Finding 9: operators see that the shipped rules are all that stands before the shell.
+    /// Operators are warned if the shipped rules are the only protection of the shell.
     async fn an_open_default_is_warned_of_in_the_console(world: &mut World) {
         staffed(world);
         world.sandbox = std::sync::Arc::new(crate::sandbox::sandbox().await);
@@ -438,8 +439,8 @@ story! {
 }
 
 story! {
-    /// A dead letter is replayed, a person let in and shown out, a schedule paused, leave
-    /// revoked, the halt called: through the same functions as the API, and in the audit.
+    /// A dead letter is replayed, a person added and removed, a schedule paused, a permission
+    /// revoked, the halt activated: through the same functions as the API, and with audit records.
     async fn the_rest_is_done_in_the_console(world: &mut World) {
         staffed(world);
         let served = Served::of(world).await;
@@ -480,7 +481,7 @@ story! {
     }
 }
 
-/// Puts something into the outbox of the conversation.
+/// Adds a message to the conversation's outbox.
 async fn shows(world: &World, served: &Served, what: Outgoing) {
     let seq = world.journal().await.last().unwrap().seq;
     let (place, now) = (World::place(), served.app.gateway.clock.now());
@@ -494,8 +495,8 @@ async fn shows(world: &World, served: &Served, what: Outgoing) {
 }
 
 story! {
-    /// Every page shows what there is, and nothing that people or programs have written acts
-    /// in it. What a template names and nobody gives is an error, so each is drawn here in full.
+    /// Every page shows its data, and no user or program content is interpreted. A template
+    /// variable without a value is an error, so each page is rendered in full here.
     async fn every_page_shows_what_there_is(world: &mut World) {
         staffed(world);
         let served = Served::of(world).await;
@@ -546,7 +547,7 @@ story! {
 }
 
 /// Presses the buttons of the pages: a grant is revoked, a schedule paused and deleted, a webhook
-/// sent once more.
+/// sent again.
 async fn every_button_works(world: &World, owner: &Operator<'_>) {
     let grant = form(&owner.reads("/grants").await, "/grants/");
     let table = |page: &str| visible(between(page, "<tbody>", "</tbody>"));
@@ -566,8 +567,7 @@ async fn every_button_works(world: &World, owner: &Operator<'_>) {
 }
 
 story! {
-    /// An operator reads what a server says of its tool, and answers for it; a viewer sees nothing
-    /// to press.
+    /// An operator reads a server's description of its tool and trusts it; a viewer has no buttons.
     /// Proves S16.
     async fn an_operator_answers_for_a_tool_in_the_console(world: &mut World) {
         staffed(world);

@@ -1,4 +1,4 @@
-//! The bot speaks the language of its people.
+//! The bot uses the language of its users.
 
 use countersign::llm::scripted::{call, say};
 use insta::assert_snapshot;
@@ -7,8 +7,8 @@ use serde_json::json;
 use crate::{shown::stable, story, world::World};
 
 story! {
-    /// Fixed texts come in the language of the person's client; where it does not tell, in the one
-    /// that it told last.
+    /// Fixed texts are in the language of the person's client, or in the last known one if the
+    /// client does not send it.
     async fn a_person_is_spoken_to_in_their_language(world: &mut World) {
         world.language = Some("de-AT".into());
         world.ann_says("/status").await;
@@ -33,7 +33,7 @@ story! {
 }
 
 story! {
-    /// A stranger, of whom nothing is remembered, is spoken to in what their client tells.
+    /// A stranger is addressed in the language of their client.
     async fn a_stranger_is_spoken_to_in_their_language(world: &mut World) {
         world.allow = vec![];
         world.language = Some("de".into());
@@ -43,8 +43,8 @@ story! {
 }
 
 story! {
-    /// Who presses is answered in their own language, whatever the others here speak; what all see
-    /// is said in that of who wrote last: why they are asked, and what became of it.
+    /// A person who presses a button is answered in their own language. Messages to everybody use
+    /// the language of the last author: the reason of an approval, and its outcome.
     async fn questions_and_their_ends_are_in_the_language_of_their_people(world: &mut World) {
         world.language = Some("de".into());
         world.model_will(call("delete", json!({ "path": "a.txt" })));
@@ -79,7 +79,7 @@ story! {
 }
 
 story! {
-    /// Limits speak it too.
+    /// Rate limit messages are translated.
     async fn limits_are_told_in_the_language_of_their_people(world: &mut World) {
         world.language = Some("de".into());
         world.config.limits.messages_per_minute = 1;
@@ -91,7 +91,7 @@ story! {
 }
 
 story! {
-    /// What a day may use, too, and why no rule can judge a command.
+    /// Daily limits are translated too, and the reason why no rule can judge a command.
     /// Proves S13.
     async fn reasons_are_told_in_the_language_of_their_people(world: &mut World) {
         world.language = Some("de".into());

@@ -1,4 +1,4 @@
-//! Who may talk.
+//! Access control.
 
 use channels::What;
 use countersign::{
@@ -28,7 +28,7 @@ async fn offer(world: &World, code: &str) {
 }
 
 story! {
-    /// A stranger reaches no model; a pairing code lets one person in, once.
+    /// A stranger's messages do not reach the model; a pairing code admits one person, once.
     /// Proves S5.
     async fn a_pairing_code_works_once(world: &mut World) {
         world.allow = vec![];
@@ -48,8 +48,8 @@ story! {
 }
 
 story! {
-    /// A stranger's command of the platform's own kind is answered, in a group too, where they alone
-    /// see it; what they say there otherwise is not.
+    /// A stranger's native platform command is answered, in groups visibly only to them; their
+    /// other messages there are not.
     async fn a_stranger_is_answered_where_the_platform_waits(world: &mut World) {
         for (message, shown) in [("5", 0), ("i:5:9:token", 1)] {
             let mut what = world.said("/status");
@@ -66,7 +66,7 @@ story! {
 }
 
 story! {
-    /// Five wrong codes lock the sixth, even if it is right.
+    /// After five wrong codes the sixth is rejected, even if it is right.
     async fn guessing_codes_locks(world: &mut World) {
         world.allow = vec![];
         let code = new_code();
@@ -83,8 +83,8 @@ story! {
 }
 
 story! {
-    /// Who redeems the first code owns the gateway; who comes later is a member. A role of the
-    /// platform raises who may talk, and lets nobody in.
+    /// The first person to redeem a code becomes the owner, later ones are members. A platform role
+    /// raises a person's role and admits nobody.
     async fn roles_come_from_codes_and_from_the_platform(world: &mut World) {
         world.allow = vec![];
         world.config.channels.iter_mut().for_each(|channel| channel.owners.clear());
@@ -115,7 +115,7 @@ story! {
 }
 
 story! {
-    /// `/model` shows what there is; an operator switches, and the choice outlives `/new`.
+    /// `/model` lists the models; an operator switches, and the choice survives `/new`.
     async fn an_operator_chooses_the_model(world: &mut World) {
         world.bob_says("/model").await;
         assert_snapshot!(world.last(), @"This conversation uses `main`. Available models: `main`. `/model NAME` switches.");

@@ -1,4 +1,4 @@
-//! Know-how: whose word it is, who may write it, what it may run.
+//! Skills: trust, creation and scripts.
 
 use countersign::{
     agent::{catalog::Domain, prompt::Prompt},
@@ -25,7 +25,7 @@ fn skills_dir(world: &World) -> PathBuf {
     world.config.data_dir.join("skills")
 }
 
-/// Lays a skill there as its owner does.
+/// Adds a skill, as its owner does.
 fn lay(world: &World, files: &[(&str, &str)]) {
     for (name, text) in files {
         let path = skills_dir(world).join("letters").join(name);
@@ -47,7 +47,7 @@ fn tools(prompt: &Prompt) -> Vec<&str> {
 }
 
 story! {
-    /// What was installed is other people's word, until the operator vouches for it as it is.
+    /// An installed skill is untrusted until the operator vouches for its current content.
     /// Proves S16.
     async fn a_skill_from_elsewhere_taints_until_somebody_vouches_for_it(world: &mut World) {
         let mut package = Package::default();
@@ -68,7 +68,8 @@ story! {
 }
 
 story! {
-    /// Without `load_skill` the operator's own skills stand in the prompt; those of others do not.
+    /// Without `load_skill` the operator's own skills are included in the prompt; those of others
+    /// are not.
     /// Proves MC-16.
     async fn skills_can_stand_in_the_prompt(world: &mut World) {
         world.config.skills.load_tool = false;
@@ -89,8 +90,8 @@ story! {
 }
 
 story! {
-    /// The agent writes a skill down only if an operator lets it, who sees all of it: it stands in
-    /// everybody's prompts. Nothing is written before.
+    /// The agent writes a skill only with the approval of an operator, who sees all of it, since it
+    /// is part of everybody's prompts. Nothing is written before.
     async fn an_agent_writes_a_skill_if_an_operator_lets_it(world: &mut World) {
         let create = json!({ "action": "create", "name": "letters", "content": MAIN });
         world.model_will(call("skill_manage", create));
@@ -141,8 +142,8 @@ story! {
 }
 
 story! {
-    /// A script of a skill runs in the sandbox, beside the folder of the conversation, when somebody
-    /// has allowed it; it can change neither the skill nor anything else.
+    /// A script of a skill runs in the sandbox, beside the conversation's folder, after an
+    /// approval; it can change neither the skill nor anything else.
     async fn a_script_of_a_skill_runs_in_the_sandbox(world: &mut World) {
         world.sandbox = Arc::new(sandbox().await);
         let script = "import sys, os\n\
@@ -172,7 +173,7 @@ story! {
     }
 }
 
-/// That run of a script, which somebody allows; what came of it.
+/// An approved run of a script, and its result.
 async fn runs(world: &mut World, run: Value) -> String {
     world.model_will(call("run_skill_script", run));
     world.ann_says("go on").await;
@@ -181,15 +182,15 @@ async fn runs(world: &mut World, run: Value) -> String {
     world.results().await.pop().unwrap()
 }
 
-/// The script of `edit-docx` with these words.
+/// The script of `edit-docx` with these arguments.
 async fn edits(world: &mut World, words: Value) -> String {
     let run = json!({ "skill": "edit-docx", "script": "scripts/edit.py", "args": words });
     runs(world, run).await
 }
 
 story! {
-    /// No tool changes a Word document that is there already; the skill among the examples does, in
-    /// the sandbox, and leaves alone what it is not asked to change.
+    /// No tool edits an existing Word document; the example skill does, in the sandbox, and leaves
+    /// other content unchanged.
     /// Proves MC-33.
     async fn a_skill_changes_a_word_document(world: &mut World) {
         world.sandbox = Arc::new(sandbox().await);
@@ -229,7 +230,7 @@ story! {
     }
 }
 
-/// What a process says of the namespaces that it runs in.
+/// The namespaces of a process, as it sees them.
 const SHOWS: &str = "readlink /proc/self/ns/pid /proc/self/ns/net /proc/self/ns/mnt";
 
 async fn contained(world: &World) -> Vec<String> {
@@ -240,9 +241,9 @@ async fn contained(world: &World) -> Vec<String> {
 }
 
 story! {
-    /// What belongs into a container never runs in this process: it is in namespaces of its own,
-    /// and is not there where there is no sandbox, but for the reader of documents, whose own
-    /// process can open nothing.
+    /// Work for a container never runs in this process: it is in namespaces of its own, and
+    /// unavailable without a sandbox, except for the document reader, whose process cannot open
+    /// anything.
     /// Proves IC-29.
     async fn a_container_tool_never_runs_in_the_main_process(world: &mut World) {
         assert_eq!(contained(world).await, ["extract_document"]);
@@ -266,14 +267,14 @@ story! {
     }
 }
 
-/// How far that skill gets.
+/// The network access of that skill.
 async fn reaches(world: &mut World, skill: &str) -> String {
     runs(world, json!({ "skill": skill, "script": "scripts/reach.py" })).await
 }
 
 story! {
-    /// What the operator names for a skill its scripts reach, and nothing else; those of other
-    /// skills reach nothing, nor does what nobody answers for as it is now.
+    /// The scripts of a skill reach only the hosts that the operator configured for it; those of
+    /// other skills, and of untrusted versions, reach nothing.
     /// Proves S7.
     async fn a_script_reaches_what_is_named_for_its_skill(world: &mut World) {
         world.sandbox = Arc::new(sandbox().await);
