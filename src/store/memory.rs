@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::{Tx, at, db::sql, embeddings, scope::MemoryScope};
+use super::{Tx, at, db::sql, embeddings, memory_scope::MemoryScope};
 use crate::journal::{event::Speaker, ids::CallId};
 
 pub const MAX_BYTES: usize = 64 * 1024;

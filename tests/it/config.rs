@@ -1,4 +1,4 @@
-//! The configuration contract.
+//! The configuration: loading, validation, printing.
 
 use countersign::{
     app::{App, Overrides},
@@ -149,7 +149,7 @@ fn secrets_are_not_printed() {
     assert_snapshot!(stable(&problem), @"models.m: api_key: the environment variable NOPE is not set");
 }
 
-/// What a hook says that has no meaning is refused with the key.
+/// Invalid hook settings are rejected with their key.
 #[test]
 fn a_hook_that_makes_no_sense_is_refused() {
     for (rest, named) in [

@@ -1,4 +1,4 @@
-//! `countersign doctor`, as an operator meets it.
+//! `countersign doctor`, as an operator uses it.
 
 use fakes::telegram::{FakeTelegram, TOKEN};
 use insta::assert_snapshot;
@@ -57,8 +57,8 @@ async fn doctor_names_each_fault() {
     site.end().await;
 }
 
-/// What is stored is for one account: the folder and the database are made so, and one that others
-/// can read is reported with what to do.
+/// Stored data is private to one account: the folder and the database are created so, and a
+/// readable one is reported with a remedy.
 #[tokio::test]
 async fn doctor_reports_a_data_folder_that_others_can_read() {
     use std::{
@@ -79,7 +79,7 @@ async fn doctor_reports_a_data_folder_that_others_can_read() {
     site.end().await;
 }
 
-/// With --live the platform is asked; and no token is told, whatever it answers.
+/// With --live the platform is contacted; no token is printed, whatever the response.
 /// Proves S11.
 #[tokio::test]
 async fn doctor_asks_the_platform() {
@@ -107,7 +107,7 @@ async fn doctor_asks_the_platform() {
     site.end().await;
 }
 
-/// Whatever is wrong, `doctor` tells no secret of the configuration, nor of an address.
+/// Whatever the fault, `doctor` prints no secret of the configuration or of a URL.
 /// Proves S11, O1.
 #[tokio::test]
 async fn doctor_tells_no_secret() {
@@ -144,7 +144,7 @@ async fn doctor_tells_no_secret() {
     site.end().await;
 }
 
-/// A server of tools in the configuration, which offers this one.
+/// An MCP server in the configuration with this tool.
 fn moody(site: &Site, description: &str) -> String {
     let offered = serde_json::json!([{
         "name": "echo", "description": description, "inputSchema": { "type": "object" },
@@ -156,7 +156,7 @@ fn moody(site: &Site, description: &str) -> String {
     format!("[[mcp]]\nname = \"m\"\ncommand = {command:?}\nsandbox = false\n")
 }
 
-/// With --live the servers of tools are asked too.
+/// With --live the MCP servers are contacted too.
 #[tokio::test]
 async fn doctor_asks_the_servers_of_tools() {
     let site = Site::new(On::Sqlite).await;
@@ -171,7 +171,7 @@ async fn doctor_asks_the_servers_of_tools() {
     site.end().await;
 }
 
-/// The command line names what was seen, shows what has changed, and answers for it.
+/// The command line lists the known tools, shows changes, and trusts them.
 /// Proves S16.
 #[tokio::test]
 async fn tools_of_servers_are_answered_for_on_the_command_line() {
@@ -212,7 +212,8 @@ async fn tools_of_servers_are_answered_for_on_the_command_line() {
     site.end().await;
 }
 
-/// Finding 9: the shipped rules are no boundary where all else is allowed; operators are told so.
+/// The shipped rules are not a security boundary if everything else is allowed; operators are
+/// warned.
 #[tokio::test]
 async fn an_open_default_for_the_shell_is_warned_of() {
     let site = Site::new(On::Sqlite).await;
@@ -229,8 +230,8 @@ async fn an_open_default_for_the_shell_is_warned_of() {
     site.end().await;
 }
 
-/// A search whose keys are not set is no reason not to start; `doctor` names them. One that can be
-/// asked is enough.
+/// A search provider without its key does not prevent the start; `doctor` names it. One working
+/// provider is enough.
 /// Proves CA-29.
 #[tokio::test]
 async fn doctor_names_what_a_tool_lacks() {

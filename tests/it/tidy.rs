@@ -67,7 +67,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Every Rust file of the program itself, by its path from the root.
+/// Every Rust file of the program, by its path from the root.
 fn sources() -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for folder in ["src", "channels/src", "renderers/src"] {
@@ -133,7 +133,7 @@ fn top(path: &str) -> &str {
     path.split('/').next().unwrap_or(path).trim_end_matches(".rs")
 }
 
-/// The modules of this crate that a file names.
+/// The modules of this crate that a file uses.
 fn uses(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (at, _) in text.match_indices("crate::") {
@@ -146,7 +146,7 @@ fn uses(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// The first words of the entries of a `use` list, which may hold lists.
+/// The first words of the entries of a `use` list, which may be nested.
 fn first_words(list: &str) -> Vec<String> {
     let (mut depth, mut words, mut fresh) = (0, Vec::new(), true);
     for (at, c) in list.char_indices() {
@@ -305,7 +305,7 @@ fn every_migration_is_embedded() {
 }
 
 /// Licences, sources, banned crates, one SQLite. The advisory database is checked by `cargo deny`
-/// where it can be fetched.
+/// where it can be downloaded.
 /// Proves S20.
 #[test]
 fn dependencies_are_allowed() {
@@ -326,7 +326,7 @@ fn dependencies_are_allowed() {
     }
 }
 
-/// `deny.toml` is for `cargo deny`, which is not there on every machine.
+/// `deny.toml` is for `cargo deny`, which is not installed on every machine.
 #[test]
 fn deny_toml_says_the_same_as_the_tests() {
     let text = fs::read_to_string(root().join("deny.toml")).unwrap();
@@ -349,7 +349,7 @@ fn deny_toml_says_the_same_as_the_tests() {
     }
 }
 
-/// Each crate that nobody maintains is named in the docs, and none is named that is gone.
+/// Each unmaintained crate is named in the docs, and none that is no longer used.
 #[test]
 fn the_docs_name_what_is_unmaintained() {
     let text = fs::read_to_string(root().join("docs/development/dependencies.md")).unwrap();
@@ -371,10 +371,10 @@ fn the_docs_name_what_is_unmaintained() {
 
 const BANNED: &[&str] = &["openssl-sys", "aws-lc-sys", "aws-lc-rs", "native-tls"];
 
-/// Crates of which one version must do.
+/// Crates that must have a single version.
 const ONCE: &[&str] = &["libsqlite3-sys", "sqlx", "ring"];
 
-/// Their licence is a file that says MIT, Apache-2.0 or the like.
+/// Their licence is a file with the text of MIT, Apache-2.0 or similar.
 const UNNAMED: &[&str] = &["vecrem"];
 
 const ALLOWED: &[&str] = &[

@@ -1,4 +1,4 @@
-//! Sessions that an operator ends, and ids of sessions that there are not.
+//! Revoked sessions, and unknown session ids.
 
 use countersign::journal::role::Role;
 use insta::assert_snapshot;
@@ -11,7 +11,7 @@ use crate::{
     world::World,
 };
 
-/// A session ends at once, for its own browser only; ids that are none end nothing (11 of them).
+/// A session ends immediately, for its own browser only; 11 unknown ids end nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_ended_session_is_let_in_nowhere() {
     let world = World::on_sqlite();
@@ -62,7 +62,7 @@ async fn an_ended_session_is_let_in_nowhere() {
     assert_eq!(audit["items"].as_array().unwrap().len(), 1, "{audit}");
 }
 
-/// The command line lists and ends sessions, links and tokens; a code says what it makes.
+/// The command line lists and ends sessions, links and tokens; a code says which role it gives.
 #[tokio::test]
 async fn the_command_line_ends_what_it_lists() {
     let site = Site::new(On::Sqlite).await;
