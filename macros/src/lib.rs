@@ -1,4 +1,4 @@
-//! `#[tool]`: a documented function becomes a tool.
+//! The `#[tool]` attribute, which makes a tool of a documented function.
 
 use heck::ToUpperCamelCase as _;
 use proc_macro2::TokenStream;
@@ -8,14 +8,15 @@ use syn::{
     ReturnType, Token, Type, parse::Parser as _, punctuated::Punctuated, spanned::Spanned as _,
 };
 
-/// Makes a tool of a function: `fn factorial` becomes `struct Factorial`, which is a `Tool`.
+/// Makes a tool of a function: `fn factorial` becomes `struct Factorial`, which implements `Tool`.
 ///
-/// Its documentation is what the model reads of it, that of each parameter what it reads of that;
-/// the schema comes from their types, which derive `Deserialize` and `JsonSchema` (an `Option` may
-/// be left out). What the function returns is the result: a text as it is, all else as JSON; an
-/// `Err` is a failure that the model is told. It may be `async`, and take a `&Context` besides.
+/// The function's documentation is the description that the model reads, and each parameter's
+/// documentation is the description of that parameter. The schema comes from the parameter types,
+/// which derive `Deserialize` and `JsonSchema` (an `Option` is an optional parameter). A returned
+/// string is the result as it is, any other value is returned as JSON, and an `Err` is reported to
+/// the model as a failure. The function may be `async` and may take a `&Context`.
 ///
-/// A tool changes nothing and asks nobody, unless it says so: `#[tool(effect =
+/// By default a tool has no effects and needs no approval. `#[tool(effect =
 /// EffectClass::AtMostOnce, approval = Approval::UnlessAllowed)]` sets fields of its `ToolSpec`.
 #[proc_macro_attribute]
 pub fn tool(
@@ -33,7 +34,7 @@ fn made(options: TokenStream, mut function: ItemFn) -> Result<TokenStream> {
     let fields = options.iter().map(|MetaNameValue { path, value, .. }| quote!(#path: #value));
     let signature = &mut function.sig;
     let (function_name, name) = (signature.ident.clone(), signature.ident.to_string());
-    let about = documented(&function.attrs, &function_name, "what the tool does")?;
+    let about = documented(&function.attrs, &function_name, "the tool's description")?;
     let parameters = parameters(&mut signature.inputs)?;
     let passed = parameters.iter().map(|parameter| match parameter {
         Parameter::Context => quote!(context),
@@ -49,7 +50,7 @@ fn made(options: TokenStream, mut function: ItemFn) -> Result<TokenStream> {
     let arguments = parameters.iter().filter_map(Parameter::field);
     let names = parameters.iter().filter_map(Parameter::name);
     let tool = format_ident!("{}", name.to_upper_camel_case());
-    let (shown, says) = (&function.vis, format!("`{name}`, as a tool."));
+    let (shown, says) = (&function.vis, format!("The tool `{name}`."));
     Ok(quote! {
         #function
 
@@ -87,7 +88,7 @@ fn made(options: TokenStream, mut function: ItemFn) -> Result<TokenStream> {
 }
 
 enum Parameter {
-    /// A reference: where and for whom it runs.
+    /// A reference to the context of the call.
     Context,
     Argument {
         name: Ident,
@@ -111,27 +112,27 @@ impl Parameter {
     }
 }
 
-/// Takes the documentation away from them, where a function may not have it.
+/// Removes the doc attributes from the parameters, where Rust does not accept them.
 fn parameters(inputs: &mut Punctuated<FnArg, Token![,]>) -> Result<Vec<Parameter>> {
     let parameter = |input: &mut FnArg| {
         let FnArg::Typed(PatType { attrs, pat, ty, .. }) = input else {
-            return Err(Error::new(input.span(), "a tool is a function of its own, without self"));
+            return Err(Error::new(input.span(), "a tool is a free function, without `self`"));
         };
         if matches!(**ty, Type::Reference(_)) {
             return Ok(Parameter::Context);
         }
         let Pat::Ident(known) = &**pat else {
-            return Err(Error::new(pat.span(), "a parameter has a name, which the model sees"));
+            return Err(Error::new(pat.span(), "a parameter needs a name, which the model sees"));
         };
         let name = known.ident.clone();
-        let about = documented(attrs, &name, "what the parameter is")?;
+        let about = documented(attrs, &name, "the parameter's description")?;
         attrs.retain(|attribute| !attribute.path().is_ident("doc"));
         Ok(Parameter::Argument { field: quote!(#[doc = #about] #name: #ty), name })
     };
     inputs.iter_mut().map(parameter).collect()
 }
 
-/// The documentation as a text; the model has nothing else to go by.
+/// The documentation as text.
 fn documented(attributes: &[Attribute], of: &Ident, what: &str) -> Result<String> {
     let lines = attributes.iter().filter_map(|attribute| match &attribute.meta {
         Meta::NameValue(MetaNameValue { path, value: Expr::Lit(text), .. })
@@ -146,7 +147,7 @@ fn documented(attributes: &[Attribute], of: &Ident, what: &str) -> Result<String
     });
     let text = lines.collect::<Vec<_>>().join("\n");
     if text.trim().is_empty() {
-        return Err(Error::new(of.span(), format!("say in a doc comment {what}")));
+        return Err(Error::new(of.span(), format!("add a doc comment with {what}")));
     }
     Ok(text.trim().to_owned())
 }

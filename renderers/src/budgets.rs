@@ -1,12 +1,12 @@
-//! What a source may ask for at most.
+//! Upper limits for a source document.
 
-/// The largest Markdown, in bytes.
+/// The maximum size of the Markdown, in bytes.
 pub const SOURCE_BYTES: usize = 8 * 1024 * 1024;
-/// Blocks and inlines inside each other, counted together; what is deeper becomes plain text.
+/// The maximum nesting of blocks and inlines, counted together. Deeper content becomes plain text.
 pub const NESTING: usize = 24;
-/// Charts of one document.
+/// The maximum number of charts per document.
 pub const CHARTS: usize = 64;
-/// Cells of all tables together.
+/// The maximum number of cells of all tables together.
 pub const TABLE_CELLS: usize = 200_000;
-/// Columns of one table.
+/// The maximum number of columns per table.
 pub const TABLE_COLUMNS: usize = 256;

@@ -1,4 +1,4 @@
-//! Colours of themes, templates and houses.
+//! Colours of themes and templates.
 
 /// A colour as six hexadecimal digits, `RRGGBB`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,17 +12,17 @@ impl Color {
         digits.into_bytes().try_into().ok().filter(|_| is_hex).map(Self)
     }
 
-    /// From 0, black, to 255, white, as eyes weigh it.
+    /// The perceived brightness, from 0 (black) to 255 (white).
     pub fn brightness(self) -> u32 {
-        let value = u32::from_str_radix(&self, 16).expect("they are hexadecimal digits");
+        let value = u32::from_str_radix(&self, 16).expect("the digits are hexadecimal");
         let part = |shift: u32| (value >> shift) & 0xff;
         (299 * part(16) + 587 * part(8) + 114 * part(0)) / 1000
     }
 
-    /// The same, `share` of the way to white.
+    /// The colour mixed with white by `share`.
     #[must_use]
     pub fn lightened(self, share: f64) -> Self {
-        let value = u32::from_str_radix(&self, 16).expect("they are hexadecimal digits");
+        let value = u32::from_str_radix(&self, 16).expect("the digits are hexadecimal");
         let light = |shift: u32| {
             let part = f64::from((value >> shift) & 0xff);
             (part + (255.0 - part) * share) as u32

@@ -1,18 +1,21 @@
-//! Documents to bytes, and back. Markdown or rows become one [`Document`]; four back ends draw from it.
+//! Renders documents to files and reads files back. Markdown or rows become one [`Document`], which
+//! four back ends draw.
 //!
-//! - [`document`]: the model that all formats share
-//! - [`budgets`]: what a source may ask for at most
+//! - [`document`]: the model shared by all formats
+//! - [`budgets`]: upper limits for a source
 //! - [`markdown`]: Markdown (CommonMark + GFM, front matter) to the model
 //! - [`rows`]: CSV and JSON rows to the model
 //! - [`brand`]: a company's template, read as plain data
 //! - [`chart`]: charts from fenced blocks, and as vector pictures
-//! - [`latex`]: formulas, for the formats that draw them
-//! - `package`: what Word and PowerPoint share: the zip of parts, text widths, looks, pictures
-//! - [`pdf`], [`docx`], [`pptx`], [`xlsx`]: a folder per format, a file per concern
-//! - [`read`]: the way back, from whatever people upload to Markdown
+//! - [`latex`]: formulas, for the formats that support them
+//! - `package`: code shared by Word and PowerPoint: the zip of parts, text widths, appearance,
+//!   pictures
+//! - [`pdf`], [`docx`], [`pptx`], [`xlsx`]: one folder per format, one file per concern
+//! - [`read`]: uploaded files to Markdown
 //!
-//! Nothing here reads a file, a clock or the network: pictures come in as bytes, and the same input
-//! gives the same bytes on every machine. What cannot be drawn is named in [`Rendered::warnings`].
+//! This crate reads no file, clock or network: pictures are passed as bytes, and the same input
+//! gives the same bytes on every machine. Content that cannot be drawn is listed in
+//! [`Rendered::warnings`].
 
 pub mod brand;
 pub mod budgets;
@@ -35,7 +38,7 @@ pub use document::Document;
 pub use pdf::fontset::Fonts;
 pub use rendered::{RenderError, Rendered};
 
-/// The four formats, by the extension of their files.
+/// The four output formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
@@ -46,12 +49,12 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format of that name or ending.
+    /// The format for a format name or file extension.
     pub fn of(name: &str) -> Option<Self> {
         [Self::Docx, Self::Xlsx, Self::Pptx, Self::Pdf].into_iter().find(|f| f.ending() == name)
     }
 
-    /// What its files' names end with, without a dot.
+    /// The file extension, without a dot.
     pub fn ending(self) -> &'static str {
         match self {
             Self::Docx => "docx",
@@ -62,8 +65,8 @@ impl Format {
     }
 }
 
-/// Whether Office files of `document` carry pixels of texts, which need fonts: those of vector pictures
-/// and of charts.
+/// Whether the Office files of `document` contain rasterized text, which needs fonts: vector
+/// pictures and charts.
 pub fn has_vectors(document: &Document) -> bool {
     let mut has =
         document.assets.values().chain(&document.logo).any(|b| package::vector::is_svg(b));
@@ -71,13 +74,13 @@ pub fn has_vectors(document: &Document) -> bool {
     has
 }
 
-/// Draws `document` as a file of that format, with the fonts that come with the program.
+/// Renders `document` with the built-in fonts.
 pub fn render(document: &Document, format: Format) -> Result<Rendered, RenderError> {
     render_with(document, format, &Fonts::default())
 }
 
-/// Draws `document` with `fonts`. The Office formats name fonts, and the reader's program brings them:
-/// there, only the pixels behind vector pictures are drawn with these.
+/// Renders `document` with `fonts`. Office files only name fonts, which the reader's program
+/// provides; there, `fonts` are used only for the raster fallback of vector pictures.
 pub fn render_with(
     document: &Document,
     format: Format,

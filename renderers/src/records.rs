@@ -1,4 +1,4 @@
-//! CSV text, and JSON as programs give it, to rows of texts.
+//! CSV text, and JSON as programs write it, as rows of text.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -8,18 +8,19 @@ use serde_json::Value;
 use crate::budgets::TABLE_COLUMNS;
 use crate::rendered::RenderError;
 
-/// What can part the fields; of equals in the first line that says something the last wins.
+/// The possible field separators; if several are equally frequent in the first non-empty line, the
+/// last one wins.
 const SEPARATORS: [char; 3] = [';', '\t', ','];
 
-/// The records of a CSV text, one after the other, without the empty ones. A quotation mark that is
-/// never closed is one like any other character.
+/// The records of a CSV text, without empty ones. A quotation mark that is never closed is an
+/// ordinary character.
 #[derive(Clone)]
 pub struct Records<'t> {
     chars: Peekable<Chars<'t>>,
     separator: char,
-    /// The line that is read.
+    /// The current line.
     line: usize,
-    /// The line whose quotation mark is never closed.
+    /// The line of a quotation mark that is never closed.
     unclosed: Option<usize>,
 }
 
@@ -32,15 +33,15 @@ impl<'t> Records<'t> {
         Records { chars: text.chars().peekable(), separator, line, unclosed: None }
     }
 
-    /// Where semicolons part the fields, commas may part the decimals of their numbers.
+    /// If semicolons separate the fields, the numbers may have decimal commas.
     pub fn may_have_commas(&self) -> bool {
         self.separator == ';'
     }
 
-    /// What is odd about what was read so far.
+    /// A warning about irregular input so far.
     pub fn warning(&self) -> Option<String> {
         let line = self.unclosed?;
-        Some(format!("The quotation mark in line {line} is never closed; it stands as it is."))
+        Some(format!("The quotation mark in line {line} is never closed; it was kept as it is."))
     }
 
     fn record(&mut self) -> Vec<String> {
@@ -75,7 +76,7 @@ impl<'t> Records<'t> {
         }
     }
 
-    /// What stands in quotation marks, if the field begins with one and it is closed.
+    /// The content of quotation marks, if the field begins with one and it is closed.
     fn quoted(&mut self) -> Option<String> {
         let before = (self.chars.clone(), self.line);
         while self.chars.next_if_eq(&' ').is_some() {}
@@ -121,7 +122,8 @@ impl Iterator for Records<'_> {
     }
 }
 
-/// `sep=;`, which spreadsheets understand in the first line, and the text behind that line.
+/// The separator of a first line such as `sep=;`, which spreadsheets support, and the text after
+/// that line.
 fn named_separator(text: &str) -> Option<(char, &str)> {
     let (line, rest) = text.split_once(['\r', '\n'])?;
     let mut name = line.trim_matches('"').strip_prefix("sep=")?.chars();
@@ -129,7 +131,7 @@ fn named_separator(text: &str) -> Option<(char, &str)> {
     name.next().is_none().then(|| (separator, rest.strip_prefix('\n').unwrap_or(rest)))
 }
 
-/// By the first line that says something, without what stands in quotation marks.
+/// Detected from the first non-empty line, ignoring quoted text.
 fn separator(text: &str) -> char {
     let mut counts = [0; SEPARATORS.len()];
     let mut is_quoted = false;
@@ -155,7 +157,7 @@ pub struct Sheet {
     pub name: String,
     pub header: Vec<String>,
     pub rows: Vec<Vec<String>>,
-    /// Row and column of what the source itself calls a text.
+    /// Row and column of values that are strings in the source.
     pub texts: Vec<(usize, usize)>,
 }
 
@@ -212,7 +214,7 @@ impl Sheet {
     }
 }
 
-/// What a cell shows: nothing for null, JSON for what has an inside.
+/// The text of a cell: empty for null, JSON for objects and lists.
 fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

@@ -1,22 +1,22 @@
-//! What comes of drawing: a file, or why there is none.
+//! The result of a rendering: a file or an error.
 
-/// A file, and what was lost on the way to it.
+/// A file, and warnings about lost content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
     pub bytes: Vec<u8>,
-    /// Pages, slides or sheets.
+    /// The number of pages, slides or sheets.
     pub pages: usize,
-    /// One sentence each, for the person and the model; empty when nothing was lost.
+    /// One sentence each, for the user and the model; empty if nothing was lost.
     pub warnings: Vec<String>,
 }
 
-/// Why there is no file.
+/// The reason why there is no file.
 #[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
 pub enum RenderError {
-    /// The input is over a budget; the sentence says which, and the figure.
+    /// The input exceeds a limit; the sentence names the limit and the figure.
     #[error("{0}")]
     TooLarge(String),
-    /// The input cannot be drawn; the sentence says what to change.
+    /// The input cannot be rendered; the sentence says what to change.
     #[error("{0}")]
     Invalid(String),
 }

@@ -1,5 +1,5 @@
-//! Rows to the model: CSV text, or JSON as programs give it. Each cell is text, which a workbook then
-//! types as it would a cell of a Markdown table, but for formulas and what JSON calls a text.
+//! Rows to the model: CSV text, or JSON as programs write it. Each cell is text, which a workbook
+//! then types as it would a cell of a Markdown table, except for formulas and JSON strings.
 
 use serde_json::Value;
 
@@ -11,8 +11,9 @@ pub use crate::xlsx::stream;
 use crate::xlsx::{self, FORMULAS};
 use crate::{Document, RenderError};
 
-/// A document of one table from CSV: fields by commas (semicolons or tabs, if the first line has more
-/// of those, or whatever `sep=` names), quotation marks as in RFC 4180, the first line as header.
+/// A document with one table from CSV: fields separated by commas (semicolons or tabs, if the first
+/// line has more of those, or the separator named by `sep=`), quotation marks as in RFC 4180, the
+/// first line as the header.
 pub fn from_csv(title: &str, text: &str) -> Result<Document, RenderError> {
     let (text, _) = clean::source(text);
     let mut records = Records::of(&text);
@@ -26,11 +27,12 @@ pub fn from_csv(title: &str, text: &str) -> Result<Document, RenderError> {
     Ok(document)
 }
 
-/// More lines than this, or more cells than a document may have, go straight into a workbook.
+/// Input with more lines than this, or more cells than a document may have, is streamed into a
+/// workbook.
 const STREAMED_LINES: usize = 20_000;
 
-/// Whether a document would be too small for the rows of this CSV: a workbook is [streamed](fn@stream)
-/// then.
+/// Whether this CSV exceeds the limits of a document and has to be [streamed](fn@stream) into a
+/// workbook.
 pub fn is_long(text: &str) -> bool {
     let (mut lines, mut columns) = (0, 0);
     Records::of(text).any(|record| {

@@ -151,7 +151,7 @@ const KEYS: &[Key] = &[
     ),
     key(
         "audit.retention",
-        "forever",
+        "kept forever",
         "How long audit records (once sealed) and days of the account are kept, for example 400d",
     ),
     key("shell.enabled", "true", "Whether agents may run commands, in the sandbox"),

@@ -64,7 +64,7 @@ pub(super) const KEYS: &[Key] = &[
     key("retention.artifacts", "7d", "Files that no conversation refers to; at least 1d"),
     key(
         "retention.conversations",
-        "forever",
+        "kept forever",
         "Conversations with their journal, memory and files after the last event, for example 400d",
     ),
 ];

@@ -115,7 +115,7 @@ async fn behind(
         tx,
         fetch_all,
         "
-        -- behind the first picture
+        -- after the first picture
         SELECT o.id, o.body, COALESCE(o.receipt, o.edits) FROM outbox o
         JOIN outbox f ON f.id = $1 AND f.conversation = o.conversation
         WHERE o.status = 'waiting' AND (o.seq, o.part, o.id) > (f.seq, f.part, f.id)
@@ -165,7 +165,7 @@ async fn show_instead(tx: &mut Tx<'_>, sending: Sending) -> Result<()> {
         tx,
         execute,
         "
-        -- show instead
+        -- replace
         UPDATE outbox
         SET body = $1, receipt = NULL
         WHERE id = $2 AND status = 'waiting' AND lease_node = $3 AND attempts = $4",

@@ -42,7 +42,7 @@ pub async fn say_anew(
             tx,
             execute,
             "
-            -- its buttons stand in that row now
+            -- move the buttons to that row
             UPDATE approvals
             SET question = $1
             WHERE id = $2",
@@ -76,7 +76,7 @@ pub async fn show_again(
         tx,
         execute,
         "
-        -- shown elsewhere
+        -- shown in another place
         UPDATE approvals
         SET question = $1, shown_in = $2
         WHERE id = $3",
@@ -93,7 +93,7 @@ pub async fn kin(tx: &mut Tx<'_>, id: &OutboxId) -> Result<(Option<ApprovalId>, 
         tx,
         fetch_one,
         "
-        -- kin of a row
+        -- related rows
         SELECT approval, edits FROM outbox
         WHERE id = $1",
         id.as_str()
@@ -107,7 +107,7 @@ pub async fn what(tx: &mut Tx<'_>, id: &OutboxId) -> Result<Outgoing> {
         tx,
         fetch_one,
         "
-        -- what a row shows
+        -- content of a row
         SELECT body FROM outbox
         WHERE id = $1",
         id.as_str()

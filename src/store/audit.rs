@@ -4,8 +4,7 @@
 //! Every conversation has its own chain, so that conversations do not wait for each other; records
 //! without a conversation are in the chain [`ADMIN`]. From time to time a *seal* enters the heads
 //! of all chains that have grown into a further chain, so that a whole chain cannot disappear
-//! unnoticed. Whoever stores the hash of the last seal elsewhere can prove that nothing before it
-//! was changed.
+//! unnoticed. The hash of the last seal, stored elsewhere, proves that nothing before it changed.
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};

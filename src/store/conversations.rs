@@ -24,7 +24,7 @@ pub async fn language(
             tx,
             execute,
             "
-            -- speak
+            -- set language
             UPDATE conversations
             SET language = $1
             WHERE id = $2 AND language <> $1",
@@ -64,7 +64,7 @@ pub async fn read_after(
         tx,
         execute,
         "
-        -- read after
+        -- messages after
         UPDATE conversations
         SET not_before = $1
         WHERE id = $2 AND not_before <> $1",
@@ -125,7 +125,7 @@ pub async fn said_lately(
         tx,
         fetch_all,
         "
-        -- said lately
+        -- recent messages
         SELECT e.at, e.body FROM conversations c
         JOIN events e ON e.conversation = c.id AND e.seq > c.last_seq - $2
         WHERE c.id = $1 AND c.split_seq > c.last_seq - $2 AND c.split_seq > 0
@@ -212,7 +212,7 @@ pub async fn park(
         tx,
         execute,
         "
-        -- forget what is over
+        -- forget finished work
         DELETE FROM parked
         WHERE until <= $1",
         now.timestamp_millis()

@@ -74,7 +74,7 @@ async fn keep(tx: &mut Tx<'_>, lease: Lease, turn: Seq, receipt: String) -> Resu
         tx,
         execute,
         "
-        -- is the turn still under way? The answer waits for this transaction, or this for it
+        -- is the turn still running? Serializes with the answer
         UPDATE conversations
         SET fence = fence
         WHERE id = $1 AND lease_node = $2 AND fence = $3 AND lease_until > 0",
@@ -120,7 +120,7 @@ async fn abandon(tx: &mut Tx<'_>, conversation: &ConversationId, receipt: &str) 
         tx,
         fetch_optional,
         "
-        -- was the draft taken over?
+        -- was the draft used?
         SELECT o.seq FROM (
             SELECT seq, receipt FROM outbox
             WHERE conversation = $1

@@ -71,7 +71,7 @@ macro_rules! refuse {
     ($names:literal) => {
         concat!(
             "
-            -- refuse what is for channels that are not configured
+            -- reject messages for removed channels
             UPDATE outbox
             SET status = 'refused', problem = 'no such channel is configured', lease_until = 0
             WHERE status = 'waiting' AND created_at < $1 AND channel NOT IN (",

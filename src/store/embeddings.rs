@@ -29,7 +29,7 @@ pub async fn of_scope(
         tx,
         fetch_all,
         "
-        -- vectors of a shelf
+        -- vectors of a scope
         SELECT m.path, v.vector FROM memories m
         LEFT JOIN memory_vectors v ON v.memory = m.id AND v.model = $3
         WHERE m.agent = $1 AND m.shelf = $2

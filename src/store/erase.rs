@@ -256,7 +256,7 @@ async fn delete_outside_conversations(
         tx,
         execute,
         "
-        -- forget what could not be read
+        -- delete unparsed updates
         DELETE FROM unparsed
         WHERE channel = $1 AND raw LIKE $2 ESCAPE '!'",
         channel,

@@ -40,7 +40,7 @@ pub(super) async fn insert(
         tx,
         execute,
         "
-        -- begin an erasure
+        -- start an erasure
         INSERT INTO erasures (id, channel, person, fact, began_at, conversations, events, files)
         VALUES ($1, $2, $3, $4, $5, 0, 0, 0)",
         erasure.id.as_str(),
@@ -127,7 +127,7 @@ pub(super) async fn count(tx: &mut Tx<'_>, erasure: &Erasure, more: Erased) -> R
         tx,
         execute,
         "
-        -- count what was erased
+        -- count erased rows
         UPDATE erasures
         SET conversations = conversations + $1, events = events + $2, files = files + $3
         WHERE id = $4",

@@ -40,7 +40,7 @@ async fn figures(tx: &mut Tx<'_>, now: i64) -> Result<Gauges> {
         tx,
         fetch_one,
         "
-        -- what waits to be shown
+        -- waiting sends
         SELECT COUNT(*), MIN(created_at) FROM outbox
         WHERE status = 'waiting'"
     );
@@ -48,7 +48,7 @@ async fn figures(tx: &mut Tx<'_>, now: i64) -> Result<Gauges> {
         tx,
         fetch_one,
         "
-        -- what waits for people
+        -- waiting approvals
         SELECT COUNT(*), MIN(created_at) FROM approvals
         WHERE status = 'pending'"
     );
@@ -56,7 +56,7 @@ async fn figures(tx: &mut Tx<'_>, now: i64) -> Result<Gauges> {
         tx,
         fetch_one,
         "
-        -- what waits to be told, what was never taken
+        -- waiting notices
         SELECT COUNT(CASE WHEN status = 'waiting' THEN 1 END),
                MIN(CASE WHEN status = 'waiting' THEN created_at END),
                COUNT(CASE WHEN status = 'dead' THEN 1 END)
@@ -67,7 +67,7 @@ async fn figures(tx: &mut Tx<'_>, now: i64) -> Result<Gauges> {
         tx,
         fetch_one,
         "
-        -- who is advanced
+        -- conversations being advanced
         SELECT COUNT(CASE WHEN lease_until > $1 THEN 1 END),
                COUNT(CASE WHEN lease_until <= $1 THEN 1 END)
         FROM conversations

@@ -272,7 +272,7 @@ pub async fn halt_at_hand(tx: &mut Tx<'_>) -> Result<Option<(Speaker, DateTime<U
         tx,
         fetch_optional,
         "
-        -- halt at hand
+        -- current halt
         SELECT by_whom, since FROM halts
         WHERE name = $1",
         TOOLS

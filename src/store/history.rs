@@ -53,7 +53,7 @@ pub async fn made_after(
         tx,
         fetch_all,
         "
-        -- history, piece by piece
+        -- history in batches
         SELECT id, seq, body, edits, status, created_at FROM outbox
         WHERE conversation = $1 AND id > $2
         ORDER BY id

@@ -66,7 +66,7 @@ pub async fn begin(
         tx,
         execute,
         "
-        -- forget old answers, and the try of what may be tried again
+        -- delete old answers, and attempts of retryable requests
         DELETE FROM answers
         WHERE at <= $1
         OR (caller = $2 AND name = $3 AND request = $5 AND status IS NULL AND at <= $4)",
@@ -80,7 +80,7 @@ pub async fn begin(
         tx,
         execute,
         "
-        -- begin to answer
+        -- start to answer
         INSERT INTO answers (caller, name, request, media_type, body, at)
         VALUES ($1, $2, $3, '', '', $4)
         ON CONFLICT (caller, name) DO NOTHING",
@@ -136,7 +136,7 @@ pub async fn end(
             tx,
             execute,
             "
-            -- forget the try
+            -- delete the attempt
             DELETE FROM answers
             WHERE caller = $1 AND name = $2",
             caller,

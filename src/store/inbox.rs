@@ -33,7 +33,7 @@ pub async fn was_seen(tx: &mut Tx<'_>, channel: &str, delivery: &str) -> Result<
         tx,
         fetch_optional,
         "
-        -- was seen
+        -- mark as seen
         SELECT at FROM deliveries
         WHERE channel = $1 AND delivery = $2",
         channel,

@@ -169,7 +169,7 @@ pub async fn conversation(
         tx,
         execute,
         "
-        -- begin conversation
+        -- start conversation
         INSERT INTO conversations
             (id, channel, chat, thread, person, place, last_seq, lease_node, lease_until, fence,
              created_at, owner)

@@ -1,8 +1,7 @@
 //! The agents' memories by scope, and full-text search.
 //!
-//! Words are split by Unicode's rules: letters of scripts without spaces are words of their own,
-//! and a query of several such letters is searched as a phrase. SQLite searches with FTS5,
-//! PostgreSQL with a `tsvector`; neither splits words itself, so that both find the same.
+//! Words are split here and not by SQLite's FTS5 or PostgreSQL's `tsvector`, so that both find the
+//! same: each letter of a script without spaces is a word, and several of them are a phrase.
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
@@ -10,11 +9,9 @@ use chrono::{DateTime, Utc};
 use super::{Tx, at, db::sql, embeddings, memory_scope::MemoryScope, memory_words::words};
 use crate::journal::{event::Speaker, ids::CallId};
 
-/// The maximum size of a memory.
 pub const MAX_BYTES: usize = 64 * 1024;
 /// The maximum number of memories per scope.
 pub const MOST: usize = 1_000;
-/// The maximum number of words in a search.
 const TERMS: usize = 16;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -28,8 +25,7 @@ pub struct Memory {
     pub changed_at: DateTime<Utc>,
 }
 
-/// What to write, and the call that writes it: repeating the call after a crash has no further
-/// effect.
+/// What to write, and the call that writes it. Repeating the call has no further effect.
 #[derive(Debug, Clone)]
 pub struct Note {
     pub path: String,
@@ -71,11 +67,7 @@ fn memory((path, content, by, taint, changed_ms): Row) -> Result<Memory> {
     Ok(Memory { path, content, by, taint, changed_at: at(changed_ms) })
 }
 
-pub async fn recall(
-    tx: &mut Tx<'_>,
-    memory_scope: &MemoryScope,
-    path: &str,
-) -> Result<Option<Memory>> {
+pub async fn recall(tx: &mut Tx<'_>, scope: &MemoryScope, path: &str) -> Result<Option<Memory>> {
     let row: Option<Row> = sql!(
         tx,
         fetch_optional,
@@ -83,15 +75,15 @@ pub async fn recall(
         -- recall
         SELECT path, content, by_whom, taint, changed_at FROM memories
         WHERE agent = $1 AND shelf = $2 AND path = $3",
-        memory_scope.agent.as_str(),
-        memory_scope.scope.as_str(),
+        scope.agent.as_str(),
+        scope.scope.as_str(),
         path
     );
     row.map(memory).transpose()
 }
 
 /// All memories of a scope without their content, most recently changed first.
-pub async fn list(tx: &mut Tx<'_>, memory_scope: &MemoryScope) -> Result<Vec<Memory>> {
+pub async fn list(tx: &mut Tx<'_>, scope: &MemoryScope) -> Result<Vec<Memory>> {
     let rows: Vec<Row> = sql!(
         tx,
         fetch_all,
@@ -100,30 +92,30 @@ pub async fn list(tx: &mut Tx<'_>, memory_scope: &MemoryScope) -> Result<Vec<Mem
         SELECT path, '', by_whom, taint, changed_at FROM memories
         WHERE agent = $1 AND shelf = $2
         ORDER BY changed_at DESC, path",
-        memory_scope.agent.as_str(),
-        memory_scope.scope.as_str()
+        scope.agent.as_str(),
+        scope.scope.as_str()
     );
     rows.into_iter().map(memory).collect()
 }
 
 pub async fn write(
     tx: &mut Tx<'_>,
-    memory_scope: &MemoryScope,
+    scope: &MemoryScope,
     note: &Note,
     now: DateTime<Utc>,
 ) -> Result<Written> {
     let is_new = match note.what {
         Write::Instead { .. } => false,
-        Write::Whole(_) | Write::More(_) => ensure(tx, memory_scope, note, now).await?,
+        Write::Whole(_) | Write::More(_) => ensure(tx, scope, note, now).await?,
     };
-    if is_new && list(tx, memory_scope).await?.len() > MOST {
-        forget(tx, memory_scope, &note.path).await?;
+    if is_new && list(tx, scope).await?.len() > MOST {
+        forget(tx, scope, &note.path).await?;
         return Ok(Written::Full);
     }
-    let Some((id, call)) = locked(tx, memory_scope, &note.path).await? else {
+    let Some((id, call)) = locked(tx, scope, &note.path).await? else {
         return Ok(Written::Missing);
     };
-    let old = recall(tx, memory_scope, &note.path).await?.context("the row was just locked")?;
+    let old = recall(tx, scope, &note.path).await?.context("the row was just locked")?;
     if call == note.call.as_str() {
         return Ok(Written::Done { size_bytes: old.content.len() });
     }
@@ -131,7 +123,7 @@ pub async fn write(
         Ok(content) => content,
         Err(refused) => {
             if is_new {
-                forget(tx, memory_scope, &note.path).await?;
+                forget(tx, scope, &note.path).await?;
             }
             return Ok(refused);
         }
@@ -163,7 +155,7 @@ fn written(old: &str, what: &Write) -> Result<String, Written> {
 /// Inserts an empty memory, if there is none.
 async fn ensure(
     tx: &mut Tx<'_>,
-    memory_scope: &MemoryScope,
+    scope: &MemoryScope,
     note: &Note,
     now: DateTime<Utc>,
 ) -> Result<bool> {
@@ -171,14 +163,14 @@ async fn ensure(
         tx,
         execute,
         "
-        -- lay memory
+        -- insert memory
         INSERT INTO memories
             (id, agent, shelf, path, content, by_whom, taint, call, changed_at)
         VALUES ($1, $2, $3, $4, '', $5, '[]', '', $6)
         ON CONFLICT (agent, shelf, path) DO NOTHING",
         (uuid::Uuid::new_v4().as_u128() >> 65) as i64,
-        memory_scope.agent.as_str(),
-        memory_scope.scope.as_str(),
+        scope.agent.as_str(),
+        scope.scope.as_str(),
         note.path.as_str(),
         serde_json::to_string(&note.by)?,
         now.timestamp_millis()
@@ -187,11 +179,7 @@ async fn ensure(
 }
 
 /// The memory's id and the call that last wrote it. Locks the row.
-async fn locked(
-    tx: &mut Tx<'_>,
-    memory_scope: &MemoryScope,
-    path: &str,
-) -> Result<Option<(i64, String)>> {
+async fn locked(tx: &mut Tx<'_>, scope: &MemoryScope, path: &str) -> Result<Option<(i64, String)>> {
     let found = sql!(
         tx,
         fetch_optional,
@@ -201,8 +189,8 @@ async fn locked(
         SET changed_at = changed_at
         WHERE agent = $1 AND shelf = $2 AND path = $3
         RETURNING id, call",
-        memory_scope.agent.as_str(),
-        memory_scope.scope.as_str(),
+        scope.agent.as_str(),
+        scope.scope.as_str(),
         path
     );
     Ok(found)
@@ -254,7 +242,7 @@ async fn drop_words(tx: &mut Tx<'_>, id: i64) -> Result<()> {
         tx,
         execute,
         "
-        -- drop words
+        -- delete words
         DELETE FROM memory_words
         WHERE rowid = $1",
         id
@@ -263,7 +251,7 @@ async fn drop_words(tx: &mut Tx<'_>, id: i64) -> Result<()> {
 }
 
 /// Deletes a memory. Returns whether it existed.
-pub async fn forget(tx: &mut Tx<'_>, memory_scope: &MemoryScope, path: &str) -> Result<bool> {
+pub async fn forget(tx: &mut Tx<'_>, scope: &MemoryScope, path: &str) -> Result<bool> {
     let gone: Option<(i64,)> = sql!(
         tx,
         fetch_optional,
@@ -272,8 +260,8 @@ pub async fn forget(tx: &mut Tx<'_>, memory_scope: &MemoryScope, path: &str) -> 
         DELETE FROM memories
         WHERE agent = $1 AND shelf = $2 AND path = $3
         RETURNING id",
-        memory_scope.agent.as_str(),
-        memory_scope.scope.as_str(),
+        scope.agent.as_str(),
+        scope.scope.as_str(),
         path
     );
     if let Some((id,)) = gone {
@@ -282,14 +270,13 @@ pub async fn forget(tx: &mut Tx<'_>, memory_scope: &MemoryScope, path: &str) -> 
     Ok(gone.is_some())
 }
 
-/// Deletes from all scopes with this key the memories that were written for the person that the
-/// pattern matches.
+/// Deletes the memories of this scope key whose author matches the pattern.
 pub(super) async fn clear(tx: &mut Tx<'_>, scope: &str, by: &str) -> Result<()> {
     let gone: Vec<(i64,)> = sql!(
         tx,
         fetch_all,
         "
-        -- clear shelf
+        -- delete memories
         DELETE FROM memories
         WHERE shelf = $1 AND by_whom LIKE $2 ESCAPE '!'
         RETURNING id",
@@ -312,7 +299,7 @@ pub(super) async fn rewrite(
         tx,
         fetch_all,
         "
-        -- what lies there
+        -- memories of a scope
         SELECT id, call, path, content, by_whom, taint, changed_at FROM memories
         WHERE shelf = $1",
         scope
@@ -350,7 +337,7 @@ macro_rules! search {
 /// The memories that contain any of the words, best match first.
 pub async fn search(
     tx: &mut Tx<'_>,
-    memory_scope: &MemoryScope,
+    scope: &MemoryScope,
     query: &str,
     most: usize,
 ) -> Result<Vec<Memory>> {
@@ -374,8 +361,8 @@ pub async fn search(
         tx,
         fetch_all,
         search,
-        memory_scope.agent.as_str(),
-        memory_scope.scope.as_str(),
+        scope.agent.as_str(),
+        scope.scope.as_str(),
         wanted.as_str(),
         most as i64
     );

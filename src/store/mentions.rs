@@ -209,7 +209,7 @@ async fn begin(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<()> {
         tx,
         execute,
         "
-        -- begin a backfill
+        -- start a backfill
         INSERT INTO backfills (name, begins_at, passes, position)
         VALUES ($1, $2, $3, $4)
         ON CONFLICT (name) DO NOTHING",
@@ -229,7 +229,7 @@ async fn slice(tx: &mut Tx<'_>, from: Position) -> Result<(Vec<Noted>, Option<Po
                 tx,
                 fetch_all,
                 "
-                -- slice of events
+                -- batch of events
                 SELECT conversation, seq, '' AS id, body FROM events
                 WHERE (conversation, seq) > ($1, $2)
                 ORDER BY conversation, seq
@@ -248,7 +248,7 @@ async fn slice(tx: &mut Tx<'_>, from: Position) -> Result<(Vec<Noted>, Option<Po
                 tx,
                 fetch_all,
                 "
-                -- slice of the outbox
+                -- batch of the outbox
                 SELECT conversation, seq, id, body FROM outbox
                 WHERE id > $1
                 ORDER BY id
@@ -290,7 +290,7 @@ async fn fill(
         tx,
         execute,
         "
-        -- move a backfill on
+        -- advance a backfill
         UPDATE backfills
         SET position = $1, passes = passes + $2,
             begins_at = CASE WHEN $2 > 0 THEN $3 ELSE begins_at END

@@ -98,7 +98,7 @@ pub async fn begin_session(
         tx,
         execute,
         "
-        -- say whose session
+        -- owner of a session
         UPDATE access_tokens
         SET shown = $1, claims = $2
         WHERE hash = $3",

@@ -56,7 +56,7 @@ pub async fn move_chat(tx: &mut Tx<'_>, channel: &str, from: &str, to: &str) -> 
             tx,
             execute,
             "
-            -- move conversation; where one has begun there already, only what it shows moves
+            -- move conversation; if one exists at the destination, only its messages move
             UPDATE conversations
             SET place = $2,
                 chat = CASE WHEN EXISTS (
@@ -102,7 +102,7 @@ pub async fn person(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<St
     Ok(person)
 }
 
-/// Whether a conversation is in this place, whoever it belongs to.
+/// Whether a conversation is in this place, regardless of its owner.
 pub async fn stands_at(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,

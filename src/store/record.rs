@@ -191,7 +191,7 @@ async fn allot(tx: &mut Tx<'_>, lease: &Lease, change: &Change) -> Result<Option
         tx,
         fetch_optional,
         "
-        -- record: the fence is checked where the numbers are allotted
+        -- record: checks the fence where the numbers are assigned
         UPDATE conversations
         SET last_seq = last_seq + $1
         WHERE id = $2 AND lease_node = $3 AND fence = $4 AND ($5 < 0 OR last_seq = $5)
@@ -263,7 +263,7 @@ async fn refused(tx: &mut Tx<'_>, lease: &Lease) -> Result<Recorded> {
         tx,
         fetch_optional,
         "
-        -- still ours?
+        -- is the lease held?
         SELECT last_seq FROM conversations
         WHERE id = $1 AND lease_node = $2 AND fence = $3",
         lease.conversation.as_str(),

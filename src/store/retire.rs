@@ -181,7 +181,7 @@ pub(super) async fn is_busy(tx: &mut Tx<'_>, conversation: &ConversationId) -> R
         tx,
         fetch_one,
         "
-        -- is under way
+        -- is running
         SELECT COUNT(ready_at) FROM conversations
         WHERE id = $1",
         conversation.as_str()

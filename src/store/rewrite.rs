@@ -108,7 +108,7 @@ async fn shown(tx: &mut Tx<'_>, conversation: String) -> Result<Vec<(String, Str
         tx,
         fetch_all,
         "
-        -- what was shown
+        -- shown messages
         SELECT id, body FROM outbox
         WHERE conversation = $1",
         conversation
@@ -141,7 +141,7 @@ async fn write_shown(tx: &mut Tx<'_>, slice: Vec<(String, String)>) -> Result<()
             tx,
             execute,
             "
-            -- forget what was shown
+            -- delete shown messages
             UPDATE outbox
             SET body = $1
             WHERE id = $2",
@@ -187,7 +187,7 @@ async fn forget_notes(tx: &mut Tx<'_>, step: &Step, forgotten: &Forgotten) -> Re
         tx,
         execute,
         "
-        -- forget what they wanted later
+        -- delete their schedules
         DELETE FROM schedules
         WHERE conversation = $1 AND by_whom LIKE $2 ESCAPE '!'",
         conversation,
@@ -206,7 +206,7 @@ async fn forget_questions(tx: &mut Tx<'_>, step: &Step, forgotten: &Forgotten) -
         tx,
         execute,
         "
-        -- forget what was asked for them
+        -- delete their approvals
         UPDATE approvals
         SET arguments = '{}', title = $1, requester = $2, proposal = NULL, file = NULL
         WHERE conversation = $3 AND requester LIKE $4 ESCAPE '!'",
@@ -219,7 +219,7 @@ async fn forget_questions(tx: &mut Tx<'_>, step: &Step, forgotten: &Forgotten) -
         tx,
         fetch_all,
         "
-        -- what was asked for others
+        -- approvals for others
         SELECT id, title, arguments FROM approvals
         WHERE conversation = $1",
         conversation
@@ -231,7 +231,7 @@ async fn forget_questions(tx: &mut Tx<'_>, step: &Step, forgotten: &Forgotten) -
             tx,
             execute,
             "
-            -- forget whom it named
+            -- delete its mentions
             UPDATE approvals
             SET title = $1, arguments = $2, file = NULL,
                 proposal = CASE WHEN status = 'pending' THEN proposal END
@@ -262,7 +262,7 @@ async fn forget_decisions(tx: &mut Tx<'_>, mention: &str, forgotten: &Forgotten)
             tx,
             execute,
             "
-            -- forget who decided
+            -- delete the decider
             UPDATE approvals
             SET decided_by = $1
             WHERE id = $2",
@@ -273,7 +273,7 @@ async fn forget_decisions(tx: &mut Tx<'_>, mention: &str, forgotten: &Forgotten)
             tx,
             execute,
             "
-            -- forget who gave the grant
+            -- delete the grantor
             UPDATE grants
             SET given_by = $1
             WHERE approval = $2 AND given_by LIKE $3 ESCAPE '!'",

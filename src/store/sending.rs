@@ -196,7 +196,7 @@ async fn put_off(tx: &mut Tx<'_>, sending: Sending, until: DateTime<Utc>) -> Res
         tx,
         execute,
         "
-        -- put off
+        -- postpone
         UPDATE outbox
         SET lease_until = 0, not_before = $1, due_at = $1, attempts = attempts - 1
         WHERE id = $2 AND status = 'waiting' AND lease_node = $3 AND attempts = $4",

@@ -61,7 +61,7 @@ async fn reserve(tx: &mut Tx<'_>, request: Request, now: DateTime<Utc>) -> Resul
         tx,
         fetch_one,
         "
-        -- lock what a person spent
+        -- lock a person's usage
         INSERT INTO spent (day, scope, owner, messages, tokens, cost_micros, tool_ms)
         VALUES ($1, 'person', $2, 0, 0, 0, 0)
         ON CONFLICT (day, scope, owner) DO UPDATE
@@ -74,7 +74,7 @@ async fn reserve(tx: &mut Tx<'_>, request: Request, now: DateTime<Utc>) -> Resul
         tx,
         fetch_all,
         "
-        -- requests under way
+        -- running requests
         SELECT messages, tokens, cost_micros FROM reservations
         WHERE person = $1 AND conversation <> $2 AND expires_at > $3",
         person.as_str(),
@@ -137,7 +137,7 @@ pub(super) async fn add(
         tx,
         execute,
         "
-        -- add to what was spent
+        -- add usage
         INSERT INTO spent (day, scope, owner, messages, tokens, cost_micros, tool_ms)
         VALUES ($1, 'person', $2, $5, $6, $7, $8),
                ($1, 'conversation', $3, $5, $6, $7, $8),
@@ -222,7 +222,7 @@ pub(super) async fn forget(tx: &mut Tx<'_>, person: &str, now: DateTime<Utc>) ->
             tx,
             execute,
             "
-            -- forget what a person spent
+            -- delete a person's usage
             DELETE FROM spent
             WHERE day = $1 AND scope = 'person' AND owner = $2",
             day(now + TimeDelta::days(days)),

@@ -74,7 +74,7 @@ async fn begin(
             tx,
             execute,
             "
-            -- begin sub-agent
+            -- start sub-agent
             INSERT INTO conversations
                 (id, channel, chat, thread, place, last_seq, lease_node, lease_until, fence,
                  created_at, language, agent, root, depth, owner)
@@ -206,7 +206,7 @@ async fn under_way(tx: &mut Tx<'_>, parent: &ConversationId) -> Result<Vec<Conve
         tx,
         fetch_all,
         "
-        -- work under way
+        -- running work
         SELECT conversation FROM tasks
         WHERE parent = $1 AND status = 'open'
         ORDER BY conversation",
@@ -226,7 +226,7 @@ async fn spread(
         tx,
         fetch_all,
         "
-        -- relatives at work
+        -- running relatives
         SELECT own.root AS id FROM conversations own
         WHERE own.id = $1 AND own.root IS NOT NULL
         UNION
@@ -250,7 +250,7 @@ pub async fn at_work(tx: &mut Tx<'_>, root: &ConversationId) -> Result<Vec<Strin
         tx,
         fetch_all,
         "
-        -- at work
+        -- is at work
         SELECT c.agent FROM conversations c
         JOIN tasks t ON t.conversation = c.id
         WHERE c.root = $1 AND t.status = 'open'
@@ -269,7 +269,7 @@ pub(super) async fn begun_for(
         tx,
         fetch_all,
         "
-        -- begun for
+        -- conversations begun for
         SELECT id FROM conversations
         WHERE root = $1
         ORDER BY id",

@@ -234,7 +234,7 @@ pub(super) async fn enter(
         tx,
         execute,
         "
-        -- enter usage
+        -- insert usage
         INSERT INTO usage
             (day, conversation, person, kind, name, times, messages, input_tokens, output_tokens,
              cached_tokens, cost_micros, took_ms, agent)
@@ -336,7 +336,7 @@ pub(super) async fn forget_totals(
         tx,
         execute,
         "
-        -- forget totals
+        -- delete totals
         DELETE FROM spent
         WHERE (day, scope, owner) IN (
             SELECT day, scope, owner FROM spent

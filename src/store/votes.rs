@@ -32,7 +32,7 @@ pub async fn vote(
             tx,
             execute,
             "
-            -- take a vote back
+            -- withdraw a vote
             DELETE FROM votes
             WHERE approval = $1 AND channel = $2 AND person = $3 AND at <= $4",
             approval.as_str(),
@@ -105,7 +105,7 @@ pub async fn strike(
         tx,
         execute,
         "
-        -- strike a vote out
+        -- invalidate a vote
         DELETE FROM votes
         WHERE approval = $1 AND channel = $2 AND person = $3",
         approval.as_str(),
@@ -128,7 +128,7 @@ pub async fn with_role(
             tx,
             fetch_all,
             "
-            -- with role
+            -- people with a role
             SELECT person FROM people
             WHERE channel = $1 AND role = $2
             ORDER BY since

@@ -142,7 +142,7 @@ async fn told(tx: &mut Tx<'_>, notice: String, tried: Tried, now: DateTime<Utc>)
         tx,
         execute,
         "
-        -- log a try
+        -- log an attempt
         INSERT INTO notice_tries (notice, n, at, status, problem)
         SELECT $1, COALESCE(MAX(n), 0) + 1, $2, $3, $4 FROM notice_tries
         WHERE notice = $1",

@@ -1,4 +1,4 @@
-//! Arguments of a call: the schema of a struct, and the struct out of the arguments.
+//! Arguments of a call: the JSON schema of a struct, and parsing arguments into the struct.
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::de::DeserializeOwned;
@@ -6,15 +6,15 @@ use serde_json::{Map, Value, json};
 
 use super::ToolError;
 
-/// The JSON schema of a struct of arguments, as plain as every provider takes it: no references,
-/// no alternatives, and nothing that only costs tokens.
+/// The JSON schema of a struct of arguments, simplified so that every provider accepts it: no
+/// references, no alternatives, and nothing that only costs tokens.
 pub fn schema<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|s| s.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     if let Some(fields) = schema.as_object_mut() {
         fields.remove("$schema");
         fields.remove("title");
-        // Providers want to see them, even if there are none.
+        // Providers expect properties even if there are none.
         let properties = fields.entry("properties").or_insert_with(|| json!({}));
         let properties = properties.as_object_mut().into_iter().flat_map(Map::values_mut);
         properties.filter_map(Value::as_object_mut).for_each(simplify);
@@ -22,7 +22,7 @@ pub fn schema<T: JsonSchema>() -> Value {
     schema
 }
 
-/// What is optional is left out rather than null; [`tidy`] takes a null as left out.
+/// An optional argument is omitted rather than null; [`tidy`] treats null as omitted.
 fn simplify(property: &mut Map<String, Value>) {
     property.remove("format");
     if property.get("default").is_some_and(Value::is_null) {
@@ -53,10 +53,10 @@ pub fn parse<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolError> {
         .map_err(|error| ToolError::InvalidParameters(error.to_string()))
 }
 
-/// The arguments as an object: itself, or out of the JSON text that some models send instead.
-/// Without an `approved` that the schema does not know (nothing a model says is an approval), and
-/// with names in the schema's spelling where they differ only in `camelCase` or `snake_case`; what
-/// is optional and null is left out, unless the schema knows what null means.
+/// Normalises arguments to an object: the value itself, or parsed from the JSON text that some
+/// models send instead. Removes an `approved` that the schema does not know (nothing a model says
+/// is an approval), converts names that differ from the schema's only in `camelCase` or
+/// `snake_case`, and removes optional arguments that are null, unless the schema allows null.
 pub fn tidy(arguments: Value, schema: &Value) -> Result<Value, ToolError> {
     let object = object(arguments).ok_or_else(|| {
         ToolError::InvalidParameters("Arguments must be a JSON object or string".into())

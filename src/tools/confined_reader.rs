@@ -1,4 +1,4 @@
-//! Documents and pages that anybody may have made, read in a process that can do no harm.
+//! Reads untrusted documents and pages in a sandboxed process.
 
 use renderers::read::{Reading, html::Element};
 use serde::de::DeserializeOwned;
@@ -10,15 +10,15 @@ use super::{
     sandbox::{Sandbox, run},
 };
 
-/// How long one document may take; S14.
+/// The timeout for reading one document.
 const READ_FOR: Duration = Duration::from_secs(10);
 
-/// What a document says. Its name decides what it is where its content does not.
+/// The contents of a document. If they do not determine the format, the name does.
 pub async fn document(sandbox: &Sandbox, name: &str, bytes: Vec<u8>) -> Result<Reading, ToolError> {
     read(name, sandbox.reader(name)?, bytes).await
 }
 
-/// The elements of a page that have one of these as their id or class.
+/// The elements of a page with one of these ids or classes.
 pub async fn elements(
     sandbox: &Sandbox,
     marks: &[&str],
@@ -40,9 +40,9 @@ async fn read<T: DeserializeOwned>(
     if let Ok(read) = serde_json::from_slice::<Result<T, String>>(&ended.stdout.head) {
         return read.map_err(|why| failed(&why));
     }
-    tracing::debug!(code = ended.code, said = ended.stderr.text(), "a reader broke down");
+    tracing::debug!(code = ended.code, said = ended.stderr.text(), "a document reader crashed");
     Err(failed(
-        "it is more than a reader may take, in memory (256 MiB), in time or in depth, or it is \
-         damaged. Ask for a smaller one, or for another format",
+        "it exceeds the limits for memory (256 MiB), time or nesting, or is damaged. Ask for a \
+            smaller one, or for another format",
     ))
 }

@@ -1,4 +1,4 @@
-//! Your own tools: what [`tool`] makes of a documented function.
+//! Custom tools: support for functions with the [`tool`] attribute.
 
 pub use async_trait;
 pub use macros::tool;
@@ -12,7 +12,7 @@ pub use super::{
 };
 pub use crate::agent::catalog::{Approval, EffectClass, Subject, Tier, ToolSpec, Variable};
 
-/// What a function has returned, as the model reads it: a text as it is, all else as JSON.
+/// The return value as the model reads it: text as it is, everything else as JSON.
 pub fn told(returned: impl serde::Serialize) -> Result<Output, ToolError> {
     let value = serde_json::to_value(returned)
         .map_err(|problem| ToolError::ExecutionFailed(problem.to_string()))?;
@@ -22,7 +22,7 @@ pub fn told(returned: impl serde::Serialize) -> Result<Output, ToolError> {
     }))
 }
 
-/// What a function has returned, unless it has failed.
+/// The return value of a function, unless it has failed.
 pub fn succeeded<T>(returned: Result<T, impl std::fmt::Display>) -> Result<T, ToolError> {
     returned.map_err(|problem| ToolError::ExecutionFailed(problem.to_string()))
 }

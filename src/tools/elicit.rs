@@ -1,8 +1,8 @@
-//! What a call wants to know of the person for whom it runs, while it runs.
+//! Elicitations: questions that a running call asks the person on whose behalf it runs.
 //!
-//! The call hands its question to the worker, who writes it down like any other, and gets what the
-//! journal says of it. If the node dies meanwhile, the call has died with it: what came of it is
-//! unknown, as ever, and its question is withdrawn.
+//! The call passes its question to the worker, which records it like an approval and passes the
+//! answer on from the journal. If the node dies in the meantime, so does the call: its outcome is
+//! unknown, and the elicitation is withdrawn.
 
 use futures::FutureExt as _;
 use std::{future::Future, time::Duration};
@@ -16,13 +16,13 @@ use crate::{
     texts::{self, Language},
 };
 
-/// One thing to be known.
+/// One question.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Question {
-    /// Who wants to know, as it calls itself.
+    /// Who asks, by its own name.
     pub server: String,
     pub asked: texts::Asked,
-    /// What its buttons say; the answer is what one of them says.
+    /// The labels of its buttons; the answer is one of them.
     pub options: Vec<String>,
     /// Whether any text is an answer.
     pub typed: bool,
@@ -31,13 +31,13 @@ pub struct Question {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     Given(String),
-    /// The person does not want to say.
+    /// The person declined to answer.
     Declined,
-    /// Nobody was there, in time.
+    /// Nobody answered in time.
     Nobody,
 }
 
-/// A question on its way to the worker.
+/// A question that is passed to the worker.
 #[derive(Debug)]
 pub struct Wish {
     pub call: CallId,
@@ -45,16 +45,16 @@ pub struct Wish {
     pub answer: oneshot::Sender<Answer>,
 }
 
-/// Whom a call can ask.
+/// The people whom a call can ask.
 #[derive(Debug, Clone)]
 pub struct People {
     wishes: Option<mpsc::UnboundedSender<Wish>>,
     pub language: Language,
-    /// How many questions of the call are open.
+    /// The number of open questions of the call.
     open: watch::Sender<usize>,
 }
 
-/// Nobody.
+/// Nobody can be asked.
 impl Default for People {
     fn default() -> Self {
         Self { wishes: None, language: Language::default(), open: watch::Sender::default() }
@@ -66,7 +66,7 @@ impl People {
         Self { wishes: Some(wishes), language, ..Self::default() }
     }
 
-    /// Returns when it is answered, declined, or not wanted any more.
+    /// Returns when the question is answered, declined or withdrawn.
     pub async fn ask(&self, call: &CallId, question: Question) -> Answer {
         let Some(wishes) = &self.wishes else { return Answer::Nobody };
         let (answer, answered) = oneshot::channel();
@@ -78,7 +78,7 @@ impl People {
         answered.await.unwrap_or(Answer::Nobody)
     }
 
-    /// The work's end, if that comes within the limit: the time in which people are waited for does
+    /// The result of `work`, if it completes within the limit; time spent waiting for people does
     /// not count.
     pub async fn bounded<T>(&self, limit: Duration, work: impl Future<Output = T>) -> Option<T> {
         let mut open = self.open.subscribe();
@@ -102,7 +102,7 @@ impl People {
     }
 }
 
-/// A question that is not open any more when this is dropped.
+/// An open question, closed when dropped.
 struct Open<'p>(&'p watch::Sender<usize>);
 
 impl Drop for Open<'_> {
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
     use std::future::pending;
 
-    /// A call's time stands still while a person is asked, and goes on afterwards.
+    /// The time limit of a call is paused while a person is asked.
     #[tokio::test(start_paused = true)]
     async fn the_time_for_which_people_are_waited_for_does_not_count() {
         let (wishes, mut heard) = mpsc::unbounded_channel();
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!((ended, begun.elapsed().as_secs()), (None, 110));
     }
 
-    /// Whoever cannot be asked is not waited for.
+    /// A call does not wait if nobody can be asked.
     #[tokio::test]
     async fn where_nobody_can_be_asked_nobody_answers() {
         let nobody = People::default().ask(&"c".into(), Question::default()).await;

@@ -1,5 +1,5 @@
-//! `extract_document`: what a document of the workspace says, as Markdown, page by page. The reading
-//! is done in a sandbox, as anybody may have made the document.
+//! `extract_document`: the text of a document of the workspace as Markdown, page by page. The
+//! document is read in the sandbox, because it is untrusted.
 
 use async_trait::async_trait;
 use renderers::read::{Kind, Reading, limits};
@@ -21,11 +21,11 @@ use super::{
 };
 use crate::agent::catalog::{Domain, Subject, ToolSpec};
 
-/// How long the pictures of one document may take.
+/// The timeout for text recognition in one document.
 const RECOGNISE_FOR: Duration = Duration::from_secs(90);
 const TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Figures and page are together within what a result may have.
+/// The header and the page together are within the limit of a result.
 const PAGE_CHARS: usize = overflow::LIMIT_CHARS - 2500;
 const MAX_WARNINGS: usize = 10;
 
@@ -74,7 +74,7 @@ impl Tool for ExtractDocument {
         ToolSpec {
             subject: Some(Subject::Path("path")),
             timeout: TIMEOUT,
-            // Anybody may have written it.
+            // The document may contain untrusted content.
             untrusted: true,
             domain: Domain::Container,
             ..ToolSpec::read_only(
@@ -103,7 +103,8 @@ impl Tool for ExtractDocument {
 }
 
 impl ExtractDocument {
-    /// Read before, or now. What was read is kept, so that the next page is not work again.
+    /// The extracted text, from the cache or newly extracted. It is cached, so that the next page
+    /// is fast.
     async fn reading(
         &self,
         path: &str,
@@ -129,8 +130,8 @@ impl ExtractDocument {
         Ok(reading)
     }
 
-    /// Adds what pictures say, or why nobody knows; whether that is all there is to know. What
-    /// failed now may come to something another time.
+    /// Adds text recognised in pictures, or why there is none. Returns whether the result is final;
+    /// a failure may be temporary.
     async fn recognise(&self, reading: &mut Reading, bytes: Vec<u8>) -> bool {
         match self.recognised(reading.kind, bytes).await {
             Ok(text) if text.trim().is_empty() => {
@@ -180,7 +181,7 @@ async fn keep(at: &str, reading: &Reading, context: &Context) {
         workspace.replace(&at, &text, stop)
     };
     if let Err(problem) = workspace::beneath(context, keep).await {
-        tracing::debug!(%problem, "what was read is not kept");
+        tracing::debug!(%problem, "could not cache an extracted text");
     }
 }
 

@@ -1,9 +1,11 @@
-//! What a decision is bound to besides the call: the files that it names, as they are.
+//! The files that an approval is bound to besides the call: those that it names, with their current
+//! contents.
 //!
-//! A file is told by its bytes. Where these are too many to be read for each question, it is told by
-//! its number, its size and when it was changed, to the nanosecond: whoever writes to it cannot put
-//! that back. A pattern stands for what it matches at that moment. Folders are told by their names;
-//! where a command may read any file, the whole workspace is bound as one digest.
+//! A file is identified by the digest of its contents. If the files are too large to be read for
+//! each approval, they are identified by inode, size and change time in nanoseconds, which cannot
+//! be restored after a write. A pattern stands for its current matches. Folders are identified by
+//! the names of their entries. If a command may read any file, the whole workspace is bound as one
+//! digest.
 
 use cap_fs_ext::OpenOptionsSyncExt as _;
 use cap_std::fs::{Dir, Metadata, MetadataExt as _, OpenOptions};
@@ -17,22 +19,23 @@ use std::{
 use super::{ToolError, workspace::Workspace};
 use crate::{agent::named_files::Named, texts};
 
-/// So much of all files that one call names is read; what is more is told by its size and times.
+/// The total size of files that are read for one call; further files are identified by size and
+/// times.
 const READ_BYTES: u64 = 64_000_000;
-/// The files that one call may name.
+/// The maximum number of files that one call may name.
 const FILES: usize = 4_096;
 
-/// The entries of a workspace that is bound as a whole.
+/// The maximum number of entries of a workspace that is bound as a whole.
 const ENTRIES: usize = 20_000;
-/// The scripts that one call may lead to, and how long each may be.
+/// The maximum number of scripts that one call may lead to, and their maximum length.
 const SCRIPTS: usize = 64;
 const SCRIPT_BYTES: u64 = 64 * 1024;
-/// What the whole workspace is called among the files of a call: no path.
+/// The key of the whole workspace among the files of a call; not a valid path.
 const EVERYTHING: &str = "/";
-/// Results that were too long for a reply are kept here while other calls wait.
+/// Long results are stored here while other calls wait.
 const OWN_FOLDER: &str = ".countersign";
 
-/// What a call reads, with the scripts that its scripts run.
+/// The files that a call reads, including the scripts that its scripts run.
 pub fn bind_named(
     workspace: &Workspace,
     mut named: Named,
@@ -59,12 +62,12 @@ pub fn bind_named(
     Ok(bound)
 }
 
-/// What is to be run at a path.
+/// What is at a path that would be run.
 enum Script {
     Shell(String),
-    /// No file, or a program that is no text.
+    /// No file, or a binary program.
     Nothing,
-    /// Something for another interpreter, or too long to be read.
+    /// A script of another interpreter, or one that is too long.
     Other,
 }
 
@@ -93,7 +96,7 @@ fn script(root: &Dir, path: &str) -> Script {
     if is_shell { Script::Shell(text) } else { Script::Other }
 }
 
-/// One digest of all that is in the workspace: names, kinds and contents.
+/// One digest of the whole workspace: names, kinds and contents.
 fn everything(root: &Dir) -> Result<String, ToolError> {
     let (mut files, mut folders) = (BTreeMap::new(), vec![String::new()]);
     while let Some(folder) = folders.pop() {
@@ -126,7 +129,7 @@ fn everything(root: &Dir) -> Result<String, ToolError> {
     Ok(hex::encode(hash.finalize()))
 }
 
-/// The files behind these names, each with what it is now.
+/// The current state of the files with these names.
 pub fn bind(
     workspace: &Workspace,
     names: &[String],
@@ -135,7 +138,7 @@ pub fn bind(
     let mut left_bytes = READ_BYTES;
     let mut bound = BTreeMap::new();
     for name in names {
-        for path in meant(root, name)? {
+        for path in expansions(root, name)? {
             if bound.contains_key(&path) {
                 continue;
             }
@@ -154,8 +157,9 @@ fn too_many() -> ToolError {
     ToolError::ExecutionFailed(texts::too_many_files(FILES))
 }
 
-/// The paths that a shell would make of it; and itself, as there may be a file of just that name.
-fn meant(root: &Dir, name: &str) -> Result<Vec<String>, ToolError> {
+/// The paths that a shell would expand the name to; and the name itself, since there may be a file
+/// with exactly that name.
+fn expansions(root: &Dir, name: &str) -> Result<Vec<String>, ToolError> {
     let mut paths = vec![String::new()];
     if is_pattern(name) {
         for part in name.split('/') {
@@ -172,7 +176,7 @@ fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '['])
 }
 
-/// What stands in these folders under names that the part of a pattern matches.
+/// The entries of these folders that match one part of a pattern.
 fn below(root: &Dir, folders: &[String], part: &str) -> Result<Vec<String>, ToolError> {
     let join = |folder: &str, name: &str| match folder {
         "" => name.to_owned(),
@@ -196,14 +200,14 @@ fn below(root: &Dir, folders: &[String], part: &str) -> Result<Vec<String>, Tool
     Ok(found)
 }
 
-/// `None`: it may match anything, as far as is known here.
+/// `None` if the pattern may match anything.
 fn matcher(part: &str) -> Option<GlobMatcher> {
     let known = !part.contains("[:") && !part.contains("[.") && !part.contains("[=");
     let glob = known.then(|| GlobBuilder::new(part).literal_separator(true).build());
     glob?.ok().map(|glob| glob.compile_matcher())
 }
 
-/// Links are followed, as far as they lead to something in the folder.
+/// Follows links that lead to something within the folder.
 fn state(root: &Dir, path: &str, left_bytes: &mut u64) -> Option<String> {
     let there = root.metadata(path).ok().or_else(|| root.symlink_metadata(path).ok())?;
     if there.is_dir() {
@@ -221,7 +225,7 @@ fn state(root: &Dir, path: &str, left_bytes: &mut u64) -> Option<String> {
 
 fn digest(root: &Dir, path: &str, size_bytes: u64) -> io::Result<String> {
     let mut options = OpenOptions::new();
-    // Without waiting: what is a FIFO by now would hold the opener.
+    // Non-blocking, because opening a FIFO would block.
     options.read(true).nonblock(true);
     let mut file = root.open_with(path, &options)?.take(size_bytes + 1);
     let (mut hash, mut piece) = (Sha256::new(), vec![0; 64 * 1024]);
@@ -256,7 +260,7 @@ mod tests {
         bind(workspace, &[name.to_owned()]).unwrap()
     }
 
-    /// What a pattern matches is bound, and so is that it matches no more.
+    /// The matches of a pattern are bound, and so is the absence of others.
     /// Proves S3.
     #[test]
     fn a_pattern_binds_what_it_matches() {
@@ -277,7 +281,7 @@ mod tests {
         assert_ne!(bound(&workspace, "src/*.rs"), asked);
     }
 
-    /// What is too large to be read is bound all the same, and so is what a link leads to.
+    /// Files that are too large to be read are bound as well, and so are the targets of links.
     /// Proves S3.
     #[test]
     fn a_large_file_and_a_link_are_bound() {
@@ -307,7 +311,8 @@ mod tests {
         assert!(bound(&workspace, ".").is_empty());
     }
 
-    /// What a line reads is bound wherever it enters, through scripts that run scripts.
+    /// The files that a command line reads are bound in every folder it enters, and through scripts
+    /// that run scripts.
     /// Proves S3.
     #[test]
     fn what_a_line_reads_is_bound_through_folders_and_scripts() {
@@ -360,7 +365,7 @@ mod tests {
         assert_eq!(bound(), asked, "what is not read is not bound");
     }
 
-    /// More files than can be bound are refused, never left out.
+    /// If there are more files than can be bound, the call is refused.
     /// Proves S3.
     #[test]
     fn too_many_files_are_refused() {

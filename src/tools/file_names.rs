@@ -1,23 +1,23 @@
-//! Names and kinds of the files that a person gets.
+//! Names and media types of files for people.
 
 use super::ToolError;
 
 const MAX_CHARS: usize = 120;
 
-/// A name that every platform can show and that shows what it is: no folders, no control
-/// characters, nothing that turns the reading direction and so hides the real ending.
-pub fn file_name(wished: &str) -> Result<String, ToolError> {
-    let name: String = wished.chars().filter(|c| !misleads(*c)).collect();
+/// Converts to a name that every platform can show and that is not misleading: no folders, no
+/// control characters, nothing that changes the reading direction and so hides the real extension.
+pub fn file_name(requested: &str) -> Result<String, ToolError> {
+    let name: String = requested.chars().filter(|c| !misleads(*c)).collect();
     let name = name.trim().trim_start_matches('.').to_owned();
     if name.is_empty() || name.contains(['/', '\\']) {
         return Err(ToolError::InvalidParameters(format!(
-            "{wished:?} is not a file name: give a plain one, such as report.pdf"
+            "{requested:?} is not a file name: use a plain one, such as report.pdf"
         )));
     }
     Ok(shortened(&name))
 }
 
-/// The name with this ending, which is not doubled.
+/// The name with this extension, which is not doubled.
 pub fn with_extension(name: &str, extension: &str) -> String {
     let ending = format!(".{extension}");
     if name.to_lowercase().ends_with(&ending) && name.len() > ending.len() {
@@ -26,11 +26,11 @@ pub fn with_extension(name: &str, extension: &str) -> String {
     shortened(&format!("{name}{ending}"))
 }
 
-/// What the bytes are: by their first bytes, then by the name's ending, then by being text.
+/// The media type: by the first bytes, then by the extension, then by whether it is text.
 pub fn media_type(name: &str, bytes: &[u8]) -> String {
     let by_name = mime_guess::from_path(name).first_raw();
     match (infer::get(bytes).map(|kind| kind.mime_type()), by_name) {
-        // Containers whose name tells what they contain.
+        // Containers whose extension says what they contain.
         (Some("application/zip" | "application/x-ole-storage"), Some(named))
             if named.starts_with("application/") =>
         {
@@ -38,7 +38,7 @@ pub fn media_type(name: &str, bytes: &[u8]) -> String {
         }
         (Some("text/xml"), Some(named)) if named.ends_with("xml") => named.to_owned(),
         (Some(known), _) => known.to_owned(),
-        // Its name claims what its first bytes would show.
+        // The extension claims a type that would be recognised by its first bytes.
         (None, Some(named)) if !infer::is_mime_supported(named) || is_markup(named) => {
             named.to_owned()
         }
@@ -55,7 +55,7 @@ pub fn size(bytes: u64) -> String {
     }
     let mut value = bytes as f64 / 1024.0;
     let mut unit = 0;
-    // 1023.95 KB and more would read "1024.0KB".
+    // 1023.95 KB and more would be shown as "1024.0KB".
     while value >= 1023.95 && unit + 1 < UNITS.len() {
         value /= 1024.0;
         unit += 1;
@@ -72,7 +72,7 @@ fn misleads(c: char) -> bool {
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
-/// Cut in the stem, so that the ending stays.
+/// Shortens the stem and keeps the extension.
 fn shortened(name: &str) -> String {
     let count = name.chars().count();
     if count <= MAX_CHARS {

@@ -1,4 +1,4 @@
-//! Reads JSON: whether it is some, and what stands in it where.
+//! `json`: validates JSON and shows a part of it.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -19,7 +19,7 @@ pub struct Json;
 struct Arguments {
     /// The JSON text.
     data: String,
-    /// What to take out of it: orders[0].total or /orders/0/total. All of it if left out.
+    /// What to extract: orders[0].total or /orders/0/total. Everything if omitted.
     #[serde(default)]
     path: Option<String>,
 }
@@ -47,7 +47,7 @@ impl Tool for Json {
     }
 }
 
-/// `a.b[0]` and `$.a.b[0]` are `/a/b/0`.
+/// `a.b[0]` and `$.a.b[0]` become `/a/b/0`.
 fn pointer(path: &str) -> String {
     let path = path.trim();
     if path.starts_with('/') {
@@ -59,7 +59,7 @@ fn pointer(path: &str) -> String {
     escaped.flat_map(|part| ["/".to_owned(), part]).collect()
 }
 
-/// What there is instead, on the way there.
+/// What exists on the way there instead.
 fn beside(value: &Value, pointer: &str) -> String {
     let mut way = pointer;
     while let Some((parent, _)) = way.rsplit_once('/') {

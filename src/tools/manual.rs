@@ -1,13 +1,14 @@
-//! The documentation of this build, for the agent to read to people who ask about the bot.
+//! `manual`: the documentation of this build, which the agent reads to answer questions about the
+//! bot.
 
 use super::custom::{Tier, tool};
 
-/// Lines that a search shows.
+/// The maximum number of lines of a search.
 const FOUND_LINES: usize = 40;
-/// Characters of one answer. A longer page is read by its sections.
+/// The maximum length of an answer. A longer page is read by sections.
 const ANSWER_CHARS: usize = 12_000;
 
-/// A page of `docs/`: its path without the ending, and its Markdown.
+/// A page of `docs/`: its path without the extension, and its Markdown.
 pub type Page = (&'static str, &'static str);
 
 macro_rules! pages {
@@ -16,7 +17,7 @@ macro_rules! pages {
     };
 }
 
-/// All pages for people who use or run the gateway, in the order of `docs/SUMMARY.md`. Those under
+/// All pages for people who use or run the gateway, in the order of `docs/SUMMARY.md`. Pages under
 /// `development/` are left out.
 pub const PAGES: &[Page] = pages![
     "README",
@@ -118,7 +119,7 @@ fn title(text: &str) -> &str {
     text.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or_default()
 }
 
-/// The whole page, or, if it is too long, its beginning and the names of its sections.
+/// The whole page or, if it is too long, its beginning and the names of its sections.
 fn page(path: &str, text: &str) -> String {
     let sections = sections(text);
     let shown =
@@ -147,8 +148,7 @@ struct Section {
     body: String,
 }
 
-/// By their headings; a line that looks like one in a code block is none. Pictures and comments are
-/// left out.
+/// Splits by headings, except in code blocks. Pictures and comments are left out.
 fn sections(text: &str) -> Vec<Section> {
     let (mut sections, mut current, mut fence) = (Vec::new(), Section::default(), None);
     for line in text.lines() {
@@ -184,7 +184,7 @@ mod tests {
         manual(Some(topic.to_owned()))
     }
 
-    /// The agent reads the documentation that this very build comes with.
+    /// The agent reads the documentation of this build.
     /// Proves MC-38.
     #[test]
     fn the_agent_reads_our_documentation() {

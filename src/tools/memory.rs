@@ -1,10 +1,10 @@
 //! `memory_store`, `memory_edit`, `memory_recall`, `memory_search`, `memory_forget`: notes in
 //! Markdown that outlive a conversation.
 //!
-//! They are rows of the database, so that all nodes share them. A private chat has a shelf of its
-//! own, and so has each conversation of a group: what one person tells does not come up where others
-//! read along, unless the operator lets all of an agent's conversations share one memory. What was
-//! written under the influence of other people's words brings them back when it is recalled.
+//! They are stored in the database, so that all nodes share them. Each private chat has its own
+//! memory, and so has each conversation of a group: what one person says is not shown where others
+//! can read it, unless the operator lets all conversations of an agent share one memory. A note
+//! that was written while tainted taints the conversation that recalls it.
 
 use async_trait::async_trait;
 use chrono_tz::Tz;
@@ -34,20 +34,20 @@ use crate::{
 
 const PATH_CHARS: usize = 200;
 const FOUND: usize = 10;
-/// What of a found memory is shown, around the first word that was looked for.
+/// The maximum length of an excerpt, around the first match.
 const EXCERPT_CHARS: usize = 300;
 const LISTED: usize = 200;
 
 #[derive(Clone)]
 struct Shelves {
     store: Store,
-    /// Whose day it is.
+    /// The time zone of daily notes.
     zone: Tz,
-    /// Finds by meaning too, where a model for that is configured.
+    /// Semantic search, if an embedding model is configured.
     meaning: Option<Meaning>,
 }
 
-/// The five of them.
+/// All five tools.
 pub fn tools(store: &Store, zone: Tz, meaning: Option<Meaning>) -> Vec<Arc<dyn Tool>> {
     let shelves = Shelves { store: store.clone(), zone, meaning };
     vec![
@@ -77,11 +77,12 @@ struct MemoryForget(Shelves);
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Stored {
-    /// MEMORY.md for what you should always know, context/<topic>.md, or daily to add to today's.
+    /// MEMORY.md for what you should always know, context/<topic>.md, or daily to add to today's
+    /// note.
     path: String,
     /// Markdown, at most 64 KB.
     content: String,
-    /// Whether it is added below what stands there.
+    /// Whether to append to the existing text.
     #[serde(default)]
     append: bool,
 }
@@ -91,16 +92,16 @@ struct Stored {
 struct Edited {
     /// Path of the note.
     path: String,
-    /// What is replaced; it must stand in the note exactly once.
+    /// The text to replace; it must occur in the note exactly once.
     old_string: String,
-    /// What stands there instead.
+    /// The replacement.
     new_string: String,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Recalled {
-    /// Path of the note; without it, all are listed.
+    /// Path of the note; all are listed if omitted.
     #[serde(default)]
     path: Option<String>,
 }
@@ -108,7 +109,7 @@ struct Recalled {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Searched {
-    /// Words, any of which a note may have.
+    /// Words, any of which a note may contain.
     query: String,
 }
 
@@ -119,7 +120,8 @@ struct Forgotten {
     path: String,
 }
 
-/// What changes a memory tells conversations to come: who has read other people's words is asked.
+/// A change of memory influences later conversations, so it requires approval in a tainted
+/// conversation.
 fn changing(name: &str, description: &str, parameters: Value) -> ToolSpec {
     ToolSpec {
         effect: EffectClass::Idempotent,
@@ -134,8 +136,8 @@ impl Tool for MemoryStore {
     fn spec(&self) -> ToolSpec {
         changing(
             "memory_store",
-            "Remembers something for conversations to come, as a note: what people ask you to, and \
-             lasting facts; no secrets.",
+            "Remembers something for later conversations, as a note: what people ask you to, and \
+                lasting facts; no secrets.",
             schema::<Stored>(),
         )
     }
@@ -164,7 +166,7 @@ impl Tool for MemoryStore {
 #[async_trait]
 impl Tool for MemoryEdit {
     fn spec(&self) -> ToolSpec {
-        let says = "Replaces one place of a note of your memory.";
+        let says = "Replaces a text in a note of your memory.";
         ToolSpec { tier: Tier::Extension, ..changing("memory_edit", says, schema::<Edited>()) }
     }
 
@@ -192,7 +194,7 @@ impl Tool for MemoryRecall {
     fn spec(&self) -> ToolSpec {
         ToolSpec::read_only(
             "memory_recall",
-            "Reads a note of your memory, or lists them all.",
+            "Reads a note of your memory, or lists all notes.",
             schema::<Recalled>(),
         )
     }
@@ -212,7 +214,7 @@ impl Tool for MemorySearch {
     fn spec(&self) -> ToolSpec {
         ToolSpec::read_only(
             "memory_search",
-            "Searches your memory: the notes that fit best, with an excerpt of each.",
+            "Searches your memory: the best matching notes, with an excerpt of each.",
             schema::<Searched>(),
         )
     }
@@ -228,7 +230,7 @@ impl Tool for MemorySearch {
             let _ = write!(text, "{}\n{}\n\n", source(memory), excerpt(&memory.content, &query));
         }
         if found.is_empty() {
-            text.push_str("Nothing in your memory has any of these words.");
+            text.push_str("No note in your memory matches.");
         }
         let asked = asked.into_iter().collect();
         Ok(Output { foreign: foreign(&found), asked, ..Output::text(text.trim_end()) })
@@ -238,7 +240,7 @@ impl Tool for MemorySearch {
 #[async_trait]
 impl Tool for MemoryForget {
     fn spec(&self) -> ToolSpec {
-        let says = "Forgets a note of your memory, for good.";
+        let says = "Deletes a note of your memory permanently.";
         ToolSpec { tier: Tier::Extension, ..changing("memory_forget", says, schema::<Forgotten>()) }
     }
 
@@ -257,7 +259,7 @@ impl Tool for MemoryForget {
         });
         let was_there = forget.await.map_err(|error| broken(&error))?;
         if was_there {
-            Ok(Output::text(format!("{path} is forgotten.")))
+            Ok(Output::text(format!("{path} was deleted.")))
         } else {
             Err(missing(&path))
         }
@@ -306,34 +308,36 @@ impl Shelves {
         let failed = |text: String| Err(ToolError::ExecutionFailed(text));
         match write.await.map_err(|error| broken(&error))? {
             Written::Done { size_bytes } => {
-                Ok(Output::text(format!("{path} is kept ({size_bytes} of {MAX_BYTES} bytes).")))
+                Ok(Output::text(format!("{path} was stored ({size_bytes} of {MAX_BYTES} bytes).")))
             }
             Written::Missing => Err(missing(&path)),
-            Written::Found(0) => failed(format!("old_string does not stand in {path}: recall it")),
-            Written::Found(n) => failed(format!("old_string stands in {path} {n} times: add more")),
+            Written::Found(0) => failed(format!("old_string not found in {path}: recall the note")),
+            Written::Found(n) => {
+                failed(format!("old_string occurs {n} times in {path}: add more context"))
+            }
             Written::TooLong => failed(format!(
                 "{path} would be longer than {MAX_BYTES} bytes: shorten it, or begin another note"
             )),
             Written::Full => {
-                failed(format!("There are {MOST} notes already, the most: forget some first"))
+                failed(format!("The maximum of {MOST} notes is reached: delete some first"))
             }
         }
     }
 
-    /// Of a note: a Markdown file of the memory's tree, whose ending may be left out.
-    fn path(&self, wished: &str, context: &Context) -> Result<String, ToolError> {
-        if is_daily(wished) {
+    /// The path of a note: a Markdown file of the memory's tree, whose extension may be omitted.
+    fn path(&self, requested: &str, context: &Context) -> Result<String, ToolError> {
+        if is_daily(requested) {
             let today = context.now.with_timezone(&self.zone).format("%F");
             return Ok(format!("daily/{today}.md"));
         }
-        let path = normalise(wished)?;
+        let path = normalise(requested)?;
         let name = path.rsplit('/').next().unwrap_or_default();
         let path = if name.contains('.') { path.clone() } else { format!("{path}.md") };
         let is_note = Path::new(&path).extension().is_some_and(|ending| ending == "md");
         if !is_note || path.chars().count() > PATH_CHARS {
             return Err(ToolError::InvalidParameters(format!(
-                "{wished:?} is no note: memory holds .md files only, such as MEMORY.md and \
-                 context/bees.md"
+                "{requested:?} is not a note: memory contains .md files only, such as MEMORY.md and \
+                    context/bees.md"
             )));
         }
         Ok(path)
@@ -346,11 +350,11 @@ fn is_daily(path: &str) -> bool {
 
 fn missing(path: &str) -> ToolError {
     ToolError::ExecutionFailed(format!(
-        "Not found: {path} is not in your memory; memory_recall without a path lists what is"
+        "Not found: {path} is not in your memory; memory_recall without a path lists all notes"
     ))
 }
 
-/// S17: where a note comes from.
+/// The origin of a note.
 fn source(memory: &Memory) -> String {
     let when = memory.changed_at.format("%F %H:%M UTC");
     let read = match memory.taint.as_slice() {
@@ -378,6 +382,6 @@ fn excerpt(content: &str, query: &str) -> String {
 }
 
 fn broken(error: &anyhow::Error) -> ToolError {
-    tracing::error!(problem = format!("{error:#}"), "the memory cannot be reached");
-    ToolError::ExecutionFailed("The memory cannot be reached: try again later".into())
+    tracing::error!(problem = format!("{error:#}"), "the memory is unavailable");
+    ToolError::ExecutionFailed("The memory is unavailable: try again later".into())
 }

@@ -1,18 +1,18 @@
-//! Acts: what the agent can do, one file a family of tools.
+//! The tools of the agent, one file per family.
 //!
-//! - [`toolbox`]: all tools by name; checks arguments, runs a call within its limits
-//! - [`arguments`], [`overflow`]: with what, and how much comes back
-//! - [`elicit`]: what a call wants to know of a person while it runs
+//! - [`toolbox`]: all tools by name; validates arguments, runs a call within its limits
+//! - [`arguments`], [`overflow`]: parsing of arguments, truncation of results
+//! - [`elicit`]: elicitations of running calls
 //! - [`custom`]: tools made of documented functions
-//! - [`workspace`]: the only way to a file
-//! - [`sandbox`]: what is around programs that we start
-//! - [`confined_reader`]: documents, read within it
-//! - [`skills`]: folders of know-how, and their tools
+//! - [`workspace`]: the only access to files
+//! - [`sandbox`]: sandboxes for the programs that we start
+//! - [`confined_reader`]: reads documents in the sandbox
+//! - [`skills`]: skills, and their tools
 //! - [`manual`]: our own documentation
-//! - [`datasources`], [`files`], [`documents`], [`extract`], [`json`], [`view_image`], [`memory`], [`schedule`], [`send`], [`shell`],
-//!   [`time`], [`web`]: the tools
-//! - [`semantic_search`]: what memories mean, for their search
-//! - [`mcp`]: the tools of other people's servers
+//! - [`datasources`], [`files`], [`documents`], [`extract`], [`json`], [`view_image`], [`memory`],
+//!   [`schedule`], [`send`], [`shell`], [`time`], [`web`]: the tools
+//! - [`semantic_search`]: semantic search of memories
+//! - [`mcp`]: tools of MCP servers
 
 pub mod arguments;
 pub mod confined_reader;
@@ -67,56 +67,60 @@ use crate::{
 pub trait Tool: Send + Sync {
     fn spec(&self) -> ToolSpec;
 
-    /// What the approval request shows besides the arguments: the diff of an edit, in Markdown.
+    /// What the approval shows besides the arguments: the diff of an edit, in Markdown.
     async fn preview(&self, _arguments: &Value, _context: &Context) -> Option<Preview> {
         None
     }
 
-    /// What a decision is bound to besides the arguments, and the files of the workspace that the
-    /// spec's subject names: what each is now. Where it cannot be said, nothing runs.
+    /// The files that an approval is bound to, besides the arguments and the files that the spec's
+    /// subject names, with their current state. If they cannot be determined, the call does not
+    /// run.
     async fn bound(&self, _arguments: &Value, _context: &Context) -> Result<Files, ToolError> {
         Ok(Files::new())
     }
 
-    /// What a call with these arguments may cost at most, in millionths of a currency unit: one for
-    /// which the day has no money left does not run.
+    /// The maximum cost of a call with these arguments, in millionths of a currency unit. A call
+    /// that exceeds the day's remaining budget does not run.
     fn estimated_cost(&self, _arguments: &Value) -> Option<u64> {
         None
     }
 
-    /// Does it. The arguments fit the schema. Bounded by the spec's timeout from outside, which
-    /// drops this future: what must not outlive it is tied to it or to `context.cancelled`.
+    /// Runs the call. The arguments match the schema. The caller applies the spec's timeout by
+    /// dropping this future, so anything that must not outlive it has to be tied to it or to
+    /// `context.cancelled`.
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError>;
 }
 
-/// Where and for whom a call runs.
+/// The context in which a call runs.
 #[derive(Debug, Clone)]
 pub struct Context {
-    /// The one of people: a sub-agent's is the one that it works for.
+    /// The people's conversation: for a sub-agent, the one that it works for.
     pub conversation: ConversationId,
     pub call: CallId,
-    /// The id of the agent that acts.
+    /// The id of the acting agent.
     pub agent: String,
-    /// On whose behalf the agent acts: the requester of the task, a sub-agent's of the one above it.
+    /// The person on whose behalf the agent acts: the requester; for a sub-agent, that of the agent
+    /// above it.
     pub person: Speaker,
     /// The folder of this conversation. Created when it is first needed.
     pub workspace: PathBuf,
     pub artifacts: Artifacts,
-    /// Where what is remembered here lies.
+    /// The scope of the agent's memory.
     pub shelf: MemoryScope,
-    /// What the agent has seen of the workspace: path → SHA-256 of the content.
+    /// The files of the workspace that the agent has read: path → SHA-256.
     pub seen: BTreeMap<String, String>,
-    /// Where other people's words in the conversation have come from.
+    /// The sources of untrusted content in the conversation.
     pub taint: Vec<String>,
     pub now: DateTime<Utc>,
     pub cancelled: CancellationToken,
-    /// Whether people here see pictures as such: then one of its first page goes before a document.
+    /// Whether pictures are shown inline here: then a picture of its first page precedes a
+    /// document.
     pub shows_pictures: bool,
-    /// Where people see how far the call is, in Markdown; the last word counts.
+    /// Progress messages in Markdown; the latest is shown.
     pub progress: watch::Sender<String>,
-    /// Whom the call can ask something while it runs.
+    /// The people whom the call can ask while it runs.
     pub people: elicit::People,
-    /// What the tool reads of the environment: what its spec names, and nothing else.
+    /// The environment variables that the spec names, and no others.
     pub variables: BTreeMap<String, String>,
 }
 
@@ -127,24 +131,24 @@ impl Context {
     }
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Output {
-    /// What the model reads.
+    /// The text that the model reads.
     pub text: String,
-    /// Files for the person, stored as artifacts already.
+    /// Files for the person, already stored as artifacts.
     pub attachments: Vec<Attachment>,
-    /// Files of the workspace that the agent has now seen, as they are after the call.
+    /// Files of the workspace that the agent has now read, in their state after the call.
     pub seen: Vec<Seen>,
-    /// Where other people's words in the text have come from, besides what the spec says.
+    /// The sources of untrusted content in the text, besides what the spec says.
     pub foreign: Vec<String>,
-    /// Pictures that the model is to see, stored as artifacts already, by their paths.
+    /// Pictures for the model, already stored as artifacts, by path.
     pub views: Vec<Attachment>,
-    /// What else there is to know, for operators: it is kept, and no model reads it.
+    /// Further details for operators, which are stored and read by no model.
     pub raw: Option<String>,
-    /// What it has cost, in millionths of a currency unit.
+    /// The cost, in millionths of a currency unit.
     pub cost_micros: Option<u64>,
-    /// What models were asked for it, by their ids.
+    /// The usage of models that were asked, by id.
     pub asked: BTreeMap<String, Usage>,
 }
 
@@ -154,7 +158,7 @@ impl Output {
     }
 }
 
-/// A failure that the model is told about, in words that it can act on.
+/// An error that the model is told about, in words that it can act on.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum ToolError {
     #[error("Invalid parameters: {0}")]
@@ -171,7 +175,7 @@ pub enum ToolError {
     ExternalService(String),
     #[error("Sandbox: {0}")]
     Sandbox(String),
-    /// The answer was lost: people are asked, as after a crash.
+    /// The result was lost: a person decides, as after a crash.
     #[error("{}", texts::OUTCOME_UNKNOWN)]
     Unknown,
 }
@@ -186,7 +190,7 @@ impl From<PathRefused> for ToolError {
 mod tests {
     use super::*;
 
-    /// What the model reads says what to do next.
+    /// The text of an error says what to do next.
     /// Proves IC-22, IC-25, IC-20, IC-21, IC-23, IC-24.
     #[test]
     fn an_error_says_what_it_is() {
@@ -201,8 +205,7 @@ mod tests {
 
     fn is_shared<T: Send + Sync + ?Sized>() {}
 
-    /// Any tool is one thing to whoever runs it, on any thread; what went wrong is an error like
-    /// others.
+    /// Tools are used in the same way, on any thread, and their errors are ordinary errors.
     /// Proves IC-01, CA-08, CA-38, CA-39.
     #[tokio::test]
     async fn tools_are_shared_between_tasks() {

@@ -1,23 +1,23 @@
-//! Long results: head and tail for the model, the whole in a file that it can page through.
+//! Truncates long results: head and tail for the model, the whole result in a file.
 
 use super::{Context, workspace};
 
-/// So many characters of a result stand in the prompt.
+/// The maximum length of a result in the prompt.
 pub const LIMIT_CHARS: usize = 16_000;
 
-/// For the sentence between head and tail. Of the rest, two thirds are head.
+/// Space for the sentence between head and tail. Two thirds of the rest are head.
 const SENTENCE_CHARS: usize = 500;
 
-/// The text, if it is short; else its ends, and where the whole is. Without NUL, which no
-/// database keeps in a text.
+/// The text, if it is short; otherwise its ends, and where the whole is. NUL characters are
+/// removed, since PostgreSQL does not accept them.
 pub async fn shorten(text: String, context: &Context) -> String {
     shorten_to(LIMIT_CHARS, text, context).await
 }
 
-/// The same, to that many characters.
+/// The same, for a given length.
 pub async fn shorten_to(limit: usize, text: String, context: &Context) -> String {
     let text = if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text };
-    // Bytes are at least characters: the usual result is not counted.
+    // There are at least as many bytes as characters, so most results need not be counted.
     if text.len() <= limit {
         return text;
     }
@@ -37,7 +37,7 @@ pub async fn shorten_to(limit: usize, text: String, context: &Context) -> String
     format!("{head}\n\n[… {left_out} characters are left out here. {whole} …]\n\n{tail}")
 }
 
-/// Keeps the whole in a file, whose name ends in `suffix`, and says which.
+/// Stores the whole result in a file whose name ends in `suffix`, and names it.
 pub async fn keep(suffix: &str, bytes: Vec<u8>, context: &Context) -> Option<String> {
     let call: String =
         context.call.as_str().chars().filter(char::is_ascii_alphanumeric).take(64).collect();
@@ -47,12 +47,14 @@ pub async fn keep(suffix: &str, bytes: Vec<u8>, context: &Context) -> Option<Str
         workspace.replace(&path, &bytes, cancelled)
     })
     .await
-    .inspect_err(|error| tracing::warn!(%error, call = %context.call, "a long result is not kept"))
+    .inspect_err(
+        |error| tracing::warn!(%error, call = %context.call, "could not store a long result"),
+    )
     .is_ok()
     .then_some(kept)
 }
 
-/// Where the `n`th character begins.
+/// The byte offset of the `n`th character.
 fn nth(text: &str, n: usize) -> usize {
     text.char_indices().nth(n).map_or(text.len(), |(at, _)| at)
 }

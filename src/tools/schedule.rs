@@ -1,6 +1,7 @@
-//! `remind`, `schedule`, `list_schedules`, `change_schedule`: what is to happen later, in this chat.
+//! `remind`, `schedule`, `list_schedules`, `change_schedule`: reminders and scheduled tasks of this
+//! chat.
 //!
-//! A reminder only shows something here, so it is not asked about; a task for the agent is.
+//! A reminder only shows something here, so it needs no approval; a task for the agent does.
 
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -28,24 +29,24 @@ use crate::{
     texts::preview::Preview,
 };
 
-const REMIND: &str = "Shows a reminder in this chat at a later time, once or again and again.\nGive \
-    one of at, in, every and cron. Nobody thinks about it then; use schedule for what you have to \
-    do yourself.";
+const REMIND: &str = "Shows a reminder in this chat at a later time, once or repeatedly.\nGive one \
+    of at, in, every and cron. The reminder is shown as it is; use schedule for something that \
+    you have to do yourself.";
 
-const SCHEDULE: &str = "Schedules a task that you do later (cron), once or again and again, such \
-    as a weekly report.\nGive one of at, in, every and cron. Your answer then is shown in this \
-    chat; answer [SILENT] and nothing else where there is nothing to tell. Use remind to show a \
-    fixed text.";
+const SCHEDULE: &str = "Schedules a task that you do later (cron), once or repeatedly, such as a \
+    weekly report.\nGive one of at, in, every and cron. Your answer then is shown in this chat; \
+    answer [SILENT] and nothing else if there is nothing to tell. Use remind to show a fixed \
+    text.";
 
-/// Longer than anything that is said in a reminder or a task.
+/// The maximum length of a reminder or task.
 const MAX_CHARS: usize = 4_000;
-/// What a list shows of a text.
+/// The maximum length of a text in the list.
 const TOLD_CHARS: usize = 200;
 
-/// What the operator allows.
+/// The operator's limits.
 #[derive(Debug, Clone)]
 pub struct Terms {
-    /// Where nobody has named one.
+    /// The default time zone.
     pub zone: Tz,
     pub shortest: TimeDelta,
     pub per_conversation: usize,
@@ -57,7 +58,7 @@ struct Calendar {
     terms: Terms,
 }
 
-/// The four of them.
+/// All four tools.
 pub fn tools(store: &Store, terms: Terms) -> Vec<Arc<dyn Tool>> {
     let calendar = Calendar { store: store.clone(), terms };
     vec![
@@ -83,22 +84,22 @@ struct ChangeSchedule(Calendar);
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Wanted {
-    /// The reminder, word for word as people will read it; or the task, complete.
+    /// The reminder, exactly as people will read it; or the task, complete.
     text: String,
-    /// Local date and time, as 2026-05-04T18:00.
+    /// Local date and time, for example 2026-05-04T18:00.
     #[serde(default)]
     at: Option<String>,
-    /// How long from now, as 20m, 2h or 1day 12h.
+    /// How long from now, for example 20m, 2h or 1day 12h.
     #[serde(default, rename = "in")]
     after: Option<String>,
-    /// Again and again with this interval, as 2h; first after it, or at `at`.
+    /// Repeats with this interval, for example 2h; first after the interval, or at `at`.
     #[serde(default)]
     every: Option<String>,
-    /// Again and again by this cron pattern of five fields, as 0 9 * * MON-FRI.
+    /// Repeats by this cron pattern of five fields, for example 0 9 * * MON-FRI.
     #[serde(default)]
     cron: Option<String>,
-    /// IANA name of the person's time zone, such as Europe/Berlin; if left out, the one that they
-    /// named last here, else the operator's.
+    /// IANA name of the person's time zone, such as Europe/Berlin; by default the one that was last
+    /// used here, else the operator's.
     #[serde(default)]
     timezone: Option<String>,
 }
@@ -110,9 +111,9 @@ struct Nothing {}
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Change {
-    /// The id that stands in front of it in the list.
+    /// The id, as shown in the list.
     id: String,
-    /// What becomes of it.
+    /// What to do with it.
     action: Action,
 }
 
@@ -197,8 +198,8 @@ impl Tool for ChangeSchedule {
             subject: Some(Subject::Text("id")),
             ..ToolSpec::read_only(
                 "change_schedule",
-                "Pauses, resumes or deletes a reminder or a scheduled task of this conversation.\n\
-                 list_schedules tells the ids.",
+                "Pauses, resumes or deletes a reminder or a scheduled task of this \
+                    conversation.\nlist_schedules shows the ids.",
                 schema::<Change>(),
             )
         }
@@ -243,12 +244,10 @@ impl Calendar {
         });
         match make.await.map_err(|error| broken(&error))? {
             Made::New => Ok(Output::text(told(&new))),
-            Made::There(there) => {
-                Ok(Output::text(format!("It is there already: {}", told(&there))))
-            }
+            Made::There(there) => Ok(Output::text(format!("It already exists: {}", told(&there)))),
             Made::Full => Err(ToolError::ExecutionFailed(format!(
-                "{most} are scheduled in this conversation, the most there may be: delete one \
-                 first (list_schedules, change_schedule)"
+                "The maximum of {most} schedules in this conversation is reached: delete one first \
+                    (list_schedules, change_schedule)"
             ))),
         }
     }
@@ -264,7 +263,7 @@ impl Calendar {
         let count = text.chars().count();
         if text.trim().is_empty() || count > MAX_CHARS {
             return Err(ToolError::InvalidParameters(format!(
-                "the text has {count} characters: 1 to {MAX_CHARS} are possible"
+                "the text has {count} characters; 1 to {MAX_CHARS} are allowed"
             )));
         }
         let zone = self.zone(timezone, context).await?;
@@ -309,13 +308,13 @@ impl Calendar {
         let found = all.into_iter().find(|schedule| code(schedule) == id.trim());
         found.ok_or_else(|| {
             ToolError::InvalidParameters(format!(
-                "nothing with the id {id:?} is scheduled here: list_schedules tells the ids"
+                "nothing with the id {id:?} is scheduled here: list_schedules shows the ids"
             ))
         })
     }
 }
 
-/// The end of the id, which is what differs.
+/// The end of the id, which is the part that differs.
 fn code(schedule: &Schedule) -> &str {
     let id = schedule.id.as_str();
     &id[id.len().saturating_sub(8)..]
@@ -331,7 +330,7 @@ fn told(schedule: &Schedule) -> String {
     line(schedule, &text)
 }
 
-/// The same with all of its text.
+/// The same with the full text.
 fn told_whole(schedule: &Schedule) -> String {
     line(schedule, &schedule.text)
 }
@@ -358,6 +357,6 @@ fn local(instant: DateTime<Utc>, zone: Tz) -> String {
 }
 
 fn broken(error: &anyhow::Error) -> ToolError {
-    tracing::error!(problem = format!("{error:#}"), "the calendar cannot be reached");
-    ToolError::ExecutionFailed("The calendar cannot be reached: try again later".into())
+    tracing::error!(problem = format!("{error:#}"), "the schedules are unavailable");
+    ToolError::ExecutionFailed("The schedules are unavailable: try again later".into())
 }

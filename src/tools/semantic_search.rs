@@ -1,7 +1,7 @@
-//! Finds memories by what they mean, through a model that turns texts into vectors.
+//! Semantic search of memories, with a model for embeddings.
 //!
-//! What was written since the last search is read when somebody searches: to write a memory waits
-//! for no model, and one that is down takes only this away from a search.
+//! New memories are embedded when somebody searches, so that writing a memory does not wait for a
+//! model. If the model is unavailable, the search uses words only.
 
 use anyhow::{Context as _, Result};
 use std::{sync::Arc, time::Duration};
@@ -18,29 +18,31 @@ use crate::{
     },
 };
 
-/// The memories that are read for one search at most, and in one request; the next search reads on.
+/// The maximum number of memories that are embedded per search, and per request; the next search
+/// continues.
 const READ_AT_ONCE: usize = 64;
 const IN_A_REQUEST: usize = 16;
-/// Of one memory; in any script that is within the 8,192 tokens of OpenAI's models.
+/// The maximum length of a memory that is embedded; in any script within the 8,192 tokens of
+/// OpenAI's models.
 const READ_CHARS: usize = 4_000;
 /// How long a search waits for the model.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
-/// What is less alike has nothing to do with it.
+/// Memories with less similarity are unrelated.
 const ALIKE: f32 = 0.3;
 
-/// A model that turns texts into vectors.
+/// An embedding model.
 #[derive(Clone)]
 pub struct Meaning {
     pub store: Store,
     pub model: Arc<RemoteModel>,
-    /// What vectors are kept under: another model's are others.
+    /// The name under which its vectors are stored.
     pub name: String,
 }
 
-/// The model that was asked, and what it has read.
+/// The model that was asked, and its usage.
 pub type Asked = (String, Usage);
 
-/// By words; and by meaning, as long as the model for that answers.
+/// Searches by words and, if the model answers, semantically.
 pub async fn search(
     (store, meaning): (&Store, Option<&Meaning>),
     memory_scope: &MemoryScope,
@@ -56,7 +58,7 @@ pub async fn search(
         Ok(near) => near,
         Err(problem) => {
             let problem = format!("{problem:#}");
-            tracing::warn!(problem, "memories are searched by their words only");
+            tracing::warn!(problem, "searching memories by words only");
             return Ok((found, None));
         }
     };
@@ -83,8 +85,8 @@ async fn recalled(
 }
 
 impl Meaning {
-    /// The memories that mean what is asked for, the closest first, by their paths; and what was
-    /// read to find them.
+    /// The memories with the most similar meaning, closest first, by path; and the usage for
+    /// finding them.
     pub async fn near(
         &self,
         memory_scope: &MemoryScope,
@@ -96,7 +98,7 @@ impl Meaning {
         let wanted = self.embed(vec![query], by, &mut usage).await?.remove(0);
         if let Err(problem) = self.read_on(memory_scope, by, &mut usage).await {
             let problem = format!("{problem:#}");
-            tracing::warn!(problem, "some memories are found by their words only");
+            tracing::warn!(problem, "some memories have no embedding yet");
         }
         let (of, name) = (memory_scope.clone(), self.name.clone());
         let all = self
@@ -105,7 +107,7 @@ impl Meaning {
         Ok((closest(&wanted, all.await?, most), usage))
     }
 
-    /// Reads what was written since, and keeps each part that is read.
+    /// Embeds new memories, and stores each part.
     async fn read_on(
         &self,
         memory_scope: &MemoryScope,
@@ -130,7 +132,7 @@ impl Meaning {
         Ok(())
     }
 
-    /// One of them the model does not take: it means nothing, and is not sent again.
+    /// If the model rejects one of them, it gets an empty embedding and is not sent again.
     async fn read_each(&self, part: &[Unread], by: Instant, usage: &mut Usage) -> Result<()> {
         for memory in part {
             let read = match self.embed(vec![&memory.content], by, usage).await {
@@ -155,7 +157,7 @@ impl Meaning {
         let read = timeout_at(by, self.model.embed(texts.iter().map(cut).collect())).await;
         let (read, used) = read.context("the model does not answer")??;
         usage.input_tokens += used.input_tokens;
-        anyhow::ensure!(read.len() == texts.len(), "the model has left texts out");
+        anyhow::ensure!(read.len() == texts.len(), "the model returned too few vectors");
         Ok(read)
     }
 
@@ -187,14 +189,14 @@ fn closest(wanted: &[f32], all: Vec<Placed>, most: usize) -> Vec<String> {
     found.into_iter().take(most).map(|(_, path)| path).collect()
 }
 
-/// 1: the same; 0: nothing in common, or not to be compared.
+/// 1: identical; 0: unrelated or not comparable.
 fn cosine(a: &[f32], b: &[f32]) -> f32 {
     let product = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
     let lengths = (product(a, a) * product(b, b)).sqrt();
     if a.len() != b.len() || lengths == 0.0 { 0.0 } else { product(a, b) / lengths }
 }
 
-/// What two searches have found, in one order: by its places in both (reciprocal rank fusion).
+/// Merges the results of two searches by rank (reciprocal rank fusion).
 fn fused(by_words: &[String], by_meaning: &[String], most: usize) -> Vec<String> {
     let place = |all: &[String], path: &String| {
         let place = all.iter().position(|known| known == path)?;

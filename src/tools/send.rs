@@ -1,4 +1,5 @@
-//! `send_file`: a file of the workspace as an attachment. Its bytes never enter the dialogue.
+//! `send_file`: sends a file of the workspace as an attachment. Its contents never enter the
+//! dialogue.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -27,7 +28,7 @@ struct Arguments {
     /// Path of the file in the workspace.
     #[serde(alias = "file_path")]
     file_path: String,
-    /// Name under which the person gets it; its own name if left out.
+    /// Name for the person; by default its own name.
     #[serde(default, alias = "file_name")]
     file_name: Option<String>,
 }
@@ -71,7 +72,7 @@ impl Tool for SendFile {
     }
 }
 
-/// Stores the bytes for the person.
+/// Stores the contents as an artifact.
 pub(super) async fn keep(
     context: &Context,
     name: &str,
@@ -79,16 +80,16 @@ pub(super) async fn keep(
     bytes: Vec<u8>,
 ) -> Result<Attachment, ToolError> {
     context.artifacts.put(name, media_type, bytes).await.map_err(|error| {
-        tracing::error!(%error, call = %context.call, "an artifact is not kept");
+        tracing::error!(%error, call = %context.call, "could not store an artifact");
         ToolError::ExecutionFailed(format!("{name} could not be stored: try again later"))
     })
 }
 
-/// What the model reads in place of the bytes; `about` follows the size.
+/// What the model reads instead of the contents; `about` follows the size.
 pub(super) fn receipt(attachment: &Attachment, about: &str) -> String {
     let size = file_names::size(attachment.size_bytes);
     format!(
-        "{} ({size}{about}) goes to the people here as an attachment. They need no link.",
+        "{} ({size}{about}) is attached for the people here. They need no link.",
         attachment.name
     )
 }

@@ -1,4 +1,4 @@
-//! `shell`: a command in a sandbox, with the folder of the conversation to write in.
+//! `shell`: runs a command in the sandbox, with the conversation's folder writable.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -22,31 +22,31 @@ use crate::agent::catalog::{Approval, Domain, EffectClass, Subject, Tier, ToolSp
 
 const USUAL_SECONDS: u64 = 60;
 const MOST_SECONDS: u64 = 300;
-/// Around the command's own time: to start and to end the sandbox.
+/// The time to start and stop the sandbox, besides the command's own.
 const AROUND: Duration = Duration::from_secs(10);
-/// Of each stream, in the result.
+/// The maximum length of each stream in the result.
 const STREAM_BYTES: usize = 10_000;
 const END_BYTES: usize = 4_000;
-/// One argument of a program is never longer than 128 KiB.
+/// One argument of a program cannot be longer than 128 KiB.
 const COMMAND_BYTES: usize = 64 * 1024;
 
 /// `shell`
 pub struct Shell {
     pub sandbox: Arc<Sandbox>,
-    /// The hosts that commands reach; none, where there is no such way.
+    /// The hosts that commands can reach; `None` without network access.
     pub egress: Option<Arc<Egress>>,
 }
 
-/// How far commands get.
+/// The network access of commands.
 #[derive(Default)]
 pub struct Way(pub Option<Arc<Egress>>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Arguments {
-    /// The command, as `/bin/sh -c` takes it.
+    /// The command, as for `/bin/sh -c`.
     command: String,
-    /// Seconds after which it is ended; 60 if left out.
+    /// Timeout in seconds; default 60.
     #[serde(default)]
     #[schemars(range(min = 1, max = 300))]
     timeout: Option<u64>,
@@ -61,7 +61,7 @@ impl Tool for Shell {
             approval: Approval::UnlessAllowed,
             subject: Some(Subject::Command("command")),
             timeout: Duration::from_secs(MOST_SECONDS) + AROUND,
-            // Files that it shows may be anybody's.
+            // Files that it prints may contain untrusted content.
             untrusted: true,
             domain: Domain::Container,
             outward: self.egress.is_some(),
@@ -79,7 +79,7 @@ impl Tool for Shell {
             ));
         }
         let wait = Duration::from_secs(timeout.unwrap_or(USUAL_SECONDS).clamp(1, MOST_SECONDS));
-        // Makes the folder when it is first needed.
+        // Creates the folder when it is first needed.
         workspace::beneath(context, |_, _| Ok(())).await?;
         let program = ["/bin/sh", "-c", &command].map(str::to_owned).to_vec();
         let cell = Profile::around(Job::new(Work::Program(program), Some(Limits::COMMAND)))
@@ -107,7 +107,7 @@ impl Shell {
     }
 }
 
-/// Runs what is in the cell to its end, with the way out that there is.
+/// Runs the program in the profile to its end, with the given network access.
 pub(super) async fn ended(
     (sandbox, way): (&Sandbox, Option<&Egress>),
     cell: Profile,
@@ -118,7 +118,8 @@ pub(super) async fn ended(
         return run::to_its_end(sandbox.walled(&cell)?, input, wait).await;
     };
     let folder = tempfile::tempdir();
-    let folder = folder.map_err(|e| ToolError::Sandbox(format!("there is no way out: {e}")))?;
+    let folder =
+        folder.map_err(|e| ToolError::Sandbox(format!("there is no network access: {e}")))?;
     let socket = folder.path().join("egress");
     let open = egress.open(&socket)?;
     let command = sandbox.walled(&cell.let_out_by(&socket))?;
@@ -128,7 +129,7 @@ pub(super) async fn ended(
     }
 }
 
-/// What a program has come to, as the model reads it.
+/// The result of a program, as the model reads it.
 pub(super) async fn told(ended: Ended, context: &Context) -> String {
     json!({
         "exitCode": ended.code,
@@ -166,7 +167,7 @@ async fn shortened(stream: Stream, name: &str, context: &Context) -> String {
 mod tests {
     use super::*;
 
-    /// The guard parses what the shell is given; of any other text it would see but one word.
+    /// The guard parses the shell command; any other text would be a single word to it.
     /// Proves S3.
     #[test]
     fn the_guard_sees_a_command() {

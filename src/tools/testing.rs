@@ -14,7 +14,7 @@ use crate::{
     store::{files::Artifacts, memory_scope::MemoryScope},
 };
 
-/// A conversation: its folder, its artifacts, and what its agent has seen.
+/// A conversation: its folder, its artifacts, and the files that its agent has read.
 pub struct Place {
     pub folder: tempfile::TempDir,
     pub context: Context,
@@ -58,7 +58,7 @@ impl Place {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// Runs the tool, and remembers what the agent has seen then.
+    /// Runs the tool, and records the files that the agent has read.
     pub async fn runs(&mut self, tool: &dyn Tool, arguments: Value) -> Result<Output, ToolError> {
         let output = tool.run(arguments, &self.context).await?;
         for seen in &output.seen {

@@ -1,4 +1,4 @@
-//! What time it is.
+//! `get_current_datetime`: the current time.
 
 use async_trait::async_trait;
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -19,7 +19,7 @@ pub struct CurrentDatetime;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// IANA name of the time zone, such as Europe/Berlin. UTC if left out.
+    /// IANA name of the time zone, such as Europe/Berlin; default UTC.
     #[serde(default)]
     timezone: Option<String>,
 }
@@ -62,13 +62,13 @@ pub(super) fn zone(name: &str) -> Result<Tz, ToolError> {
     exact.copied().ok_or_else(|| {
         let shown: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
         ToolError::InvalidParameters(format!(
-            "there is no time zone '{shown}': give an IANA name{}",
+            "there is no time zone '{shown}': use an IANA name{}",
             near(&shown)
         ))
     })
 }
 
-/// At most three zones that may have been meant, by the whole name or by the place in it.
+/// At most three similar zones, by the whole name or by the place in it.
 fn near(wanted: &str) -> String {
     let plain = |name: &str| name.to_lowercase().replace([' ', '-'], "_");
     let wanted = plain(wanted);
@@ -84,7 +84,7 @@ fn near(wanted: &str) -> String {
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
     let names: Vec<&str> = scored.into_iter().take(3).map(|(_, name)| name).collect();
-    if names.is_empty() { String::new() } else { format!(". Near it: {}", names.join(", ")) }
+    if names.is_empty() { String::new() } else { format!(". Similar names: {}", names.join(", ")) }
 }
 
 #[cfg(test)]
@@ -116,6 +116,7 @@ mod tests {
         );
     }
 
+    /// An unknown zone is an error that suggests similar names.
     /// Proves MC-21.
     #[tokio::test]
     async fn a_zone_that_is_not_there_is_refused_with_near_names() {

@@ -1,4 +1,4 @@
-//! All tools by name, and one call of one of them within its limits.
+//! All tools by name, and running one call within its limits.
 
 use futures::FutureExt as _;
 use jsonschema::Validator;
@@ -30,30 +30,30 @@ use crate::{
     texts::{self, preview::Preview},
 };
 
-/// Nobody is kept waiting for a question much longer.
+/// The timeout of a preview, so that approvals are not delayed much longer.
 const PREVIEW_FOR: Duration = Duration::from_secs(10);
-/// Of what was sent, in a word about it.
+/// The maximum length of quoted arguments in an error.
 const QUOTED_CHARS: usize = 300;
-/// Of what is kept beside a result.
+/// The maximum length of the operators' details of a result.
 const RAW_CHARS: usize = 4_000;
 
-/// The tools there are. Some come and go while the program runs.
+/// The tools. Some are added and removed at run time.
 #[derive(Default)]
 pub struct Toolbox {
     tools: RwLock<BTreeMap<String, Entry>>,
-    /// Where some of them come from.
+    /// The MCP servers.
     pub servers: Servers,
     pub redactor: Redactor,
-    /// The environment, of which each sees what it has asked for.
+    /// The environment, of which each tool gets the variables that it declares.
     environment: BTreeMap<String, String>,
 }
 
-/// Why a tool is not taken.
+/// Why a tool is not registered.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum Unfit {
-    #[error("the tool {0:?} is there already")]
+    #[error("there is already a tool {0:?}")]
     Taken(String),
-    #[error("{0:?} is no name for a tool: snake_case, at most 64 characters")]
+    #[error("{0:?} is not a name for a tool: use snake_case, at most 64 characters")]
     Name(String),
     #[error("the schema of {tool:?} is not valid: {reason}")]
     Schema { tool: String, reason: String },
@@ -64,11 +64,11 @@ struct Entry {
     tool: Arc<dyn Tool>,
     spec: Arc<ToolSpec>,
     schema: Arc<Validator>,
-    /// What it reads of the environment.
+    /// The environment variables that it declares.
     variables: BTreeMap<String, String>,
 }
 
-/// The tools that come with the program.
+/// The built-in tools.
 pub fn builtin() -> Vec<Arc<dyn Tool>> {
     let mut tools = files::tools();
     tools.push(Arc::new(send::SendFile));
@@ -78,7 +78,7 @@ pub fn builtin() -> Vec<Arc<dyn Tool>> {
     tools
 }
 
-/// The tools that start programs, as far as the sandbox lets them.
+/// The tools that start programs, as far as the sandbox supports them.
 pub fn sandboxed(
     sandbox: &Arc<Sandbox>,
     house: documents::Branding,
@@ -94,23 +94,23 @@ pub fn sandboxed(
 }
 
 impl Toolbox {
-    /// One whose results are redacted before anybody reads them.
+    /// A toolbox that redacts all results.
     pub fn redacting(redactor: Redactor) -> Self {
         Self { redactor, ..Self::default() }
     }
 
-    /// The same, with an environment for the tools.
+    /// Sets the environment for the tools.
     #[must_use]
     pub fn within(self, environment: BTreeMap<String, String>) -> Self {
         Self { environment, ..self }
     }
 
-    /// Takes a tool. If the name is taken, the first stays. One that cannot be used here, as a
-    /// variable is missing that it needs, is there all the same, and says why.
+    /// Registers a tool. If the name is taken, the first one is kept. A tool that requires a
+    /// missing variable is registered as unavailable, with the reason.
     pub fn register(&self, tool: Arc<dyn Tool>) -> Result<(), Unfit> {
         let (name, entry) = checked(tool, &self.environment)?;
         if let Some(why) = &entry.spec.unavailable {
-            tracing::warn!(tool.name = name, why, "a tool cannot be used");
+            tracing::warn!(tool.name = name, why, "a tool is unavailable");
         }
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         if is_reserved(&name) || tools.contains_key(&name) {
@@ -120,9 +120,9 @@ impl Toolbox {
         Ok(())
     }
 
-    /// Takes the tools of a server instead of those that it had: why some are left out, and whether
-    /// anything is other than before. One that is called as a tool of ours gets a number; where two
-    /// servers have one name, the first to be connected keeps it.
+    /// Replaces the tools of a server. Returns why some were skipped, and whether anything has
+    /// changed. A tool with the name of a built-in one gets a number; if two servers have the same
+    /// prefix, the first to connect keeps the name.
     pub fn serve(&self, server: &str, offered: Vec<Arc<dyn Tool>>) -> (Vec<Unfit>, bool) {
         let of_it = |spec: &ToolSpec| match &spec.source {
             Source::Mcp { server: its, .. } => its == server,
@@ -160,7 +160,7 @@ impl Toolbox {
         (unfit, before != specs(&tools))
     }
 
-    /// What the tools tell about themselves, by name: the order is the same after every start.
+    /// The specs of all tools by name, so that the order is the same after every start.
     pub fn specs(&self) -> Vec<ToolSpec> {
         let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner);
         tools.values().map(|entry| (*entry.spec).clone()).collect()
@@ -170,32 +170,32 @@ impl Toolbox {
         self.entry(name).ok().map(|entry| entry.tool)
     }
 
-    /// Whether the arguments, as they are, fit the tool's schema.
+    /// Validates the arguments, as they are, against the tool's schema.
     pub fn validate(&self, name: &str, arguments: &Value) -> Result<(), ToolError> {
         self.entry(name)?.validate(arguments)
     }
 
-    /// The arguments of a call that a model made, before anything is done with them: an object, in
-    /// the schema's spelling, without a made-up approval. What does not fit stays for `validate`.
+    /// Normalises the arguments of a model's call: an object, with the schema's names, without a
+    /// made-up approval. Invalid arguments are left for `validate`.
     pub fn tidied(&self, name: &str, arguments: Value) -> Value {
         let Ok(entry) = self.entry(name) else { return arguments };
         arguments::tidy(arguments.clone(), &entry.spec.parameters)
             .map_or(arguments, |tidied| entry.normalised(tidied.clone()).unwrap_or(tidied))
     }
 
-    /// The arguments as they are judged, shown, hashed and run: an object, in the schema's
-    /// spelling, its path normalised, and fit. Doing it twice changes nothing more.
+    /// The arguments as they are judged, shown, hashed and run: normalised, with a normalised path,
+    /// and validated. Idempotent.
     pub fn prepare(&self, name: &str, arguments: Value) -> Result<Value, ToolError> {
         self.entry(name)?.prepare(arguments)
     }
 
-    /// What this call may cost, in millionths of a currency unit.
+    /// The estimated cost of this call, in millionths of a currency unit.
     pub fn estimated_cost(&self, call: &Call) -> Option<u64> {
         let entry = self.entry(&call.tool).ok()?;
         entry.tool.estimated_cost(&entry.prepare(call.arguments.clone()).ok()?)
     }
 
-    /// What a question shows besides the arguments. A tool that fails at it shows nothing.
+    /// What an approval shows besides the arguments. Nothing if the tool fails to provide it.
     pub async fn preview(&self, call: &Call, context: &Context) -> Option<Preview> {
         let entry = self.entry(&call.tool).ok()?;
         let arguments = entry.prepare(call.arguments.clone()).ok()?;
@@ -204,15 +204,15 @@ impl Toolbox {
         preview.ok().and_then(Result::ok).flatten()
     }
 
-    /// What a decision on this call is bound to besides what its spec says.
+    /// The files that an approval of this call is bound to, besides those of its spec.
     pub async fn bound(&self, call: &Call, context: &Context) -> Result<Files, ToolError> {
         let entry = self.entry(&call.tool)?;
         let arguments = entry.prepare(call.arguments.clone())?;
         entry.tool.bound(&arguments, context).await
     }
 
-    /// Runs one call to its end, whatever that is: its time over, stopped, failed, broken down.
-    /// Only the guard makes a [`Cleared`]. `None`: what came of it is not known.
+    /// Runs one call to its end: completed, timed out, stopped, failed or panicked. Only the guard
+    /// can create a [`Cleared`]. `None` if the outcome is unknown.
     pub async fn run(&self, cleared: &Cleared, context: &Context) -> Option<ToolResult> {
         let Call { tool, arguments, .. } = cleared.call();
         self.run_call(tool, arguments.clone(), context).await
@@ -245,7 +245,7 @@ impl Toolbox {
         })
     }
 
-    /// `None` when it was stopped.
+    /// `None` if it was stopped.
     async fn attempt(
         &self,
         name: &str,
@@ -263,19 +263,19 @@ impl Toolbox {
         if context.cancelled.is_cancelled() {
             return None;
         }
-        let context = &entry.furnished(context);
+        let context = &entry.with_variables(context);
         let run = AssertUnwindSafe(entry.tool.run(arguments, context)).catch_unwind();
         tokio::select! {
-            // What has ended has ended, though it was stopped in the same moment.
+            // A completed call counts as completed even if it was stopped at the same time.
             biased;
             ended = context.people.bounded(entry.spec.timeout, run) => Some(match ended {
                 Some(Ok(result)) => result,
                 Some(Err(_panic)) => {
                     tracing::error!(
                         agent.id = context.agent, tool.name = name, call = %context.call,
-                        "a tool broke down"
+                        "tool panicked"
                     );
-                    Err(ToolError::ExecutionFailed(format!("{name} broke down; nothing came of it")))
+                    Err(ToolError::ExecutionFailed(format!("{name} failed with an internal error and has no result")))
                 }
                 None => Err(ToolError::Timeout(entry.spec.timeout)),
             }),
@@ -296,7 +296,7 @@ impl Toolbox {
     }
 }
 
-/// What is not fit is not listed at all.
+/// An invalid tool is not registered.
 fn checked(
     tool: Arc<dyn Tool>,
     environment: &BTreeMap<String, String>,
@@ -326,7 +326,7 @@ fn checked(
 
 impl Entry {
     /// The context with the variables of this tool, and of no other.
-    fn furnished<'a>(&self, context: &'a Context) -> Cow<'a, Context> {
+    fn with_variables<'a>(&self, context: &'a Context) -> Cow<'a, Context> {
         if self.variables.is_empty() {
             return Cow::Borrowed(context);
         }
@@ -354,7 +354,7 @@ impl Entry {
     }
 }
 
-/// What the agent itself answers, without a tool in the box.
+/// Names that the agent handles itself, without a tool in the toolbox.
 fn is_reserved(name: &str) -> bool {
     [disclosure::TOOLS, delegation::TOOLS].as_flattened().contains(&name)
 }
@@ -364,7 +364,7 @@ fn is_fit(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
 
-/// Not endless, as it may quote what was sent.
+/// Truncated, because it may quote the arguments.
 fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", &text[..at]),
@@ -463,7 +463,7 @@ mod tests {
         assert!(toolbox.find("d").is_none() && toolbox.find("b").is_some());
     }
 
-    /// One function lists them.
+    /// All built-in tools are valid.
     /// Proves IC-03, IC-04, CV-18, CV-12.
     #[test]
     fn every_tool_that_comes_with_the_program_is_fit() {
@@ -530,7 +530,8 @@ mod tests {
         assert_eq!(text, "Invalid parameters: Arguments must be a JSON object or string");
     }
 
-    /// A tool of a server that is called as one of ours gets a number, and ours stays.
+    /// A tool of a server with the name of a built-in one gets a number, and the built-in one is
+    /// kept.
     #[test]
     fn a_name_of_ours_stays_ours() {
         let toolbox = sample();
@@ -565,7 +566,7 @@ mod tests {
     async fn a_panic_is_contained() {
         let toolbox = sample();
         let (outcome, text) = run(&toolbox, json!({ "do": "panic" })).await;
-        assert_eq!((outcome, text.contains("broke down")), (Outcome::Failed, true), "{text}");
+        assert_eq!((outcome, text.contains("crashed")), (Outcome::Failed, true), "{text}");
         assert_eq!(run(&toolbox, json!({ "do": "x" })).await.0, Outcome::Done);
         let place = Place::new();
         let call = Call {
@@ -577,7 +578,7 @@ mod tests {
         assert_eq!(toolbox.preview(&call, &place.context).await, None);
     }
 
-    /// Each tool has its time.
+    /// Each tool has its own timeout.
     /// Proves IC-21, T7, MC-48.
     #[tokio::test]
     async fn calls_that_time_out_together_cost_the_longest() {
@@ -592,7 +593,7 @@ mod tests {
         assert_eq!(second.0, Outcome::Failed);
     }
 
-    /// A call that is running can be stopped.
+    /// A running call can be stopped.
     /// Proves MC-48.
     #[tokio::test]
     async fn a_stopped_call_is_withdrawn() {
@@ -606,7 +607,7 @@ mod tests {
         assert_eq!(result.unwrap().outcome, Outcome::Withdrawn);
     }
 
-    /// Also what is kept as a file.
+    /// Results are redacted, including those that are stored in files.
     /// Proves S11.
     #[tokio::test]
     async fn a_result_is_redacted_before_it_is_kept_anywhere() {
@@ -620,8 +621,7 @@ mod tests {
         assert!(!text.contains("hunter2"), "{text}");
     }
 
-    /// What a tool need not say has a plain meaning; a result has an outcome, a text and the time
-    /// that it took.
+    /// Optional properties of a tool have defaults; a result has an outcome, a text and a duration.
     /// Proves CV-01, CA-01, CV-02, IC-15, IC-16, CV-03.
     #[tokio::test]
     async fn a_tool_says_little_and_a_result_all() {
@@ -635,8 +635,8 @@ mod tests {
         assert!(result.took_ms < 60_000 && result.attachments.is_empty());
     }
 
-    /// Reading is free, writing asks, a program runs in the sandbox or not at all; nothing that
-    /// drives a browser or a service of others comes with the program.
+    /// Reading needs no approval, writing does, programs run in the sandbox or not at all; no
+    /// built-in tool controls a browser or an external service.
     /// Proves MC-20, IC-08, IC-50, CV-09.
     #[test]
     fn tools_say_what_they_may_do() {

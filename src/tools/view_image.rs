@@ -1,6 +1,5 @@
-//! `look_at`: a picture of the workspace before the eyes of the model. What is shown is made in a
-//! sandbox, as anybody may have made the picture, and kept among the artifacts: the same bytes stand
-//! in every prompt.
+//! `look_at`: shows a picture of the workspace to the model. The picture is decoded in the sandbox,
+//! because it is untrusted, and stored as an artifact, so that the same bytes are in every prompt.
 
 use async_trait::async_trait;
 use renderers::read::limits;
@@ -23,7 +22,7 @@ use crate::{
     store::files::Artifacts,
 };
 
-/// How long one picture may take; S14.
+/// The timeout for one picture.
 const VIEW_FOR: Duration = Duration::from_secs(10);
 
 /// `look_at`
@@ -48,13 +47,13 @@ impl Tool for LookAt {
         ToolSpec {
             subject: Some(Subject::Path("path")),
             tier: Tier::Extension,
-            // Anybody may have drawn it.
+            // The picture may contain untrusted content.
             untrusted: true,
             domain: Domain::Container,
             ..ToolSpec::read_only(
                 "look_at",
-                "Shows you a picture of the workspace, as one that you have made.\nThose that \
-                 people send are shown to you by themselves.",
+                "Shows you a picture of the workspace, for example one that you have \
+                    made.\nPictures that people send are shown to you automatically.",
                 schema::<Arguments>(),
             )
         }
@@ -74,7 +73,7 @@ impl Tool for LookAt {
     }
 }
 
-/// What a model is shown of a picture, under the picture's path.
+/// Prepares a picture for the model, under the picture's path.
 pub async fn view(
     sandbox: &Sandbox,
     path: &str,
@@ -84,13 +83,13 @@ pub async fn view(
     let failed = |why: &str| ToolError::ExecutionFailed(format!("{path} cannot be shown: {why}"));
     let ended = run::to_its_end(sandbox.viewer()?, bytes, VIEW_FOR).await?;
     let Ok(drawn) = serde_json::from_slice::<Result<Blob, String>>(&ended.stdout.head) else {
-        tracing::debug!(code = ended.code, said = ended.stderr.text(), "a decoder broke down");
-        return Err(failed("it takes more memory or time than a picture may, or is damaged"));
+        tracing::debug!(code = ended.code, said = ended.stderr.text(), "a picture decoder crashed");
+        return Err(failed("it exceeds the limits for memory or time, or is damaged"));
     };
     let Blob(drawn) = drawn.map_err(|why| failed(&why))?;
     let media_type = file_names::media_type("picture.jpg", &drawn);
     artifacts.put(path, &media_type, drawn).await.map_err(|problem| {
-        tracing::error!(%problem, "a picture is not kept");
+        tracing::error!(%problem, "could not store a picture");
         failed("it could not be stored; try again later")
     })
 }

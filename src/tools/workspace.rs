@@ -1,8 +1,9 @@
-//! The files of one conversation: opened beneath its folder, without links, regular ones only.
+//! The files of one conversation: opened beneath its folder, without following links, regular files
+//! only.
 //!
-//! Every component of a path is opened from the folder before it and never through a symbolic
-//! link, and what is checked is the descriptor that is then used. So nothing that is renamed or
-//! linked in between leads elsewhere.
+//! Every component of a path is opened relative to the previous one and never through a symbolic
+//! link, and checks apply to the descriptor that is then used. Concurrent renames or links
+//! therefore cannot lead outside.
 
 use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
 use cap_std::{
@@ -24,7 +25,7 @@ pub struct Workspace {
     root: Dir,
 }
 
-/// An open regular file that has no second name.
+/// An open regular file without further hard links.
 pub struct RegularFile {
     pub file: File,
     pub size_bytes: u64,
@@ -32,9 +33,9 @@ pub struct RegularFile {
 }
 
 impl Workspace {
-    /// Opens the folder, and makes it when it is first needed.
+    /// Opens the folder, and creates it when it is first needed.
     pub fn open(root: &Path) -> Result<Self, ToolError> {
-        // What people gave to the agent is nobody else's.
+        // Files that people give to the agent must not be readable by other users.
         std::fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -48,7 +49,7 @@ impl Workspace {
         &self.root
     }
 
-    /// Opens a file to read it.
+    /// Opens a file for reading.
     pub fn file(&self, path: &str) -> Result<RegularFile, ToolError> {
         let path = normalise(path)?;
         let (folder, name) = split(&path);
@@ -56,32 +57,32 @@ impl Workspace {
         regular(&folder, name, &path)
     }
 
-    /// All bytes of a file that has at most `limit_bytes`.
+    /// The contents of a file of at most `limit_bytes`.
     pub fn bytes(&self, path: &str, limit_bytes: u64) -> Result<Vec<u8>, ToolError> {
         let open = self.file(path)?;
         let mut bytes = Vec::with_capacity(open.size_bytes.min(limit_bytes) as usize);
-        // One byte more, as the file may grow while it is read.
+        // One byte more, because the file may grow while it is read.
         open.file
             .take(limit_bytes + 1)
             .read_to_end(&mut bytes)
             .map_err(|error| failed(&format!("{path} cannot be read"), &error))?;
         if bytes.len() as u64 > limit_bytes {
             return Err(ToolError::ExecutionFailed(format!(
-                "{path} is too large: {} bytes, at most {limit_bytes} are possible here",
+                "{path} is too large: {} bytes; the limit is {limit_bytes}",
                 open.size_bytes.max(limit_bytes + 1)
             )));
         }
         Ok(bytes)
     }
 
-    /// Opens a folder to list it.
+    /// Opens a folder for listing.
     pub fn folder(&self, path: &str) -> Result<Dir, ToolError> {
         let path = normalise(path)?;
         self.descend(&path, &path, open_folder)
     }
 
-    /// Puts `bytes` in the place of the file, whole or not at all. Makes folders that are missing;
-    /// a file that is replaced keeps its mode.
+    /// Replaces the contents of a file atomically. Creates missing folders; an existing file keeps
+    /// its mode.
     pub fn replace(
         &self,
         path: &str,
@@ -104,7 +105,7 @@ impl Workspace {
             folder.rename(&temporary, &folder, name)
         });
         if written.is_err() {
-            // Best effort: what matters is that the file itself is as it was.
+            // Best effort: the file itself is unchanged.
             let _ = folder.remove_file(&temporary);
         }
         written
@@ -112,7 +113,7 @@ impl Workspace {
             .map_err(|error| failed(&format!("{path} cannot be written"), &error))
     }
 
-    /// Opens the folders one after the other; `path` is what was asked for, to be named in errors.
+    /// Opens the folders one after the other; `path` is used in error messages.
     fn descend(
         &self,
         folders: &str,
@@ -128,7 +129,7 @@ impl Workspace {
     }
 }
 
-/// Does file work where it may block. Dropping the future tells the work to stop, by the token.
+/// Runs blocking file operations. Dropping the future cancels them with the token.
 pub async fn beneath<T: Send + 'static>(
     context: &Context,
     work: impl FnOnce(&Workspace, &CancellationToken) -> Result<T, ToolError> + Send + 'static,
@@ -138,7 +139,7 @@ pub async fn beneath<T: Send + 'static>(
     let _stop_when_dropped = cancelled.clone().drop_guard();
     tokio::task::spawn_blocking(move || work(&Workspace::open(&root)?, &cancelled))
         .await
-        .unwrap_or_else(|_| Err(ToolError::ExecutionFailed("The tool broke down".into())))
+        .unwrap_or_else(|_| Err(ToolError::ExecutionFailed("The tool crashed".into())))
 }
 
 /// The folder and the name in it.
@@ -151,7 +152,7 @@ fn regular(folder: &Dir, name: &str, path: &str) -> Result<RegularFile, ToolErro
         return Err(is_a_folder(path));
     }
     let mut options = OpenOptions::new();
-    // Without waiting: a FIFO would hold the opener until somebody writes.
+    // Non-blocking, because opening a FIFO would block until somebody writes.
     options.read(true).follow(FollowSymlinks::No).nonblock(true);
     let file =
         folder.open_with(name, &options).map_err(|error| why_not(folder, name, path, &error))?;
@@ -193,16 +194,18 @@ fn write_new(
     file.sync_all()
 }
 
-/// Says why something did not open, by what stands in its place.
+/// Explains why something could not be opened, by what is at its path.
 fn why_not(folder: &Dir, name: &str, path: &str, error: &io::Error) -> ToolError {
     match folder.symlink_metadata(name) {
         Ok(there) if there.is_symlink() => not_allowed(path),
         Ok(there) if there.is_file() && error.kind() == ErrorKind::NotADirectory => {
-            ToolError::ExecutionFailed(format!("{path} is not there: {name} is a file, no folder"))
+            ToolError::ExecutionFailed(format!(
+                "{path} does not exist: {name} is a file, not a folder"
+            ))
         }
         Ok(there) if !there.is_file() && !there.is_dir() => not_allowed(path),
         Err(missing) if missing.kind() == ErrorKind::NotFound => {
-            ToolError::ExecutionFailed(format!("Not found: {path}. list_dir shows what there is"))
+            ToolError::ExecutionFailed(format!("Not found: {path}. list_dir shows the files"))
         }
         _ => failed(&format!("{path} cannot be opened"), error),
     }
@@ -213,7 +216,7 @@ fn not_allowed(path: &str) -> ToolError {
 }
 
 fn is_a_folder(path: &str) -> ToolError {
-    ToolError::ExecutionFailed(format!("{path} is a folder: list_dir shows what is in it"))
+    ToolError::ExecutionFailed(format!("{path} is a folder: list_dir shows its contents"))
 }
 
 fn failed(what: &str, error: &io::Error) -> ToolError {
@@ -261,8 +264,8 @@ mod tests {
         assert_eq!(fs::read(root.join("inside/a.txt")).unwrap(), b"a");
     }
 
-    /// Over two hundred ways out, by the path alone and through links that lie in the workspace, in
-    /// the spellings of other systems too: each is refused, or stays within.
+    /// Over two hundred paths that try to leave the workspace, directly and through links in it,
+    /// also in the notation of other systems: each is rejected, or stays within.
     /// Proves S9, FO-28.
     #[test]
     fn two_hundred_paths_lead_nowhere() {
@@ -291,7 +294,7 @@ mod tests {
         }
         for path in &paths {
             let normal = || normalise(path).map_err(ToolError::from);
-            // What was written before by another spelling of it, and nothing else.
+            // Reads what was written under a different notation of the path, and nothing else.
             let read = normal().and_then(|path| workspace.bytes(&path, 100));
             assert!(read.is_err() || read.is_ok_and(|bytes| bytes == b"changed"), "{path:?}");
             let stop = CancellationToken::new();
@@ -364,7 +367,7 @@ mod tests {
         assert!(words(workspace.file("sub")).starts_with("sub is a folder"));
         assert!(words(workspace.file(".")).starts_with(". is a folder"));
         assert!(words(workspace.folder("a.txt")).contains("is a file, no folder"));
-        assert!(words(workspace.file("a.txt/b")).contains("a.txt is a file, no folder"));
+        assert!(words(workspace.file("a.txt/b")).contains("a.txt is a file, not a folder"));
     }
 
     /// Proves T4.

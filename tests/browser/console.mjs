@@ -97,7 +97,7 @@ async function decide() {
   await page.screenshot({ path: beside("phone") });
   await page.setViewportSize({ width: 1100, height: 820 });
   await question.getByRole("button", { name: "Allow once" }).click();
-  await page.getByText("Your decision stands.").waitFor();
+  await page.getByText("Decision saved.").waitFor();
   await chat.locator('#log > [data-kind="settled"]').nth(1).waitFor();
   assert.match(await chat.locator('#log > [data-kind="settled"]').nth(1).innerText(), /Allowed by/);
   await page.getByRole("link", { name: "History" }).click();
@@ -175,8 +175,8 @@ async function letters() {
   await page.getByText("the platform refused it").waitFor();
   await looksRight("dead letters");
   await page.getByRole("button", { name: "Replay" }).click();
-  await page.getByText("It is tried once more.").waitFor();
-  await page.getByText("There is none.").waitFor();
+  await page.getByText("Queued for another attempt.").waitFor();
+  await page.getByText("None yet.").waitFor();
 }
 
 try {
@@ -196,7 +196,7 @@ try {
   await page.getByText("All tools are halted").waitFor();
   await looksRight("halted");
   await page.getByRole("button", { name: "Let tools run again" }).click();
-  await page.getByText("Tools may run again.").waitFor();
+  await page.getByText("Halt lifted: tools can run again.").waitFor();
   assert.deepEqual(grave, [], "nothing grave is found");
   assert.deepEqual(complaints, [], "the console has no errors");
   process.stdout.write("The console works in a browser.\n");

@@ -1,4 +1,4 @@
-//! The API from outside: who is let in where, and whether the document says what is served.
+//! The HTTP API from outside: access control, and agreement with the OpenAPI document.
 
 use countersign::{
     admin::api::tokens,
@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 
 use crate::world::World;
 
-/// A node that serves; it does nothing else.
+/// A node that only serves HTTP.
 pub struct Served {
     pub app: App,
     pub base: String,
@@ -37,7 +37,7 @@ impl Served {
         Self { app, base, http }
     }
 
-    /// A token of that role and name.
+    /// A token with that role and name.
     pub async fn token(&self, name: &str, role: Role) -> String {
         let now = self.app.gateway.clock.now();
         let token = tokens::new(name, role, None, ("test", now));
@@ -63,7 +63,7 @@ impl Served {
         self.http.request(method, format!("{}{path}", self.base))
     }
 
-    /// Asks with a token: the status, and the answer.
+    /// Sends a request with a token; returns the status and the response.
     pub async fn ask(
         &self,
         token: &str,
@@ -121,7 +121,7 @@ pub fn operations(document: &Value) -> Vec<Operation> {
 }
 
 impl Operation {
-    /// About things that there are not, and with nothing to do.
+    /// With unknown ids, and nothing to do.
     pub fn request(&self, served: &Served) -> RequestBuilder {
         let path = regex::Regex::new(r"\{\w+\}").unwrap().replace_all(&self.path, "nothing");
         let request = served.request(self.method.clone(), &path);
@@ -129,7 +129,7 @@ impl Operation {
     }
 }
 
-/// Without a token 401, with the role below 403, with it neither.
+/// Without a token 401, with a lower role 403, with the role any other status.
 /// Proves S10.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_operation_takes_its_role_and_no_less() {
@@ -161,7 +161,7 @@ async fn every_operation_takes_its_role_and_no_less() {
     }
 }
 
-/// What is declared is in the document, what is in the document is served, and nothing else.
+/// The declared operations are documented and served, and no others.
 /// Proves O7.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_document_equals_the_routes() {
@@ -201,7 +201,7 @@ async fn the_document_equals_the_routes() {
     }
 }
 
-/// A browser that is signed in may call too; not at another site's bidding.
+/// A signed-in browser may use the API, but not for a request from another site.
 /// Proves S10.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_counts_from_our_own_pages_only() {

@@ -1,5 +1,5 @@
-//! Attacks as data, judged one by one: shell commands, addresses, probes of the sandbox, calls that a
-//! hostile page asks for, and ways around rules. Each says what has to become of it.
+//! Attacks as data, judged one by one: shell commands, URLs, sandbox probes, calls that a hostile
+//! page asks for, and attempts to bypass rules. Each entry has its expected outcome.
 
 use countersign::{
     agent::{
@@ -31,9 +31,9 @@ use std::{
 
 use crate::{sandbox::sandbox, world::World};
 
-/// All attacks of the corpus; those of `attacks.json` come besides.
+/// All attacks of the corpus, in addition to those of `attacks.json`.
 const ENOUGH: usize = 1_000;
-/// One program runs so many probes of the sandbox.
+/// The number of sandbox probes per process.
 const PROBES: usize = 30;
 const PROBE_FOR: Duration = Duration::from_mins(1);
 
@@ -52,7 +52,7 @@ pub struct ShellAttack {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expected {
-    /// A person is asked, also where what it does is only doubtful.
+    /// A person is asked, also if the effect is only doubtful.
     Asked,
     Denied,
 }
@@ -68,7 +68,7 @@ struct Address {
 #[serde(deny_unknown_fields)]
 struct Probe {
     name: String,
-    /// It says ESCAPED if it gets out.
+    /// A probe prints ESCAPED if it gets out.
     script: String,
 }
 
@@ -87,7 +87,7 @@ struct AroundRules {
     rules: Vec<RuleEntry>,
     tool: String,
     arguments: Value,
-    /// The weakest verdict that is right.
+    /// The weakest acceptable verdict.
     expect: Strictness,
 }
 
@@ -186,8 +186,7 @@ impl Judge {
     }
 }
 
-/// Findings 1, 7 and 9: where all else is allowed, and where an operator allows the programs behind
-/// which the attacks hide.
+/// With everything else allowed, and with the programs allowed behind which the attacks hide.
 #[test]
 fn no_command_of_the_corpus_runs_unasked() {
     let open = Policy { default: Action::Allow, rules: shipped(&[]), ..Policy::default() };
@@ -220,7 +219,7 @@ fn no_command_of_the_corpus_runs_unasked() {
     assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Every name leads inside.
+/// Every name resolves to an internal address.
 struct Inside;
 
 impl Resolve for Inside {
@@ -230,7 +229,7 @@ impl Resolve for Inside {
     }
 }
 
-/// No form of an address leads inside, and nothing but the web is asked.
+/// No notation of an address reaches the internal network, and only web URLs are requested.
 /// Proves S8.
 #[tokio::test]
 async fn no_address_of_the_corpus_is_asked() {
@@ -242,7 +241,7 @@ async fn no_address_of_the_corpus_is_asked() {
     }
 }
 
-/// No probe gets out of the sandbox.
+/// No probe escapes from the sandbox.
 /// Proves S7.
 #[tokio::test]
 async fn no_probe_of_the_corpus_gets_out() {
@@ -266,7 +265,7 @@ async fn no_probe_of_the_corpus_gets_out() {
     assert_eq!(escaped, Vec::<String>::new());
 }
 
-/// A tool that acts, of which nothing else is known.
+/// A tool with side effects, of which nothing else is known.
 fn acting(name: &str) -> ToolSpec {
     let properties = json!({ "url": {}, "query": {}, "method": {}, "body": {} });
     ToolSpec {
@@ -277,7 +276,7 @@ fn acting(name: &str) -> ToolSpec {
     }
 }
 
-/// The tools of a gateway as it comes.
+/// The default tools of a gateway.
 async fn tools() -> BTreeMap<String, ToolSpec> {
     let world = World::on_sqlite();
     let app = world.node().await;
@@ -288,7 +287,7 @@ async fn tools() -> BTreeMap<String, ToolSpec> {
             specs.insert(name.to_owned(), spec.clone());
         }
     }
-    // What needs the sandbox is judged all the same.
+    // Calls that need the sandbox are judged all the same.
     for name in ["web_fetch", "web_search", "http_request", "run_skill_script"] {
         specs.entry(name.to_owned()).or_insert_with(|| acting(name));
     }
@@ -297,8 +296,8 @@ async fn tools() -> BTreeMap<String, ToolSpec> {
     specs
 }
 
-/// After other people's words were read, nothing that tells or changes something runs unasked, even
-/// where the default allows it.
+/// A tainted conversation runs no call with side effects without an approval, even if the default
+/// allows it.
 /// Proves S1, S16.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_call_of_the_corpus_that_a_page_asks_for_runs_unasked() {
@@ -315,7 +314,7 @@ async fn no_call_of_the_corpus_that_a_page_asks_for_runs_unasked() {
     }
 }
 
-/// A rule allows just what it says, and denies all of what it says.
+/// A rule allows exactly what it describes, and denies all of it.
 /// Proves MC-42.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_call_of_the_corpus_gets_around_a_rule() {

@@ -1,4 +1,4 @@
-//! The configuration contract.
+//! The configuration: loading, validation, printing.
 
 use countersign::{
     app::{App, Overrides},
@@ -144,10 +144,10 @@ fn a_platforms_variable_adds_its_channel() {
 async fn a_discord_channel_needs_a_token_and_a_whole_key() {
     let channel = "[[channels]]\nid = \"d\"\nkind = \"discord\"";
     let problem = format!("{:#}", load(channel, &[]).unwrap_err());
-    assert_snapshot!(stable(&problem), @"channels.d.token: is missing; the developer portal (Bot, Reset Token) gives one");
+    assert_snapshot!(stable(&problem), @"channels.d.token: is missing; get one from the developer portal (Bot, Reset Token)");
     let key = |key: &str| format!("{channel}\ntoken = \"t\"\npublic_key = \"{key}\"");
     let problem = format!("{:#}", load(&key("abc"), &[]).unwrap_err());
-    assert_snapshot!(stable(&problem), @"channels.d.public_key: is not one; the developer portal shows it under General Information, 64 hexadecimal digits");
+    assert_snapshot!(stable(&problem), @"channels.d.public_key: is not valid; the developer portal shows it under General Information, as 64 hexadecimal digits");
     let folder = tempfile::tempdir().unwrap();
     let mut config = load(&key(&"0a".repeat(32)), &[]).unwrap();
     folder.path().clone_into(&mut config.data_dir);
@@ -193,7 +193,7 @@ fn secrets_are_not_printed() {
     assert_snapshot!(stable(&problem), @"models.m: api_key: the environment variable NOPE is not set");
 }
 
-/// What a hook says that has no meaning is refused with the key.
+/// Invalid hook settings are rejected with their key.
 #[test]
 fn a_hook_that_makes_no_sense_is_refused() {
     for (rest, named) in [
@@ -216,7 +216,7 @@ fn a_hook_that_makes_no_sense_is_refused() {
 #[test]
 fn what_is_printed_loads_again() {
     let printed = print::commented(&load("", &[]).unwrap()).unwrap();
-    assert!(printed.contains("# Where the web chat"));
+    assert!(printed.contains("# The address of the web chat"));
     load(&printed, &[]).unwrap();
 }
 

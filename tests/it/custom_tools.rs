@@ -96,7 +96,7 @@ story! {
         }
         world.model_will(say("Done."));
         world.ann_says("go").await;
-        assert_snapshot!(world.last(), @r"Allow **move\_point**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+        assert_snapshot!(world.last(), @r"Allow **move\_point**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
         world.ann_presses("Allow once").await;
         let results = world.results().await;
         assert_eq!(results[..2], ["120", "That has too many digits: 20 is the most."]);
@@ -141,8 +141,8 @@ story! {
         assert_snapshot!(stable(&results.join("\n")), @r#"
         Invalid parameters: /message: 7 is not of type "string"
         the answer
-        Tool 'once' has reached its maximum usage limit of 1 times and cannot be used anymore in this conversation. Go on without it; the person can start afresh with /new.
-        Tool 'never' has reached its maximum usage limit of 0 times and cannot be used anymore in this conversation. Go on without it; the person can start afresh with /new.
+        Tool 'once' has reached its maximum usage limit of 1 times and cannot be used anymore in this conversation. Continue without it; the person can start a new conversation with /new.
+        Tool 'never' has reached its maximum usage limit of 0 times and cannot be used anymore in this conversation. Continue without it; the person can start a new conversation with /new.
         "#);
     }
 }
@@ -177,8 +177,8 @@ story! {
         assert!(offered.contains("echo") && !offered.contains("weather\""), "{offered}");
         let results = world.results().await;
         assert_snapshot!(stable(&results[..2].join("\n")), @"
-        `weather` cannot be used here: the environment variable WEATHER_KEY is not set. Nothing that you can do changes that.
-        `weather` cannot be used here: the environment variable WEATHER_KEY is not set. Nothing that you can do changes that.
+        `weather` cannot be used here: the environment variable WEATHER_KEY is not set. You cannot change that.
+        `weather` cannot be used here: the environment variable WEATHER_KEY is not set. You cannot change that.
         ");
         let served = Served::of(world).await;
         let token = served.token("viewer", Role::Viewer).await;

@@ -1,4 +1,4 @@
-//! The program over real sockets: a fake Discord on one side, a fake language model on the other.
+//! The program over real sockets, with a fake Discord and a fake language model.
 
 use fakes::{
     discord::{FakeDiscord, TOKEN, Trouble},
@@ -79,7 +79,7 @@ allow = ["{ann}"]
         found.await["id"].as_str().and_then(|id| id.parse().ok()).expect("an id")
     }
 
-    /// Stops as an operator does: O5.
+    /// Stops as an operator would: O5.
     async fn stop(&self, mut running: Running) {
         let stopped = tokio::time::timeout(Duration::from_secs(10), running.stop()).await;
         let ended = stopped.expect("it stops within ten seconds");
@@ -100,8 +100,8 @@ fn calling(tool: &str, arguments: &Value) -> Turn {
     llm::text("").call("call_1", tool, &arguments.to_string())
 }
 
-/// Talk, ask, act, attach; the gateway breaks while the question is open, and every answer to a
-/// message is lost once.
+/// Chat, approval, action, attachment; the gateway crashes while the approval is open, and every
+/// response to a message is lost once.
 /// Proves MC-45, M3, A2, A4, R10, O1, O5.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_main_job_over_discord_with_troubles() {
@@ -142,8 +142,8 @@ async fn the_main_job_over_discord_with_troubles() {
     wires.site.end().await;
 }
 
-/// What was said while nobody listened is read back, in the private chat and where the bot was
-/// mentioned; what was heard before is not heard again. Commands are offered, and answered.
+/// Messages sent during downtime are read afterwards, in the private chat and in channels with
+/// mentions, without duplicates. Commands are registered and answered.
 /// Proves R10, M1, M12.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restart_reads_back_what_was_missed_and_commands_are_answered() {

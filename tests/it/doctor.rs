@@ -1,4 +1,4 @@
-//! `countersign doctor`, as an operator meets it.
+//! `countersign doctor`, as an operator uses it.
 
 use fakes::telegram::{FakeTelegram, TOKEN};
 use insta::assert_snapshot;
@@ -86,8 +86,8 @@ async fn doctor_checks_each_data_source() {
     site.end().await;
 }
 
-/// What is stored is for one account: the folder and the database are made so, and one that others
-/// can read is reported with what to do.
+/// Stored data is private to one account: the folder and the database are created so, and a
+/// readable one is reported with a remedy.
 #[tokio::test]
 async fn doctor_reports_a_data_folder_that_others_can_read() {
     use std::{
@@ -108,7 +108,7 @@ async fn doctor_reports_a_data_folder_that_others_can_read() {
     site.end().await;
 }
 
-/// With --live the platform is asked; and no token is told, whatever it answers.
+/// With --live the platform is contacted; no token is printed, whatever the response.
 /// Proves S11.
 #[tokio::test]
 async fn doctor_asks_the_platform() {
@@ -136,7 +136,7 @@ async fn doctor_asks_the_platform() {
     site.end().await;
 }
 
-/// Whatever is wrong, `doctor` tells no secret of the configuration, nor of an address.
+/// Whatever the fault, `doctor` prints no secret of the configuration or of a URL.
 /// Proves S11, O1.
 #[tokio::test]
 async fn doctor_tells_no_secret() {
@@ -173,7 +173,7 @@ async fn doctor_tells_no_secret() {
     site.end().await;
 }
 
-/// A server of tools in the configuration, which offers this one.
+/// An MCP server in the configuration with this tool.
 fn moody(site: &Site, description: &str) -> String {
     let offered = serde_json::json!([{
         "name": "echo", "description": description, "inputSchema": { "type": "object" },
@@ -185,14 +185,14 @@ fn moody(site: &Site, description: &str) -> String {
     format!("[[mcp]]\nname = \"m\"\ncommand = {command:?}\nsandbox = false\n")
 }
 
-/// With --live the servers of tools are asked too.
+/// With --live the MCP servers are contacted too.
 #[tokio::test]
 async fn doctor_asks_the_servers_of_tools() {
     let site = Site::new(On::Sqlite).await;
     site.configure("127.0.0.1:8642", &moody(&site, "Echoes."));
     let (fine, said) = site.run(&["doctor", "--live"]).await;
     assert!(fine && said.contains("ok    mcp m, live"), "{said}");
-    assert!(said.contains("answers by 2025-06-18, with 1 tools"), "{said}");
+    assert!(said.contains("answers with protocol 2025-06-18 and 1 tools"), "{said}");
     let gone = "[[mcp]]\nname = \"m\"\nurl = \"http://127.0.0.1:9/mcp\"\n";
     site.configure("127.0.0.1:8642", gone);
     let (fine, said) = site.run(&["doctor", "--live"]).await;
@@ -200,7 +200,7 @@ async fn doctor_asks_the_servers_of_tools() {
     site.end().await;
 }
 
-/// The command line names what was seen, shows what has changed, and answers for it.
+/// The command line lists the known tools, shows changes, and trusts them.
 /// Proves S16.
 #[tokio::test]
 async fn tools_of_servers_are_answered_for_on_the_command_line() {
@@ -211,10 +211,10 @@ async fn tools_of_servers_are_answered_for_on_the_command_line() {
         assert!(fine, "{arguments:?}: {said}");
         said
     };
-    assert_snapshot!(stable(&says(&["mcp", "list"]).await), @"No tool was seen yet: start the gateway, so that it asks the servers.");
+    assert_snapshot!(stable(&says(&["mcp", "list"]).await), @"No tools yet: start the gateway, so that it connects to the servers.");
     says(&["check"]).await;
     assert_snapshot!(stable(&says(&["mcp", "list"]).await), @"m echo: as first seen (50d11e18c52f)");
-    assert_snapshot!(stable(&says(&["mcp", "trust", "m"]).await), @"Trusted as they are now, in force within ten seconds: echo.");
+    assert_snapshot!(stable(&says(&["mcp", "trust", "m"]).await), @"Trusted as they are now, effective within ten seconds: echo.");
     assert_snapshot!(stable(&says(&["mcp", "list"]).await), @"m echo: trusted by operator (50d11e18c52f)");
     moody(&site, "Echoes, and tells others.");
     says(&["check"]).await;
@@ -226,7 +226,7 @@ async fn tools_of_servers_are_answered_for_on_the_command_line() {
     "#);
     says(&["mcp", "trust", "m", "echo"]).await;
     assert_snapshot!(stable(&says(&["mcp", "list"]).await), @"m echo: trusted by operator (ebfb14efa7f6)");
-    assert_snapshot!(stable(&says(&["mcp", "list", "other"]).await), @"No tool was seen yet: start the gateway, so that it asks the servers.");
+    assert_snapshot!(stable(&says(&["mcp", "list", "other"]).await), @"No tools yet: start the gateway, so that it connects to the servers.");
     let mut problems = vec![];
     for wrong in [&["mcp", "trust", "m", "nothing"][..], &["mcp", "login", "nothing"]] {
         let (fine, said) = site.run(wrong).await;
@@ -234,14 +234,15 @@ async fn tools_of_servers_are_answered_for_on_the_command_line() {
         problems.push(stable(&said));
     }
     assert_snapshot!(problems.join("\n"), @"
-    Error: there is no such tool of `m`: `countersign mcp list` names those there are
+    Error: there is no such tool of `m`; `countersign mcp list` lists the tools
 
-    Error: there is no [[mcp]] called `nothing`
+    Error: there is no [[mcp]] with the name `nothing`
     ");
     site.end().await;
 }
 
-/// Finding 9: the shipped rules are no boundary where all else is allowed; operators are told so.
+/// The shipped rules are not a security boundary if everything else is allowed; operators are
+/// warned.
 #[tokio::test]
 async fn an_open_default_for_the_shell_is_warned_of() {
     let site = Site::new(On::Sqlite).await;
@@ -258,8 +259,8 @@ async fn an_open_default_for_the_shell_is_warned_of() {
     site.end().await;
 }
 
-/// A search whose keys are not set is no reason not to start; `doctor` names them. One that can be
-/// asked is enough.
+/// A search provider without its key does not prevent the start; `doctor` names it. One working
+/// provider is enough.
 /// Proves CA-29.
 #[tokio::test]
 async fn doctor_names_what_a_tool_lacks() {
@@ -269,7 +270,8 @@ async fn doctor_names_what_a_tool_lacks() {
     site.configure("127.0.0.1:8642", search);
     let (fine, said) = site.run(&["doctor"]).await;
     assert!(fine && said.contains("warn  tools"), "{said}");
-    let why = "`web_search`: the environment variables SERPER_KEY, BRAVE_KEY are not set";
+    let why =
+        "`web_search` is unavailable: the environment variables SERPER_KEY, BRAVE_KEY are not set";
     assert!(said.contains(why), "{said}");
     let (fine, said) = site.run(&["check"]).await;
     assert!(fine && said.contains(why), "{said}");

@@ -1,5 +1,5 @@
-//! S14, MC-26: documents that anybody may have made, read by the tool as an agent would: those that
-//! want to break something are refused, in bounded time and memory, and the others are read.
+//! S14, MC-26: untrusted documents, read with the tool as an agent would. Hostile ones are
+//! rejected, in bounded time and memory; the others are read.
 
 use base64::Engine as _;
 use countersign::{
@@ -142,7 +142,7 @@ fn compressed(bytes: Vec<u8>) -> Stream {
     stream
 }
 
-/// A drawing that draws itself.
+/// A form XObject that draws itself.
 fn drawing_in_itself() -> Vec<u8> {
     pdf(Stream::new(Dictionary::new(), b"/X Do".to_vec()), |document| {
         let id = document.new_object_id();
@@ -154,7 +154,7 @@ fn drawing_in_itself() -> Vec<u8> {
     })
 }
 
-/// A part that says that it is small, and is not.
+/// A part with a false declared size.
 fn lying() -> Vec<u8> {
     let huge = vec![b' '; 40 << 20];
     let mut bytes = package(&[("word/document.xml", &huge)]);
@@ -164,7 +164,7 @@ fn lying() -> Vec<u8> {
     bytes
 }
 
-/// A picture of which there is only the claim.
+/// A picture that consists only of its header.
 fn huge_picture() -> Vec<u8> {
     let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
     bytes.extend([0, 1, 0x86, 0xa0, 0, 1, 0x86, 0xa0, 8, 2, 0, 0, 0]);
@@ -213,8 +213,7 @@ fn mail_in_mail() -> Vec<u8> {
     (0..20_000).map(part).collect::<Vec<_>>().concat().into_bytes()
 }
 
-/// Name, document, and a word of the sentence that refuses it: where there is none, what can be
-/// read of it is small.
+/// Name, document, and a word of the error; without it, the readable content is small.
 type Bomb = (&'static str, Vec<u8>, &'static str);
 
 fn bombs() -> Vec<Bomb> {
@@ -282,7 +281,7 @@ fn others() -> Vec<Bomb> {
     ]
 }
 
-/// Where a document cannot be refused at sight, it is read as far as that goes, within bounds.
+/// A document that cannot be rejected at once is read within limits.
 /// Proves S14.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn document_bombs_do_no_harm() {
@@ -300,7 +299,7 @@ async fn document_bombs_do_no_harm() {
     }
 }
 
-/// The same, where there is no bubblewrap: the process that reads has nothing to do harm with.
+/// The same without bubblewrap: the reading process has no privileges.
 /// Proves S14.
 #[tokio::test]
 async fn a_reader_without_walls_is_confined_too() {
@@ -321,12 +320,12 @@ async fn a_reader_without_walls_is_confined_too() {
     assert!(started.elapsed() < Duration::from_mins(2));
 }
 
-/// Over 256 MiB there is nothing to be had.
+/// Allocations over 256 MiB fail.
 /// Proves S14.
 #[tokio::test]
 async fn a_reader_has_no_more_than_its_memory() {
     let desk = Desk::new().await;
-    // As sparse as it is, a table of it would hold 250 million cells.
+    // Although it is sparse, a table of it would have 250 million cells.
     let row =
         |n: usize| format!("<row r='{n}'><c r='A{n}'><v>1</v></c><c r='IV{n}'><v>2</v></c></row>");
     let rows = (1..50_000).map(row).collect::<Vec<_>>().concat();
@@ -363,7 +362,7 @@ async fn a_document_is_paged_and_what_was_read_is_kept() {
     assert!(desk.extract.spec().untrusted);
 }
 
-/// Where tesseract is installed its words are there, and where it is not, what to install.
+/// With tesseract the text is recognised, without it the result says what to install.
 /// Proves MC-26.
 #[tokio::test]
 async fn pictures_are_recognised_or_it_is_said_what_is_missing() {
@@ -377,7 +376,7 @@ async fn pictures_are_recognised_or_it_is_said_what_is_missing() {
     assert_eq!(!installed, warnings.contains("apt-get install tesseract-ocr"), "{warnings}");
 }
 
-/// What could not be recognised is tried again, what was read is not read again.
+/// Failed recognition is retried; successful results are reused.
 /// Proves MC-26.
 #[tokio::test]
 async fn what_was_not_recognised_is_tried_again() {
@@ -425,8 +424,8 @@ fn tool(name: &str, sandbox: &Arc<Sandbox>) -> Arc<dyn Tool> {
     tools.find(|tool| tool.spec().name == name).unwrap()
 }
 
-/// Each format is drawn in a process that has neither files nor network, within walls and without,
-/// and twice the same.
+/// Each format is rendered in a process without files and network, with and without the sandbox,
+/// and deterministic.
 /// Proves MC-31, T5, MC-27, MC-29, MC-30, MC-32, S9.
 #[tokio::test]
 async fn every_format_is_drawn_apart() {
@@ -456,7 +455,7 @@ async fn every_format_is_drawn_apart() {
     assert!(matches!(refused, ToolError::Sandbox(_)), "{refused}");
 }
 
-/// The command line draws as the gateway does, in a process of its own, the same bytes.
+/// The command line renders like the gateway, in a separate process, with the same bytes.
 /// Proves T5.
 #[tokio::test]
 async fn the_command_line_draws_what_the_tools_draw() {
@@ -477,7 +476,7 @@ async fn the_command_line_draws_what_the_tools_draw() {
     }
 }
 
-/// However a drawing breaks down, it is an error that says what to do, and the next is drawn.
+/// Every failure of a renderer is an error with a remedy, and the next document is rendered.
 /// Proves S14.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_drawing_that_breaks_down_is_an_error_and_nothing_else() {
@@ -503,7 +502,7 @@ async fn a_drawing_that_breaks_down_is_an_error_and_nothing_else() {
     }
 }
 
-/// Drawn or refused: either is an answer.
+/// Rendered or rejected: both are valid outcomes.
 #[tokio::test]
 async fn deep_nesting_ends_nothing() {
     let desk = Desk::new().await;
@@ -515,7 +514,7 @@ async fn deep_nesting_ends_nothing() {
     }
 }
 
-/// Of a flood both ends stand in the result, and the rest in a file.
+/// Of a large output, the start and the end are in the result, and the rest in a file.
 /// Proves T8, MC-23.
 #[tokio::test]
 async fn a_flood_is_cut_and_kept() {

@@ -1,6 +1,6 @@
-//! Pictures of the first page of Office files, where a chat shows pictures. A stand-in that is
-//! called as `soffice` is shows everywhere what becomes of its picture, and of its failing; where
-//! LibreOffice is installed, as `tests/run --full` does, it draws the corpus itself.
+//! Previews of the first page of Office files, in chats that show pictures. A stand-in for
+//! `soffice` tests the picture and its failures everywhere; with LibreOffice, as in `tests/run
+//! --full`, the corpus itself is rendered.
 
 use countersign::{
     journal::event::Attachment,
@@ -26,7 +26,7 @@ use crate::{
 
 const OFFICE: [Format; 3] = [Format::Docx, Format::Xlsx, Format::Pptx];
 
-/// A program that does this with `$file`, installed as LibreOffice is.
+/// A program that does this with `$file`, installed like LibreOffice.
 fn soffice(folder: &Path, script: &str) -> PathBuf {
     let program = folder.join("office/program/soffice");
     fs::create_dir_all(program.parent().unwrap()).unwrap();
@@ -35,7 +35,7 @@ fn soffice(folder: &Path, script: &str) -> PathBuf {
     program
 }
 
-/// The files that `render_…` of this format sends, by a program that does that.
+/// The files that `render_…` of this format sends, with that program.
 async fn sent(desk: &Desk, format: Format, script: &str) -> Vec<Attachment> {
     let folder = tempfile::tempdir().unwrap();
     let sandbox = Arc::new(sandbox().await);
@@ -49,7 +49,7 @@ async fn sent(desk: &Desk, format: Format, script: &str) -> Vec<Attachment> {
     tool.run(json!({ "markdown": "# Rivers" }), &desk.context).await.unwrap().attachments
 }
 
-/// The picture is of the very file that is sent, and goes before it, where people see pictures.
+/// The picture shows the file that is sent, and precedes it, in chats that show pictures.
 #[tokio::test]
 async fn the_first_page_of_an_office_file_goes_before_it() {
     let mut desk = Desk::new().await;
@@ -67,7 +67,7 @@ async fn the_first_page_of_an_office_file_goes_before_it() {
     assert_eq!(sent(&desk, Format::Docx, script).await.len(), 1);
 }
 
-/// However the drawing ends, the file is sent.
+/// The file is sent even if the preview fails.
 #[tokio::test]
 async fn a_first_page_that_is_not_drawn_keeps_no_file_back() {
     let desk = Desk::new().await;
@@ -84,7 +84,7 @@ async fn a_first_page_that_is_not_drawn_keeps_no_file_back() {
     }
 }
 
-/// Without walls nothing is started, and who has no LibreOffice is told what to install.
+/// Without a sandbox nothing is started, and without LibreOffice the result says what to install.
 #[tokio::test]
 async fn without_walls_or_libreoffice_there_is_none() {
     let folder = tempfile::tempdir().unwrap();
@@ -99,7 +99,7 @@ async fn without_walls_or_libreoffice_there_is_none() {
     assert_eq!(Office::packages(Office::at(&program, &walled).as_ref()), all[1..]);
 }
 
-/// By LibreOffice itself: a page upright, one on its side, and a slide, each with something on it.
+/// With LibreOffice: a portrait page, a landscape page and a slide, each with some content.
 #[tokio::test]
 async fn libreoffice_draws_the_first_pages_of_the_corpus() {
     let Some(office) = Office::installed(&Arc::new(sandbox().await)) else {

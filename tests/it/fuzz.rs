@@ -1,5 +1,5 @@
-//! S14: damaged files and texts, by the hundred; with `tests/run --full` by the thousand. Each is
-//! answered, in words or with a refusal, by a process that neither hangs nor breaks down.
+//! S14: hundreds of damaged files and texts; thousands with `tests/run --full`. Each gives a text
+//! or an error, from a process that neither hangs nor crashes.
 
 use countersign::tools::{
     ToolError,
@@ -23,7 +23,7 @@ const HTML: &str = "<h1>Title</h1><table><tr><td>a<td>b</table><ul><li>x<li>y</u
 const MAIL: &str = "From: a@example.org\r\nSubject: Hi\r\nContent-Type: multipart/mixed; boundary=b\r\n\
     \r\n--b\r\nContent-Type: text/html\r\n\r\n<p>Hello</p>\r\n--b--\r\n";
 const RTF: &str = "{\\rtf1\\ansi{\\fonttbl{\\f0 Arial;}}\\pard\\b Gr\\'f6\\u8364?\\par\\trowd\\intbl a\\cell\\row}";
-/// No document that was damaged a little may take longer.
+/// The maximum time for a slightly damaged document.
 const CPU_SECONDS: u64 = 5;
 const WAIT: Duration = Duration::from_mins(1);
 
@@ -38,7 +38,7 @@ impl Dice {
         (self.0 % below.max(1) as u64) as usize
     }
 
-    /// A few bytes changed, a piece doubled, moved or lost.
+    /// A few bytes changed, a piece duplicated, moved or removed.
     fn damage(&mut self, whole: &[u8]) -> Vec<u8> {
         let mut bytes = whole.to_vec();
         for _ in 0..=self.roll(8) {
@@ -67,7 +67,7 @@ fn rounds(short: usize, full: usize) -> usize {
     if std::env::var_os("COUNTERSIGN_TEST_FULL").is_some() { full } else { short }
 }
 
-/// A file of each kind that there is a reader for.
+/// A file of each supported type.
 fn files() -> Vec<(&'static str, Vec<u8>)> {
     let drawn = |source: &str, format| {
         renderers::render(&markdown::read(source).unwrap(), format).unwrap().bytes
@@ -103,7 +103,7 @@ async fn damaged_files_are_read_or_refused() {
     }
 }
 
-/// Each text is drawn in a process of its own, a PDF for seconds, which bounds how many there can be.
+/// Each text is rendered in a separate process, a PDF for seconds, which limits their number.
 /// Proves S14.
 #[tokio::test]
 async fn damaged_texts_are_drawn_or_refused() {

@@ -1,11 +1,11 @@
-//! Signing in to a server of tools, as an operator does it who sits at another machine.
+//! Signing in to an MCP server as an operator at another machine.
 
 use fakes::guarded::Guarded;
 
 use crate::process::{On, Site, eventually};
 
-/// The address that the command prints is opened elsewhere, and the one to which that leads is
-/// pasted; then the gateway has its tools. Another's address signs nobody in.
+/// The printed URL is opened on another machine, and the resulting URL is pasted; then the gateway
+/// has the server's tools. A foreign URL is rejected.
 /// Proves CA-32.
 #[tokio::test]
 async fn somebody_signs_in_by_a_browser_on_another_machine() {

@@ -1,4 +1,4 @@
-//! Everything that is tested from outside: stories, the store, the command line, the house's rules.
+//! All tests from outside: stories, the store, the command line, the project's rules.
 
 #![expect(
     clippy::unwrap_used,

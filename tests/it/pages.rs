@@ -1,4 +1,4 @@
-//! Pages of the web, read as an agent would: in the confined process.
+//! Web pages, read as an agent would: in the confined process.
 
 use countersign::tools::{
     Tool,
@@ -53,7 +53,7 @@ impl Reader {
     }
 }
 
-/// MC-22's companion: a page without its scripts, its table and links kept.
+/// A page without its scripts, with its table and links.
 #[tokio::test]
 async fn a_page_becomes_markdown() {
     let text = Reader::new().await.fetches("/page").await;
@@ -72,7 +72,7 @@ async fn a_page_becomes_markdown() {
     ");
 }
 
-/// The service without an interface is understood by its page.
+/// A service without an API is usable through its page.
 /// Proves MC-22.
 #[tokio::test]
 async fn a_page_of_results_is_understood() {
@@ -85,10 +85,10 @@ async fn a_page_of_results_is_understood() {
     assert_eq!(reader.server.problems(), Vec::<String>::new());
     reader.server.fails("/duckduckgo", 202);
     let doubted = reader.searches().await;
-    assert!(doubted.contains("wants to know whether we are a person"), "{doubted}");
+    assert!(doubted.contains("requires a captcha"), "{doubted}");
 }
 
-/// The charset that a page came with counts, then what it says of itself.
+/// The charset of the response takes precedence over that of the page.
 /// Proves MC-25.
 #[tokio::test]
 async fn pages_in_any_charset_are_read() {
@@ -106,7 +106,7 @@ async fn pages_in_any_charset_are_read() {
     }
 }
 
-/// A page that wants to break something is refused, in a process of its own and in time.
+/// A hostile page is rejected, in a separate process and in time.
 /// Proves S14.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pages_do_no_harm() {

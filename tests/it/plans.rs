@@ -1,5 +1,5 @@
-//! No statement of a hot path scans a table that grows: the statements that a day of stories executes
-//! are recorded, and both databases are asked for their plans.
+//! No statement of a hot path scans a growing table: the statements of a day of stories are
+//! recorded, and both databases are asked for their plans.
 
 use channels::{Place, SendError, What};
 use chrono::TimeDelta;
@@ -32,7 +32,7 @@ use crate::{
     world::World,
 };
 
-/// Tables whose rows are not bounded by the configuration.
+/// Tables whose size is not limited by the configuration.
 const GROWING: &[&str] = &[
     "access_tokens",
     "answers",
@@ -71,13 +71,13 @@ const GROWING: &[&str] = &[
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("release sends", "once, when a node stops: walks the waiting rows"),
     ("release conversations", "once, when a node stops: walks the conversations"),
-    // Bounded otherwise.
+    // Limited in other ways.
     ("subscribers", "subscriptions are those of the configuration"),
-    ("what waits", "not in a turn: metrics count what is open"),
-    ("slice of events", "a backfill reads the table once, in slices by its key"),
-    ("slice of the outbox", "a backfill reads the table once, in slices by its key"),
+    ("waiting", "not in a turn: metrics count open work"),
+    ("batch of events", "a backfill reads the table once, in batches by its key"),
+    ("batch of the outbox", "a backfill reads the table once, in batches by its key"),
     ("any conversation", "the first row of the table, once at the start"),
-    ("forget what could not be read", "part of an erasure: updates that no version could read"),
+    ("delete unparsed updates", "part of an erasure: updates that no version could read"),
 ];
 
 /// Records the statements that sqlx executes.
@@ -88,7 +88,7 @@ struct Statement<'a>(&'a mut Option<String>);
 
 impl Visit for Statement<'_> {
     fn record_str(&mut self, field: &Field, value: &str) {
-        // A statement of a few words is its own summary.
+        // A short statement is its own summary.
         let is_statement = match field.name() {
             "db.statement" => !value.trim().is_empty(),
             "summary" => self.0.is_none() && !value.ends_with('…'),
@@ -123,7 +123,7 @@ impl Recorder {
     }
 }
 
-/// Something of everything that a gateway does in a day.
+/// All typical activities of a gateway in a day.
 async fn a_day(world: &mut World) {
     let hearer = webhooks::Hearer::start(&["204 No Content"]).await;
     webhooks::subscribe(world, &hearer.url, &[Topic::ApprovalAsked, Topic::TurnFinished], None);
@@ -225,21 +225,20 @@ fn is_planned(statement: &str) -> bool {
     let first = words.flat_map(str::split_whitespace).next().unwrap_or_default().to_uppercase();
     ["SELECT", "UPDATE", "DELETE", "INSERT", "WITH"].contains(&first.as_str())
         && !statement.contains("_sqlx_migrations")
-        // Without the types of its parameters PostgreSQL does not know which sum is meant; the row is
-        // found by its key.
+        // Without parameter types PostgreSQL cannot resolve the sum; the row is found by its key.
         && label(statement) != "take message"
         && !statement.contains("sqlite_master")
 }
 
-/// The tables that a plan of SQLite walks through.
+/// The tables that a SQLite plan scans.
 fn scanned_by_sqlite(plan: &[String]) -> Vec<String> {
     let scans = plan.iter().filter_map(|line| line.trim().strip_prefix("SCAN "));
-    // An index over a part of the table holds what is open: the walk is over these.
+    // A partial index contains only open rows, so a scan of it is allowed.
     let whole = scans.filter(|scan| !PARTIAL.iter().any(|index| scan.contains(index)));
     whole.filter_map(|scan| scan.split_whitespace().next()).map(str::to_owned).collect()
 }
 
-/// Indexes over the rows that are open: those that wait, are due, or hold now.
+/// Partial indexes over open rows: waiting, due, or currently held.
 const PARTIAL: &[&str] = &[
     "conversations_ready",
     "conversations_unowned",
@@ -255,7 +254,7 @@ const PARTIAL: &[&str] = &[
     "schedules_due",
 ];
 
-/// The same of PostgreSQL: an index scan without a condition reads the whole index.
+/// The same for PostgreSQL: an index scan without a condition reads the whole index.
 fn scanned_by_postgres(plan: &[String]) -> Vec<String> {
     let mut found = Vec::new();
     for (at, line) in plan.iter().enumerate() {
@@ -272,7 +271,7 @@ fn scanned_by_postgres(plan: &[String]) -> Vec<String> {
     found
 }
 
-/// The names that a statement gives to tables.
+/// The aliases of tables in a statement.
 fn aliases(statement: &str) -> BTreeMap<String, String> {
     let words: Vec<_> =
         statement.split_whitespace().map(|w| w.trim_matches(['(', ')', ','])).collect();
@@ -295,8 +294,8 @@ async fn explained_by_sqlite(url: &str, statement: &str) -> Vec<String> {
     rows.iter().map(|row| row.get::<String, _>("detail")).collect()
 }
 
-/// Lets PostgreSQL plan for tables of a million rows: the planner multiplies the density of rows that
-/// is recorded here by the real size.
+/// Makes PostgreSQL plan for tables of a million rows: the planner multiplies the recorded row
+/// density by the real size.
 async fn enlarge(url: &str) {
     let mut conn = sqlx::PgConnection::connect(url).await.unwrap();
     let tables = GROWING.join("', '");
@@ -307,7 +306,7 @@ async fn enlarge(url: &str) {
     sqlx::raw_sql(sqlx::AssertSqlSafe(enlarge)).execute(&mut conn).await.unwrap();
 }
 
-/// As a prepared statement that does not know its parameters.
+/// As a prepared statement with unknown parameters.
 async fn explained_by_postgres(url: &str, statement: &str) -> Vec<String> {
     let mut conn = sqlx::PgConnection::connect(url).await.unwrap();
     let run = async |conn: &mut sqlx::PgConnection, sql: String| {
@@ -337,8 +336,8 @@ async fn scans(world: &World, statements: BTreeSet<String>) -> Vec<String> {
             (scanned_by_postgres(&plan), plan)
         });
     }
-    // PostgreSQL reads the whole of a tiny index, and does not know how few rows a limit asks for: a
-    // scan is one that it plans for small and for large tables.
+    // PostgreSQL scans tiny indexes and ignores small limits: a scan counts only if it is planned
+    // for small and large tables.
     if !world.is_on_sqlite() {
         enlarge(&url).await;
         for (statement, (scanned, _)) in statements.iter().zip(&mut plans) {
@@ -360,7 +359,7 @@ async fn scans(world: &World, statements: BTreeSet<String>) -> Vec<String> {
     found
 }
 
-/// What a statement costs does not depend on how many rows there are.
+/// The cost of a statement does not depend on the number of rows.
 /// Proves S13.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_statement_scans_a_table_that_grows() {
@@ -389,7 +388,7 @@ async fn no_statement_scans_a_table_that_grows() {
     assert!(found.is_empty(), "{} statements scan:\n{}", found.len(), found.join("\n"));
 }
 
-/// A scan is found: what fails here would fail for a statement of the store.
+/// A scan is detected, so that a statement of the store with one would fail.
 #[tokio::test]
 async fn a_scan_is_found_on_both_databases() {
     let statement = "

@@ -1,10 +1,9 @@
-//! Each check that security rests on is turned off, one at a time, in a process of its own: the test
-//! that shows it to hold has to fail then. Whoever takes a check out is told by that test.
+//! Each security check is disabled, one at a time, in a separate process: the test that covers it
+//! must then fail. Removing a check is therefore detected.
 
 use std::process::Command;
 
-/// A check by the name that the program has for it, the rows that it is for, and the test that sees
-/// it missing.
+/// A check by its name in the program, its requirements, and the test that detects its absence.
 const FAULTS: &[(&str, &str, &str)] = &[
     ("taint", "S1", "guard::other_peoples_words_taint_until_the_dialogue_is_fresh"),
     ("links", "S1", "guard::other_peoples_words_taint_until_the_dialogue_is_fresh"),
@@ -34,7 +33,7 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ("questions", "S18", "lasting::questions_are_limited_by_the_hour"),
 ];
 
-/// Whether that test passes, with that check turned off.
+/// Whether that test passes with that check disabled.
 fn passes(test: &str, fault: &str) -> bool {
     let name = format!("stories::{test}::on_sqlite");
     let ran = Command::new(std::env::current_exe().unwrap())

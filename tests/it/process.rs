@@ -1,5 +1,5 @@
-//! The real program as a child process, in a folder and on a database of its own, told everything by
-//! its configuration file and an explicit environment.
+//! The real program as a child process, in its own folder and database, configured only by its
+//! configuration file and an explicit environment.
 
 use serde_json::{Value, json};
 use sqlx::{Connection as _, PgConnection, SqliteConnection};
@@ -19,7 +19,7 @@ use tokio::{
 
 use crate::world::administer;
 
-/// Longer than anything takes on a busy machine; what is not there by then never comes.
+/// Longer than anything takes on a busy machine; after that a test fails.
 pub const PATIENCE: Duration = Duration::from_secs(90);
 const LOOKS_EVERY: Duration = Duration::from_millis(20);
 
@@ -29,7 +29,7 @@ pub enum On {
     Postgres,
 }
 
-/// Where a gateway lives: it outlives each of its processes.
+/// The place of a gateway, which outlives its processes.
 pub struct Site {
     folder: TempDir,
     /// The server and the name of a database of its own.
@@ -40,7 +40,7 @@ pub struct Site {
 
 impl Site {
     pub async fn new(on: On) -> Self {
-        // Whoever starts a client in this process needs one.
+        // Required before a client is started in this process.
         rustls::crypto::ring::default_provider().install_default().ok();
         let postgres = match on {
             On::Sqlite => None,
@@ -63,7 +63,7 @@ impl Site {
         Self { variables: self.variables.clone(), ..Self::new(on).await }
     }
 
-    /// Runs a command to its end: whether it went well, and what it said.
+    /// Runs a command to its end: whether it succeeded, and its output.
     pub async fn run(&self, arguments: &[&str]) -> (bool, String) {
         let ran = Command::new(env!("CARGO_BIN_EXE_countersign"))
             .args(arguments)
@@ -93,7 +93,7 @@ impl Site {
         }
     }
 
-    /// What all gateways here have in common comes first; `more` follows.
+    /// The common configuration of all gateways, followed by `more`.
     pub fn configure(&self, listen: &str, more: &str) {
         let text = format!(
             "data_dir = \"data\"\n[store]\nurl = {:?}\nlease_duration = \"1s\"\n[admin]\nlisten = {listen:?}\n{more}",
@@ -107,12 +107,12 @@ impl Site {
         self.spawn(&["serve"], Stdio::null(), more)
     }
 
-    /// Starts a talk on the terminal, over pipes.
+    /// Starts a terminal chat, over pipes.
     pub fn talk(&self) -> Running {
         self.spawn(&["chat"], Stdio::piped(), &[])
     }
 
-    /// Starts a command that wants to hear something.
+    /// Starts a command that reads its input.
     pub fn asks(&self, command: &[&str]) -> Running {
         self.spawn(command, Stdio::piped(), &[])
     }
@@ -161,7 +161,7 @@ impl Site {
         rows.into_iter().map(|(row,)| serde_json::from_str(&row).unwrap_or(json!(row))).collect()
     }
 
-    /// What the database says of its own pages and indexes: `ok`.
+    /// The database's integrity report: `ok`.
     pub async fn integrity(&self) -> String {
         if self.postgres.is_none() {
             let said = self.ask("SELECT integrity_check FROM pragma_integrity_check").await;
@@ -181,7 +181,7 @@ impl Site {
         checked.await.map_or_else(|problem: sqlx::Error| problem.to_string(), |_| "ok".to_owned())
     }
 
-    /// The database takes nobody in any more, and throws out who is there.
+    /// The database rejects new connections and closes the open ones.
     pub async fn lose_database(&self) {
         let (server, name) = self.postgres.as_ref().expect("a server that can be lost");
         administer(server, format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false")).await;
@@ -194,20 +194,20 @@ impl Site {
         administer(server, format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true")).await;
     }
 
-    /// Everything that processes here have said.
+    /// The output of all processes.
     pub fn said(&self) -> String {
         let count = self.starts.load(Ordering::SeqCst);
         let paths = (0..count).flat_map(|n| [format!("run{n}.out"), format!("run{n}.err")]);
         paths.map(|name| read(&self.path(&name))).collect::<Vec<_>>().join("\n")
     }
 
-    /// What processes here have printed for whoever started them.
+    /// The output of all processes so far.
     pub fn printed(&self) -> String {
         let count = self.starts.load(Ordering::SeqCst);
         (0..count).map(|n| read(&self.path(&format!("run{n}.out")))).collect()
     }
 
-    /// Every file of the data folder and the database file, as they stand on the disk.
+    /// Every file of the data folder, and the database file.
     pub fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut found = Vec::new();
         let mut folders = vec![self.folder.path().to_owned()];
@@ -239,12 +239,12 @@ pub struct Running {
 }
 
 impl Running {
-    /// Until it says that it runs.
+    /// Until it reports that it is running.
     pub async fn greeted(&mut self) {
         assert!(self.starts().await, "it ended while it started: {}", self.said());
     }
 
-    /// Waits for its greeting; `false` if it has ended, before or since.
+    /// Waits for its greeting; `false` if it has ended.
     pub async fn starts(&mut self) -> bool {
         eventually("the gateway starts", async || {
             if self.child.try_wait().unwrap().is_some() {
@@ -272,24 +272,24 @@ impl Running {
         line.expect("it was greeted").trim().to_owned()
     }
 
-    /// Until it has ended, however long that takes.
+    /// Until it has ended, without a timeout.
     pub async fn died(&mut self) -> ExitStatus {
         self.child.wait().await.unwrap()
     }
 
-    /// How it ended.
+    /// Its exit status.
     pub async fn ended(&mut self) -> ExitStatus {
         let ended = tokio::time::timeout(PATIENCE, self.child.wait()).await;
         ended.unwrap_or_else(|_| panic!("it goes on: {}", read(&self.err))).unwrap()
     }
 
-    /// Asks it to stop, as an operator does.
+    /// Asks it to stop, as an operator would.
     pub async fn stop(&mut self) -> ExitStatus {
         self.signal("-TERM").await;
         self.ended().await
     }
 
-    /// Asks it to read its configuration again.
+    /// Asks it to reload its configuration.
     pub async fn hang_up(&self) {
         self.signal("-HUP").await;
     }
@@ -311,7 +311,7 @@ fn read(path: &Path) -> String {
     String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned()
 }
 
-/// Looks again and again until there is something.
+/// Polls until there is a value.
 pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let mut ticks = tokio::time::interval(LOOKS_EVERY);
     let looking = async {

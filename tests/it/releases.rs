@@ -1,5 +1,5 @@
-//! Two releases that follow each other run side by side on one database, and a database of an earlier
-//! one is taken over as it is.
+//! Two consecutive releases can run side by side on one database, and a database of an earlier one
+//! is migrated.
 
 use chrono::TimeDelta;
 use countersign::{app::database::open_store, llm::scripted::say};
@@ -8,14 +8,15 @@ use std::collections::BTreeMap;
 
 use crate::{story, world::World};
 
-/// What the release before ran, for each database: written by tests/releases/statements.py.
+/// The statements of the previous release, for each database: written by
+/// tests/releases/statements.py.
 const STATEMENTS: [&str; 2] = [
     include_str!("../releases/statements.sqlite.sql"),
     include_str!("../releases/statements.postgres.sql"),
 ];
 
-/// Databases as the release before left them: migrations up to 0017, a short dialogue with a
-/// reminder, a memory and a question that stands open.
+/// Databases of the previous release: migrations up to 0017, a short dialogue with a reminder, a
+/// memory and an open approval.
 const DATABASES: [&str; 2] =
     [include_str!("../releases/0017.sqlite.sql"), include_str!("../releases/0017.postgres.sql")];
 
@@ -23,7 +24,7 @@ fn of<'t>(world: &World, texts: [&'t str; 2]) -> &'t str {
     texts[usize::from(!world.is_on_sqlite())]
 }
 
-/// Lets this world begin on a database of the release before.
+/// Starts this world on a database of the previous release.
 async fn before(world: &World) {
     let sql = sqlx::raw_sql(sqlx::AssertSqlSafe(of(world, DATABASES).to_owned()));
     let url = world.config.store_url();
@@ -38,8 +39,8 @@ async fn before(world: &World) {
     }
 }
 
-/// The columns that a statement of the release before does not fill, by table and name: whether each
-/// may be left out.
+/// The columns that a statement of the previous release does not set, by table and name: whether
+/// each is optional.
 async fn columns(world: &World) -> BTreeMap<(String, String), bool> {
     let sqlite = "
         SELECT t.name, c.name, c.\"notnull\" = 0 OR c.dflt_value IS NOT NULL
@@ -61,7 +62,7 @@ async fn columns(world: &World) -> BTreeMap<(String, String), bool> {
     rows.into_iter().map(|(table, name, optional)| ((table, name), optional)).collect()
 }
 
-/// The statements of the release before that the database refuses, each with the reason.
+/// The statements of the previous release that the database rejects, each with the reason.
 async fn refused(world: &World) -> Vec<String> {
     let url = world.config.store_url();
     let mut refused = Vec::new();
@@ -88,12 +89,12 @@ async fn refused(world: &World) -> Vec<String> {
 }
 
 story! {
-    /// The release before goes on beside this one: each of its statements still has its tables,
-    /// columns and keys, and no column that it does not know has to be filled.
+    /// The previous release keeps working beside this one: its statements still have their tables,
+    /// columns and keys, and no column unknown to it is mandatory.
     async fn the_release_before_works_on_the_tables_of_this_one(world: &mut World) {
         before(world).await;
         let known = columns(world).await;
-        // PostgreSQL does not see the type of each parameter where nothing is bound to it.
+        // PostgreSQL cannot infer the type of each parameter if nothing is bound to it.
         let refused_before = refused(world).await;
         assert!(refused_before.len() < 5, "{}", refused_before.join("\n\n"));
         open_store(&world.config).await.unwrap();
@@ -111,13 +112,13 @@ story! {
 }
 
 story! {
-    /// A database of the release before is taken over: the question that stood open is answered, and
-    /// the dialogue goes on.
+    /// A database of the previous release is migrated: the open approval is decided, and the
+    /// dialogue continues.
     async fn a_database_of_the_release_before_goes_on(world: &mut World) {
         before(world).await;
         // To 2026-11-23T05:29:23Z, a minute after the last event of the fixture.
         world.clock.advance(TimeDelta::seconds(17_522_563));
-        // The room of this world has never seen what the fixture has shown.
+        // The room of this world does not have the messages of the fixture.
         world.tampers("UPDATE outbox SET receipt = NULL").await;
         world.tampers("UPDATE outbox SET status = 'waiting', sent_at = NULL WHERE approval IS NOT NULL").await;
         world.ann_says("/status").await;
@@ -133,8 +134,8 @@ story! {
 }
 
 story! {
-    /// Migrations of a newer release keep this one from nothing, as long as the newer one does not
-    /// say so; then it refuses, and says what to do.
+    /// Migrations of a newer release do not prevent this one from running, unless the newer one
+    /// says so; then it refuses, and says what to do.
     async fn a_release_that_is_too_old_for_the_tables_refuses(world: &mut World) {
         open_store(&world.config).await.unwrap();
         world.tampers(

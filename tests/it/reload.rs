@@ -1,4 +1,4 @@
-//! The configuration is read again while the program runs, over real sockets.
+//! The configuration is reloaded while the program runs, over real sockets.
 
 use countersign::{
     clock::{Clock as _, SystemClock},
@@ -14,9 +14,9 @@ use crate::{
     wires::{By, Vendor, Wires, client},
 };
 
-const READ: &str = "the configuration was read again";
+const READ: &str = "configuration reloaded";
 
-/// Tells the agent who it is, in the file only.
+/// Changes the agent's instructions, in the file only.
 fn rewrite(wires: &mut Wires, prompt: &str) {
     let models = wires.model.split("[[agents]]").next().unwrap_or_default().to_owned();
     wires.model = format!(
@@ -29,12 +29,12 @@ async fn says(running: &Running, what: &str, times: usize) {
     eventually(what, async || (running.said().matches(what).count() == times).then_some(())).await;
 }
 
-/// What the model was told last.
+/// The last input of the model.
 fn told(wires: &Wires) -> String {
     wires.llm.requests().last().expect("it was asked").body.to_string()
 }
 
-/// A turn that thinks for longer than a lease stands.
+/// A turn whose model request takes longer than a lease.
 async fn is_thinking(wires: &Wires) {
     let by = Duration::from_secs(4);
     let asked = wires.llm.requests().len();
@@ -55,7 +55,7 @@ async fn a_turn_outlives_the_configuration(on: On) {
     assert!(running.said().contains(changed), "{}", running.said());
     assert_eq!(wires.count("Thought through."), 0, "it is still thinking");
 
-    // Another conversation need not wait for it; the turn itself ends as it began.
+    // Other conversations do not wait for it; the turn itself ends as it began.
     wires.until("Thought through.").await;
     assert_eq!(wires.llm.requests().len(), 1, "it was thought once");
     assert!(told(&wires).contains("You are Penny."));
@@ -67,7 +67,7 @@ async fn a_turn_outlives_the_configuration(on: On) {
     wires.site.end().await;
 }
 
-/// Running turns go on, under the configuration that they began with.
+/// Running turns continue with the configuration with which they started.
 /// Proves O3.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_turn_outlives_the_configuration_on_sqlite() {
@@ -80,7 +80,7 @@ async fn a_turn_outlives_the_configuration_on_postgres() {
     a_turn_outlives_the_configuration(On::Postgres).await;
 }
 
-/// What would change is shown, and is applied whole or not at all; who did it is written down.
+/// The changes are shown, and applied as a whole or not at all; the audit records who applied them.
 /// Proves O3.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_configuration_is_taken_whole_or_not_at_all() {
@@ -151,8 +151,8 @@ async fn is_told(wires: &Wires, secret: &str, status: u16) {
     eventually(&what, async || (pushes(wires, secret).await == status).then_some(())).await;
 }
 
-/// A secret is replaced without a gap; from the answer to the reload on the old one opens nothing,
-/// and that secrets were replaced is written down.
+/// A secret is replaced without downtime; after the reload the old one is rejected, and the audit
+/// records the replacement.
 /// Proves S6.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_old_secret_is_dead_once_the_reload_is_answered() {
@@ -184,7 +184,7 @@ async fn an_old_secret_is_dead_once_the_reload_is_answered() {
 
     secrets(&mut wires, NEW, Some(OLD));
     let changes = reload().await;
-    assert!(changes.contains("secrets: others than before"), "{changes}");
+    assert!(changes.contains("secrets: changed"), "{changes}");
     assert!(!changes.contains("whsec_"), "{changes}");
     is_told(&wires, NEW, 200).await;
     is_told(&wires, OLD, 200).await;

@@ -1,5 +1,5 @@
-//! A small platform with state, as most are: messages that are edited in place, buttons that carry
-//! data, files. It outlives the gateway, as platforms do.
+//! A small stateful platform: messages that are edited in place, buttons with data, files. Like a
+//! real platform it outlives the gateway.
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -23,7 +23,7 @@ pub struct Message {
     pub buttons: Vec<(String, String)>,
     pub file: Option<(String, Bytes)>,
     pub reply_to: Option<String>,
-    /// How many stand there together with it.
+    /// The number of messages grouped with it.
     pub album: usize,
     pub is_deleted: bool,
 }
@@ -33,39 +33,39 @@ struct State {
     messages: Vec<Message>,
     toasts: Vec<String>,
     faults: VecDeque<Fault>,
-    /// What goes wrong with the next toasts.
+    /// Faults of the next toasts.
     toast_faults: VecDeque<SendError>,
-    /// What the growing messages have shown.
+    /// The drafts that were shown.
     drafts: Vec<String>,
     typing: usize,
     /// What people have sent, by its id.
     files: BTreeMap<String, Bytes>,
-    /// What people are in a chat.
+    /// People's roles in a chat.
     roles: BTreeMap<(String, String), Vec<String>>,
-    /// What is wrong with a chat, for every send to it.
+    /// Faults of a chat, for every send to it.
     chats: BTreeMap<String, SendError>,
-    /// Why the token does not hold.
+    /// Why the token is rejected.
     refused: Option<CheckError>,
-    /// What is wrong with every send.
+    /// A fault of every send.
     down: Option<SendError>,
     hangs: bool,
     /// How many sends have been tried.
     tries: usize,
 }
 
-/// What goes wrong with the next send.
+/// Faults of the next sends.
 #[derive(Debug, Clone)]
 pub enum Fault {
-    /// Refused; nothing is shown.
+    /// Rejected; nothing is shown.
     Before(SendError),
-    /// Shown, but the answer is lost.
+    /// Shown, but the response is lost.
     After(SendError),
 }
 
 #[derive(Clone)]
 pub struct Room {
     state: Arc<Mutex<State>>,
-    /// Told of drafts and of typing.
+    /// Notified of drafts and typing indicators.
     lively: Arc<Notify>,
     connected: Arc<Notify>,
     recovered: Arc<Notify>,
@@ -74,7 +74,7 @@ pub struct Room {
 }
 
 impl Room {
-    /// From now on the platform says that they are this in that chat.
+    /// Sets the role that the platform reports for this person in that chat.
     pub fn calls(&self, chat: &str, person: &str, roles: &[&str]) {
         let roles = roles.iter().map(|&role| role.to_owned()).collect();
         self.state.lock().unwrap().roles.insert((chat.into(), person.into()), roles);
@@ -132,27 +132,27 @@ impl Room {
         self.lively.notified().await;
     }
 
-    /// Until a gateway begins to listen, since the last time.
+    /// Until a gateway starts to listen, after the last time.
     pub async fn is_listened_to(&self) {
         self.connected.notified().await;
     }
 
-    /// From now on it does not know the bot.
+    /// Rejects the bot's token from now on.
     pub fn refuses(&self, problem: CheckError) {
         self.state.lock().unwrap().refused = Some(problem);
     }
 
-    /// It knows the bot again.
+    /// Accepts the token again.
     pub fn admits(&self) {
         self.state.lock().unwrap().refused = None;
     }
 
-    /// From now on every send ends so.
+    /// Every send ends like this from now on.
     pub fn is_down(&self, problem: SendError) {
         self.state.lock().unwrap().down = Some(problem);
     }
 
-    /// From now on no send is answered.
+    /// No send gets a response from now on.
     pub fn hangs(&self) {
         self.state.lock().unwrap().hangs = true;
     }
@@ -179,7 +179,7 @@ impl Room {
         self.state.lock().unwrap().files.insert(id.into(), bytes.into());
     }
 
-    /// From now on every send to that chat ends so.
+    /// Every send to that chat ends like this from now on.
     pub fn breaks(&self, chat: &str, problem: SendError) {
         self.state.lock().unwrap().chats.insert(chat.into(), problem);
     }

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-/// What is wanted, and its rows.
+/// A requirements file, and its rows.
 const WANTED: &[(&str, &str)] = &[
     ("the main job", "M1 … M12, R9, R10, S6, S21"),
     ("memory and time", "S17, R7, MC-21, MC-35, MC-39, IC-49, CV-08, FO-10, FO-11"),
@@ -27,7 +27,7 @@ const WANTED: &[(&str, &str)] = &[
     ),
 ];
 
-/// Rows that no test proves yet, and why.
+/// Rows without a test, and the reason.
 const OPEN: &[(&str, &str)] = &[
     ("MC-06", "the tools that make media and the browser come later; the others state their tier"),
     ("IC-09", "IC-31 stands: who names no limit has the usual one"),
@@ -44,8 +44,8 @@ const OPEN: &[(&str, &str)] = &[
     ("CA-37", "MC-18 and MC-26 stand: bytes never enter the prompt"),
 ];
 
-/// A test names its rows in the last line of its doc comment: `/// Proves IC-21, T7.`
-/// Prints the table of the rows and their tests.
+/// A test names its rows in the last line of its doc comment: `/// Proves IC-21, T7.` Prints the
+/// table of the rows and their tests.
 #[test]
 fn every_row_is_proved_or_open() {
     let mut proved = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! S7: what is confined gets at nothing that is not its own. Each probe says ESCAPED when it got
-//! out; where that does no harm, it is shown that it would, unconfined.
+//! S7: confined processes have no access to other data. Each probe prints ESCAPED when it gets out;
+//! if it is harmless, a control run shows that it would, unconfined.
 
 use countersign::{
     agent::catalog::Tier,
@@ -48,7 +48,7 @@ pub async fn sandbox() -> Sandbox {
     sandbox
 }
 
-/// Two conversations' folders, and somebody's secret beside them.
+/// Two conversations' folders, and a secret beside them.
 struct Fixture {
     sandbox: Sandbox,
     folder: TempDir,
@@ -74,7 +74,7 @@ impl Fixture {
         run::to_its_end(self.sandbox.walled(&cell).unwrap(), Vec::new(), wait).await.unwrap()
     }
 
-    /// The probe runs to its end and does not get out.
+    /// The probe runs to its end and does not escape.
     async fn holds(&self, name: &str, script: &str) {
         let ended = self.runs_for(&format!("{script}\necho DONE"), WAIT).await;
         let said = format!("{}{}", ended.stdout.text(), ended.stderr.text());
@@ -82,14 +82,14 @@ impl Fixture {
         assert!(!said.contains("ESCAPED"), "{name} got out: {said}");
     }
 
-    /// And would get out, if nothing held it.
+    /// It escapes if it is not confined.
     async fn holds_what_would_escape(&self, name: &str, script: &str) {
         let mut free = Command::new("/bin/sh");
         free.args(["-c", script]).current_dir(self.folder.path().join("mine"));
         let free = free.output().unwrap();
         let said = String::from_utf8_lossy(&free.stdout).into_owned();
         assert!(said.contains("ESCAPED"), "{name} proves nothing: {said} {free:?}");
-        // Of what it left there nothing is to help.
+        // Leftovers of it must not help the control run.
         fs::remove_dir_all(self.path("mine")).unwrap();
         fs::create_dir(self.path("mine")).unwrap();
         self.holds(name, script).await;
@@ -102,7 +102,7 @@ fn python(code: &str) -> String {
     )
 }
 
-/// What the gateway has inherited from its own parent, or leaks, is not passed on.
+/// Inherited or leaked file descriptors of the gateway are not passed on.
 /// Proves S7.
 #[tokio::test]
 async fn open_files_of_the_gateway_stay_outside() {
@@ -154,7 +154,7 @@ async fn no_way_to_the_network_leads_out() {
     }
 }
 
-/// With hosts that are named there is one way out, to them; all others are as far as before.
+/// With configured hosts the only way out is to them; all others stay unreachable.
 /// Proves S7.
 #[tokio::test]
 async fn a_command_reaches_the_hosts_that_are_named() {
@@ -214,14 +214,15 @@ async fn no_file_of_others_is_read_or_written() {
                 .to_owned(),
         ),
         (
-            // Pipes that whoever started us left open for all of us are not ours to close.
+            // Pipes inherited from the test runner are not ours to close.
             "descriptors",
             "readlink /proc/self/fd/* | grep -vE '^(pipe:|/proc/|/dev/)' && echo ESCAPED"
                 .to_owned(),
         ),
     ] {
         match name {
-            // Unconfined there are none either, or the secret would be spoilt for the others.
+            // There must be none unconfined either, or the secret would be spoilt for the other
+            // tests.
             "writing elsewhere" | "descriptors" => house.holds(name, &script).await,
             _ => house.holds_what_would_escape(name, &script).await,
         }
@@ -285,7 +286,7 @@ async fn no_other_process_is_seen_or_touched() {
     }
 }
 
-/// By number, as nobody's library is in between.
+/// By number, since no library is involved.
 /// Proves S7.
 #[cfg(target_arch = "x86_64")]
 #[tokio::test]
@@ -365,8 +366,8 @@ async fn bombs_end_and_nothing_else_does() {
     assert!(started.elapsed() < Duration::from_mins(3), "{:?}", started.elapsed());
 }
 
-/// With the command end all that it started, however it hid; so they do when its time is over, and
-/// when nobody waits any more.
+/// All descendants of a command end with it, however they hide, and also on timeout and
+/// cancellation.
 /// Proves T7.
 #[tokio::test]
 async fn nothing_goes_on_after_the_end() {
@@ -380,12 +381,12 @@ async fn nothing_goes_on_after_the_end() {
     assert!(ended.timed_out && ended.code.is_none() && started.elapsed() < Duration::from_secs(10));
     let dropped = tokio::time::timeout(Duration::from_secs(1), house.runs_for(late, WAIT)).await;
     assert!(dropped.is_err());
-    // A command of its own passes the time in which the others would have acted.
+    // A separate command waits until the others would have acted.
     assert_eq!(house.runs_for("sleep 3; ls late", WAIT).await.stdout.text(), "");
     assert!(!Path::new(&house.path("mine/late")).exists());
 }
 
-/// In the image the gateway is not root: there the walls hold just as well.
+/// In the image the gateway is not root, and the sandbox works all the same.
 /// Proves S7.
 #[tokio::test]
 async fn the_walls_stand_for_root_and_for_others() {
@@ -412,7 +413,7 @@ async fn the_walls_stand_for_root_and_for_others() {
     }
 }
 
-/// What is missing turns the tool off, with a sentence that says what to install.
+/// A missing requirement disables the tool, with a message that says what to install.
 /// Proves S7.
 #[tokio::test]
 async fn what_is_missing_is_named_and_nothing_runs_without_it() {
@@ -425,8 +426,8 @@ async fn what_is_missing_is_named_and_nothing_runs_without_it() {
     assert!(broken.reader("a.pdf").is_err());
 }
 
-/// A local MCP server has the network and what is on the machine, but neither our data nor other
-/// people's processes, and writes where it was told to.
+/// A local MCP server has the network and the machine's files, but neither our data nor other
+/// people's processes, and writes only to its folders.
 /// Proves S16.
 #[tokio::test]
 async fn a_server_is_confined_and_works() {
@@ -474,13 +475,12 @@ async fn a_server_is_confined_and_works() {
     assert!(off.command(&["/bin/true".to_owned()]).unwrap_err().to_string().contains("missing"));
 }
 
-/// What is ours stays out of sight, also in a folder that the server may write; what is not is
-/// there. Not below `/tmp`, of which a server has one of its own.
+/// Our data is hidden, also in a folder that the server may write; other files are visible, except
+/// below `/tmp`, of which a server has its own.
 /// Proves S16.
 #[tokio::test]
 async fn a_server_does_not_see_what_is_ours() {
-    // A server has a `/tmp` of its own, so the machine's files must be elsewhere, wherever this
-    // checkout is.
+    // A server has its own `/tmp`, so the test files must be elsewhere, wherever this checkout is.
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let at = |name: &str| folder.path().join(name);
     for name in ["data", ".ssh", "project", "project/data", "project/data/open"] {
@@ -509,8 +509,8 @@ async fn a_server_does_not_see_what_is_ours() {
     assert!(at("project/made").exists());
 }
 
-/// A folder whose name leads through symbolic links is as open or as hidden as what it leads to,
-/// also below `/tmp`, where the links themselves are not seen.
+/// A folder reached through symbolic links is as visible or hidden as its target, also below
+/// `/tmp`, where the links themselves are not visible.
 /// Proves S16.
 #[tokio::test]
 async fn symbolic_links_lead_to_what_they_name() {
@@ -551,7 +551,7 @@ async fn the_official_server_works_confined() {
     let python = std::env::var("COUNTERSIGN_TEST_PYTHON").expect("tests/run names a Python");
     let house = Fixture::new().await;
     let server = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/mcp_server.py");
-    // The server sees a `/tmp` of its own, where this checkout may lie.
+    // The server has its own `/tmp`, which may contain this checkout.
     let environment = Path::new(&python).parent().and_then(Path::parent).unwrap();
     let folders = vec![server.parent().unwrap().to_owned(), environment.to_owned()];
     let server = server.to_str().unwrap().to_owned();
@@ -566,7 +566,7 @@ async fn the_official_server_works_confined() {
         oauth: None,
         login: None,
         headers: BTreeMap::new(),
-        walls: Some(ServerSandbox {
+        sandbox: Some(ServerSandbox {
             sandbox: Arc::new(house.sandbox.clone()),
             home: house.folder.path().join("yours/mcp/py"),
             hidden: vec![house.folder.path().join("yours")],
@@ -580,7 +580,7 @@ async fn the_official_server_works_confined() {
     let tools = server(config.clone()).tools().await.unwrap();
     assert!(tools.iter().any(|tool| tool.spec().name == "py_add"));
     let mut off = config;
-    off.walls.as_mut().unwrap().sandbox = Arc::new(Sandbox::off("bubblewrap is missing"));
+    off.sandbox.as_mut().unwrap().sandbox = Arc::new(Sandbox::off("bubblewrap is missing"));
     let Err(refused) = server(off).tools().await else { panic!("it ran without its sandbox") };
     let refused = refused.to_string();
     assert!(

@@ -1,6 +1,6 @@
-//! The guard's reading of generated command lines, compared with what dash and bash do with them in
+//! The guard's analysis of generated command lines, compared with the behaviour of dash and bash in
 //! a sandbox of stub programs: no program may start, and no file may be written, that the guard has
-//! not named, unless it has marked the line as doubtful.
+//! not named, unless it marked the line as doubtful.
 
 use countersign::agent::shell::{self, Command, Script};
 use std::{
@@ -10,14 +10,14 @@ use std::{
     process,
 };
 
-/// Generated lines in a usual run, and in a full one.
+/// The number of generated lines in a usual run, and in a full one.
 const LINES: usize = 1_000;
 const MANY_LINES: usize = 20_000;
 /// Lines of one sandbox.
 const BATCH: usize = 1_000;
-/// Rounds in which a failing line is made shorter.
+/// Rounds of shrinking a failing line.
 const ROUNDS: usize = 8;
-/// The seed of a run that does not name another in `COUNTERSIGN_TEST_SEED`.
+/// The default seed; `COUNTERSIGN_TEST_SEED` sets another.
 const SEED: u64 = 20_261_123;
 
 const SHELLS: [&str; 2] = ["dash", "bash"];
@@ -43,8 +43,8 @@ case ${0##*/} in
 esac
 "#;
 
-/// Runs every line in every shell, each in a folder and with a log (descriptor 9) of its own: what a
-/// line leaves in the background is not taken for another's.
+/// Runs every line in every shell, each in its own folder and with its own log (descriptor 9), so
+/// that background processes are not attributed to another line.
 const DRIVER: &str = r#"
 for path in /tmp/range/lines/*; do
     line=$(<"$path")
@@ -261,7 +261,7 @@ impl Grammar {
         format!("${{{}{operator}{word}}}", self.random.one(&["V", "W", "U", "PATH"]))
     }
 
-    /// What may stand within double quotes.
+    /// Text allowed within double quotes.
     fn within_quotes(&mut self) -> String {
         let mut text = String::new();
         for _ in 0..=self.random.below(3) {
@@ -295,7 +295,7 @@ impl Grammar {
         self.random.one(&parts).to_owned()
     }
 
-    /// What somebody may type who looks for a hole: a sentence, changed in a few places.
+    /// A line as an attacker might write it: a sentence, changed in a few places.
     fn changed(&mut self, line: &str) -> String {
         let mut characters: Vec<char> = line.chars().collect();
         for _ in 0..=self.random.below(3) {
@@ -327,7 +327,7 @@ fn quoted(line: &str) -> String {
     format!("'{}'", line.replace('\'', "'\\''"))
 }
 
-/// What one line did in one shell.
+/// The effects of one line in one shell.
 struct Effects {
     started: Vec<String>,
     written: Vec<String>,
@@ -344,7 +344,7 @@ fn run(lines: &[String]) -> Vec<[Effects; 2]> {
     fs::set_permissions(range.join("stub"), fs::Permissions::from_mode(0o755)).unwrap();
     for name in STUBS {
         symlink("../stub", range.join("bin").join(name)).unwrap();
-        // What an attacker has put where a changed PATH looks.
+        // Files of an attacker in the folders of a changed PATH.
         symlink("../stub", range.join("zero").join(name)).unwrap();
     }
     fs::write(range.join("driver"), DRIVER).unwrap();
@@ -381,14 +381,14 @@ fn run(lines: &[String]) -> Vec<[Effects; 2]> {
     (0..lines.len()).map(|number| SHELLS.map(|shell| effects(number, shell))).collect()
 }
 
-/// What happened that the guard has not named.
+/// Effects that the guard has not named.
 fn unnamed(script: &Script, effects: &Effects) -> Option<String> {
     let started = effects.started.iter().find(|path| !names_program(script, path));
     let written = effects.written.iter().find(|file| !names_file(script, file));
     started.or(written).cloned()
 }
 
-/// Whether the program is named; one from another folder only where `PATH` or that path is, too.
+/// Whether the program is named; one from another folder only if `PATH` or that path is, too.
 fn names_program(script: &Script, path: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let is_named = |command: &Command| {
@@ -414,7 +414,7 @@ fn names_file(script: &Script, file: &str) -> bool {
     script.commands.iter().any(|command| is_target(command) || is_lock(command))
 }
 
-/// The failing lines among these, each with what the guard has missed.
+/// The failing lines among these, each with the effects that the guard missed.
 fn failing(lines: &[String]) -> Vec<(String, String)> {
     let clear = |line: &&String| shell::parse(line).unclear.is_none();
     let lines: Vec<_> = lines.iter().filter(clear).cloned().collect();
@@ -429,7 +429,7 @@ fn failing(lines: &[String]) -> Vec<(String, String)> {
     found
 }
 
-/// The shortest line that was found to fail in the same way.
+/// The shortest line that fails in the same way.
 fn shrunk(line: String) -> String {
     let mut line = line;
     for _ in 0..ROUNDS {
@@ -453,7 +453,7 @@ fn shrunk(line: String) -> String {
     line
 }
 
-/// Whatever starts or is written was named by the guard, or the line is doubtful.
+/// Every program started or file written was named by the guard, or the line is doubtful.
 /// Proves S3, S7, MC-24.
 #[test]
 fn nothing_happens_in_a_shell_that_the_guard_has_not_named() {
@@ -491,7 +491,7 @@ fn nothing_happens_in_a_shell_that_the_guard_has_not_named() {
     );
 }
 
-/// What is overlooked is found by this very comparison, in either shell.
+/// An omission is detected by this comparison, in either shell.
 #[test]
 fn the_comparison_finds_what_is_overlooked() {
     let lines = ["a; rm x > o", "PATH=0; ls", "ls ~$(rm x)"].map(str::to_owned);

@@ -1,5 +1,5 @@
-//! The guard's reading of shell commands, held against what real shells start: whatever runs was
-//! seen as what it is, or the line is said to be unclear. Only then can no leave be stretched.
+//! The guard's analysis of shell commands, compared with what real shells start: every program was
+//! recognised, or the line is marked as unclear. Otherwise permissions could be exceeded.
 
 use countersign::agent::shell::{self, Command, Script, Word};
 use proptest::{
@@ -14,11 +14,11 @@ use std::{
     process,
 };
 
-/// The clear commands that are tried, out of so many at most.
+/// The number of clear commands that are tested, and of all lines.
 const LINES: usize = 300;
 const MOST_LINES: usize = 10_000;
 
-/// Programs that write down how they were started; those with a way do what they are for, too.
+/// Programs that log how they were started; some also run their real counterpart.
 const PROGRAMS: [(&str, &str); 13] = [
     ("a", "echo c"),
     ("b", "echo 'c x'; exit 1"),
@@ -45,7 +45,7 @@ impl Range {
         fs::create_dir(folder.path().join("bin")).unwrap();
         let log = folder.path().join("log");
         for (name, does) in PROGRAMS {
-            // In one piece: others write at the same time.
+            // Written at once, since others write at the same time.
             let script = format!(
                 "#!/bin/bash -p\nwords=$(printf '%s\\x1f' {name} \"$@\")\n\
                  printf '%s\\x1e' \"$words\" >> {log}\n{does}\n",
@@ -62,7 +62,7 @@ impl Range {
         self.folder.path().join(name)
     }
 
-    /// What that shell starts: each program with its arguments.
+    /// The programs that the shell starts, with their arguments.
     fn starts(&self, shell: &str, line: &str) -> Vec<Vec<String>> {
         let (work, log) = (self.path("work"), self.path("log"));
         for gone in [&work, &log] {
@@ -95,8 +95,8 @@ fn read(log: &Path) -> Vec<Vec<String>> {
     log.split('\x1e').filter(|start| !start.is_empty()).map(words).collect()
 }
 
-/// Whether that is what these words were taken for, word by word: a guess may have become any
-/// number of them, and a shell knows its home and the files that are there.
+/// Whether the words match, word by word: a guess may match any number of words, and a shell knows
+/// its home and the existing files.
 fn covers(words: &[Word], started: &[String]) -> bool {
     let Some((word, rest)) = words.split_first() else { return started.is_empty() };
     if !word.sure {
@@ -125,8 +125,8 @@ fn is_named(script: &Script, started: &[String]) -> bool {
             .any(|command| command.words.get(..1).is_some_and(|name| covers(name, &started[..1])))
 }
 
-/// Whether a shell that knows neither braces, nor `$"…"`, nor what bash makes of a backslash in
-/// `echo`, reads some of that line as other words, of the same programs: /bin/sh may be one.
+/// Whether a shell without braces, `$"…"` and bash's escapes in `echo` reads some of that line as
+/// other words of the same programs; /bin/sh may be one.
 fn is_of_bash(shell: &str, line: &str) -> bool {
     let has_sh = shell == "/bin/sh"
         || ["sh -c", "| sh", "sh <<"].iter().any(|call| {
@@ -287,7 +287,7 @@ fn no_program_starts_that_the_guard_has_not_seen() {
     );
 }
 
-/// What would be a hole is found by this very comparison.
+/// A gap is detected by this comparison.
 #[test]
 fn a_program_that_was_overlooked_is_found_out() {
     let range = Range::new();

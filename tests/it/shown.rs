@@ -1,11 +1,11 @@
-//! What people see, without the parts that differ from run to run, for inline snapshots.
+//! Messages and pages for inline snapshots, without the parts that differ between runs.
 
 use regex::Regex;
 use std::sync::LazyLock;
 
 use crate::room::Message;
 
-/// What is different in every run, and the placeholder that stands for it.
+/// Variable parts, and their placeholders.
 static UNSTABLE: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let patterns = [
         (r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b", "<id>"),
@@ -35,8 +35,8 @@ pub fn line(message: &Message) -> String {
     format!("{text}{}{file}", labels.concat())
 }
 
-/// The visible text of a page of the console, or of a part of one: the title and the main content,
-/// a line for each block, buttons in brackets.
+/// The visible text of a console page, or of a part of one: the title and the main content, one
+/// line per block, buttons in brackets.
 pub fn visible(html: &str) -> String {
     static TAGS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         let patterns = [

@@ -32,17 +32,15 @@ fn skills_are_scanned_installed_vouched_for_and_removed() {
     fs::write(place.join("SKILL.md"), main).unwrap();
     let of = |what: &str, name: &str| skill(home, &[what, name]);
 
-    assert_eq!(of("scan", "letters"), (true, "letters: 1 files are scanned.\n".into()));
-    assert_snapshot!(stable(&of("install", "letters").1), @"letters is installed. To load it taints a conversation, as it is other people's word: read it, then `countersign skill vouch letters`.");
+    assert_eq!(of("scan", "letters"), (true, "letters: 1 files scanned.\n".into()));
+    assert_snapshot!(stable(&of("install", "letters").1), @"letters was installed. Loading it taints a conversation, because it is untrusted content: review it, then run `countersign skill vouch letters`.");
     let (_, listed) = skill(home, &["list"]);
     assert_eq!(listed, "letters (from letters): How we write\n");
     let (again, why) = of("install", "letters");
     assert!(!again, "{why}");
-    assert_snapshot!(stable(&why), @"
-    Error: a skill `letters` is there already: remove it first
-    ");
+    assert_snapshot!(stable(&why), @"Error: there is already a skill `letters`; remove it first");
     assert!(of("vouch", "letters").0);
-    assert_snapshot!(stable(&skill(home, &["list"]).1), @"letters (from letters, vouched for): How we write");
+    assert_snapshot!(stable(&skill(home, &["list"]).1), @"letters (from letters, trusted): How we write");
     assert!(of("remove", "letters").0);
     assert_eq!(skill(home, &["list"]).1.trim(), "");
 
@@ -50,9 +48,9 @@ fn skills_are_scanned_installed_vouched_for_and_removed() {
     let (done, why) = of("install", "letters");
     assert!(!done, "{why}");
     assert_snapshot!(stable(&why), @"
-    Error: letters: GRAVE: x.sh pipes what it downloads into a shell
-    letters: note: x.sh wants the network, which the sandbox has not
-    Nothing is installed. --force installs it all the same.
+    Error: letters: GRAVE: x.sh pipes a download into a shell
+    letters: note: x.sh needs network access, which the sandbox does not have
+    Nothing was installed. Use --force to install it nevertheless.
     ");
     assert!(!home.join("data/skills/letters").exists());
     assert!(skill(home, &["install", "letters", "--force"]).0);

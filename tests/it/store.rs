@@ -1,4 +1,4 @@
-//! The store's promises, on both databases.
+//! The guarantees of the store, on both databases.
 
 use channels::{Outgoing, Place, PlaceKind};
 use chrono::{DateTime, Utc};
@@ -55,7 +55,7 @@ fn change(seen: i64, terms: Terms) -> Change {
 }
 
 story! {
-    /// A lease that another has taken over records nothing, not even a row of the outbox.
+    /// After another node has taken over the lease, nothing is recorded, not even an outbox row.
     /// Proves I7.
     async fn an_old_fence_records_nothing(world: &mut World) {
         world.config.store.lease_duration = "1s".into();
@@ -72,7 +72,7 @@ story! {
 }
 
 story! {
-    /// A call that was judged before the halt does not begin after it.
+    /// A call judged before the halt does not start after it.
     /// Proves A12.
     async fn no_call_begins_once_tools_are_halted(world: &mut World) {
         let store = world.node().await.gateway.store.clone();
@@ -96,7 +96,7 @@ story! {
 }
 
 story! {
-    /// A decision is void when something has happened since.
+    /// A decision is void if something has happened since.
     async fn a_decision_on_old_news_is_void(world: &mut World) {
         let store = world.node().await.gateway.store.clone();
         let conversation = begin(&store, "1").await;
@@ -139,7 +139,7 @@ story! {
 }
 
 story! {
-    /// Many writers at once: every transaction is whole, one that fails takes nothing else back.
+    /// Concurrent writers: every transaction is atomic, and a failed one does not roll back others.
     async fn transactions_in_one_commit_do_not_touch_each_other(world: &mut World) {
         let store = world.node().await.gateway.store.clone();
         let writing = (0..200).map(|n| {
@@ -165,7 +165,7 @@ story! {
     }
 }
 
-/// Of two transactions that wait for each other PostgreSQL ends one; that one is run again.
+/// Of two deadlocked transactions PostgreSQL aborts one, which is run again.
 /// Proves R4.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_transaction_that_gave_way_is_run_again() {

@@ -1,4 +1,4 @@
-//! The talk on the terminal: the program as a child process, over pipes.
+//! The terminal chat: the program as a child process, over pipes.
 
 use std::{
     fs::{self, File},
@@ -15,8 +15,8 @@ async fn types(keyboard: &mut ChildStdin, line: &str) {
     keyboard.write_all(format!("{line}\n").as_bytes()).await.expect("it reads");
 }
 
-/// Asked for a note, it names the command that allows it; then the note is written, and sent as a
-/// file that is where it says. The end of the input ends it.
+/// Asked for a note, it prints the command that allows it; then the note is written, and its path
+/// is printed. The end of the input ends the program.
 /// Proves A1, MC-45.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_note_is_allowed_by_a_typed_command_and_its_file_is_saved() {
@@ -61,8 +61,7 @@ async fn a_note_is_allowed_by_a_typed_command_and_its_file_is_saved() {
     site.end().await;
 }
 
-/// A log with details names the agent and its tool for each call, and tells nothing of what was
-/// said.
+/// A detailed log names the agent and the tool of each call, and contains no messages.
 /// Proves CA-26.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_log_with_details_names_the_agent() {
@@ -71,9 +70,9 @@ async fn a_log_with_details_names_the_agent() {
     site.configure("127.0.0.1:8642", "");
     let mut talk = site.talk();
     talk.types(b"what time is it in Asia/Tokyo\n").await;
-    let line = eventually("a call has ended", async || {
+    let line = eventually("call finished", async || {
         let said = talk.said();
-        said.lines().find(|line| line.contains("a call has ended")).map(str::to_owned)
+        said.lines().find(|line| line.contains("call finished")).map(str::to_owned)
     });
     let line: serde_json::Value = serde_json::from_str(&line.await).unwrap();
     let fields = &line["fields"];

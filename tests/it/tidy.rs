@@ -1,4 +1,4 @@
-//! The rules of the house, as tests: what no compiler and no linter holds.
+//! The project's rules that neither the compiler nor a linter checks.
 
 use serde_json::Value;
 use std::{
@@ -8,7 +8,7 @@ use std::{
     process::Command,
 };
 
-/// A folder may use what stands to its left.
+/// The layers of the program. A folder may use the folders before it.
 const ORDER: &[&str] = &[
     "clock",
     "crash",
@@ -29,20 +29,45 @@ const ORDER: &[&str] = &[
     "cli",
 ];
 
-/// Uses against the order: who, whom, why.
+/// Exceptions from the order: user, used folder, reason.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[];
 
-/// Names that others have given: where, what, whose.
+/// Names defined by other crates: file, item, owner.
 const FOREIGN: &[(&str, &str, &str)] =
     &[("src/tools/mcp/client_handler.rs", "fn get_info", "rmcp's trait")];
 
 const LONGEST_FILE: usize = 400;
 
+/// Words that are neither plain English nor defined in `docs/development/glossary.md`.
+const BANNED_WORDS: &[&str] = &[
+    "anew",
+    "for ever",
+    "gave way",
+    "gives way",
+    "hither",
+    "lapsed",
+    "lapses",
+    "likewise",
+    "other people's words",
+    "so many",
+    "stood",
+    "thereof",
+    "turned away",
+    "whence",
+    "whoever",
+    "whomever",
+    "wished",
+];
+
+/// Banned in comments only, because they may occur in data.
+const BANNED_IN_COMMENTS: &[&str] =
+    &["desk", "house", "scene", "shelf", "tongue", "walls", "wish", "wishes"];
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Every Rust file of the program itself, by its path from the root.
+/// Every Rust file of the program, by its path from the root.
 fn sources() -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for folder in ["src", "channels/src", "renderers/src"] {
@@ -108,7 +133,7 @@ fn top(path: &str) -> &str {
     path.split('/').next().unwrap_or(path).trim_end_matches(".rs")
 }
 
-/// The modules of this crate that a file names.
+/// The modules of this crate that a file uses.
 fn uses(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (at, _) in text.match_indices("crate::") {
@@ -121,7 +146,7 @@ fn uses(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// The first words of the entries of a `use` list, which may hold lists.
+/// The first words of the entries of a `use` list, which may be nested.
 fn first_words(list: &str) -> Vec<String> {
     let (mut depth, mut words, mut fresh) = (0, Vec::new(), true);
     for (at, c) in list.char_indices() {
@@ -230,6 +255,32 @@ fn names_say_what_things_are() {
 }
 
 #[test]
+fn comments_and_strings_are_plain_english() {
+    for (name, text) in sources() {
+        for (number, line) in text.lines().enumerate().map(|(at, line)| (at + 1, line.trim())) {
+            let is_comment = line.starts_with("//");
+            let prose = match is_comment {
+                true => line.to_lowercase(),
+                false => line.split('"').skip(1).step_by(2).collect::<Vec<_>>().join("\n"),
+            };
+            let banned =
+                BANNED_WORDS.iter().chain(BANNED_IN_COMMENTS.iter().filter(|_| is_comment));
+            for word in banned {
+                assert!(!contains_word(&prose, word), "{name}:{number}: “{word}” in {line}");
+            }
+        }
+    }
+}
+
+/// Whether the word or phrase occurs with no letter, digit or underscore beside it.
+fn contains_word(text: &str, word: &str) -> bool {
+    let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    text.match_indices(word).any(|(at, _)| {
+        !is_part(text[..at].chars().next_back()) && !is_part(text[at + word.len()..].chars().next())
+    })
+}
+
+#[test]
 fn nothing_is_left_for_later_or_bound_to_a_machine() {
     let output = Command::new("git").args(["ls-files"]).current_dir(root()).output().unwrap();
     let home = ["/ro", "ot/"].concat();
@@ -254,7 +305,7 @@ fn every_migration_is_embedded() {
 }
 
 /// Licences, sources, banned crates, one SQLite. The advisory database is checked by `cargo deny`
-/// where it can be fetched.
+/// where it can be downloaded.
 /// Proves S20.
 #[test]
 fn dependencies_are_allowed() {
@@ -275,7 +326,7 @@ fn dependencies_are_allowed() {
     }
 }
 
-/// `deny.toml` is for `cargo deny`, which is not there on every machine.
+/// `deny.toml` is for `cargo deny`, which is not installed on every machine.
 #[test]
 fn deny_toml_says_the_same_as_the_tests() {
     let text = fs::read_to_string(root().join("deny.toml")).unwrap();
@@ -298,7 +349,7 @@ fn deny_toml_says_the_same_as_the_tests() {
     }
 }
 
-/// Each crate that nobody maintains is named in the docs, and none is named that is gone.
+/// Each unmaintained crate is named in the docs, and none that is no longer used.
 #[test]
 fn the_docs_name_what_is_unmaintained() {
     let text = fs::read_to_string(root().join("docs/development/dependencies.md")).unwrap();
@@ -320,10 +371,10 @@ fn the_docs_name_what_is_unmaintained() {
 
 const BANNED: &[&str] = &["openssl-sys", "aws-lc-sys", "aws-lc-rs", "native-tls"];
 
-/// Crates of which one version must do.
+/// Crates that must have a single version.
 const ONCE: &[&str] = &["libsqlite3-sys", "sqlx", "ring"];
 
-/// Their licence is a file that says MIT, Apache-2.0 or the like.
+/// Their licence is a file with the text of MIT, Apache-2.0 or similar.
 const UNNAMED: &[&str] = &["vecrem"];
 
 const ALLOWED: &[&str] = &[

@@ -53,7 +53,7 @@ impl Tool for Rare {
     }
 }
 
-/// Brings other people's words.
+/// Returns untrusted content.
 pub struct Page;
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! Traces, as a collector is sent them.
+//! Traces as received by a collector.
 
 use axum::{Router, body::Bytes, routing::post};
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use crate::{
     wires::{API_KEY, By, Vendor, Wires},
 };
 
-/// What a turn did is in its trace, and nothing that anybody said.
+/// A trace contains the steps of a turn, and no messages.
 /// Proves MC-52, O1.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_collector_is_sent_what_a_turn_took() {

@@ -1,4 +1,4 @@
-//! The program over real sockets: a fake Telegram on one side, a fake language model on the other.
+//! The program over real sockets, with a fake Telegram and a fake language model.
 
 use countersign::clock::{Clock as _, SystemClock};
 use fakes::{
@@ -11,18 +11,18 @@ use std::{fs, os::unix::fs::PermissionsExt as _, time::Duration};
 
 use crate::process::{On, Running, Site, eventually};
 
-/// Secrets that must never be seen again.
+/// Secrets that must never appear.
 pub const API_KEY: &str = "sk-canary-7f3a9c51d2";
 const WEBHOOK_SECRET: &str = "canary-hook-2b8e6f04";
 
-/// Which language the model's wire speaks.
+/// The protocol of the model.
 #[derive(Debug, Clone, Copy)]
 pub enum Vendor {
     OpenAi,
     Anthropic,
 }
 
-/// How updates come.
+/// How updates are received.
 #[derive(Debug, Clone, Copy)]
 pub enum By {
     Poll,
@@ -33,12 +33,12 @@ pub enum By {
 pub struct Wires {
     pub site: Site,
     telegram: FakeTelegram,
-    /// Where the gateway looks for the platform.
+    /// The URL at which the gateway expects the platform.
     api: String,
     pub llm: FakeLlm,
     chat: i64,
     pub port: ReservedPort,
-    /// The models of the configuration, and what else it says.
+    /// The models of the configuration, and further settings.
     pub model: String,
 }
 
@@ -150,7 +150,7 @@ allow = ["{chat}"]
         self.telegram.user_presses(self.chat, "Ann", message, label);
     }
 
-    /// Talk, ask, act, attach.
+    /// Chat, approval, action, attachment.
     pub async fn main_job(&self) {
         let report = json!({ "path": "notes/rivers.md", "content": "# Rivers\n\nThey flow." });
         let render = json!({ "markdown": "# Rivers\n\nThey flow.", "fileName": "rivers" });
@@ -184,14 +184,14 @@ allow = ["{chat}"]
         self.site.rows(table).await
     }
 
-    /// Stops as an operator does: O5.
+    /// Stops as an operator would: O5.
     pub async fn stop(&self, mut running: Running) {
         let stopped = tokio::time::timeout(Duration::from_secs(10), running.stop()).await;
         let ended = stopped.expect("it stops within ten seconds");
         assert_eq!(ended.code(), Some(0), "{}", running.said());
     }
 
-    /// O1, S11, I10: no log line, no row, no file carries a secret, however it is written.
+    /// O1, S11, I10: no log line, row or file contains a secret in any encoding.
     async fn no_secret_is_left(&self) {
         let half = TOKEN.split_once(':').expect("a token has two halves").1;
         let canaries = [API_KEY, WEBHOOK_SECRET, half];
@@ -270,7 +270,7 @@ async fn the_main_job_over_anthropic_and_a_webhook() {
     whole_job(On::Postgres, Vendor::Anthropic, By::Push).await;
 }
 
-/// A platform that is down at the start is waited for; the gateway is ready all the while.
+/// A platform that is down at startup is waited for; the gateway is ready meanwhile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_start_while_telegram_is_down_is_survived() {
     let mut wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
@@ -279,7 +279,7 @@ async fn a_start_while_telegram_is_down_is_survived() {
     wires.llm.will(llm::text("Good morning."));
     let running = wires.start(By::Poll).await;
     eventually("it has tried", async || {
-        running.said().contains("Telegram: trying again").then_some(())
+        running.said().contains("Telegram: will retry").then_some(())
     })
     .await;
     wires.telegram = FakeTelegram::start_on(port.number()).await;
@@ -290,8 +290,8 @@ async fn a_start_while_telegram_is_down_is_survived() {
     wires.site.end().await;
 }
 
-/// 429 with its time, a gateway's page, answers that are lost before and after the effect:
-/// everything is shown once, and at most the lost placeholder is left.
+/// 429 with a delay, a proxy's error page, responses lost before and after the effect: everything
+/// is shown once, and at most the lost placeholder remains.
 /// Proves R3, I6, M1.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn troubles_of_the_platform_double_nothing() {
@@ -313,7 +313,7 @@ async fn troubles_of_the_platform_double_nothing() {
     wires.site.end().await;
 }
 
-/// The model's troubles: a server that is busy, an answer that breaks off.
+/// Model failures: a busy server, a truncated answer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn troubles_of_the_model_are_overcome() {
     let wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
@@ -327,7 +327,7 @@ async fn troubles_of_the_model_are_overcome() {
     wires.site.end().await;
 }
 
-/// A photo goes from the platform to the model, and into no row and no line of the log.
+/// A photo goes from the platform to the model, and into no row and no log line.
 /// Proves CA-36, O1.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_photo_is_seen_by_the_model_and_by_nobody_else() {
@@ -355,7 +355,7 @@ async fn a_photo_is_seen_by_the_model_and_by_nobody_else() {
     }
 }
 
-/// What several calls of one answer send stands together on the platform.
+/// Files sent by several calls of one answer are grouped on the platform.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pictures_of_one_answer_are_one_album() {
     let photo = include_bytes!("../../renderers/tests/corpus/img/photo.jpg");
@@ -374,7 +374,7 @@ async fn pictures_of_one_answer_are_one_album() {
     wires.site.end().await;
 }
 
-/// An update that comes again, before and after a restart, is one update.
+/// A repeated update, before and after a restart, is processed once.
 /// Proves M1, R9.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_update_that_comes_twice_is_taken_once() {
@@ -399,8 +399,8 @@ async fn an_update_that_comes_twice_is_taken_once() {
     wires.site.end().await;
 }
 
-/// A backup of a gateway at work, restored on another machine, loses nothing: a question that stood
-/// open is answered there, and what was sent can be sent again.
+/// A backup of a running gateway, restored on another machine, loses nothing: an open approval is
+/// decided there, and received files can be sent again.
 /// Proves R12, O6.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_backup_is_restored_elsewhere() {
@@ -419,7 +419,7 @@ async fn a_backup_is_restored_elsewhere() {
     let archive = wires.site.path("b.tar");
     let archive = archive.to_str().expect("a plain path");
     let (good, said) = wires.site.run(&["backup", archive]).await;
-    assert!(good && said.contains("holds the database and all files"), "{said}");
+    assert!(good && said.contains("contains the database and all files"), "{said}");
     running.kill().await;
 
     let home = wires.site.elsewhere().await;
@@ -428,7 +428,7 @@ async fn a_backup_is_restored_elsewhere() {
     let (good, said) = wires.site.run(&["restore", archive]).await;
     assert!(good, "{said}");
     let (again, said) = wires.site.run(&["restore", archive]).await;
-    assert!(!again && said.contains("is there already"), "{said}");
+    assert!(!again && said.contains("already exists"), "{said}");
     assert_eq!(wires.site.integrity().await, "ok");
     let artifacts = |site: &Site| {
         let files = site.files().into_iter();
@@ -450,7 +450,7 @@ async fn a_backup_is_restored_elsewhere() {
     wires.site.end().await;
 }
 
-/// A damaged archive, and one that is none, leave the place as it was.
+/// A damaged or invalid archive changes nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_damaged_backup_is_refused() {
     let wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
@@ -465,8 +465,8 @@ async fn a_damaged_backup_is_refused() {
     damaged[pdf + 50] ^= 1;
     for (bytes, reason) in [
         (damaged, "is damaged in the backup"),
-        (whole[..whole.len() / 2].to_vec(), "is no whole backup"),
-        (b"hello".to_vec(), "is no whole backup"),
+        (whole[..whole.len() / 2].to_vec(), "is not a complete backup"),
+        (b"hello".to_vec(), "is not a complete backup"),
     ] {
         let home = wires.site.elsewhere().await;
         let file = home.path("bad.tar");
@@ -478,8 +478,8 @@ async fn a_damaged_backup_is_refused() {
     }
 }
 
-/// One update of ten comes twice and one of twenty before its time, polled and pushed. Each message
-/// stands in the journal once, where it belongs, and each is answered.
+/// One update of ten is duplicated and one of twenty is early, polled and pushed. Each message is
+/// in the journal once, in order, and is answered.
 /// Proves R9, I1, I2.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn disorder_of_the_platform_doubles_and_drops_nothing() {
@@ -510,7 +510,7 @@ async fn disorder_of_the_platform_doubles_and_drops_nothing() {
     wires.site.end().await;
 }
 
-/// A press is acknowledged once; an acknowledgement that fails costs no decision.
+/// A press is acknowledged once; a failed acknowledgement does not affect the decision.
 /// Proves A2.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_acknowledgement_that_fails_costs_no_decision() {
@@ -538,7 +538,7 @@ async fn an_acknowledgement_that_fails_costs_no_decision() {
     wires.site.end().await;
 }
 
-/// What cannot be read is kept, and holds nothing up.
+/// Unreadable updates are kept, and block nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_update_that_cannot_be_read_is_kept() {
     let wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
@@ -554,9 +554,9 @@ async fn an_update_that_cannot_be_read_is_kept() {
     wires.site.end().await;
 }
 
-/// What a killed process held on SQLite is released by the next one: a turn in flight goes on
-/// though its lease would last another hour. A second gateway on the same file is refused; commands
-/// work beside the first.
+/// Leases of a killed process on SQLite are released by the next one: a turn continues although its
+/// lease would last another hour. A second gateway on the same file is rejected; commands work
+/// beside the first.
 /// Proves R5.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_turn_goes_on_at_once_after_a_kill_on_sqlite() {
@@ -591,8 +591,8 @@ async fn a_turn_goes_on_at_once_after_a_kill_on_sqlite() {
     wires.site.end().await;
 }
 
-/// A `kill -9` with a question open, and a stop in the middle of a thought, cost nothing: both go
-/// on after the next start.
+/// A `kill -9` with an open approval, and a stop during a model request, lose nothing: both
+/// continue after the next start.
 /// Proves O5, A14.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_end_in_the_middle_costs_nothing() {
@@ -625,8 +625,8 @@ async fn an_end_in_the_middle_costs_nothing() {
     wires.site.end().await;
 }
 
-/// A database that goes away in the middle of a thought and comes back costs nothing: what the
-/// model has answered meanwhile is shown, and the model is not asked again.
+/// A database outage during a model request loses nothing: the model's answer is shown, and the
+/// model is not asked again.
 /// Proves R5.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_that_goes_away_and_comes_back_costs_nothing() {
@@ -639,7 +639,7 @@ async fn a_database_that_goes_away_and_comes_back_costs_nothing() {
         .await;
     wires.site.lose_database().await;
     eventually("the reply cannot be recorded", async || {
-        running.said().contains("a database operation failed and will be repeated").then_some(())
+        running.said().contains("database operation failed, will retry").then_some(())
     })
     .await;
     wires.says("still there?");
@@ -656,14 +656,14 @@ async fn a_database_that_goes_away_and_comes_back_costs_nothing() {
     wires.site.end().await;
 }
 
-/// A bot moves from polling to a webhook and back; who does not know the secret pushes nothing.
+/// A bot moves from polling to a webhook and back; requests without the secret are rejected.
 /// Proves R9, S6.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bot_moves_between_polling_and_a_webhook() {
     let wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
     for (by, text) in [(By::Poll, "One."), (By::Push, "Two."), (By::Poll, "Three.")] {
         wires.llm.will(llm::text(text));
-        // Said while nobody listens: it waits on the platform.
+        // Sent during downtime: it waits on the platform.
         wires.says("go on");
         let running = wires.start(by).await;
         wires.until(text).await;
@@ -677,8 +677,8 @@ async fn a_bot_moves_between_polling_and_a_webhook() {
     wires.site.end().await;
 }
 
-/// The whole program with the demo model, behind a proxy that holds each request against the schema
-/// that other people keep.
+/// The whole program with the demo model, behind a proxy that validates each request against the
+/// public schema.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a proxy in front of the fake: tests/peers/shim_check.sh starts it and this"]
 async fn every_request_of_a_job_is_what_the_official_schema_wants() {
@@ -729,8 +729,8 @@ async fn shows(wires: &Wires, what: &str, is: impl Fn(&Shown) -> bool) {
     eventually(what, async || wires.shown().iter().any(&is).then_some(())).await;
 }
 
-/// A pairing code comes with the link that sends it, where the platform tells the bot's name; the
-/// link lets in whoever opens it, and without the name the code is printed all the same.
+/// A pairing code comes with a link that sends it, if the platform reports the bot's name; anybody
+/// who opens the link is admitted. Without the name only the code is printed.
 /// Proves S5.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pairing_code_comes_with_its_link() {

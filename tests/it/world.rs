@@ -1,5 +1,5 @@
-//! Two people, a bot and a database: what a story happens in. Every step is done by a new [`App`],
-//! so that nothing can hide in memory.
+//! The setting of a story: two people, a bot and a database. Every step uses a new [`App`], so that
+//! nothing can be kept in memory.
 
 use channels::{Batch, Channel, Incoming, Person, Place, PlaceKind, What};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -71,17 +71,17 @@ pub struct World {
     pub deleted: Arc<AtomicUsize>,
     pub allow: Vec<String>,
     pub manners: Manners,
-    /// What the platform says the people are.
+    /// The roles that the platform reports.
     pub roles: Vec<String>,
-    /// What the people's clients speak.
+    /// The languages of the people's clients.
     pub language: Option<String>,
-    /// More models than the one that every world has.
+    /// Additional models.
     pub more_models: Vec<Arc<ScriptedModel>>,
-    /// More channels than the room.
+    /// Additional channels.
     pub more_channels: Vec<Arc<dyn Channel>>,
-    /// More tools than every world has.
+    /// Additional tools.
     pub tools: Vec<Arc<dyn Tool>>,
-    /// Without walls, unless a story is about it: documents are drawn, there is no shell.
+    /// Without a sandbox by default: documents are rendered, there is no shell.
     pub sandbox: Arc<Sandbox>,
     /// The environment.
     pub variables: BTreeMap<String, String>,
@@ -150,17 +150,17 @@ impl World {
         }
     }
 
-    /// A gateway of its own on this world's database: a start, or one more node.
+    /// A separate gateway on this world's database: a restart, or another node.
     pub async fn node(&self) -> App {
         self.node_with(vec![]).await
     }
 
-    /// One that has these tools besides.
+    /// One with these additional tools.
     pub async fn node_with(&self, more: Vec<Arc<dyn Tool>>) -> App {
         self.open(Some(self.clock.clone()), more).await
     }
 
-    /// One whose clock is the process's own.
+    /// One with the process's own clock.
     pub async fn node_in_real_time(&self) -> App {
         self.open(None, vec![]).await
     }
@@ -233,12 +233,12 @@ impl World {
         }
     }
 
-    /// The newest button of that name.
+    /// The newest button with that label.
     pub fn press(&mut self, label: &str) -> What {
         self.press_if_there(label).unwrap_or_else(|| panic!("no button {label}"))
     }
 
-    /// A press on the last message, of a button that nobody has made.
+    /// A press on the last message, of a button that does not exist.
     pub fn forged(&mut self, data: &str) -> What {
         self.next_key += 1;
         let message = self.room.messages().len().saturating_sub(1).to_string();
@@ -255,14 +255,14 @@ impl World {
         Some(What::Press { press: self.next_key.to_string(), message, data, reason: None })
     }
 
-    /// Something happens, and the world goes on until nothing is left to do.
+    /// An event happens, and the world runs until nothing is left to do.
     pub async fn happens(&mut self, person: &str, what: What) {
         let app = self.node().await;
         self.takes(&app, person, what).await;
         self.settle(&app).await;
     }
 
-    /// The same at another place, by somebody of whom the platform says something.
+    /// The same in another place, by a person with platform roles.
     pub async fn happens_at(&mut self, place: Place, (person, roles): (&str, &[&str]), what: What) {
         let app = self.node().await;
         let mut incoming = self.incoming(person, what);
@@ -273,13 +273,13 @@ impl World {
         self.settle(&app).await;
     }
 
-    /// A node writes down what happened.
+    /// A node records an event.
     pub async fn takes(&mut self, app: &App, person: &str, what: What) {
         let incoming = self.incoming(person, what);
         self.takes_in(app, incoming).await;
     }
 
-    /// The same, elsewhere.
+    /// The same, in another place.
     pub async fn takes_at(&mut self, place: Place, app: &App, person: &str, what: What) {
         let incoming = Incoming { place, ..self.incoming(person, what) };
         self.takes_in(app, incoming).await;
@@ -312,7 +312,7 @@ impl World {
         }
     }
 
-    /// Until nothing is ready and nothing waits to be shown.
+    /// Until nothing is ready and nothing is waiting to be shown.
     pub async fn settle(&self, app: &App) {
         loop {
             let expired = approvals::sweep(&app.gateway).await.unwrap();
@@ -346,13 +346,13 @@ impl World {
         Place { chat: "-70".into(), thread: None, kind: PlaceKind::Group }
     }
 
-    /// A configuration in TOML instead of the usual, but for where the data is.
+    /// Replaces the configuration with this TOML, except for the data folder.
     pub fn guard(&mut self, guard: &str) {
         let variables = [("COUNTERSIGN__GUARD".to_owned(), guard.to_owned())].into();
         self.config.guard = Config::load(None, &variables).unwrap().guard;
     }
 
-    /// The bot belongs to that person.
+    /// Makes that person the owner of the bot.
     pub async fn make_owner(&self, person: &'static str) {
         let store = self.node().await.gateway.store.clone();
         let make = store.write("make owner", move |tx| {
@@ -400,7 +400,7 @@ impl World {
         store.events_after(&conversation, 0).await.unwrap()
     }
 
-    /// What the calls of a tool came to, in order.
+    /// The results of a tool's calls, in order.
     pub async fn results(&self) -> Vec<String> {
         let results = self.journal().await.into_iter().filter_map(|entry| match entry.event {
             Event::ToolFinished { result, .. } => Some(result.text),
@@ -411,7 +411,7 @@ impl World {
 }
 
 impl World {
-    /// What somebody does who has got at the database.
+    /// Tampering by somebody with access to the database.
     pub async fn tampers(&self, sql: &str) {
         let sql = || sqlx::AssertSqlSafe(sql.to_owned());
         let url = self.config.store_url();
@@ -420,7 +420,7 @@ impl World {
             sqlx::query(sql()).execute(&mut conn).await.unwrap();
         } else {
             let mut conn = sqlx::PgConnection::connect(&url).await.unwrap();
-            // A transaction of a node that is dead for the test may still be at it.
+            // A transaction of a node that counts as dead may still be running.
             let is_deadlock = |problem: &sqlx::Error| {
                 problem.as_database_error().is_some_and(|e| e.code().as_deref() == Some("40P01"))
             };

@@ -1,4 +1,4 @@
-//! Markdown → text and the spans that format it, counted as Telegram counts: in UTF-16 units.
+//! Markdown → text and formatting spans, with offsets as in Telegram: in UTF-16 units.
 
 use comrak::{
     Arena, Options,
@@ -9,15 +9,15 @@ use url::Url;
 
 use super::table;
 
-/// Deeper nesting than this is shown as plain text; nobody writes it, and the stack is finite.
+/// Deeper nesting is shown as plain text, to bound the recursion.
 const DEEPEST: usize = 48;
 
-/// A text without markup, and where it is formatted.
+/// A text without markup, and its formatting.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Formatted {
     pub text: String,
-    /// Ordered by offset, the outer before the inner. Two spans are disjoint or one contains the
-    /// other; code contains nothing and stands in nothing but a quote; quotes are not nested.
+    /// Ordered by offset, outer before inner. Two spans are disjoint or one contains the other;
+    /// code contains no span and is within no span except a quote; quotes are not nested.
     pub spans: Vec<Span>,
 }
 
@@ -44,8 +44,8 @@ pub enum Style {
     Quote,
 }
 
-/// Reads CommonMark with tables, strikethrough and task lists. What has no formatting of its own
-/// is shown as text (HTML literally, images as links), so that nothing is lost.
+/// Parses CommonMark with tables, strikethrough and task lists. What has no formatting is shown as
+/// text (HTML literally, images as links), so that nothing is lost.
 pub fn format(markdown: &str) -> Formatted {
     let arena = Arena::new();
     let mut options = Options::default();
@@ -65,11 +65,11 @@ struct Writer {
     text: String,
     units: usize,
     spans: Vec<Span>,
-    /// What is open, outermost first, with the offset at which it (last) began.
+    /// The open spans, outermost first, with the offset at which each (last) began.
     open: Vec<(Style, usize)>,
     /// Line ends that are written once something follows them.
     gap: usize,
-    /// A list marker was just written: its item begins on the same line.
+    /// Whether a list marker was just written, whose item begins on the same line.
     at_marker: bool,
     lists: usize,
     depth: usize,
@@ -94,7 +94,7 @@ impl Writer {
         self.depth -= 1;
     }
 
-    /// Writes a block; false if it is none.
+    /// Writes a block; returns `false` if the node is not one.
     fn block(&mut self, node: Node<'_>, value: &NodeValue) -> bool {
         match value {
             NodeValue::Paragraph => {
@@ -163,7 +163,7 @@ impl Writer {
         self.lists -= 1;
     }
 
-    /// Quotes do not nest on the platforms: an inner one gets the mark of a mail instead.
+    /// Platforms do not support nested quotes: an inner one is marked with `>` as in mail.
     fn quote(&mut self, node: Node<'_>) {
         self.part();
         if self.open.iter().any(|(style, _)| *style == Style::Quote) {
@@ -223,7 +223,7 @@ impl Writer {
         self.end();
     }
 
-    /// Code: what is open around it (but for a quote) is closed before and opened again behind.
+    /// Code: open spans around it (except for a quote) are closed before and reopened after it.
     fn literal(&mut self, text: &str, style: Style) {
         let around = self.open.len();
         let quote = self.open.iter().position(|(open, _)| *open == Style::Quote);
@@ -238,7 +238,7 @@ impl Writer {
         while let Some(style) = suspended.pop() {
             self.open.push((style, self.units));
         }
-        debug_assert_eq!(around, self.open.len(), "what was open is open again");
+        debug_assert_eq!(around, self.open.len(), "closed spans were reopened");
     }
 
     fn begin(&mut self, style: Style) {
@@ -254,7 +254,7 @@ impl Writer {
         style
     }
 
-    /// A block begins: behind an empty line, in a list on a line of its own.
+    /// Begins a block: after an empty line or, in a list, on its own line.
     fn part(&mut self) {
         self.gap_of(if self.lists > 0 { 1 } else { 2 });
     }
@@ -286,13 +286,13 @@ impl Writer {
         self.text.push_str(text);
     }
 
-    /// What is nested too deeply: its text without any formatting.
+    /// Text that is nested too deeply, without formatting.
     fn flat(&mut self, node: Node<'_>) {
         self.line();
         self.push(&plain(node));
     }
 
-    /// The platforms trim texts at both ends; doing it here keeps the spans true.
+    /// Platforms trim texts at both ends; doing it here keeps the spans correct.
     fn finish(mut self) -> Formatted {
         let kept = self.text.trim_end().len();
         self.text.truncate(kept);
@@ -306,7 +306,8 @@ impl Writer {
             (to > from).then(|| Span { offset: from - lead, length: to - from, ..span })
         };
         let mut spans: Vec<Span> = self.spans.into_iter().filter_map(clip).collect();
-        // An inner span ends first and so comes first: reversed, and sorted stably, the outer leads.
+        // An inner span ends first and therefore comes first: reversed and sorted stably, the outer
+        // comes first.
         spans.reverse();
         spans.sort_by(|a, b| a.offset.cmp(&b.offset).then(b.length.cmp(&a.length)));
         Formatted { text: self.text, spans }

@@ -1,9 +1,9 @@
-//! Our Markdown: as formatting for the platforms, cut to fit, and foreign text made harmless in it.
+//! Our Markdown: as formatting for the platforms, split to fit, and with text of others escaped.
 //!
 //! - [`format()`]: Markdown → text and [`Span`]s
 //! - [`discord`]: Markdown → Discord's dialect of it
-//! - [`split`]: Markdown → parts, none of which is longer than a limit once it is formatted
-//! - [`Unit`]: what each platform counts
+//! - [`split`]: Markdown → parts, each of which fits a limit once it is formatted
+//! - [`Unit`]: the unit in which each platform counts
 
 use std::fmt::Write;
 
@@ -19,9 +19,9 @@ pub use format::{Formatted, Span, Style, format};
 pub use split::{cut, split, split_off};
 pub use unit::Unit;
 
-/// Foreign text, so that it reads the same when it stands in our Markdown: every character that
-/// could mean something there gets a backslash. Indentation becomes no-break spaces, because
-/// Markdown would make code of it or drop it.
+/// Escapes text of others for our Markdown: every character that could have a meaning gets a
+/// backslash. Indentation becomes no-break spaces, because Markdown would drop it or turn it into
+/// code.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + text.len() / 8);
     let mut indenting = true;
@@ -46,9 +46,9 @@ pub fn escape(text: &str) -> String {
     escaped
 }
 
-/// Text in which nothing hides: control, direction, zero-width and other unseen characters are
-/// spelled out as `‹U+202E›`. Line feeds and tabs stay. A person who decides by what they read
-/// must see all of it, in the order in which it will be used.
+/// Makes invisible characters visible: control, direction, zero-width and other invisible
+/// characters become `‹U+202E›`. Line feeds and tabs are kept. A person who decides by a text must
+/// see all of it, in the order in which it will be used.
 pub fn neutralise(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -62,8 +62,8 @@ pub fn neutralise(text: &str) -> String {
     shown
 }
 
-/// Foreign text for somebody who decides by it: besides what [`neutralise`] spells out, every space
-/// but the ordinary one, and variation selectors that follow no emoji.
+/// Text of others for a person who decides by it: besides what [`neutralise`] makes visible, every
+/// unusual space, and variation selectors that follow no emoji.
 pub fn reveal(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut before = ' ';
@@ -87,7 +87,7 @@ pub fn reveal(text: &str) -> String {
     shown
 }
 
-/// Spaces that look like the ordinary one, or like none.
+/// Spaces that look like the ordinary one, or are invisible.
 fn is_odd_space(c: char) -> bool {
     matches!(
         c,
@@ -95,7 +95,7 @@ fn is_odd_space(c: char) -> bool {
     )
 }
 
-/// Characters that a variation selector makes a picture of, or a letter.
+/// Characters that a variation selector turns into an emoji, or a letter.
 fn is_emoji(c: char) -> bool {
     matches!(c,
         '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}'
@@ -104,8 +104,7 @@ fn is_emoji(c: char) -> bool {
         | '\u{3030}' | '\u{303d}' | '\u{3297}' | '\u{3299}' | '\u{1f000}'..='\u{1faff}')
 }
 
-/// Unicode's control and format characters, its line separators, and the letters and marks that
-/// are drawn as nothing.
+/// Unicode's control and format characters, its line separators, and invisible letters and marks.
 fn is_unseen(c: char) -> bool {
     if c.is_control() {
         return !matches!(c, '\n' | '\t');

@@ -1,9 +1,9 @@
-//! A company's template: how a .docx, .pptx or .xlsx file looks, taken as plain data, for all four
-//! formats. Nothing of the file itself goes into a document, so that no macro, script or reference to
-//! the outside can travel with it.
+//! A company's template: the appearance of a .docx, .pptx or .xlsx file, extracted as plain data
+//! for all four formats. No part of the file itself is copied into a document, so no macro, script
+//! or external reference can be carried over.
 //!
-//! - [`parts`]: what the files of all three kinds have alike
-//! - [`theme`]: faces and colours, which all three kinds have, and the background of slides
+//! - [`parts`]: code shared by the three file types
+//! - [`theme`]: fonts and colours, which all three types have, and the background of slides
 //! - [`word`]: headings, paper, header and footer of a Word file
 //! - [`sheet`]: paper, header and footer of a workbook
 
@@ -20,10 +20,10 @@ use crate::document::{Brand, Page};
 use crate::read::{ReadError, archive::Archive};
 use crate::rendered::RenderError;
 
-/// The largest template, in bytes.
+/// The maximum size of a template, in bytes.
 pub const BYTES: usize = 20 << 20;
 
-/// Reads a template. What is no Office file, or damaged, is an error that says so.
+/// Reads a template. Fails if the file is damaged or not an Office file.
 pub fn read(bytes: &[u8]) -> Result<Brand, RenderError> {
     if bytes.len() > BYTES {
         return Err(RenderError::TooLarge("The template is over 20 MB.".to_owned()));
@@ -35,12 +35,12 @@ fn brand(bytes: &[u8]) -> Result<Brand, ReadError> {
     let mut archive = Archive::open(bytes)?;
     let roots = ["word/document.xml", "ppt/presentation.xml", "xl/workbook.xml"];
     if !roots.iter().any(|root| archive.has(root)) {
-        let why = "This is no .docx, .pptx or .xlsx file.";
+        let why = "This is not a .docx, .pptx or .xlsx file.";
         return Err(ReadError::Unknown(why.to_owned()));
     }
     let mut brand = Brand::default();
     if archive.names().iter().any(|name| name.to_lowercase().contains("vbaproject")) {
-        brand.warnings.push("The template's macros are left out.".to_owned());
+        brand.warnings.push("The template's macros were ignored.".to_owned());
     }
     theme::read(&mut archive, &mut brand)?;
     if archive.has(roots[0]) {
@@ -52,7 +52,7 @@ fn brand(bytes: &[u8]) -> Result<Brand, ReadError> {
 }
 
 impl Document {
-    /// Takes over what a template says, where the front matter does not say otherwise.
+    /// Applies the template where the front matter does not set a value.
     pub fn wear(&mut self, mut brand: Brand) {
         let meta = &mut self.meta;
         if let Some(page) = brand.page

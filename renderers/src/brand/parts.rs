@@ -1,4 +1,4 @@
-//! What the files of all three kinds have alike: names of faces, links between parts, pictures.
+//! Code shared by the three file types: font names, relationships between parts, pictures.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -6,20 +6,21 @@ use std::ops::RangeInclusive;
 use crate::document::Brand;
 use crate::read::{ReadError, archive::Archive, links};
 
-/// Margins that a page may have, in twips.
+/// The accepted range of page margins, in twips.
 pub const MARGINS: RangeInclusive<i64> = 360..=4_320;
 
-/// A name of a font, as far as it is one: it is written into attributes and asked of systems.
+/// Returns the font name if it is valid. It is written into attributes and looked up on the
+/// reader's system.
 pub fn face(name: &str) -> Option<String> {
     let name = name.trim();
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '.');
     ((1..=64).contains(&name.len()) && name.chars().all(is_plain)).then(|| name.to_owned())
 }
 
-/// Longer lines belong on the page, not above it.
+/// Longer lines belong in the body, not in a header.
 const EDGE_CHARS: usize = 200;
 
-/// What stands above or below the text, of the lines or sides that a template has there.
+/// The header or footer text, from the lines or sections of the template.
 pub fn edge_text(lines: &[String]) -> Option<String> {
     let lines = lines.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
     let text = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("  ·  ");
@@ -31,8 +32,8 @@ pub fn links(archive: &mut Archive, part: &str) -> Result<HashMap<String, String
     links::links(archive, &format!("{folder}/_rels/{name}.rels"))
 }
 
-/// Takes the picture that a part embeds under that id as the sign. Outside the file nothing is
-/// looked for.
+/// Uses the picture embedded under that relationship id as the logo. Links to files outside the
+/// package are not followed.
 pub fn embedded(
     archive: &mut Archive,
     part: &str,
@@ -43,7 +44,7 @@ pub fn embedded(
     let target = links(archive, part)?.get(id).map(|target| links::within(folder, target));
     brand.logo = target.map(|target| archive.part(&target)).transpose()?.flatten();
     if brand.logo.is_none() {
-        let lost = "The template's logo is not in the file, and left out.";
+        let lost = "The template's logo is not embedded in the file and was ignored.";
         brand.warnings.push(lost.to_owned());
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What a workbook says besides its theme: how its first sheet is printed.
+//! The print settings of a workbook's first sheet.
 
 use super::parts::{MARGINS, edge_text, embedded, links};
 use crate::document::{Brand, Page, PageSize};
@@ -9,9 +9,10 @@ use crate::read::{
     xml::{Element, Node, walk},
 };
 
-/// Twips of an inch.
+/// Twips per inch.
 const INCH: f64 = 1_440.0;
-/// Margins that Excel gives to every sheet by itself, top, right, bottom and left: nobody's wish.
+/// Excel's default margins: top, right, bottom and left. They are ignored because nobody chose
+/// them.
 const USUAL: [i64; 4] = [1_080, 1_008, 1_080, 1_008];
 
 pub fn read(archive: &mut Archive, brand: &mut Brand) -> Result<(), ReadError> {
@@ -57,9 +58,9 @@ struct Print {
     footer: String,
     /// The drawing with the header's pictures.
     drawing: Option<String>,
-    /// Whether the text at hand is the header's or the footer's.
+    /// Whether the current text belongs to the header or the footer.
     inside: Option<bool>,
-    /// Within what single persons last saw and printed (ECMA-376 part 1, 18.3.1.27).
+    /// Inside the custom views of single users (ECMA-376 part 1, 18.3.1.27).
     in_views: bool,
 }
 
@@ -96,7 +97,7 @@ fn margins(element: &Element) -> Option<[i64; 4]> {
     Some([top?, right?, bottom?, left?]).filter(|margins| *margins != USUAL)
 }
 
-/// Letter and A4 by Excel's numbers, or at least which way the paper lies.
+/// Letter or A4 by Excel's paper number, otherwise only the orientation.
 fn paper(element: &Element) -> Option<Page> {
     let landscape = element.attribute("orientation") == Some("landscape");
     let size = match element.attribute("paperSize") {
@@ -108,13 +109,13 @@ fn paper(element: &Element) -> Option<Page> {
     Some(Page { size, landscape, two_columns: false })
 }
 
-/// The words of the left, the middle and the right of a line (ECMA-376 part 1, 18.3.1.39), a line
-/// each; what has a field is left out, for the number of the page is written by us.
+/// The left, centre and right sections of a header or footer (ECMA-376 part 1, 18.3.1.39), one line
+/// each. Sections with a field are dropped, since the renderer writes the page number itself.
 fn words(line: &str) -> Vec<String> {
     let mut parts = vec![(String::new(), false)];
     let mut rest = line.chars().peekable();
     while let Some(c) = rest.next() {
-        let (text, has_field) = parts.last_mut().expect("there is the first");
+        let (text, has_field) = parts.last_mut().expect("the first section exists");
         match (c, if c == '&' { rest.next() } else { None }) {
             ('&', Some('L' | 'C' | 'R')) => parts.push((String::new(), false)),
             ('&', Some('&')) => text.push('&'),
@@ -135,7 +136,7 @@ fn words(line: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// A workbook keeps how each of its readers last saw and printed it.
+    /// A workbook stores a view with print settings for each of its readers.
     #[test]
     fn views_of_single_persons_are_not_the_sheet() {
         let sheet = b"<s><customSheetViews><customSheetView><pageMargins top='3' right='3' bottom='3' \

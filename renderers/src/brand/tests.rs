@@ -1,4 +1,4 @@
-//! Templates are made here part by part, as Office makes them and as nobody should.
+//! Tests with templates built part by part: some as Office writes them, some malformed or hostile.
 
 use std::io::{Cursor, Write as _};
 
@@ -93,7 +93,7 @@ fn a_word_template_is_worn_by_all_four_formats() {
     assert_eq!((pdf.pages, pdf.warnings), (1, vec![]));
 }
 
-/// What a workbook of ours prints above and below its sheets comes back out of it, sign and all.
+/// The header, footer and logo of a workbook written by this crate are read back from it.
 #[test]
 fn a_workbook_gives_its_header_footer_and_paper() {
     let mut document = markdown::read(
@@ -149,7 +149,7 @@ fn slides_give_their_background_if_it_is_light() {
     assert!(dark.background.is_none() && dark.warnings[0].contains("dark"), "{dark:?}");
 }
 
-/// Macros, and what lies outside of the file, stay where they are.
+/// Macros and external files are not carried over.
 /// Proves S9.
 #[test]
 fn a_hostile_template_gives_nothing_but_looks() {

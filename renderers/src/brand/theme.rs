@@ -1,4 +1,4 @@
-//! Faces and colours of a theme part, and what the master of a presentation adds.
+//! The fonts and colours of a theme part, and the settings of a presentation's master.
 
 use super::parts::{embedded, face};
 use crate::document::{Brand, Color};
@@ -8,10 +8,11 @@ use crate::read::{
     xml::{Element, Node, walk},
 };
 
-/// Darker backgrounds (of 255) would swallow the text, whose colours were chosen for paper.
+/// A background with a lower brightness (of 255) would make the text unreadable, because text
+/// colours are chosen for white paper.
 const LIGHT: u32 = 150;
 
-/// Reads the first theme, and the first master where there is one.
+/// Reads the first theme, and the first slide master if there is one.
 pub fn read(archive: &mut Archive, brand: &mut Brand) -> Result<(), ReadError> {
     let mut themes: Vec<String> =
         archive.names().into_iter().filter(|name| name.contains("/theme/theme")).collect();
@@ -27,7 +28,7 @@ pub fn read(archive: &mut Archive, brand: &mut Brand) -> Result<(), ReadError> {
     master(archive, brand, &paper)
 }
 
-/// The light and dark colours, which a background may name.
+/// The light and dark colours that a background may reference.
 #[derive(Default)]
 struct Paper {
     colors: Vec<(String, Color)>,
@@ -35,7 +36,7 @@ struct Paper {
 
 #[derive(Default)]
 struct Theme {
-    /// The colour, or the kind of face, that is being told.
+    /// The colour or font role that is being read.
     about: Option<String>,
 }
 
@@ -55,7 +56,7 @@ impl Theme {
                 }
             }
             "latin" | "ea" | "cs" => self.faces(element, brand),
-            // What follows fills shapes.
+            // The elements that follow describe shape fills.
             "fmtScheme" => self.about = None,
             _ => {}
         }
@@ -87,7 +88,7 @@ fn take(about: &str, color: Color, brand: &mut Brand) {
     }
 }
 
-/// Background and sign of a presentation.
+/// The background and logo of a presentation.
 fn master(archive: &mut Archive, brand: &mut Brand, paper: &Paper) -> Result<(), ReadError> {
     let part = "ppt/slideMasters/slideMaster1.xml";
     let Some(xml) = archive.part(part)? else { return Ok(()) };
@@ -120,7 +121,7 @@ fn master(archive: &mut Archive, brand: &mut Brand, paper: &Paper) -> Result<(),
     match background {
         Some(color) if color.brightness() >= LIGHT => brand.background = Some(color),
         Some(_) => {
-            brand.warnings.push("The template's dark background is not taken over.".to_owned());
+            brand.warnings.push("The template's dark background was ignored.".to_owned());
         }
         None => {}
     }
@@ -130,7 +131,7 @@ fn master(archive: &mut Archive, brand: &mut Brand, paper: &Paper) -> Result<(),
     Ok(())
 }
 
-/// What the usual map of colours calls them.
+/// The theme colour behind a name of the default colour map.
 fn mapped(name: &str) -> &str {
     match name {
         "bg1" => "lt1",

@@ -1,4 +1,4 @@
-//! What a Word file says besides its theme: styles, the section, header and footer.
+//! The styles, section, header and footer of a Word file.
 
 use super::parts::{MARGINS, edge_text, embedded, face, links};
 use crate::document::{Brand, Color, Page, PageSize, Voice};
@@ -9,7 +9,7 @@ use crate::read::{
     xml::{Element, Node, walk},
 };
 
-/// Sizes that a text may have, in half points.
+/// The accepted text sizes, in half points.
 const SIZES: std::ops::RangeInclusive<u32> = 12..=160;
 
 pub fn read(archive: &mut Archive, brand: &mut Brand) -> Result<(), ReadError> {
@@ -45,7 +45,7 @@ pub fn read(archive: &mut Archive, brand: &mut Brand) -> Result<(), ReadError> {
 
 #[derive(Default)]
 struct Styles {
-    /// What the style at hand is about.
+    /// The style that is being read.
     about: About,
     in_run: bool,
 }
@@ -114,7 +114,7 @@ fn named(name: &str) -> About {
     }
 }
 
-/// The last section counts: it is the text's.
+/// The last section is used, because it is the one of the body.
 #[derive(Default)]
 struct Section {
     header: Option<String>,
@@ -140,7 +140,7 @@ impl Section {
     }
 }
 
-/// The nearer of the two sizes that there are.
+/// The closer of the two supported paper sizes.
 fn paper(element: &Element) -> Option<Page> {
     let (width, height) = (element.number("w")?, element.number("h")?);
     let (short, long) = (width.min(height), width.max(height));
@@ -156,7 +156,7 @@ struct Edge {
     picture: Option<String>,
 }
 
-/// Lines without fields: the number of the page is written by us.
+/// Lines without fields, since the renderer writes the page number itself.
 fn edge(xml: &[u8]) -> Result<Edge, ReadError> {
     let (mut edge, mut line, mut in_text, mut has_field) =
         (Edge::default(), String::new(), false, false);

@@ -1,9 +1,9 @@
-//! Charts: from a fenced block to plain values, and to a vector picture.
+//! Charts: parsed from a fenced block, drawn as a vector picture.
 //!
 //! ````text
 //! ```chart
 //! type: bar            bar, line, pie or scatter
-//! title: Revenue       title, x, y (names of the axes) and alt may be left out
+//! title: Revenue       title, x, y (axis titles) and alt are optional
 //! y: Million EUR
 //!
 //! Quarter, North, South
@@ -12,29 +12,29 @@
 //! ```
 //! ````
 //!
-//! The rows are CSV (commas, semicolons or tabs) or rows of a Markdown table; the first names the
-//! series, the first column the categories (of a scatter chart: the x values). An empty cell is a gap.
-//! Excel and PowerPoint draw charts themselves; Word files and PDFs get [`svg::draw`]n pictures.
+//! The rows are CSV (commas, semicolons or tabs) or rows of a Markdown table. The first row names the
+//! series, and the first column has the categories (in a scatter chart: the x values). An empty cell
+//! is a gap. Excel and PowerPoint draw charts natively; Word files and PDFs use [`svg::draw`].
 
 pub mod read;
 pub mod svg;
 
-/// The most values of one chart; more could not be told apart.
+/// The maximum number of values in a chart; more would be unreadable.
 pub const VALUES: usize = 500;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
     pub kind: Kind,
     pub title: Option<String>,
-    /// Names of the axes.
+    /// The titles of the axes.
     pub x: Option<String>,
     pub y: Option<String>,
-    /// A sentence for those who do not see it, before the values.
+    /// A sentence for screen readers, read before the values.
     pub alt: Option<String>,
-    /// What the first column is called.
+    /// The header of the first column.
     pub corner: String,
     pub categories: Vec<String>,
-    /// The categories as numbers, of a scatter chart.
+    /// The categories as numbers, for scatter charts.
     pub xs: Vec<f64>,
     pub series: Vec<Series>,
 }
@@ -55,7 +55,7 @@ pub struct Series {
 }
 
 impl Chart {
-    /// What the chart says, for those who do not see it: all of its words and values.
+    /// The text alternative of the chart: all of its labels and values.
     pub fn description(&self) -> String {
         let title = self.title.as_ref().map(|title| format!(" “{title}”")).unwrap_or_default();
         let corner = Some(&self.corner).filter(|corner| !corner.is_empty());
@@ -73,7 +73,7 @@ impl Chart {
         format!("{}{title}{axes}.{alt} {series}.", self.name())
     }
 
-    /// Every word that a reader sees, a line each.
+    /// All visible text, one line per label.
     pub fn words(&self) -> Vec<String> {
         let titles = [&self.title, &self.x, &self.y].into_iter().flatten().cloned();
         let names = self.series.iter().map(|series| series.name.clone());
@@ -90,7 +90,7 @@ impl Chart {
     }
 }
 
-/// A value as it is written in labels: thousands apart, no more than four decimals.
+/// A value formatted for labels: with thousands separators and at most four decimals.
 pub fn number(value: f64) -> String {
     if value.abs() >= 1e15 || (value != 0.0 && value.abs() < 1e-4) {
         return format!("{value:e}");

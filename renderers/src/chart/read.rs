@@ -1,9 +1,9 @@
-//! The text of a chart's block to its values.
+//! Parses the text of a chart block.
 
 use super::{Chart, Kind, Series, VALUES};
 use crate::records::Records;
 
-/// Reads the block; the error is a sentence's end that says which line is wrong, and how.
+/// Parses the block. The error is the end of a sentence that names the wrong line and the reason.
 pub fn read(text: &str) -> Result<Chart, String> {
     let lines = text.lines().map(str::trim);
     let is_option = |line: &&str| line.split_once(':').is_some_and(|(key, _)| is_key(key));
@@ -49,7 +49,9 @@ fn option(chart: &mut Chart, key: &str, value: &str) -> Result<(), String> {
                 "pie" => Kind::Pie,
                 "scatter" => Kind::Scatter,
                 other => {
-                    return Err(format!("its type is bar, line, pie or scatter, not “{other}”"));
+                    return Err(format!(
+                        "its type must be bar, line, pie or scatter, not “{other}”"
+                    ));
                 }
             }
         }
@@ -59,7 +61,7 @@ fn option(chart: &mut Chart, key: &str, value: &str) -> Result<(), String> {
 
 fn table(chart: &mut Chart, lines: &[&str]) -> Result<(), String> {
     let mut rows = cells(lines).into_iter();
-    let header = rows.next().ok_or("it has no rows; the first names the series")?;
+    let header = rows.next().ok_or("it has no rows; the first row names the series")?;
     let (corner, names) = header.split_first().ok_or("its first row is empty")?;
     corner.clone_into(&mut chart.corner);
     chart.series =
@@ -78,7 +80,7 @@ fn table(chart: &mut Chart, lines: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// Rows of a Markdown table lose their bars; the rest is CSV.
+/// Converts the rows of a Markdown table to cells; other rows are CSV.
 fn cells(lines: &[&str]) -> Vec<Vec<String>> {
     if !lines.first().is_some_and(|line| line.starts_with('|')) {
         let rows: Vec<_> = Records::of(&lines.join("\n")).collect();
@@ -103,11 +105,11 @@ fn value(text: &str) -> Result<Option<f64>, String> {
     let value: Option<f64> = ungrouped(&digits).unwrap_or(digits).parse().ok();
     match value.filter(|value| value.is_finite()) {
         Some(value) => Ok(Some(value)),
-        None => Err(format!("“{text}” is no number such as 1250 or -0.5")),
+        None => Err(format!("“{text}” is not a number such as 1250 or -0.5")),
     }
 }
 
-/// A number whose thousands are parted by commas, without these.
+/// Removes the thousands separators from a number.
 fn ungrouped(digits: &str) -> Option<String> {
     let whole = digits.split('.').next()?.trim_start_matches(['-', '+']);
     let (first, groups) = whole.split_once(',')?;
@@ -125,16 +127,17 @@ fn check(mut chart: Chart) -> Result<Chart, String> {
         return Err("it has no values".to_owned());
     }
     if count > VALUES {
-        return Err(format!("it has {count} values; {VALUES} can be told apart"));
+        return Err(format!("it has {count} values; the limit is {VALUES}"));
     }
     if chart.kind == Kind::Pie && (chart.series.len() > 1 || all().any(|value| *value < 0.0)) {
-        return Err("a pie has one series, of values that are not negative".to_owned());
+        return Err("a pie chart needs exactly one series without negative values".to_owned());
     }
     if chart.kind == Kind::Pie && all().sum::<f64>() <= 0.0 {
-        return Err("a pie needs a value above zero".to_owned());
+        return Err("a pie chart needs a value above zero".to_owned());
     }
     if chart.kind == Kind::Scatter {
-        let xs = chart.categories.iter().map(|x| value(x)?.ok_or("a point has no x".to_owned()));
+        let xs =
+            chart.categories.iter().map(|x| value(x)?.ok_or("a point has no x value".to_owned()));
         chart.xs = xs.collect::<Result<_, _>>()?;
     }
     Ok(chart)
@@ -176,12 +179,12 @@ mod tests {
         for (source, words) in [
             ("type: radar\na,b\nc,1", "not “radar”"),
             ("type: bar", "no rows"),
-            ("a,b\nc,many", "“many” is no number"),
+            ("a,b\nc,many", "“many” is not a number"),
             ("a,b\nc,1,2", "more values"),
             ("a,b\nc,", "no values"),
             ("type: pie\na,b,c\nd,1,2", "one series"),
             ("type: pie\na,b\nd,-1", "one series"),
-            ("type: scatter\na,b\nd,1", "“d” is no number"),
+            ("type: scatter\na,b\nd,1", "“d” is not a number"),
         ] {
             let error = read(source).unwrap_err();
             assert!(error.contains(words), "{source}: {error}");

@@ -1,4 +1,5 @@
-//! A chart as SVG: 640 × 360 pixels, every text a text, colours of the document's theme.
+//! A chart as SVG: 640 × 360 pixels, with real text elements and the colours of the document's
+//! theme.
 
 use std::f64::consts::TAU;
 use std::fmt::Write as _;
@@ -16,7 +17,7 @@ const LINE: f64 = 18.0;
 const INK: &str = "#3a4149";
 const QUIET: &str = "#6b7580";
 const GRID: &str = "#dde2e7";
-/// More bars than this have no room for their values.
+/// With more bars than this, values are not printed on them.
 const VALUED: usize = 16;
 
 /// Draws the chart with the colours in the order of its series; `faces` are the names of the fonts in order of preference.
@@ -56,7 +57,7 @@ enum Anchor {
     End,
 }
 
-/// What a text is.
+/// The role of a text.
 #[derive(Clone, Copy)]
 enum Ink {
     Title,
@@ -116,7 +117,7 @@ fn width(text: &str) -> f64 {
     f64::from(measure::width(text, Face::Text)) * SIZE / 1_000.0
 }
 
-/// A text that has to fit; the whole of it stands in the description.
+/// Shortens a text to fit. The description has the full text.
 fn short(text: &str, letters: usize) -> String {
     if text.chars().count() <= letters {
         return text.to_owned();
@@ -129,7 +130,7 @@ fn escaped(text: &str) -> String {
     quick_xml::escape::escape(text.as_str()).into_owned()
 }
 
-/// The legend at the bottom; how high it is.
+/// Draws the legend at the bottom and returns its height.
 fn legend(canvas: &mut Canvas<'_>, chart: &Chart) -> f64 {
     let names: Vec<String> = match chart.kind {
         Kind::Pie => return 0.0,
@@ -160,7 +161,7 @@ fn legend(canvas: &mut Canvas<'_>, chart: &Chart) -> f64 {
     high + 6.0
 }
 
-/// The area between the axes of a chart, and what its edges stand for.
+/// The plot area of a chart, and the values at its edges.
 struct Plot<'a> {
     chart: &'a Chart,
     left: f64,
@@ -178,7 +179,7 @@ impl<'a> Plot<'a> {
         let xs = ticks(chart.xs.iter().copied(), false);
         let widest = ys.iter().map(|tick| width(&number(*tick))).fold(0.0, f64::max);
         let named = |name: &Option<String>| if name.is_some() { LINE } else { 0.0 };
-        // The name of the vertical axis stands above it, so that nobody has to turn their head.
+        // The title of the vertical axis is written horizontally above it.
         let top = top + if chart.y.is_some() { LINE + 2.0 } else { 6.0 };
         let bottom = bottom - LINE - named(&chart.x);
         Plot { chart, left: widest + 22.0, right: WIDTH - 18.0, top, bottom, ys, xs }
@@ -194,7 +195,7 @@ impl<'a> Plot<'a> {
         self.left + (value - low) / (high - low) * (self.right - self.left)
     }
 
-    /// The middle of a category's band.
+    /// The centre of a category's band.
     fn band(&self, at: usize) -> f64 {
         self.left + (at as f64 + 0.5) * self.step()
     }
@@ -230,7 +231,7 @@ impl<'a> Plot<'a> {
         canvas.line((self.left, zero), (self.right, zero), QUIET);
     }
 
-    /// Names below the axis; where they have no room, every second, third, … only.
+    /// The category names below the axis; if space is short, only every second, third, … name.
     fn categories(&self, canvas: &mut Canvas<'_>) {
         let names: Vec<String> = self.chart.categories.iter().map(|n| short(n, 24)).collect();
         let widest = names.iter().map(|name| width(name)).fold(0.0, f64::max) + 10.0;
@@ -293,13 +294,13 @@ impl<'a> Plot<'a> {
     }
 }
 
-/// Round numbers around the values, about five of them.
+/// Round tick values that cover the data, about five of them.
 fn ticks(values: impl Iterator<Item = f64>, with_zero: bool) -> Vec<f64> {
     let (mut low, mut high) = values.fold((f64::MAX, f64::MIN), |(l, h), v| (l.min(v), h.max(v)));
     if low > high {
         return vec![0.0, 1.0];
     }
-    // A range that begins close to zero begins at zero.
+    // A range that starts close to zero is extended to zero.
     if with_zero || (low > 0.0 && low < high * 0.4) {
         (low, high) = (low.min(0.0), high.max(0.0));
     }
@@ -313,7 +314,7 @@ fn ticks(values: impl Iterator<Item = f64>, with_zero: bool) -> Vec<f64> {
     (0..=(last - first) as usize).map(|at| (first + at as f64) * step).collect()
 }
 
-/// A pie on the left, its slices' names with values and shares on the right.
+/// A pie on the left, and a legend with values and shares on the right.
 fn pie(canvas: &mut Canvas<'_>, chart: &Chart, (top, bottom): (f64, f64)) {
     let values: Vec<f64> = chart.series[0].values.iter().map(|v| v.unwrap_or(0.0)).collect();
     let total: f64 = values.iter().sum();

@@ -1,9 +1,9 @@
-//! What a company's template says about how documents look.
+//! The settings of a company's template.
 
 use super::page::Page;
 use crate::color::Color;
 
-/// What a template says; where it says nothing, the theme counts.
+/// The settings of a template. An unset field uses the theme's value.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Brand {
     pub headings: Option<String>,
@@ -15,7 +15,7 @@ pub struct Brand {
     pub link: Option<Color>,
     /// Of slides.
     pub background: Option<Color>,
-    /// Of headings, from the first level on.
+    /// The style of each heading level, starting with the first.
     pub levels: [Voice; 6],
     pub title: Voice,
     /// Size of the text.
@@ -26,11 +26,11 @@ pub struct Brand {
     pub header: Option<String>,
     pub footer: Option<String>,
     pub logo: Option<Vec<u8>>,
-    /// What was not taken over.
+    /// The settings that were ignored.
     pub warnings: Vec<String>,
 }
 
-/// How one kind of line looks.
+/// The style of one kind of line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Voice {
     pub face: Option<String>,

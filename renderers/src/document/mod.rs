@@ -1,4 +1,4 @@
-//! The one model that all four formats draw from: plain data, no I/O.
+//! The document model shared by all four formats: plain data, no I/O.
 
 mod brand;
 mod page;
@@ -11,28 +11,29 @@ pub use page::{Page, PageSize};
 use crate::chart::Chart;
 pub use crate::color::Color;
 
-/// A document: what it is, what stands in it, and the pictures it names.
+/// A document: its metadata, its content and the pictures it references.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Document {
     pub meta: Meta,
     pub blocks: Vec<Block>,
-    /// Footnotes, in the order of their first mention; [`Inline::Footnote`] is an index into them.
+    /// Footnotes, in the order of their first reference; [`Inline::Footnote`] is an index into
+    /// them.
     pub notes: Vec<Vec<Block>>,
-    /// Bytes of pictures by the URL that the text uses for them. Only these can be drawn.
+    /// Picture data by the URL used in the text. Only these pictures can be drawn.
     pub assets: BTreeMap<String, Vec<u8>>,
-    /// The house's sign, in the theme `corporate`: PNG, JPEG, GIF, BMP or SVG.
+    /// The logo, used by the theme `corporate`: PNG, JPEG, GIF, BMP or SVG.
     pub logo: Option<Vec<u8>>,
-    /// What the reader of the source had to leave out.
+    /// Warnings about content that the reader dropped.
     pub warnings: Vec<String>,
 }
 
-/// From the front matter; everything has a default.
+/// The front matter; every field has a default.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Meta {
     pub title: Option<String>,
     pub subtitle: Option<String>,
     pub author: Option<String>,
-    /// ISO 8601 date; part of the file's properties, never "now".
+    /// ISO 8601 date; stored in the file properties, never the current time.
     pub date: Option<chrono::NaiveDate>,
     /// BCP 47; `en` if absent.
     pub language: Option<String>,
@@ -42,22 +43,22 @@ pub struct Meta {
     pub footer: Option<String>,
     pub page: Page,
     pub theme: Theme,
-    /// The house's colour, in the theme `corporate`.
+    /// The brand colour, used by the theme `corporate`.
     pub accent: Option<Color>,
     pub slides: SlideSize,
     pub keywords: Vec<String>,
-    /// Headings carry numbers.
+    /// Whether headings are numbered.
     pub numbered: bool,
-    /// Slides carry their numbers.
+    /// Whether slides are numbered.
     pub paginate: bool,
-    /// The path of the template that the document asks for.
+    /// The path of the template requested by the document.
     pub template: Option<String>,
-    /// What the template says that the document wears.
+    /// The settings read from the template.
     pub brand: Option<Box<Brand>>,
 }
 
 impl Meta {
-    /// Top, right, bottom and left, in twips: one inch each, or as the template has them.
+    /// Top, right, bottom and left, in twips: the template's margins, or one inch each.
     pub fn margins(&self) -> [i64; 4] {
         self.brand.as_deref().and_then(|brand| brand.margins).unwrap_or([1_440; 4])
     }
@@ -95,16 +96,16 @@ pub enum Block {
         alert: Option<Alert>,
         blocks: Vec<Block>,
     },
-    /// Terms with their descriptions.
+    /// Terms with their definitions.
     Definitions(Vec<(Vec<Inline>, Vec<Block>)>),
-    /// Columns side by side, each of which reads from its top to its end.
+    /// Columns side by side, each read from top to bottom.
     Columns(Vec<Vec<Block>>),
     Chart(Chart),
-    /// LaTeX, on a line of its own.
+    /// LaTeX in display mode.
     Math(String),
-    /// `---`: a rule on a page, a new slide in a deck.
+    /// `---`: a horizontal rule on a page, a new slide in a deck.
     Break,
-    /// An HTML comment: a directive or a speaker's note in a deck, nothing elsewhere.
+    /// An HTML comment: a directive or a speaker note in a deck, ignored elsewhere.
     Comment(String),
 }
 
@@ -128,16 +129,16 @@ pub struct Table {
     pub align: Vec<Align>,
     pub header: Vec<Vec<Inline>>,
     pub rows: Vec<Vec<Vec<Inline>>>,
-    /// Of rows that a program wrote; none where a person writes a table.
+    /// Set for rows written by a program, `None` for tables written by an author.
     pub given: Option<Given>,
 }
 
-/// What is known about rows that a program wrote. They are data: no cell of theirs is a formula.
+/// Properties of rows written by a program. They are data: no cell of them is a formula.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Given {
-    /// Whether commas may part the decimals of their numbers.
+    /// Whether a comma may be the decimal separator.
     pub commas: bool,
-    /// Row and column of cells that are text, though they look like a number or a truth.
+    /// Row and column of cells that are text, even if they look like a number or a boolean.
     pub texts: BTreeSet<(usize, usize)>,
 }
 
@@ -165,7 +166,7 @@ pub enum Inline {
     Emphasis(Vec<Inline>),
     Strike(Vec<Inline>),
     Code(String),
-    /// Only `https`, `http`, `mailto`, `tel` and `#anchor`; others come in as their text.
+    /// Only `https`, `http`, `mailto`, `tel` and `#anchor`; other links are read as text.
     Link {
         url: String,
         title: String,
@@ -184,7 +185,7 @@ pub enum Inline {
 }
 
 impl Document {
-    /// Shows every inline to `see`, those inside other inlines too: the text first, then the notes.
+    /// Calls `see` for every inline, including nested ones: first the body, then the notes.
     pub fn each_inline<'a>(&'a self, see: &mut dyn FnMut(&'a Inline)) {
         each_in_blocks(&self.blocks, see);
         for note in &self.notes {
@@ -194,7 +195,7 @@ impl Document {
 }
 
 impl Document {
-    /// Shows every block to `see`, those inside other blocks too: the text first, then the notes.
+    /// Calls `see` for every block, including nested ones: first the body, then the notes.
     pub fn each_block<'a>(&'a self, see: &mut dyn FnMut(&'a Block)) {
         each_block_of(&self.blocks, see);
         for note in &self.notes {
@@ -204,8 +205,8 @@ impl Document {
 }
 
 impl Document {
-    /// Puts the text of `other` behind this one's. Of the front matters this one's counts; the other's
-    /// title becomes a heading, unless the text has it as one.
+    /// Appends the text of `other`. This document's front matter is kept. The title of `other`
+    /// becomes a heading, unless its text already starts with that heading.
     pub fn append(&mut self, mut other: Document) {
         if let Some(title) = other.meta.title.take().filter(|title| !other.is_headed(title)) {
             let content = vec![Inline::Text(title)];
@@ -294,7 +295,7 @@ fn change_all(content: &mut [Inline], change: &mut dyn FnMut(&mut Inline)) {
     }
 }
 
-/// Shows `blocks` and those inside them to `see`.
+/// Calls `see` for `blocks` and all nested blocks.
 pub fn each_block_of<'a>(blocks: &'a [Block], see: &mut dyn FnMut(&'a Block)) {
     for block in blocks {
         see(block);
@@ -336,7 +337,7 @@ fn each_in_blocks<'a>(blocks: &'a [Block], see: &mut dyn FnMut(&'a Inline)) {
     }
 }
 
-/// Shows every inline of `content` to `see`, those inside other inlines too.
+/// Calls `see` for every inline of `content`, including nested ones.
 pub fn each_in<'a>(content: &'a [Inline], see: &mut dyn FnMut(&'a Inline)) {
     for inline in content {
         see(inline);
@@ -350,7 +351,7 @@ pub fn each_in<'a>(content: &'a [Inline], see: &mut dyn FnMut(&'a Inline)) {
     }
 }
 
-/// What a reader would see of `content` without any style; a picture is its alternative text.
+/// The visible text of `content` without formatting; a picture is its alternative text.
 pub fn plain_text(content: &[Inline]) -> String {
     let mut text = String::new();
     each_in(content, &mut |inline| match inline {
@@ -364,7 +365,7 @@ pub fn plain_text(content: &[Inline]) -> String {
     text
 }
 
-/// Gives each heading the anchor that GitHub would give it, so that `[…](#the-heading)` finds it.
+/// Assigns each heading the anchor that GitHub would assign, so that `[…](#the-heading)` works.
 #[derive(Debug, Default)]
 pub struct Anchors {
     seen: BTreeMap<String, usize>,

@@ -1,10 +1,10 @@
-//! The paper.
+//! Page settings.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Page {
     pub size: PageSize,
     pub landscape: bool,
-    /// The text runs in two columns.
+    /// Whether the text is set in two columns.
     pub two_columns: bool,
 }
 

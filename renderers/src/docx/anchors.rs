@@ -1,4 +1,4 @@
-//! Headings by their place and by the anchor that links use.
+//! Headings by position and by link anchor.
 
 use std::collections::HashMap;
 
@@ -6,13 +6,13 @@ use crate::Document;
 use crate::document::Block;
 use crate::package::text::{DEPTH, plain, slug, unescape};
 
-/// A heading that can be jumped to.
+/// A heading that links can reference.
 #[derive(Debug, Clone)]
 pub struct Anchor {
-    /// How deep it stands below others: a level that its author skips does not count.
+    /// The nesting depth; levels that the author skips are not counted.
     pub level: u8,
     pub text: String,
-    /// `2.1`, as Word will count it where headings are numbered.
+    /// The number, such as `2.1`, that Word will compute if headings are numbered.
     pub number: String,
     pub bookmark: String,
 }
@@ -22,10 +22,11 @@ pub struct Anchor {
 pub struct Anchors {
     pub all: Vec<Anchor>,
     counts: [usize; 6],
-    /// The levels of the headings that the text stands under, as their author has them.
+    /// The levels of the enclosing headings, as the author wrote them.
     above: Vec<u8>,
     by_slug: HashMap<String, usize>,
-    /// By the address of the block: the document is borrowed and does not move while it is drawn.
+    /// Keyed by the address of the block: the document is borrowed and does not move while it is
+    /// drawn.
     by_block: HashMap<*const Block, usize>,
 }
 
@@ -37,13 +38,13 @@ impl Anchors {
         anchors
     }
 
-    /// The anchor of a heading of the document itself; headings in footnotes have none.
+    /// The anchor of a heading in the body; headings in footnotes have none.
     pub fn of_heading(&self, heading: &Block) -> Option<&Anchor> {
         let at = self.by_block.get(&std::ptr::from_ref(heading))?;
         Some(&self.all[*at])
     }
 
-    /// The bookmark behind `#anchor`, given without its `#`.
+    /// The bookmark for `#anchor`, which is passed without its `#`.
     pub fn target(&self, anchor: &str) -> Option<&str> {
         let at = self.by_slug.get(anchor).or_else(|| {
             let plain = unescape(anchor).to_lowercase();

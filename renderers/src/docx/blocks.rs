@@ -1,4 +1,4 @@
-//! Blocks to paragraphs; each kind of block that needs more has its own file.
+//! Blocks as paragraphs. Larger block types have their own files.
 
 use super::draw::{Draw, Place};
 use crate::document::{Align, Block, Inline};
@@ -6,12 +6,12 @@ use crate::package::measure::begins_rtl;
 use crate::package::text::{DEPTH, announces, begins_page, flat, plain};
 use crate::package::xml::Xml;
 
-/// The properties of a paragraph, in the order of the schema when they are written.
+/// The properties of a paragraph.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Shape {
     pub style: &'static str,
     pub keep_next: bool,
-    /// List level and number, where the paragraph begins an item.
+    /// List level and number, if the paragraph starts an item.
     pub number: Option<(usize, u32)>,
     pub indent: i64,
     pub hanging: i64,
@@ -58,7 +58,8 @@ impl Shape {
 impl Draw<'_> {
     pub fn blocks(&mut self, xml: &mut Xml, blocks: &[Block], place: Place) {
         if place.depth > DEPTH {
-            self.warnings.say(format!("What is nested more than {DEPTH} deep is shown flat."));
+            self.warnings
+                .say(format!("Content nested more than {DEPTH} levels deep was flattened."));
             for line in flat(blocks) {
                 self.paragraph(xml, &[Inline::Text(line)], place);
             }
@@ -101,7 +102,7 @@ impl Draw<'_> {
         }
     }
 
-    /// A paragraph; one that is only a picture becomes a figure.
+    /// Writes a paragraph; a paragraph with nothing but a picture becomes a figure.
     pub fn paragraph(&mut self, xml: &mut Xml, content: &[Inline], place: Place) {
         if let [Inline::Image { url, alt, title }] = content
             && self.figure(xml, (url, alt, title), place)
@@ -111,7 +112,7 @@ impl Draw<'_> {
         self.shaped(xml, content, shape(place), place);
     }
 
-    /// A paragraph of that shape; its direction is its own text's.
+    /// Writes a paragraph with the given properties. Its direction follows its own text.
     pub fn shaped(&mut self, xml: &mut Xml, content: &[Inline], shape: Shape, place: Place) {
         let bidi = begins_rtl(&plain(content));
         xml.open("w:p", &[]);
@@ -145,7 +146,7 @@ impl Draw<'_> {
     }
 }
 
-/// The shape of a plain paragraph in a place.
+/// The properties of a plain paragraph in a place.
 pub fn shape(place: Place) -> Shape {
     Shape { style: place.style, indent: place.indent, tight: place.tight, ..Shape::default() }
 }
@@ -161,7 +162,7 @@ fn comment(xml: &mut Xml, text: &str) {
     }
 }
 
-/// A short empty paragraph: tables that touch would become one table.
+/// A short empty paragraph, because Word merges adjacent tables.
 pub fn spacer(xml: &mut Xml) {
     empty(xml, "Spacer");
 }

@@ -1,4 +1,4 @@
-//! Code blocks: each in a cell of its own, so that two of them never run together.
+//! Code blocks: each in a table cell of its own, so that two adjacent blocks stay separate.
 
 use super::blocks::{Shape, spacer};
 use super::draw::{Draw, Place};

@@ -1,5 +1,5 @@
-//! Columns side by side: the cells of a row without lines, since columns of a section would flow into
-//! one another.
+//! Columns side by side, written as the cells of a borderless row: text in section columns would
+//! flow from one column into the next.
 
 use super::draw::{Draw, Place};
 use super::paper::GUTTER;

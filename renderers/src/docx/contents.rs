@@ -1,4 +1,4 @@
-//! What stands before the text: title or cover, and the table of contents.
+//! The front matter of a file: title or cover, and the table of contents.
 
 use super::blocks::Shape;
 use super::draw::Draw;
@@ -8,11 +8,11 @@ use crate::package::look;
 use crate::package::measure::begins_rtl;
 use crate::package::xml::Xml;
 
-/// Headings down to this level stand in the contents.
+/// The lowest heading level listed in the table of contents.
 const LEVELS: u8 = 3;
 
 impl Draw<'_> {
-    /// Writes the front; whether there was a title.
+    /// Writes the front and returns whether there was a title.
     pub fn front(&mut self, xml: &mut Xml) -> bool {
         let meta = &self.document.meta;
         let titled = meta.title.as_deref().is_some_and(|title| !title.trim().is_empty());
@@ -35,7 +35,7 @@ impl Draw<'_> {
         let meta = &self.document.meta;
         let date = meta.date.map(|date| date.format("%Y-%m-%d").to_string());
         let [title, subtitle, byline] = styles;
-        // All of it stands on the side of the title.
+        // The whole block follows the direction of the title.
         let bidi = meta.title.as_deref().is_some_and(begins_rtl);
         let lines = [
             (title, meta.title.as_ref()),
@@ -50,8 +50,8 @@ impl Draw<'_> {
         }
     }
 
-    /// A field that Word can update, filled with the headings as they are now. The pages of the
-    /// headings are Word's to know, so none are given until the field is updated.
+    /// A field that Word can update, filled with the current headings. Only Word knows their page
+    /// numbers, so none are shown until the field is updated.
     fn contents(&self, xml: &mut Xml) {
         let entries: Vec<_> = self.anchors.all.iter().filter(|a| a.level <= LEVELS).collect();
         if entries.is_empty() {

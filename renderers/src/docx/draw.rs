@@ -1,4 +1,4 @@
-//! The state of one drawing, and the place of a block in it.
+//! The state of a rendering, and the context of a block.
 
 use super::anchors::Anchors;
 use super::numbering::Numbering;
@@ -9,7 +9,7 @@ use crate::package::warnings::Warnings;
 use crate::package::{Package, Relations};
 use crate::pdf::fontset::Fonts;
 
-/// The state of one drawing; the XML goes along beside it.
+/// The state of a rendering; the XML is passed separately.
 pub struct Draw<'d> {
     pub document: &'d Document,
     pub look: Look<'d>,
@@ -21,21 +21,21 @@ pub struct Draw<'d> {
     pub album: Album<'d>,
     pub numbering: Numbering,
     pub anchors: Anchors,
-    /// For each footnote, whether it was mentioned already.
+    /// For each footnote, whether it has been referenced.
     pub mentioned: Vec<bool>,
     pub in_note: bool,
     /// Ids of drawings and bookmarks, unique in the file.
     pub last_id: u32,
 }
 
-/// Where a block stands: what surrounds it decides how it is drawn.
+/// The context of a block, which decides how it is drawn.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
     /// Style of its paragraphs.
     pub style: &'static str,
     /// Twips from the left margin.
     pub indent: i64,
-    /// Twips that are left for it.
+    /// Available width in twips.
     pub width: i64,
     /// Depth of nesting of any kind.
     pub depth: usize,
@@ -45,7 +45,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The same place, `by` twips further in.
+    /// The same context, indented by `by` twips.
     pub fn indented(self, by: i64) -> Self {
         Self {
             indent: self.indent + by,
@@ -55,7 +55,7 @@ impl Place {
         }
     }
 
-    /// Inside a cell that takes this place.
+    /// The context inside a cell that fills this one.
     pub fn cell(self) -> Self {
         Self { indent: 0, width: (self.width - 280).max(1_000), depth: self.depth + 1, ..self }
     }

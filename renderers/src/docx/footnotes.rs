@@ -1,4 +1,4 @@
-//! Footnotes: their part, their marks, and marks that repeat.
+//! Footnotes: their part, their references, and repeated references.
 
 use super::blocks::Shape;
 use super::draw::{Draw, Place};
@@ -13,7 +13,8 @@ use crate::package::xml::Xml;
 const KIND: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.footnotes+xml";
 
 impl Draw<'_> {
-    /// The mark of a note. Word knows one mark a note, so later ones refer to the first.
+    /// Writes a footnote reference. Word allows one reference per footnote, so later ones are
+    /// cross-references to the first.
     pub fn mention(&mut self, xml: &mut Xml, note: usize, format: Format) {
         let shown = (note + 1).to_string();
         let Some(mentioned) = self.mentioned.get(note).copied() else {
@@ -21,7 +22,7 @@ impl Draw<'_> {
             return;
         };
         if self.in_note {
-            self.warnings.say("A footnote within a footnote is shown as its number.");
+            self.warnings.say("A footnote inside a footnote is shown as its number.");
             return run(xml, &format!("[{shown}]"), format);
         }
         let name = format!("_RefNote{shown}");
@@ -44,7 +45,7 @@ impl Draw<'_> {
         xml.empty("w:bookmarkEnd", &[("w:id", &id)]);
     }
 
-    /// `word/footnotes.xml`, with the two separators that Word asks for.
+    /// Writes `word/footnotes.xml`, with the two separators that Word requires.
     pub fn footnotes(&mut self) {
         let body_relations = std::mem::take(&mut self.relations);
         self.in_note = true;

@@ -1,11 +1,11 @@
-//! Inlines to runs: marks, links, notes, line breaks, directions.
+//! Inlines as runs: formatting, links, footnotes, line breaks, text direction.
 
 use super::draw::{Draw, Place};
 use crate::document::Inline;
 use crate::package::text::{LINK_LETTERS, directions, joint, plain};
 use crate::package::xml::Xml;
 
-/// The marks that hold for a run, and the room that its line has.
+/// The formatting of a run and the width of its line.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Format {
     pub bold: bool,
@@ -72,7 +72,7 @@ impl Draw<'_> {
         };
         let Some((key, target)) = target else {
             let shown: String = url.chars().take(80).collect();
-            self.warnings.say(format!("The link to {shown} leads nowhere and is shown as text."));
+            self.warnings.say(format!("The link to {shown} has no target and is shown as text."));
             return self.inlines(xml, content, format);
         };
         let mut attributes = vec![(key, target.as_str()), ("w:history", "1")];
@@ -86,13 +86,13 @@ impl Draw<'_> {
     }
 }
 
-/// The schemes that a file may lead to.
+/// The URL schemes that links may use.
 pub fn allowed(url: &str) -> bool {
     let scheme = url.split(':').next().unwrap_or_default().to_ascii_lowercase();
     url.contains(':') && ["https", "http", "mailto", "tel"].contains(&scheme.as_str())
 }
 
-/// Text with its marks; cut where the direction changes, with breaks for ends of lines.
+/// Writes formatted text, split where the direction changes, with line breaks.
 pub fn run(xml: &mut Xml, text: &str, format: Format) {
     for (piece, rtl) in directions(text, format.rtl) {
         xml.open("w:r", &[]);
@@ -102,7 +102,7 @@ pub fn run(xml: &mut Xml, text: &str, format: Format) {
     }
 }
 
-/// The letters of a run; tabs and ends of lines are elements of their own.
+/// The characters of a run; tabs and line ends are elements of their own.
 pub fn letters(xml: &mut Xml, text: &str) {
     let preserve = [("xml:space", "preserve")];
     for (at, line) in text.split('\n').enumerate() {

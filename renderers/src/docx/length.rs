@@ -1,4 +1,4 @@
-//! How many pages a document will have, by measured text.
+//! Estimates the number of pages by measuring text.
 
 use super::anchors::Anchors;
 use super::paper::paper;
@@ -7,11 +7,11 @@ use crate::document::{Block, Inline, Table};
 use crate::package::measure::{Face, lines};
 use crate::package::text::{DEPTH, columns, flat, plain, rows};
 
-/// Points of a line of body text, and of the space after a paragraph.
+/// The height of a line of body text and the space after a paragraph, in points.
 const LINE: f64 = 14.5;
 const AFTER: f64 = 7.0;
 
-/// An estimate: good for a budget, not for a promise.
+/// The estimated number of pages. It is accurate enough for a limit, not exact.
 pub fn pages(document: &Document) -> usize {
     let (width, height) = paper(document);
     let [top, right, bottom, left] = document.meta.margins();

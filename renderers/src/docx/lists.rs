@@ -1,4 +1,4 @@
-//! Lists: bullets, numbers that restart, tasks.
+//! Lists: bullets, restarting numbers, tasks.
 
 use super::blocks::Shape;
 use super::draw::{Draw, Place};
@@ -6,7 +6,7 @@ use super::numbering::{BULLET, DONE, LEVELS, OPEN, STEP};
 use crate::document::{Block, Item, List};
 use crate::package::xml::Xml;
 
-/// Word counts no further.
+/// The highest number that Word supports.
 const HIGHEST: u64 = 32_767;
 
 impl Draw<'_> {
@@ -17,7 +17,9 @@ impl Draw<'_> {
         }
         let number = list.start.map(|start| {
             if start > HIGHEST {
-                self.warnings.say(format!("A list starts at {HIGHEST}: Word counts no further."));
+                self.warnings.say(format!(
+                    "A list starts at {HIGHEST}: Word does not support higher numbers."
+                ));
             }
             self.numbering.begin(level, start.min(HIGHEST))
         });
@@ -31,12 +33,13 @@ impl Draw<'_> {
         }
     }
 
-    /// An item: its first paragraph bears the mark, the rest stands under it.
+    /// Writes an item: its first paragraph has the bullet or number, the others are indented below
+    /// it.
     fn item(&mut self, xml: &mut Xml, item: &Item, number: (usize, u32), place: Place) {
         let mark = Shape {
             style: "ListParagraph",
             number: Some(number),
-            // Places that are indented by something else than a list say so themselves.
+            // Contexts that are indented by something other than a list set their own indent.
             indent: place.indent + STEP,
             hanging: 357,
             tight: place.tight,

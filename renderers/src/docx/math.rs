@@ -1,5 +1,5 @@
-//! Formulas. What cannot be set as a formula is shown as its source in the code style: LaTeX
-//! inside a formula's text would not be drawn at all.
+//! Formulas. A formula that cannot be converted is shown as its source in the code style, because
+//! Word does not display LaTeX inside a formula.
 
 use super::blocks::{Shape, shape};
 use super::draw::{Draw, Place};

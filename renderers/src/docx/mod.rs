@@ -1,8 +1,8 @@
 //! Word files (WordprocessingML, ECMA-376 transitional), written part by part.
 //!
-//! The writer is our own and not `docx-rs`: as a writer that crate yields files that the Open XML
-//! SDK refuses, has no repeated header rows and no alternative text, takes PNG only, and differs
-//! from run to run. Start reading at [`render`], then [`blocks`].
+//! `docx-rs` is not used: as a writer, that crate produces files that the Open XML SDK rejects, has
+//! no repeated header rows and no alternative text, supports PNG only, and is not deterministic.
+//! Start reading at [`render`], then [`blocks`].
 
 mod anchors;
 mod blocks;
@@ -38,7 +38,8 @@ use draw::{Draw, Place};
 use namespaces::NAMESPACES;
 use paper::text_width;
 
-/// Draws a Word file. `pages` is an estimate by measured text; Word alone knows.
+/// Renders a Word file. `pages` is an estimate from measured text; only Word knows the exact
+/// number.
 pub fn render(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderError> {
     limits::check(document)?;
     let pages = length::pages(document);
@@ -76,7 +77,7 @@ impl Draw<'_> {
         xml
     }
 
-    /// A first heading that says what the title above it says already.
+    /// Whether the first heading repeats the title above it.
     fn repeats_title(&self, first: Option<&Block>) -> bool {
         let title = self.document.meta.title.as_deref().map(str::trim);
         match first {
@@ -88,7 +89,7 @@ impl Draw<'_> {
         }
     }
 
-    /// Puts all parts together.
+    /// Assembles all parts.
     fn pack(mut self, body: Xml) -> (Package, Warnings) {
         self.footnotes();
         self.constant_parts();

@@ -1,6 +1,6 @@
-//! The vocabularies of WordprocessingML.
+//! The XML namespaces of WordprocessingML.
 
-/// Declared on the root of every part, so that any piece may be written into any of them.
+/// Declared on the root of every part, so that any element can be written into any part.
 pub const NAMESPACES: [(&str, &str); 7] = [
     ("xmlns:w", "http://schemas.openxmlformats.org/wordprocessingml/2006/main"),
     ("xmlns:r", "http://schemas.openxmlformats.org/officeDocument/2006/relationships"),

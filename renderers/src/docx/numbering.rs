@@ -1,22 +1,22 @@
-//! `word/numbering.xml`: how bullets, numbers and tasks look, and which lists count.
+//! `word/numbering.xml`: the appearance of bullets, numbers and tasks, and the numbered lists.
 
 use super::namespaces::NAMESPACES;
 use crate::package::xml::Xml;
 
-/// Word's levels; deeper lists stay on the ninth.
+/// The number of levels that Word supports; deeper lists stay on the ninth.
 pub const LEVELS: usize = 9;
 /// Twips from one level to the next.
 pub const STEP: i64 = 425;
 
-/// Abstract numberings, which are also the numbers of the lists that never count.
+/// Abstract numberings; lists without a count use them directly.
 pub const BULLET: u32 = 1;
 pub const OPEN: u32 = 2;
 pub const DONE: u32 = 3;
 pub const ORDERED: u32 = 4;
-/// The number of the headings, where they have numbers.
+/// The numbering of headings, if they are numbered.
 pub const HEADINGS: u32 = 5;
 
-/// The ordered lists of a file: each is an own number, so that each counts for itself.
+/// The ordered lists of a file. Each list is a numbering of its own, so that each starts over.
 #[derive(Debug, Default)]
 pub struct Numbering {
     /// Level and first number.
@@ -59,7 +59,7 @@ impl Numbering {
     }
 }
 
-/// `1`, `1.1`, `1.1.1`: each level belongs to the style of its heading.
+/// `1`, `1.1`, `1.1.1`: each level is linked to its heading style.
 fn heading_levels(xml: &mut Xml) {
     xml.open("w:abstractNum", &[("w:abstractNumId", &HEADINGS.to_string())]);
     xml.val("w:multiLevelType", "multilevel");

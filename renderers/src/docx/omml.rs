@@ -3,7 +3,7 @@
 use crate::latex::{Formula, Style};
 use crate::package::xml::Xml;
 
-/// The sums and integrals that carry their bounds themselves.
+/// Large operators, which hold their own limits.
 const LARGE: &str = "∑∏∐∫∬∭∮⋃⋂⨁⨂⋁⋀";
 
 /// Writes a formula into an open `m:oMath` or argument.
@@ -57,7 +57,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A sum or integral takes what follows it into its arms.
+    /// A sum or integral takes the following term as its operand.
     fn row(&mut self, row: &[Formula]) {
         let mut rest = row;
         while let Some((first, after)) = rest.split_first() {
@@ -130,7 +130,7 @@ impl Writer<'_> {
         self.letters(text);
     }
 
-    /// The face and the letters; closes the run.
+    /// Writes the font and the characters, and closes the run.
     fn letters(&mut self, text: &str) {
         self.xml
             .raw("<w:rPr><w:rFonts w:ascii=\"Cambria Math\" w:hAnsi=\"Cambria Math\"/></w:rPr>");
@@ -202,7 +202,7 @@ impl Writer<'_> {
         self.xml.close();
     }
 
-    /// Lines that are aligned are a matrix whose columns stand right and left in turn.
+    /// Aligned lines are a matrix whose columns are aligned right and left in turn.
     fn matrix(&mut self, rows: &[Vec<Formula>], align: &str) {
         let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
         self.xml.open("m:m", &[]);

@@ -1,9 +1,9 @@
-//! The paper, and what of it a line of text has.
+//! The paper size and the width of a line of text.
 
 use crate::Document;
 use crate::document::PageSize;
 
-/// Width and height of the paper in twips.
+/// The paper width and height in twips.
 pub fn paper(document: &Document) -> (i64, i64) {
     let page = document.meta.page;
     let (width, height) = match page.size {
@@ -13,7 +13,7 @@ pub fn paper(document: &Document) -> (i64, i64) {
     if page.landscape { (height, width) } else { (width, height) }
 }
 
-/// Between two columns of text.
+/// The gap between two text columns.
 pub const GUTTER: i64 = 482;
 
 pub fn page_width(document: &Document) -> i64 {
@@ -21,7 +21,7 @@ pub fn page_width(document: &Document) -> i64 {
     paper(document).0 - left - right
 }
 
-/// What a line of the text has: the page, or one of its two columns.
+/// The width of a line of text: the page, or one of its two columns.
 pub fn text_width(document: &Document) -> i64 {
     let width = page_width(document);
     if document.meta.page.two_columns { (width - GUTTER) / 2 } else { width }

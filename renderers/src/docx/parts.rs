@@ -1,4 +1,4 @@
-//! The parts that hardly change: settings, the table of fonts, and who refers to whom.
+//! The nearly constant parts: settings, font table and relationships.
 
 use super::draw::Draw;
 use super::namespaces::NAMESPACES;
@@ -14,7 +14,7 @@ const SETTINGS: &str =
 const FONTS: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.fontTable+xml";
 
 impl Draw<'_> {
-    /// Styles, numbering, settings, fonts; they come last, when all numbers are known.
+    /// Writes styles, numbering, settings and fonts. They come last, when all numberings are known.
     pub fn constant_parts(&mut self) {
         let styles = super::styles::write(&self.look, &self.document.meta);
         let numbering = self.numbering.write();

@@ -12,11 +12,11 @@ use crate::package::{Package, Relations};
 
 /// English Metric Units in a twip.
 const EMU_PER_TWIP: i64 = 635;
-/// A picture takes at most this much of a page's height, in twips.
+/// The maximum height of a picture, in twips.
 const MOST_HEIGHT: i64 = 8_000;
 
 impl Draw<'_> {
-    /// A picture on its own line with its title as caption; `false` where it cannot be drawn.
+    /// A picture as a block, with its title as the caption; `false` if it cannot be drawn.
     pub fn figure(&mut self, xml: &mut Xml, image: (&str, &str, &str), place: Place) -> bool {
         let (url, alt, title) = image;
         let document = self.document;
@@ -39,7 +39,7 @@ impl Draw<'_> {
         true
     }
 
-    /// A chart as a vector picture, with all it says as its description.
+    /// A chart as a vector picture, with its full text as the description.
     pub fn chart(&mut self, xml: &mut Xml, chart: &Chart, place: Place) {
         let svg =
             svg::draw(chart, &self.look.palette(), &format!("{}, sans-serif", self.look.body));
@@ -60,7 +60,7 @@ impl Draw<'_> {
         }
     }
 
-    /// A picture within a line with its caption behind it, or its text where it cannot be drawn.
+    /// A picture within a line, followed by its caption; its text if it cannot be drawn.
     pub fn inline_picture(&mut self, xml: &mut Xml, image: (&str, &str, &str), format: Format) {
         let (url, alt, title) = image;
         let document = self.document;
@@ -85,7 +85,7 @@ impl Draw<'_> {
 
 type Stores<'a> = (&'a mut Package, &'a mut Relations);
 
-/// A picture as a run of any part, with its id and description, no larger than `most`.
+/// A picture as a run of any part, with its id and description, at most as large as `most`.
 pub fn run(
     xml: &mut Xml,
     stores: Stores<'_>,

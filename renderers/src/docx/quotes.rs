@@ -1,4 +1,4 @@
-//! Quotes and alerts: a bar on the left, whatever stands inside.
+//! Quotes and alerts: any content with a bar on the left.
 
 use super::blocks::{Shape, shape, spacer};
 use super::draw::{Draw, Place};
@@ -10,11 +10,12 @@ use crate::package::measure::begins_rtl;
 use crate::package::words;
 use crate::package::xml::Xml;
 
-/// A quote of no more paragraphs stays on one page.
+/// A quote with at most this many paragraphs is kept on one page.
 const KEPT: usize = 4;
 
 impl Draw<'_> {
-    /// A quote of paragraphs bears the bar in its style; others stand in a cell that has one.
+    /// A quote of paragraphs has the bar in its paragraph style; other quotes are placed in a cell
+    /// with a left border.
     pub fn quote(&mut self, xml: &mut Xml, blocks: &[Block], place: Place) {
         let plain = blocks.iter().all(|block| matches!(block, Block::Paragraph(_)));
         if plain {
@@ -32,7 +33,7 @@ impl Draw<'_> {
         spacer(xml);
     }
 
-    /// A paragraph, on the page of the next one if it is to `keep_next`.
+    /// Writes a paragraph, kept on the page of the next one if `keep_next` is set.
     pub fn kept(&mut self, xml: &mut Xml, block: &Block, place: Place, keep_next: bool) {
         match block {
             Block::Paragraph(content) if !matches!(content[..], [Inline::Image { .. }]) => {
@@ -57,7 +58,7 @@ impl Draw<'_> {
         spacer(xml);
     }
 
-    /// Blocks in a cell; a cell must end with a paragraph.
+    /// Writes blocks into a cell; a cell must end with a paragraph.
     pub fn inside(&mut self, xml: &mut Xml, blocks: &[Block], place: Place) {
         self.blocks(xml, blocks, place);
         let ends = match blocks.last() {

@@ -10,11 +10,11 @@ use crate::package::measure::begins_rtl;
 use crate::package::picture::Picture;
 use crate::package::xml::Xml;
 
-/// Width and height of the house's sign, in EMU.
+/// Width and height of the logo, in EMU.
 const LOGO: (i64, i64) = (1_397_000, 330_200);
 
 impl<'d> Draw<'d> {
-    /// The section of the text; it ends the body.
+    /// The section of the body, which ends the document.
     pub fn main_section(&mut self, xml: &mut Xml) {
         xml.open("w:sectPr", &[]);
         self.edges(xml);
@@ -30,7 +30,7 @@ impl<'d> Draw<'d> {
         xml.close();
     }
 
-    /// Ends a title that stands above two columns of text.
+    /// Ends a title that spans two columns of text.
     pub fn title_section(&mut self, xml: &mut Xml) {
         xml.open("w:p", &[]);
         xml.open("w:pPr", &[]);
@@ -43,7 +43,7 @@ impl<'d> Draw<'d> {
         }
     }
 
-    /// Refers to the header and the footer, and adds them.
+    /// References the header and the footer, and adds them.
     fn edges(&mut self, xml: &mut Xml) {
         let meta = &self.document.meta;
         let header = meta.header.as_deref().map(str::trim).unwrap_or_default();
@@ -69,7 +69,7 @@ impl<'d> Draw<'d> {
         match Picture::read(bytes, self.fonts) {
             Ok(picture) => Some(picture),
             Err(why) => {
-                self.warnings.say(format!("The logo is left out: {why}."));
+                self.warnings.say(format!("The logo was omitted: {why}."));
                 None
             }
         }
@@ -104,7 +104,7 @@ impl<'d> Draw<'d> {
         xml
     }
 
-    /// A line at the edge of the page, text on the left; what is on the right comes behind a tab.
+    /// A header or footer line: text on the left, and text on the right after a tab.
     fn edge_begin(&self, xml: &mut Xml, style: &'static str, text: &str) {
         let width = paper::page_width(self.document).to_string();
         let rtl = begins_rtl(text);
@@ -129,7 +129,7 @@ fn number(xml: &mut Xml, instruction: &str) {
     xml.close();
 }
 
-/// Ends the cover: a section whose first page bears neither header nor footer.
+/// Ends the cover: a section whose first page has no header and footer.
 pub fn cover_section(xml: &mut Xml, document: &Document) {
     xml.open("w:p", &[]);
     xml.open("w:pPr", &[]);

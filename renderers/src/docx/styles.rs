@@ -1,4 +1,4 @@
-//! `word/styles.xml`: what each style looks like in each theme.
+//! `word/styles.xml`: the styles in each theme.
 
 use super::namespaces::NAMESPACES;
 use super::numbering::HEADINGS;
@@ -6,7 +6,7 @@ use crate::document::{Meta, Voice};
 use crate::package::look::{self, Look};
 use crate::package::xml::Xml;
 
-/// A style as a row: identity, what it grows from, and its properties as XML.
+/// A style as a table row: its id, the style it is based on, and its properties as XML.
 struct Style {
     id: &'static str,
     name: &'static str,
@@ -99,7 +99,7 @@ fn fonts(face: &str, look: &Look) -> String {
     )
 }
 
-/// Twips before and after, and the height of lines in 240ths.
+/// Twips before and after, and the line height in 240ths.
 fn spacing(before: u32, after: u32, line: u32) -> String {
     format!(
         "<w:spacing w:before=\"{before}\" w:after=\"{after}\" w:line=\"{line}\" w:lineRule=\"auto\"/>"
@@ -150,7 +150,7 @@ fn headings(look: &Look, numbered: bool) -> Vec<Style> {
     .collect()
 }
 
-/// How headings look: as the template has it, or else as usual.
+/// The style of a heading: the template's, or the default.
 fn voice(look: &Look, own: Option<&Voice>, usual: Voice) -> String {
     let own = own.cloned().unwrap_or_default();
     let is_bold = own.bold.or(usual.bold).unwrap_or_default();
@@ -169,7 +169,7 @@ fn front(look: &Look) -> Vec<Style> {
     let quiet = look.quiet;
     let big = |half: u32| {
         let usual = Voice { bold: Some(true), half_points: Some(half), ..Voice::default() };
-        // Its size is the title's alone.
+        // The template's size is not used, because it is the one of the title.
         let title = look.brand.map(|brand| Voice {
             half_points: brand.title.half_points.filter(|_| half == 52),
             ..brand.title.clone()

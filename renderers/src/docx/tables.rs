@@ -1,4 +1,4 @@
-//! Tables: widths by content, a header row that repeats, rows that stay whole.
+//! Tables: widths by content, a repeating header row, rows that do not break across pages.
 
 use super::blocks::{Shape, spacer};
 use super::draw::{Draw, Place};
@@ -9,15 +9,15 @@ use crate::package::text::{columns, cut_columns, plain, rows};
 use crate::package::widths;
 use crate::package::xml::Xml;
 
-/// Word opens no table with more columns.
+/// The maximum number of columns that Word accepts.
 const MOST_COLUMNS: usize = 63;
-/// A table of no more rows and letters stays on one page.
+/// A table with at most this many rows and characters is kept on one page.
 const KEPT_ROWS: usize = 12;
 const KEPT_LETTERS: usize = 1_500;
-/// Twips at both sides of a cell's text together.
+/// The left and right padding of a cell together, in twips.
 const PADDING: i64 = 216;
 
-/// How a single cell is drawn that holds code, a quote or an alert.
+/// The appearance of a single cell that holds code, a quote or an alert.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Frame {
     /// Colours, RRGGBB.
@@ -31,7 +31,7 @@ impl Draw<'_> {
         let parts = cut_columns(table, MOST_COLUMNS);
         if !parts.is_empty() {
             self.warnings.say(format!(
-                "A table of {} columns was cut into {}: Word holds {MOST_COLUMNS} in one.",
+                "A table of {} columns was split into {}: Word supports at most {MOST_COLUMNS} columns.",
                 columns(table),
                 parts.len()
             ));
@@ -103,7 +103,7 @@ impl Draw<'_> {
     }
 }
 
-/// Whether a table stays on one page.
+/// Whether the table is kept on one page.
 fn is_short(table: &Table) -> bool {
     let letters = || rows(table).flatten().map(|cell| plain(cell).len()).sum::<usize>();
     table.rows.len() <= KEPT_ROWS && letters() <= KEPT_LETTERS
@@ -133,7 +133,7 @@ pub fn grid(xml: &mut Xml, widths: &[i64]) {
     xml.close();
 }
 
-/// Widths of the columns in twips for text of that size in half points.
+/// The column widths in twips for text of that size in half points.
 fn twips(table: &Table, room: i64, half_points: i64) -> Vec<i64> {
     let em = half_points * 10;
     let room_em = (room * 1000 / em) as u32;
@@ -141,7 +141,7 @@ fn twips(table: &Table, room: i64, half_points: i64) -> Vec<i64> {
     shares.iter().map(|share| i64::from(*share) * em / 1000).collect()
 }
 
-/// A table of one cell around whatever `inside` writes; it must end with a paragraph.
+/// A table of one cell with the content that `inside` writes, which must end with a paragraph.
 pub fn one_cell(xml: &mut Xml, place: Place, frame: Frame, inside: impl FnOnce(&mut Xml)) {
     let (width, indent) = (place.width.to_string(), place.indent.to_string());
     xml.open("w:tbl", &[]);

@@ -1,4 +1,4 @@
-//! What stands in the parts, read back with zip and quick-xml.
+//! Tests that read the parts back with zip and quick-xml.
 
 use crate::document::{Block, Inline, Item, List, Table};
 use crate::package::picture::tests::png;
@@ -47,9 +47,9 @@ fn every_sentinel_of_the_corpus_is_in_the_text() {
     let words = source.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
     let sentinels: Vec<&str> = words.filter(is_sentinel).collect();
     assert!(sentinels.len() >= 70, "{}", sentinels.len());
-    // The pictures that are not given here leave their alternative text and their captions.
+    // Pictures without data are replaced by their alternative text and caption.
     for sentinel in sentinels {
-        // CJK-SC-12 and its like are three words to the cutter above.
+        // Words such as CJK-SC-12 are split into three by the code above.
         let hidden = sentinel.starts_with("HID");
         assert_eq!(text.contains(sentinel), !hidden, "{sentinel}");
     }
@@ -300,7 +300,7 @@ fn control_characters_are_dropped_and_counted() {
     );
 }
 
-/// Short things stay on one page, and in their order.
+/// Short quotes and tables are kept on one page, in their order.
 #[test]
 fn short_quotes_and_tables_stay_together() {
     let parts = parts("> one\n>\n> two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n");
@@ -324,12 +324,13 @@ fn quotes_and_alerts_keep_what_stands_in_them() {
         ["a", "b", "c", "Warning", "d", "x", "y"].iter().all(|part| text.contains(part)),
         "{text}"
     );
-    // A cell without a last paragraph is a file that Word refuses.
+    // Word rejects a cell without a final paragraph.
     assert!(!parts.xml(BODY).contains("</w:tbl></w:tc>"));
     assert!(!parts.xml(BODY).contains("</w:tbl><w:tbl>"));
 }
 
-/// Author and date stand where the title does, and an alert's title where its text does.
+/// Author and date follow the direction of the title, and an alert's title the direction of its
+/// text.
 #[test]
 fn a_title_from_right_to_left_takes_all_of_it_along() {
     let source = "---\ntitle: سلام\nauthor: Ann\ndate: 2026-03-31\nlang: ar\n---\n\n\

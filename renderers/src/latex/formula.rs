@@ -1,14 +1,14 @@
-//! The tree of a formula.
+//! The syntax tree of a formula.
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Formula {
     Row(Vec<Formula>),
-    /// A letter or a sign.
+    /// A letter or a symbol.
     Symbol(char),
     Number(String),
-    /// Upright words.
+    /// Upright text.
     Text(String),
-    /// A named function such as `sin`; `limits` puts scripts below and above.
+    /// A named function such as `sin`; `limits` places scripts below and above.
     Function {
         name: String,
         limits: bool,
@@ -24,7 +24,7 @@ pub enum Formula {
         below: Option<Box<Formula>>,
         above: Option<Box<Formula>>,
     },
-    /// Brackets that grow; `None` where LaTeX has `.`.
+    /// Growing brackets; `None` where LaTeX has `.`.
     Fence {
         open: Option<char>,
         close: Option<char>,

@@ -1,5 +1,5 @@
-//! LaTeX formulas as a tree that every format can draw: the part of mathematics that people write in
-//! chats. What is not known is an error that names the command, never a guess.
+//! LaTeX formulas as a tree that every format can draw. Supports the subset of LaTeX mathematics
+//! that is common in chats. An unknown command is an error that names it.
 
 mod formula;
 mod parse;

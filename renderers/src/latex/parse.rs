@@ -1,15 +1,15 @@
-//! Reads LaTeX into a [`Formula`].
+//! Parses LaTeX into a [`Formula`].
 
 use super::formula::{Formula, Style};
 use super::symbols;
 use super::tokens::{Token, tokens};
 
-/// The longest formula, in bytes.
+/// The maximum length of a formula, in bytes.
 const FORMULA_BYTES: usize = 4 * 1024;
-/// The most groups inside each other.
+/// The maximum nesting of groups.
 const DEPTH: usize = 64;
 
-/// The formula, or a sentence fragment that says what is not understood.
+/// Parses the formula. The error is a sentence fragment that names what is not supported.
 pub fn parse(latex: &str) -> Result<Formula, String> {
     if latex.len() > FORMULA_BYTES {
         return Err(format!("it is longer than {FORMULA_BYTES} bytes"));
@@ -47,7 +47,7 @@ impl Parser {
         }
     }
 
-    /// Atoms until a closing brace, `&`, `\\`, or one of `ends`; none of them is taken.
+    /// Parses atoms up to a closing brace, `&`, `\\`, or one of `ends`, which is not consumed.
     fn row(&mut self, ends: &[&str]) -> Result<Formula, String> {
         self.depth += 1;
         if self.depth > DEPTH {
@@ -90,7 +90,7 @@ impl Parser {
                 self.at += 1;
                 above = Some(self.argument()?);
             } else if self.is('_') || self.is('^') {
-                return Err("it has two scripts at one place".to_owned());
+                return Err("it has two subscripts or superscripts at the same position".to_owned());
             } else {
                 break;
             }
@@ -116,7 +116,7 @@ impl Parser {
             return self.group();
         }
         match self.peek() {
-            None => Err("something is missing at its end".to_owned()),
+            None => Err("it is incomplete".to_owned()),
             Some(Token::Char(c)) if c.is_ascii_digit() => {
                 let digit = c.to_string();
                 self.at += 1;
@@ -142,12 +142,12 @@ impl Parser {
 
     fn atom(&mut self) -> Result<Formula, String> {
         let Some(token) = self.peek().cloned() else {
-            return Err("something is missing at its end".to_owned());
+            return Err("it is incomplete".to_owned());
         };
         match token {
             Token::Char('{') => self.group(),
             Token::Char('^' | '_' | '\'') => Ok(Formula::Row(Vec::new())),
-            Token::Char('}' | '&') => Err(format!("“{}” is out of place", token.text())),
+            Token::Char('}' | '&') => Err(format!("“{}” is unexpected", token.text())),
             Token::Char(c) if c.is_ascii_digit() => Ok(self.number()),
             Token::Char(c) => {
                 self.at += 1;
@@ -225,9 +225,9 @@ impl Parser {
             "not" => match self.argument()? {
                 Formula::Symbol('=') => Ok(Formula::Symbol('≠')),
                 Formula::Symbol('∈') => Ok(Formula::Symbol('∉')),
-                _ => Err("\\not is known before = and \\in only".to_owned()),
+                _ => Err("\\not is only supported before = and \\in".to_owned()),
             },
-            other => Err(format!("\\{other} is not known")),
+            other => Err(format!("\\{other} is not supported")),
         }
     }
 
@@ -245,11 +245,11 @@ impl Parser {
         Ok(Formula::Root { degree, body: self.boxed()? })
     }
 
-    /// Text in braces as it is written.
+    /// The text in braces, verbatim.
     fn words(&mut self) -> Result<String, String> {
         self.skip_spaces();
         if !self.is('{') {
-            return Err("words must stand in braces".to_owned());
+            return Err("text must be in braces".to_owned());
         }
         self.at += 1;
         let mut words = String::new();
@@ -261,7 +261,7 @@ impl Parser {
                 Some(Token::Command(name)) => match symbols::symbol(name) {
                     Some(c) => words.push(c),
                     None if name == " " || name == "," => words.push(' '),
-                    None => return Err(format!("\\{name} is not known in words")),
+                    None => return Err(format!("\\{name} is not supported in text")),
                 },
             }
             self.at += 1;
@@ -289,7 +289,7 @@ impl Parser {
 
     fn delimiter(&mut self) -> Result<Option<char>, String> {
         self.skip_spaces();
-        let token = self.peek().cloned().ok_or("a bracket is missing at its end")?;
+        let token = self.peek().cloned().ok_or("it ends without a bracket")?;
         self.at += 1;
         match &token {
             Token::Char('.') => Ok(None),
@@ -298,9 +298,9 @@ impl Parser {
             Token::Char(c @ ('(' | ')' | '[' | ']' | '|' | '/')) => Ok(Some(*c)),
             Token::Command(name) => match symbols::symbol(name) {
                 Some(c) if "{}⟨⟩⌊⌋⌈⌉|‖[]↑↓\\".contains(c) => Ok(Some(c)),
-                _ => Err(format!("\\{name} is no bracket")),
+                _ => Err(format!("\\{name} is not a bracket")),
             },
-            Token::Char(c) => Err(format!("{c} is no bracket")),
+            Token::Char(c) => Err(format!("{c} is not a bracket")),
         }
     }
 
@@ -325,12 +325,12 @@ impl Parser {
             "aligned" | "align" | "gather" | "gathered" | "split" | "equation" => {
                 return Ok(Formula::Lines(rows));
             }
-            other => return Err(format!("\\begin{{{other}}} is not known")),
+            other => return Err(format!("\\begin{{{other}}} is not supported")),
         };
         Ok(Formula::Matrix { open, close, rows })
     }
 
-    /// Rows and cells up to `\end`, which is taken.
+    /// Parses rows and cells up to and including `\end`.
     fn rows(&mut self) -> Result<Vec<Vec<Formula>>, String> {
         let mut rows = vec![Vec::new()];
         loop {

@@ -1,6 +1,6 @@
-//! Commands that stand for one sign or one function.
+//! Commands for single symbols and functions.
 
-/// The sign of a command, without its backslash.
+/// The symbol of a command, which is passed without its backslash.
 pub fn symbol(name: &str) -> Option<char> {
     greek(name).or_else(|| operator(name)).or_else(|| relation(name)).or_else(|| other(name))
 }
@@ -208,7 +208,8 @@ pub fn accent(name: &str) -> Option<char> {
     })
 }
 
-/// Whether a named function puts its scripts below and above; `None` if there is no such function.
+/// Whether a named function places its scripts below and above; `None` if there is no such
+/// function.
 pub fn function(name: &str) -> Option<bool> {
     match name {
         "det" | "gcd" | "inf" | "lim" | "max" | "min" | "Pr" | "sup" | "limsup" | "liminf"

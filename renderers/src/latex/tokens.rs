@@ -1,4 +1,4 @@
-//! LaTeX cut into commands and characters.
+//! Splits LaTeX into commands and characters.
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Token {
@@ -15,7 +15,7 @@ impl Token {
     }
 }
 
-/// Spaces end a command and mean nothing else, but in `\text{…}` they are kept.
+/// Spaces end a command and have no other meaning, but `\text{…}` keeps them.
 pub fn tokens(latex: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut chars = latex.chars().peekable();

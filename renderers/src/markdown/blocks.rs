@@ -1,4 +1,4 @@
-//! comrak's blocks to ours.
+//! Converts the blocks of comrak.
 
 use comrak::nodes::{AlertType, ListType, Node, NodeList, NodeValue, TableAlignment};
 
@@ -11,7 +11,7 @@ use crate::chart;
 use crate::document::{Alert, Align, Block, Inline, Item, List, Table, plain_text};
 
 impl<'a> Reader<'a> {
-    /// The blocks inside `node`, which stands `depth` levels deep.
+    /// The blocks inside `node`, which is `depth` levels deep.
     pub fn blocks(&mut self, node: Node<'a>, depth: usize) -> Vec<Block> {
         let mut blocks = Vec::new();
         for child in node.children() {
@@ -56,7 +56,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Math on lines of its own inside a paragraph cuts the paragraph.
+    /// Display math inside a paragraph splits the paragraph.
     fn paragraph(&mut self, node: Node<'a>, depth: usize, blocks: &mut Vec<Block>) {
         for piece in inlines::read_cut(self, node, depth + 1) {
             match piece {
@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
         Block::Quote { alert: Some(kind), blocks }
     }
 
-    /// A term with several descriptions gets them all.
+    /// A term with several definitions gets them all.
     fn definitions(&mut self, node: Node<'a>, depth: usize) -> Block {
         let mut items: Vec<(Vec<Inline>, Vec<Block>)> = Vec::new();
         for part in node.children().flat_map(comrak::nodes::AstNode::children) {
@@ -132,13 +132,13 @@ impl<'a> Reader<'a> {
         Block::Definitions(items)
     }
 
-    /// Code, or a chart; a chart that cannot be read stays code.
+    /// A code block or a chart; an invalid chart stays a code block.
     fn code(&mut self, info: &str, literal: &str) -> Block {
         let language = clean::line(info.split([' ', ',', '{']).next().unwrap_or(""));
         let text = clean::text(literal.trim_end_matches('\n'));
         if language == "chart" {
             self.charts += 1;
-            let many = format!("a document may have {CHARTS}");
+            let many = format!("a document may have {CHARTS} charts");
             let is_one_too_many = self.charts > CHARTS;
             match if is_one_too_many { Err(many) } else { chart::read::read(&text) } {
                 Ok(chart) => return Block::Chart(chart),
@@ -166,7 +166,7 @@ impl<'a> Reader<'a> {
         push(blocks, open.close_block(self));
     }
 
-    /// The notes, after the text has been read. What the text never mentions is named, not lost.
+    /// The footnotes, after the text has been read. Unreferenced footnotes are reported.
     pub fn notes(&mut self) -> Vec<Vec<Block>> {
         self.in_note = true;
         let mentioned = std::mem::take(&mut self.mentioned);
@@ -181,7 +181,7 @@ impl<'a> Reader<'a> {
         for (name, node) in rest {
             let name = clean::line(&name);
             self.losses.other(format!(
-                "Nothing in the text refers to the note [^{name}]; it stands at the end."
+                "The footnote [^{name}] is not referenced; it was added at the end."
             ));
             let label = vec![Inline::Strong(vec![Inline::Text(format!("[{name}]"))])];
             self.orphans.push(Block::Paragraph(label));

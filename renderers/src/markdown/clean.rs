@@ -1,12 +1,12 @@
-//! What no document may carry: control characters, and links that do more than lead somewhere.
+//! Removes content that no document may contain: control characters and unsafe links.
 
 use std::fmt::Write;
 
-/// The longest link, in characters of ASCII.
+/// The maximum length of a link, in ASCII characters.
 pub const LINK_CHARS: usize = 2_000;
 
-/// The source with line feeds at the ends of its lines, without characters that no reader can see and
-/// some formats forbid, and how many of these went.
+/// Normalizes line ends to line feeds and removes characters that are invisible or invalid in some
+/// formats. Also returns the number of removed characters.
 pub fn source(source: &str) -> (String, usize) {
     let mut removed = 0;
     let mut text = String::with_capacity(source.len());
@@ -23,18 +23,19 @@ pub fn source(source: &str) -> (String, usize) {
     (text, removed)
 }
 
-/// A piece of text as it may stand in a document: an entity such as `&#1;` can bring in again what
-/// [`source`] took out.
+/// Cleans a piece of text: an entity such as `&#1;` can restore a character that [`source`]
+/// removed.
 pub fn text(text: &str) -> String {
     text.chars().filter(|&c| matches!(c, '\n' | '\t') || !is_forbidden(c)).collect()
 }
 
-/// One line: for titles, alternative texts and names of languages.
+/// Text on one line: for titles, alternative texts and language names.
 pub fn line(line: &str) -> String {
     text(line).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// C0, C1, noncharacters, byte order marks, and the two characters that turn text around.
+/// C0, C1, noncharacters, byte order marks, and the two characters that override the text
+/// direction.
 fn is_forbidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{feff}' | '\u{202d}' | '\u{202e}' | '\u{fdd0}'..='\u{fdef}')
@@ -42,7 +43,7 @@ fn is_forbidden(c: char) -> bool {
         || (c as u32) & 0xfffe == 0xfffe
 }
 
-/// The link in ASCII, its scheme in lower case, if it is one that may stand in a document.
+/// The link in ASCII, its scheme in lower case, if documents may contain it.
 pub fn link(url: &str) -> Option<String> {
     let url = text(url);
     let url = url.trim();
@@ -60,8 +61,8 @@ pub fn link(url: &str) -> Option<String> {
     (leads_somewhere && link.len() <= LINK_CHARS).then_some(link)
 }
 
-/// How much of a bare address is meant: where no space parts them, the sentence around it begins with
-/// a full-width mark, or with an ideograph that follows a letter or a digit.
+/// The length of a bare URL in the text: without a space, it ends before a full-width character or
+/// before an ideograph that follows a letter or a digit.
 pub fn bare_link(text: &str) -> usize {
     let mut before = ' ';
     let end = text.char_indices().find(|(_, c)| {
@@ -77,13 +78,13 @@ pub fn bare_link(text: &str) -> usize {
     end.map_or(text.len(), |(at, _)| at)
 }
 
-/// Percent-encodes what RFC 3986 does not allow; what is encoded already stays.
+/// Percent-encodes characters that RFC 3986 does not allow; existing encoding is kept.
 fn ascii(url: &str) -> String {
     let mut encoded = String::with_capacity(url.len());
     for byte in url.bytes() {
         match byte {
             b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}' | 0..=b' ' | 0x7f.. => {
-                write!(encoded, "%{byte:02X}").expect("a string takes all text");
+                write!(encoded, "%{byte:02X}").expect("writing to a string succeeds");
             }
             _ => encoded.push(char::from(byte)),
         }

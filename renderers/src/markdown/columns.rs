@@ -1,9 +1,9 @@
-//! Columns as Pandoc and Marp's friends write them: lines of `::: columns`, `::: column`, `:::`.
+//! Columns in the syntax of Pandoc and Marp: lines of `::: columns`, `::: column`, `:::`.
 //!
-//! CommonMark does not know these lines. Where there are columns, each is given empty lines around it
-//! before the source is read, and is taken out afterwards: what stood between them becomes
-//! [`Block::Columns`]. Other text between colons is left alone, and so are columns of which there are
-//! fewer than two.
+//! CommonMark does not know these lines. If the source has columns, each such line is surrounded by
+//! empty lines before parsing and removed afterwards, and the blocks between them become
+//! [`Block::Columns`]. Other fenced divs are left unchanged, as are groups of fewer than two
+//! columns.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -14,10 +14,10 @@ use comrak::{Arena, Options};
 use crate::document::Block;
 use crate::package::text::plain;
 
-/// What a line that marks columns begins with.
+/// The prefix of a column line.
 const MARK: &str = ":::";
 
-/// The source with the lines of colons standing alone: one that follows a list or a quote closely would
+/// Separates the column lines with empty lines, because a line directly after a list or quote would
 /// belong to it.
 pub fn apart(source: &str) -> Cow<'_, str> {
     if !source.lines().any(|line| line_mark(line).is_some_and(opens)) {
@@ -33,7 +33,7 @@ pub fn apart(source: &str) -> Cow<'_, str> {
     Cow::Owned(apart)
 }
 
-/// The lines between fences and the fences themselves, by their numbers.
+/// The line numbers of fenced code, including the fences.
 fn code(source: &str) -> HashSet<usize> {
     let arena = Arena::new();
     let root = comrak::parse_document(&arena, source, &Options::default());
@@ -44,13 +44,13 @@ fn code(source: &str) -> HashSet<usize> {
     root.descendants().filter_map(fenced).flatten().collect()
 }
 
-/// The line without what is around it, if it is one of colons and no indented code.
+/// The trimmed line, if it is a column line and not indented code.
 fn line_mark(line: &str) -> Option<&str> {
     let mark = line.trim_start_matches(' ');
     (line.len() - mark.len() < 4 && mark.starts_with(MARK)).then(|| mark.trim_end())
 }
 
-/// The blocks with their columns gathered.
+/// Groups the blocks into columns.
 pub fn gather(blocks: Vec<Block>) -> Vec<Block> {
     let marks: Vec<Option<String>> = blocks.iter().map(block_mark).collect();
     if !marks.iter().flatten().any(|mark| opens(mark)) {
@@ -95,7 +95,7 @@ fn name(mark: &str) -> &str {
     }
 }
 
-/// Columns as they are being gathered.
+/// The state while columns are collected.
 #[derive(Default)]
 struct Gathering {
     above: Vec<Block>,
@@ -105,12 +105,12 @@ struct Gathering {
     is_open: bool,
     /// Within a column.
     is_inside: bool,
-    /// Other things between colons that are open within a column.
+    /// Other fenced divs that are open within a column.
     others: usize,
 }
 
 impl Gathering {
-    /// The columns that begin with the first block, and how many blocks they take.
+    /// The columns that start at the first block, and the number of blocks they take.
     fn from(blocks: &[Block], marks: &[Option<String>]) -> (Self, usize) {
         let mut found = Self::default();
         let mut count = 0;
@@ -189,7 +189,8 @@ mod tests {
         assert_eq!(found, [vec!["a", "b"], vec!["c d"]]);
     }
 
-    /// As models write them: the text follows its mark on the next line, and a mark its list.
+    /// As models write them: text directly after a column line, and a column line directly after a
+    /// list.
     #[test]
     fn no_empty_lines_are_needed() {
         let (_, found) = columns(
@@ -202,7 +203,7 @@ mod tests {
         assert_eq!(flat(&blocks[..1]), ["::: column"], "code is left alone");
     }
 
-    /// What only looks like the beginning of code does not hide the columns below it.
+    /// A line that only looks like a code fence does not hide the columns below it.
     #[test]
     fn a_fence_is_what_commonmark_takes_for_one() {
         let below = "\n\n::: column\na\n:::\n::: column\nb\n:::";

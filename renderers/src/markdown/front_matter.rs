@@ -1,4 +1,5 @@
-//! The lines between the first two `---`: a small part of YAML, with Marp's keys tolerated.
+//! The front matter between the first two `---` lines: a subset of YAML; the keys of Marp are
+//! accepted.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,7 @@ use super::clean;
 use super::losses::Losses;
 use crate::document::{Meta, Page, PageSize, SlideSize, Theme};
 
-/// Keys of other tools that mean nothing on paper and are no loss.
+/// Keys of other tools that have no effect here and cause no warning.
 const TOLERATED: [&str; 17] = [
     "marp",
     "class",
@@ -27,7 +28,7 @@ const TOLERATED: [&str; 17] = [
     "layout",
 ];
 
-/// What the front matter says, and the rest of the source.
+/// Splits the source into the front matter and the body.
 pub fn split<'a>(source: &'a str, losses: &mut Losses) -> (Meta, &'a str) {
     let Some((head, body)) = parts(source) else { return (Meta::default(), source) };
     let mut meta = Meta::default();
@@ -37,8 +38,8 @@ pub fn split<'a>(source: &'a str, losses: &mut Losses) -> (Meta, &'a str) {
     (meta, body)
 }
 
-/// The front matter and what follows, if each line of it looks like front matter: a text may also
-/// begin with a rule. Empty lines may stand above it.
+/// Splits off the front matter, if each of its lines looks like front matter, since a text may also
+/// start with a rule. Empty lines may precede it.
 fn parts(source: &str) -> Option<(&str, &str)> {
     let begin = source.len() - source.trim_start().len();
     let begin = source[..begin].rfind('\n').map_or(0, |end| end + 1);
@@ -62,7 +63,7 @@ fn is_entry(line: &str) -> bool {
         || name.is_some_and(|n| n.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-')))
 }
 
-/// Keys in lower case with their values; lines of a list or a block are joined by line feeds.
+/// Lower-case keys with their values; the lines of a list or block are joined by line feeds.
 fn entries(head: &str) -> BTreeMap<String, Vec<String>> {
     let mut entries: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut key = None;
@@ -132,7 +133,7 @@ fn fill(meta: &mut Meta, key: &str, values: &[String], losses: &mut Losses) {
         "theme" => theme(meta, &text, losses),
         key if TOLERATED.contains(&key) => {}
         key => {
-            losses.other(format!("The front matter's key “{key}” is not known and was ignored."));
+            losses.other(format!("The front matter key “{key}” is unknown and was ignored."));
         }
     }
 }
@@ -152,7 +153,7 @@ fn date(meta: &mut Meta, value: &str, losses: &mut Losses) {
         .find_map(|form| chrono::NaiveDate::parse_from_str(day.trim(), form).ok());
     meta.date = parsed;
     if parsed.is_none() && !value.is_empty() {
-        losses.other(format!("The date “{value}” was not understood; write it as 2026-03-31."));
+        losses.other(format!("The date “{value}” is invalid; use the form 2026-03-31."));
     }
 }
 
@@ -180,7 +181,7 @@ fn size(meta: &mut Meta, value: &str, losses: &mut Losses) {
             "16:9" => meta.slides = SlideSize::Wide,
             "4:3" => meta.slides = SlideSize::Standard,
             other => losses.other(format!(
-                "The size “{other}” is not known; pages are A4 or Letter, slides 16:9 or 4:3."
+                "The size “{other}” is unknown; pages are A4 or Letter, slides 16:9 or 4:3."
             )),
         }
     }
@@ -200,7 +201,7 @@ fn theme(meta: &mut Meta, value: &str, losses: &mut Losses) {
         "academic" => Theme::Academic,
         other => {
             losses.other(format!(
-                "The theme “{other}” is not known; there are neutral, corporate and academic."
+                "The theme “{other}” is unknown; use neutral, corporate or academic."
             ));
             Theme::Neutral
         }

@@ -1,4 +1,4 @@
-//! Raw HTML: its text, its comments and its tags. Nothing of it is ever interpreted.
+//! Raw HTML: its text, comments and tags. HTML is never interpreted.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ pub enum Piece<'a> {
     Text(String),
 }
 
-/// A tag, as it is written.
+/// A tag as written.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Tag<'a> {
     pub source: &'a str,
@@ -20,19 +20,19 @@ pub struct Tag<'a> {
 }
 
 impl Tag<'_> {
-    /// Whether HTML has such an element; `<name>` is a word in angle brackets.
+    /// Whether this is an HTML element; `<name>` is a word in angle brackets.
     pub fn is_known(&self) -> bool {
         self.name.starts_with('?')
             || self.name == "!doctype"
             || ELEMENTS.contains(&self.name.as_str())
     }
 
-    /// Whether its content is no text.
+    /// Whether the content of the element is not text.
     pub fn is_silent(&self) -> bool {
         SILENT.contains(&self.name.as_str())
     }
 
-    /// Whether it says what it says without a closing tag.
+    /// Whether the element needs no closing tag.
     pub fn stands_alone(&self) -> bool {
         self.name.starts_with(['!', '?']) || ALONE.contains(&self.name.as_str())
     }
@@ -56,7 +56,7 @@ impl Tag<'_> {
     }
 }
 
-/// The value that a text begins with, and the rest.
+/// The attribute value at the start of a text, and the rest.
 fn value(text: &str) -> (&str, &str) {
     for quote in ['"', '\''] {
         if let Some(inside) = text.strip_prefix(quote) {
@@ -69,13 +69,13 @@ fn value(text: &str) -> (&str, &str) {
 /// Elements whose content is no text.
 const SILENT: [&str; 4] = ["script", "style", "template", "noscript"];
 
-/// Elements without content, and those that need not be closed.
+/// Void elements, and elements with an optional closing tag.
 const ALONE: [&str; 20] = [
     "br", "hr", "img", "wbr", "p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot",
     "option", "optgroup", "colgroup", "col", "rt", "rp",
 ];
 
-/// The elements of HTML, and the most usual of those that it once had and of its drawings.
+/// The elements of HTML, and the most common deprecated and SVG elements.
 #[rustfmt::skip]
 const ELEMENTS: [&str; 126] = [
     "a", "abbr", "acronym", "address", "area", "article", "aside", "audio", "b", "base", "bdi",
@@ -92,13 +92,13 @@ const ELEMENTS: [&str; 126] = [
     "ul", "var",
 ];
 
-/// The one piece that an inline tag, comment or declaration is.
+/// The single piece in an inline tag, comment or declaration.
 pub fn piece(html: &str) -> Option<Piece<'_>> {
     Cutter::new(html).next()
 }
 
-/// Cuts a block into tags, comments and text. What follows an unclosed `<` is text; so is what has
-/// no text in it by its name, but is never closed.
+/// Splits a block into tags, comments and text. An unclosed `<` is text, and so is a silent element
+/// that is never closed.
 pub fn pieces(html: &str) -> Vec<Piece<'_>> {
     let mut cutter = Cutter::new(html);
     let mut pieces = Vec::new();
@@ -119,13 +119,13 @@ pub fn pieces(html: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// HTML, cut up to `at`.
+/// HTML, consumed up to `at`.
 struct Cutter<'a> {
     html: &'a str,
     /// The same in lower case.
     lower: String,
     at: usize,
-    /// What has been looked for and does not come any more, so that it is not looked for again.
+    /// Strings that do not occur in the rest, so that they are not searched again.
     absent: BTreeSet<String>,
 }
 
@@ -134,7 +134,7 @@ impl<'a> Cutter<'a> {
         Cutter { html, lower: html.to_ascii_lowercase(), at: 0, absent: BTreeSet::new() }
     }
 
-    /// Where `end` stands next.
+    /// The next position of `end`.
     fn find(&mut self, end: &str) -> Option<usize> {
         if self.absent.contains(end) {
             return None;
@@ -146,7 +146,7 @@ impl<'a> Cutter<'a> {
         found
     }
 
-    /// What stands between `begin`, if the rest begins with it, and the next `end`.
+    /// The text between `begin`, if the rest starts with it, and the next `end`.
     fn between(&mut self, begin: &str, end: &str) -> Option<&'a str> {
         let from = self.at + self.html[self.at..].strip_prefix(begin).map(|_| begin.len())?;
         let to = self.find(end).filter(|to| *to >= from)?;
@@ -176,7 +176,7 @@ impl<'a> Cutter<'a> {
     }
 }
 
-/// The tag that HTML begins with.
+/// The tag at the start of the HTML.
 fn tag(html: &str) -> Option<Tag<'_>> {
     let inside = html.strip_prefix('<')?;
     let (closes, named) = match inside.strip_prefix('/') {
@@ -192,7 +192,7 @@ fn tag(html: &str) -> Option<Tag<'_>> {
     Some(Tag { source, name: name.to_ascii_lowercase(), closes })
 }
 
-/// Where a tag ends: not within quotes.
+/// The end of a tag, ignoring quoted text.
 fn end_of(tag: &str) -> Option<usize> {
     let (mut quote, mut last) = (None, '<');
     for (at, c) in tag.char_indices().skip(1) {
@@ -210,7 +210,7 @@ fn end_of(tag: &str) -> Option<usize> {
     None
 }
 
-/// The few entities that stand in everybody's HTML; others stay as they are written.
+/// Decodes the most common entities; others are kept as written.
 fn unescape(text: &str) -> String {
     [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&nbsp;", "\u{a0}")]
         .iter()

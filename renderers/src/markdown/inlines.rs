@@ -1,4 +1,4 @@
-//! comrak's inlines to ours.
+//! Converts the inlines of comrak.
 
 use comrak::nodes::{Node, NodeValue};
 
@@ -9,13 +9,13 @@ use super::tags::{Open, trimmed};
 use crate::budgets::NESTING;
 use crate::document::{Inline, plain_text};
 
-/// A paragraph, or the formula between two.
+/// A paragraph, or a formula between two paragraphs.
 pub enum Cut {
     Text(Vec<Inline>),
     Math(String),
 }
 
-/// The inlines inside `node`, which stands `depth` levels deep.
+/// The inlines inside `node`, which is `depth` levels deep.
 pub fn read<'a>(reader: &mut Reader<'a>, node: Node<'a>, depth: usize) -> Vec<Inline> {
     let mut open = Open::default();
     for child in node.children() {
@@ -24,7 +24,7 @@ pub fn read<'a>(reader: &mut Reader<'a>, node: Node<'a>, depth: usize) -> Vec<In
     open.close_all()
 }
 
-/// Like [`read`], cut where a formula stands on lines of its own.
+/// Like [`read`], split at display formulas.
 pub fn read_cut<'a>(reader: &mut Reader<'a>, node: Node<'a>, depth: usize) -> Vec<Cut> {
     let mut cuts = Vec::new();
     let mut open = Open::default();
@@ -94,8 +94,8 @@ fn is_bare(url: &str, text: &str) -> bool {
     url.strip_prefix("http://").is_some_and(|rest| rest == text) || url == text
 }
 
-/// An address that stands for itself; what it has swallowed of the sentence is text again, but for
-/// the addresses in it.
+/// A bare URL; trailing characters that belong to the sentence become text again, except for URLs
+/// in them.
 fn push_bare(reader: &mut Reader, url: &str, text: &str, open: &mut Open) {
     let (mut url, mut text) = (url, text);
     loop {
@@ -123,7 +123,7 @@ fn push_html(reader: &mut Reader, html: &str, depth: usize, open: &mut Open) {
     }
 }
 
-/// All text below `node`, without recursion and without style.
+/// All text below `node`, without recursion and formatting.
 pub fn flat(node: Node) -> Vec<Inline> {
     let mut content = Vec::new();
     for below in node.descendants() {

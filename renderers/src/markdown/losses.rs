@@ -1,10 +1,10 @@
-//! What the reader left out, kept until the end so that each loss is one sentence.
+//! Collects dropped content, so that each kind of loss is reported in one sentence.
 
 use std::collections::BTreeSet;
 
 use crate::budgets::NESTING;
 
-/// How many examples a sentence names.
+/// The number of examples per sentence.
 const EXAMPLES: usize = 5;
 
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ impl Losses {
         if !self.tags.is_empty() {
             let tags: Vec<&str> = self.tags.iter().map(String::as_str).collect();
             sentences.push(format!(
-                "HTML is not drawn, only its text stays: {}.",
+                "HTML is not supported; only its text was kept: {}.",
                 examples(&tags, tags.len())
             ));
         }
@@ -61,7 +61,7 @@ impl Losses {
         }
         if self.deep {
             sentences
-                .push(format!("What was nested deeper than {NESTING} levels became plain text."));
+                .push(format!("Content nested deeper than {NESTING} levels became plain text."));
         }
         sentences
     }

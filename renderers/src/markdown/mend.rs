@@ -1,8 +1,8 @@
-//! What CommonMark would hide, shown: cells that their table has no column for, and all that follows
-//! HTML which nobody closes.
+//! Repairs content that CommonMark would drop: cells beyond the columns of their table, and text
+//! after unclosed HTML.
 //!
-//! comrak finds them. A backslash before a bar makes it a letter of its cell, one before a `<` makes
-//! it text; then the text is read again.
+//! The problems are found in the tree of comrak. A backslash before a bar makes it part of its
+//! cell, and one before a `<` makes it text; then the source is parsed again.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,18 +12,19 @@ use comrak::nodes::{Node, NodeHtmlBlock, NodeValue};
 use super::clean;
 use super::losses::Losses;
 
-/// How often a text is mended. What has been mended may show more; the rest of that stays as HTML.
+/// The maximum number of repairs. A repair may uncover further problems; the remaining ones stay
+/// HTML.
 const PASSES: usize = 4;
-/// In longer rows no code is looked for.
+/// Longer rows are not searched for code.
 const ROW_BYTES: usize = 16 * 1024;
-/// How much of a row is named.
+/// The length of a row in a warning.
 const NAMED: usize = 60;
 
-/// A text, and what has been mended in it.
+/// A text and its repairs.
 pub struct Mending<'s> {
     text: Cow<'s, str>,
     passes: usize,
-    /// Rows with cells that became one.
+    /// Rows whose extra cells were merged.
     joined: usize,
     first: String,
 }
@@ -37,8 +38,7 @@ impl<'s> Mending<'s> {
         &self.text
     }
 
-    /// Mends what `root`, which was read from the text, shows to hide something; `false` where there
-    /// is nothing of the kind.
+    /// Repairs the text that was parsed to `root`; `false` if there is nothing to repair.
     pub fn mends(&mut self, root: Node) -> bool {
         self.passes += 1;
         if self.passes > PASSES {
@@ -60,7 +60,7 @@ impl<'s> Mending<'s> {
         true
     }
 
-    /// Where backslashes are wanting.
+    /// The positions where backslashes are needed.
     fn escapes(&mut self, root: Node) -> Vec<usize> {
         let text = self.text.clone();
         let begins = text.match_indices('\n').map(|(at, _)| at + 1);
@@ -87,8 +87,8 @@ impl<'s> Mending<'s> {
         escapes
     }
 
-    /// The bars of a row that has too many: those in code and formulas, and those between the cells
-    /// that are still too many.
+    /// The bars to escape in a row with too many cells: those in code and formulas, and those
+    /// between surplus cells.
     fn row(&mut self, row: &str, columns: usize) -> Vec<usize> {
         let bars = bars(row);
         if over(row, &bars, columns).is_empty() {
@@ -112,15 +112,15 @@ impl<'s> Mending<'s> {
     pub fn tell(&self, losses: &mut Losses) {
         if self.joined > 0 {
             losses.other(format!(
-                "Rows with more cells than their table has columns: {}. What is over stands in their \
-                 last cell, as in “{}”.",
+                "Rows with more cells than their table has columns: {}. The surplus cells were merged into \
+                 the last cell, as in “{}”.",
                 self.joined, self.first
             ));
         }
     }
 }
 
-/// How many columns the table of a row has.
+/// The number of columns of the row's table.
 fn columns(row: Node) -> usize {
     row.parent().map_or(0, |table| match &table.data().value {
         NodeValue::Table(table) => table.num_columns,
@@ -128,7 +128,7 @@ fn columns(row: Node) -> usize {
     })
 }
 
-/// Whether HTML goes on to the end of what it stands in because nobody closes it.
+/// Whether unclosed HTML extends to the end of its container.
 fn is_open(html: &NodeHtmlBlock) -> bool {
     let ends: &[&str] = match html.block_type {
         1 => &["</script>", "</pre>", "</style>", "</textarea>"],
@@ -142,20 +142,20 @@ fn is_open(html: &NodeHtmlBlock) -> bool {
     !ends.iter().any(|end| text.contains(end))
 }
 
-/// The bars that part the cells of a row, without one before the first.
+/// The bars that separate the cells of a row, except a leading one.
 fn bars(row: &str) -> Vec<usize> {
     let bars = row.match_indices('|').map(|(at, _)| at);
     bars.filter(|at| *at > 0 && row.as_bytes()[at - 1] != b'\\').collect()
 }
 
-/// Those of the bars that have cells behind them which the table has no column for.
+/// The bars before cells that have no column.
 fn over(row: &str, bars: &[usize], columns: usize) -> Vec<usize> {
     let end = row.trim_end_matches(['|', ' ', '\t']).len();
     let over = bars.iter().skip(columns.saturating_sub(1)).copied();
     over.filter(|bar| *bar < end).collect()
 }
 
-/// Where code and formulas stand.
+/// The ranges of code and formulas.
 fn spans(row: &str) -> Vec<Range<usize>> {
     let bytes = row.as_bytes();
     let (mut spans, mut at) = (Vec::new(), 0);
@@ -174,7 +174,8 @@ fn spans(row: &str) -> Vec<Range<usize>> {
     spans
 }
 
-/// Where the span ends that so many marks begin; a formula touches its marks, and no figure follows it.
+/// The end of a span that starts with `marks` marks. A formula touches its marks and is not
+/// followed by a digit.
 fn closing(row: &[u8], begin: usize, marks: usize) -> Option<usize> {
     let mark = row[begin];
     let is_space = |at: usize| row.get(at).is_none_or(u8::is_ascii_whitespace);

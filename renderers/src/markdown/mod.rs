@@ -1,11 +1,12 @@
 //! Markdown to the model: CommonMark, GFM, notes, alerts, math, description lists, front matter.
 //!
-//! - [`front_matter`]: what stands between the first two `---` lines
-//! - [`blocks`], [`inlines`]: comrak's tree to ours, at most [`NESTING`](crate::budgets::NESTING) deep
-//! - [`html`], [`tags`]: raw HTML becomes its text, links, pictures and marks
-//! - [`columns`]: lines of colons become columns
-//! - [`mend`]: what CommonMark would hide is shown
-//! - [`clean`]: control characters out, links made safe
+//! - [`front_matter`]: the text between the first two `---` lines
+//! - [`blocks`], [`inlines`]: converts the tree of comrak, at most
+//!   [`NESTING`](crate::budgets::NESTING) levels deep
+//! - [`html`], [`tags`]: raw HTML becomes text, links, pictures and formatting
+//! - [`columns`]: fenced divs become columns
+//! - [`mend`]: repairs content that CommonMark would drop
+//! - [`clean`]: removes control characters and unsafe links
 
 mod blocks;
 pub(crate) mod clean;
@@ -26,8 +27,8 @@ use crate::budgets::{SOURCE_BYTES, TABLE_CELLS, TABLE_COLUMNS};
 use crate::document::Inline;
 use crate::rendered::RenderError;
 
-/// Reads CommonMark + GFM with front matter. What has no place in the model is named in
-/// [`Document::warnings`]; only a source over a budget is an error.
+/// Parses CommonMark + GFM with front matter. Content that the model cannot represent is listed in
+/// [`Document::warnings`]; only a source over a limit is an error.
 pub fn read(source: &str) -> Result<Document, RenderError> {
     if source.len() > SOURCE_BYTES {
         return Err(RenderError::TooLarge(format!(
@@ -56,8 +57,8 @@ pub fn read(source: &str) -> Result<Document, RenderError> {
     Ok(Document { meta, blocks, notes, warnings: reader.losses.sentences(), ..Document::default() })
 }
 
-/// The pictures that a document names, each once, in the order of their first mention, so that the
-/// caller can put their bytes into [`Document::assets`].
+/// The URLs of the pictures in a document, each once, in the order of their first use, so that the
+/// caller can add their data to [`Document::assets`].
 pub fn image_urls(document: &Document) -> Vec<String> {
     let mut urls = Vec::new();
     document.each_inline(&mut |inline| {
@@ -85,7 +86,8 @@ fn options() -> Options<'static> {
     options
 }
 
-/// A row that lacks cells is filled up, so that 8 kB of source can ask for two million of them.
+/// Rows with missing cells are filled up, so that 8 kB of source could otherwise create two million
+/// cells.
 fn check_tables(root: Node) -> Result<(), RenderError> {
     let mut cells = 0_usize;
     for node in root.descendants() {

@@ -1,4 +1,4 @@
-//! The state of one reading.
+//! The state of a parser run.
 
 use std::collections::HashMap;
 
@@ -7,19 +7,19 @@ use comrak::nodes::{Node, NodeValue};
 use super::losses::Losses;
 use crate::document::Block;
 
-/// Reads one tree; remembers which notes it met, and what it could not keep.
+/// Converts one tree; collects the footnotes it references and the content it drops.
 pub struct Reader<'a> {
     pub losses: Losses,
     pub definitions: HashMap<String, Node<'a>>,
-    /// Names of notes in the order of their first mention.
+    /// Names of footnotes in the order of their first reference.
     pub mentioned: Vec<String>,
-    /// A note in a note has no place on a page: it becomes a number there.
+    /// Footnotes in footnotes are not supported: they become a number.
     pub in_note: bool,
-    /// Comments of the paragraph that is being read; they follow it.
+    /// Comments of the current paragraph; they follow it.
     pub comments: Vec<String>,
-    /// Notes that only other notes mention: they stand at the end of the text.
+    /// Footnotes that only other footnotes reference; they are appended to the text.
     pub orphans: Vec<Block>,
-    /// Charts so far, drawn or not.
+    /// The number of charts so far, valid or not.
     pub charts: usize,
 }
 
@@ -42,7 +42,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The index of a note, if there is one of that name and this is no note itself.
+    /// The index of a footnote, if it exists and the current text is not a footnote itself.
     pub fn note(&mut self, name: &str) -> Option<usize> {
         let known = self.mentioned.iter().position(|mentioned| mentioned == name);
         if known.is_some() || self.in_note || !self.definitions.contains_key(name) {

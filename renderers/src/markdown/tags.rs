@@ -1,5 +1,5 @@
-//! HTML among inlines: tags that mark a text, link it or show a picture do so, other tags leave their
-//! text, and words that only look like tags stay as they are written.
+//! HTML among inlines: tags for formatting, links and pictures are converted, other tags are
+//! dropped and their text is kept, and words that only look like tags stay as they are.
 
 use super::clean;
 use super::html::Tag;
@@ -7,19 +7,19 @@ use super::reader::Reader;
 use crate::budgets::NESTING;
 use crate::document::{Inline, plain_text};
 
-/// The inlines read so far, and the tags that are still open around the next one.
+/// The inlines read so far, and the tags that are still open.
 #[derive(Default)]
 pub struct Open {
     done: Vec<Inline>,
     around: Vec<Around>,
 }
 
-/// A tag that is open, and what it holds so far.
+/// An open tag and its content so far.
 struct Around {
     source: String,
     name: String,
     silent: bool,
-    /// Where a link leads, and its title.
+    /// The target of a link and its title.
     link: Option<(String, String)>,
     content: Vec<Inline>,
 }
@@ -37,7 +37,7 @@ impl Open {
         self.inside().extend(content);
     }
 
-    /// Text of a block, whose ends of lines are spaces.
+    /// Text of a block; line ends become spaces.
     pub fn lines(&mut self, text: &str) {
         let last = text.split('\n').count() - 1;
         for (at, line) in text.split('\n').enumerate() {
@@ -57,7 +57,7 @@ impl Open {
         }
     }
 
-    /// A tag that stands `depth` levels deep.
+    /// Handles a tag, which is `depth` levels deep.
     pub fn tag(&mut self, reader: &mut Reader, tag: &Tag, depth: usize) {
         let name = tag.name.as_str();
         match name {
@@ -86,7 +86,7 @@ impl Open {
         self.push(Inline::Image { url, alt, title });
     }
 
-    /// Closes the innermost tag of that name; one that nobody opened is nothing.
+    /// Closes the innermost tag of that name, if it is open.
     fn close(&mut self, reader: &mut Reader, name: &str) {
         let Some(at) = self.around.iter().rposition(|around| around.name == name) else {
             if !is_styled(name) {
@@ -109,7 +109,7 @@ impl Open {
         }
     }
 
-    /// What a tag that has been closed makes of its content.
+    /// Converts a closed tag with its content.
     fn drawn(&mut self, reader: &mut Reader, around: Around) {
         let Around { name, content, .. } = around;
         if let Some((url, title)) = around.link {
@@ -124,7 +124,7 @@ impl Open {
         }
     }
 
-    /// A link, if it may lead where it wants to.
+    /// A link, if its target is allowed.
     pub fn link(&mut self, reader: &mut Reader, url: &str, title: &str, content: Vec<Inline>) {
         match clean::link(url) {
             Some(url) if !content.is_empty() => {
@@ -140,7 +140,7 @@ impl Open {
         }
     }
 
-    /// The inlines of a line of text, where what nobody closed is no tag.
+    /// The inlines of a line of text; unclosed tags are ignored.
     pub fn close_all(mut self) -> Vec<Inline> {
         for around in std::mem::take(&mut self.around) {
             self.push(Inline::Text(around.source));
@@ -149,7 +149,7 @@ impl Open {
         self.done
     }
 
-    /// The inlines of a block, which may be closed further below.
+    /// The inlines of a block, whose tags may be closed further below.
     pub fn close_block(mut self, reader: &mut Reader) -> Vec<Inline> {
         for around in std::mem::take(&mut self.around) {
             reader.losses.tag(&around.name);
@@ -159,7 +159,7 @@ impl Open {
     }
 }
 
-/// The content without breaks and spaces at its ends.
+/// The content without leading and trailing breaks and spaces.
 pub fn trimmed(mut content: Vec<Inline>) -> Vec<Inline> {
     let is_blank = |inline: &Inline| match inline {
         Inline::Text(text) => text.trim_matches(' ').is_empty(),
@@ -194,7 +194,7 @@ fn is_styled(tag: &str) -> bool {
     styled(tag, &[]).is_some()
 }
 
-/// Figures and signs as the characters that stand for them above or below the line.
+/// Digits and symbols as superscript or subscript characters.
 fn letters(content: &[Inline], set: &str) -> Option<String> {
     if !content.iter().all(|inline| matches!(inline, Inline::Text(_))) {
         return None;

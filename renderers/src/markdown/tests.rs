@@ -1,4 +1,4 @@
-//! What the reader keeps, what it leaves out, and what it says about it.
+//! Tests of what the reader keeps, drops and reports.
 
 use super::*;
 use crate::document::{Alert, Block, plain_text};
@@ -41,7 +41,10 @@ fn html_becomes_its_text_and_a_warning() {
     assert!(content.contains(&Inline::Strong(vec![Inline::Text("b".into())])));
     assert_eq!(document.blocks[1], Block::Comment("hidden".into()));
     assert_eq!(document.blocks[2], Block::Paragraph(vec![Inline::Text("g".into())]));
-    assert_eq!(document.warnings, ["HTML is not drawn, only its text stays: div, script, sub."]);
+    assert_eq!(
+        document.warnings,
+        ["HTML is not supported; only its text was kept: div, script, sub."]
+    );
 }
 
 #[test]
@@ -134,7 +137,7 @@ fn pictures_are_named_once() {
     assert_eq!(image_urls(&document), ["x.png", "y.png"]);
 }
 
-/// The cells of the last row of the first table, wherever it stands.
+/// The cells of the last row of the first table, at any depth.
 fn last_row(source: &str) -> (Vec<String>, Vec<String>) {
     let document = read(source).unwrap();
     let mut found = Vec::new();
@@ -146,7 +149,7 @@ fn last_row(source: &str) -> (Vec<String>, Vec<String>) {
     (found, document.warnings)
 }
 
-/// GFM drops cells that the header has no column for.
+/// GFM drops cells beyond the header's columns.
 #[test]
 fn cells_beyond_the_header_are_kept() {
     let cells = |row: &str| last_row(&format!("| Flag | Meaning |\n|---|---|\n{row}\n"));

@@ -1,4 +1,4 @@
-//! Any document at all: whatever the model can hold, Office files must hold too.
+//! Property tests: Office files can represent any document of the model.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use super::reading::Parts;
 use crate::document::{Alert, Align, Block, Inline, Item, List, Meta, Table};
 use crate::{Document, Format, render};
 
-/// Letters that are known to make trouble, and any others.
+/// Characters that are known to cause problems, and arbitrary ones.
 fn text() -> impl Strategy<Value = String> {
     let trouble = prop::sample::select(vec![
         "",

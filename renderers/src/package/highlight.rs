@@ -1,6 +1,6 @@
-//! Colours for code: comments, strings, numbers and the words that languages keep for themselves.
+//! Syntax highlighting: comments, strings, numbers and keywords.
 //!
-//! One small scanner serves all languages; where it knows nothing of a language it colours nothing.
+//! One small scanner serves all languages; an unknown language is not highlighted.
 
 /// A part of a line in one colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ enum Kind {
 }
 
 impl Piece<'_> {
-    /// RRGGBB, each dark enough to be read on the paper of code (contrast above 4.5:1).
+    /// RRGGBB, dark enough to be read on the background of code (contrast above 4.5:1).
     pub fn color(self) -> Option<&'static str> {
         match self.kind {
             Kind::Plain => None,
@@ -31,7 +31,7 @@ impl Piece<'_> {
     }
 }
 
-/// What a scanner must know of a language.
+/// The properties of a language that the scanner needs.
 struct Grammar {
     line_comment: &'static str,
     block_comment: Option<(&'static str, &'static str)>,
@@ -39,7 +39,7 @@ struct Grammar {
     words: &'static str,
 }
 
-/// Code of more bytes than this is not coloured.
+/// Code larger than this is not highlighted.
 const MOST_BYTES: usize = 200_000;
 
 /// The lines of `code`, each cut into coloured pieces.
@@ -118,8 +118,8 @@ fn word(rest: &str, first: char, grammar: &Grammar) -> (usize, Kind) {
     (length, kind)
 }
 
-/// The length of the string that begins here; none where it does not end on its line, so that
-/// an apostrophe (or a lifetime) colours nothing.
+/// The length of the string that begins here; none if it does not end on its line, so that
+/// apostrophes and lifetimes are not highlighted.
 fn quoted(rest: &str, quote: char) -> Option<usize> {
     let triple: String = std::iter::repeat_n(quote, 3).collect();
     if let Some(inside) = rest.strip_prefix(&triple) {

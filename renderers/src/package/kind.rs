@@ -1,4 +1,4 @@
-//! The kinds of pictures.
+//! Picture formats.
 
 /// Formats that Office draws as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

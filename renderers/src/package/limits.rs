@@ -1,4 +1,4 @@
-//! Budgets that hold before anything is drawn, so that a small input cannot ask for a huge file.
+//! Limits that are checked before rendering, so that a small input cannot produce a huge file.
 
 use crate::Document;
 use crate::budgets::{TABLE_CELLS, TABLE_COLUMNS};
@@ -6,11 +6,11 @@ use crate::document::{Block, Inline};
 use crate::package::text::{columns, rows};
 use crate::rendered::RenderError;
 
-/// Marks inside marks; no text that a person wrote comes near it.
+/// The maximum nesting of formatting; hand-written text does not come near it.
 const MARKS: usize = 64;
 const OUTPUT_BYTES: usize = 20 << 20;
 
-/// Refuses documents whose tables or marks are over the budget.
+/// Rejects documents whose tables or formatting exceed a limit.
 pub fn check(document: &Document) -> Result<(), RenderError> {
     let mut cells = 0;
     let mut todo: Vec<&Block> =
@@ -42,12 +42,12 @@ pub fn check(document: &Document) -> Result<(), RenderError> {
     Ok(())
 }
 
-/// Refuses a file of more than `most` pages or slides.
+/// Rejects a file with more than `most` pages or slides.
 pub fn pages(count: usize, most: usize, what: &str) -> Result<(), RenderError> {
     within(count, most, what)
 }
 
-/// Refuses a file that is too large to send.
+/// Rejects a file that is too large to send.
 pub fn output(bytes: &[u8]) -> Result<(), RenderError> {
     within(bytes.len(), OUTPUT_BYTES, "bytes in the file")
 }
@@ -60,7 +60,7 @@ fn within(count: usize, most: usize, what: &str) -> Result<(), RenderError> {
     Err(RenderError::TooLarge(format!("There are {count} {what}; the limit is {most}. {advice}")))
 }
 
-/// Walks the marks without recursion, since their depth is what is in doubt.
+/// Walks the formatting without recursion, since its depth is what is being checked.
 fn marks(content: &[Inline]) -> Result<(), RenderError> {
     let mut todo: Vec<(&Inline, usize)> = content.iter().map(|inline| (inline, 1)).collect();
     while let Some((inline, depth)) = todo.pop() {
@@ -71,7 +71,7 @@ fn marks(content: &[Inline]) -> Result<(), RenderError> {
         else {
             continue;
         };
-        within(depth, MARKS, "marks inside one another")?;
+        within(depth, MARKS, "levels of nested formatting")?;
         todo.extend(parts.iter().map(|part| (part, depth + 1)));
     }
     Ok(())

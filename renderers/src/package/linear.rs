@@ -2,7 +2,7 @@
 
 use crate::latex::Formula;
 
-/// The formula as text, with Unicode's own scripts where it has them.
+/// The formula as text, with Unicode superscripts and subscripts where possible.
 pub fn linear(formula: &Formula) -> String {
     match formula {
         Formula::Row(row) => row.iter().map(spaced).collect(),
@@ -33,7 +33,7 @@ pub fn linear(formula: &Formula) -> String {
     }
 }
 
-/// Relations and sums breathe.
+/// Adds spaces around relations and sums.
 fn spaced(formula: &Formula) -> String {
     match formula {
         Formula::Symbol(
@@ -63,7 +63,7 @@ fn lines(rows: &[Vec<Formula>], between: &str) -> String {
     rows.iter().map(row).collect::<Vec<_>>().join("; ")
 }
 
-/// Unicode's scripts if it has all of them, else `^(…)` or `_(…)`.
+/// Unicode superscripts or subscripts if all characters exist, otherwise `^(…)` or `_(…)`.
 fn script(text: &str, above: bool) -> String {
     const PLAIN: &str = "0123456789+−=()ni";
     const ABOVE: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ";

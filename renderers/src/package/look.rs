@@ -1,8 +1,8 @@
-//! How the three themes look: faces and colours, the same in all four formats.
+//! The appearance of the three themes: fonts and colours, the same in all four formats.
 
 use crate::document::{Alert, Brand, Color, Meta, Theme};
 
-/// Faces and colours (RRGGBB) of a theme, with the faces that the language asks for.
+/// The fonts and colours (RRGGBB) of a theme, with the fonts required by the language.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Look<'a> {
     pub headings: &'a str,
@@ -15,15 +15,15 @@ pub struct Look<'a> {
     pub accents: [Color; 5],
     pub ink: Color,
     pub quiet: &'static str,
-    /// Shade of table heads.
+    /// The background of table headers.
     pub tint: Color,
-    /// Shade of code.
+    /// The background of code.
     pub paper: &'static str,
     pub line: &'static str,
     pub link: Color,
-    /// Of slides.
+    /// The background of slides.
     pub background: Color,
-    /// The template, for what only one format has.
+    /// The template, for settings that only one format uses.
     pub brand: Option<&'a Brand>,
 }
 
@@ -34,13 +34,13 @@ impl Look<'_> {
         [self.accent, two, three, four, five, six]
     }
 
-    /// Whether a template has light letters on a dark ground.
+    /// Whether a template has light text on a dark background.
     pub fn is_dark(&self) -> bool {
         self.background.brightness() < 128
     }
 }
 
-/// The look of a document: of its template, or else of its theme.
+/// The appearance of a document: its template's or its theme's.
 pub fn look(meta: &Meta) -> Look<'_> {
     let look = themed(meta);
     let Some(brand) = meta.brand.as_deref() else { return look };
@@ -110,10 +110,10 @@ fn themed(meta: &Meta) -> Look<'static> {
 }
 
 fn color(digits: &str) -> Color {
-    Color::read(digits).expect("the colours of themes are written out")
+    Color::read(digits).expect("the colours of themes are valid")
 }
 
-/// The document's language, English where it names none.
+/// The document's language, English by default.
 pub fn language(meta: &Meta) -> &str {
     let named = meta.language.as_deref().map_or("", str::trim);
     let plain = named.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
@@ -127,12 +127,12 @@ pub fn language(meta: &Meta) -> &str {
     }
 }
 
-/// Whether that language is written from right to left.
+/// Whether the language is written from right to left.
 pub fn is_rtl(language: &str) -> bool {
     ["ar", "fa", "he", "ur"].contains(&language.split('-').next().unwrap_or_default())
 }
 
-/// The language of the ideographs: the document's own where it has any, else Chinese.
+/// The language of the ideographs: the document's own if it uses them, otherwise Chinese.
 pub fn east_asian_language(meta: &Meta) -> &str {
     let language = language(meta);
     let ours = ["zh", "ja", "ko"].iter().any(|prefix| language.starts_with(prefix));
@@ -148,7 +148,7 @@ fn east_asian(language: &str) -> &'static str {
     }
 }
 
-/// The colour of an alert (RRGGBB), as GitHub shows it.
+/// The colour of an alert (RRGGBB), as on GitHub.
 pub fn alert(alert: Alert) -> &'static str {
     match alert {
         Alert::Note => "0969DA",

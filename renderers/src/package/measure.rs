@@ -1,7 +1,7 @@
-//! How wide text will be, without any font file: Helvetica's published widths, full width for CJK.
+//! Measures text without font files: Helvetica's published widths, and full width for CJK.
 //!
-//! The faces that the files name are metric twins of Helvetica or narrower, so a text that fits by
-//! this measure fits in Word and PowerPoint too.
+//! The fonts named in the files have the metrics of Helvetica or are narrower, so a text that fits
+//! by this measure fits in Word and PowerPoint too.
 
 /// Widths of U+0020…U+007E in thousandths of an em (Adobe's metrics for Helvetica).
 const ASCII: [u16; 95] = [
@@ -12,10 +12,10 @@ const ASCII: [u16; 95] = [
     222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
 ];
 
-/// Width of a character of a code face, in thousandths of an em.
+/// The width of a character in a monospaced font, in thousandths of an em.
 const MONO: u32 = 602;
 
-/// A kind of face.
+/// A type of font.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Face {
     Text,
@@ -50,7 +50,7 @@ pub fn width(text: &str, face: Face) -> u32 {
     text.chars().fold(0, |sum, letter| sum.saturating_add(width_of(letter, face)))
 }
 
-/// The widest piece that cannot be broken, in thousandths of an em.
+/// The widest unbreakable piece, in thousandths of an em.
 pub fn widest_word(text: &str, face: Face) -> u32 {
     let words = text.split(|letter: char| letter.is_whitespace() || letter == '-');
     words
@@ -60,7 +60,7 @@ pub fn widest_word(text: &str, face: Face) -> u32 {
         .unwrap_or(0)
 }
 
-/// How many lines a text takes in `room` thousandths of an em, broken as Office breaks it.
+/// The number of lines that a text takes in `room` thousandths of an em, broken as Office does.
 pub fn lines(text: &str, face: Face, room: u32) -> usize {
     text.split('\n').map(|line| wrapped(line, face, room.max(1000))).sum()
 }
@@ -79,7 +79,7 @@ fn wrapped(line: &str, face: Face, room: u32) -> usize {
         }
         (used, word) = (used + wide, word + wide);
         if used > room {
-            // The word moves down whole, unless it fills a line by itself.
+            // The whole word moves to the next line, unless it fills a line by itself.
             (count, used) = (count + 1, if word > room { wide } else { word });
             word = used;
         }
@@ -102,7 +102,7 @@ pub fn is_rtl(letter: char) -> bool {
         | '\u{10800}'..='\u{10FFF}' | '\u{1E800}'..='\u{1EFFF}')
 }
 
-/// Whether the first letter that has a direction runs from right to left (rule P2 of UAX 9).
+/// Whether the first letter with a direction is right-to-left (rule P2 of UAX 9).
 pub fn begins_rtl(text: &str) -> bool {
     text.chars().find(|letter| letter.is_alphabetic()).is_some_and(is_rtl)
 }

@@ -1,8 +1,8 @@
 //! The Office package (ECMA-376 part 2): parts, relationships, content types, media, one zip.
 //!
-//! Word and PowerPoint files are both made here. The same parts give the same bytes: parts are
-//! sorted by name, every entry bears the zip epoch (1980-01-01), and a picture that is used twice
-//! is stored once, under the hash of its bytes.
+//! Used for both Word and PowerPoint files. The same parts give the same bytes: parts are sorted by
+//! name, every entry has the zip epoch (1980-01-01), and a picture that is used twice is stored
+//! once, under the hash of its bytes.
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Write};
@@ -36,32 +36,32 @@ use xml::Xml;
 /// Prefix of the relationship types of ECMA-376 (transitional).
 const OFFICE: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/";
 
-/// A file in the making.
+/// A package that is being built.
 #[derive(Debug, Default)]
 pub struct Package {
     parts: BTreeMap<String, Vec<u8>>,
     types: BTreeMap<String, &'static str>,
     media: BTreeMap<[u8; 32], String>,
     extensions: BTreeMap<&'static str, &'static str>,
-    /// Characters that XML cannot carry and that were dropped from the parts so far.
+    /// The number of characters dropped because XML cannot represent them.
     pub dropped: usize,
 }
 
 impl Package {
-    /// Adds a part; `name` has no leading slash.
+    /// Adds an XML part; `name` has no leading slash.
     pub fn add(&mut self, name: &str, content_type: &'static str, xml: Xml) {
         self.dropped += xml.dropped;
         self.types.insert(name.to_owned(), content_type);
         self.parts.insert(name.to_owned(), xml.finish());
     }
 
-    /// Adds a part that is a file of its own, such as the workbook of a chart.
+    /// Adds a part that is a file, such as the workbook of a chart.
     pub fn embed(&mut self, name: &str, content_type: &'static str, bytes: Vec<u8>) {
         self.types.insert(name.to_owned(), content_type);
         self.parts.insert(name.to_owned(), bytes);
     }
 
-    /// Adds the relationships of `part` (`""` for the package itself), if there are any.
+    /// Adds the relationships of `part` (`""` for the package itself), if it has any.
     pub fn relate(&mut self, part: &str, relations: Relations) {
         if relations.rows.is_empty() {
             return;
@@ -73,7 +73,7 @@ impl Package {
         self.parts.insert(format!("{folder}{slash}_rels/{file}.rels"), xml.finish());
     }
 
-    /// Stores a picture once under `folder` and returns the name of its part.
+    /// Stores a picture under `folder`, once per content, and returns its part name.
     pub fn store(&mut self, folder: &str, kind: Kind, bytes: &[u8]) -> String {
         let hash: [u8; 32] = Sha256::digest(bytes).into();
         let next = self.media.len() + 1;
@@ -86,7 +86,7 @@ impl Package {
         name.clone()
     }
 
-    /// The zip, with the content types in front as every reader expects.
+    /// Writes the zip, with the content types first as readers expect.
     pub fn finish(self) -> Vec<u8> {
         let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
         entry(&mut zip, "[Content_Types].xml", &self.content_types());
@@ -116,7 +116,7 @@ impl Package {
     }
 }
 
-/// Writes one entry; pictures are compressed already, so they are stored as they are.
+/// Writes one entry. Pictures are already compressed, so they are stored uncompressed.
 fn entry(zip: &mut ZipWriter<Cursor<Vec<u8>>>, name: &str, bytes: &[u8]) {
     let packed =
         name.contains("/media/") && !matches!(name.rsplit_once('.'), Some((_, "bmp" | "svg")));
@@ -136,13 +136,14 @@ pub struct Relations {
 }
 
 impl Relations {
-    /// To another part, by a path relative to this one; `kind` is the last word of its type.
+    /// Adds a relationship to another part, by a path relative to this one; `kind` is the last
+    /// segment of the relationship type.
     pub fn part(&mut self, kind: &str, target: &str) -> String {
         let kind = if kind.contains(':') { kind.to_owned() } else { format!("{OFFICE}{kind}") };
         self.relate(kind, target, false)
     }
 
-    /// To an address outside the package.
+    /// Adds a relationship to a URL outside the package.
     pub fn link(&mut self, url: &str) -> String {
         self.relate(format!("{OFFICE}hyperlink"), &address(url), true)
     }
@@ -173,7 +174,8 @@ impl Relations {
     }
 }
 
-/// A URL as ASCII: what a URI may not carry is percent-encoded, what is encoded already stays.
+/// The URL as ASCII: characters not allowed in a URI are percent-encoded; existing encoding is
+/// kept.
 pub fn address(url: &str) -> String {
     let mut safe = String::with_capacity(url.len());
     for byte in url.trim().bytes() {
@@ -189,7 +191,7 @@ pub fn address(url: &str) -> String {
     mend_percents(&safe)
 }
 
-/// Encodes each `%` that does not begin an escape, since Word refuses such a package.
+/// Encodes each `%` that does not begin an escape, because Word rejects such a package.
 fn mend_percents(url: &str) -> String {
     let mut mended = String::with_capacity(url.len());
     for (at, letter) in url.char_indices() {

@@ -131,14 +131,14 @@ impl<'f> Album<'f> {
     }
 
     fn find<'d>(&mut self, document: &'d Document, url: &str) -> Result<Picture<'d>, String> {
-        let bytes = document.assets.get(url).ok_or("there is no such file among the pictures")?;
+        let bytes = document.assets.get(url).ok_or("the picture file is missing")?;
         let picture = Picture::read(bytes, self.fonts)?;
         if self.urls.iter().any(|known| known == url) {
             return Ok(picture);
         }
         let cost = u64::from(picture.width) * u64::from(picture.height) * 4;
         if self.urls.len() >= PICTURES {
-            return Err(format!("a file can hold {PICTURES} pictures"));
+            return Err(format!("a file can have at most {PICTURES} pictures"));
         }
         if self.decoded_bytes + cost > DECODED_BYTES {
             return Err("all pictures together are too large to unpack".into());
@@ -173,7 +173,7 @@ enum Unfit {
 fn sniff(bytes: &[u8]) -> Result<Picture<'_>, Unfit> {
     let broken = |why: &str| Unfit::Broken(why.to_owned());
     if bytes.len() > FILE_BYTES {
-        return Err(Unfit::Broken(format!("it is over {} MB", FILE_BYTES >> 20)));
+        return Err(Unfit::Broken(format!("it is larger than {} MB", FILE_BYTES >> 20)));
     }
     let kind = match image::guess_format(bytes) {
         Ok(ImageFormat::Png) => Kind::Png,
@@ -189,7 +189,7 @@ fn sniff(bytes: &[u8]) -> Result<Picture<'_>, Unfit> {
     let size = reader.map_err(|e| broken(&e.to_string()))?.into_dimensions();
     let (width, height) = size.map_err(|_| broken("it is damaged"))?;
     if u64::from(width) * u64::from(height) > PIXELS {
-        let why = format!("it has over {} million pixels", PIXELS / 1_000_000);
+        let why = format!("it has more than {} million pixels", PIXELS / 1_000_000);
         return Err(Unfit::Broken(why));
     }
     Ok(Picture { kind, bytes: bytes.into(), vector: None, width, height })

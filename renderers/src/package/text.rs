@@ -1,16 +1,16 @@
-//! Inlines as plain text, and what follows from it: anchors, joints of lines, directions.
+//! Inlines as plain text, and functions based on it: anchors, line joins, text direction.
 
 use std::collections::HashMap;
 
 use super::measure;
 use crate::document::{Block, Inline, Table};
 
-/// Nesting below this is flattened to plain text.
+/// Deeper nesting is flattened to plain text.
 pub const DEPTH: usize = 24;
-/// Longer addresses are shown as their text.
+/// Longer URLs are shown as text.
 pub const LINK_LETTERS: usize = 2_000;
 
-/// The letters of a text without their marks; a picture counts as its alternative text.
+/// The text without formatting; a picture counts as its alternative text.
 pub fn plain(inlines: &[Inline]) -> String {
     let mut text = String::new();
     collect(inlines, &mut text);
@@ -33,7 +33,7 @@ fn collect(inlines: &[Inline], text: &mut String) {
     }
 }
 
-/// What stands where the source had an end of line: a space, but nothing between ideographs.
+/// The replacement for a line end of the source: a space, or nothing between ideographs.
 pub fn joint(before: &str, after: &[Inline]) -> &'static str {
     let next = after.first().and_then(|inline| match inline {
         Inline::Text(text) => text.chars().next(),
@@ -45,29 +45,30 @@ pub fn joint(before: &str, after: &[Inline]) -> &'static str {
     }
 }
 
-/// Wide scripts that are written without spaces; Korean has them.
+/// Wide scripts without spaces between words; Korean has them.
 fn spaceless(letter: char) -> bool {
     measure::is_wide(letter) && !matches!(letter, '\u{1100}'..='\u{11FF}' | '\u{AC00}'..='\u{D7A3}')
 }
 
-/// Whether a block announces what comes after it, and wants to stand on its page.
+/// Whether a block introduces the next one and has to stay on the same page.
 pub fn announces(block: &Block) -> bool {
     let Block::Paragraph(content) = block else { return false };
     plain(content).trim_end().ends_with([':', '：'])
 }
 
-/// What stands for a picture that is not drawn: what it shows, or else its address, and its caption.
+/// The replacement for a picture that is not drawn: its alternative text or its URL, and its
+/// caption.
 pub fn named(url: &str, alt: &str, title: &str) -> String {
     let name = if alt.is_empty() { url } else { alt };
     if title.is_empty() || title == name { name.to_owned() } else { format!("{name} ({title})") }
 }
 
-/// Whether a comment begins a page, where there are pages.
+/// Whether a comment is a page break.
 pub fn begins_page(comment: &str) -> bool {
     matches!(comment.trim(), "pagebreak" | "page-break" | "newpage")
 }
 
-/// All the plain text of some blocks, a line for each: what is left of nesting that is too deep.
+/// The plain text of some blocks, one line for each; used for content that is nested too deeply.
 pub fn flat(blocks: &[Block]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut todo: Vec<&Block> = blocks.iter().rev().collect();
@@ -102,17 +103,17 @@ pub fn flat(blocks: &[Block]) -> Vec<String> {
     lines
 }
 
-/// The header, where it has cells, and the rows.
+/// The header, if it has cells, and the rows.
 pub fn rows(table: &Table) -> impl Iterator<Item = &Vec<Vec<Inline>>> {
     Some(&table.header).filter(|header| !header.is_empty()).into_iter().chain(&table.rows)
 }
 
-/// How many columns the widest row has.
+/// The number of columns of the widest row.
 pub fn columns(table: &Table) -> usize {
     rows(table).map(Vec::len).max().unwrap_or(0)
 }
 
-/// A table cut into tables of at most `most` columns, or none where it need not be cut.
+/// Splits a table into tables of at most `most` columns; empty if no split is needed.
 pub fn cut_columns(table: &Table, most: usize) -> Vec<Table> {
     let count = columns(table);
     if count <= most {
@@ -132,7 +133,8 @@ pub fn cut_columns(table: &Table, most: usize) -> Vec<Table> {
         .collect()
 }
 
-/// Inlines cut after about `letters` letters, at the end of a word; marks hold on both sides.
+/// Splits inlines after about `letters` characters, at the end of a word; formatting is kept on
+/// both sides.
 pub fn cut(mut inlines: Vec<Inline>, letters: usize) -> (Vec<Inline>, Vec<Inline>) {
     let mut left = letters;
     let at = inlines.iter().position(|inline| {
@@ -178,7 +180,7 @@ fn cut_one(inline: Inline, letters: usize) -> (Option<Inline>, Option<Inline>) {
     }
 }
 
-/// A heading's anchor as GitHub makes it; a repeated one gets `-1`, `-2`, ….
+/// The anchor of a heading as on GitHub; a repeated one gets `-1`, `-2`, ….
 pub fn slug(text: &str, seen: &mut HashMap<String, usize>) -> String {
     let mut slug = String::new();
     for letter in text.trim().chars().flat_map(char::to_lowercase) {
@@ -193,7 +195,7 @@ pub fn slug(text: &str, seen: &mut HashMap<String, usize>) -> String {
     if *count == 0 { slug } else { format!("{slug}-{count}") }
 }
 
-/// The text of an anchor with its `%XX` escapes undone.
+/// Decodes the `%XX` escapes of an anchor.
 pub fn unescape(anchor: &str) -> String {
     let bytes = anchor.as_bytes();
     let (mut plain, mut at) = (Vec::with_capacity(bytes.len()), 0);
@@ -207,10 +209,10 @@ pub fn unescape(anchor: &str) -> String {
     String::from_utf8_lossy(&plain).into_owned()
 }
 
-/// A text cut where its direction changes; `true` stands for right to left.
+/// Splits a text where its direction changes; `true` is right-to-left.
 ///
-/// Spaces and punctuation between two pieces of the same direction go with them, others with
-/// the paragraph (a short form of rules N1 and N2 of UAX 9).
+/// Spaces and punctuation between two pieces of the same direction take that direction, others that
+/// of the paragraph (a simplified form of rules N1 and N2 of UAX 9).
 pub fn directions(text: &str, base: bool) -> Vec<(&str, bool)> {
     let mut pieces: Vec<(&str, bool)> = Vec::new();
     let (mut start, mut current, mut neutral) = (0, None, None);

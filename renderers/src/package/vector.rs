@@ -1,5 +1,4 @@
-//! SVG: whether it is safe, how large it is, and what it looks like in pixels, for programs that draw
-//! no vectors.
+//! SVG: safety checks, size, and rasterization for programs that do not support vector pictures.
 
 use std::io::Cursor;
 use std::sync::Arc;
@@ -10,25 +9,25 @@ use resvg::{render, tiny_skia::Pixmap};
 
 use crate::pdf::fontset::Fonts;
 
-/// Twice as sharp as a screen, unless that is more than this on a side.
+/// Rendered at twice the screen resolution, up to this many pixels per side.
 const SHARPNESS: f32 = 2.0;
 const MOST_PIXELS: f32 = 2_400.0;
 
-/// A vector picture in pixels.
+/// A rasterized vector picture.
 pub struct Raster {
     pub png: Vec<u8>,
-    /// The size that it is meant to have, at 96 pixels an inch.
+    /// The intended size, at 96 pixels per inch.
     pub width: u32,
     pub height: u32,
 }
 
-/// Draws an SVG as PNG; the texts in it with `fonts`.
+/// Rasterizes an SVG to PNG, with `fonts` for its text.
 pub fn raster(svg: &[u8], fonts: &Fonts) -> Result<Raster, String> {
     check(svg)?;
     let options = Options {
         fontdb: Arc::new(database(fonts)),
         font_family: "Noto Sans".to_owned(),
-        // Nothing but what stands in the picture itself.
+        // Only embedded images are resolved.
         image_href_resolver: ImageHrefResolver {
             resolve_string: Box::new(|_, _| None),
             ..ImageHrefResolver::default()
@@ -75,7 +74,7 @@ pub fn is_svg(bytes: &[u8]) -> bool {
     infer::text::is_xml(bytes) || bytes.trim_ascii_start().starts_with(b"<svg")
 }
 
-/// The words in an SVG; nothing of what is none.
+/// The text in an SVG; empty if it is not an SVG.
 pub fn text(bytes: &[u8]) -> String {
     let mut words = String::new();
     let Some(svg) = std::str::from_utf8(bytes).ok().filter(|_| is_svg(bytes)) else {
@@ -92,7 +91,8 @@ pub fn text(bytes: &[u8]) -> String {
     words
 }
 
-/// Entities can grow without end, and a picture inside a picture would have to be fetched.
+/// Rejects entities, which can expand without limit, and external images, which would have to be
+/// fetched.
 pub fn check(bytes: &[u8]) -> Result<(), String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "the kind is not known".to_owned())?;
     if !text.contains("<svg") && !text.contains(":svg") {
@@ -107,11 +107,11 @@ pub fn check(bytes: &[u8]) -> Result<(), String> {
             Ok(Event::Start(tag) | Event::Empty(tag)) => {
                 let name = tag.local_name();
                 if matches!(name.as_ref(), b"script" | b"foreignObject") {
-                    return Err("it carries scripts or HTML".to_owned());
+                    return Err("it contains scripts or HTML".to_owned());
                 }
                 let draws = matches!(name.as_ref(), b"image" | b"feImage");
                 if draws && tag.attributes().flatten().any(|attribute| leads_out(&attribute)) {
-                    return Err("it draws other files in".to_owned());
+                    return Err("it references other files".to_owned());
                 }
             }
             Ok(Event::Eof) => return Ok(()),
@@ -144,8 +144,8 @@ mod tests {
     #[test]
     fn nothing_is_fetched() {
         let outside = b"<svg xmlns='http://www.w3.org/2000/svg'><image href='a.png'/></svg>";
-        assert_eq!(check(outside).unwrap_err(), "it draws other files in");
+        assert_eq!(check(outside).unwrap_err(), "it references other files");
         let script = b"<svg xmlns='http://www.w3.org/2000/svg'><script>1</script></svg>";
-        assert_eq!(check(script).unwrap_err(), "it carries scripts or HTML");
+        assert_eq!(check(script).unwrap_err(), "it contains scripts or HTML");
     }
 }

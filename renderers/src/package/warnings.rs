@@ -1,13 +1,13 @@
-//! What was lost on the way to a file: one sentence each, none twice.
+//! Warnings about lost content: one sentence each, without duplicates.
 
-/// Sentences for the person and the model, in the order in which the losses were met.
+/// Sentences for the user and the model, in the order in which they were added.
 #[derive(Debug, Default, Clone)]
 pub struct Warnings {
     said: Vec<String>,
     unsaid: usize,
 }
 
-/// More sentences than this are counted, not written.
+/// Further sentences are only counted.
 const MOST: usize = 50;
 
 impl Warnings {
@@ -30,7 +30,7 @@ impl Warnings {
     pub fn finish(mut self, dropped: usize) -> Vec<String> {
         if dropped > 0 {
             self.said.push(format!(
-                "{dropped} control character(s) were left out, since Office files cannot hold them."
+                "{dropped} control character(s) were removed, because Office files cannot contain them."
             ));
         }
         if self.unsaid > 0 {

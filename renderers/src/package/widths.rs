@@ -1,13 +1,14 @@
-//! Widths of table columns by what stands in them.
+//! Column widths based on the content of a table.
 
 use super::measure::{Face, widest_word, width};
 use super::text::{plain, rows};
 use crate::document::Table;
 
-/// Widths in thousandths of an em that together fill at most `room`.
+/// Widths in thousandths of an em that add up to at most `room`.
 ///
-/// Every column gets its widest word if there is room for all of them, and a share of what is
-/// left by how much more it would take to stand on one line. `padding` is a cell's own.
+/// Every column is at least as wide as its widest word, if that fits. The remaining width is shared
+/// in proportion to what each column needs for single-line cells. `padding` is the padding of a
+/// cell.
 pub fn columns(table: &Table, room: u32, padding: u32, face: Face) -> Vec<u32> {
     let count = super::text::columns(table);
     let (mut least, mut most) = (vec![600 + padding; count], vec![1_000 + padding; count]);
@@ -15,7 +16,7 @@ pub fn columns(table: &Table, room: u32, padding: u32, face: Face) -> Vec<u32> {
         let face = if at == 0 && !table.header.is_empty() { Face::Bold } else { face };
         for (column, cell) in row.iter().enumerate() {
             let text = plain(cell);
-            // A little slack: other faces are a trifle wider in places.
+            // Some slack, because other fonts are slightly wider.
             let slack = |units: u32| units.saturating_add(units / 25 + 200 + padding);
             least[column] = least[column].max(slack(widest_word(&text, face)));
             let longest = text.lines().map(|line| width(line, face)).max().unwrap_or(0);
@@ -29,7 +30,7 @@ fn share(least: &[u32], most: &[u32], room: u32) -> Vec<u32> {
     let sum = |all: &[u32]| all.iter().map(|w| u64::from(*w)).sum::<u64>().max(1);
     let (wanted, needed, room) = (sum(most), sum(least), u64::from(room));
     if wanted <= room {
-        // Narrow tables stay narrow, but never so narrow that they look lost.
+        // Narrow tables stay narrow, but are widened a little.
         let total = room.min(wanted * 3 / 2);
         return most.iter().map(|w| (u64::from(*w) * total / wanted) as u32).collect();
     }
@@ -41,7 +42,7 @@ fn share(least: &[u32], most: &[u32], room: u32) -> Vec<u32> {
     (0..least.len()).map(|at| least[at] + (left * spare(at) / all) as u32).collect()
 }
 
-/// Where not even the widest words fit: the widest columns give first, down to one level.
+/// Used if even the widest words do not fit: reduces the widest columns to a common width.
 fn squeezed(least: &[u32], room: u64) -> Vec<u32> {
     let (mut low, mut high) = (1, *least.iter().max().unwrap_or(&1));
     while low < high {

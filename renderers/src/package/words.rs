@@ -1,4 +1,4 @@
-//! The few words that the formats add of themselves, in the document's language.
+//! The words that the renderers add, in the document's language.
 
 use crate::document::Alert;
 

@@ -1,15 +1,15 @@
-//! XML as it is written for Office: attributes, text, and nothing that XML 1.0 cannot carry.
+//! An XML writer for Office files: attributes, text, and no characters that XML 1.0 does not allow.
 
 use std::borrow::Cow;
 
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 
-/// One part in the making. Elements nest by [`Xml::open`] and [`Xml::close`].
+/// A part that is being written. Elements are nested with [`Xml::open`] and [`Xml::close`].
 pub struct Xml {
     out: Writer<Vec<u8>>,
     open: Vec<&'static str>,
-    /// Characters that were dropped because XML 1.0 has no way to write them.
+    /// The number of characters dropped because XML 1.0 cannot represent them.
     pub dropped: usize,
 }
 
@@ -20,14 +20,14 @@ impl Default for Xml {
 }
 
 impl Xml {
-    /// A part with its declaration.
+    /// A part with an XML declaration.
     pub fn new() -> Self {
         let mut xml = Self::fragment();
         xml.write(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), Some("yes"))));
         xml
     }
 
-    /// A piece without a declaration.
+    /// A fragment without an XML declaration.
     pub fn fragment() -> Self {
         Self { out: Writer::new(Vec::new()), open: Vec::new(), dropped: 0 }
     }
@@ -39,7 +39,7 @@ impl Xml {
     }
 
     pub fn close(&mut self) {
-        let name = self.open.pop().expect("each close stands for an open");
+        let name = self.open.pop().expect("every close has a matching open");
         self.write(Event::End(BytesEnd::new(name)));
     }
 
@@ -53,19 +53,19 @@ impl Xml {
         self.write(Event::Text(BytesText::new(&clean)));
     }
 
-    /// An element that holds only text.
+    /// Writes an element that holds only text.
     pub fn leaf(&mut self, name: &'static str, attributes: &[(&str, &str)], text: &str) {
         self.open(name, attributes);
         self.text(text);
         self.close();
     }
 
-    /// WordprocessingML's commonest element: `<name w:val="value"/>`.
+    /// Writes the most common element of WordprocessingML: `<name w:val="value"/>`.
     pub fn val(&mut self, name: &'static str, value: &str) {
         self.empty(name, &[("w:val", value)]);
     }
 
-    /// XML of our own making, constant and well formed.
+    /// Writes constant, well-formed XML.
     pub fn raw(&mut self, constant: &str) {
         self.out.get_mut().extend_from_slice(constant.as_bytes());
     }
@@ -84,7 +84,7 @@ impl Xml {
         start
     }
 
-    /// Keeps what the production `Char` of XML 1.0 allows.
+    /// Keeps the characters that the production `Char` of XML 1.0 allows.
     fn clean<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         if text.chars().all(allowed) {
             return Cow::Borrowed(text);

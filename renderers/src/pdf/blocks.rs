@@ -28,12 +28,12 @@ use crate::package::text::{announces, begins_page};
 use crate::package::words;
 use crate::pdf::fontset::Fonts;
 
-/// Between columns that stand side by side, in points.
+/// The gap between columns, in points.
 const GUTTER: f64 = 18.0;
-/// Size of the largest heading's letters, in points.
+/// The font size of the largest heading, in points.
 const HEADING_POINTS: f64 = 17.7;
 
-/// The whole text, and what could not be drawn.
+/// The content, and warnings about what could not be drawn.
 pub struct Body {
     pub content: Content,
     pub warnings: Vec<String>,
@@ -120,7 +120,7 @@ impl Drawing<'_> {
         Content::sequence(parts.collect::<Vec<_>>())
     }
 
-    /// A picture on its own, with its title as a caption.
+    /// A picture as a block, with its title as the caption.
     fn picture(&mut self, url: &str, alt: &str, title: &str) -> Content {
         let picture = match self.drawable(url) {
             Ok(picture) => picture,
@@ -201,7 +201,7 @@ impl Drawing<'_> {
         let points = std::mem::replace(&mut self.points, points);
         let header = self.holding_notes(|drawing| {
             let cells = table.header.iter().map(|cell| drawing.cell(cell)).collect();
-            // A header that fills a page cannot stand on each.
+            // A header that fills a page cannot be repeated.
             let is_short = table.header.iter().flatten().map(lengths::size).sum::<usize>() < 2_000;
             TableHeader::new(cells).with_repeat(is_short).pack()
         });
@@ -245,7 +245,7 @@ impl Drawing<'_> {
         };
         let word = words::alert(alert, self.document.meta.language.as_deref());
         let title = TextElem::packed(word).strong().labelled(label("alert-title"));
-        // The title stays on the page of what it announces.
+        // Keeps the title on the page of its content.
         let title = sticky(ParElem::new(title).pack());
         let body = title.with_below(Smart::Custom(Em::new(0.8).into())).pack() + body;
         QuoteElem::new(body).with_block(true).pack().labelled(label(name))
@@ -289,7 +289,7 @@ impl Drawing<'_> {
     }
 }
 
-/// On the page of what follows it.
+/// Keeps the block on the page of the next one.
 fn sticky(drawn: Content) -> BlockElem {
     BlockElem::new().with_sticky(true).with_body(Some(BlockBody::Content(drawn)))
 }

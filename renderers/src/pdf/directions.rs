@@ -1,5 +1,5 @@
-//! Which way blocks run: as the first letter in them does (rule P2 of UAX 9), as in Word and PowerPoint,
-//! whatever the language of the document is.
+//! The text direction of blocks, given by their first letter (rule P2 of UAX 9) as in Word and
+//! PowerPoint, regardless of the document's language.
 
 use typst::foundations::{Content, Smart};
 use typst::layout::Dir;
@@ -11,7 +11,7 @@ use crate::package::look;
 use crate::package::measure::is_rtl;
 use crate::package::text::flat;
 
-/// Whether anything in the document runs from right to left; otherwise there is nothing to say.
+/// Whether any text in the document is right-to-left; if not, no directions are set.
 pub fn any_rtl(document: &Document) -> bool {
     let mut found = look::is_rtl(look::language(&document.meta));
     document.each_inline(&mut |inline| {
@@ -22,7 +22,7 @@ pub fn any_rtl(document: &Document) -> bool {
     found
 }
 
-/// The direction of a text, where it has letters.
+/// The direction of a text, if it has letters.
 pub fn of_text(text: &str) -> Smart<Dir> {
     let letter = text.chars().find(|letter| letter.is_alphabetic());
     letter.map_or(Smart::Auto, |letter| {
@@ -30,7 +30,7 @@ pub fn of_text(text: &str) -> Smart<Dir> {
     })
 }
 
-/// The block, as it was drawn, in its direction.
+/// Sets the direction of the rendered block.
 pub fn directed(block: &Block, drawn: Content) -> Content {
     let direction = match block {
         Block::Code { .. } => Smart::Custom(Dir::LTR),
@@ -44,7 +44,7 @@ pub fn directed(block: &Block, drawn: Content) -> Content {
             Smart::Auto
         }
     };
-    // What has no letters runs as what it stands in.
+    // Text without letters takes the direction of its container.
     if direction == Smart::Auto {
         return drawn;
     }

@@ -1,4 +1,4 @@
-//! The state of one drawing.
+//! The state of a rendering.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,30 +9,30 @@ use crate::Document;
 use crate::document::{Anchors, Block, PageSize};
 use crate::package::measure::{self, Face};
 
-/// Size of the letters, in points, as the template has it.
+/// The font size of the template, in points.
 const POINTS: f64 = 10.5;
 
 /// One pass over a document.
 pub struct Drawing<'a> {
     pub document: &'a Document,
     pub pictures: &'a Pictures,
-    /// Numbers of headings by their anchors.
+    /// Heading numbers by anchor.
     pub anchors: HashMap<String, usize>,
     pub seen_notes: HashSet<usize>,
-    /// Whether marks of notes wait in `held_notes`.
+    /// Whether footnote references are collected in `held_notes`.
     pub holds_notes: bool,
     pub held_notes: Vec<usize>,
-    /// Width and height for a picture, in points.
+    /// The available width and height for a picture, in points.
     pub room: (f64, f64),
-    /// Size of the letters, in points.
+    /// The font size, in points.
     pub points: f64,
-    /// Fonts for the texts of charts, as SVG names them.
+    /// The font families for the text of charts, in SVG syntax.
     pub faces: String,
-    /// Whether anything runs from right to left.
+    /// Whether any text is right-to-left.
     pub rtl: bool,
     pub headings: usize,
-    /// The levels of the headings that the text stands under: PDF/UA lets a heading be at most one
-    /// deeper than the one above it, so levels that an author skips do not count.
+    /// The levels of the enclosing headings. PDF/UA allows a heading to be at most one level deeper
+    /// than its parent, so levels that an author skips are not counted.
     pub above: Vec<u8>,
     pub warnings: Vec<String>,
 }
@@ -63,7 +63,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Draws with letters of that size.
+    /// Draws with that font size.
     pub fn sized<T>(&mut self, points: f64, draw: impl FnOnce(&mut Self) -> T) -> T {
         let before = std::mem::replace(&mut self.points, points);
         let drawn = draw(self);
@@ -71,10 +71,10 @@ impl<'a> Drawing<'a> {
         drawn
     }
 
-    /// `text`, with places to break in words that would run out of their line or cell.
+    /// `text`, with break opportunities in words that would overflow their line or cell.
     pub fn breakable(&self, text: &str, voice: Voice) -> String {
         let (face, scale, around) = match voice {
-            // Noto Sans is a little wider than the face that is measured.
+            // Noto Sans is slightly wider than the font that is measured.
             Voice::Text => (Face::Text, 1.15, 0.0),
             Voice::Code => (Face::Code, 0.88, 0.0),
             Voice::CodeBlock => (Face::Code, 0.784, 16.0),
@@ -90,7 +90,7 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// What letters belong to, by which they are larger or smaller.
+/// The role of a text, which decides its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Voice {
     Text,
@@ -98,8 +98,9 @@ pub enum Voice {
     CodeBlock,
 }
 
-/// Puts zero-width spaces into words wider than `room`, in thousandths of an em, which the template
-/// makes places to break. Where a line may break anyway (spaces, hyphens, Han characters), a word ends.
+/// Inserts zero-width spaces, which the template treats as break opportunities, into words wider
+/// than `room` (in thousandths of an em). A word ends at a regular break opportunity (space,
+/// hyphen, Han character).
 fn breakable(text: &str, face: Face, room: u32) -> String {
     let text = &*grounded(text);
     let ends_word = |c: char| c.is_whitespace() || c == '-' || c as u32 >= 0x2e80;
@@ -122,7 +123,7 @@ fn breakable(text: &str, face: Face, room: u32) -> String {
     broken
 }
 
-/// The page without its margins, in points; a picture keeps a line for what is below it.
+/// The page without its margins, in points; one line is reserved for the caption of a picture.
 fn room(document: &Document) -> (f64, f64) {
     let (width, height) = match document.meta.page.size {
         PageSize::A4 => (595.2, 841.8),
@@ -132,7 +133,7 @@ fn room(document: &Document) -> (f64, f64) {
         if document.meta.page.landscape { (height, width) } else { (width, height) };
     let [top, right, bottom, left] = document.meta.margins().map(|twips| twips as f64 / 20.0);
     let text = width - left - right;
-    // Typst keeps a twenty-fifth of the text apart from the other column.
+    // Typst uses 4 % of the width as the gap between columns.
     let text = if document.meta.page.two_columns { text * 0.48 } else { text };
     (text, height - top - bottom - 60.0)
 }

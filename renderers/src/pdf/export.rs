@@ -1,4 +1,4 @@
-//! From laid-out pages to bytes: the strictest standard that the content allows, then compaction.
+//! Writes laid-out pages as a PDF: the strictest standard that the content allows, then compaction.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use typst_pdf::{PdfOptions, PdfStandard, PdfStandards};
 use super::fonts;
 use crate::rendered::RenderError;
 
-/// The largest file, in bytes.
+/// The maximum file size, in bytes.
 pub const OUTPUT_BYTES: usize = 20 * 1024 * 1024;
 
-/// From the strictest to none at all.
+/// From the strictest standard to none.
 const LADDER: &[&[PdfStandard]] = &[
     &[PdfStandard::A_2a, PdfStandard::Ua_1],
     &[PdfStandard::A_2u, PdfStandard::Ua_1],
@@ -23,7 +23,7 @@ const LADDER: &[&[PdfStandard]] = &[
     &[],
 ];
 
-/// Tries the strictest standards first; what made it fall back is a warning, never an error.
+/// Tries the strictest standard first. A fallback causes a warning, never an error.
 pub fn write(
     pages: &PagedDocument,
     missing: &BTreeSet<char>,
@@ -72,7 +72,7 @@ fn names(standards: &[PdfStandard]) -> String {
     if names.is_empty() { "no standard".to_owned() } else { names.join(" and ") }
 }
 
-/// The first few of Typst's sentences.
+/// The first few of Typst's messages.
 pub fn reason(errors: &[SourceDiagnostic]) -> String {
     let mut sentences: Vec<&str> = Vec::new();
     for error in errors {
@@ -83,8 +83,8 @@ pub fn reason(errors: &[SourceDiagnostic]) -> String {
     sentences.join("; ")
 }
 
-/// Puts the many small objects into compressed streams. Without a standard the file stays as it is:
-/// what could not be checked is not rewritten.
+/// Moves the many small objects into compressed streams. A file without a standard is not
+/// rewritten, because the result cannot be checked.
 fn finish(bytes: Vec<u8>, as_it_is: bool) -> Result<Vec<u8>, RenderError> {
     let bytes = if as_it_is { bytes } else { compact(&bytes).unwrap_or(bytes) };
     if bytes.len() > OUTPUT_BYTES {

@@ -1,4 +1,4 @@
-//! Which fonts a document is set in, and which characters they all lack.
+//! Font selection for a document, and the characters that no font has.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::document::{Block, Inline, Meta, Theme};
 use crate::package::{vector, words};
 use crate::pdf::fontset::Fonts;
 
-/// How many missing characters a warning names.
+/// The number of missing characters named in a warning.
 const NAMED: usize = 20;
 const SANS: [&str; 4] = ["Noto Sans", "Liberation Sans", "Arimo", "DejaVu Sans"];
 const SERIF: [&str; 1] = ["Libertinus Serif"];
@@ -20,7 +20,7 @@ const MONO: [&str; 1] = ["DejaVu Sans Mono"];
 const WEIGHTS: [&str; 4] = ["Regular", "Bold", "Italic", "BoldItalic"];
 
 impl Fonts {
-    /// Adds the fonts of one more file if it has any of the characters that `document` lacks.
+    /// Adds the fonts of another file if it has any of the characters that `document` is missing.
     pub fn help(&mut self, document: &Document, file: Vec<u8>) {
         let missing = self.missing(document);
         let added: Vec<Font> = Font::iter(Bytes::new(file)).collect();
@@ -31,7 +31,7 @@ impl Fonts {
         }
     }
 
-    /// The families of the text, in order of preference.
+    /// The font families of the text, in order of preference.
     pub(super) fn body(&self, meta: &Meta) -> Vec<String> {
         let own = meta.brand.as_deref().and_then(|brand| brand.body.as_deref());
         self.text(own, meta)
@@ -42,7 +42,7 @@ impl Fonts {
         self.text(brand.and_then(|b| b.headings.as_deref().or(b.body.as_deref())), meta)
     }
 
-    /// The template's face, if it is there, or else the theme's.
+    /// The template's font if available, otherwise the theme's.
     fn text(&self, own: Option<&str>, meta: &Meta) -> Vec<String> {
         let first: &[&str] = if meta.theme == Theme::Academic { &SERIF } else { &SANS };
         let alike = own.and_then(metric_twin);
@@ -54,7 +54,7 @@ impl Fonts {
         self.present(MONO.iter().copied(), 1, meta)
     }
 
-    /// The first `count` of `wanted` that are there, then those for other scripts.
+    /// The first `count` available families of `wanted`, then those for other scripts.
     fn present<'a>(
         &self,
         wanted: impl Iterator<Item = &'a str>,
@@ -85,7 +85,7 @@ impl Fonts {
     }
 }
 
-/// A free face as wide as one that only an office has.
+/// A free font with the metrics of a proprietary one.
 fn metric_twin(face: &str) -> Option<&'static str> {
     Some(match face {
         "Calibri" => "Carlito",
@@ -96,8 +96,8 @@ fn metric_twin(face: &str) -> Option<&'static str> {
     })
 }
 
-/// The files that a document is best drawn with, besides what comes with the program, by their names
-/// without endings: the faces of its theme, and those of the scripts in it.
+/// The font files that the document needs in addition to the bundled ones, by name without
+/// extension: the fonts of its theme and of the scripts in it.
 pub fn wanted(document: &Document) -> Vec<String> {
     let missing = Fonts::default().missing(document);
     let is_academic = document.meta.theme == Theme::Academic;
@@ -109,7 +109,7 @@ pub fn wanted(document: &Document) -> Vec<String> {
     for own in brand.iter().flat_map(|b| [&b.body, &b.headings]).flatten() {
         families.extend(std::iter::once(own.as_str()).chain(metric_twin(own)));
     }
-    // A face for code or formulas may have the letters of a script, but they are no text's.
+    // A code or mathematics font may support a script, but must not be used for its text.
     let letters = characters(document).into_iter().filter(|c| c.is_alphabetic());
     let lacking = missing.iter().copied().chain(letters).filter_map(scripts::of);
     families.extend(lacking.map(|script| script.family));
@@ -123,7 +123,8 @@ pub fn wanted(document: &Document) -> Vec<String> {
     families.into_iter().flat_map(files).collect()
 }
 
-/// Han characters look different in each language, so the document's language comes first.
+/// Han characters look different in each language, so the font of the document's language comes
+/// first.
 fn cjk(meta: &Meta) -> [&'static str; 8] {
     let (sans, serif) = match meta.language.as_deref().unwrap_or("en") {
         tag if tag.starts_with("ja") => ("Noto Sans CJK JP", "Noto Serif CJK JP"),
@@ -145,7 +146,7 @@ fn cjk(meta: &Meta) -> [&'static str; 8] {
     ]
 }
 
-/// All that is drawn, without spaces and invisible characters.
+/// All visible characters of the document.
 fn characters(document: &Document) -> BTreeSet<char> {
     let mut all = BTreeSet::new();
     let mut add = |text: &str| {
@@ -176,7 +177,7 @@ fn characters(document: &Document) -> BTreeSet<char> {
     all
 }
 
-/// What to say about characters that no font has, and which package would have them.
+/// The warning about characters that no font has, with the package that would provide them.
 pub fn sentence(missing: &BTreeSet<char>) -> String {
     let scripts: BTreeSet<&str> = missing.iter().map(|&c| scripts::name(c)).collect();
     let scripts: Vec<&str> = scripts.into_iter().collect();
@@ -226,7 +227,7 @@ mod tests {
         assert!(!wanted.iter().any(|name| name.contains("Arabic")), "only what is needed");
     }
 
-    /// The bundled face for code has Arabic letters too; a text is not set in it.
+    /// The bundled code font has Arabic letters too, but must not be used for text.
     #[test]
     fn texts_are_set_in_faces_for_text() {
         for (text, file) in [("سلام", "NotoSansArabic-Bold"), ("שלום", "NotoSansHebrew-Regular")]

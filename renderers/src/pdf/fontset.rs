@@ -1,5 +1,5 @@
-//! The fonts to draw with. Only PDFs and the pixels of vector pictures are drawn here; the Office
-//! formats name fonts, and the reader's program brings them.
+//! The fonts for PDFs and for rasterized vector pictures. Office files only name fonts, which the
+//! reader's program provides.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ static BUNDLED: LazyLock<Vec<Font>> = LazyLock::new(|| {
     typst_assets::fonts().flat_map(|bytes| Font::iter(Bytes::new(bytes))).collect()
 });
 
-/// Fonts to draw with: always those that come with the program, and what the caller adds.
+/// A set of fonts: the bundled ones and those added by the caller.
 #[derive(Clone)]
 pub struct Fonts {
     pub(crate) book: LazyHash<FontBook>,
@@ -25,15 +25,15 @@ impl Default for Fonts {
 }
 
 impl Fonts {
-    /// The bundled fonts and those in `files` (TrueType, OpenType, collections); what is no font is
-    /// left out. Parsing reads names and coverage only, so build this once and keep it.
+    /// The bundled fonts and those in `files` (TrueType, OpenType, collections); other files are
+    /// ignored. Parsing reads only names and coverage, so build this once and keep it.
     pub fn with(files: impl IntoIterator<Item = Vec<u8>>) -> Self {
         let added = files.into_iter().flat_map(|file| Font::iter(Bytes::new(file)));
         let fonts: Vec<Font> = BUNDLED.iter().cloned().chain(added).collect();
         Fonts { book: LazyHash::new(FontBook::from_fonts(&fonts)), fonts }
     }
 
-    /// The files themselves, each once.
+    /// The font files, each once.
     pub(crate) fn files(&self) -> impl Iterator<Item = Bytes> + '_ {
         self.fonts.iter().filter(|font| font.index() == 0).map(|font| font.data().clone())
     }

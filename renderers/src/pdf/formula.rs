@@ -1,4 +1,4 @@
-//! Formulas as Typst equations, with their LaTeX as the alternative text that PDF/UA wants.
+//! Formulas as Typst equations, with their LaTeX as the alternative text that PDF/UA requires.
 
 use typst::foundations::SymbolElem;
 use typst::foundations::{Array, Content, IntoValue, NativeElement, Value};
@@ -61,7 +61,7 @@ fn content(formula: &Formula) -> Content {
     }
 }
 
-/// What is written at a brace stands beyond it.
+/// The annotation of a brace is placed outside it.
 fn brace(base: &Formula, note: &Formula) -> Content {
     let note = Some(content(note));
     match base {

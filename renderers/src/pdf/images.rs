@@ -1,5 +1,5 @@
-//! Pictures as Typst takes them: sniffed, decoded once within limits, so that a broken or huge one is
-//! a sentence in the text and never a failed document.
+//! Pictures for Typst: detected and decoded once within limits, so that a broken or huge picture
+//! becomes a sentence in the text and the document is still rendered.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -8,21 +8,21 @@ use image::{ImageFormat as Raster, ImageReader, Limits};
 use typst::foundations::Bytes;
 use typst::visualize::{ExchangeFormat, ImageFormat, SvgImage, VectorFormat};
 
-/// The largest picture file, in bytes.
+/// The maximum size of a picture file, in bytes.
 pub const FILE_BYTES: usize = 20 * 1024 * 1024;
-/// The largest picture, in pixels.
+/// The maximum size of a picture, in pixels.
 pub const PIXELS: u64 = 40_000_000;
-/// The most pictures of one document.
+/// The maximum number of pictures per document.
 pub const COUNT: usize = 64;
-/// All pictures of one document, decoded, in bytes.
+/// The maximum size of all decoded pictures of a document, in bytes.
 pub const DECODED_BYTES: u64 = 512 * 1024 * 1024;
 
-/// A picture that Typst will draw.
+/// A picture that Typst can draw.
 #[derive(Debug, Clone)]
 pub struct Picture {
     pub bytes: Bytes,
     pub format: ImageFormat,
-    /// In pixels, of which 96 make an inch.
+    /// In pixels, at 96 per inch.
     pub width: f64,
     pub height: f64,
 }
@@ -33,7 +33,7 @@ impl Picture {
     }
 }
 
-/// By URL: the picture, or why there is none.
+/// By URL: the picture, or the reason why it cannot be drawn.
 pub type Pictures = BTreeMap<String, Result<Picture, String>>;
 
 pub fn load(assets: &BTreeMap<String, Vec<u8>>) -> Pictures {
@@ -64,7 +64,7 @@ fn raster(bytes: &[u8], format: Raster, decoded: &mut u64) -> Result<Picture, St
         Raster::Png | Raster::Bmp => ExchangeFormat::Png,
         Raster::Jpeg => ExchangeFormat::Jpg,
         Raster::Gif => ExchangeFormat::Gif,
-        other => return Err(format!("pictures of the kind {other:?} are not drawn")),
+        other => return Err(format!("pictures of the type {other:?} are not supported")),
     };
     let (width, height) = ImageReader::with_format(Cursor::new(bytes), format)
         .into_dimensions()
@@ -72,7 +72,7 @@ fn raster(bytes: &[u8], format: Raster, decoded: &mut u64) -> Result<Picture, St
     let pixels = u64::from(width) * u64::from(height);
     *decoded = decoded.saturating_add(pixels.saturating_mul(4));
     if pixels > PIXELS || *decoded > DECODED_BYTES {
-        return Err(format!("{width} × {height} pixels are too many"));
+        return Err(format!("{width} × {height} pixels exceed the limit"));
     }
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
     let mut limits = Limits::default();
@@ -84,7 +84,7 @@ fn raster(bytes: &[u8], format: Raster, decoded: &mut u64) -> Result<Picture, St
     Ok(Picture { bytes: Bytes::new(bytes), format: exchange.into(), width, height })
 }
 
-/// Typst reads no BMP.
+/// Converts BMP, which Typst does not support.
 fn png(image: &image::DynamicImage) -> Result<Vec<u8>, String> {
     let mut png = Cursor::new(Vec::new());
     image.write_to(&mut png, Raster::Png).map_err(|error| error.to_string())?;
@@ -126,7 +126,7 @@ mod tests {
         let chart = include_bytes!("../../tests/corpus/img/chart.png");
         assert_eq!(why(&chart[..400]), "the file is damaged");
         assert_eq!(why(b"hello"), "the kind is not known");
-        assert_eq!(why(b"<svg><image href='http://x/y.png'/></svg>"), "it draws other files in");
+        assert_eq!(why(b"<svg><image href='http://x/y.png'/></svg>"), "it references other files");
         let svg = include_bytes!("../../tests/corpus/hostile/svg-external.svg");
         assert_eq!(why(svg), "it declares entities");
     }
@@ -137,7 +137,7 @@ mod tests {
         liar[16..24].copy_from_slice(&[0x7f, 0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff]);
         assert!(matches!(
             why(&liar).as_str(),
-            "the file is damaged" | "2147483647 × 2147483647 pixels are too many"
+            "the file is damaged" | "2147483647 × 2147483647 pixels exceed the limit"
         ));
         let mut decoded = DECODED_BYTES - 100;
         let dot = include_bytes!("../../tests/corpus/img/dot.png");

@@ -57,7 +57,9 @@ impl<'a> Drawing<'a> {
         let body = self.inlines(content);
         if let Some(anchor) = url.strip_prefix('#') {
             let Some(&heading) = self.anchors.get(&anchor.to_lowercase()) else {
-                self.warn(format!("No heading has the anchor #{anchor}, so its link is text."));
+                self.warn(format!(
+                    "No heading has the anchor #{anchor}, so the link is shown as text."
+                ));
                 return body;
             };
             return LinkElem::new(LinkTarget::Label(heading_label(heading)), body).pack();
@@ -68,8 +70,8 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// The first mention brings the note, later ones its number. In a heading or a table's header,
-    /// which Typst may draw twice, the mark waits for the text that follows.
+    /// The first reference contains the footnote, later ones only its number. In headings and table
+    /// headers, which Typst may draw twice, the reference is postponed to the following text.
     fn note(&mut self, index: usize) -> Content {
         if self.holds_notes {
             self.held_notes.push(index);
@@ -100,7 +102,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// A picture in a line, with its caption behind it.
+    /// A picture in a line, followed by its caption.
     fn inline_image(&mut self, url: &str, alt: &str, title: &str) -> Content {
         let picture = match self.drawable(url) {
             Ok(picture) => picture,
@@ -113,7 +115,7 @@ impl<'a> Drawing<'a> {
         drawn + EmphElem::new(TextElem::packed(grounded(&format!(" {title}")).into_owned())).pack()
     }
 
-    /// The picture of that address, or why there is none.
+    /// The picture for that URL, or the reason why it cannot be drawn.
     pub fn drawable(&self, url: &str) -> Result<&'a Picture, String> {
         match self.pictures.get(url) {
             Some(picture) => picture.as_ref().map_err(Clone::clone),
@@ -121,7 +123,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// What stands for a picture, of which its address, its description and its caption are given.
+    /// The replacement for a picture, given its URL, alternative text and caption.
     pub fn no_image(&mut self, picture: (&str, &str, &str), why: &str) -> Content {
         let (url, alt, title) = picture;
         self.warn(format!("The picture {} is not drawn: {why}.", short(url)));
@@ -130,8 +132,8 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// A picture at 96 pixels an inch, made smaller where it has no room. Without a description it is
-/// decoration, which readers of the screen skip.
+/// A picture at 96 pixels per inch, scaled down if needed. Without alternative text it is marked as
+/// decoration, which screen readers skip.
 pub fn image(picture: &Picture, alt: &str, room: (f64, f64)) -> Content {
     let points = (picture.width * 0.75, picture.height * 0.75);
     let scale = (room.0 / points.0).min(room.1 / points.1).min(1.0);
@@ -154,7 +156,7 @@ pub fn heading_label(heading: usize) -> Label {
     label(&format!("h{heading}"))
 }
 
-/// Names of labels are kept for ever, so they come from a small set: never from a text.
+/// Typst never frees label names, so they come from a small fixed set and never from a text.
 pub fn label(name: &str) -> Label {
     Label::new(PicoStr::intern(name)).expect("names of labels are not empty")
 }
@@ -166,12 +168,13 @@ pub fn short(text: &str) -> String {
     text.chars().take(60).chain(['…']).collect()
 }
 
-/// Whether a line of source would put its space before a mark.
+/// Whether a space for the line end would precede a combining mark.
 fn begins_with_mark(next: Option<&Inline>) -> bool {
     matches!(next, Some(Inline::Text(text)) if text.starts_with(is_mark))
 }
 
-/// Chinese and Japanese have no spaces between words, so a line of source that ends there adds none.
+/// Chinese and Japanese have no spaces between words, so a line end between such characters adds
+/// none.
 fn between_cjk(content: &[Inline], at: usize) -> bool {
     let edge = |inline: Option<&Inline>, last: bool| match inline {
         Some(Inline::Text(text)) if last => text.chars().next_back(),

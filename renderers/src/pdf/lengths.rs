@@ -1,13 +1,13 @@
-//! Very long paragraphs, cut: Typst sets a paragraph as one piece, so that a megabyte without a break
-//! would cost minutes. A cut paragraph reads the same.
+//! Splits very long paragraphs: Typst lays out a paragraph as a whole, so a megabyte without a
+//! break would take minutes. The text reads the same after the split.
 
 use crate::document::{Inline, plain_text};
 
-/// The most characters, and the most inlines, of a paragraph that is set as one.
+/// The maximum number of characters and of inlines per paragraph.
 pub const CHARS: usize = 4_000;
 const INLINES: usize = 600;
 
-/// The paragraphs to set: one, but for very long ones.
+/// The paragraphs to lay out: one, except for very long ones.
 pub fn cut(content: &[Inline]) -> Vec<Vec<Inline>> {
     let mut cuts = Cuts::default();
     for inline in content {
@@ -29,7 +29,7 @@ pub fn size(inline: &Inline) -> usize {
 struct Cuts {
     done: Vec<Vec<Inline>>,
     part: Vec<Inline>,
-    /// Characters of the part.
+    /// Characters in the current part.
     chars: usize,
 }
 
@@ -43,11 +43,12 @@ impl Cuts {
         self.part.push(inline);
     }
 
-    /// As much of a text as there is room for, up to the end of a sentence or word; so on with the rest.
+    /// Adds as much text as fits, up to the end of a sentence or word, then continues in the next
+    /// part.
     fn text(&mut self, text: &str, make: fn(String) -> Inline) {
         let mut rest = text;
         while let Some((room, _)) = rest.char_indices().nth(CHARS.saturating_sub(self.chars)) {
-            // What has begun moves on whole, unless it fills a paragraph by itself.
+            // The unfinished word moves to the next part, unless it fills a part by itself.
             let hard = if self.part.is_empty() { room } else { 0 };
             let (head, tail) = rest.split_at(good_end(&rest[..room]).unwrap_or(hard));
             if !head.is_empty() {
@@ -71,8 +72,8 @@ impl Cuts {
 
 const SENTENCE_ENDS: [&str; 9] = [". ", "! ", "? ", "。", "！", "？", "।", "۔", "؟"];
 
-/// Where a text is best cut: behind its last sentence, unless that leaves next to nothing, or else
-/// behind its last word.
+/// The best position for a split: after the last sentence, unless little text would remain before
+/// it, otherwise after the last word.
 fn good_end(text: &str) -> Option<usize> {
     let behind = |end: &&str| text.rfind(*end).map(|at| at + end.len());
     let sentence = SENTENCE_ENDS.iter().filter_map(behind).max();

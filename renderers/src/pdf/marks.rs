@@ -1,11 +1,11 @@
-//! Marks that combine with a letter and have none.
+//! Combining marks without a base letter.
 
 use std::borrow::Cow;
 
 use unicode_general_category::{GeneralCategory, get_general_category};
 
-/// Gives marks that follow a space a no-break space to stand on, as Unicode (2.11) has it. Typst breaks
-/// down over one on a plain space if no font has it.
+/// Adds a no-break space as the base of combining marks that follow a space, as described in
+/// Unicode 2.11. Typst fails on such a mark after a plain space if no font has it.
 pub fn grounded(text: &str) -> Cow<'_, str> {
     let stands = |at: usize| text[at + 1..].starts_with(is_mark);
     if !text.match_indices(' ').any(|(at, _)| stands(at)) {

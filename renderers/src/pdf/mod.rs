@@ -1,17 +1,16 @@
-//! The document as PDF: tagged (PDF/UA-1) and archivable (PDF/A-2a) wherever its content allows.
+//! Renders documents as PDF: tagged (PDF/UA-1) and archivable (PDF/A-2a) if the content allows it.
 //!
-//! - [`blocks`], [`inlines`], [`images`], [`formula`]: the model as Typst *content*. No text is ever
-//!   parsed as Typst, so nothing in it can be code
-//! - [`directions`]: from left to right or from right to left
-//! - [`lengths`]: very long paragraphs, cut; [`marks`]: marks without a letter
-//! - `template.typ`: how it looks; constant
-//! - [`world`]: what Typst may read, which is the template and the fonts
-//! - [`fontset`], [`fonts`], [`scripts`]: which fonts there are, which are wanted, which characters they
-//!   lack
-//! - [`picture`]: the first page, to be looked at
-//! - [`export`]: the standards, the fall back, and object streams
+//! - [`blocks`], [`inlines`], [`images`], [`formula`]: the model as Typst *content*. Text is never
+//!   parsed as Typst, so it cannot contain code
+//! - [`directions`]: text direction
+//! - [`lengths`]: splits very long paragraphs; [`marks`]: combining marks without a letter
+//! - `template.typ`: the constant layout
+//! - [`world`]: the files that Typst can read: the template and the fonts
+//! - [`fontset`], [`fonts`], [`scripts`]: available fonts, font selection, missing characters
+//! - [`picture`]: a preview of the first page
+//! - [`export`]: standards, fallback and object streams
 //!
-//! Typst keeps what it has laid out for ever unless told otherwise; each job ends with an eviction.
+//! Typst caches layout results without limit, so each job ends with an eviction.
 
 mod blocks;
 mod directions;
@@ -37,24 +36,25 @@ use crate::Document;
 use crate::rendered::{RenderError, Rendered};
 use fontset::Fonts;
 
-/// The most pages of one file.
+/// The maximum number of pages.
 pub const PAGES: usize = 500;
-/// The most cells of all tables; a cell costs Typst a hundred times what it costs a worksheet.
+/// The maximum number of table cells; a cell is a hundred times more expensive in Typst than in a
+/// worksheet.
 pub const CELLS: usize = 50_000;
-/// More characters than this cannot fit [`PAGES`], so they are refused before they are laid out.
+/// More characters than this cannot fit on [`PAGES`] pages, so they are rejected before layout.
 const CHARACTERS: usize = PAGES * 4_000;
 
-/// Draws with the fonts that come with the program: Latin, Greek, Cyrillic, mathematics.
+/// Renders with the bundled fonts: Latin, Greek, Cyrillic, mathematics.
 pub fn render(document: &Document) -> Result<Rendered, RenderError> {
     render_with(document, &Fonts::default())
 }
 
-/// Draws with `fonts`. The same document and fonts give the same bytes.
+/// Renders with `fonts`. The same document and fonts give the same bytes.
 pub fn render_with(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderError> {
     drawn(document, fonts, |_| ()).map(|(rendered, ())| rendered)
 }
 
-/// The same, and the first page as a picture (PNG) where it can be made.
+/// Also returns the first page as a PNG, if it can be created.
 pub fn render_and_show(
     document: &Document,
     fonts: &Fonts,
@@ -89,7 +89,7 @@ fn check(document: &Document) -> Result<(), RenderError> {
     });
     if cells > CELLS {
         return Err(RenderError::TooLarge(format!(
-            "The tables have {cells} cells; a PDF may have {CELLS}. Make it a workbook (xlsx)."
+            "The tables have {cells} cells; the limit of a PDF is {CELLS}. Create a workbook (xlsx) instead."
         )));
     }
     if characters > CHARACTERS {
@@ -100,11 +100,12 @@ fn check(document: &Document) -> Result<(), RenderError> {
     Ok(())
 }
 
-/// A picture that Typst cannot draw fails the whole document, so the second try goes without any.
+/// A picture that Typst cannot draw fails the whole document, so the second attempt is made without
+/// pictures.
 fn draw(document: &Document, fonts: &Fonts) -> Result<(Rendered, PagedDocument), RenderError> {
     let mut warnings = document.warnings.clone();
     if document.meta.title.is_none() && document.meta.subtitle.is_some() {
-        warnings.push("A subtitle is shown below a title only, and there is no title.".into());
+        warnings.push("The subtitle is not shown, because there is no title.".into());
     }
     let pictures = images::load(&document.assets);
     let mut body = blocks::body(document, &pictures, fonts);
@@ -112,7 +113,7 @@ fn draw(document: &Document, fonts: &Fonts) -> Result<(Rendered, PagedDocument),
         Ok(pages) => pages,
         Err(first) if pictures.is_empty() => return Err(RenderError::Invalid(first)),
         Err(first) => {
-            warnings.push(format!("The pictures were left out: {first}"));
+            warnings.push(format!("The pictures were omitted: {first}"));
             body = blocks::body(document, &images::Pictures::default(), fonts);
             lay_out(document, fonts, body.content).map_err(RenderError::Invalid)?
         }

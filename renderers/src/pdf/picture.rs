@@ -1,5 +1,5 @@
-//! The first page as a picture, for where a chat shows one. Of the Office formats there is none here:
-//! how their pages look is for the reader's program to say.
+//! The first page as a picture, for previews in chats. There is no preview of Office files, whose
+//! layout depends on the reader's program.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -10,7 +10,7 @@ use typst_render::RenderOptions;
 /// An A4 page becomes 744 by 1052 pixels.
 const PIXELS_PER_POINT: f64 = 1.25;
 
-/// As PNG. No picture is no reason to have no document.
+/// The page as PNG. A failure does not affect the document.
 pub fn first_page(pages: &PagedDocument) -> Option<Vec<u8>> {
     let options =
         RenderOptions { pixel_per_pt: Scalar::new(PIXELS_PER_POINT), ..RenderOptions::default() };

@@ -1,6 +1,6 @@
-//! Which font has which script: Noto's families, as distributions carry them.
+//! Fonts by script: the Noto families, as packaged by Linux distributions.
 
-/// A script beyond what the bundled fonts have.
+/// A script that the bundled fonts do not support.
 pub struct Script {
     pub family: &'static str,
     name: &'static str,
@@ -48,7 +48,7 @@ pub fn of(c: char) -> Option<&'static Script> {
     ALL.iter().rev().find(|script| script.has(c))
 }
 
-/// What people call the script of a character.
+/// The common name of a character's script.
 pub fn name(c: char) -> &'static str {
     let cjk = is_cjk(c).then_some("Chinese, Japanese or Korean");
     cjk.or_else(|| of(c).map(|script| script.name)).unwrap_or("other characters")

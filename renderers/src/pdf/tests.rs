@@ -1,4 +1,4 @@
-//! The PDF: its standards, its falls back, its budgets.
+//! Tests of PDF files: standards, fallbacks, limits.
 
 use super::*;
 use crate::markdown;
@@ -116,7 +116,7 @@ fn columns_stand_side_by_side_with_their_notes() {
     assert_eq!(rendered.warnings, Vec::<String>::new());
 }
 
-/// A picture of the first page, the same each time; the file is what it is without one.
+/// The preview is the same each time, and the file does not depend on it.
 #[test]
 fn the_first_page_is_a_picture_if_it_is_wished() {
     let document = markdown::read("# Hi\n\nthere").unwrap();
@@ -137,7 +137,7 @@ fn margins_of_a_template_hold_for_pages() {
     assert!(after > 2 * before, "{before} pages, then {after}");
 }
 
-/// No font here has the mark, and what a font lacks is a warning, wherever it stands.
+/// No font here has the mark; a missing character is a warning at any position.
 #[test]
 fn a_mark_without_a_letter_is_drawn() {
     let mark = "محمد \u{611} قال";
@@ -157,18 +157,18 @@ fn a_mark_without_a_letter_is_drawn() {
     }
 }
 
-/// The first and the last column of the page, in hundredths of its width, that have ink on them.
+/// The first and the last column of the page with ink, in hundredths of its width.
 fn inked(source: &str) -> (u32, u32) {
     let document = markdown::read(source).unwrap();
     let (_, picture) = render_and_show(&document, &Fonts::default()).unwrap();
     let page = image::load_from_memory(&picture.unwrap()).unwrap().to_luma8();
-    // The number of the page stands below.
+    // Excludes the page number at the bottom.
     let text = page.enumerate_pixels().filter(|(_, y, ink)| *y < 800 && ink.0[0] < 128);
     let columns: Vec<u32> = text.map(|(x, ..)| x * 100 / page.width()).collect();
     (*columns.iter().min().unwrap(), *columns.iter().max().unwrap())
 }
 
-/// As in the other formats, whatever language the document names.
+/// As in the other formats, regardless of the document's language.
 #[test]
 fn a_text_runs_as_its_first_letter_does() {
     for source in ["سلام", "# سلام", "- سلام", "> سلام", "---\ntitle: سلام\n---\n\n`سلام` سلام"]
@@ -207,7 +207,7 @@ fn captions_stand_wherever_their_pictures_do() {
     assert!(["Fig. 2", "Fig. 3", "Fig. 4"].iter().all(|caption| text.contains(caption)), "{text}");
 }
 
-/// What is copied out of the file is what was written, however long its words are.
+/// Text copied out of the file is the original text, even for very long words.
 #[test]
 fn long_words_bear_nothing_that_nobody_wrote() {
     let hash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";

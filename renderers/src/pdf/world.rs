@@ -1,4 +1,4 @@
-//! What Typst may read: the constant template, the fonts, and the document as values.
+//! The files that Typst can read: the constant template, the fonts, and the document as values.
 
 use std::sync::LazyLock;
 
@@ -19,14 +19,14 @@ use crate::document::{Block, Meta, PageSize, plain_text};
 use crate::package::look::look;
 use crate::pdf::fontset::Fonts;
 
-/// File ids are never given back, so there is one for all jobs.
+/// File ids are never freed, so all jobs share one.
 static TEMPLATE: LazyLock<Source> = LazyLock::new(|| {
     let path = VirtualPath::new("main.typ").expect("a plain name is a path");
     let id = FileId::new(RootedPath::new(VirtualRoot::Project, path));
     Source::new(id, include_str!("template.typ").to_owned())
 });
 
-/// Width and height of the house's sign, in points.
+/// Width and height of the logo, in points.
 const LOGO: (f64, f64) = (110.0, 26.0);
 
 /// One job.
@@ -121,7 +121,7 @@ fn optional(text: Option<&str>) -> Value {
     text.map_or(Value::None, |text| grounded(text).into_owned().into_value())
 }
 
-/// PDF/UA wants a title: the given one, else the first heading.
+/// PDF/UA requires a title: the document's, otherwise the first heading.
 fn title(document: &Document) -> String {
     let heading = document.blocks.iter().find_map(|block| match block {
         Block::Heading { content, .. } => Some(plain_text(content)),
@@ -131,8 +131,8 @@ fn title(document: &Document) -> String {
     title.map_or_else(|| "Document".to_owned(), |title| grounded(&title).into_owned())
 }
 
-/// PDF/A wants a date. A document without one gets the first day that a zip file can name: the same
-/// everywhere, and plainly not the truth.
+/// PDF/A requires a date. A document without one gets the earliest date that a zip file can
+/// represent, so that the output is reproducible and the date is recognizable as a placeholder.
 fn date(meta: &Meta) -> Datetime {
     use chrono::Datelike;
     let day = meta.date.filter(|day| (1..=9999).contains(&day.year()));
@@ -141,7 +141,7 @@ fn date(meta: &Meta) -> Datetime {
     Datetime::from_ymd_hms(year, month, day, 0, 0, 0).expect("chrono's dates exist")
 }
 
-/// Typst wants the language and the region apart.
+/// Typst expects the language and the region separately.
 fn language(meta: &Meta) -> (String, Option<&str>) {
     let tag = meta.language.as_deref().unwrap_or("en");
     let mut parts = tag.split('-');

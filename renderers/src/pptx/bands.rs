@@ -1,5 +1,5 @@
-//! Slides with columns: bands under one another, in each of which columns stand side by side. What
-//! stands above, between and below columns is a band of one column.
+//! Slides with columns, laid out as bands below each other. Each band holds columns side by side;
+//! content above, between and below columns is a band with one column.
 
 use super::deck::Deck;
 use super::flow::flow;
@@ -11,7 +11,7 @@ use super::page::{Page, Piece};
 use super::plan::Slide;
 use crate::document::{Block, Inline};
 
-/// What rounding may take of a band, in points.
+/// Tolerance for rounding in a band, in points.
 const ROUNDING: f64 = 0.1;
 
 /// The items of each column.
@@ -39,8 +39,8 @@ impl<'d> Deck<'d> {
         self.paged(slide, name, (layout, pages))
     }
 
-    /// One band under the other. What would not fit, and has less than half a slide left, begins a
-    /// further one.
+    /// Places the bands below each other. A band that does not fit starts a new slide if less than
+    /// half of the slide is left.
     fn place_bands(&self, bands: Vec<Band<'d>>) -> Vec<Vec<Piece<'d>>> {
         let body = self.geometry.body;
         let heights: Vec<f64> = bands.iter().map(|band| self.band_height(band)).collect();
@@ -69,7 +69,7 @@ impl<'d> Deck<'d> {
         pages
     }
 
-    /// The pages that columns take; each goes down by itself.
+    /// The pages of a row of columns; each column continues on the next page independently.
     fn columns(&self, band: Band<'d>, area: Area) -> Vec<Vec<Piece<'d>>> {
         let mut pages: Vec<Vec<Piece<'d>>> = Vec::new();
         let count = band.len();
@@ -85,7 +85,7 @@ impl<'d> Deck<'d> {
         pages
     }
 
-    /// As high as the highest column.
+    /// The height of the tallest column.
     fn band_height(&self, band: &Band<'d>) -> f64 {
         let width = self.geometry.column(self.geometry.body, 0, band.len()).width;
         let high = |column: &Vec<Item<'d>>| {

@@ -1,5 +1,5 @@
-//! Native charts (DrawingML, ECMA-376 part 1, chapter 21): a part each, with its workbook inside, so
-//! that PowerPoint can change the values.
+//! Native charts (DrawingML, ECMA-376 part 1, chapter 21): one part each, with an embedded
+//! workbook, so that the values can be edited in PowerPoint.
 
 use rust_xlsxwriter::{DocProperties, ExcelDateTime, Workbook, XlsxError};
 
@@ -19,7 +19,7 @@ const NAMESPACES: [(&str, &str); 3] = [
     ("xmlns:a", "http://schemas.openxmlformats.org/drawingml/2006/main"),
     ("xmlns:r", "http://schemas.openxmlformats.org/officeDocument/2006/relationships"),
 ];
-/// Size of letters, in hundredths of a point.
+/// The font size, in hundredths of a point.
 const LETTERS: &str = "1400";
 
 impl Sheet<'_, '_> {
@@ -57,7 +57,7 @@ impl Sheet<'_, '_> {
     }
 }
 
-/// The values as PowerPoint shows them when somebody edits them.
+/// The workbook that PowerPoint opens to edit the values.
 fn workbook(chart: &Chart) -> Result<Vec<u8>, XlsxError> {
     let mut book = Workbook::new();
     let epoch = ExcelDateTime::from_ymd(1980, 1, 1)?;
@@ -135,7 +135,7 @@ fn titled(xml: &mut Xml, text: &str, size: &str) {
     xml.close();
 }
 
-/// Letters of the whole chart.
+/// The text properties of the whole chart.
 fn letters(xml: &mut Xml, look: &Look) {
     xml.open("c:txPr", &[]);
     xml.raw("<a:bodyPr/><a:lstStyle/>");
@@ -311,7 +311,7 @@ fn marker(xml: &mut Xml, color: &str) {
     xml.close();
 }
 
-/// Categories and values, each with the cells that they stand in and what those hold.
+/// Categories and values, each with a reference to its cells and their cached content.
 fn values(xml: &mut Xml, chart: &Chart, series: &Series, column: &str) {
     let last = chart.categories.len() + 1;
     let is_scatter = chart.kind == Kind::Scatter;

@@ -1,4 +1,4 @@
-//! The state of one drawing.
+//! The state of a rendering.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::package::picture::Album;
 use crate::package::warnings::Warnings;
 use crate::pdf::fontset::Fonts;
 
-/// A deck in the making.
+/// A presentation that is being built.
 pub struct Deck<'d> {
     pub document: &'d Document,
     pub look: Look<'d>,
@@ -19,9 +19,9 @@ pub struct Deck<'d> {
     pub warnings: Warnings,
     pub album: Album<'d>,
     pub fonts: &'d Fonts,
-    /// Charts that have been written.
+    /// The number of charts written so far.
     pub charts: usize,
-    /// Number of the slide (from one) that an anchor stands on.
+    /// The slide number (counted from one) of each anchor.
     pub anchors: HashMap<String, usize>,
 }
 

@@ -1,4 +1,4 @@
-//! A slide's items as pages: which layout, which title, where each thing stands.
+//! Lays out a slide's items as pages: layout, title and positions.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,21 +12,21 @@ use super::plan::{Class, Slide};
 use crate::document::{Block, Inline};
 use crate::package::text::{cut, plain, slug};
 
-/// A title of more letters is shortened.
+/// Longer titles are shortened.
 const TITLE_LETTERS: usize = 160;
 
 /// A layout and the pieces of each page.
 pub type Placed<'d> = (Layout, Vec<Vec<Piece<'d>>>);
 
 impl<'d> Deck<'d> {
-    /// The pages that a slide takes.
+    /// The pages of a slide.
     pub fn fit(&mut self, slide: Slide<'d>, items: Vec<Item<'d>>) -> Vec<Page<'d>> {
         let name = first_words(&items);
         let placed = self.place(&slide, items);
         self.paged(slide, name, placed)
     }
 
-    /// `name` is what a slide without a title is called.
+    /// `name` is the title of a slide without one.
     pub fn paged(
         &mut self,
         slide: Slide<'d>,
@@ -55,7 +55,8 @@ impl<'d> Deck<'d> {
         if plain(&title).chars().count() <= TITLE_LETTERS {
             return title;
         }
-        self.warnings.say(format!("A title of over {TITLE_LETTERS} letters was shortened."));
+        self.warnings
+            .say(format!("A title of more than {TITLE_LETTERS} characters was shortened."));
         let (mut head, _) = cut(title, TITLE_LETTERS - 1);
         head.push(Inline::Text("…".into()));
         head
@@ -88,7 +89,7 @@ impl<'d> Deck<'d> {
         (Layout::Content, flow(items, body))
     }
 
-    /// Text on the left and one picture on the right, or the other way round where that is read.
+    /// Text on the left and a single picture on the right, mirrored for right-to-left text.
     fn beside(&self, items: &[Item<'d>]) -> Option<Vec<Vec<Piece<'d>>>> {
         let is_picture = |item: &&Item<'d>| item.is_elastic();
         let picture = items.iter().find(is_picture)?;
@@ -113,7 +114,7 @@ fn is_quote(block: &Block) -> bool {
     matches!(block, Block::Quote { alert: None, .. })
 }
 
-/// The layout that a page needs for what stands on it in the end.
+/// Chooses the layout from the final content of a page.
 fn settle(mut page: Page<'_>) -> Page<'_> {
     if page.layout == Layout::Content {
         page.layout = match &page.pieces[..] {
@@ -154,7 +155,7 @@ fn first_words(items: &[Item<'_>]) -> Vec<Inline> {
     head
 }
 
-/// Gives every slide a title of its own: the second of a name gets " (2)".
+/// Makes all slide titles unique: the second one of a name gets " (2)".
 pub fn name_apart(pages: &mut [Page<'_>]) {
     let (mut seen, mut counts) = (HashSet::new(), HashMap::new());
     for page in pages {

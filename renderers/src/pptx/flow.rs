@@ -1,4 +1,4 @@
-//! Items under one another; what does not fit goes on to further slides.
+//! Lays out items below each other and continues on further slides if needed.
 
 use std::collections::VecDeque;
 
@@ -10,12 +10,12 @@ use super::page::Piece;
 use crate::document::{Inline, Table};
 use crate::package::text::{cut, plain};
 
-/// Body text is tried at these scales before a slide is cut.
+/// Scales of body text to try before a slide is split.
 const SCALES: [f64; 3] = [1.0, 0.9, 0.8];
-/// The scale of slides that have been cut.
+/// The scale of split slides.
 const CUT_SCALE: f64 = 0.9;
 
-/// Items under one another: on one slide if some scale allows it, else on several.
+/// Lays out items below each other: on one slide if some scale allows it, otherwise on several.
 pub fn flow(items: Vec<Item<'_>>, area: Area) -> Vec<Vec<Piece<'_>>> {
     for scale in SCALES {
         let high: f64 = items.iter().map(|item| height(item, area.width, scale)).sum();
@@ -27,14 +27,14 @@ pub fn flow(items: Vec<Item<'_>>, area: Area) -> Vec<Vec<Piece<'_>>> {
     Flow { area, pages: vec![Vec::new()], used: 0.0, queue: items.into() }.run()
 }
 
-/// At least how many slides the items will take.
+/// A lower bound of the number of slides.
 pub fn slides(items: &[Item<'_>], area: Area) -> usize {
     let high = items.iter().filter(|item| !item.is_elastic());
     let high: f64 = high.map(|item| height(item, area.width, SCALES[2])).sum();
     (high / area.height) as usize
 }
 
-/// Places items that are known to fit; pictures share what is left.
+/// Places items that are known to fit; pictures share the remaining space.
 fn stack(items: Vec<Item<'_>>, area: Area, scale: f64) -> Vec<Piece<'_>> {
     let heights: Vec<f64> = items.iter().map(|item| height(item, area.width, scale)).collect();
     let gaps = GAP * items.len().saturating_sub(1) as f64;
@@ -56,11 +56,11 @@ fn stack(items: Vec<Item<'_>>, area: Area, scale: f64) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Items going down slide after slide.
+/// Items laid out over several slides.
 struct Flow<'d> {
     area: Area,
     pages: Vec<Vec<Piece<'d>>>,
-    /// Height that is taken on the last page.
+    /// The used height of the last page.
     used: f64,
     queue: VecDeque<Item<'d>>,
 }
@@ -113,7 +113,7 @@ impl<'d> Flow<'d> {
         self.queue.push_front(item);
     }
 
-    /// As much of the item as there is room for; the rest waits for the next page.
+    /// Places as much of the item as fits and keeps the rest for the next page.
     fn cut(&mut self, item: Item<'d>, left: f64, fresh: bool) {
         let (head, tail) = match item {
             Item::Text(paras) => {
@@ -147,7 +147,7 @@ impl<'d> Flow<'d> {
 
 type Cut<'d> = (Option<Item<'d>>, Option<Item<'d>>);
 
-/// On a fresh page at least a part of the first paragraph is taken, so that the flow ends.
+/// On an empty page at least a part of the first paragraph is placed, so that the loop ends.
 fn cut_text(
     mut paras: Vec<Para>,
     width: f64,
@@ -162,7 +162,7 @@ fn cut_text(
         }
         count += 1;
     }
-    // What announces something goes with it.
+    // A heading moves with the paragraph that follows it.
     let heads = |para: &Para| matches!(para.voice, Voice::Heading | Voice::Alert(_));
     while count > usize::from(fresh) && heads(&paras[count - 1]) {
         count -= 1;
@@ -181,7 +181,7 @@ fn cut_text(
     (some(paras), some(tail))
 }
 
-/// The header stands on every slide again, unless it would fill them.
+/// The header is repeated on every slide, unless it would fill them.
 fn cut_table<'d>(table: &Table, width: f64, left: f64, fresh: bool) -> Cut<'d> {
     let columns = Columns::of(table, width, CUT_SCALE);
     if fresh && !table.header.is_empty() && columns.row_height(&table.header, true) > left * 0.6 {
@@ -218,7 +218,7 @@ fn cut_table<'d>(table: &Table, width: f64, left: f64, fresh: bool) -> Cut<'d> {
         });
         let (one, two): (Vec<_>, Vec<_>) = halves.unzip();
         head.rows = vec![one];
-        // Nothing is left of a row that was short: it must not come again and again.
+        // The remainder of a shorter row is empty and must not be repeated.
         if two.iter().any(|cell: &Vec<Inline>| !cell.is_empty()) {
             tail.rows.insert(0, two);
         }
@@ -253,7 +253,7 @@ fn cut_code<'d>(language: Option<String>, text: &str, room: (f64, f64), fresh: b
     (code(&lines[..count]), code(&lines[count..]))
 }
 
-/// A single line that is higher than a slide is cut within.
+/// Splits a single line that is taller than a slide.
 fn cut_line<'d>(language: Option<&str>, lines: &[&str], room: (f64, f64, f64)) -> Cut<'d> {
     let (width, left, size) = room;
     let share = left / code_height(lines[0], width, size) * 0.9;

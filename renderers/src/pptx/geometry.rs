@@ -1,11 +1,11 @@
-//! Where things stand on a slide, in points.
+//! Positions on a slide, in points.
 
 use crate::document::SlideSize;
 
-/// English Metric Units in a point.
+/// English Metric Units per point.
 const EMU: f64 = 12_700.0;
 
-/// Between columns.
+/// The gap between columns.
 const GUTTER: f64 = 24.0;
 
 /// A rectangle in points.
@@ -23,12 +23,12 @@ impl Area {
         [self.x, self.y, self.width, self.height].map(|points| emu(points).to_string())
     }
 
-    /// The part of the area that begins `from` its left edge.
+    /// The part of the area that starts `from` points right of its left edge.
     pub fn column(self, from: f64, width: f64) -> Self {
         Self { x: self.x + from, width, ..self }
     }
 
-    /// A band of the area, `from` below its upper edge.
+    /// The part of the area that starts `from` points below its upper edge.
     pub fn band(self, from: f64, height: f64) -> Self {
         Self { y: self.y + from, height, ..self }
     }
@@ -48,12 +48,12 @@ pub struct Geometry {
     pub body: Area,
     pub footer: Area,
     pub number: Area,
-    /// Whether what comes first stands on the right.
+    /// Whether the layout is mirrored for right-to-left text.
     pub rtl: bool,
 }
 
 impl Geometry {
-    /// From left to right.
+    /// The left-to-right geometry.
     pub fn of(size: SlideSize) -> Self {
         let (width, margin) = match size {
             SlideSize::Wide => (960.0, 54.0),
@@ -73,12 +73,12 @@ impl Geometry {
         }
     }
 
-    /// The two halves of the body, in the order in which they are read.
+    /// The two halves of the body, in reading order.
     pub fn halves(&self) -> [Area; 2] {
         [0, 1].map(|at| self.column(self.body, at, 2))
     }
 
-    /// One of so many columns of an area, in the order in which they are read.
+    /// One of `count` columns of an area, in reading order.
     pub fn column(&self, area: Area, at: usize, count: usize) -> Area {
         let width = (area.width - GUTTER * (count - 1) as f64) / count as f64;
         let from_left = if self.rtl { count - 1 - at } else { at };

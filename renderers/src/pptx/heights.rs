@@ -1,4 +1,4 @@
-//! How high things will be on a slide, by measured text; all figures in points.
+//! Heights of items on a slide, from measured text; all figures in points.
 
 use super::items::{Item, Mark, Para, Voice};
 use crate::document::{Inline, Table};
@@ -7,26 +7,26 @@ use crate::package::picture::Picture;
 use crate::package::text::{plain, rows};
 use crate::package::widths;
 
-/// Sizes of the nine levels of body text at full scale, as the master has them.
+/// Font sizes of the nine levels of body text at full scale, as in the master.
 pub const SIZES: [f64; 9] = [20.0, 18.0, 16.0, 16.0, 16.0, 16.0, 16.0, 16.0, 16.0];
-/// Size of footnotes and captions.
+/// The font size of footnotes and captions.
 pub const SMALL: f64 = 12.0;
 /// Space before a paragraph at full scale.
 pub const BEFORE: f64 = 7.0;
-/// How far a level is indented.
+/// The indent of a level.
 pub const INDENT: f64 = 22.0;
-/// Between two items.
+/// The gap between two items.
 pub const GAP: f64 = 12.0;
-/// A picture is not drawn lower than this if it can be helped.
+/// The minimum height of a picture, if possible.
 const LEAST_PICTURE: f64 = 150.0;
-/// Nor a chart.
+/// The minimum height of a chart, if possible.
 const LEAST_CHART: f64 = 240.0;
-/// Margins around a cell's text: left and right, above and below, each together.
+/// The padding of a cell: left and right, top and bottom, each together.
 pub const CELL: (f64, f64) = (14.4, 8.0);
-/// Around the text of a box.
+/// The padding of a box.
 pub const INSET: f64 = 10.0;
 
-/// The size of a paragraph's letters.
+/// The font size of a paragraph.
 pub fn size(para: &Para, scale: f64) -> f64 {
     match para.voice {
         Voice::Small => SMALL * scale,
@@ -47,7 +47,7 @@ pub fn height(item: &Item<'_>, width: f64, scale: f64) -> f64 {
     }
 }
 
-/// A small picture needs no more room than it has points.
+/// A small picture is not enlarged beyond its own size.
 fn picture_height(picture: &Picture<'_>) -> f64 {
     (f64::from(picture.height) * 0.75).clamp(20.0, LEAST_PICTURE)
 }
@@ -75,12 +75,12 @@ fn lines(text: &str, width: f64, size: f64, face: Face) -> f64 {
     measure::lines(text, face, (width * 1000.0 / size) as u32) as f64
 }
 
-/// Faces for ideographs have taller lines.
+/// Fonts for ideographs have taller lines.
 fn line_height(text: &str, size: f64) -> f64 {
     if text.chars().any(is_wide) { size * 1.45 } else { size * 1.2 }
 }
 
-/// The size at which the longest line of code stands on one line, within bounds.
+/// The font size at which the longest line of code fits on one line, within bounds.
 pub fn code_size(text: &str, width: f64, scale: f64) -> f64 {
     let longest = text.lines().map(|line| measure::width(line, Face::Code)).max().unwrap_or(0);
     let fits = (width - 2.0 * INSET) * 1000.0 / f64::from(longest.max(1_000));
@@ -95,7 +95,7 @@ pub fn code_height(text: &str, width: f64, size: f64) -> f64 {
 
 /// The columns of a table on a slide.
 pub struct Columns {
-    /// Size of the letters.
+    /// The font size.
     pub size: f64,
     pub widths: Vec<f64>,
 }
@@ -113,7 +113,7 @@ impl Columns {
         let em = |points: f64| (points * 1000.0 / size) as u32;
         let widths = widths::columns(table, em(width), em(CELL.0), Face::Text);
         let mut widths: Vec<f64> = widths.iter().map(|w| f64::from(*w) * size / 1000.0).collect();
-        // On a slide a narrow table looks lost.
+        // A narrow table is widened on a slide.
         let (sum, least) =
             (widths.iter().sum::<f64>(), width * (0.3 + 0.12 * count as f64).min(1.0));
         if sum > 0.0 && sum < least {

@@ -1,4 +1,4 @@
-//! A slide's blocks as the few kinds of things that stand on slides.
+//! Converts a slide's blocks to the few item types of slides.
 
 use std::slice;
 
@@ -12,14 +12,14 @@ use crate::package::words;
 
 /// PowerPoint's levels; deeper lists stay on the ninth.
 pub const LEVELS: usize = 9;
-/// Columns that stand on one slide.
+/// The maximum number of columns on a slide.
 const COLUMNS: usize = 16;
 
-/// Something with a place of its own on a slide.
+/// An item with its own position on a slide.
 #[derive(Debug, Clone)]
 pub enum Item<'d> {
     Text(Vec<Para>),
-    /// In a box of its own.
+    /// Drawn in a box.
     Alert(Alert, Vec<Para>),
     Table(Table),
     Code {
@@ -37,7 +37,7 @@ pub enum Item<'d> {
 }
 
 impl Item<'_> {
-    /// Whether it can be drawn larger and smaller.
+    /// Whether the item can be scaled.
     pub fn is_elastic(&self) -> bool {
         matches!(self, Self::Picture { .. } | Self::Chart(_))
     }
@@ -52,18 +52,18 @@ pub struct Para {
     pub content: Vec<Inline>,
 }
 
-/// What stands before a paragraph.
+/// The bullet or number of a paragraph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mark {
     #[default]
     None,
     Bullet,
-    /// Which list it is, and the number.
+    /// The index of the list, and the number.
     Number(usize, u64),
     Task(bool),
 }
 
-/// How a paragraph speaks.
+/// The role of a paragraph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Voice {
     #[default]
@@ -76,13 +76,13 @@ pub enum Voice {
 }
 
 impl<'d> Deck<'d> {
-    /// The items of a slide; its footnotes stand at its end.
+    /// The items of a slide, followed by its footnotes.
     pub fn items(&mut self, slide: &Slide<'d>) -> Vec<Item<'d>> {
         let byline = self.byline(slide);
         self.sorted(&slide.blocks, byline, slide.notes_of_title())
     }
 
-    /// The items of a part of a slide, with the footnotes that stand there besides its own.
+    /// The items of a part of a slide, with `notes` in addition to its own footnotes.
     pub fn part(&mut self, blocks: &[&Block], notes: Vec<usize>) -> Vec<Item<'d>> {
         self.sorted(blocks, Vec::new(), notes)
     }
@@ -100,8 +100,7 @@ impl<'d> Deck<'d> {
         sorter.items
     }
 
-    /// Subtitle, author and date under a title that is the document's, as far as the slide does not
-    /// say them itself.
+    /// Subtitle, author and date below the document's title, unless the slide contains them.
     fn byline(&self, slide: &Slide<'_>) -> Vec<Para> {
         let meta = &self.document.meta;
         let own = slide.title.as_ref().map(|title| plain(title).trim().to_owned());
@@ -115,7 +114,7 @@ impl<'d> Deck<'d> {
     }
 }
 
-/// Where a block stands.
+/// The context of a block.
 #[derive(Debug, Clone, Copy)]
 struct At {
     level: usize,
@@ -132,9 +131,9 @@ impl At {
 struct Sorter<'a, 'd> {
     deck: &'a mut Deck<'d>,
     items: Vec<Item<'d>>,
-    /// Ordered lists so far.
+    /// The number of ordered lists so far.
     lists: usize,
-    /// Footnotes that this slide mentions.
+    /// The footnotes referenced on this slide.
     notes: Vec<usize>,
 }
 
@@ -147,7 +146,7 @@ impl<'d> Sorter<'_, 'd> {
 
     fn block(&mut self, block: &Block, at: At) {
         if at.depth > DEPTH {
-            let warning = format!("What is nested more than {DEPTH} deep is shown flat.");
+            let warning = format!("Content nested more than {DEPTH} levels deep was flattened.");
             self.deck.warnings.say(warning);
             let lines = flat(std::slice::from_ref(block));
             return lines.into_iter().for_each(|line| self.para(at, vec![Inline::Text(line)]));
@@ -196,7 +195,7 @@ impl<'d> Sorter<'_, 'd> {
         }
     }
 
-    /// A paragraph; pictures within it stand after it on their own.
+    /// A paragraph; its pictures follow it as separate items.
     fn text(&mut self, at: At, mark: Mark, content: &[Inline]) {
         let mut pictures = Vec::new();
         let letters = self.split(content, &mut pictures);
@@ -206,7 +205,7 @@ impl<'d> Sorter<'_, 'd> {
         self.items.append(&mut pictures);
     }
 
-    /// Takes drawable pictures out of a text; others leave their alternative text behind.
+    /// Extracts drawable pictures from a text; others are replaced by their alternative text.
     fn split(&mut self, content: &[Inline], out: &mut Vec<Item<'d>>) -> Vec<Inline> {
         let mut letters = Vec::with_capacity(content.len());
         for inline in content {
@@ -244,7 +243,7 @@ impl<'d> Sorter<'_, 'd> {
         }
     }
 
-    /// Marp's `![bg right](…)` puts the picture beside the text.
+    /// Marp's `![bg right](…)` places the picture beside the text.
     fn picture(&mut self, url: &str, alt: &str, title: &str) -> Option<Item<'d>> {
         let document = self.deck.document;
         let picture = self.deck.album.picture(document, url, &mut self.deck.warnings)?;
@@ -301,7 +300,7 @@ impl<'d> Sorter<'_, 'd> {
             return self.items.push(Item::Table(table.clone()));
         }
         self.deck.warnings.say(format!(
-            "A table was cut into {} by its columns: {COLUMNS} stand on a slide.",
+            "A table was split into {} tables: a slide holds at most {COLUMNS} columns.",
             parts.len()
         ));
         self.items.extend(parts.into_iter().map(Item::Table));

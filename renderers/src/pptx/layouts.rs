@@ -1,4 +1,4 @@
-//! The master and its ten layouts.
+//! The slide master and its ten layouts.
 
 use super::geometry::{Area, Geometry, emu};
 use super::heights::{BEFORE, INDENT, SIZES};
@@ -6,7 +6,7 @@ use super::markup::{Holder, NAMESPACES, TREE, close_shape, fill, open_shape};
 use crate::package::look::Look;
 use crate::package::xml::Xml;
 
-/// Placeholders for blocks under one another on [`Layout::Mixed`].
+/// Placeholders for blocks below each other in [`Layout::Mixed`].
 pub const BLOCKS: usize = 8;
 
 /// In the order of their parts.
@@ -45,7 +45,7 @@ impl Layout {
         }
     }
 
-    /// The placeholder of a slide's thing number `at`.
+    /// The placeholder for a slide's item number `at`.
     pub fn holder(self, at: usize) -> Holder {
         let (kind, index) = match (self, at) {
             (Self::Title, _) => (Some("subTitle"), 1),
@@ -73,7 +73,7 @@ impl Layout {
         }
     }
 
-    /// Where the first thing stands.
+    /// The area of the first item.
     pub fn body(self, geometry: &Geometry) -> Area {
         match self {
             Self::Title => Area { y: 282.0, height: 150.0, ..geometry.body },
@@ -103,7 +103,7 @@ impl Layout {
         }
     }
 
-    /// The name that the schema has for this kind, if it has one.
+    /// The schema's name of the layout type, if it has one.
     fn kind(self) -> Option<&'static str> {
         match self {
             Self::Title => Some("title"),
@@ -117,7 +117,7 @@ impl Layout {
         }
     }
 
-    /// All places for things, in their order.
+    /// All item areas, in their order.
     fn places(self, geometry: &Geometry) -> Vec<(Holder, Area)> {
         let [left, right] = geometry.halves();
         match self {
@@ -210,7 +210,7 @@ impl Layout {
     }
 }
 
-/// A placeholder of a master or layout, with the text that invites to fill it.
+/// A placeholder of a master or layout, with its prompt text.
 pub fn prompt(xml: &mut Xml, id: usize, names: (&str, &str), what: (Holder, Area, &str)) {
     let (holder, area, style) = what;
     let name = format!("{} {id}", names.0);
@@ -258,7 +258,7 @@ fn bar(xml: &mut Xml, id: usize, area: Area, color: &str) {
 
 /// `ppt/slideMasters/slideMaster1.xml`.
 ///
-/// `sign` draws what all slides show besides.
+/// `sign` draws the content that all slides share.
 pub fn master(geometry: &Geometry, look: &Look, sign: impl FnOnce(&mut Xml, &Geometry)) -> Xml {
     let mut xml = Xml::new();
     xml.open("p:sldMaster", &NAMESPACES);
@@ -299,7 +299,7 @@ pub fn master(geometry: &Geometry, look: &Look, sign: impl FnOnce(&mut Xml, &Geo
     xml
 }
 
-/// Which colours of the theme stand for what.
+/// The colour map: which theme colour is used for which role.
 pub const COLORS: &str = "<p:clrMap bg1=\"lt1\" tx1=\"dk1\" bg2=\"lt2\" tx2=\"dk2\" accent1=\"accent1\" \
     accent2=\"accent2\" accent3=\"accent3\" accent4=\"accent4\" accent5=\"accent5\" \
     accent6=\"accent6\" hlink=\"hlink\" folHlink=\"folHlink\"/>";

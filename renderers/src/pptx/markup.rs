@@ -1,4 +1,4 @@
-//! XML that slides, layouts and masters have alike.
+//! XML shared by slides, layouts and masters.
 
 use super::geometry::Area;
 use crate::package::xml::Xml;
@@ -10,12 +10,12 @@ pub const NAMESPACES: [(&str, &str); 3] = [
     ("xmlns:p", "http://schemas.openxmlformats.org/presentationml/2006/main"),
 ];
 
-/// The group that holds all shapes must say where it is.
+/// The root group, whose transform is required.
 pub const TREE: &str = "<p:nvGrpSpPr><p:cNvPr id=\"1\" name=\"\"/><p:cNvGrpSpPr/><p:nvPr/></p:nvGrpSpPr>\
     <p:grpSpPr><a:xfrm><a:off x=\"0\" y=\"0\"/><a:ext cx=\"0\" cy=\"0\"/><a:chOff x=\"0\" y=\"0\"/>\
     <a:chExt cx=\"0\" cy=\"0\"/></a:xfrm></p:grpSpPr>";
 
-/// A placeholder: what kind, and which of its kind.
+/// A placeholder: its type and index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Holder {
     pub kind: Option<&'static str>,
@@ -50,7 +50,7 @@ pub fn open_holder(xml: &mut Xml, named: &[(&str, &str)], holder: Holder) {
     xml.close();
 }
 
-/// A text placeholder up to its body; at the layout's own place where there is no `area`.
+/// A text placeholder up to its body. Without `area` it takes the position of the layout.
 pub fn open_shape(xml: &mut Xml, named: &[(&str, &str)], holder: Holder, area: Option<Area>) {
     open_holder(xml, named, holder);
     xml.open("p:spPr", &[]);

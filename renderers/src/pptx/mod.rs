@@ -1,15 +1,15 @@
 //! PowerPoint files (PresentationML, ECMA-376 transitional), written part by part.
 //!
-//! - [`plan`]: the document cut into slides, with notes and directives taken out
+//! - [`plan`]: splits the document into slides and extracts notes and directives
 //! - [`items`]: a slide's blocks as text, tables, code and pictures
-//! - [`fit`], [`flow`], [`bands`]: items placed by measured text, cut into further slides where they do
-//!   not fit; those of columns side by side
+//! - [`fit`], [`flow`], [`bands`]: places items by measured text and continues on further slides
+//!   where needed; slides with columns
 //! - [`slide`], [`paragraphs`], [`shapes`], [`charts`]: the XML of a slide, a [`sheet`]
-//! - [`markup`]: XML that slides, layouts and masters have alike
-//! - [`layouts`], [`theme`], [`notes`], [`parts`]: what every file carries
+//! - [`markup`]: XML shared by slides, layouts and masters
+//! - [`layouts`], [`theme`], [`notes`], [`parts`]: the parts of every file
 //!
-//! All text stands in placeholders of a layout, so that outline, screen readers and a change of
-//! design all work.
+//! All text is placed in placeholders of a layout, so that the outline view, screen readers and
+//! design changes work.
 
 mod bands;
 mod charts;
@@ -41,10 +41,10 @@ use deck::Deck;
 use page::Page;
 use plan::Slide;
 
-/// The most slides of a deck.
+/// The maximum number of slides.
 const SLIDES: usize = 300;
 
-/// Draws a deck; `pages` is the number of its slides.
+/// Renders a presentation; `pages` is the number of its slides.
 pub fn render(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderError> {
     limits::check(document)?;
     let mut deck = Deck::new(document, fonts);
@@ -58,8 +58,8 @@ pub fn render(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderErro
 }
 
 impl<'d> Deck<'d> {
-    /// All slides, each with its items in their places and a title of its own.
-    /// Stops as soon as there are too many, so that a huge text is not cut to its end.
+    /// All slides with placed items and unique titles. Stops at the limit, so that a huge text is
+    /// not laid out to its end.
     fn pages(&mut self) -> Result<Vec<Page<'d>>, RenderError> {
         let mut pages = Vec::new();
         for slide in plan::slides(self.document) {
@@ -83,7 +83,7 @@ impl<'d> Deck<'d> {
         Ok(pages)
     }
 
-    /// The pages of one slide, of which there may be `room`.
+    /// The pages of one slide, at most `room`.
     fn pages_of(&mut self, slide: Slide<'d>, room: usize) -> Result<Vec<Page<'d>>, RenderError> {
         if slide.blocks.iter().any(|block| matches!(block, Block::Columns(_))) {
             return Ok(self.fit_bands(slide));

@@ -1,4 +1,4 @@
-//! Speaker's notes, and the master that their pages need.
+//! Speaker notes and their master.
 
 use super::deck::Deck;
 use super::layouts::COLORS;
@@ -10,7 +10,7 @@ use crate::package::xml::Xml;
 
 const PAGE: &str = "application/vnd.openxmlformats-officedocument.presentationml.notesSlide+xml";
 
-/// The picture of the slide above, the notes below; sizes of a portrait page in EMU.
+/// The slide image above, the notes below; positions on a portrait page in EMU.
 const IMAGE: &str = "<p:sp><p:nvSpPr><p:cNvPr id=\"2\" name=\"Slide Image\"/><p:cNvSpPr><a:spLocks \
     noGrp=\"1\" noRot=\"1\" noChangeAspect=\"1\"/></p:cNvSpPr><p:nvPr><p:ph type=\"sldImg\"/></p:nvPr>\
     </p:nvSpPr><p:spPr/></p:sp>";

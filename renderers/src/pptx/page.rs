@@ -1,16 +1,16 @@
-//! A slide whose things have their places.
+//! A slide with placed items.
 
 use super::geometry::Area;
 use super::items::Item;
 use super::layouts::Layout;
 use crate::document::Inline;
 
-/// A slide with all its things in their places.
+/// A slide with placed items.
 #[derive(Debug, Clone)]
 pub struct Page<'d> {
     pub layout: Layout,
     pub title: Vec<Inline>,
-    /// Titles that nobody wrote are there for screen readers and the outline only.
+    /// Generated titles are only for screen readers and the outline.
     pub hidden_title: bool,
     pub pieces: Vec<Piece<'d>>,
     pub notes: Vec<String>,
@@ -20,7 +20,7 @@ pub struct Page<'d> {
     pub anchors: Vec<String>,
 }
 
-/// A thing on a slide.
+/// An item on a slide.
 #[derive(Debug, Clone)]
 pub struct Piece<'d> {
     pub item: Item<'d>,

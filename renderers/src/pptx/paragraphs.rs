@@ -1,4 +1,4 @@
-//! Paragraphs and runs of DrawingML: marks, bullets, numbers, links, directions.
+//! Paragraphs and runs of DrawingML: formatting, bullets, numbers, links, text direction.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::package::measure::begins_rtl;
 use crate::package::text::{LINK_LETTERS, directions, joint, named, plain, slug, unescape};
 use crate::package::xml::Xml;
 
-/// The marks of a run.
+/// The formatting of a run.
 #[expect(clippy::struct_excessive_bools, reason = "each is one attribute of a run")]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Format {
@@ -25,14 +25,14 @@ pub struct Format {
     pub code: bool,
     pub raised: bool,
     pub formula: bool,
-    /// There for the outline and for screen readers, not for the eye.
+    /// Visible only in the outline and to screen readers.
     pub unseen: bool,
     pub rtl: bool,
     /// RRGGBB.
     pub color: Option<Color>,
-    /// Points; the placeholder's own where there is none.
+    /// In points; `None` for the placeholder's own size.
     pub size: Option<f64>,
-    /// Relationship of a link, and whether it leads to a slide of this deck.
+    /// The relationship of a link, and whether its target is a slide of this presentation.
     pub link: Option<Link>,
 }
 
@@ -45,7 +45,7 @@ impl Sheet<'_, '_> {
         let mut starts = HashMap::new();
         let mut rtl = false;
         for para in paras {
-            // What has no letters, as a date, runs as what stands above it.
+            // Text without letters, such as a date, takes the direction of the paragraph above it.
             let text = plain(&para.content);
             rtl = if text.chars().any(char::is_alphabetic) { begins_rtl(&text) } else { rtl };
             let format = Format { rtl, ..self.voice(para) };
@@ -73,7 +73,7 @@ impl Sheet<'_, '_> {
         }
     }
 
-    /// One line of text in a table's cell or a title.
+    /// One line of text in a table cell or title.
     pub fn line(&mut self, xml: &mut Xml, content: &[Inline], align: Align, format: Format) {
         let rtl = begins_rtl(&plain(content));
         let align = match (align, rtl) {
@@ -87,7 +87,7 @@ impl Sheet<'_, '_> {
         xml.open("a:p", &[]);
         xml.empty("a:pPr", &attributes);
         self.runs(xml, content, Format { rtl, ..format });
-        // An empty line is as high as its letters would be: by itself as high as the master's.
+        // An empty line needs an explicit size, otherwise it takes the master's.
         if let (true, Some(points)) = (content.is_empty(), format.size) {
             xml.empty("a:endParaRPr", &[("sz", &((points * 100.0) as i64).to_string())]);
         }
@@ -110,7 +110,7 @@ impl Sheet<'_, '_> {
                 }
                 Inline::Image { url, alt, title } => {
                     let name = named(url, alt, title);
-                    let warning = "A picture in a title or a table's cell is shown as its text.";
+                    let warning = "A picture in a title or table cell is shown as its text.";
                     self.deck.warnings.say(warning);
                     self.run(xml, &format!("[{name}]"), Format { italic: true, ..format });
                 }
@@ -130,7 +130,7 @@ impl Sheet<'_, '_> {
     fn math(&mut self, xml: &mut Xml, latex: &str, format: Format) {
         match latex::parse(latex) {
             Ok(formula) => {
-                self.deck.warnings.say("Formulas on slides are written on one line of text.");
+                self.deck.warnings.say("Formulas on slides are shown as one line of text.");
                 self.run(xml, linear(&formula).trim(), Format { formula: true, ..format });
             }
             Err(reason) => {
@@ -153,7 +153,7 @@ impl Sheet<'_, '_> {
         };
         let Some((relation, action)) = target else {
             let shown: String = url.chars().take(80).collect();
-            let warning = format!("The link to {shown} leads nowhere and is shown as text.");
+            let warning = format!("The link to {shown} has no target and is shown as text.");
             self.deck.warnings.say(warning);
             return None;
         };
@@ -161,7 +161,7 @@ impl Sheet<'_, '_> {
         Some(self.links.len() - 1)
     }
 
-    /// The slide that an anchor stands on.
+    /// The slide of an anchor.
     fn slide_of(&self, anchor: &str) -> Option<usize> {
         let anchor = unescape(anchor).to_lowercase();
         let slides = &self.deck.anchors;
@@ -222,7 +222,7 @@ impl Sheet<'_, '_> {
         xml.close();
     }
 
-    /// Lines of code in its colours.
+    /// Highlighted lines of code.
     pub fn code(&mut self, xml: &mut Xml, language: Option<&str>, text: &str, size: f64) {
         for line in highlight::lines(language, text) {
             xml.open("a:p", &[]);
@@ -230,7 +230,7 @@ impl Sheet<'_, '_> {
             xml.raw("<a:spcBef><a:spcPts val=\"0\"/></a:spcBef><a:buNone/>");
             xml.close();
             for piece in &line {
-                // The colours are for light paper.
+                // The colours are made for a light background.
                 let color = piece.color().filter(|_| !self.deck.look.is_dark());
                 let color = color.and_then(Color::read);
                 let format = Format { code: true, color, size: Some(size), ..Format::default() };
@@ -244,8 +244,8 @@ impl Sheet<'_, '_> {
     }
 }
 
-/// Level, indent and bullet. `starts` knows the first number of each list in this placeholder:
-/// PowerPoint counts on from it.
+/// Level, indent and bullet. `starts` has the first number of each list in this placeholder, from
+/// which PowerPoint counts on.
 fn properties(xml: &mut Xml, para: &Para, rtl: bool, starts: &mut HashMap<usize, u64>) {
     let emu = |points: f64| super::geometry::emu(points).to_string();
     let level = para.level.min(8);
@@ -253,7 +253,7 @@ fn properties(xml: &mut Xml, para: &Para, rtl: bool, starts: &mut HashMap<usize,
     let marked = para.mark != Mark::None;
     let left = emu(INDENT * (level as f64 + f64::from(u8::from(marked))) + quoted);
     let (hanging, level) = (emu(if marked { -INDENT } else { 0.0 }), level.to_string());
-    // The margin on the left is the one before the text, which here may be on the right.
+    // `marL` is the margin before the text, which is on the right in right-to-left paragraphs.
     let mut attributes = vec![("marL", left.as_str()), ("lvl", &level), ("indent", &hanging)];
     if rtl {
         attributes.extend([("algn", "r"), ("rtl", "1")]);

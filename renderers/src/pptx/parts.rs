@@ -1,4 +1,4 @@
-//! The presentation itself, and who refers to whom.
+//! The presentation part and the relationships.
 
 use super::deck::Deck;
 use super::geometry::emu;
@@ -18,7 +18,7 @@ const LAYOUT: &str = "application/vnd.openxmlformats-officedocument.presentation
 const NOTES: &str = "application/vnd.openxmlformats-officedocument.presentationml.notesMaster+xml";
 
 impl Deck<'_> {
-    /// Everything but the slides.
+    /// Writes everything except the slides.
     pub fn constant_parts(&mut self, pages: &[Page<'_>]) {
         self.package.add("ppt/theme/theme1.xml", theme::KIND, theme::write(&self.look));
         self.master();
@@ -49,7 +49,7 @@ impl Deck<'_> {
         relations.part("theme", "../theme/theme1.xml");
         let logo = self.document.logo.as_deref().map(|bytes| Picture::read(bytes, self.fonts));
         let logo = logo.transpose().unwrap_or_else(|why| {
-            self.warnings.say(format!("The logo is left out: {why}."));
+            self.warnings.say(format!("The logo was omitted: {why}."));
             None
         });
         let package = &mut self.package;

@@ -1,10 +1,10 @@
-//! The document cut into slides: where one begins, what its title is, what is said beside it.
+//! Splits the document into slides with their titles and speaker notes.
 
 use crate::Document;
 use crate::document::{Block, Inline, Meta, each_block_of, each_in};
 use crate::package::text::{begins_page, plain};
 
-/// What a slide is for; decides its layout.
+/// The type of a slide, which decides its layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Class {
     #[default]
@@ -13,7 +13,7 @@ pub enum Class {
     Title,
 }
 
-/// A slide as the author wrote it.
+/// A slide of the source.
 #[derive(Debug, Clone, Default)]
 pub struct Slide<'d> {
     pub class: Class,
@@ -24,10 +24,10 @@ pub struct Slide<'d> {
     pub footer: Option<String>,
 }
 
-/// All slides of a document, a title slide in front where the title stands nowhere else.
+/// All slides of a document, preceded by a title slide if no slide shows the title.
 pub fn slides(document: &Document) -> Vec<Slide<'_>> {
     let meta = &document.meta;
-    // Slides have one line at their edge: what a page has above its text stands in it too.
+    // Slides have only one line at their edge, so the page header is included in it.
     let edge: Vec<&str> =
         [&meta.header, &meta.footer].into_iter().flatten().map(String::as_str).collect();
     let footer = Some(edge.join("  ·  ")).filter(|text| !text.is_empty());
@@ -36,7 +36,7 @@ pub fn slides(document: &Document) -> Vec<Slide<'_>> {
     for blocks in cut(&document.blocks) {
         let mut slide = slide(blocks, &mut state);
         unsaid.append(&mut slide.notes);
-        // What is to be said where nothing is shown is said with the next slide.
+        // Notes without content are added to the next slide.
         if slide.title.is_some() || !slide.blocks.is_empty() {
             slide.notes = std::mem::take(&mut unsaid);
             slides.push(slide);
@@ -51,7 +51,7 @@ pub fn slides(document: &Document) -> Vec<Slide<'_>> {
 }
 
 impl Slide<'_> {
-    /// The footnotes that the title mentions.
+    /// The footnotes referenced in the title.
     pub fn notes_of_title(&self) -> Vec<usize> {
         let mut notes = Vec::new();
         each_in(self.title.as_deref().unwrap_or_default(), &mut |inline| {
@@ -63,14 +63,14 @@ impl Slide<'_> {
     }
 }
 
-/// Directives that hold until they are changed.
+/// Directives that apply until they are changed.
 struct State {
     numbered: bool,
     footer: Option<String>,
 }
 
-/// A break begins a slide. Where breaks are no means of cutting (there are none, or far fewer than
-/// large headings), each heading of the first two levels begins one too.
+/// A break starts a slide. If there are no breaks, or far fewer than large headings, each heading
+/// of the first two levels starts one too.
 fn cut(blocks: &[Block]) -> Vec<Vec<&Block>> {
     let is_heading = |block: &Block| matches!(block, Block::Heading { level: 1 | 2, .. });
     let breaks = blocks.iter().filter(|block| matches!(block, Block::Break)).count();
@@ -135,10 +135,10 @@ fn is_lead(class: &str) -> bool {
     matches!(class, "lead" | "title" | "cover")
 }
 
-/// The directives of a comment: every line is `key: value` with a key that Marp knows.
+/// The directives of a comment: every line is `key: value` with a key of Marp.
 fn directives(comment: &str) -> Option<Vec<(String, String)>> {
     const KEYS: [&str; 19] = [
-        // For workbooks.
+        // Used only by workbooks.
         "total",
         "format",
         "class",
@@ -172,7 +172,7 @@ fn directives(comment: &str) -> Option<Vec<(String, String)>> {
     parsed.collect::<Option<Vec<_>>>().filter(|all| !all.is_empty())
 }
 
-/// Puts a title slide from the front matter in front, unless the first slide is one already or can be.
+/// Inserts a title slide from the front matter, unless the first slide is one or can be made one.
 fn front(document: &Document, slides: &mut Vec<Slide<'_>>) {
     let meta = &document.meta;
     let title = meta.title.as_deref().map(str::trim).filter(|text| !text.is_empty());
@@ -190,7 +190,7 @@ fn front(document: &Document, slides: &mut Vec<Slide<'_>>) {
     slides.insert(0, Slide { class: Class::Title, title: Some(content), ..Slide::default() });
 }
 
-/// What stands below the title of a document: subtitle, author and date.
+/// The lines below the title of a document: subtitle, author and date.
 pub fn byline(meta: &Meta) -> Vec<String> {
     let date = meta.date.map(|date| date.format("%Y-%m-%d").to_string());
     [meta.subtitle.clone(), meta.author.clone(), date].into_iter().flatten().collect()

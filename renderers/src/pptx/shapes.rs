@@ -86,7 +86,7 @@ impl Sheet<'_, '_> {
         xml.close();
     }
 
-    /// A picture in the middle of its area.
+    /// A picture centred in its area.
     pub fn picture(&mut self, xml: &mut Xml, picture: (&Picture<'_>, &str), area: Area) {
         let (shown, alt) = picture;
         let (width, height) = shown.fill(emu(area.width), emu(area.height));
@@ -109,7 +109,7 @@ impl Sheet<'_, '_> {
     }
 }
 
-/// The house's sign in the upper right corner, above the title.
+/// The logo in the upper right corner, above the title.
 pub fn logo(
     xml: &mut Xml,
     stores: (&mut Package, &mut Relations),
@@ -131,7 +131,7 @@ pub fn logo(
     xml.close();
 }
 
-/// The filling of a picture and its place.
+/// The fill and position of a picture.
 fn framed(xml: &mut Xml, stores: (&mut Package, &mut Relations), shown: &Picture<'_>, area: Area) {
     xml.open("p:blipFill", &[]);
     picture::blip(xml, stores, ("ppt", "../"), shown);

@@ -1,9 +1,9 @@
-//! A slide in the making.
+//! A slide that is being written.
 
 use super::deck::Deck;
 use crate::package::Relations;
 
-/// The slide that is being written, beside its XML.
+/// The state of the slide that is being written, without its XML.
 pub struct Sheet<'a, 'd> {
     pub deck: &'a mut Deck<'d>,
     pub relations: Relations,

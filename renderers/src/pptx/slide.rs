@@ -1,4 +1,4 @@
-//! One slide: its title, its things, its footer, its notes.
+//! Writes one slide: title, items, footer and notes.
 
 use super::deck::Deck;
 use super::geometry::{Area, emu};
@@ -103,7 +103,7 @@ impl Sheet<'_, '_> {
         close_shape(xml);
     }
 
-    /// In the middle, below a picture.
+    /// Centred below a picture.
     fn caption(&mut self, xml: &mut Xml, caption: &str, area: Area, holder: Holder) {
         let id = self.next_id();
         let named = [("id", id.as_str()), ("name", &format!("Caption {id}"))];
@@ -122,7 +122,7 @@ impl Sheet<'_, '_> {
         close_shape(xml);
     }
 
-    /// The rest of a body whose letters are drawn at that scale.
+    /// The rest of a body whose text is drawn at that scale.
     fn scaled(&mut self, xml: &mut Xml, paras: &[Para], scale: f64) {
         debug_assert!(paras.iter().all(|para| size(para, scale) > 0.0));
         let percent = ((scale * 100_000.0) as i64).to_string();
@@ -162,7 +162,7 @@ impl Sheet<'_, '_> {
         close_shape(xml);
     }
 
-    /// A box up to what is said of its text; `frame` is its name and the colour of its line.
+    /// A box up to its text properties; `frame` is its name and border colour.
     fn open_box(&mut self, xml: &mut Xml, frame: (&str, &str), area: Area, holder: Holder) {
         let (name, line) = frame;
         let id = self.next_id();
@@ -189,7 +189,7 @@ impl Sheet<'_, '_> {
         xml.open("a:bodyPr", &insets);
     }
 
-    /// Footer and number, in the placeholders that the layouts have for them.
+    /// Footer and slide number, in the placeholders of the layouts.
     fn edge(&mut self, xml: &mut Xml, page: &Page<'_>, number: usize) {
         if let Some(text) = page.footer.as_deref().filter(|text| !text.trim().is_empty()) {
             let id = self.next_id();
@@ -214,7 +214,7 @@ impl Sheet<'_, '_> {
     }
 }
 
-/// The largest size at which a title fits its box.
+/// The largest font size at which a title fits its box.
 fn title_size(title: &[Inline], area: Area, full: f64) -> f64 {
     let text = plain(title);
     let tall = if text.chars().any(is_wide) { 1.4 } else { 1.15 };

@@ -1,4 +1,4 @@
-//! `ppt/theme/themeN.xml`: the colours and faces that master and layouts refer to.
+//! `ppt/theme/themeN.xml`: the colours and fonts used by master and layouts.
 
 use crate::package::look::Look;
 use crate::package::xml::Xml;
@@ -50,7 +50,7 @@ fn colors(xml: &mut Xml, look: &Look) {
     xml.close();
 }
 
-/// Plain fills and lines; the schema asks for three of each.
+/// Plain fills and lines; the schema requires three of each.
 const FORMATS: &str = "<a:fmtScheme name=\"Plain\"><a:fillStyleLst>\
     <a:solidFill><a:schemeClr val=\"phClr\"/></a:solidFill><a:solidFill><a:schemeClr val=\"phClr\"/></a:solidFill>\
     <a:solidFill><a:schemeClr val=\"phClr\"/></a:solidFill></a:fillStyleLst><a:lnStyleLst>\

@@ -1,5 +1,5 @@
-//! The parts of a package, unpacked one at a time and within budgets. Sizes that a package declares
-//! are not believed: what counts is what comes out.
+//! The parts of a package, unpacked one at a time and within limits. Declared sizes are not
+//! trusted; the limits apply to the unpacked bytes.
 
 use std::io::{Cursor, Read as _};
 use zip::ZipArchive;
@@ -27,7 +27,8 @@ impl<'a> Archive<'a> {
         self.zip.file_names().map(str::to_owned).collect()
     }
 
-    /// `word/header` names `word/header1.xml` and those after it, in their order.
+    /// The parts that start with a name: `word/header` finds `word/header1.xml` and so on, in
+    /// order.
     pub fn numbered(&self, start: &str) -> Vec<String> {
         let number = |name: &str| {
             let number = name.strip_prefix(start)?.strip_suffix(".xml")?;
@@ -39,7 +40,7 @@ impl<'a> Archive<'a> {
         parts.into_iter().map(|(_, name)| name).collect()
     }
 
-    /// The bytes of a part, if it is there.
+    /// The bytes of a part, if it exists.
     pub fn part(&mut self, name: &str) -> Result<Option<Vec<u8>>, ReadError> {
         let Some(at) = self.zip.index_for_name(name) else { return Ok(None) };
         let broken = |error: String| ReadError::Damaged(format!("{name} is damaged: {error}."));
@@ -59,7 +60,7 @@ impl<'a> Archive<'a> {
         Ok(Some(bytes))
     }
 
-    /// Unpacks everything once, for parsers that unpack by themselves.
+    /// Unpacks everything once to check the limits, for parsers that unpack by themselves.
     pub fn check_all(&mut self) -> Result<(), ReadError> {
         self.names().iter().try_for_each(|name| self.part(name).map(drop))
     }

@@ -1,5 +1,4 @@
-//! What stands beside the text of Office files: the words of diagrams that a program arranges
-//! (SmartArt), and what people wrote in the margin.
+//! Content outside the body of Office files: the text of SmartArt diagrams, and comments.
 
 use super::{
     ReadError,
@@ -8,10 +7,10 @@ use super::{
     xml::{Node, walk},
 };
 
-/// What Excel puts before a comment of a thread, for programs that know no threads.
+/// Excel's prefix of threaded comments, for programs without support for threads.
 const COPY: &str = "[Threaded comment]";
 
-/// The words of all diagrams in that folder, each its own list.
+/// The text of all diagrams in that folder, one list each.
 pub fn diagrams(archive: &mut Archive, folder: &str, words: &mut Words) -> Result<(), ReadError> {
     for part in archive.numbered(&format!("{folder}diagrams/data")) {
         let xml = archive.part(&part)?.unwrap_or_default();
@@ -26,7 +25,7 @@ pub fn diagrams(archive: &mut Archive, folder: &str, words: &mut Words) -> Resul
     Ok(())
 }
 
-/// All comments in that folder, with the cells that they are about.
+/// All comments in that folder, with the cells they belong to.
 pub fn comments(archive: &mut Archive, folder: &str, words: &mut Words) -> Result<(), ReadError> {
     let mut parts = archive.names();
     parts.retain(|part| {
@@ -50,11 +49,11 @@ pub fn comments(archive: &mut Archive, folder: &str, words: &mut Words) -> Resul
     Ok(())
 }
 
-/// The texts of elements of these names, and the cells that they name. What can be read of damaged
-/// ones is still worth reading.
+/// The texts of the elements with these names, and the cells they reference. A damaged part is read
+/// as far as possible.
 fn texts(xml: &[u8], names: &[&str]) -> Vec<(Option<String>, String)> {
     let mut texts: Vec<(Option<String>, String)> = Vec::new();
-    // Answers stand inside what they answer, and before its text.
+    // Replies are nested in the comment they answer, before its text.
     let (mut open, mut inside) = (Vec::new(), 0_usize);
     let _ = walk(xml, |node| {
         match node {

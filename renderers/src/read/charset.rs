@@ -1,17 +1,16 @@
-//! Bytes to text, whatever they were written in: a mark at the beginning, what is said of it, UTF-8,
-//! or what it looks like.
+//! Decodes bytes to text by byte order mark, declared charset, UTF-8, or detection.
 
 use chardetng::EncodingDetector;
 use encoding_rs::{Encoding, UTF_8};
 
-/// Of so much of a page its charset is in the beginning.
+/// The prefix of a page in which its charset must be declared.
 const HEAD_BYTES: usize = 1024;
 
 pub fn decode(bytes: &[u8]) -> String {
     text(bytes, None)
 }
 
-/// A page of the web, or another text; `said` is the charset that it came with.
+/// Decodes a web page or another text; `said` is the charset of the response.
 pub fn decode_page(bytes: &[u8], said: Option<&str>) -> String {
     let said = said.and_then(|label| Encoding::for_label(label.as_bytes()));
     text(bytes, said.or_else(|| declared(bytes)))
@@ -30,7 +29,7 @@ fn text(bytes: &[u8], said: Option<&'static Encoding>) -> String {
     guess(bytes).decode_without_bom_handling(bytes).0.into_owned()
 }
 
-/// The name of the charset that a text is in; none where it is no text.
+/// The name of a text's charset; `None` for binary data.
 pub fn name_of(bytes: &[u8]) -> Option<&'static str> {
     if let Some((encoding, _)) = Encoding::for_bom(bytes) {
         return Some(encoding.name());
@@ -41,7 +40,7 @@ pub fn name_of(bytes: &[u8]) -> Option<&'static str> {
     (!bytes.contains(&0)).then(|| guess(bytes).name())
 }
 
-/// Of bytes that are not UTF-8.
+/// Detects the charset of bytes that are not UTF-8.
 fn guess(bytes: &[u8]) -> &'static Encoding {
     let mut detector = EncodingDetector::new();
     detector.feed(bytes, true);
@@ -49,7 +48,7 @@ fn guess(bytes: &[u8]) -> &'static Encoding {
     if guessed == UTF_8 { encoding_rs::WINDOWS_1252 } else { guessed }
 }
 
-/// What a page says of itself, unless it is UTF-8 whatever it says.
+/// The charset declared in a page; UTF-8 is detected first and takes precedence.
 fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = &bytes[..bytes.len().min(HEAD_BYTES)];
     let head = String::from_utf8_lossy(head).to_ascii_lowercase();
@@ -60,7 +59,7 @@ fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     (encoding.is_ascii_compatible() && std::str::from_utf8(bytes).is_err()).then_some(encoding)
 }
 
-/// By the number of a code page.
+/// The encoding of a code page number.
 pub fn of_page(number: usize) -> Option<&'static Encoding> {
     let label = match number {
         932 => "shift_jis",
@@ -74,7 +73,7 @@ pub fn of_page(number: usize) -> Option<&'static Encoding> {
     Encoding::for_label(label.as_bytes())
 }
 
-/// By the number that Windows has for what a font holds; none where that says nothing of bytes.
+/// The encoding of a Windows font charset number; `None` if the number implies no encoding.
 pub fn of_font(number: usize) -> Option<&'static Encoding> {
     of_page(match number {
         0 => 1_252,

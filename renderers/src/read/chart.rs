@@ -1,5 +1,5 @@
-//! Charts of Office files: what they show, as a table. Their values are kept with them, whatever
-//! workbook they once came from.
+//! Charts of Office files as tables. The values are cached in the chart, so the original workbook
+//! is not needed.
 
 use super::{
     ReadError,
@@ -8,16 +8,16 @@ use super::{
     xml::{Node, walk},
 };
 
-/// The most points of a series.
+/// The maximum number of points in a series.
 const POINTS: usize = 10_000;
 
 #[derive(Default)]
 struct Chart {
     title: String,
     series: Vec<Series>,
-    /// The elements that are open, from the outside.
+    /// The open elements, outermost first.
     open: Vec<String>,
-    /// Number of the point that is being read.
+    /// The index of the point that is being read.
     at: usize,
 }
 
@@ -28,12 +28,12 @@ struct Series {
     values: Vec<String>,
 }
 
-/// All charts of the package in that folder, in the order of their names.
+/// All charts in that folder, in the order of their names.
 pub fn all(archive: &mut Archive, folder: &str, words: &mut Words) -> Result<(), ReadError> {
     for part in archive.numbered(&format!("{folder}chart")) {
         let mut chart = Chart::default();
         let xml = archive.part(&part)?.unwrap_or_default();
-        // What can be read of a damaged chart is still worth reading.
+        // A damaged chart is read as far as possible.
         let _ = walk(&xml, |node| {
             chart.step(&node);
             Ok(())
@@ -88,7 +88,7 @@ impl Chart {
         self.open.iter().any(|open| open == name)
     }
 
-    /// Where the points go that are being read.
+    /// The column of the points that are being read.
     fn column(&mut self) -> Option<&mut Vec<String>> {
         let (names, values) =
             (self.is_in("cat") || self.is_in("xVal"), self.is_in("val") || self.is_in("yVal"));

@@ -1,6 +1,6 @@
-//! Word. A tolerant reader: of a damaged document, what comes before the damage is read.
+//! A tolerant reader of Word files: a damaged document is read up to the damage.
 //!
-//! `docx-rs` would read this too, but panics on one of ten damaged files and loops on some.
+//! `docx-rs` is not used, because it panics on one of ten damaged files and loops on some.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -42,17 +42,17 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     asides::diagrams(&mut archive, "word/", &mut body.words)?;
     body.edges(&mut archive)?;
     if body.deletions > 0 {
-        warnings.push("Text that was deleted with tracked changes is left out.".into());
+        warnings.push("Text deleted with tracked changes was skipped.".into());
     }
     Ok(Reading { warnings, ..Reading::of(Kind::Docx, body.words.finish()) })
 }
 
-/// Which styles are headings, and of what level.
+/// The heading level of each style.
 fn levels(archive: &mut Archive) -> Result<HashMap<String, usize>, ReadError> {
     let mut levels = HashMap::new();
     let Some(xml) = archive.part("word/styles.xml")? else { return Ok(levels) };
     let mut style = String::new();
-    // A template whose styles are broken still has words.
+    // A document with damaged styles is still read.
     let _ = walk(&xml, |node| {
         let Node::Open(element) = node else { return Ok(()) };
         let value = element.attribute("val").unwrap_or_default();
@@ -75,7 +75,7 @@ fn levels(archive: &mut Archive) -> Result<HashMap<String, usize>, ReadError> {
     Ok(levels)
 }
 
-/// Which lists count, by their number and level.
+/// The numbered lists, by number and level.
 fn numbered(archive: &mut Archive) -> Result<BTreeMap<(String, usize), bool>, ReadError> {
     let Some(xml) = archive.part("word/numbering.xml")? else { return Ok(BTreeMap::new()) };
     let mut formats: HashMap<(String, usize), bool> = HashMap::new();
@@ -119,7 +119,7 @@ struct Body {
     paragraphs: Vec<Paragraph>,
     marks: Marks,
     in_run: bool,
-    /// Inside an element whose text is not the document's.
+    /// Inside an element whose text is not part of the document.
     skipped: usize,
     link: Option<String>,
     wide: usize,
@@ -251,14 +251,14 @@ impl Body {
         }
     }
 
-    /// What stands above and below the text of each page, once.
+    /// Headers and footers, each once.
     fn edges(&mut self, archive: &mut Archive) -> Result<(), ReadError> {
         let mut texts: Vec<String> = Vec::new();
         let parts = ["word/header", "word/footer"].map(|start| archive.numbered(start));
         for part in parts.concat() {
             let mut edge = Self::default();
             let xml = archive.part(&part)?.unwrap_or_default();
-            // A broken edge is no reason not to read the text.
+            // A damaged header or footer is ignored.
             let _ = walk(&xml, |node| edge.step(&node));
             let text = edge.words.finish();
             if !text.is_empty() && !texts.contains(&text) {
@@ -269,7 +269,7 @@ impl Body {
         Ok(())
     }
 
-    /// Notes and comments, each as a paragraph with its number.
+    /// Footnotes and comments, each as a paragraph with its number.
     fn notes(&mut self, xml: &[u8], title: &str) -> Result<(), ReadError> {
         let mut notes = Self::default();
         let mut all: Vec<(String, Words)> = Vec::new();
@@ -302,7 +302,7 @@ impl Body {
     }
 }
 
-/// What stands twice, what was deleted, what is no text.
+/// Duplicate content, deleted content, and content that is not text.
 fn is_skipped(name: &str) -> bool {
     matches!(
         name,

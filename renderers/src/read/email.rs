@@ -1,4 +1,4 @@
-//! E-mail: who wrote what to whom, and what was attached.
+//! E-mail: sender, recipients, text and attachments.
 
 use mail_parser::{Address, MessageParser, MimeHeaders as _};
 
@@ -10,7 +10,7 @@ use super::{
 
 pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     let message = MessageParser::default().parse(bytes);
-    let message = message.ok_or_else(|| ReadError::Damaged("This is no e-mail.".into()))?;
+    let message = message.ok_or_else(|| ReadError::Damaged("This is not an e-mail.".into()))?;
     let mut words = Words::default();
     words.heading(1, message.subject().unwrap_or("(no subject)"));
     let date = message.date().map(mail_parser::DateTime::to_rfc3339);

@@ -1,16 +1,16 @@
-//! Fonts of a PDF: what their codes mean, and how wide they are.
+//! Fonts of a PDF: the text and width of their codes.
 
 use lopdf::{Dictionary, Document, Encoding, Object};
 use std::collections::HashMap;
 
-/// A table from codes to text is never larger.
+/// The maximum size of a table from codes to text.
 const TABLE_BYTES: usize = 4 << 20;
-/// Codes whose widths are kept.
+/// The maximum number of codes whose widths are stored.
 const CODES: usize = 70_000;
 
 pub struct Font<'a> {
     encoding: Encoding<'a>,
-    /// In parts of the font's size.
+    /// In units of the font size.
     widths: HashMap<u32, f32>,
     usual_width: f32,
     is_wide: bool,

@@ -1,5 +1,5 @@
-//! Tables of a PDF's page: cells whose gaps stand above one another. A page knows no tables, only
-//! where text stands; what does not line up stays text.
+//! Detects tables on a PDF page: cells whose gaps are aligned vertically. PDF has only text
+//! positions and no tables; text that does not align stays text.
 
 /// Text on one line, up to the next wide gap.
 #[derive(Debug, Clone, PartialEq)]
@@ -7,24 +7,24 @@ pub struct Piece {
     pub text: String,
     pub left: f32,
     pub right: f32,
-    /// Of the line that it stands on, upwards.
+    /// The baseline, measured upwards.
     pub y: f32,
     pub height: f32,
-    /// What parts it from the piece before.
+    /// The separator from the previous piece.
     pub before: &'static str,
 }
 
-/// What a page is made of, in its order.
+/// The content of a page, in reading order.
 #[derive(Debug, PartialEq)]
 pub enum Part {
     Text(String),
     Table(Vec<Vec<String>>),
 }
 
-/// Lines of one cell are at most so many heights apart, rows of a table so many.
+/// The maximum distance between lines of a cell, and between rows of a table, in line heights.
 const LINES: f32 = 1.5;
 const ROWS: f32 = 3.5;
-/// How far it is looked for the cell beside one of several lines.
+/// The maximum number of lines to search for the cell beside a multi-line cell.
 const CELL_LINES: usize = 24;
 
 struct Cell {
@@ -40,7 +40,7 @@ struct Row {
     top: f32,
     bottom: f32,
     height: f32,
-    /// The first piece of it.
+    /// The index of its first piece.
     from: usize,
 }
 
@@ -103,10 +103,10 @@ impl Cell {
     }
 }
 
-/// Where a piece stands in a row.
+/// The position of a piece in a row.
 enum Place {
     Beside,
-    /// As the next line of the last cell.
+    /// The next line of the last cell.
     Below,
     Elsewhere,
 }
@@ -125,7 +125,7 @@ impl Row {
         match self.cells.iter().rev().nth(1) {
             Some(before) if piece.left > before.right => Place::Below,
             Some(_) => Place::Elsewhere,
-            // The first cell has several lines only if what comes after them stands beside it.
+            // The first cell may only have several lines if the next cell is beside it.
             None => {
                 let mut y = last.y;
                 let beside = pieces.iter().take(CELL_LINES).find(|piece| {
@@ -157,12 +157,12 @@ impl Row {
     }
 }
 
-/// Whether a line at `y` is the next after one at `last`.
+/// Whether a line at `y` directly follows one at `last`.
 fn follows(last: f32, y: f32, height: f32) -> bool {
     (height * 0.5..=height * LINES).contains(&(last - y))
 }
 
-/// The table that begins with the first of these rows, and how many of them it has.
+/// The table that starts at the first of these rows, and its number of rows.
 fn table(rows: &[Row]) -> Option<(Vec<Vec<String>>, usize)> {
     let mut columns: Vec<(f32, f32)> = Vec::new();
     let mut count = 0;
@@ -192,7 +192,8 @@ fn table(rows: &[Row]) -> Option<(Vec<Vec<String>>, usize)> {
     Some((lines.collect(), count))
 }
 
-/// The columns with this row's cells, from the left: each in a column of its own, or in a new one.
+/// The columns extended by this row's cells, from the left: each cell is in a column of its own, or
+/// in a new one.
 fn within(columns: &[(f32, f32)], row: &Row) -> Option<Vec<(f32, f32)>> {
     let mut columns = columns.to_vec();
     for cell in &row.cells {
@@ -219,7 +220,7 @@ fn within(columns: &[(f32, f32)], row: &Row) -> Option<Vec<(f32, f32)>> {
     (apart && taken.len() == row.cells.len()).then_some(columns)
 }
 
-/// The first cell is only the sign of a list's entry.
+/// Whether the first cell is only a bullet or list number.
 fn is_item(row: &Row) -> bool {
     let sign = row.cells[0].text.trim_end_matches(['.', ')']);
     row.cells.len() == 2
@@ -231,7 +232,8 @@ fn is_item(row: &Row) -> bool {
 mod tests {
     use super::*;
 
-    /// Pieces as a page sets them: text, left edge, height above the bottom; 5 points a letter.
+    /// Pieces laid out as on a page: text, left edge, distance from the bottom; 5 points per
+    /// character.
     fn set(pieces: &[(&str, f32, f32)]) -> Vec<Part> {
         let mut last_y = f32::INFINITY;
         let pieces = pieces.iter().map(|&(text, left, y)| {

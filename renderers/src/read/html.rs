@@ -1,4 +1,4 @@
-//! HTML, without what is not text.
+//! The text of HTML pages.
 
 use htmd::{
     HtmlToMarkdown, Node,
@@ -11,17 +11,17 @@ use std::rc::Rc;
 
 use super::{limits, reading::ReadError};
 
-/// Fields are skipped, but not the forms around them: many a page is one form as a whole.
+/// Form fields are skipped, but not forms, since some pages are a single form.
 const NO_TEXT: [&str; 13] = [
     "script", "style", "noscript", "template", "svg", "iframe", "object", "canvas", "head",
     "input", "select", "button", "textarea",
 ];
 
-/// So much is taken in before the depth is looked at again, or an eighth of what there is by then:
-/// each look is at all of it.
+/// The tree depth is checked after this many bytes, or after an eighth of the input so far, because
+/// each check walks the whole tree.
 const PIECE_BYTES: usize = 8 * 1024;
 
-/// A page with its title, which stands in the head, of which nothing else is text.
+/// A page with its title; nothing else in the head is text.
 pub fn page(html: &str) -> Result<String, ReadError> {
     let markdown = to_markdown(html)?;
     let titles = elements(html, |element| element.name == "title")?;
@@ -33,7 +33,7 @@ pub fn page(html: &str) -> Result<String, ReadError> {
     Ok(format!("# {title}\n\n{markdown}"))
 }
 
-/// Links and pictures stay as they are named; nothing is fetched.
+/// Links and pictures keep their URLs; nothing is fetched.
 pub fn to_markdown(html: &str) -> Result<String, ReadError> {
     let options = Options {
         bullet_list_marker: BulletListMarker::Dash,
@@ -45,7 +45,7 @@ pub fn to_markdown(html: &str) -> Result<String, ReadError> {
     Ok(converter.tree_to_markdown(&tree(html)?))
 }
 
-/// An element of a page, with all the text in it.
+/// An element of a page, with its text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Element {
     pub name: String,
@@ -55,14 +55,14 @@ pub struct Element {
     pub text: String,
 }
 
-/// The elements that have one of these as their id or class.
+/// The elements with one of these ids or classes.
 pub fn marked(html: &str, marks: &[String]) -> Result<Vec<Element>, ReadError> {
     elements(html, |it| marks.contains(&it.id) || it.classes.iter().any(|own| marks.contains(own)))
 }
 
-/// The elements for which `wanted` holds, in the order of the page; of nested ones the outer.
+/// The elements for which `wanted` holds, in document order; of nested matches, the outermost.
 pub fn elements(html: &str, wanted: impl Fn(&Element) -> bool) -> Result<Vec<Element>, ReadError> {
-    // The root stays: with it go the children of whatever stands below.
+    // Keeps the root alive, which owns the children.
     let tree = tree(html)?;
     let (mut found, mut todo) = (Vec::new(), vec![tree.clone()]);
     while let Some(node) = todo.pop() {
@@ -92,7 +92,7 @@ fn element(node: &Node) -> Option<Element> {
     Some(element)
 }
 
-/// The depth is bounded already.
+/// The depth is already limited.
 fn text(node: &Node, into: &mut String) {
     match &node.data {
         NodeData::Text { contents } => into.push_str(&contents.borrow()),
@@ -101,8 +101,8 @@ fn text(node: &Node, into: &mut String) {
     }
 }
 
-/// Piece by piece: what the parser takes grows with the square of the depth, and only the tree
-/// shows how deep that is.
+/// Parsed piece by piece: the parser's time grows with the square of the depth, and only the tree
+/// shows the depth.
 fn tree(html: &str) -> Result<Rc<Node>, ReadError> {
     let mut parser = parse_document(RcDom::default(), ParseOpts::default());
     let mut at = 0;
@@ -117,7 +117,7 @@ fn tree(html: &str) -> Result<Rc<Node>, ReadError> {
     Ok(tree)
 }
 
-/// Without recursion: the conversion has it, and this is what keeps it from going too deep.
+/// Checks the depth without recursion, to protect the recursive conversion.
 fn depth(tree: &Rc<Node>) -> Result<(), ReadError> {
     let mut todo = vec![(tree.clone(), 0)];
     while let Some((node, depth)) = todo.pop() {

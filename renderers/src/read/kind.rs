@@ -1,4 +1,4 @@
-//! What a file is: by its content first, by its name where the content does not tell.
+//! Detects the type of a file: by its content, or by its name if the content is ambiguous.
 
 use super::{
     archive::Archive,
@@ -6,7 +6,7 @@ use super::{
     rtf,
 };
 
-/// How Microsoft's formats before 2007 begin.
+/// The signature of Microsoft's formats before 2007.
 const COMPOUND: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 
 pub fn of(name: &str, bytes: &[u8]) -> Result<Kind, ReadError> {
@@ -34,7 +34,7 @@ pub fn of(name: &str, bytes: &[u8]) -> Result<Kind, ReadError> {
     Ok(text(&ending, start))
 }
 
-/// The parts say it: a name may lie.
+/// Decided by the parts, because the name may be wrong.
 fn package(bytes: &[u8]) -> Result<Kind, ReadError> {
     let mut archive = Archive::open(bytes)?;
     let has = |part: &str| archive.has(part);
@@ -54,9 +54,7 @@ fn package(bytes: &[u8]) -> Result<Kind, ReadError> {
         Some(kind) if kind.starts_with("text") => Ok(Kind::Odt),
         Some(kind) if kind.starts_with("spreadsheet") => Ok(Kind::Ods),
         Some(kind) if kind.starts_with("presentation") => Ok(Kind::Odp),
-        _ => Err(ReadError::Unknown(
-            "This is an archive, and what is in archives is not read: unpack it first.".into(),
-        )),
+        _ => Err(ReadError::Unknown("Archives cannot be read: unpack the file first.".into())),
     }
 }
 
@@ -64,7 +62,7 @@ fn compound(ending: &str) -> Result<Kind, ReadError> {
     match ending {
         "xls" | "xlt" | "xla" => Ok(Kind::Xls),
         _ => Err(ReadError::Unknown(
-            "This is a file of Office before 2007, or a protected one: save it as .docx, .xlsx or \
+            "This is an Office file from before 2007, or a protected one: save it as .docx, .xlsx or \
              .pptx, without a password."
                 .into(),
         )),
@@ -85,7 +83,7 @@ fn text(ending: &str, start: &[u8]) -> Kind {
 
 fn unknown() -> ReadError {
     ReadError::Unknown(
-        "There is no reader for this: PDF, Word, Excel, PowerPoint, OpenDocument, HTML, e-mail, \
+        "This file type is not supported. PDF, Word, Excel, PowerPoint, OpenDocument, HTML, e-mail, \
          RTF, CSV, JSON, text and pictures can be read."
             .into(),
     )

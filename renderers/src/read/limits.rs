@@ -1,22 +1,22 @@
-//! Budgets of the readers, which hold before anything is built.
+//! Limits of the readers, which are checked before anything is built.
 
 use super::reading::{ReadError, Reading};
 
 pub const INPUT_BYTES: usize = 32 << 20;
-/// Parts of a package.
+/// The maximum number of parts in a package.
 pub const ENTRIES: usize = 5_000;
-/// All parts of a package, unpacked.
+/// The maximum size of all unpacked parts.
 pub const UNPACKED_BYTES: u64 = 96 << 20;
-/// How many times larger than packed a part may be; text in XML comes to about a hundred.
+/// The maximum compression ratio of a part; XML text reaches about a hundred.
 pub const RATIO: u64 = 250;
-/// Below this no ratio is suspicious.
+/// The ratio of smaller parts is not checked.
 pub const SMALL_BYTES: u64 = 4 << 20;
-/// Elements inside one another.
+/// The maximum nesting of elements.
 pub const DEPTH: usize = 256;
 pub const PAGES: usize = 2_000;
 pub const CELLS: usize = 200_000;
 pub const COLUMNS: usize = 256;
-/// Text that one page may unpack to.
+/// The maximum size of the unpacked text of a page.
 pub const PAGE_BYTES: usize = 16 << 20;
 pub const MARKDOWN_BYTES: usize = 8 << 20;
 pub const PIXELS: u64 = 40_000_000;
@@ -30,7 +30,7 @@ pub fn pixels(width: u32, height: u32) -> Result<(), ReadError> {
 }
 
 pub fn depth(depth: usize) -> Result<(), ReadError> {
-    within(depth as u64, DEPTH as u64, "elements inside one another")
+    within(depth as u64, DEPTH as u64, "levels of nested elements")
 }
 
 pub fn within(count: u64, most: u64, what: &str) -> Result<(), ReadError> {
@@ -38,11 +38,11 @@ pub fn within(count: u64, most: u64, what: &str) -> Result<(), ReadError> {
         return Ok(());
     }
     Err(ReadError::TooLarge(format!(
-        "The document has {count} {what}; the limit is {most}. Ask for a smaller one."
+        "The document has {count} {what}; the limit is {most}. Ask for a smaller document."
     )))
 }
 
-/// The reading, cut at what may be handed on.
+/// Truncates the reading to the maximum output size.
 pub fn output(mut reading: Reading) -> Reading {
     if reading.markdown.len() > MARKDOWN_BYTES {
         let mut at = MARKDOWN_BYTES;
@@ -50,7 +50,7 @@ pub fn output(mut reading: Reading) -> Reading {
             at -= 1;
         }
         reading.markdown.truncate(at);
-        reading.warnings.push("The text is cut after 8 MB.".into());
+        reading.warnings.push("The text was cut after 8 MB.".into());
     }
     reading
 }

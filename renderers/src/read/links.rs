@@ -1,4 +1,4 @@
-//! Who refers to whom in a package.
+//! The relationships between the parts of a package.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ pub fn links(archive: &mut Archive, part: &str) -> Result<HashMap<String, String
     Ok(links)
 }
 
-/// A target is relative to the folder of the part that names it.
+/// Resolves a target relative to the folder of the part that references it.
 pub fn within(folder: &str, target: &str) -> String {
     match target.strip_prefix('/') {
         Some(absolute) => absolute.to_owned(),

@@ -1,17 +1,18 @@
-//! Bytes to Markdown: the way back, for documents that anybody may have made.
+//! Converts documents from untrusted sources to Markdown.
 //!
-//! - [`kind`]: what a file is, by its content first and its name second
-//! - [`limits`]: budgets, which hold before anything is built
-//! - `reading`: what comes of it, or why nothing does
-//! - `archive`, `links`, `xml`: parts of a package, who refers to whom, and walking through them, with
-//!   entities off
-//! - `chart`: what charts of Office files show, as tables; `asides`: their diagrams and comments
-//! - `words`: paragraphs, marks, lists and tables as Markdown
-//! - [`view`]: a picture as a model is shown it
-//! - `docx`, `pptx`, `odf`, `sheets`, `pdf` with its `fonts` and `grid`, `html`, `email`, `rtf`, `rows`, `charset`: a file per format
+//! - [`kind`]: detects the type of a file by its content first and its name second
+//! - [`limits`]: limits that are checked before anything is built
+//! - `reading`: the result or error of a conversion
+//! - `archive`, `links`, `xml`: parts of a package, their relationships, and XML parsing without
+//!   entities
+//! - `chart`: charts of Office files as tables; `asides`: their diagrams and comments
+//! - `words`: paragraphs, formatting, lists and tables as Markdown
+//! - [`view`]: pictures for vision models
+//! - `docx`, `pptx`, `odf`, `sheets`, `pdf` with its `fonts` and `grid`, `html`, `email`, `rtf`,
+//!   `rows`, `charset`: one file per format
 //!
-//! Parsers of other people's formats panic, overflow and loop now and then: call this in a process
-//! of its own, with limits on its memory and time.
+//! Parsers of third-party formats occasionally panic, overflow or loop: call this in a separate
+//! process with memory and time limits.
 
 pub(crate) mod archive;
 mod asides;
@@ -40,11 +41,11 @@ pub(crate) mod xml;
 
 pub use reading::{Kind, ReadError, Reading};
 
-/// The document as Markdown. `name` is the file's name, which decides where the content does not.
-/// A parser that breaks down has found damage.
+/// The document as Markdown. `name` is the file name, used where the content is ambiguous. A panic
+/// of a parser is reported as a damaged file.
 pub fn to_markdown(name: &str, bytes: &[u8]) -> Result<Reading, ReadError> {
     std::panic::catch_unwind(|| read(name, bytes)).unwrap_or_else(|_| {
-        Err(ReadError::Damaged("The document is damaged: its reader broke down.".into()))
+        Err(ReadError::Damaged("The document is damaged and could not be parsed.".into()))
     })
 }
 
@@ -70,12 +71,13 @@ fn read(name: &str, bytes: &[u8]) -> Result<Reading, ReadError> {
     Ok(limits::output(reading))
 }
 
-/// Nothing to read yet, but checked before anybody unpacks it.
+/// Pictures have no text, but are checked before they are decoded.
 fn picture(bytes: &[u8]) -> Result<Reading, ReadError> {
     let reader = image::ImageReader::new(std::io::Cursor::new(bytes)).with_guessed_format();
     let size = reader.ok().and_then(|reader| reader.into_dimensions().ok());
-    let (width, height) =
-        size.ok_or_else(|| ReadError::Damaged("The picture does not say how large it is.".into()))?;
+    let (width, height) = size.ok_or_else(|| {
+        ReadError::Damaged("The size of the picture cannot be determined.".into())
+    })?;
     limits::pixels(width, height)?;
     Ok(Reading { pages: 1, pictures: 1, ..Reading::of(Kind::Picture, String::new()) })
 }

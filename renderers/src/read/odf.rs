@@ -1,4 +1,4 @@
-//! OpenDocument: texts, sheets and slides share their elements.
+//! OpenDocument: texts, spreadsheets and presentations share their elements.
 
 use std::collections::HashMap;
 
@@ -36,13 +36,13 @@ struct Body {
     lines: Vec<(Line, Option<usize>)>,
     marks: Vec<Marks>,
     lists: usize,
-    /// Inside an element whose text is not the document's.
+    /// Inside an element whose text is not part of the document.
     skipped: usize,
     pages: usize,
     links: Vec<String>,
-    /// Columns that the open cell stands for, and rows that the open row does.
+    /// The number of columns that the open cell is repeated, and of rows that the open row is.
     wide: usize,
-    /// Empty cells that nobody needs unless something follows.
+    /// Empty cells that are only written if a non-empty cell follows.
     pending: usize,
     cell_is_empty: bool,
 }
@@ -156,8 +156,8 @@ impl Body {
         Ok(())
     }
 
-    /// Sheets end with thousands of repeated empty cells. A merged cell's others are there as well,
-    /// covered.
+    /// Spreadsheets end with thousands of repeated empty cells. The covered cells of a merged cell
+    /// are present as well.
     fn end_cell(&mut self) -> Result<(), ReadError> {
         if self.cell_is_empty {
             self.pending = self.pending.saturating_add(self.wide);
@@ -174,7 +174,7 @@ impl Body {
     fn put_down(&mut self) {
         let Some((line, level)) = self.lines.pop() else { return };
         let text = line.finish();
-        // The text of a footnote stands where its number does.
+        // The text of a footnote is inserted at its reference.
         if let Some((outer, _)) = self.lines.last_mut() {
             outer.push_plain(&format!("({text})"));
         } else if !self.tables.take(&text) {
@@ -187,7 +187,7 @@ impl Body {
     }
 }
 
-/// What was deleted, what other programs wrote about it.
+/// Deleted content, and metadata.
 fn is_skipped(name: &str) -> bool {
     matches!(
         name,

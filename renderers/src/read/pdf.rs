@@ -1,5 +1,5 @@
-//! PDF: page by page. A page says where each run of glyphs stands; words, lines and tables are what
-//! stands together.
+//! PDF, page by page. A page only has positions of glyph runs; words, lines and tables are
+//! reconstructed from them.
 
 use lopdf::{
     Dictionary, Document, LoadOptions, Object, ObjectId,
@@ -15,13 +15,13 @@ use super::{
     words::Words,
 };
 
-/// Streams that are unpacked while the document is opened, each.
+/// The maximum unpacked size of each stream that is read when the document is opened.
 const LOADED_BYTES: usize = 32 << 20;
-/// Drawings inside one another.
+/// The maximum nesting of form XObjects.
 const FORMS: usize = 8;
-/// Drawings on one page, each as often as it is drawn.
+/// The maximum number of form XObjects drawn on a page.
 const DRAWINGS: usize = 1_000;
-/// Runs of glyphs on one page.
+/// The maximum number of glyph runs on a page.
 const RUNS: usize = 200_000;
 
 pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
@@ -43,7 +43,7 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
         words.heading(2, &format!("Page {number}"));
         let mut page = Page::of(&document);
         if let Err(problem) = page.read(id) {
-            reading.warnings.push(format!("Page {number} is not whole: {problem}."));
+            reading.warnings.push(format!("Page {number} is incomplete: {problem}."));
         }
         let parts = grid::parts(&page.pieces);
         reading.pictures += usize::from(parts.is_empty() && page.has_pictures);
@@ -58,22 +58,23 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     Ok(reading)
 }
 
-/// A gap of so many heights parts cells; words stand closer, even where lines are filled.
+/// A wider gap, in line heights, separates cells; words are closer together, even in justified
+/// lines.
 const WIDE: f32 = 0.9;
 
-/// What lies between two runs: nothing, a space, or more than belongs into a line.
+/// The gap between two runs: none, a space, or wider than within a line.
 enum Gap {
     None,
     Word,
     Wide(&'static str),
 }
 
-/// `[a b c d e f]`: what of the page's space a step's space is.
+/// `[a b c d e f]`: a transformation matrix.
 type Matrix = [f32; 6];
 
 const SAME: Matrix = [1.0, 0.0, 0.0, 1.0, 0.0, 0.0];
 
-/// First `inner`, then `outer`.
+/// Combines two transformations: first `inner`, then `outer`.
 fn within(inner: Matrix, outer: Matrix) -> Matrix {
     let across = |x: f32, y: f32| x * outer[0] + y * outer[2];
     let up = |x: f32, y: f32| x * outer[1] + y * outer[3];
@@ -95,7 +96,7 @@ struct Page<'a> {
     runs: usize,
     drawings: usize,
     fonts: HashMap<usize, Option<Rc<Font<'a>>>>,
-    /// Where the last run ended, and how high it was.
+    /// The end position and height of the last run.
     last: Option<(f32, f32, f32)>,
 }
 
@@ -244,7 +245,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// What the places of two runs say.
+    /// The gap between the last run and the next.
     fn gap(&self, x: f32, y: f32, height: f32) -> Gap {
         let Some((last_x, last_y, last_height)) = self.last else { return Gap::Wide("") };
         let height = height.max(last_height).max(1.0);
@@ -269,7 +270,7 @@ impl<'a> Page<'a> {
         self.fonts.entry(key).or_insert_with(|| Font::of(document, font).map(Rc::new)).clone()
     }
 
-    /// What a drawing inside the page does, and with what. Pictures are only counted.
+    /// Interprets a form XObject. Pictures are only counted.
     fn form(
         &mut self,
         resources: &[&'a Dictionary],

@@ -1,4 +1,4 @@
-//! PowerPoint: slide by slide, in the order of the show, with the speaker's notes.
+//! PowerPoint: slides in presentation order, with their speaker notes.
 
 use super::{
     archive::Archive,
@@ -20,7 +20,7 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
         let Some(xml) = archive.part(part)? else { continue };
         let mut slide = Slide { words, ..Slide::default() };
         if let Err(problem) = walk(&xml, |node| slide.step(&node)) {
-            warnings.push(format!("Slide {} is not whole. {problem}", at + 1));
+            warnings.push(format!("Slide {} is incomplete. {problem}", at + 1));
         }
         words = slide.words;
         if let Some(notes) = notes(&mut archive, part)? {
@@ -34,7 +34,7 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     Ok(Reading { pages: slides.len(), warnings, ..reading })
 }
 
-/// The parts of the slides, in their order.
+/// The slide parts, in order.
 fn slides(archive: &mut Archive) -> Result<Vec<String>, ReadError> {
     let links = links(archive, "ppt/_rels/presentation.xml.rels")?;
     let xml = archive.part("ppt/presentation.xml")?.unwrap_or_default();
@@ -70,9 +70,9 @@ struct Slide {
     marks: Marks,
     depth: usize,
     bulleted: bool,
-    /// The kind of the placeholder that is open.
+    /// The type of the open placeholder.
     placeholder: String,
-    /// Only this kind of placeholder is read.
+    /// If set, only this type of placeholder is read.
     only: Option<&'static str>,
     wide: usize,
     in_text: bool,
@@ -121,7 +121,7 @@ impl Slide {
             "tr" => self.tables.row(),
             "tc" => {
                 self.tables.cell();
-                // A merged cell's others are there as well, empty.
+                // The covered cells of a merged cell are present as well, empty.
                 self.wide = 1;
             }
             _ => {}

@@ -1,8 +1,8 @@
-//! What comes of reading: what a document is and says, or why it says nothing.
+//! The result of a conversion: the document's type and text, or an error.
 
 use serde::{Deserialize, Serialize};
 
-/// What a file is.
+/// The type of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -24,26 +24,26 @@ pub enum Kind {
     Picture,
 }
 
-/// What a document says.
+/// The content of a document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {
     pub kind: Kind,
     pub markdown: String,
-    /// Pages, sheets or slides, where there are such.
+    /// The number of pages, sheets or slides, if the type has any.
     pub pages: usize,
-    /// Pages that show pictures and no text: what they say has yet to be recognised.
+    /// The number of pages with pictures and without text, which would need OCR.
     pub pictures: usize,
-    /// What was left out; one sentence each.
+    /// Warnings about dropped content, one sentence each.
     pub warnings: Vec<String>,
 }
 
-/// Why a document says nothing; each sentence says what can be done.
+/// The reason why a document cannot be read; each sentence says what can be done.
 #[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
 pub enum ReadError {
-    /// It is over a budget.
+    /// It exceeds a limit.
     #[error("{0}")]
     TooLarge(String),
-    /// It is not what it says it is.
+    /// It is damaged or of another type.
     #[error("{0}")]
     Damaged(String),
     /// There is no reader for it.

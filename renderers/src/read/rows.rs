@@ -1,4 +1,4 @@
-//! CSV and JSON as tables; what is no table stays as it is.
+//! CSV and JSON as tables; JSON of any other shape is kept as it is.
 
 use serde_json::Value;
 
@@ -16,11 +16,11 @@ pub fn csv(text: &str) -> Reading {
     reading
 }
 
-/// A list of objects, a list of lists, or an object of such.
+/// A list of objects, a list of lists, or an object of such lists.
 pub fn json(text: &str) -> Reading {
     let Ok(value) = serde_json::from_str::<Value>(text) else {
         let mut reading = Reading::of(Kind::Json, text.to_owned());
-        reading.warnings.push("This is no JSON, though its name says so.".into());
+        reading.warnings.push("This is not valid JSON.".into());
         return reading;
     };
     let mut words = Words::default();

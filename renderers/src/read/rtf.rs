@@ -1,5 +1,5 @@
-//! Rich Text Format (Microsoft's specification, 1.9.1): words, marks, lists and tables. Pictures,
-//! headers, text boxes, instructions of fields, and whatever a reader may skip, are skipped.
+//! Rich Text Format (Microsoft's specification, 1.9.1): text, formatting, lists and tables.
+//! Pictures, headers, text boxes, field instructions and ignorable groups are skipped.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,13 +11,13 @@ use super::{
     words::{Line, Marks, Words},
 };
 
-/// How such a file begins.
+/// The signature of RTF files.
 pub const START: &[u8] = b"{\\rtf";
 
-/// Groups that are no text of the document.
+/// Groups whose content is not text of the document.
 const SKIPPED: [&str; 7] =
     ["fonttbl", "colortbl", "stylesheet", "info", "pict", "object", "fldinst"];
-/// Signs that have words of their own.
+/// Characters with control words of their own.
 const SIGNS: [(&str, &str); 8] = [
     ("emdash", "—"),
     ("endash", "–"),
@@ -46,9 +46,9 @@ enum Token<'a> {
     Open,
     Close,
     Word(&'a str, Option<i32>),
-    /// A backslash before something else than a letter.
+    /// A backslash before a character that is not a letter.
     Sign(u8),
-    /// A byte by its number.
+    /// A byte in hexadecimal.
     Byte(u8),
     Text(&'a [u8]),
 }
@@ -76,7 +76,7 @@ fn next(bytes: &[u8]) -> Option<(Token<'_>, &[u8])> {
     }
 }
 
-/// Letters, a number perhaps, and the space that ends them.
+/// A control word: letters, an optional number, and the space that ends it.
 fn word(bytes: &[u8]) -> (Token<'_>, &[u8]) {
     let count = |bytes: &[u8], is: fn(&u8) -> bool| bytes.iter().take_while(|b| is(b)).count();
     let (name, rest) = bytes.split_at(count(bytes, u8::is_ascii_alphabetic));
@@ -88,38 +88,38 @@ fn word(bytes: &[u8]) -> (Token<'_>, &[u8]) {
     (token, rest.strip_prefix(b" ").unwrap_or(rest))
 }
 
-/// What holds until the end of a group.
+/// State that applies until the end of a group.
 #[derive(Clone, Default)]
 struct Group {
     place: Place,
     marks: Marks,
     is_hidden: bool,
-    /// Number of the font, if it is not the usual one.
+    /// The font number, if it is not the default.
     font: Option<usize>,
-    /// How many bytes stand in for a character of Unicode that old readers do not know.
+    /// The number of fallback bytes after a Unicode character.
     stand_in: Option<usize>,
     paragraph: Paragraph,
 }
 
-/// Where the words of a group belong.
+/// The destination of a group's text.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Place {
     #[default]
     Text,
-    /// Within the text, whose paragraph goes on behind it.
+    /// Inside a paragraph that continues after it.
     Note,
     /// The bullet or number of a paragraph.
     Mark,
     Nowhere,
-    /// Nowhere either, but somebody may miss them.
+    /// Dropped with a warning.
     Lost(&'static str),
 }
 
 #[derive(Clone, Copy, Default)]
 struct Paragraph {
-    /// Level of the heading that it is.
+    /// The heading level.
     heading: Option<usize>,
-    /// Depth of the list that it is in, if it has a mark.
+    /// The list depth, if it has a bullet or number.
     depth: usize,
     in_table: bool,
 }
@@ -128,24 +128,24 @@ struct Paragraph {
 struct Rtf {
     words: Words,
     line: Line,
-    /// The mark of the paragraph at hand.
+    /// The bullet or number of the current paragraph.
     mark: String,
     groups: Vec<Group>,
     group: Group,
     encoding: Option<&'static Encoding>,
-    /// Encodings of the fonts that have one of their own.
+    /// The encodings of fonts with a charset of their own.
     fonts: HashMap<usize, &'static Encoding>,
     usual_font: usize,
     /// Text that is not decoded yet.
     bytes: Vec<u8>,
-    /// The first half of a character.
+    /// The first surrogate of a pair.
     half: Option<u16>,
-    /// Bytes to come in this group that stand in for what was read already.
+    /// The number of fallback bytes to skip in this group.
     skip: usize,
     cell: Vec<String>,
     cells: Vec<String>,
     rows: Vec<Vec<String>>,
-    /// What was left out with words in it.
+    /// The kinds of dropped text.
     lost: BTreeSet<&'static str>,
 }
 
@@ -210,7 +210,7 @@ impl Rtf {
             "deff" => self.usual_font = count.unwrap_or(0),
             "fcharset" => self.font(charset::of_font(count.unwrap_or(1))),
             "cpg" => self.font(charset::of_page(count.unwrap_or(0))),
-            // It stands in a group that may be skipped.
+            // Part of a group that may be skipped.
             "nestrow" => self.row(),
             name => match place(name) {
                 Some(place) => self.enter(place),
@@ -220,7 +220,7 @@ impl Rtf {
         Ok(())
     }
 
-    /// What is skipped stays so: notes and marks in it are none of the text.
+    /// Groups inside a skipped group are skipped too.
     fn enter(&mut self, place: Place) {
         let is_text = !matches!(place, Place::Note | Place::Mark);
         if is_text || self.group.place == Place::Text {
@@ -228,7 +228,7 @@ impl Rtf {
         }
     }
 
-    /// Breaks and signs; only in the text itself they end paragraphs, cells and rows.
+    /// Breaks and symbols; only in the body do they end paragraphs, cells and rows.
     fn flow(&mut self, name: &str) -> Result<(), ReadError> {
         match (name, self.group.place) {
             ("par" | "sect" | "page", Place::Text) => self.paragraph()?,
@@ -254,7 +254,7 @@ impl Rtf {
         }
     }
 
-    /// A character by its number in UTF-16; what follows it is for readers that do not know it.
+    /// A UTF-16 code unit, followed by a fallback for older readers.
     fn unicode(&mut self, number: i32) {
         let unit = number as u16;
         let units = self.half.take().into_iter().chain([unit]);
@@ -288,7 +288,7 @@ impl Rtf {
         }
     }
 
-    /// The end of a paragraph; in a cell it is a space.
+    /// The end of a paragraph, which is a space inside a cell.
     fn paragraph(&mut self) -> Result<(), ReadError> {
         let Paragraph { heading, depth, in_table } = self.group.paragraph;
         if in_table {
@@ -310,7 +310,7 @@ impl Rtf {
         Ok(())
     }
 
-    /// The paragraph in one line, with its number if it has one.
+    /// The paragraph on one line, with its number if it has one.
     fn entry(&mut self) -> String {
         let text = std::mem::take(&mut self.line).finish();
         let mark = std::mem::take(&mut self.mark);
@@ -328,25 +328,25 @@ impl Rtf {
         if rows.is_empty() { Ok(()) } else { self.words.table(&rows) }
     }
 
-    /// What stands behind the last end of a paragraph, in whatever group that broke off.
+    /// Handles text after the last end of a paragraph, in any open group.
     fn finish(mut self) -> Result<Reading, ReadError> {
         self.decode();
         self.group = Group::default();
         self.row();
         self.paragraph()?;
         let reading = Reading::of(Kind::Rtf, self.words.finish());
-        let lost = |what: &&str| format!("{what} were left out.");
+        let lost = |what: &&str| format!("{what} were skipped.");
         Ok(Reading { warnings: self.lost.iter().map(lost).collect(), ..reading })
     }
 }
 
-/// Bullets of some fonts are letters to others.
+/// Some fonts map bullets to letters.
 fn is_number(mark: &str) -> bool {
     let is_alone = mark.chars().nth(1).is_none();
     mark.contains(|c: char| if is_alone { c.is_numeric() } else { c.is_alphanumeric() })
 }
 
-/// Where the words of a group belong that begins so.
+/// The destination for a group that starts with this control word.
 fn place(name: &str) -> Option<Place> {
     Some(match name {
         "footnote" => Place::Note,
@@ -398,7 +398,7 @@ mod tests {
         assert_eq!(markdown("{\\rtf1\\uc2 \\u-10179 ??\\u-8704 ??!\\par}").trim(), "😀!");
     }
 
-    /// Marks stand in groups of their own, which begin with paragraphs of their own.
+    /// Bullets are in groups of their own, which start with their own paragraphs.
     #[test]
     fn lists_as_word_writes_them_are_lists() {
         let rtf = "{\\rtf1\\ansi{\\fonttbl{\\f0 Calibri;}{\\f3\\fcharset2 Symbol;}}\\pard\\plain Before\\par\n\

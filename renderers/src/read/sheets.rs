@@ -1,5 +1,5 @@
-//! Excel: each sheet a table. Cells come one after the other, so that one lonely cell far out does
-//! not ask for all those before it.
+//! Excel: each sheet as a table. Cells are stored sparsely, so that a single cell far from the
+//! others does not allocate all cells before it.
 
 use calamine::{
     Data, DataRef, Reader as _, Sheets, Xlsx, open_workbook_auto_from_rs, open_workbook_from_rs,
@@ -14,7 +14,7 @@ use super::{
     xml::{Node, walk},
 };
 
-/// What begins the headers and footers of a sheet.
+/// The start of the headers and footers in a sheet part.
 const EDGES: &[u8] = b"<headerFooter";
 
 type Rows = BTreeMap<u32, BTreeMap<u32, String>>;
@@ -64,7 +64,7 @@ fn edges(archive: &mut Archive) -> Result<Vec<String>, ReadError> {
     let mut texts = Vec::new();
     for part in archive.numbered("xl/worksheets/sheet") {
         let xml = archive.part(&part)?.unwrap_or_default();
-        // They stand behind all cells, which need not be walked through again.
+        // They follow the cells, which need not be parsed again.
         let Some(from) = xml.windows(EDGES.len()).rposition(|bytes| bytes == EDGES) else {
             continue;
         };
@@ -90,7 +90,7 @@ fn edges(archive: &mut Archive) -> Result<Vec<String>, ReadError> {
     Ok(texts)
 }
 
-/// `&L&"Arial,Bold"&12Report&RPage &P` says “Report Page #”: what begins with `&` is form.
+/// Removes the formatting codes: `&L&"Arial,Bold"&12Report&RPage &P` becomes “Report Page #”.
 fn edge(codes: &str) -> String {
     let mut text = String::new();
     let mut rest = codes;
@@ -150,14 +150,14 @@ fn range(book: &mut Sheets<Cursor<&[u8]>>, name: &str) -> Result<Rows, ReadError
     Ok(rows)
 }
 
-/// Rows without a value are left out, and so are columns before the first value.
+/// Skips rows without a value and columns before the first value.
 fn table(rows: &Rows, warnings: &mut Vec<String>, name: &str) -> Vec<Vec<String>> {
     let columns = rows.values().flat_map(BTreeMap::keys);
     let first = columns.clone().min().copied().unwrap_or(0);
     let last = columns.max().copied().unwrap_or(0);
     let most = first + limits::COLUMNS as u32 - 1;
     if last > most {
-        warnings.push(format!("Columns of the sheet {name} after the 256th are left out."));
+        warnings.push(format!("Columns of the sheet {name} after the 256th were skipped."));
     }
     let line = |row: &BTreeMap<u32, String>| {
         let until = row.range(..=most).next_back().map_or(first, |(column, _)| *column);
@@ -176,7 +176,7 @@ fn shown(value: &Data) -> String {
             let date = format!("{year:04}-{month:02}-{day:02}");
             let time = format!("{hour:02}:{minute:02}:{second:02}");
             match (hour, minute, second) {
-                // Before the first day there are only times.
+                // Serial numbers below one are times without a date.
                 _ if moment.as_f64() < 1.0 => time,
                 (0, 0, 0) => date,
                 _ => format!("{date} {time}"),

@@ -1,4 +1,4 @@
-//! What our own writers write is read back with its words; arbitrary bytes break nothing.
+//! Round-trip tests with the renderers' own files, and robustness tests with arbitrary bytes.
 
 use proptest::prelude::*;
 use std::io::{Cursor, Write as _};
@@ -114,7 +114,7 @@ fn pdf_is_read_back_page_by_page() {
     assert_eq!((reading.pages, reading.pictures), (1, 0));
 }
 
-/// What stands at the edges of pages, and what charts show.
+/// Headers, footers and charts.
 /// Proves MC-26.
 #[test]
 fn headers_footers_and_charts_are_read() {
@@ -204,7 +204,7 @@ fn mail_pages_and_rows_are_read() {
     assert!(to_markdown("a.json", br#"{"a":1}"#).unwrap().markdown.starts_with("```json"));
 }
 
-/// What was deleted with tracked changes is gone; what stands twice stands once.
+/// Text deleted with tracked changes is skipped, and duplicate content appears once.
 #[test]
 fn word_says_what_is_there_and_not_what_was() {
     let document = "<w:document xmlns:w='w' xmlns:mc='m'><w:body>\
@@ -264,7 +264,7 @@ fn real() -> Vec<(&'static str, Vec<u8>)> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever the bytes are, there is a text or a sentence.
+    /// Arbitrary bytes give a text or an error sentence.
     /// Proves S14, FO-30.
     #[test]
     fn arbitrary_bytes_break_no_reader(
@@ -277,7 +277,7 @@ proptest! {
         }
     }
 
-    /// Text of a format's own signs gets further than bytes do.
+    /// Text of a format's own syntax characters gets further than random bytes.
     /// Proves S14.
     #[test]
     fn arbitrary_signs_break_no_reader(text in "[<>/&;=\"'a-c{}\\[\\],:|#\\r\\n \\-]{0,400}") {
@@ -291,7 +291,7 @@ proptest! {
     }
 }
 
-/// Real files, damaged in a few places, in an order that is the same every time.
+/// Real files with a few damaged bytes, deterministic.
 /// Proves S14.
 #[test]
 fn damaged_files_break_no_reader() {

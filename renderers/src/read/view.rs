@@ -1,5 +1,5 @@
-//! A picture as a model is shown it: the first of an animation, upright, of a size that vendors do not
-//! scale down themselves, and without what its file says besides, as the place where it was taken.
+//! A picture prepared for a vision model: the first frame of an animation, rotated upright, scaled
+//! to a size that providers do not reduce further, and without metadata such as the location.
 
 use image::{DynamicImage, ImageDecoder, ImageReader, Limits, Rgb, RgbImage, codecs::jpeg};
 use std::io::Cursor;
@@ -8,12 +8,12 @@ use super::{ReadError, limits};
 
 /// The longer edge, in pixels.
 pub const EDGE: u32 = 1_568;
-/// From which on text stays legible.
+/// The lowest quality at which text stays legible.
 const QUALITY: u8 = 85;
-/// What a decoder may allocate.
+/// The maximum allocation of a decoder.
 const DECODED_BYTES: u64 = 192 << 20;
 
-/// The picture as JPEG. A decoder that breaks down has found damage.
+/// The picture as JPEG. A panic of a decoder is reported as a damaged file.
 pub fn view(bytes: &[u8]) -> Result<Vec<u8>, ReadError> {
     std::panic::catch_unwind(|| drawn(bytes)).unwrap_or_else(|_| Err(damaged()))
 }
@@ -43,7 +43,7 @@ fn drawn(bytes: &[u8]) -> Result<Vec<u8>, ReadError> {
     Ok(jpeg)
 }
 
-/// What can be seen through shows paper.
+/// Replaces transparency by white.
 fn on_white(picture: &DynamicImage) -> RgbImage {
     if !picture.color().has_alpha() {
         return picture.to_rgb8();
@@ -62,7 +62,7 @@ fn damaged() -> ReadError {
 }
 
 fn unknown() -> ReadError {
-    ReadError::Unknown("This is no picture that can be shown: PNG, JPEG, GIF, WebP or BMP.".into())
+    ReadError::Unknown("This is not a supported picture; use PNG, JPEG, GIF, WebP or BMP.".into())
 }
 
 #[cfg(test)]
@@ -79,7 +79,7 @@ mod tests {
         bytes
     }
 
-    /// A JPEG that says that it was taken on its side.
+    /// A JPEG whose metadata says that it is rotated.
     fn turned(picture: &RgbImage) -> Vec<u8> {
         let mut jpeg = Vec::new();
         let encoder = jpeg::JpegEncoder::new_with_quality(&mut jpeg, 90);
@@ -138,7 +138,7 @@ mod tests {
         }
     }
 
-    /// The PNG with another head: width, height, and bits of each of its four channels.
+    /// The PNG with a changed header: width, height, and bits of each of its four channels.
     fn claiming(png: &[u8], (width, height, bits): (u32, u32, u8)) -> Vec<u8> {
         let mut bomb = png.to_vec();
         bomb[16..20].copy_from_slice(&width.to_be_bytes());

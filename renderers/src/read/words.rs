@@ -1,18 +1,18 @@
-//! Paragraphs, marks, lists and tables as Markdown. Words stay as they are: what reads this wants
-//! to quote them.
+//! Paragraphs, formatting, lists and tables as Markdown. Text is not escaped, so that a model can
+//! quote it verbatim.
 
 use super::{limits, reading::ReadError};
 
-/// A document as it grows.
+/// A document that is being built.
 #[derive(Debug, Default)]
 pub struct Words {
     text: String,
-    /// Whether the last block was an entry of a list, which the next one follows closely.
+    /// Whether the last block was a list item, which the next one follows without an empty line.
     in_list: bool,
     cells: usize,
 }
 
-/// How a run of text looks.
+/// The formatting of a run of text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Marks {
     pub strong: bool,
@@ -20,7 +20,7 @@ pub struct Marks {
     pub strike: bool,
 }
 
-/// Text of one paragraph, with its marks.
+/// The formatted text of one paragraph.
 #[derive(Debug, Default)]
 pub struct Line {
     text: String,
@@ -44,7 +44,7 @@ impl Line {
         self.marks = marks;
     }
 
-    /// As it is, without marks: a break, a picture, a note's number.
+    /// Adds unformatted text: a break, a picture, a footnote number.
     pub fn push_plain(&mut self, text: &str) {
         self.close();
         self.text.push_str(text);
@@ -91,7 +91,7 @@ impl Words {
         }
     }
 
-    /// An entry of a list, `depth` from 0.
+    /// A list item; `depth` starts at 0.
     pub fn entry(&mut self, depth: usize, numbered: bool, text: &str) {
         if text.is_empty() {
             return;
@@ -106,7 +106,7 @@ impl Words {
         self.in_list = true;
     }
 
-    /// The first row is the header. Rows may be of different length.
+    /// Writes a table; the first row is the header. Rows may have different lengths.
     pub fn table(&mut self, rows: &[Vec<String>]) -> Result<(), ReadError> {
         let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
         if columns == 0 {
@@ -152,12 +152,11 @@ fn in_cell(text: &str) -> String {
     text.trim().replace('|', "\\|").replace("\r\n", "<br>").replace(['\n', '\r'], "<br>")
 }
 
-/// Tables inside one another, as they are read: the outermost becomes a table, those in its cells
-/// become lines.
+/// Nested tables: the outermost becomes a table, those in its cells become lines.
 #[derive(Debug, Default)]
 pub struct Tables {
     open: Vec<Table>,
-    /// Bytes that stand there because something else is repeated.
+    /// The number of bytes added by repetition.
     repeated: usize,
 }
 
@@ -165,7 +164,7 @@ pub struct Tables {
 struct Table {
     rows: Vec<Vec<String>>,
     cell: Option<String>,
-    /// How often the row stands that is open.
+    /// How often the open row is repeated.
     row_count: usize,
 }
 
@@ -186,7 +185,7 @@ impl Tables {
         }
     }
 
-    /// Puts the cell down, with `wide - 1` empty ones behind it.
+    /// Ends the cell, followed by `wide - 1` empty ones.
     pub fn end_cell(&mut self, wide: usize) {
         if let Some(table) = self.open.last_mut()
             && let (Some(text), Some(row)) = (table.cell.take(), table.rows.last_mut())
@@ -196,7 +195,7 @@ impl Tables {
         }
     }
 
-    /// Lets the last cell stand `count` times.
+    /// Repeats the last cell `count` times.
     pub fn repeat_cell(&mut self, count: usize) -> Result<(), ReadError> {
         let Some(row) = self.open.last_mut().and_then(|table| table.rows.last_mut()) else {
             return Ok(());
@@ -208,14 +207,14 @@ impl Tables {
         Ok(())
     }
 
-    /// Lets the row that is open stand `count` times, once it is whole.
+    /// Repeats the open row `count` times, once it is complete.
     pub fn repeat_row(&mut self, count: usize) {
         if let Some(table) = self.open.last_mut() {
             table.row_count = count;
         }
     }
 
-    /// An empty row stands once, however often it is said.
+    /// An empty row is written only once, however often it is repeated.
     pub fn end_row(&mut self) -> Result<(), ReadError> {
         let Some(table) = self.open.last_mut() else { return Ok(()) };
         let more = std::mem::take(&mut table.row_count).saturating_sub(1);
@@ -226,7 +225,7 @@ impl Tables {
         Ok(())
     }
 
-    /// Empty cells.
+    /// Adds empty cells.
     pub fn pad(&mut self, count: usize) {
         if let Some(row) = self.open.last_mut().and_then(|table| table.rows.last_mut()) {
             let room = limits::COLUMNS.saturating_sub(row.len());
@@ -234,7 +233,7 @@ impl Tables {
         }
     }
 
-    /// Whether the text went into a cell.
+    /// Adds the text to an open cell; `false` if there is none.
     pub fn take(&mut self, text: &str) -> bool {
         let cell = self.open.last_mut().and_then(|table| table.cell.as_mut());
         let Some(cell) = cell else { return false };
@@ -256,12 +255,13 @@ impl Tables {
     }
 }
 
-/// Whether so many more of these cells may stand there; each takes some forty bytes besides its text.
+/// Whether `more` copies of these cells are within the limit; each takes about forty bytes in
+/// addition to its text.
 fn within(repeated: &mut usize, cells: &[String], more: usize) -> Result<(), ReadError> {
     let bytes = cells.iter().map(|cell| cell.len() + 40).sum::<usize>().saturating_mul(more);
     *repeated = repeated.saturating_add(bytes);
     let most = limits::MARKDOWN_BYTES as u64;
-    limits::within(*repeated as u64, most, "bytes in cells that repeat others")
+    limits::within(*repeated as u64, most, "bytes in repeated cells")
 }
 
 #[cfg(test)]

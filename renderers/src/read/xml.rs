@@ -1,5 +1,5 @@
-//! Walking through XML: elements, attributes and text. Entities are off, but for the five that XML
-//! brings and characters by number; a document that declares some is refused.
+//! XML events: elements, attributes and text. Only the five predefined entities and character
+//! references are decoded; a document that declares entities is rejected.
 
 use quick_xml::{
     Reader, XmlVersion,
@@ -8,7 +8,7 @@ use quick_xml::{
 
 use super::{charset, limits, reading::ReadError};
 
-/// One step. Names of elements come without their prefix.
+/// An event. Element names have no namespace prefix.
 pub enum Node<'a> {
     Open(&'a Element),
     Text(&'a str),
@@ -22,13 +22,13 @@ pub struct Element {
 }
 
 impl Element {
-    /// By name without prefix.
+    /// An attribute by its name without prefix.
     pub fn attribute(&self, name: &str) -> Option<&str> {
         let plain = |full: &str| full.rsplit_once(':').map_or(full, |(_, plain)| plain) == name;
         self.attributes.iter().find(|(full, _)| plain(full)).map(|(_, value)| value.as_str())
     }
 
-    /// By name with its prefix.
+    /// An attribute by its name with prefix.
     pub fn exactly(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|(full, _)| full == name).map(|(_, value)| value.as_str())
     }
@@ -43,7 +43,7 @@ impl Element {
     }
 }
 
-/// Tells `each` every step; ends at the first error, with what was told before it being good.
+/// Calls `each` for every event. Stops at the first error; the events before it are valid.
 pub fn walk(
     xml: &[u8],
     mut each: impl FnMut(Node<'_>) -> Result<(), ReadError>,
@@ -61,7 +61,8 @@ pub fn walk(
                 open.push(element);
             }
             Event::End(_) => {
-                let element = open.pop().ok_or_else(|| damaged("it closes what is not open"))?;
+                let element =
+                    open.pop().ok_or_else(|| damaged("it has an unexpected closing tag"))?;
                 each(Node::Close(&element.name))?;
             }
             Event::Text(text) => each(Node::Text(&text.xml10_content().map_err(odd)?))?,

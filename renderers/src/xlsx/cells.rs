@@ -1,33 +1,32 @@
-//! What a cell's text means: numbers, money, shares, dates, truth, or just text.
+//! Types the text of a cell: number, amount of money, percentage, date, boolean or text.
 //!
-//! Only what is certain becomes a value. What looks like an identifier stays text: leading zeros,
-//! more digits before the point than a spreadsheet keeps, telephone numbers, ambiguous dates and
+//! Only unambiguous text becomes a value. Text that looks like an identifier stays text: leading
+//! zeros, more integer digits than a spreadsheet keeps, telephone numbers, ambiguous dates and
 //! commas.
 
 use chrono::{NaiveDate, NaiveDateTime};
 
 use super::signs::Signs;
 
-/// The most characters of a cell, which is Excel's limit.
+/// The maximum length of a cell, which is Excel's limit.
 pub const CELL_CHARS: usize = 32_767;
-/// A spreadsheet keeps fifteen digits; one more would change the number. Decimals are rounded, as
-/// they were where they were computed.
+/// Spreadsheets keep fifteen digits, so a longer integer would change. Decimals are rounded.
 const DIGITS: usize = 15;
-/// Decimals that are shown; a number with more was computed and is shown as the spreadsheet likes.
+/// The maximum number of decimals shown; a number with more is shown in the general format.
 const DECIMALS: usize = 10;
-/// A number with a plus and this many digits is more likely a telephone's.
+/// A number with a plus and this many digits is probably a telephone number.
 const TELEPHONE_DIGITS: usize = 7;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Typed {
     Text,
     Bool(bool),
-    /// A value and how it is shown, in Excel's format language.
+    /// A value and its number format.
     Number {
         value: f64,
         format: String,
     },
-    /// As Excel counts: days since the last day of 1899.
+    /// Excel's serial date: days since 30 December 1899.
     Moment {
         serial: f64,
         format: &'static str,
@@ -42,8 +41,8 @@ pub fn read(text: &str, signs: Signs) -> Typed {
     number(text, signs).or_else(|| moment(text)).unwrap_or(Typed::Text)
 }
 
-/// Whether a text that its source calls one would be taken for a number or a truth. Money, shares and
-/// days it has no other way to say.
+/// Whether a string of the source would be read as a number or boolean. Amounts of money,
+/// percentages and dates have no other representation in the source.
 pub fn is_bare(text: &str) -> bool {
     match read(text, Signs::English) {
         Typed::Bool(_) => true,
@@ -52,13 +51,13 @@ pub fn is_bare(text: &str) -> bool {
     }
 }
 
-/// How the numbers of a column are meant, out of what its cells say.
+/// The number notation of a column, derived from its cells.
 pub fn signs<'t>(usual: Signs, texts: impl Iterator<Item = &'t str>) -> Signs {
     let numbers = texts.map(str::trim).filter(|text| number(text, Signs::Either(None)).is_some());
     usual.among(numbers.map(|number| Dressed::of(number).bare))
 }
 
-/// A number, and what stands around it.
+/// A number with its affixes.
 struct Dressed<'t> {
     bare: &'t str,
     in_brackets: bool,
@@ -116,7 +115,7 @@ fn sign(text: &str) -> (&str, Option<char>) {
     }
 }
 
-/// Its sign, before the number or behind it.
+/// The currency sign, before or after the number.
 #[derive(Clone, Copy)]
 enum Currency {
     Before(char),
@@ -146,7 +145,7 @@ struct Shape {
     is_scientific: bool,
 }
 
-/// `1`, `1.5`, `1,234.5`, `1.5e-9`; anything else is no number.
+/// `1`, `1.5`, `1,234.5`, `1.5e-9`; anything else is not a number.
 fn shape(text: &str) -> Option<Shape> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, Some(exponent)),
@@ -171,7 +170,7 @@ fn shape(text: &str) -> Option<Shape> {
         return None;
     }
     if let Some(exponent) = exponent {
-        // "12E4" may be the number of a part; a point or a sign makes it a number for certain.
+        // "12E4" may be a part number; with a decimal point or a sign it is certainly a number.
         let bare = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
         let certain = bare.len() < exponent.len() || !decimals.is_empty();
         if is_grouped || !all_digits(bare) || bare.len() > 3 || !certain {
@@ -216,7 +215,7 @@ fn format(
     format
 }
 
-/// Year first, so that nobody has to guess which is the month.
+/// Only the unambiguous year-first order.
 fn moment(text: &str) -> Option<Typed> {
     if !text.starts_with(|c: char| c.is_ascii_digit()) || !text.is_ascii() {
         return None;
@@ -240,7 +239,7 @@ fn moment(text: &str) -> Option<Typed> {
     serial(date.and_time(time), shown)
 }
 
-/// Excel believes that 1900 had a 29 February, so earlier days stay text.
+/// Excel treats 1900 as a leap year, so earlier dates stay text.
 fn serial(moment: NaiveDateTime, format: &'static str) -> Option<Typed> {
     let epoch = NaiveDate::from_ymd_opt(1899, 12, 30)?.and_hms_opt(0, 0, 0)?;
     let seconds = (moment - epoch).num_seconds() as f64;

@@ -1,4 +1,4 @@
-//! Native charts: the values as cells, and below them the chart that looks at these cells.
+//! Native charts: the values as cells, and below them the chart that references these cells.
 
 use rust_xlsxwriter::{
     Chart as Native, ChartAxisLabelPosition, ChartFormat, ChartLegendPosition, ChartLine,
@@ -48,7 +48,7 @@ impl Pages<'_> {
     }
 }
 
-/// How many rows the values and the chart below them take.
+/// The number of rows for the values and the chart below them.
 pub fn rows(chart: &Chart) -> u32 {
     chart.categories.len() as u32 + 2 + ROWS
 }
@@ -70,7 +70,7 @@ fn paint(series: &mut ChartSeries, chart: &Chart, palette: &[Color], at: usize) 
             line.set_line(ChartLine::new().set_color(color).set_width(2.25));
             series.set_format(&mut line);
         }
-        // rust_xlsxwriter writes a marker of our own before the line, where the schema refuses it.
+        // rust_xlsxwriter writes a custom marker before the line, where the schema rejects it.
         Kind::Scatter => {}
     }
 }

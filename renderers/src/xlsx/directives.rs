@@ -1,4 +1,4 @@
-//! What comments before a table ask for: `<!-- total: sum -->`, `<!-- format: Column bars -->`,
+//! Directives in comments before a table: `<!-- total: sum -->`, `<!-- format: Column bars -->`,
 //! `<!-- format: Column scale -->`, `<!-- format: Column < 0 red -->`.
 
 use rust_xlsxwriter::{
@@ -8,7 +8,7 @@ use rust_xlsxwriter::{
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Directive {
-    /// A row below the table.
+    /// A total row below the table.
     Total(Total),
     Format {
         column: String,
@@ -39,7 +39,8 @@ pub enum Shade {
     Green,
 }
 
-/// The directive of a comment; an error is a sentence's end. `None` if the comment is none.
+/// Parses the directive of a comment; `None` if the comment is not a directive. An error is the end
+/// of a sentence.
 pub fn read(comment: &str) -> Option<Result<Directive, String>> {
     let (key, value) = comment.trim().split_once(':')?;
     match key.trim().to_lowercase().as_str() {
@@ -61,7 +62,7 @@ fn total(value: &str) -> Result<Directive, String> {
 }
 
 fn format(value: &str) -> Result<Directive, String> {
-    let how = || "it is written “Column bars”, “Column scale” or “Column < 0 red”".to_owned();
+    let how = || "use “Column bars”, “Column scale” or “Column < 0 red”".to_owned();
     let (rest, last) = value.rsplit_once(char::is_whitespace).ok_or_else(how)?;
     let named = |column: &str, rule| Directive::Format { column: column.trim().to_owned(), rule };
     let color = match last.to_lowercase().as_str() {
@@ -83,7 +84,7 @@ fn format(value: &str) -> Result<Directive, String> {
 }
 
 impl Total {
-    /// The name, and the code that makes SUBTOTAL leave hidden rows out.
+    /// The name, and the SUBTOTAL function number that excludes hidden rows.
     pub fn name(self) -> (&'static str, u32) {
         match self {
             Self::Sum => ("Total", 109),
@@ -107,7 +108,7 @@ impl Total {
 }
 
 impl Rule {
-    /// Applies to one column, from row to row.
+    /// Applies the format to the rows of one column.
     pub fn apply(
         &self,
         sheet: &mut Worksheet,
@@ -143,7 +144,7 @@ impl Rule {
 }
 
 impl Shade {
-    /// Excel's own pairs of letters and ground.
+    /// Excel's own pairs of text and background colours.
     fn format(self) -> Format {
         let (letters, ground) = match self {
             Self::Red => (0x9C_0006, 0xFF_C7CE),

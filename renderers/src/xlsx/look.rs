@@ -1,4 +1,4 @@
-//! Styles as Excel's formats.
+//! Styles as Excel formats.
 
 use rust_xlsxwriter::{Color, Format, FormatAlign, FormatUnderline};
 
@@ -27,7 +27,7 @@ pub fn styled(style: Style) -> Format {
     format
 }
 
-/// Text begins at the top of its cell and is wrapped where it is long.
+/// Text is aligned to the top of its cell and wrapped if it is long.
 pub fn cell(style: Style, align: Option<Align>, wraps: bool) -> Format {
     let mut format = styled(style).set_align(FormatAlign::Top);
     if wraps {
@@ -41,14 +41,14 @@ pub fn cell(style: Style, align: Option<Align>, wraps: bool) -> Format {
     }
 }
 
-/// How a column of a table stands.
+/// The alignment of a table column.
 #[derive(Debug, Clone, Copy)]
 pub struct Column {
-    /// As the author says.
+    /// The author's alignment.
     pub chosen: Option<Align>,
-    /// As it comes out.
+    /// The effective alignment.
     pub align: Align,
-    /// Whether it begins where the column before it ends.
+    /// Whether it starts directly after a right-aligned column.
     pub is_apart: bool,
 }
 
@@ -64,12 +64,12 @@ impl Column {
     }
 }
 
-/// A little to the right, where the column before ends with its numbers.
+/// Adds an indent if the previous column is right-aligned.
 pub fn apart(format: Format, column: Column) -> Format {
     if column.is_apart { format.set_align(FormatAlign::Left).set_indent(1) } else { format }
 }
 
-/// Colours of its own, because not every program draws a table's style.
+/// Sets colours explicitly, because not every program draws table styles.
 pub fn header(column: Column, look: &Look) -> Format {
     let horizontal = match column.align {
         Align::Start => FormatAlign::Left,
@@ -91,5 +91,5 @@ pub fn heading(look: &Look) -> Format {
 }
 
 pub fn color(color: crate::document::Color) -> Color {
-    Color::RGB(u32::from_str_radix(&color, 16).expect("they are hexadecimal digits"))
+    Color::RGB(u32::from_str_radix(&color, 16).expect("the digits are hexadecimal"))
 }

@@ -1,12 +1,13 @@
-//! The document as a workbook: tables as native tables with typed cells, the rest as rows of text.
+//! Renders documents as workbooks: tables as native tables with typed cells, the rest as rows of
+//! text.
 //!
-//! - [`plan`]: which sheets there are and what stands on each
-//! - [`pages`]: what all sheets share
-//! - [`sheet`], [`table`], [`totals`], [`charts`]: writing them
-//! - [`directives`]: totals and conditional formats, asked for by comments
-//! - [`mod@stream`]: long tables, without a document in between
-//! - [`cells`]: what a cell's text means, [`signs`]: its points and commas
-//! - [`formula`]: which formulas may stay formulas, [`number_format`]: how their results look
+//! - [`plan`]: the sheets and their content
+//! - [`pages`]: state shared by all sheets
+//! - [`sheet`], [`table`], [`totals`], [`charts`]: writing the sheets
+//! - [`directives`]: totals and conditional formats, requested in comments
+//! - [`mod@stream`]: long tables, written without building a document
+//! - [`cells`]: typing of cell text, [`signs`]: decimal and thousands separators
+//! - [`formula`]: supported formulas, [`number_format`]: the format of their results
 //! - [`runs`], [`look`]: styled text
 
 mod cells;
@@ -35,7 +36,7 @@ use crate::rendered::{RenderError, Rendered};
 
 use pages::Pages;
 
-/// The most sheets of a workbook.
+/// The maximum number of sheets.
 pub const SHEETS: usize = 255;
 
 pub fn render(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderError> {

@@ -1,14 +1,14 @@
-//! How the result of a formula is shown: as the cells that it counts, with as many decimals as it has.
+//! The number format of a formula's result, derived from the cells it references.
 
 use super::cells::Typed;
 use super::formula::{Expr, Op, Value, corners};
 use super::pages::{Meaning, Read};
 
-/// Decimals that a result is given which has more than what it counts; money has two.
+/// The maximum number of decimals of a result that has more than its inputs; money has two.
 const DECIMALS: usize = 4;
 const MONEY_DECIMALS: usize = 2;
 
-/// The number format of a result; none where it may be of another kind than the cells are.
+/// The number format of a result; `None` if it may be of another type than the cells.
 pub fn of(formula: &Expr, read: &Read, result: Option<&Value>) -> Option<String> {
     let Some(Value::Number(result)) = result else { return None };
     let mut counted = Counted::default();
@@ -16,13 +16,13 @@ pub fn of(formula: &Expr, read: &Read, result: Option<&Value>) -> Option<String>
     counted.format(*result)
 }
 
-/// The formats of numbers that are counted together: of each kind the one with the most decimals.
+/// The formats of the referenced numbers: for each type the one with the most decimals.
 #[derive(Default)]
 pub struct Counted {
     money: Option<String>,
     plain: Option<String>,
     share: Option<String>,
-    /// Decimals of numbers that stand in the formula itself.
+    /// The decimals of numbers written in the formula itself.
     written: usize,
     is_scientific: bool,
 }
@@ -40,7 +40,7 @@ impl Counted {
         }
     }
 
-    /// Money shows as money, and a share only among shares.
+    /// Money takes precedence; a percentage needs only percentages.
     pub fn format(self, result: f64) -> Option<String> {
         if self.is_scientific {
             return None;
@@ -82,7 +82,7 @@ fn collect(formula: &Expr, read: &Read, counted: &mut Counted) -> Option<()> {
     }
 }
 
-/// All numbers of a range; none if something else than numbers and text is in it.
+/// Collects the numbers of a range; `None` if it has anything other than numbers and text.
 fn see(
     read: &Read,
     rows: (usize, usize),
@@ -101,20 +101,20 @@ fn see(
     Some(())
 }
 
-/// How many decimals a format shows: those of its first case, for all have as many.
+/// The number of decimals of a format's first section; all sections have the same.
 fn decimals(format: &str) -> usize {
     let (_, decimals) = format.split_once('.').unwrap_or_default();
     decimals.chars().take_while(|c| *c == '0').count()
 }
 
-/// How many decimals a number has, as far as they are shown.
+/// The number of decimals of a number, up to the maximum shown.
 fn needed(number: f64) -> usize {
     let text = format!("{number:.DECIMALS$}");
     let (_, decimals) = text.split_once('.').unwrap_or_default();
     decimals.trim_end_matches('0').len()
 }
 
-/// The format with at least so many decimals.
+/// The format with at least `wanted` decimals.
 fn raised(format: &str, wanted: usize) -> String {
     let zeros = |decimals: usize| match decimals {
         0 => "0".to_owned(),

@@ -1,4 +1,4 @@
-//! What all sheets of a workbook share: its tables, and what could not be shown.
+//! State shared by all sheets of a workbook: its tables and warnings.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,7 +10,7 @@ use crate::package::look::{Look, look};
 use crate::pdf::fontset::Fonts;
 use crate::pdf::images::{self, Pictures};
 
-/// All sheets of one workbook, and what none of them could show.
+/// The sheets of a workbook, and warnings about lost content.
 pub struct Pages<'a> {
     pub document: &'a Document,
     pub pictures: Pictures,
@@ -18,15 +18,15 @@ pub struct Pages<'a> {
     pub look: Look<'a>,
     warnings: &'a mut Vec<String>,
     pub links: usize,
-    /// Whether the sheet that is written begins on the right.
+    /// Whether the current sheet is right-to-left.
     pub rtl: bool,
-    /// All tables, read and not yet written.
+    /// All tables that have been read and not yet written.
     pub tables: VecDeque<Read>,
     pub grid: Grid,
     pub tops: Tops,
     pub has_math: bool,
     pub formulas_named: usize,
-    /// Sentences by what they are about, with how often each was needed.
+    /// Warnings, with the number of occurrences.
     losses: BTreeMap<&'static str, usize>,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Pages<'a> {
 
     pub fn finish(self) {
         if self.has_math {
-            self.warnings.push("Formulas of mathematics are shown as their LaTeX source.".into());
+            self.warnings.push("Mathematical formulas are shown as their LaTeX source.".into());
         }
         self.warnings.extend(self.losses.iter().map(|(sentence, count)| match count {
             1 => (*sentence).to_owned(),
@@ -70,7 +70,7 @@ impl<'a> Pages<'a> {
     }
 }
 
-/// The cells of a table, and what they mean where they are not plain text.
+/// The cells of a table, and their meaning if they are not plain text.
 pub type Read = Vec<Vec<(Runs, Option<Meaning>)>>;
 
 /// A cell that is not plain text.

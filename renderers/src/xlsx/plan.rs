@@ -1,5 +1,5 @@
-//! Which sheets there are and what stands on each, top to bottom: headings of the first two levels
-//! begin a sheet, tables are tables, and everything else becomes rows of text.
+//! Plans the sheets and their content: headings of the first two levels start a sheet, tables
+//! become native tables, and everything else becomes rows of text.
 
 use std::collections::BTreeSet;
 
@@ -52,7 +52,7 @@ pub fn plan(document: &Document) -> Plan<'_> {
             Block::Heading { level: 1 | 2, content } => {
                 planner.begin(&plain_text(content));
                 begun = true;
-                // A sheet's name can carry no link.
+                // A sheet name cannot hold a link.
                 if Runs::read(content).url().is_some() {
                     planner.line("", content);
                 }
@@ -70,7 +70,7 @@ pub fn plan(document: &Document) -> Plan<'_> {
         planner.drop_empty();
     }
     if !planner.directives.is_empty() {
-        let warning = "A total or a format stands before no table; it was ignored.";
+        let warning = "A total or format directive is not followed by a table and was ignored.";
         planner.plan.warnings.push(warning.to_owned());
     }
     planner.notes(document);
@@ -83,10 +83,10 @@ pub fn plan(document: &Document) -> Plan<'_> {
 struct Planner<'a> {
     language: Option<&'a str>,
     plan: Plan<'a>,
-    /// Names in use, in lower case.
+    /// Used names, in lower case.
     used: BTreeSet<String>,
     indent: u8,
-    /// What the next table is asked for.
+    /// The directives for the next table.
     directives: Vec<Directive>,
 }
 
@@ -95,21 +95,22 @@ impl<'a> Planner<'a> {
         self.drop_empty();
         let name = self.name(heading);
         if name != heading {
-            self.plan.warnings.push(format!("The sheet of “{heading}” is named “{name}”."));
+            self.plan.warnings.push(format!("The sheet “{heading}” was renamed to “{name}”."));
         }
         self.plan.sheets.push(Sheet { name, parts: Vec::new() });
     }
 
-    /// A chapter whose text begins with its first section would be an empty sheet.
+    /// Drops the empty sheet of a chapter whose text starts with a section.
     fn drop_empty(&mut self) {
         if let Some(sheet) = self.plan.sheets.pop_if(|sheet| sheet.parts.is_empty()) {
             self.used.remove(&sheet.name.to_lowercase());
             let name = sheet.name;
-            self.plan.warnings.push(format!("Nothing stands below “{name}”, so it has no sheet."));
+            self.plan.warnings.push(format!("“{name}” has no content, so it has no sheet."));
         }
     }
 
-    /// Excel takes no `[]:*?/\`, no apostrophe at an end, no name twice in any case, and not History.
+    /// Excel rejects `[]:*?/\`, an apostrophe at either end, duplicate names in any case, and the
+    /// name History.
     fn name(&mut self, heading: &str) -> String {
         let clean = allowed(heading);
         let mut name = cut(&clean, NAME_UNITS);
@@ -171,7 +172,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Pictures stand below the text that they are in, each above its title.
+    /// Pictures are placed below their text, each above its title.
     fn paragraph(&mut self, mark: &str, content: &'a [Inline]) {
         if !matches!(content, [Inline::Image { .. }]) {
             self.line(mark, content);
@@ -195,7 +196,7 @@ impl<'a> Planner<'a> {
             Some(Ok(directive)) => self.directives.push(directive),
             Some(Err(why)) => {
                 let text = text.trim();
-                self.plan.warnings.push(format!("“{text}” was not understood: {why}."));
+                self.plan.warnings.push(format!("“{text}” is invalid: {why}."));
             }
             None => {}
         }
@@ -261,7 +262,7 @@ pub fn clean_name(heading: &str) -> String {
     if name.eq_ignore_ascii_case("history") { "Sheet1".to_owned() } else { name }
 }
 
-/// The heading without what Excel does not take.
+/// The heading without characters that Excel rejects.
 fn allowed(heading: &str) -> String {
     let clean: String = heading
         .chars()
@@ -272,7 +273,7 @@ fn allowed(heading: &str) -> String {
     if clean.is_empty() { "Sheet".to_owned() } else { clean.to_owned() }
 }
 
-/// The first characters of `text` that fit, never half of one.
+/// The longest prefix of whole characters that fits.
 fn cut(text: &str, units: usize) -> String {
     let mut left = units;
     let fits = |c: &char| {

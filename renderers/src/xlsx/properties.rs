@@ -1,15 +1,15 @@
-//! Who made a workbook, and when, and in which letters.
+//! The properties of a workbook: author, date and default font.
 
 use chrono::Datelike;
 use rust_xlsxwriter::{DocProperties, ExcelDateTime, Format, Workbook, XlsxError};
 
 use crate::document::Meta;
 
-/// A row and a column at eleven points, as in Excel's own workbooks.
+/// Row height and column width at eleven points, as in Excel's default workbooks.
 const ROW_PIXELS: u32 = 20;
 const COLUMN_PIXELS: u32 = 64;
 
-/// The document's workbook, without a sheet.
+/// An empty workbook for the document.
 pub fn workbook(meta: &Meta) -> Result<Workbook, XlsxError> {
     let mut workbook = Workbook::new();
     if let Some(face) = meta.brand.as_deref().and_then(|brand| brand.body.as_ref()) {
@@ -20,7 +20,7 @@ pub fn workbook(meta: &Meta) -> Result<Workbook, XlsxError> {
     Ok(workbook)
 }
 
-/// The day of the document, or the first that a zip file can name: never the day of the writing.
+/// The document's date, or the earliest that a zip file can represent; never the current date.
 fn properties(meta: &Meta) -> Result<DocProperties, XlsxError> {
     let created = match meta.date.filter(|day| (1900..=9999).contains(&day.year())) {
         Some(day) => {

@@ -1,4 +1,4 @@
-//! Inlines as runs of styled text, which is all that a cell can hold.
+//! Inlines as runs of styled text, the only content of a cell.
 
 pub use unicode::width;
 
@@ -19,14 +19,14 @@ pub struct Style {
     pub link: bool,
 }
 
-/// What a cell shows, and the links in it.
+/// The text of a cell and its links.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Runs {
     pub pieces: Vec<Run>,
     pub links: Vec<String>,
     /// URLs and descriptions of pictures, which a cell cannot hold.
     pub images: Vec<(String, String)>,
-    /// Whether a formula stands here as its LaTeX.
+    /// Whether a formula is shown as LaTeX.
     pub has_math: bool,
 }
 
@@ -46,23 +46,23 @@ impl Runs {
         self.pieces.iter().map(|run| run.text.as_str()).collect()
     }
 
-    /// The width of the longest line, where a wide character counts twice.
+    /// The width of the longest line; a wide character counts twice.
     pub fn width(&self) -> usize {
         self.text().lines().map(width).max().unwrap_or(0)
     }
 
-    /// The one style of all runs, if there is one.
+    /// The common style of all runs, if there is one.
     pub fn style(&self) -> Option<Style> {
         let first = self.pieces.first().map_or(Style::default(), |run| run.style);
         self.pieces.iter().all(|run| run.style == first).then_some(first)
     }
 
-    /// The link of the cell that leads out of the workbook: Excel knows no anchors of a document.
+    /// The external link of the cell. Anchors of the document do not exist in Excel.
     pub fn url(&self) -> Option<&String> {
         self.links.first().filter(|url| !url.starts_with('#'))
     }
 
-    /// With the address written out, where the text does not say it anyway.
+    /// The text with the URL written out, unless it contains it.
     pub fn spelled(&self, url: &str) -> Self {
         let mut runs = self.clone();
         let address = url.trim_start_matches("mailto:").trim_start_matches("tel:");
@@ -72,7 +72,7 @@ impl Runs {
         runs
     }
 
-    /// A cell can hold one link, so the URLs of several are written out.
+    /// A cell can hold only one link, so several URLs are written out.
     fn add(&mut self, content: &[Inline], style: Style, spell_out: bool) {
         for inline in content {
             match inline {
@@ -127,8 +127,8 @@ fn count_links(content: &[Inline]) -> usize {
     content.iter().map(count).sum()
 }
 
-/// The text of a cell that begins with `=`, with the stars that Markdown took for emphasis, so that
-/// `=A1*B1*C1` is still a product. Code is never a formula.
+/// The text of a cell that begins with `=`, including the asterisks that Markdown read as emphasis,
+/// so that `=A1*B1*C1` stays a product. Code is never a formula.
 pub fn formula_source(content: &[Inline]) -> Option<String> {
     let mut source = String::new();
     add_source(content, &mut source)?;
@@ -155,9 +155,9 @@ fn add_source(content: &[Inline], source: &mut String) -> Option<()> {
     Some(())
 }
 
-/// How wide characters are drawn.
+/// The display width of characters.
 mod unicode {
-    /// Columns of a terminal, which is close to what a proportional font takes.
+    /// Terminal columns, which are close to the width in a proportional font.
     pub fn width(text: &str) -> usize {
         text.chars().map(|c| if is_wide(c) { 2 } else { 1 }).sum()
     }

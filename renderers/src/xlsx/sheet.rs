@@ -1,4 +1,4 @@
-//! One sheet: its parts from top to bottom, its widths, and how it is printed.
+//! Writes one sheet: its parts from top to bottom, column widths and print settings.
 
 use rust_xlsxwriter::{Format, FormatAlign, HeaderImagePosition, Image, Worksheet, XlsxError};
 
@@ -16,17 +16,17 @@ use crate::package::vector::{self, Raster};
 use crate::pdf::fontset::Fonts;
 use crate::pdf::images::{self, Picture};
 
-/// Of a column, in characters.
+/// The minimum column width, in characters.
 const NARROWEST: usize = 8;
 const WIDEST: usize = 60;
-/// Text longer than this is wrapped over several columns.
+/// Longer text is wrapped over several columns.
 const LINE_WIDTH: usize = 90;
 const PICTURE_WIDTH: f64 = 640.0;
 const LOGO_PIXELS: f64 = 32.0;
 const ROW_PIXELS: f64 = 20.0;
-/// The direction of a cell's text, as Excel counts it.
+/// Excel's value for right-to-left cell text.
 const RIGHT_TO_LEFT: u8 = 2;
-/// The most links of one sheet, which is Excel's limit.
+/// The maximum number of links per sheet, which is Excel's limit.
 const LINKS: usize = 65_530;
 
 impl Pages<'_> {
@@ -56,7 +56,7 @@ impl Pages<'_> {
         Ok(())
     }
 
-    /// Whether the first column stands on the right.
+    /// Whether the sheet is right-to-left.
     fn is_rtl(&self, planned: &Sheet) -> bool {
         let head = planned.parts.iter().find_map(|part| match part {
             Part::Table(table, _) => table.header.first(),
@@ -66,7 +66,7 @@ impl Pages<'_> {
             || head.is_some_and(|cell| begins_rtl(&plain_text(cell)))
     }
 
-    /// How many rows a part takes.
+    /// The number of rows of a part.
     fn height(&self, part: &Part<'_>) -> u32 {
         match part {
             Part::Table(table, _) if table.header.is_empty() => 0,
@@ -86,8 +86,8 @@ impl Pages<'_> {
         }
     }
 
-    /// Where the tables of all sheets stand and what is in them, before anything is written: formulas
-    /// may look at any of them.
+    /// Records the position and content of all tables before anything is written, since formulas
+    /// may reference any of them.
     pub fn survey(&mut self, sheets: &[Sheet<'_>]) {
         for sheet in sheets {
             let (mut row, mut after_table, mut is_first) = (0, false, true);
@@ -110,7 +110,7 @@ impl Pages<'_> {
         self.grid.here = 0;
     }
 
-    /// One page wide, as many as needed long.
+    /// Fits the width to one page; the length is unlimited.
     pub fn paper(&mut self, sheet: &mut Worksheet, width: usize) -> Result<(), XlsxError> {
         let meta = &self.document.meta;
         sheet.set_paper_size(if meta.page.size == PageSize::Letter { 1 } else { 9 });
@@ -136,7 +136,7 @@ impl Pages<'_> {
         Ok(())
     }
 
-    /// The house's sign on the printed page.
+    /// The logo for the printed page.
     fn logo(&mut self) -> Option<Image> {
         let logo = images::picture(self.document.logo.as_deref()?, &mut 0);
         match image(&logo, self.fonts) {
@@ -145,7 +145,7 @@ impl Pages<'_> {
                 Some(image.set_scale_width(scale).set_scale_height(scale))
             }
             Err(why) => {
-                self.warn(format!("The logo is left out: {why}."));
+                self.warn(format!("The logo was omitted: {why}."));
                 None
             }
         }
@@ -172,7 +172,7 @@ impl Pages<'_> {
             sheet.write_string_with_format(row, 0, line.runs.text(), &format)?;
             return Ok(());
         }
-        // Beyond the first column of a sheet from right to left a text that begins there is cut off.
+        // In a right-to-left sheet, text that starts in a later column is cut off.
         let long = line.runs.width() > LINE_WIDTH || line.runs.text().contains('\n');
         let wraps = self.rtl || long;
         let mut format = look::cell(line.runs.style().unwrap_or_default(), None, wraps);
@@ -196,8 +196,8 @@ impl Pages<'_> {
         self.text(sheet, (row, 0), &line.runs, &format)
     }
 
-    /// Text, styled where it needs to be, with the one link that a cell can have; an address that it
-    /// cannot carry is spelled out.
+    /// Text, formatted if needed, with the single link that a cell can have; other URLs are written
+    /// out.
     pub fn text(
         &mut self,
         sheet: &mut Worksheet,
@@ -223,7 +223,7 @@ impl Pages<'_> {
         Ok(())
     }
 
-    /// Whether the cell could be made a link. Excel knows no telephones.
+    /// Makes the cell a link if possible. Excel does not support `tel:` links.
     pub fn link(
         &mut self,
         sheet: &mut Worksheet,
@@ -232,7 +232,7 @@ impl Pages<'_> {
         format: &Format,
     ) -> Result<bool, XlsxError> {
         if self.links >= LINKS {
-            self.lose("A sheet can have 65,530 links; the others are text.");
+            self.lose("A sheet can have 65,530 links; the others are shown as text.");
             return Ok(false);
         }
         match sheet.write_url_with_options(row, column, url, text, "", Some(format)) {
@@ -296,8 +296,8 @@ fn gap(part: &Part<'_>, row: u32, after_table: bool) -> u32 {
     u32::from(row > 0 && (is_apart || after_table))
 }
 
-/// A picture that has been decoded once, so that no reader stumbles over it, and the scale at which it
-/// has its own size.
+/// A picture that has been decoded and re-encoded, so that every program can read it, and the scale
+/// for its original size.
 fn image(picture: &Result<Picture, String>, fonts: &Fonts) -> Result<(Image, f64), String> {
     let picture = picture.as_ref().map_err(Clone::clone)?;
     if picture.is_vector() {
@@ -307,11 +307,11 @@ fn image(picture: &Result<Picture, String>, fonts: &Fonts) -> Result<(Image, f64
         return Ok((image, scale));
     }
     let image = Image::new_from_buffer(&picture.bytes);
-    let image = image.map_err(|_| "a workbook takes PNG, JPEG, GIF, BMP and SVG".to_owned());
+    let image = image.map_err(|_| "a workbook supports PNG, JPEG, GIF, BMP and SVG".to_owned());
     Ok((image?, 1.0))
 }
 
-/// Widths by the longest line of each column of the tables; a wide character counts twice.
+/// Column widths by the longest line in each table column; a wide character counts twice.
 fn widths(parts: &[Part]) -> Vec<usize> {
     let mut widths: Vec<usize> = Vec::new();
     for part in parts {
@@ -333,16 +333,16 @@ fn widths(parts: &[Part]) -> Vec<usize> {
     widths
 }
 
-/// How many more characters the sum of so many numbers may have than one of them.
+/// The number of additional characters that the sum of `rows` numbers may need.
 fn growth(cell: &[Inline], rows: usize) -> usize {
-    // Whichever way it is meant.
+    // In either notation.
     let signs = Signs::Either(Some(','));
     let is_number = matches!(cells::read(&Runs::read(cell).text(), signs), Typed::Number { .. });
     let digits = rows.checked_ilog10().map_or(0, |digits| digits as usize + 1);
     if is_number { digits + digits.div_ceil(3) } else { 0 }
 }
 
-/// The last column and the width of as many as a line of text needs.
+/// The last column and the total width of the columns that a line of text needs.
 fn span(widths: &[usize]) -> (u16, usize) {
     let mut width = 0;
     let mut column = 0;

@@ -1,28 +1,29 @@
-//! Which of point and comma parts a number's decimals, and which its thousands.
+//! Decimal and thousands separators.
 
 use std::borrow::Cow;
 
-/// As a column of numbers has it.
+/// The number notation of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signs {
-    /// English: a point parts the decimals, whatever else a number could mean.
+    /// English: the point is the decimal separator, even for ambiguous numbers.
     English,
-    /// What can only be meant one way is read so; for the others this one parts the decimals, if it is
+    /// Unambiguous numbers are read as such; for the others this is the decimal separator, if
     /// known.
     Either(Option<char>),
 }
 
-/// Languages whose decimals stand behind a comma.
+/// Languages with a decimal comma.
 const COMMA: [&str; 44] = [
     "az", "be", "bg", "bs", "ca", "cs", "da", "de", "el", "es", "et", "eu", "fi", "fr", "gl", "hr",
     "hu", "hy", "id", "is", "it", "ka", "kk", "lb", "lt", "lv", "mk", "nb", "nl", "nn", "no", "pl",
     "pt", "ro", "ru", "sk", "sl", "sq", "sr", "sv", "tr", "uk", "uz", "vi",
 ];
-/// Where they are written with a point.
+/// Regions of those languages with a decimal point.
 const POINT: [&str; 12] = ["CH", "LI", "MX", "US", "GT", "HN", "NI", "SV", "PR", "DO", "PA", "419"];
 
 impl Signs {
-    /// By the document's language (BCP 47), and by whether commas may part decimals all the same.
+    /// The notation of the document's language (BCP 47); `commas` allows decimal commas in any
+    /// language.
     pub fn of(language: Option<&str>, commas: bool) -> Self {
         let by_language = Self::by_language(language);
         if commas && by_language == Self::English { Self::Either(None) } else { by_language }
@@ -39,7 +40,7 @@ impl Signs {
         Self::Either(Some(if has_point { '.' } else { ',' }))
     }
 
-    /// What the numbers of a column that can only be meant one way say about the others.
+    /// Narrows the notation by the unambiguous numbers of a column.
     pub fn among<'t>(self, numbers: impl Iterator<Item = &'t str>) -> Self {
         let Self::Either(_) = self else { return self };
         let (mut points, mut commas) = (false, false);
@@ -57,7 +58,7 @@ impl Signs {
         }
     }
 
-    /// The number as English writes it; none if it could be meant both ways.
+    /// The number in English notation; `None` if it is ambiguous.
     pub fn english(self, number: &str) -> Option<Cow<'_, str>> {
         let sign = match (self, reading(number)) {
             (Self::English, _) | (_, Reading::Whole) => '.',
@@ -76,11 +77,11 @@ impl Signs {
     }
 }
 
-/// What a number says of itself.
+/// What a single number shows about its notation.
 enum Reading {
-    /// There is neither sign in it.
+    /// It has no separator.
     Whole,
-    /// This sign parts its decimals, if it is a number.
+    /// This is the decimal separator, if it is a number.
     Sure(char),
     /// `1.234` and `1,234`
     Open,
@@ -102,7 +103,7 @@ fn reading(number: &str) -> Reading {
             if groups && !is_scientific { Reading::Open } else { Reading::Sure(sign) }
         }
         [(_, first), .., (_, last)] if first != last => Reading::Sure(last),
-        // One kind that stands several times parts thousands.
+        // A repeated separator is the thousands separator.
         [(_, '.'), ..] => Reading::Sure(','),
         _ => Reading::Sure('.'),
     }

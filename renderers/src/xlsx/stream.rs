@@ -1,8 +1,7 @@
-//! Long tables: one line of CSV after the other goes into the sheet, so that memory stays small.
+//! Long tables: CSV lines are written to the sheet one at a time, so that memory use stays low.
 //!
-//! Rows that have been written wait in a temporary file of the operating system's until the workbook
-//! is put together: the one place in this crate that writes a file. Where there is no room for one,
-//! the rows stay in memory.
+//! Written rows are kept in a temporary file until the workbook is assembled: the only place in
+//! this crate that writes a file. If no temporary file can be created, the rows stay in memory.
 
 use std::collections::HashMap;
 
@@ -24,15 +23,15 @@ use crate::rendered::{RenderError, Rendered};
 
 /// Excel's limit.
 const ROWS: usize = 1_048_576;
-/// So many lines decide how wide the columns are, and how their numbers are meant.
+/// The number of lines that are sampled for column widths and number notation.
 const MEASURED: usize = 500;
 const WIDEST: usize = 60;
 const OUTPUT_BYTES: usize = 64 << 20;
-/// What is told of cells that are no formulas, behind their number.
+/// The warning about cells that are not formulas, after their count.
 pub const FORMULAS: &str = "cells that begin with = stay text: rows are data, not formulas";
 
-/// A workbook of one sheet from CSV text, whose first line names the columns. Of the document only
-/// that counts which is about all of it.
+/// A workbook with one sheet from CSV text, whose first line names the columns. Of `document`, only
+/// its metadata is used.
 pub fn stream(document: &Document, csv: &str) -> Result<Rendered, RenderError> {
     let (text, removed) = clean::source(csv);
     let mut losses = Losses { removed, ..Losses::default() };
@@ -87,9 +86,9 @@ struct Losses {
     formulas: usize,
     cut: usize,
     surplus: usize,
-    /// About a quotation mark.
+    /// A warning about a quotation mark.
     quote: Option<String>,
-    /// About what stands on all pages.
+    /// Warnings about headers and footers.
     paper: Vec<String>,
 }
 
@@ -99,7 +98,7 @@ impl Losses {
             (self.removed, "control characters were removed"),
             (self.formulas, FORMULAS),
             (self.cut, "cells had more than 32,767 characters and were cut"),
-            (self.surplus, "fields stand beyond the table's columns and were left out"),
+            (self.surplus, "fields beyond the table's columns were dropped"),
         ];
         let told = told.iter().filter(|(count, _)| *count > 0);
         let told = told.map(|(count, what)| format!("{count} {what}."));
@@ -145,7 +144,7 @@ fn write(
     book.save_to_buffer()
 }
 
-/// How the numbers of each column are meant.
+/// The number notation of each column.
 fn signs(usual: Signs, records: Records<'_>, columns: usize) -> Vec<Signs> {
     let first: Vec<Vec<String>> = records.take(MEASURED).collect();
     let of_column = |at: usize| {

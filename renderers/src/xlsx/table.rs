@@ -1,4 +1,4 @@
-//! A native table: header, filter, typed cells, checked formulas.
+//! Writes a native table: header, filter, typed cells, checked formulas.
 
 use std::collections::BTreeSet;
 
@@ -17,13 +17,13 @@ use super::signs::Signs;
 
 use crate::document::{Align, Inline, Table};
 
-/// How many formulas that stay text are named.
+/// The number of formulas named in a warning.
 const NAMED: usize = 5;
-/// Text wider than this is wrapped in its cell, whose column is no wider.
+/// Wider text is wrapped, and the column gets this width.
 const WRAP_WIDTH: usize = 57;
 
 impl Pages<'_> {
-    /// Writes the table at `top`, and below it the totals that it is asked for.
+    /// Writes the table at `top`, and the requested totals below it.
     pub fn table(
         &mut self,
         sheet: &mut Worksheet,
@@ -65,7 +65,7 @@ impl Pages<'_> {
         Ok(())
     }
 
-    /// The cells of a header say no more than the names of the columns.
+    /// Header cells can only hold the column names, so their links are reported.
     fn links_of_header(
         &mut self,
         sheet: &mut Worksheet,
@@ -101,7 +101,7 @@ impl Pages<'_> {
                 Directive::Format { column, rule } => {
                     let named = |name: &String| name.eq_ignore_ascii_case(column);
                     let Some(at) = names.iter().position(named) else {
-                        self.warn(format!("No column “{}” is there to format.", short(column)));
+                        self.warn(format!("There is no column “{}” to format.", short(column)));
                         continue;
                     };
                     let accent = look::color(self.look.accent.lightened(0.45));
@@ -114,7 +114,7 @@ impl Pages<'_> {
         Ok(())
     }
 
-    /// Excel wants each name once and none empty.
+    /// Excel requires column names to be unique and not empty.
     fn names(&mut self, table: &Table) -> Vec<String> {
         let mut used = BTreeSet::new();
         let mut names = Vec::new();
@@ -138,7 +138,7 @@ impl Pages<'_> {
         names
     }
 
-    /// What the cells of a table mean; the grid knows them then.
+    /// Types the cells of a table and adds them to the grid.
     pub fn read(&mut self, table: &Table) -> Read {
         for (column, cell) in table.header.iter().enumerate() {
             self.grid.set(0, column as u16, text_value(Runs::read(cell).text()));
@@ -174,7 +174,7 @@ impl Pages<'_> {
                 let place = Place { top, row: at as u32 + 1, column: column as u16 };
                 self.cell(sheet, place, (runs, meaning.as_ref(), columns[column]), read)?;
             }
-            // Not every program makes room for wrapped text of its own.
+            // Not every program adjusts the row height for wrapped text.
             let lines = line.iter().map(|(runs, _)| lines(runs)).max().unwrap_or(1);
             if lines > 1 {
                 sheet.set_row_height(top + at as u32 + 1, (lines * 15).min(400) as f64)?;
@@ -194,11 +194,11 @@ impl Pages<'_> {
         }
     }
 
-    /// Only a cell in one style, without links or code, can be more than text.
+    /// Only a cell in a single style, without links or code, can be typed.
     fn typed(&mut self, cell: &[Inline], signs: Signs) -> (Runs, Option<Meaning>) {
         let runs = Runs::read(cell);
         for (url, _) in &runs.images {
-            self.warn(format!("The picture {url} stands in a cell, which can hold no picture."));
+            self.warn(format!("The picture {url} is in a cell, which cannot contain pictures."));
         }
         let plain = runs.style().is_some_and(|style| !style.code && !style.link);
         let typed = if plain { cells::read(&runs.text(), signs) } else { Typed::Text };
@@ -209,7 +209,7 @@ impl Pages<'_> {
         let named = self.formulas_named;
         self.formulas_named += 1;
         if named < NAMED {
-            self.warn(format!("“{}” stays text, not a formula: {why}.", short(source)));
+            self.warn(format!("“{}” is kept as text: {why}.", short(source)));
         } else {
             self.lose("Further cells that begin with = stay text.");
         }
@@ -224,7 +224,7 @@ impl Pages<'_> {
     ) -> Result<(), XlsxError> {
         let (row, column) = (place.top + place.row, place.column);
         let style = runs.style().unwrap_or_default();
-        // Numbers stand at the end of their cells unless the author says otherwise.
+        // Numbers are right-aligned unless the author chose an alignment.
         let format = look::cell(style, kind.chosen, false);
         match meaning {
             None if runs.pieces.is_empty() => {}
@@ -274,7 +274,7 @@ impl Pages<'_> {
         }
         let source = format!("={}", formula.write(&Tops::default()));
         let why = unknown.map_or_else(
-            || "it goes in circles or looks at too many cells".to_owned(),
+            || "it is a circular reference or references too many cells".to_owned(),
             |name| format!("no sheet with a table is named “{name}”"),
         );
         self.not_a_formula(&source, &why);
@@ -282,7 +282,7 @@ impl Pages<'_> {
     }
 }
 
-/// How the numbers of each column are meant.
+/// The number notation of each column.
 fn signs(table: &Table, language: Option<&str>) -> Vec<Signs> {
     let usual = Signs::of(language, table.given.as_ref().is_some_and(|given| given.commas));
     if usual == Signs::English {
@@ -296,8 +296,8 @@ fn signs(table: &Table, language: Option<&str>) -> Vec<Signs> {
     (0..table.header.len()).map(of_column).collect()
 }
 
-/// How the columns stand. Heads stand above their numbers, and text keeps away from numbers that end
-/// where it begins.
+/// The alignment of the columns. Headers are aligned with their numbers, and text after
+/// right-aligned numbers gets an indent.
 fn columns(table: &Table, read: &Read) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
     for at in 0..table.header.len() {
@@ -317,12 +317,12 @@ fn is_number(meaning: &Meaning) -> bool {
     !matches!(meaning, Meaning::Typed(Typed::Text | Typed::Bool(_)))
 }
 
-/// How many lines a cell takes in the widest column.
+/// The number of lines of a cell in the widest column.
 fn lines(runs: &Runs) -> usize {
     runs.text().lines().map(|line| super::runs::width(line).div_ceil(WRAP_WIDTH).max(1)).sum()
 }
 
-/// A cell of a table whose header stands in row `top` of the sheet; its own rows count from there.
+/// A cell of a table whose header is in row `top` of the sheet; the cell's row is relative to it.
 #[derive(Clone, Copy)]
 struct Place {
     top: u32,
@@ -345,7 +345,7 @@ fn text_value(text: String) -> Value {
     if text.is_empty() { Value::Blank } else { Value::Text(text) }
 }
 
-/// A value as the workbook keeps it beside its formula.
+/// A value as stored with its formula.
 fn result(value: &Value) -> String {
     match value {
         Value::Error(error) => (*error).to_owned(),

@@ -1,4 +1,4 @@
-//! The workbook, read back part by part.
+//! Tests that read the workbook back part by part.
 
 use std::io::{Cursor, Read};
 
@@ -138,7 +138,7 @@ fn comments_ask_for_totals_and_formats() {
     assert!(part(&rendered, "xl/tables/table2.xml").contains("ref=\"A6:A7\""));
     assert_eq!(rendered.warnings.len(), 2, "{:?}", rendered.warnings);
     assert!(rendered.warnings[0].contains("“wrong” is not sum"));
-    assert!(rendered.warnings[1].contains("No column “c”"));
+    assert!(rendered.warnings[1].contains("There is no column “c”"));
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn sheets_run_as_their_tables_or_their_language_do() {
     assert_eq!(part(&prose, "xl/styles.xml").matches("readingOrder=\"2\"").count(), 1);
 }
 
-/// What a cell of the first sheet says, and the format that it says it in.
+/// The text of a cell of the first sheet, and its number format.
 fn said(rendered: &Rendered, cell: &str) -> (String, String) {
     let (sheet, styles) = (sheet(rendered, 1), part(rendered, "xl/styles.xml"));
     let between = |text: &str, from: &str, to: &str| {

@@ -1,4 +1,4 @@
-//! Rows below tables that count what is shown of them.
+//! Total rows below tables, computed from the visible rows.
 
 use rust_xlsxwriter::{Format, FormatBorder, Formula, Worksheet, XlsxError};
 
@@ -9,7 +9,7 @@ use super::number_format::{self, Counted};
 use super::pages::{Meaning, Pages, Read};
 
 impl Pages<'_> {
-    /// The row of a table that stands from `top` to `bottom`.
+    /// Writes the total row of a table from row `top` to `bottom`.
     pub fn total(
         &mut self,
         sheet: &mut Worksheet,
@@ -21,12 +21,12 @@ impl Pages<'_> {
         let (name, code) = total.name();
         let (mut is_named, mut is_given) = (false, false);
         for column in 0..columns {
-            // The first column names its rows, be it by numbers.
+            // The first column is the row label, even if it is numeric.
             let is_name = column == 0 && columns > 1;
             let numbers = if is_name { None } else { self.numbers(read, column, total) };
             let format = Format::new().set_bold().set_border_top(FormatBorder::Thin);
             let at = column as u16;
-            // Shares do not add up.
+            // Percentages are not summed.
             let adds_up = |shown: &str| total != Total::Sum || !shown.contains('%');
             if let Some((value, shown)) = numbers.filter(|(_, shown)| adds_up(shown)) {
                 is_given = true;
@@ -44,13 +44,13 @@ impl Pages<'_> {
             }
         }
         if !is_given {
-            self.warn(format!("No column is there for the total “{name}”: none is of numbers."));
+            self.warn(format!("There is no numeric column for the total “{name}”."));
         }
         Ok(())
     }
 
-    /// What a column of numbers comes to, and how that is shown. Like SUBTOTAL it leaves out what is no
-    /// number, as long as that is the lesser part.
+    /// The total of a numeric column and its format. Like SUBTOTAL it ignores cells that are not
+    /// numbers, if they are the minority.
     fn numbers(&mut self, read: &Read, column: usize, total: Total) -> Option<(f64, String)> {
         let (mut values, mut others, mut counted) = (Vec::new(), 0, Counted::default());
         for (at, row) in read.iter().enumerate() {
@@ -80,7 +80,7 @@ impl Pages<'_> {
             return None;
         }
         if total == Total::Count {
-            // What the program counts are the cells that are not empty.
+            // Counts the cells that are not empty.
             return Some(((values.len() + others) as f64, "0".to_owned()));
         }
         let value = total.of(&values);

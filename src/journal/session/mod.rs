@@ -1,5 +1,4 @@
-//! The state of one conversation, folded from its events. A change to the result of the fold
-//! requires a new [`super::snapshot::VERSION`].
+//! A session: state folded from events. A changed fold requires a new [`super::snapshot::VERSION`].
 
 pub mod delegation;
 pub mod messages;
@@ -31,8 +30,7 @@ pub struct Session {
     pub calls: Vec<OpenCall>,
     /// Extension tools whose schemas are in the prompt, in the order in which they were enabled.
     pub enabled: Vec<String>,
-    /// Tools that are allowed for the rest of the conversation, each for the person on whose behalf
-    /// it was requested.
+    /// Tools allowed for the rest of the conversation, each for the person who requested it.
     pub allowed: BTreeSet<(String, String)>,
     /// Files as the agent last read them: path → SHA-256.
     pub seen: BTreeMap<String, String>,
@@ -41,8 +39,7 @@ pub struct Session {
     pub said_at: Option<DateTime<Utc>>,
     pub answered_upto: Seq,
     pub reminded_upto: Seq,
-    /// The person on whose behalf the agent acts: the author of the message that it was answering
-    /// when it made the calls.
+    /// The person on whose behalf the agent acts: the author of the message that led to the calls.
     pub requester: Option<Speaker>,
     /// Other people whose messages were read since, and may have led to a call.
     pub joined: Vec<Speaker>,
@@ -192,8 +189,7 @@ impl Session {
         self.said_upto > self.answered_upto
     }
 
-    /// Whether the last reply made calls and all of them have ended, so that the model has to read
-    /// the results.
+    /// Whether the last reply made calls and all have ended, so that the model reads the results.
     pub fn has_unread_results(&self) -> bool {
         !self.calls.is_empty() && self.calls.iter().all(|c| c.state == CallState::Ended)
     }
@@ -212,8 +208,7 @@ impl Session {
         self.say(entry.seq, by, text.to_owned(), message);
     }
 
-    /// Messages that arrived during the model request are placed after its reply, so that the next
-    /// prompt begins with the previous one.
+    /// Places messages that arrived during a request after its reply, to keep the prompt's prefix.
     fn replied(&mut self, text: &str, calls: &[Call], upto: Seq, usage: Usage) {
         self.asked_by(upto);
         self.answered_upto = upto;

@@ -44,7 +44,7 @@ pub async fn list(
         tx,
         fetch_all,
         "
-        -- list outbox; what was taken back before it was sent has no problem
+        -- list outbox; rows withdrawn before sending have no problem
         SELECT o.id, o.conversation, c.channel, o.body, o.status, o.attempts, o.problem,
                o.created_at
         FROM outbox o

@@ -1,15 +1,16 @@
-//! What the tools say of themselves: enough for a model to use every directive rightly.
+//! The descriptions of the document tools, with everything that a model needs to use each
+//! directive.
 
 use renderers::Format;
 
-/// For all formats that have pages or slides.
+/// For all formats with pages or slides.
 const CHARTS: &str = "A ```chart block draws a chart: lines `type: bar|line|pie|scatter`, and if \
     wanted `title:`, `x:`, `y:`, then an empty line and CSV with a header, as in \
     `Quarter,North,South`.";
 
 const COLUMNS: &str = "Columns: lines `::: columns`, `::: column`, `:::`.";
 
-/// What `render_…` of a format does.
+/// The description of a format's `render_…` tool.
 pub fn about(format: Format) -> String {
     match format {
         Format::Pdf => format!(

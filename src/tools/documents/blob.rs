@@ -1,9 +1,9 @@
-//! Bytes on their way between two processes that speak JSON.
+//! Bytes in messages between two processes that use JSON.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-/// Bytes that travel as text.
+/// Bytes encoded as text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Blob(pub Vec<u8>);
 

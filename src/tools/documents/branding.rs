@@ -1,4 +1,4 @@
-//! How documents look in this house: fonts, colour, logo, as configured.
+//! The configured branding of documents: fonts, colour, logo.
 
 use renderers::{Document, Fonts, Format, RenderError, Rendered, brand, document};
 use schemars::JsonSchema;
@@ -7,30 +7,30 @@ use std::path::PathBuf;
 
 use super::{blob::Blob, fonts};
 
-/// A logo larger than this belongs on a poster.
+/// The maximum size of a logo.
 const LOGO_BYTES: u64 = 2 * 1024 * 1024;
 
-/// The configuration's section `documents`.
+/// The section `documents` of the configuration.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Branding {
-    /// Folders with fonts, before the system's.
+    /// Folders with fonts, searched before the system's.
     pub fonts: Vec<PathBuf>,
-    /// Of the theme `corporate`, as `#0b3d62`.
+    /// The colour of the theme `corporate`, for example `#0b3d62`.
     pub color: Option<String>,
-    /// Of the theme `corporate`: a picture file.
+    /// The logo of the theme `corporate`: a picture file.
     pub logo: Option<PathBuf>,
-    /// An Office file that all documents look like.
+    /// An Office file whose look all documents take over.
     pub template: Option<PathBuf>,
 }
 
 impl Branding {
-    /// Whether what is configured can be used; the error names the key.
+    /// Validates the section; an error names the key.
     pub fn check(&self) -> Result<(), String> {
         if let Some(color) = &self.color
             && document::Color::read(color).is_none()
         {
-            return Err(format!("documents.color: “{color}” is no colour such as #0b3d62"));
+            return Err(format!("documents.color: “{color}” is not a colour such as #0b3d62"));
         }
         if let Some(logo) = &self.logo {
             let shown = logo.display();
@@ -49,7 +49,7 @@ impl Branding {
         Ok(())
     }
 
-    /// What documents wear here, read from the files that are named.
+    /// The branding, read from the configured files.
     pub fn dress(&self) -> BrandingAssets {
         let read = |path: &Option<PathBuf>| {
             path.as_ref().and_then(|path| std::fs::read(path).ok()).map(Blob)
@@ -58,24 +58,24 @@ impl Branding {
         BrandingAssets { color: self.color.clone(), logo, template }
     }
 
-    /// Where fonts are, on this machine.
+    /// The folders with fonts on this machine.
     pub fn fonts(&self) -> Vec<PathBuf> {
         fonts::folders(&self.fonts)
     }
 }
 
-/// What documents wear.
+/// The loaded branding.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct BrandingAssets {
     color: Option<String>,
     logo: Option<Blob>,
-    /// The document's own, or the house's.
+    /// The document's own template, or the configured one.
     pub template: Option<Blob>,
 }
 
 impl BrandingAssets {
-    /// Gives a document of the theme `corporate` the house's colour and logo, and any document what the
-    /// template says.
+    /// Applies the colour and logo to a document of the theme `corporate`, and the template to any
+    /// document.
     pub fn put_on(self, document: &mut Document) {
         if document.meta.theme == document::Theme::Corporate {
             document.meta.accent = self.color.as_deref().and_then(document::Color::read);
@@ -89,8 +89,8 @@ impl BrandingAssets {
     }
 }
 
-/// Draws; only what needs them waits for the fonts of these folders. Of a PDF there is a picture of
-/// its first page too, if one is wished.
+/// Renders a document. Fonts of these folders are loaded only if the format needs them. A PDF
+/// includes a picture of its first page, if requested.
 pub fn draw(
     document: &Document,
     format: Format,

@@ -1,5 +1,5 @@
-//! The system's fonts. Nothing is kept between two documents: a PDF reads the few files that its theme
-//! and its scripts want, and forgets them; the system's page cache is the cache.
+//! The system's fonts. Nothing is cached between documents: a PDF reads the few files that its
+//! theme and scripts need, and the system's page cache makes that fast.
 
 use renderers::{Document, Fonts};
 use std::{
@@ -7,23 +7,23 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where Linux, macOS and the BSDs keep fonts for everybody.
+/// Where Linux, macOS and the BSDs keep system fonts.
 const FOLDERS: [&str; 4] =
     ["/usr/local/share/fonts", "/usr/share/fonts", "/Library/Fonts", "/System/Library/Fonts"];
-/// How deep folders are looked into.
+/// How deep folders are searched.
 const DEPTH: usize = 4;
-/// Read at most while looking for a font that has a rare character.
+/// The maximum amount of data read while searching for a font with a rare character.
 const SEARCH_BYTES: u64 = 256 * 1024 * 1024;
 const FILE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Where to look: `own` folders, then a folder `fonts` beside the program, then the system's.
+/// The folders to search: `own`, then a folder `fonts` beside the program, then the system's.
 pub fn folders(own: &[PathBuf]) -> Vec<PathBuf> {
     let beside = std::env::current_exe().ok().and_then(|path| Some(path.parent()?.join("fonts")));
     let all = own.iter().cloned().chain(beside).chain(FOLDERS.map(PathBuf::from));
     all.filter_map(|folder| folder.canonicalize().ok()).collect()
 }
 
-/// The fonts of these folders that `document` is drawn with; of two files of one name the first
+/// The fonts of these folders that `document` needs; of two files with the same name, the first
 /// counts.
 pub fn for_document(document: &Document, folders: &[PathBuf]) -> Fonts {
     let mut files = files(folders);
@@ -47,7 +47,7 @@ fn read(path: &Path) -> Option<Vec<u8>> {
     is_sane.then(|| std::fs::read(path).ok()).flatten()
 }
 
-/// Font files by their names without endings.
+/// Font files by their names without extensions.
 fn files(folders: &[PathBuf]) -> BTreeMap<String, PathBuf> {
     let mut files = BTreeMap::new();
     for folder in folders {
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
     use renderers::{Format, markdown};
 
-    /// The fonts that come with the program lie in no folder; one of them stands for the system's.
+    /// The bundled fonts are in no folder; one of them stands for the system's.
     #[test]
     fn a_font_is_found_by_its_name_and_by_the_characters_it_has() {
         let folder = tempfile::tempdir().unwrap();
@@ -89,7 +89,8 @@ mod tests {
         assert!(!files.contains_key("readme"));
     }
 
-    /// What no font has is named, and the rest is drawn; damaged files do no harm.
+    /// Characters that no font has are reported and the rest is rendered; damaged files are
+    /// ignored.
     /// Proves MC-31.
     #[test]
     fn missing_scripts_are_named() {

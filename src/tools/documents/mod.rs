@@ -1,4 +1,4 @@
-//! Documents out of Markdown: `render_pdf`, `render_docx`, `render_xlsx`, `render_pptx`, and
+//! Renders documents from Markdown: `render_pdf`, `render_docx`, `render_xlsx`, `render_pptx`, and
 //! `…_from_file`. The person gets the file as an attachment; the model gets a receipt.
 
 mod about;
@@ -32,12 +32,12 @@ use request::{DocumentRequest, Part, Source, Text};
 
 const MAX_WARNINGS: usize = 20;
 
-/// Longest of all that is drawn, with its picture; what takes longer is too large for a chat.
+/// The longest rendering, including its picture; what takes longer is too large for a chat.
 const TIMEOUT: Duration = Duration::from_secs(140);
 
 const FORMATS: [Format; 4] = [Format::Pdf, Format::Docx, Format::Xlsx, Format::Pptx];
 
-/// All eight, which draw on one press, and show by one `office` what Office files look like.
+/// All eight tools, which share a render pool and `office` for pictures of Office files.
 pub fn tools(
     house: Branding,
     sandbox: &Arc<Sandbox>,
@@ -94,7 +94,7 @@ impl Tool for Rendering {
         let wished = job.name.clone();
         let Drawn { file, title, picture } = self.draw(job, context).await?;
         let ending = self.format.ending();
-        // A title need not be a name, a wished name was checked before.
+        // A title need not be a valid name; a requested name was validated before.
         let name = wished.or(title).map(|name| name.replace('/', "-"));
         let name = name.and_then(|name| file_names::file_name(&name).ok());
         let name = file_names::with_extension(name.as_deref().unwrap_or("document"), ending);
@@ -116,14 +116,14 @@ impl Tool for Rendering {
     }
 }
 
-/// The picture of the first page, kept; the document goes without it, if need be.
+/// Stores the picture of the first page; if that fails, the document is sent without it.
 async fn first_page(of: &str, png: Option<Vec<u8>>, context: &Context) -> Option<Attachment> {
     let name = Path::new(of).with_extension("png");
     send::keep(context, &name.to_string_lossy(), "image/png", png?).await.ok()
 }
 
 impl Rendering {
-    /// Gives texts the pictures that they name; the template that they name comes back.
+    /// Loads the pictures that the texts refer to; returns the template that they name.
     async fn load(
         &self,
         parts: &mut [Part],
@@ -160,7 +160,7 @@ impl Rendering {
     }
 }
 
-/// `, 3 slides`
+/// For example `, 3 slides`.
 fn pages_of(format: Format, count: usize) -> String {
     let unit = match format {
         Format::Pdf | Format::Docx => "page",
@@ -174,8 +174,8 @@ fn pages_of(format: Format, count: usize) -> String {
     }
 }
 
-/// What was lost on the way. A picture that was not loaded is named once: with the reason that was
-/// found here, which comes before the renderer's.
+/// What was lost. A picture that was not loaded is reported once, with the reason found here, which
+/// precedes the renderer's.
 fn losses(warnings: &[String]) -> String {
     let about = |warning: &str| match warning.split_once(" is ") {
         Some((picture, _)) if picture.starts_with("The picture ") => picture.to_owned(),
@@ -204,7 +204,7 @@ mod tests {
     use renderers::markdown;
     use serde_json::json;
 
-    /// A press whose documents are what is wished, to see what goes into it and what comes out.
+    /// A pool that returns the request as the document, to inspect it.
     fn press() -> Arc<RenderPool> {
         Arc::new(RenderPool::here(|order| match order {
             RenderRequest::File(wish) => {
@@ -272,7 +272,7 @@ mod tests {
         }
     }
 
-    /// Word files out of several texts, workbooks out of rows.
+    /// Word files from several texts, workbooks from rows.
     /// Proves MC-28, MC-29.
     #[tokio::test]
     async fn several_files_and_rows_become_one_document() {
@@ -304,7 +304,7 @@ mod tests {
         }
     }
 
-    /// Each file of rows is a sheet by its name, in every format.
+    /// Each file of rows becomes a sheet with its name, in every format.
     /// Proves MC-28, MC-29.
     #[tokio::test]
     async fn files_of_rows_follow_each_other() {
@@ -421,7 +421,7 @@ mod tests {
     /// Few rows, many rows, and rows as JSON.
     /// Proves MC-29.
     #[tokio::test]
-    async fn workbooks_of_rows_wear_the_house_too() {
+    async fn workbooks_of_rows_have_the_branding_too() {
         let mut place = Place::new();
         let letter = markdown::read("---\nheader: House of Rivers\n---\nx").unwrap();
         let letter = renderers::render(&letter, Format::Docx).unwrap();

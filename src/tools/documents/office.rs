@@ -1,7 +1,6 @@
-//! The first page of a Word, Excel or PowerPoint file as a picture, for where a chat shows one. How the
-//! pages of such a file look is for the reader's program to say, and LibreOffice is one: where it is
-//! installed it draws the very file that is sent, within walls. Where it is not, or takes too long,
-//! the file goes without a picture.
+//! Renders the first page of a Word, Excel or PowerPoint file as a picture, for chats that show
+//! one. LibreOffice, if installed, renders the very file that is sent, in the sandbox. If it is
+//! missing or takes too long, the file is sent without a picture.
 
 use std::{
     path::{Path, PathBuf},
@@ -12,24 +11,24 @@ use tokio::{sync::Semaphore, time::timeout};
 
 use crate::tools::sandbox::{Job, Limits, Sandbox, Work, profile::Profile, run};
 
-/// Where Debian and others put it, and where an operator would.
+/// Where Debian and others install it, and where an operator would.
 const PLACES: [&str; 2] = ["/usr/bin/soffice", "/usr/local/bin/soffice"];
 
-/// What draws each kind of file, and the package that Debian has it in.
+/// The component for each kind of file, and Debian's package.
 const PARTS: [(&str, &str); 3] = [
     ("libswlo.so", "libreoffice-writer"),
     ("libsclo.so", "libreoffice-calc"),
     ("libsdlo.so", "libreoffice-impress"),
 ];
 
-/// The longest that the file is kept waiting for its picture. It takes a second or two.
+/// How long the file waits for its picture, which usually takes a second or two.
 const WAIT: Duration = Duration::from_secs(15);
 
-/// What is larger would hardly be drawn in that time.
+/// Larger files would hardly be rendered in that time.
 const FILE_BYTES: usize = 8 * 1024 * 1024;
 const PICTURE_BYTES: usize = 4 * 1024 * 1024;
 
-/// With the program and the file's ending. A profile of its own, which goes with the walls.
+/// With the program and the file's extension. Uses a temporary profile.
 const DRAW: &str = r#"
 cd /tmp
 cat >"document.$2"
@@ -42,18 +41,18 @@ exec cat document.png
 pub struct Office {
     sandbox: Arc<Sandbox>,
     program: PathBuf,
-    /// Each takes a processor.
+    /// Each rendering uses a full core.
     turn: Semaphore,
     pub wait: Duration,
 }
 
 impl Office {
-    /// Where it is installed, and there are walls for it.
+    /// If it is installed and a sandbox is available.
     pub fn installed(sandbox: &Arc<Sandbox>) -> Option<Self> {
         PLACES.iter().find_map(|place| Self::at(Path::new(place), sandbox))
     }
 
-    /// The program `soffice` at that place.
+    /// The program `soffice` at that path.
     pub fn at(program: &Path, sandbox: &Arc<Sandbox>) -> Option<Self> {
         let program = program.canonicalize().ok().filter(|_| sandbox.missing().is_none())?;
         Some(Self { sandbox: sandbox.clone(), program, turn: Semaphore::new(1), wait: WAIT })
@@ -66,14 +65,14 @@ impl Office {
         PARTS.iter().filter(|(part, _)| !has(part)).map(|(_, package)| *package).collect()
     }
 
-    /// As PNG, of a file with this ending.
+    /// The first page as PNG, of a file with this extension.
     pub async fn first_page(&self, ending: &str, file: &[u8]) -> Option<Vec<u8>> {
         if file.len() > FILE_BYTES {
             return None;
         }
         let drawn = timeout(self.wait, self.draw(ending, file)).await.ok().flatten();
         if drawn.is_none() {
-            tracing::debug!(ending, "there is no picture of the first page");
+            tracing::debug!(ending, "could not render a picture of the first page");
         }
         drawn
     }
@@ -83,13 +82,17 @@ impl Office {
         let program = self.program.to_str()?;
         let words = ["/bin/sh", "-c", DRAW, "draw", program, ending].map(str::to_owned);
         let job = Job::new(Work::Program(words.to_vec()), Some(Limits::OFFICE));
-        // `program/soffice` has all that it needs beside its folder.
+        // `program/soffice` needs the files in the parent of its folder.
         let home = self.program.parent()?.parent()?;
         let command = self.sandbox.walled(&Profile::around(job).showing(home, home)).ok()?;
         let ended = run::keeping(PICTURE_BYTES, command, file.to_vec(), self.wait).await.ok()?;
         let is_picture = ended.stdout.is_whole() && ended.stdout.head.starts_with(b"\x89PNG");
         if !is_picture {
-            tracing::debug!(code = ended.code, said = ended.stderr.text(), "soffice drew nothing");
+            tracing::debug!(
+                code = ended.code,
+                said = ended.stderr.text(),
+                "soffice produced no picture"
+            );
         }
         is_picture.then_some(ended.stdout.head)
     }

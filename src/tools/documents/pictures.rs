@@ -1,4 +1,4 @@
-//! Pictures and templates of documents: those that are files of the workspace, as bytes.
+//! Loads pictures and templates of documents from the workspace.
 
 use renderers::brand;
 use std::collections::BTreeMap;
@@ -13,8 +13,8 @@ const MAX_BYTES: u64 = 10 * 1024 * 1024;
 const MAX_TOTAL_BYTES: u64 = 40 * 1024 * 1024;
 const MAX_PICTURES: usize = 64;
 
-/// Gives a text the pictures that it names. Their paths start from its folder, or else from the
-/// workspace. What is not loaded is named in the warnings; nothing is fetched.
+/// Loads the pictures that a text refers to, by paths relative to its folder or to the workspace.
+/// Pictures that cannot be loaded are listed in the warnings; nothing is fetched.
 pub async fn load(part: &mut Part, urls: Vec<String>, context: &Context) -> Result<(), ToolError> {
     let urls: Vec<String> = urls.into_iter().filter(|url| is_path(url)).collect();
     if urls.is_empty() {
@@ -34,7 +34,7 @@ pub async fn load(part: &mut Part, urls: Vec<String>, context: &Context) -> Resu
     Ok(())
 }
 
-/// The template that a text names, from where its pictures' paths start.
+/// The template that a text names, by the same rules as pictures.
 pub async fn template(
     part: &mut Part,
     path: String,
@@ -78,7 +78,7 @@ impl Album {
     }
 }
 
-/// The file at that path from the folder, or else from the workspace.
+/// The file at this path relative to the folder, or else to the workspace.
 fn near(workspace: &Workspace, folder: &str, path: &str, most: u64) -> Result<Vec<u8>, String> {
     beside(folder, path)
         .ok_or_else(|| format!("Path not allowed: {path}"))
@@ -86,7 +86,7 @@ fn near(workspace: &Workspace, folder: &str, path: &str, most: u64) -> Result<Ve
         .or_else(|why| workspace.bytes(path, most).map_err(|_| why))
 }
 
-/// `folder/path`, in which a leading `../` leads up within the workspace.
+/// `folder/path`, where a leading `../` stays within the workspace.
 fn beside(folder: &str, path: &str) -> Option<String> {
     if path.starts_with('/') {
         return Some(path.to_owned());
@@ -108,7 +108,7 @@ fn beside(folder: &str, path: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// No address, no data: what else stands for a picture is a path.
+/// Everything that is not a URL or data is a path.
 fn is_path(url: &str) -> bool {
     let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
     !url.is_empty()
@@ -117,7 +117,7 @@ fn is_path(url: &str) -> bool {
         && (scheme.is_empty() || scheme.contains('/'))
 }
 
-/// `my%20chart.png` is `my chart.png`.
+/// Decodes `my%20chart.png` to `my chart.png`.
 fn decoded(url: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = url.as_bytes();

@@ -1,4 +1,5 @@
-//! Where documents are drawn: in a confined process each, few at a time, whose breakdown breaks nothing.
+//! Renders documents, each in a sandboxed process, with limited concurrency; a crash affects only
+//! one document.
 
 use renderers::Rendered;
 use std::{path::PathBuf, sync::Arc, time::Duration};
@@ -13,34 +14,34 @@ use crate::tools::{
     },
 };
 
-/// Each may take a gigabyte and a half.
+/// Each process may take 1.5 GB.
 const AT_ONCE: usize = 2;
 
-/// The longest that one may take; the tool is allowed a little more.
+/// The timeout of one rendering; the tool's own is a little longer.
 const WAIT: Duration = Duration::from_secs(100);
 
-/// Draws. What one drawing may take can be set lower.
+/// The pool. The limits of a rendering can be lowered.
 pub struct RenderPool {
     turns: Semaphore,
     place: Place,
     pub limits: Limits,
     pub wait: Duration,
-    /// The largest file. In a chat, what can be sent; elsewhere it may be more.
+    /// The maximum file size: in a chat, what can be sent; elsewhere it may be larger.
     pub most_bytes: usize,
 }
 
-/// What was drawn.
+/// A rendered document.
 pub struct Drawn {
     pub file: Rendered,
     pub title: Option<String>,
-    /// The first page as PNG, if it was wished for and could be made.
+    /// The first page as PNG, if requested and possible.
     pub picture: Option<Vec<u8>>,
 }
 
 enum Place {
     /// With the fonts of these folders.
     Apart(Arc<Sandbox>, Vec<PathBuf>),
-    /// In this process, where tests look into what is asked.
+    /// In this process, for tests that inspect the request.
     #[cfg(test)]
     Here(fn(RenderRequest) -> (Answer, Vec<u8>)),
 }
@@ -60,21 +61,21 @@ impl RenderPool {
         Self { turns, place, limits: Limits::DRAWING, wait: WAIT, most_bytes: run::KEPT_BYTES }
     }
 
-    /// The real one, but in this process.
+    /// The real renderer, but in this process.
     #[cfg(test)]
     pub fn real() -> Self {
         Self::here(|order| {
-            let order = serde_json::to_vec(&order).expect("an order is plain text and numbers");
+            let order = serde_json::to_vec(&order).expect("a request is plain text and numbers");
             let mut answer = super::answer(&order, &[]);
             let end = answer.iter().position(|byte| *byte == b'\n').expect("a line comes first");
             let bytes = answer.split_off(end + 1);
-            (serde_json::from_slice(&answer).expect("it is our own"), bytes)
+            (serde_json::from_slice(&answer).expect("we wrote it"), bytes)
         })
     }
 
-    /// The files that these texts name.
+    /// The files that these texts refer to.
     pub async fn names(&self, texts: Vec<String>) -> Result<Names, ToolError> {
-        // Whatever names a file has one of these in it.
+        // Every reference contains one of these.
         let names_any = |text: &String| ["![", "emplate"].iter().any(|word| text.contains(word));
         if !texts.iter().any(names_any) {
             return Ok(Names { pictures: vec![Vec::new(); texts.len()], template: None });
@@ -85,7 +86,7 @@ impl RenderPool {
         }
     }
 
-    /// The file that is wished.
+    /// Renders the requested file.
     pub async fn draw(&self, wish: RenderOptions) -> Result<Drawn, ToolError> {
         let (answer, mut bytes) = self.ask(RenderRequest::File(Box::new(wish))).await?;
         let Answer::File { title, pages, warnings, picture_bytes } = answer else {
@@ -96,7 +97,7 @@ impl RenderPool {
         Ok(Drawn { file: Rendered { bytes, pages, warnings }, title, picture })
     }
 
-    /// What the process answers, and the bytes that follow; what it refuses is an error.
+    /// The answer of the process and the bytes that follow it; a refusal is an error.
     pub async fn ask(&self, order: RenderRequest) -> Result<(Answer, Vec<u8>), ToolError> {
         let (answer, bytes) = match &self.place {
             Place::Apart(sandbox, fonts) => self.ask_apart(sandbox, fonts, &order).await?,
@@ -117,7 +118,7 @@ impl RenderPool {
     ) -> Result<(Answer, Vec<u8>), ToolError> {
         let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
         let command = sandbox.drawer(fonts, self.limits)?;
-        let order = serde_json::to_vec(order).expect("an order is plain text and numbers");
+        let order = serde_json::to_vec(order).expect("a request is plain text and numbers");
         let mut ended = run::keeping(self.most_bytes, command, order, self.wait).await?;
         let line = ended.stdout.head.iter().position(|byte| *byte == b'\n');
         let said = line.map(|end| &ended.stdout.head[..end]).and_then(|line| {
@@ -127,7 +128,7 @@ impl RenderPool {
         if let (Some(answer), Some(end)) = (said, line) {
             return Ok((answer, ended.stdout.head.split_off(end + 1)));
         }
-        tracing::debug!(code = ended.code, said = ended.stderr.text(), "a drawing broke down");
+        tracing::debug!(code = ended.code, said = ended.stderr.text(), "a renderer crashed");
         Err(ToolError::ExecutionFailed(self.why(&ended)))
     }
 
@@ -138,21 +139,23 @@ impl RenderPool {
             let most = self.limits.memory_bytes >> 20;
             format!("it takes more than {most} MiB of memory. Make it shorter, or split it")
         } else if said.contains("overflowed its stack") {
-            "its text is nested too deeply. Make it flatter".to_owned()
+            "its text is nested too deeply. Reduce the nesting".to_owned()
         } else if said.contains("panicked") {
-            "this text is more than the renderer can take. Simplify it".to_owned()
+            "this text exceeds the renderer's limits. Simplify it".to_owned()
         } else if ended.stdout.total_bytes > self.most_bytes as u64 {
-            // A megabyte is for what stands around it.
+            // One megabyte is for the message around it.
             let most = (self.most_bytes >> 20) - 1;
             format!("the file would be over {most} MB. Make it shorter, or split it")
         } else {
             let most = self.limits.cpu_seconds;
             format!("it takes longer than {most} s. Make it shorter, or split it")
         };
-        format!("The document could not be drawn: {why}.")
+        format!("The document could not be rendered: {why}.")
     }
 }
 
 fn odd() -> ToolError {
-    ToolError::ExecutionFailed("The document could not be drawn: the renderer is confused.".into())
+    ToolError::ExecutionFailed(
+        "The document could not be rendered: the renderer's answer is not valid.".into(),
+    )
 }

@@ -1,5 +1,5 @@
-//! What the process that draws is asked, what it answers, and how it does: everything about a document
-//! that depends on its text happens there, where a breakdown ends nothing else.
+//! The requests to a rendering process, its answers, and its work: everything that depends on a
+//! document's text happens there, where a crash affects nothing else.
 
 use chrono::NaiveDate;
 use renderers::{
@@ -16,34 +16,34 @@ use super::{
     request::{Aspect, Part, Text},
 };
 
-/// It goes in as JSON.
+/// Sent as JSON.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum RenderRequest {
-    /// Name the files that these texts want.
+    /// List the files that these texts refer to.
     Names(Vec<String>),
-    /// Draw.
+    /// Render a file.
     File(Box<RenderOptions>),
-    /// Break down, to show that this is survived.
+    /// Crash, for tests.
     #[cfg(debug_assertions)]
     Break(Breakdown),
 }
 
-/// A file, as it is wished.
+/// The options of a file.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RenderOptions {
     pub format: Format,
     pub text: Text,
     pub title: Option<String>,
-    /// The day of documents that name none.
+    /// The default date of documents.
     pub date: Option<NaiveDate>,
     pub aspect: Option<Aspect>,
     pub dress: BrandingAssets,
-    /// Whether a picture of the first page is wished too.
+    /// Whether a picture of the first page is requested as well.
     #[serde(default)]
     pub with_picture: bool,
 }
 
-/// It comes out as a line of JSON; the bytes of a file follow.
+/// Returned as a line of JSON; the bytes of a file follow.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Answer {
     Names(Names),
@@ -51,23 +51,23 @@ pub enum Answer {
         title: Option<String>,
         pages: usize,
         warnings: Vec<String>,
-        /// So many of the bytes, at their end, are a picture of the first page (PNG).
+        /// The number of bytes at the end that are a picture of the first page (PNG).
         picture_bytes: usize,
     },
-    /// In words for the model.
+    /// An explanation for the model.
     Refused(String),
 }
 
-/// The files that texts want.
+/// The files that texts refer to.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Names {
-    /// Of each text.
+    /// By text.
     pub pictures: Vec<Vec<String>>,
-    /// Of the first text, whose front matter counts.
+    /// From the first text, whose front matter counts.
     pub template: Option<String>,
 }
 
-/// How a process can break down.
+/// The kinds of crashes.
 #[cfg(debug_assertions)]
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub enum Breakdown {
@@ -77,7 +77,7 @@ pub enum Breakdown {
     Panic,
 }
 
-/// Does what is asked, with the fonts of these folders.
+/// Handles a request, with the fonts of these folders.
 pub fn answer(order: &[u8], fonts: &[PathBuf]) -> Vec<u8> {
     let done = serde_json::from_slice(order)
         .map_err(|error| RenderError::Invalid(error.to_string()))
@@ -113,7 +113,7 @@ fn follow(order: RenderRequest, fonts: &[PathBuf]) -> Result<(Answer, Vec<u8>), 
 
 type Drawn = (Rendered, Option<Vec<u8>>, Option<String>);
 
-/// The file, a picture of it, and the title of what is in it.
+/// The file, a picture of it, and the title of its contents.
 fn draw(wish: RenderOptions, fonts: &[PathBuf]) -> Result<Drawn, RenderError> {
     let RenderOptions { format, text, title, date, aspect, dress, with_picture } = wish;
     let named = title.as_deref().unwrap_or("Rows");
@@ -143,7 +143,7 @@ fn draw(wish: RenderOptions, fonts: &[PathBuf]) -> Result<Drawn, RenderError> {
     Ok((rendered, picture, document.meta.title))
 }
 
-/// The document of a text, by that name where the text has none.
+/// The document of a text, with this name if the text has none.
 fn read(named: &str, text: Text) -> Result<Document, RenderError> {
     let documents = match text {
         Text::Csv(csv) => return rows::from_csv(named, &csv),
@@ -174,8 +174,8 @@ fn with_pictures(part: Part) -> Result<Document, RenderError> {
     Ok(document)
 }
 
-/// Models like to give the title in the front matter and again as the first heading; on paper it
-/// would stand twice.
+/// Models often give the title in the front matter and again as the first heading, which would show
+/// it twice.
 fn drop_repeated_title(document: &mut Document) {
     let repeats = match (&document.meta.title, document.blocks.first()) {
         (Some(title), Some(Block::Heading { level: 1, content })) => {
@@ -200,7 +200,7 @@ fn break_down(how: Breakdown) -> Result<(Answer, Vec<u8>), RenderError> {
             Breakdown::Memory => kept.push(vec![1_u8; 1 << 20]),
             Breakdown::Stack => kept.push(vec![deeper(0) as u8]),
             Breakdown::Loop => std::hint::spin_loop(),
-            Breakdown::Panic => panic!("as asked"),
+            Breakdown::Panic => panic!("requested by a test"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a call asks for: the text, wherever it comes from, and how the file is to be.
+//! The arguments of the document tools: the text, from any source, and the options of the file.
 
 use renderers::Format;
 use schemars::JsonSchema;
@@ -17,17 +17,17 @@ const MAX_TEXT_BYTES: u64 = 5 * 1024 * 1024;
 const MAX_ROWS_BYTES: u64 = 40 * 1024 * 1024;
 const MAX_FILES: usize = 50;
 
-/// Where the text comes from.
+/// The source of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     Text,
     File,
 }
 
-/// What a call asks for.
+/// The parsed arguments.
 pub struct DocumentRequest {
     pub text: Text,
-    /// Without ending; `None` when the title is to name it.
+    /// Without extension; `None` if the title determines it.
     pub name: Option<String>,
     pub title: Option<String>,
     pub aspect: Option<Aspect>,
@@ -35,7 +35,7 @@ pub struct DocumentRequest {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Text {
-    /// Texts that follow each other.
+    /// Several texts, one after the other.
     Markdown(Vec<Part>),
     Csv(String),
     Json(Value),
@@ -43,14 +43,14 @@ pub enum Text {
     Files(Vec<(String, Text)>),
 }
 
-/// One text, and what it shows.
+/// One text, and its pictures.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Part {
     pub text: String,
-    /// Where the paths of its pictures start from.
+    /// The folder to which the paths of its pictures are relative.
     pub folder: String,
     pub pictures: BTreeMap<String, Blob>,
-    /// Why others are not among them.
+    /// Why other pictures are missing.
     pub warnings: Vec<String>,
 }
 
@@ -66,13 +66,13 @@ impl Part {
 struct FromText {
     /// The document in Markdown: headings, lists, tables, code, quotes, pictures of the workspace.
     markdown: String,
-    /// Name of the file; made out of the title if left out.
+    /// Name of the file; by default derived from the title.
     #[serde(default, alias = "file_name", alias = "filename")]
     file_name: Option<String>,
-    /// Title of the document, where the front matter has none.
+    /// Title of the document, if the front matter has none.
     #[serde(default)]
     title: Option<String>,
-    /// Shape of the slides; 16:9 if left out.
+    /// Aspect ratio of the slides; default 16:9.
     #[serde(default, alias = "aspect_ratio", alias = "aspect")]
     aspect_ratio: Option<Aspect>,
 }
@@ -89,7 +89,7 @@ struct FromRows {
     /// Or one sheet as CSV; the first line names the columns.
     #[serde(default)]
     csv: Option<String>,
-    /// Name of the file; made out of the title if left out.
+    /// Name of the file; by default derived from the title.
     #[serde(default, alias = "file_name", alias = "filename")]
     file_name: Option<String>,
     /// Title of the workbook; names the sheet of `rows` and `csv`.
@@ -103,16 +103,16 @@ struct FromFile {
     /// Path of a Markdown, .csv or .json file in the workspace.
     #[serde(alias = "file_path")]
     file_path: String,
-    /// Paths of further files of the same kind, which follow the first in the same document.
+    /// Paths of further files of the same kind, appended to the same document.
     #[serde(default, alias = "further_paths")]
     further_paths: Vec<String>,
-    /// Name of the file that is made; made out of the first file's if left out.
+    /// Name of the resulting file; by default derived from the first file.
     #[serde(default, alias = "file_name", alias = "filename")]
     file_name: Option<String>,
-    /// Title of the document, where the front matter has none.
+    /// Title of the document, if the front matter has none.
     #[serde(default)]
     title: Option<String>,
-    /// Shape of the slides; 16:9 if left out.
+    /// Aspect ratio of the slides; default 16:9.
     #[serde(default, alias = "aspect_ratio", alias = "aspect")]
     aspect_ratio: Option<Aspect>,
 }
@@ -125,7 +125,7 @@ pub enum Aspect {
     Standard,
 }
 
-/// What a tool of that format and source takes.
+/// The parameters of the tool for this format and source.
 pub fn parameters(format: Format, source: Source) -> Value {
     let mut schema = match (source, format) {
         (Source::File, _) => schema::<FromFile>(),
@@ -140,7 +140,7 @@ pub fn parameters(format: Format, source: Source) -> Value {
     schema
 }
 
-/// Reads the arguments, and the files that they name.
+/// Parses the arguments, and reads the files that they name.
 pub async fn read(
     (format, source): (Format, Source),
     arguments: Value,
@@ -161,7 +161,7 @@ pub async fn read(
     };
     match &job.text {
         Text::Markdown(parts) if parts.iter().all(|part| part.text.trim().is_empty()) => {
-            Err(ToolError::InvalidParameters("there is no text to draw".into()))
+            Err(ToolError::InvalidParameters("there is no text to render".into()))
         }
         Text::Markdown(parts)
             if parts.iter().map(|part| part.text.len() as u64).sum::<u64>() > MAX_TEXT_BYTES =>
@@ -192,12 +192,13 @@ async fn from_file(it: FromFile, context: &Context) -> Result<DocumentRequest, T
     let name = checked(it.file_name)?.or_else(|| Some(stem.to_owned()));
     let paths: Vec<&String> = std::iter::once(&it.file_path).chain(&it.further_paths).collect();
     if paths.len() > MAX_FILES {
-        let many = format!("at most {MAX_FILES} files become one document");
+        let many = format!("at most {MAX_FILES} files can be combined into one document");
         return Err(ToolError::InvalidParameters(many));
     }
     let of_rows = paths.iter().filter(|path| is_rows(path)).count();
     if of_rows > 0 && of_rows < paths.len() {
-        let mixed = "Markdown and rows (.csv, .json) do not go into one document".to_owned();
+        let mixed =
+            "Markdown and rows (.csv, .json) cannot be combined into one document".to_owned();
         return Err(ToolError::InvalidParameters(mixed));
     }
     let text = match paths[..] {
@@ -230,7 +231,7 @@ async fn rows(path: &str, context: &Context) -> Result<Text, ToolError> {
     }
     let json = serde_json::from_str(&text);
     let odd = |error: serde_json::Error| {
-        ToolError::ExecutionFailed(format!("{path} is no JSON: {error}"))
+        ToolError::ExecutionFailed(format!("{path} is not valid JSON: {error}"))
     };
     json.map(Text::Json).map_err(odd)
 }
@@ -239,7 +240,7 @@ fn is_rows(path: &str) -> bool {
     matches!(stem_and_ending(path).1.as_str(), "csv" | "tsv" | "json")
 }
 
-/// Of a file's name; the ending in lower case.
+/// The name and the lower-case extension.
 fn stem_and_ending(path: &str) -> (&str, String) {
     let (_, name) = parts(path);
     let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
@@ -251,7 +252,7 @@ fn parts(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or((".", path))
 }
 
-/// A name that somebody wished for is refused if it is none, not replaced in silence.
+/// An invalid name is an error and not silently replaced.
 fn checked(name: Option<String>) -> Result<Option<String>, ToolError> {
     name.map(|name| file_names::file_name(&name)).transpose()
 }
@@ -260,7 +261,7 @@ async fn bytes(path: &str, most: u64, context: &Context) -> Result<String, ToolE
     let path = path.to_owned();
     workspace::beneath(context, move |workspace, _| {
         String::from_utf8(workspace.bytes(&path, most)?)
-            .map_err(|_| ToolError::ExecutionFailed(format!("{path} is no UTF-8 text")))
+            .map_err(|_| ToolError::ExecutionFailed(format!("{path} is not UTF-8 text")))
     })
     .await
 }

@@ -1,4 +1,4 @@
-//! What a person is shown before an edit: a diff, or the new file, in a fence that holds.
+//! The preview of an edit: a diff or the new file, in a fence that the contents cannot close.
 
 use channels::text::reveal;
 use similar::TextDiff;
@@ -10,7 +10,7 @@ const MAX_DIFF_LINES: usize = 120;
 const MAX_NEW_LINES: usize = 60;
 const MAX_LINE_CHARS: usize = 300;
 
-/// A larger text is not compared: nobody reads that, and it would take long.
+/// Larger texts are not compared: nobody reads the result, and it would take long.
 const MAX_COMPARED_BYTES: usize = 1024 * 1024;
 
 /// The change of an existing file.
@@ -31,7 +31,7 @@ pub fn changed(path: &str, old: &str, new: &str) -> Preview {
     shortened("diff", &text, MAX_DIFF_LINES)
 }
 
-/// A file that is new.
+/// A new file.
 pub fn created(content: &str) -> Preview {
     if content.is_empty() {
         return Preview::note("The new file is empty.");
@@ -54,7 +54,7 @@ fn shortened(language: &str, text: &str, lines: usize) -> Preview {
     Preview::of(shown, fenced(language, text, &Cut::NOWHERE))
 }
 
-/// In a fence that is longer than any run of backticks inside, so that nothing gets out of it.
+/// Uses a fence that is longer than any run of backticks in the text.
 fn fenced(language: &str, text: &str, cut: &Cut) -> String {
     let all: Vec<&str> = text.split_terminator('\n').collect();
     let shown = all.iter().take(cut.lines).map(|line| visible(line, cut.line_chars));
@@ -77,7 +77,7 @@ fn is_crlf(text: &str) -> bool {
     text.matches('\n').count() == text.matches("\r\n").count()
 }
 
-/// A line whose every character can be seen: what turns or hides text is written out.
+/// A line with invisible and direction-changing characters made visible.
 fn visible(line: &str, max_chars: usize) -> String {
     let seen = |text: &str| reveal(&text.replace('\r', "␍"));
     match line.char_indices().nth(max_chars) {

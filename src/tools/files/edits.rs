@@ -1,9 +1,8 @@
 //! Which version of a file an edit may start from: the one that the agent knows.
 //!
-//! The session holds what the agent has read. Edits of one file that one answer asks for run side
-//! by side and cannot know of each other from there; so each file's own edits are remembered here
-//! too, and done one after the other. After a restart this memory is empty, and the agent is asked
-//! to read the file again.
+//! The session contains what the agent has read. Concurrent edits of one file in one reply cannot
+//! know of each other from there, so each file's own edits are tracked here as well and serialised.
+//! After a restart this state is empty, and the agent is asked to read the file again.
 
 use std::{
     collections::HashMap,
@@ -24,12 +23,12 @@ pub struct Edits {
 /// Workspace and path.
 type Place = (PathBuf, String);
 
-/// Digests of a file, each of which the agent made out of the one before it.
+/// Digests of a file, each of which the agent made from the previous one.
 #[derive(Debug, Default)]
 pub struct Versions(Vec<String>);
 
 impl Edits {
-    /// What is known of that file. Held locked while it is edited.
+    /// The known versions of a file. Locked while it is edited.
     pub fn of(&self, context: &Context, path: &str) -> Arc<Mutex<Versions>> {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         if files.len() >= MANY {
@@ -40,7 +39,7 @@ impl Edits {
 }
 
 impl Versions {
-    /// Whether an agent that has seen `seen` may edit the file as it is.
+    /// Whether an agent that has seen `seen` may edit the file in its current version.
     pub fn admit(&self, path: &str, seen: Option<&String>, current: &str) -> Result<(), ToolError> {
         let refused = |why: &str| {
             Err(ToolError::ExecutionFailed(format!("{path} {why}: use read_file, then edit it")))
@@ -55,7 +54,7 @@ impl Versions {
         }
     }
 
-    /// Notes that `after` was made out of `before`.
+    /// Records that `after` was made from `before`.
     pub fn edited(&mut self, before: String, after: String) {
         if self.0.last() != Some(&before) {
             self.0 = vec![before];

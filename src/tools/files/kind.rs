@@ -1,4 +1,4 @@
-//! `detect_file_type`: what a file is by its content, and in which charset a text is.
+//! `detect_file_type`: the type of a file by its contents, and the charset of a text.
 
 use async_trait::async_trait;
 use infer::MatcherType;
@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// So much of a file is looked at.
+/// How much of a file is examined.
 const HEAD_BYTES: u64 = 1024 * 1024;
 
 /// `detect_file_type`
@@ -68,13 +68,13 @@ impl Tool for DetectFileType {
     }
 }
 
-/// Media type, and the charset if it is a text.
+/// The media type, and the charset of a text.
 fn told(path: &str, mut head: Vec<u8>, size_bytes: u64) -> (String, Option<&'static str>) {
     if let Err(error) = std::str::from_utf8(&head)
         && error.error_len().is_none()
         && (head.len() as u64) < size_bytes
     {
-        // A character that is cut here is none that is wrong.
+        // A character that is cut off here is not invalid.
         head.truncate(error.valid_up_to());
     }
     let media_type = file_names::media_type(path, &head);
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
     use crate::tools::testing::Place;
 
-    /// MIME type by content, and the encoding.
+    /// Media type by contents, and the encoding.
     /// Proves MC-25.
     #[tokio::test]
     async fn a_file_is_what_its_content_says() {

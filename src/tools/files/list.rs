@@ -1,4 +1,4 @@
-//! `list_dir`: what is in a folder.
+//! `list_dir`: the contents of a folder.
 
 use async_trait::async_trait;
 use cap_fs_ext::DirExt as _;
@@ -23,13 +23,13 @@ use crate::{
 
 const MAX_ENTRIES: usize = 500;
 
-/// Of one folder at most so many names are read, as they have to be sorted.
+/// The maximum number of names read from one folder, because they have to be sorted.
 const MAX_SORTED: usize = 10_000;
 
-/// Deeper than this nothing is followed, whatever is asked for: each level is an open folder.
+/// The maximum depth, whatever is requested, because each level is an open folder.
 const MAX_DEPTH: u64 = 32;
 
-/// Shown, not followed: what is in them is nobody's work.
+/// Folders that are shown but not followed, because they contain generated files.
 const SKIPPED: [&str; 7] =
     ["node_modules", "target", ".git", "__pycache__", "venv", ".venv", ".countersign"];
 
@@ -88,7 +88,8 @@ impl Tool for ListDir {
                 "count": listing.entries.len(),
                 "truncated": listing.truncated,
             });
-            // Names of files that others have sent or that the web has given are their words.
+            // Names of files that others have sent, or that come from the web, are untrusted
+            // content.
             let inner = |entry: &String| match path.as_str() {
                 "." => taint::is_anybodys_file(entry),
                 path => taint::is_anybodys_file(&format!("{path}/{entry}")),
@@ -106,7 +107,7 @@ struct Listing<'a> {
     cancelled: &'a CancellationToken,
 }
 
-/// Folders sort before the rest.
+/// Folders are sorted first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Folder,
@@ -115,7 +116,7 @@ enum Kind {
 }
 
 impl Listing<'_> {
-    /// Each folder is followed by what is in it.
+    /// Each folder is followed by its contents.
     fn add(&mut self, folder: &Dir, prefix: &str, depth: u64) -> std::io::Result<()> {
         for (is_other, name, kind) in self.sorted(folder)? {
             if self.entries.len() >= MAX_ENTRIES || self.cancelled.is_cancelled() {

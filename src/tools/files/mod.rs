@@ -1,10 +1,11 @@
-//! Files of the workspace: `read_file`, `write_file`, `list_dir`, `apply_patch`, `detect_file_type`.
+//! Files of the workspace: `read_file`, `write_file`, `list_dir`, `apply_patch`,
+//! `detect_file_type`.
 //!
 //! - [`read`], [`page`]: a page of a file of any size, in constant memory
 //! - [`mod@write`], [`patch`], [`edits`]: whole files, replacements, and what may be edited
 //! - [`ListDir`](list::ListDir): folders
-//! - [`kind`]: what a file is
-//! - [`diff`]: what a person is shown before an edit
+//! - [`kind`]: the type of a file
+//! - [`diff`]: previews of edits
 
 pub mod diff;
 pub mod edits;
@@ -21,13 +22,13 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{Tool, workspace::Workspace};
 use crate::{agent::catalog::Rate, journal::event::Seen};
 
-/// What may be written, and what may be edited.
+/// The maximum size of a file that can be written or edited.
 pub const MAX_WRITE_BYTES: u64 = 5 * 1024 * 1024;
 
-/// Writing and editing.
+/// The rate limit for writing and editing.
 const RATE: Rate = Rate { per_minute: 20, per_hour: 200 };
 
-/// All of them; those that edit share what they know of each other's edits.
+/// All file tools; those that edit share their knowledge of each other's edits.
 pub fn tools() -> Vec<Arc<dyn Tool>> {
     let edits = Arc::new(edits::Edits::default());
     vec![
@@ -43,7 +44,7 @@ fn digest(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }
 
-/// What an agent will have seen that reads these files now: path → SHA-256 of the content.
+/// The digests of these files, as if the agent read them now: path → SHA-256.
 pub fn seen_now(workspace: &Workspace, paths: &[String]) -> BTreeMap<String, String> {
     let seen = |path: &String| {
         let bytes = workspace.bytes(path, MAX_WRITE_BYTES).ok()?;

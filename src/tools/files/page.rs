@@ -1,27 +1,27 @@
-//! One page of a text, cut out of the stream of its pieces. Pure.
+//! Extracts one page of a text that arrives in pieces. Pure.
 
-/// What is wanted: lines from 1, characters from 1.
+/// The requested range: lines from 1, characters from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Range {
     pub start_line: u64,
     pub start_column: u64,
-    /// The last line that is wanted.
+    /// The last requested line.
     pub end_line: u64,
-    /// What the page may hold, with the line numbers: the last of these may stand beyond it.
+    /// The maximum length of the page, including line numbers; the last number may exceed it.
     pub max_chars: usize,
 }
 
-/// Where the text goes on after the page.
+/// Where the text continues after the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Next {
     pub line: u64,
-    /// Set when the line was begun.
+    /// Set if the page ends within the line.
     pub column: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// Lines as `    10│ fn main() {`.
+    /// Lines such as `    10│ fn main() {`.
     pub content: String,
     pub total_lines: u64,
     pub lines_shown: u64,
@@ -30,18 +30,18 @@ pub struct Page {
     pub ends_with_newline: bool,
 }
 
-/// Takes the text piece by piece, keeps no more than the page.
+/// Processes the text piece by piece, and keeps only the page.
 #[derive(Debug)]
 pub struct Pager {
     range: Range,
-    /// The line that comes next or is being read, and how many of its characters went by.
+    /// The current line, and the number of its characters that were processed.
     line: u64,
     column: u64,
     open: bool,
     content: String,
     chars: usize,
     shown: u64,
-    /// The line being read, with its number, once it is wanted.
+    /// The current line with its number, once it is in the range.
     current: Option<String>,
     next: Option<Next>,
 }
@@ -97,7 +97,7 @@ impl Pager {
         if !self.is_wanted() {
             return;
         }
-        // An empty line takes room as well: its number.
+        // An empty line counts as well, because of its number.
         if self.current.is_none() && self.shown > 0 && self.chars >= self.range.max_chars {
             self.break_off();
             return;
@@ -123,7 +123,7 @@ impl Pager {
         }
     }
 
-    /// The page is full. A line that is not the first waits whole for the next page.
+    /// The page is full. A line that is not the first is left for the next page as a whole.
     fn break_off(&mut self) {
         if self.shown > 0 {
             self.current = None;
@@ -243,7 +243,7 @@ mod tests {
         assert!(whole == text, "{} of {} bytes", whole.len(), text.len());
     }
 
-    /// Lines without a character fill a page too.
+    /// Lines without characters fill a page too.
     /// Proves MC-19, FO-05.
     #[test]
     fn empty_lines_have_an_end() {

@@ -1,4 +1,4 @@
-//! `apply_patch`: one text for another, in a file that the agent has read.
+//! `apply_patch`: replaces text in a file that the agent has read.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -37,7 +37,7 @@ struct Arguments {
     /// The exact text to replace, with its whitespace and indentation, without line numbers.
     #[serde(alias = "oldString")]
     old_string: String,
-    /// The text that takes its place.
+    /// The replacement.
     #[serde(alias = "newString")]
     new_string: String,
     /// Replace every occurrence, not only the first.
@@ -107,8 +107,8 @@ impl Tool for ApplyPatch {
     }
 }
 
-/// The patched text, if the agent knows the file as it is. That comes first: a hint about what
-/// the file holds is for those only who have read it.
+/// The patched text, if the agent knows the current version of the file. That is checked first,
+/// because an error message may reveal contents only to an agent that has read the file.
 fn admitted(
     workspace: &Workspace,
     arguments: &Arguments,
@@ -132,7 +132,7 @@ fn replaced(path: &str, before: Vec<u8>, arguments: &Arguments) -> Result<Patche
         return Err(ToolError::InvalidParameters("old_string and new_string are the same".into()));
     }
     let Ok(before) = String::from_utf8(before) else {
-        return failed(format!("{path} is no UTF-8 text: it cannot be patched"));
+        return failed(format!("{path} is not UTF-8 text and cannot be patched"));
     };
     let (old, new) = as_in(&before, arguments);
     let found = before.matches(&old).count();
@@ -142,16 +142,13 @@ fn replaced(path: &str, before: Vec<u8>, arguments: &Arguments) -> Result<Patche
     let replacements = if arguments.replace_all { found } else { 1 };
     let after = before.replacen(&old, &new, replacements);
     if after.len() as u64 > MAX_WRITE_BYTES {
-        return failed(format!(
-            "{path} would have {} bytes, at most 5 MB are possible",
-            after.len()
-        ));
+        return failed(format!("{path} would have {} bytes; the limit is 5 MB", after.len()));
     }
     Ok(Patched { before, after, replacements })
 }
 
-/// Both texts with the file's line ends. Models write `\n`, also where each line of the file ends
-/// with `\r\n`, and that is to stay so.
+/// Both texts with the file's line ends. Models write `\n` even if each line of the file ends with
+/// `\r\n`, which should be kept.
 fn as_in(text: &str, arguments: &Arguments) -> (String, String) {
     let (old, new) = (&arguments.old_string, &arguments.new_string);
     let crlf = text.matches("\r\n").count();
@@ -159,8 +156,8 @@ fn as_in(text: &str, arguments: &Arguments) -> (String, String) {
         return (old.clone(), new.clone());
     }
     let dos = |text: &str| text.replace("\r\n", "\n").replace('\n', "\r\n");
-    // A match of the text as it was given is exact, and wins. `\n` alone may match the second
-    // half of a line end, which would be torn apart.
+    // An exact match of the given text takes precedence. A `\n` alone may match the second half of
+    // a line end, which would be split.
     let exact = text.contains(old.as_str()) && !old.starts_with('\n');
     (if exact { old.clone() } else { dos(old) }, dos(new))
 }
@@ -260,7 +257,7 @@ mod tests {
     async fn edits_of_one_answer_do_not_refuse_each_other_nor_get_lost() {
         let place = place("one two three").await;
         let tool = tool();
-        // Side by side: each knows only what the session knew before all of them.
+        // Concurrently: each knows only what the session knew before all of them.
         let (a, b, c) = tokio::join!(
             tool.run(change("one", "1"), &place.context),
             tool.run(change("two", "2"), &place.context),

@@ -1,4 +1,4 @@
-//! `read_file`: a page of a text file, and the digest that an edit will be held against.
+//! `read_file`: a page of a text file, and the digest that an edit is checked against.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -25,10 +25,10 @@ use crate::{
     },
 };
 
-/// Above this a file is not read without saying which part.
+/// Larger files can only be read in parts.
 pub const MAX_WHOLE_BYTES: u64 = 1024 * 1024;
 
-/// Path, figures and page are together within what a result may have.
+/// The path, the header and the page together are within the limit of a result.
 const PAGE_CHARS: usize = overflow::LIMIT_CHARS - 1500;
 
 /// `read_file`
@@ -66,7 +66,7 @@ impl Tool for ReadFile {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             subject: Some(Subject::Path("path")),
-            // Anybody may have written it.
+            // The file may contain untrusted content.
             untrusted: true,
             ..ToolSpec::read_only(
                 "read_file",
@@ -148,7 +148,7 @@ fn read(
     Ok(Output { seen: seen(path, digest), ..Output::text(told(path, &page)) })
 }
 
-/// One line of JSON, and the lines as they are: escaped, they could not be quoted in an edit.
+/// One line of JSON, then the lines as they are: escaped, they could not be quoted in an edit.
 fn told(path: &str, page: &Page) -> String {
     let mut about = json!({
         "path": absolute(path),
@@ -184,15 +184,15 @@ impl Unreadable {
                 let kind =
                     infer::get(&start).map_or("binary or not UTF-8", |kind| kind.mime_type());
                 format!(
-                    "{path} is no text ({kind}): read_file shows UTF-8 text only. \
-                     send_file hands it to the person as it is"
+                    "{path} is not text ({kind}): read_file shows UTF-8 text only. send_file sends \
+                        it to the person as it is"
                 )
             }
         })
     }
 }
 
-/// Reads it all once, for the digest, the number of lines and the page.
+/// Reads the whole file once, for the digest, the number of lines and the page.
 fn page_of(
     mut file: impl Read,
     range: Range,
@@ -201,7 +201,7 @@ fn page_of(
     let mut pager = Pager::new(range);
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 64 * 1024];
-    // Bytes at the front of the buffer that are the beginning of a character.
+    // The number of bytes at the front of the buffer that are an incomplete character.
     let mut kept = 0;
     loop {
         if cancelled.is_cancelled() {
@@ -224,7 +224,7 @@ fn page_of(
     }
 }
 
-/// The text in these bytes, without the character that may go on in the next ones.
+/// The text in these bytes, without an incomplete character at the end.
 fn text(bytes: &[u8], is_end: bool) -> Result<&str, Unreadable> {
     let binary = || Unreadable::Binary(bytes[..bytes.len().min(4096)].to_vec());
     if bytes.contains(&0) {

@@ -1,4 +1,4 @@
-//! `write_file`: a whole file, new or in the place of another.
+//! `write_file`: writes a whole file, new or replacing another.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// Files of the agent's memory, which is kept elsewhere: written here, they would be forgotten.
+/// Files of the agent's memory, which is stored elsewhere: written here, they would be lost.
 const MEMORY_FILES: [&str; 7] =
     ["heartbeat.md", "memory.md", "identity.md", "soul.md", "agents.md", "user.md", "readme.md"];
 const MEMORY_FOLDERS: [&str; 2] = ["daily", "context"];
@@ -33,7 +33,7 @@ pub struct WriteFile {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// Path of the file in the workspace; folders that are missing are made.
+    /// Path of the file in the workspace; missing folders are created.
     path: String,
     /// The whole content of the file, at most 5 MB.
     content: String,
@@ -89,7 +89,7 @@ fn checked(arguments: &Arguments) -> Result<String, ToolError> {
     let path = normalise(&arguments.path)?;
     if arguments.content.len() as u64 > MAX_WRITE_BYTES {
         return Err(ToolError::InvalidParameters(format!(
-            "content has {} bytes, at most 5 MB can be written",
+            "content has {} bytes; the limit is 5 MB",
             arguments.content.len()
         )));
     }
@@ -214,7 +214,7 @@ mod tests {
                 place.runs(&tool(), json!({ "path": path, "content": "x" })).await.unwrap_err();
             assert!(matches!(error, ToolError::ExecutionFailed(_)), "{path}: {error:?}");
         }
-        // Where nobody makes files, whatever rights he has.
+        // Where nobody can create files, whatever their permissions.
         place.context.workspace = "/proc".into();
         for path in ["a.txt", "folder/a.txt"] {
             let error =

@@ -1,4 +1,4 @@
-//! One call of a server's tool, to its end: answered, given up, or broken off.
+//! One call of a server's tool: completed, cancelled, or interrupted.
 
 use futures::FutureExt as _;
 use rmcp::{
@@ -17,10 +17,10 @@ use super::{
 };
 use crate::tools::ToolError;
 
-/// How often a server may say that it needs more before it answers.
+/// How often a server may request further input before it answers.
 const ROUNDS: usize = 4;
 
-/// Calls once. To drop the future tells the server that the call is cancelled.
+/// Makes the call once. Dropping the future cancels it at the server.
 pub(super) async fn call(
     config: &McpConfig,
     session: &Session,
@@ -45,7 +45,7 @@ pub(super) async fn call(
     ended.unwrap_or(Err(Fault::Told(ToolError::Timeout(EXECUTE_FOR))))
 }
 
-/// Sends the call and waits for its answer, for as long as there are signs of life.
+/// Sends the call and waits for its answer, as long as the server shows progress.
 async fn ask(
     session: &Session,
     wanted: CallToolRequestParams,
@@ -69,7 +69,7 @@ async fn ask(
     }
 }
 
-/// A call that the server is told of when nobody waits for it any more.
+/// A running call, which is cancelled at the server when dropped.
 struct UnderWay<'e> {
     handle: Option<RequestHandle<RoleClient>>,
     ear: &'e ClientEvents,
@@ -90,15 +90,13 @@ impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
         let Some(handle) = self.handle.take() else { return };
         self.ear.forget(&handle.progress_token);
-        // Polled once: that puts the word into the queue, where there is room, and all else about
-        // it is the connection's.
-        let word = handle.cancel(Some("nobody waits for it any more".to_owned()));
+        // Polled once: that queues the message if there is room, and the connection does the rest.
+        let word = handle.cancel(Some("no longer needed".to_owned()));
         let _ = tokio::task::unconstrained(word).now_or_never();
     }
 }
 
-/// The new protocol's way to question people in the midst of a call: their answers go with the call
-/// when it is made once more.
+/// Elicitation in the new protocol: the answers are sent with the repeated call.
 async fn fetch(
     more: InputRequiredResult,
     ongoing: &InFlightCall,
@@ -107,7 +105,8 @@ async fn fetch(
     let mut answers = BTreeMap::new();
     for (key, request) in more.input_requests.unwrap_or_default() {
         let InputRequest::Elicitation(request) = request else {
-            let what = "The server asked for what it cannot have here: our model, or our folders.";
+            let what = "The server requested something that is not available here: our model, or \
+                our folders.";
             return Err(Fault::Told(ToolError::ExecutionFailed(what.to_owned())));
         };
         let answer = ongoing.ask(&request.params).await;

@@ -1,5 +1,4 @@
-//! What a server says without being asked: that its tools have changed, how far a call is, that it
-//! would like to question somebody.
+//! Handles notifications and elicitation requests from an MCP server.
 
 use rmcp::{
     ClientHandler,
@@ -25,22 +24,22 @@ use crate::{
 
 /// One for each connection.
 pub(super) struct ClientEvents {
-    /// Rung when the server's tools may be others than they were.
+    /// Notified when the server's tools may have changed.
     changed: Arc<Notify>,
     calls: Mutex<HashMap<ProgressToken, Arc<InFlightCall>>>,
-    /// All that have not ended, known here before the server is.
+    /// Running calls, registered before they are sent to the server.
     begun: Mutex<Vec<Weak<InFlightCall>>>,
 }
 
-/// A call under way.
+/// A running call.
 pub(super) struct InFlightCall {
     server: String,
     tool: String,
     call: CallId,
-    /// Where people see how far it is, and whom the server can ask.
+    /// Where progress is shown, and whom the server can ask.
     progress: watch::Sender<String>,
     pub people: People,
-    /// Rings at each sign of life.
+    /// Notified on each sign of progress.
     pub alive: Notify,
     /// What the server has asked without getting an answer.
     unanswered: Mutex<Vec<String>>,
@@ -59,7 +58,7 @@ impl InFlightCall {
         })
     }
 
-    /// Puts the server's question to the person for whom the call runs.
+    /// Passes an elicitation on to the person on whose behalf the call runs.
     pub async fn ask(&self, request: &ElicitRequestParams) -> ElicitResult {
         let asker = Asker { server: &self.server, call: &self.call, people: &self.people };
         let (result, unanswered) = elicit::put(&asker, request).await;
@@ -84,7 +83,7 @@ impl ClientEvents {
         begun.push(Arc::downgrade(call));
     }
 
-    /// The call under way, if there is but one.
+    /// The running call, if there is exactly one.
     fn only_call(&self) -> Option<Arc<InFlightCall>> {
         let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         let mut calls = begun.iter().filter_map(Weak::upgrade);
@@ -99,7 +98,7 @@ impl ClientEvents {
         self.calls().remove(token);
     }
 
-    /// Whether no call is under way.
+    /// Whether no call is running.
     pub fn rests(&self) -> bool {
         self.calls().is_empty()
     }
@@ -135,8 +134,8 @@ impl ClientHandler for ClientEvents {
         call.progress.send_replace(text);
     }
 
-    /// Which of several calls it is for, the old protocol does not say: a question is put to nobody
-    /// who might not be meant.
+    /// The old protocol does not say which call an elicitation belongs to, so it is only passed on
+    /// if there is exactly one.
     async fn create_elicitation(
         &self,
         request: ElicitRequestParams,

@@ -1,4 +1,4 @@
-//! What we make of a result: text for the model, and files in the workspace of what is none.
+//! Converts a result: text for the model, other content to files in the workspace.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::tools::{Context, Output, ToolError, overflow};
 
-/// CA-33: all of the content.
+/// Converts all content of a result.
 pub(super) async fn output(
     result: &CallToolResult,
     unanswered: &[String],
@@ -31,7 +31,7 @@ pub(super) async fn output(
     Ok(Output::text(text))
 }
 
-/// Servers repeat what is structured as text, often without the one name around it.
+/// Servers repeat structured content as text, often without the single field around it.
 fn says(part: &str, structured: &Value) -> bool {
     let fields = structured.as_object().filter(|fields| fields.len() == 1);
     let bare = fields.and_then(|fields| fields.values().next()).unwrap_or(structured);
@@ -65,7 +65,7 @@ async fn told(block: &ContentBlock, place: usize, context: &Context) -> String {
     }
 }
 
-/// Puts what is no text into a file, and says which.
+/// Stores content that is not text in a file, and names it.
 async fn kept(
     what: &str,
     base64: &str,

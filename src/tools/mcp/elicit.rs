@@ -1,8 +1,7 @@
-//! What a server asks a person in the midst of a call (elicitation): its fields in turn, each as a
-//! question of its own, with buttons where there is something to choose from.
+//! Elicitations of a server: its fields, one at a time, with buttons if there are options.
 //!
-//! All of it is the server's word, shown as such. Whatever looks like a secret is declined without
-//! asking anybody, as the protocol forbids it. An address is shown, and never opened from here.
+//! All text is the server's and shown as such. Requests for secrets are declined without asking, as
+//! the protocol forbids them. A URL is shown, and never opened from here.
 
 use channels::text::neutralise;
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
@@ -15,15 +14,15 @@ use crate::{
     tools::elicit::{Answer, People, Question},
 };
 
-/// More than these are typed.
+/// If there are more options, the answer is typed.
 const MOST_BUTTONS: usize = 10;
 const BUTTON_CHARS: usize = 40;
 const MOST_FIELDS: usize = 10;
-/// How often an answer may not fit.
+/// The maximum number of attempts after an invalid answer.
 const TRIES: usize = 3;
-/// More than these nobody reads.
+/// The maximum number of options.
 const MOST_CHOICES: usize = 100;
-/// What no server may ask for, wherever a field speaks of it, in the languages that we speak.
+/// What no server may ask for, in the supported languages.
 const SECRETS: [&str; 12] = [
     "password",
     "passwort",
@@ -38,7 +37,7 @@ const SECRETS: [&str; 12] = [
     "口令",
     "密钥",
 ];
-/// The same, where they are words of a field's name.
+/// The same, as words of a field's name.
 const SECRET_WORDS: [&str; 6] = ["secret", "token", "pin", "cvv", "cvc", "clave"];
 
 /// Who asks whom.
@@ -48,7 +47,7 @@ pub(super) struct Asker<'a> {
     pub people: &'a People,
 }
 
-/// What people gave, and what the model is told of it.
+/// The person's answers, and what the model is told about them.
 pub(super) async fn put(
     asker: &Asker<'_>,
     request: &ElicitRequestParams,
@@ -72,7 +71,7 @@ pub(super) async fn put(
     }
 }
 
-/// The answer, or how there is none.
+/// The answer, or why there is none.
 type Given<T> = Result<T, ElicitationAction>;
 
 impl Asker<'_> {
@@ -121,7 +120,7 @@ impl Asker<'_> {
         Ok(None)
     }
 
-    /// `None`: it was left out, and nothing is usual.
+    /// `None` if the field was skipped and has no default.
     async fn field(&self, field: &Field<'_>, mut asked: Asked) -> Given<Option<Value>> {
         let words = self.words();
         let mut options = field.labels(words);
@@ -174,12 +173,12 @@ fn in_words(name: &str) -> String {
     words
 }
 
-/// One field, as the schema of the protocol has it.
+/// A field of the protocol's schema.
 struct Field<'s> {
     name: &'s str,
     schema: &'s Value,
     required: bool,
-    /// What there is to choose from: as it is shown, as it is sent.
+    /// The options: labels and values.
     choices: Vec<(String, Value)>,
 }
 
@@ -194,7 +193,7 @@ impl<'s> Field<'s> {
         self.schema["type"] == kind
     }
 
-    /// What stands on buttons; nothing where the answer is typed.
+    /// The labels of the buttons; empty if the answer is typed.
     fn labels(&self, words: &Asking) -> Vec<String> {
         if self.is("boolean") {
             return vec![words.yes.to_owned(), words.no.to_owned()];
@@ -205,7 +204,7 @@ impl<'s> Field<'s> {
         self.choices.iter().map(|(label, _)| label.clone()).collect()
     }
 
-    /// Whether there are too many choices for buttons, or too long ones.
+    /// Whether there are too many options for buttons, or too long ones.
     fn is_listed(&self) -> bool {
         let long = |(label, _): &(String, Value)| label.chars().count() > BUTTON_CHARS;
         self.is("array") || self.choices.len() > MOST_BUTTONS || self.choices.iter().any(long)
@@ -230,7 +229,7 @@ impl<'s> Field<'s> {
         }
     }
 
-    /// What the server gets for that text, or what is wrong with it.
+    /// Converts the answer to a value, or says what is wrong with it.
     fn read(&self, text: &str, words: &Asking) -> Result<Value, String> {
         let text = text.trim();
         let value = if self.is("boolean") {
@@ -263,7 +262,7 @@ impl<'s> Field<'s> {
     }
 }
 
-/// With a point or a comma. "1,000" is one to some, and a thousand to others.
+/// With a point or a comma. "1,000" is ambiguous and therefore invalid.
 fn decimal(text: &str) -> Option<f64> {
     if text.rsplit_once(',').is_some_and(|(_, behind)| behind.len() == 3) {
         return None;
@@ -271,12 +270,12 @@ fn decimal(text: &str) -> Option<f64> {
     text.replace(',', ".").parse().ok()
 }
 
-/// As it can be shown, and typed.
+/// A label that can be shown and typed.
 fn label(text: &str) -> String {
     neutralise(text).replace('`', "\u{2019}")
 }
 
-/// `enum`, with its names or without, or constants with titles.
+/// `enum`, with or without names, or constants with titles.
 fn choices(schema: &Value) -> Vec<(String, Value)> {
     let titled = ["oneOf", "anyOf"].into_iter().find_map(|key| schema[key].as_array());
     if let Some(titled) = titled {
@@ -302,7 +301,7 @@ mod tests {
     use serde_json::json;
     use tokio::sync::mpsc;
 
-    /// What a server gets that asks for these, when a person answers so.
+    /// What a server that asks for these fields gets, if a person gives these answers.
     async fn asks(schema: Value, answers: &[&str]) -> (ElicitResult, Vec<Question>) {
         let (wishes, mut heard) = mpsc::unbounded_channel();
         let people = People::reached_by(wishes, Language::English);
@@ -331,7 +330,7 @@ mod tests {
         json!({ "mode": "form", "message": "Tell me", "requestedSchema": schema })
     }
 
-    /// every kind of field that the protocol knows is asked in turn, and comes as its type.
+    /// Every kind of field of the protocol is asked for, and returned with its type.
     #[tokio::test]
     async fn fields_are_asked_in_turn_and_come_as_their_types() {
         let colours = json!({ "type": "string", "oneOf": [
@@ -373,7 +372,7 @@ mod tests {
         assert_eq!(asked[9].options, ["Skip"]);
     }
 
-    /// What a person declines is declined as a whole; nothing of it reaches the server.
+    /// Declining one field declines the whole elicitation, and nothing is sent to the server.
     #[tokio::test]
     async fn what_is_declined_reaches_nobody() {
         let fields = json!({ "a": { "type": "string" }, "b": { "type": "string" } });
@@ -387,7 +386,7 @@ mod tests {
         assert_eq!(told.as_deref(), Some("Tell me"));
     }
 
-    /// Nobody is asked for a secret, nor sent to what is no page.
+    /// Requests for secrets, or for invalid URLs, are declined without asking.
     #[tokio::test]
     async fn secrets_and_strange_addresses_are_declined_unasked() {
         let about = |name: &str, what: &str| {

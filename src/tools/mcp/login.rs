@@ -1,10 +1,9 @@
-//! Signs in to a server that wants to know on whose behalf it is asked: by OAuth's authorization
-//! code with PKCE (RFC 7636). Where that is done the server says (RFC 9728, RFC 8414); a client that
-//! is not known there registers itself (RFC 7591). Hosts within our network are not asked, unless
-//! the server itself is one.
+//! Signs in to a server that requires a user's authorisation: OAuth's authorization code flow with
+//! PKCE (RFC 7636). The server says where (RFC 9728, RFC 8414); an unknown client registers itself
+//! (RFC 7591). Hosts in private networks are not contacted, unless the server itself is one.
 //!
-//! What comes of it lies in a file that nobody but the gateway's user can read, for all nodes that
-//! share the folder; one of them at a time gets a new token where the old one has run out.
+//! The credentials are stored in a private file, for all nodes that share the folder; one node at a
+//! time refreshes an expired token.
 
 #![expect(
     clippy::disallowed_types,
@@ -36,37 +35,37 @@ use crate::{
     tools::{ToolError, web::address},
 };
 
-/// The longest that a browser sends when it comes back.
+/// The maximum size of a browser's request.
 const REQUEST_BYTES: u64 = 16 * 1024;
 const CALLBACK: &str = "/callback";
-/// How long a browser has that has connected: some do so to be quick later.
+/// The timeout for a request after a browser has connected, since some connect in advance.
 const SAYS_WITHIN: Duration = Duration::from_secs(10);
 
-/// Where what came of signing in lies, and what is known of us there.
+/// Where credentials are stored, and the registered client.
 #[derive(Debug, Clone)]
 pub struct Login {
     pub file: PathBuf,
     /// Encrypts the file.
     pub encryption: Encryption,
-    /// A client that the operator has registered; else it is done when somebody signs in.
+    /// A client that the operator has registered; otherwise the gateway registers one at sign-in.
     pub client_id: Option<String>,
     pub client_secret: Option<SecretString>,
     pub scopes: Vec<String>,
 }
 
-/// A signing-in that a person has to go on with in a browser.
+/// A sign-in that a person has to continue in a browser.
 pub struct Begun {
     session: AuthorizationSession,
 }
 
 impl Begun {
-    /// The address that the person has to open.
+    /// The URL that the person has to open.
     pub fn address(&self) -> &str {
         self.session.get_authorization_url()
     }
 
-    /// Waits until the browser comes back: the address with which it does. Whoever else looks in,
-    /// or connects and says nothing, does not end it.
+    /// Waits for the browser's callback and returns its URL. Other requests and idle connections
+    /// are ignored.
     pub async fn returned(&self, listener: &TcpListener) -> io::Result<String> {
         let query = self.address().split_once('?').map_or("", |(_, query)| query);
         let state = says(query, "state").unwrap_or_default();
@@ -86,7 +85,7 @@ impl Begun {
         }
     }
 
-    /// Ends it with the address to which the browser was sent back.
+    /// Completes the sign-in with the URL of the callback.
     pub async fn end(&self, config: &McpConfig, back: &str) -> Result<(), ToolError> {
         let query = back.split_once('?').map_or("", |(_, query)| query);
         if let Some(error) = says(query, "error") {
@@ -99,24 +98,26 @@ impl Begun {
     }
 }
 
-/// What a query says under that name.
+/// The value of a query parameter.
 fn says(query: &str, name: &str) -> Option<String> {
     let mut pairs = url::form_urlencoded::parse(query.as_bytes());
     pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
 }
 
-/// Where a browser on this machine is sent back to.
+/// The callback URL for a browser on this machine.
 pub fn redirect(listener: &TcpListener) -> io::Result<String> {
     Ok(format!("http://127.0.0.1:{}{CALLBACK}", listener.local_addr()?.port()))
 }
 
-/// Where one on another machine is sent to, which nobody hears: the person brings the address.
+/// The callback URL for a browser on another machine, which cannot be loaded: the person pastes it.
 pub const NOWHERE: &str = "http://127.0.0.1:33418/callback";
 
-/// Finds out where to sign in, and who we are there.
+/// Discovers where to sign in, and registers the client.
 pub async fn begin(config: &McpConfig, redirect: &str) -> Result<Begun, ToolError> {
     let (Some(url), Some(login)) = (&config.url, &config.login) else {
-        return Err(config.broken("has nothing to sign in to: that is for a `url` without a token"));
+        return Err(
+            config.broken("does not support signing in: that requires a `url` without a token")
+        );
     };
     let mut manager = manager(url, login).await.map_err(|error| failed(config, &error))?;
     let found = manager.resolve_metadata().await.map_err(|error| failed(config, &error))?;
@@ -147,8 +148,8 @@ async fn answered(mut browser: TcpStream, state: &str) -> io::Result<Option<Stri
     };
     let target = target.filter(ours);
     let (status, said) = match target {
-        Some(_) => ("200 OK", "You can close this page, and go back to the terminal."),
-        None => ("404 Not Found", "There is nothing here."),
+        Some(_) => ("200 OK", "You can close this page and return to the terminal."),
+        None => ("404 Not Found", "Page not found."),
     };
     let answer = format!(
         "HTTP/1.1 {status}\r\ncontent-type: text/plain; charset=utf-8\r\n\
@@ -174,7 +175,7 @@ pub(super) async fn token(
     Ok(Some(token.into()))
 }
 
-/// A new token, where the server does not know the old one any more. Whether there is one.
+/// Refreshes the token after the server has rejected it. Returns whether there is a new one.
 pub(super) async fn refresh(
     config: &McpConfig,
     (url, login): (&Url, &Login),
@@ -188,7 +189,7 @@ pub(super) async fn refresh(
     }
 }
 
-/// Only a person can sign in anew; whoever is down comes back.
+/// If the credentials are rejected, a person has to sign in again; other problems are temporary.
 fn refused(config: &McpConfig, error: &AuthError) -> Refused {
     let for_good = matches!(error, AuthError::AuthorizationRequired);
     Refused { error: failed(config, error), for_good }
@@ -207,14 +208,14 @@ async fn manager(url: &Url, login: &Login) -> Result<AuthorizationManager, AuthE
     Ok(manager)
 }
 
-/// Whether its name leads into our own network: then what it names may do so too.
+/// Whether its name resolves to a private address: then URLs that it names may do so as well.
 async fn is_inside(url: &Url) -> bool {
     let Some((host, port)) = url.host_str().zip(url.port_or_known_default()) else { return false };
     let found = tokio::net::lookup_host((host.trim_matches(['[', ']']), port)).await;
     found.is_ok_and(|mut found| found.any(|at| !address::is_public(at.ip())))
 }
 
-/// As whom somebody has signed in.
+/// The stored credentials.
 async fn known(url: &Url, login: &Login) -> Result<Option<AuthorizationManager>, AuthError> {
     let mut manager = manager(url, login).await?;
     if !manager.initialize_from_store().await? {
@@ -229,21 +230,22 @@ async fn known(url: &Url, login: &Login) -> Result<Option<AuthorizationManager>,
 
 fn failed(config: &McpConfig, error: &AuthError) -> ToolError {
     if matches!(error, AuthError::AuthorizationRequired) {
-        let how = format!("does not know us any more: `countersign mcp login {}`", config.name);
+        let how =
+            format!("has rejected the stored sign-in: `countersign mcp login {}`", config.name);
         return config.broken(&how);
     }
     let why = channels::text::neutralise(&error.to_string());
     config.broken(&format!("cannot be signed in to: {why}"))
 }
 
-/// The file.
+/// The credentials file.
 struct Kept {
     file: PathBuf,
     encryption: Encryption,
 }
 
 impl Kept {
-    /// What is encrypted belongs to this file, which is named after the server.
+    /// The encryption is bound to this file, which is named after the server.
     fn purpose(&self) -> String {
         let name = self.file.file_name().unwrap_or_default();
         format!("mcp login {}", name.to_string_lossy())
@@ -300,7 +302,7 @@ fn lost(problem: &dyn std::fmt::Display) -> AuthError {
     AuthError::CredentialStoreError(problem.to_string())
 }
 
-/// A file for its owner alone.
+/// Options for a private file.
 fn private() -> std::fs::OpenOptions {
     use std::os::unix::fs::OpenOptionsExt as _;
     let mut options = std::fs::OpenOptions::new();
@@ -308,7 +310,7 @@ fn private() -> std::fs::OpenOptions {
     options
 }
 
-/// Whole or not at all.
+/// Writes the file atomically.
 fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
     use io::Write as _;
     if let Some(folder) = file.parent() {
@@ -337,15 +339,15 @@ mod tests {
         McpConfig { url, login, ..usual("g") }
     }
 
-    /// What a person's browser does.
+    /// Simulates a person's browser.
     async fn opens(address: &str) {
         let browser = reqwest::Client::builder().build().expect("a client");
         let page = browser.get(address).send().await.expect("an answer");
         assert!(page.text().await.expect("a page").starts_with("You can close this page"));
     }
 
-    /// A server that wants somebody to sign in says where; what comes of it is kept for the gateway
-    /// alone, and goes on when a token has run out, without anybody.
+    /// A server that requires signing in says where; the credentials are stored privately and
+    /// refreshed without a person.
     /// Proves CA-32.
     #[tokio::test]
     async fn somebody_signs_in_once_and_the_gateway_goes_on() {
@@ -357,7 +359,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let begun = begin(&config, &redirect(&listener).expect("bound")).await.expect("begun");
         let address = begun.address().to_owned();
-        // A browser connects to be quick later, and somebody else looks in.
+        // Idle connections and other requests are ignored.
         let at = listener.local_addr().expect("bound");
         let silent = TcpStream::connect(at).await.expect("connected");
         let stray = format!("http://{at}{CALLBACK}?code=k2&state=another");
@@ -380,7 +382,7 @@ mod tests {
         state.expires(1);
         assert_eq!(run(&tools, "g_act", json!({})).await.expect("a result"), "done by t2");
         assert_eq!(state.refreshed(), 1);
-        // One that is about to run out is not even shown.
+        // A token that is about to expire is not used.
         state.is_brief();
         state.expires(2);
         assert_eq!(run(&tools, "g_act", json!({})).await.expect("a result"), "done by t4");
@@ -392,7 +394,7 @@ mod tests {
         assert!(refused.contains("countersign mcp login g"), "{refused}");
     }
 
-    /// With a key the tokens are encrypted, also those that were stored before there was one.
+    /// With a key the tokens are encrypted, including those that were stored before there was one.
     #[tokio::test]
     async fn tokens_are_encrypted_where_there_is_a_key() {
         let (state, desk) = (Guarded::start().await, Desk::new().await);
@@ -420,7 +422,7 @@ mod tests {
         assert!(stored().starts_with("enc1:"), "it is still there");
     }
 
-    /// Another's state, or a no, signs nobody in.
+    /// A wrong state, or a denial, does not sign in.
     #[tokio::test]
     async fn what_did_not_begin_here_does_not_end_here() {
         let (state, desk) = (Guarded::start().await, Desk::new().await);

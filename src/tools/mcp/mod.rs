@@ -1,19 +1,19 @@
 //! Tools of MCP servers, over stdio or streamable HTTP.
 //!
-//! What a server says of its tools is other people's word. So a tool is remembered as it was first
-//! seen, and asks every time until somebody has answered for it; one that has changed since is
+//! A server's descriptions of its tools are untrusted content. A tool is pinned as first seen, and
+//! requires approval every time until an operator trusts it; a tool that has changed since is
 //! withheld.
 //!
-//! - [`server`]: one server: its connection, its tools as they stand, how it is
-//! - [`supervisor`]: watches over a server: connects again, lists again
-//! - [`session`]: opens a connection, by either generation of the protocol
-//! - [`login`]: has a person sign in to one that wants to know for whom
-//! - [`oauth`]: gets a token for one that wants one
-//! - [`client_handler`]: what a server says without being asked
-//! - [`elicit`]: what it asks a person then
-//! - [`call`]: one call, to its end
-//! - [`tool`]: what we make of a tool's definition
-//! - [`content`]: what we make of a result
+//! - [`server`]: one server: its connection, tools and health
+//! - [`supervisor`]: reconnects, and updates the list of tools
+//! - [`session`]: opens a connection, with either generation of the protocol
+//! - [`login`]: signing in to a server with a user's authorisation
+//! - [`oauth`]: client credentials
+//! - [`client_handler`]: notifications and elicitation requests
+//! - [`elicit`]: elicitations
+//! - [`call`]: one call
+//! - [`tool`]: converts a tool's definition
+//! - [`content`]: converts a result
 
 mod call;
 mod client_handler;
@@ -41,7 +41,7 @@ use crate::agent::catalog::Tier;
 
 const CONNECT_FOR: Duration = Duration::from_secs(15);
 const DISCOVER_FOR: Duration = Duration::from_secs(15);
-/// How long a call may say nothing; what tells of its progress may take longer.
+/// How long a call may show no progress; a call that reports progress may take longer.
 const SILENT_FOR: Duration = Duration::from_mins(1);
 const EXECUTE_FOR: Duration = Duration::from_mins(5);
 
@@ -49,11 +49,11 @@ const EXECUTE_FOR: Duration = Duration::from_mins(5);
 #[derive(Debug)]
 pub struct Refused {
     pub error: ToolError,
-    /// To try again at once would change nothing.
+    /// An immediate retry would not help.
     pub for_good: bool,
 }
 
-/// One configured server; `command` or `url` says where it is.
+/// One configured server, with either `command` or `url`.
 #[derive(Debug, Clone)]
 pub struct McpConfig {
     pub name: String,
@@ -61,18 +61,18 @@ pub struct McpConfig {
     pub command: Option<Vec<String>>,
     /// For a server over streamable HTTP.
     pub url: Option<Url>,
-    /// Added to the little that the process inherits.
+    /// Added to the few variables that the process inherits.
     pub env: BTreeMap<String, SecretString>,
     pub tier: Tier,
     pub protocol: Protocol,
     /// Sent as `Authorization: Bearer …`.
     pub bearer: Option<SecretString>,
-    /// What a token to be sent so is got with.
+    /// The client credentials for getting a token.
     pub oauth: Option<Credentials>,
-    /// What somebody has signed in with.
+    /// The credentials of a user's sign-in.
     pub login: Option<Login>,
     pub headers: BTreeMap<String, SecretString>,
-    /// What is around its process.
+    /// The sandbox of its process.
     pub sandbox: Option<ServerSandbox>,
 }
 
@@ -80,7 +80,7 @@ pub struct McpConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Protocol {
-    /// By `initialize`, which nearly every server knows; else by `server/discover`.
+    /// By `initialize`, which nearly every server supports; otherwise by `server/discover`.
     #[default]
     Auto,
     Initialize,

@@ -1,4 +1,4 @@
-//! The MCP client against a server that changes, dies, dawdles and asks.
+//! The MCP client against a server that changes, dies, stalls and asks.
 
 use super::{
     supervisor::{Found, Supervisor},
@@ -29,8 +29,8 @@ fn reader(description: &str) -> Value {
     })
 }
 
-/// A tool asks until somebody has answered for it; one that has changed is withheld, says so, and
-/// stands in the audit, until somebody has answered for it again, or it is as it was.
+/// A tool requires approval until an operator trusts it. One that has changed is withheld, says so,
+/// and is recorded in the audit, until it is trusted again or has its old definition.
 /// Proves S16.
 #[tokio::test]
 async fn a_tool_that_has_changed_is_withheld_until_somebody_answers_for_it() {
@@ -73,8 +73,8 @@ async fn a_tool_that_has_changed_is_withheld_until_somebody_answers_for_it() {
     assert_eq!((facts.len(), facts[0].person.as_str()), (2, "ann"));
 }
 
-/// A tool that would be called like another, also like one that is gone, is withheld until somebody
-/// answers for it; and never is it called so: leave for the other is none for it.
+/// A tool with the same name as another, even one that no longer exists, is withheld until it is
+/// trusted, and gets a different name: a grant for the other does not apply to it.
 /// Proves S16.
 #[tokio::test]
 async fn no_tool_takes_the_place_of_another() {
@@ -99,7 +99,7 @@ async fn no_tool_takes_the_place_of_another() {
     assert!(both.contains(&taken.name) && !both.contains(&"m_echo_all".to_owned()), "{both:?}");
 }
 
-/// A definition that would fill the prompt is left out, and a long description is cut.
+/// A definition that would fill the prompt is skipped, and a long description is truncated.
 /// Proves S16.
 #[tokio::test]
 async fn what_a_server_says_of_a_tool_is_not_endless() {
@@ -113,7 +113,7 @@ async fn what_a_server_says_of_a_tool_is_not_endless() {
     assert_eq!(tools[0].spec().description.chars().count(), 1_501);
 }
 
-/// T1's companion: a server with many tools; all are listed, each under a name of its own.
+/// A server with many tools: all are listed, each with a unique name.
 #[tokio::test]
 async fn a_server_may_have_many_tools() {
     let desk = Desk::new().await;
@@ -126,7 +126,7 @@ async fn a_server_may_have_many_tools() {
     );
 }
 
-/// What a watch tells, until the guard is dropped.
+/// What a supervisor reports, until the guard is dropped.
 fn watched(mut watch: Supervisor) -> (UnboundedReceiver<Found>, DropGuard) {
     let (tell, told) = unbounded_channel();
     let stop = CancellationToken::new();
@@ -146,7 +146,7 @@ async fn names(told: &mut UnboundedReceiver<Found>) -> Vec<String> {
     tools.iter().map(|tool| tool.spec().name).collect()
 }
 
-/// A server's new tool is there when the server says so.
+/// A server's new tool is available when the server announces it.
 /// Proves IC-52.
 #[tokio::test]
 async fn a_tool_that_a_server_adds_is_listed_at_once() {
@@ -159,8 +159,8 @@ async fn a_tool_that_a_server_adds_is_listed_at_once() {
     assert_eq!(desk.heard().iter().filter(|m| m["method"] == "initialize").count(), 1);
 }
 
-/// A server that has died is there again soon; a call whose answer was lost is not made again, and
-/// is said to be unknown; one that does no harm is.
+/// A server that has died is reconnected soon. A call whose answer was lost is not repeated and has
+/// an unknown outcome; a harmless one is repeated.
 /// Proves CA-32.
 #[tokio::test]
 async fn a_server_that_has_died_is_connected_again() {
@@ -177,7 +177,7 @@ async fn a_server_that_has_died_is_connected_again() {
     assert_eq!(run(&tools, "m_echo", json!({})).await.expect("a result"), "{}");
 }
 
-/// What does no harm is tried again, and nobody hears of it.
+/// A harmless call is repeated silently.
 /// Proves CA-40.
 #[tokio::test]
 async fn a_call_that_does_no_harm_is_made_again() {
@@ -192,7 +192,7 @@ async fn a_call_that_does_no_harm_is_made_again() {
     assert_eq!(desk.heard().iter().filter(|m| m["method"] == "tools/call").count(), 2);
 }
 
-/// An outage is told as one, to the model and to operators, and ends.
+/// An outage is reported as one, to the model and to operators, and ends.
 #[tokio::test]
 async fn a_call_during_an_outage_says_so() {
     let desk = Desk::new().await;
@@ -215,7 +215,7 @@ async fn a_call_during_an_outage_says_so() {
     assert_eq!(run(&tools, "m_echo", json!({})).await.expect("a result"), "{}");
 }
 
-/// How far a call is can be seen; who stops it lets the server know.
+/// Progress is shown, and stopping a call cancels it at the server.
 /// Proves MC-48.
 #[tokio::test]
 async fn a_call_tells_its_progress_and_is_cancelled_at_the_server() {
@@ -231,7 +231,7 @@ async fn a_call_tells_its_progress_and_is_cancelled_at_the_server() {
     let (ended, ()) = tokio::join!(call, watching);
     assert!(matches!(ended, Err(ToolError::ExecutionFailed(_))), "{ended:?}");
     assert_eq!(*progress.borrow(), "⏳ `m_slow` 1/3 · the \\*first\\*");
-    // The server answers nothing else before it has heard that.
+    // The server answers nothing else before it has received the cancellation.
     assert_eq!(run(&tools, "m_echo", json!({})).await.expect("a result"), "{}");
     let heard = desk.heard();
     let id = &heard.iter().find(|m| m["params"]["name"] == "slow").expect("the call")["id"];
@@ -239,7 +239,7 @@ async fn a_call_tells_its_progress_and_is_cancelled_at_the_server() {
     assert_eq!(&cancelled.expect("a word")["params"]["requestId"], id);
 }
 
-/// Where a server's question finds nobody, the model hears what it has asked.
+/// If nobody can answer an elicitation, the model is told what was asked.
 #[tokio::test]
 async fn a_servers_question_that_finds_nobody_is_told() {
     let desk = Desk::new().await;
@@ -249,7 +249,7 @@ async fn a_servers_question_that_finds_nobody_is_told() {
     assert!(told.contains("Which colour?"));
 }
 
-/// Whoever is told to begin with `initialize` sends nothing else first.
+/// With `initialize` configured, nothing else is sent first.
 #[tokio::test]
 async fn the_handshake_can_be_forced() {
     for (protocol, first) in [

@@ -1,6 +1,5 @@
-//! A token for a server that wants one of an authorisation server: by the client's own credentials
-//! (RFC 6749, 4.4), for this server only (RFC 8707). Where it is to be had the operator says; a
-//! server's word on that would lead anywhere.
+//! OAuth client credentials (RFC 6749, 4.4) for one server (RFC 8707). The operator configures the
+//! authorization server, because a server's own metadata is not trusted.
 
 use reqwest::Url;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -8,7 +7,7 @@ use serde::Deserialize;
 
 use super::{McpConfig, Refused};
 
-/// Who we are to the authorisation server.
+/// The client's credentials.
 #[derive(Debug, Clone)]
 pub struct Credentials {
     pub token_url: Url,
@@ -22,7 +21,7 @@ struct Granted {
     access_token: SecretString,
 }
 
-/// A new token. It is asked for with each connection, and not kept: one that has expired ends its
+/// A new token. It is requested for each connection and not stored; an expired token ends its
 /// connection.
 pub(super) async fn token(
     config: &McpConfig,
@@ -45,16 +44,19 @@ pub(super) async fn token(
         .header("accept", "application/json")
         .body(body);
     let refused = |what: String, for_good| Refused {
-        error: config.broken(&format!("cannot be asked: its authorisation server {what}")),
+        error: config.broken(&format!("cannot be used: its authorization server {what}")),
         for_good,
     };
     let answer = request.send().await.map_err(|_| refused("cannot be reached".into(), false))?;
     let status = answer.status();
     if !status.is_success() {
-        return Err(refused(format!("refuses a token ({status})"), status.is_client_error()));
+        return Err(refused(
+            format!("refuses to issue a token ({status})"),
+            status.is_client_error(),
+        ));
     }
     let granted = answer.json().await.map(|granted: Granted| granted.access_token);
-    granted.map_err(|_| refused("gives no token".into(), true))
+    granted.map_err(|_| refused("returns no token".into(), true))
 }
 
 #[cfg(test)]
@@ -74,7 +76,7 @@ mod tests {
         atomic::{AtomicUsize, Ordering},
     };
 
-    /// A server of tools and of tokens, of which the first so many are not in force any more.
+    /// A server for tools and tokens, of which the first ones are not valid any more.
     #[derive(Default)]
     struct Guarded {
         granted: AtomicUsize,
@@ -103,8 +105,9 @@ mod tests {
         })
     }
 
-    /// A token is got with each connection; when it has expired, the call has not run, and is made
-    /// over a new one, once. Without a token, or with a wrong secret, what to do is said.
+    /// A token is requested for each connection. When it has expired, the call has not run, and is
+    /// repeated once over a new connection. Without a token, or with a wrong secret, the error says
+    /// what to do.
     #[tokio::test]
     async fn a_token_is_got_and_got_again_when_it_has_expired() {
         let state = Arc::<Guarded>::default();

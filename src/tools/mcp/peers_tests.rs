@@ -1,5 +1,5 @@
-//! The MCP client against other people's servers: the official SDK in Python, and the project's own
-//! servers in TypeScript.
+//! The MCP client against servers of other projects: the official SDK in Python, and the project's
+//! own servers in TypeScript.
 
 use super::{
     testing::{Desk, config, named, run},
@@ -14,7 +14,7 @@ use tokio::{
     time,
 };
 
-/// What a variable names; without it there is nothing to check against.
+/// The value of a variable; without it there is nothing to test against.
 fn variable(name: &str, what: &str) -> Option<String> {
     let found = std::env::vars().find(|(known, _)| known == name).map(|(_, value)| value);
     if found.is_none() {
@@ -27,7 +27,7 @@ fn python() -> Option<String> {
     variable("COUNTERSIGN_TEST_PYTHON", "Python that has the package `mcp`")
 }
 
-/// The entry point of a server of theirs.
+/// The entry point of one of their servers.
 fn theirs(name: &str) -> Option<String> {
     let folder = variable("COUNTERSIGN_TEST_MCP", "folder into which npm has put the servers")?;
     Some(format!("{folder}/node_modules/@modelcontextprotocol/{name}/dist/index.js"))
@@ -47,7 +47,7 @@ fn started(command: &mut Command) -> Child {
     command.spawn().expect("it starts")
 }
 
-/// Until it listens.
+/// Waits until it listens.
 async fn tools_at(desk: &Desk, config: McpConfig) -> Vec<Arc<dyn Tool>> {
     let mut ticks = time::interval(Duration::from_millis(250));
     loop {
@@ -75,7 +75,7 @@ async fn uses_the_peer(tools: &[Arc<dyn Tool>]) {
     assert_eq!(*progress.borrow(), "⏳ `py_slow` 1/2");
 }
 
-/// On the official SDK, by each generation of the protocol.
+/// With the official SDK, in both generations of the protocol.
 /// Proves CA-31.
 #[tokio::test]
 async fn the_official_server_is_used_over_stdio() {
@@ -92,7 +92,7 @@ async fn the_official_server_is_used_over_stdio() {
     }
 }
 
-/// And what reaches nobody has not run: nobody is asked whether it has.
+/// A call that reaches nobody has not run, so no approval is needed.
 /// Proves CA-31.
 #[tokio::test]
 async fn the_official_server_is_used_over_http() {

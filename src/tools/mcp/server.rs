@@ -1,4 +1,4 @@
-//! One server: its connection, its tools as they stand, how it is.
+//! One MCP server: its connection, tools and health.
 
 use rmcp::{
     model::{ClientRequest, SubscriptionFilter, Tool as Definition},
@@ -27,23 +27,23 @@ use crate::{
     tools::{Tool, ToolError},
 };
 
-/// CA-32: how long a call waits before it tries once more to connect.
+/// The delays before a call tries again to connect.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(2)];
 const PING_FOR: Duration = Duration::from_secs(10);
 
-/// How a server is.
+/// The health of a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Health {
     pub connected: bool,
-    /// The version of the protocol that is spoken.
+    /// The protocol version in use.
     pub protocol: Option<String>,
-    /// What is wrong.
+    /// The current problem.
     pub problem: Option<String>,
-    /// The tools that have changed since they were remembered, by their names there.
+    /// The tools that have changed since they were pinned, by their names on the server.
     pub withheld: Vec<String>,
 }
 
-/// All that are configured, by name.
+/// All configured servers, by name.
 #[derive(Default)]
 pub struct Servers(RwLock<BTreeMap<String, Arc<Server>>>);
 
@@ -61,7 +61,7 @@ impl Servers {
 
 pub struct Server {
     pub config: McpConfig,
-    /// Rung when its tools may be others than they were.
+    /// Notified when the server's tools may have changed.
     pub(super) changed: Arc<Notify>,
     pub(super) pauses: [Duration; 2],
     store: Store,
@@ -70,7 +70,8 @@ pub struct Server {
     health: RwLock<Health>,
 }
 
-/// What was listed over a connection, and which version of the tools' settings it was held against.
+/// The tools that were listed over a connection, and the version of the settings that they were
+/// compared with.
 #[derive(Default)]
 pub(super) struct Seen {
     pub session: Option<Arc<Session>>,
@@ -88,12 +89,12 @@ impl Server {
         self.health.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Its tools as they stand now: connects, if that has to be.
+    /// The current tools; connects if necessary.
     pub async fn tools(self: &Arc<Self>) -> Result<Vec<Arc<dyn Tool>>, ToolError> {
         Ok(self.look(&mut Seen::default()).await?.unwrap_or_default())
     }
 
-    /// The open connection; a new one, if there is none or it has died. Three tries.
+    /// The open connection, or a new one if there is none or it has died. Three attempts.
     pub(super) async fn session(&self) -> Result<Arc<Session>, ToolError> {
         for pause in self.pauses {
             match self.connected().await {
@@ -123,14 +124,14 @@ impl Server {
         Ok(open.insert(session).clone())
     }
 
-    /// A connection that broke off is not used again.
+    /// A broken connection is not reused.
     pub(super) async fn lost(&self, broken: &Arc<Session>) {
         let mut open = self.session.lock().await;
         if open.as_ref().is_some_and(|session| Arc::ptr_eq(session, broken)) {
             *open = None;
             self.note(|health| {
                 health.connected = false;
-                health.problem = Some("the connection broke off".to_owned());
+                health.problem = Some("the connection was lost".to_owned());
             });
             self.changed.notify_one();
         }
@@ -140,7 +141,7 @@ impl Server {
         change(&mut self.health.write().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// The tools, if they may be others than those that were seen.
+    /// The tools, if they may have changed since `seen`.
     pub(super) async fn look(
         self: &Arc<Self>,
         seen: &mut Seen,
@@ -156,7 +157,7 @@ impl Server {
             seen.definitions = listed.inspect_err(|error| {
                 self.note(|health| health.problem = Some(error.to_string()));
             })?;
-            // Of two that have one name only one could be remembered.
+            // Of two tools with the same name, only one could be pinned.
             seen.definitions.sort_by(|a, b| a.name.cmp(&b.name));
             seen.definitions.dedup_by(|a, b| a.name == b.name);
         }
@@ -170,7 +171,7 @@ impl Server {
         version.await.map_err(|problem| self.forgets(&problem))
     }
 
-    /// The definitions, held against what is remembered of them.
+    /// Compares the definitions with the pinned ones.
     async fn held(
         self: &Arc<Self>,
         listed: &[Definition],
@@ -218,11 +219,11 @@ impl Server {
     }
 
     fn forgets(&self, problem: &anyhow::Error) -> ToolError {
-        tracing::error!(problem = format!("{problem:#}"), "tools of servers are not remembered");
-        self.config.broken("has tools, but what is remembered of them cannot be read")
+        tracing::error!(problem = format!("{problem:#}"), "could not store the tools of servers");
+        self.config.broken("has tools, but their pinned definitions cannot be read")
     }
 
-    /// Whether it still answers, if there is nothing else that it could be busy with.
+    /// Checks whether the server still answers, if no call is running.
     pub(super) async fn ping(&self, session: &Arc<Session>) {
         let old = session.peer_info().is_some_and(|info| info.protocol_version.has_initialize());
         if !old || !session.service().rests() {
@@ -231,7 +232,7 @@ impl Server {
         let ping = session.send_request(ClientRequest::PingRequest(<_>::default()));
         match session::bounded(PING_FOR, ping).await {
             Ok(Err(error)) if !is_open(session) => {
-                tracing::info!(mcp.server = self.config.name, %error, "the connection is gone");
+                tracing::info!(mcp.server = self.config.name, %error, "the connection was lost");
                 self.lost(session).await;
             }
             Ok(_) => self.note(|health| health.problem = None),
@@ -241,7 +242,7 @@ impl Server {
         }
     }
 
-    /// The new protocol tells of changes only whoever asks to be told.
+    /// In the new protocol, changes are only reported to subscribers.
     pub(super) async fn subscribe(&self, session: &Session) -> Option<Subscription> {
         let old = session.peer_info()?.protocol_version.has_initialize();
         let wanted = SubscriptionFilter::builder().tools_list_changed().build();

@@ -1,4 +1,4 @@
-//! Opens a connection to a server, by either generation of the protocol.
+//! Opens a connection to a server, with either generation of the protocol.
 
 use reqwest::{StatusCode, Url, header};
 use rmcp::{
@@ -24,7 +24,7 @@ use super::{
 };
 use crate::tools::ToolError;
 
-/// What a server's process gets of our environment: our secrets are not its business.
+/// The variables that a server's process inherits, without secrets.
 const INHERITED: [&str; 3] = ["PATH", "HOME", "LANG"];
 
 /// An open connection.
@@ -39,7 +39,7 @@ pub(super) async fn open(config: &McpConfig, changed: &Arc<Notify>) -> Result<Se
     })
 }
 
-/// Whether a server answers: the protocol that it speaks, and how many tools it has.
+/// Checks whether a server answers: the protocol, and the number of its tools.
 pub async fn probe(config: &McpConfig) -> Result<(String, usize), ToolError> {
     let opened = open(config, &Arc::default()).await;
     let session = opened.map_err(|refused| refused.error)?;
@@ -47,14 +47,14 @@ pub async fn probe(config: &McpConfig) -> Result<(String, usize), ToolError> {
     Ok((spoken.unwrap_or_default(), list(config, &session).await?.len()))
 }
 
-/// All tools, over all pages.
+/// All tools, from all pages.
 pub(super) async fn list(
     config: &McpConfig,
     session: &Session,
 ) -> Result<Vec<Definition>, ToolError> {
     bounded(DISCOVER_FOR, session.list_all_tools())
         .await?
-        .map_err(|e| config.broken(&format!("does not list its tools: {e}")))
+        .map_err(|e| config.broken(&format!("cannot list its tools: {e}")))
 }
 
 pub(super) async fn bounded<T>(
@@ -64,8 +64,8 @@ pub(super) async fn bounded<T>(
     time::timeout(limit, work).await.map_err(|_| ToolError::Timeout(limit))
 }
 
-/// By the old handshake, else by the new one. Each on a connection of its own: a server may close
-/// it after a message that it does not know.
+/// With the old handshake, otherwise the new one. Each on its own connection, because a server may
+/// close it after an unknown message.
 async fn begin_either(config: &McpConfig, changed: &Arc<Notify>) -> Result<Session, Refused> {
     let new = || ClientLifecycleMode::Discover {
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],
@@ -73,7 +73,7 @@ async fn begin_either(config: &McpConfig, changed: &Arc<Notify>) -> Result<Sessi
     let old = ClientLifecycleMode::Initialize;
     let first = if config.protocol == Protocol::Discover { new() } else { old };
     let mut begun = begin(config, changed, first.clone()).await?;
-    // A token may have ended before its time.
+    // The token may have been revoked before its expiry.
     if let (Err(error), Some(url), Some(login)) = (&begun, &config.url, &config.login)
         && error.is_authorization_required()
         && login::refresh(config, (url, login)).await?
@@ -95,18 +95,17 @@ async fn begin_either(config: &McpConfig, changed: &Arc<Notify>) -> Result<Sessi
 
 fn refused(config: &McpConfig, error: &ClientInitializeError) -> Refused {
     let told = error.to_string();
-    // Not every server says by which way it wants to be told who asks.
+    // Servers report missing authentication in different ways.
     if error.is_authorization_required() || told.contains("HTTP 401") {
         let what = format!(
-            "does not know who asks (401): sign in with `countersign mcp login {}`, or give its \
-             [[mcp]] a token as `bearer`, or `token_url`, `client_id` and `client_secret` to get \
-             one with",
+            "requires authentication (401): sign in with `countersign mcp login {}`, or set \
+                `bearer`, or `token_url`, `client_id` and `client_secret`, for its [[mcp]]",
             config.name
         );
         return Refused { error: config.broken(&what), for_good: true };
     }
     let for_good = told.contains("HTTP 403") || told.contains("HTTP 404");
-    let error = config.broken(&format!("does not answer as an MCP server: {told}"));
+    let error = config.broken(&format!("does not answer like an MCP server: {told}"));
     Refused { error, for_good }
 }
 
@@ -136,7 +135,9 @@ fn process(config: &McpConfig, command: &[String]) -> Result<TokioChildProcess, 
     let mut command = if let Some(sandbox) = &config.sandbox {
         sandbox.command(command).map_err(|error| {
             let name = &config.name;
-            config.broken(&format!("is off. {error}. mcp.{name}.sandbox = false trusts it"))
+            config.broken(&format!(
+                "is disabled. {error}. mcp.{name}.sandbox = false runs it without a sandbox"
+            ))
         })?
     } else {
         let mut command = Command::new(program);
@@ -158,7 +159,7 @@ async fn http(
     url: &Url,
 ) -> Result<StreamableHttpClientTransport<reqwest::Client>, Refused> {
     let for_good = |error| Refused { error, for_good: true };
-    // A redirect would carry the headers to another host.
+    // A redirect would send the headers to another host.
     let client = crate::tls::client_builder()
         .connect_timeout(CONNECT_FOR)
         .redirect(reqwest::redirect::Policy::none())
@@ -199,9 +200,9 @@ impl McpConfig {
 /// Why a call has no result.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// The connection is gone; whether the call ran is not known.
+    /// The connection was lost; it is unknown whether the call ran.
     Broken,
-    /// Nobody took the call.
+    /// The call was not received.
     NotRun,
     Told(ToolError),
 }
@@ -218,12 +219,12 @@ impl Fault {
             ServiceError::TransportSend(error) if untaken(error.error.as_ref()) => Self::NotRun,
             ServiceError::TransportSend(_) | ServiceError::TransportClosed => Self::Broken,
             ServiceError::Timeout { timeout } => Self::Told(ToolError::Timeout(timeout)),
-            other => Self::Told(config.broken(&format!("answered what was not asked: {other}"))),
+            other => Self::Told(config.broken(&format!("sent an unexpected answer: {other}"))),
         }
     }
 }
 
-/// Whether nobody was there to take the call, or whoever was there wanted to know first who asks.
+/// Whether nobody received the call, or it was rejected for missing authentication.
 fn untaken(error: &(dyn std::error::Error + 'static)) -> bool {
     match error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
         Some(StreamableHttpError::Client(error)) => {

@@ -1,5 +1,5 @@
-//! Watches over a server: lists its tools again when they have changed, connects again when the
-//! connection has died.
+//! Supervises a server: updates the list of tools when it has changed, and reconnects when the
+//! connection was lost.
 
 use rmcp::service::Subscription;
 use std::{future::pending, sync::Arc, time::Duration};
@@ -9,22 +9,22 @@ use tokio_util::sync::CancellationToken;
 use super::server::{Seen, Server};
 use crate::tools::{Tool, ToolError};
 
-/// How soon what an operator has answered for is there.
+/// How often trust and settings are checked for changes.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 const PING_EVERY: Duration = Duration::from_secs(30);
-/// A server that is down is tried again after a second, two, four, …
+/// The longest delay between attempts, which doubles from one second.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
-/// One that tells of changes all the time is not listed all the time.
+/// The minimum time between two updates, for a server that reports changes all the time.
 const BETWEEN_LISTS: Duration = Duration::from_secs(1);
 
-/// The tools of a server as they are now, or why they cannot be had.
+/// The current tools of a server, or why there are none.
 pub type Found = Result<Vec<Arc<dyn Tool>>, ToolError>;
 
-/// What is known of a server, and what it tells.
+/// The state of a server.
 pub struct Supervisor {
     server: Arc<Server>,
     seen: Seen,
-    /// How often in a row it could not be reached.
+    /// The number of consecutive failures to connect.
     failures: u32,
     changes: Option<Subscription>,
 }
@@ -34,14 +34,14 @@ impl Supervisor {
         Self { server, seen: Seen::default(), failures: 0, changes: None }
     }
 
-    /// `None`: nothing is new.
+    /// `None` if nothing has changed.
     pub async fn look(&mut self) -> Option<Found> {
         let found = self.server.look(&mut self.seen).await;
         self.failures = if found.is_err() { self.failures + 1 } else { 0 };
         found.transpose()
     }
 
-    /// Goes on until the stop, and tells what is new.
+    /// Runs until shutdown, and reports changes.
     pub async fn keep(mut self, stop: CancellationToken, mut tell: impl FnMut(Found)) {
         let mut pinged = Instant::now();
         while !stop.is_cancelled() {
@@ -80,7 +80,7 @@ fn pause(failures: u32) -> Duration {
     }
 }
 
-/// Returns at the next word; when the subscription has ended, it is asked for again.
+/// Returns on the next notification; `None` resubscribes when the subscription has ended.
 async fn told(changes: &mut Option<Subscription>) {
     match changes {
         None => pending().await,

@@ -1,4 +1,4 @@
-//! Configured servers for the tests, and what remembers them.
+//! Configured servers for tests, and their store.
 
 use serde_json::Value;
 use std::{collections::BTreeMap, path::Path, sync::Arc};
@@ -47,7 +47,7 @@ pub async fn run(
     named(tools, name).run(arguments, &place.context).await.map(|output| output.text)
 }
 
-/// A database, and a folder for a server that stands beside it.
+/// A database, and a folder for a server.
 pub struct Desk {
     pub folder: tempfile::TempDir,
     pub store: Store,
@@ -70,7 +70,7 @@ impl Desk {
         self.server(config).tools().await
     }
 
-    /// Answers for a tool, or for all of a server.
+    /// Trusts a tool, or all tools of a server.
     pub async fn trusts(&self, server: &'static str, tool: Option<&'static str>) {
         let trust = self.store.write("trust", move |tx| {
             Box::pin(mcp_tools::trust(tx, (server, tool), "ann", chrono::DateTime::UNIX_EPOCH))
@@ -83,7 +83,7 @@ impl Desk {
         self.store.audit(query).await.expect("an audit")
     }
 
-    /// A server that does on purpose what good ones do by accident, and offers these tools.
+    /// A misbehaving server that offers these tools.
     pub fn moody(&self, tools: &Value) -> McpConfig {
         self.offers(tools);
         let program = format!("{}/tests/peers/moody_mcp.py", env!("CARGO_MANIFEST_DIR"));
@@ -91,12 +91,12 @@ impl Desk {
         McpConfig { command: Some(vec!["python3".into(), program, folder]), ..config("m") }
     }
 
-    /// From now on, when it is asked.
+    /// Changes the tools that it offers.
     pub fn offers(&self, tools: &Value) {
         std::fs::write(self.folder.path().join("tools.json"), tools.to_string()).expect("written");
     }
 
-    /// What it was told, each a message.
+    /// The messages that it received.
     pub fn heard(&self) -> Vec<Value> {
         heard(self.folder.path())
     }

@@ -24,7 +24,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-/// Serves it for as long as the test runs.
+/// Serves it for the duration of the test.
 async fn served(app: Router) -> Url {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
@@ -33,7 +33,7 @@ async fn served(app: Router) -> Url {
     url.parse().expect("a URL")
 }
 
-/// A server over HTTP with two pages of tools; it remembers what it was sent.
+/// A server over HTTP with two pages of tools, which records its requests.
 #[derive(Clone, Default)]
 struct Fake(Arc<Mutex<Vec<(HeaderMap, Value)>>>);
 
@@ -103,7 +103,7 @@ fn called(name: &str) -> Result<Value, Value> {
     }
 }
 
-/// What a server says of its harmlessness counts when somebody has answered for it.
+/// A server's claim that a tool is harmless counts once an operator trusts the tool.
 /// Proves CA-31, CV-04, IC-40 … IC-42.
 #[tokio::test]
 async fn the_tools_of_a_server_are_listed_over_all_pages() {
@@ -136,8 +136,8 @@ async fn the_tools_of_a_server_are_listed_over_all_pages() {
     assert_eq!(fake.sent("initialize").len(), 2, "one session for all of it");
 }
 
-/// Three tries where a server may come back, with one and two seconds between them; one where it
-/// does not know who asks, or does not know what is asked for.
+/// Three attempts if a server may recover, after one and two seconds; a single one if
+/// authentication is missing or the request is unknown.
 /// Proves CA-32.
 #[tokio::test]
 async fn a_server_that_fails_is_tried_three_times() {
@@ -239,7 +239,7 @@ async fn a_server_that_is_down_is_named() {
     }
 }
 
-/// A server in a shell: it tells its environment and exits after each call.
+/// A server in a shell, which returns its environment and exits after each call.
 const SHELL: &str = r#"
 while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
@@ -270,7 +270,7 @@ async fn a_process_gets_a_bare_environment_and_is_started_again_when_it_died() {
     assert!(!names.iter().any(|n| n.starts_with("CARGO")), "{names:?}");
     let mut again = run(&tools, "sh_env", json!({})).await;
     if again == Err(ToolError::Unknown) {
-        // Its death was noticed by this call only; one that must not run twice is not repeated.
+        // Its death was noticed only by this call; a call that must not run twice is not repeated.
         again = run(&tools, "sh_env", json!({})).await;
     }
     assert_eq!(again.expect("a result"), first);
@@ -278,7 +278,7 @@ async fn a_process_gets_a_bare_environment_and_is_started_again_when_it_died() {
 
 #[test]
 fn a_name_is_made_of_plain_letters() {
-    // CA-18
+    // Names are sanitised.
     for (name, clean) in [
         ("WebSearch", "web_search"),
         ("web_search", "web_search"),

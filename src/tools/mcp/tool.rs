@@ -1,4 +1,4 @@
-//! A tool of a server: what we make of its definition, and its calls.
+//! A tool of a server: converts its definition, and makes its calls.
 
 use async_trait::async_trait;
 use rmcp::model::{CallToolRequestParams, Tool as Definition};
@@ -20,13 +20,13 @@ use crate::{
     tools::{Context, Output, Tool, ToolError},
 };
 
-/// What a server may say about a tool, and about one argument of it.
+/// The maximum length of a tool's description, and of an argument's.
 const DESCRIPTION_CHARS: usize = 1500;
 const ARGUMENT_CHARS: usize = 300;
-/// A definition that is longer is left out: it would fill the prompt.
+/// Tools with a larger definition are skipped, because they would fill the prompt.
 pub(super) const DEFINITION_BYTES: usize = 64 * 1024;
 
-/// What is remembered of a tool: all that a model or the guard goes by.
+/// The pinned definition of a tool: everything that a model or the guard relies on.
 pub(super) fn definition(tool: &Definition) -> String {
     canonical(&json!({
         "name": tool.name,
@@ -63,8 +63,8 @@ impl Tool for McpTool {
 }
 
 impl McpTool {
-    /// Once more over a new connection, if the first try has not run, or if to run twice does no
-    /// harm.
+    /// Repeats the call over a new connection if the first attempt has not run, or if it is
+    /// harmless.
     async fn call(
         &self,
         arguments: Map<String, Value>,
@@ -77,7 +77,7 @@ impl McpTool {
                 Ok(output) => return Ok(output),
                 Err(Fault::Told(error)) => return Err(error),
                 Err(Fault::Broken) if once => return Err(ToolError::Unknown),
-                Err(Fault::Broken) => "broke off twice",
+                Err(Fault::Broken) => "lost the connection twice",
                 Err(Fault::NotRun) => "cannot be reached; the call has not run",
             };
             if !first {
@@ -104,7 +104,7 @@ impl McpTool {
     }
 }
 
-/// One that is not what it was: it says so, and does nothing.
+/// A tool that has changed: it says so, and does nothing.
 pub(super) struct Withheld {
     pub spec: ToolSpec,
 }
@@ -120,7 +120,7 @@ impl Tool for Withheld {
     }
 }
 
-/// What we make of a tool, and whether it is withheld.
+/// The spec of a tool, and whether it is withheld.
 pub(super) fn spec(
     config: &McpConfig,
     tool: &Definition,
@@ -149,10 +149,10 @@ pub(super) fn spec(
             EffectClass::ReadOnly => Approval::Never,
             EffectClass::Idempotent | EffectClass::AtMostOnce => Approval::UnlessAllowed,
         },
-        // A dead connection is opened again within the call.
+        // A lost connection is reopened within the call.
         timeout: CONNECT_FOR + EXECUTE_FOR,
         untrusted: true,
-        // Whatever it calls itself: its arguments leave the house.
+        // Whatever it claims, its arguments are sent to another program.
         outward: true,
         domain: if config.sandbox.is_some() { Domain::Container } else { Domain::Orchestrator },
         ..ToolSpec::read_only(name, &said, parameters(tool))
@@ -161,12 +161,12 @@ pub(super) fn spec(
 
 fn withheld(server: &str, tool: &str) -> String {
     format!(
-        "Withheld: its server says something else about it than before. An operator has to look at \
-         it (`countersign mcp list`) and to answer for it (`countersign mcp trust {server} {tool}`)."
+        "Withheld: the server has changed this tool's definition. An operator has to review it \
+            (`countersign mcp list`) and trust it (`countersign mcp trust {server} {tool}`)."
     )
 }
 
-/// A server's word that a tool is harmless counts when an operator has answered for the tool.
+/// A server's claim that a tool is harmless counts if an operator trusts the tool.
 fn effect(tool: &Definition, standing: Standing) -> EffectClass {
     let hints = tool.annotations.as_ref().filter(|_| standing == Standing::Vouched);
     match hints {
@@ -185,7 +185,7 @@ fn parameters(tool: &Definition) -> Value {
     parameters
 }
 
-/// What a schema says in words, without what nobody sees, and not endless.
+/// Removes invisible characters from the schema's texts, and truncates them.
 fn tidy(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
@@ -211,8 +211,8 @@ fn plain(text: &str, most: usize) -> String {
     }
 }
 
-/// The name of a tool that another has too, or had: with a sign of its own, which no other gets,
-/// whoever comes or goes.
+/// The name of a tool whose name another has or had: with a unique suffix that does not depend on
+/// the other tools.
 pub(super) fn own_name(name: &str, tool: &str) -> String {
     let sign = &hex::encode(Sha256::digest(tool))[..8];
     let name: String = name.chars().take(NAME_CHARS - 1 - sign.len()).collect();

@@ -1,5 +1,5 @@
-//! The other side: what the binary does when it is started again. Alone in its process, without a
-//! runtime or a second thread, it takes from itself what it does not need, and then does its work.
+//! Runs inside the sandbox: the re-executed binary, alone in its process and single-threaded,
+//! applies Landlock, seccomp and resource limits to itself, and then does its job.
 
 use anyhow::{Context as _, Result, ensure};
 use landlock::{
@@ -20,10 +20,10 @@ use std::{
 use super::{HOLDS, Job, Limits, Work, init, proxy_bridge, seccomp, seccomp::Reach};
 use crate::tools::documents::{self, blob::Blob};
 
-/// What is not confined does not start.
+/// The exit code if the restrictions could not be applied.
 const NOT_CONFINED: i32 = 125;
 
-/// Devices that hold nothing.
+/// Devices without state.
 const DEVICES: [&str; 8] = [
     "/dev/null",
     "/dev/zero",
@@ -35,10 +35,10 @@ const DEVICES: [&str; 8] = [
     "/dev/pts",
 ];
 
-/// Deeply nested documents take deep recursion.
+/// Deeply nested documents need deep recursion.
 const STACK_BYTES: usize = 32 * 1024 * 1024;
 
-/// Does the job that was given as JSON; the process is to end with the code that comes back.
+/// Does the job that was given as JSON; returns the exit code of the process.
 pub fn run(job: &str) -> i32 {
     confined(job).unwrap_or_else(|problem| {
         let _ = writeln!(io::stderr(), "{problem:#}");
@@ -57,7 +57,7 @@ fn confined(job: &str) -> Result<i32> {
         Work::Program(program) => {
             seccomp::close(Reach::Program)?;
             if let Some(socket) = job.egress {
-                proxy_bridge::dig(socket).context("the way out")?;
+                proxy_bridge::dig(socket).context("the proxy")?;
             }
             init::over(program, job.limits, &job.writable)
         }
@@ -87,15 +87,15 @@ fn confined(job: &str) -> Result<i32> {
     }
 }
 
-/// Closes everything but standard input, output and error: the gateway, and the program that started it, may
-/// have passed on open files and sockets. Nothing of our own is open yet.
+/// Closes everything except for standard input, output and error: the gateway, and the program that
+/// started it, may have left open files and sockets. Nothing of our own is open yet.
 fn close_inherited() -> Result<()> {
     let mut descriptors = Vec::new();
     for entry in fs::read_dir("/proc/self/fd")? {
         let number = entry?.file_name().to_str().and_then(|name| name.parse::<RawFd>().ok());
         descriptors.extend(number.filter(|number| *number > 2));
     }
-    // The folder that was listed is closed by now.
+    // The descriptor of the listed folder is closed by now.
     for descriptor in descriptors {
         match nix::unistd::close(descriptor) {
             Ok(()) | Err(Errno::EBADF) => {}
@@ -105,9 +105,11 @@ fn close_inherited() -> Result<()> {
     Ok(())
 }
 
-/// `memory_bytes` is what is allocated: with the address space, the size of this binary would count.
+/// `memory_bytes` limits allocations; limiting the address space would include the size of this
+/// binary.
 fn limit(limits: Limits, work: &Work) -> Result<()> {
-    // Without walls, everything that this user runs would count. A reader starts no process anyway.
+    // Without bubblewrap, all processes of this user would count. A reader starts no process
+    // anyway.
     let starts = matches!(work, Work::Program(_)).then_some((Resource::Nproc, limits.processes));
     let always = [
         (Resource::Core, 0),
@@ -122,8 +124,8 @@ fn limit(limits: Limits, work: &Work) -> Result<()> {
     Ok(())
 }
 
-/// Programs read what the walls show and write where they may, who draws reads fonts; all else
-/// touches no file at all.
+/// Programs can read what the sandbox shows and write where they may, a renderer can read fonts;
+/// all other jobs can access no files.
 fn close_files(job: &Job) -> Result<()> {
     let newest = ABI::V6;
     let mut rules = Ruleset::default()
@@ -147,19 +149,19 @@ fn close_files(job: &Job) -> Result<()> {
     Ok(())
 }
 
-/// What comes of standard input, to standard output.
+/// Processes standard input to standard output.
 fn work(with: impl FnOnce(&[u8]) -> Vec<u8> + Send + 'static) -> Result<i32> {
     let mut bytes = Vec::new();
     io::stdin().read_to_end(&mut bytes)?;
     let working = thread::Builder::new().stack_size(STACK_BYTES).spawn(move || with(&bytes))?;
-    // A panic has told itself on standard error.
+    // A panic was printed on standard error.
     match working.join() {
         Ok(told) => say(&told),
         Err(_) => Ok(NOT_CONFINED),
     }
 }
 
-/// What came of it, or the sentence that says why nothing did.
+/// The result, or a sentence that says why there is none.
 fn told(read: &Result<impl Serialize, ReadError>) -> Vec<u8> {
     let told = read.as_ref().map_err(ToString::to_string);
     serde_json::to_vec(&told).expect("what was read is plain text and numbers")

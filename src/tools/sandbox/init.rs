@@ -1,7 +1,7 @@
-//! The first process within the walls. It starts the program, buries what is orphaned, and counts:
-//! root is exempt from the kernel's limit of processes, and no limit of the kernel's holds for the
-//! memory of several together, or for what they write in many files. When it ends, the kernel ends
-//! all others.
+//! The init process (pid 1) of the sandbox. It starts the program, reaps orphans, and enforces
+//! limits that the kernel does not: root is exempt from the limit of processes, and no rlimit
+//! covers the memory of several processes together or the total size of written files. When it
+//! ends, the kernel kills all other processes.
 
 use anyhow::{Context as _, Result};
 use rustix::process::{WaitOptions, WaitStatus, wait};
@@ -15,21 +15,22 @@ use std::{
 
 use super::{Limits, MIB, profile::TEMPORARY};
 
-/// Between two looks. A program that ends at once is not kept waiting long.
+/// The initial interval between checks, so that a short program is not delayed.
 const FIRST_LOOK: Duration = Duration::from_millis(1);
 const LATER_LOOKS: Duration = Duration::from_millis(20);
-/// At what runs as long as we do, once it has started.
+/// The interval for long-running programs.
 const RARE_LOOKS: Duration = Duration::from_millis(200);
 const STARTED_IN: Duration = Duration::from_secs(10);
 
-/// As if it had been killed.
+/// The exit code of a killed process.
 const KILLED: i32 = 137;
 
-/// So much stays free on a disk, or this share of it, or half of what was, whichever is least.
+/// The amount that stays free on a disk: this size, this share of it, or half of what was free,
+/// whichever is least.
 const FREE_BYTES: u64 = 1024 * MIB;
 const FREE_SHARE: u64 = 20;
 
-/// Starts the program and waits for its end; the code that it ended with, in a shell's counting.
+/// Starts the program and waits for its end; returns its exit code as a shell would.
 pub fn over(program: &[String], limits: Option<Limits>, writable: &[PathBuf]) -> Result<i32> {
     let (name, arguments) = program.split_first().context("there is no program to start")?;
     let child = Command::new(name).args(arguments).spawn();
@@ -47,7 +48,7 @@ pub fn over(program: &[String], limits: Option<Limits>, writable: &[PathBuf]) ->
             None => {
                 let excess = limits.and_then(|limits| excess(limits, &standing()));
                 if let Some(excess) = excess.or_else(|| disks.iter().find_map(Disk::excess)) {
-                    complain(&format!("All of it was ended: {excess}."));
+                    complain(&format!("Killed: {excess}."));
                     return Ok(KILLED);
                 }
                 thread::sleep(look);
@@ -58,12 +59,12 @@ pub fn over(program: &[String], limits: Option<Limits>, writable: &[PathBuf]) ->
     }
 }
 
-#[expect(clippy::print_stderr, reason = "whoever reads the program's errors is to read this too")]
+#[expect(clippy::print_stderr, reason = "the reader of the program's errors reads this too")]
 fn complain(words: &str) {
     eprintln!("{words}");
 }
 
-/// What the processes but this one hold in memory, in pages.
+/// The memory of all other processes, in pages.
 fn standing() -> Vec<u64> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let others = entries.filter_map(|entry| {
@@ -86,13 +87,13 @@ fn excess(limits: Limits, processes: &[u64]) -> Option<String> {
         .then(|| format!("it took more than {} MiB of memory", limits.total_bytes / MIB))
 }
 
-/// Where something is written, and how much is to stay free there.
+/// A disk that is written to, and how much has to stay free.
 struct Disk {
     folder: PathBuf,
     least_bytes: u64,
 }
 
-/// The disks beneath these folders; what is in memory has a size already.
+/// The disks of these folders; file systems in memory have a size limit already.
 fn disks(limits: &Limits, writable: &[PathBuf]) -> Vec<Disk> {
     let folders = writable.iter().filter(|folder| !TEMPORARY.map(Path::new).contains(&&***folder));
     let disk = |folder: &PathBuf| {
@@ -109,11 +110,11 @@ impl Disk {
         let (free, _) = free_bytes(&self.folder)?;
         let least = self.least_bytes / MIB;
         (free < self.least_bytes)
-            .then(|| format!("it filled the disk, of which {least} MiB were to stay free"))
+            .then(|| format!("it filled the disk, of which {least} MiB must stay free"))
     }
 }
 
-/// What may still be written there, and what there is in all.
+/// The free and total size.
 fn free_bytes(folder: &Path) -> Option<(u64, u64)> {
     let disk = rustix::fs::statvfs(folder).ok()?;
     Some((disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize))

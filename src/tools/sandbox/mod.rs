@@ -1,17 +1,17 @@
-//! Programs that we start, kept from everything that is not theirs.
+//! The sandbox for programs that we start.
 //!
-//! bubblewrap builds the walls: namespaces without network, a root of programs only, an empty
-//! environment. Within them our own binary, started again as `countersign confine`, puts Landlock,
-//! seccomp and resource limits on itself, and only then starts the program. What is missing turns
-//! the tool off, never the sandbox.
+//! bubblewrap creates namespaces without network, a root with programs only, and an empty
+//! environment. Inside, our own binary, re-executed as `countersign confine`, applies Landlock,
+//! seccomp and resource limits to itself, and only then starts the program. If anything is missing,
+//! the tool is disabled, never the sandbox.
 //!
-//! - [`profile`]: the walls, as bubblewrap is told about them
-//! - [`confine`]: the other side: what the binary does when it is started again
-//! - [`proxy_bridge`]: within the walls, the way to a proxy outside
-//! - [`seccomp`]: the system calls that are left
-//! - [`service`]: walls around MCP servers
-//! - [`init`]: the first process in the walls, which counts the others
-//! - [`run`]: feeding a program, keeping what it says, ending it
+//! - [`profile`]: the arguments for bubblewrap
+//! - [`confine`]: runs inside the sandbox
+//! - [`proxy_bridge`]: connects the sandbox to a proxy outside
+//! - [`seccomp`]: the allowed system calls
+//! - [`service`]: sandboxes for MCP servers and hooks
+//! - [`init`]: the init process of the sandbox
+//! - [`run`]: input, output and end of a program
 
 pub mod confine;
 pub mod init;
@@ -31,52 +31,52 @@ use tokio::process::Command;
 use super::ToolError;
 use profile::Profile;
 
-/// How long a machine may take to show what it has.
+/// The timeout for probing the machine.
 const PROBE_FOR: Duration = Duration::from_secs(10);
 
 const MIB: u64 = 1024 * 1024;
 
-/// Where Debian and others put it; not looked up in a `PATH` that somebody may have set.
+/// Where Debian and others install it; not searched in `PATH`, which may be manipulated.
 const BUBBLEWRAP: [&str; 4] =
     ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
 
-/// What this machine has to confine programs with.
+/// The sandbox mechanisms of this machine.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
-    /// This binary, to be started again.
+    /// This binary, to be re-executed.
     program: PathBuf,
-    /// Where bubblewrap is, or why there are no walls.
+    /// The path of bubblewrap, or why it cannot be used.
     bubblewrap: Result<PathBuf, String>,
-    /// Whether the binary can confine itself, with walls or without.
+    /// Whether the binary can restrict itself, with or without bubblewrap.
     limits: Result<(), String>,
 }
 
-/// What the binary is to do when it is started again. It travels as JSON in an argument.
+/// The job of the re-executed binary, passed as JSON in an argument.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Job {
     pub work: Work,
     pub limits: Option<Limits>,
-    /// Where it may write, as paths within the walls.
+    /// Writable paths inside the sandbox.
     pub writable: Vec<PathBuf>,
-    /// The socket, as a path within the walls, at which a proxy answers.
+    /// The path inside the sandbox of a socket that leads to a proxy.
     #[serde(default)]
     pub egress: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Work {
-    /// Show that everything holds.
+    /// Show that all restrictions are enforced.
     Probe,
-    /// Start this program, and be the first process around it.
+    /// Start this program, as its init process.
     Program(Vec<String>),
-    /// Read the document of this name from standard input, write JSON to standard output.
+    /// Read the document with this name from standard input, and write JSON to standard output.
     Read(String),
-    /// Look on the page from standard input for elements with one of these ids or classes, write JSON
-    /// to standard output.
+    /// Find elements with one of these ids or classes in the page from standard input, and write
+    /// JSON to standard output.
     Find(Vec<String>),
-    /// Make of the picture from standard input what a model is shown, as JSON to standard output.
+    /// Decode the picture from standard input for a model, and write JSON to standard output.
     View,
-    /// Draw what standard input says, with the fonts of these folders, to standard output.
+    /// Render the request from standard input, with the fonts of these folders, to standard output.
     Draw(Vec<PathBuf>),
 }
 
@@ -84,21 +84,21 @@ pub enum Work {
 pub struct Limits {
     /// What one process may allocate.
     pub memory_bytes: u64,
-    /// What all processes together may hold.
+    /// What all processes together may use.
     pub total_bytes: u64,
     pub processes: u64,
-    /// Without end for what runs as long as we do.
+    /// Unlimited for long-running programs.
     pub cpu_seconds: u64,
     pub open_files: u64,
-    /// The largest file that may be written.
+    /// The maximum size of a written file.
     pub file_bytes: u64,
-    /// By how much a disk may fill while it runs, whoever writes there; without end for what runs as
-    /// long as we do.
+    /// By how much a disk may fill during the run, including writes of other processes; unlimited
+    /// for long-running programs.
     pub disk_bytes: u64,
 }
 
 impl Limits {
-    /// For commands that an agent runs.
+    /// For commands of an agent.
     pub const COMMAND: Self = Self {
         memory_bytes: 1024 * MIB,
         total_bytes: 1536 * MIB,
@@ -108,7 +108,7 @@ impl Limits {
         file_bytes: 256 * MIB,
         disk_bytes: 2048 * MIB,
     };
-    /// For MCP servers and hooks: what the operator has chosen, and somebody else has made.
+    /// For MCP servers and hooks, which the operator has chosen.
     pub const SERVER: Self = Self {
         memory_bytes: 4096 * MIB,
         total_bytes: 4096 * MIB,
@@ -118,7 +118,7 @@ impl Limits {
         file_bytes: 2048 * MIB,
         disk_bytes: u64::MAX,
     };
-    /// For the reading of a document that anybody may have made.
+    /// For reading an untrusted document.
     pub const DOCUMENT: Self = Self {
         memory_bytes: 256 * MIB,
         total_bytes: 256 * MIB,
@@ -128,7 +128,7 @@ impl Limits {
         file_bytes: 0,
         disk_bytes: 0,
     };
-    /// For the drawing of a document: 500 pages of a PDF take a gigabyte.
+    /// For rendering a document: a PDF of 500 pages takes a gigabyte.
     pub const DRAWING: Self = Self {
         memory_bytes: 1536 * MIB,
         total_bytes: 1536 * MIB,
@@ -138,7 +138,7 @@ impl Limits {
         file_bytes: 0,
         disk_bytes: 0,
     };
-    /// For the drawing of an Office file by LibreOffice.
+    /// For rendering an Office file with LibreOffice.
     pub const OFFICE: Self = Self {
         memory_bytes: 1024 * MIB,
         total_bytes: 1024 * MIB,
@@ -148,7 +148,7 @@ impl Limits {
         file_bytes: 64 * MIB,
         disk_bytes: 512 * MIB,
     };
-    /// For the recognition of text in pictures.
+    /// For text recognition in pictures.
     pub const PICTURES: Self = Self {
         memory_bytes: 512 * MIB,
         total_bytes: 768 * MIB,
@@ -161,24 +161,24 @@ impl Limits {
 }
 
 impl Sandbox {
-    /// Tries what there is. `program` is this binary.
+    /// Probes the machine. `program` is this binary.
     pub async fn probe(program: &Path) -> Self {
         let mut found = Self { program: program.to_owned(), ..Self::off("not tried yet") };
         found.bubblewrap = found.probe_bubblewrap().await;
         found.limits = match &found.bubblewrap {
-            // Whoever is confined within walls can be so without.
+            // If it works inside bubblewrap, it works without.
             Ok(_) => Ok(()),
             Err(_) => shows(found.bare(&probe_job())).await,
         };
         found
     }
 
-    /// One without walls, for a reason: `program` can confine itself.
+    /// A sandbox without bubblewrap, for the given reason: `program` can restrict itself.
     pub fn without_bubblewrap(program: &Path, why: &str) -> Self {
         Self { program: program.to_owned(), bubblewrap: Err(why.to_owned()), limits: Ok(()) }
     }
 
-    /// None, for a reason.
+    /// No sandbox, for the given reason.
     pub fn off(why: &str) -> Self {
         Self {
             program: PathBuf::new(),
@@ -187,19 +187,19 @@ impl Sandbox {
         }
     }
 
-    /// Why there are no walls; whatever needs them is off then.
+    /// Why bubblewrap cannot be used; tools that need it are disabled then.
     pub fn missing(&self) -> Option<&str> {
         self.bubblewrap.as_ref().err().map(String::as_str)
     }
 
-    /// A program within walls.
+    /// A program in the sandbox.
     pub fn walled(&self, cell: &Profile) -> Result<Command, ToolError> {
         let bubblewrap = self.bubblewrap.as_ref().map_err(|why| ToolError::Sandbox(why.clone()))?;
         Ok(cell.command(bubblewrap, &self.program))
     }
 
-    /// The reading of a document: within walls where there are some, else only in a process that
-    /// can neither open a file nor a socket, nor start another.
+    /// A document reader: inside bubblewrap if possible, otherwise in a process that can neither
+    /// open files or sockets nor start processes.
     pub fn reader(&self, name: &str) -> Result<Command, ToolError> {
         self.reader_within(name, Limits::DOCUMENT)
     }
@@ -208,18 +208,18 @@ impl Sandbox {
         self.alone(Profile::around(Job::new(Work::Read(name.to_owned()), Some(limits))))
     }
 
-    /// The search for elements of a page, likewise.
+    /// A finder of page elements, isolated like [`reader`](Self::reader).
     pub fn finder(&self, marks: &[&str]) -> Result<Command, ToolError> {
         let marks = marks.iter().map(|&mark| mark.to_owned()).collect();
         self.alone(Profile::around(Job::new(Work::Find(marks), Some(Limits::DOCUMENT))))
     }
 
-    /// The decoding of a picture, likewise.
+    /// A picture decoder, isolated like [`reader`](Self::reader).
     pub fn viewer(&self) -> Result<Command, ToolError> {
         self.alone(Profile::around(Job::new(Work::View, Some(Limits::DOCUMENT))))
     }
 
-    /// The drawing of one, likewise; nothing but these folders can be read.
+    /// A renderer, isolated like [`reader`](Self::reader); it can read only these folders.
     pub fn drawer(&self, fonts: &[PathBuf], limits: Limits) -> Result<Command, ToolError> {
         let cell = Profile::around(Job::new(Work::Draw(fonts.to_vec()), Some(limits)));
         self.alone(fonts.iter().fold(cell, |cell, folder| cell.showing(folder, folder)))
@@ -262,10 +262,10 @@ fn probe_job() -> Job {
     Job::new(Work::Probe, Some(Limits::DOCUMENT))
 }
 
-/// What a probe says when everything holds.
+/// The output of a successful probe.
 const HOLDS: &str = "confined";
 
-/// The child says so itself: an exit code of zero could be anybody's.
+/// The child prints this itself, because any program could exit with code 0.
 async fn shows(command: Command) -> Result<(), String> {
     let ended = run::to_its_end(command, Vec::new(), PROBE_FOR).await.map_err(|e| e.to_string())?;
     if ended.stdout.text().trim() == HOLDS {

@@ -1,4 +1,4 @@
-//! The walls, as bubblewrap is told about them.
+//! The arguments for bubblewrap.
 
 use std::{
     ffi::OsStr,
@@ -9,26 +9,26 @@ use tokio::process::Command;
 
 use super::{Job, MIB, proxy_bridge};
 
-/// Where the folder of a conversation is within.
+/// The conversation's folder inside the sandbox.
 pub const WORKSPACE: &str = "/workspace";
-/// Where a skill is, to be read.
+/// A skill inside the sandbox, read-only.
 pub const SKILL: &str = "/skill";
-/// Where a server finds its own folder.
+/// A server's own folder inside the sandbox.
 pub const HOME: &str = "/run/home";
-/// Where our binary is within.
+/// Our binary inside the sandbox.
 const CONFINE: &str = "/run/countersign";
-/// Where the proxy's socket is within.
+/// The proxy's socket inside the sandbox.
 const EGRESS: &str = "/run/egress";
 
-/// What is written there lies in memory, and is gone with the program.
+/// Writable folders in memory, which are deleted when the program ends.
 pub const TEMPORARY: [&str; 2] = ["/tmp", "/dev/shm"];
 const TEMPORARY_BYTES: u64 = 256 * MIB;
-/// Of what is put over a hidden folder, which stays as good as empty.
+/// The size limit of the file system that covers a hidden folder.
 const HIDDEN_BYTES: &str = "65536";
 
-/// Programs, and what they need to start: nothing that anybody wrote for himself.
+/// Programs and what they need to start; no files of users.
 const PROGRAMS: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
-/// Not all of /etc: secrets lie there too.
+/// Not all of /etc, because it contains secrets.
 const SETTINGS: [&str; 13] = [
     "alternatives",
     "ca-certificates",
@@ -45,17 +45,17 @@ const SETTINGS: [&str; 13] = [
     "ssl/certs",
 ];
 
-/// One program and what is around it.
+/// One program and its sandbox.
 #[derive(Debug)]
 pub struct Profile {
     pub job: Job,
     pub files: Files,
-    /// Folders that it may write: here, and where they are within.
+    /// Writable folders: outside and inside paths.
     pub folders: Vec<(PathBuf, PathBuf)>,
-    /// Folders that it may read besides.
+    /// Additional readable folders.
     pub shown: Vec<(PathBuf, PathBuf)>,
     pub network: bool,
-    /// The socket at which a proxy lets it out.
+    /// The socket of a proxy for network access.
     pub egress: Option<PathBuf>,
 }
 
@@ -64,42 +64,42 @@ pub struct Profile {
 pub enum Files {
     /// Programs only.
     Programs,
-    /// What is on this machine, but for these files and folders and what runs here; with symbolic
-    /// links, and what they name, where the rest is hidden.
+    /// The whole machine, except for these files and folders and what is in /run; with symbolic
+    /// links, and their targets, in hidden places.
     Machine { hidden: Vec<PathBuf>, shown: Vec<PathBuf>, links: Vec<(PathBuf, PathBuf)> },
 }
 
-/// What becomes of a place within.
+/// How a path appears inside the sandbox.
 enum Place<'a> {
     Hidden,
-    /// To be read, what is here.
+    /// Read-only, from outside.
     Shown(&'a Path),
-    /// To be written, what is here.
+    /// Writable, from outside.
     Open(&'a Path),
-    /// A symbolic link to this.
+    /// A symbolic link.
     Link(&'a Path),
 }
 
 impl Profile {
-    /// Nothing but programs, and no network.
+    /// Programs only, and no network.
     pub fn around(job: Job) -> Self {
         let (folders, shown) = (Vec::new(), Vec::new());
         Self { job, files: Files::Programs, folders, shown, network: false, egress: None }
     }
 
-    /// With the folder of a conversation, in which the program starts.
+    /// Adds a conversation's folder, in which the program starts.
     pub fn with_workspace(mut self, folder: &Path) -> Self {
         self.folders.push((folder.to_owned(), WORKSPACE.into()));
         self
     }
 
-    /// With a folder to be read.
+    /// Adds a readable folder.
     pub fn showing(mut self, folder: &Path, within: &Path) -> Self {
         self.shown.push((folder.to_owned(), within.to_owned()));
         self
     }
 
-    /// With a way out, by the proxy at that socket.
+    /// Adds network access through the proxy at that socket.
     pub fn let_out_by(mut self, socket: &Path) -> Self {
         self.egress = Some(socket.to_owned());
         self
@@ -174,13 +174,13 @@ impl Profile {
                 command.args(["--ro-bind", "/", "/"]);
             }
         }
-        // To root, though without rights here, some of the kernel's settings would be writable.
+        // Otherwise root, though without privileges here, could write some kernel settings.
         command.args(["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"]);
         for place in TEMPORARY {
             command.args(["--size", &TEMPORARY_BYTES.to_string(), "--tmpfs", place]);
         }
         if let Files::Machine { .. } = &self.files {
-            // Sockets of whatever runs here are a way to be it.
+            // The sockets of local services would give access to them.
             command.args(["--tmpfs", "/run"]);
             for kept in ["/run/systemd/resolve", "/run/current-system"] {
                 command.args(["--ro-bind-try", kept, kept]);
@@ -188,7 +188,7 @@ impl Profile {
         }
     }
 
-    /// The outer ones first, so that what is said of an inner one holds.
+    /// Outer paths first, so that inner ones override them.
     fn places(&self) -> Vec<(&Path, Place<'_>)> {
         let mut places = Vec::new();
         if let Files::Machine { hidden, shown, links } = &self.files {
@@ -203,7 +203,7 @@ impl Profile {
     }
 }
 
-/// /bin may be a link to /usr/bin, or a folder of its own.
+/// /bin may be a link to /usr/bin, or a folder.
 fn show_as_it_is(command: &mut Command, place: &Path) {
     match fs::read_link(place) {
         Ok(target) => command.args([OsStr::new("--symlink"), target.as_ref(), place.as_ref()]),

@@ -1,5 +1,5 @@
-//! Within the walls, the way to a proxy outside: programs look for one at a port, and there is no
-//! network but the walls' own loopback.
+//! Connects the sandbox to a proxy outside: programs expect a proxy at a port, and the sandbox has
+//! no network except for its own loopback.
 
 use anyhow::Result;
 use std::{
@@ -10,16 +10,16 @@ use std::{
     thread,
 };
 
-/// Where programs find it.
+/// Where programs find the proxy.
 pub(super) const PROXY: &str = "http://127.0.0.1:3128";
 const PORT: u16 = 3128;
 
-/// Takes connections from now on, until this process ends.
+/// Accepts connections until this process ends.
 pub(super) fn dig(socket: PathBuf) -> Result<()> {
     let listener = TcpListener::bind(("127.0.0.1", PORT))?;
     thread::Builder::new().spawn(move || {
         for from in listener.incoming().flatten() {
-            // What cannot be passed on is closed, which the program sees.
+            // A connection that cannot be forwarded is closed, which the program notices.
             let _ = pass(from, &socket);
         }
     })?;

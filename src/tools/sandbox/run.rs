@@ -1,4 +1,4 @@
-//! Feeding a program, keeping what it says, ending it.
+//! Feeds a program, collects its output, and ends it.
 
 use std::{process::Stdio, time::Duration};
 use tokio::{
@@ -9,29 +9,29 @@ use tokio::{
 
 use crate::tools::ToolError;
 
-/// So much of a stream is kept; of what comes after it only the end. The largest document that can be
-/// sent fits.
+/// How much of a stream is kept; after that only its end. The largest document that can be sent
+/// fits.
 pub const KEPT_BYTES: usize = 21 * 1024 * 1024;
 const TAIL_BYTES: usize = 8 * 1024;
 
-/// What came of a program.
+/// The result of a program.
 #[derive(Debug)]
 pub struct Ended {
-    /// `None` when it was ended from outside.
+    /// `None` if it was killed.
     pub code: Option<i32>,
     pub stdout: Stream,
     pub stderr: Stream,
     pub timed_out: bool,
 }
 
-/// What a program wrote: all of it, or the beginning and the end.
+/// The output of a program: all of it, or the beginning and the end.
 #[derive(Debug)]
 pub struct Stream {
     pub head: Vec<u8>,
-    /// What follows the head, not always at once.
+    /// What follows the head, not always immediately.
     pub tail: Vec<u8>,
     pub total_bytes: u64,
-    /// The longest head.
+    /// The maximum size of the head.
     kept_bytes: usize,
 }
 
@@ -54,7 +54,7 @@ impl Stream {
         self.total_bytes == self.head.len() as u64
     }
 
-    /// The last bytes of all.
+    /// The last bytes.
     pub fn end(&self, count: usize) -> Vec<u8> {
         let last = |bytes: &[u8], count: usize| bytes[bytes.len().saturating_sub(count)..].to_vec();
         let mut end = last(&self.tail, count);
@@ -69,7 +69,7 @@ impl Stream {
     async fn fill(&mut self, from: Option<impl AsyncRead + Unpin>) {
         let Some(mut from) = from else { return };
         let mut buffer = vec![0; 64 * 1024];
-        // A pipe that breaks has ended.
+        // A broken pipe counts as the end.
         while let Ok(count @ 1..) = from.read(&mut buffer).await {
             self.take(&buffer[..count]);
         }
@@ -85,8 +85,8 @@ impl Stream {
     }
 }
 
-/// Runs it until it ends or its time is over. Dropping the future ends it too; with the first
-/// process within the walls, all others end.
+/// Runs the program until it ends or times out. Dropping the future kills it; with the init process
+/// of the sandbox, all others are killed.
 pub async fn to_its_end(
     command: Command,
     input: Vec<u8>,
@@ -95,7 +95,7 @@ pub async fn to_its_end(
     keeping(KEPT_BYTES, command, input, wait).await
 }
 
-/// The same, with so much of what it says.
+/// The same, keeping this much of its output.
 pub async fn keeping(
     kept_bytes: usize,
     mut command: Command,
@@ -111,7 +111,7 @@ pub async fn keeping(
         (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (mut stdout, mut stderr) = (Stream::keeping(kept_bytes), Stream::default());
     let feeding = async {
-        // Who does not read all of it need not.
+        // A program need not read all of its input.
         if let Some(mut pipe) = stdin.take() {
             let _ = pipe.write_all(&input).await;
         }
@@ -124,7 +124,7 @@ pub async fn keeping(
     let timed_out = ended.is_err();
     let code = ended.ok().and_then(Result::ok).and_then(|status| status.code());
     if timed_out {
-        // It has ended by itself in this moment, or ends now.
+        // It has just ended by itself, or ends now.
         let _ = child.kill().await;
     }
     Ok(Ended { code, stdout, stderr, timed_out })

@@ -1,5 +1,5 @@
-//! The system calls that are left. What is not known here is not there: later kernels' calls, and
-//! other numberings of the same ones.
+//! The allowed system calls. Unknown ones are not available: those of later kernels, and other
+//! numberings of the same ones.
 
 use anyhow::{Context as _, Result};
 use libc::c_long;
@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 /// The last call that this list was made for, `mseal`.
 const LAST_KNOWN: c_long = 462;
 
-/// Into other processes, into the kernel, into mounts and namespaces; and memory that belongs to
-/// no process, which nobody would count.
+/// Access to other processes, the kernel, mounts and namespaces; and memory that belongs to no
+/// process and would not be counted.
 const CLOSED: &[c_long] = &[
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
@@ -34,7 +34,7 @@ const CLOSED: &[c_long] = &[
     libc::SYS_mount_setattr,
     libc::SYS_unshare,
     libc::SYS_setns,
-    // Its flags lie in memory, where a filter cannot look. Without it, `clone` is used.
+    // Its flags are in memory, which a filter cannot read. `clone` is used instead.
     libc::SYS_clone3,
     libc::SYS_add_key,
     libc::SYS_request_key,
@@ -110,7 +110,7 @@ const NAMESPACES: u64 = (libc::CLONE_NEWNS
     | libc::CLONE_NEWPID
     | libc::CLONE_NEWNET) as u64;
 
-/// Who is to be left what.
+/// What is restricted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     /// A program, which may start others.
@@ -119,7 +119,7 @@ pub enum Reach {
     Reader,
 }
 
-/// Takes the other calls away from this process and all that it starts, for good.
+/// Denies the other calls to this process and all its children, permanently.
 pub fn close(reach: Reach) -> Result<()> {
     let target = std::env::consts::ARCH.try_into().context("seccomp on this processor")?;
     let missing = SeccompAction::Errno(libc::ENOSYS as u32);
@@ -128,7 +128,7 @@ pub fn close(reach: Reach) -> Result<()> {
     seccompiler::apply_filter(&filter).context("seccomp")
 }
 
-/// Open calls, some of them only with arguments that fit.
+/// Allowed calls, some only with certain arguments.
 fn rules(reach: Reach) -> Result<BTreeMap<i64, Vec<SeccompRule>>> {
     let mut open: BTreeMap<i64, Vec<SeccompRule>> =
         (0..=LAST_KNOWN).map(|call| (call, Vec::new())).collect();
@@ -144,7 +144,7 @@ fn rules(reach: Reach) -> Result<BTreeMap<i64, Vec<SeccompRule>>> {
     only(libc::SYS_clone, vec![when(0, same, thread)?]);
     let families = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6];
     only(libc::SYS_socket, all(families.map(|f| when(0, SeccompCmpOp::Eq, f as u64)))?);
-    // Words put into the terminal's mouth.
+    // These requests would inject input into the terminal.
     let spoken = [libc::TIOCSTI, libc::TIOCLINUX].map(|put| condition(1, SeccompCmpOp::Ne, put));
     only(libc::SYS_ioctl, vec![SeccompRule::new(all(spoken)?)?]);
     Ok(open)
@@ -158,7 +158,7 @@ fn when(argument: u8, is: SeccompCmpOp, value: u64) -> Result<SeccompRule> {
     Ok(SeccompRule::new(vec![condition(argument, is, value)?])?)
 }
 
-/// The kernel looks at 32 bits of these arguments, and so does the filter.
+/// The kernel uses 32 bits of these arguments, and so does the filter.
 fn condition(argument: u8, is: SeccompCmpOp, value: u64) -> Result<SeccompCondition> {
     Ok(SeccompCondition::new(argument, SeccompCmpArgLen::Dword, is, value)?)
 }

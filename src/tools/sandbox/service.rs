@@ -1,6 +1,6 @@
-//! MCP servers and hooks within walls. Servers need the network; both need caches of their own, and
-//! read what is on the machine; but they write only into a folder of their own and those that the configuration names,
-//! and see neither our data nor other processes nor the sockets of services.
+//! Sandboxes for MCP servers and hooks. Servers need network access; both need caches and read
+//! files of the machine. They can write only to their own folder and the configured ones, and can
+//! access neither our data nor other processes nor the sockets of services.
 
 use std::{
     fs,
@@ -18,11 +18,11 @@ use crate::tools::ToolError;
 #[derive(Debug, Clone)]
 pub struct ServerSandbox {
     pub sandbox: Arc<Sandbox>,
-    /// Its own folder, kept from one start to the next.
+    /// Its own folder, which is kept between runs.
     pub home: PathBuf,
-    /// What it does not see: ours, and what lets somebody in elsewhere.
+    /// Hidden paths: our data, and credentials for other systems.
     pub hidden: Vec<PathBuf>,
-    /// What it may write besides.
+    /// Additional writable folders.
     pub folders: Vec<PathBuf>,
     pub network: bool,
 }
@@ -31,7 +31,7 @@ impl ServerSandbox {
     pub fn command(&self, program: &[String]) -> Result<Command, ToolError> {
         let failed = |error| ToolError::Sandbox(format!("{}: {error}", self.home.display()));
         fs::create_dir_all(&self.home).map_err(failed)?;
-        // bubblewrap does not follow symbolic links to where something is mounted.
+        // bubblewrap does not follow symbolic links to mount points.
         let mut links = Vec::new();
         let mut follow = |path: &PathBuf| {
             links.extend(links_of(path));
@@ -40,7 +40,7 @@ impl ServerSandbox {
         let hidden: Vec<_> =
             self.hidden.iter().filter(|path| path.exists()).map(&mut follow).collect();
         let open: Vec<_> = self.folders.iter().map(&mut follow).collect();
-        // What the command line names is meant to be seen, also where the rest is covered.
+        // Paths on the command line have to be visible, even within hidden folders.
         let covered: Vec<_> =
             TEMPORARY.iter().chain(&["/run"]).map(PathBuf::from).chain(hidden.clone()).collect();
         let unseen = |path: &Path| depth(&covered, path) > depth(&open, path);
@@ -71,13 +71,13 @@ impl ServerSandbox {
     }
 }
 
-/// How deep the innermost of these places lies in which that path is.
+/// The depth of the innermost of these places that contains the path.
 fn depth(places: &[PathBuf], path: &Path) -> Option<usize> {
     let around = places.iter().filter(|place| path.starts_with(place));
     around.map(|place| place.components().count()).max()
 }
 
-/// The symbolic links that a path leads through: where they are, and what they name.
+/// The symbolic links in a path, with their targets.
 fn links_of(path: &Path) -> Vec<(PathBuf, PathBuf)> {
     let mut links = Vec::new();
     let mut path = path.to_owned();

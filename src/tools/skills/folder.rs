@@ -1,4 +1,4 @@
-//! The skills that there are, where they come from, and who vouches for them.
+//! The installed skills, their origin, and whether they are trusted.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -16,54 +16,55 @@ use super::{
 };
 use crate::agent::catalog::Skill;
 
-/// The largest file that a model can read.
+/// The maximum size of a file that a model can read.
 const TEXT_BYTES: usize = 200_000;
 
-/// Beside a skill that somebody else has made. A skill cannot bring one: see [`is_plain`].
+/// Stored in a skill that was installed from elsewhere. A skill cannot contain one itself: see
+/// [`is_plain`].
 const ORIGIN: &str = ".origin.json";
 
-/// Where a skill comes from.
+/// The origin of a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     pub source: String,
-    /// Of the content that the operator vouches for.
+    /// The digest of the contents that the operator trusts.
     pub vouched: Option<String>,
 }
 
-/// One skill as it lies in its folder.
+/// One installed skill.
 pub struct Kept {
     pub skill: Skill,
     pub origin: Option<Origin>,
     pub warnings: Vec<String>,
 }
 
-/// All that can be used. What cannot is logged, and why.
+/// All valid skills. Others are logged with the reason.
 pub fn all(folder: &Path) -> Vec<Kept> {
     let mut names = BTreeSet::new();
     let read = |path: PathBuf| match kept(&path) {
         Ok(kept) => Some((path, kept)),
         Err(problem) => {
             let problem = format!("{problem:#}");
-            tracing::warn!(path = %path.display(), problem, "a skill is left out");
+            tracing::warn!(path = %path.display(), problem, "skipped a skill");
             None
         }
     };
     let all = places(folder).into_iter().filter_map(read);
     let all = all.filter(|(path, kept)| {
         for warning in &kept.warnings {
-            tracing::warn!(path = %path.display(), warning, "a skill departs from the standard");
+            tracing::warn!(path = %path.display(), warning, "a skill deviates from the standard");
         }
         let fresh = names.insert(kept.skill.name.clone());
         if !fresh {
             let name = &kept.skill.name;
-            tracing::warn!(path = %path.display(), name, "another skill has that name already");
+            tracing::warn!(path = %path.display(), name, "another skill has the same name");
         }
         fresh
     });
     all.map(|(_, kept)| kept).collect()
 }
 
-/// Folders with a `SKILL.md`, in order. None, where there is no folder at all.
+/// Folders with a `SKILL.md`, in order. Empty if there is no folder.
 fn places(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten();
     let mut places: Vec<_> = entries
@@ -85,7 +86,7 @@ pub fn kept(place: &Path) -> Result<Kept> {
     let mut front = front::parse(main).map_err(anyhow::Error::msg)?;
     let folder_name = place.file_name().unwrap_or_default().to_string_lossy().into_owned();
     if front.name.as_ref().is_some_and(|name| *name != folder_name) {
-        front.warnings.push(format!("its folder is called `{folder_name}`"));
+        front.warnings.push(format!("its folder is named `{folder_name}`"));
     }
     let origin = origin(place)?;
     let vouched = origin.as_ref().is_none_or(|o| o.vouched.as_ref() == Some(&digest(&package)));
@@ -108,12 +109,12 @@ fn origin(place: &Path) -> Result<Option<Origin>> {
     }
 }
 
-/// Whether the operator has laid it there: nobody else has said where it comes from.
+/// Whether the operator put it there: it has no recorded origin.
 pub fn is_own(place: &Path) -> bool {
     origin(place).is_ok_and(|origin| origin.is_none())
 }
 
-/// Of all files, their names and who may run them.
+/// The digest of all files, with names and permissions.
 fn digest(package: &Package) -> String {
     let mut hash = Sha256::new();
     for (path, file) in &package.files {
@@ -123,13 +124,13 @@ fn digest(package: &Package) -> String {
     hex::encode(hash.finalize())
 }
 
-/// What the skill in that folder is now, in all its files.
+/// The current digest of the skill in that folder.
 pub fn state_of(place: &Path) -> String {
     let package = Package::of_folder(place);
     package.map_or_else(|_| format!("{:?}", state(place)), |package| digest(&package))
 }
 
-/// Where the skill of that name lies.
+/// The folder of the skill with that name.
 pub fn find(folder: &Path, name: &str) -> Result<PathBuf> {
     let named = places(folder).into_iter().find(|place| {
         place.file_name().is_some_and(|folder| folder.to_string_lossy() == name)
@@ -138,23 +139,25 @@ pub fn find(folder: &Path, name: &str) -> Result<PathBuf> {
     named.with_context(|| format!("there is no skill `{name}` in {}", folder.display()))
 }
 
-/// Puts a skill there, whole or not at all; in place of the one that is there if `origin` of that
-/// is to be replaced.
+/// Installs a skill atomically; replaces an existing one if `origin` allows it.
 pub fn put(folder: &Path, name: &str, package: &Package, source: &str) -> Result<()> {
-    ensure!(front::is_valid(name), "`{name}` is no name for a skill: letters, digits and hyphens");
+    ensure!(
+        front::is_valid(name),
+        "`{name}` is not a name for a skill: use letters, digits and hyphens"
+    );
     fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
     let new = folder.join(format!(".new-{}", uuid::Uuid::new_v4().simple()));
     let written = package.write(&new).and_then(|()| {
         let origin = Origin { source: source.to_owned(), vouched: None };
         fs::write(new.join(ORIGIN), serde_json::to_vec_pretty(&origin)?)?;
         let place = folder.join(name);
-        // At no time is there none.
+        // At no time is the skill missing.
         if place.exists() {
             return Ok(renameat_with(CWD, &new, CWD, &place, RenameFlags::EXCHANGE)?);
         }
         Ok(fs::rename(&new, &place)?)
     });
-    // What was not written whole, or the one before.
+    // An incomplete one, or the previous one.
     let _ = fs::remove_dir_all(&new);
     written.with_context(|| format!("writing the skill `{name}`"))
 }
@@ -166,7 +169,7 @@ pub fn remove(folder: &Path, name: &str) -> Result<()> {
     fs::remove_dir_all(&old).with_context(|| format!("removing {}", old.display()))
 }
 
-/// The operator has read it, and answers for it as it is now.
+/// Records that the operator trusts it as it is now.
 pub fn vouch(folder: &Path, name: &str) -> Result<()> {
     let place = find(folder, name)?;
     let Some(mut origin) = origin(&place)? else { bail!("`{name}` is your own already") };
@@ -176,7 +179,7 @@ pub fn vouch(folder: &Path, name: &str) -> Result<()> {
     Ok(fs::rename(new, place.join(ORIGIN))?)
 }
 
-/// What changes when any skill does.
+/// A value that changes when any skill does.
 pub fn state(folder: &Path) -> Vec<(PathBuf, u64, Option<std::time::SystemTime>)> {
     let mut state = Vec::new();
     let mut open = vec![folder.to_owned()];

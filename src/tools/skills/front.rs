@@ -1,13 +1,13 @@
-//! The YAML in front of a `SKILL.md`, read leniently: many are not quite YAML.
+//! Parses the YAML front matter of a `SKILL.md` leniently, because many are not valid YAML.
 
 use saphyr::{LoadableYamlNode as _, Yaml};
 
-/// What a skill says about itself.
+/// The properties of a skill.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Front {
     pub name: Option<String>,
     pub description: String,
-    /// Where it departs from the standard, though it can be used.
+    /// Deviations from the standard that do not prevent its use.
     pub warnings: Vec<String>,
 }
 
@@ -36,12 +36,12 @@ pub fn parse(text: &str) -> Result<Front, String> {
     };
     let mut warn = |text: &str| parsed.warnings.push(text.to_owned());
     if !clean {
-        warn("its front matter is no YAML; it was read line by line");
+        warn("its front matter is not valid YAML; it was read line by line");
     }
     match parsed.name.as_deref() {
-        None => warn("it has no name; that of its folder is used"),
+        None => warn("it has no name; the name of its folder is used"),
         Some(name) if !is_valid(name) => {
-            warn("its name is not of at most 64 lower-case letters, digits and single hyphens");
+            warn("its name must have at most 64 lower-case letters, digits and single hyphens");
         }
         Some(_) => {}
     }
@@ -54,7 +54,7 @@ pub fn parse(text: &str) -> Result<Front, String> {
     Ok(parsed)
 }
 
-/// Whether a skill may be called that; also the name of its folder.
+/// Whether this is a valid name for a skill and its folder.
 pub fn is_valid(name: &str) -> bool {
     let letter = |c: char| c == '-' || (c.is_alphanumeric() && !c.is_uppercase());
     (1..=NAME_CHARS).contains(&name.chars().count())
@@ -69,7 +69,7 @@ fn strict(front: &str) -> Option<Vec<(String, String)>> {
     let mapping = documents.first()?.as_mapping()?;
     let mut fields = Vec::new();
     for (key, value) in mapping {
-        // What is nested (`metadata`) says nothing here; that it is there may.
+        // Nested values (`metadata`) are ignored.
         let plain = value.as_str().map(str::to_owned);
         let plain = plain.or_else(|| value.as_integer().map(|number| number.to_string()));
         let there = if value.is_null() { "" } else { "…" };
@@ -78,7 +78,7 @@ fn strict(front: &str) -> Option<Vec<(String, String)>> {
     Some(fields)
 }
 
-/// `key: anything`, with the lines that are set in below it.
+/// `key: anything`, with the indented lines below it.
 fn lenient(front: &str) -> Vec<(String, String)> {
     let mut fields: Vec<(String, String)> = Vec::new();
     for line in front.lines() {
@@ -108,7 +108,7 @@ mod tests {
         parse(&format!("---\n{front}\n---\nBody"))
     }
 
-    /// As the standard's guide for clients asks: what can be used is used, with a warning.
+    /// As the standard's guide for clients asks: usable skills are used, with a warning.
     #[test]
     fn front_matter_is_read_leniently() {
         let good = read("name: letters\ndescription: >\n  How we\n  write").unwrap();
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(odd.unwrap().warnings.len(), 2);
         assert_eq!(
             read("description: d").unwrap().warnings,
-            ["it has no name; that of its folder is used"]
+            ["it has no name; the name of its folder is used"]
         );
     }
 

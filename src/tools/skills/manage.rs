@@ -1,6 +1,7 @@
-//! `skill_manage`: the agent writes down know-how, if a person lets it.
+//! `skill_manage`: the agent writes skills, with approval.
 //!
-//! What it has written is not the operator's word: it taints whoever loads it, until he vouches.
+//! A skill that it has written is not trusted: it taints conversations that load it, until the
+//! operator trusts it.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -40,10 +41,10 @@ struct Arguments {
     action: Action,
     /// The skill's name: lower-case letters, digits, hyphens.
     name: String,
-    /// The file within the skill; SKILL.md if left out.
+    /// The file within the skill; default SKILL.md.
     #[serde(default)]
     file: Option<String>,
-    /// The file's whole new content. SKILL.md begins with front matter: name, description.
+    /// The complete new content of the file. SKILL.md begins with front matter: name, description.
     #[serde(default)]
     content: Option<String>,
 }
@@ -58,8 +59,8 @@ impl Tool for SkillManage {
             subject: Some(Subject::Text("name")),
             ..ToolSpec::read_only(
                 "skill_manage",
-                "Creates, edits or deletes a skill: know-how that later conversations can load. \
-                 Create begins with SKILL.md; edit writes one file of the skill, also a new one.",
+                "Creates, edits or deletes a skill, which later conversations can load. Create \
+                    begins with SKILL.md; edit writes one file of the skill, existing or new.",
                 schema::<Arguments>(),
             )
         }
@@ -76,7 +77,7 @@ impl Tool for SkillManage {
         let folder = of(&self.folders, context)?.clone();
         tokio::task::spawn_blocking(move || change(&folder, &arguments))
             .await
-            .unwrap_or_else(|_| Err("The tool broke down".into()))
+            .unwrap_or_else(|_| Err("The tool crashed".into()))
             .map(Output::text)
             .map_err(ToolError::ExecutionFailed)
     }
@@ -85,7 +86,7 @@ impl Tool for SkillManage {
 fn preview(folder: &Path, arguments: &Arguments) -> Preview {
     match changed(folder, arguments) {
         Err(problem) => Preview::failure(problem),
-        Ok(Change::Delete) => Preview::note(format!("The skill `{}` is deleted.", arguments.name)),
+        Ok(Change::Delete) => Preview::note(format!("The skill `{}` was deleted.", arguments.name)),
         Ok(Change::Write { path, before, after }) => {
             let after = after.text(&path).unwrap_or_default();
             let preview = match before {
@@ -102,22 +103,22 @@ enum Change {
     Delete,
 }
 
-/// What is to become of the skill, checked and scanned; nothing is written yet.
+/// The change, validated and scanned; nothing is written yet.
 fn changed(folder: &Path, arguments: &Arguments) -> Result<Change, String> {
     let Arguments { action, name, file, content } = arguments;
     if !front::is_valid(name) {
         return Err(format!(
-            "`{name}` is no name for a skill: lower-case letters, digits, hyphens."
+            "`{name}` is not a name for a skill: use lower-case letters, digits, hyphens."
         ));
     }
     let place = folder.join(name);
     match (*action, place.join("SKILL.md").exists()) {
-        (Action::Create, true) => return Err(format!("The skill `{name}` is there: edit it.")),
+        (Action::Create, true) => return Err(format!("The skill `{name}` exists: edit it.")),
         (Action::Edit | Action::Delete, false) => {
             return Err(format!("There is no skill `{name}`."));
         }
         (Action::Edit | Action::Delete, true) if folder::is_own(&place) => {
-            return Err(format!("`{name}` is the operator's own: nobody else changes it."));
+            return Err(format!("`{name}` is the operator's own and cannot be changed."));
         }
         (Action::Delete, true) => return Ok(Change::Delete),
         (Action::Create, false) | (Action::Edit, true) => {}
@@ -160,11 +161,11 @@ fn change(folder: &Path, arguments: &Arguments) -> Result<String, String> {
     match changed(folder, arguments)? {
         Change::Delete => {
             folder::remove(folder, name).map_err(told)?;
-            Ok(format!("The skill `{name}` is deleted."))
+            Ok(format!("The skill `{name}` will be deleted."))
         }
         Change::Write { path, after, .. } => {
             folder::put(folder, name, &after, "an agent").map_err(told)?;
-            Ok(format!("{path} of the skill `{name}` is written. It is listed within a minute."))
+            Ok(format!("{path} of the skill `{name}` was written. It is listed within a minute."))
         }
     }
 }

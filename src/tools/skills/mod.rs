@@ -1,14 +1,14 @@
-//! Skills: folders of know-how as agentskills.io describes them.
+//! Skills: folders of instructions and scripts, as described by agentskills.io.
 //!
 //! A skill is data. Its text is read when `load_skill` asks for it; its scripts run in the sandbox
-//! when a call is cleared, never by themselves. What the operator has laid into the folder is his
-//! own word. What was installed from elsewhere, or was written by an agent, is other people's word:
-//! to load it taints the conversation, until the operator vouches for exactly these bytes.
+//! when a call is cleared, never by themselves. Skills that the operator put into the folder are
+//! trusted. A skill that was installed from elsewhere, or written by an agent, is untrusted
+//! content: loading it taints the conversation, until the operator trusts exactly these bytes.
 //!
-//! - [`front`]: the YAML in front of a `SKILL.md`, leniently
-//! - [`folder`]: the skills that there are, where they come from, who vouches for them
-//! - [`package`]: what is to be installed: a folder, a zip file, a git repository
-//! - [`scan`]: what in it deserves a look before
+//! - [`front`]: the front matter of a `SKILL.md`
+//! - [`folder`]: the installed skills, their origin and trust
+//! - [`package`]: a package to install: a folder, a zip file, a git repository
+//! - [`scan`]: findings to review before installation
 //! - [`script`], [`manage`]: the tools
 
 pub mod folder;
@@ -22,10 +22,10 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use super::{Context, Tool, ToolError, sandbox::Sandbox, web::egress::Egress};
 
-/// Where each agent has its skills.
+/// The skill folder of each agent.
 pub type Folders = BTreeMap<String, PathBuf>;
 
-/// How far the scripts of skills get, by the name of the skill: the operator has said so.
+/// The network access of skill scripts, by the name of the skill, as configured.
 pub type Ways = BTreeMap<String, Arc<Egress>>;
 
 pub fn tools(folders: &Folders, ways: Ways, sandbox: &Arc<Sandbox>) -> Vec<Arc<dyn Tool>> {
@@ -37,7 +37,7 @@ pub fn tools(folders: &Folders, ways: Ways, sandbox: &Arc<Sandbox>) -> Vec<Arc<d
 }
 
 fn of<'a>(folders: &'a Folders, context: &Context) -> Result<&'a PathBuf, ToolError> {
-    folders.get(&context.agent).ok_or_else(|| {
-        ToolError::ExecutionFailed(format!("{} has no folder for skills", context.agent))
-    })
+    folders
+        .get(&context.agent)
+        .ok_or_else(|| ToolError::ExecutionFailed(format!("{} has no skill folder", context.agent)))
 }

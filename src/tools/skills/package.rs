@@ -1,4 +1,4 @@
-//! What is to be installed, in memory: from a folder, a zip file or a git repository, within bounds.
+//! A package to install, in memory: from a folder, a zip file or a git repository, within limits.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use std::{
@@ -16,7 +16,7 @@ const FILES: usize = 500;
 const FILE_BYTES: u64 = 5_000_000;
 const TOTAL_BYTES: u64 = 20_000_000;
 
-/// Files by their paths, which name nothing outside.
+/// Files by their paths, which stay within the package.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Package {
     pub files: BTreeMap<String, Packed>,
@@ -29,14 +29,14 @@ pub struct Packed {
     pub executable: bool,
 }
 
-/// Whether a file or folder of that name belongs to a skill: nothing hidden does, so that nobody
-/// brings along what we keep there.
+/// Whether a file or folder with that name belongs to a skill. Hidden files do not, so that a
+/// package cannot contain our own metadata.
 pub fn is_plain(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.')
 }
 
 impl Package {
-    /// A folder, a `.zip` file, or the address of a git repository.
+    /// A folder, a `.zip` file, or the URL of a git repository.
     pub fn of(source: &str, scratch: &Path) -> Result<Self> {
         let path = Path::new(source);
         if path.is_dir() {
@@ -65,7 +65,11 @@ impl Package {
             if !is_plain(&entry.file_name().to_string_lossy()) {
                 continue;
             }
-            ensure!(!about.is_symlink(), "{} is a link: a skill holds files", path.display());
+            ensure!(
+                !about.is_symlink(),
+                "{} is a link: a skill contains only files",
+                path.display()
+            );
             if about.is_dir() {
                 self.collect(root, &path)?;
             } else if about.is_file() {
@@ -79,12 +83,12 @@ impl Package {
 
     pub fn of_zip(path: &Path) -> Result<Self> {
         let file = File::open(path).with_context(|| format!("opening {}", path.display()))?;
-        let mut archive = zip::ZipArchive::new(file).context("this is no zip file")?;
+        let mut archive = zip::ZipArchive::new(file).context("this is not a zip file")?;
         let mut package = Self::default();
         for place in 0..archive.len() {
             let entry = archive.by_index(place)?;
             let name = entry.name().to_owned();
-            ensure!(!entry.is_symlink(), "{name} is a link: a skill holds files");
+            ensure!(!entry.is_symlink(), "{name} is a link: a skill contains only files");
             if entry.is_dir() {
                 checked(name.trim_end_matches('/'))?;
                 continue;
@@ -118,21 +122,21 @@ impl Package {
         package
     }
 
-    /// Nothing hidden, nothing outside, not too much.
+    /// Adds a file, unless it is hidden, outside, or too large.
     pub fn add(&mut self, path: &str, content: impl std::io::Read, executable: bool) -> Result<()> {
         checked(path)?;
         if !path.split('/').all(is_plain) {
             return Ok(());
         }
         let mut bytes = Vec::new();
-        // What it says about its size may be a lie.
+        // The declared size may be wrong.
         content.take(FILE_BYTES + 1).read_to_end(&mut bytes).with_context(|| path.to_owned())?;
         let size = bytes.len() as u64;
         ensure!(size <= FILE_BYTES, "{path} is larger than {FILE_BYTES} bytes");
         self.total_bytes += size;
         ensure!(self.total_bytes <= TOTAL_BYTES, "it is larger than {TOTAL_BYTES} bytes");
         let before = self.files.insert(path.to_owned(), Packed { bytes, executable });
-        ensure!(before.is_none(), "{path} is there twice");
+        ensure!(before.is_none(), "{path} is contained twice");
         ensure!(self.files.len() <= FILES, "it has more than {FILES} files");
         Ok(())
     }
@@ -141,7 +145,7 @@ impl Package {
         std::str::from_utf8(&self.files.get(path)?.bytes).ok()
     }
 
-    /// The skills in it by their names: itself, or its folders that have a `SKILL.md`.
+    /// The skills in it by name: the package itself, or its folders with a `SKILL.md`.
     pub fn skills(&self, fallback: &str) -> Result<BTreeMap<String, Self>> {
         let mut roots: Vec<&str> =
             self.files.keys().filter_map(|path| path.strip_suffix("SKILL.md")).collect();
@@ -150,23 +154,26 @@ impl Package {
         let mut skills: BTreeMap<String, Self> = BTreeMap::new();
         let mut taken: Vec<&str> = Vec::new();
         for root in roots {
-            // What lies in a skill belongs to it.
+            // Folders within a skill belong to it.
             if taken.iter().any(|outer| root.starts_with(outer)) {
                 continue;
             }
             taken.push(root);
             let skill = self.below(root);
             let main =
-                skill.text("SKILL.md").with_context(|| format!("{root}SKILL.md is no text"))?;
+                skill.text("SKILL.md").with_context(|| format!("{root}SKILL.md is not text"))?;
             let front =
                 front::parse(main).map_err(|problem| anyhow::anyhow!("{root}: {problem}"))?;
             let folder = root.trim_end_matches('/').rsplit('/').next().filter(|f| !f.is_empty());
             let name = front.name.filter(|name| front::is_valid(name));
             let name = name.unwrap_or_else(|| folder.unwrap_or(fallback).to_lowercase());
-            ensure!(front::is_valid(&name), "`{name}` is no name for a skill");
-            ensure!(skills.insert(name.clone(), skill).is_none(), "two skills are called `{name}`");
+            ensure!(front::is_valid(&name), "`{name}` is not a name for a skill");
+            ensure!(
+                skills.insert(name.clone(), skill).is_none(),
+                "two skills have the name `{name}`"
+            );
         }
-        ensure!(!skills.is_empty(), "there is no SKILL.md in it");
+        ensure!(!skills.is_empty(), "it contains no SKILL.md");
         Ok(skills)
     }
 
@@ -178,7 +185,7 @@ impl Package {
         Self { files: files.collect(), total_bytes: self.total_bytes }
     }
 
-    /// Into a folder that is not there yet.
+    /// Writes it into a new folder.
     pub fn write(&self, folder: &Path) -> Result<()> {
         fs::create_dir(folder)?;
         for (path, file) in &self.files {
@@ -196,7 +203,7 @@ impl Package {
 fn checked(path: &str) -> Result<()> {
     let plain = |part: &str| !part.is_empty() && part != "." && part != "..";
     let within = !path.contains(['\\', ':']) && !path.chars().any(char::is_control);
-    ensure!(within && path.split('/').all(plain), "{path:?} is no path within a skill");
+    ensure!(within && path.split('/').all(plain), "{path:?} is not a path within a skill");
     Ok(())
 }
 

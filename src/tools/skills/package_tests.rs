@@ -1,4 +1,4 @@
-//! What is taken, and what is refused.
+//! Which packages are accepted and rejected.
 
 use super::*;
 use crate::tools::skills::{folder, scan};
@@ -51,7 +51,7 @@ fn skills_of_a_zip_file_are_installed_and_can_be_vouched_for() {
     assert!(folder::remove(&skills_dir, "letters").is_err());
 }
 
-/// What somebody has laid there himself is his own; two of one name are one.
+/// Skills that the operator put there are trusted; duplicates are skipped.
 #[test]
 fn ones_own_skills_are_loaded_leniently() {
     let home = tempfile::tempdir().unwrap();
@@ -178,7 +178,7 @@ fn the_scan_names_what_deserves_a_look() {
     assert_eq!(scanned("SKILL.md", &main), []);
 }
 
-/// A stray byte makes no script unreadable: it would run all the same.
+/// An invalid byte does not make a script unreadable, because it would still run.
 #[test]
 fn a_script_that_is_no_text_is_scanned_all_the_same() {
     let mut package = Package::default();

@@ -1,4 +1,5 @@
-//! `run_skill_script`: a script of a skill, in the sandbox, beside the folder of the conversation.
+//! `run_skill_script`: runs a script of a skill in the sandbox, with the conversation's folder
+//! writable.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -36,7 +37,7 @@ use crate::{
 
 const USUAL_SECONDS: u64 = 60;
 const MOST_SECONDS: u64 = 300;
-/// Around the script's own time: to start and to end the sandbox.
+/// The time to start and stop the sandbox, besides the script's own.
 const AROUND: Duration = Duration::from_secs(10);
 
 /// `run_skill_script`
@@ -55,10 +56,10 @@ struct Arguments {
     script: String,
     #[serde(default)]
     args: Vec<String>,
-    /// What it reads from standard input.
+    /// The text for standard input.
     #[serde(default)]
     input: Option<String>,
-    /// Seconds after which it is ended; 60 if left out.
+    /// Timeout in seconds; default 60.
     #[serde(default)]
     #[schemars(range(min = 1, max = 300))]
     timeout: Option<u64>,
@@ -81,12 +82,13 @@ impl Tool for RunSkillScript {
                 "run_skill_script",
                 &format!(
                     "Runs a script of a loaded skill in a sandbox without network{}. It starts in \
-                     /workspace, the folder of this conversation, and can write there; the skill \
-                     is /skill, to be read. The result is JSON: exitCode, stdout, stderr, timedOut.",
+                        /workspace, the folder of this conversation, and can write there; the \
+                        skill is /skill, read-only. The result is JSON: exitCode, stdout, \
+                        stderr, timedOut.",
                     if self.ways.is_empty() {
                         ""
                     } else {
-                        ", but for what the operator lets it reach"
+                        ", except for hosts that the operator allows"
                     }
                 ),
                 schema::<Arguments>(),
@@ -94,7 +96,7 @@ impl Tool for RunSkillScript {
         }
     }
 
-    /// The script, as it would run.
+    /// The script that would run.
     async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
         let Arguments { skill, script, .. } = parse(arguments.clone()).ok()?;
         let folder = of(&self.folders, context).ok()?.clone();
@@ -105,13 +107,14 @@ impl Tool for RunSkillScript {
             };
             match std::fs::read_to_string(&found.path) {
                 Ok(text) => diff::created(&text),
-                Err(_) => Preview::note("It is a program, which nobody can read."),
+                Err(_) => Preview::note("It is a compiled program, which cannot be shown."),
             }
         };
         tokio::task::spawn_blocking(read).await.ok()
     }
 
-    /// The whole skill, whose files a script may read, and the files of the workspace in its words.
+    /// The whole skill, whose files a script may read, and the files of the workspace in its
+    /// arguments.
     async fn bound(&self, arguments: &Value, context: &Context) -> Result<Files, ToolError> {
         let Arguments { skill, args, .. } = parse(arguments.clone())?;
         let folder = of(&self.folders, context)?.clone();
@@ -136,7 +139,7 @@ impl Tool for RunSkillScript {
         command.extend(args);
         let way = skill.map_or(Ok(None), |skill| self.way(&skill))?;
         let wait = Duration::from_secs(timeout.unwrap_or(USUAL_SECONDS).clamp(1, MOST_SECONDS));
-        // Makes the folder when it is first needed.
+        // Creates the folder when it is first needed.
         workspace::beneath(context, |_, _| Ok(())).await?;
         let cell = Profile::around(Job::new(Work::Program(command), Some(Limits::COMMAND)))
             .with_workspace(&context.workspace)
@@ -148,13 +151,13 @@ impl Tool for RunSkillScript {
 }
 
 impl RunSkillScript {
-    /// How far it gets. What was let out is what the operator knew by that name: his own, or what
-    /// he answers for as it is now.
+    /// The network access. It was granted to the skill that the operator knew under this name:
+    /// their own, or one that they trust as it is now.
     fn way(&self, skill: &Skill) -> Result<Option<&Egress>, ToolError> {
         match self.ways.get(&skill.name) {
             Some(_) if skill.foreign => Err(ToolError::NotAuthorized(format!(
-                "`{0}` may reach hosts, but nobody answers for it as it is now: the operator does \
-                 by `countersign skill vouch {0}`",
+                "`{0}` may reach hosts, but nobody trusts it as it is now: run `countersign skill \
+                    vouch {0}`",
                 skill.name
             ))),
             way => Ok(way.map(AsRef::as_ref)),
@@ -167,9 +170,9 @@ impl RunSkillScript {
 struct Found {
     place: PathBuf,
     path: PathBuf,
-    /// What starts it within the walls.
+    /// The command inside the sandbox.
     command: Vec<String>,
-    /// `None`: it cannot be listed, and so reaches nothing.
+    /// `None` if it is invalid, and therefore has no network access.
     skill: Option<Skill>,
 }
 
@@ -190,7 +193,9 @@ fn command(folder: &Path, skill: &str, script: &str) -> Result<Found, String> {
         Some("bash") => Some("bash"),
         Some("js" | "mjs") => Some("node"),
         _ if about.permissions().mode() & 0o111 != 0 => None,
-        _ => return Err(format!("`{script}` is no script: .py, .sh, .bash, .js or executable.")),
+        _ => {
+            return Err(format!("`{script}` is not a script: .py, .sh, .bash, .js or executable."));
+        }
     };
     let command = interpreter.map(str::to_owned).into_iter().chain([program]).collect();
     let skill = folder::kept(&place).ok().map(|kept| kept.skill);
@@ -224,7 +229,7 @@ mod tests {
         assert!(command("../letters", "scripts/a.py").is_err());
     }
 
-    /// Whoever allows a script has seen it, and what runs is that one, on these files.
+    /// An approval is bound to the script as shown, and to these files.
     /// Proves S3.
     #[tokio::test]
     async fn a_decision_is_bound_to_the_script_as_it_was_shown() {

@@ -1,10 +1,9 @@
-//! Which addresses of the network are everybody's, and which belong to somebody's inside.
+//! Which network addresses are public, and which are private or special.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether the address is one of the public internet. Whatever is not known to be is not: the
-/// registries of special addresses are
-/// <https://www.iana.org/assignments/iana-ipv4-special-registry> and
+/// Whether the address belongs to the public internet. Unknown addresses do not: see the registries
+/// of special addresses, <https://www.iana.org/assignments/iana-ipv4-special-registry> and
 /// <https://www.iana.org/assignments/iana-ipv6-special-registry>.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
@@ -13,7 +12,7 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// Azure's and Alibaba's metadata stand among public addresses and carriers' ones.
+/// The metadata services of Azure and Alibaba are among public and carrier addresses.
 const METADATA: [Ipv4Addr; 2] =
     [Ipv4Addr::new(168, 63, 129, 16), Ipv4Addr::new(100, 100, 100, 200)];
 
@@ -21,18 +20,18 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     let special = [
         ("0.0.0.0", 8),
         ("10.0.0.0", 8),
-        ("100.64.0.0", 10), // carriers' own
+        ("100.64.0.0", 10), // carrier-grade NAT
         ("127.0.0.0", 8),
-        ("169.254.0.0", 16), // this link, and the clouds' metadata
+        ("169.254.0.0", 16), // link-local, including cloud metadata services
         ("172.16.0.0", 12),
         ("192.0.0.0", 24),
         ("192.0.2.0", 24),   // documentation
-        ("192.88.99.0", 24), // relays to IPv6
+        ("192.88.99.0", 24), // 6to4 relays
         ("192.168.0.0", 16),
         ("198.18.0.0", 15), // benchmarks
         ("198.51.100.0", 24),
         ("203.0.113.0", 24),
-        ("224.0.0.0", 3), // many at once, and what is reserved
+        ("224.0.0.0", 3), // multicast and reserved
     ];
     let bits = address.to_bits();
     let within = |(net, length): (&str, u32)| {
@@ -42,8 +41,8 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     !METADATA.contains(&address) && !special.into_iter().any(within)
 }
 
-/// Only 2000::/3 is given out; within it, what carries an IPv4 address is judged by that, and what
-/// is given out for tunnels and documents is left alone.
+/// Only 2000::/3 is assigned. Within it, addresses that embed an IPv4 address are judged by that
+/// one, and those for tunnels and documentation are rejected.
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let [first, second, third, ..] = address.segments();
     let inner = |at: usize| {
@@ -51,11 +50,11 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         is_public_v4(Ipv4Addr::new(octets[at], octets[at + 1], octets[at + 2], octets[at + 3]))
     };
     match (first, second) {
-        // IPv4 in IPv6's words, whoever wrote it: mapped, and translated (NAT64).
+        // An embedded IPv4 address: mapped, and translated (NAT64).
         (0, 0) if address.to_ipv4_mapped().is_some() => inner(12),
         (0x64, 0xff9b) if address.segments()[2..6] == [0; 4] => inner(12),
         (0x2002, _) => inner(2),
-        // Protocols' own (Teredo and ORCHID among them), and documentation.
+        // Protocol assignments (including Teredo and ORCHID), and documentation.
         (0x2001, 0..=0x1ff | 0xdb8) | (0x3fff, 0..=0xfff) => false,
         (0x2620, 0x4f) if third == 0x8000 => false,
         (0x2000..=0x3fff, _) => true,

@@ -1,5 +1,5 @@
-//! The only way out: every address is looked up once, checked, and connected to as checked, at
-//! each hop again (S8).
+//! The HTTP client with SSRF protection: every host is resolved once, checked, and connected to as
+//! checked, again for each redirect.
 
 use bytes::Bytes;
 use reqwest::{
@@ -16,18 +16,18 @@ use super::address::is_public;
 use crate::tools::ToolError;
 
 const CONNECT_FOR: Duration = Duration::from_secs(10);
-/// For one request with all its redirects.
+/// The timeout of a request with all its redirects.
 const ANSWER_FOR: Duration = Duration::from_secs(25);
 const MOST_REDIRECTS: usize = 5;
-/// Below it stand services that never were the web: mail, shells, databases of old.
+/// Lower ports belong to services other than the web: mail, shells, old databases.
 const FIRST_FREE_PORT: u16 = 1024;
 
-/// Sends requests to the public internet, and to the inside places that the operator has named.
+/// Sends requests to the public internet, and to private hosts that the operator allows.
 #[derive(Clone)]
 pub struct Outside {
-    /// Goes nowhere inside.
+    /// Does not connect to private addresses.
     public: reqwest::Client,
-    /// Goes where it is sent: to what is named.
+    /// Connects to any address; used for allowed private hosts.
     inside: reqwest::Client,
     named: Arc<BTreeSet<String>>,
     names: Arc<dyn Resolve>,
@@ -49,19 +49,19 @@ pub struct Ask {
     pub url: Url,
     pub headers: HeaderMap,
     pub body: Option<Bytes>,
-    /// What is read of the answer's body.
+    /// The maximum size of the body that is read.
     pub at_most_bytes: usize,
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub struct Answer {
-    /// Where the answer was found, after redirects.
+    /// The final URL, after redirects.
     pub url: Url,
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Vec<u8>,
-    /// The body is longer than what was read of it.
+    /// Whether the body is longer than what was read.
     pub is_cut: bool,
 }
 
@@ -72,13 +72,13 @@ impl Ask {
 }
 
 impl Answer {
-    /// The media type, without its parameters, in lower case.
+    /// The media type without parameters, in lower case.
     pub fn media_type(&self) -> String {
         let media_type = self.content_type().split(';').next().unwrap_or_default();
         media_type.trim().to_ascii_lowercase()
     }
 
-    /// In which charset the body is said to be.
+    /// The declared charset of the body.
     pub fn charset(&self) -> Option<&str> {
         let parameters = self.content_type().split(';').skip(1);
         let mut named = parameters.filter_map(|parameter| parameter.split_once('='));
@@ -93,24 +93,24 @@ impl Answer {
 }
 
 impl Outside {
-    /// `named` are the places that may be inside: `host` for the ports of the web and those that
-    /// anybody may open, `host:port` for that one.
+    /// `named` are the allowed private hosts: `host` for the web's ports and unprivileged ones,
+    /// `host:port` for that port.
     pub fn new(named: BTreeSet<String>) -> Result<Self, reqwest::Error> {
         Self::resolving(named, Arc::new(System))
     }
 
-    /// The same, with somebody else who knows the addresses of names.
+    /// The same, with a different resolver.
     pub fn resolving(
         named: BTreeSet<String>,
         names: Arc<dyn Resolve>,
     ) -> Result<Self, reqwest::Error> {
-        // Nothing else has begun to talk to anybody yet, in a test; the program did this at its start.
+        // No other connection was made yet in a test; the program did this at startup.
         rustls::crypto::ring::default_provider().install_default().ok();
         let public = client(Arc::new(Checked(names.clone())))?;
         Ok(Self { public, inside: client(names.clone())?, named: Arc::new(named), names })
     }
 
-    /// Only what is fetched follows redirects; what changes something is told where it was sent.
+    /// Only GET requests follow redirects; others report where they were redirected.
     pub async fn send(&self, ask: Ask) -> Result<Answer, ToolError> {
         self.send_where(ask, &|_| true).await
     }
@@ -125,10 +125,10 @@ impl Outside {
         within.await.map_err(|_| ToolError::Timeout(ANSWER_FOR))?
     }
 
-    /// Connects to a host, checked as all others are.
+    /// Connects to a host, with the same checks.
     pub async fn dial(&self, host: &str, port: u16) -> Result<TcpStream, ToolError> {
         let url = Url::parse(&format!("https://{host}:{port}/"));
-        let url = url.map_err(|_| ToolError::NotAuthorized(format!("{host} is no host")))?;
+        let url = url.map_err(|_| ToolError::NotAuthorized(format!("{host} is not a host")))?;
         self.may_go(&url)?;
         let name = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
         let far = |what: &str| ToolError::ExternalService(format!("{host}:{port} {what}"));
@@ -157,7 +157,7 @@ impl Outside {
                 return Ok(answer);
             }
             if next.origin() != ask.url.origin() {
-                // What was meant for one host is not another's to read.
+                // Headers for one host must not be sent to another.
                 let accept = ask.headers.remove(ACCEPT);
                 ask.headers.clear();
                 ask.headers.extend(accept.map(|accept| (ACCEPT, accept)));
@@ -189,29 +189,29 @@ impl Outside {
         Ok(Answer { url: ask.url.clone(), status, headers, body, is_cut })
     }
 
-    /// What can be said of an address before it is looked up.
+    /// Checks a URL before its host is resolved.
     fn may_go(&self, url: &Url) -> Result<(), ToolError> {
         let refused = |why: &str| Err(ToolError::NotAuthorized(format!("{}: {why}", shown(url))));
         if !matches!(url.scheme(), "http" | "https") {
-            return refused("only http and https addresses are asked");
+            return refused("only http and https URLs are supported");
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return refused("an address with a name or password in it is not asked");
+            return refused("a URL with a user name or password is not supported");
         }
-        let Some(host) = url.host() else { return refused("it names no host") };
+        let Some(host) = url.host() else { return refused("it has no host") };
         if self.named.contains(&place(url)) {
             return Ok(());
         }
         let port = url.port_or_known_default().unwrap_or(0);
         if port < FIRST_FREE_PORT && !matches!(port, 80 | 443) {
             return refused(
-                "nothing of the web answers at that port, unless web.allowed_private_hosts names it",
+                "this port is not used by web services; web.allowed_private_hosts can allow it",
             );
         }
         if self.is_named(url) {
             return Ok(());
         }
-        // `url` has read decimal, octal and hexadecimal forms as the addresses that they are.
+        // `url` has converted decimal, octal and hexadecimal forms to addresses.
         match host {
             Host::Ipv4(address) if !is_public(address.into()) => refused(INSIDE),
             Host::Ipv6(address) if !is_public(address.into()) => refused(INSIDE),
@@ -226,7 +226,7 @@ impl Outside {
     }
 }
 
-/// As in `host:443`: what may be named of an address.
+/// For example `host:443`, the form of an allowed host.
 pub fn place(url: &Url) -> String {
     let host = url.host().map(|host| host.to_string()).unwrap_or_default();
     format!("{host}:{}", url.port_or_known_default().unwrap_or(0))
@@ -239,16 +239,15 @@ fn client(names: Arc<dyn Resolve>) -> Result<reqwest::Client, reqwest::Error> {
         .timeout(ANSWER_FOR)
         .redirect(Policy::none())
         .referer(false)
-        // A proxy would look addresses up by itself.
+        // A proxy would resolve names itself.
         .no_proxy()
         .dns_resolver(names)
         .build()
 }
 
-const INSIDE: &str = "it does not stand on the public internet. The operator can name hosts that \
-                      may be asked all the same (web.allowed_private_hosts)";
+const INSIDE: &str = "it is not on the public internet. The operator can allow private hosts (web.allowed_private_hosts)";
 
-/// Names that no public server has, however they are looked up here.
+/// Names that no public server has, whatever they resolve to.
 fn is_inside(name: &str) -> bool {
     let last = name.trim_end_matches('.').rsplit('.').next().unwrap_or_default();
     matches!(last, "localhost" | "local" | "internal" | "home" | "lan")
@@ -261,7 +260,7 @@ fn next_hop(answer: &Answer) -> Option<Url> {
     answer.url.join(answer.headers.get(LOCATION)?.to_str().ok()?).ok()
 }
 
-/// The address without what may be secret in it.
+/// The URL without parts that may be secret.
 fn shown(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
@@ -280,13 +279,13 @@ fn failed(error: reqwest::Error) -> ToolError {
     let what = match &error {
         e if e.is_timeout() => "did not answer in time",
         e if e.is_connect() => "cannot be reached",
-        e if e.is_decode() => "sent something that cannot be unpacked",
-        _ => "broke off",
+        e if e.is_decode() => "sent a response that cannot be decompressed",
+        _ => "closed the connection early",
     };
     ToolError::ExternalService(format!("Request failed: {place} {what}"))
 }
 
-/// What this machine knows of names.
+/// The system's resolver.
 struct System;
 
 impl Resolve for System {
@@ -298,11 +297,11 @@ impl Resolve for System {
     }
 }
 
-/// Gives out only what may be connected to: the addresses of a name, unless one of them leads
-/// inside. Which one would be taken is not ours to say.
+/// Returns the addresses of a name only if all of them are allowed, because the connection may use
+/// any of them.
 struct Checked(Arc<dyn Resolve>);
 
-/// A name that leads inside, with all its addresses or with one of them.
+/// A name that resolves to a private address.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}: {INSIDE}")]
 struct Inside(String);
@@ -333,7 +332,7 @@ mod tests {
         outside.send(Ask::get(url.parse().unwrap(), 1000)).await
     }
 
-    /// Each of these is refused before anything is sent.
+    /// Each of these is rejected before anything is sent.
     /// Proves S8.
     #[tokio::test]
     async fn a_hundred_and_fifty_ways_inside_are_closed() {
@@ -342,7 +341,7 @@ mod tests {
         let mut count = 0;
         for case in cases.filter(|line| !line.is_empty()) {
             count += 1;
-            // What is no address at all reaches nobody either.
+            // An invalid URL reaches nobody either.
             let Ok(url) = case.parse::<Url>() else { continue };
             let refused = outside.send(Ask::get(url, 1000)).await;
             assert!(matches!(refused, Err(ToolError::NotAuthorized(_))), "{case}: {refused:?}");
@@ -350,7 +349,7 @@ mod tests {
         assert!(count >= 150, "{count}");
     }
 
-    /// The check is what refuses: with the host named, the same address is asked.
+    /// The check is what rejects: if the host is allowed, the same address is contacted.
     #[tokio::test]
     async fn a_named_host_may_be_inside() {
         let server = fakes::web::FakeWeb::start().await;
@@ -361,7 +360,7 @@ mod tests {
         assert_eq!(server.asked(), ["GET /page"]);
     }
 
-    /// What is named with a port is that one place; the rest of its host stays closed.
+    /// A host that is allowed with a port is allowed for that port only.
     /// Proves S8.
     #[tokio::test]
     async fn a_named_port_opens_no_other() {
@@ -376,7 +375,8 @@ mod tests {
         assert!(matches!(refused, Err(ToolError::NotAuthorized(_))), "{refused:?}");
     }
 
-    /// Where `inside.example` leads inside, and `mixed.example` with one of its addresses.
+    /// `inside.example` resolves to a private address, and `mixed.example` to a private and a
+    /// public one.
     #[derive(Default)]
     struct House {
         asked: std::sync::Mutex<Vec<String>>,
@@ -395,8 +395,8 @@ mod tests {
         }
     }
 
-    /// A name is looked up once, and refused where one of its addresses leads inside; where it is
-    /// named, what was looked up is what is connected to.
+    /// A name is resolved once, and rejected if one of its addresses is private; if it is allowed,
+    /// the connection uses the resolved address.
     /// Proves S8.
     #[tokio::test]
     async fn a_name_that_leads_inside_is_refused_by_its_addresses() {
@@ -427,8 +427,8 @@ mod tests {
         assert_eq!(*house.asked.lock().unwrap(), ["inside.example", "inside.example"]);
     }
 
-    /// A public door that leads inside. `localhost` stands for the inside, the address for what may
-    /// be asked.
+    /// A public host that redirects to a private one. `localhost` stands for the private host, the
+    /// address for the public one.
     /// Proves S8.
     #[tokio::test]
     async fn a_redirect_inside_is_refused() {

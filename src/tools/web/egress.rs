@@ -1,8 +1,7 @@
-//! The way out of the sandbox: a proxy that reaches the hosts that the operator has named, and
-//! nothing else.
+//! The sandbox's network access: a proxy that reaches only the hosts that the operator allows.
 //!
-//! It is asked over a socket that is shown within the walls, by `CONNECT`: what goes through is TLS
-//! between the program and the host, and none of our business.
+//! It is used over a socket that is visible inside the sandbox, with `CONNECT`: the traffic is TLS
+//! between the program and the host, and is not inspected.
 
 #![expect(
     clippy::disallowed_types,
@@ -23,13 +22,13 @@ use url::Url;
 use super::client::Outside;
 use crate::tools::ToolError;
 
-/// A request is not longer, and does not take longer.
+/// The maximum size and duration of a request.
 const HEAD_BYTES: usize = 8 * 1024;
 const HEAD_FOR: Duration = Duration::from_secs(10);
-/// Connections at once, of one program.
+/// The maximum number of connections of one program.
 const AT_ONCE: usize = 32;
 
-/// Where programs in the sandbox may go.
+/// The hosts that programs in the sandbox may reach.
 #[derive(Clone)]
 pub struct Egress {
     names: Vec<String>,
@@ -38,7 +37,7 @@ pub struct Egress {
 }
 
 impl Egress {
-    /// To hosts of these names, by TLS, or at the port that is named; `*` matches.
+    /// Allows hosts with these names, by TLS, or at the given port; `*` matches.
     pub fn to(names: &[String], outside: Outside) -> Result<Self> {
         let mut hosts = GlobSet::builder();
         for name in names {
@@ -47,32 +46,33 @@ impl Egress {
         Ok(Self { names: names.to_vec(), hosts: hosts.build()?, outside })
     }
 
-    /// What they are called.
+    /// The allowed names.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Lets in at a socket of that path.
+    /// Opens the proxy at a socket with that path.
     pub fn open(&self, socket: &Path) -> Result<Open<'_>, ToolError> {
-        let listener = UnixListener::bind(socket)
-            .map_err(|problem| ToolError::Sandbox(format!("there is no way out: {problem}")))?;
+        let listener = UnixListener::bind(socket).map_err(|problem| {
+            ToolError::Sandbox(format!("there is no network access: {problem}"))
+        })?;
         Ok(Open { egress: self, listener })
     }
 
     async fn pass(&self, mut from: UnixStream) -> std::io::Result<()> {
         let Some(head) = timeout(HEAD_FOR, head(&mut from)).await.ok().flatten() else {
-            return refuse(&mut from, "400 Bad Request", "that is no request").await;
+            return refuse(&mut from, "400 Bad Request", "invalid request").await;
         };
         let Some(target) = connect_target(&head) else {
-            let why = "only CONNECT goes through: ask by https";
+            let why = "only CONNECT is supported: use https";
             return refuse(&mut from, "405 Method Not Allowed", why).await;
         };
         let Some((host, port)) = host_and_port(target) else {
-            let why = "CONNECT takes a host name or an IP address, and a port";
+            let why = "CONNECT requires a host name or an IP address, and a port";
             return refuse(&mut from, "400 Bad Request", why).await;
         };
         if !self.hosts.is_match(format!("{host}:{port}")) {
-            let why = format!("{host}:{port} is not among the places that may be reached");
+            let why = format!("{host}:{port} is not an allowed host");
             return refuse(&mut from, "403 Forbidden", &why).await;
         }
         match self.outside.dial(&host, port).await {
@@ -85,21 +85,21 @@ impl Egress {
     }
 }
 
-/// A way that is open.
+/// An open proxy.
 pub struct Open<'e> {
     egress: &'e Egress,
     listener: UnixListener,
 }
 
 impl Open<'_> {
-    /// Lets through, for as long as it is polled; never returns.
+    /// Serves connections for as long as it is polled; never returns.
     pub async fn serve(self) -> std::convert::Infallible {
         let mut passing = FuturesUnordered::new();
         loop {
             tokio::select! {
                 taken = self.listener.accept(), if passing.len() < AT_ONCE => {
                     if let Ok((from, _)) = taken {
-                        // A connection that breaks off has ended.
+                        // A connection that is lost has ended.
                         passing.push(self.egress.pass(from).map(drop));
                     }
                 }
@@ -109,11 +109,11 @@ impl Open<'_> {
     }
 }
 
-/// What comes before the empty line.
+/// The request up to the empty line.
 async fn head(from: &mut UnixStream) -> Option<String> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
-        // Byte by byte: what follows is not ours.
+        // Byte by byte, because what follows belongs to the tunnel.
         head.push(from.read_u8().await.ok()?);
         if head.len() > HEAD_BYTES {
             return None;
@@ -130,8 +130,8 @@ fn connect_target(head: &str) -> Option<&str> {
     fits.then_some(target)
 }
 
-/// The host exactly as it will be dialled. Anything but a plain name or an address is refused: in
-/// `1.1.1.1/x.example.org` the part that a pattern matches is not the part that is connected to.
+/// The host exactly as it will be dialled. Only a plain name or an address is accepted: in
+/// `1.1.1.1/x.example.org`, the part that a pattern matches is not the part that is connected to.
 fn host_and_port(target: &str) -> Option<(String, u16)> {
     let (host, port) = target.rsplit_once(':')?;
     let port = port.bytes().all(|byte| byte.is_ascii_digit()).then(|| port.parse().ok())??;
@@ -147,10 +147,10 @@ fn host_and_port(target: &str) -> Option<(String, u16)> {
     Some((url.host_str()?.to_owned(), port))
 }
 
-/// A configured name as a glob over `host:port`.
+/// A configured name as a glob for `host:port`.
 fn pattern(name: &str) -> String {
     let port = if name.ends_with(']') || !name.contains(':') { ":443" } else { "" };
-    // The brackets of an IPv6 address are not a set of characters.
+    // The brackets of an IPv6 address are not a character class.
     let name = name.to_lowercase().replace('[', "\\[").replace(']', "\\]");
     format!("{name}{port}")
 }
@@ -173,7 +173,7 @@ mod tests {
         Egress::to(&names, Outside::new(inside).unwrap()).unwrap()
     }
 
-    /// The first line that comes back, and what follows the head.
+    /// The first line of the response, and what follows the head.
     async fn asked(egress: &Egress, request: &str) -> (String, String) {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("way");
@@ -197,7 +197,7 @@ mod tests {
         format!("CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n\r\n")
     }
 
-    /// Named or not, a host that stands inside is not reached, however it is written.
+    /// A private host is not reached, whether allowed by name or not, in any notation.
     /// Proves S8.
     #[tokio::test]
     async fn only_named_hosts_of_the_public_internet_are_reached() {
@@ -261,7 +261,7 @@ mod tests {
         assert!(asked(&named, &"x".repeat(HEAD_BYTES + 1)).await.0.contains("400"));
     }
 
-    /// Numbers are compared as the addresses that they are.
+    /// Numeric forms are compared as the addresses that they stand for.
     #[test]
     fn a_target_is_matched_as_the_host_that_is_dialled() {
         for (target, expected) in [

@@ -1,4 +1,4 @@
-//! `web_fetch`: a page as Markdown; what is no page as a file in the workspace.
+//! `web_fetch`: a page as Markdown; other content as a file in the workspace.
 
 use async_trait::async_trait;
 use renderers::read::charset;
@@ -23,22 +23,22 @@ use crate::{
     },
 };
 
-/// The largest page or file that is taken.
+/// The maximum size of a page or file.
 const MAX_BYTES: usize = 20 * 1024 * 1024;
-/// The largest page that is turned into Markdown.
+/// The maximum size of a page that is converted to Markdown.
 const MAX_PAGE_BYTES: usize = 5 * 1024 * 1024;
 
 /// `web_fetch`
 pub struct WebFetch {
     pub outside: Outside,
-    /// Where pages are read.
+    /// The sandbox in which pages are parsed.
     pub sandbox: Arc<Sandbox>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// The address, such as https://example.org/page.
+    /// The URL, such as https://example.org/page.
     url: String,
 }
 
@@ -52,8 +52,8 @@ impl Tool for WebFetch {
             outward: true,
             ..ToolSpec::read_only(
                 "web_fetch",
-                "Reads a page of the web as Markdown. A document or picture is put into the \
-                 workspace instead, for extract_document or read_file.",
+                "Reads a web page as Markdown. A document or picture is put into the workspace \
+                    instead, for extract_document or read_file.",
                 schema::<Arguments>(),
             )
         }
@@ -87,7 +87,7 @@ fn bounded(answer: &Answer) -> Result<&[u8], ToolError> {
     if answer.is_cut || answer.body.len() > MAX_PAGE_BYTES {
         let most = file_names::size(MAX_PAGE_BYTES as u64);
         return Err(ToolError::ExecutionFailed(format!(
-            "{} is larger than {most}, the most that is read as a page",
+            "{} is larger than {most}, the limit for a page",
             answer.url
         )));
     }
@@ -102,12 +102,12 @@ fn is_text(media_type: &str) -> bool {
         || media_type.ends_with("+xml") && media_type != "image/svg+xml"
 }
 
-/// Puts the bytes where the other tools can open them.
+/// Stores the bytes where the other tools can open them.
 async fn keep(answer: Answer, context: &Context) -> Result<String, ToolError> {
     if answer.is_cut {
         let most = file_names::size(MAX_BYTES as u64);
         return Err(ToolError::ExecutionFailed(format!(
-            "{} is larger than {most}, the most that is fetched",
+            "{} is larger than {most}, the limit for a download",
             answer.url
         )));
     }
@@ -115,14 +115,14 @@ async fn keep(answer: Answer, context: &Context) -> Result<String, ToolError> {
     let size = file_names::size(answer.body.len() as u64);
     let folder: String =
         context.call.as_str().chars().filter(char::is_ascii_alphanumeric).collect();
-    // Each call has a folder of its own, so that nothing is written over.
+    // Each call has its own folder, so that nothing is overwritten.
     let path = format!("downloads/{folder}/{name}");
     let kept = path.clone();
     workspace::beneath(context, move |workspace, cancelled| {
         workspace.replace(&path, &answer.body, cancelled)
     })
     .await?;
-    Ok(format!("Not a page: {size}, kept as {kept}. Open it with extract_document or read_file."))
+    Ok(format!("Not a page: {size}, stored as {kept}. Open it with extract_document or read_file."))
 }
 
 fn file_name(url: &Url, media_type: &str) -> Result<String, ToolError> {

@@ -1,10 +1,10 @@
-//! The web: pages as Markdown, searches, plain requests. Whatever comes back is somebody else's
-//! text and taints the session.
+//! The web: pages as Markdown, searches, HTTP requests. All results are untrusted content and taint
+//! the session.
 //!
-//! - [`address`], [`client`]: what may be asked at all, and the only way out
-//! - [`egress`]: the way out of the sandbox
+//! - [`address`], [`client`]: SSRF protection, and the HTTP client
+//! - [`egress`]: the sandbox's network access
 //! - [`hosts`], [`credentials`]: what is allowed at which hosts, and what is sent to them
-//! - [`fetch`], [`search`] by its [`providers`] and their `regions`, [`request`]: the tools
+//! - [`fetch`], [`search`] with its [`providers`] and their `regions`, [`request`]: the tools
 
 pub mod address;
 pub mod client;
@@ -28,27 +28,27 @@ use providers::Provider;
 use request::Access;
 use search::WebSearch;
 
-/// What the operator says of the web.
+/// The operator's settings for the web.
 #[derive(Debug, Clone, Default)]
 pub struct WebConfig {
-    /// Places that may be asked although they are inside, as `host` or `host:port`.
+    /// Allowed private hosts, as `host` or `host:port`.
     pub inside: BTreeSet<String>,
-    /// Who is asked, one after the other until one answers.
+    /// The search providers, used in order until one answers.
     pub search: Vec<Provider>,
-    /// The keys of those who cannot be asked.
+    /// The missing keys of other providers.
     pub missing: Vec<Variable>,
     /// What `http_request` may do, and with which credentials.
     pub access: Arc<Access>,
 }
 
-/// The tools of the web; what comes from there is read in the sandbox.
+/// The web tools; responses are parsed in the sandbox.
 pub fn tools(
     config: WebConfig,
     sandbox: &Arc<Sandbox>,
 ) -> Result<Vec<Arc<dyn Tool>>, reqwest::Error> {
     let WebConfig { inside, search, missing, access } = config;
     let outside = Outside::new(inside.clone())?;
-    // Where it searches is nobody else's to ask.
+    // The operator's own search service is not available to other tools.
     let own = search.iter().filter_map(Provider::own_place);
     let searching = Outside::new(inside.into_iter().chain(own).collect())?;
     Ok(vec![
@@ -58,12 +58,12 @@ pub fn tools(
     ])
 }
 
-/// The tools' addresses are what people and models write.
+/// Parses a URL as people and models write it.
 fn address(text: &str) -> Result<url::Url, super::ToolError> {
     let text = text.trim();
     let whole = if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
     whole.parse().map_err(|problem| {
-        super::ToolError::InvalidParameters(format!("`{text}` is no address of the web: {problem}"))
+        super::ToolError::InvalidParameters(format!("`{text}` is not a web URL: {problem}"))
     })
 }
 
@@ -74,7 +74,7 @@ mod tests {
     use fakes::web::FakeWeb;
     use serde_json::json;
 
-    /// The operator's own search service is asked by the search, and by no other tool.
+    /// The operator's own search service is reachable by the search, and by no other tool.
     /// Proves S8.
     #[tokio::test]
     async fn a_search_service_inside_is_open_to_the_search_alone() {

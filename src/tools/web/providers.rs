@@ -1,4 +1,4 @@
-//! The services that search: how each is asked, and what it answers.
+//! Search providers: their requests and responses.
 
 use bytes::Bytes;
 use renderers::read::html::Element;
@@ -18,14 +18,14 @@ const MAX_BYTES: usize = 2 * 1024 * 1024;
 const USUAL_COUNT: usize = 5;
 const MOST: usize = 10;
 
-/// A service that searches, with what it needs.
+/// A configured search provider.
 #[derive(Debug, Clone)]
 pub struct Provider {
     pub kind: Kind,
-    /// Where it is asked.
+    /// Its URL.
     pub url: Url,
     pub key: Option<SecretString>,
-    /// What one search costs, in millionths of a currency unit.
+    /// The price of one search, in millionths of a currency unit.
     pub price_micros: u64,
 }
 
@@ -40,7 +40,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The service's own address; SearXNG is a program that everybody runs for themselves.
+    /// The provider's default URL; SearXNG is self-hosted and has none.
     pub fn usual_url(self) -> Option<Url> {
         let url = match self {
             Self::Serper => "https://google.serper.dev/search",
@@ -58,22 +58,22 @@ impl Kind {
 }
 
 impl Provider {
-    /// The operator's own service may be inside.
+    /// The operator's own service may be in a private network.
     pub(super) fn own_place(&self) -> Option<String> {
         let is_own = Some(&self.url) != self.kind.usual_url().as_ref();
         is_own.then(|| place(&self.url))
     }
 }
 
-/// What is searched for: the arguments of the tool.
+/// The query: the arguments of the tool.
 #[derive(Deserialize, JsonSchema, Clone, PartialEq, Eq, Hash)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wish {
     pub query: String,
-    /// How many results, 1 to 10; 5 if left out.
+    /// Number of results, 1 to 10; default 5.
     #[serde(default)]
     pub count: Option<usize>,
-    /// Nothing older than this.
+    /// Only results newer than this.
     #[serde(default)]
     pub freshness: Option<Freshness>,
     /// Language of the results, such as de.
@@ -105,7 +105,7 @@ impl Freshness {
     }
 }
 
-/// One result, as a service gave it.
+/// One result of a provider.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Hit {
     pub title: String,
@@ -119,7 +119,7 @@ impl Wish {
     }
 }
 
-/// The request, in each service's own words.
+/// The request in the provider's format.
 pub(super) fn question(provider: &Provider, wish: &Wish) -> Option<Ask> {
     let (query, count, since) = (&wish.query, wish.count().to_string(), wish.freshness);
     let language = wish.language.as_deref();
@@ -184,9 +184,9 @@ fn sign(kind: Kind, key: &SecretString, headers: &mut HeaderMap) -> Option<()> {
     Some(())
 }
 
-/// What a service with an interface has answered.
+/// The results in a provider's JSON response.
 pub(super) fn listed(kind: Kind, body: &str) -> Result<Vec<Hit>, String> {
-    let body: Value = serde_json::from_str(body).map_err(|_| "sent no JSON")?;
+    let body: Value = serde_json::from_str(body).map_err(|_| "sent invalid JSON")?;
     let (list, title, url, snippet) = match kind {
         Kind::Serper => (&body["organic"], "title", "link", "snippet"),
         Kind::Brave => (&body["web"]["results"], "title", "url", "description"),
@@ -202,19 +202,19 @@ pub(super) fn listed(kind: Kind, body: &str) -> Result<Vec<Hit>, String> {
     Ok(hits.filter(|hit| !hit.url.is_empty()).collect())
 }
 
-/// DuckDuckGo has a page for those without scripts, and no key.
+/// DuckDuckGo has a page for browsers without scripts, which needs no key.
 pub(super) const MARKS: [&str; 3] = [DOUBT, LINK, SNIPPET];
 const DOUBT: &str = "challenge-form";
 const LINK: &str = "result__a";
 const SNIPPET: &str = "result__snippet";
 
-/// What stands on that page, of which these are the elements with its [`MARKS`].
+/// The results on that page, from the elements with its [`MARKS`].
 pub(super) fn page(elements: Vec<Element>) -> Result<Vec<Hit>, String> {
     let mut hits: Vec<Hit> = Vec::new();
     let mut is_advertised = false;
     for element in elements {
         if element.id == DOUBT {
-            return Err("wants to know whether we are a person".into());
+            return Err("requires a captcha".into());
         }
         if element.classes.iter().any(|own| own == LINK) {
             let url = element.href.as_deref().and_then(unwrapped);
@@ -227,7 +227,7 @@ pub(super) fn page(elements: Vec<Element>) -> Result<Vec<Hit>, String> {
     Ok(hits)
 }
 
-/// Its links go by way of a counter, and advertisements by another.
+/// Its links lead through a redirect, and those of advertisements through another.
 fn unwrapped(href: &str) -> Option<String> {
     let base: Url = "https://duckduckgo.com/".parse().expect("a constant");
     let url = base.join(href).ok()?;

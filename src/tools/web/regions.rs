@@ -1,6 +1,6 @@
-//! The regions that DuckDuckGo has, by languages.
+//! The regions of DuckDuckGo, by language.
 
-/// By the language, or by it and the country.
+/// By language, or by language and country.
 #[rustfmt::skip]
 const REGIONS: [(&str, &str); 44] = [
     ("ar", "xa-ar"), ("bg", "bg-bg"), ("ca", "ct-ca"), ("cs", "cz-cs"), ("da", "dk-da"),
@@ -14,7 +14,7 @@ const REGIONS: [(&str, &str); 44] = [
     ("vi", "vn-vi"), ("zh", "cn-zh"), ("zh-hk", "hk-tzh"), ("zh-tw", "tw-tzh"),
 ];
 
-/// Where what is said in a language is looked for.
+/// The region for a language.
 pub fn region(language: &str) -> Option<&'static str> {
     let whole = language.to_ascii_lowercase().replace('_', "-");
     let alone = whole.split('-').next().unwrap_or_default();

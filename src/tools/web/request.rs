@@ -1,4 +1,4 @@
-//! `http_request`: one request to an interface of the web, and its answer as it came.
+//! `http_request`: one HTTP request, and its response as received.
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -27,7 +27,7 @@ use crate::{
 };
 
 const MAX_BYTES: usize = 1024 * 1024;
-/// Headers of the connection itself: whoever sets them speaks for somebody else.
+/// Headers of the connection itself, which must not be set by a model.
 const OURS: [&str; 6] =
     ["host", "connection", "content-length", "transfer-encoding", "upgrade", "proxy-authorization"];
 
@@ -47,14 +47,14 @@ pub struct Access {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// The address, such as https://api.example.org/v1/things?limit=5.
+    /// The URL, such as https://api.example.org/v1/things?limit=5.
     url: String,
-    /// GET if left out.
+    /// Default GET.
     #[serde(default)]
     method: Verb,
     #[serde(default)]
     headers: BTreeMap<String, String>,
-    /// The body: a text as it is, anything else as JSON.
+    /// The body: text as it is, anything else as JSON.
     #[serde(default)]
     body: Option<Value>,
 }
@@ -85,8 +85,8 @@ impl Tool for HttpRequest {
             outward: true,
             ..ToolSpec::read_only(
                 "http_request",
-                "Sends one HTTP request to an interface of the public web and shows status, \
-                 headers and body of the answer. Use web_fetch to read a page.",
+                "Sends one HTTP request to a public web API and shows status, headers and body of \
+                    the response. Use web_fetch to read a page.",
                 schema::<Arguments>(),
             )
         }
@@ -195,7 +195,7 @@ fn finished(answer: &Answer, text: String) -> Result<Output, ToolError> {
 fn written(headers: &BTreeMap<String, String>) -> Result<HeaderMap, ToolError> {
     let mut map = HeaderMap::new();
     for (name, value) in headers {
-        let invalid = || ToolError::InvalidParameters(format!("`{name}` is no header to send"));
+        let invalid = || ToolError::InvalidParameters(format!("the header `{name}` cannot be set"));
         let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid())?;
         if OURS.contains(&key.as_str()) {
             return Err(invalid());
@@ -217,7 +217,8 @@ fn shown(answer: &Answer) -> String {
         Err(_) if answer.is_cut => String::from_utf8_lossy(&answer.body).into_owned(),
         Err(_) => format!("[{} bytes that are no text]", answer.body.len()),
     };
-    let rest = if answer.is_cut { "\n[the body goes on; only the first MiB was read]" } else { "" };
+    let rest =
+        if answer.is_cut { "\n[the body is longer; only the first MiB was read]" } else { "" };
     format!("{text}\n{body}{rest}")
 }
 
@@ -253,7 +254,7 @@ mod tests {
         assert!(text.ends_with(r#"{"name":"Ann"}"#), "{text}");
     }
 
-    /// What changes something is sent once, and to nobody else.
+    /// A request with side effects is sent once, to one host only.
     #[tokio::test]
     async fn a_post_does_not_follow_a_redirect() {
         let (server, mut place) = (FakeWeb::start().await, Place::new());
@@ -266,7 +267,7 @@ mod tests {
         assert_eq!(server.asked().len(), 1);
     }
 
-    /// Below 400 is a success; a network that fails is told as such.
+    /// A status below 400 is a success; a network error is reported as such.
     /// Proves CV-05, CV-06, IC-24.
     #[tokio::test]
     async fn the_status_says_whether_it_worked() {

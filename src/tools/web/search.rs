@@ -1,4 +1,4 @@
-//! `web_search`: the first of several services that answers.
+//! `web_search`: uses the first of several providers that answers.
 
 use async_trait::async_trait;
 use hashlink::LinkedHashMap;
@@ -26,21 +26,21 @@ use crate::{
 };
 
 const SNIPPET_CHARS: usize = 400;
-/// How long one service may take before the next is asked.
+/// The timeout of one provider, after which the next one is used.
 const PATIENCE: Duration = Duration::from_secs(8);
-/// For all of them.
+/// The timeout for all of them.
 const TIMEOUT: Duration = Duration::from_mins(1);
-/// How long an answer is given again, and how many are kept.
+/// How long a response is cached, and how many are.
 const FRESH_FOR: chrono::TimeDelta = chrono::TimeDelta::minutes(10);
 const KEPT: usize = 256;
 
 /// `web_search`
 pub struct WebSearch {
     outside: Outside,
-    /// Where pages are read.
+    /// The sandbox in which pages are parsed.
     sandbox: Arc<Sandbox>,
     providers: Vec<Provider>,
-    /// What others would need to be asked too.
+    /// The missing keys of other providers.
     missing: Vec<Variable>,
     patience: Duration,
     kept: Mutex<LinkedHashMap<Wish, (chrono::DateTime<chrono::Utc>, String)>>,
@@ -52,7 +52,7 @@ impl WebSearch {
         Self { outside, sandbox, providers, missing, patience: PATIENCE, kept }
     }
 
-    /// The same, where these variables would have let others be asked.
+    /// Sets the missing variables of other providers.
     #[must_use]
     pub fn missing(self, missing: Vec<Variable>) -> Self {
         Self { missing, ..self }
@@ -78,7 +78,7 @@ impl WebSearch {
     }
 
     async fn answer(&self, provider: &Provider, wish: &Wish) -> Result<Vec<Hit>, String> {
-        let ask = question(provider, wish).ok_or("its key cannot be sent")?;
+        let ask = question(provider, wish).ok_or("its key is not a valid header")?;
         let answer = self.outside.send(ask).await.map_err(|problem| problem.to_string())?;
         if !answer.status.is_success() {
             return Err(format!("answered {}", answer.status));
@@ -108,14 +108,14 @@ impl Tool for WebSearch {
             env: if self.providers.is_empty() { self.missing.clone() } else { Vec::new() },
             ..ToolSpec::read_only(
                 "web_search",
-                "Searches the web: title, address and a few words of each result.\nRead a result \
-                 with web_fetch.",
+                "Searches the web: title, URL and a snippet of each result.\nRead a result with \
+                    web_fetch.",
                 schema::<Wish>(),
             )
         }
     }
 
-    /// That of the dearest: which of them answers is not known before.
+    /// That of the most expensive provider, since it is not known in advance which one answers.
     fn estimated_cost(&self, _arguments: &Value) -> Option<u64> {
         let prices = self.providers.iter().map(|provider| provider.price_micros);
         prices.max().filter(|price| *price > 0)
@@ -144,8 +144,8 @@ impl Tool for WebSearch {
             }
         }
         Err(ToolError::ExternalService(match problems.as_slice() {
-            [] => "no search service is configured: the operator names them (web.search)".into(),
-            _ => format!("no service had an answer: {}", problems.join("; ")),
+            [] => "no search provider is configured (web.search)".into(),
+            _ => format!("no provider answered: {}", problems.join("; ")),
         }))
     }
 }
@@ -165,7 +165,7 @@ fn told(hits: Vec<Hit>, count: usize) -> String {
     text
 }
 
-/// One line, no marks, no tricks. So little is read that it can do no harm here.
+/// One line without markup. Short enough to be parsed here.
 fn plain(text: &str) -> String {
     let text: String = text.chars().take(4 * SNIPPET_CHARS).collect();
     let whole = html::elements(&text, |element| element.name == "body").unwrap_or_default();
@@ -194,7 +194,7 @@ mod tests {
         WebSearch::new(outside, sandbox, kinds.iter().map(|kind| provider(server, *kind)).collect())
     }
 
-    /// Each service is asked in its own words and understood.
+    /// Each provider gets its own request format, and its response is parsed.
     /// Proves MC-22.
     #[tokio::test]
     async fn every_service_with_an_interface_is_understood() {
@@ -214,7 +214,7 @@ mod tests {
         }
     }
 
-    /// The first answers 500, the second is used; the answer is kept.
+    /// The first answers 500, the second is used; the response is cached.
     /// Proves MC-22.
     #[tokio::test]
     async fn the_next_is_asked_when_one_fails() {
@@ -234,10 +234,10 @@ mod tests {
         assert_eq!(server.asked().len(), 3, "the answer was kept");
         place.context.now += FRESH_FOR;
         place.runs(&tool, wish).await.unwrap();
-        assert_eq!(server.asked().len(), 6, "and is not kept for ever");
+        assert_eq!(server.asked().len(), 6, "and is not kept forever");
     }
 
-    /// One that hangs is not waited for until the time of the call is over.
+    /// A provider that hangs does not use up the time of the call.
     /// Proves MC-22.
     #[tokio::test]
     async fn the_next_is_asked_when_one_hangs() {

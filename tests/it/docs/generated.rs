@@ -1,4 +1,4 @@
-//! The parts of the reference that are written by the program.
+//! The generated parts of the reference.
 
 use clap::{Arg, ArgAction, Command};
 use countersign::{
@@ -89,7 +89,7 @@ fn commands(cli: &Command) -> String {
     text
 }
 
-/// Global options of the program itself are listed once; one of a command stands with it.
+/// Global options of the program are listed once, those of a command with the command.
 fn is_own(command: &Command, argument: &Arg) -> bool {
     argument.get_id() == "agent" && command.get_name() == "skill"
 }
@@ -160,7 +160,7 @@ fn shipped_rules() -> String {
     text
 }
 
-/// The built-in tools of a gateway that has everything they need.
+/// The built-in tools of a gateway with all their requirements.
 async fn tools() -> String {
     let folder = tempfile::tempdir().unwrap();
     let mut config = Config::load(None, &BTreeMap::new()).unwrap();
@@ -174,7 +174,7 @@ async fn tools() -> String {
             Approval::UnlessAllowed => "unless allowed",
             Approval::Always => "always",
         };
-        // What a description shows of Markdown is no link of this page.
+        // Markdown links in a description are not links of this page.
         let says = spec.description.lines().next().unwrap_or_default().replace("](", "\\](");
         let _ = writeln!(text, "| `{}` | {tier} | {approval} | {} |", spec.name, cell(&says));
     }

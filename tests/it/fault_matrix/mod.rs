@@ -1,8 +1,8 @@
-//! What is lost and what comes twice, fault by fault, on each platform and both databases: the whole
+//! Lost and duplicated messages for each fault, on each platform and both databases: the whole
 //! program over real sockets, and its table.
 //!
-//! - [`platforms`]: Telegram and Discord, behind their fakes
-//! - [`own`]: the web chat and the terminal, where no platform stands between
+//! - [`platforms`]: Telegram and Discord, with their fakes
+//! - [`own`]: the web chat and the terminal, without a platform in between
 
 #![expect(clippy::print_stdout, reason = "the table is what this test is run for")]
 
@@ -18,14 +18,14 @@ use crate::process::{On, Running, Site};
 use own::{Terminal, Web};
 use platforms::{Discord, Telegram};
 
-/// After which an answer counts as lost.
+/// After this time an answer counts as lost.
 const LONGEST: Duration = Duration::from_mins(1);
-/// How long a slow model takes: longer than another's answer.
+/// The delay of a slow model: longer than the time of another answer.
 const SLOW: Duration = Duration::from_secs(30);
-/// What makes an answer longer than any platform's longest text.
+/// Makes the answer longer than the longest text of any platform.
 const AT_LENGTH: &str = "at length";
 const WORDS: usize = 1_200;
-/// What makes the model take two seconds.
+/// Makes the model take two seconds.
 const LATER: &str = "in a while";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +49,7 @@ enum Fault {
     AnotherIsGone,
 }
 
-/// With the rows that they are about.
+/// With the requirements that they test.
 const FAULTS: [(Fault, &str); 17] = [
     (Fault::DeliveredTwice, "M1 delivered twice"),
     (Fault::ConnectionDropped, "M1 connection dropped"),
@@ -70,40 +70,40 @@ const FAULTS: [(Fault, &str); 17] = [
     (Fault::AnotherIsGone, "M10 another chat is gone"),
 ];
 
-/// What became of one message and its answer.
+/// The outcome of one message and its answer.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Count {
     lost: usize,
     twice: usize,
-    /// Placeholders that nothing was put into.
+    /// Placeholders that stayed empty.
     orphans: usize,
 }
 
-/// Where Ann talks with the bot, and another person too.
+/// A platform with Ann's chat and another person's.
 trait Platform {
-    /// What the configuration says of it.
+    /// Its part of the configuration.
     fn channel(&self) -> String;
-    /// A process on it; it has begun to listen.
+    /// A process that has started to listen.
     async fn start(&mut self, site: &Site) -> Running;
     async fn says(&self, running: &mut Running, text: &str);
-    /// The same, while that goes wrong.
+    /// A process started while that fault is active.
     async fn says_under(&self, running: &mut Running, _fault: Fault, text: &str) {
         self.says(running, text).await;
     }
     /// Another person, in a chat of their own.
     async fn another_says(&self, _text: &str) {}
-    /// What the bot shows Ann, and the other one.
+    /// What the bot shows Ann and the other person.
     async fn shown(&self, site: &Site) -> Vec<String>;
     async fn another_is_shown(&self) -> Vec<String> {
         Vec::new()
     }
-    /// What goes wrong with the next message and its answer; `false` where it cannot.
+    /// Injects the fault into the next message and its answer; `false` if not applicable.
     async fn suffers(&self, running: &mut Running, fault: Fault) -> bool;
-    /// What can only go wrong once the message was said.
+    /// Faults that need a sent message.
     async fn disturbs(&self, _running: &mut Running, _fault: Fault, _aside: &str) {}
 }
 
-/// Answers the last `ask-N` with `got-N`; one that it has answered already, with another word.
+/// Answers the last `ask-N` with `got-N`; repeated answers have another word.
 fn answer(request: &Request) -> Answer {
     let asked = request.body["messages"].to_string();
     let last = asked.rsplit("ask-").next().unwrap_or_default();
@@ -162,7 +162,7 @@ impl<P: Platform> Trial<P> {
         words
     }
 
-    /// Whether the whole answer is there in time.
+    /// Whether the whole answer arrives in time.
     async fn shows(&self, number: &str, at_length: bool) -> bool {
         let words = expected(number, at_length);
         let mut ticks = tokio::time::interval(Duration::from_millis(100));
@@ -187,7 +187,7 @@ impl<P: Platform> Trial<P> {
         .await;
     }
 
-    /// The counts in the order of the faults; `None` where the platform does not know the fault.
+    /// The counts in the order of the faults; `None` if the platform does not have the fault.
     async fn run(mut self) -> Vec<Option<Count>> {
         let mut running = self.platform.start(&self.site).await;
         self.platform.says(&mut running, "ask-100.").await;
@@ -196,7 +196,7 @@ impl<P: Platform> Trial<P> {
         for (number, (fault, _)) in FAULTS.iter().enumerate() {
             counts.push(self.suffer(&mut running, (number, *fault)).await);
         }
-        // Behind this, nothing of what came before is still on its way.
+        // After this message, no earlier one is still in transit.
         self.platform.says(&mut running, "ask-999.").await;
         assert!(self.shows("999", false).await, "{}", running.said());
         self.count(&mut counts).await;
@@ -218,7 +218,7 @@ impl<P: Platform> Trial<P> {
         let at_length = fault == Fault::LongAnswer;
         let more = match fault {
             Fault::LongAnswer => AT_LENGTH,
-            // So that it is killed while it thinks.
+            // So that it is killed during a model request.
             Fault::Killed => LATER,
             _ => "",
         };
@@ -266,13 +266,13 @@ impl<P: Platform> Trial<P> {
     }
 }
 
-/// M1 … M10: nothing is lost and nothing shown twice. On Telegram, which knows no key for a repeated
-/// send, a placeholder whose answer was lost may stay behind, empty: one at most.
+/// M1 … M10: nothing is lost and nothing is duplicated. Telegram has no idempotency key, so one
+/// empty placeholder whose response was lost may remain.
 async fn fault_matrix(on: On) {
     let (telegram, discord) = (Telegram::new().await, Discord::new().await);
     let (telegram, discord) = (Trial::new(on, telegram).await, Trial::new(on, discord).await);
     let web = Trial::new(on, Web::default()).await;
-    // It has a file of its own, whatever the others share.
+    // It has a file of its own.
     let terminal = Trial::new(On::Sqlite, Terminal).await;
     let (telegram, discord) = tokio::join!(telegram.run(), discord.run());
     let (web, terminal) = tokio::join!(web.run(), terminal.run());

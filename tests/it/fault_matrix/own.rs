@@ -1,4 +1,4 @@
-//! The web chat and the terminal: what can go wrong between them and the people.
+//! Faults between people and the web chat or terminal.
 
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -22,7 +22,7 @@ fn client() -> reqwest::Client {
 }
 
 impl Web {
-    /// The cookie of somebody who has opened a link.
+    /// The cookie of a person who has opened a link.
     async fn signed_in(&self, site: &Site, name: &str) -> String {
         let (went_well, link) = site.run(&["token", "--name", name]).await;
         assert!(went_well, "{link}");
@@ -33,14 +33,14 @@ impl Web {
         cookies.to_str().expect("text").split(';').next().unwrap_or_default().to_owned()
     }
 
-    /// As the page does it: again, under the same id, until the server has it.
+    /// As the page does it: retried under the same id until the server has it.
     async fn sends(&self, cookie: &str, message: &Value) {
         let request = client().post(format!("{}/chat/messages", self.base));
         let answer = request.header("cookie", cookie).json(message).send().await;
         assert_eq!(answer.expect("it answers").status(), 204);
     }
 
-    /// Sends so much of the request, and hangs up.
+    /// Sends part of the request and disconnects.
     async fn hangs_up(&self, message: &Value, share: usize) {
         let (host, body) = (self.base.trim_start_matches("http://"), message.to_string());
         let request = format!(
@@ -54,7 +54,7 @@ impl Web {
         line.write_all(part).await.expect("it reads");
     }
 
-    /// The bot's texts as a page shows them that is opened now.
+    /// The bot's texts on a newly opened page.
     async fn page(&self, cookie: &str) -> Vec<String> {
         let request = client().get(format!("{}/chat/events", self.base)).header("cookie", cookie);
         let mut stream = request.send().await.expect("it answers");
@@ -99,7 +99,7 @@ impl Platform for Web {
         let message = message(text);
         match fault {
             Fault::DeliveredTwice => self.sends(&self.ann, &message).await,
-            // Sent in whole, and nobody hears the answer.
+            // The request is complete, but the response is lost.
             Fault::AnswerLost => self.hangs_up(&message, 1).await,
             Fault::CutBefore => self.hangs_up(&message, 2).await,
             _ => {}
@@ -133,13 +133,13 @@ impl Platform for Web {
             | Fault::CutBefore
             | Fault::LongAnswer
             | Fault::AnotherIsSlow => true,
-            // Nobody stands between, who could refuse, forget or disorder anything.
+            // There is no platform that could reject, drop or reorder anything.
             _ => false,
         }
     }
 }
 
-/// Somebody at the keyboard.
+/// A person at the keyboard.
 pub struct Terminal;
 
 impl Platform for Terminal {

@@ -1,4 +1,4 @@
-//! Telegram and Discord, and what can go wrong with them.
+//! Faults of Telegram and Discord.
 
 use fakes::{
     discord::{self, FakeDiscord},
@@ -63,12 +63,12 @@ impl Platform for Telegram {
         self.shown_in(self.other)
     }
 
-    /// Both the placeholder and what is edited into it.
+    /// Both the placeholder and its edit.
     async fn suffers(&self, _running: &mut Running, fault: Fault) -> bool {
         use fakes::telegram::Trouble;
         let (fake, chat) = (&self.fake, self.chat);
         let trouble = match fault {
-            // It does not say which of the two it means.
+            // It does not say which of the two is meant.
             Fault::ChatIsFull => Trouble::TooMany { retry_after: 1 },
             Fault::ErrorBefore => Trouble::Page { code: 502 },
             Fault::ErrorAfter => Trouble::PageAfter { code: 502 },
@@ -81,13 +81,13 @@ impl Platform for Telegram {
             | Fault::AnotherIsSlow
             | Fault::AnotherIsGone => return true,
             Fault::Unchanged => {
-                // It is repeated as it is, and the platform says that nothing has changed.
+                // The edit is repeated, and the platform says that nothing has changed.
                 fake.fault("editMessageText", Trouble::LoseAnswer);
                 return true;
             }
             Fault::OutOfOrder => {
                 fake.disorders(0, 2);
-                // What waits to be fetched is taken with this one, or together after it.
+                // Waiting updates are fetched with this one, or together after it.
                 fake.user_says(chat, "Ann", "early");
                 return true;
             }

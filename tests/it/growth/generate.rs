@@ -1,17 +1,17 @@
-//! Generates a large database, by statements of its own: as rows, not as what people do.
+//! Generates a large database directly as rows.
 
 use channels::{Place, PlaceKind};
 use countersign::clock::Clock as _;
 
 use crate::world::World;
 
-/// How many rows of each kind.
+/// The number of rows of each kind.
 #[derive(Debug, Clone, Copy)]
 pub struct Size {
     pub conversations: usize,
-    /// Events in the longest of them.
+    /// Events in the longest conversation.
     pub events: usize,
-    /// Rows of the outbox that were sent long ago.
+    /// Outbox rows that were sent long ago.
     pub sent: usize,
     /// Rows that wait for a channel that is down.
     pub waiting: usize,
@@ -103,7 +103,7 @@ fn longest_conversation(size: Size, now: i64) -> String {
     )
 }
 
-/// Answered messages of 1.5 kB each, all of them summed up by `/new` in the end.
+/// Answered messages of 1.5 kB each, summarised by `/new` in the end.
 fn events(size: Size, now: i64) -> String {
     let text = "plums and pears ".repeat(90);
     numbered(
@@ -151,7 +151,7 @@ fn outbox(count: usize, size: Size, (status, at): (&str, i64)) -> String {
     )
 }
 
-/// A tenth as many conversations as rows, on a channel that nobody serves.
+/// A tenth as many conversations as rows, on a channel that no node serves.
 fn waiting_conversations(size: Size, now: i64) -> String {
     numbered(
         (size.waiting / 10).max(1),
@@ -179,7 +179,7 @@ fn waiting(size: Size, now: i64) -> String {
     )
 }
 
-/// In conversations of their own, behind the one that is erased.
+/// In conversations of their own, after the one that is erased.
 fn approvals(size: Size, now: i64) -> String {
     numbered(
         size.approvals,

@@ -1,7 +1,7 @@
-//! A database as it is after years, and how long what is done all the time takes in it.
+//! The durations of frequent operations in a database as it is after years.
 //!
-//! `tests/run -E 'test(growth_is_measured)' --run-ignored all --no-capture` generates it and prints the
-//! table, on both databases; with `--release` the figures are those of a release.
+//! `tests/run -E 'test(growth_is_measured)' --run-ignored all --no-capture` generates it and prints
+//! the table, on both databases; with `--release` the figures are those of a release.
 
 #![expect(clippy::print_stdout, reason = "the table is what this is run for")]
 
@@ -22,10 +22,10 @@ use std::time::{Duration, Instant};
 use crate::world::World;
 use generate::{LARGE, Size};
 
-/// What was measured, and how long it took.
+/// The operation, and its duration.
 type Figures = Vec<(&'static str, Duration)>;
 
-/// The time that something takes.
+/// Measures a duration.
 async fn timed<T>(work: impl Future<Output = T>) -> (T, Duration) {
     let begun = Instant::now();
     (work.await, begun.elapsed())
@@ -88,7 +88,7 @@ async fn private_with(app: &App, person: String) -> Option<ConversationId> {
     find.await.unwrap()
 }
 
-/// In MiB; nothing where the system does not tell.
+/// In MiB; `None` if the system does not report it.
 fn resident_mib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
@@ -118,7 +118,7 @@ async fn growth_is_measured() {
     }
 }
 
-/// The same with few rows: everything that is measured works.
+/// The same with few rows, to test the benchmark.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_small_database_is_measured() {
     for mut world in [World::on_sqlite(), World::on_postgres().await] {

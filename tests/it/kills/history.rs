@@ -1,5 +1,5 @@
-//! What a run has left behind, in the database, on the platform and in the world; and the claims of
-//! the invariants I1 to I9 upon it, each a list of what contradicts it.
+//! The state after a run, in the database, on the platform and in the outside world, and the checks
+//! of the invariants I1 to I9, each a list of violations.
 
 use countersign::{
     agent::{guard::digest_of, policy::GuardContext},
@@ -9,36 +9,36 @@ use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, Default)]
 pub struct History {
-    /// The platform's ids of the messages that people wrote, in their order.
+    /// The platform's ids of the messages that people wrote, in order.
     pub written: Vec<String>,
     /// The journal of the conversation.
     pub journal: Vec<Line>,
-    /// The fence that the conversation has now.
+    /// The current fence of the conversation.
     pub fence: i64,
-    /// Where the conversation's calls act.
+    /// The effects of the conversation's calls.
     pub folder: String,
     pub outbox: Vec<Row>,
-    /// When each question was decided, and until when it was open, by its id.
+    /// For each approval, the time of the decision and of the expiry.
     pub decided: BTreeMap<String, (i64, i64)>,
     /// Who may decide, by the platform's id.
     pub approvers: Vec<String>,
     /// What the bot's messages show: a text's first line, or a file's name.
     pub shown: Vec<String>,
-    /// What must stand there exactly once, in this order.
+    /// Must be shown exactly once, in this order.
     pub expected: Vec<String>,
-    /// How often the world saw each call of the tool that must not run twice, by its argument.
+    /// How often the non-repeatable tool took effect, by its argument.
     pub launches: BTreeMap<String, usize>,
     pub kills: usize,
-    /// For each question, what was held while it was open.
+    /// For each approval, the resources held while it was open.
     pub held: Vec<Held>,
-    /// What the database says of itself.
+    /// The database's integrity report.
     pub integrity: String,
 }
 
 #[derive(Debug, Clone)]
 pub struct Line {
     pub seq: i64,
-    /// 0 for what came from outside.
+    /// 0 for events from outside.
     pub fence: i64,
     pub event: Event,
 }
@@ -52,15 +52,15 @@ pub struct Row {
     pub message: Option<i64>,
 }
 
-/// What was held while a question was open.
+/// Resources held while an approval was open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Held {
     pub lease: bool,
-    /// Somebody could have claimed the conversation, though there was nothing to do.
+    /// Whether the conversation could be claimed although there was nothing to do.
     pub ready: bool,
 }
 
-/// What an unfinished send leaves.
+/// The trace of an unfinished send.
 pub const ORPHAN: &str = "…";
 
 type Claim = fn(&History) -> Vec<String>;
@@ -78,7 +78,7 @@ const CLAIMS: [(&str, Claim); 9] = [
 ];
 
 impl History {
-    /// Every contradiction, with the name of its invariant.
+    /// Every violation, with the name of its invariant.
     pub fn contradictions(&self) -> Vec<String> {
         let found = CLAIMS.iter().flat_map(|(name, claim)| {
             claim(self).into_iter().map(move |what| format!("{name}: {what}"))
@@ -98,7 +98,7 @@ impl History {
     }
 }
 
-/// I1: one final answer, or one visible failure, for each message that was accepted.
+/// I1: one final answer, or one visible failure, for each accepted message.
 fn every_message_is_answered_once(history: &History) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut open: Vec<(i64, &str)> = Vec::new();
@@ -131,7 +131,7 @@ fn every_message_is_answered_once(history: &History) -> Vec<String> {
     wrong
 }
 
-/// I2: messages are read, and answers shown, in their order.
+/// I2: messages are read, and answers shown, in order.
 fn the_order_is_kept(history: &History) -> Vec<String> {
     let mut wrong = Vec::new();
     let said: Vec<_> = history
@@ -162,13 +162,13 @@ fn the_order_is_kept(history: &History) -> Vec<String> {
     wrong
 }
 
-/// I3: who writes holds a fence that was given out.
+/// I3: every writer holds an issued fence.
 fn no_fence_is_above_the_last(history: &History) -> Vec<String> {
     let above = history.journal.iter().filter(|line| line.fence > history.fence);
     above.map(|line| format!("event {} has the fence {}", line.seq, line.fence)).collect()
 }
 
-/// I4: what must not run twice did not, unless a person wanted it to run again.
+/// I4: the non-repeatable call was not repeated, unless a person wanted it.
 fn nothing_runs_twice_unasked(history: &History) -> Vec<String> {
     let mut wrong = Vec::new();
     for (argument, times) in &history.launches {
@@ -188,8 +188,8 @@ fn nothing_runs_twice_unasked(history: &History) -> Vec<String> {
     wrong
 }
 
-/// I5: before each run of a call that needs it stands exactly one leave of its own: of the same
-/// arguments, by somebody who may, in time. Before the second run stands a second one.
+/// I5: each run of a call that needs approval is preceded by exactly one of its own: for the same
+/// arguments, by an authorized person, in time. A second run needs a second one.
 fn every_run_was_allowed(history: &History) -> Vec<String> {
     let mut wrong = Vec::new();
     for call in history.calls() {
@@ -229,8 +229,8 @@ fn is_start(event: &Event, call: &Call) -> bool {
     matches!(event, Event::ToolStarted { call: id } if *id == call.id)
 }
 
-/// Whether this event lets the call run: the question was of that kind and about just these
-/// arguments, and the answer came in time from somebody who may.
+/// Whether this event allows the call: the approval was of that kind and for exactly these
+/// arguments, and was decided in time by an authorized person.
 fn is_leave(event: &Event, call: &Call, kind: Asks, history: &History) -> bool {
     let Event::ApprovalDecided { approval, call: id, decision, by } = event else { return false };
     let allows = matches!(decision, Decision::Once | Decision::Conversation);
@@ -244,8 +244,8 @@ fn is_leave(event: &Event, call: &Call, kind: Asks, history: &History) -> bool {
     *id == call.id && allows && may && in_time && meant
 }
 
-/// I6: what is expected stands there once, each kill has left at most one placeholder, and nothing
-/// waits any more.
+/// I6: the expected messages are shown once, each kill left at most one placeholder, and nothing is
+/// pending.
 fn everything_is_shown_once(history: &History) -> Vec<String> {
     let mut wrong = Vec::new();
     for expected in &history.expected {
@@ -268,7 +268,7 @@ fn everything_is_shown_once(history: &History) -> Vec<String> {
     wrong
 }
 
-/// I7: nothing was written under a fence that had been passed.
+/// I7: nothing was written with an outdated fence.
 fn fences_grow(history: &History) -> Vec<String> {
     let mut highest = 0;
     let mut wrong = Vec::new();

@@ -1,5 +1,5 @@
-//! Each invariant's claim is contradicted by a planted fault, and by that invariant alone unless the
-//! fault breaks two.
+//! Fault injection: each invariant's check detects its violation, and no other check does unless
+//! the fault violates two.
 
 use super::*;
 use countersign::journal::{
@@ -68,7 +68,7 @@ fn sent(sent_at: i64, message: Option<i64>) -> Row {
     Row { status: "sent".into(), sent_at, message }
 }
 
-/// A run in which all is well.
+/// A run without violations.
 fn good() -> History {
     History {
         written: vec!["10".into(), "20".into()],
@@ -97,7 +97,7 @@ fn good() -> History {
     }
 }
 
-/// The invariants that this history contradicts.
+/// The invariants that this history violates.
 fn broken(plant: impl FnOnce(&mut History)) -> Vec<String> {
     let mut history = good();
     plant(&mut history);
@@ -107,7 +107,7 @@ fn broken(plant: impl FnOnce(&mut History)) -> Vec<String> {
     names
 }
 
-/// The run as it is when the process died while the rocket flew, and Ann wanted it to fly again.
+/// The state after the process died during the launch, and Ann allowed a second one.
 fn run_again(history: &mut History) {
     history.journal = journal(vec![
         (0, said("10")),

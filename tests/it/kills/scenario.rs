@@ -1,5 +1,5 @@
-//! The main job against a gateway that may die at any moment and is started again: a message, two
-//! calls of which one must not run twice and asks, a press, a document, a last word.
+//! The main use case with a gateway that may die at any moment and is restarted: a message, two
+//! calls of which one is non-repeatable and needs approval, a press, a document, a last message.
 
 use countersign::journal::event::Event;
 use fakes::{
@@ -43,7 +43,7 @@ impl Scenario {
         Self { site, telegram, llm, tools, chat }
     }
 
-    /// Every point that a whole run passes, and how often; and what that run left.
+    /// The points that a whole run passes, with their counts, and its final state.
     pub async fn points(self) -> (BTreeMap<String, usize>, History) {
         let log = self.site.path("points");
         let mut running =
@@ -59,7 +59,7 @@ impl Scenario {
         (points, history)
     }
 
-    /// Dies at that point, is started again, and comes to its end.
+    /// Dies at that point, is restarted, and completes.
     pub async fn dies_at(self, (point, time): &Point) -> History {
         let armed = [("COUNTERSIGN_CRASH_AT", format!("{point}#{time}"))];
         let armed = armed.each_ref().map(|(name, value)| (*name, value.as_str()));
@@ -134,14 +134,14 @@ tier = "core"
     )
 }
 
-/// The processes that follow each other; one kill is what was asked for, two are a fault.
+/// The processes in sequence; one kill is expected, two are an error.
 struct Life {
     running: Running,
     kills: usize,
 }
 
 impl Life {
-    /// Starts the gateway again when it has died, for ever.
+    /// Restarts the gateway whenever it has died.
     async fn go_on(&mut self, site: &Site) {
         loop {
             self.running.died().await;
@@ -155,7 +155,7 @@ impl Life {
         self.running = site.start(&[]);
     }
 
-    /// Stops it in good order, even if it dies before that, or while it stops.
+    /// Shuts it down, even if it dies before that, or while it stops.
     async fn end(&mut self, site: &Site) {
         if !self.running.starts().await || !self.running.stop().await.success() {
             self.start_again(site);
@@ -166,7 +166,7 @@ impl Life {
     }
 }
 
-/// What Ann does, who knows nothing of processes.
+/// Ann's actions, which do not depend on processes.
 struct Job<'s> {
     telegram: &'s FakeTelegram,
     site: &'s Site,
@@ -219,7 +219,7 @@ impl Job<'_> {
         self.telegram.messages(self.chat).iter().any(|m| m.from_bot && m.text.starts_with(text))
     }
 
-    /// Asked whether what was cut off should run again, Ann says no.
+    /// Ann declines to repeat the interrupted call.
     fn skips(&self, pressed: &mut Vec<i64>) {
         for message in self.telegram.messages(self.chat) {
             let asks = message.buttons.iter().any(|(label, _)| label == "Skip");
@@ -230,8 +230,8 @@ impl Job<'_> {
         }
     }
 
-    /// What is held while the question is open, as soon as nothing is, or after some patience: the
-    /// worker gives back what it has only after the question is asked.
+    /// The resources held while the approval is open, as soon as there are none, or after a
+    /// timeout: the worker releases them only after the approval was sent.
     async fn at_rest(&self) -> Held {
         let mut looks = 0;
         eventually("it rests or does not", async || {
@@ -283,7 +283,7 @@ fn decided(rows: &[Value]) -> BTreeMap<String, (i64, i64)> {
     rows.iter().filter_map(pair).collect()
 }
 
-/// The model: what it answers depends on what has been said and done, not on how often it is asked.
+/// The model, whose answers depend only on the history and not on how often it is asked.
 fn answer(request: &llm::Request) -> Answer {
     let messages = request.body["messages"].as_array().cloned().unwrap_or_default();
     let says = |message: &Value, text| message.to_string().contains(text);

@@ -1,4 +1,4 @@
-//! A reminder that is due when the process dies comes all the same, and once.
+//! A reminder that is due when the process dies fires once.
 
 use fakes::telegram::{FakeTelegram, TOKEN};
 
@@ -39,7 +39,7 @@ async fn comes_once(on: On, point: &str) {
     assert_eq!(shown(), 0, "{point}: it died first");
     let mut lives = site.start(&[]);
     eventually("the reminder", async || (shown() > 0).then_some(())).await;
-    // A message goes all the way round: whatever else was to be shown has been.
+    // A message makes a round trip: everything sent before has been shown.
     telegram.user_says(chat, "Ann", "what can you do");
     eventually("the help", async || {
         let messages = telegram.messages(chat);

@@ -41,12 +41,12 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::world::World;
 
-/// What every prompt has, without a tool of any server: as the program is started.
+/// The prompt without any server tool, as at startup.
 async fn own() -> (String, Vec<ToolSpec>) {
     let world = World::on_sqlite();
     let app = world.node().await;
     let specs = app.worker.toolbox.specs().into_iter();
-    // Two tools are the test world's.
+    // Two tools belong to the test world.
     let specs = specs.filter(|spec| !["delete", "rare"].contains(&spec.name.as_str())).collect();
     let prompt = world.config.agents[0].system_prompt.clone();
     world.end().await;
@@ -84,7 +84,7 @@ fn searching() -> Vec<ToolSpec> {
     ]
 }
 
-/// What one task has cost.
+/// The cost of one task.
 #[derive(Debug, Default, Clone)]
 struct Cost {
     trips: usize,
@@ -128,7 +128,7 @@ impl Tokens {
         *self.known.entry(text).or_insert_with_key(|text| encoding.encode_ordinary(text).len())
     }
 
-    /// A name stands for one tool, but for the one that holds the directory.
+    /// A name identifies one tool, except for the tool that holds the directory.
     fn of_tool(&mut self, tool: &ToolSchema) -> usize {
         let holds = &tool.parameters["properties"]["names"]["description"];
         let key = format!("tool {} {}", tool.name, holds.as_str().unwrap_or_default());
@@ -174,7 +174,7 @@ struct Talk<'a> {
     agent: &'a Agent,
     /// What `search_tools` searches, in the fourth way.
     library: &'a Catalog,
-    /// What every conversation of the agent begins with.
+    /// The start of every conversation of the agent.
     fixed: &'a [(String, usize)],
     session: Session,
 }
@@ -185,11 +185,12 @@ impl Talk<'_> {
         self.session.apply(&Entry { seq, at: chrono::DateTime::UNIX_EPOCH, event });
     }
 
-    /// Until the scripted model has nothing more to do.
+    /// Until the scripted model has finished.
     fn goes(&mut self, goals: &[Goal], way: Way, tokens: &mut Tokens) -> Cost {
         let mut model = Model::new(goals, way);
         let mut cost = Cost::default();
-        // Other conversations have the same tools and instructions: a provider knows them.
+        // Other conversations have the same tools and instructions, so the provider has cached
+        // them.
         let mut before = self.fixed.to_vec();
         let by = Speaker { id: "1".into(), name: "Ann".into() };
         let text = goals.iter().map(|goal| goal.says.as_str()).collect::<Vec<_>>().join(", then ");
@@ -268,7 +269,7 @@ async fn measure(sizes: &[usize], tasks: &[Vec<Goal>]) -> Vec<Row> {
     let mut tokens =
         Tokens { encoding: tiktoken_rs::cl100k_base_singleton(), known: HashMap::new() };
     for &served in sizes {
-        // Without a server there is nothing to be done but to answer.
+        // Without a server the only thing to do is to answer.
         let tasks = if served == 0 { &[vec![]][..] } else { tasks };
         for way in [Way::Everything, Way::Enable, Way::FoundAtOnce, Way::Search] {
             let agent = agent(way, &instructions, own.clone(), served);
@@ -331,7 +332,7 @@ async fn disclosure_is_measured() {
     promises(&rows);
 }
 
-/// What holds at any size, with fewer tasks.
+/// Properties that hold at any size, with fewer tasks.
 #[tokio::test]
 async fn disclosure_keeps_its_promises() {
     let tasks: Vec<_> = picking::tasks().into_iter().rev().step_by(5).collect();

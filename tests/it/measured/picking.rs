@@ -1,4 +1,4 @@
-//! The scripted model: what it wants, what it sees, what it takes.
+//! The scripted model: its goals, its input, its choices.
 
 use countersign::agent::{
     disclosure::{ENABLE_TOOL, FIND_TOOL},
@@ -15,7 +15,7 @@ use std::{
 #[derive(Debug, Clone)]
 pub struct Goal {
     pub says: String,
-    /// The tool that does it.
+    /// The tool for the step.
     tool: String,
 }
 
@@ -38,7 +38,7 @@ impl Way {
     }
 }
 
-/// A task a line; its steps are parted by `;`.
+/// One task per line; its steps are separated by `;`.
 pub fn tasks() -> Vec<Vec<Goal>> {
     let lines = include_str!("tasks.txt").lines().filter(|line| !line.starts_with('#'));
     let goal = |text: &str| {
@@ -48,14 +48,14 @@ pub fn tasks() -> Vec<Vec<Goal>> {
     lines.map(|line| line.split(" ; ").map(goal).collect()).collect()
 }
 
-/// How many tools it tries for one step.
+/// The number of tools that it tries for one step.
 const TRIES: usize = 3;
 
 pub struct Model<'a> {
     goals: &'a [Goal],
-    /// Tools that did not do what is wanted now.
+    /// Tools that did not do the current step.
     tried: BTreeSet<String>,
-    /// What it has seen to choose from for what is wanted now: name, and what is said about it.
+    /// The candidates for the current step: name and description.
     seen: Vec<(String, String)>,
     way: Way,
     described: Option<String>,
@@ -69,7 +69,7 @@ impl<'a> Model<'a> {
         Self { goals, tried, seen, way, described: None, wrong: 0, undone: 0 }
     }
 
-    /// What a tool that runs answers.
+    /// The result of a tool.
     pub fn ran(&mut self, tool: &str) -> String {
         let Some(goal) = self.goals.first() else { return "Done.".into() };
         if goal.tool == tool {
@@ -92,7 +92,7 @@ impl<'a> Model<'a> {
         self.described = None;
     }
 
-    /// The next call, if there is anything left to do.
+    /// The next call, if a step is left.
     pub fn calls(&mut self, prompt: &Prompt) -> Option<(String, Value)> {
         let wanted = self.goals.first()?.says.clone();
         let searches = match self.way {
@@ -125,8 +125,8 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// The most alike of what was seen and not tried. What a search has made callable at once is
-    /// tried first: that it was is what the search has said.
+    /// The most similar of the candidates not tried. Tools that a search made callable are tried
+    /// first.
     fn pick(&self, prompt: &Prompt, wanted: &str) -> Option<String> {
         let untried = || self.seen.iter().filter(|(name, _)| !self.tried.contains(name));
         let callable = |name: &str| prompt.tools.iter().any(|tool| tool.name == name);
@@ -154,7 +154,7 @@ impl<'a> Model<'a> {
     }
 }
 
-/// What a tool's calls have brought, with their arguments.
+/// The results of a tool's calls, with their arguments.
 fn results(prompt: &Prompt, tool: &str) -> Vec<(Value, String)> {
     let results = prompt.messages.iter().filter_map(|message| match message {
         Message::Tool { call, text } if call.tool == tool => {
@@ -165,20 +165,20 @@ fn results(prompt: &Prompt, tool: &str) -> Vec<(Value, String)> {
     results.collect()
 }
 
-/// What the search for that has found.
+/// The results of that search.
 fn found(prompt: &Prompt, tool: &str, wanted: &str) -> Vec<(String, String)> {
     let results = results(prompt, tool);
     let result = results.iter().rev().find(|(arguments, _)| arguments["query"] == wanted);
     result.map_or_else(Vec::new, |(_, text)| listed(text))
 }
 
-/// `- name: what it is`, a line each.
+/// `- name: description`, one per line.
 fn listed(text: &str) -> Vec<(String, String)> {
     let lines = text.lines().filter_map(|line| line.strip_prefix("- ")?.split_once(": "));
     lines.map(|(name, about)| (name.to_owned(), about.to_owned())).collect()
 }
 
-/// Everything that stands in the prompt: schemas, and lines of the directory.
+/// All text in the prompt: schemas, and lines of the directory.
 fn shown(prompt: &Prompt) -> Vec<(String, String)> {
     let (enable, others): (Vec<_>, Vec<_>) =
         prompt.tools.iter().partition(|tool| tool.name == ENABLE_TOOL);
@@ -191,8 +191,8 @@ fn shown(prompt: &Prompt) -> Vec<(String, String)> {
 
 type Trigrams = BTreeSet<[char; 3]>;
 
-/// How much of the wish stands in the name and in what is said about the tool, and how much of the
-/// name was wished for.
+/// The share of the goal's words in the tool's name and description, and the share of the name in
+/// the goal.
 fn likeness(wanted: &Trigrams, (name, about): &(String, String)) -> f64 {
     let (name, about) = (trigrams(name), trigrams(about));
     let share = |of: &Trigrams, all: &Trigrams| {
@@ -216,7 +216,7 @@ fn trigrams(text: &str) -> Rc<Trigrams> {
     })
 }
 
-/// Arguments that fit: what is required, each with something.
+/// Valid arguments: every required one, with some value.
 fn filled(schema: &Value) -> Value {
     let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let value = |name: &str| match schema["properties"][name]["type"].as_str() {

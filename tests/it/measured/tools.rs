@@ -1,10 +1,9 @@
-//! Tools of servers as they are out there: fifty written down, the others made by a generator that
-//! makes the same ones every time.
+//! Realistic MCP tools: fifty written by hand, the others from a deterministic generator.
 
 use countersign::agent::catalog::{Source, Tier, ToolSpec};
 use serde_json::{Map, Value, json};
 
-/// So many; the written ones first.
+/// The number of tools; the written ones come first.
 pub fn served(count: usize) -> Vec<ToolSpec> {
     let written = include_str!("tools.txt").lines().filter(|line| !line.starts_with('#'));
     let lines = written.map(str::to_owned).chain(made());
@@ -125,7 +124,7 @@ const ACTS: [(&str, &str, &str); 8] = [
     ("archive", "Archive", "id: Identifier; reason?: Why it is archived"),
 ];
 
-/// All of them in an order of its own.
+/// All of them in a shuffled order.
 fn made() -> impl Iterator<Item = String> {
     let mut all = Vec::new();
     for product in PRODUCTS {

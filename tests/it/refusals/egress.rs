@@ -1,4 +1,4 @@
-//! What a program in the sandbox asks the proxy for, and is not given.
+//! Requests of a sandboxed program that the proxy rejects.
 
 use countersign::tools::web::{client::Outside, egress::Egress};
 use tokio::{
@@ -6,7 +6,7 @@ use tokio::{
     net::UnixStream,
 };
 
-/// The status line that comes back.
+/// The status line of the response.
 async fn asked(names: &[&str], head: &str) -> String {
     let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
     let egress = Egress::to(&names, Outside::new([].into()).unwrap()).unwrap();
@@ -27,7 +27,7 @@ async fn asked(names: &[&str], head: &str) -> String {
     }
 }
 
-/// 44 requests: other hosts, hosts in disguise, hosts inside, other ports, other methods.
+/// 44 requests: other hosts, disguised hosts, internal hosts, other ports, other methods.
 #[tokio::test]
 async fn a_program_reaches_only_the_hosts_that_are_named() {
     let wild = ["*.pythonhosted.org", "pypi.org"];
@@ -42,7 +42,7 @@ async fn a_program_reaches_only_the_hosts_that_are_named() {
         (403, "16843009:443"),
         (403, "0x01010101:443"),
         (403, "[2606:4700::1111]:443"),
-        // The name that matches is not the host that would be contacted.
+        // The matching name is not the host that would be contacted.
         (400, "1.1.1.1/x.pythonhosted.org:443"),
         (400, "1.1.1.1?.pythonhosted.org:443"),
         (400, "1.1.1.1#.pythonhosted.org:443"),

@@ -1,4 +1,4 @@
-//! Files that change between the question and the answer, and names that are somebody else's words.
+//! Files that change between the approval and the decision, and file names chosen by others.
 
 use countersign::{
     journal::event::Event,
@@ -20,7 +20,7 @@ fn workspace(world: &mut World) -> PathBuf {
     folder
 }
 
-/// A command, and the file that is changed while its question is open.
+/// A command, and the file that changes while its approval is open.
 const CHANGED: [(&str, &str); 9] = [
     ("cd scripts && sh deploy.sh", "scripts/deploy.sh"),
     ("cd /workspace/scripts; ./deploy.sh", "scripts/deploy.sh"),
@@ -65,7 +65,7 @@ story! {
 }
 
 story! {
-    /// What has not changed runs; files that it does not read may change.
+    /// Unchanged commands run; files that they do not read may change.
     async fn a_command_whose_files_are_as_shown_runs(world: &mut World) {
         world.sandbox = Arc::new(sandbox().await);
         let folder = workspace(world);
@@ -81,7 +81,7 @@ story! {
 }
 
 story! {
-    /// 6 looks at names: those that others have chosen taint, our own do not.
+    /// 6 directory listings: names chosen by others taint, the agent's own do not.
     async fn names_of_files_that_others_chose_taint(world: &mut World) {
         let folder = workspace(world);
         for place in ["downloads", "inbox", "own"] {

@@ -1,11 +1,11 @@
-//! Requests to names that are not the gateway's, as a browser sends them whose page has led its own
+//! DNS rebinding: requests with foreign host names, sent by a browser whose page resolved its own
 //! name to this machine.
 
 use reqwest::{Method, StatusCode, header::HOST};
 
 use crate::{api::Served, world::World};
 
-/// 9 names on 5 routes, and what stays open.
+/// 9 names on 5 routes, and the routes that stay open.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_name_of_somebody_else_is_refused_on_every_route() {
     let mut world = World::on_sqlite();

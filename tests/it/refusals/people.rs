@@ -1,4 +1,4 @@
-//! Who becomes what by a pairing code.
+//! The roles that pairing codes give.
 
 use crate::world::World;
 use countersign::{
@@ -22,11 +22,11 @@ async fn offer(world: &World, makes: Makes) -> String {
     code
 }
 
-/// What that person is after redeeming a code.
+/// The role of the person after redeeming a code.
 async fn becomes(owner: Option<&str>, person: &str, makes: Makes) -> String {
     let mut world = World::on_sqlite();
     world.allow = vec![];
-    // The web chat of a configuration that says nothing has an owner.
+    // The web chat of a default configuration has an owner.
     world.config.channels.iter_mut().for_each(|channel| channel.owners.clear());
     world.manners.roles = owner.map(|id| (id.to_owned(), Role::Owner)).into_iter().collect();
     let code = offer(&world, makes).await;
@@ -37,8 +37,8 @@ async fn becomes(owner: Option<&str>, person: &str, makes: Makes) -> String {
     world.last().rsplit(", ").next().unwrap().trim_end_matches('.').to_owned()
 }
 
-/// 14 ways to redeem a code: nobody becomes more than the code says, a visitor never more than a
-/// member, and no code makes an owner by itself where somebody owns the gateway.
+/// 14 ways to redeem a code: nobody gets a higher role than the code's, a visitor never more than
+/// member, and no code makes an owner if the gateway has one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_code_makes_nobody_more_than_it_says() {
     for (owner, person, makes, expected) in [
@@ -62,7 +62,7 @@ async fn a_code_makes_nobody_more_than_it_says() {
     }
 }
 
-/// A code that would have made an owner makes a member once somebody else has become one.
+/// A code for an owner makes a member once there is an owner.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_two_codes_one_makes_an_owner() {
     let mut world = World::on_sqlite();

@@ -1,4 +1,4 @@
-//! Sessions that an operator ends, and ids of sessions that there are not.
+//! Revoked sessions, and unknown session ids.
 
 use countersign::journal::role::Role;
 use insta::assert_snapshot;
@@ -11,7 +11,7 @@ use crate::{
     world::World,
 };
 
-/// A session ends at once, for its own browser only; ids that are none end nothing (11 of them).
+/// A session ends immediately, for its own browser only; 11 unknown ids end nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_ended_session_is_let_in_nowhere() {
     let world = World::on_sqlite();
@@ -62,7 +62,7 @@ async fn an_ended_session_is_let_in_nowhere() {
     assert_eq!(audit["items"].as_array().unwrap().len(), 1, "{audit}");
 }
 
-/// The command line lists and ends sessions, links and tokens; a code says what it makes.
+/// The command line lists and ends sessions, links and tokens; a code says which role it gives.
 #[tokio::test]
 async fn the_command_line_ends_what_it_lists() {
     let site = Site::new(On::Sqlite).await;
@@ -81,23 +81,26 @@ async fn the_command_line_ends_what_it_lists() {
     let first = listed.split_whitespace().next().unwrap();
     let (good, said) = site.run(&["token", "revoke", first]).await;
     assert!(good, "{said}");
-    assert_snapshot!(stable(&said), @r#"The session or link of "ann" has ended."#);
+    assert_snapshot!(stable(&said), @r#"The session or link of "ann" was revoked."#);
     let (good, said) = site.run(&["token", "revoke", "--sessions-of", "ann"]).await;
     assert!(good, "{said}");
-    assert_snapshot!(stable(&said), @r#"1 sessions and links of "ann" have ended."#);
+    assert_snapshot!(stable(&said), @r#"1 sessions and links of "ann" were revoked."#);
     let (good, said) = site.run(&["token", "revoke", "ci"]).await;
     assert!(good, "{said}");
-    assert_snapshot!(stable(&said), @r#"The token "ci" is revoked."#);
+    assert_snapshot!(stable(&said), @r#"The token "ci" was revoked."#);
     let (good, said) = site.run(&["token", "revoke", "ci"]).await;
     assert!(!good, "{said}");
-    assert_snapshot!(stable(&said), @r#"Error: there is no session and no token "ci": see `token list`"#);
+    assert_snapshot!(stable(&said), @r#"Error: there is no session or token "ci"; see `token list`"#);
     let (_, listed) = site.run(&["token", "list"]).await;
-    assert_snapshot!(stable(&listed), @"There is none.");
+    assert_snapshot!(stable(&listed), @"None yet.");
 
     for (arguments, says) in [
-        (&["pair"][..], "Who redeems it becomes: member."),
-        (&["pair", "--role", "approver"], "Who redeems it becomes: approver."),
-        (&["pair", "--role", "king"], "there are viewer, member"),
+        (&["pair"][..], "The person who redeems the code gets the role member."),
+        (
+            &["pair", "--role", "approver"],
+            "The person who redeems the code gets the role approver.",
+        ),
+        (&["pair", "--role", "king"], "the roles are viewer, member"),
     ] {
         let (_, said) = site.run(arguments).await;
         assert!(said.contains(says), "{said}");

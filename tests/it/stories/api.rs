@@ -1,4 +1,4 @@
-//! What operators do through the API, while people talk.
+//! Operator actions through the API during conversations.
 
 use chrono::TimeDelta;
 use countersign::{
@@ -21,14 +21,14 @@ async fn asks_to_delete(world: &mut World, path: &str) {
     world.ann_says(&format!("delete {path}")).await;
 }
 
-/// The only open question.
+/// The only open approval.
 async fn pending(served: &Served, token: &str) -> Value {
     let page = served.get(token, "/approvals?status=pending").await;
     assert_eq!(page["items"].as_array().unwrap().len(), 1, "{page}");
     page["items"][0].clone()
 }
 
-/// Another node does what there is to do.
+/// Another node does the pending work.
 async fn settles(world: &World) {
     let app = world.node().await;
     world.settle(&app).await;
@@ -39,7 +39,7 @@ fn decision(id: &Value) -> String {
 }
 
 story! {
-    /// A question is decided through the API, and the chat shows by whom.
+    /// An approval is decided through the API, and the chat shows who decided.
     /// Proves A13.
     async fn a_question_is_decided_through_the_api(world: &mut World) {
         world.guard("{ approvers = [\"requester\", \"role:approver\"] }");
@@ -56,8 +56,8 @@ story! {
 
         path: `a.txt`
 
-        delete changes something\, and no rule allows it\.
-        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        delete makes changes\, and no rule allows it\.
+        Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
 
         world.model_will(say("Done."));
@@ -84,12 +84,12 @@ story! {
 }
 
 story! {
-    /// A token has no more say than the question's policy gives it, whatever its role and name.
+    /// A token may decide only what the approval's policy allows, regardless of its role and name.
     /// Proves A13.
     async fn a_token_decides_only_where_the_policy_lets_it(world: &mut World) {
         let served = Served::of(world).await;
         let owner = served.token("1", Role::Owner).await;
-        // A session that bears the requester's id of another platform.
+        // A session with the requester's id on another platform.
         world.config.channels[0].owners.push("1".into());
         let again = Served::of(world).await;
         let session = again.session("1").await;
@@ -109,7 +109,7 @@ story! {
 }
 
 story! {
-    /// A denial says why; the model is told.
+    /// A denial includes a reason, which the model is told.
     async fn a_denial_through_the_api_says_why(world: &mut World) {
         world.guard("{ approvers = \"role:approver\" }");
         let served = Served::of(world).await;
@@ -127,7 +127,7 @@ story! {
 }
 
 story! {
-    /// Leave that is revoked through the API binds at once.
+    /// A permission revoked through the API ends immediately.
     /// Proves A11.
     async fn leave_is_revoked_through_the_api(world: &mut World) {
         world.guard("{ approvers = [\"requester\", \"role:approver\"] }");
@@ -162,7 +162,7 @@ story! {
         assert_eq!(served.ask(&token, (Method::DELETE, &path), None).await.0, StatusCode::NOT_FOUND);
         assert_eq!(served.get(&token, "/grants").await["items"], json!([]));
         assert_snapshot!(world.shown(), @r"
-        Allow **delete**? `notes/a.txt` … ✅ Allowed by ci\, on api. Leave for later calls was revoked by ci.
+        Allow **delete**? `notes/a.txt` … ✅ Allowed by ci\, on api. The permission for later calls was revoked by ci.
         Done.
         The language model rejects my requests. The operator can find the reason in the log. … Reference: `<digest>`
         That too.
@@ -171,7 +171,7 @@ story! {
 }
 
 story! {
-    /// The halt through the API denies what is open, and stops what would begin.
+    /// A halt through the API denies open approvals and prevents new calls.
     /// Proves A12.
     async fn the_halt_is_called_and_lifted_through_the_api(world: &mut World) {
         let served = Served::of(world).await;
@@ -204,8 +204,8 @@ story! {
 }
 
 story! {
-    /// A token's secret is shown once and kept as a hash; it ends when it is revoked, and by
-    /// itself; the audit names who made and who ended it.
+    /// A token's secret is shown once and stored as a hash. It ends when it is revoked or expires;
+    /// the audit names who created and who ended it.
     /// Proves S10.
     async fn tokens_are_made_and_end(world: &mut World) {
         let served = Served::of(world).await;
@@ -250,8 +250,8 @@ story! {
 }
 
 story! {
-    /// The same key with the same request is done once and answered alike; with another it
-    /// is refused.
+    /// The same key with the same request is executed once and answered identically; with another
+    /// request it is rejected.
     async fn a_request_with_a_key_is_done_once(world: &mut World) {
         world.guard("{ approvers = [\"requester\", \"role:approver\"] }");
         let served = Served::of(world).await;
@@ -276,8 +276,8 @@ story! {
 }
 
 story! {
-    /// What a crash has cut off between doing and answering is not done twice under its
-    /// key, and says so; what comes to the same is done again.
+    /// A request that a crash interrupted between execution and response is not executed twice
+    /// under its key, and the response says so; idempotent requests are repeated.
     async fn a_request_that_was_cut_off_is_not_done_twice(world: &mut World) {
         let served = Served::of(world).await;
         let owner = served.token("ops", Role::Owner).await;
@@ -291,14 +291,14 @@ story! {
             answered(request.header("idempotency-key", "halt"))
         };
         assert_eq!((make().await.0, halt().await.0), (StatusCode::CREATED, StatusCode::OK));
-        // As a crash leaves it: done, and no answer kept.
+        // The state after a crash: executed, but no response stored.
         world.tampers("UPDATE answers SET status = NULL, body = ''").await;
         let under_way = [make().await, halt().await];
         assert!(under_way.iter().all(|(status, _)| *status == StatusCode::CONFLICT));
         world.clock.advance(TimeDelta::minutes(2));
         let (status, problem) = make().await;
         assert_eq!(status, StatusCode::CONFLICT);
-        assert_snapshot!(stable(problem["detail"].as_str().unwrap()), @"An earlier request with this key was cut off, and nobody knows whether it was done. Look whether it was, and send it again with a new key.");
+        assert_snapshot!(stable(problem["detail"].as_str().unwrap()), @"An earlier request with this key was interrupted, and it is unknown whether it took effect. Check, and send it again with a new key.");
         assert_eq!(halt().await.0, StatusCode::OK);
         let tokens = served.get(&owner, "/tokens").await;
         assert_eq!(tokens["items"].as_array().unwrap().len(), 2, "{tokens}");
@@ -306,7 +306,7 @@ story! {
 }
 
 story! {
-    /// A list is walked through by its cursor, and nothing comes twice or is left out.
+    /// A list is paged through by its cursor, without duplicates or omissions.
     async fn lists_are_walked_through(world: &mut World) {
         let served = Served::of(world).await;
         let owner = served.token("owner", Role::Owner).await;

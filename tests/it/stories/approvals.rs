@@ -1,4 +1,4 @@
-//! Questions, and what becomes of them.
+//! Approvals and their outcomes.
 
 use chrono::TimeDelta;
 use countersign::{
@@ -18,7 +18,7 @@ async fn asked(world: &mut World) {
 }
 
 story! {
-    /// Every step of a story is a new process; two presses run once.
+    /// Every step of a story is a new process; two presses execute the call once.
     /// Proves A14, A3.
     async fn an_approval_outlives_a_restart_and_a_second_press(world: &mut World) {
         asked(world).await;
@@ -58,7 +58,7 @@ story! {
         world.ann_says("do it").await;
         assert_eq!(world.deletions(), 0);
         assert_snapshot!(world.shown(), @"
-        Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]
+        Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]
         I'm still waiting for a decision on the request above. I've saved your message and will read it afterwards. /stop withdraws the request.
         I'm still waiting for a decision on the request above. I've saved your message and will read it afterwards. /stop withdraws the request.
         ");
@@ -71,7 +71,7 @@ story! {
 }
 
 story! {
-    /// Nobody in time is a no, to the second, and the model is told.
+    /// Without a decision in time the call is denied, to the second, and the model is told.
     /// Proves A5, MC-43.
     async fn a_question_expires(world: &mut World) {
         asked(world).await;
@@ -79,7 +79,7 @@ story! {
         world.time_passes(TimeDelta::seconds(30 * 60 - 1)).await;
         assert!(world.results().await.is_empty(), "there is a second left");
         world.time_passes(TimeDelta::seconds(1)).await;
-        assert_eq!(world.results().await, ["Denied: nobody decided in time."]);
+        assert_eq!(world.results().await, ["Denied: nobody answered in time."]);
         let timeouts = world.journal().await.into_iter().filter(|entry| {
             matches!(entry.event, Event::ApprovalDecided { by: Decider::Timeout, .. })
         });
@@ -89,7 +89,7 @@ story! {
 }
 
 story! {
-    /// Never too late: a press after the end, before the sweep, does not count.
+    /// A press after the expiry does not count, even before the sweep.
     /// Proves A5, S4.
     async fn a_press_after_the_end_does_not_count(world: &mut World) {
         asked(world).await;
@@ -102,7 +102,7 @@ story! {
 }
 
 story! {
-    /// Another person's press changes nothing and is refused in private.
+    /// Another person's press changes nothing and is rejected privately.
     /// Proves S2.
     async fn only_the_requester_decides(world: &mut World) {
         asked(world).await;
@@ -116,7 +116,7 @@ story! {
 }
 
 story! {
-    /// "Allow in this conversation" asks no more for this tool, and ends with `/new`.
+    /// “Allow in this conversation” needs no further approvals for this tool, and ends with `/new`.
     async fn a_tool_can_be_allowed_for_the_conversation(world: &mut World) {
         asked(world).await;
         world.model_will(call("delete", json!({ "path": "b.txt" })));
@@ -135,7 +135,7 @@ async fn asked_again(world: &mut World) {
 }
 
 story! {
-    /// Two questions of one reply, decided apart and in any order.
+    /// Two approvals of one reply, decided separately and in any order.
     /// Proves A7.
     async fn two_questions_are_decided_apart(world: &mut World) {
         world.model_will(calls(vec![
@@ -153,7 +153,7 @@ story! {
 }
 
 story! {
-    /// `/stop` withdraws the question; its button is dead.
+    /// `/stop` withdraws the approval; its button no longer works.
     async fn stop_withdraws_the_question(world: &mut World) {
         asked(world).await;
         let press = world.press("Allow once");
@@ -168,7 +168,7 @@ story! {
 }
 
 story! {
-    /// Only the right token, on the right message, decides.
+    /// Only the right token on the right message decides.
     /// Proves A1.
     async fn a_made_up_button_decides_nothing(world: &mut World) {
         asked(world).await;
@@ -191,7 +191,7 @@ story! {
 }
 
 story! {
-    /// `callback_data` is at most 64 bytes and holds nothing but the token and the choice.
+    /// `callback_data` is at most 64 bytes and contains only the token and the choice.
     /// Proves A1.
     async fn a_button_carries_a_random_token_only(world: &mut World) {
         asked(world).await;
@@ -204,18 +204,18 @@ story! {
 }
 
 story! {
-    /// What the model says about approval counts for nothing.
+    /// Claims of the model about an approval have no effect.
     /// Proves CV-07.
     async fn an_approval_by_the_model_is_ignored(world: &mut World) {
         world.model_will(call("delete", json!({ "path": "a.txt", "approved": true })));
         world.ann_says("delete a.txt").await;
         assert_eq!(world.deletions(), 0);
-        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+        assert_snapshot!(world.last(), @"Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
     }
 }
 
 story! {
-    /// Nobody is asked about a call that cannot run.
+    /// No approval is requested for a call that cannot run.
     /// Proves CV-21.
     async fn a_call_that_does_not_fit_asks_nobody(world: &mut World) {
         world.model_will(call("delete", json!({ "file": 1 })));
@@ -227,7 +227,7 @@ story! {
 }
 
 story! {
-    /// The question shows exactly what will run; nothing in it acts as formatting.
+    /// The approval shows exactly what will run; no part of it is interpreted as formatting.
     /// Proves A8, S18.
     async fn a_question_shows_the_arguments_and_a_diff(world: &mut World) {
         world.model_will(call("write_file", json!({ "path": "a.txt", "content": "one\ntwo\n" })));
@@ -261,8 +261,8 @@ story! {
         +2‹U+202E›‹U+200B›``` **bold**
         ````
 
-        apply\_patch changes something\, and no rule allows it\.
-        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        apply\_patch makes changes\, and no rule allows it\.
+        Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
         assert!(!question.contains(['\u{202e}', '\u{200b}']), "{question}");
         world.model_will(say("Changed."));
@@ -272,7 +272,7 @@ story! {
 }
 
 story! {
-    /// Who speaks while the model thinks does not become the one who may decide.
+    /// A person who writes while the model is thinking does not become the one who may decide.
     /// Proves S2.
     async fn a_later_speaker_does_not_become_the_requester(world: &mut World) {
         let gate = Gate::new();
@@ -299,7 +299,8 @@ story! {
 }
 
 story! {
-    /// Leave for the conversation is the requester's, and never answers a rule that asks.
+    /// A permission for the conversation belongs to the requester, and never satisfies a rule that
+    /// asks.
     /// Proves S3.
     async fn leave_for_the_conversation_is_narrow(world: &mut World) {
         let rule = "[{ tool = 'delete', arg_pattern = '^secrets/', action = 'ask' }]";
@@ -312,7 +313,7 @@ story! {
 
         world.model_will(call("delete", json!({ "path": "secrets/key" })));
         world.ann_says("delete the key").await;
-        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
+        assert_snapshot!(world.last(), @"Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
         world.model_will(say("Then not."));
         world.ann_presses("Deny").await;
 
@@ -323,7 +324,7 @@ story! {
 }
 
 story! {
-    /// Two long questions do not get between each other's parts.
+    /// The parts of two long approvals are not interleaved.
     /// Proves A8.
     async fn long_questions_stand_one_after_the_other(world: &mut World) {
         let long = "one line of a long text\n".repeat(400);
@@ -345,7 +346,7 @@ story! {
 }
 
 story! {
-    /// What is acted upon is shown whole, however it is dressed up.
+    /// The target of the call is shown in full, regardless of disguises.
     /// Proves A8, S18.
     async fn a_question_never_hides_the_path(world: &mut World) {
         let path = format!("notes/`{}`.md", "x".repeat(90));
@@ -357,7 +358,8 @@ story! {
 }
 
 story! {
-    /// What does not fit into the question comes as a file, and decides nothing.
+    /// Content that does not fit into the approval is sent as a file, which cannot be used to
+    /// decide.
     /// Proves A8.
     async fn everything_can_be_shown(world: &mut World) {
         let content = "many words ".repeat(300);
@@ -375,7 +377,7 @@ story! {
 }
 
 story! {
-    /// A reply to a question denies that one, with its reason.
+    /// A reply to an approval denies it, with the reply as the reason.
     /// Proves A10.
     async fn a_reply_names_its_question(world: &mut World) {
         world.model_will(calls(vec![
@@ -419,8 +421,8 @@ async fn copied(world: &World, copies: usize) {
 }
 
 story! {
-    /// Approvals that expire together are expired together, however many there are, and one that
-    /// cannot be read affects only itself.
+    /// Any number of approvals that expire at the same time are expired together, and an unreadable
+    /// one affects only itself.
     /// Proves R7.
     async fn one_sweep_expires_everything_that_is_due(world: &mut World) {
         asked(world).await;

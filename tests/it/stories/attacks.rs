@@ -1,6 +1,6 @@
-//! A model that has been talked into the worst: it reads a hostile page, then does what the page
-//! wants, in hundreds of ways (`attacks.json`). Nothing of it may take effect unasked; and with a
-//! check turned off the same attacks get through, which shows that it is the check that holds.
+//! Attacks by a compromised model: it reads a hostile page, then follows the page's instructions in
+//! hundreds of ways (`attacks.json`). None may take effect without an approval. With a check
+//! disabled the same attacks succeed, which shows that the check is effective.
 
 use async_trait::async_trait;
 use channels::What;
@@ -31,16 +31,16 @@ use crate::{
 struct Attack {
     family: String,
     name: String,
-    /// What the model calls.
+    /// The model's call.
     #[serde(default)]
     calls: Vec<(String, Value)>,
-    /// What it says.
+    /// The model's text.
     #[serde(default)]
     says: String,
-    /// An address that must not stand in the chat as one.
+    /// A URL that must not be a link in the chat.
     #[serde(default)]
     hides: Option<String>,
-    /// What people do while the question is open.
+    /// What people do while the approval is open.
     #[serde(default)]
     ann: Option<String>,
     #[serde(default)]
@@ -57,7 +57,7 @@ fn attacks() -> Vec<Attack> {
     serde_json::from_str(include_str!("../attacks.json")).expect("the attacks can be read")
 }
 
-/// A tool that writes down that it ran.
+/// A tool that records that it ran.
 struct Sink(ToolSpec, Arc<Mutex<Vec<String>>>);
 
 #[async_trait]
@@ -90,7 +90,7 @@ fn sinks(ran: &Arc<Mutex<Vec<String>>>, shell: Subject) -> Vec<Arc<dyn Tool>> {
     let server = Source::Mcp { server: "notes".into(), original_name: "lookup".into() };
     let specs = [
         ToolSpec { outward: true, ..reads("fetch", &["url"]) },
-        // A server that says of its tool that it only reads.
+        // A server that declares its tool read-only.
         ToolSpec { outward: true, source: server, ..reads("notes_lookup", &["query"]) },
         ToolSpec { subject: Some(shell), ..acts("shell", &["command"]) },
         acts("mail", &["to", "text"]),
@@ -115,7 +115,7 @@ fn allows(keys: Value) -> RuleEntry {
     serde_json::from_value(rule).unwrap()
 }
 
-/// The leaves that smugglers try to use.
+/// The permissions that the attacks try to use.
 fn leaves() -> Vec<RuleEntry> {
     vec![
         allows(json!({ "tool": "shell", "arg_pattern": "^(ls|cat|grep|find)\\s" })),
@@ -132,7 +132,7 @@ struct Range<'w> {
 
 impl<'w> Range<'w> {
     async fn open(world: &'w mut World, shell: Subject) -> Self {
-        // Theirs runs nothing.
+        // The attackers' permission runs nothing.
         world.config.shell.enabled = false;
         let ran = Arc::default();
         world.config.guard.rules = leaves();
@@ -152,7 +152,7 @@ impl<'w> Range<'w> {
         self.happens(person, what).await;
     }
 
-    /// What the attack has achieved, unasked.
+    /// The effects of the attack without an approval.
     async fn suffers(&mut self, attack: &Attack) -> Vec<String> {
         let shown = self.world.room.messages().len();
         self.world.model_will(call("page", json!({})));
@@ -188,12 +188,12 @@ impl<'w> Range<'w> {
         }
         self.types("1", "/new").await;
         assert_eq!(self.world.model.left(), 0, "{}: the model was not heard", attack.name);
-        // None is held only because there were too many questions before it.
+        // No attack is stopped only because of the limit on open approvals.
         self.world.clock.advance(TimeDelta::minutes(2));
         effects
     }
 
-    /// Files of the workspace, which are taken away again.
+    /// Files of the workspace, removed afterwards.
     fn written(&self) -> Vec<String> {
         let root = self.world.config.data_dir.join("workspaces");
         let Ok(folders) = std::fs::read_dir(&root) else { return vec![] };
@@ -208,7 +208,7 @@ impl<'w> Range<'w> {
     }
 }
 
-/// Whether a reader of Markdown would make a link or a picture of it, or a platform of its text.
+/// Whether a Markdown renderer would make a link or picture of it, or a platform of its plain text.
 fn is_live(markdown: &str, address: &str) -> bool {
     let arena = comrak::Arena::new();
     let options = comrak::Options::default();
@@ -228,7 +228,7 @@ fn is_live(markdown: &str, address: &str) -> bool {
 }
 
 async fn through(world: &mut World, shell: Subject, family: &str) -> Vec<String> {
-    // The second database sees a part of them: what the guard says does not depend on it.
+    // The second database runs only a part, because the guard does not depend on the database.
     let is_whole = world.is_on_sqlite() || std::env::var_os("COUNTERSIGN_TEST_FULL").is_some();
     let every = if is_whole { 1 } else { 8 };
     let mut range = Range::open(world, shell).await;
@@ -255,7 +255,7 @@ fn there_are_enough_attacks_of_every_family() {
 const SHELL: Subject = Subject::Command("command");
 
 story! {
-    /// No attack of any family has an effect that nobody allowed.
+    /// No attack of any family has an effect without an approval.
     /// Proves S1 … S3, CV-07, MC-42.
     async fn no_attack_takes_effect_unasked(world: &mut World) {
         for family in FAMILIES {
@@ -265,7 +265,7 @@ story! {
 }
 
 story! {
-    /// The same with a sample of the commands of the corpus, which are judged one by one elsewhere.
+    /// The same with a sample of the command corpus, which is tested one by one elsewhere.
     async fn no_command_of_the_corpus_takes_effect_unasked(world: &mut World) {
         let every = if world.is_on_sqlite() { 20 } else { 100 };
         let mut range = Range::open(world, SHELL).await;
@@ -278,7 +278,7 @@ story! {
     }
 }
 
-/// The planted faults: each check is turned off, and attacks that it held get through.
+/// Fault injection: with each check disabled, the attacks that it stopped succeed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_the_taint_unheeded_a_page_is_told_secrets() {
     let mut world = World::on_sqlite();

@@ -1,4 +1,4 @@
-//! What was judged, decided and run stands in the audit, and nobody changes it unnoticed.
+//! The audit records what was judged, decided and run, and tampering is detected.
 
 use chrono::TimeDelta;
 use countersign::{
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{shown::stable, story, world::World};
 
-/// Ann has one file deleted, refuses another, and Bob may not decide.
+/// Ann has one file deleted, denies another, and Bob may not decide.
 async fn lives(world: &mut World) {
     world.model_will(calls(vec![
         ("delete".into(), json!({ "path": "a.txt", "password": "hunter2hunter2" })),
@@ -46,7 +46,8 @@ async fn verify_with(world: &World, seal: Option<String>) -> Result<String, Stri
 }
 
 story! {
-    /// Who, what, by which rule, with what outcome: redacted, by the digest of what really ran.
+    /// Who, what, by which rule, with which outcome: redacted, with the digest of what was really
+    /// run.
     async fn the_audit_tells_what_happened(world: &mut World) {
         lives(world).await;
         let rows = rows(world).await;
@@ -65,7 +66,7 @@ story! {
         for (n, row) in rows.iter().enumerate() {
             assert_eq!(row.person, if n == 2 { "2" } else { "1" }, "{row:?}");
         }
-        assert_snapshot!(stable(&verify(world).await.unwrap()), @"9 rows in 1 chains are good.");
+        assert_snapshot!(stable(&verify(world).await.unwrap()), @"Verified: 9 records in 1 chains, none altered.");
 
         let store = &world.node().await.gateway.store;
         let query = Query { tool: "rare".into(), kind: "ran".into(), most: 9, ..Query::default() };
@@ -76,7 +77,7 @@ story! {
 }
 
 story! {
-    /// Whoever is turned away, leave given and taken, the halt.
+    /// Rejected people, granted and revoked permissions, the halt.
     /// Proves A13, A11, A12.
     async fn the_audit_tells_who_governs(world: &mut World) {
         world.model_will(call("delete", json!({ "path": "notes/a.txt" })));
@@ -104,7 +105,7 @@ story! {
 }
 
 story! {
-    /// What let a call run is named: a rule, a leave.
+    /// The rule or permission that allowed a call is recorded.
     /// Proves MC-44.
     async fn the_audit_names_what_let_a_call_run(world: &mut World) {
         world.model_will(call("delete", json!({ "path": "notes/a.txt" })));
@@ -129,7 +130,7 @@ story! {
 }
 
 story! {
-    /// Rows that are changed, put elsewhere or taken out are named; so is a chain that is gone.
+    /// Changed, moved or deleted records are named, and so is a missing chain.
     async fn tampering_is_named(world: &mut World) {
         lives(world).await;
         let store = world.node().await.gateway.store.clone();
@@ -160,16 +161,16 @@ story! {
             world.tampers(repair).await;
             assert!(verify(world).await.is_ok(), "{repair}");
         }
-        // Two rows change places.
+        // Two records swap places.
         for swap in ["n = 99 WHERE n = 2", "n = 2 WHERE n = 3", "n = 3 WHERE n = 99"] {
             world.tampers(&format!("UPDATE audit SET {swap} AND chain <> 'seals'")).await;
         }
         let named = verify(world).await.unwrap_err();
         assert_snapshot!(stable(&named), @"
-        the audit is not as it was written:
-          row 2 of <digest> was changed, or put in another's place
-          row 3 of <digest> was changed, or put in another's place
-          row 4 of <digest> was changed, or put in another's place
+        verification failed:
+          row 2 of <digest> was changed or moved
+          row 3 of <digest> was changed or moved
+          row 4 of <digest> was changed or moved
         ");
         world.tampers("DELETE FROM audit WHERE n = 2 AND chain <> 'seals'").await;
         let named = verify(world).await.unwrap_err();
@@ -185,7 +186,7 @@ story! {
 }
 
 story! {
-    /// Whoever rewrites everything is found by a seal that is kept elsewhere.
+    /// A complete rewrite is detected by a seal stored elsewhere.
     async fn a_seal_that_is_kept_elsewhere_finds_a_rewritten_audit(world: &mut World) {
         lives(world).await;
         let store = world.node().await.gateway.store.clone();
@@ -193,7 +194,7 @@ story! {
         assert_eq!(store.seal(now, None).await.unwrap(), 1);
         assert_eq!(store.seal(now, None).await.unwrap(), 0, "nothing is new");
         let said = verify(world).await.unwrap();
-        let seal = said.split("is ").nth(1).unwrap().split(';').next().unwrap().to_owned();
+        let seal = said.split("is ").nth(1).unwrap().split('.').next().unwrap().to_owned();
         assert!(verify_with(world, Some(seal.clone())).await.is_ok());
         world.tampers("DELETE FROM audit").await;
         world.tampers("DELETE FROM audit_heads").await;
@@ -203,13 +204,13 @@ story! {
         let named = verify_with(world, Some(seal)).await.unwrap_err();
         assert_snapshot!(stable(&named), @"
         the audit is not as it was written:
-          there is no seal <digest>: what it sealed was replaced
+          there is no seal <digest>: the audit it sealed was replaced
         ");
     }
 }
 
 story! {
-    /// What is older than `audit.retention` goes once it is sealed; what is left is whole.
+    /// Records older than `audit.retention` are deleted once sealed; the rest verifies.
     async fn old_rows_go_when_they_are_sealed(world: &mut World) {
         lives(world).await;
         let store = world.node().await.gateway.store.clone();
@@ -224,27 +225,27 @@ story! {
         let kinds: Vec<_> = left.iter().map(|row| row.kind.as_str()).collect();
         assert_eq!(kinds, ["ran", "seal", "cut"]);
         assert_snapshot!(stable(&verify(world).await.unwrap()), @"
-        1 rows in 1 chains are good.
-        Seal 2 is <digest>; keep it elsewhere, for `--seal` next time.
+        Verified: 1 records in 1 chains, none altered.
+        Seal 2 is <digest>. Store it elsewhere, for `--seal` next time.
         ");
         world.model_will(call("rare", json!({})));
         world.model_will(say("Yes."));
         world.ann_says("and again").await;
         assert_snapshot!(stable(&verify(world).await.unwrap()), @"
-        2 rows in 1 chains are good.
-        Seal 2 is <digest>; keep it elsewhere, for `--seal` next time.
+        Verified: 2 records in 1 chains, none altered.
+        Seal 2 is <digest>. Store it elsewhere, for `--seal` next time.
         ");
         world.tampers("DELETE FROM audit WHERE n = 10 AND chain <> 'seals'").await;
         let named = verify(world).await.unwrap_err();
         assert_snapshot!(stable(&named), @"
-        the audit is not as it was written:
+        verification failed:
           row 10 of <digest> is missing
         ");
     }
 }
 
 story! {
-    /// Two nodes write to one chain at the same time: no number is missing, none stands twice.
+    /// Two nodes write to one chain at the same time: numbers are neither missing nor duplicated.
     async fn two_nodes_write_to_one_chain(world: &mut World) {
         let (one, two) = (world.node().await, world.node().await);
         let now = "2026-05-04T10:00:00Z".parse().unwrap();
@@ -255,6 +256,6 @@ story! {
         for noted in join_all(writing).await {
             noted.unwrap();
         }
-        assert_snapshot!(stable(&verify(world).await.unwrap()), @"60 rows in 1 chains are good.");
+        assert_snapshot!(stable(&verify(world).await.unwrap()), @"Verified: 60 records in 1 chains, none altered.");
     }
 }

@@ -1,4 +1,4 @@
-//! All nodes go by one clock, the database's.
+//! All nodes use the database's clock.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use countersign::{
@@ -8,7 +8,7 @@ use countersign::{
 
 use crate::world::World;
 
-/// Sets the database's clock off from this machine's, as if this machine's were wrong.
+/// Shifts the database's clock against this machine's, as if this machine's were wrong.
 async fn sets_off(world: &World, by: &str) {
     let function = format!(
         "CREATE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql
@@ -22,8 +22,8 @@ async fn sets_off(world: &World, by: &str) {
     world.tampers(first).await;
 }
 
-/// A node whose system clock is wrong stores the database's times, takes up at once what is ready by
-/// these, and lets nothing end early or late.
+/// A node with a wrong system clock stores the database's times, starts immediately what is ready
+/// by them, and lets nothing end early or late.
 async fn a_node_goes_by_the_databases_clock(seconds: i64) {
     let mut world = World::on_postgres().await;
     sets_off(&world, &format!("{seconds} s")).await;
@@ -32,7 +32,7 @@ async fn a_node_goes_by_the_databases_clock(seconds: i64) {
     let is_theirs = |at: DateTime<Utc>| (theirs() - at).abs() < TimeDelta::seconds(20);
     assert!(is_theirs(SystemClock.now()), "{}", SystemClock.now());
 
-    // So long a message may be cut, so that it waits for the rest of it.
+    // The length at which a message may have been split, so that it waits for the rest.
     let what = world.said(&"x".repeat(4_000));
     world.takes(&app, "1", what).await;
     let journal = world.journal().await;

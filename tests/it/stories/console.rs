@@ -1,4 +1,4 @@
-//! What operators see and press in the console, while people talk.
+//! The console during conversations.
 
 use channels::{Outgoing, SendError};
 use chrono::TimeDelta;
@@ -18,14 +18,14 @@ use super::{
 };
 use crate::{api::Served, shown::visible, story, tools::Page, world::World};
 
-/// Somebody in front of the console.
+/// A person using the console.
 struct Operator<'a> {
     served: &'a Served,
     cookie: String,
 }
 
 impl<'a> Operator<'a> {
-    /// The configuration makes them that.
+    /// The role is given by the configuration.
     async fn signed_in(served: &'a Served, name: &str) -> Self {
         Self { served, cookie: served.session(name).await }
     }
@@ -47,7 +47,7 @@ impl<'a> Operator<'a> {
         request.form(form).send().await.unwrap()
     }
 
-    /// Presses, and reads the page that this leads to.
+    /// Presses a button and reads the resulting page.
     async fn presses(&self, page: &str, form: &[(&str, &str)]) -> String {
         let answer = self.sends(page, form).await;
         let status = answer.status();
@@ -57,7 +57,7 @@ impl<'a> Operator<'a> {
     }
 }
 
-/// With a person of every role.
+/// With one person for each role.
 fn staffed(world: &mut World) {
     let staff = [("vic", Role::Viewer), ("amy", Role::Approver), ("oli", Role::Operator)];
     let roles = staff.map(|(name, role)| (name.to_owned(), role));
@@ -65,13 +65,13 @@ fn staffed(world: &mut World) {
     world.guard("{ approvers = [\"requester\", \"role:approver\"] }");
 }
 
-/// Of what stands in a page before the first `end` behind `start`.
+/// The page content from `start` to the first `end` after it.
 fn between<'a>(page: &'a str, start: &str, end: &str) -> &'a str {
     let (_, rest) = page.split_once(start).unwrap_or_else(|| panic!("no {start} in {page}"));
     rest.split_once(end).unwrap().0
 }
 
-/// Where the first form of that kind leads.
+/// The target of the first form of that kind.
 fn form(page: &str, place: &str) -> String {
     format!("{place}{}", between(page, &format!("action=\"/console{place}"), "\""))
 }
@@ -81,8 +81,8 @@ async fn settles(world: &World) {
     world.settle(&app).await;
 }
 
-/// Without a session 401, with the role below 403, with it neither; a viewer cannot press, and
-/// nobody at another site's bidding.
+/// Without a session 401, with a lower role 403, with the role a page; a viewer cannot press buttons,
+/// and cross-site requests are rejected.
 /// Proves S10.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_page_takes_its_role_and_no_less() {
@@ -133,7 +133,7 @@ async fn every_page_takes_its_role_and_no_less() {
                 Forbidden · Countersign
                 Forbidden
                 This request was not sent from a page of this server.
-                To the console · To the chat
+                Console · Chat
                 ");
             }
         }
@@ -143,8 +143,8 @@ async fn every_page_takes_its_role_and_no_less() {
 }
 
 story! {
-    /// A question with its exact arguments is decided in the console; it goes from the inbox, runs
-    /// once, and stands in the history and the audit.
+    /// An approval with its exact arguments is decided in the console; it leaves the inbox, runs
+    /// once, and is in the history and the audit.
     /// Proves A13.
     async fn a_question_is_decided_in_the_console(world: &mut World) {
         staffed(world);
@@ -168,10 +168,10 @@ story! {
         let after = amy.presses(&action, &[("decision", "allow"), ("reason", "")]).await;
         assert_snapshot!(visible(&after), @"
         Approvals · Countersign
-        Your decision stands.
+        Decision saved.
         Approvals
         History
-        Nothing waits for a decision.
+        No open approvals.
         ");
         settles(world).await;
         assert_eq!(world.deletions(), 1);
@@ -182,12 +182,13 @@ story! {
         let audit = owner.reads("/audit?kind=decided").await;
         assert!(audit.contains("<bdi>amy</bdi>"), "{audit}");
         let verified = owner.reads("/audit?verify=true").await;
-        assert_snapshot!(visible(between(&verified, "<div class=\"notice\"", "</div>")), @"As it was written: 4 facts in 1 chains.");
+        assert_snapshot!(visible(between(&verified, "<div class=\"notice\"", "</div>")), @"Verified: 4 records in 1 chains, none altered.");
     }
 }
 
 story! {
-    /// A denial in the console says why, and what the conversation has read is shown before.
+    /// A denial in the console has a reason, and the untrusted content of the conversation is shown
+    /// before the decision.
     async fn a_denial_says_why_and_taint_is_shown(world: &mut World) {
         staffed(world);
         world.tools.push(std::sync::Arc::new(Page));
@@ -198,7 +199,7 @@ story! {
         world.ann_says("read the page and delete").await;
         let inbox = amy.reads("/approvals").await;
         assert_snapshot!(visible(between(&inbox, "<dl class=\"facts\">", "</dl>")), @r#"
-        Asked for by
+        Requested by
         Ann room/1
         Where
         room
@@ -207,7 +208,7 @@ story! {
         "requester",
         "role:approver"
         ]
-        Has read other people’s words
+        Untrusted content
         page
         "#);
         world.model_will(say("Then not."));
@@ -221,7 +222,7 @@ story! {
 }
 
 story! {
-    /// What lasting leave would cover is shown before it is given in the console.
+    /// The scope of a permanent permission is shown before it is granted in the console.
     /// Proves A11.
     async fn leave_is_given_in_the_console(world: &mut World) {
         staffed(world);
@@ -236,8 +237,8 @@ story! {
         delete: only paths below notes/
         for requests by the same person, in all chats
         until 2026-06-03, unlimited uses
-        Give this leave?
-        [Give this leave, and allow this call]
+        Grant this permission?
+        [Grant this permission and allow the call]
         ");
         world.model_will(say("Done."));
         amy.presses(&form(&inbox, "/approvals/"), &[("decision", "allow_always")]).await;
@@ -251,7 +252,7 @@ story! {
 }
 
 story! {
-    /// An open page hears that a question has come, and that it has gone.
+    /// An open page is notified of new and finished approvals.
     async fn an_open_inbox_hears_what_changes(world: &mut World) {
         staffed(world);
         let served = Served::of(world).await;
@@ -268,7 +269,7 @@ story! {
         world.ann_presses("Allow once").await;
         hears_a_change(&mut stream).await;
 
-        // What a role must not see it cannot watch either.
+        // A role can watch only what it may see.
         let vic = Operator::signed_in(&served, "vic").await;
         assert_eq!(vic.looks("/events?of=questions").await.status(), StatusCode::FORBIDDEN);
         assert_eq!(amy.looks("/events?of=conversation&id=x").await.status(), StatusCode::FORBIDDEN);
@@ -284,7 +285,7 @@ async fn hears_a_change(stream: &mut Response) {
 }
 
 story! {
-    /// The console shows a turn as a timeline, with the guard's word, times and tokens.
+    /// The console shows a turn as a timeline, with the guard's verdicts, times and tokens.
     async fn a_turn_is_shown_as_a_timeline(world: &mut World) {
         staffed(world);
         world.clock.advance(TimeDelta::seconds(3));
@@ -307,19 +308,19 @@ story! {
         room/7 · Countersign
         · <time> · 2 requests to the model · 1 call · 200 tokens in, 20 out
         "path": "<b>a</b>.txt"
-        delete: asked people
-        Shown: the question
+        delete: approval requested
+        Sent: an approval
         delete: allowed by Ann
-        Shown: what the question came to
+        Sent: the outcome of an approval
         delete: done
-        Shown: an answer
+        Sent: an answer
         "#);
         assert!(!page.contains("<b>a</b>"), "{page}");
     }
 }
 
 story! {
-    /// Tools are turned off and moved between tiers.
+    /// Tools are disabled and moved between tiers.
     /// Proves MC-07, MC-52.
     async fn tools_are_set_in_the_console(world: &mut World) {
         staffed(world);
@@ -370,7 +371,7 @@ story! {
 }
 
 story! {
-    /// Rules are added, tried, turned off and removed.
+    /// Rules are added, tested, disabled and removed.
     async fn rules_are_tried_in_the_console(world: &mut World) {
         staffed(world);
         let served = Served::of(world).await;
@@ -381,9 +382,9 @@ story! {
         };
         let alert = "<p class=\"notice bad\"";
         assert_snapshot!(verdict(&owner.reads(tried).await), @"
-        asks Nothing was run.
+        asks Test only; nothing was run.
         The guard asks.
-        why delete changes something, and no rule allows it.
+        why delete makes changes, and no rule allows it.
         rule none matches
         ");
         let rule = [
@@ -395,7 +396,7 @@ story! {
         let page = owner.presses("/rules", &rule).await;
         assert!(page.contains("never &lt;delete&gt;"), "{page}");
         assert_snapshot!(verdict(&owner.reads(tried).await), @"
-        refuses Nothing was run.
+        refuses Test only; nothing was run.
         The guard refuses.
         why Denied: the rule “never <delete>” forbids this call of delete. Do not try again.
         rule never <delete> (database), which forbids
@@ -407,25 +408,25 @@ story! {
             [("name", "late"), ("tool", "*"), ("severity", "high"), ("action", "allow")];
         let page = owner.presses("/rules", &late).await;
         let late = between(&page, "<bdi>late</bdi>", "</tr>");
-        assert_snapshot!(visible(between(late, "<p class=\"quiet\">", "</p>")), @"Decided before by never <delete>, where both match: a higher priority or severity changes that.");
+        assert_snapshot!(visible(between(late, "<p class=\"quiet\">", "</p>")), @"never <delete> takes precedence when both match. Increase the priority or severity of this rule to change that.");
         owner.presses("/rules/late", &[("then", "remove")]).await;
         owner.presses("/rules/never%20%3Cdelete%3E", &[("then", "off")]).await;
         assert_snapshot!(verdict(&owner.reads(tried).await), @"
-        asks Nothing was run.
+        asks Test only; nothing was run.
         The guard asks.
-        why delete changes something, and no rule allows it.
+        why delete makes changes, and no rule allows it.
         rule none matches
         ");
         assert!(!owner.reads("/rules").await.contains(alert));
         owner.presses("/rules/never%20%3Cdelete%3E", &[("then", "remove")]).await;
         assert!(!owner.reads("/rules").await.contains("never &lt;delete&gt;"));
         let nonsense = owner.reads("/rules?tool=delete&arguments=%7Bx").await;
-        assert_snapshot!(visible(between(&nonsense, alert, "</p>")), @"The arguments are no JSON: key must be a string at line 1 column 2.");
+        assert_snapshot!(visible(between(&nonsense, alert, "</p>")), @"The arguments are not valid JSON: key must be a string at line 1 column 2.");
     }
 }
 
 story! {
-    /// Finding 9: operators see that the shipped rules are all that stands before the shell.
+    /// Operators are warned if the shipped rules are the only protection of the shell.
     async fn an_open_default_is_warned_of_in_the_console(world: &mut World) {
         staffed(world);
         world.sandbox = std::sync::Arc::new(crate::sandbox::sandbox().await);
@@ -433,13 +434,13 @@ story! {
         let served = Served::of(world).await;
         let owner = Operator::signed_in(&served, "owner").await;
         let page = owner.reads("/rules").await;
-        assert_snapshot!(visible(between(&page, "<p class=\"notice bad\"", "</p>")), @r#"guard.default is "allow", and `shell` is available: every command runs that no rule knows. The shipped rules catch accidents and known tricks; they are not a security boundary. Set guard.default to "ask", or add a rule that asks about `shell`."#);
+        assert_snapshot!(visible(between(&page, "<p class=\"notice bad\"", "</p>")), @r#"guard.default is "allow", and `shell` is available: every command that no rule matches runs. The shipped rules catch accidents and known tricks; they are not a security boundary. Set guard.default to "ask", or add a rule that asks about `shell`."#);
     }
 }
 
 story! {
-    /// A dead letter is replayed, a person let in and shown out, a schedule paused, leave
-    /// revoked, the halt called: through the same functions as the API, and in the audit.
+    /// A dead letter is replayed, a person added and removed, a schedule paused, a permission
+    /// revoked, the halt activated: through the same functions as the API, and with audit records.
     async fn the_rest_is_done_in_the_console(world: &mut World) {
         staffed(world);
         let served = Served::of(world).await;
@@ -452,11 +453,11 @@ story! {
         let action = form(&letters, "/dead-letters/");
         assert_snapshot!(visible(&owner.presses(&action, &[("then", "drop")]).await), @"
         Dead letters · Countersign
-        Dropped. It is not tried again.
+        Dropped. It will not be sent.
         Dead letters
-        What could not be shown: refused by the platform, or sent to a chat that is gone.
-        Since | Channel | What | Problem | Tries | Do
-        There is none.
+        Messages that could not be delivered: the platform rejected them, or the chat no longer exists.
+        Since | Channel | What | Problem | Attempts | Actions
+        None yet.
         ");
 
         let eve = [("channel", "room"), ("person", "<eve>"), ("role", "viewer")];
@@ -467,7 +468,7 @@ story! {
         assert_eq!(owner.sends("/people", &nowhere).await.status(), StatusCode::NOT_FOUND);
         let code = owner.presses("/pairing-codes", &[("channel", "room"), ("hours", "2")]).await;
         let (_, offer) = code.split_once("<p class=\"code\">").expect("a code");
-        assert_snapshot!(visible(between(offer, "</p>", "</section>")), @"It lets in one person who sends it to the bot, as member (a visitor of a widget only as a member), until 2026-05-04 12:00:00 UTC. It is shown only now.");
+        assert_snapshot!(visible(between(offer, "</p>", "</section>")), @"Gives access to one person who sends it to the bot, as member (visitors of a widget always as member), until 2026-05-04 12:00:00 UTC. It is shown only once.");
 
         let halted = owner.presses("/panic", &[("halt", "on")]).await;
         assert_snapshot!(visible(between(&halted, "<p class=\"banner\"", "</p>")), @"All tools are halted, by owner, since 2026-05-04 10:00:00.");
@@ -480,7 +481,7 @@ story! {
     }
 }
 
-/// Puts something into the outbox of the conversation.
+/// Adds a message to the conversation's outbox.
 async fn shows(world: &World, served: &Served, what: Outgoing) {
     let seq = world.journal().await.last().unwrap().seq;
     let (place, now) = (World::place(), served.app.gateway.clock.now());
@@ -494,8 +495,8 @@ async fn shows(world: &World, served: &Served, what: Outgoing) {
 }
 
 story! {
-    /// Every page shows what there is, and nothing that people or programs have written acts
-    /// in it. What a template names and nobody gives is an error, so each is drawn here in full.
+    /// Every page shows its data, and no user or program content is interpreted. A template
+    /// variable without a value is an error, so each page is rendered in full here.
     async fn every_page_shows_what_there_is(world: &mut World) {
         staffed(world);
         let served = Served::of(world).await;
@@ -510,7 +511,7 @@ story! {
         world.ann_says(hostile).await;
         world.model_will(say(hostile));
         world.ann_presses("Always…").await;
-        world.ann_presses("Give").await;
+        world.ann_presses("Grant").await;
         let file = Outgoing::File {
             name: format!("{hostile}.pdf"),
             media_type: "application/pdf".into(),
@@ -546,11 +547,11 @@ story! {
 }
 
 /// Presses the buttons of the pages: a grant is revoked, a schedule paused and deleted, a webhook
-/// sent once more.
+/// sent again.
 async fn every_button_works(world: &World, owner: &Operator<'_>) {
     let grant = form(&owner.reads("/grants").await, "/grants/");
     let table = |page: &str| visible(between(page, "<tbody>", "</tbody>"));
-    assert_snapshot!(table(&owner.presses(&grant, &[]).await), @"There is none.");
+    assert_snapshot!(table(&owner.presses(&grant, &[]).await), @"None yet.");
     let later = form(&owner.reads("/schedules").await, "/schedules/");
     assert_snapshot!(table(&owner.presses(&later, &[("then", "pause")]).await), @"
     2026-05-04 11:00:00 | Reminder: <script>x</script> | every 1h UTC | Ann | paused |
@@ -560,14 +561,13 @@ async fn every_button_works(world: &World, owner: &Operator<'_>) {
     world.tampers("UPDATE notices SET status = 'dead' WHERE topic = 'approval.asked'").await;
     let dead = form(&owner.reads("/webhooks?status=dead").await, "/webhooks/");
     let replayed = owner.presses(&dead, &[("then", "replay")]).await;
-    assert_snapshot!(visible(between(&replayed, "<p class=\"notice\"", "</p>")), @"It is tried once more.");
+    assert_snapshot!(visible(between(&replayed, "<p class=\"notice\"", "</p>")), @"Queued for another attempt.");
     let again = owner.sends(&dead, &[("then", "drop")]).await;
     assert_eq!(again.status(), StatusCode::NOT_FOUND, "it is not dead any more");
 }
 
 story! {
-    /// An operator reads what a server says of its tool, and answers for it; a viewer sees nothing
-    /// to press.
+    /// An operator reads a server's description of its tool and trusts it; a viewer has no buttons.
     /// Proves S16.
     async fn an_operator_answers_for_a_tool_in_the_console(world: &mut World) {
         staffed(world);
@@ -583,7 +583,7 @@ story! {
         };
         assert_snapshot!(pin(&page), @r#"
         m |
-        All of it
+        Show
         {
         "annotations": {
         "readOnlyHint": true
@@ -595,7 +595,7 @@ story! {
         "name": "echo"
         }
         | as first seen
-        [Answer for it echo]
+        [Trust echo]
         "#);
         let digest = between(&page, "name=\"digest\" value=\"", "\"");
         let trust = "/mcp-servers/m/trust";
@@ -604,7 +604,7 @@ story! {
         let page = oli.presses(trust, &[("tool", "echo"), ("digest", digest)]).await;
         assert_snapshot!(pin(&page), @r#"
         m |
-        All of it
+        Show
         {
         "annotations": {
         "readOnlyHint": true

@@ -1,4 +1,4 @@
-//! What tools cost, and what is kept of a call for those who look into it.
+//! The costs of tools, and details of calls for operators.
 
 use async_trait::async_trait;
 use countersign::{
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::{api::Served, shown::stable, story, world::World};
 
-/// Scans sheets, a thousandth each.
+/// Scans sheets, at a thousandth each.
 struct Scan;
 
 fn price(arguments: &Value) -> Option<u64> {
@@ -42,8 +42,8 @@ impl Tool for Scan {
 }
 
 story! {
-    /// What a call costs depends on its arguments, and is counted without drift; one for which the
-    /// day's money is not enough does not run, one for which it is just enough does.
+    /// The cost of a call depends on its arguments and is summed without rounding errors; a call
+    /// that exceeds the daily budget is not run, one that just fits is.
     /// Proves IC-06, IC-17.
     async fn what_calls_cost_is_counted_to_the_millionth(world: &mut World) {
         world.tools = vec![Arc::new(Scan)];
@@ -54,7 +54,7 @@ story! {
         world.ann_says("scan them").await;
         let results = world.results().await;
         assert_eq!(results[..3], ["scanned", "scanned", "scanned"]);
-        assert_snapshot!(stable(&results[3]), @"Action budget exhausted: today's money is not enough for this call. Try again in 14 h. Go on without it, or say so.");
+        assert_snapshot!(stable(&results[3]), @"Action budget exhausted: today's spending limit does not cover this call. Try again in 14 h. Continue without it, or tell the person.");
         assert_eq!(results[4], "scanned");
         let served = Served::of(world).await;
         let token = served.token("books", Role::Operator).await;
@@ -66,8 +66,8 @@ story! {
 }
 
 story! {
-    /// What a tool keeps beside its result no model reads; it stands in the journal without
-    /// secrets, and is bounded.
+    /// Details that a tool stores beside its result are not shown to the model; they are in the
+    /// journal, redacted and limited in size.
     /// Proves IC-18.
     async fn what_is_kept_beside_a_result_no_model_reads(world: &mut World) {
         world.tools = vec![Arc::new(Scan)];

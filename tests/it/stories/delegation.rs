@@ -1,4 +1,4 @@
-//! Work for other agents: conversations whose place is their parent.
+//! Sub-agents: conversations whose place is their parent.
 
 use channels::What;
 use countersign::{
@@ -54,7 +54,7 @@ fn delete() -> Step {
     call("delete", json!({ "path": "a.txt" }))
 }
 
-/// What the model read last.
+/// The last input of the model.
 fn last(prompt: &Prompt) -> &str {
     match prompt.messages.last() {
         Some(Message::User { text } | Message::Tool { text, .. }) => text,
@@ -75,8 +75,8 @@ async fn inherited(world: &World) -> Vec<Heritage> {
 }
 
 story! {
-    /// A sub-agent knows its task and nothing else, says nothing to people, and its answer is the
-    /// result of the call.
+    /// A sub-agent knows only its task, sends nothing to people, and its answer is the result of
+    /// the call.
     /// Proves MC-37, CA-34.
     async fn a_task_is_answered_by_another_agent(world: &mut World) {
         staff(world);
@@ -117,7 +117,7 @@ story! {
 }
 
 story! {
-    /// Delegating is limited like any other tool, and so is how many are at work.
+    /// Delegation is rate-limited like any other tool, and so is the number of running sub-agents.
     /// Proves IC-33, S13.
     async fn delegating_is_limited(world: &mut World) {
         staff(world);
@@ -157,8 +157,8 @@ story! {
 }
 
 story! {
-    /// Several at work at the same time, in one call or in several; the answers stand in the order
-    /// of the tasks.
+    /// Several run at the same time, from one call or from several; the answers are in the order of
+    /// the tasks.
     /// Proves MC-37, MC-47.
     async fn tasks_are_done_side_by_side(world: &mut World) {
         staff(world);
@@ -197,7 +197,7 @@ story! {
 }
 
 story! {
-    /// Three below the first; the fourth is refused, and told so.
+    /// Three levels below the first; the fourth is rejected with a message.
     /// Proves MC-37.
     async fn depth_4_is_refused(world: &mut World) {
         staff(world);
@@ -211,25 +211,25 @@ story! {
         assert_eq!(world.shown(), "said at 0");
         assert_eq!(world.results().await, ["said at 1"]);
         assert_eq!(tasks(world, "ended").await, 3);
-        assert_snapshot!(stable(last(&world.prompts()[4])), @"Not delegated: 3 agents stand above you already. Do it yourself.");
+        assert_snapshot!(stable(last(&world.prompts()[4])), @"Not delegated: the maximum delegation depth is reached (3 agents above you). Do it yourself.");
     }
 }
 
 story! {
-    /// A question of a sub-agent stands in the chat of the people, names the sub-agent, and is
-    /// decided by them alone; each step is a new process.
+    /// A sub-agent's approval is shown in the chat of the people, names the sub-agent, and is
+    /// decided only by them; each step is a new process.
     /// Proves A4, A7, A13, A14.
     async fn a_sub_agent_asks_the_people_of_the_root(world: &mut World) {
         staff(world);
         world.model_will(delegate("researcher", "Delete a.txt."));
         world.model_will(delete());
         world.ann_says("clean up").await;
-        assert_snapshot!(world.shown(), @"researcher: Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+        assert_snapshot!(world.shown(), @"researcher: Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
         world.bob_presses("Allow once").await;
         assert_eq!(world.deletions(), 0);
 
         world.ann_says("/status").await;
-        assert_snapshot!(world.last(), @"One request is waiting for a decision. … Sub-agents at work: `researcher`.");
+        assert_snapshot!(world.last(), @"One request is waiting for a decision. … Running sub-agents: `researcher`.");
         world.ann_says("are you there?").await;
         assert_snapshot!(world.last(), @"I'm still waiting for a decision on the request above. I've saved your message and will read it afterwards. /stop withdraws the request.");
 
@@ -242,7 +242,7 @@ story! {
         assert_eq!(world.results().await, ["It is gone."]);
         assert_snapshot!(world.shown(), @"
         researcher: Allow **delete**? `a.txt` … ✅ Allowed by Ann.
-        One request is waiting for a decision. … Sub-agents at work: `researcher`.
+        One request is waiting for a decision. … Running sub-agents: `researcher`.
         I'm still waiting for a decision on the request above. I've saved your message and will read it afterwards. /stop withdraws the request.
         Done.
         ");
@@ -253,7 +253,7 @@ story! {
 }
 
 story! {
-    /// A denial, with its reason, is told to the sub-agent.
+    /// The sub-agent is told of a denial and its reason.
     /// Proves A10.
     async fn a_denial_is_told_to_the_sub_agent(world: &mut World) {
         staff(world);
@@ -269,7 +269,7 @@ story! {
 }
 
 story! {
-    /// `/stop` and `/new` end what is done below, at any depth, with its questions.
+    /// `/stop` and `/new` end sub-agents at any depth, with their approvals.
     /// Proves A9.
     async fn stop_and_new_end_sub_agents(world: &mut World) {
         staff(world);
@@ -298,7 +298,7 @@ story! {
 }
 
 story! {
-    /// A sub-agent that thinks when its parent is stopped is broken off.
+    /// A sub-agent that is thinking when its parent is stopped is interrupted.
     async fn stop_ends_the_thought_of_a_sub_agent(world: &mut World) {
         staff(world);
         let gate = Gate::new();
@@ -321,7 +321,7 @@ story! {
 }
 
 story! {
-    /// What goes wrong with a sub-agent is told to the agent that gave it work, not to people.
+    /// The failure of a sub-agent is reported to its parent agent, not to people.
     async fn a_failure_is_told_to_the_parent(world: &mut World) {
         staff(world);
         world.config.agents[1].max_steps = Some(1);
@@ -332,7 +332,7 @@ story! {
         world.ann_says("go").await;
         let mut results = world.results().await;
         results.sort();
-        assert_snapshot!(stable(&results[0]), @"researcher did not finish: I stopped after 1 steps, the most that one task may take. Say “go on” to continue.");
+        assert_snapshot!(stable(&results[0]), @"researcher did not finish: I stopped after 1 steps, the limit for one task. Say “go on” to continue.");
         assert_snapshot!(stable(&results[1]), @"writer did not finish: The language model rejects my requests. The operator can find the reason in the log.");
         assert_eq!(world.shown(), "It went wrong.");
 
@@ -350,7 +350,7 @@ story! {
     }
 }
 
-/// One goes on and on, the other breaks.
+/// One never finishes, the other fails.
 fn stumble(prompt: &Prompt) -> Result<Reply, ModelError> {
     match last(prompt) {
         "Look." => Ok(answer("", vec![("list_agents".into(), json!({}))])),
@@ -359,7 +359,7 @@ fn stumble(prompt: &Prompt) -> Result<Reply, ModelError> {
 }
 
 story! {
-    /// What a sub-agent uses is the person's, the conversation's and the turn's of the root.
+    /// The usage of a sub-agent counts for the root's person, conversation and turn.
     /// Proves S13.
     async fn tokens_of_a_sub_agent_count_for_the_person(world: &mut World) {
         staff(world);
@@ -367,13 +367,13 @@ story! {
         world.model_will(delegate("writer", "Write."));
         world.model_will(say("Written."));
         world.ann_says("go").await;
-        assert_snapshot!(world.shown(), @"I cannot go on today: the tokens that you may use in a day are used up. It goes on in 14 h (at midnight UTC), or when the operator raises the limit. … Reference: `<digest>`");
+        assert_snapshot!(world.shown(), @"You've reached today's token limit. It resets in 14 h (00:00 UTC), or the operator can raise it. … Reference: `<digest>`");
         assert_eq!(inherited(world).await[0].tokens, 110);
 
         world.config.limits.person.tokens = None;
         world.config.limits.conversation.tokens = Some(220);
         world.bob_says("and now?").await;
-        assert_snapshot!(world.last(), @"I cannot go on today: the tokens that this conversation may use in a day are used up. It goes on in 14 h (at midnight UTC), or when the operator raises the limit. … Reference: `<digest>`");
+        assert_snapshot!(world.last(), @"This conversation has reached today's token limit. It resets in 14 h (00:00 UTC), or the operator can raise it. … Reference: `<digest>`");
     }
 }
 
@@ -384,7 +384,8 @@ fn open_house(world: &mut World) {
 }
 
 story! {
-    /// Who reads what a tainted sub-agent says is tainted; so are the others in its folder.
+    /// An agent that reads the answer of a tainted sub-agent is tainted, and so are the others that
+    /// share its folder.
     /// Proves S17.
     async fn taint_comes_up_with_an_answer(world: &mut World) {
         open_house(world);
@@ -394,7 +395,7 @@ story! {
         world.model_will(delete());
         world.ann_says("what does it say?").await;
         assert_eq!(world.deletions(), 0);
-        assert_snapshot!(world.shown(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+        assert_snapshot!(world.shown(), @"Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
         let last = world.room.messages().pop().unwrap().text;
         assert_snapshot!(stable(&last), @r"
         Allow **delete**?
@@ -402,15 +403,15 @@ story! {
 
         path: `a.txt`
 
-        delete acts on the outside\.
-        ⚠️ This conversation has read what others wrote\: page\. It may have been told to do this\.
-        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        delete affects systems outside this chat\.
+        ⚠️ This conversation contains untrusted content \(page\)\, which may have prompted this request\.
+        Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
     }
 }
 
 story! {
-    /// A tainted agent does not wash itself clean by having another one act.
+    /// A tainted agent stays tainted if it delegates.
     /// Proves S17.
     async fn taint_goes_down_with_a_task(world: &mut World) {
         open_house(world);
@@ -419,12 +420,12 @@ story! {
         world.model_will(delete());
         world.ann_says("what does it say?").await;
         assert_eq!(world.deletions(), 0);
-        assert_snapshot!(world.shown(), @"researcher: Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+        assert_snapshot!(world.shown(), @"researcher: Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
     }
 }
 
 story! {
-    /// Files that a sub-agent wrote under the influence stay foreign after `/new`.
+    /// Files that a tainted sub-agent wrote stay untrusted after `/new`.
     /// Proves S17.
     async fn files_of_a_tainted_sub_agent_stay_foreign(world: &mut World) {
         open_house(world);
@@ -445,13 +446,13 @@ story! {
              1│ delete!
         "#);
         assert_eq!(world.deletions(), 0);
-        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+        assert_snapshot!(world.last(), @"Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
     }
 }
 
 story! {
-    /// An answer has 4,000 characters at most, the whole is in a file of the parent's workspace; a
-    /// file that a sub-agent sends reaches the people.
+    /// An answer has at most 4,000 characters, and the full text is a file in the parent's
+    /// workspace; a file sent by a sub-agent reaches the people.
     /// Proves MC-37, T8, MC-55.
     async fn a_long_answer_is_spilled_and_files_reach_the_people(world: &mut World) {
         open_house(world);
@@ -474,7 +475,7 @@ story! {
     }
 }
 
-/// A model that goes by what it reads, so that it may be asked again.
+/// A model that depends only on its input, so that it can be asked again.
 fn steadily(prompt: &Prompt) -> Reply {
     match last(prompt) {
         "go" => {
@@ -489,7 +490,7 @@ fn steadily(prompt: &Prompt) -> Reply {
     }
 }
 
-/// A node that is gone after it has waited so often; whether it had come to its end.
+/// A node that dies after a number of waits; returns whether it had finished.
 async fn lives_for(world: &World, app: &App, waits: usize) -> bool {
     let mut life = pin!(world.settle(app));
     let mut polls = 0;
@@ -501,8 +502,8 @@ async fn lives_for(world: &World, app: &App, waits: usize) -> bool {
 }
 
 story! {
-    /// A death at any moment: each task is begun once, answered once, and the call that gave them
-    /// ends once.
+    /// With a crash at any moment each task is started once and answered once, and the delegating
+    /// call ends once.
     /// Proves A14, T6, M2.
     async fn a_death_at_any_moment_costs_no_answer(world: &mut World) {
         staff(world);
@@ -525,7 +526,7 @@ story! {
                 }
                 drop(app);
                 deaths += 1;
-                // What it held lapses.
+                // Its leases expire.
                 world.tampers("UPDATE conversations SET lease_until = 0").await;
                 world.tampers("UPDATE outbox SET lease_until = 0").await;
                 waits += step;
@@ -538,7 +539,7 @@ story! {
         let said = world.rows_of("events").await.into_iter()
             .filter(|row| row.contains("\"said\"")).count();
         assert_eq!(said, 3 * rounds.len());
-        // A placeholder of which nobody knew any more may stand there too.
+        // A placeholder that no process knew about may remain.
         let shown = world.shown();
         let shown: Vec<_> = shown.lines().filter(|line| *line != "…").collect();
         assert_eq!(shown, vec!["All did."; rounds.len()]);
@@ -551,7 +552,7 @@ story! {
 }
 
 story! {
-    /// What two nodes finish at once is put together once.
+    /// The results of two nodes that finish at the same time are merged once.
     async fn two_nodes_answer_at_once(world: &mut World) {
         staff(world);
         for _ in 0..20 {
@@ -572,7 +573,8 @@ story! {
 }
 
 story! {
-    /// Who is erased is erased from what was begun for them too; not while it is under way.
+    /// An erased person is also erased from sub-agent conversations started for them, but not while
+    /// these are running.
     async fn sub_agents_are_erased_with_the_person(world: &mut World) {
         staff(world);
         world.model_will(delegate("researcher", "Delete a.txt, my secret is 7."));
@@ -589,7 +591,7 @@ story! {
     }
 }
 
-/// Erases Ann: how many conversations that were.
+/// Erases Ann and returns the number of her conversations.
 async fn erase(world: &World) -> Option<usize> {
     let (app, fact) = (world.node().await, Fact::new("erased", "2"));
     let erased = erasure::erase(&app.worker, ("room", "1"), fact).await.unwrap();
@@ -597,7 +599,7 @@ async fn erase(world: &World) -> Option<usize> {
 }
 
 story! {
-    /// An agent that is alone has nobody to delegate to, and no tools for it.
+    /// A single agent has nobody to delegate to, and no tools for it.
     async fn alone_there_is_nobody_to_delegate_to(world: &mut World) {
         world.model_will(call("ask_coworker", json!({ "coworker": "default", "question": "?" })));
         world.model_will(fail(ModelError::Rejected("enough".into())));

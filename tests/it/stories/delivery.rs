@@ -1,4 +1,4 @@
-//! What the outbox holds reaches the platform, once and in order.
+//! Outbox messages are delivered once and in order.
 
 use channels::SendError;
 use chrono::TimeDelta;
@@ -24,7 +24,7 @@ fn retry(after: Option<u64>) -> SendError {
 }
 
 story! {
-    /// What the platform puts off waits as long as it says, and comes in order.
+    /// A message that the platform delays waits as long as requested and is delivered in order.
     /// Proves M4.
     async fn a_send_that_is_put_off_waits_and_keeps_its_order(world: &mut World) {
         world.room.fails_next(Fault::Before(retry(Some(30))));
@@ -39,7 +39,7 @@ story! {
 }
 
 story! {
-    /// An answer that is lost after the effect shows nothing twice but a placeholder.
+    /// A response that is lost after the effect duplicates nothing except a placeholder.
     /// Proves M3, R3.
     async fn a_lost_answer_shows_nothing_twice(world: &mut World) {
         let unknown = || SendError::Unknown("connection reset".into());
@@ -52,7 +52,7 @@ story! {
 }
 
 story! {
-    /// A lost answer of the edit is repeated, as an edit.
+    /// An edit whose response was lost is repeated as an edit.
     /// Proves M3.
     async fn a_lost_answer_of_an_edit_is_repeated(world: &mut World) {
         world.model_will(call("render_pdf", json!({ "markdown": "# Hi" })));
@@ -62,7 +62,7 @@ story! {
         world.takes(&app, "1", said).await;
         while app.worker.advance_ready().await.unwrap() > 0 {}
         let gateway = app.gateway.clone();
-        // The placeholder is shown; the answer to the edit that follows is lost.
+        // The placeholder is shown; the response to the edit that follows is lost.
         world.room.fails_next(Fault::Before(retry(Some(1))));
         countersign::gateway::deliver::deliver_ready(&gateway).await.unwrap();
         world.time_passes(TimeDelta::seconds(600)).await;
@@ -73,7 +73,7 @@ story! {
 }
 
 story! {
-    /// A chat that is gone is not written to for ever; a question there counts as denied.
+    /// Messages to a deleted chat are not retried forever; an approval there counts as denied.
     /// Proves M10.
     async fn a_question_that_cannot_be_shown_is_denied(world: &mut World) {
         world.room.fails_next(Fault::Before(SendError::Gone("blocked".into())));
@@ -86,7 +86,7 @@ story! {
 }
 
 story! {
-    /// A long answer comes in parts.
+    /// A long answer is split into parts.
     /// Proves M5.
     async fn a_long_answer_comes_in_parts(world: &mut World) {
         world.model_will(say("word ".repeat(2_000)));
@@ -97,8 +97,8 @@ story! {
 }
 
 story! {
-    /// An answer of hundreds of messages is a few of them and a file with all of it; what of it waits
-    /// is not sent once somebody stops, and the answer to that comes at once.
+    /// An answer of hundreds of messages is sent as a few messages and a file with the whole text.
+    /// After a stop the remaining parts are not sent, and the confirmation is sent immediately.
     async fn a_very_long_answer_is_a_file_and_can_be_stopped(world: &mut World) {
         let answer = "word ".repeat(150_000);
         world.model_will(say(answer.clone()));
@@ -143,7 +143,7 @@ async fn three_pictures(world: &mut World, fault: Option<Fault>) -> Vec<Message>
     world.room.messages().into_iter().filter(|message| message.file.is_some()).collect()
 }
 
-/// The calls run side by side: whichever ends first is shown first.
+/// The calls run concurrently: the first to end is shown first.
 fn names(pictures: &[Message]) -> Vec<&str> {
     let files = pictures.iter().filter_map(|picture| picture.file.as_ref());
     let mut names: Vec<_> = files.map(|(name, _)| name.as_str()).collect();
@@ -152,7 +152,7 @@ fn names(pictures: &[Message]) -> Vec<&str> {
 }
 
 story! {
-    /// Pictures of one answer stand together, and what is said follows them.
+    /// Pictures of one answer are grouped, and its text follows them.
     async fn pictures_of_one_answer_are_an_album(world: &mut World) {
         let pictures = three_pictures(world, None).await;
         assert_eq!(names(&pictures), ["1.jpg", "2.jpg", "3.jpg"]);
@@ -162,7 +162,7 @@ story! {
 }
 
 story! {
-    /// An album whose answer is lost may stand there: what is sent again says so.
+    /// An album whose response was lost may have been sent, so the retry carries a mark.
     /// Proves M3.
     async fn an_album_whose_answer_is_lost_comes_again_marked(world: &mut World) {
         let lost = Fault::After(SendError::Unknown("connection reset".into()));
@@ -177,8 +177,8 @@ story! {
 }
 
 story! {
-    /// An album that surely does not stand there comes once, and without a mark: one by one where
-    /// the platform did not like one of its pictures.
+    /// An album that was certainly not sent is sent once, without a mark; its pictures are sent one
+    /// by one if the platform rejected one of them.
     async fn an_album_that_is_refused_comes_once(world: &mut World) {
         let refused = SendError::Rejected("IMAGE_PROCESS_FAILED".into());
         let pictures = three_pictures(world, Some(Fault::Before(refused))).await;

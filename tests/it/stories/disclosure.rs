@@ -1,4 +1,4 @@
-//! Core tools at once, the rest by `enable_tool`, know-how by `load_skill`.
+//! Core tools are available immediately, others by `enable_tool`, skills by `load_skill`.
 
 use async_trait::async_trait;
 use countersign::{
@@ -20,7 +20,7 @@ fn tools(prompt: &Prompt) -> Vec<&str> {
     prompt.tools.iter().map(|tool| tool.name.as_str()).collect()
 }
 
-/// What the model reads of tools that it may enable.
+/// The model's list of tools that it can enable.
 fn directory(prompt: &Prompt) -> String {
     let enable = prompt.tools.iter().find(|tool| tool.name == "enable_tool");
     let told = enable.map(|tool| tool.parameters["properties"]["names"]["description"].clone());
@@ -28,7 +28,7 @@ fn directory(prompt: &Prompt) -> String {
 }
 
 story! {
-    /// An enabled tool stays, over messages, restarts and approvals.
+    /// An enabled tool stays enabled across messages, restarts and approvals.
     /// Proves MC-05, MC-10 … MC-12.
     async fn an_enabled_tool_stays_for_the_conversation(world: &mut World) {
         world.model_will(call("enable_tool", json!({ "names": ["rare"] })));
@@ -53,7 +53,7 @@ story! {
 }
 
 story! {
-    /// A call to a listed tool enables it and runs.
+    /// A call to a listed tool enables and runs it.
     /// Proves T2.
     async fn a_call_to_a_listed_tool_enables_it(world: &mut World) {
         world.model_will(call("rare", json!({})));
@@ -65,7 +65,7 @@ story! {
 }
 
 story! {
-    /// An unknown name is a short error with near names; a failed enable leaves no trace.
+    /// An unknown name is a short error with similar names; a failed enable leaves no trace.
     /// Proves T2.
     async fn an_unknown_tool_is_a_short_error(world: &mut World) {
         world.model_will(call("enable_tool", json!({ "names": ["rare", "rarer_still"] })));
@@ -73,14 +73,14 @@ story! {
         world.model_will(say("I was mistaken."));
         world.ann_says("try").await;
         let results = world.results().await;
-        assert_snapshot!(stable(&results[0]), @"There is no tool `rarer_still`. Close to it: rare.");
-        assert_snapshot!(stable(&results[1]), @"There is no tool `read_any_file`. Close to it: read_file, send_file.");
+        assert_snapshot!(stable(&results[0]), @"There is no tool `rarer_still`. Similar names: rare.");
+        assert_snapshot!(stable(&results[1]), @"There is no tool `read_any_file`. Similar names: read_file, send_file.");
         assert!(!tools(&world.prompts()[1]).contains(&"rare"));
     }
 }
 
 story! {
-    /// A misspelt name is the tool that it is like; what is judged, shown and run is that tool.
+    /// A misspelt name is resolved to the similar tool, which is then judged, shown and run.
     /// Proves CA-17, CA-19.
     async fn a_misspelt_tool_is_the_one_that_is_meant(world: &mut World) {
         world.model_will(call("Delete", json!({ "path": "a.txt" })));
@@ -115,7 +115,7 @@ impl Tool for Served {
     }
 }
 
-/// The tools of servers that an agent has with these bindings.
+/// The server tools of an agent with these bindings.
 async fn has(world: &mut World, tools: &[&str], mcp: &[&str]) -> Vec<String> {
     let agent = &mut world.config.agents[0];
     agent.tools = tools.iter().map(|&t| t.to_owned()).collect();
@@ -129,8 +129,8 @@ async fn has(world: &mut World, tools: &[&str], mcp: &[&str]) -> Vec<String> {
 }
 
 story! {
-    /// Nothing named: all tools of servers; some named: only those; built-in tools named: all tools
-    /// of servers still. What the agent does not have cannot be enabled or called.
+    /// No bindings: all tools of servers. Some: only those. Only built-in tools: still all tools of
+    /// servers. Tools that the agent does not have can be neither enabled nor called.
     /// Proves MC-04, MC-09.
     async fn an_agent_has_the_tools_that_it_is_bound_to(world: &mut World) {
         let served = ["zoo_feed", "zoo_open", "mail_send"];
@@ -156,7 +156,7 @@ story! {
 }
 
 story! {
-    /// Of many tools one is found, enabled and called, over restarts.
+    /// One of many tools is found, enabled and called, across restarts.
     async fn a_tool_of_a_large_catalogue_is_found(world: &mut World) {
         let many = (0..80).map(|n| -> &'static str { format!("zoo_feed_{n}").leak() });
         world.tools = many.map(|name| Arc::new(Served(name)) as Arc<dyn Tool>).collect();
@@ -173,7 +173,7 @@ story! {
         assert_snapshot!(stable(&results[0]), @"
         2 of 99 tools, the best first:
         - mail_send: Lets mail do send
-        - http_request: Sends one HTTP request to an interface of the public web and shows status, headers and body of the (url, method?, headers?, body?)
+        - http_request: Sends one HTTP request to a public web API and shows status, headers and body of the response. Use (url, method?, headers?, body?)
         ");
         assert_eq!(results[2], "mail_send ran");
         let prompts = world.prompts();
@@ -202,7 +202,7 @@ story! {
 }
 
 story! {
-    /// A skill comes into the history; the system prompt stays as it was.
+    /// A skill is added to the history; the system prompt is unchanged.
     /// Proves MC-13, MC-14.
     async fn a_skill_is_loaded_into_the_history(world: &mut World) {
         let folder = world.config.data_dir.join("skills/letters");

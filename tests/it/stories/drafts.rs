@@ -1,4 +1,4 @@
-//! Answers that grow in a message of their own: they replace that message and no other.
+//! Streamed answers, which replace their own draft message and no other.
 
 use async_trait::async_trait;
 use channels::{
@@ -23,16 +23,16 @@ use tokio::task::JoinHandle;
 
 use crate::{process::eventually, story, world::World};
 
-/// A group on a platform that is spoken to over a socket.
+/// A group on a platform with a socket connection.
 #[async_trait]
 trait Group: Send + Sync {
     fn channel(&self) -> Arc<dyn Channel>;
     fn chat(&self) -> String;
-    /// The next message that is sent arrives, and is shown when the platform is let do it.
+    /// The next message is sent immediately and shown when the platform is released.
     fn holds_next_message(&self);
     async fn holds_one(&self);
     fn releases_it(&self);
-    /// What the bot shows.
+    /// The messages that the bot shows.
     fn shown(&self) -> Vec<String>;
 }
 
@@ -121,7 +121,7 @@ impl Group for OnDiscord {
     }
 }
 
-/// Ann writes into the group.
+/// Ann writes in the group.
 async fn ann_writes(world: &mut World, app: &App, group: &dyn Group, text: &str) {
     let what = world.said(text);
     let place = Place { chat: group.chat(), thread: None, kind: PlaceKind::Group };
@@ -138,7 +138,7 @@ async fn deliver_all(app: &App) {
     while deliver::deliver_ready(&app.gateway).await.unwrap() > 0 {}
 }
 
-/// The placeholder needs more than the five seconds for which the answer waits.
+/// The placeholder takes longer than the five seconds for which the answer waits.
 async fn a_late_placeholder(world: &mut World, group: Box<dyn Group>) {
     world.more_channels = vec![group.channel()];
     let app = world.node().await;
@@ -163,7 +163,7 @@ async fn a_late_placeholder(world: &mut World, group: Box<dyn Group>) {
     assert_eq!(group.shown(), ["One two three", "Again."], "an older message stays as it is");
 }
 
-/// A reminder fires and a command is answered while the answer grows.
+/// A reminder fires and a command is answered while the answer is being streamed.
 async fn others_while_it_grows(world: &mut World, group: Box<dyn Group>) {
     world.more_channels = vec![group.channel()];
     let app = world.node().await;
@@ -196,7 +196,7 @@ async fn others_while_it_grows(world: &mut World, group: Box<dyn Group>) {
 }
 
 story! {
-    /// A placeholder that comes later than its answer replaces nothing, and is replaced by nothing.
+    /// A placeholder that arrives after its answer replaces nothing and is not replaced.
     /// Proves R3.
     async fn a_late_placeholder_is_deleted_on_telegram(world: &mut World) {
         a_late_placeholder(world, OnTelegram::start().await).await;
@@ -204,7 +204,7 @@ story! {
 }
 
 story! {
-    /// The same where messages have a nonce.
+    /// The same on platforms with message nonces.
     /// Proves R3.
     async fn a_late_placeholder_is_deleted_on_discord(world: &mut World) {
         a_late_placeholder(world, OnDiscord::start().await).await;
@@ -212,7 +212,7 @@ story! {
 }
 
 story! {
-    /// Only the answer of the turn replaces the message in which it grew.
+    /// Only the answer of the turn replaces its draft message.
     /// Proves R3.
     async fn a_reminder_leaves_a_growing_answer_alone_on_telegram(world: &mut World) {
         others_while_it_grows(world, OnTelegram::start().await).await;

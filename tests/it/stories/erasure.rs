@@ -1,4 +1,4 @@
-//! What is left where others talk too, once a person was erased.
+//! Data that remains in shared conversations after a person was erased.
 
 use countersign::{
     journal::role::Role,
@@ -41,7 +41,7 @@ async fn erases(world: &World, person: &str) {
     assert_eq!(served.get(&owner, "/audit/verification").await["good"], true);
 }
 
-/// The tables in which it is found.
+/// The tables that contain the text.
 async fn holding(world: &World, pattern: &str) -> Vec<&'static str> {
     let pattern = Regex::new(pattern).unwrap();
     let mut tables = Vec::new();
@@ -58,8 +58,8 @@ fn files(folder: &Path) -> usize {
 }
 
 story! {
-    /// In a conversation with others somebody who was erased is named nowhere, nor quoted:
-    /// not by the bot, not in decisions, not in notes; others' words stay, and life goes on.
+    /// In a shared conversation an erased person is neither named nor quoted: not by the bot, in
+    /// decisions or in notes. Other people's messages stay, and the conversation continues.
     async fn whoever_was_erased_is_named_nowhere(world: &mut World) {
         world.guard("{ approvers = 'members' }");
         world.model_will(say("Noted, Ann: my cat is called Whiskers. Anna will know."));
@@ -100,7 +100,7 @@ story! {
 }
 
 story! {
-    /// What was made of a picture for the model goes with whoever sent it, also where others talk.
+    /// The model's copy of a picture is erased with its sender, also in shared conversations.
     /// Proves CA-36.
     async fn pictures_go_with_whoever_sent_them(world: &mut World) {
         world.config.models[0].vision = Some(true);

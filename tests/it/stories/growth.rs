@@ -1,4 +1,4 @@
-//! What is looked up instead of searched for, and what is deleted in time.
+//! Indexed lookups instead of scans, and deletion of old data.
 
 use channels::{Place, PlaceKind};
 use chrono::TimeDelta;
@@ -30,12 +30,12 @@ async fn private_with(world: &World, person: &'static str) -> Option<Conversatio
 async fn maintained(world: &World) {
     let app = world.node().await;
     maintenance::run_once(&app.worker, &mut Round::default()).await.unwrap();
-    // The next node need not wait for the lease to lapse.
+    // Lets the next node start without waiting for the lease to expire.
     app.gateway.store.release_duties().await.unwrap();
 }
 
 story! {
-    /// Whose private chat it is stands in its row, also where an earlier release has begun it.
+    /// The owner of a private chat is stored in its row, also if an earlier release created it.
     async fn a_private_chat_knows_its_owner(world: &mut World) {
         world.model_will(say("Hello."));
         world.ann_says("hello").await;
@@ -51,7 +51,7 @@ story! {
     }
 }
 
-/// Fills the private chat with so many events that Ann has caused.
+/// Adds a number of Ann's events to the private chat.
 async fn grown(world: &World, events: usize) {
     world
         .tampers(&format!(
@@ -71,7 +71,8 @@ async fn grown(world: &World, events: usize) {
 }
 
 story! {
-    /// An erasure goes on after a crash, and what is said meanwhile is a new conversation.
+    /// An erasure continues after a crash, and messages sent in the meantime start a new
+    /// conversation.
     async fn an_interrupted_erasure_goes_on(world: &mut World) {
         world.model_will(say("Plums are fine."));
         world.ann_says("I like plum").await;
@@ -110,8 +111,8 @@ story! {
 }
 
 story! {
-    /// What an earlier release has written is noted afterwards, twice, a day apart; until then who is
-    /// erased is searched for.
+    /// Data of an earlier release is indexed afterwards, twice, a day apart; until then erasures
+    /// search the whole history.
     async fn the_people_of_older_rows_are_noted(world: &mut World) {
         world.model_will(say("Noted."));
         let said = world.said("plum");
@@ -139,8 +140,8 @@ story! {
 }
 
 story! {
-    /// Conversations of one person that run side by side count together, and when the day is used
-    /// up it is for all of them.
+    /// Concurrent conversations of one person count together, and the daily limit applies to all of
+    /// them.
     /// Proves S13.
     async fn the_limits_of_a_day_hold_for_conversations_side_by_side(world: &mut World) {
         world.config.limits.person.messages = Some(6);
@@ -173,8 +174,8 @@ story! {
 }
 
 story! {
-    /// What is under way in another conversation counts: with one message left, one of two that are
-    /// said at the same time is answered.
+    /// Reserved usage of another conversation counts: with one message left, one of two
+    /// simultaneous messages is answered.
     /// Proves S13.
     async fn two_conversations_do_not_share_the_last_message(world: &mut World) {
         world.config.limits.person.messages = Some(1);
@@ -196,7 +197,7 @@ story! {
         world.settle(&app).await;
         assert_eq!(world.prompts().len(), 1);
         assert_snapshot!(world.shown(), @"
-        I cannot go on today: the messages that you may use in a day are used up. It goes on in 14 h (at midnight UTC), or when the operator raises the limit. … Reference: `<digest>`
+        You've reached today's message limit. It resets in 14 h (00:00 UTC), or the operator can raise it. … Reference: `<digest>`
         Yes.
         ");
         assert_eq!(world.rows_of("reservations").await, [""; 0]);
@@ -204,8 +205,8 @@ story! {
 }
 
 story! {
-    /// Every table has a rule, and every rule a table: who adds a table decides how long its rows
-    /// are kept.
+    /// Every table has a retention rule, and every rule a table: adding a table requires deciding
+    /// how long its rows are kept.
     async fn every_table_has_a_retention(world: &mut World) {
         drop(world.node().await);
         let catalogue = if world.is_on_sqlite() {
@@ -231,8 +232,8 @@ story! {
 }
 
 story! {
-    /// What is old goes, what is in use stays: an open approval with its request, a grant that can be
-    /// revoked.
+    /// Old rows are deleted, rows in use are kept: an open approval with its request, a grant that
+    /// can be revoked.
     async fn old_rows_are_deleted_and_rows_in_use_stay(world: &mut World) {
         world.config.guard.approval_timeout = "300d".into();
         world.model_will(call("delete", json!({ "path": "a.txt" })));
@@ -264,7 +265,7 @@ story! {
 }
 
 story! {
-    /// A slice is short: what is deleted in one transaction is bounded, and all of it goes in the end.
+    /// Each transaction deletes a limited number of rows, and eventually all are deleted.
     async fn more_than_a_slice_is_deleted_in_several(world: &mut World) {
         drop(world.node().await);
         world
@@ -284,7 +285,7 @@ story! {
 }
 
 story! {
-    /// Conversations are kept for ever, unless the configuration says how long.
+    /// Conversations are kept forever, unless the configuration sets a limit.
     async fn idle_conversations_expire_where_that_is_configured(world: &mut World) {
         world.model_will(say("Hello."));
         world.ann_says("hello").await;
@@ -305,7 +306,7 @@ story! {
 }
 
 story! {
-    /// A file that nothing names is removed when it is old; one that a conversation names stays.
+    /// An old file without references is removed; a referenced one is kept.
     async fn files_that_nothing_names_are_removed(world: &mut World) {
         let app = world.node().await;
         let artifacts = &app.gateway.artifacts;
@@ -332,7 +333,7 @@ story! {
 }
 
 story! {
-    /// What a sub-agent has done goes a while after its answer was handed up.
+    /// The conversation of a sub-agent is deleted some time after its answer was delivered.
     async fn conversations_of_sub_agents_expire(world: &mut World) {
         delegation::staff(world);
         world.model_will(call("ask_coworker", json!({ "coworker": "researcher", "question": "?" })));

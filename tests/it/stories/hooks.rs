@@ -1,4 +1,4 @@
-//! What an operator has done before and after thinking and acting.
+//! Hooks of the operator before and after model requests and tool calls.
 
 use countersign::{
     agent::{hooks::OnFailure, prompt::Message},
@@ -31,7 +31,7 @@ pub(super) fn hook(name: &str, on: Point, action: Action) -> HookEntry {
     }
 }
 
-/// A shell script that keeps what it is given, a line for each time.
+/// A shell script that records its input, one line per run.
 fn script(world: &World, name: &str, on: Point, then: &str) -> (HookEntry, PathBuf) {
     let given = world.config.data_dir.join(format!("{name}.given"));
     let script = format!("cat >> {0}; echo >> {0}; {then}", given.display());
@@ -49,8 +49,8 @@ async fn hooked(world: &World) -> usize {
 }
 
 story! {
-    /// `before_tool` comes before the guard: what is judged, shown, hashed and run is the same, and
-    /// over the decision days later, in another process, nobody is asked again.
+    /// `before_tool` runs before the guard: the same call is judged, shown, hashed and run. It is
+    /// not run again when the decision comes days later, in another process.
     async fn what_a_hook_changed_is_judged_shown_and_run(world: &mut World) {
         let answer = r#"echo '{"arguments":{"path":"./safe//a.txt"},"note":"moved to safe/"}'"#;
         let (program, given) = script(world, "mover", Point::BeforeTool, answer);
@@ -64,9 +64,9 @@ story! {
 
         path: `safe/a.txt`
 
-        delete changes something, and no rule allows it.
+        delete makes changes, and no rule allows it.
         moved to safe/
-        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
         world.model_will(say("Done."));
         world.ann_presses("Allow once").await;
@@ -82,8 +82,8 @@ story! {
 }
 
 story! {
-    /// A hook cannot allow; one that says so, fails or takes too long stops the call, unless the
-    /// operator wants it otherwise; its process group ends with it.
+    /// A hook cannot allow a call. One that does, fails or times out stops the call, unless
+    /// configured otherwise; its process group is killed.
     async fn a_hook_that_fails_stops_the_call(world: &mut World) {
         let marks = world.config.data_dir.join("child");
         let slow = format!("sleep 600 & echo $! > {}; wait", marks.display());
@@ -110,7 +110,7 @@ story! {
             world.model_will(call("delete", json!({ "path": "a.txt" })));
             world.ann_says("delete a.txt").await;
             allow_duplicates! {
-                assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+                assert_snapshot!(world.last(), @"Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
             }
             world.ann_says("/stop").await;
         }
@@ -122,7 +122,7 @@ story! {
 }
 
 story! {
-    /// A hook's program gets none of our environment.
+    /// A hook's program gets nothing from our environment.
     async fn a_hooks_program_has_no_environment_of_ours(world: &mut World) {
         let (program, _) = script(world, "env", Point::BeforeTool, r#"printf '{"note":"%s"}' "$(env | sort | tr '\n' ' ' | tr -d '"')""#);
         world.config.hooks = vec![program];
@@ -136,8 +136,8 @@ story! {
 }
 
 story! {
-    /// `before_llm`: what it says is recorded before the model is asked; after a crash in the middle
-    /// of the thought it is not asked again, and the next prompt begins with the last.
+    /// `before_llm`: its output is recorded before the model request. After a crash during the
+    /// request it is not run again, and the next prompt starts with the previous one.
     async fn a_note_before_thinking_outlives_a_crash(world: &mut World) {
         let (program, given) =
             script(world, "clock", Point::BeforeLlm, r#"echo '{"note":"It is Monday."}'"#);
@@ -172,7 +172,7 @@ story! {
 }
 
 story! {
-    /// `before_llm` may stop the turn, and may redact what the model sees.
+    /// `before_llm` can stop the turn and redact the model's input.
     /// Proves MC-46.
     async fn a_prompt_is_checked_and_redacted(world: &mut World) {
         let text = Some("we do not talk about that".to_owned());
@@ -199,7 +199,7 @@ story! {
 }
 
 story! {
-    /// `after_llm`, `after_tool`, `on_error`: what is shown and read is what the hooks leave.
+    /// `after_llm`, `after_tool`, `on_error`: the hooks' output is what is shown and read.
     /// Proves MC-46.
     async fn replies_results_and_errors_are_changed(world: &mut World) {
         let text = |text: &str| Some(text.to_owned());
@@ -234,8 +234,8 @@ story! {
 }
 
 story! {
-    /// A program of a hook sees neither our data nor the network, and writes only in a folder of
-    /// its own, which it finds again; where it cannot be confined it does not run.
+    /// A hook's program has access neither to our data nor to the network, and writes only to a
+    /// persistent folder of its own; without a sandbox it is not run.
     /// Proves S7.
     async fn a_hooks_program_is_confined(world: &mut World) {
         let data = world.config.data_dir.display().to_string();

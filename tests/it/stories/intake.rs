@@ -1,4 +1,4 @@
-//! One update or one row that is bad holds up no other.
+//! A single invalid update or row does not block others.
 
 use channels::{Batch, Place, PlaceKind};
 use chrono::TimeDelta;
@@ -12,8 +12,8 @@ use serde_json::json;
 
 use crate::{story, world::World};
 
-/// Makes the database refuse events that contain "poison", each time with that `SQLSTATE`, so many
-/// times (`-1`: always).
+/// Makes the database reject events that contain "poison" with that `SQLSTATE`, a number of times
+/// (`-1`: always).
 async fn refuses_poison(world: &World, code: &str, times: i64) {
     if world.is_on_sqlite() {
         let trigger = "
@@ -53,8 +53,8 @@ async fn texts(world: &World) -> Vec<String> {
 }
 
 story! {
-    /// What cannot be stored is kept aside and its sender is told; the others and the position are
-    /// stored, and nothing of it comes twice.
+    /// An update that cannot be stored is set aside and its sender is told; the others and the
+    /// position are stored, without duplicates.
     /// Proves I1.
     async fn an_update_that_cannot_be_stored_holds_up_no_other(world: &mut World) {
         let app = world.node().await;
@@ -76,8 +76,8 @@ story! {
     }
 }
 
-/// A moment without the database costs neither the update nor the listener. The error is one that
-/// PostgreSQL gives when it shuts down; SQLite has no statement that fails so.
+/// A short database outage loses neither the update nor the listener. The error is the one that
+/// PostgreSQL returns at shutdown; SQLite has no statement that fails in this way.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_transient_error_is_retried_with_the_same_batch() {
     let mut world = World::on_postgres().await;
@@ -91,8 +91,8 @@ async fn a_transient_error_is_retried_with_the_same_batch() {
 }
 
 story! {
-    /// A question that only a newer release can read is skipped: people go on writing, and other
-    /// questions still expire.
+    /// An approval that only a newer release can read is skipped: people can still write, and other
+    /// approvals still expire.
     async fn a_question_of_a_newer_release_affects_only_itself(world: &mut World) {
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
@@ -114,8 +114,8 @@ story! {
 }
 
 story! {
-    /// A node of this release gives a conversation back that has an event of a newer one, and leaves
-    /// it alone; others go on.
+    /// A node of this release releases a conversation with an event of a newer one and does not
+    /// claim it again; others continue.
     async fn a_conversation_of_a_newer_release_is_left_to_others(world: &mut World) {
         world.model_will(say("One."));
         world.ann_says("one").await;

@@ -1,4 +1,4 @@
-//! The bot speaks the language of its people.
+//! The bot uses the language of its users.
 
 use countersign::llm::scripted::{call, say};
 use insta::assert_snapshot;
@@ -7,8 +7,8 @@ use serde_json::json;
 use crate::{shown::stable, story, world::World};
 
 story! {
-    /// Fixed texts come in the language of the person's client; where it does not tell, in the one
-    /// that it told last.
+    /// Fixed texts are in the language of the person's client, or in the last known one if the
+    /// client does not send it.
     async fn a_person_is_spoken_to_in_their_language(world: &mut World) {
         world.language = Some("de-AT".into());
         world.ann_says("/status").await;
@@ -16,7 +16,7 @@ story! {
         world.language = None;
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("lösch a.txt").await;
-        assert_snapshot!(world.last(), @"**delete** erlauben? … Im Auftrag von Ann. Offen bis 2026-05-04 10:30 UTC, Code `<code>`. [Einmal erlauben] [In dieser Unterhaltung erlauben] [Immer…] [Ablehnen]");
+        assert_snapshot!(world.last(), @"**delete** erlauben? … Angefragt von Ann. Offen bis 2026-05-04 10:30 UTC, Code `<code>`. [Einmal erlauben] [In dieser Unterhaltung erlauben] [Immer…] [Ablehnen]");
         world.language = Some("es".into());
         world.model_will(say("Hecho."));
         world.ann_says("y ahora?").await;
@@ -33,18 +33,18 @@ story! {
 }
 
 story! {
-    /// A stranger, of whom nothing is remembered, is spoken to in what their client tells.
+    /// A stranger is addressed in the language of their client.
     async fn a_stranger_is_spoken_to_in_their_language(world: &mut World) {
         world.allow = vec![];
         world.language = Some("de".into());
         world.ann_says("hallo").await;
-        assert_snapshot!(world.last(), @"Ich kenne dich noch nicht. Bitte die Betreiberin oder den Betreiber um einen Code und schick ihn mir, oder lass deine Kennung `1` in `allow` eintragen.");
+        assert_snapshot!(world.last(), @"Ich kenne dich noch nicht. Bitte die Person, die den Bot betreibt, um einen Kopplungscode und schick ihn mir, oder lass deine ID `1` in `allow` eintragen.");
     }
 }
 
 story! {
-    /// Who presses is answered in their own language, whatever the others here speak; what all see
-    /// is said in that of who wrote last: why they are asked, and what became of it.
+    /// A person who presses a button is answered in their own language. Messages to everybody use
+    /// the language of the last author: the reason of an approval, and its outcome.
     async fn questions_and_their_ends_are_in_the_language_of_their_people(world: &mut World) {
         world.language = Some("de".into());
         world.model_will(call("delete", json!({ "path": "a.txt" })));
@@ -56,8 +56,8 @@ story! {
 
         path: `a.txt`
 
-        delete verändert etwas\, und keine Regel erlaubt es\.
-        Im Auftrag von Ann. Offen bis 2026-05-04 10:30 UTC, Code `<code>`.
+        delete nimmt Änderungen vor\, und keine Regel erlaubt es\.
+        Angefragt von Ann. Offen bis 2026-05-04 10:30 UTC, Code `<code>`.
         ");
         world.language = Some("es".into());
         world.bob_presses("Einmal erlauben").await;
@@ -79,19 +79,19 @@ story! {
 }
 
 story! {
-    /// Limits speak it too.
+    /// Rate limit messages are translated.
     async fn limits_are_told_in_the_language_of_their_people(world: &mut World) {
         world.language = Some("de".into());
         world.config.limits.messages_per_minute = 1;
         world.model_will(say("Hallo."));
         world.ann_says("hallo").await;
         world.ann_says("und?").await;
-        assert_snapshot!(world.last(), @"Das war mir zu schnell: Deine letzte Nachricht habe ich nicht gelesen. Schreib in 61 s wieder.");
+        assert_snapshot!(world.last(), @"Du schreibst zu schnell, deshalb habe ich deine letzte Nachricht ignoriert. Versuch es in 61 s noch einmal.");
     }
 }
 
 story! {
-    /// What a day may use, too, and why no rule can judge a command.
+    /// Daily limits are translated too, and the reason why no rule can judge a command.
     /// Proves S13.
     async fn reasons_are_told_in_the_language_of_their_people(world: &mut World) {
         world.language = Some("de".into());
@@ -105,13 +105,13 @@ story! {
 
         path: `a.txt`
 
-        Die Regel „rule 1“ kann nicht ausgewertet werden\: was sie betrachtet\, fehlt oder ist vorher nicht bekannt\.
-        Im Auftrag von Ann. Offen bis 2026-05-04 10:30 UTC, Code `<code>`.
+        Die Regel „rule 1“ kann nicht ausgewertet werden\: was sie prüft\, fehlt oder ist vorab nicht bekannt\.
+        Angefragt von Ann. Offen bis 2026-05-04 10:30 UTC, Code `<code>`.
         ");
         world.ann_says("/stop").await;
         world.config.limits.person.messages = Some(1);
         world.language = Some("zh".into());
         world.ann_says("你好").await;
-        assert_snapshot!(world.last(), @"今天我无法继续：你每天可用的消息额度已用完。14 h 后（UTC 午夜）恢复，或等运营者提高额度。 … 参考编号：`<digest>`");
+        assert_snapshot!(world.last(), @"你今天的消息额度已用完。14 h 后（UTC 00:00）重置，或由管理员提高额度。 … 参考编号：`<digest>`");
     }
 }

@@ -1,4 +1,4 @@
-//! Leave for longer, and the halt of everything.
+//! Permanent permissions, and the global halt.
 
 use chrono::TimeDelta;
 use countersign::{
@@ -15,7 +15,7 @@ async fn asks_to_delete(world: &mut World, path: &str) {
     world.ann_says(&format!("delete {path}")).await;
 }
 
-/// Ann gives leave for the folder `notes`; one call has run then.
+/// Ann grants a permission for the folder `notes`; one call has run afterwards.
 async fn leave_is_given(world: &mut World) {
     asks_to_delete(world, "notes/a.txt").await;
     world.ann_presses("Always…").await;
@@ -27,8 +27,8 @@ async fn leave_is_given(world: &mut World) {
 
     path: `notes/a.txt`
 
-    delete changes something\, and no rule allows it\.
-    Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+    delete makes changes\, and no rule allows it\.
+    Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
 
     **Always** would allow, without asking again:
 
@@ -36,17 +36,17 @@ async fn leave_is_given(world: &mut World) {
     - for requests by the same person, in all chats
     - until 2026-06-03, unlimited uses
 
-    Give this leave?
+    Grant this permission?
     ");
-    assert_snapshot!(world.last(), @"Allow **delete**? … Give this leave? [Give] [Back] [Deny]");
+    assert_snapshot!(world.last(), @"Allow **delete**? … Grant this permission? [Grant] [Back] [Deny]");
     world.model_will(say("Done."));
-    world.ann_presses("Give").await;
+    world.ann_presses("Grant").await;
     assert_eq!(world.deletions(), 1);
 }
 
 story! {
-    /// Leave is shown before it is given, covers what was shown, for that person, in every chat;
-    /// and nothing beside it.
+    /// A permission is shown before it is granted, and covers what was shown, for that person, in
+    /// every chat, and nothing else.
     /// Proves A11, IC-27.
     async fn leave_covers_what_was_shown(world: &mut World) {
         leave_is_given(world).await;
@@ -70,7 +70,7 @@ story! {
 }
 
 story! {
-    /// Revoked by the button on the settled question, effective at once.
+    /// Revoked with the button on the settled approval, effective immediately.
     /// Proves A11.
     async fn leave_is_revoked_by_its_button(world: &mut World) {
         leave_is_given(world).await;
@@ -88,7 +88,7 @@ story! {
 }
 
 story! {
-    /// Listed and revoked by typing; leave for whom it is not is neither shown nor touched.
+    /// Listed and revoked by command; other people's permissions are neither shown nor changed.
     /// Proves A11.
     async fn leave_is_listed_and_revoked_by_typing(world: &mut World) {
         leave_is_given(world).await;
@@ -114,7 +114,8 @@ story! {
 }
 
 story! {
-    /// Leave ends with its time and its uses; two calls of one reply do not share the last use.
+    /// A permission ends with its expiry and its number of uses; two calls of one reply do not
+    /// share the last use.
     /// Proves A11.
     async fn leave_ends_by_itself(world: &mut World) {
         asks_to_delete(world, "notes/a.txt").await;
@@ -138,7 +139,7 @@ story! {
 }
 
 story! {
-    /// Back is no decision; and leave for everybody is the owner's to give.
+    /// “Back” is not a decision; only the owner can grant permissions for everybody.
     /// Proves A11.
     async fn back_decides_nothing(world: &mut World) {
         asks_to_delete(world, "notes/a.txt").await;
@@ -153,8 +154,8 @@ story! {
 }
 
 story! {
-    /// Leave for everybody in a group is for who may decide for everybody there; else the one whom
-    /// a friend must watch would be free of them.
+    /// A permission for everybody in a group can only be granted by a person who may decide for
+    /// everybody there; otherwise a person supervised by a friend could remove the supervision.
     /// Proves A11, A13.
     async fn leave_for_others_needs_a_say_over_others(world: &mut World) {
         for approvers in ["requester", "others"] {
@@ -185,19 +186,19 @@ story! {
 }
 
 story! {
-    /// A leave is listed and shown; none is offered that would hold a secret.
+    /// A permission is listed and shown; none is offered that would store a secret.
     /// Proves A11, S18.
     async fn no_leave_holds_a_secret(world: &mut World) {
         let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
         asks_to_delete(world, &format!("{token}/a.txt")).await;
         assert!(!world.shown().contains(&token), "{}", world.shown());
-        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Deny]");
+        assert_snapshot!(world.last(), @"Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Deny]");
     }
 }
 
 story! {
-    /// The owner's `/panic` denies what is open everywhere, visibly, and no tool begins on any node
-    /// until it is lifted.
+    /// The owner's `/panic` denies open approvals everywhere, visibly, and no tool starts on any
+    /// node until it is lifted.
     /// Proves A12.
     async fn panic_halts_everything(world: &mut World) {
         asks_to_delete(world, "a.txt").await;
@@ -212,13 +213,13 @@ story! {
         world.model_will(say("Two."));
         world.ann_says("/panic").await;
         let shown = world.shown();
-        // When the model's answers come is not determined.
+        // The time of the model's answers is not determined.
         let told: Vec<_> = shown.lines().filter(|line| !["One.", "Two."].contains(line)).collect();
         assert_snapshot!(told.join("\n"), @"
         Allow **delete**? `a.txt` … 🚫 Denied by Ann.
         Allow **delete**? `b.txt` … 🚫 Denied by Ann.
         Only the owner of this bot can do that.
-        All tools are halted, on every node. Questions denied: 2. /panic off lifts it.
+        All tools are halted, on every node. Requests denied: 2. /panic off lifts the halt.
         ");
 
         world.model_will(call("get_current_datetime", json!({})));
@@ -236,7 +237,7 @@ story! {
 }
 
 story! {
-    /// A question that another node puts while the halt is on its way is denied too.
+    /// An approval that another node requests during the halt is denied too.
     /// Proves A12.
     async fn a_question_asked_during_the_halt_is_denied(world: &mut World) {
         world.make_owner("1").await;
@@ -267,7 +268,7 @@ story! {
 }
 
 story! {
-    /// Who is asked without end does not read any more.
+    /// The number of approvals is limited, to prevent approval fatigue.
     /// Proves S18.
     async fn questions_are_limited_by_the_hour(world: &mut World) {
         let all = (0..70).map(|n| ("delete".to_owned(), json!({ "path": format!("{n}") })));
@@ -276,6 +277,6 @@ story! {
         let questions = world.room.messages().iter().filter(|m| !m.buttons.is_empty()).count();
         assert_eq!(questions, 60);
         assert_eq!(world.results().await.len(), 10);
-        assert_snapshot!(stable(&world.results().await[0]), @"Denied: people were asked 60 questions here within an hour, the most there may be. Tell the person, and go on when they say so.");
+        assert_snapshot!(stable(&world.results().await[0]), @"Denied: the limit of 60 approval requests per hour for this conversation is reached. Tell the person, and continue when they say so.");
     }
 }

@@ -1,4 +1,4 @@
-//! What becomes of a call between the model and its result.
+//! The life of a call between the model and its result.
 
 use async_trait::async_trait;
 use countersign::{
@@ -15,14 +15,14 @@ use std::sync::{
 
 use crate::{story, world::World};
 
-/// Counts how often it runs, and says so.
+/// Counts its runs and returns the count.
 struct Count {
     runs: Arc<AtomicUsize>,
     spec: ToolSpec,
 }
 
 impl Count {
-    /// One that is like that, and its count.
+    /// Such a tool, and its counter.
     fn with(world: &mut World, like: impl Fn(ToolSpec) -> ToolSpec) -> Arc<AtomicUsize> {
         let runs = Arc::<AtomicUsize>::default();
         let parameters = json!({ "type": "object", "properties": {} });
@@ -52,8 +52,8 @@ fn count(arguments: &str) -> countersign::llm::scripted::Step {
 }
 
 story! {
-    /// What a tool has given is given again for the same arguments, in any order, over restarts,
-    /// for this conversation; a failure is not, and what the tool does not declare is not.
+    /// A cached result is returned for the same arguments, in any order, across restarts, for this
+    /// conversation; failures and results of undeclared tools are not cached.
     /// Proves CA-04, CA-22, CA-41.
     async fn a_result_is_used_again(world: &mut World) {
         let runs = Count::with(world, |spec| ToolSpec { cache: true, ..spec });
@@ -81,8 +81,8 @@ story! {
 }
 
 story! {
-    /// What changes something runs each time that it is called, whatever it declares, and is
-    /// written down before, though it never asks: cut off, it is put to somebody.
+    /// A tool with side effects runs each time it is called, whatever it declares, and its start is
+    /// recorded even without an approval: if it is interrupted, a person is asked.
     /// Proves CA-04, T6.
     async fn what_changes_something_runs_each_time(world: &mut World) {
         let runs = Count::with(world, |spec| {
@@ -100,7 +100,7 @@ story! {
     }
 }
 
-/// Ends when three of its calls are under way.
+/// Ends when three of its calls are running.
 struct Meeting(tokio::sync::Barrier);
 
 #[async_trait]
@@ -116,7 +116,7 @@ impl Tool for Meeting {
 }
 
 story! {
-    /// Calls that depend on nothing run at the same time: three of a second take a second.
+    /// Independent calls run at the same time: three of a second take a second.
     /// Proves MC-47, T7.
     async fn calls_of_one_reply_run_together(world: &mut World) {
         world.tools = vec![Arc::new(Meeting(tokio::sync::Barrier::new(3)))];
@@ -128,8 +128,8 @@ story! {
 }
 
 story! {
-    /// The result is the answer, and the model is asked once; where the call failed, the model says
-    /// what now.
+    /// The result is the answer, and the model is asked once; if the call failed, the model
+    /// continues.
     /// Proves CA-02.
     async fn a_result_can_be_the_answer(world: &mut World) {
         Count::with(world, |spec| ToolSpec { result_as_answer: true, ..spec });
@@ -148,8 +148,8 @@ story! {
 }
 
 story! {
-    /// A call takes its steps in their order: asked for, asked about, decided, begun, ended, read
-    /// by the model.
+    /// A call passes through its steps in order: requested, approval requested, decided, started,
+    /// ended, read by the model.
     /// Proves MC-01, CA-15.
     async fn a_call_takes_its_steps_in_order(world: &mut World) {
         world.model_will(call("delete", json!({ "path": "a.txt" })));

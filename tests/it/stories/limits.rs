@@ -1,4 +1,4 @@
-//! What may be used in a minute, an hour, a day, a conversation.
+//! Limits per minute, hour, day and conversation.
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
@@ -33,8 +33,8 @@ fn delete() -> countersign::llm::scripted::Step {
 }
 
 story! {
-    /// The limit holds over restarts, for each person and tool; what is refused does not count, and
-    /// the model is told when to try again.
+    /// The limit holds across restarts, per person and tool; rejected calls do not count, and the
+    /// model is told when to retry.
     /// Proves IC-23, IC-30, IC-32, CV-10.
     async fn a_rate_limit_outlives_a_restart(world: &mut World) {
         world.config.guard.default = Action::Allow;
@@ -71,7 +71,7 @@ story! {
 }
 
 story! {
-    /// A hundred calls at once on two nodes, sixty are admitted.
+    /// Of a hundred simultaneous calls on two nodes, sixty are admitted.
     /// Proves IC-33, IC-34.
     async fn two_nodes_share_one_limit(world: &mut World) {
         let (one, two) = (world.node().await, world.node().await);
@@ -89,7 +89,7 @@ story! {
 }
 
 story! {
-    /// The twenty-first write in a minute; what does not fit the tool costs nothing.
+    /// The twenty-first write within a minute is rejected; invalid calls do not count.
     /// Proves FO-13.
     async fn the_twenty_first_write_in_a_minute_is_refused(world: &mut World) {
         world.config.guard.default = Action::Allow;
@@ -107,8 +107,8 @@ story! {
 }
 
 story! {
-    /// What stands before a question runs once, at once; what is asked runs after the decision, and
-    /// nothing runs again.
+    /// Calls before an approval run once, immediately; the call of the approval runs after the
+    /// decision, and nothing runs again.
     /// Proves MC-49.
     async fn the_calls_around_a_question_run_once(world: &mut World) {
         world.model_will(calls(vec![
@@ -127,8 +127,7 @@ story! {
 }
 
 story! {
-    /// `max_usage_count`: calls made together count like calls one after the other; `/new` begins
-    /// afresh.
+    /// `max_usage_count`: simultaneous calls count like sequential ones; `/new` resets the count.
     /// Proves CA-03, CA-12.
     async fn a_tool_may_run_so_often_in_a_conversation(world: &mut World) {
         world.config.limits.tools =
@@ -159,7 +158,7 @@ story! {
         let results = world.results().await;
         assert_eq!(results.iter().filter(|r| *r == "rare indeed").count(), 3);
         assert_snapshot!(stable(&results[3]), @"I just used the rare tool with the same input. I need to try a different approach or use a different tool. (It has given the same result 3 times, and was not run again.)");
-        assert_snapshot!(world.shown(), @"I stopped: I was going in circles with rare, which gave the same result every time. Tell me how to go on. … Reference: `<digest>`");
+        assert_snapshot!(world.shown(), @"I stopped because rare kept giving the same result. Please tell me how to continue. … Reference: `<digest>`");
         world.model_will(say("I can still talk."));
         world.ann_says("and now?").await;
         assert_eq!(world.last(), "I can still talk.");
@@ -167,7 +166,7 @@ story! {
 }
 
 story! {
-    /// Tokens, money and messages of a day, for a conversation, a person and all together.
+    /// Daily tokens, money and messages, per conversation, per person and in total.
     /// Proves S13.
     async fn a_day_has_its_budget(world: &mut World) {
         type Set = fn(&mut countersign::config::Config);
@@ -194,10 +193,10 @@ story! {
             world.clock.advance(TimeDelta::days(1));
         }
         assert_snapshot!(refusals.join("\n"), @"
-        I cannot go on today: the tokens that this conversation may use in a day are used up. It goes on in 14 h (at midnight UTC), or when the operator raises the limit. … Reference: `<digest>`
-        I cannot go on today: the tokens that you may use in a day are used up. It goes on in 14 h (at midnight UTC), or when the operator raises the limit. … Reference: `<digest>`
-        I cannot go on today: the messages that everybody together may use in a day are used up. It goes on in 14 h (at midnight UTC), or when the operator raises the limit. … Reference: `<digest>`
-        I cannot go on today: the money that you may use in a day are used up. It goes on in 14 h (at midnight UTC), or when the operator raises the limit. … Reference: `<digest>`
+        This conversation has reached today's token limit. It resets in 14 h (00:00 UTC), or the operator can raise it. … Reference: `<digest>`
+        You've reached today's token limit. It resets in 14 h (00:00 UTC), or the operator can raise it. … Reference: `<digest>`
+        All users together have reached today's message limit. It resets in 14 h (00:00 UTC), or the operator can raise it. … Reference: `<digest>`
+        You've reached today's spending limit. It resets in 14 h (00:00 UTC), or the operator can raise it. … Reference: `<digest>`
         ");
         let account = account(&world.node().await).await;
         assert_eq!(account.len(), 4, "a line a day");
@@ -206,7 +205,7 @@ story! {
 }
 
 story! {
-    /// What is spent counts by the price of the model that this conversation has chosen.
+    /// Usage is charged at the price of the model that was chosen in the conversation.
     /// Proves S13.
     async fn each_model_has_its_price(world: &mut World) {
         let main = &mut world.config.models[0];
@@ -227,7 +226,7 @@ story! {
 }
 
 story! {
-    /// The account is kept as long as the audit is.
+    /// The account is kept as long as the audit.
     async fn old_days_leave_the_account(world: &mut World) {
         world.config.audit.retention = Some("15d".into());
         for _ in 0..2 {
@@ -254,7 +253,7 @@ async fn account(app: &App) -> Vec<(String, String, i64)> {
 }
 
 story! {
-    /// The time of tools; the model is told, and goes on without.
+    /// Tool run time: the model is told, and continues without tools.
     /// Proves S13, CV-11.
     async fn the_time_of_tools_is_limited(world: &mut World) {
         world.config.limits.all.tool_minutes = Some(0);
@@ -262,12 +261,13 @@ story! {
         world.model_will(say("Without it, then."));
         world.ann_says("look").await;
         assert_eq!(world.last(), "Without it, then.");
-        assert_snapshot!(stable(&world.results().await[0]), @"Action budget exhausted: today's time for tools is used up. Try again in 14 h. Go on without tools, or say so.");
+        assert_snapshot!(stable(&world.results().await[0]), @"Action budget exhausted: today's time for tools is used up. Try again in 14 h. Continue without tools, or tell the person.");
     }
 }
 
 story! {
-    /// A flood of messages is refused with one word, others go on, and so does `/stop`.
+    /// A flood of messages is rejected with a single notice; others are not affected, and `/stop`
+    /// still works.
     /// Proves S13.
     async fn a_flood_is_refused_with_a_word(world: &mut World) {
         world.config.limits.messages_per_minute = 3;
@@ -286,7 +286,7 @@ story! {
         world.model_will(say("I read three."));
         world.settle(&app).await;
         assert_snapshot!(world.shown(), @"
-        That was too fast for me: I have not read your last message. Write again in 21 s.
+        You're sending messages too quickly, so I ignored your last one. Try again in 21 s.
         I read three.
         ");
         world.clock.advance(TimeDelta::seconds(21));
@@ -296,8 +296,7 @@ story! {
     }
 }
 
-/// Takes the conversation away from the node on which it runs, as happens to a process that is
-/// paused; once.
+/// Takes the lease from the node that runs the conversation, as if its process were paused; once.
 struct Pause {
     here: OnceLock<Store>,
     there: Store,
@@ -312,7 +311,7 @@ impl Tool for Pause {
     async fn run(&self, _arguments: Value, context: &Context) -> Result<Output, ToolError> {
         let Some(here) = self.here.get() else { return Ok(Output::text("not paused")) };
         let now = context.now;
-        // In one go: nothing else of that process runs meanwhile.
+        // Synchronously: nothing else of that process runs meanwhile.
         tokio::task::block_in_place(|| {
             tokio::runtime::Handle::current().block_on(async {
                 here.release_all().await.unwrap();
@@ -324,8 +323,8 @@ impl Tool for Pause {
 }
 
 story! {
-    /// Whoever was paused for longer than its lease after it wrote down that a call begins does not
-    /// run it any more.
+    /// A process that was paused for longer than its lease after it recorded the start of a call
+    /// does not run the call.
     /// Proves T6, I3.
     async fn a_worker_that_was_paused_does_not_run_what_is_anothers(world: &mut World) {
         world.config.guard.default = Action::Allow;
@@ -340,7 +339,7 @@ story! {
         let said = world.said("delete a.txt");
         world.takes(&app, "1", said).await;
         assert_eq!(app.worker.advance_ready().await.unwrap(), 1);
-        // The calls run side by side: one that has begun before the lease was lost may end.
+        // The calls run concurrently: one that started before the lease was lost may finish.
         if world.deletions() == 1 {
             return;
         }

@@ -1,4 +1,4 @@
-//! Accounts of one person count once.
+//! Linked accounts of one person count once.
 
 use channels::{Place, PlaceKind};
 use chrono::TimeDelta;
@@ -48,7 +48,7 @@ async fn in_the_console(world: &World, person: &str, choice: Choice) -> (Came, S
     (answer.came, answer.text)
 }
 
-/// The code that the bot has told.
+/// The code that the bot sent.
 fn code(world: &World) -> String {
     let shown = world.room.messages().last().unwrap().text.clone();
     shown.split('`').nth(1).expect("a code").to_owned()
@@ -68,8 +68,8 @@ async fn links(world: &World, person: &'static str, code: String) {
 }
 
 story! {
-    /// Two accounts of one person are one of two; an account that nobody knows to be somebody
-    /// else's cannot allow.
+    /// Two accounts of one person count as one vote; an account that is not known to belong to
+    /// another person cannot allow.
     /// Proves A13.
     async fn two_accounts_of_one_person_count_once(world: &mut World) {
         world.guard("{ approvers = { who = ['members'], needed = 2 } }");
@@ -105,7 +105,7 @@ story! {
 }
 
 story! {
-    /// The requester does not decide by another account, linked or not; to deny is always safe.
+    /// The requester cannot decide with another account, linked or not; denying is always possible.
     /// Proves A13.
     async fn the_requester_is_not_somebody_else_in_the_console(world: &mut World) {
         world.guard("{ approvers = { who = ['role:approver'], but_requester = true } }");
@@ -176,7 +176,7 @@ story! {
 }
 
 story! {
-    /// An owner links accounts that cannot enter a code: tokens.
+    /// An owner links accounts that cannot enter a code, such as tokens.
     async fn an_owner_links_a_token(world: &mut World) {
         world.guard("{ approvers = 'others' }");
         asked_in_group(world).await;

@@ -1,4 +1,4 @@
-//! Talk, ask, act, attach.
+//! The main use case: chat, approval, action, attachment.
 
 use countersign::llm::{
     ModelError,
@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::{shown::stable, story, world::World};
 
 story! {
-    /// The whole main job.
+    /// The whole main use case.
     /// Proves MC-45, MC-55, A4.
     async fn a_report_is_written_after_a_press_and_arrives_as_a_file(world: &mut World) {
         let report = "# Rivers\n\nThey flow.";
@@ -20,7 +20,7 @@ story! {
 
         world.ann_says("write a report about rivers").await;
         let question = world.last();
-        assert_snapshot!(stable(&question), @r"Allow **write\_file**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny] [Show everything]");
+        assert_snapshot!(stable(&question), @r"Allow **write\_file**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny] [Show everything]");
         world.ann_presses("Allow once").await;
 
         let messages = world.room.messages();
@@ -39,7 +39,7 @@ story! {
 }
 
 story! {
-    /// Where pictures are only files, the document comes alone.
+    /// On a platform that shows pictures as files, the document is sent alone.
     async fn a_channel_without_pictures_gets_no_picture_of_a_page(world: &mut World) {
         world.room.limits.pictures = false;
         world.model_will(call("render_pdf", json!({ "markdown": "# Rivers" })));
@@ -52,7 +52,7 @@ story! {
 }
 
 story! {
-    /// One failing tool does not end the turn.
+    /// A failing tool does not end the turn.
     /// Proves MC-51.
     async fn a_failing_call_is_told_to_the_model(world: &mut World) {
         world.model_will(call("read_file", json!({ "path": "missing.txt" })));
@@ -64,7 +64,7 @@ story! {
 }
 
 story! {
-    /// The calls of one reply that may run do, though another waits for a person.
+    /// The calls of a reply that are allowed run, although another waits for an approval.
     /// Proves MC-47.
     async fn a_call_that_waits_holds_no_other_up(world: &mut World) {
         world.model_will(calls(vec![
@@ -80,7 +80,7 @@ story! {
 }
 
 story! {
-    /// What cannot be answered is said, once, and the next message works again.
+    /// A failure is reported once, and the next message works again.
     /// Proves M2.
     async fn a_model_that_is_down_is_told_to_the_person(world: &mut World) {
         world.model_will(fail(ModelError::Retry { after: None, reason: "overloaded".into() }));
@@ -93,7 +93,7 @@ story! {
 }
 
 story! {
-    /// Each request begins with the one before it.
+    /// Each request starts with the previous one.
     /// Proves T1.
     async fn a_prompt_begins_with_the_last_one(world: &mut World) {
         world.model_will(call("get_current_datetime", json!({})));
@@ -111,7 +111,7 @@ story! {
 }
 
 story! {
-    /// A long dialogue is summarised, and goes on.
+    /// A long dialogue is summarised and continues.
     async fn a_long_dialogue_is_summarised(world: &mut World) {
         world.config.agents[0].context_tokens = Some(50);
         for n in 0..4 {
@@ -124,7 +124,7 @@ story! {
 }
 
 story! {
-    /// `/new` starts afresh.
+    /// `/new` starts a new dialogue.
     async fn new_forgets_what_was_said(world: &mut World) {
         world.model_will(say("Noted."));
         world.ann_says("my dog is called Rex").await;

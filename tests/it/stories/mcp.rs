@@ -1,4 +1,4 @@
-//! What people see of other people's servers of tools.
+//! MCP servers in conversations.
 
 use chrono::TimeDelta;
 use countersign::{
@@ -17,7 +17,7 @@ use std::{path::PathBuf, time::Duration};
 
 use crate::{api::Served, process::eventually, shown::stable, story, world::World};
 
-/// A server of the world, which does on purpose what good ones do by accident.
+/// A test server that deliberately does what real servers do by accident.
 pub(super) struct Moody {
     folder: PathBuf,
 }
@@ -34,7 +34,7 @@ impl Moody {
         Self { folder }
     }
 
-    /// How often it was told that.
+    /// How often the server was told that.
     fn heard(&self, method: &str) -> usize {
         let heard = std::fs::read_to_string(self.folder.join("heard")).unwrap();
         heard.lines().filter(|line| line.contains(&format!("\"{method}\""))).count()
@@ -47,16 +47,16 @@ pub(super) fn tool(name: &str) -> Value {
 }
 
 story! {
-    /// A tool that calls itself harmless is asked about all the same; when its server dies over it,
-    /// nobody knows whether it ran: it is not run again until a person says so.
+    /// A tool that declares itself harmless still needs an approval. If its server dies during the
+    /// call, the outcome is unknown: it is not run again until a person allows it.
     /// Proves S16, S1, I4.
     async fn a_call_whose_answer_was_lost_is_asked_about(world: &mut World) {
         let server = Moody::with(world, &json!([tool("die")]));
         world.model_will(call("m_die", json!({})));
         world.ann_says("die").await;
-        assert_snapshot!(world.last(), @r"Allow **m\_die**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+        assert_snapshot!(world.last(), @r"Allow **m\_die**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
         world.ann_presses("Allow once").await;
-        assert_snapshot!(world.last(), @r"**m\_die** was interrupted. Run it again? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Run again] [Skip]");
+        assert_snapshot!(world.last(), @r"**m\_die** was interrupted. Run it again? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Run again] [Skip]");
         assert_eq!(server.heard("tools/call"), 1);
         world.model_will(say("I leave it."));
         world.ann_presses("Skip").await;
@@ -67,7 +67,7 @@ story! {
 }
 
 story! {
-    /// How far a call is stands in the chat; `/stop` ends it at the server too.
+    /// The progress of a call is shown in the chat; `/stop` also cancels it at the server.
     /// Proves MC-48.
     async fn how_far_a_call_is_stands_in_the_chat(world: &mut World) {
         world.room.limits.drafts = Some(Duration::from_millis(1));
@@ -93,8 +93,8 @@ story! {
 }
 
 story! {
-    /// What a server offers is there without being named anywhere, beside what comes with the
-    /// program and the skills.
+    /// A server's tools are available without being listed in the configuration, in addition to
+    /// built-in tools and skills.
     /// Proves MC-02, MC-03.
     async fn what_a_server_offers_is_there(world: &mut World) {
         Moody::with(world, &json!([tool("echo")]));
@@ -113,14 +113,14 @@ story! {
     }
 }
 
-/// A call that goes on while its world does.
+/// A call that is running together with its world.
 struct UnderWay {
     app: countersign::app::App,
     turn: tokio::task::JoinHandle<()>,
 }
 
 impl UnderWay {
-    /// A server of the world asks a person for these fields.
+    /// A test server asks a person for these fields.
     async fn asks(world: &mut World, properties: &Value) -> (Moody, Self) {
         let server = Moody::with(world, &json!([tool("order")]));
         let call = Self::asks_again(world, properties).await;
@@ -142,7 +142,7 @@ impl UnderWay {
         under_way
     }
 
-    /// Until the last that is shown asks that.
+    /// Until the last message asks that.
     async fn shows(&self, world: &World, what: &str) {
         let asks = async || {
             deliver::deliver_ready(&self.app.gateway).await.unwrap();
@@ -160,8 +160,8 @@ impl UnderWay {
 }
 
 story! {
-    /// what a server asks in the midst of a call is put to the person for whom it runs, with
-    /// buttons or to be typed, field by field; it names the server, and acts as nothing.
+    /// A server's question during a call is put to the person for whom it runs, with buttons or as
+    /// text, field by field. It names the server, and its formatting has no effect.
     async fn a_server_asks_a_person_in_the_midst_of_a_call(world: &mut World) {
         let fields = json!({
             "colour": { "type": "string", "enum": ["red", "green"] },
@@ -179,7 +179,7 @@ story! {
 
         Your answer is sent to that server. Never enter a password or key.
         ");
-        // Nobody else answers for Ann, and no word of hers is taken for one that fits no button.
+        // Only Ann can answer, and her text is not used for a field that has buttons.
         let press = world.press("green");
         world.takes(&call.app, "2", press).await;
         let press = world.press("green");
@@ -187,7 +187,7 @@ story! {
         call.shows(world, "your next message is the answer").await;
         let long = world.said("much too long");
         world.takes(&call.app, "1", long).await;
-        call.shows(world, "did not fit").await;
+        call.shows(world, "isn't valid").await;
         let name = world.said("Ann");
         world.takes(&call.app, "1", name).await;
         world.model_will(say("Ordered."));
@@ -213,8 +213,8 @@ story! {
 }
 
 story! {
-    /// a person need not answer; the model hears what was asked. What nobody answers in time
-    /// is not waited for.
+    /// A person does not have to answer; the model is told what was asked. After the timeout the
+    /// call continues.
     async fn nobody_has_to_answer_a_server(world: &mut World) {
         let (_, call) = UnderWay::asks(world, &json!({ "sure": { "type": "boolean" } })).await;
         let press = world.press("No answer");
@@ -239,9 +239,9 @@ story! {
 }
 
 story! {
-    /// `/stop` takes the question back, and ends the call at the server. A node that dies with the
-    /// question open leaves a call of which nobody knows whether it ran; its question is withdrawn,
-    /// and a press on it counts for nothing.
+    /// `/stop` withdraws the question and cancels the call at the server. If a node dies with an
+    /// open question, the outcome of the call is unknown; its question is withdrawn, and a press on
+    /// it has no effect.
     /// Proves I4.
     async fn a_question_ends_with_its_call(world: &mut World) {
         let (server, call) = UnderWay::asks(world, &json!({ "sure": { "type": "boolean" } })).await;
@@ -260,13 +260,13 @@ story! {
         call.app.gateway.store.release_all().await.unwrap();
         let next = world.node().await;
         world.settle(&next).await;
-        assert_snapshot!(world.last(), @r"**m\_order** was interrupted. Run it again? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Run again] [Skip]");
+        assert_snapshot!(world.last(), @r"**m\_order** was interrupted. Run it again? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Run again] [Skip]");
         assert!(world.press_if_there("Yes").is_none(), "{}", world.shown());
     }
 }
 
 story! {
-    /// A node that stops takes the question back: what is said next is a message again.
+    /// A node that stops withdraws the question: the next text is an ordinary message.
     /// Proves O5.
     async fn a_stop_takes_the_question_back(world: &mut World) {
         let (_, call) = UnderWay::asks(world, &json!({ "name": { "type": "string" } })).await;
@@ -287,7 +287,7 @@ story! {
 }
 
 story! {
-    /// a visitor of another site is nobody who could answer: the server hears so at once.
+    /// A visitor of another site cannot answer: the server is told so immediately.
     async fn a_visitor_is_not_asked(world: &mut World) {
         let visitor = format!("{VISITOR}7");
         world.allow = vec!["*".into()];
@@ -304,8 +304,8 @@ story! {
 }
 
 story! {
-    /// Who answers for a tool through the API names what they have read of it; that, and who it
-    /// was, stands in the audit.
+    /// A person who trusts a tool through the API names the description they read; both are in the
+    /// audit.
     /// Proves S16.
     async fn somebody_answers_for_a_tool_as_they_read_it(world: &mut World) {
         Moody::with(world, &json!([tool("echo")]));

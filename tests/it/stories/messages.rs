@@ -1,4 +1,4 @@
-//! What people send becomes turns: files, albums, edits, messages that follow each other.
+//! How input becomes turns: files, albums, edits, messages in quick succession.
 
 use channels::{FileRef, Outgoing, Place, PlaceKind, Receipt, SendError, What};
 use chrono::TimeDelta;
@@ -36,7 +36,7 @@ fn edit_of(what: &What, new: &str) -> What {
     What::Edited { message: message.clone(), text: new.into(), addressed: true }
 }
 
-/// What people said, as the model read it.
+/// People's messages as the model read them.
 fn read(prompt: &Prompt) -> Vec<&str> {
     let said = prompt.messages.iter().filter_map(|message| match message {
         Message::User { text } => Some(text.as_str()),
@@ -50,8 +50,8 @@ fn group() -> Place {
 }
 
 story! {
-    /// A file lies in the workspace before the model hears of it; two of one name beside each
-    /// other.
+    /// A file is in the workspace before the model is told; files with the same name are kept side
+    /// by side.
     /// Proves S13.
     async fn a_file_reaches_the_model_and_its_tools(world: &mut World) {
         world.room.has_file("f1", "one,two\n");
@@ -68,12 +68,13 @@ story! {
         world.happens("1", what).await;
         let prompts = world.prompts();
         assert_eq!(read(&prompts[1]).last(), Some(&"[file: inbox/a.csv, text/csv, 6 bytes]"));
-        assert_snapshot!(stable(&world.results().await[0]), @"a.csv (6B) goes to the people here as an attachment. They need no link.");
+        assert_snapshot!(stable(&world.results().await[0]), @"a.csv (6B) is attached for the people here. They need no link.");
     }
 }
 
 story! {
-    /// Whoever comes after a crash fetches; what is gone for good is said to both.
+    /// The node after a crash downloads the file; permanent failures are reported to the person and
+    /// the model.
     /// Proves S13, M2.
     async fn a_file_outlives_a_crash_and_a_lost_one_is_told(world: &mut World) {
         let app = world.node().await;
@@ -88,20 +89,20 @@ story! {
         world.settle(&app).await;
         let shown = world.shown();
         let (told, answer) = shown.split_once('\n').expect("two messages");
-        assert_snapshot!(stable(told), @r"I could not fetch the file b‹U\+202E›\.txt from the platform. Please send it again.");
+        assert_snapshot!(stable(told), @r"I couldn't download the file b‹U\+202E›\.txt from the platform. Please send it again.");
         assert_eq!(answer, "I see one.");
         let prompts = world.prompts();
         let said = read(&prompts[0]);
         assert_eq!(said[0], "this\n[file: inbox/a.txt, text/plain, 5 bytes]");
         assert_snapshot!(stable(said[1]), @"
         and this
-        [file: b‹U+202E›.txt, not here: the platform does not give it out any more]
+        [file: b‹U+202E›.txt, not here: the platform no longer provides it]
         ");
     }
 }
 
 story! {
-    /// An album, and a paste that the client cut, are one turn, across a restart as well; a plain
+    /// An album, and a paste that the client split, are one turn, also across a restart; a plain
     /// message does not wait.
     /// Proves M9.
     async fn what_belongs_together_is_one_turn(world: &mut World) {
@@ -127,7 +128,7 @@ story! {
     }
 }
 
-/// While the model thinks about what Ann said, that happens; then it answers.
+/// Something happens while the model thinks about Ann's message; then it answers.
 async fn meanwhile(world: &mut World, (said, then): (What, What), answer: &str) {
     let gate = Gate::new();
     world.model_will(wait(&gate));
@@ -140,13 +141,13 @@ async fn meanwhile(world: &mut World, (said, then): (What, What), answer: &str) 
     };
     gate.reached().await;
     world.takes(&app, "1", then).await;
-    // The gate stays shut: what was thought about is not what there is any more.
+    // The model's answer is held back: its input is outdated.
     turn.await.unwrap();
     world.settle(&app).await;
 }
 
 story! {
-    /// A message that follows quickly is thought about together with the one before, which did not
+    /// A message in quick succession is processed together with the previous one, which did not
     /// wait for it.
     /// Proves M9.
     async fn two_quick_messages_are_one_turn(world: &mut World) {
@@ -159,8 +160,8 @@ story! {
 }
 
 story! {
-    /// An edit of what no reply has read is as if it had been written so; a later one is told, and
-    /// makes no answer by itself.
+    /// An edit before the first reply replaces the text; a later one is reported to the model and
+    /// starts no turn.
     async fn an_edit_is_read_as_such(world: &mut World) {
         world.manners.settle = TimeDelta::zero();
         let asked = world.said("2 + 3?");
@@ -182,7 +183,7 @@ story! {
 }
 
 story! {
-    /// `interrupt`: a message stops the turn at hand, its open question too, and begins a new one.
+    /// `interrupt`: a message stops the current turn with its open approval, and starts a new one.
     async fn a_message_interrupts_where_it_is_wished(world: &mut World) {
         world.manners.queue = Queue::Interrupt;
         world.model_will(call("delete", json!({ "path": "a.txt" })));
@@ -199,7 +200,7 @@ story! {
 }
 
 story! {
-    /// In a group the answer names the message that it is for, in its first part; privately it does
+    /// In a group the first part of the answer is a reply to the message; in private chats it is
     /// not.
     /// Proves M12.
     async fn an_answer_in_a_group_names_what_it_answers(world: &mut World) {
@@ -219,8 +220,7 @@ story! {
 }
 
 story! {
-    /// `steer`: a message breaks off the thought at hand, however old it is, which begins anew with
-    /// it.
+    /// `steer`: a message interrupts the current model request, which is restarted with it.
     async fn a_message_steers_where_it_is_wished(world: &mut World) {
         world.manners.queue = Queue::Steer;
         world.manners.settle = TimeDelta::zero();
@@ -233,7 +233,7 @@ story! {
 }
 
 story! {
-    /// An answer grows in a message of its own, which becomes the answer.
+    /// An answer is streamed into a message of its own, which becomes the answer.
     /// Proves M8, R3.
     async fn an_answer_grows_where_it_will_stand(world: &mut World) {
         world.room.limits.drafts = Some(Duration::from_millis(1));
@@ -260,7 +260,8 @@ story! {
 }
 
 story! {
-    /// Typing is shown again and again while the agent works, and not while it waits for a person.
+    /// The typing indicator is refreshed while the agent works, and not while it waits for a
+    /// person.
     /// Proves M11.
     async fn typing_is_shown_while_the_agent_works(world: &mut World) {
         world.room.limits.typing_for = Some(Duration::from_millis(2));
@@ -284,13 +285,13 @@ story! {
         let until_asked = world.room.typing();
         let asked = app.worker.advance_ready().await.unwrap();
         assert_eq!((asked, world.room.typing()), (0, until_asked), "nobody works on it");
-        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+        assert_snapshot!(world.last(), @"Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
     }
 }
 
 story! {
-    /// An album and a cut paste count as one message, however many may be written; all of an album
-    /// is taken or none, and the next message counts again.
+    /// An album and a split paste count as one message; an album is accepted as a whole or not at
+    /// all, and the next message counts again.
     /// Proves M9.
     async fn what_belongs_together_counts_once(world: &mut World) {
         world.config.limits.messages_per_minute = 2;
@@ -312,15 +313,15 @@ story! {
         let said = read(&prompts[0]);
         assert_eq!((said.len(), said[3], said[6]), (7, "4", "the end"));
         assert_snapshot!(world.shown(), @"
-        That was too fast for me: I have not read your last message. Write again in 31 s.
+        You're sending messages too quickly, so I ignored your last one. Try again in 31 s.
         Seen.
         ");
     }
 }
 
 story! {
-    /// Who changes what they asked for takes back the question that came of it, visibly; the agent
-    /// reads what they want now. Other people's edits, and of other messages, do not.
+    /// Editing the request withdraws its approval, visibly, and the agent reads the new text. Edits
+    /// by other people, and of other messages, do not.
     /// Proves S4.
     async fn an_edit_takes_the_question_back(world: &mut World) {
         world.model_will(say("Hello."));
@@ -334,7 +335,7 @@ story! {
         world.happens("2", stolen).await;
         assert_snapshot!(world.shown(), @"
         Hello.
-        Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]
+        Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]
         ");
         let press = world.press("Allow once");
         world.model_will(say("Then not."));
@@ -356,7 +357,7 @@ story! {
 }
 
 story! {
-    /// An acknowledgement that the platform does not take is tried again, and not for ever.
+    /// An acknowledgement that the platform rejects is retried a limited number of times.
     /// Proves A2.
     async fn a_failed_acknowledgement_is_tried_again(world: &mut World) {
         let at_once = || SendError::Retry { after: Some(Duration::ZERO), reason: "busy".into() };
@@ -372,7 +373,7 @@ story! {
 }
 
 story! {
-    /// The message in which an answer grew becomes the answer, after a crash too.
+    /// The draft message becomes the answer, also after a crash.
     /// Proves R3.
     async fn an_answer_takes_its_draft_over(world: &mut World) {
         let app = world.node().await;
@@ -399,8 +400,8 @@ story! {
 }
 
 story! {
-    /// Where the bot was shown out nothing waits any more, and nobody is told; when it is back it
-    /// works again.
+    /// If the bot was removed, nothing waits any more and nobody is told; when it returns, it works
+    /// again.
     /// Proves M10.
     async fn a_place_that_shows_the_bot_out_is_left_alone(world: &mut World) {
         let busy = SendError::Retry { after: None, reason: "busy".into() };
@@ -418,8 +419,8 @@ story! {
 }
 
 story! {
-    /// The chats that the platform puts off wait, every thread of them; another chat is answered at
-    /// once, be there five hundred that wait.
+    /// A chat that the platform throttles waits with all its threads; another chat is answered
+    /// immediately, even with five hundred waiting.
     /// Proves M4, M6.
     async fn chats_that_wait_delay_no_other(world: &mut World) {
         let app = world.node().await;
@@ -442,7 +443,7 @@ story! {
 }
 
 story! {
-    /// What a command answers fits, too, however long it is.
+    /// The output of a command is limited in size.
     /// Proves M5.
     async fn a_long_answer_to_a_command_comes_in_parts(world: &mut World) {
         world.room.limits.text = 200;
@@ -451,9 +452,9 @@ story! {
         assert!(shown.len() > 2, "{}", world.shown());
         assert!(shown.iter().all(|message| message.text.chars().count() <= 200));
         assert_snapshot!(stable(&shown.last().unwrap().text), @"
-        - /status says what I am waiting for
-        - /model shows the language models, and switches to one
-        - /whoami shows how I know you
+        - /status shows what I'm waiting for
+        - /model lists the language models and switches between them
+        - /whoami shows who you are to me
         ");
     }
 }

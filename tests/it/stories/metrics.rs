@@ -1,4 +1,4 @@
-//! What operators watch.
+//! Metrics for operators.
 
 use chrono::TimeDelta;
 use countersign::{
@@ -14,11 +14,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::webhooks::{Hearer, OTHER, SECRET, ask, entry, get, pushes, subscribe, tells};
 use crate::{story, world::World};
 
-/// One sample: its name, its labels, its value.
+/// One sample: its name, labels and value.
 type Sample = (String, BTreeMap<String, String>, f64);
 
-/// Prometheus' text format 0.0.4, without mercy: each family is declared before its samples, once,
-/// and each sample belongs to it.
+/// A strict parser of Prometheus' text format 0.0.4: each family is declared once before its
+/// samples, and each sample belongs to it.
 fn parsed(text: &str) -> (BTreeMap<String, String>, Vec<Sample>) {
     let (mut kinds, mut samples) = (BTreeMap::new(), Vec::new());
     let mut helped = BTreeSet::new();
@@ -64,8 +64,8 @@ fn value(samples: &[Sample], name: &str, label: Option<(&str, &str)>) -> f64 {
 }
 
 story! {
-    /// Every documented figure is there, in the format, and moves with what happens; no
-    /// label names a person or a chat.
+    /// Every documented metric exists in the right format and changes with events; no label names a
+    /// person or a chat.
     async fn metrics_say_what_happens(world: &mut World) {
         let before = parsed(&get(world, "/metrics", &[]).await.1).1;
         world.model_will(call("delete", json!({ "path": "a.txt" })));
@@ -122,7 +122,7 @@ story! {
 }
 
 story! {
-    /// What comes in and goes out by webhook is counted, and what waits is seen to age.
+    /// Incoming and outgoing webhooks are counted, and the age of the backlog is measured.
     async fn metrics_say_how_webhooks_do(world: &mut World) {
         let figures = async |world: &World| parsed(&get(world, "/metrics", &[]).await.1).1;
         let before = figures(world).await;
@@ -163,7 +163,7 @@ story! {
 }
 
 story! {
-    /// Metrics are for this machine, or for who has the token.
+    /// Metrics are available to this machine or with the token.
     /// Proves O2.
     async fn metrics_are_not_for_everybody(world: &mut World) {
         let proxied = [("x-forwarded-for", "203.0.113.7".to_owned())];
@@ -179,7 +179,7 @@ story! {
     }
 }
 
-/// The dashboard and the alerts ask for nothing that there is not, and for most of it.
+/// The dashboard and the alerts use only existing metrics, and most of them.
 #[test]
 fn dashboards_and_alerts_name_metrics_that_there_are() {
     let word = regex::Regex::new(r"\b(?:countersign|process)_[a-z_]+\b").unwrap();

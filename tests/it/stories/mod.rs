@@ -1,4 +1,4 @@
-//! What people live through, each on both databases.
+//! User stories, each on both databases.
 
 mod api;
 mod approvals;

@@ -1,4 +1,4 @@
-//! Questions that cannot be seen where they were asked, and what is said then: never stuck.
+//! Approvals that cannot be shown where they were requested are moved or denied, and never stuck.
 
 use channels::{Place, PlaceKind, SendError, What};
 use countersign::{
@@ -25,7 +25,7 @@ async fn asked_in_group(world: &mut World) {
     world.happens_at(World::group(), ("1", &[]), said).await;
 }
 
-/// Ann has talked to the bot alone before.
+/// Ann has talked to the bot in private before.
 async fn ann_is_known(world: &mut World) {
     world.model_will(say("Hello."));
     let said = world.said("hello");
@@ -39,8 +39,8 @@ fn undeliverable(entries: Vec<countersign::journal::event::Entry>) -> usize {
 }
 
 story! {
-    /// Shown out of the group, the bot asks the one who may decide in their private chat; the
-    /// decision counts there.
+    /// When the bot is removed from the group, it asks the decider in their private chat, and the
+    /// decision there counts.
     /// Proves A6.
     async fn the_question_follows_the_approver(world: &mut World) {
         ann_is_known(world).await;
@@ -58,7 +58,7 @@ story! {
         assert_eq!(world.deletions(), 1);
         assert_snapshot!(world.shown(), @"
         Hello.
-        Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]
+        Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]
         I can no longer show this request where it was made, so I'm asking you here.
         Allow **delete**? `a.txt` … ✅ Allowed by Ann.
         Done.
@@ -67,7 +67,7 @@ story! {
 }
 
 story! {
-    /// Where nobody can be asked, that is a no, with its reason.
+    /// If nobody can be asked, the call is denied with the reason.
     /// Proves A6.
     async fn without_a_private_chat_it_is_denied(world: &mut World) {
         asked_in_group(world).await;
@@ -83,8 +83,8 @@ story! {
 }
 
 story! {
-    /// A topic that is closed, or a person who has blocked the bot: the platform refuses the
-    /// question, which moves once, and if nobody takes it there either, is denied.
+    /// If the platform rejects the approval (a closed topic, a person who blocked the bot), it is
+    /// moved once, and denied if it is rejected there too.
     /// Proves A6.
     async fn a_refused_question_moves_once(world: &mut World) {
         ann_is_known(world).await;
@@ -102,7 +102,7 @@ story! {
 }
 
 story! {
-    /// When a part of a question is refused, its buttons are never shown alone.
+    /// If a part of an approval is rejected, its buttons are never shown alone.
     /// Proves A8.
     async fn buttons_do_not_stand_alone(world: &mut World) {
         let why = "many words ".repeat(130);
@@ -118,7 +118,7 @@ story! {
 }
 
 story! {
-    /// The message is deleted: what became of the question is said anew.
+    /// If its message is deleted, the outcome is sent as a new message.
     /// Proves A6.
     async fn a_deleted_question_ends_in_a_new_message(world: &mut World) {
         asked_in_group(world).await;
@@ -138,7 +138,7 @@ story! {
 }
 
 story! {
-    /// The group becomes a supergroup: the question is asked there again, and works.
+    /// If the group becomes a supergroup, the approval is sent there again and works.
     /// Proves A6, M9.
     async fn a_question_moves_with_its_chat(world: &mut World) {
         asked_in_group(world).await;
@@ -157,8 +157,8 @@ story! {
 }
 
 story! {
-    /// Where administrators decide, the one whom the platform calls so is asked alone; the press
-    /// counts by what they are in the group, for as long as they are that.
+    /// If administrators decide, a person whom the platform lists as administrator is asked in
+    /// private; the press counts by their current role in the group.
     /// Proves A6, A13.
     async fn an_administrator_is_asked_alone(world: &mut World) {
         world.guard("{ approvers = 'admins' }");

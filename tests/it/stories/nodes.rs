@@ -1,4 +1,4 @@
-//! Several nodes on one database, and what a crash leaves.
+//! Several nodes on one database, and recovery after crashes.
 
 use channels::What;
 use countersign::{
@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::{story, world::World};
 
 story! {
-    /// Two nodes race for one conversation; a hundred presses at once run it once.
+    /// Two nodes race for one conversation; a hundred simultaneous presses run the call once.
     /// Proves I3, R4.
     async fn two_nodes_race_for_one_conversation(world: &mut World) {
         let (one, two) = (world.node().await, world.node().await);
@@ -55,10 +55,10 @@ story! {
 }
 
 story! {
-    /// The loop reads what others wrote while it thought; the next prompt still begins with the
-    /// last one.
+    /// The loop reads messages that arrived during the request; the next prompt still starts with
+    /// the previous one.
     async fn a_message_during_a_thought_is_answered_too(world: &mut World) {
-        // Nothing follows so quickly that it is read together.
+        // Disables the merging of messages in quick succession.
         world.manners.settle = chrono::TimeDelta::zero();
         let gate = Gate::new();
         world.model_will(wait(&gate));
@@ -84,7 +84,7 @@ story! {
 }
 
 story! {
-    /// `/stop` ends a thought.
+    /// `/stop` ends a model request.
     async fn stop_ends_a_thought(world: &mut World) {
         let gate = Gate::new();
         world.model_will(wait(&gate));
@@ -106,7 +106,7 @@ story! {
 }
 
 story! {
-    /// What must not run twice and was cut off is put to the person.
+    /// A person decides about an interrupted call that must not run twice.
     /// Proves T6, I4.
     async fn a_call_that_was_cut_off_is_put_to_the_person(world: &mut World) {
         world.model_will(call("delete", json!({ "path": "a.txt" })));
@@ -122,8 +122,8 @@ story! {
         world.settle(&again).await;
         assert_snapshot!(world.shown(), @"
         Allow **delete**? `a.txt` … ✅ Allowed by Ann.
-        I cannot take in a sticker yet. Please write it as text.
-        **delete** was interrupted. Run it again? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Run again] [Skip]
+        I can't read this kind of message (sticker) yet. Please send it as text.
+        **delete** was interrupted. Run it again? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Run again] [Skip]
         ");
         assert_eq!(world.deletions(), 0);
         world.ann_presses("Skip").await;
@@ -137,7 +137,7 @@ story! {
     }
 }
 
-/// A worker that has written down that the call runs, and dies before it does.
+/// A worker that dies after recording the start of the call and before running it.
 async fn start_and_die(world: &World, app: &countersign::app::App) {
     use countersign::{
         clock::Clock as _,

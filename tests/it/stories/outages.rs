@@ -1,4 +1,5 @@
-//! Platforms that are down, hang, or lose answers: others go on, and nothing is lost.
+//! Platform outages, hanging requests and lost responses: other channels continue, and nothing is
+//! lost.
 
 use channels::{CheckError, Place, PlaceKind, Receipt, SendError};
 use chrono::TimeDelta;
@@ -30,7 +31,7 @@ fn unknown() -> SendError {
     SendError::Unknown("connection reset".into())
 }
 
-/// So many conversations of a channel, with one text each to be shown.
+/// A number of conversations of a channel, with one pending text each.
 async fn crowd(world: &World, channel: &str, count: usize) {
     let place = serde_json::to_string(&World::place()).unwrap();
     let at = world.clock.now().timestamp_millis();
@@ -59,7 +60,7 @@ async fn deliver_all(app: &App) {
     while deliver::deliver_ready(&app.gateway).await.unwrap() > 0 {}
 }
 
-/// The statuses of what was to be shown.
+/// The statuses of the messages.
 async fn statuses(world: &World) -> Vec<String> {
     let rows = world.rows_of("outbox").await;
     let known = ["waiting", "sent", "refused", "gone"];
@@ -68,7 +69,7 @@ async fn statuses(world: &World) -> Vec<String> {
 }
 
 story! {
-    /// Thousands of sends that hang on one platform take nothing from another.
+    /// Thousands of hanging sends on one platform do not affect another.
     /// Proves M6.
     async fn a_platform_that_hangs_delays_no_other(world: &mut World) {
         let dead = Room::named("dead");
@@ -91,7 +92,7 @@ story! {
 }
 
 story! {
-    /// A platform that is down is not sent to until it answers, and then with one row first.
+    /// After an outage a platform is probed with one message first.
     /// Proves M6.
     async fn a_platform_that_is_down_is_probed_and_then_served(world: &mut World) {
         world.room.is_down(down());
@@ -120,7 +121,7 @@ story! {
 }
 
 story! {
-    /// A bot whose token is refused over a long weekend delivers everything afterwards.
+    /// A bot whose token is rejected for a long weekend delivers everything afterwards.
     async fn a_weekend_without_a_platform_loses_nothing(world: &mut World) {
         world.room.is_down(down());
         world.room.refuses(CheckError::Refused("401 Unauthorized".into()));
@@ -139,7 +140,7 @@ story! {
 }
 
 story! {
-    /// What fails for two days although its platform works is given up.
+    /// A message that fails for two days although its platform works is dropped.
     async fn what_fails_while_its_platform_works_is_given_up(world: &mut World) {
         world.room.breaks("7", down());
         let app = world.node().await;
@@ -159,8 +160,8 @@ story! {
 }
 
 story! {
-    /// A placeholder whose answer is lost is followed by the text itself, which says from the
-    /// second time on that it may be a duplicate; after five unknown outcomes nothing more is sent.
+    /// A placeholder whose response is lost is followed by the text, which from the second time on
+    /// says that it may be a duplicate; after five unknown outcomes sending stops.
     /// Proves M3.
     async fn a_message_whose_answer_is_always_lost_is_given_up(world: &mut World) {
         for _ in 0..20 {
@@ -183,7 +184,7 @@ story! {
 }
 
 story! {
-    /// A text that surely was not shown is sent again without a mark.
+    /// A text that was certainly not shown is sent again without a mark.
     /// Proves M3.
     async fn a_text_that_was_surely_not_shown_has_no_mark(world: &mut World) {
         world.room.fails_next(Fault::After(unknown()));
@@ -208,7 +209,7 @@ async fn claim(app: &App, world: &World) -> Sending {
 }
 
 story! {
-    /// A sender that has lost its lease changes nothing, whatever it comes back with.
+    /// A sender that has lost its lease changes nothing, whatever its result.
     /// Proves I3.
     async fn a_late_sender_changes_nothing(world: &mut World) {
         let (one, two) = (world.node().await, world.node().await);
@@ -237,7 +238,7 @@ story! {
 }
 
 story! {
-    /// What waits for a chat that is put off is looked at once; the rest of the bot goes on.
+    /// Messages for a throttled chat are locked only briefly; the rest of the bot continues.
     async fn a_crowd_that_is_put_off_is_not_looked_at_again(world: &mut World) {
         let app = world.node().await;
         let chat = || Place { chat: "slow".into(), thread: None, kind: PlaceKind::Private };

@@ -1,4 +1,4 @@
-//! Who may talk.
+//! Access control.
 
 use channels::What;
 use countersign::{
@@ -28,12 +28,12 @@ async fn offer(world: &World, code: &str) {
 }
 
 story! {
-    /// A stranger reaches no model; a pairing code lets one person in, once.
+    /// A stranger's messages do not reach the model; a pairing code admits one person, once.
     /// Proves S5.
     async fn a_pairing_code_works_once(world: &mut World) {
         world.allow = vec![];
         world.ann_says("hello").await;
-        assert_snapshot!(world.last(), @"I do not know you yet. Ask the operator for a pairing code and send it to me, or have your id `1` added to `allow`.");
+        assert_snapshot!(world.last(), @"I don't know you yet. Ask the operator for a pairing code and send it to me, or ask them to add your id `1` to `allow`.");
         let code = new_code();
         offer(world, &code).await;
         world.ann_says(&format!("/start {code}")).await;
@@ -48,8 +48,8 @@ story! {
 }
 
 story! {
-    /// A stranger's command of the platform's own kind is answered, in a group too, where they alone
-    /// see it; what they say there otherwise is not.
+    /// A stranger's native platform command is answered, in groups visibly only to them; their
+    /// other messages there are not.
     async fn a_stranger_is_answered_where_the_platform_waits(world: &mut World) {
         for (message, shown) in [("5", 0), ("i:5:9:token", 1)] {
             let mut what = world.said("/status");
@@ -60,13 +60,13 @@ story! {
             assert_eq!(world.room.messages().len(), shown);
         }
         let answer = &world.room.messages()[0];
-        assert_snapshot!(stable(&answer.text), @"I do not know you yet. Ask the operator for a pairing code and send it to me, or have your id `3` added to `allow`.");
+        assert_snapshot!(stable(&answer.text), @"I don't know you yet. Ask the operator for a pairing code and send it to me, or ask them to add your id `3` to `allow`.");
         assert_eq!(answer.reply_to.as_deref(), Some("i:5:9:token"));
     }
 }
 
 story! {
-    /// Five wrong codes lock the sixth, even if it is right.
+    /// After five wrong codes the sixth is rejected, even if it is right.
     async fn guessing_codes_locks(world: &mut World) {
         world.allow = vec![];
         let code = new_code();
@@ -83,15 +83,15 @@ story! {
 }
 
 story! {
-    /// Who redeems the first code owns the gateway; who comes later is a member. A role of the
-    /// platform raises who may talk, and lets nobody in.
+    /// The first person to redeem a code becomes the owner, later ones are members. A platform role
+    /// raises a person's role and admits nobody.
     async fn roles_come_from_codes_and_from_the_platform(world: &mut World) {
         world.allow = vec![];
         world.config.channels.iter_mut().for_each(|channel| channel.owners.clear());
         world.manners.roles = BTreeMap::from([("admin".into(), Role::Operator)]);
         world.roles = vec!["admin".into()];
         world.ann_says("/whoami").await;
-        assert_snapshot!(world.last(), @"I do not know you yet. Ask the operator for a pairing code and send it to me, or have your id `1` added to `allow`.");
+        assert_snapshot!(world.last(), @"I don't know you yet. Ask the operator for a pairing code and send it to me, or ask them to add your id `1` to `allow`.");
         let mut welcomes = vec![];
         for person in ["1", "2"] {
             let code = new_code();
@@ -115,20 +115,20 @@ story! {
 }
 
 story! {
-    /// `/model` shows what there is; an operator switches, and the choice outlives `/new`.
+    /// `/model` lists the models; an operator switches, and the choice survives `/new`.
     async fn an_operator_chooses_the_model(world: &mut World) {
         world.bob_says("/model").await;
-        assert_snapshot!(world.last(), @"This conversation uses `main`. There are: `main`. `/model NAME` switches.");
+        assert_snapshot!(world.last(), @"This conversation uses `main`. Available models: `main`. `/model NAME` switches.");
         let other = world.config.models[0].id.clone();
         world.bob_says(&format!("/model {other}")).await;
-        assert_snapshot!(world.last(), @"For that you need the role `operator`. /whoami shows yours.");
+        assert_snapshot!(world.last(), @"You need the role `operator` or higher for that. /whoami shows yours.");
         world.manners.roles = BTreeMap::from([("1".into(), Role::Operator)]);
         world.ann_says("/model nothing").await;
-        assert_snapshot!(world.last(), @"There is no model nothing. There are: `main`.");
+        assert_snapshot!(world.last(), @"There is no model nothing. Available models: `main`.");
         world.ann_says(&format!("/model {other}")).await;
         assert_snapshot!(world.last(), @"From now on this conversation uses `main`.");
         world.ann_says("/new").await;
         world.ann_says("/model").await;
-        assert_snapshot!(world.last(), @"This conversation uses `main`. There are: `main`. `/model NAME` switches.");
+        assert_snapshot!(world.last(), @"This conversation uses `main`. Available models: `main`. `/model NAME` switches.");
     }
 }

@@ -1,4 +1,4 @@
-//! A group in which each person has a conversation of their own with the bot.
+//! A group in which each person has a separate conversation with the bot.
 
 use channels::{Place, What};
 use countersign::llm::scripted::{call, say};
@@ -21,14 +21,14 @@ async fn presses(world: &mut World, person: &str, label: &str) {
     world.happens_at(World::group(), (person, &[]), press).await;
 }
 
-/// What the model was told of the dialogue in its last prompt.
+/// The dialogue in the model's last prompt.
 fn told(world: &World) -> String {
     format!("{:?}", world.prompts().last().expect("it was asked"))
 }
 
 story! {
-    /// Each of two people is answered from their own dialogue, in the group, with a reply to what
-    /// they said; `/new` forgets one's own only.
+    /// Each of two people is answered from their own dialogue, in the group, with a reply to their
+    /// message; `/new` resets only their own.
     async fn each_is_answered_from_their_own_dialogue(world: &mut World) {
         world.manners.per_person = true;
         for (person, word) in [("1", "apricot"), ("2", "beetroot")] {
@@ -49,7 +49,7 @@ story! {
 }
 
 story! {
-    /// Without that, a group is one dialogue; and in private nothing changes.
+    /// By default a group is one dialogue; private chats are the same in both modes.
     async fn a_group_is_one_dialogue_otherwise(world: &mut World) {
         world.model_will(say("Noted."));
         says(world, "1", "my word is apricot").await;
@@ -66,9 +66,9 @@ story! {
 }
 
 story! {
-    /// Two open questions in one group: each is pressed, or typed for, by whoever asked; another
-    /// may not, and the other's question stays as it is. Files and answers come to the group and
-    /// reply to who asked.
+    /// Two open approvals in one group: each is decided, by button or text, by its requester;
+    /// others cannot, and the other approval is unchanged. Files and answers are sent to the group
+    /// as replies to the requester.
     /// Proves A1, A2.
     async fn questions_of_two_people_do_not_mix(world: &mut World) {
         world.manners.per_person = true;
@@ -88,7 +88,7 @@ story! {
         assert_eq!(world.deletions(), 1);
         assert_snapshot!(world.shown(), @"
         Allow **delete**? `anns.txt` … ✅ Allowed by Ann.
-        Allow **delete**? … Asked for by Bob. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]
+        Allow **delete**? … Requested by Bob. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]
         Allowed.
         Ann's is gone.
         ");
@@ -103,8 +103,8 @@ story! {
 }
 
 story! {
-    /// Somebody else decides, by a button or by typing, although the question stands in a
-    /// conversation that is not theirs.
+    /// Another person decides by button or text, although the approval belongs to a conversation
+    /// that is not theirs.
     /// Proves A13.
     async fn another_decides_in_a_conversation_that_is_not_theirs(world: &mut World) {
         world.manners.per_person = true;
@@ -124,8 +124,8 @@ story! {
 }
 
 story! {
-    /// `/new` leaves people's files where they are, each to themselves; a file that is sent, and a
-    /// notice, come to the group after it, as answers to whoever they are for.
+    /// `/new` keeps each person's files separate; a file and a notice after it are sent to the
+    /// group as replies to the right person.
     async fn files_and_notices_find_their_person_after_new(world: &mut World) {
         world.manners.per_person = true;
         world.room.has_file("f", "one,two\n");
@@ -152,14 +152,13 @@ story! {
         let message = message.clone();
         world.happens_at(World::group(), ("1", &[]), gone).await;
         let all = world.room.messages();
-        let notice = all.iter().find(|m| m.text.starts_with("I could not fetch the file b"));
+        let notice = all.iter().find(|m| m.text.starts_with("I couldn't download the file b"));
         assert_eq!(notice.expect("it is told").reply_to, Some(message));
     }
 }
 
 story! {
-    /// A group that goes on under another id takes each person's conversation with it, and their
-    /// open questions.
+    /// A group that changes its id keeps each person's conversation and open approvals.
     /// Proves A6.
     async fn own_conversations_move_with_the_group(world: &mut World) {
         world.manners.per_person = true;

@@ -1,4 +1,4 @@
-//! Models that see: pictures of people and of the workspace in the prompt, and nowhere else.
+//! Vision models: pictures of people and of the workspace in the prompt, and nowhere else.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use countersign::{
@@ -20,7 +20,7 @@ use crate::{shown::stable, story, world::World};
 const PHOTO: &[u8] = include_bytes!("../../../renderers/tests/corpus/img/photo.jpg");
 const CHART: &[u8] = include_bytes!("../../../renderers/tests/corpus/img/chart.png");
 
-/// The model sees, and the configuration knows it.
+/// The model supports vision, and the configuration says so.
 fn open_eyes(world: &mut World) {
     world.config.models[0].vision = Some(true);
     world.model.opens_its_eyes();
@@ -44,8 +44,8 @@ fn jpeg(picture: &Picture) -> Vec<u8> {
 }
 
 story! {
-    /// A picture that somebody sends is before the model's eyes, the same in each further request
-    /// of any node; what it may say is other people's words. No row carries it.
+    /// A picture that a person sends is included in the prompt, identically in each further request
+    /// of any node; its content is untrusted. No database row contains it.
     /// Proves CA-36, T1, S1.
     async fn a_picture_that_is_sent_is_seen_and_taints(world: &mut World) {
         open_eyes(world);
@@ -60,9 +60,9 @@ story! {
 
         path: `a.txt`
 
-        delete acts on the outside\.
-        ⚠️ This conversation has read what others wrote\: picture inbox\/a\.jpg\. It may have been told to do this\.
-        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        delete affects systems outside this chat\.
+        ⚠️ This conversation contains untrusted content \(picture inbox\/a\.jpg\)\, which may have prompted this request\.
+        Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
         world.model_will(say("Done."));
         world.ann_presses("Allow once").await;
@@ -82,7 +82,7 @@ story! {
 }
 
 story! {
-    /// A model that does not see is told of a file, as of any other, and nothing is tainted.
+    /// A model without vision is told of a file, and nothing is tainted.
     async fn without_eyes_a_picture_is_a_file(world: &mut World) {
         world.room.has_file("f", PHOTO);
         world.model_will(say("A file."));
@@ -95,7 +95,7 @@ story! {
 }
 
 story! {
-    /// What is damaged, or only called a picture, lies in the workspace; the talk goes on.
+    /// A damaged or mislabelled picture is stored in the workspace; the conversation continues.
     /// Proves S14.
     async fn what_cannot_be_shown_stays_a_file(world: &mut World) {
         open_eyes(world);
@@ -114,8 +114,8 @@ story! {
 }
 
 story! {
-    /// A tool that is enabled by its first call puts a picture of the workspace before the model,
-    /// with what it wants to know; what is none is said.
+    /// A tool that is enabled by its first call shows a picture of the workspace to the model, with
+    /// its question; other files are an error.
     /// Proves CA-36.
     async fn the_model_looks_at_a_picture_of_the_workspace(world: &mut World) {
         open_eyes(world);
@@ -129,7 +129,7 @@ story! {
         let prompt = world.prompts().pop().unwrap();
         let results = world.results().await;
         assert_snapshot!(stable(&results[0]), @"inbox/c.png follows as a picture. How many bars?");
-        assert_snapshot!(stable(&results[1]), @"Not found: inbox/none.png. list_dir shows what there is");
+        assert_snapshot!(stable(&results[1]), @"Not found: inbox/none.png. list_dir shows the files");
         let shown = pictures(&prompt);
         assert_eq!((shown.len(), shown[0].path.as_str()), (1, "inbox/c.png"));
         assert!(jpeg(shown[0]).starts_with(b"\xff\xd8\xff"));
@@ -141,7 +141,7 @@ story! {
 }
 
 story! {
-    /// What a hook withholds is not shown to the model either.
+    /// A picture withheld by a hook is not shown to the model.
     /// Proves MC-46.
     async fn a_hook_withholds_a_picture(world: &mut World) {
         open_eyes(world);
@@ -160,8 +160,8 @@ story! {
 }
 
 story! {
-    /// A picture counts in the budget of the prompt; whoever summarises still sees it, and the
-    /// summary says that it is not shown any more.
+    /// A picture counts towards the prompt budget; the summary request still includes it, and the
+    /// summary says that it is no longer shown.
     async fn a_summary_leaves_pictures_out_and_says_so(world: &mut World) {
         open_eyes(world);
         world.config.agents[0].context_tokens = Some(1_900);

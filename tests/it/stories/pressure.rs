@@ -1,4 +1,4 @@
-//! Many calls and many conversations at once: nobody waits for what somebody else has left lying.
+//! Many simultaneous calls and conversations do not block each other.
 
 use async_trait::async_trait;
 use channels::{Place, PlaceKind, What};
@@ -16,14 +16,14 @@ use tokio::sync::{Notify, Semaphore};
 
 use crate::{story, world::World};
 
-/// A deadlock lasts until the database gives up waiting: 10 s on PostgreSQL, 30 s on SQLite.
+/// A deadlock lasts until the database times out: 10 s on PostgreSQL, 30 s on SQLite.
 const SOON: Duration = Duration::from_secs(8);
 
 fn chat(person: usize) -> Place {
     Place { chat: format!("c{person}"), thread: None, kind: PlaceKind::Private }
 }
 
-/// The presses of every button of that name, each where it is shown.
+/// The presses of every button with that label, each where it is shown.
 fn all_presses(world: &mut World, label: &str) -> Vec<(Place, What)> {
     let messages = world.room.messages();
     let found = messages.into_iter().enumerate().filter_map(|(number, message)| {
@@ -43,8 +43,8 @@ fn all_presses(world: &mut World, label: &str) -> Vec<(Place, What)> {
 }
 
 story! {
-    /// Forty people allow five calls each at the same time. All of them run, soon, and nobody is
-    /// asked about a call that was cut off.
+    /// Forty people allow five calls each at the same time. All of them run promptly, and none is
+    /// interrupted.
     /// Proves R4, S13.
     async fn two_hundred_approved_calls_run_at_once(world: &mut World) {
         const PEOPLE: usize = 40;
@@ -82,7 +82,7 @@ story! {
     }
 }
 
-/// Recalls 32 notes at once where it was asked to; elsewhere it just answers.
+/// Makes 32 recalls at once if asked to; otherwise it just answers.
 fn recalls() -> Step {
     think(|prompt| {
         let text = match prompt.messages.last() {
@@ -99,7 +99,7 @@ fn recalls() -> Step {
 }
 
 story! {
-    /// One reply that reads the database 32 times at once keeps nobody else waiting.
+    /// A reply that reads the database 32 times at once does not delay others.
     /// Proves S13.
     async fn many_calls_of_one_reply_keep_nobody_waiting(world: &mut World) {
         let app = world.node().await;
@@ -124,8 +124,8 @@ story! {
 }
 
 story! {
-    /// Whoever stops polling a read keeps no connection. There are four on SQLite and sixteen on
-    /// PostgreSQL; here forty reads are begun and left alone.
+    /// A cancelled read releases its connection. There are four on SQLite and sixteen on
+    /// PostgreSQL; here forty reads are started and dropped.
     /// Proves S13.
     async fn a_read_that_nobody_polls_keeps_no_connection(world: &mut World) {
         let store = world.node().await.gateway.store.clone();
@@ -175,7 +175,7 @@ impl Tool for Stepwise {
 }
 
 story! {
-    /// Calls go on while their turn waits for the database.
+    /// Calls continue while their turn waits for the database.
     /// Proves T7.
     async fn calls_go_on_while_their_turn_waits_for_the_database(world: &mut World) {
         let notify = Arc::<Notify>::default;
@@ -199,7 +199,7 @@ story! {
             .await
             .unwrap()
             .unwrap();
-        // Somebody else writes to the conversation's row from when the first call is about to end
+        // Another writer holds the conversation's row from shortly before the end of the first call
         // until the second one has ended.
         let blocking = store.write("block", move |tx| {
             let (conversation, first, ended) = (conversation.clone(), first.clone(), ended.clone());

@@ -1,4 +1,4 @@
-//! What happens later: reminders, tasks of the agent, on any number of nodes.
+//! Reminders and scheduled tasks of the agent, on any number of nodes.
 
 use chrono::TimeDelta;
 use countersign::{
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::{api::Served, shown::stable, story, tools::Page, world::World};
 
-/// How each call of a tool ended.
+/// The outcomes of a tool's calls.
 async fn ends(world: &World) -> Vec<(Outcome, String)> {
     let ends = world.journal().await.into_iter().filter_map(|entry| match entry.event {
         Event::ToolFinished { result, .. } => Some((result.outcome, result.text)),
@@ -33,7 +33,7 @@ fn ticks(journal: &[countersign::journal::event::Entry]) -> usize {
     journal.iter().filter(|entry| matches!(entry.event, Event::Ticked { .. })).count()
 }
 
-/// Ann has the agent make it, allows it where she is asked, and the agent says so.
+/// Ann has the agent create it and approves it if asked, and the agent confirms.
 async fn ann_schedules(world: &mut World, tool: &str, arguments: Value) {
     world.model_will(call(tool, arguments));
     world.model_will(say("Noted."));
@@ -45,7 +45,7 @@ async fn ann_schedules(world: &mut World, tool: &str, arguments: Value) {
 }
 
 story! {
-    /// It comes when it is due, not before, once, word for word, and nobody is asked.
+    /// It fires when due, not earlier, once, verbatim, and without an approval.
     /// Proves MC-39.
     async fn a_reminder_comes_once(world: &mut World) {
         let arguments = json!({ "text": "Take the **tea** out", "in": "20 minutes" });
@@ -66,7 +66,7 @@ story! {
 }
 
 story! {
-    /// By the wall clock of a person, whose zone is kept; what was missed while nothing ran comes
+    /// In the person's local time, whose zone is stored; a reminder missed during downtime fires
     /// once, and says when it was due.
     /// Proves MC-39.
     async fn a_calendar_of_another_zone(world: &mut World) {
@@ -92,25 +92,25 @@ story! {
 }
 
 story! {
-    /// A task of the agent is asked about, runs as a turn of its own in the chat of its origin, on
-    /// behalf of who made it; [SILENT] shows nothing.
+    /// A task of the agent needs an approval, runs as a turn of its own in its chat, on behalf of
+    /// its author; [SILENT] shows nothing.
     /// Proves MC-39.
     async fn a_task_runs_where_it_was_made(world: &mut World) {
         let arguments = json!({ "text": "look at the mail", "every": "1h" });
         world.model_will(call("schedule", arguments));
         world.ann_says("look every hour").await;
-        assert_snapshot!(world.last(), @"Allow **schedule**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
+        assert_snapshot!(world.last(), @"Allow **schedule**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
         assert_snapshot!(world.last_text(), @r"
         Allow **schedule**?
-        Schedules a task that you do later \(cron\)\, once or again and again\, such as a weekly report\.
+        Schedules a task that you do later \(cron\)\, once or repeatedly\, such as a weekly report\.
 
         text: `look at the mail`
         every: `1h`
 
         next Monday 2026-05-04 11:00:00 (UTC, UTC+00:00), every 1h
 
-        schedule changes something\, and no rule allows it\.
-        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        schedule makes changes\, and no rule allows it\.
+        Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
         world.model_will(say("Noted."));
         world.ann_presses("Allow once").await;
@@ -131,10 +131,10 @@ story! {
 
         path: `spam`
 
-        delete changes something\, and no rule allows it\.
-        Asked for by Ann. Open until 2026-05-04 12:30 UTC, code `<code>`.
+        delete makes changes\, and no rule allows it\.
+        Requested by Ann. Open until 2026-05-04 12:30 UTC, code `<code>`.
         ");
-        // As long as the question is open, no other turn begins.
+        // As long as the approval is open, no other turn starts.
         world.time_passes(TimeDelta::hours(1) - TimeDelta::minutes(40)).await;
         world.model_will(say("One went."));
         world.ann_presses("Allow once").await;
@@ -148,7 +148,8 @@ story! {
 }
 
 story! {
-    /// Nothing is done for whoever has been shut out, until they are let in again and resume it.
+    /// Schedules of a removed person do nothing until the person is admitted again and resumes
+    /// them.
     async fn what_was_scheduled_ends_with_the_welcome(world: &mut World) {
         ann_schedules(world, "remind", json!({ "text": "Tea", "every": "1h" })).await;
         world.time_passes(TimeDelta::hours(1)).await;
@@ -168,7 +169,8 @@ story! {
 }
 
 story! {
-    /// The same twice is one; there is a list, a pause, an end; only so many, not too often.
+    /// A duplicate is ignored; schedules can be listed, paused and deleted; their number and
+    /// frequency are limited.
     /// Proves MC-39.
     async fn schedules_are_listed_paused_resumed_and_deleted(world: &mut World) {
         world.config.limits.messages_per_minute = 0;
@@ -180,9 +182,9 @@ story! {
         ann_schedules(world, "remind", json!({ "text": "Too many", "in": "1h" })).await;
         ann_schedules(world, "remind", json!({ "text": "Too often", "every": "59s" })).await;
         let made: Vec<_> = ends(world).await;
-        assert_snapshot!(stable(&made[1].1), @r#"It is there already: <code>: reminder "Tea" of Ann, next Monday 2026-05-04 11:00:00 (UTC, UTC+00:00), every 1h"#);
-        assert_snapshot!(stable(&made[3].1), @"2 are scheduled in this conversation, the most there may be: delete one first (list_schedules, change_schedule)");
-        assert_snapshot!(stable(&made[4].1), @"Invalid parameters: that is too often: 1m is the shortest interval here");
+        assert_snapshot!(stable(&made[1].1), @r#"It already exists: <code>: reminder "Tea" of Ann, next Monday 2026-05-04 11:00:00 (UTC, UTC+00:00), every 1h"#);
+        assert_snapshot!(stable(&made[3].1), @"The maximum of 2 schedules in this conversation is reached: delete one first (list_schedules, change_schedule)");
+        assert_snapshot!(stable(&made[4].1), @"Invalid parameters: that is too often: the shortest interval is 1m");
         assert_eq!(made.iter().map(|end| end.0).filter(|end| *end == Outcome::Failed).count(), 2);
         let id = made[0].1.split(':').next().unwrap().to_owned();
 
@@ -203,12 +205,12 @@ story! {
         ann_schedules(world, "change_schedule", change("resume")).await;
         let (outcome, text) = ends(world).await.pop().unwrap();
         assert!(outcome == Outcome::Failed, "{text}");
-        assert_snapshot!(stable(&text), @r#"Invalid parameters: nothing with the id "<code>" is scheduled here: list_schedules tells the ids"#);
+        assert_snapshot!(stable(&text), @r#"Invalid parameters: nothing with the id "<code>" is scheduled here: list_schedules shows the ids"#);
     }
 }
 
 story! {
-    /// Nobody sees or changes what another conversation has scheduled.
+    /// Schedules of another conversation can be neither seen nor changed.
     /// Proves MC-39.
     async fn another_chat_has_its_own_schedules(world: &mut World) {
         ann_schedules(world, "remind", json!({ "text": "Secret", "in": "1h" })).await;
@@ -229,7 +231,7 @@ story! {
             _ => None,
         }).collect();
         assert_snapshot!(stable(texts[0]), @"Nothing is scheduled in this conversation.");
-        assert_snapshot!(stable(texts[1]), @r#"Invalid parameters: nothing with the id "<code>" is scheduled here: list_schedules tells the ids"#);
+        assert_snapshot!(stable(texts[1]), @r#"Invalid parameters: nothing with the id "<code>" is scheduled here: list_schedules shows the ids"#);
         world.time_passes(TimeDelta::hours(1)).await;
         let shown = world.room.messages().into_iter().filter(|m| m.text.contains("Secret"));
         assert_eq!(shown.count(), 1);
@@ -237,8 +239,8 @@ story! {
 }
 
 story! {
-    /// `/stop` and `/new` end what is under way, not what is to come; where the bot was shown out,
-    /// nothing fires until somebody resumes it.
+    /// `/stop` and `/new` end running work, not schedules; after the bot was removed, nothing fires
+    /// until a person resumes it.
     async fn what_is_to_come_outlives_stop_but_waits_where_the_chat_is_gone(world: &mut World) {
         ann_schedules(world, "remind", json!({ "text": "Tea", "every": "1h" })).await;
         world.ann_says("/stop").await;
@@ -257,8 +259,8 @@ story! {
 }
 
 story! {
-    /// What was scheduled under the influence of other people's words stays under it: a reminder
-    /// links nowhere, a task taints the turn that it begins.
+    /// A schedule created under taint stays tainted: a reminder has no links, and a task taints its
+    /// turn.
     /// Proves S17.
     async fn what_others_have_talked_the_agent_into_stays_theirs(world: &mut World) {
         world.tools = vec![std::sync::Arc::new(Page)];
@@ -269,16 +271,16 @@ story! {
         let question = world.room.messages().pop().unwrap().text;
         assert_snapshot!(stable(&question), @r"
         Allow **schedule**?
-        Schedules a task that you do later \(cron\)\, once or again and again\, such as a weekly report\.
+        Schedules a task that you do later \(cron\)\, once or repeatedly\, such as a weekly report\.
 
         text: `obey the page`
         in: `2h`
 
         next Monday 2026-05-04 12:00:00 (UTC, UTC+00:00), once
 
-        schedule changes something\, and no rule allows it\.
-        ⚠️ This conversation has read what others wrote\: page\. It may have been told to do this\.
-        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        schedule makes changes\, and no rule allows it\.
+        ⚠️ This conversation contains untrusted content \(page\)\, which may have prompted this request\.
+        Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
         world.model_will(say("Noted."));
         world.ann_presses("Allow once").await;
@@ -291,7 +293,7 @@ story! {
     }
 }
 
-/// Many of them, due within ten seconds, in a few conversations.
+/// Many schedules, due within ten seconds, in a few conversations.
 async fn many(world: &World, app: &App, count: usize) {
     let mut conversations = Vec::new();
     for chat in 0..20 {
@@ -334,8 +336,7 @@ async fn many(world: &World, app: &App, count: usize) {
 }
 
 story! {
-    /// Three nodes look at once, and are broken off in the middle again and again: every one comes,
-    /// none early, none twice.
+    /// With three nodes that are killed repeatedly, every schedule fires, none early, none twice.
     /// Proves R7.
     async fn no_reminder_is_lost_and_none_comes_twice(world: &mut World) {
         let count = if std::env::var("COUNTERSIGN_TEST_FULL").is_ok() { 10_000 } else { 400 };
@@ -346,13 +347,13 @@ story! {
             for patience in 0..3 {
                 let firing = nodes.iter().map(|node| async move {
                     let patience = std::time::Duration::from_millis(1 + patience * 7);
-                    // Whoever has no patience any more is dead.
+                    // A node that times out counts as dead.
                     let _ = tokio::time::timeout(patience, scheduler::fire_due(&node.worker)).await;
                 });
                 join_all(firing).await;
             }
-            // Those of the dead that are on their way yet may come first: then none is left to fire,
-            // though there are more.
+            // Messages of dead nodes may arrive first: then none is left to fire, although there
+            // are more.
             let store = &nodes[0].gateway.store;
             while !store.due_schedules(1, world.clock.now()).await.unwrap().is_empty() {
                 scheduler::fire_due(&nodes[0].worker).await.unwrap();
@@ -370,8 +371,8 @@ story! {
 }
 
 story! {
-    /// An operator pauses, resumes and deletes through the API what is to come; what was
-    /// missed meanwhile does not come.
+    /// An operator pauses, resumes and deletes schedules through the API; those missed meanwhile do
+    /// not fire.
     async fn schedules_are_changed_through_the_api(world: &mut World) {
         let arguments = json!({ "text": "Stretch", "every": "1h" });
         ann_schedules(world, "remind", arguments).await;

@@ -1,4 +1,4 @@
-//! Secrets of the configuration reach nobody, whatever the model and the tools do.
+//! Secrets of the configuration are never disclosed, whatever the model and the tools do.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use countersign::{
@@ -22,7 +22,7 @@ use crate::{api::Served, shown::stable, story, world::World};
 
 const CANARY: &str = "canary-4f9c2b7e51aa";
 
-/// A world whose files and whose model are full of the secret.
+/// A world whose files and model contain the secret.
 async fn lives(world: &mut World) {
     let folder = world.config.data_dir.join("workspace");
     std::fs::create_dir_all(&folder).unwrap();
@@ -43,7 +43,7 @@ async fn lives(world: &mut World) {
                 pattern: None,
                 text: None,
                 command: Some(vec!["/bin/sh".into(), "-c".into(), keep.clone()]),
-                // It writes where the story looks.
+                // Writes to the place that the story inspects.
                 sandbox: false,
                 timeout: None,
                 max_bytes: None,
@@ -67,7 +67,7 @@ async fn lives(world: &mut World) {
     world.ann_says("say it again").await;
 }
 
-/// Another program is told of every question.
+/// Another program is notified of every approval.
 fn listens(world: &mut World) {
     world.config.webhooks_out = vec![WebhookOutEntry {
         name: "ops".into(),
@@ -79,7 +79,7 @@ fn listens(world: &mut World) {
     }];
 }
 
-/// Everything below a folder in one text.
+/// All files below a folder as one text.
 fn files(folder: &Path) -> String {
     let mut all = String::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().map(Result::unwrap) {
@@ -93,7 +93,7 @@ fn files(folder: &Path) -> String {
     all
 }
 
-/// Where a secret may turn up, and what is found there.
+/// The places in which a secret could appear, and their contents.
 async fn sinks(world: &World) -> Vec<(&'static str, String)> {
     let data = &world.config.data_dir;
     let mut sinks = vec![
@@ -119,7 +119,7 @@ async fn sinks(world: &World) -> Vec<(&'static str, String)> {
         sinks.push((table, world.rows_of(table).await.join("\n")));
     }
     let journal = world.rows_of("events").await;
-    // What a person wrote is what they wrote.
+    // People's own messages are not redacted.
     let journal = journal.into_iter().filter(|row| !row.contains("I think the key is"));
     sinks.push(("journal", journal.collect::<Vec<_>>().join("\n")));
     sinks
@@ -151,7 +151,7 @@ story! {
 }
 
 story! {
-    /// The search finds it, where nobody has said that it is a secret.
+    /// The search finds it if it is not declared as a secret.
     async fn the_search_for_the_canary_finds_one(world: &mut World) {
         listens(world);
         lives(world).await;
@@ -167,8 +167,8 @@ story! {
 }
 
 story! {
-    /// What only looks like a secret is shown in a question and in the file behind it, as the decision
-    /// may hang on it; not in what remains of the question, nor in the result.
+    /// Text that only looks like a secret is shown in an approval and its file, since it may matter
+    /// for the decision; not in the settled approval, nor in the result.
     async fn a_question_shows_what_only_looks_like_a_secret(world: &mut World) {
         let path = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
         world.model_will(call("delete", json!({ "path": path, "note": format!("{} {path}", "x".repeat(2_000)) })));
@@ -196,7 +196,7 @@ story! {
     }
 }
 
-/// Unless the operator wants results as they are.
+/// Unless the operator disabled the redaction of results.
 #[test]
 fn a_result_may_keep_what_only_looks_like_a_secret() {
     use countersign::agent::redact::{Redactor, Results};
@@ -206,8 +206,8 @@ fn a_result_may_keep_what_only_looks_like_a_secret() {
     assert_eq!(Config::default().redaction.results, Results::All);
 }
 
-/// Nor does what a panic says, in the log of a gateway or without one. Both are made to panic in a
-/// process of their own.
+/// Panic messages are redacted too, with and without a log. Both cases panic in a process of their
+/// own.
 /// Proves S11, O1.
 #[test]
 fn a_panic_tells_no_secret() {

@@ -1,4 +1,4 @@
-//! A conversation is as quick to take up when it is long: its session is stored from time to time.
+//! Snapshots: loading a conversation does not get slower with its length.
 
 use countersign::{
     app::App,
@@ -12,14 +12,14 @@ use crate::{api::Served, story, world::World};
 
 const READ: &str = "countersign_events_read_total ";
 
-/// The events that sessions have been brought up to date with, in this process.
+/// The number of events applied to sessions in this process.
 async fn events_read(world: &mut World) -> u64 {
     let (_, text) = get(world, "/metrics", &[]).await;
     let found = text.lines().find_map(|line| line.strip_prefix(READ));
     found.and_then(|count| count.trim().parse().ok()).expect("it is counted")
 }
 
-/// So many more events in each conversation, which change no session much.
+/// Adds events to each conversation that hardly change its session.
 async fn grows(world: &World, by: usize) {
     let insert = format!(
         "INSERT INTO events (conversation, seq, fence, at, body)
@@ -42,8 +42,8 @@ async fn told_apart(world: &mut World, text: &str, answer: &str) -> u64 {
 }
 
 story! {
-    /// A node that has never seen the conversation reads its snapshot and what has come since, not
-    /// its 10,000 events. A snapshot that cannot be read, or of another version, is ignored.
+    /// A node that loads the conversation for the first time reads its snapshot and later events,
+    /// not its 10,000 events. A snapshot that is unreadable or of another version is ignored.
     async fn a_long_conversation_is_read_from_its_snapshot(world: &mut World) {
         told_apart(world, "one", "One.").await;
         assert!(world.rows_of("sessions").await.is_empty(), "it is too short to be worth it");
@@ -68,7 +68,7 @@ async fn says_in_the_group(world: &mut World, app: &App, person: &str, text: &st
 }
 
 story! {
-    /// What is erased goes from the snapshot too, and no node that still has it in memory stores it
+    /// Erased data is removed from the snapshot, and no node with an old copy in memory stores it
     /// again.
     async fn a_snapshot_keeps_nothing_that_was_erased(world: &mut World) {
         let app = world.node().await;
@@ -87,7 +87,7 @@ story! {
         let of_bob = |rows: &[String]| rows.iter().any(|row| row.contains("Whiskers") || row.contains("Bob"));
         assert!(!of_bob(&world.rows_of("sessions").await));
 
-        // The first node has the session in memory, as it was before.
+        // The first node still has the old session in memory.
         world.settle(&app).await;
         grows(world, 200).await;
         world.model_will(say("Just you."));

@@ -1,4 +1,4 @@
-//! Operators sign in through an issuer of their own, over real sockets.
+//! Operators sign in through their own OpenID provider, over real sockets.
 
 use chrono::TimeDelta;
 use countersign::{
@@ -19,7 +19,7 @@ use crate::{
 
 const HERE: &str = "https://gate.example";
 
-/// Makes the world believe an issuer: groups and addresses with their roles.
+/// Configures a provider: groups and addresses with their roles.
 async fn believes(world: &mut World, roles: &[(&str, Role)]) -> FakeIssuer {
     let now = countersign::clock::Clock::now(&*world.clock).timestamp();
     let issuer = FakeIssuer::start(&format!("{HERE}{BACK}"), now).await;
@@ -32,13 +32,13 @@ async fn believes(world: &mut World, roles: &[(&str, Role)]) -> FakeIssuer {
     issuer
 }
 
-/// A browser that follows no redirect by itself.
+/// A browser that does not follow redirects.
 struct Browser {
     http: reqwest::Client,
     base: String,
 }
 
-/// A sign-in that has begun: where the issuer leads back to, and the cookie of the browser.
+/// A started sign-in: the provider's callback URL and the browser's cookie.
 #[derive(Clone)]
 struct Begun {
     back: String,
@@ -56,7 +56,7 @@ impl Browser {
         request.send().await.unwrap()
     }
 
-    /// To the issuer, and as far as its answer.
+    /// To the provider, and up to its response.
     async fn begins(&self) -> Begun {
         let sent = self.get("/sign-in/oidc", "").await;
         assert_eq!(sent.status(), StatusCode::SEE_OTHER);
@@ -87,13 +87,13 @@ fn pair(cookie: &str) -> String {
     cookie.split(';').next().unwrap().to_owned()
 }
 
-/// The cookie of the session, if there is one now.
+/// The session cookie, if there is one.
 fn session(answer: &reqwest::Response) -> Option<String> {
     let all = cookies(answer).into_iter();
     all.filter(|cookie| cookie.starts_with("countersign_session=")).map(|c| pair(&c)).next()
 }
 
-/// Somebody signs in.
+/// A person signs in.
 async fn signs_in(served: &Served, issuer: &FakeIssuer, claims: Value) -> Option<String> {
     issuer.knows(claims);
     let browser = Browser::on(served);
@@ -102,8 +102,8 @@ async fn signs_in(served: &Served, issuer: &FakeIssuer, claims: Value) -> Option
 }
 
 story! {
-    /// Who is in a group that has a role opens the console, is named there and in the
-    /// audit, and is out again once they have signed out.
+    /// A member of a group with a role opens the console, is named there and in the audit, and has
+    /// no access after signing out.
     async fn a_group_opens_the_console(world: &mut World) {
         let issuer = believes(world, &[("group:ops", Role::Owner)]).await;
         let served = Served::of(world).await;
@@ -137,7 +137,7 @@ story! {
 }
 
 story! {
-    /// An ID token that is not right in every point signs nobody in.
+    /// An ID token that is wrong in any respect is rejected.
     async fn a_token_that_is_wrong_lets_nobody_in(world: &mut World) {
         let issuer = believes(world, &[("sub:1", Role::Owner)]).await;
         let served = Served::of(world).await;
@@ -161,8 +161,8 @@ story! {
 }
 
 story! {
-    /// A sign-in ends once, in the browser that began it, within ten minutes, and with a
-    /// code of its own.
+    /// A sign-in can be completed once, in the browser that started it, within ten minutes, and
+    /// with its own code.
     async fn a_sign_in_ends_once_and_where_it_began(world: &mut World) {
         let issuer = believes(world, &[("sub:1", Role::Owner)]).await;
         issuer.knows(json!({ "sub": "1" }));
@@ -182,7 +182,7 @@ story! {
         refused(&mine).await;
         assert_eq!(issuer.exchanged(), 1, "a state that was used is not looked at");
 
-        // A code that was used, and one that another browser has begun with.
+        // A used code, and one started by another browser.
         let code = |begun: &Begun| begun.back.split(['=', '&']).nth(1).unwrap().to_owned();
         let next = browser.begins().await;
         let with = |code: &str, begun: &Begun| {
@@ -205,8 +205,7 @@ story! {
 }
 
 story! {
-    /// Only what is mapped lets somebody in, and as what it says; an address that nobody
-    /// has verified is nobody's.
+    /// Only mapped identities are admitted, with their role; an unverified address is ignored.
     async fn nobody_gets_in_without_a_mapping(world: &mut World) {
         let roles = [("group:ops", Role::Owner), ("email:Bob@Example.com", Role::Approver)];
         let issuer = believes(world, &roles).await;
@@ -232,7 +231,7 @@ story! {
 }
 
 story! {
-    /// A session lives as long as the mapping does, and half a day at most.
+    /// A session lives as long as the mapping, and at most half a day.
     /// Proves O3.
     async fn a_mapping_that_is_gone_ends_the_session(world: &mut World) {
         let roles = [("group:ops", Role::Operator), ("group:staff", Role::Viewer)];
@@ -256,7 +255,7 @@ story! {
     }
 }
 
-/// The API lets sessions of an issuer in by their role, and no further.
+/// The API admits sessions of a provider by their role only.
 /// Proves S10.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_operation_takes_the_role_of_the_issuer() {
@@ -280,7 +279,7 @@ async fn every_operation_takes_the_role_of_the_issuer() {
     }
 }
 
-/// An issuer that does not answer is told as such, and one that is not configured is none.
+/// A provider that does not respond is reported as such; without configuration there is none.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_issuer_that_is_silent_is_told() {
     let mut world = World::on_sqlite();
@@ -295,10 +294,10 @@ async fn an_issuer_that_is_silent_is_told() {
     let silent = Browser::on(&served).get("/sign-in/oidc", "").await;
     assert_eq!(silent.status(), StatusCode::BAD_GATEWAY);
     let said = silent.text().await.unwrap();
-    assert!(said.contains("does not answer") && !said.contains(SECRET), "{said}");
+    assert!(said.contains("is not responding") && !said.contains(SECRET), "{said}");
 }
 
-/// One address may begin so many sign-ins within a minute.
+/// The number of sign-ins per address and minute is limited.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sign_ins_from_one_address_are_slowed_down() {
     let mut world = World::on_sqlite();
@@ -314,7 +313,7 @@ async fn sign_ins_from_one_address_are_slowed_down() {
     browser.begins().await;
 }
 
-/// The issuer's secret is among those that are kept out of everything.
+/// The provider's secret is redacted everywhere.
 /// Proves S11.
 #[test]
 fn the_secret_for_the_issuer_is_a_secret() {

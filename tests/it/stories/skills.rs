@@ -1,4 +1,4 @@
-//! Know-how: whose word it is, who may write it, what it may run.
+//! Skills: trust, creation and scripts.
 
 use countersign::{
     agent::{catalog::Domain, prompt::Prompt},
@@ -25,7 +25,7 @@ fn skills_dir(world: &World) -> PathBuf {
     world.config.data_dir.join("skills")
 }
 
-/// Lays a skill there as its owner does.
+/// Adds a skill, as its owner does.
 fn lay(world: &World, files: &[(&str, &str)]) {
     for (name, text) in files {
         let path = skills_dir(world).join("letters").join(name);
@@ -47,7 +47,7 @@ fn tools(prompt: &Prompt) -> Vec<&str> {
 }
 
 story! {
-    /// What was installed is other people's word, until the operator vouches for it as it is.
+    /// An installed skill is untrusted until the operator vouches for its current content.
     /// Proves S16.
     async fn a_skill_from_elsewhere_taints_until_somebody_vouches_for_it(world: &mut World) {
         let mut package = Package::default();
@@ -68,7 +68,8 @@ story! {
 }
 
 story! {
-    /// Without `load_skill` the operator's own skills stand in the prompt; those of others do not.
+    /// Without `load_skill` the operator's own skills are included in the prompt; those of others
+    /// are not.
     /// Proves MC-16.
     async fn skills_can_stand_in_the_prompt(world: &mut World) {
         world.config.skills.load_tool = false;
@@ -89,15 +90,15 @@ story! {
 }
 
 story! {
-    /// The agent writes a skill down only if an operator lets it, who sees all of it: it stands in
-    /// everybody's prompts. Nothing is written before.
+    /// The agent writes a skill only with the approval of an operator, who sees all of it, since it
+    /// is part of everybody's prompts. Nothing is written before.
     async fn an_agent_writes_a_skill_if_an_operator_lets_it(world: &mut World) {
         let create = json!({ "action": "create", "name": "letters", "content": MAIN });
         world.model_will(call("skill_manage", create));
         world.ann_says("remember how we write letters").await;
         assert_snapshot!(world.last_text(), @r"
         Allow **skill\_manage**?
-        Creates\, edits or deletes a skill\: know\-how that later conversations can load\. Create begins with SKILL\.md\; edit writes one file of the skill\, also a new one\.
+        Creates\, edits or deletes a skill\, which later conversations can load\. Create begins with SKILL\.md\; edit writes one file of the skill\, existing or new\.
 
         action: `create`
         name: `letters`
@@ -113,9 +114,9 @@ story! {
 
         Some of it is not shown here. “Show everything” sends all of it as a file.
 
-        skill\_manage asks every time\.
+        skill\_manage requires approval every time\.
         🔴 Severity\: high\.
-        Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
         world.ann_presses("Allow once").await;
         assert!(!skills_dir(world).join("letters").exists(), "Ann is a member like others");
@@ -141,8 +142,8 @@ story! {
 }
 
 story! {
-    /// A script of a skill runs in the sandbox, beside the folder of the conversation, when somebody
-    /// has allowed it; it can change neither the skill nor anything else.
+    /// A script of a skill runs in the sandbox, beside the conversation's folder, after an
+    /// approval; it can change neither the skill nor anything else.
     async fn a_script_of_a_skill_runs_in_the_sandbox(world: &mut World) {
         world.sandbox = Arc::new(sandbox().await);
         let script = "import sys, os\n\
@@ -163,7 +164,7 @@ story! {
         world.model_will(call("read_file", json!({ "path": "made.txt" })));
         world.model_will(say("Made."));
         world.ann_says("make it").await;
-        assert_snapshot!(world.last(), @r"Allow **run\_skill\_script**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
+        assert_snapshot!(world.last(), @r"Allow **run\_skill\_script**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
         world.ann_presses("Allow once").await;
         let results = world.results().await;
         assert!(results[0].contains(r#""stdout":"forms\nkept\nFalse\n""#), "{results:?}");
@@ -172,7 +173,7 @@ story! {
     }
 }
 
-/// That run of a script, which somebody allows; what came of it.
+/// An approved run of a script, and its result.
 async fn runs(world: &mut World, run: Value) -> String {
     world.model_will(call("run_skill_script", run));
     world.ann_says("go on").await;
@@ -181,15 +182,15 @@ async fn runs(world: &mut World, run: Value) -> String {
     world.results().await.pop().unwrap()
 }
 
-/// The script of `edit-docx` with these words.
+/// The script of `edit-docx` with these arguments.
 async fn edits(world: &mut World, words: Value) -> String {
     let run = json!({ "skill": "edit-docx", "script": "scripts/edit.py", "args": words });
     runs(world, run).await
 }
 
 story! {
-    /// No tool changes a Word document that is there already; the skill among the examples does, in
-    /// the sandbox, and leaves alone what it is not asked to change.
+    /// No tool edits an existing Word document; the example skill does, in the sandbox, and leaves
+    /// other content unchanged.
     /// Proves MC-33.
     async fn a_skill_changes_a_word_document(world: &mut World) {
         world.sandbox = Arc::new(sandbox().await);
@@ -229,7 +230,7 @@ story! {
     }
 }
 
-/// What a process says of the namespaces that it runs in.
+/// The namespaces of a process, as it sees them.
 const SHOWS: &str = "readlink /proc/self/ns/pid /proc/self/ns/net /proc/self/ns/mnt";
 
 async fn contained(world: &World) -> Vec<String> {
@@ -240,9 +241,9 @@ async fn contained(world: &World) -> Vec<String> {
 }
 
 story! {
-    /// What belongs into a container never runs in this process: it is in namespaces of its own,
-    /// and is not there where there is no sandbox, but for the reader of documents, whose own
-    /// process can open nothing.
+    /// Work for a container never runs in this process: it is in namespaces of its own, and
+    /// unavailable without a sandbox, except for the document reader, whose process cannot open
+    /// anything.
     /// Proves IC-29.
     async fn a_container_tool_never_runs_in_the_main_process(world: &mut World) {
         assert_eq!(contained(world).await, ["extract_document"]);
@@ -266,14 +267,14 @@ story! {
     }
 }
 
-/// How far that skill gets.
+/// The network access of that skill.
 async fn reaches(world: &mut World, skill: &str) -> String {
     runs(world, json!({ "skill": skill, "script": "scripts/reach.py" })).await
 }
 
 story! {
-    /// What the operator names for a skill its scripts reach, and nothing else; those of other
-    /// skills reach nothing, nor does what nobody answers for as it is now.
+    /// The scripts of a skill reach only the hosts that the operator configured for it; those of
+    /// other skills, and of untrusted versions, reach nothing.
     /// Proves S7.
     async fn a_script_reaches_what_is_named_for_its_skill(world: &mut World) {
         world.sandbox = Arc::new(sandbox().await);
@@ -309,7 +310,7 @@ story! {
         package.add("scripts/reach.py", script.as_bytes(), false).unwrap();
         folder::put(&skills_dir(world), "letters", &package, "https://example.org/x").unwrap();
         let said = reaches(world, "letters").await;
-        assert_snapshot!(stable(&said), @"Not authorized: `letters` may reach hosts, but nobody answers for it as it is now: the operator does by `countersign skill vouch letters`");
+        assert_snapshot!(stable(&said), @"Not authorized: `letters` may reach hosts, but nobody trusts it as it is now: run `countersign skill vouch letters`");
         folder::vouch(&skills_dir(world), "letters").unwrap();
         assert!(reaches(world, "letters").await.contains("200 Connection established"));
         assert_eq!(server.asked().len(), 2);

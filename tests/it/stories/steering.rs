@@ -1,4 +1,4 @@
-//! What operators change through the API, and who feels it.
+//! Operator changes through the API, and their effects.
 
 use async_trait::async_trait;
 use channels::{CheckError, Outgoing, SendError};
@@ -28,8 +28,8 @@ async fn asks_to_delete(world: &mut World, path: &str) {
 }
 
 story! {
-    /// A rule that is made through the API is in force at once on another node, and so
-    /// is its end. What cannot be used is refused in words; the audit names the token.
+    /// A rule created through the API is active immediately on another node, and so is its removal.
+    /// Invalid rules are rejected with a message; the audit names the token.
     async fn a_rule_made_through_the_api_is_in_force_at_once(world: &mut World) {
         let served = Served::of(world).await;
         let owner = served.token("rules", Role::Owner).await;
@@ -51,7 +51,7 @@ story! {
         let (status, _) = served.ask(&owner, (Method::DELETE, "/guard/rules/no%20deletes"), None).await;
         assert_eq!(status, StatusCode::NO_CONTENT);
         asks_to_delete(world, "a.txt").await;
-        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+        assert_snapshot!(world.last(), @"Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
 
         let import = json!({ "format": "json", "text": document.to_string() });
         let (_, taken) = served.ask(&owner, (Method::POST, "/guard/import"), Some(import)).await;
@@ -75,7 +75,7 @@ story! {
     }
 }
 
-/// Imports a document with notes, and sends documents and rules that cannot be used.
+/// Imports a document with notes, and sends invalid documents and rules.
 async fn what_cannot_be_used_is_refused(served: &Served, owner: &str) {
     let yaml = "approval-timeout: 60\nrules:\n  - { tool: SqlQueryTool, action: deny }";
     let import = json!({ "format": "yaml", "text": yaml });
@@ -90,7 +90,7 @@ async fn what_cannot_be_used_is_refused(served: &Served, owner: &str) {
     let (status, problem) =
         served.ask(&owner, (Method::POST, "/guard/import"), Some(unknown)).await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
-    assert_snapshot!(stable(problem["detail"].as_str().unwrap()), @"rule 1: no tool is called `ShelExecuteTool`: the rule would match nothing. Similar names: ShellExecuteTool, SendFileTool");
+    assert_snapshot!(stable(problem["detail"].as_str().unwrap()), @"rule 1: there is no tool `ShelExecuteTool`: the rule would match nothing. Similar names: ShellExecuteTool, SendFileTool");
     let mut details = vec![];
     for rule in [
         json!({ "tool": "delete", "action": "deny" }),
@@ -126,15 +126,15 @@ impl Tool for OfServer {
     }
 }
 
-/// The names of the tools whose schemas the last prompt carried.
+/// The names of the tools whose schemas were in the last prompt.
 fn disclosed(world: &World) -> Vec<String> {
     let prompts = world.prompts();
     prompts.last().unwrap().tools.iter().map(|tool| tool.name.clone()).collect()
 }
 
 story! {
-    /// A tool is turned off, or moved to another tier, at the next turn and on all nodes; the tools
-    /// of a server go by their server.
+    /// A tool is disabled or moved to another tier from the next turn on, on all nodes; a server's
+    /// tools are grouped by server.
     /// Proves MC-52, MC-07.
     async fn tools_are_set_through_the_api(world: &mut World) {
         world.tools.push(Arc::new(OfServer));
@@ -186,7 +186,7 @@ story! {
     }
 }
 
-/// Nothing runs a tool but the agent.
+/// Only the agent runs tools.
 /// Proves MC-53.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_address_runs_a_tool() {
@@ -217,8 +217,8 @@ const KEPT: [&str; 13] = [
 ];
 
 story! {
-    /// A person is erased: their words are nowhere any more, others' stay, the audit's
-    /// chains are good, and life goes on.
+    /// A person is erased: their messages are removed everywhere, other people's stay, the audit
+    /// verifies, and work continues.
     async fn a_person_is_erased_and_the_audit_stays_good(world: &mut World) {
         let served = Served::of(world).await;
         let owner = served.token("privacy", Role::Owner).await;
@@ -272,7 +272,7 @@ story! {
 }
 
 story! {
-    /// What could not be shown is listed, tried again, or let go.
+    /// Undelivered messages are listed, retried or dropped.
     async fn dead_letters_are_replayed_or_dropped(world: &mut World) {
         let served = Served::of(world).await;
         let token = served.token("post", Role::Operator).await;
@@ -302,8 +302,8 @@ story! {
 }
 
 story! {
-    /// People are listed, given roles and shown out; a code lets one in; what was talked
-    /// about can be read, and what it cost.
+    /// People are listed, given roles and removed; a code admits one; dialogues and their costs can
+    /// be read.
     async fn people_and_conversations_are_looked_after(world: &mut World) {
         world.allow = vec!["1".into()];
         let served = Served::of(world).await;
@@ -344,7 +344,7 @@ story! {
     }
 }
 
-/// No secret of the configuration comes out of the settings, wherever it stands.
+/// The settings never contain a secret of the configuration.
 /// Proves O1, I10, S11.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_settings_show_no_secret() {
@@ -391,7 +391,7 @@ async fn node_alone(world: &World) -> App {
 }
 
 story! {
-    /// However long a conversation is, its export has each thing once, in its order.
+    /// The export of a conversation of any length contains each item once, in order.
     async fn a_long_conversation_is_exported_piece_by_piece(world: &mut World) {
         world.model_will(say("Hello."));
         world.ann_says("hello").await;
@@ -428,14 +428,14 @@ story! {
 }
 
 story! {
-    /// A channel is connected anew on whichever node listens there, and its platform is
-    /// asked whether it knows the token; by operators, and for the audit.
+    /// A channel is reconnected on the node that listens to it, and its token is checked with the
+    /// platform; for operators, and with an audit record.
     async fn a_channel_is_connected_anew_and_checked(world: &mut World) {
         world.config.store.lease_duration = "1s".into();
         let listens = node_alone(world).await;
         listens.start();
         world.room.is_listened_to().await;
-        // The node that is asked is another one.
+        // The request is handled by another node.
         let served = Served::on(node_alone(world).await).await;
         let (ops, viewer) =
             (served.token("ops", Role::Operator).await, served.token("vic", Role::Viewer).await);
@@ -455,7 +455,7 @@ story! {
         world.room.refuses(CheckError::Refused("401: Unauthorized".into()));
         let (status, found) = post(&ops, check).await;
         assert_eq!((status, &found["known"]), (StatusCode::OK, &json!(false)));
-        assert_snapshot!(stable(found["problem"].as_str().unwrap()), @"the platform refuses the token (401: Unauthorized): is it right, and in force?");
+        assert_snapshot!(stable(found["problem"].as_str().unwrap()), @"the platform rejects the token (401: Unauthorized): check that it is correct and has not been revoked");
         world.room.refuses(CheckError::Silent("timed out".into()));
         let (_, found) = post(&ops, check).await;
         assert_eq!(found["known"], json!(null), "a platform that is down knows as much as before");

@@ -1,4 +1,4 @@
-//! Other programs start turns, and are told what happens.
+//! Incoming webhooks start turns, and outgoing webhooks report events.
 
 use chrono::{DateTime, TimeDelta};
 use countersign::{
@@ -64,7 +64,7 @@ async fn post(
     ask(world, ("POST", path), headers, body).await
 }
 
-/// What a node answers to a request with these headers.
+/// A node's response to a request with these headers.
 pub async fn ask(
     world: &World,
     (method, path): (&str, &str),
@@ -102,8 +102,8 @@ async fn goes_on(world: &World) {
 }
 
 story! {
-    /// A signed webhook starts one turn, however often it comes; what it says are other people's
-    /// words, so that what would run is asked about.
+    /// A signed webhook starts one turn, however often it is delivered; its content is untrusted,
+    /// so calls need an approval.
     /// Proves S6.
     async fn a_webhook_starts_a_turn_once(world: &mut World) {
         world.ann_says("hello").await;
@@ -114,7 +114,7 @@ story! {
         let first = pushes(world, (SECRET, "m1"), body).await;
         assert_eq!(first.0, StatusCode::OK, "{}", first.1);
         goes_on(world).await;
-        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by ci. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+        assert_snapshot!(world.last(), @"Allow **delete**? … Requested by ci. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
         assert_eq!(pushes(world, (SECRET, "m1"), body).await, first, "answered alike");
         goes_on(world).await;
         let journal = world.journal().await;
@@ -134,7 +134,7 @@ story! {
 }
 
 story! {
-    /// Who does not hold the secret starts nothing, and cannot tell a door from none.
+    /// Without the secret nothing is started, and existing routes cannot be detected.
     /// Proves S6.
     async fn nothing_is_taken_without_the_right_secret(world: &mut World) {
         world.ann_says("hello").await;
@@ -152,12 +152,12 @@ story! {
         assert_eq!(late.0, StatusCode::UNAUTHORIZED);
         let large = "x".repeat(1024 * 1024 + 1);
         assert_eq!(pushes(world, (SECRET, "m3"), &large).await.0, StatusCode::PAYLOAD_TOO_LARGE);
-        // No secret, no route.
+        // Without a secret there is no route.
         let unknown = post(world, "/hooks/other", &[], "{}".into()).await;
         world.config.webhooks_in = vec![entry(None)];
         assert_eq!(pushes(world, (SECRET, "m4"), "{}").await, unknown);
         assert_eq!(unknown.0, StatusCode::NOT_FOUND);
-        // While keys change, both are taken; then the old one is dead.
+        // During a key rotation both keys are accepted; then the old one is rejected.
         let both = WebhookInEntry { previous_secret: entry(Some(SECRET)).secret, ..entry(Some(OTHER)) };
         world.config.webhooks_in = vec![both];
         assert_eq!(pushes(world, (SECRET, "m5"), "{}").await.0, StatusCode::OK);
@@ -171,7 +171,7 @@ story! {
 }
 
 story! {
-    /// A program that calls without end is told to wait, and what it calls again is taken.
+    /// A program that exceeds the rate limit is told to wait, and its retry is accepted.
     async fn a_flood_of_webhooks_is_slowed_down(world: &mut World) {
         world.ann_says("hello").await;
         world.config.webhooks_in = vec![entry(Some(SECRET))];
@@ -185,7 +185,7 @@ story! {
     }
 }
 
-/// Faults of the configuration are told by key when it is loaded into a gateway.
+/// Configuration errors name the key when the configuration is loaded into a gateway.
 #[tokio::test]
 async fn a_webhook_that_cannot_work_is_refused_by_name() {
     let world = World::on_sqlite();
@@ -206,7 +206,7 @@ async fn a_webhook_that_cannot_work_is_refused_by_name() {
     }
 }
 
-/// Who is told, at a server that stands inside, which the configuration names.
+/// A receiver on an internal host, which the configuration lists.
 pub fn subscribe(world: &mut World, url: &str, topics: &[Topic], role: Option<Role>) {
     world.config.web.allowed_private_hosts = vec!["127.0.0.1".into()];
     world.config.webhooks_out = vec![WebhookOutEntry {
@@ -222,7 +222,7 @@ pub fn subscribe(world: &mut World, url: &str, topics: &[Topic], role: Option<Ro
 /// The headers and the body of a request.
 type Told = (BTreeMap<String, String>, Value);
 
-/// A program that is told, and answers as it was asked to: the last answer stands.
+/// A program that is notified, and responds as configured: the last response is repeated.
 pub struct Hearer {
     pub url: String,
     heard: Arc<Mutex<Vec<Told>>>,
@@ -280,8 +280,8 @@ pub async fn tells(world: &World) -> usize {
 }
 
 story! {
-    /// What happens is told once it has happened, signed with both keys, and a program
-    /// that may decides a question at an address that works once.
+    /// Events are delivered after they happened, signed with both keys, and an authorized program
+    /// decides an approval at a single-use URL.
     async fn a_program_is_told_and_decides(world: &mut World) {
         let hearer = Hearer::start(&["204 No Content"]).await;
         let topics = [Topic::ApprovalAsked, Topic::ApprovalDecided, Topic::TurnFinished];
@@ -314,7 +314,7 @@ story! {
         goes_on(world).await;
         assert_eq!(world.deletions(), 1);
         tells(world).await;
-        // What is due is told side by side.
+        // Due deliveries are sent concurrently.
         let mut types = hearer.types();
         types.sort();
         assert_eq!(types, ["approval.asked", "approval.decided", "turn.finished"]);
@@ -324,7 +324,7 @@ story! {
 }
 
 story! {
-    /// An answer's address ends with its question, and who is not meant to decide does not.
+    /// The answer URL expires with its approval, and unauthorized deciders are rejected.
     async fn an_answer_is_too_late_or_not_for_that_program(world: &mut World) {
         let hearer = Hearer::start(&["200 OK"]).await;
         subscribe(world, &hearer.url, &[Topic::ApprovalAsked], Some(Role::Owner));
@@ -335,7 +335,7 @@ story! {
             let url = hearer.told()[place]["data"]["answers"]["allow"].as_str().unwrap().to_owned();
             url[url.find("/hooks").unwrap()..].to_owned()
         };
-        // The requester decides here, whatever a program's role is.
+        // The requester decides here, whatever the program's role.
         post(world, &address(0), &[], String::new()).await;
         goes_on(world).await;
         assert_eq!(world.deletions(), 0);
@@ -348,7 +348,7 @@ story! {
         assert_eq!(post(world, &address(1), &[], String::new()).await.0, StatusCode::GONE);
         goes_on(world).await;
         assert_eq!(world.deletions(), 0);
-        // Without a role, nobody is told where.
+        // Without a role, the URL is not sent.
         subscribe(world, &hearer.url, &[Topic::ApprovalAsked], None);
         world.model_will(call("delete", json!({ "path": "c.txt" })));
         world.ann_says("delete c.txt").await;
@@ -358,8 +358,8 @@ story! {
 }
 
 story! {
-    /// What is not taken is told again, later and later, under the same id; at last it is a dead
-    /// letter, which can be told anew or let rest.
+    /// A failed delivery is retried with increasing delays, under the same id; at last it is a dead
+    /// letter, which can be replayed or dropped.
     async fn what_is_not_taken_is_told_again(world: &mut World) {
         let hearer = Hearer::start(&["503 Busy", "500 No", "410 Gone", "204 Thanks"]).await;
         subscribe(world, &hearer.url, &[Topic::TurnFinished], None);
@@ -396,7 +396,7 @@ story! {
 }
 
 story! {
-    /// Nobody is told inside unless the configuration names the host.
+    /// Internal hosts are only contacted if the configuration lists them.
     /// Proves S8.
     async fn nothing_is_told_inside(world: &mut World) {
         let hearer = Hearer::start(&["204 No Content"]).await;
@@ -412,7 +412,7 @@ story! {
 }
 
 story! {
-    /// Failures, files, channels and budgets are told, each once.
+    /// Failures, files, channels and budgets are reported, once each.
     async fn other_topics_are_told(world: &mut World) {
         let hearer = Hearer::start(&["204 No Content"]).await;
         let topics = [
@@ -449,7 +449,7 @@ story! {
 }
 
 story! {
-    /// A configuration that is refused changes nothing, not even who is told of what.
+    /// A rejected configuration changes nothing, including subscriptions.
     /// Proves O3.
     async fn a_refused_configuration_leaves_subscriptions_as_they_were(world: &mut World) {
         let hearer = Hearer::start(&["204 No Content"]).await;

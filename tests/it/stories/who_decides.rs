@@ -1,4 +1,4 @@
-//! Whose word counts, how many of them it takes, and through which door it comes.
+//! Who may decide, how many votes are needed, and through which interface.
 
 use channels::{Place, PlaceKind, What};
 use chrono::TimeDelta;
@@ -18,7 +18,7 @@ use serde_json::json;
 
 use crate::{shown::stable, story, world::World};
 
-/// In a group, where the platform knows who administers.
+/// In a group where the platform knows the administrators.
 async fn asked_in_group(world: &mut World) {
     world.model_will(call("delete", json!({ "path": "a.txt" })));
     let said = world.said("delete a.txt");
@@ -32,7 +32,7 @@ async fn presses(world: &mut World, person: (&str, &[&str]), label: &str) {
 }
 
 story! {
-    /// Anybody but the requester; whoever is refused hears it alone.
+    /// Everybody except the requester; a rejected person is told privately.
     /// Proves A13, S2.
     async fn somebody_else_has_to_decide(world: &mut World) {
         world.guard("{ approvers = 'others' }");
@@ -52,7 +52,7 @@ story! {
 }
 
 story! {
-    /// Administrators of the chat are whom the platform calls so with that very press.
+    /// Administrators of the chat are those that the platform reports with the press.
     /// Proves A13.
     async fn chat_administrators_decide(world: &mut World) {
         world.guard("{ approvers = 'admins' }");
@@ -66,7 +66,7 @@ story! {
 }
 
 story! {
-    /// Named ids, by a rule, and never by a name: Eve calls herself what she likes.
+    /// Ids named by a rule, never display names, which Eve can choose freely.
     /// Proves A13, S5.
     async fn a_rule_names_who_decides(world: &mut World) {
         world.guard("{ rules = [{ tool = 'delete', action = 'ask', approvers = ['2'] }] }");
@@ -85,13 +85,13 @@ story! {
 }
 
 story! {
-    /// Two of them; votes are shown, one a person, and can be taken back; a no ends it.
+    /// Two of them: votes are shown, one per person, and can be withdrawn; a denial ends it.
     /// Proves A13.
     async fn two_people_have_to_agree(world: &mut World) {
         world.guard("{ approvers = { who = ['members'], needed = 2 } }");
         world.allow = vec!["*".into()];
         asked_in_group(world).await;
-        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
+        assert_snapshot!(world.last(), @"Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
         for _ in 0..2 {
             presses(world, ("1", &[]), "Allow once").await;
             assert_eq!(world.deletions(), 0);
@@ -122,8 +122,8 @@ story! {
 }
 
 story! {
-    /// Who has lost the role, or may not talk here any more, has not voted when the last vote
-    /// falls; whether they have, the platform is asked at that moment.
+    /// A person who has lost the role or the right to talk has not voted when the last vote is
+    /// cast; the platform is asked at that moment.
     /// Proves A13.
     async fn a_vote_counts_as_long_as_its_voter_may_decide(world: &mut World) {
         world.guard("{ approvers = { who = ['admins', 'role:approver'], needed = 2 } }");
@@ -154,7 +154,7 @@ story! {
     }
 }
 
-/// Ann asks for something, and Bob speaks up while the agent is at it, which then does these.
+/// Ann requests something, and Bob writes during the task, after which the agent makes these calls.
 async fn both_speak(world: &mut World, then: Vec<Step>) {
     let gate = Gate::new();
     for step in [call("rare", json!({})), wait(&gate)].into_iter().chain(then) {
@@ -175,15 +175,15 @@ async fn both_speak(world: &mut World, then: Vec<Step>) {
 }
 
 story! {
-    /// Who speaks in the midst of a task does not become the one who asked for it, and the leave of
-    /// whoever asked is not for what they want.
+    /// A person who writes during a task does not become its requester, and the requester's
+    /// permission does not cover their wishes.
     /// Proves S2, A13.
     async fn who_joins_in_is_not_the_requester(world: &mut World) {
         world.guard("{ rules = [{ tool = 'delete', people = ['1'], action = 'allow' }] }");
         let delete = call("delete", json!({ "path": "a.txt" }));
         both_speak(world, vec![call("rare", json!({})), delete]).await;
         assert_eq!(world.deletions(), 0, "the rule lets Ann, and Bob has spoken");
-        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+        assert_snapshot!(world.last(), @"Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
         presses(world, ("2", &[]), "Allow once").await;
         assert_eq!(world.deletions(), 0, "it is Ann's task");
         world.model_will(say("Done."));
@@ -198,7 +198,7 @@ story! {
 }
 
 story! {
-    /// Nor does work that is given to somebody else become that of who asked alone.
+    /// Delegated work does not become the requester's alone either.
     /// Proves S2, A13.
     async fn who_joined_in_has_joined_the_task_of_a_sub_agent(world: &mut World) {
         world.guard("{ rules = [{ tool = 'delete', people = ['1'], action = 'allow' }] }");
@@ -208,7 +208,7 @@ story! {
         let delete = call("delete", json!({ "path": "a.txt" }));
         both_speak(world, vec![call("rare", json!({})), call("delegate", task), delete]).await;
         assert_eq!(world.deletions(), 0, "the rule lets Ann, and Bob has spoken");
-        assert_snapshot!(world.shown(), @"cleaner: Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+        assert_snapshot!(world.shown(), @"cleaner: Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
     }
 }
 
@@ -219,13 +219,13 @@ async fn asked_again(world: &mut World) {
 }
 
 story! {
-    /// A button that was not there cannot be pressed, even with the right token.
+    /// A button that was not offered cannot be pressed, even with the right token.
     /// Proves A1.
     async fn only_what_was_offered_counts(world: &mut World) {
         world.guard("{ rules = [{ tool = 'delete', action = 'ask' }] }");
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
-        assert_snapshot!(world.last(), @"Allow **delete**? … Asked for by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
+        assert_snapshot!(world.last(), @"Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
         let What::Press { data, message, .. } = world.press("Allow once") else { unreachable!() };
         for key in ['c', 'g', 'y', 'b'] {
             let data = format!("{}{key}", &data[..24]);
@@ -246,7 +246,7 @@ story! {
 }
 
 story! {
-    /// Where the platform asks for a reason with the press, the model reads it.
+    /// On platforms that ask for a reason with the press, the model reads it.
     /// Proves A10.
     async fn a_press_can_carry_a_reason(world: &mut World) {
         world.model_will(call("delete", json!({ "path": "a.txt" })));
@@ -260,7 +260,7 @@ story! {
 }
 
 story! {
-    /// The API comes through the same door, and the question says so.
+    /// The API uses the same checks, and the approval says so.
     /// Proves A13.
     async fn a_decision_from_elsewhere_is_told(world: &mut World) {
         world.model_will(call("delete", json!({ "path": "a.txt" })));
@@ -288,7 +288,7 @@ story! {
 }
 
 story! {
-    /// What the model and its tools write is never a command or a decision.
+    /// Text of the model and its tools is never a command or a decision.
     /// Proves A15.
     async fn text_of_the_model_decides_nothing(world: &mut World) {
         let code = "/allow";
@@ -358,7 +358,7 @@ story! {
 }
 
 story! {
-    /// A question of a topic is decided there, and nowhere else.
+    /// An approval of a topic is decided there, and nowhere else.
     /// Proves A7.
     async fn a_press_counts_where_the_question_stands(world: &mut World) {
         asked_in_group(world).await;

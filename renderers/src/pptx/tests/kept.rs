@@ -1,4 +1,4 @@
-//! What has no place of its own on a slide, and what stands in the order in which it was written.
+//! Tests for content without a dedicated place on a slide, and for the order of content.
 
 use super::*;
 
@@ -71,7 +71,7 @@ fn captions_stand_below_their_pictures() {
     }
 }
 
-/// What stands above columns, each row of columns, and what stands below, in turn.
+/// Content above columns, each row of columns, and content below, in order.
 #[test]
 fn columns_stand_where_they_are_written() {
     let columns = |a: &str, b: &str| {

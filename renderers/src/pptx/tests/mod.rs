@@ -1,4 +1,4 @@
-//! What stands in the parts, read back with zip and quick-xml.
+//! Tests that read the parts back with zip and quick-xml.
 
 mod kept;
 
@@ -45,7 +45,7 @@ fn text(parts: &Parts, number: usize) -> String {
     parts.text(&format!("ppt/slides/slide{number}.xml"), "a:t")
 }
 
-/// The text of the shape that holds the title.
+/// The text of the title shapes.
 fn titles(parts: &Parts) -> Vec<String> {
     let title = |name: &String| {
         let (mut inside, mut text) = (false, String::new());
@@ -165,7 +165,7 @@ fn long_things_go_on_to_further_slides_and_nothing_is_lost() {
         assert!(all.contains(&format!("point number {n} of")) && all.contains(&format!("row {n}")));
     }
     (0..80).for_each(|n| assert!(all.contains(&format!("line_{n}()"))));
-    // The header stands on each slide that the table takes.
+    // The header is repeated on each slide of the table.
     let tables = slides(&parts).iter().map(|name| parts.all(name, "a:tbl").len()).sum::<usize>();
     assert!(tables > 2 && titles(&parts).contains(&"T (2)".to_owned()));
 }
@@ -294,7 +294,7 @@ fn alerts_speak_the_language_of_the_document() {
     assert!(text(&parts, 1).contains("重要"), "{}", text(&parts, 1));
 }
 
-/// An alert stands in a box of its own, as in Word and in PDFs; what follows it does not.
+/// An alert has a box of its own, as in Word and PDF; the text after it does not.
 #[test]
 fn alerts_stand_in_boxes() {
     let source = "# T\n\nbefore\n\n> [!WARNING]\n> hot\n>\n> - very\n\nafter\n";
@@ -313,7 +313,7 @@ fn alerts_stand_in_boxes() {
     assert!(!alert.contains("after"), "{alert}");
 }
 
-/// A long one goes on in a box on the next slide, and its title does not stay behind alone.
+/// A long alert continues in a box on the next slide, and its title stays with its text.
 #[test]
 fn a_long_alert_is_cut_with_its_box() {
     let lines = repeated(0..60, |n| format!("> - line {n} of an alert\n"));
@@ -330,7 +330,7 @@ fn a_long_alert_is_cut_with_its_box() {
     assert!(text(&parts, titled[0]).contains("line 0 of"), "the title goes with its text");
 }
 
-/// PowerPoint mirrors the margin on the left; a date runs as the text above it.
+/// PowerPoint mirrors the left margin; a date has the direction of the text above it.
 #[test]
 fn what_runs_from_the_right_is_indented_from_the_right() {
     let source = "# سلام\n\nليلى\n\n- بند\n\n12-03\n\n| الاسم | 2 |\n|---|---|\n| نهر | 1 |\n";
@@ -343,7 +343,7 @@ fn what_runs_from_the_right_is_indented_from_the_right() {
     assert_eq!(parts.all("ppt/slides/slide1.xml", "a:tblPr")[0].attribute("rtl"), "1");
 }
 
-/// The light letters of a dark template stand on no light paper.
+/// The light text of a dark template is not placed on a light background.
 #[test]
 fn boxes_on_dark_slides_are_not_light() {
     let mut document = read("# T\n\n> [!NOTE]\n> x\n\n```rust\nlet x = 1;\n```\n");

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::expr::{Cell, Expr, Op};
 
-/// Cells that one formula may look at, ranges counted whole.
+/// The maximum number of cells that a formula may reference, counting whole ranges.
 const LOOKS: usize = 2_000_000;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -16,17 +16,17 @@ pub enum Value {
     Error(&'static str),
 }
 
-/// The values of all tables and their formulas, which are computed when they are asked for.
+/// The values of all tables, and their formulas, which are computed on demand.
 #[derive(Debug, Default)]
 pub struct Grid {
     values: HashMap<At, Value>,
     formulas: HashMap<At, Expr>,
-    /// Cells that are being computed: meeting one again is a circle.
+    /// Cells that are being computed; meeting one again is a circular reference.
     open: HashSet<At>,
     looks: usize,
-    /// Formulas whose ground has been seen to.
+    /// Formulas whose dependencies have been computed.
     prepared: HashSet<At>,
-    /// The table that is meant.
+    /// The table of the current formula.
     pub here: u32,
     /// The first table of each sheet, by the sheet's name in lower case.
     pub sheets: HashMap<String, u32>,
@@ -35,7 +35,7 @@ pub struct Grid {
 /// Table, row, column.
 type At = (u32, u32, u16);
 
-/// Cells of a table: the first and the last row and column.
+/// A cell range of a table: first and last row, first and last column.
 struct Area {
     table: u32,
     rows: (u32, u32),
@@ -70,15 +70,15 @@ impl Grid {
         self.formulas.insert((self.here, row, column), formula);
     }
 
-    /// The value of a cell; `None` if it goes in circles or looks at too much.
+    /// The value of a cell; `None` for a circular reference or if a limit is exceeded.
     pub fn compute(&mut self, row: u32, column: u16) -> Option<Value> {
         self.prepare((self.here, row, column));
         self.looks = 0;
         self.cell(row, column).ok()
     }
 
-    /// Computes what a cell leans on, from the ground up, however deep that is: `cell` goes down by
-    /// recursion. What is met again while it waits is left to `cell`, which knows a circle.
+    /// Computes the dependencies of a cell bottom-up without recursion, since `cell` is recursive
+    /// and they may be deep. Circular references are left to `cell`, which detects them.
     fn prepare(&mut self, at: At) {
         let mut waiting = Vec::new();
         let mut next = Some(at);
@@ -94,7 +94,7 @@ impl Grid {
                 let (table, row, column) = *at;
                 let here = std::mem::replace(&mut self.here, table);
                 self.looks = 0;
-                // What has no value now is asked for again where it is written.
+                // A failure here is reported when the cell itself is computed.
                 let _ = self.cell(row, column);
                 self.here = here;
                 waiting.pop();
@@ -102,7 +102,7 @@ impl Grid {
         }
     }
 
-    /// What a formula of that table looks at, without what is too much to look at.
+    /// The ranges that a formula of that table references, without those over the limit.
     fn below(&self, table: u32, formula: &Expr) -> Vec<Area> {
         let mut areas = Vec::new();
         let mut open = vec![(table, formula)];
@@ -149,7 +149,7 @@ impl Grid {
         Ok(value)
     }
 
-    /// The value of an expression that stands for one cell.
+    /// The value of an expression in a single cell.
     pub(super) fn value(&mut self, expr: &Expr) -> Result<Value, Stop> {
         Ok(match expr {
             Expr::Number(number) => Value::Number(*number),
@@ -171,7 +171,7 @@ impl Grid {
         })
     }
 
-    /// All values of a range, or the one of anything else.
+    /// All values of a range, or the single value of another expression.
     pub(super) fn values(&mut self, expr: &Expr) -> Result<Vec<Value>, Stop> {
         if let Expr::Elsewhere(sheet, inner) = expr {
             let values = self.elsewhere(sheet, |grid| grid.values(inner))?;
@@ -187,7 +187,7 @@ impl Grid {
 }
 
 impl Grid {
-    /// Looks at another sheet's table; `None` if there is no such sheet.
+    /// Reads another sheet's table; `None` if there is no such sheet.
     fn elsewhere<T>(
         &mut self,
         sheet: &str,
@@ -200,7 +200,7 @@ impl Grid {
         seen.map(Some)
     }
 
-    /// The first sheet that a formula names and that is not there.
+    /// The first unknown sheet that a formula references.
     pub fn unknown_sheet<'e>(&self, expr: &'e Expr) -> Option<&'e str> {
         match expr {
             Expr::Elsewhere(sheet, _) => {
@@ -218,18 +218,18 @@ impl Grid {
     }
 }
 
-/// A circle, or too much to look at.
+/// A circular reference, or an exceeded limit.
 #[derive(Debug)]
 pub struct Stop;
 
-/// The first and the last row and column, however the range is written.
+/// The first and last row and column, regardless of the order in which the range is written.
 pub fn corners(from: Cell, to: Cell) -> ((u32, u32), (u16, u16)) {
     let rows = (from.row.min(to.row), from.row.max(to.row));
     (rows, (from.column.min(to.column), from.column.max(to.column)))
 }
 
 impl Value {
-    /// As a number, the way arithmetic takes it.
+    /// Converts the value to a number as arithmetic does.
     pub fn number(&self) -> Result<f64, Value> {
         match self {
             Value::Number(number) => Ok(*number),
@@ -296,7 +296,7 @@ fn arithmetic(left: &Value, op: Op, right: &Value) -> Result<Value, Value> {
     })
 }
 
-/// Numbers come before texts, texts before truths; texts are compared without case.
+/// Numbers sort before text, text before booleans; text is compared case-insensitively.
 pub fn compare(left: &Value, op: Op, right: &Value) -> Result<Value, Value> {
     use std::cmp::Ordering;
     let rank = |value: &Value| match value {

@@ -1,8 +1,8 @@
-//! A formula as a tree, and as a workbook writes it.
+//! The syntax tree of a formula and its serialization.
 
 use std::collections::BTreeMap;
 
-/// A checked formula. Cells count from zero.
+/// A checked formula. Cells are counted from zero.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expr {
     Number(f64),
@@ -63,8 +63,8 @@ impl Op {
 }
 
 impl Expr {
-    /// The formula as a workbook writes it: authors count from the header of a table, workbooks from
-    /// the top of a sheet.
+    /// The formula in workbook coordinates: authors count rows from the header of a table,
+    /// workbooks from the top of a sheet.
     pub fn write(&self, tops: &Tops) -> String {
         let rows = tops.here;
         match self {
@@ -92,8 +92,8 @@ impl Expr {
     }
 }
 
-/// In which row, counted from zero, a table's header stands: the formula's own, and by the names of
-/// sheets in lower case, with the names as they are, the first of each sheet.
+/// The row, counted from zero, of each table's header: that of the formula's own table, and those
+/// of the first table of each sheet, by the sheet name in lower case, with the original name.
 #[derive(Debug, Clone, Default)]
 pub struct Tops {
     pub here: u32,

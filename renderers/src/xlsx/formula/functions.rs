@@ -1,9 +1,10 @@
-//! The functions that a formula may call: those that can be computed here, none of which reaches out.
+//! The supported functions: those that can be computed here, without access to anything outside the
+//! workbook.
 
 use super::evaluate::{Grid, Stop, Value, compare, finite, settle};
 use super::expr::{Expr, Op};
 
-/// Names with the fewest and the most arguments.
+/// Names with the minimum and maximum number of arguments.
 const KNOWN: [(&str, usize, usize); 33] = [
     ("ABS", 1, 1),
     ("AND", 1, 255),
@@ -82,7 +83,7 @@ fn branch(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Value, Stop
     }
 }
 
-/// Numbers of ranges; a text or truth counts where it is written as an argument, not in a range.
+/// The numbers of ranges; text and booleans count as direct arguments, but not in a range.
 fn aggregate(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Value, Stop> {
     let mut numbers = Vec::new();
     let mut filled = 0;
@@ -163,7 +164,7 @@ fn conditional(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Value,
     })
 }
 
-/// `">5"` is a comparison with 5, anything else with itself.
+/// `">5"` is a comparison with 5, anything else an equality test.
 fn condition(wanted: &Value) -> (Op, Value) {
     let Value::Text(text) = wanted else { return (Op::Equal, wanted.clone()) };
     let ops = [
@@ -221,7 +222,7 @@ fn whole(number: f64) -> Result<usize, Value> {
     }
 }
 
-/// To so many places, with the last digit decided on the decimal number that a person sees.
+/// Rounds half away from zero on the decimal representation that users see.
 fn round(number: f64, places: f64, how: fn(f64) -> f64) -> Value {
     let factor = 10_f64.powi(places.clamp(-300.0, 300.0) as i32);
     let scaled = number * factor;

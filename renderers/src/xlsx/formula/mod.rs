@@ -1,6 +1,6 @@
-//! Formulas that a document may carry: what can be computed here, and nothing that could reach out of
-//! the workbook. Each is parsed, checked, moved to where its table stands, and computed, so that a
-//! preview without a calculator shows the right value.
+//! Formulas: those that can be computed here, without access to anything outside the workbook. Each
+//! is parsed, checked, moved to the position of its table, and computed, so that previews without a
+//! calculation engine show the right value.
 
 mod evaluate;
 mod expr;

@@ -1,15 +1,15 @@
-//! Text to a checked formula. Other files, names and unknown functions have no grammar here, so they
-//! cannot get in; that another sheet is one of this workbook is checked where all are known.
+//! Parses and checks formulas. The grammar has no other files, defined names or unknown functions.
+//! References to other sheets are checked later, when all sheets are known.
 
 use super::expr::{Cell, Expr, Op};
 use super::functions;
 
-/// The longest formula, in characters.
+/// The maximum length of a formula, in characters.
 const CHARS: usize = 1_000;
-/// The most brackets inside each other.
+/// The maximum nesting of parentheses.
 const DEPTH: usize = 32;
 
-/// The formula, or a sentence fragment that says why it is none.
+/// Parses the formula. The error is a sentence fragment with the reason.
 pub fn parse(source: &str) -> Result<Expr, String> {
     if source.chars().count() > CHARS {
         return Err(format!("it has more than {CHARS} characters"));
@@ -43,8 +43,8 @@ impl Parser<'_> {
 
     fn odd(&self) -> String {
         match self.rest.chars().next() {
-            Some(c) => format!("“{c}” is out of place"),
-            None => "something is missing at its end".to_owned(),
+            Some(c) => format!("“{c}” is unexpected"),
+            None => "it is incomplete".to_owned(),
         }
     }
 
@@ -108,7 +108,7 @@ impl Parser<'_> {
             Some('0'..='9' | '.') => self.number(),
             Some('\'') => self.quoted_sheet(),
             Some('A'..='Z' | 'a'..='z' | '$') => self.word(),
-            // Sheets are named in all scripts; functions and cells are not.
+            // Sheet names may be in any script; functions and cells may not.
             Some(c) if c.is_alphabetic() => self.sheet(),
             _ => Err(self.odd()),
         }
@@ -134,12 +134,12 @@ impl Parser<'_> {
     fn number(&mut self) -> Result<Expr, String> {
         let end = self.rest.find(|c: char| !(c.is_ascii_digit() || c == '.'));
         let (number, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
-        let number = number.parse().map_err(|_| format!("“{number}” is no number"))?;
+        let number = number.parse().map_err(|_| format!("“{number}” is not a number"))?;
         self.rest = rest.trim_start();
         Ok(Expr::Number(number))
     }
 
-    /// `'Sheet name'!A1`, in which an apostrophe stands twice.
+    /// `'Sheet name'!A1`, in which an apostrophe is doubled.
     fn quoted_sheet(&mut self) -> Result<Expr, String> {
         let mut name = String::new();
         let mut rest = &self.rest[1..];
@@ -168,15 +168,15 @@ impl Parser<'_> {
 
     fn elsewhere(&mut self, name: String) -> Result<Expr, String> {
         if name.contains(['[', ']']) {
-            return Err("it looks into another file".to_owned());
+            return Err("it references another file".to_owned());
         }
         if !self.rest.starts_with('!') {
-            return Err(format!("“{name}” is no cell and no function"));
+            return Err(format!("“{name}” is neither a cell nor a function"));
         }
         self.rest = &self.rest[1..];
         match self.word()? {
             inner @ (Expr::Cell(_) | Expr::Range(..)) => Ok(Expr::Elsewhere(name, Box::new(inner))),
-            _ => Err(format!("behind “{name}!” stands no cell")),
+            _ => Err(format!("“{name}!” is not followed by a cell")),
         }
     }
 
@@ -196,7 +196,7 @@ impl Parser<'_> {
         if upper == "TRUE" || upper == "FALSE" {
             return Ok(Expr::Bool(upper == "TRUE"));
         }
-        let from = cell(&upper).ok_or(format!("“{word}” is no cell and no function"))?;
+        let from = cell(&upper).ok_or(format!("“{word}” is neither a cell nor a function"))?;
         if !self.take(":") {
             return Ok(Expr::Cell(from));
         }

@@ -1,4 +1,4 @@
-//! What formulas are worth, and which are none.
+//! Tests of formula values and of rejected formulas.
 
 use super::*;
 
