@@ -200,3 +200,42 @@ async fn a_token_is_fetched_once_and_renewed() {
     let expected = "the token endpoint 127.0.0.1 answered 401";
     assert!(matches!(&refused, ToolError::ExternalService(why) if why == expected), "{refused}");
 }
+
+/// Where log lines go.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Not even at the finest level, and before anything is redacted there.
+#[tokio::test]
+async fn a_credential_is_not_logged() {
+    let api = Account::start().await;
+    let lines = Lines::default();
+    let writer = lines.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::TRACE)
+        .with_writer(move || writer.clone())
+        .finish();
+    let _logging = tracing::subscriber::set_default(subscriber);
+    for credential in [fixed(api.url(), header("x-api-key", "")), oauth(&api)] {
+        let tool = tool(credential);
+        for path in ["/data", "/data?status=503", "/moved?leak=1&to=http://127.0.0.1:1/"] {
+            let url = format!("{}{path}", api.url());
+            let _ = Place::new().runs(&tool, json!({ "url": url })).await;
+        }
+    }
+    tracing::info!("the end");
+    let logged = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    assert!(logged.contains("the end") && is_clean(&logged), "{logged}");
+    assert_eq!(api.issued(), 1);
+}
