@@ -243,6 +243,21 @@ fn every_key_is_described() {
 const FULL: &str = r#"
     [store]
     url = "sqlite://x"
+    [[datasources]]
+    name = "shop"
+    url = "sqlite://shop.db"
+    [[http.hosts]]
+    pattern = "api.example.org"
+    [[http.credentials]]
+    url = "https://api.example.org"
+    header = "X-Api-Key"
+    prefix = ""
+    secret = { env = "KEY" }
+    [[http.credentials]]
+    url = "https://other.example.org"
+    token_url = "https://login.example.org"
+    client_id = "x"
+    client_secret = { env = "KEY" }
     [[models]]
     id = "m"
     provider = "ollama"

@@ -4,6 +4,8 @@
 //! sequences, change settings or run other queries are too many to list, and new ones come with each
 //! version.
 
+use crate::store::datasources::Kind;
+
 /// In all three kinds of database; a name that one of them does not have is its own error.
 const COMMON: &str = "
 abs acos asin atan atan2 avg bit_and bit_or bit_xor bit_length ceil ceiling char_length
@@ -58,8 +60,6 @@ const ROWS: &str = "
 generate_series generate_subscripts unnest json_array_elements json_array_elements_text json_each
 json_each_text json_object_keys jsonb_array_elements jsonb_array_elements_text jsonb_each
 jsonb_each_text jsonb_object_keys regexp_matches regexp_split_to_table string_to_table json_tree";
-
-use crate::store::datasources::Kind;
 
 fn lists(list: &str, name: &str) -> bool {
     list.split_ascii_whitespace().any(|known| known == name)

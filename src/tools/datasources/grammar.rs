@@ -97,7 +97,6 @@ pub(super) fn check_type(data_type: &DataType) -> Flow {
         DataType::Enum(..) | DataType::Set(_) | DataType::Struct(..) | DataType::Union(_) => {
             refuse("this type is not supported")
         }
-        DataType::Array(_) => ControlFlow::Continue(()),
         _ => ControlFlow::Continue(()),
     }
 }

@@ -28,8 +28,9 @@ pub(super) fn tokens(sql: &str, dialect: &dyn Dialect) -> Result<(Vec<Token>, us
             _ => operators += 1,
         }
         let seen = match token {
-            Token::Whitespace(Whitespace::SingleLineComment { .. }) => continue,
-            Token::Whitespace(Whitespace::MultiLineComment(_)) => continue,
+            Token::Whitespace(
+                Whitespace::SingleLineComment { .. } | Whitespace::MultiLineComment(_),
+            ) => continue,
             // A text may need a joiner for its script or its emoji.
             token if is_text(token) => {
                 token.to_string().replace(['\u{200c}', '\u{200d}', '\u{fe0f}'], "")
@@ -38,7 +39,7 @@ pub(super) fn tokens(sql: &str, dialect: &dyn Dialect) -> Result<(Vec<Token>, us
         };
         let odd = |c: char| is_invisible(c) || c.is_control() && !"\n\r\t".contains(c);
         if let Some(c) = seen.chars().find(|c| odd(*c)) {
-            return Err(format!("the query has an invisible character (U+{:04X})", c as u32));
+            return Err(format!("the query has an invisible character (U+{:04X})", u32::from(c)));
         }
     }
     if operators > MOST_OPERATORS {
