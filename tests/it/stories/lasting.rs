@@ -79,7 +79,7 @@ story! {
         world.ann_presses("Revoke").await;
         assert_snapshot!(stable(world.room.toasts().last().unwrap()), @"Revoked. I'll ask again from now on.");
         assert_snapshot!(world.shown(), @"
-        Allow **delete**? `notes/a.txt` … ✅ Allowed by Ann. Leave for later calls was revoked by Ann.
+        Allow **delete**? `notes/a.txt` … ✅ Allowed by Ann. The permission for later calls was revoked by Ann.
         Done.
         ");
         asks_to_delete(world, "notes/b.txt").await;
