@@ -252,9 +252,9 @@ mod tests {
             (at("2126-05-04T11:00"), "ten years"),
             (Wish { after: Some("soon".into()), ..Wish::default() }, "is no duration"),
             (every("30s"), "too often: 1m"),
-            (cron("* * * * * *"), "is no cron pattern"),
-            (cron("61 * * * *"), "is no cron pattern"),
-            (cron("0 0 30 2 *"), "never comes"),
+            (cron("* * * * * *"), "is not a cron pattern"),
+            (cron("61 * * * *"), "is not a cron pattern"),
+            (cron("0 0 30 2 *"), "never occurs"),
         ] {
             let problem = planned(wish.clone(), MAY).unwrap_err();
             assert!(problem.contains(words), "{wish:?}: {problem}");

@@ -155,7 +155,7 @@ fn slides_give_their_background_if_it_is_light() {
 fn a_hostile_template_gives_nothing_but_looks() {
     let outside = read(&word("https://example.org/pixel.png")).unwrap();
     assert!(outside.logo.is_none());
-    assert!(outside.warnings[0].contains("not in the file"), "{:?}", outside.warnings);
+    assert!(outside.warnings[0].contains("not embedded in the file"), "{:?}", outside.warnings);
     let evil =
         THEME.replace("Georgia", "x&quot;/><evil").replace("Verdana", "http://example.org/f");
     let macros = package(&[

@@ -406,7 +406,7 @@ mod tests {
             (r"\foo{x}", r"\foo"),
             ("{a", "closed"),
             ("a}", "beginning"),
-            ("x^2^3", "two scripts"),
+            ("x^2^3", "two subscripts or superscripts"),
             (r"\left( a", r"\right"),
             (r"\begin{matrix} a", r"\end"),
             (r"\begin{tikz}\end{tikz}", "tikz"),
