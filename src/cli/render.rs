@@ -149,7 +149,7 @@ mod tests {
     async fn the_template_that_a_text_names_lies_beside_it() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        std::fs::write(at("house.md"), "---\nheader: Branding of Rivers\n---\nx").unwrap();
+        std::fs::write(at("house.md"), "---\nheader: House of Rivers\n---\nx").unwrap();
         std::fs::write(at("a.md"), "---\ntemplate: house.docx\n---\n\n# Hi").unwrap();
         std::fs::write(at("b.md"), "---\ntemplate: none.docx\n---\n\n# Hi").unwrap();
         let (press, house) = (RenderPool::real(), Branding::default());

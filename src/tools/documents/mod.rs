@@ -403,7 +403,7 @@ mod tests {
     #[tokio::test]
     async fn a_template_of_the_workspace_is_worn_and_a_lost_one_is_named() {
         let mut place = Place::new();
-        let house = markdown::read("---\nheader: Branding of Rivers\n---\nx").unwrap();
+        let house = markdown::read("---\nheader: House of Rivers\n---\nx").unwrap();
         let house = renderers::render(&house, Format::Docx).unwrap();
         place.has("brand/house.docx", house.bytes);
         let word =
@@ -423,7 +423,7 @@ mod tests {
     #[tokio::test]
     async fn workbooks_of_rows_have_the_branding_too() {
         let mut place = Place::new();
-        let letter = markdown::read("---\nheader: Branding of Rivers\n---\nx").unwrap();
+        let letter = markdown::read("---\nheader: House of Rivers\n---\nx").unwrap();
         let letter = renderers::render(&letter, Format::Docx).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let template = folder.path().join("house.docx");

@@ -89,7 +89,7 @@ fn paths_out_of_a_skill_are_refused() {
     ] {
         let path = zipped(home.path(), &[("SKILL.md", MAIN.as_bytes()), (name, b"x")]);
         let refused = Package::of_zip(&path).unwrap_err().to_string();
-        assert!(refused.contains("no path within a skill"), "{name}: {refused}");
+        assert!(refused.contains("is not a path within a skill"), "{name}: {refused}");
     }
 }
 
