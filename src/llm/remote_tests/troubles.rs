@@ -90,7 +90,7 @@ async fn a_slow_server_is_waited_for_and_a_silent_one_is_not() {
         assert!(silent.to_string().contains("stopped sending"), "{silent}");
         llm.will(Fault::SlowHeaders { turn: turn(), by: never });
         let slow = ask(&model, &hello()).await.0.expect_err("no answer");
-        assert!(slow.to_string().contains("did not begin"), "{slow}");
+        assert!(slow.to_string().contains("did not start answering"), "{slow}");
         assert!(matches!(slow, ModelError::Retry { .. }));
     }
 }

@@ -99,9 +99,9 @@ story! {
         assert_snapshot!(stable(&list), @"
         Allowed without asking:
 
-        - `<code>` delete: only paths below `notes/`; for `room/1`, until 2026-06-03, unlimited uses, given by Ann
+        - `<code>` delete: only paths below `notes/`; for `room/1`, until 2026-06-03, unlimited uses, granted by Ann
 
-        `/grants revoke <code>` takes one back, by its code.
+        `/grants revoke <code>` revokes a permission by its code.
         ");
         let code = list.split("- `").nth(1).unwrap()[..8].to_owned();
         world.bob_says(&format!("/grants revoke {code}")).await;
