@@ -169,7 +169,7 @@ fn a_hostile_template_gives_nothing_but_looks() {
     let bomb = "<!DOCTYPE x [<!ENTITY a 'b'>]><a:theme/>";
     for (bytes, words) in [
         (b"no zip".to_vec(), "damaged"),
-        (package(&[("a.txt", b"x")]), "no .docx"),
+        (package(&[("a.txt", b"x")]), "not a .docx"),
         (
             package(&[("xl/workbook.xml", b"<w/>"), ("xl/theme/theme1.xml", bomb.as_bytes())]),
             "document type",
