@@ -1,4 +1,4 @@
-//! What people send besides words.
+//! Files and other attachments of people.
 
 use channels::FileRef;
 use serde_json::json;
@@ -14,7 +14,7 @@ fn files_of(what: What) -> (String, Vec<FileRef>) {
     }
 }
 
-/// The next thing that a person said.
+/// The next message of a person.
 async fn heard(listening: &mut Listening) -> (String, Vec<FileRef>) {
     files_of(listening.event().await.what)
 }
@@ -91,7 +91,7 @@ async fn an_address_that_ran_out_is_read_again() {
     listening.end().await.expect("it ends well");
 }
 
-/// Whose words they are is told, so that what is done with them can depend on it.
+/// The original author is reported, so that forwarded content can be treated as untrusted.
 /// Proves S1.
 #[tokio::test]
 async fn forwarded_and_answered_words_are_named() {

@@ -1,4 +1,4 @@
-//! No token in anything that can be read afterwards.
+//! No token in logs or errors.
 
 use channels::CheckError;
 
@@ -56,7 +56,7 @@ fn discord_config_of(fake: &FakeDiscord) -> DiscordConfig {
     DiscordConfig { api_url, ..DiscordConfig::new("dc", TOKEN.into()) }
 }
 
-/// Whether the platform knows the token, refuses it, or is not there.
+/// Whether the platform accepts the token, rejects it, or is unreachable.
 #[tokio::test]
 async fn the_platform_says_whether_it_knows_the_token() {
     let fake = FakeDiscord::start().await;

@@ -1,4 +1,4 @@
-//! Files that people send: what they are called, and their bytes.
+//! Files of people: names and contents.
 
 use channels::{Channel, FileRef, SendError, incoming::What};
 use fakes::telegram::{FakeTelegram, File, Trouble};
@@ -48,7 +48,7 @@ async fn each_kind_of_file_arrives_with_a_name_and_can_be_fetched() {
     listening.end().await.expect("it ends well");
 }
 
-/// How a file of that type begins.
+/// The signature of that file type.
 fn magic(media_type: &str) -> &'static [u8] {
     match media_type {
         "image/jpeg" => b"\xff\xd8\xff",

@@ -1,4 +1,4 @@
-//! No token in anything that can be read afterwards.
+//! No token in logs or errors.
 
 use channels::{Channel, CheckError, FileRef};
 use fakes::telegram::{FakeTelegram, TOKEN, Trouble};
@@ -58,7 +58,7 @@ async fn the_token_stands_in_no_error_and_in_no_log() {
     }
 }
 
-/// Whether the platform knows the token, refuses it, or is not there.
+/// Whether the platform accepts the token, rejects it, or is unreachable.
 #[tokio::test]
 async fn the_platform_says_whether_it_knows_the_token() {
     let fake = FakeTelegram::start().await;
