@@ -301,7 +301,7 @@ mod tests {
         let refused =
             |written: Value| serde_json::from_value::<Approvers>(written).unwrap_err().to_string();
         assert!(refused(json!("ann")).contains("`ann` is not an approver"));
-        assert!(refused(json!("role:king")).contains("is no role"));
+        assert!(refused(json!("role:king")).contains("is not a role"));
         assert!(refused(json!([])).contains("nobody could decide"));
         assert!(refused(json!({ "who": ["1"], "needed": 2 })).contains("only 1 are named"));
         assert!(refused(json!({ "who": ["1"], "needs": 2 })).contains("needs"));

@@ -51,7 +51,10 @@ async fn what_is_too_large_or_false_or_elsewhere_is_not_fetched() {
     let channel = discord(&fake);
     let fetched = async |file: FileRef| channel.fetch(&file).await;
     let told = fetched(files[0].clone()).await;
-    assert!(matches!(&told, Err(SendError::Rejected(why)) if why.contains("kind")), "{told:?}");
+    assert!(
+        matches!(&told, Err(SendError::Rejected(why)) if why.contains("declared type")),
+        "{told:?}"
+    );
     let large = FileRef { size_bytes: Some(26 * 1024 * 1024), ..files[0].clone() };
     assert!(
         matches!(fetched(large).await, Err(SendError::Rejected(why)) if why.contains("25 MiB"))

@@ -44,7 +44,7 @@ async fn the_token_stands_in_no_error_and_in_no_log() {
 
     let logged = sink.logged();
     let logged = String::from_utf8_lossy(&logged).into_owned();
-    assert!(logged.contains("connecting again"), "the log was really collected");
+    assert!(logged.contains("reconnecting"), "the log was collected");
     read.push(logged);
     for text in read {
         assert!(!text.contains(TOKEN), "{text}");

@@ -251,7 +251,7 @@ async fn a_file_is_as_large_as_the_guild_takes_it() {
     }
     let told = fake.reads(general);
     assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].contains("at most 10.0 MB") && told[0].contains("Here it is"), "{told:?}");
+    assert!(told[0].contains("the limit is 10.0 MB") && told[0].contains("Here it is"), "{told:?}");
 
     fake.boosts(2);
     fake.says(general, fake.person("Bob"), "boosted");

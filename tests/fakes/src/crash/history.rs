@@ -266,7 +266,7 @@ mod tests {
             let shown = Shown { message: 1, text: text.to_owned() };
             assert!(shown.is_orphan() && shown.answers().is_empty(), "{text}");
         }
-        let other = Shown { message: 1, text: "I am still waiting.".to_owned() };
+        let other = Shown { message: 1, text: "I am busy.".to_owned() };
         assert!(!other.is_orphan());
     }
 }
