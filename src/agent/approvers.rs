@@ -304,6 +304,6 @@ mod tests {
         assert!(refused(json!("role:king")).contains("is not a role"));
         assert!(refused(json!([])).contains("nobody could decide"));
         assert!(refused(json!({ "who": ["1"], "needed": 2 })).contains("only 1 are named"));
-        assert!(refused(json!({ "who": ["1"], "needs": 2 })).contains("needs"));
+        assert!(refused(json!({ "who": ["1"], "needs": 2 })).contains("a list of words"));
     }
 }

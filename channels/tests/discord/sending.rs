@@ -264,7 +264,7 @@ async fn a_file_is_as_large_as_the_guild_takes_it() {
     let lost = Trouble::Refuse { status: 413, code: 40005, message: "too large".to_owned() };
     fake.fault("send", lost);
     channel.send(&large(13 * MIB)).await.expect("told");
-    assert!(fake.reads(general).pop().is_some_and(|told| told.contains("at most 10.0 MB")));
+    assert!(fake.reads(general).pop().is_some_and(|told| told.contains("the limit is 10.0 MB")));
     listening.end().await.expect("it ends well");
 }
 
