@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use std::time::Duration;
 
 use super::redact::{Redactor, mapped};
-use crate::journal::event::{Did, Point};
+use crate::journal::event::{Did, Point, Usage};
 
 #[derive(Debug, Clone)]
 pub struct Hook {
@@ -71,6 +71,11 @@ pub struct Matter {
     pub text: String,
     pub tool: Option<String>,
     pub arguments: Option<Value>,
+    /// The tokens that the reply has cost, after the model has replied.
+    pub usage: Option<Usage>,
+    /// The reply to the person that a hook gives instead of the model, or instead of the notice that
+    /// the turn failed.
+    pub answer: Option<String>,
 }
 
 /// What a hook answers. There is no word for leave.
@@ -83,6 +88,9 @@ pub struct Answer {
     pub arguments: Option<Map<String, Value>>,
     /// For the model before it thinks, for the person who is asked, or below the text.
     pub note: Option<String>,
+    /// The reply to the person: before the model is asked it is not asked at all; of an error the
+    /// person is not told.
+    pub answer: Option<String>,
     /// Why it may not go on.
     pub stop: Option<String>,
 }
@@ -184,14 +192,18 @@ fn any_text(value: &Value, pattern: &Regex) -> bool {
 impl Matter {
     /// Lets an answer take effect; one that has no meaning at that point is refused.
     pub fn take(&mut self, on: Point, answer: Answer) -> Result<Did, String> {
-        let Answer { text, arguments, note, stop } = answer;
+        let Answer { text, arguments, note, answer, stop } = answer;
         if text.is_some() && matches!(on, Point::BeforeLlm | Point::BeforeTool) {
             return Err("it answers with `text`, which nothing can take the place of here".into());
         }
         if arguments.is_some() && on != Point::BeforeTool {
             return Err("it answers with `arguments`, but the call is made".into());
         }
-        let changed = text.is_some() || arguments.is_some();
+        if answer.is_some() && !matches!(on, Point::BeforeLlm | Point::OnError) {
+            return Err("it answers with `answer`, which is for before_llm and on_error".into());
+        }
+        let changed = text.is_some() || arguments.is_some() || answer.is_some();
+        self.answer = answer.or(self.answer.take());
         if let Some(text) = text {
             self.text = text;
         }
@@ -226,7 +238,7 @@ mod tests {
     }
 
     fn call(arguments: Value) -> Matter {
-        Matter { text: String::new(), tool: Some("t".into()), arguments: Some(arguments) }
+        Matter { tool: Some("t".into()), arguments: Some(arguments), ..Matter::default() }
     }
 
     fn done(on: Point, act: Act, mut matter: Matter) -> (Matter, Did) {
@@ -288,6 +300,8 @@ mod tests {
             (Point::BeforeTool, Answer { text: Some("x".into()), ..Answer::default() }),
             (Point::AfterTool, Answer { arguments: arguments.clone(), ..Answer::default() }),
             (Point::AfterLlm, Answer { arguments, ..Answer::default() }),
+            (Point::AfterLlm, Answer { answer: Some("x".into()), ..Answer::default() }),
+            (Point::BeforeTool, Answer { answer: Some("x".into()), ..Answer::default() }),
         ] {
             assert!(matter.take(on, answer.clone()).is_err(), "{on:?} {answer:?}");
         }

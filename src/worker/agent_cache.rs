@@ -70,6 +70,16 @@ impl Worker {
         Ok(arranged)
     }
 
+    /// Whether the agent has the tools that there are now. Asks no database: what operators set counts
+    /// from the next turn on. One that is not configured any more ends its turn as it is.
+    pub(super) fn is_current(&self, agent: &Arc<Agent>) -> bool {
+        let Some(from) = self.configured(&agent.id) else { return true };
+        let kept = self.shelf.kept.read().unwrap_or_else(PoisonError::into_inner);
+        kept.get(&agent.id).is_some_and(|kept| {
+            Arc::ptr_eq(&kept.from, &from) && Arc::ptr_eq(&kept.arranged, agent)
+        })
+    }
+
     /// The agent of that id before operators set anything.
     pub(super) fn configured(&self, id: &str) -> Option<Arc<Agent>> {
         self.agents.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
