@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-use super::catalog::{Coworker, ToolSpec};
+use super::catalog::{Coworker, Rate, ToolSpec};
 use crate::{
     journal::{event::Call, session::delegation::Task},
     texts,
@@ -134,28 +134,33 @@ pub fn specs(coworkers: &[Coworker]) -> Vec<ToolSpec> {
         "required": ["question"],
     });
     vec![
-        ToolSpec::read_only(
+        limited(ToolSpec::read_only(
             DELEGATE,
             &format!(
                 "Gives work to another agent, which does it by itself in this workspace and \
                  answers you. It knows nothing of this conversation. Agents:\n{who}"
             ),
             delegate,
-        ),
-        ToolSpec::read_only(
+        )),
+        limited(ToolSpec::read_only(
             ASK_COWORKER,
             &format!(
                 "Asks another agent a question. It knows nothing of this conversation. Agents:\n\
                  {who}"
             ),
             ask,
-        ),
+        )),
         ToolSpec::read_only(
             LIST_AGENTS,
             "Lists the agents that can be given work.",
             json!({ "type": "object", "properties": {} }),
         ),
     ]
+}
+
+/// What asks models is not free.
+fn limited(spec: ToolSpec) -> ToolSpec {
+    ToolSpec { rate: Some(Rate::default()), ..spec }
 }
 
 #[cfg(test)]

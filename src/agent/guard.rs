@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use super::{
     approvers::Approvers,
     catalog::{Approval, EffectClass, Subject, ToolSpec},
-    grants,
+    exclusion, grants,
     named_files::Named,
     policy::{self, Action, GuardContext, Judged, Match, Origin, Policy, Rule, Severity},
     shell::Command,
@@ -79,6 +79,8 @@ pub struct Ruling {
     pub names_tool: bool,
     /// Whom that rule names to decide.
     pub approvers: Option<Approvers>,
+    /// Whether it forbids the call because of who asks for it.
+    pub excludes_person: bool,
     /// Why it could not be evaluated.
     pub unclear: Option<Doubt>,
     /// The program of a shell command that it is about.
@@ -99,7 +101,10 @@ pub fn judge(
     }
     let ruled = || ruling(call, spec, session, policy, scene);
     match &open.state {
-        CallState::New => fresh(call, spec, (session, words), policy, ruled()),
+        CallState::New => {
+            let spec = spec.asking(scene.approvals.get(&call.id).copied());
+            fresh(call, &spec, (session, words), policy, ruled())
+        }
         CallState::Decided { digest, asks, .. }
             if *digest != digest_of(call, scene) && !crash::planted("binding") =>
         {
@@ -108,7 +113,7 @@ pub fn judge(
         CallState::Decided { asks, decision, by, .. } => {
             let ruled = ruled();
             if ruled.action == Some(Action::Deny) {
-                return unrun(*asks, texts::refused_by_rule(&call.tool, &ruled.name()));
+                return unrun(*asks, ruled.refusal(&call.tool));
             }
             decided(call, *asks, decision, by)
         }
@@ -158,7 +163,7 @@ fn fresh(
     let allowed = ruled.action == Some(Action::Allow);
     match ruled.action {
         Some(Action::Deny) => {
-            return Verdict::Refuse(texts::refused_by_rule(&call.tool, &ruled.name()));
+            return Verdict::Refuse(ruled.refusal(&call.tool));
         }
         _ if spec.approval == Approval::Always => {
             return ask((words.why.always_asks)(&call.tool), false);
@@ -238,10 +243,14 @@ pub fn ruling(
 /// The same, as if one person alone had asked.
 fn ruling_for(judged: &Judged<'_>, policy: &Policy) -> Ruling {
     let rules = || policy.rules.iter().chain(judged.scene.stored.iter());
-    let Some(script) = policy::script(judged.spec, judged.arguments) else {
-        return said(rules(), judged, None);
+    let said = |command: Option<&Command>| {
+        let mut ruling = said(rules(), judged, command);
+        ruling.excludes_person =
+            ruling.action == Some(Action::Deny) && exclusion::excludes(rules(), judged, command);
+        ruling
     };
-    let programs = script.commands.iter().map(|command| said(rules(), judged, Some(command)));
+    let Some(script) = policy::script(judged.spec, judged.arguments) else { return said(None) };
+    let programs = script.commands.iter().map(|command| said(Some(command)));
     stricter(programs.chain(script.unclear.map(Ruling::unclear)))
 }
 
@@ -297,6 +306,7 @@ impl Ruling {
             severity: rule.severity,
             names_tool: rule.names_tool,
             approvers: rule.approvers.clone(),
+            excludes_person: false,
             unclear: None,
             program: command.map(Command::text),
         }
@@ -318,10 +328,6 @@ impl Ruling {
 
     fn approvers(&self, policy: &Policy) -> Approvers {
         self.approvers.as_ref().unwrap_or(&policy.approvers).clone()
-    }
-
-    fn name(&self) -> String {
-        self.rule.clone().unwrap_or_default()
     }
 
     /// Why a person is asked.

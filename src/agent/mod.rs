@@ -4,7 +4,7 @@
 //! - [`guard`]: whether a call may run; the only place that can allow one
 //! - [`policy`]: what runs, what asks whom, what is forbidden, as data
 //! - [`advice`]: settings that are weaker than they look
-//! - [`approvers`]: who may decide a question
+//! - [`approvers`]: who may decide a question; [`exclusion`]: calls that are denied to a person
 //! - [`rules`]: rules as they are written, and the set that comes with the program
 //! - [`rule_import`]: rules of other programs
 //! - [`shell`]: command lines as the programs that they start
@@ -28,6 +28,7 @@ pub mod catalog;
 pub mod compact;
 pub mod delegation;
 pub mod disclosure;
+pub mod exclusion;
 pub mod grants;
 pub mod guard;
 pub mod hooks;

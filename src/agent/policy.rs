@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 
 use super::{
     approvers::Approvers,
-    catalog::{Subject, ToolSpec},
+    catalog::{Approval, Subject, ToolSpec},
     paths,
     shell::{self, Command, Script},
 };
@@ -69,6 +69,8 @@ pub struct GuardContext {
     pub folder: String,
     /// The files that decided calls name, as they are at this moment.
     pub files: BTreeMap<crate::journal::ids::CallId, Files>,
+    /// When a person is asked about these new calls, where that depends on their arguments.
+    pub approvals: BTreeMap<crate::journal::ids::CallId, Approval>,
     /// How many agents stand above this one.
     pub depth: u32,
     /// Whether a sub-agent waits for a decision.

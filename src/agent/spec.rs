@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::{collections::BTreeMap, time::Duration};
+use std::{borrow::Cow, collections::BTreeMap, time::Duration};
 use utoipa::ToSchema;
 
 /// What a tool tells about itself.
@@ -23,14 +23,16 @@ pub struct ToolSpec {
     /// The argument that says what is acted upon; guard rules match on it.
     pub subject: Option<Subject>,
     pub timeout: Duration,
-    pub rate: Rate,
+    /// How often one person may have it run; `None` is no limit.
+    pub rate: Option<Rate>,
     /// How often it may run in one conversation.
     pub max_usage_count: Option<u32>,
     /// Its results are other people's words: they taint the session.
     pub untrusted: bool,
     /// It tells somebody outside something, though it changes nothing: it fetches an address.
     pub outward: bool,
-    /// The same arguments give the same result for as long as a conversation lasts.
+    /// The same arguments give the same result for as long as a conversation lasts, unless
+    /// `Tool::caches` says otherwise of a result.
     pub cache: bool,
     /// Its result is the answer to the person; the model does not read it first.
     pub result_as_answer: bool,
@@ -107,9 +109,15 @@ pub struct Rate {
     pub per_hour: u32,
 }
 
+impl Rate {
+    pub const fn new(per_minute: u32, per_hour: u32) -> Self {
+        Self { per_minute, per_hour }
+    }
+}
+
 impl Default for Rate {
     fn default() -> Self {
-        Self { per_minute: 60, per_hour: 1000 }
+        Self::new(60, 1000)
     }
 }
 
@@ -126,7 +134,7 @@ impl ToolSpec {
             approval: Approval::Never,
             subject: None,
             timeout: Duration::from_secs(30),
-            rate: Rate::default(),
+            rate: None,
             max_usage_count: None,
             untrusted: false,
             outward: false,
@@ -136,6 +144,20 @@ impl ToolSpec {
             env: Vec::new(),
             unavailable: None,
         }
+    }
+
+    /// The same, for a call about which a person is asked in this case.
+    pub fn asking(&self, approval: Option<Approval>) -> Cow<'_, Self> {
+        match approval.filter(|approval| *approval != self.approval) {
+            Some(approval) => Cow::Owned(Self { approval, ..self.clone() }),
+            None => Cow::Borrowed(self),
+        }
+    }
+
+    /// Whether it acts on anything outside the gateway's own memory: then one person may not have it
+    /// run without limit, even where its author has set none.
+    pub fn needs_rate(&self) -> bool {
+        self.outward || self.untrusted || self.effect != EffectClass::ReadOnly
     }
 
     /// Whether a call changes more than its result says: what may run twice and never asks does not.
@@ -149,13 +171,40 @@ impl ToolSpec {
 }
 
 /// Where a tool does its work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Domain {
     /// In this process.
     Orchestrator,
     /// In a process of its own within the sandbox; without one, not at all.
-    Container,
+    Container(Confinement),
+}
+
+/// How the work of a tool of the container domain gets into the sandbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Confinement {
+    program: Option<Vec<String>>,
+}
+
+impl Confinement {
+    /// The tool starts its own programs in the sandbox. Only for tools of this program.
+    pub(crate) const OWN: Self = Self { program: None };
+
+    /// This program does the work: it is given the arguments as JSON on its standard input, starts
+    /// in the folder of the conversation, and its standard output is the result. The tool's `run`
+    /// is never called.
+    pub fn program(command: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { program: Some(command.into_iter().map(Into::into).collect()) }
+    }
+}
+
+impl Domain {
+    /// The program that does the work in the sandbox.
+    pub fn program(&self) -> Option<&[String]> {
+        match self {
+            Self::Container(Confinement { program }) => program.as_deref(),
+            Self::Orchestrator => None,
+        }
+    }
 }
 
 /// What a second run would do.

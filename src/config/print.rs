@@ -130,8 +130,13 @@ const KEYS: &[Key] = &[
     key("limits.all.cost", "", "Money"),
     key("limits.all.tool_minutes", "", "Time of tools"),
     key("limits.tools.tool", "", "Tool name; * and ? match; the last entry that matches stands"),
-    key("limits.tools.per_minute", "60", "Calls for one person"),
-    key("limits.tools.per_hour", "1000", "Calls for one person"),
+    key(
+        "limits.tools.per_minute",
+        "the tool's",
+        "Calls for one person; 60 where the tool sets none and acts on anything outside",
+    ),
+    key("limits.tools.per_hour", "the tool's", "Calls for one person; 1000, as above"),
+    key("limits.tools.unlimited", "false", "No limit of calls for one person"),
     key("limits.tools.max_usage_count", "", "Calls in one conversation"),
     key(
         "redaction.results",

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use super::{Store, Tx, db::sql, spent};
 use crate::{
@@ -57,12 +57,6 @@ pub enum Flow {
 }
 
 impl Store {
-    /// The calls of the last hour that this person had run, by tool: instants in milliseconds.
-    pub async fn recent_calls(&self, person: &str) -> Result<BTreeMap<String, Vec<i64>>> {
-        let person = person.to_owned();
-        self.read(move |tx| Box::pin(recent_calls(tx, person))).await
-    }
-
     /// Counts these calls of one person, each that there is room for; how long the others wait.
     pub async fn admit(
         &self,
@@ -82,19 +76,6 @@ impl Store {
         })
         .await
     }
-}
-
-async fn recent_calls(tx: &mut Tx<'_>, person: String) -> Result<BTreeMap<String, Vec<i64>>> {
-    let rows: Vec<(String, String)> = sql!(
-        tx,
-        fetch_all,
-        "
-        -- recent calls
-        SELECT tool, calls FROM rates
-        WHERE person = $1",
-        person
-    );
-    Ok(rows.into_iter().map(|(tool, calls)| (tool, instants(&calls))).collect())
 }
 
 /// Counts the call, or says after how long there is room for it; then it is not counted. Nodes wait

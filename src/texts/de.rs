@@ -243,6 +243,8 @@ pub(super) const WORDS: Messages = Messages {
              Sag mir, wie es weitergehen soll."
         )
     },
+    unreadable_calls: "Ich habe aufgehört: Mir ist kein lesbarer Werkzeugaufruf gelungen. Sag mir, \
+                       wie es weitergehen soll, oder versuche mit /model ein anderes Modell.",
     day_used_up: |whose, what, wait| {
         let whose = match whose {
             Whose::Person => "dich",

@@ -239,6 +239,8 @@ pub(super) const WORDS: Messages = Messages {
              Tell me how to go on."
         )
     },
+    unreadable_calls: "I stopped: I could not write a tool call that can be read. Tell me how to go \
+                       on, or try another model with /model.",
     day_used_up: |whose, what, wait| {
         let whose = match whose {
             Whose::Person => "you",

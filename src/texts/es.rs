@@ -236,6 +236,8 @@ pub(super) const WORDS: Messages = Messages {
              cómo seguir."
         )
     },
+    unreadable_calls: "Me detuve: no conseguí escribir una llamada de herramienta legible. Dime cómo \
+                       seguir o prueba otro modelo con /model.",
     day_used_up: |whose, what, wait| {
         let whose = match whose {
             Whose::Person => "para ti",

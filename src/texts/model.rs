@@ -19,6 +19,13 @@ pub fn refused_by_rule(tool: &str, rule: &str) -> String {
     )
 }
 
+pub fn not_for_this_person(tool: &str, rule: &str) -> String {
+    format!(
+        "Not authorized: by the rule \u{201c}{rule}\u{201d} the person who asks may not have this \
+         call of {tool} made. Do not try again."
+    )
+}
+
 pub fn refused_by_default(tool: &str) -> String {
     format!("Denied: {tool} is not allowed here. Do not try again.")
 }
@@ -33,6 +40,10 @@ pub fn denied(by: &Decider, reason: Option<&str>) -> String {
 }
 
 pub fn no_such_tool(name: &str, near: &[String]) -> String {
+    if name.trim().is_empty() {
+        return "The call names no tool. Call one of the tools that you were given by its name."
+            .to_owned();
+    }
     if near.is_empty() {
         return format!("There is no tool `{name}`.");
     }

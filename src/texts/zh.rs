@@ -194,6 +194,7 @@ pub(super) const WORDS: Messages = Messages {
     },
     was_due: |when| format!("原定时间为 {when}。"),
     circles: |tool| format!("我停下了：我在 {tool} 上原地打转，每次结果都相同。请告诉我如何继续。"),
+    unreadable_calls: "我停下了：我没能写出可读的工具调用。请告诉我如何继续，或用 /model 换一个模型。",
     day_used_up: |whose, what, wait| {
         let whose = match whose {
             Whose::Person => "你",

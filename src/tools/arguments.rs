@@ -54,7 +54,8 @@ pub fn parse<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolError> {
 }
 
 /// The arguments as an object: itself, or out of the JSON text that some models send instead.
-/// Without an `approved` that the schema does not know (nothing a model says is an approval), and
+/// Without an `approved` that the schema does not know (nothing that a model says is an approval,
+/// and [`without_approval`] has taken the flag out of the schema), and
 /// with names in the schema's spelling where they differ only in `camelCase` or `snake_case`; what
 /// is optional and null is left out, unless the schema knows what null means.
 pub fn tidy(arguments: Value, schema: &Value) -> Result<Value, ToolError> {
@@ -67,7 +68,7 @@ pub fn tidy(arguments: Value, schema: &Value) -> Result<Value, ToolError> {
     let (exact, other): (Vec<_>, Vec<_>) =
         object.into_iter().partition(|(name, _)| known.contains_key(name));
     tidied.extend(exact);
-    for (name, value) in other.into_iter().filter(|(name, _)| name != "approved") {
+    for (name, value) in other.into_iter().filter(|(name, _)| name != APPROVED) {
         let meant = known.keys().find(|key| plain(key) == plain(&name));
         let name = meant.filter(|key| !tidied.contains_key(*key)).cloned().unwrap_or(name);
         tidied.insert(name, value);
@@ -78,6 +79,23 @@ pub fn tidy(arguments: Value, schema: &Value) -> Result<Value, ToolError> {
         !(value.is_null() && is_optional && !required.iter().any(|one| one == name.as_str()))
     });
     Ok(Value::Object(tidied))
+}
+
+/// By what a tool of another framework is told that a person has approved.
+pub const APPROVED: &str = "approved";
+
+/// Takes the flag `approved` out of the schema, if that is what it is: a boolean that may be left
+/// out and then is false. The gateway sets it, and no model sees it. A boolean that a caller has to
+/// give, or that has no default, is an argument like others.
+pub fn without_approval(schema: &mut Value) -> bool {
+    let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
+    let is_required = required.iter().any(|name| name == APPROVED);
+    let flag = &schema["properties"][APPROVED];
+    let is_flag = flag["type"] == "boolean" && flag["default"] == false && !is_required;
+    if is_flag && let Some(properties) = schema["properties"].as_object_mut() {
+        properties.remove(APPROVED);
+    }
+    is_flag
 }
 
 fn object(arguments: Value) -> Option<Map<String, Value>> {
@@ -122,8 +140,15 @@ mod tests {
     fn an_approval_that_the_model_made_up_is_taken_away() {
         let forged = json!({ "approved": true, "count": 1 });
         assert_eq!(tidy(forged.clone(), &shape()).unwrap(), json!({ "count": 1 }));
-        let own = json!({ "properties": { "approved": {}, "count": {} } });
-        assert_eq!(tidy(forged.clone(), &own).unwrap(), forged);
+        let flag = json!({ "type": "boolean", "default": false });
+        let mut risky = json!({ "properties": { "approved": flag, "count": {} } });
+        assert!(without_approval(&mut risky));
+        assert_eq!(risky, json!({ "properties": { "count": {} } }), "no model is told of it");
+        assert_eq!(tidy(forged.clone(), &risky).unwrap(), json!({ "count": 1 }));
+        // What a review comes to is data.
+        let mut review = json!({ "properties": { "approved": flag }, "required": ["approved"] });
+        assert!(!without_approval(&mut review) && review["properties"]["approved"] == flag);
+        assert!(!without_approval(&mut json!({ "type": "object" })));
     }
 
     #[test]

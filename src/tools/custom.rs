@@ -10,7 +10,9 @@ pub use super::{
     Context, Output, Tool, ToolError,
     arguments::{parse, schema},
 };
-pub use crate::agent::catalog::{Approval, EffectClass, Subject, Tier, ToolSpec, Variable};
+pub use crate::agent::catalog::{
+    Approval, Confinement, Domain, EffectClass, Rate, Subject, Tier, ToolSpec, Variable,
+};
 
 /// What a function has returned, as the model reads it: a text as it is, all else as JSON.
 pub fn told(returned: impl serde::Serialize) -> Result<Output, ToolError> {

@@ -11,8 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     event::{
-        Asks, Attachment, Call, Decider, Decision, Did, Entry, Event, Outcome, Point, Seq, Speaker,
-        ToolResult, Usage,
+        Asks, Attachment, Call, Decider, Decision, Did, Entry, Event, Point, Seq, Speaker, Usage,
     },
     grant::Standing,
     ids::{ApprovalId, CallId},
@@ -54,6 +53,10 @@ pub struct Session {
     pub pinned: Vec<String>,
     /// The calls that have been done, of those that the model sees.
     pub done: BTreeSet<CallId>,
+    /// Of those, the calls whose results are answers to the person, and those whose results are not
+    /// reused.
+    pub answers: BTreeSet<CallId>,
+    pub uncached: BTreeSet<CallId>,
     /// How often each tool has run.
     pub used: BTreeMap<String, u32>,
     /// Whether the hooks have been asked about the request that is next.
@@ -280,30 +283,6 @@ impl Session {
         }
     }
 
-    fn finished(&mut self, id: &CallId, result: &ToolResult) {
-        let open = self.open_calls().find(|c| c.call.id == *id);
-        if let Some(tool) = open.map(|open| open.call.tool.clone()) {
-            self.end(id, &result.text);
-            // What did not fit the tool has not run.
-            let ran = matches!(result.outcome, Outcome::Done | Outcome::Failed);
-            if ran && !result.text.starts_with("Invalid parameters: ") {
-                *self.used.entry(tool).or_default() += 1;
-            }
-        }
-        if result.outcome == Outcome::Done {
-            self.done.insert(id.clone());
-            self.look(&result.views);
-            for seen in &result.seen {
-                self.seen.insert(seen.path.clone(), seen.digest.clone());
-                if self.taint.is_empty() {
-                    self.foreign.remove(&seen.path);
-                } else {
-                    self.foreign.insert(seen.path.clone());
-                }
-            }
-        }
-    }
-
     pub(super) fn end(&mut self, id: &CallId, text: &str) {
         self.set(id, CallState::Ended);
         let result = self.items.iter_mut().rev().find_map(|item| match item {
@@ -405,6 +384,7 @@ fn skills_in(item: Item) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::journal::event::{Outcome, ToolResult};
     use proptest::prelude::*;
     use serde_json::json;
 

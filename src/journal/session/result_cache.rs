@@ -1,14 +1,45 @@
-//! Results that are used once more: for the same call again, for the person as they are.
+//! What came of calls; and results that are used once more: for the same call again, for the person
+//! as they are.
 
 use std::collections::BTreeSet;
 
 use crate::journal::{
-    event::Call,
+    event::{Call, Outcome, ToolResult},
     ids::CallId,
     session::{Item, Session},
 };
 
 impl Session {
+    pub(super) fn finished(&mut self, id: &CallId, result: &ToolResult) {
+        let open = self.open_calls().find(|c| c.call.id == *id);
+        if let Some(tool) = open.map(|open| open.call.tool.clone()) {
+            self.end(id, &result.text);
+            // What did not fit the tool has not run.
+            let ran = matches!(result.outcome, Outcome::Done | Outcome::Failed);
+            if ran && !result.text.starts_with("Invalid parameters: ") {
+                *self.used.entry(tool).or_default() += 1;
+            }
+        }
+        if result.outcome == Outcome::Done {
+            self.done.insert(id.clone());
+            if result.is_answer {
+                self.answers.insert(id.clone());
+            }
+            if result.uncached {
+                self.uncached.insert(id.clone());
+            }
+            self.look(&result.views);
+            for seen in &result.seen {
+                self.seen.insert(seen.path.clone(), seen.digest.clone());
+                if self.taint.is_empty() {
+                    self.foreign.remove(&seen.path);
+                } else {
+                    self.foreign.insert(seen.path.clone());
+                }
+            }
+        }
+    }
+
     /// What the model has called and what came of it, the newest first.
     fn results(&self) -> impl Iterator<Item = (&Call, &str)> {
         let calls = self.items.iter().rev().filter_map(|item| match item {
@@ -22,7 +53,8 @@ impl Session {
     pub fn done_before(&self, call: &Call) -> Option<&CallId> {
         let same = |made: &Call| made.tool == call.tool && made.arguments == call.arguments;
         let mut before = self.results().map(|(made, _)| made);
-        before.find(|made| same(made) && self.done.contains(&made.id)).map(|made| &made.id)
+        let reusable = |id: &CallId| self.done.contains(id) && !self.uncached.contains(id);
+        before.find(|made| same(made) && reusable(&made.id)).map(|made| &made.id)
     }
 
     /// The result of the last reply's call that this holds for.
@@ -52,6 +84,9 @@ impl Session {
             .flatten()
             .map(|(call, _)| &call.id)
             .collect();
-        self.done.retain(|id| seen.contains(id));
+        let (answers, uncached) = (&mut self.answers, &mut self.uncached);
+        for ids in [&mut self.done, answers, uncached] {
+            ids.retain(|id| seen.contains(id));
+        }
     }
 }

@@ -25,7 +25,7 @@ use crate::{agent::catalog::Rate, journal::event::Seen};
 pub const MAX_WRITE_BYTES: u64 = 5 * 1024 * 1024;
 
 /// Writing and editing.
-const RATE: Rate = Rate { per_minute: 20, per_hour: 200 };
+const RATE: Option<Rate> = Some(Rate::new(20, 200));
 
 /// All of them; those that edit share what they know of each other's edits.
 pub fn tools() -> Vec<Arc<dyn Tool>> {

@@ -37,6 +37,7 @@ enum Action {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Arguments {
+    /// What to do with the skill.
     action: Action,
     /// The skill's name: lower-case letters, digits, hyphens.
     name: String,

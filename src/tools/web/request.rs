@@ -41,6 +41,7 @@ struct Arguments {
     /// GET if left out.
     #[serde(default)]
     method: Verb,
+    /// Headers to send besides those of the connection.
     #[serde(default)]
     headers: BTreeMap<String, String>,
     /// The body: a text as it is, anything else as JSON.
@@ -68,7 +69,7 @@ impl Tool for HttpRequest {
             tier: Tier::Extension,
             approval: Approval::UnlessAllowed,
             subject: Some(Subject::Text("url")),
-            rate: Rate { per_minute: 30, per_hour: 500 },
+            rate: Some(Rate::new(30, 500)),
             untrusted: true,
             outward: true,
             ..ToolSpec::read_only(
@@ -77,6 +78,15 @@ impl Tool for HttpRequest {
                  headers and body of the answer. Use web_fetch to read a page.",
                 schema::<Arguments>(),
             )
+        }
+    }
+
+    /// To read is as free as with `web_fetch`; to delete asks every time.
+    fn approval(&self, arguments: &Value) -> Approval {
+        match arguments["method"].as_str().unwrap_or("GET") {
+            "GET" | "HEAD" => Approval::Never,
+            "DELETE" => Approval::Always,
+            _ => Approval::UnlessAllowed,
         }
     }
 
@@ -102,7 +112,10 @@ impl Tool for HttpRequest {
         let (url, at_most_bytes) = (address(&url)?, MAX_BYTES);
         let answer = self.outside.send(Ask { method, url, headers, body, at_most_bytes }).await?;
         let text = shown(&answer);
-        if answer.status.is_client_error() || answer.status.is_server_error() {
+        if answer.status.is_server_error() {
+            return Err(ToolError::ExternalService(text));
+        }
+        if answer.status.is_client_error() {
             return Err(ToolError::ExecutionFailed(text));
         }
         Ok(Output::text(text))
@@ -154,7 +167,7 @@ mod tests {
     #[tokio::test]
     async fn a_request_is_sent_as_it_was_written() {
         let (server, mut place) = (FakeWeb::start().await, Place::new());
-        assert_eq!(tool().spec().rate, Rate { per_minute: 30, per_hour: 500 });
+        assert_eq!(tool().spec().rate, Some(Rate::new(30, 500)));
         let arguments = json!({
             "url": format!("{}/echo?x=1", server.url()),
             "method": "POST",
