@@ -24,7 +24,7 @@ struct Arguments {
 #[async_trait]
 impl Tool for Echo {
     fn spec(&self) -> ToolSpec {
-        let about = "Returns the message that it is given, to test tool calls.";
+        let about = "Returns its message.";
         ToolSpec {
             tier: Tier::Extension,
             ..ToolSpec::read_only("echo", about, schema::<Arguments>())

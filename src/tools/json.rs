@@ -45,8 +45,8 @@ enum Action {
 #[async_trait]
 impl Tool for Json {
     fn spec(&self) -> ToolSpec {
-        let about = "Checks JSON and shows it, or the part of it at a path, indented; or sets, \
-                     merges or removes a value there and shows the whole.";
+        let about = "Reads and changes JSON.\nChecks it and shows it indented, or the part of it at a \
+                     path; or sets, merges or removes a value there and shows the whole.";
         let spec = ToolSpec::read_only("json", about, schema::<Arguments>());
         ToolSpec { tier: Tier::Extension, cache: true, ..spec }
     }
