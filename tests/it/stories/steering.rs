@@ -79,7 +79,7 @@ story! {
 async fn what_cannot_be_used_is_refused(served: &Served, owner: &str) {
     let yaml = "approval-timeout: 60\nrules:\n  - { tool: SqlQueryTool, action: deny }";
     let import = json!({ "format": "yaml", "text": yaml });
-    let (_, taken) = served.ask(&owner, (Method::POST, "/guard/import"), Some(import)).await;
+    let (_, taken) = served.ask(owner, (Method::POST, "/guard/import"), Some(import)).await;
     assert_eq!(
         (&taken["rules"], taken["notes"].as_array().map(Vec::len)),
         (&json!(1), Some(2)),
@@ -87,8 +87,7 @@ async fn what_cannot_be_used_is_refused(served: &Served, owner: &str) {
     );
     let unknown =
         json!({ "format": "yaml", "text": "rules:\n  - { tool: ShelExecuteTool, action: deny }" });
-    let (status, problem) =
-        served.ask(&owner, (Method::POST, "/guard/import"), Some(unknown)).await;
+    let (status, problem) = served.ask(owner, (Method::POST, "/guard/import"), Some(unknown)).await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
     assert_snapshot!(stable(problem["detail"].as_str().unwrap()), @"rule 1: there is no tool `ShelExecuteTool`: the rule would match nothing. Similar names: ShellExecuteTool, SendFileTool");
     let mut details = vec![];
@@ -96,8 +95,7 @@ async fn what_cannot_be_used_is_refused(served: &Served, owner: &str) {
         json!({ "tool": "delete", "action": "deny" }),
         json!({ "name": "x", "tool": "x", "action": "deny", "arg_pattern": "(" }),
     ] {
-        let (status, problem) =
-            served.ask(&owner, (Method::POST, "/guard/rules"), Some(rule)).await;
+        let (status, problem) = served.ask(owner, (Method::POST, "/guard/rules"), Some(rule)).await;
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
         let detail = problem["detail"].as_str().unwrap();
         details.push(detail.lines().next().unwrap().to_owned());
