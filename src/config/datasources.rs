@@ -160,7 +160,7 @@ impl DatasourceEntry {
         self.visibility().map(drop)
     }
 
-    /// Whoever is not among those who may use it is refused by the guard, for all tools alike.
+    /// The guard refuses people who may not use it, for all tools alike.
     fn rules(&self, config: &Config) -> Vec<RuleEntry> {
         let roles = Role::ALL.iter().filter(|role| !self.roles.contains(role));
         let roles: Vec<_> = roles.map(|role| role.as_str().to_owned()).collect();

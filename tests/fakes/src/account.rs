@@ -130,13 +130,13 @@ async fn open(
 /// The same, with the right credential only; an echo in several spellings.
 async fn data(
     State(state): State<Arc<Account>>,
-    Query(query): Fields,
     method: Method,
     uri: Uri,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
     let sent = state.note(&method, &uri, &headers, &body);
+    let Query(query) = Fields::try_from_uri(&uri).unwrap_or_default();
     if !state.accepts(&headers, &query) {
         return (StatusCode::UNAUTHORIZED, sent).into_response();
     }
@@ -151,7 +151,7 @@ async fn data(
         "sent": sent,
         "base64": STANDARD.encode(&value),
         "upper": upper,
-        "spaced": value.chars().map(|c| format!("{c} ")).collect::<String>(),
+        "spaced": value.chars().flat_map(|c| [c, ' ']).collect::<String>(),
     });
     (status, [("x-echo", value)], body.to_string()).into_response()
 }
