@@ -1,9 +1,9 @@
 //! Countersign: a gateway between chat platforms and an LLM agent that can act.
 //!
-//! > A channel turns an update into an **Incoming**; the gateway records it as an **Event**; the >
-//! events fold into a **Session**; the agent, which is pure, looks at the session and names the >
-//! next **Effect**; the worker carries it out and records the result as the next **Event**, or puts
-//! > an **Outgoing** into the outbox; a channel sends it.
+//! > A channel turns an update into an **Incoming**; the gateway records it as an **Event**; the
+//! > events fold into a **Session**; the agent, which is pure, looks at the session and names the
+//! > next **Effect**; the worker carries it out and records the result as the next **Event**, or
+//! > puts an **Outgoing** into the outbox; a channel sends it.
 //!
 //! Dependencies run one way; a folder may use the folders to its left:
 //!

@@ -326,7 +326,7 @@ mod tests {
         let shown = file(1024 * 1024 + 1, "Here.").degrade(&limits);
         assert_eq!(
             text::format(text_of(&shown[0])).text,
-            "The file a_b.pdf cannot be sent here: it has 1.1 MB, and at most 1.0 MB can be sent.\n\nHere."
+            "The file a_b.pdf can't be sent here: it has 1.1 MB, and the limit is 1.0 MB.\n\nHere."
         );
         assert_eq!(file(1024 * 1024, "Here.").degrade(&limits).len(), 1);
     }

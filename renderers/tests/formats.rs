@@ -1,4 +1,4 @@
-//! The formats from outside: what a person put in comes out again, whatever the input is.
+//! The formats from outside: the content of the source is in the file, for any input.
 
 use std::io::{Cursor, Read};
 
@@ -68,7 +68,7 @@ fn every_sentinel_reaches_the_pdf() {
     let rendered = render(&with_pictures(FEATURES), Format::Pdf).unwrap();
     assert_eq!(rendered, render(&with_pictures(FEATURES), Format::Pdf).unwrap());
     let text = pdf_text(&rendered).replace('\n', "");
-    // Descriptions of pictures and the title of a link are not on the page.
+    // Alternative texts and link titles are not printed on the page.
     let off_page = ["ALT-50", "ALT-52", "ALT-53", "ALT-54"];
     let missing: Vec<&str> = sentinels(FEATURES)
         .into_iter()
@@ -84,7 +84,7 @@ fn every_sentinel_reaches_the_pdf() {
 fn every_sentinel_reaches_the_workbook() {
     let rendered = render(&with_pictures(FEATURES), Format::Xlsx).unwrap();
     let xml = xml(&rendered);
-    // The subtitle is a property.
+    // The subtitle is a document property.
     let missing: Vec<&str> =
         sentinels(FEATURES).into_iter().filter(|s| *s != "ALT-53" && !xml.contains(s)).collect();
     assert_eq!(missing, Vec::<&str>::new());
@@ -117,7 +117,7 @@ fn a_workbook_has_its_values_and_no_zeros_in_their_place() {
     assert_eq!(rendered.pages, 7);
 }
 
-/// The PDF of `FEATURES` is drawn twice where its sentinels are looked for.
+/// The PDF of `FEATURES` is rendered twice, to check for its sentinels.
 /// Proves T5.
 #[test]
 fn the_same_input_gives_the_same_bytes() {
@@ -162,7 +162,7 @@ fn charts_and_the_logo_are_in_all_four_formats_and_a_broken_chart_is_named() {
     assert!(pdf_text(&pdf).contains("Head"));
 }
 
-/// The vector stays a vector, and programs that draw none find pixels.
+/// The vector is kept, with pixels for programs that do not support vectors.
 /// Proves MC-27.
 #[test]
 fn svg_pictures_are_vectors_with_pixels_behind_them() {

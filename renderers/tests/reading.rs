@@ -1,4 +1,4 @@
-//! Other people's files from outside, as their programs write them.
+//! Files as third-party programs write them.
 
 use std::io::{Cursor, Write as _};
 
@@ -18,7 +18,7 @@ fn words(name: &str, bytes: &[u8]) -> String {
     read::to_markdown(name, bytes).expect("it can be read").markdown
 }
 
-/// Many a page is one form from its first word to its last.
+/// Some pages are a single form.
 /// Proves MC-26.
 #[test]
 fn a_page_in_a_form_is_read_without_its_fields() {
@@ -37,7 +37,7 @@ fn sheet(rows: &str) -> Vec<u8> {
     package(&[("mimetype", mimetype), ("content.xml", &content)])
 }
 
-/// As LibreOffice writes equal neighbours, equal rows and merged cells.
+/// LibreOffice's encoding of repeated cells, repeated rows and merged cells.
 /// Proves MC-26.
 #[test]
 fn what_opendocument_says_once_stands_as_often_as_it_is_meant() {
@@ -56,7 +56,7 @@ fn what_opendocument_says_once_stands_as_often_as_it_is_meant() {
     assert_eq!(words("a.ods", &sheet).trim_end_matches("\n|  |  |  |  |"), wanted);
 }
 
-/// A few bytes cannot ask for any number of cells.
+/// A small file cannot produce an unlimited number of cells.
 /// Proves S14.
 #[test]
 fn repeated_cells_are_bounded() {
@@ -74,7 +74,7 @@ fn repeated_cells_are_bounded() {
     }
 }
 
-/// What people wrote beside the cells.
+/// Cell comments.
 /// Proves MC-26.
 #[test]
 fn comments_of_sheets_are_read() {
@@ -88,7 +88,7 @@ fn comments_of_sheets_are_read() {
     assert!(read.contains("## Comments\n\nB2: Check this sum"), "{read}");
 }
 
-/// A workbook of one sheet, whose style 1 is a moment.
+/// A workbook with one sheet, whose style 1 is a date with time.
 fn workbook(parts: &[(&str, &str)]) -> Vec<u8> {
     let main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
     let office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
@@ -122,7 +122,7 @@ fn workbook(parts: &[(&str, &str)]) -> Vec<u8> {
     package(&all)
 }
 
-/// A time of day has no day.
+/// A time without a date.
 /// Proves MC-26.
 #[test]
 fn a_time_of_day_is_read_as_one() {
@@ -133,7 +133,7 @@ fn a_time_of_day_is_read_as_one() {
     assert!(read.contains("| 12:00:00 | 2026-03-31 12:00:00 | 2026-03-31 |"), "{read}");
 }
 
-/// Words in drawings of shapes that a program arranges by itself (SmartArt), and comments.
+/// Text of SmartArt diagrams, and comments.
 /// Proves MC-26.
 #[test]
 fn diagrams_and_comments_of_slides_and_texts_are_read() {

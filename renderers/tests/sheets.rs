@@ -1,4 +1,4 @@
-//! Workbooks from outside: what a person counts on in a cell, read with somebody else's reader.
+//! Workbooks from outside, read with a third-party reader.
 
 use std::io::Cursor;
 
@@ -26,7 +26,7 @@ fn drawn(source: &str) -> Rendered {
     workbook(&markdown::read(source).expect("it can be read"))
 }
 
-/// Rows that are too many for a document.
+/// Too many rows for a document.
 fn long(csv: &str) -> Rendered {
     assert!(rows::is_long(csv));
     let mut document = Document::default();
@@ -147,7 +147,7 @@ fn numbers_are_read_in_the_documents_language() {
         ((1, 2), 1_234.5),
         ((2, 2), 0.125),
         ((3, 2), 1_234.5),
-        // What is certain in a column says how the rest of it is meant.
+        // The unambiguous numbers of a column decide how the others are read.
         ((1, 3), 2.5),
         ((2, 3), 3.125),
     ] {
@@ -196,7 +196,7 @@ fn rows_of_a_csv_are_read_as_people_write_them() {
     assert!(warnings[0].contains("line 2"), "{warnings:?}");
 }
 
-/// Rows are data. None of their cells becomes a formula, and a text stays one.
+/// Rows are data: no cell becomes a formula, and strings stay strings.
 /// Proves S15.
 #[test]
 fn rows_are_text_whatever_they_begin_with() {
@@ -214,7 +214,7 @@ fn rows_are_text_whatever_they_begin_with() {
             assert_eq!(text.trim(), odd.trim());
         }
     }
-    // An author marks a formula in Markdown.
+    // Authors write formulas in Markdown.
     assert!(part(&drawn("| a |\n|--|\n| =1+1 |\n"), "xl/worksheets/sheet1.xml").contains("<f>"));
 }
 

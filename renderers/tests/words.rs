@@ -1,12 +1,12 @@
-//! Nothing is lost in silence: every word of a source is in the file, or in a warning.
+//! No silent loss: every word of a source is in the file, or in a warning.
 
 use std::io::{Cursor, Read};
 
 use proptest::prelude::*;
 use renderers::{Format, Rendered, markdown, render};
 
-/// Shapes that a word can stand in; `W` becomes a word of its own each time. `C` becomes one that
-/// workbooks do not keep, `N` one that only decks do.
+/// Templates for a word; `W` becomes a unique word each time. `C` becomes one that workbooks drop,
+/// `N` one that only presentations keep.
 const SHAPES: [&str; 36] = [
     "# W",
     "### W *W* `W`",
@@ -57,7 +57,7 @@ fn source() -> impl Strategy<Value = String> {
         if is_titled {
             text.push_str("# zq1x\n\n");
         }
-        // A note's name is used once; the same shape twice would mean the same note.
+        // Footnote names are unique; the same name twice would mean the same footnote.
         for (at, shape) in shapes.iter().enumerate() {
             let numbered =
                 ["n", "m", "k", "lost"].iter().fold((*shape).to_owned(), |shape, name| {
@@ -83,7 +83,7 @@ fn source() -> impl Strategy<Value = String> {
     })
 }
 
-/// The words that a file of that format keeps.
+/// The words that a format keeps.
 fn words(source: &str, format: Format) -> Vec<String> {
     let all = source.split(|c: char| !c.is_ascii_alphanumeric());
     let is_kept = |word: &&str| match word.get(..2) {
@@ -118,7 +118,7 @@ fn text(rendered: &Rendered, format: Format) -> String {
     text
 }
 
-/// A PDF costs its fonts, however short it is: few long documents say more than many short ones.
+/// A PDF has a fixed cost for its fonts, so a few long documents test more than many short ones.
 fn config() -> ProptestConfig {
     let is_full = std::env::var_os("COUNTERSIGN_TEST_FULL").is_some();
     let cases = if is_full { 200 } else { 14 };

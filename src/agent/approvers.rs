@@ -300,10 +300,10 @@ mod tests {
     fn what_nobody_could_fulfil_is_refused_in_words() {
         let refused =
             |written: Value| serde_json::from_value::<Approvers>(written).unwrap_err().to_string();
-        assert!(refused(json!("ann")).contains("`ann` names nobody"));
-        assert!(refused(json!("role:king")).contains("is no role"));
+        assert!(refused(json!("ann")).contains("`ann` is not an approver"));
+        assert!(refused(json!("role:king")).contains("is not a role"));
         assert!(refused(json!([])).contains("nobody could decide"));
         assert!(refused(json!({ "who": ["1"], "needed": 2 })).contains("only 1 are named"));
-        assert!(refused(json!({ "who": ["1"], "needs": 2 })).contains("write a word"));
+        assert!(refused(json!({ "who": ["1"], "needs": 2 })).contains("a list of words"));
     }
 }

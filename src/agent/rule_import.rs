@@ -391,7 +391,7 @@ mateclaw:
         assert_eq!(imported.notes.len(), 1);
         assert!(imported.notes[0].contains("guard.approval_timeout"), "{:?}", imported.notes);
         let notes = read("rules:\n  - { tool: wiki_read_page, action: deny }").unwrap().notes;
-        assert_eq!(notes, ["wiki_read_page: no current tool matches `*wiki_read_page` now"]);
+        assert_eq!(notes, ["wiki_read_page: no current tool matches `*wiki_read_page`"]);
     }
 
     #[test]

@@ -234,7 +234,7 @@ mod tests {
         ] {
             let found = planned(wish.clone(), MAY);
             match due {
-                "" => assert!(found.unwrap_err().contains("is over"), "{wish:?}"),
+                "" => assert!(found.unwrap_err().contains("is in the past"), "{wish:?}"),
                 due => assert_eq!(found.unwrap().1, utc(due), "{wish:?}"),
             }
         }
@@ -247,14 +247,14 @@ mod tests {
         for (wish, words) in [
             (Wish::default(), "give one of"),
             (Wish { every: Some("1h".into()), ..cron("0 9 * * *") }, "give one of"),
-            (at("tomorrow"), "is no time"),
-            (at("2026-05-04T11:00"), "is over"),
+            (at("tomorrow"), "is not a time"),
+            (at("2026-05-04T11:00"), "is in the past"),
             (at("2126-05-04T11:00"), "ten years"),
-            (Wish { after: Some("soon".into()), ..Wish::default() }, "is no duration"),
-            (every("30s"), "too often: 1m"),
-            (cron("* * * * * *"), "is no cron pattern"),
-            (cron("61 * * * *"), "is no cron pattern"),
-            (cron("0 0 30 2 *"), "never comes"),
+            (Wish { after: Some("soon".into()), ..Wish::default() }, "is not a duration"),
+            (every("30s"), "too often: the shortest interval is 1m"),
+            (cron("* * * * * *"), "is not a cron pattern"),
+            (cron("61 * * * *"), "is not a cron pattern"),
+            (cron("0 0 30 2 *"), "never occurs"),
         ] {
             let problem = planned(wish.clone(), MAY).unwrap_err();
             assert!(problem.contains(words), "{wish:?}: {problem}");

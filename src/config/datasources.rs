@@ -160,7 +160,7 @@ impl DatasourceEntry {
         self.visibility().map(drop)
     }
 
-    /// The guard refuses people who may not use it, for all tools alike.
+    /// The guard denies all four tools to anyone outside the roles of a source.
     fn rules(&self, config: &Config) -> Vec<RuleEntry> {
         let roles = Role::ALL.iter().filter(|role| !self.roles.contains(role));
         let roles: Vec<_> = roles.map(|role| role.as_str().to_owned()).collect();

@@ -223,14 +223,18 @@ impl CredentialEntry {
                 ensure!(length >= SHORTEST, "secret: it has fewer than {SHORTEST} characters");
                 Source::Fixed(secret)
             }
-            (None, Some(token_url), Some(id), Some(secret)) => Source::Client(OAuthClient {
-                token_url: token_url.clone(),
-                id: id.clone(),
-                secret: secret.reveal(variables).context("client_secret")?,
-                scopes: self.scopes.clone(),
-                outside: Outside::new(inside.iter().cloned().chain([place(token_url)]).collect())?,
-                kept: std::sync::Mutex::default(),
-            }),
+            (None, Some(token_url), Some(id), Some(secret)) => {
+                Source::Client(Box::new(OAuthClient {
+                    token_url: token_url.clone(),
+                    id: id.clone(),
+                    secret: secret.reveal(variables).context("client_secret")?,
+                    scopes: self.scopes.clone(),
+                    outside: Outside::new(
+                        inside.iter().cloned().chain([place(token_url)]).collect(),
+                    )?,
+                    kept: std::sync::Mutex::default(),
+                }))
+            }
             _ => bail!("give either secret, or token_url, client_id and client_secret"),
         };
         Ok(Credential {
@@ -246,15 +250,11 @@ impl CredentialEntry {
             return Ok(Place::Query(name.clone()));
         }
         let name = self.header.as_deref().unwrap_or("Authorization");
-        let is_usual = name.eq_ignore_ascii_case("authorization");
-        let prefix = self.prefix.clone().unwrap_or_else(|| usual_prefix(is_usual).to_owned());
+        let usual = if name.eq_ignore_ascii_case("authorization") { "Bearer " } else { "" };
+        let prefix = self.prefix.clone().unwrap_or_else(|| usual.to_owned());
         let name = name.parse().ok().with_context(|| format!("header: `{name}` is no name"))?;
         Ok(Place::Header { name, prefix })
     }
-}
-
-fn usual_prefix(is_authorization: bool) -> &'static str {
-    if is_authorization { "Bearer " } else { "" }
 }
 
 fn shown(url: &Url) -> String {

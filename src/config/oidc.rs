@@ -143,7 +143,9 @@ mod tests {
         assert_eq!(refused(""), "fine");
         assert_eq!(with("https://login.example", "\"group:ops\" = \"owner\""), "fine");
         assert_eq!(with("http://127.0.0.1:1", "\"sub:1\" = \"owner\""), "fine");
-        assert!(with("http://login.example", "\"sub:1\" = \"owner\"").contains("no https"));
+        assert!(
+            with("http://login.example", "\"sub:1\" = \"owner\"").contains("must be an https URL")
+        );
         assert!(with("https://login.example", "").contains("nobody"));
         assert!(with("https://login.example", "ops = \"owner\"").contains("`ops`"));
         assert!(refused("client_id = \"x\"").contains("issuer: is missing"));

@@ -222,7 +222,7 @@ mod tests {
         std::fs::write(folder.path().join("secret"), "x").unwrap();
         for digest in ["../secret", "", "é", "secret", &"g".repeat(64)] {
             let error = artifacts.read(digest).await.unwrap_err().to_string();
-            assert!(error.contains("is no SHA-256"), "{error}");
+            assert!(error.contains("is not a SHA-256"), "{error}");
         }
         assert!(artifacts.read(&"0".repeat(64)).await.is_err(), "none is there");
     }

@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(attachment.name, "Report.csv");
         assert_eq!(attachment.media_type, "text/csv");
         assert_eq!(attachment.digest, hex::encode(Sha256::digest("secret,1\n")));
-        assert!(sent.text.starts_with("Report.csv (9B) goes to"), "{}", sent.text);
+        assert!(sent.text.starts_with("Report.csv (9B) is attached"), "{}", sent.text);
         assert!(!sent.text.contains("secret") && !sent.text.contains("http"), "{}", sent.text);
         let stored = place.context.artifacts.read(&attachment.digest).await.unwrap();
         assert_eq!(&stored[..], b"secret,1\n");

@@ -126,6 +126,6 @@ mod tests {
         let error = at(json!({ "timezone": "New York" })).await.unwrap_err();
         assert!(error.to_string().contains("America/New_York"), "{error}");
         let error = at(json!({ "timezone": "zzzz\n" })).await.unwrap_err();
-        assert!(!error.to_string().contains("Near it"), "{error}");
+        assert!(!error.to_string().contains("Similar names"), "{error}");
     }
 }

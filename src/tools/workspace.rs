@@ -413,7 +413,7 @@ mod tests {
         assert!(words(workspace.file("no/a.txt")).starts_with("Not found: no/a.txt"));
         assert!(words(workspace.file("sub")).starts_with("sub is a folder"));
         assert!(words(workspace.file(".")).starts_with(". is a folder"));
-        assert!(words(workspace.folder("a.txt")).contains("is a file, no folder"));
+        assert!(words(workspace.folder("a.txt")).contains("is a file, not a folder"));
         assert!(words(workspace.file("a.txt/b")).contains("a.txt is a file, not a folder"));
     }
 

@@ -77,7 +77,7 @@ async function decide() {
   await chat.getByRole("link", { name: "Console" }).waitFor();
   await page.goto(`${base}/console`);
   await page.waitForURL(`${base}/console/approvals`);
-  await page.getByText("Nothing waits for a decision.").waitFor();
+  await page.getByText("No open approvals.").waitFor();
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate(() => document.activeElement.className), "skip", "the skip link comes first");
 
@@ -86,7 +86,7 @@ async function decide() {
   await question.getByText("water the plants").first().waitFor({ timeout: 15_000 });
   assert.match(await page.title(), /^\(1\)/);
   await chat.getByRole("button", { name: "Deny", exact: true }).click();
-  await page.getByText("Nothing waits for a decision.").waitFor({ timeout: 15_000 });
+  await page.getByText("No open approvals.").waitFor({ timeout: 15_000 });
 
   await say("save a note: buy milk <b>and</b> bread");
   await question.getByText("Exact arguments").click();
@@ -115,8 +115,8 @@ async function settings() {
   await open("Guard rules");
   await page.getByLabel("Tool").first().fill("shell");
   await page.getByLabel(/^Arguments/).fill('{"command":"rm -rf /"}');
-  await page.getByRole("button", { name: "Try it" }).click();
-  await page.getByText("Nothing was run.").waitFor();
+  await page.getByRole("button", { name: "Test", exact: true }).click();
+  await page.getByText("Test only; nothing was run.").waitFor();
   assert.match(await page.locator("pre").first().innerText(), /^.*The guard (refuses|asks)\./s);
   await page.getByLabel("Name").fill("no deletions");
   await page.getByLabel("Tool").nth(1).fill("delete*");
@@ -157,7 +157,7 @@ async function files() {
   assert.equal((await readFile(await download.path())).subarray(0, 4).toString("latin1"), "%PDF");
   await open("Conversations");
   await page.getByRole("row").nth(1).getByRole("link").click();
-  await page.getByText(/^Shown: .+\.pdf$/).waitFor();
+  await page.getByText(/^Sent: .+\.pdf$/).waitFor();
   await looksRight("a conversation");
   await page.locator(".turn").nth(1).evaluate((turn) => turn.scrollIntoView());
   await page.screenshot({ path: beside("timeline") });
@@ -195,7 +195,7 @@ try {
   await page.getByRole("button", { name: "Halt all tools" }).click();
   await page.getByText("All tools are halted").waitFor();
   await looksRight("halted");
-  await page.getByRole("button", { name: "Let tools run again" }).click();
+  await page.getByRole("button", { name: "Lift the halt" }).click();
   await page.getByText("Halt lifted: tools can run again.").waitFor();
   assert.deepEqual(grave, [], "nothing grave is found");
   assert.deepEqual(complaints, [], "the console has no errors");

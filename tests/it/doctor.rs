@@ -274,6 +274,7 @@ async fn doctor_names_what_a_tool_lacks() {
         "`web_search` is unavailable: the environment variables SERPER_KEY, BRAVE_KEY are not set";
     assert!(said.contains(why), "{said}");
     let (fine, said) = site.run(&["check"]).await;
+    let why = "`web_search`: the environment variables SERPER_KEY, BRAVE_KEY are not set";
     assert!(fine && said.contains(why), "{said}");
     site.variable("BRAVE_KEY", "key-of-brave");
     let (_, said) = site.run(&["doctor"]).await;

@@ -259,9 +259,10 @@ fn comments_and_strings_are_plain_english() {
     for (name, text) in sources() {
         for (number, line) in text.lines().enumerate().map(|(at, line)| (at + 1, line.trim())) {
             let is_comment = line.starts_with("//");
-            let prose = match is_comment {
-                true => line.to_lowercase(),
-                false => line.split('"').skip(1).step_by(2).collect::<Vec<_>>().join("\n"),
+            let prose = if is_comment {
+                line.to_lowercase()
+            } else {
+                line.split('"').skip(1).step_by(2).collect::<Vec<_>>().join("\n")
             };
             let banned =
                 BANNED_WORDS.iter().chain(BANNED_IN_COMMENTS.iter().filter(|_| is_comment));

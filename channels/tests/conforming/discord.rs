@@ -1,4 +1,4 @@
-//! Discord on the stage that all channels share.
+//! The Discord setup for the shared conformance suite.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! One suite of what a channel does, on every channel there is.
+//! A conformance suite that every channel has to pass.
 
 #![expect(clippy::disallowed_methods, reason = "a test waits for what it has spawned itself")]
 #![expect(clippy::print_stdout, reason = "what does not apply to a channel is said, not skipped")]

@@ -1,5 +1,5 @@
-//! A Discord that somebody else wrote, on the stage that all channels share;
-//! `tests/peers/discord_check.sh` starts it.
+//! A third-party Discord simulator for the shared conformance suite; `tests/peers/discord_check.sh`
+//! starts it.
 
 use std::{
     future::ready,
@@ -29,7 +29,7 @@ struct OnSimcord {
     bot: String,
 }
 
-/// Alone in the peer, which begins anew.
+/// Exclusive access to the simulator, which is reset.
 fn stage() -> OnSimcord {
     rustls::crypto::ring::default_provider().install_default().ok();
     let url = std::env::var("COUNTERSIGN_PEER_USERS").expect("discord_check.sh sets it");
@@ -47,7 +47,7 @@ fn stage() -> OnSimcord {
 }
 
 impl OnSimcord {
-    /// One request, at once: what a person does takes no time.
+    /// One request, without a delay: a person's action takes no time.
     fn ask(&self, method: &str, path: &str, body: &str) -> Vec<u8> {
         let mut line = TcpStream::connect(&self.host).expect("the peer listens");
         let request = format!(
@@ -148,7 +148,7 @@ impl Stage for OnSimcord {
         self.act("fault", &fault);
     }
 
-    /// It cuts a line before anything is done, never behind it.
+    /// It closes a connection before anything is done, never afterwards.
     fn loses_answer(&self) -> bool {
         false
     }

@@ -1,5 +1,5 @@
-//! Cutting and escaping, of what people really write: families and flags, three scripts, code in
-//! code, tables, all nested.
+//! Splitting and escaping of realistic text: emoji families and flags, three scripts, nested code,
+//! tables.
 
 use channels::{
     Unit,
@@ -7,7 +7,7 @@ use channels::{
 };
 use proptest::prelude::*;
 
-/// What must never be taken apart: each is one character to whoever reads it.
+/// Grapheme clusters that must never be split.
 const WHOLE: [&str; 5] = ["👨‍👩‍👧‍👦", "🇩🇪", "👍🏽", "🏳️‍🌈", "각"];
 
 fn words() -> impl Strategy<Value = String> {
@@ -24,7 +24,7 @@ fn words() -> impl Strategy<Value = String> {
     prop::collection::vec(word, 1..20).prop_map(|words| words.concat())
 }
 
-/// A fence of four that holds one of three, and other code.
+/// A fence of four backticks that contains one of three, and other code.
 fn code() -> impl Strategy<Value = String> {
     prop_oneof![
         "````md\n([a-z漢]{1,20}\n){1,4}```rs\n([a-z(){};]{1,20}\n){1,9}```\n[a-z]{1,9}\n````",
@@ -43,7 +43,7 @@ fn block() -> impl Strategy<Value = String> {
     prop_oneof![words(), code(), quoted, nested, table]
 }
 
-/// With words between, so that two lists stay two.
+/// With words in between, so that two lists stay separate.
 fn blocks() -> impl Strategy<Value = String> {
     prop::collection::vec(block(), 1..5).prop_map(|blocks| blocks.join("\n\nthen\n\n"))
 }
@@ -52,19 +52,19 @@ fn solid(text: &str) -> Vec<char> {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
-/// Without what tables are drawn with: each part is as wide as its own rows.
+/// Without table borders: each part is as wide as its own rows.
 fn undrawn(text: &str) -> Vec<char> {
     let drawn = |c: &char| matches!(c, '-' | '|' | '+');
     solid(text).into_iter().filter(|c| !drawn(c)).collect()
 }
 
-/// Whether `all` holds `wanted` in order, with nothing but additions between.
+/// Whether `all` contains `wanted` in order, with only additions in between.
 fn holds(all: &[char], wanted: &[char]) -> bool {
     let mut all = all.iter();
     wanted.iter().all(|c| all.any(|other| other == c))
 }
 
-/// All that is shown as code, in order.
+/// All code, in order.
 fn shown_as_code(markdown: &str) -> String {
     let formatted = format(markdown);
     let units: Vec<u16> = formatted.text.encode_utf16().collect();
@@ -75,7 +75,7 @@ fn shown_as_code(markdown: &str) -> String {
     .collect()
 }
 
-/// What a reader of Discord's Markdown takes for text.
+/// The text that a Discord Markdown renderer would show.
 fn read(shown: &str) -> String {
     let mut text = String::new();
     let mut chars = shown.chars();
@@ -92,7 +92,7 @@ fn read(shown: &str) -> String {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// All parts fit by the platform's own count, and together show the whole, in order.
+    /// All parts fit by the platform's own count, and together show the whole text in order.
     /// Proves M5.
     #[test]
     fn nothing_is_lost_and_every_part_fits(text in blocks(), limit in 100_usize..400) {
@@ -113,7 +113,7 @@ proptest! {
         }
     }
 
-    /// A cut in code closes the fence and opens it again, also where the code holds fences.
+    /// A split inside code closes the fence and opens it again, also if the code contains fences.
     /// Proves M5.
     #[test]
     fn what_is_code_stays_code(before in words(), code in code(), limit in 60_usize..200) {
@@ -129,7 +129,7 @@ proptest! {
         }
     }
 
-    /// Every span of every part lies within it, halves nothing, and nests.
+    /// Every span lies within its part, splits no character, and nests correctly.
     /// Proves M5.
     #[test]
     fn the_entities_of_every_part_are_balanced(text in blocks(), limit in 60_usize..200) {
@@ -147,7 +147,7 @@ proptest! {
         }
     }
 
-    /// Whatever is escaped reads as it was, and formats nothing, on either platform.
+    /// Escaped text is shown literally and formats nothing, on either platform.
     /// Proves S18.
     #[test]
     fn what_is_escaped_is_literal_in_every_script(text in blocks()) {

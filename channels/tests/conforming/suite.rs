@@ -1,7 +1,7 @@
-//! What every channel does, whatever its platform: each adapter runs these on a stage of its own.
+//! The conformance suite of channels: each adapter runs it with its own setup.
 //!
-//! `conformance!(stage)` makes the tests; `stage` is a future of a [`Stage`]. What a platform
-//! has no way to do, its stage says, and the test prints why.
+//! `conformance!(stage)` generates the tests; `stage` is a future of a [`Stage`]. A stage lists the
+//! features that its platform does not have, and the test prints the reason.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -17,34 +17,34 @@ use tokio_util::sync::CancellationToken;
 pub trait Stage {
     fn channel(&self) -> Arc<dyn Channel>;
     fn place(&self) -> Place;
-    /// Why a test (by its name) does not apply.
+    /// The reason why a test (by its name) does not apply.
     fn lacks(&self, _test: &str) -> Option<&'static str> {
         None
     }
-    /// Until the platform knows that somebody listens, where it tells nobody else.
+    /// Waits until the platform knows the listener, if it notifies only known ones.
     async fn hears_us(&self) {}
     fn says(&self, _text: &str) {
         panic!("{LACKING}");
     }
-    /// Sends a file; the name that the channel is to give it.
+    /// Sends a file; returns the file name that the channel has to use.
     fn attaches(&self, _bytes: Bytes) -> &'static str {
         panic!("{LACKING}");
     }
     fn presses(&self, _label: &str) {
         panic!("{LACKING}");
     }
-    /// Delivers everything once more that was delivered.
+    /// Delivers every update a second time.
     fn repeats(&self) {
         panic!("{LACKING}");
     }
-    /// What the bot shows, oldest first.
+    /// The bot's messages, oldest first.
     fn shown(&self) -> Vec<Seen>;
-    /// The next request that shows something is refused for so long.
+    /// The next message request is throttled for this long.
     fn throttles(&self, _wait: Duration) {
         panic!("{LACKING}");
     }
-    /// The next request that shows something is granted, and its answer lost. Of an edit, where
-    /// the channel edits its content in. `false` where an answer cannot be lost: then the same is
+    /// The next message request succeeds, but its response is lost; for channels that edit content
+    /// in, this applies to the edit. `false` if a response cannot be lost: then the same message is
     /// sent twice, as after a crash.
     fn loses_answer(&self) -> bool;
 }
@@ -60,7 +60,7 @@ pub struct Seen {
 /// The file that is sent, and its digest.
 pub const TABLE: &[u8] = b"a;b\n1;2\n";
 pub const DIGEST: &str = "d";
-/// Of what a stage has to have, unless its `lacks` says why not.
+/// Features that a stage must have, unless its `lacks` gives a reason.
 const LACKING: &str = "the stage neither does this nor says why";
 
 const BUTTON_TOKEN: &str = "1aAAAAAAAAAAAAAAAAAAAAAA";
@@ -77,8 +77,8 @@ fn question() -> Outgoing {
     Outgoing::Question { markdown: "Allow it?".to_owned(), approval, choices, reply_to: None }
 }
 
-/// One thing on its way, sent as the gateway sends it: under one key, and, where the platform knows
-/// none, into a placeholder.
+/// One message, sent as the gateway does: with a key and, if the platform has none, into a
+/// placeholder.
 struct Parcel {
     channel: Arc<dyn Channel>,
     shipment: Shipment,
@@ -119,14 +119,14 @@ async fn show(stage: &impl Stage, key: &str, what: Outgoing) -> Receipt {
     Parcel::new(stage, key, what).await.send().await.expect("shown")
 }
 
-/// The wait is over, without anybody waiting.
+/// Skips the delay.
 async fn pass(wait: Duration) {
     tokio::time::pause();
     tokio::time::advance(wait).await;
     tokio::time::resume();
 }
 
-/// The channel at its work, and the far end of its intake.
+/// The running channel, and the receiver of its intake.
 struct Ears {
     batches: Batches,
     heard: VecDeque<Incoming>,
@@ -144,7 +144,7 @@ impl Ears {
         Self { batches, heard: VecDeque::new(), stop, channel }
     }
 
-    /// What a person does next.
+    /// The next event of a person.
     async fn hears(&mut self) -> Incoming {
         loop {
             if let Some(incoming) = self.heard.pop_front() {
@@ -153,7 +153,7 @@ impl Ears {
             let next = tokio::time::timeout(Duration::from_secs(20), self.batches.recv());
             let (batch, committed): (Batch, _) = next.await.expect("in time").expect("it listens");
             committed.send(()).expect("it waits for the commit");
-            // Some platforms tell the bot what it says itself, and where it was let in.
+            // Some platforms report the bot's own messages and memberships.
             let by_people = |it: &Incoming| it.person.as_ref().is_some_and(|who| !who.is_bot);
             let heard = batch.incomings.into_iter().filter(by_people);
             self.heard.extend(heard.filter(|it| it.what != What::Admitted));
@@ -179,7 +179,7 @@ pub async fn receives_what_a_person_says(stage: &impl Stage) {
     assert_eq!((text.as_str(), addressed, files.len()), ("hello 👍", true, 0));
 }
 
-/// R9, M1: what comes twice is dropped, or known by its key.
+/// R9, M1: a duplicate is dropped, or recognised by its key.
 pub async fn names_what_comes_twice_the_same(stage: &impl Stage) {
     let mut ears = Ears::open(stage).await;
     stage.says("once");
@@ -219,7 +219,7 @@ pub async fn sends_a_file(stage: &impl Stage) {
     assert_eq!(stage.shown(), [seen]);
 }
 
-/// M3: an answer that is lost leaves one message, not two, of each kind.
+/// M3: a lost response leaves one message, not two, for each kind.
 pub async fn shows_once_what_lost_its_answer(stage: &impl Stage) {
     let (file, seen) = a_file(stage).await;
     let parcels = [
@@ -270,7 +270,7 @@ pub async fn shows_a_long_text_whole(stage: &impl Stage) {
     assert_eq!(all.matches("print(1)").count(), times);
 }
 
-/// A1: by a button, or, where there are none, by the command that the question names.
+/// A1: by a button or, without buttons, by the command named in the approval.
 pub async fn asks_and_hears_the_answer(stage: &impl Stage) {
     let mut ears = Ears::open(stage).await;
     let limits = ears.channel.limits().clone();
@@ -296,7 +296,7 @@ pub async fn asks_and_hears_the_answer(stage: &impl Stage) {
     parcel.send().await.expect("answered");
 }
 
-/// A3: the question says what became of it, once, and has no buttons any more.
+/// A3: the approval shows its outcome once, and has no buttons any more.
 pub async fn settles_a_question(stage: &impl Stage) {
     let asked = show(stage, "k1", question().degrade(stage.channel().limits()).remove(0)).await;
     let markdown = "Denied by Ann.".to_owned();
@@ -328,8 +328,7 @@ async fn a_file(stage: &impl Stage) -> (Parcel, Seen) {
     (parcel, Seen { text: "Here.".to_owned(), buttons: vec![], file: Some(bytes) })
 }
 
-/// One test for each, on a stage of its own; ignored where the stage needs a peer that a script
-/// starts.
+/// One test for each, with its own stage; ignored if the stage needs a peer that a script starts.
 macro_rules! conformance {
     (@one [$($ignored:tt)*] $stage:expr => $test:ident) => {
         #[tokio::test]

@@ -1,4 +1,4 @@
-//! Telegram on the stage that all channels share.
+//! The Telegram setup for the shared conformance suite.
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,7 +23,7 @@ async fn stage() -> OnTelegram {
     on(fake, &url)
 }
 
-/// On a fake that is found at that address.
+/// With the fake at that URL.
 fn on(fake: FakeTelegram, url: &str) -> OnTelegram {
     let chat = fake.private("Ann");
     let config = TelegramConfig {
@@ -88,7 +88,7 @@ impl Stage for OnTelegram {
 
 conformance!(stage());
 
-/// Behind a proxy that holds every request against the platform's schema.
+/// Behind a proxy that validates every request against the platform's schema.
 mod behind_the_shim {
     use super::*;
 

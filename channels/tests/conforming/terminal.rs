@@ -1,4 +1,4 @@
-//! The terminal on the stage that all channels share.
+//! The terminal setup for the shared conformance suite.
 
 use std::{
     future::ready,
@@ -20,7 +20,7 @@ struct OnTerminal {
     folder: TempDir,
 }
 
-/// What was printed, cut where it was flushed.
+/// The output, split where it was flushed.
 #[derive(Clone, Default)]
 struct Paper(Arc<Mutex<(Vec<String>, Vec<u8>)>>);
 
@@ -70,7 +70,7 @@ impl Stage for OnTerminal {
         self.typed.try_send(text.to_owned()).expect("there is room");
     }
 
-    /// A path ends at the first blank.
+    /// A path ends at the first space.
     fn attaches(&self, bytes: Bytes) -> &'static str {
         let path = self.folder.path().join("a_b.txt");
         std::fs::write(&path, bytes).expect("writable");

@@ -1,4 +1,4 @@
-//! The web chat on the stage that all channels share: one open page.
+//! The web chat setup for the shared conformance suite: one open page.
 
 use std::{
     future::ready,
@@ -19,7 +19,7 @@ struct OnWeb {
     page: Mutex<Page>,
 }
 
-/// A page, and what it shows.
+/// A page and its content.
 struct Page {
     told: Receiver<WebShown>,
     shown: Vec<WebShown>,
@@ -32,7 +32,7 @@ fn stage() -> OnWeb {
 }
 
 impl Page {
-    /// By its key or by what it replaces, a thing takes the place of another.
+    /// An item replaces another one by its key or by the `replaces` field.
     fn read(&mut self) {
         while let Ok(new) = self.told.try_recv() {
             let same =
@@ -45,7 +45,7 @@ impl Page {
     }
 }
 
-/// The bytes of a file are fetched by its digest, from the server.
+/// The bytes of a file are fetched by its digest from the server.
 fn seen(shown: &WebShown) -> Seen {
     let (markdown, choices, file) = match &shown.what {
         Outgoing::Text { markdown, .. } => (markdown.as_str(), &[][..], None),
@@ -70,7 +70,7 @@ impl Stage for OnWeb {
         Place { chat: "c1".to_owned(), thread: None, kind: PlaceKind::Private }
     }
 
-    /// A page talks to the admin server, never to the channel: src/admin/tests hold it.
+    /// A page talks to the admin server and not to the channel, see src/admin/tests.
     fn lacks(&self, test: &str) -> Option<&'static str> {
         match test {
             "receives_what_a_person_says" | "names_what_comes_twice_the_same" => {

@@ -1,4 +1,4 @@
-//! Slash commands: offered, acknowledged, answered.
+//! Slash commands: registered, acknowledged, answered.
 
 use channels::discord::{Command, Worded};
 use serde_json::json;
@@ -33,7 +33,7 @@ fn offering(fake: &FakeDiscord, help: &str) -> Arc<Discord> {
     Arc::new(Discord::new(DiscordConfig { api_url, commands: commands(help), ..usual }))
 }
 
-/// A channel that listens, and whose commands are there.
+/// A channel that listens, with registered commands.
 async fn offered(fake: &FakeDiscord) -> (Arc<Discord>, Listening) {
     let channel = offering(fake, "Help");
     let listening = Listening::begin(&channel, None);
@@ -45,7 +45,7 @@ fn registrations(fake: &FakeDiscord) -> usize {
     fake.calls().iter().filter(|call| call.act == "register").count()
 }
 
-/// The message by which a call of a command is known.
+/// The message id of a command's call.
 async fn called(listening: &mut Listening) -> (String, String) {
     loop {
         let event = listening.event().await;
@@ -135,7 +135,7 @@ async fn a_private_command_is_answered_to_its_caller_only() {
     listening.end().await.expect("it ends well");
 }
 
-/// All parts of a long answer go to who has called, and stand behind the first.
+/// All parts of a long answer go to the caller, and follow the first.
 /// Proves M5.
 #[tokio::test]
 async fn a_long_private_answer_is_private_to_its_end() {

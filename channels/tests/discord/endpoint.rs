@@ -1,4 +1,4 @@
-//! Interactions that are pushed, signed.
+//! Signed interactions received by webhook.
 
 use channels::{WebhookError, WebhookRequest, discord::pong};
 use ed25519_dalek::{Signer, SigningKey};

@@ -1,4 +1,4 @@
-//! What people send besides words.
+//! Files and other attachments of people.
 
 use channels::FileRef;
 use serde_json::json;
@@ -14,7 +14,7 @@ fn files_of(what: What) -> (String, Vec<FileRef>) {
     }
 }
 
-/// The next thing that a person said.
+/// The next message of a person.
 async fn heard(listening: &mut Listening) -> (String, Vec<FileRef>) {
     files_of(listening.event().await.what)
 }
@@ -51,7 +51,10 @@ async fn what_is_too_large_or_false_or_elsewhere_is_not_fetched() {
     let channel = discord(&fake);
     let fetched = async |file: FileRef| channel.fetch(&file).await;
     let told = fetched(files[0].clone()).await;
-    assert!(matches!(&told, Err(SendError::Rejected(why)) if why.contains("kind")), "{told:?}");
+    assert!(
+        matches!(&told, Err(SendError::Rejected(why)) if why.contains("declared type")),
+        "{told:?}"
+    );
     let large = FileRef { size_bytes: Some(26 * 1024 * 1024), ..files[0].clone() };
     assert!(
         matches!(fetched(large).await, Err(SendError::Rejected(why)) if why.contains("25 MiB"))
@@ -91,7 +94,7 @@ async fn an_address_that_ran_out_is_read_again() {
     listening.end().await.expect("it ends well");
 }
 
-/// Whose words they are is told, so that what is done with them can depend on it.
+/// The original author is reported, so that forwarded content can be treated as untrusted.
 /// Proves S1.
 #[tokio::test]
 async fn forwarded_and_answered_words_are_named() {

@@ -1,4 +1,4 @@
-//! Guilds: who is what in them, threads, and being thrown out.
+//! Guilds: roles, threads, and removal of the bot.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn roles_of(event: &Incoming) -> Vec<String> {
     event.person.as_ref().expect("somebody").roles.clone()
 }
 
-/// Also where the message was missed, and read back by REST, which does not tell them.
+/// Also for messages that were missed and are read by REST, which does not include roles.
 /// Proves A13, R10.
 #[tokio::test]
 async fn a_missed_message_comes_with_the_roles_of_its_writer() {

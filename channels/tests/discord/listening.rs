@@ -1,4 +1,4 @@
-//! What the platform tells, and what is read back when it could not.
+//! Events of the platform, and recovery of missed ones.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The real Discord adapter against a Discord with state.
+//! The real Discord adapter against a stateful fake.
 
 #![expect(clippy::disallowed_methods, reason = "a test waits for what it has spawned itself")]
 
@@ -41,10 +41,10 @@ fn discord(fake: &FakeDiscord) -> Arc<Discord> {
     discord_at(&fake.url(), TOKEN, None)
 }
 
-/// A channel that listens, and the far end of its intake.
+/// A channel that listens, and the receiver of its intake.
 struct Listening {
     batches: Batches,
-    /// Events that came together with the one that was asked for.
+    /// Events that arrived together with the expected one.
     more: VecDeque<Incoming>,
     stop: CancellationToken,
     task: JoinHandle<Result<(), ListenError>>,
@@ -59,7 +59,7 @@ impl Listening {
         Self { batches, more: VecDeque::new(), stop, task }
     }
 
-    /// Listens, once the platform knows of it.
+    /// Listens, and waits until the platform knows it.
     async fn connected(fake: &FakeDiscord) -> Self {
         let listening = Self::begin(&discord(fake), None);
         fake.until(FakeDiscord::is_connected).await;
@@ -74,7 +74,7 @@ impl Listening {
         batch
     }
 
-    /// So many events, however they were batched, and the position behind them.
+    /// A number of events, in any batches, and the position after them.
     async fn events(&mut self, count: usize) -> (Vec<Incoming>, Option<String>) {
         let (mut events, mut position) = (Vec::from(std::mem::take(&mut self.more)), None);
         while events.len() < count {
@@ -94,7 +94,7 @@ impl Listening {
         self.more.pop_front().expect("not empty")
     }
 
-    /// What people said, of the next so many events.
+    /// The texts of the next events.
     async fn texts(&mut self, count: usize) -> Vec<String> {
         self.events(count).await.0.into_iter().map(|event| text_of(event.what)).collect()
     }
@@ -128,7 +128,7 @@ fn shipment(chat: u64, what: Outgoing, receipt: Option<Receipt>) -> Shipment {
     }
 }
 
-/// Sent under a key of its own.
+/// Sent with a key of its own.
 async fn show(channel: &Discord, chat: u64, what: Outgoing) -> Result<Receipt, SendError> {
     static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
     let key = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! The adapter against a Discord that somebody else wrote; `tests/peers/discord_check.sh` starts it.
+//! The adapter against a third-party Discord simulator; `tests/peers/discord_check.sh` starts it.
 
 use channels::discord::{Command, Roots};
 use serde_json::{Value, json};
@@ -58,7 +58,7 @@ impl Peer {
     }
 }
 
-/// The next thing that a person did; our own messages come back too.
+/// The next event of a person; the bot's own messages are reported too.
 async fn by_a_person(listening: &mut Listening) -> Incoming {
     loop {
         let event = listening.event().await;
@@ -72,7 +72,7 @@ fn set(name: &str) -> Option<String> {
     std::env::var_os(name).map(|value| value.into_string().expect("it is text"))
 }
 
-/// Behind the peer's own certificate, where it has one.
+/// With the peer's own certificate, if it has one.
 fn speaking_to(url: &str) -> Arc<Discord> {
     let roots = set("COUNTERSIGN_PEER_CA").map(|file| std::fs::read(file).expect("it is there"));
     let roots = roots.map(|pem| Roots::from_pem(&pem).expect("an authority"));
@@ -91,7 +91,7 @@ fn speaking_to(url: &str) -> Arc<Discord> {
     }))
 }
 
-/// Waits as long as the platform wants; the one shipment again and again.
+/// Waits as long as the platform demands; repeats the same shipment.
 async fn insist(channel: &Discord, shipment: &Shipment) -> Receipt {
     loop {
         match channel.send(shipment).await {

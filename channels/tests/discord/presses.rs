@@ -1,4 +1,4 @@
-//! Buttons: acknowledged before anything else, and never lost.
+//! Buttons: acknowledged first, and never lost.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! No token in anything that can be read afterwards.
+//! No token in logs or errors.
 
 use channels::CheckError;
 
@@ -44,7 +44,7 @@ async fn the_token_stands_in_no_error_and_in_no_log() {
 
     let logged = sink.logged();
     let logged = String::from_utf8_lossy(&logged).into_owned();
-    assert!(logged.contains("connecting again"), "the log was really collected");
+    assert!(logged.contains("reconnecting"), "the log was collected");
     read.push(logged);
     for text in read {
         assert!(!text.contains(TOKEN), "{text}");
@@ -56,7 +56,7 @@ fn discord_config_of(fake: &FakeDiscord) -> DiscordConfig {
     DiscordConfig { api_url, ..DiscordConfig::new("dc", TOKEN.into()) }
 }
 
-/// Whether the platform knows the token, refuses it, or is not there.
+/// Whether the platform accepts the token, rejects it, or is unreachable.
 #[tokio::test]
 async fn the_platform_says_whether_it_knows_the_token() {
     let fake = FakeDiscord::start().await;

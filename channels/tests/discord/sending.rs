@@ -1,4 +1,4 @@
-//! What is shown, what is refused, and what happens when an answer is lost.
+//! Sending, rejections, and lost responses.
 
 use super::*;
 
@@ -224,7 +224,7 @@ async fn everything_can_answer_a_message_and_all_buttons_are_shown() {
     assert_eq!(shown["components"][0]["components"][0]["custom_id"], format!("{BUTTON_TOKEN}v"));
 }
 
-/// What a guild does not take is told instead, in the same place, once.
+/// A message that a guild rejects is replaced by a notice, in the same place, once.
 /// Proves T4.
 #[tokio::test]
 async fn a_file_is_as_large_as_the_guild_takes_it() {
@@ -234,7 +234,7 @@ async fn a_file_is_as_large_as_the_guild_takes_it() {
     let channel = discord(&fake);
     let mut listening = Listening::begin(&channel, None);
     fake.until(FakeDiscord::is_connected).await;
-    // The guild is known once what was said behind it is heard.
+    // The guild is known once a later message has been received.
     fake.says(general, fake.person("Ann"), "hi");
     listening.event().await;
     let large = |size: usize| {
@@ -251,7 +251,7 @@ async fn a_file_is_as_large_as_the_guild_takes_it() {
     }
     let told = fake.reads(general);
     assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].contains("at most 10.0 MB") && told[0].contains("Here it is"), "{told:?}");
+    assert!(told[0].contains("the limit is 10.0 MB") && told[0].contains("Here it is"), "{told:?}");
 
     fake.boosts(2);
     fake.says(general, fake.person("Bob"), "boosted");
@@ -260,11 +260,11 @@ async fn a_file_is_as_large_as_the_guild_takes_it() {
     channel.send(&twelve).await.expect("sent");
     let shown = fake.messages(general).pop().expect("it is there");
     assert_eq!(shown["attachments"][0]["size"], 12 * MIB);
-    // Its boosts are gone, and nobody has said so.
+    // Its boosts have expired without an event.
     let lost = Trouble::Refuse { status: 413, code: 40005, message: "too large".to_owned() };
     fake.fault("send", lost);
     channel.send(&large(13 * MIB)).await.expect("told");
-    assert!(fake.reads(general).pop().is_some_and(|told| told.contains("at most 10.0 MB")));
+    assert!(fake.reads(general).pop().is_some_and(|told| told.contains("the limit is 10.0 MB")));
     listening.end().await.expect("it ends well");
 }
 

@@ -1,4 +1,4 @@
-//! What the tests of several adapters send, and where what is logged goes.
+//! Messages and log capture shared by the tests of several adapters.
 
 use std::{
     io::Write,
@@ -31,7 +31,7 @@ pub fn file(name: &str, caption: Option<&str>) -> Outgoing {
     }
 }
 
-/// Collects what is logged.
+/// Collects log output.
 #[derive(Clone, Default)]
 pub struct Sink(Arc<Mutex<Vec<u8>>>);
 

@@ -1,4 +1,4 @@
-//! Answers as they grow.
+//! Streamed answers.
 
 use channels::{Channel, SendError};
 use fakes::telegram::Trouble;
@@ -43,7 +43,7 @@ async fn elsewhere_a_draft_is_the_edit_of_a_message() {
     assert_eq!(only(&fake, group).text, "so far");
 }
 
-/// A server that does not know drafts is asked once; what it knows works on.
+/// A server without drafts is asked once; supported features keep working.
 #[tokio::test]
 async fn a_server_without_drafts_is_asked_once() {
     let unknown = [(404, "Not Found"), (400, "Bad Request: TEXTDRAFT_PEER_INVALID")];

@@ -1,11 +1,11 @@
-//! Groups: what people are there, and what the bot is.
+//! Groups: the roles of people and of the bot.
 
 use channels::{Channel, PlaceKind, SendError, incoming::What};
 use fakes::telegram::{FakeTelegram, Trouble};
 
 use super::*;
 
-/// The platform is asked at most once a minute for a person, and only where it matters.
+/// The platform is asked at most once a minute per person, and only if needed.
 /// Proves A13.
 #[tokio::test]
 async fn presses_and_commands_say_what_the_person_is_in_the_group() {
@@ -46,7 +46,7 @@ async fn presses_and_commands_say_what_the_person_is_in_the_group() {
     listening.end().await.expect("it ends well");
 }
 
-/// Pushed or asked for, it is the same.
+/// The same for pushed and polled updates.
 /// Proves A13, S6.
 #[tokio::test]
 async fn a_pushed_command_says_it_too() {

@@ -1,4 +1,4 @@
-//! What arrives, and when the platform is told to forget it.
+//! Incoming updates, and their confirmation.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -35,7 +35,7 @@ async fn an_update_is_confirmed_only_after_the_commit() {
     assert_eq!(batch.position, Some(format!("{BOT_ID}:{}", update + 1)));
     assert_eq!(batch.incomings[0].key, format!("{BOT_ID}:{update}"));
 
-    // Not committed: the listener ends, and the platform still has it.
+    // Not committed: the listener ends, and the platform still has the update.
     drop(committed);
     assert!(matches!(listening.task.await.expect("no panic"), Err(ListenError::Closed)));
     assert_eq!(fake.waiting(), [update]);
@@ -220,7 +220,7 @@ async fn a_group_that_moves_tells_its_new_id() {
     let group = fake.group("Team");
     let mut listening = Listening::begin(&telegram(&fake), None);
     let to = fake.migrate(group);
-    // Told in the old group and in the new one: both mean the same.
+    // Reported in the old group and in the new one, with the same meaning.
     for event in listening.events(2).await {
         assert_eq!(event.place.chat, group.to_string());
         assert_eq!(event.what, What::Moved { to: to.to_string() });
@@ -246,7 +246,7 @@ async fn a_second_poller_is_waited_out_and_never_ends_the_first() {
     one.end().await.expect("it ends well");
 }
 
-/// How often somebody came as far as to poll: before it, a webhook is taken away.
+/// The number of times that polling was reached: before it, a webhook is removed.
 fn asks_began(fake: &FakeTelegram) -> usize {
     fake.granted("deleteWebhook").len()
 }
@@ -312,7 +312,7 @@ async fn a_token_that_is_refused_ends_it() {
     assert!(matches!(ended, Err(ListenError::Unauthorized { channel }) if channel == "tg"));
 }
 
-/// What comes twice has the same key, what comes before its time its own; and nothing is missing.
+/// Duplicates have the same key, early updates their own; nothing is missing.
 /// Proves R9.
 #[tokio::test]
 async fn disorder_loses_nothing_and_invents_nothing() {
@@ -340,7 +340,7 @@ async fn disorder_loses_nothing_and_invents_nothing() {
     listening.end().await.expect("it ends well");
 }
 
-/// Another bot's updates may have the same numbers; they are others.
+/// Updates of another bot may have the same numbers; they are different updates.
 /// Proves R9.
 #[tokio::test]
 async fn a_new_token_keeps_neither_the_position_nor_the_keys() {

@@ -1,4 +1,4 @@
-//! The real Telegram adapter against a Bot API with state.
+//! The real Telegram adapter against a stateful Bot API.
 
 #![expect(clippy::disallowed_methods, reason = "a test waits for what it has spawned itself")]
 
@@ -51,7 +51,7 @@ fn telegram(fake: &FakeTelegram) -> Arc<Telegram> {
     telegram_at(&fake.url(), TOKEN, Mode::Poll)
 }
 
-/// A channel that listens, and the far end of its intake.
+/// A channel that listens, and the receiver of its intake.
 struct Listening {
     batches: Batches,
     stop: CancellationToken,
@@ -74,14 +74,14 @@ impl Listening {
         batch
     }
 
-    /// The next event, which comes alone.
+    /// The next event, alone in its batch.
     async fn event(&mut self) -> Incoming {
         let mut batch = self.batch().await;
         assert_eq!(batch.incomings.len(), 1, "{batch:?}");
         batch.incomings.remove(0)
     }
 
-    /// The next so many events, in as many batches as they come.
+    /// The next events, in any number of batches.
     async fn events(&mut self, count: usize) -> Vec<Incoming> {
         let mut events = Vec::new();
         while events.len() < count {

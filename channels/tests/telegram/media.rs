@@ -1,4 +1,4 @@
-//! Files that people send: what they are called, and their bytes.
+//! Files of people: names and contents.
 
 use channels::{Channel, FileRef, SendError, incoming::What};
 use fakes::telegram::{FakeTelegram, File, Trouble};
@@ -48,7 +48,7 @@ async fn each_kind_of_file_arrives_with_a_name_and_can_be_fetched() {
     listening.end().await.expect("it ends well");
 }
 
-/// How a file of that type begins.
+/// The signature of that file type.
 fn magic(media_type: &str) -> &'static [u8] {
     match media_type {
         "image/jpeg" => b"\xff\xd8\xff",
@@ -70,7 +70,10 @@ async fn a_file_that_is_not_what_it_says_is_not_fetched() {
     fake.user_sends_document(chat, "Ann", File::new("cat.png", "image/png", "<script>"));
     let (_, files, _) = files(listening.what().await);
     let told = channel.fetch(&files[0]).await;
-    assert!(matches!(&told, Err(SendError::Rejected(why)) if why.contains("kind")), "{told:?}");
+    assert!(
+        matches!(&told, Err(SendError::Rejected(why)) if why.contains("declared type")),
+        "{told:?}"
+    );
     listening.end().await.expect("it ends well");
 }
 

@@ -1,4 +1,4 @@
-//! Updates that the platform pushes: only with the secret.
+//! Updates received by webhook, with the secret only.
 
 use channels::{Channel, WebhookError, WebhookRequest, incoming::What};
 use fakes::telegram::{BOT_ID, FakeTelegram};
@@ -37,8 +37,8 @@ async fn a_push_without_the_secret_is_refused() {
     assert_eq!(poll, Err(WebhookError::Absent));
 }
 
-/// With two keys nothing is lost while the secret changes; the old one is dead as soon as it is
-/// taken out of the configuration.
+/// With two keys nothing is lost during a rotation; the old key is rejected as soon as it is
+/// removed from the configuration.
 /// Proves S6.
 #[tokio::test]
 async fn a_secret_is_changed_while_pushes_are_under_way() {

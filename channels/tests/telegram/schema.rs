@@ -1,4 +1,4 @@
-//! Each request against the official schema, as a proxy that is not ours reads it.
+//! Validates each request against the official schema with a third-party proxy.
 
 use channels::Channel;
 use fakes::telegram::{FakeTelegram, File, TOKEN};
@@ -61,7 +61,7 @@ async fn every_request_is_what_the_official_schema_wants() {
     check(&proxy).await;
 }
 
-/// Files of every kind in, pictures and drafts out, and what a group tells of its people.
+/// Received files of every kind, sent pictures and drafts, and group membership.
 async fn media(fake: &FakeTelegram, channel: &Arc<Telegram>, listening: &mut Listening) {
     let (chat, group) = (fake.private("Ann"), fake.group("Other"));
     let bytes = sending::png(8, 8);

@@ -1,4 +1,4 @@
-//! No token in anything that can be read afterwards.
+//! No token in logs or errors.
 
 use channels::{Channel, CheckError, FileRef};
 use fakes::telegram::{FakeTelegram, TOKEN, Trouble};
@@ -51,14 +51,14 @@ async fn the_token_stands_in_no_error_and_in_no_log() {
 
     let logged = sink.logged();
     let logged = String::from_utf8_lossy(&logged).into_owned();
-    assert!(logged.contains("trying again"), "the log was really collected");
+    assert!(logged.contains("will retry"), "the log was collected");
     read.push(logged);
     for text in read {
         assert!(!text.contains(half), "{text}");
     }
 }
 
-/// Whether the platform knows the token, refuses it, or is not there.
+/// Whether the platform accepts the token, rejects it, or is unreachable.
 #[tokio::test]
 async fn the_platform_says_whether_it_knows_the_token() {
     let fake = FakeTelegram::start().await;

@@ -1,4 +1,4 @@
-//! What is shown, and what a failure makes the caller do.
+//! Sending, and the handling of failures.
 
 use std::time::Duration;
 
@@ -209,7 +209,7 @@ async fn what_surely_was_not_sent_is_to_be_sent_again() {
     assert!(matches!(sent, Err(SendError::Retry { .. })), "{sent:?}");
 }
 
-/// A server in trouble may have done before what it was asked for.
+/// A server with an internal error may have executed the request.
 /// Proves M3.
 #[tokio::test]
 async fn a_page_for_an_answer_leaves_the_outcome_unknown() {
@@ -257,7 +257,7 @@ async fn typing_is_shown() {
     assert_eq!(fake.granted("sendChatAction")[0]["action"], "typing");
 }
 
-/// The head of a PNG of that size, which is all that the platform looks at.
+/// The header of a PNG of that size, which is all that the platform reads.
 pub fn png(width: u32, height: u32) -> Bytes {
     let size = [width.to_be_bytes(), height.to_be_bytes()].concat();
     [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice(), &size, b"\x08\x06\0\0\0"].concat().into()
@@ -306,7 +306,8 @@ async fn a_picture_is_shown_as_one_and_else_as_a_document() {
     }
 }
 
-/// Several pictures of one answer: one request, a message each, all under what they answer.
+/// Several pictures of one answer: one request, one message each, all as replies to the same
+/// message.
 #[tokio::test]
 async fn pictures_stand_together_as_an_album() {
     let (fake, channel, chat) = stage().await;
@@ -341,7 +342,7 @@ pub fn album(chat: i64, pictures: &[Bytes], reply_to: Option<i64>) -> Shipment {
     Shipment { album: pictures[1..].iter().map(one).collect(), ..one(&pictures[0]) }
 }
 
-/// Also a question and a file stand under what they answer.
+/// An approval and a file are replies too.
 /// Proves M12.
 #[tokio::test]
 async fn whatever_is_shown_answers_its_message() {

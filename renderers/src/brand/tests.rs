@@ -155,7 +155,7 @@ fn slides_give_their_background_if_it_is_light() {
 fn a_hostile_template_gives_nothing_but_looks() {
     let outside = read(&word("https://example.org/pixel.png")).unwrap();
     assert!(outside.logo.is_none());
-    assert!(outside.warnings[0].contains("not in the file"), "{:?}", outside.warnings);
+    assert!(outside.warnings[0].contains("not embedded in the file"), "{:?}", outside.warnings);
     let evil =
         THEME.replace("Georgia", "x&quot;/><evil").replace("Verdana", "http://example.org/f");
     let macros = package(&[
@@ -169,7 +169,7 @@ fn a_hostile_template_gives_nothing_but_looks() {
     let bomb = "<!DOCTYPE x [<!ENTITY a 'b'>]><a:theme/>";
     for (bytes, words) in [
         (b"no zip".to_vec(), "damaged"),
-        (package(&[("a.txt", b"x")]), "no .docx"),
+        (package(&[("a.txt", b"x")]), "not a .docx"),
         (
             package(&[("xl/workbook.xml", b"<w/>"), ("xl/theme/theme1.xml", bomb.as_bytes())]),
             "document type",

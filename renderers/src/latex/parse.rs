@@ -406,15 +406,15 @@ mod tests {
             (r"\foo{x}", r"\foo"),
             ("{a", "closed"),
             ("a}", "beginning"),
-            ("x^2^3", "two scripts"),
+            ("x^2^3", "two subscripts or superscripts"),
             (r"\left( a", r"\right"),
             (r"\begin{matrix} a", r"\end"),
             (r"\begin{tikz}\end{tikz}", "tikz"),
-            ("a^", "missing"),
+            ("a^", "incomplete"),
             (&"{".repeat(100), "deeper"),
             (&"x".repeat(5_000), "longer"),
-            (r"\frac", "missing"),
-            (r"\", "not known"),
+            (r"\frac", "incomplete"),
+            (r"\", "not supported"),
         ] {
             let error = parse(latex).unwrap_err();
             assert!(error.contains(why), "{latex}: {error}");

@@ -233,7 +233,7 @@ pub(crate) mod tests {
             "not PNG, JPEG",
             "b.png is shown as its text: it is damaged",
             "c.svg is",
-            "no such file",
+            "file is missing",
         ] {
             assert!(said.contains(reason), "{reason} in {said}");
         }

@@ -54,7 +54,7 @@ fn package(bytes: &[u8]) -> Result<Kind, ReadError> {
         Some(kind) if kind.starts_with("text") => Ok(Kind::Odt),
         Some(kind) if kind.starts_with("spreadsheet") => Ok(Kind::Ods),
         Some(kind) if kind.starts_with("presentation") => Ok(Kind::Odp),
-        _ => Err(ReadError::Unknown("Archives cannot be read: unpack the file first.".into())),
+        _ => Err(ReadError::Unknown("Archives cannot be read: unpack it first.".into())),
     }
 }
 

@@ -452,7 +452,7 @@ mod tests {
         let warnings = |rtf: &str| read(rtf.as_bytes()).unwrap().warnings;
         let rtf = "{\\rtf1{\\headerl Acme}{\\footer \\b Acme}a{\\shp{\\*\\shpinst{\\sp{\\sn x}{\\sv 1}}\
             {\\shptxt \\pard Box\\par}}}\\par}";
-        let wanted = ["Headers and footers were left out.", "Text boxes were left out."];
+        let wanted = ["Headers and footers were skipped.", "Text boxes were skipped."];
         assert_eq!(warnings(rtf), wanted);
         let rtf =
             "{\\rtf1{\\header \\pard\\plain{\\*\\bkmkstart x}\\par}{\\*\\shpinst{\\sv 1}}a\\par}";

@@ -51,7 +51,7 @@ fn a_formula_in_circles_stays_text() {
     let rendered = rendered("## S\n\n| a |\n|---|\n| =A3 |\n| =A2 |\n");
     assert!(!sheet(&rendered, 1).contains("<f>"));
     assert_eq!(rendered.warnings.len(), 2, "{:?}", rendered.warnings);
-    assert!(rendered.warnings[0].contains("circles"));
+    assert!(rendered.warnings[0].contains("circular"));
 }
 
 #[test]

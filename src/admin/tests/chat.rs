@@ -90,7 +90,7 @@ async fn growing_text_is_shown_and_then_what_was_recorded() {
     world.gateway.stop.cancel();
 }
 
-/// Nobody on this node delivers: the page looks by itself.
+/// No sender runs on this node: the page polls.
 #[tokio::test]
 async fn what_another_node_shows_is_seen_here() {
     let world = World::new().await;
@@ -279,7 +279,7 @@ async fn a_browser_is_spoken_to_in_its_language() {
     assert_eq!(world.press(&cookie, &approval, "d").await, "Abgelehnt.");
 }
 
-/// Nothing that a page or its script wants to say is missing, and nothing is there for nobody.
+/// Every text used by a page or its script exists, and none is unused.
 #[test]
 fn pages_and_their_words_fit() {
     use std::collections::BTreeSet;

@@ -117,7 +117,7 @@ async fn a_pass_is_signed_and_ends() {
     let request = visitor.asks(world.get("/chat/events"));
     assert_eq!(request.send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
 
-    // Who comes again in time stays who they are; afterwards they are somebody else.
+    // A visitor who returns in time keeps their identity; later they get a new one.
     world.clock.advance(TimeDelta::days(20));
     let again = Visitor::again(&world, &visitor.pass).await;
     assert_eq!(again.id(), visitor.id());

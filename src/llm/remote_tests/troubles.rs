@@ -58,7 +58,7 @@ async fn a_refusal_says_what_to_do_and_never_the_key() {
         (401, "authentication_error", "OPENAI_API_KEY, or `api_key` of the model `main`"),
         (403, "permission_error", "OPENAI_API_KEY"),
         (404, "not_found_error", "does not know `fake-1`"),
-        (400, "invalid_request_error", "does not accept the key"),
+        (400, "invalid_request_error", "rejects the key"),
         (422, "invalid_request_error", "It says: Incorrect API key provided: [key]."),
         (429, "insufficient_quota", "no credit left"),
         (307, "moved", "check `base_url`"),
@@ -87,10 +87,10 @@ async fn a_slow_server_is_waited_for_and_a_silent_one_is_not() {
         assert_eq!(ask(&model, &hello()).await.0.expect("an answer").text, "Late.");
         llm.will(Fault::SlowFirstToken { turn: turn(), by: never });
         let silent = ask(&model, &hello()).await.0.expect_err("no answer");
-        assert!(silent.to_string().contains("fell silent"), "{silent}");
+        assert!(silent.to_string().contains("stopped sending"), "{silent}");
         llm.will(Fault::SlowHeaders { turn: turn(), by: never });
         let slow = ask(&model, &hello()).await.0.expect_err("no answer");
-        assert!(slow.to_string().contains("did not begin"), "{slow}");
+        assert!(slow.to_string().contains("did not start answering"), "{slow}");
         assert!(matches!(slow, ModelError::Retry { .. }));
     }
 }
@@ -104,7 +104,7 @@ async fn an_answer_that_drips_for_ever_ends() {
     let model = RemoteModel::new(config).expect("a whole configuration");
     let late = ask(&model, &hello()).await.0.expect_err("no answer");
     assert!(
-        matches!(&late, ModelError::Retry { reason, .. } if reason.contains("no whole answer"))
+        matches!(&late, ModelError::Retry { reason, .. } if reason.contains("no complete answer"))
     );
 }
 

@@ -18,7 +18,7 @@ use super::{CELL_CHARS, Column, Kind, Limits, ReadError, Table};
 
 /// How long a query waits for a connection, new or in use.
 const ACQUIRE_FOR: Duration = Duration::from_secs(5);
-const IDLE_FOR: Duration = Duration::from_secs(60);
+const IDLE_FOR: Duration = Duration::from_mins(1);
 const LIVES_FOR: Duration = Duration::from_mins(30);
 /// The number of SQLite instructions between two checks of the clock.
 const INSTRUCTIONS: i32 = 1_000;

@@ -247,6 +247,7 @@ fn the_operator_decides_what_is_seen() {
     };
     assert_eq!(names(&[], &[], &[]), "users:3 orders:3 audit_log:2 audit_log_2026:2 all_users:3");
     assert_eq!(names(&["*"], &[], &[]), "users:3 orders:3 audit_log:2 audit_log_2026:2");
+    assert_eq!(names(&["audit_log"], &[], &[]), "audit_log:2", "its partition need not be listed");
     assert_eq!(names(&["orders", "all_users"], &[], &["USERS.*"]), "orders:3 all_users:3");
     assert_eq!(names(&[], &["public.audit_log_2026"], &[]), "users:3 orders:3");
     assert_eq!(

@@ -29,6 +29,7 @@ pub struct Database {
 }
 
 /// One of each kind, with the tables.
+#[expect(clippy::disallowed_methods, reason = "tests/run names the servers in its environment")]
 pub async fn databases() -> Vec<Database> {
     let name = format!("cs_{}", uuid::Uuid::new_v4().simple());
     let folder = tempfile::tempdir().unwrap();

@@ -14,7 +14,8 @@ pub struct Visibility {
     hidden_tables: GlobSet,
     /// Columns by `column`, `table.column` or `schema.table.column`.
     hidden_columns: GlobSet,
-    hides: bool,
+    /// Whether any pattern hides something.
+    is_hiding: bool,
 }
 
 /// A catalog as agents see it.
@@ -48,19 +49,18 @@ impl Visibility {
             tables_set: patterns(tables)?,
             hidden_tables: patterns(hidden_tables)?,
             hidden_columns: patterns(hidden_columns)?,
-            hides: !(hidden_tables.is_empty() && hidden_columns.is_empty()),
+            is_hiding: !(hidden_tables.is_empty() && hidden_columns.is_empty()),
         })
     }
 
     pub fn of<'c>(&self, catalog: &'c Catalog) -> Visible<'c> {
-        let mut shown: Vec<_> = catalog
-            .relations
-            .iter()
-            .map(|relation| self.shows(relation).then(|| self.hidden_columns(relation)))
+        let relations = || catalog.relations.iter();
+        let mut kept: Vec<_> = relations()
+            .map(|relation| (!self.hides(relation)).then(|| self.hidden_columns(relation)))
             .collect();
-        share_with_heirs(catalog, &mut shown);
-        let tables = catalog.relations.iter().zip(shown).filter_map(|(relation, hidden)| {
-            let hidden = hidden?;
+        share_with_heirs(catalog, &mut kept);
+        let tables = relations().zip(kept).filter_map(|(relation, hidden)| {
+            let hidden = hidden.filter(|_| self.shows(relation))?;
             let is_shown = |c: &&Column| !hidden.contains(&c.name) && is_quotable(&c.name);
             let columns: Vec<_> = relation.columns.iter().filter(is_shown).collect();
             (!columns.is_empty()).then_some(VisibleTable { relation, columns })
@@ -68,21 +68,23 @@ impl Visibility {
         Visible { tables: tables.collect(), catalog }
     }
 
+    fn hides(&self, relation: &Relation) -> bool {
+        names(relation).iter().any(|name| self.hidden_tables.is_match(name))
+    }
+
     /// A view may show what is hidden in its tables under another name: where anything is hidden, it
     /// is seen only if the operator names it, without a `*`.
     fn shows(&self, relation: &Relation) -> bool {
-        let full = format!("{}.{}", relation.schema, relation.name);
-        let names = [relation.name.as_str(), full.as_str()];
+        let names = names(relation);
         let is_named = self
             .tables
             .iter()
             .any(|listed| names.iter().any(|name| name.eq_ignore_ascii_case(listed)));
         let is_listed =
             self.tables.is_empty() || names.iter().any(|name| self.tables_set.is_match(name));
-        let is_hidden = names.iter().any(|name| self.hidden_tables.is_match(name));
-        let is_restricted = self.hides || !self.tables.is_empty();
+        let is_restricted = self.is_hiding || !self.tables.is_empty();
         let is_safe = relation.kind == RelationKind::Table || !is_restricted || is_named;
-        is_listed && !is_hidden && is_safe && is_quotable(&full)
+        is_listed && is_safe && names.iter().all(|name| is_quotable(name))
     }
 
     fn hidden_columns(&self, relation: &Relation) -> BTreeSet<String> {
@@ -95,14 +97,19 @@ impl Visibility {
     }
 }
 
+/// As it is called in patterns.
+fn names(relation: &Relation) -> [String; 2] {
+    [relation.name.clone(), format!("{}.{}", relation.schema, relation.name)]
+}
+
 /// A table shows the rows of its partitions, and these are tables themselves: what is hidden in one
 /// is hidden in the other.
-fn share_with_heirs(catalog: &Catalog, shown: &mut [Option<BTreeSet<String>>]) {
+fn share_with_heirs(catalog: &Catalog, kept: &mut [Option<BTreeSet<String>>]) {
     loop {
         let mut changed = false;
         for pair in &catalog.inherits {
             for (from, to) in [(pair.parent, pair.child), (pair.child, pair.parent)] {
-                match (shown[from].clone(), &mut shown[to]) {
+                match (kept[from].clone(), &mut kept[to]) {
                     (None, to) if to.is_some() => {
                         *to = None;
                         changed = true;

@@ -10,7 +10,7 @@
 //! - [`login`]: signing in to a server with a user's authorisation
 //! - [`oauth`]: client credentials
 //! - [`client_handler`]: notifications and elicitation requests
-//! - [`elicit`]: elicitations
+//! - [`elicit`]: elicitation requests shown to people as questions
 //! - [`call`]: one call
 //! - [`tool`]: converts a tool's definition
 //! - [`content`]: converts a result

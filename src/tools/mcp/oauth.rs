@@ -130,7 +130,7 @@ mod tests {
         assert!(refused.contains("401") && refused.contains("token_url"), "{refused}");
         let wrong = McpConfig { oauth: Some(credentials("wrong")), ..config.clone() };
         let refused = desk.tools(wrong).await.err().expect("no token").to_string();
-        assert!(refused.contains("refuses a token (400"), "{refused}");
+        assert!(refused.contains("refuses to issue a token (400"), "{refused}");
         let right = McpConfig { oauth: Some(credentials("s3+cret")), ..config };
         let tools = desk.tools(right).await.expect("tools");
         assert_eq!(run(&tools, "g_act", json!({})).await.expect("a result"), "done 1");

@@ -126,7 +126,7 @@ mod tests {
             let front = read(front).unwrap();
             assert_eq!(front.description, description);
             assert_eq!(front.name.as_deref().map(|n| &n[..1]), Some("a"));
-            assert!(front.warnings[0].contains("no YAML"), "{front:?}");
+            assert!(front.warnings[0].contains("not valid YAML"), "{front:?}");
         }
         for front in ["name: a", "description: ''\nname: a", "description:\nname: a", "- a\n- b"] {
             assert!(read(front).unwrap_err().contains("description"), "{front}");

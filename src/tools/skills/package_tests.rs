@@ -68,7 +68,7 @@ fn ones_own_skills_are_loaded_leniently() {
     let kept = folder::all(home.path());
     let names: Vec<_> = kept.iter().map(|kept| kept.skill.name.as_str()).collect();
     assert_eq!(names, ["letters", "odd"]);
-    assert_eq!(kept[0].warnings, ["its folder is called `a`"]);
+    assert_eq!(kept[0].warnings, ["its folder is named `a`"]);
     assert!(kept.iter().all(|kept| !kept.skill.foreign));
     assert!(folder::vouch(home.path(), "odd").unwrap_err().to_string().contains("your own"));
 }
@@ -89,7 +89,7 @@ fn paths_out_of_a_skill_are_refused() {
     ] {
         let path = zipped(home.path(), &[("SKILL.md", MAIN.as_bytes()), (name, b"x")]);
         let refused = Package::of_zip(&path).unwrap_err().to_string();
-        assert!(refused.contains("no path within a skill"), "{name}: {refused}");
+        assert!(refused.contains("is not a path within a skill"), "{name}: {refused}");
     }
 }
 

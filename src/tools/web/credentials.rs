@@ -49,7 +49,7 @@ pub enum Place {
 #[derive(Debug)]
 pub enum Source {
     Fixed(SecretString),
-    Client(OAuthClient),
+    Client(Box<OAuthClient>),
 }
 
 /// An OAuth 2.0 client that gets tokens for itself (RFC 6749, section 4.4).

@@ -37,7 +37,7 @@ fn oauth(api: &Account) -> Credential {
         kept: Mutex::default(),
     };
     let place = header("authorization", "Bearer ");
-    Credential { secret: Source::Client(client), ..fixed(api.url(), place) }
+    Credential { secret: Source::Client(Box::new(client)), ..fixed(api.url(), place) }
 }
 
 fn tool(credential: Credential) -> HttpRequest {

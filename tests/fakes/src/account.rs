@@ -4,7 +4,7 @@
 use axum::{
     Json, Router,
     body::Bytes,
-    extract::{Query, State},
+    extract::{Query, Request, State},
     http::{HeaderMap, Method, StatusCode, Uri},
     response::{IntoResponse as _, Response},
     routing::{any, post},
@@ -25,6 +25,7 @@ use tokio::net::TcpListener;
 pub const KEY: &str = "key-canary-7d1f03b9c2";
 pub const CLIENT: &str = "gateway";
 pub const CLIENT_SECRET: &str = "client-canary-55aa02e7";
+const BODY_BYTES: usize = 64 * 1024;
 const TOKEN: &str = "token-canary-b6e1c04d-";
 
 /// The server; it runs as long as the test.
@@ -130,13 +131,13 @@ async fn open(
 /// The same, with the right credential only; an echo in several spellings.
 async fn data(
     State(state): State<Arc<Account>>,
-    method: Method,
-    uri: Uri,
-    headers: HeaderMap,
-    body: Bytes,
+    Query(query): Fields,
+    request: Request,
 ) -> Response {
-    let sent = state.note(&method, &uri, &headers, &body);
-    let Query(query) = Fields::try_from_uri(&uri).unwrap_or_default();
+    let (parts, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, BODY_BYTES).await.unwrap_or_default();
+    let headers = parts.headers;
+    let sent = state.note(&parts.method, &parts.uri, &headers, &body);
     if !state.accepts(&headers, &query) {
         return (StatusCode::UNAUTHORIZED, sent).into_response();
     }
@@ -147,11 +148,12 @@ async fn data(
     let authorization = headers.get("authorization").or(headers.get("x-api-key"));
     let value = authorization.and_then(|v| v.to_str().ok()).unwrap_or(KEY).to_owned();
     let upper = value.to_uppercase();
+    let letters: Vec<_> = value.chars().map(String::from).collect();
     let body = json!({
         "sent": sent,
         "base64": STANDARD.encode(&value),
         "upper": upper,
-        "spaced": value.chars().flat_map(|c| [c, ' ']).collect::<String>(),
+        "spaced": letters.join(" "),
     });
     (status, [("x-echo", value)], body.to_string()).into_response()
 }

@@ -1,5 +1,5 @@
-//! A server of tools that wants somebody to sign in, and the one that lets them: OAuth's
-//! authorization code with PKCE, for clients that register themselves.
+//! An MCP server that requires a sign-in, and its authorization server: OAuth's authorization code
+//! with PKCE, and dynamic client registration.
 
 use axum::{
     Form, Json, Router,
@@ -74,7 +74,7 @@ impl Guarded {
         self.refreshed.load(Ordering::SeqCst)
     }
 
-    /// From now on the first so many tokens are not in force.
+    /// Rejects the first tokens from now on.
     pub fn expires(&self, tokens: usize) {
         self.expired.store(tokens, Ordering::SeqCst);
     }
@@ -149,8 +149,8 @@ async fn called(
     answer(&headers, &body, expired, |token| format!("done by t{token}"))
 }
 
-/// What a server answers that has one tool, and wants a token: `t1`, `t2`, …, of which the first so
-/// many are not in force any more.
+/// A server with one tool that requires a token: `t1`, `t2`, …, of which the first ones are
+/// expired.
 pub fn answer(
     headers: &HeaderMap,
     body: &Value,

@@ -1,5 +1,5 @@
-//! An issuer of OpenID Connect that lets everybody sign in who comes, and is strict with whoever
-//! asks for them: the redirect as registered, PKCE by S256, the client's secret, each code once.
+//! An OpenID provider that lets everybody sign in, and is strict with clients: the registered
+//! redirect, PKCE by S256, the client secret, single-use codes.
 
 use axum::{
     Form, Json, Router,
@@ -29,11 +29,11 @@ pub const SECRET: &str = "issuer-canary-7d10c2";
 pub enum Wrong {
     Nonce,
     Audience,
-    /// It is meant for others too, whom nobody knows.
+    /// Has further, unknown audiences.
     Audiences,
     Issuer,
     Expired,
-    /// Signed with a key that nobody has published.
+    /// Signed with an unpublished key.
     Signature,
     /// Something in it was changed after it was signed.
     Changed,

@@ -7,8 +7,8 @@ use std::{
     sync::atomic::{AtomicU16, Ordering},
 };
 
-/// Below the ports that Linux gives to outgoing connections (32768 and up): a port of that range
-/// can be taken at any time by whoever connects to somewhere.
+/// Below Linux's range for outgoing connections (32768 and up), whose ports can be taken at any
+/// time by any client.
 const RANGE: Range<u16> = 20_000..32_000;
 
 /// A port of the loopback that no other test uses until this is dropped. Where a program can listen

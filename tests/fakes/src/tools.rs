@@ -84,7 +84,7 @@ impl ToolServer {
         Self { base, shared, task }
     }
 
-    /// An address of the server. Each caller has its own, so that executions can be told apart.
+    /// A URL of the server. Each caller has its own, so that executions can be distinguished.
     pub fn url(&self, caller: usize) -> String {
         format!("{}/{caller}/mcp", self.base)
     }

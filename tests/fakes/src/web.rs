@@ -87,7 +87,7 @@ impl FakeWeb {
         lock(&self.shared).hangs.insert(path.to_owned());
     }
 
-    /// From now on this path answers with that: its media type, and what it says.
+    /// From now on this path responds with that media type and body.
     pub fn says(&self, path: &str, kind: &str, body: impl Into<Bytes>) {
         lock(&self.shared).says.insert(path.to_owned(), (kind.to_owned(), body.into()));
     }

@@ -181,7 +181,7 @@ impl Job<'_> {
         let question = self.button("Allow once").await;
         self.held.push(self.at_rest().await);
         self.says("and tell me when");
-        self.shows("I am still waiting").await;
+        self.shows("I'm still waiting").await;
         self.telegram.user_presses(self.chat, "Ann", question, "Allow once");
         let mut pressed = Vec::new();
         eventually(DONE, async || {

@@ -203,7 +203,7 @@ story! {
         assert!(verify(world).await.is_ok(), "in itself it is as good as the first");
         let named = verify_with(world, Some(seal)).await.unwrap_err();
         assert_snapshot!(stable(&named), @"
-        the audit is not as it was written:
+        verification failed:
           there is no seal <digest>: the audit it sealed was replaced
         ");
     }

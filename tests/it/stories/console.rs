@@ -557,7 +557,7 @@ async fn every_button_works(world: &World, owner: &Operator<'_>) {
     2026-05-04 11:00:00 | Reminder: <script>x</script> | every 1h UTC | Ann | paused |
     [Resume] [Delete]
     ");
-    assert_snapshot!(table(&owner.presses(&later, &[("then", "delete")]).await), @"Nothing is to come.");
+    assert_snapshot!(table(&owner.presses(&later, &[("then", "delete")]).await), @"No schedules.");
     world.tampers("UPDATE notices SET status = 'dead' WHERE topic = 'approval.asked'").await;
     let dead = form(&owner.reads("/webhooks?status=dead").await, "/webhooks/");
     let replayed = owner.presses(&dead, &[("then", "replay")]).await;

@@ -79,7 +79,7 @@ story! {
         world.ann_presses("Revoke").await;
         assert_snapshot!(stable(world.room.toasts().last().unwrap()), @"Revoked. I'll ask again from now on.");
         assert_snapshot!(world.shown(), @"
-        Allow **delete**? `notes/a.txt` … ✅ Allowed by Ann. Leave for later calls was revoked by Ann.
+        Allow **delete**? `notes/a.txt` … ✅ Allowed by Ann. The permission for later calls was revoked by Ann.
         Done.
         ");
         asks_to_delete(world, "notes/b.txt").await;
@@ -99,9 +99,9 @@ story! {
         assert_snapshot!(stable(&list), @"
         Allowed without asking:
 
-        - `<code>` delete: only paths below `notes/`; for `room/1`, until 2026-06-03, unlimited uses, given by Ann
+        - `<code>` delete: only paths below `notes/`; for `room/1`, until 2026-06-03, unlimited uses, granted by Ann
 
-        `/grants revoke <code>` takes one back, by its code.
+        `/grants revoke <code>` revokes a permission by its code.
         ");
         let code = list.split("- `").nth(1).unwrap()[..8].to_owned();
         world.bob_says(&format!("/grants revoke {code}")).await;

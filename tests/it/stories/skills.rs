@@ -212,7 +212,7 @@ story! {
         assert!(shown.contains(r"2\tBodyText\tThe House of Rivers lets a boat."), "{shown}");
         for (words, said) in [
             (json!(["replace", path, "House of Rivers", "Ann & Co"]), "replaced 2 times"),
-            (json!(["replace", path, "House of Rivers", "x"]), "does not stand in"),
+            (json!(["replace", path, "House of Rivers", "x"]), "does not occur in"),
             (json!(["set", path, "6", "4"]), "paragraph 6 is rewritten"),
             (json!(["add", path, "2", "For a year."]), "a paragraph stands after 2"),
             (json!(["remove", path, "1"]), "paragraph 1 is gone"),

@@ -146,7 +146,7 @@ def main(words):
             word = Word(path)
             count = sum(replace(p, old, new) for part in word.trees for p in word.paragraphs(part))
             if not count:
-                sys.exit(f"{old!r} does not stand in {path}: look with show, a break or a field may be in it")
+                sys.exit(f"{old!r} does not occur in {path}: use show, a break or a field may be in it")
             said = f"replaced {count} times"
         case ["set", path, number, text]:
             word, said = Word(path), f"paragraph {number} is rewritten"

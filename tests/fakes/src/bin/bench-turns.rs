@@ -154,7 +154,7 @@ async fn first_answer(telegram: &telegram::FakeTelegram, started: Instant) -> Re
     Ok(started.elapsed())
 }
 
-/// From the moment the person has sent the message to the moment the answer stands.
+/// From the moment the person has sent the message until the answer is shown.
 async fn one_turn(telegram: &telegram::FakeTelegram, person: &str, turn: usize) -> Duration {
     let chat = telegram.private(person);
     let before = answers(telegram, chat);

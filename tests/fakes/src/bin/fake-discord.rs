@@ -1,7 +1,7 @@
-//! A Discord on a port of its own, for clients that are not ours: `fake-discord PORT`.
+//! A fake Discord on its own port, for third-party clients: `fake-discord PORT`.
 //!
-//! The token is [`fakes::discord::TOKEN`]. Once a session stands, Ann says something in the channel
-//! `general`, and she presses the first button that she is shown.
+//! The token is [`fakes::discord::TOKEN`]. Once a session is open, Ann writes in the channel
+//! `general` and presses the first button that she is shown.
 
 use fakes::discord::{FakeDiscord, TOKEN};
 use serde_json::Value;

@@ -1,6 +1,6 @@
-//! A Bot API on a port of its own, for clients that are not ours: `fake-telegram PORT`.
+//! A fake Bot API on its own port, for third-party clients: `fake-telegram PORT`.
 //!
-//! The token is [`fakes::telegram::TOKEN`]; one private chat with Ann is open, of id 500.
+//! The token is [`fakes::telegram::TOKEN`]; one private chat with Ann, with the id 500, is open.
 
 use fakes::telegram::FakeTelegram;
 

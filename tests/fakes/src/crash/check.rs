@@ -357,7 +357,7 @@ fn prompts(history: &History) -> Vec<Violation> {
     for prompt in &history.prompts {
         let chat = prompt.tags.first().map(|tag| tag.chat);
         let mut add = |kind, what: &str| {
-            // A wrong order stands in every prompt that follows.
+            // A wrong order appears in every prompt that follows.
             if known.insert((kind, chat)) {
                 let tags: Vec<_> = prompt.tags.iter().map(Tag::to_string).collect();
                 let detail = format!("{what} at {:?}: {}", prompt.at, tags.join(" "));

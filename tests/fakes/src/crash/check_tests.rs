@@ -67,7 +67,7 @@ fn good() -> History {
     }
 }
 
-/// The launch was cut off by a kill at 25.5 s, and Ann let it run again.
+/// The launch was interrupted by a kill at 25.5 s, and Ann allowed a second one.
 fn cut_off(history: &mut History) {
     history.runs[0].ended = None;
     history.runs.push(run(2, Request::Launch, 28));

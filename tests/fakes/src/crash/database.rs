@@ -16,7 +16,7 @@ use super::Result;
 const DEBIAN: &str = "/usr/lib/postgresql";
 const STARTS_WITHIN: Duration = Duration::from_mins(1);
 
-/// What the database says of its own consistency: `ok`.
+/// The database's integrity report: `ok`.
 pub async fn integrity(url: &str) -> String {
     let checked = if url.starts_with("sqlite:") { sqlite(url).await } else { postgres(url).await };
     checked.unwrap_or_else(|error| error.to_string())

@@ -60,7 +60,7 @@ pub fn answer_to(tags: &[Tag]) -> String {
 
 const ANSWER: &str = "Answer to ";
 const END: &str = ". Done.";
-/// What stands in a message that was sent before its content.
+/// The text of a message that was sent before its content.
 const PLACEHOLDER: &str = "…";
 
 /// What a person asks for.
@@ -137,7 +137,7 @@ pub enum Choice {
     Skip,
 }
 
-/// A message of the bot, as it stands at the end of the run.
+/// A message of the bot at the end of the run.
 #[derive(Debug, Clone)]
 pub struct Shown {
     pub message: i64,
@@ -178,7 +178,7 @@ pub struct Chat {
     pub said: Vec<Said>,
     pub questions: Vec<Question>,
     pub presses: Vec<Press>,
-    /// In the order in which they stand in the chat.
+    /// In the order of the chat.
     pub shown: Vec<Shown>,
 }
 
@@ -198,7 +198,7 @@ pub struct Run {
     /// The gateway process that asked for it.
     pub node: usize,
     pub began: Moment,
-    /// `None` where the caller had gone before the result was written.
+    /// `None` if the caller disconnected before the result was written.
     pub ended: Option<Moment>,
 }
 
@@ -235,13 +235,13 @@ pub struct History {
     pub unconfirmed: usize,
     /// What had not come to its end in time after the last kill.
     pub undrained: Vec<String>,
-    /// Processes that ended although nobody had killed them.
+    /// Processes that ended without being killed.
     pub exits: Vec<String>,
     /// Requests that broke the model's protocol.
     pub malformed: Vec<String>,
     /// Files in which a secret of the configuration was found.
     pub secrets: Vec<String>,
-    /// What the database says of its own consistency: `ok`.
+    /// The database's integrity report: `ok`.
     pub integrity: String,
 }
 
@@ -266,7 +266,7 @@ mod tests {
             let shown = Shown { message: 1, text: text.to_owned() };
             assert!(shown.is_orphan() && shown.answers().is_empty(), "{text}");
         }
-        let other = Shown { message: 1, text: "I am still waiting.".to_owned() };
+        let other = Shown { message: 1, text: "I am busy.".to_owned() };
         assert!(!other.is_orphan());
     }
 }

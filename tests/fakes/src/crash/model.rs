@@ -1,5 +1,5 @@
-//! The model: what it answers depends only on the conversation that it is shown. It answers the
-//! messages that have no answer yet, and calls the tools that they ask for first.
+//! The model, whose answers depend only on the dialogue in the prompt. It answers the messages that
+//! have no answer yet, after calling the tools that they ask for.
 
 use serde_json::{Value, json};
 use std::{

@@ -13,7 +13,7 @@ use crate::telegram::{BOT_NAME, FakeTelegram, Shown};
 
 /// How often people look at their chats.
 const LOOKS_EVERY: Duration = Duration::from_millis(100);
-/// Every so many conversations one is a group of two people.
+/// Every n-th conversation is a group of two people.
 const GROUP_EVERY: usize = 4;
 /// The platform takes 20 messages a minute in a group, three of which belong to one request.
 const GROUP_PACE: Duration = Duration::from_secs(10);
@@ -254,7 +254,7 @@ impl Talk {
         let at = self.record.now();
         let by = &self.people[random.below(self.people.len())];
         let text = self.text(request, tag);
-        // In a group, what somebody forwards is not addressed to the bot.
+        // In a group, a forwarded message is not addressed to the bot.
         let forwards = !self.is_group() && random.percent(10);
         let message = if forwards {
             let origin = json!({ "type": "hidden_user", "sender_user_name": "Eve", "date": 1 });

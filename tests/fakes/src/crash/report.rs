@@ -86,7 +86,7 @@ pub fn details(outcome: &Outcome) -> String {
     text
 }
 
-/// What happened in a chat, in the order of time, and what stands there.
+/// The events of a chat in order of time, and its final messages.
 fn events(history: &History, chat: &Chat) -> String {
     let mut events: Vec<(Moment, String)> = Vec::new();
     for said in &chat.said {

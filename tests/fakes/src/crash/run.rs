@@ -160,7 +160,7 @@ impl World {
         }
     }
 
-    /// Takes down what stands in every chat now.
+    /// Records the current messages of every chat.
     fn look(&self) {
         for chat in self.record.chats().iter_mut() {
             let shown = self.telegram.messages(chat.id).into_iter().filter(|m| m.from_bot);
@@ -267,7 +267,7 @@ fn runs(record: &Record, tools: &ToolServer) -> Vec<Run> {
     runs.collect()
 }
 
-/// The files below the folder in which a secret of the configuration stands.
+/// The files below the folder that contain a secret of the configuration.
 fn secrets(folder: &Path) -> Result<Vec<String>> {
     let (_, token) = TOKEN.split_once(':').expect("a bot token has two halves");
     let mut found = Vec::new();
@@ -330,7 +330,7 @@ impl Outcome {
         self.history.chats.iter().map(|chat| chat.presses.len()).sum()
     }
 
-    /// Calls that were run again because somebody said so.
+    /// Calls that were repeated with a person's consent.
     pub fn repeated(&self) -> usize {
         let chats = self.history.chats.iter();
         let again = chats.flat_map(|chat| &chat.presses);

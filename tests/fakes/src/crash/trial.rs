@@ -79,7 +79,7 @@ impl Trial {
         Ok(())
     }
 
-    /// Kills that many processes, and starts each again. `report` is told after each.
+    /// Kills that many processes and restarts each. Calls `report` after each.
     pub async fn kill_all(&mut self, kills: usize, report: impl Fn(&Self)) -> Result<()> {
         let mut outage_after = KILLS_PER_OUTAGE / 2;
         while self.kills.len() < kills {

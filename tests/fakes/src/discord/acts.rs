@@ -66,7 +66,7 @@ fn open(state: &State, asked: &Asked) -> Result<u64, Refusal> {
     Ok(id)
 }
 
-/// What somebody is in the guild.
+/// A person's role in the guild.
 fn member(state: &State, asked: &Asked) -> Done {
     if asked.id(1) != GUILD_ID {
         return Err(refusal(404, 10004, "Unknown Guild"));
@@ -100,7 +100,7 @@ fn ours(asked: &Asked) -> Result<(), Refusal> {
     known.then_some(()).ok_or_else(|| refusal(404, 10002, "Unknown Application"))
 }
 
-/// The names in other languages are told only to who asks for them.
+/// The localized names are only returned on request.
 fn commands(state: &State, asked: &Asked) -> Done {
     ours(asked)?;
     let mut all = state.commands.clone();

@@ -11,13 +11,13 @@ use super::{APPLICATION_ID, BOT_ID, GUILD_ID, Shared, TOKEN, state::State};
 
 const MESSAGE_CONTENT: u64 = 1 << 15;
 
-/// What a session has been told, connected or not.
+/// The events of a session, connected or not.
 pub(super) struct Session {
     intents: u64,
     seq: u64,
     told: Vec<Value>,
     pub(super) wire: Option<Wire>,
-    /// It hears nothing and says nothing, though the connection stands.
+    /// The connection is open, but neither side receives anything.
     pub(super) silent: bool,
 }
 

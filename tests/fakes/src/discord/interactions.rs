@@ -161,7 +161,7 @@ impl FakeDiscord {
         })
     }
 
-    /// A press that is not told over the gateway: what the platform would push.
+    /// A press that is not sent over the gateway: the body that the platform would push.
     pub fn pushed_press(&self, channel: u64, person: u64, (message, label): (u64, &str)) -> Value {
         self.change(|state| press(state, (channel, person), (message, label), PATIENCE))
     }

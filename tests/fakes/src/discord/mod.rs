@@ -96,7 +96,7 @@ impl FakeDiscord {
         format!("http://{}", self.running.shared.address)
     }
 
-    /// Waits until the claim holds; panics after ten seconds with what was asked of the platform.
+    /// Waits until the condition holds; panics after ten seconds with the requests to the platform.
     pub async fn until(&self, claim: impl Fn(&Self) -> bool) {
         let mut changes = self.shared.changes.subscribe();
         let holds = async {

@@ -69,7 +69,7 @@ pub(super) fn role(id: u64, name: &str, permissions: u64) -> Value {
     })
 }
 
-/// What there is in the guild is put in by whoever knows.
+/// The caller adds the members of the guild.
 pub(super) fn guild() -> Value {
     json!({
         "id": GUILD_ID.to_string(), "name": "Lab", "icon": null, "splash": null,
@@ -107,7 +107,7 @@ pub(super) fn time(id: u64) -> String {
     )
 }
 
-/// The date of a day that is so many behind 1970-01-01.
+/// The date that is this many days after 1970-01-01.
 fn date(mut days: u64) -> (u64, usize, u64) {
     let leap = |year: u64| {
         year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))

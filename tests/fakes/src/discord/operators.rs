@@ -12,7 +12,7 @@ use super::{
 };
 
 impl FakeDiscord {
-    /// A channel takes so many messages in that time.
+    /// A channel accepts this many messages in that time.
     pub fn limit(&self, most: usize, within: Duration) {
         self.change(|state| {
             state.pace.most = most;
@@ -25,7 +25,7 @@ impl FakeDiscord {
         self.change(|state| state.dispatch(event, content));
     }
 
-    /// Takes from the bot what it may do in a channel.
+    /// Removes the bot's permissions in a channel.
     pub fn closes(&self, channel: u64) {
         self.change(|state| state.closed.insert(channel));
     }
@@ -81,7 +81,7 @@ impl FakeDiscord {
         });
     }
 
-    /// The connections stand, and nothing is heard or said on them any more.
+    /// The connections stay open, and no more events are exchanged on them.
     pub fn falls_silent(&self) {
         self.change(|state| {
             for session in state.sessions.values_mut() {
@@ -95,7 +95,7 @@ impl FakeDiscord {
         self.change(|state| state.say_to_all(|| Out::Frame(json!({ "op": 9, "d": true }))));
     }
 
-    /// The guild has so many levels of boosts.
+    /// Sets the guild's boost level.
     pub fn boosts(&self, tier: u64) {
         self.change(|state| {
             state.tier = tier;
@@ -125,7 +125,7 @@ impl FakeDiscord {
         })
     }
 
-    /// The role that stands for the bot.
+    /// The bot's own role.
     pub fn own_role(&self) -> u64 {
         let state = self.shared.state();
         let own = state.roles.iter().find(|(_, role)| role["tags"]["bot_id"].is_string());
@@ -136,7 +136,7 @@ impl FakeDiscord {
         self.change(|state| state.given.entry(person).or_default().push(role));
     }
 
-    /// A thread is laid aside; a locked one can be taken up by nobody.
+    /// Archives a thread; a locked one cannot be reopened by its members.
     pub fn archives(&self, thread: u64, locked: bool) {
         self.change(|state| {
             let channel = state.channels.get_mut(&thread).expect("it is there");
@@ -170,7 +170,7 @@ impl FakeDiscord {
         });
     }
 
-    /// The bot is let into the guild again.
+    /// The bot is added to the guild again.
     pub fn invites(&self) {
         self.change(|state| {
             state.closed.clear();

@@ -164,7 +164,7 @@ impl FakeDiscord {
         self.change(|state| state.messages.remove(&(channel, message)));
     }
 
-    /// What stands in a channel, oldest first.
+    /// The messages of a channel, oldest first.
     pub fn messages(&self, channel: u64) -> Vec<Value> {
         let state = self.shared.state();
         state.messages.range((channel, 0)..=(channel, u64::MAX)).map(|(_, m)| m.clone()).collect()

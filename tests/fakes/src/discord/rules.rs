@@ -1,4 +1,4 @@
-//! What requests may hold, and the platform's words for what they may not.
+//! Validation of requests, with the platform's error messages.
 
 use std::collections::HashSet;
 
@@ -51,7 +51,7 @@ const FLAGS: u64 = 1 << 2 | 1 << 6 | 1 << 12;
 /// A file of a form: its number, name and size.
 pub(super) type Uploaded<'a> = (u64, &'a str, usize);
 
-/// A message as it may be sent or edited, with files of at most so many bytes.
+/// A message that may be sent or edited, with files up to this size in bytes.
 pub(super) fn message(body: &Value, files: &[Uploaded<'_>], most: usize) -> Result<(), Refusal> {
     let fields = body
         .as_object()

@@ -171,7 +171,7 @@ impl State {
         id
     }
 
-    /// A message as the gateway tells it: with where in the guild it stands, and who said it there.
+    /// A message as an event of the gateway: with its guild and the member who wrote it.
     pub(super) fn announce(&mut self, event: &str, channel: u64, id: u64) {
         let mut told = self.messages[&(channel, id)].clone();
         if !self.is_private(channel) {

@@ -39,7 +39,7 @@ fn name(value: &Value) -> Check {
     )
 }
 
-/// Its first bytes are what it says it is.
+/// The first bytes match the declared type.
 fn picture(media_type: &str, base64: &str) -> Check {
     let begins = match media_type {
         "image/jpeg" => "/9j/",
@@ -160,7 +160,7 @@ fn blocks(content: &Value) -> Result<Vec<Value>, String> {
     }
 }
 
-/// All results of an assistant's calls stand in the one message that follows it.
+/// All results of an assistant's calls are in the one message that follows it.
 fn answer(open: &mut Vec<String>, blocks: &[Value]) -> Check {
     for block in blocks {
         match block["type"].as_str().unwrap_or_default() {

@@ -1,5 +1,5 @@
-//! A fake LLM server: the wires of OpenAI, Anthropic, Gemini and Ollama, streamed and whole. It
-//! follows a script, can fail in every usual way, and holds each request against the wire.
+//! A fake LLM server: the protocols of OpenAI, Anthropic, Gemini and Ollama, with and without
+//! streaming. It follows a script, can fail in all common ways, and validates each request.
 
 mod anthropic;
 mod check;
@@ -47,7 +47,7 @@ pub struct Turn {
 pub struct ToolCall {
     pub id: String,
     pub name: String,
-    /// As the model writes them: JSON, or what it takes for JSON.
+    /// As the model writes them: JSON, or an attempt at it.
     pub arguments: String,
 }
 
@@ -183,8 +183,8 @@ impl FakeLlm {
         self
     }
 
-    /// Answers whatever comes by what it asks, as a model does: for tests that cannot know how often
-    /// they are asked.
+    /// Answers every request by its content, as a model does: for tests with an unknown number of
+    /// requests.
     pub fn answers(&self, author: impl Fn(&Request) -> Answer + Send + 'static) -> &Self {
         open(&self.script).author = Some(Box::new(author));
         self
@@ -398,7 +398,7 @@ fn first(wire: Wire, turn: &Turn, count: usize) -> impl Iterator<Item = Bytes> +
     wire.events(turn).into_iter().take(count).map(Bytes::from)
 }
 
-/// The one place where time is let pass: a slow server is slow.
+/// The only place that waits: a slow server is slow.
 async fn elapse(by: Duration) {
     let _ = tokio::time::timeout(by, std::future::pending::<()>()).await;
 }

@@ -153,7 +153,7 @@ fn set_webhook(state: &mut State, request: &Request) -> Result<Value, Refusal> {
     Ok(true.into())
 }
 
-/// The kinds that are wanted stay as they were last told.
+/// The requested kinds stay as last set.
 pub(super) fn allow(state: &mut State, fields: &Value) {
     if let Some(kinds) = fields["allowed_updates"].as_array() {
         let kinds: Vec<String> =

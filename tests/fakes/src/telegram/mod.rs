@@ -94,7 +94,7 @@ impl FakeTelegram {
         format!("http://{}", self.running.address)
     }
 
-    /// Waits until the claim holds; panics after ten seconds with what was asked of the platform.
+    /// Waits until the condition holds; panics after ten seconds with the requests to the platform.
     pub async fn until(&self, claim: impl Fn(&Self) -> bool) {
         let mut changes = self.shared.changes.subscribe();
         let holds = async {
@@ -106,12 +106,12 @@ impl FakeTelegram {
         assert!(held.is_ok(), "it never came true; the calls were {:#?}", self.calls());
     }
 
-    /// What stands in a chat, oldest first.
+    /// The messages of a chat, oldest first.
     pub fn messages(&self, chat: i64) -> Vec<Shown> {
         self.messages_from(chat, 0)
     }
 
-    /// What stands in a chat from that message on, oldest first.
+    /// The messages of a chat from that one on, oldest first.
     pub fn messages_from(&self, chat: i64, first: i64) -> Vec<Shown> {
         self.shared.state().shown(chat, first)
     }
@@ -152,7 +152,7 @@ impl FakeTelegram {
         self.shared.state().commands.get(language).cloned().unwrap_or_else(|| Value::Array(vec![]))
     }
 
-    /// From now on one of so many updates comes twice, and one of so many before its time.
+    /// From now on every n-th update is duplicated, and every n-th is delivered early.
     pub fn disorders(&self, twice: u64, swapped: u64) {
         let disorder = &mut self.shared.state().disorder;
         (disorder.twice, disorder.swapped) = (twice, swapped);

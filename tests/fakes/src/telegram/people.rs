@@ -86,8 +86,7 @@ impl FakeTelegram {
         (self.user_posts(chat, user, media(kind, &kept)), id)
     }
 
-    /// Photos that are one thing to the person; the caption stands with the first. Returns their
-    /// messages.
+    /// Photos sent as an album; the first has the caption. Returns their messages.
     pub fn user_sends_album(
         &self,
         chat: i64,
@@ -187,7 +186,7 @@ impl FakeTelegram {
         self.bot_becomes(chat, &name, "kicked");
     }
 
-    /// Somebody lets the bot in (`member`) or shows it out (`kicked`, `left`).
+    /// A person adds the bot (`member`) or removes it (`kicked`, `left`).
     pub fn bot_becomes(&self, chat: i64, by: &str, status: &str) {
         let mut state = self.shared.state();
         let before = state.chats.get_mut(&chat).expect("a chat that was made");

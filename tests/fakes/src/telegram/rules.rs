@@ -1,5 +1,5 @@
-//! What a request may hold, by the platform's documentation: fields, types, lengths, entities,
-//! keyboards. Stricter than the platform where that is silent about a mistake.
+//! Validation of requests by the platform's documentation: fields, types, lengths, entities,
+//! keyboards. Stricter than the platform, which ignores some mistakes.
 
 use serde_json::{Map, Value, json};
 

@@ -51,13 +51,13 @@ pub(super) struct Chat {
     pub(super) blocked: bool,
     pub(super) moved_to: Option<i64>,
     pub(super) topics: BTreeSet<i64>,
-    /// Topics in which nobody may write any more.
+    /// Closed topics.
     pub(super) closed: BTreeSet<i64>,
     /// Who is more than a member: `creator` or `administrator`.
     pub(super) ranks: BTreeMap<i64, &'static str>,
 }
 
-/// What is delivered twice, and what before its time: of so many each one. 0 for none.
+/// Every n-th update is duplicated, and every n-th is early. 0 for none.
 #[derive(Default)]
 pub(super) struct Disorder {
     pub(super) twice: u64,
@@ -179,7 +179,7 @@ impl State {
         }
     }
 
-    /// An empty message of this sender; `fields` are what it shows.
+    /// An empty message of this sender; `fields` is its content.
     pub(super) fn post(&mut self, chat: i64, from: Value, fields: Value) -> Value {
         let id = self.next();
         let mut message = json!({

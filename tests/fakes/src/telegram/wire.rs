@@ -152,7 +152,7 @@ async fn perform(
     done
 }
 
-/// All fields, wherever they stand: query, JSON, form or multipart.
+/// All fields: from the query, JSON, form or multipart body.
 async fn read(request: Request) -> Result<Read, String> {
     let mut fields = form(request.uri().query().unwrap_or_default());
     let mut files = BTreeMap::new();
@@ -200,8 +200,8 @@ async fn read_parts(
             fields.insert(name, Value::String(text));
         }
     }
-    // A file may stand in its field's place, or be named by it as `attach://part`. Only the fields
-    // that files belong to are meant; another part is a file that is named elsewhere.
+    // A file may be in its own field, or be referenced by it as `attach://part`. Only file fields
+    // are resolved; another part is referenced elsewhere.
     for field in ["document", "photo"] {
         if files.contains_key(field) && !fields.contains_key(field) {
             fields.insert(field.to_owned(), Value::String(format!("attach://{field}")));
