@@ -8,7 +8,7 @@ use std::{
 };
 
 pub use super::spec::{
-    Approval, Domain, EffectClass, Rate, Source, Subject, Tier, ToolSpec, Variable,
+    Approval, Confinement, Domain, EffectClass, Rate, Source, Subject, Tier, ToolSpec, Variable,
 };
 use super::{
     disclosure::{self, Disclosure},
@@ -228,7 +228,7 @@ impl Catalog {
     /// Validates the arguments against the tool's schema; the error names the path.
     pub fn check(&self, spec: &ToolSpec, arguments: &Value) -> Result<(), String> {
         if !arguments.is_object() {
-            return Err("Arguments must be a JSON object; what came could not be parsed".into());
+            return Err("Arguments must be a JSON object or string".into());
         }
         let Some(listed) = self.tools.iter().find(|t| t.spec.name == spec.name) else {
             return Ok(());

@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-use super::catalog::{Coworker, ToolSpec};
+use super::catalog::{Coworker, Rate, ToolSpec};
 use crate::{
     journal::{event::Call, session::delegation::Task},
     texts,
@@ -134,28 +134,33 @@ pub fn specs(coworkers: &[Coworker]) -> Vec<ToolSpec> {
         "required": ["question"],
     });
     vec![
-        ToolSpec::read_only(
+        limited(ToolSpec::read_only(
             DELEGATE,
             &format!(
                 "Delegates work to another agent, which works independently in this workspace and \
                     returns its answer. It knows nothing about this conversation. Agents:\n{who}"
             ),
             delegate,
-        ),
-        ToolSpec::read_only(
+        )),
+        limited(ToolSpec::read_only(
             ASK_COWORKER,
             &format!(
                 "Asks another agent a question. It knows nothing about this conversation. \
                     Agents:\n{who}"
             ),
             ask,
-        ),
+        )),
         ToolSpec::read_only(
             LIST_AGENTS,
             "Lists the agents that work can be delegated to.",
             json!({ "type": "object", "properties": {} }),
         ),
     ]
+}
+
+/// Adds the default rate limit: these tools ask models, which costs money.
+fn limited(spec: ToolSpec) -> ToolSpec {
+    ToolSpec { rate: Some(Rate::default()), ..spec }
 }
 
 #[cfg(test)]

@@ -80,6 +80,8 @@ pub struct Ruling {
     pub names_tool: bool,
     /// The approvers that the rule names.
     pub approvers: Option<Approvers>,
+    /// Whether the call is denied because of who asks for it.
+    pub excludes_person: bool,
     /// Why it could not be evaluated.
     pub unclear: Option<Doubt>,
     /// The program of a shell command that it applies to.
@@ -100,7 +102,10 @@ pub fn judge(
     }
     let ruled = || ruling(call, spec, session, policy, scene);
     match &open.state {
-        CallState::New => fresh(call, spec, (session, words), policy, ruled()),
+        CallState::New => {
+            let spec = spec.asking(scene.approvals.get(&call.id).copied());
+            fresh(call, &spec, (session, words), policy, ruled())
+        }
         CallState::Decided { digest, asks, .. }
             if *digest != digest_of(call, scene) && !crash::planted("binding") =>
         {
@@ -109,7 +114,7 @@ pub fn judge(
         CallState::Decided { asks, decision, by, .. } => {
             let ruled = ruled();
             if ruled.action == Some(Action::Deny) {
-                return unrun(*asks, texts::refused_by_rule(&call.tool, &ruled.name()));
+                return unrun(*asks, ruled.refusal(&call.tool));
             }
             decided(call, *asks, decision, by)
         }
@@ -159,7 +164,7 @@ fn fresh(
     let allowed = ruled.action == Some(Action::Allow);
     match ruled.action {
         Some(Action::Deny) => {
-            return Verdict::Refuse(texts::refused_by_rule(&call.tool, &ruled.name()));
+            return Verdict::Refuse(ruled.refusal(&call.tool));
         }
         _ if spec.approval == Approval::Always => {
             return ask((words.why.always_asks)(&call.tool), false);
@@ -240,10 +245,13 @@ pub fn ruling(
 /// The same, as if one person alone had asked.
 fn ruling_for(judged: &Judged<'_>, policy: &Policy) -> Ruling {
     let rules = || policy.rules.iter().chain(judged.scene.stored.iter());
-    let Some(script) = policy::script(judged.spec, judged.arguments) else {
-        return ruling_of(rules(), judged, None);
+    let ruling_of = |command: Option<&Command>| {
+        ruling_of(rules(), judged, command).with_exclusion(rules(), judged, command)
     };
-    let programs = script.commands.iter().map(|command| ruling_of(rules(), judged, Some(command)));
+    let Some(script) = policy::script(judged.spec, judged.arguments) else {
+        return ruling_of(None);
+    };
+    let programs = script.commands.iter().map(|command| ruling_of(Some(command)));
     stricter(programs.chain(script.unclear.map(Ruling::unclear)))
 }
 
@@ -299,6 +307,7 @@ impl Ruling {
             severity: rule.severity,
             names_tool: rule.names_tool,
             approvers: rule.approvers.clone(),
+            excludes_person: false,
             unclear: None,
             program: command.map(Command::text),
         }
@@ -321,10 +330,6 @@ impl Ruling {
 
     fn approvers(&self, policy: &Policy) -> Approvers {
         self.approvers.as_ref().unwrap_or(&policy.approvers).clone()
-    }
-
-    fn name(&self) -> String {
-        self.rule.clone().unwrap_or_default()
     }
 
     /// Why an approval is required.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use std::time::Duration;
 
 use super::redact::{Redactor, mapped};
-use crate::journal::event::{Did, Point};
+use crate::journal::event::{Did, Point, Usage};
 
 #[derive(Debug, Clone)]
 pub struct Hook {
@@ -74,6 +74,11 @@ pub struct Matter {
     pub text: String,
     pub tool: Option<String>,
     pub arguments: Option<Value>,
+    /// The tokens that the reply used (`after_llm`).
+    pub usage: Option<Usage>,
+    /// The reply to the person that a hook provides instead of the model, or instead of the notice
+    /// that the turn failed.
+    pub answer: Option<String>,
 }
 
 /// The answer of a hook. It has no field that could allow a call.
@@ -86,6 +91,9 @@ pub struct Answer {
     pub arguments: Option<Map<String, Value>>,
     /// A note for the model, for the approver, or below the text.
     pub note: Option<String>,
+    /// The reply to the person. For `before_llm` the model is not asked; for `on_error` it replaces
+    /// the notice that the turn failed.
+    pub answer: Option<String>,
     /// The reason to stop.
     pub stop: Option<String>,
 }
@@ -187,14 +195,20 @@ fn any_text(value: &Value, pattern: &Regex) -> bool {
 impl Matter {
     /// Applies an answer; a field that has no meaning at this point is an error.
     pub fn take(&mut self, on: Point, answer: Answer) -> Result<Did, String> {
-        let Answer { text, arguments, note, stop } = answer;
+        let Answer { text, arguments, note, answer, stop } = answer;
         if text.is_some() && matches!(on, Point::BeforeLlm | Point::BeforeTool) {
             return Err("its answer has `text`, which cannot replace anything here".into());
         }
         if arguments.is_some() && on != Point::BeforeTool {
             return Err("its answer has `arguments`, but the call was already made".into());
         }
-        let changed = text.is_some() || arguments.is_some();
+        if answer.is_some() && !matches!(on, Point::BeforeLlm | Point::OnError) {
+            return Err(
+                "its answer has `answer`, which is only valid for before_llm and on_error".into()
+            );
+        }
+        let changed = text.is_some() || arguments.is_some() || answer.is_some();
+        self.answer = answer.or(self.answer.take());
         if let Some(text) = text {
             self.text = text;
         }
@@ -229,7 +243,7 @@ mod tests {
     }
 
     fn call(arguments: Value) -> Matter {
-        Matter { text: String::new(), tool: Some("t".into()), arguments: Some(arguments) }
+        Matter { tool: Some("t".into()), arguments: Some(arguments), ..Matter::default() }
     }
 
     fn done(on: Point, act: Act, mut matter: Matter) -> (Matter, Did) {
@@ -292,6 +306,8 @@ mod tests {
             (Point::BeforeTool, Answer { text: Some("x".into()), ..Answer::default() }),
             (Point::AfterTool, Answer { arguments: arguments.clone(), ..Answer::default() }),
             (Point::AfterLlm, Answer { arguments, ..Answer::default() }),
+            (Point::AfterLlm, Answer { answer: Some("x".into()), ..Answer::default() }),
+            (Point::BeforeTool, Answer { answer: Some("x".into()), ..Answer::default() }),
         ] {
             assert!(matter.take(on, answer.clone()).is_err(), "{on:?} {answer:?}");
         }

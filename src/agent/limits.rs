@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Days, NaiveTime, TimeDelta, Utc};
 use std::time::Duration;
+use thiserror::Error;
 
 use super::{
     catalog::{Rate, ToolSpec},
@@ -18,6 +19,17 @@ use crate::{
 /// How often the same call may give the same result in one turn. After that it is not run again,
 /// and if the model repeats it, the turn ends.
 pub const SAME: usize = 3;
+
+/// The turn ends with this number of replies that contain a call whose arguments cannot be parsed.
+pub const UNREADABLE: usize = 3;
+
+/// A call was refused because its tool has reached its limit in this conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", texts::used_often_enough(.tool, *.most))]
+pub struct UsageLimitExceeded {
+    pub tool: String,
+    pub most: u32,
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
@@ -87,14 +99,10 @@ pub fn repeated(session: &Session, call: &Call) -> Repeated {
 
 /// The results of identical calls in this turn, newest first.
 fn results_before<'a>(session: &'a Session, call: &'a Call) -> impl Iterator<Item = &'a str> {
-    let turn = session.items.iter().rev().take_while(|item| !matches!(item, Item::Said { .. }));
-    turn.filter_map(|item| match item {
-        Item::Replied { calls, .. } => Some(calls.iter().rev()),
-        _ => None,
-    })
-    .flatten()
-    .filter(|(made, _)| made.tool == call.tool && made.arguments == call.arguments)
-    .filter_map(|(_, result)| result.as_deref())
+    let calls = replies(session).flat_map(|calls| calls.iter().rev());
+    calls
+        .filter(|(made, _)| made.tool == call.tool && made.arguments == call.arguments)
+        .filter_map(|(_, result)| result.as_deref())
 }
 
 /// Why a call does not run whose tool has reached its limit in this conversation, as text for the
@@ -103,24 +111,52 @@ pub fn usage_exhausted(session: &Session, spec: &ToolSpec, call: &Call) -> Optio
     if repeated(session, call) != Repeated::No {
         return Some(texts::repeated(&call.tool, SAME));
     }
-    let most = spec.max_usage_count?;
+    check_usage(session, spec, call).err().map(|exceeded| exceeded.to_string())
+}
+
+/// Whether the tool may run once more in this conversation, with its sub-agents.
+pub fn check_usage(
+    session: &Session,
+    spec: &ToolSpec,
+    call: &Call,
+) -> Result<(), UsageLimitExceeded> {
+    let Some(most) = spec.max_usage_count else { return Ok(()) };
     let before = session.calls.iter().take_while(|open| open.call.id != call.id);
     let under_way =
         before.filter(|open| open.call.tool == call.tool && open.state != CallState::Ended);
     let used = session.used.get(&call.tool).copied().unwrap_or_default();
-    (used as usize + under_way.count() >= most as usize)
-        .then(|| texts::used_often_enough(&call.tool, most))
+    if used as usize + under_way.count() >= most as usize {
+        return Err(UsageLimitExceeded { tool: call.tool.clone(), most });
+    }
+    Ok(())
 }
 
-/// Why the turn ends, if the model repeats a call that it was told is useless.
+/// Why the turn ends, if the model repeats a call that it was told is useless, or keeps making
+/// calls whose arguments cannot be parsed.
 pub fn looping(session: &Session, words: &Messages) -> Option<String> {
     if session.open_calls().any(|open| open.state != CallState::New) {
         return None;
+    }
+    let is_unreadable = |call: &Call| !call.arguments.is_object();
+    if session.open_calls().any(|open| is_unreadable(&open.call)) {
+        let replies = replies(session).filter(|calls| calls.iter().any(|(c, _)| is_unreadable(c)));
+        if replies.count() >= UNREADABLE {
+            return Some(words.unreadable_calls.to_owned());
+        }
     }
     session
         .open_calls()
         .find(|open| repeated(session, &open.call) == Repeated::Told)
         .map(|open| (words.circles)(&open.call.tool))
+}
+
+/// The calls of each reply of this turn with their results, the newest reply first.
+fn replies(session: &Session) -> impl Iterator<Item = &[(Call, Option<String>)]> {
+    let turn = session.items.iter().rev().take_while(|item| !matches!(item, Item::Said { .. }));
+    turn.filter_map(|item| match item {
+        Item::Replied { calls, .. } => Some(calls.as_slice()),
+        _ => None,
+    })
 }
 
 /// How long until one more call is within both windows. `calls` are sorted instants in
@@ -131,15 +167,6 @@ pub fn room(calls: &mut Vec<i64>, rate: Rate, now: DateTime<Utc>) -> Result<(), 
     let minute = wait(calls, rate.per_minute, MINUTE_MS, now);
     let hour = wait(calls, rate.per_hour, HOUR_MS, now);
     minute.max(hour).map_or(Ok(()), Err)
-}
-
-/// Whether this many more calls leave both windows at most a quarter full. Concurrent calls of
-/// other conversations are not included.
-pub fn far_from(calls: &[i64], rate: Rate, more: usize, now: DateTime<Utc>) -> bool {
-    let now = now.timestamp_millis();
-    let within = |window| calls.iter().filter(|at| **at > now - window).count() + more;
-    within(MINUTE_MS) * 4 <= rate.per_minute as usize
-        && within(HOUR_MS) * 4 <= rate.per_hour as usize
 }
 
 const MINUTE_MS: i64 = 60_000;
@@ -275,15 +302,6 @@ mod tests {
         assert_eq!(take(&mut calls, once, 0), Err(Duration::from_mins(1)));
         let never = Rate { per_minute: 0, per_hour: 0 };
         assert_eq!(take(&mut vec![], never, 0), Err(Duration::from_hours(1)));
-    }
-
-    #[test]
-    fn far_from_a_limit_is_at_most_a_quarter_of_both_windows() {
-        let rate = Rate { per_minute: 8, per_hour: 12 };
-        let calls = vec![at(0).timestamp_millis(), at(1).timestamp_millis()];
-        assert!(!far_from(&calls, rate, 1, at(2)));
-        assert!(far_from(&calls, rate, 1, at(62)));
-        assert!(!far_from(&calls, rate, 2, at(62)));
     }
 
     fn call(id: &str, arguments: Value) -> Call {

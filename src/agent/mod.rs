@@ -4,7 +4,7 @@
 //! - [`guard`]: whether a call may run; the only place that can clear one
 //! - [`policy`]: rules, defaults and approvers, as data
 //! - [`advice`]: warnings about weak settings
-//! - [`approvers`]: who can decide an approval
+//! - [`approvers`]: who can decide an approval; [`exclusion`]: calls that are denied to a person
 //! - [`rules`]: rules as written, and the shipped rules
 //! - [`rule_import`]: rules of other programs
 //! - [`shell`]: parses command lines into the programs that they start
@@ -28,6 +28,7 @@ pub mod catalog;
 pub mod compact;
 pub mod delegation;
 pub mod disclosure;
+pub mod exclusion;
 pub mod grants;
 pub mod guard;
 pub mod hooks;

@@ -9,8 +9,15 @@ pub const NAME_CHARS: usize = 64;
 const ALIKE: f64 = 0.85;
 
 /// Names of our tools in other programs.
-const ELSEWHERE: [(&str, &str); 2] =
-    [("memory_read", "memory_recall"), ("memory_write", "memory_store")];
+const ELSEWHERE: [(&str, &str); 7] = [
+    ("file_read", "read_file"),
+    ("file_write", "write_file"),
+    ("http", "http_request"),
+    ("http_get", "http_request"),
+    ("memory_read", "memory_recall"),
+    ("memory_write", "memory_store"),
+    ("time", "get_current_datetime"),
+];
 
 /// Converts `readFile` to `read_file`; only ASCII letters, digits and single `_` remain.
 pub fn sanitise(name: &str) -> String {

@@ -117,8 +117,8 @@ pub fn next(
 /// The result of a tool whose results are answers, unless messages have arrived since.
 fn answer(session: &Session, agent: &Agent) -> Option<String> {
     let answers = |call: &Call| match agent.catalog.find(&call.tool) {
-        Found::Tool(spec) => spec.result_as_answer && session.done.contains(&call.id),
-        _ => false,
+        Found::Tool(spec) if spec.result_as_answer => session.done.contains(&call.id),
+        _ => session.answers.contains(&call.id),
     };
     let text = session.result_of(answers).filter(|_| !session.awaits_model())?;
     Some(text.to_owned())

@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 
 use super::{
     approvers::Approvers,
-    catalog::{Subject, ToolSpec},
+    catalog::{Approval, Subject, ToolSpec},
     paths,
     shell::{self, Command, Script},
 };
@@ -69,6 +69,8 @@ pub struct GuardContext {
     pub folder: String,
     /// The current digests of the files that decided calls name.
     pub files: BTreeMap<crate::journal::ids::CallId, Files>,
+    /// Whether these new calls need an approval, where that depends on their arguments.
+    pub approvals: BTreeMap<crate::journal::ids::CallId, Approval>,
     /// The number of agents above this one.
     pub depth: u32,
     /// Whether a sub-agent waits for a decision.

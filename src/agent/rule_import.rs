@@ -64,6 +64,11 @@ const ALIASES: &[Alias] = &[
     alias("DatasourceTool", "{*datasource*,sample_table}"),
     alias("SqlQueryTool", "*sql*"),
     alias("SendFileTool", "send_file"),
+    // Names of the same tools in other programs.
+    alias("file_read", "read_file"),
+    alias("file_write", "write_file"),
+    alias("http", "http_request"),
+    alias("time", "get_current_datetime"),
     alias("send_file", "send_file"),
     alias("enable_tool", "enable_tool"),
     alias("load_skill", "load_skill"),

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::{collections::BTreeMap, time::Duration};
+use std::{borrow::Cow, collections::BTreeMap, time::Duration};
 use utoipa::ToSchema;
 
 /// The properties of a tool.
@@ -23,14 +23,16 @@ pub struct ToolSpec {
     /// The argument that is the subject; guard rules match on it.
     pub subject: Option<Subject>,
     pub timeout: Duration,
-    pub rate: Rate,
+    /// The limit of runs for one person; `None` is no limit.
+    pub rate: Option<Rate>,
     /// The maximum number of runs in one conversation.
     pub max_usage_count: Option<u32>,
     /// Its results are untrusted content and taint the session.
     pub untrusted: bool,
     /// It contacts the outside although it has no side effects, for example by fetching a URL.
     pub outward: bool,
-    /// The same arguments give the same result for the whole conversation.
+    /// The same arguments give the same result for the whole conversation, except for results that
+    /// are marked as `Output::uncached`.
     pub cache: bool,
     /// Its result is sent to the person as the answer, without the model reading it first.
     pub result_as_answer: bool,
@@ -107,9 +109,15 @@ pub struct Rate {
     pub per_hour: u32,
 }
 
+impl Rate {
+    pub const fn new(per_minute: u32, per_hour: u32) -> Self {
+        Self { per_minute, per_hour }
+    }
+}
+
 impl Default for Rate {
     fn default() -> Self {
-        Self { per_minute: 60, per_hour: 1000 }
+        Self::new(60, 1000)
     }
 }
 
@@ -126,7 +134,7 @@ impl ToolSpec {
             approval: Approval::Never,
             subject: None,
             timeout: Duration::from_secs(30),
-            rate: Rate::default(),
+            rate: None,
             max_usage_count: None,
             untrusted: false,
             outward: false,
@@ -136,6 +144,20 @@ impl ToolSpec {
             env: Vec::new(),
             unavailable: None,
         }
+    }
+
+    /// The spec with this approval requirement, if there is one for the call.
+    pub fn asking(&self, approval: Option<Approval>) -> Cow<'_, Self> {
+        match approval.filter(|approval| *approval != self.approval) {
+            Some(approval) => Cow::Owned(Self { approval, ..self.clone() }),
+            None => Cow::Borrowed(self),
+        }
+    }
+
+    /// Whether it acts on anything outside the gateway's own memory. Such a tool has the default
+    /// rate limit if its author has set none.
+    pub fn needs_rate(&self) -> bool {
+        self.outward || self.untrusted || self.effect != EffectClass::ReadOnly
     }
 
     /// Whether a call has side effects. A tool that may run twice and never asks has none.
@@ -149,13 +171,40 @@ impl ToolSpec {
 }
 
 /// Where a tool runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Domain {
     /// In this process.
     Orchestrator,
     /// In a separate process in the sandbox; without a sandbox, not at all.
-    Container,
+    Container(Confinement),
+}
+
+/// How a tool of the container domain runs in the sandbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Confinement {
+    program: Option<Vec<String>>,
+}
+
+impl Confinement {
+    /// The tool starts its own programs in the sandbox. Only for built-in tools.
+    pub(crate) const OWN: Self = Self { program: None };
+
+    /// Runs this program in the sandbox, in the folder of the conversation. It reads the arguments
+    /// as JSON from standard input and writes the result to standard output. The tool's `run` is
+    /// never called.
+    pub fn program(command: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { program: Some(command.into_iter().map(Into::into).collect()) }
+    }
+}
+
+impl Domain {
+    /// The program to run in the sandbox.
+    pub fn program(&self) -> Option<&[String]> {
+        match self {
+            Self::Container(Confinement { program }) => program.as_deref(),
+            Self::Orchestrator => None,
+        }
+    }
 }
 
 /// The effect of a second run.

@@ -122,7 +122,7 @@ impl App {
             None => Arc::new(Sandbox::probe(&std::env::current_exe()?).await),
         };
         let tools = tools_of(config, variables, &sandbox, &gateway.store)?.chain(given.tools);
-        let toolbox = Arc::new(toolbox(config, variables, tools.collect())?);
+        let toolbox = Arc::new(toolbox(config, variables, &sandbox, tools.collect())?);
         let models = models::build(config, variables, &given.models)?;
         let worker = Arc::new(Worker {
             gateway: gateway.clone(),
@@ -283,6 +283,14 @@ fn agents(config: &Config, toolbox: &Toolbox) -> Result<BTreeMap<String, Arc<Age
         .collect()
 }
 
+impl App {
+    /// Registers a tool at run time. Agents are offered it from the next request to a model on.
+    pub fn add_tool(&self, tool: Arc<dyn Tool>) -> Result<()> {
+        self.worker.toolbox.register(tool)?;
+        refresh_agents(&self.worker, &self.config)
+    }
+}
+
 /// Updates the agents after tools were added or removed.
 fn refresh_agents(worker: &Worker, config: &Config) -> Result<()> {
     let agents = agents(config, &worker.toolbox)?;
@@ -311,6 +319,7 @@ fn metrics_token(
 fn toolbox(
     config: &Config,
     variables: &BTreeMap<String, String>,
+    sandbox: &Arc<Sandbox>,
     tools: Vec<Arc<dyn Tool>>,
 ) -> Result<Toolbox> {
     let mut hidden = secrets(config, variables);
@@ -320,6 +329,7 @@ fn toolbox(
     let redactor = Redactor::new(hidden.iter().map(String::as_str));
     let redactor = redactor.for_results(config.redaction.results);
     let toolbox = Toolbox::redacting(redactor).within(variables.clone());
+    let toolbox = toolbox.confining(sandbox.clone());
     for tool in tools {
         toolbox.register(tool)?;
     }
@@ -333,7 +343,7 @@ pub fn unavailable(
     (sandbox, store): (&Arc<Sandbox>, &Store),
 ) -> Result<Vec<(String, String)>> {
     let tools = tools_of(config, variables, sandbox, store)?.collect();
-    let specs = toolbox(config, variables, tools)?.specs().into_iter();
+    let specs = toolbox(config, variables, sandbox, tools)?.specs().into_iter();
     Ok(specs.filter_map(|spec| Some((spec.name, spec.unavailable?))).collect())
 }
 

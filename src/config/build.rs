@@ -7,11 +7,11 @@ use regex::Regex;
 
 use super::{
     AgentEntry, Config, GuardConfig, datasources,
-    limits::{Action, DailyEntry, HookEntry, LimitsConfig},
+    limits::{Action, DailyEntry, HookEntry, LimitsConfig, ToolLimitEntry},
 };
 use crate::{
     agent::{
-        catalog::{Coworker, Source, ToolSpec},
+        catalog::{Coworker, Rate, Source, ToolSpec},
         hooks::{Act, Check, Hook, OnFailure, Program},
         limits::{Budget, Daily, Price},
         policy::{Origin, Policy},
@@ -123,12 +123,25 @@ pub fn limited(limits: &LimitsConfig, mut specs: Vec<ToolSpec>) -> Result<Vec<To
     for entry in &limits.tools {
         let tool = Glob::new(&entry.tool).context("limits.tools.tool")?.compile_matcher();
         for spec in specs.iter_mut().filter(|spec| tool.is_match(&spec.name)) {
-            spec.rate.per_minute = entry.per_minute.unwrap_or(spec.rate.per_minute);
-            spec.rate.per_hour = entry.per_hour.unwrap_or(spec.rate.per_hour);
+            spec.rate = rate(entry, spec.rate);
             spec.max_usage_count = entry.max_usage_count.or(spec.max_usage_count);
         }
     }
     Ok(specs)
+}
+
+/// The rate limit that an entry sets. Keys that are not set keep the tool's own limit, or the
+/// default.
+fn rate(entry: &ToolLimitEntry, own: Option<Rate>) -> Option<Rate> {
+    if entry.unlimited {
+        return None;
+    }
+    let changes = entry.per_minute.is_some() || entry.per_hour.is_some();
+    let base = own.or(changes.then(Rate::default))?;
+    Some(Rate {
+        per_minute: entry.per_minute.unwrap_or(base.per_minute),
+        per_hour: entry.per_hour.unwrap_or(base.per_hour),
+    })
 }
 
 /// The tools that the agent is bound to. Naming built-in tools does not exclude tools of servers,

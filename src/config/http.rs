@@ -182,7 +182,7 @@ impl HttpSection {
         Ok(all)
     }
 
-    /// The credentials, for whoever hides secrets.
+    /// The credentials, for the redaction of secrets.
     pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
         self.credentials.iter().flat_map(|entry| entry.secret.iter().chain(&entry.client_secret))
     }

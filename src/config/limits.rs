@@ -47,6 +47,8 @@ pub struct ToolLimitEntry {
     pub per_minute: Option<u32>,
     pub per_hour: Option<u32>,
     pub max_usage_count: Option<u32>,
+    #[serde(default)]
+    pub unlimited: bool,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]

@@ -140,8 +140,9 @@ const KEYS: &[Key] = &[
     key("limits.all.cost", "", "Money"),
     key("limits.all.tool_minutes", "", "Tool run time"),
     key("limits.tools.tool", "", "Tool name; * and ? match; the last matching entry applies"),
-    key("limits.tools.per_minute", "60", "Calls per person and minute"),
-    key("limits.tools.per_hour", "1000", "Calls per person and hour"),
+    key("limits.tools.per_minute", "the tool's, or 60", "Calls per person and minute"),
+    key("limits.tools.per_hour", "the tool's, or 1000", "Calls per person and hour"),
+    key("limits.tools.unlimited", "false", "No limit on calls per person"),
     key("limits.tools.max_usage_count", "", "Calls per conversation"),
     key(
         "redaction.results",

@@ -244,7 +244,18 @@ pub struct ToolResult {
     /// The usage of models that the call asked, by model id.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub asked: BTreeMap<String, Usage>,
+    /// The result is the reply to the person; the model does not read it first.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_answer: bool,
+    /// The result is not reused for an identical call.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub uncached: bool,
     pub took_ms: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 impl ToolResult {
@@ -260,6 +271,8 @@ impl ToolResult {
             raw: None,
             cost_micros: None,
             asked: BTreeMap::new(),
+            is_answer: false,
+            uncached: false,
             took_ms: 0,
         }
     }

@@ -63,7 +63,7 @@ pub fn in_words(prompt: &Prompt) -> Prompt {
     Prompt {
         system,
         tools: Vec::new(),
-        messages: messages(&prompt.messages),
+        messages: messages(&prompt.messages, &prompt.tools),
         max_output_tokens: prompt.max_output_tokens,
     }
 }
@@ -90,13 +90,21 @@ You can write several of them in one answer. Then end your answer: the results c
 message as <tool_result>. Never write a <tool_result> yourself, and use no tool that is not in the \
 list. When you need no tool, answer in plain text.";
 
+/// The model is reminded of the format each time after this number of results.
+const REMINDED_EVERY: usize = 3;
+
 /// Tool results become user messages; consecutive ones are combined.
-fn messages(messages: &[Message]) -> Vec<Message> {
+fn messages(messages: &[Message], tools: &[ToolSchema]) -> Vec<Message> {
     let mut all = Vec::new();
     let mut results = String::new();
+    let mut count = 0;
     for message in messages {
         if let Message::Tool { call, text } = message {
             results.push_str(&result(call, text));
+            count += 1;
+            if count % REMINDED_EVERY == 0 {
+                results.push_str(&reminder(tools));
+            }
             continue;
         }
         flush(&mut results, &mut all);
@@ -109,6 +117,16 @@ fn messages(messages: &[Message]) -> Vec<Message> {
     }
     flush(&mut results, &mut all);
     all
+}
+
+/// The same results always give the same text, so that each prompt is a prefix of the next one.
+fn reminder(tools: &[ToolSchema]) -> String {
+    let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    format!(
+        "Remember to use the correct tool format: \
+         <tool_call>{{\"name\": \"…\", \"arguments\": {{…}}}}</tool_call>. Available tools: {}.\n",
+        names.join(", ")
+    )
 }
 
 fn flush(results: &mut String, all: &mut Vec<Message>) {
@@ -198,6 +216,30 @@ mod tests {
         assert!(calls.is_empty());
         assert_eq!(parse(asked).1[0].arguments, json!({ "path": "a" }));
         assert_eq!(results.matches("</tool_result>").count(), 2, "{results}");
+    }
+
+    /// Proves CA-25.
+    #[test]
+    fn after_every_third_result_the_format_is_repeated() {
+        let call = |id: &str| Call {
+            id: CallId::from(id),
+            model_id: id.into(),
+            tool: "read_file".into(),
+            arguments: json!({}),
+        };
+        let round = |id: &str| {
+            let asked = Message::Assistant { text: String::new(), calls: vec![call(id)] };
+            [asked, Message::Tool { call: call(id), text: "x".into() }]
+        };
+        let rounds = |count: usize| {
+            let all = (0..count).flat_map(|id| round(&id.to_string())).collect();
+            in_words(&prompt(all)).messages
+        };
+        let long = rounds(7);
+        let reminded = |message: &Message| matches!(message, Message::User { text } if text.ends_with("Available tools: read_file."));
+        let places: Vec<_> = (0..long.len()).filter(|at| reminded(&long[*at])).collect();
+        assert_eq!(places, [5, 11], "after the third result and the sixth");
+        assert_eq!(rounds(4), long[..8], "what was sent stays as it was");
     }
 
     /// Proves CV-17.

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use super::{Store, Tx, db::sql, spent};
 use crate::{
@@ -57,12 +57,6 @@ pub enum Flow {
 }
 
 impl Store {
-    /// The times of this person's calls within the last hour, by tool, in milliseconds.
-    pub async fn recent_calls(&self, person: &str) -> Result<BTreeMap<String, Vec<i64>>> {
-        let person = person.to_owned();
-        self.read(move |tx| Box::pin(recent_calls(tx, person))).await
-    }
-
     /// Counts the calls of one person that the limit admits. Returns how long the others have to
     /// wait.
     pub async fn admit(
@@ -83,19 +77,6 @@ impl Store {
         })
         .await
     }
-}
-
-async fn recent_calls(tx: &mut Tx<'_>, person: String) -> Result<BTreeMap<String, Vec<i64>>> {
-    let rows: Vec<(String, String)> = sql!(
-        tx,
-        fetch_all,
-        "
-        -- recent calls
-        SELECT tool, calls FROM rates
-        WHERE person = $1",
-        person
-    );
-    Ok(rows.into_iter().map(|(tool, calls)| (tool, instants(&calls))).collect())
 }
 
 /// Counts the call, or returns how long to wait, in which case it is not counted. Concurrent calls

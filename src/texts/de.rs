@@ -258,6 +258,8 @@ pub(super) const WORDS: Messages = Messages {
                 wie es weitergehen soll."
         )
     },
+    unreadable_calls: "Ich habe aufgehört, weil mir kein gültiger Werkzeugaufruf gelungen ist. Sag \
+                       mir bitte, wie es weitergehen soll, oder wähle mit /model ein anderes Modell.",
     day_used_up: |whose, what, wait| {
         let whose = match whose {
             Whose::Person => "für dich",

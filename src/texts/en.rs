@@ -234,6 +234,8 @@ pub(super) const WORDS: Messages = Messages {
             "I stopped because {tool} kept giving the same result. Please tell me how to continue."
         )
     },
+    unreadable_calls: "I stopped because I could not write a valid tool call. Please tell me how to \
+                       continue, or choose another model with /model.",
     day_used_up: |whose, what, wait| {
         let whose = match whose {
             Whose::Person => "You've",

@@ -249,6 +249,8 @@ pub(super) const WORDS: Messages = Messages {
                 continuar."
         )
     },
+    unreadable_calls: "Me he detenido porque no conseguí escribir una llamada de herramienta válida. \
+                       Dime cómo quieres continuar o elige otro modelo con /model.",
     day_used_up: |whose, what, wait| {
         let whose = match whose {
             Whose::Person => "para ti",

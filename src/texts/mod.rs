@@ -201,6 +201,7 @@ pub struct Messages {
     pub was_due: Fmt1,
     // Limits.
     pub circles: Fmt1,
+    pub unreadable_calls: &'static str,
     /// The last argument is the time until the reset.
     pub day_used_up: fn(Whose, UsedUp, &str) -> String,
     pub too_fast: fn(u64) -> String,

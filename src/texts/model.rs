@@ -18,6 +18,13 @@ pub fn refused_by_rule(tool: &str, rule: &str) -> String {
     )
 }
 
+pub fn not_for_this_person(tool: &str, rule: &str) -> String {
+    format!(
+        "Not authorized: the rule \u{201c}{rule}\u{201d} does not allow the person who asks to \
+         make this call of {tool}. Do not try again."
+    )
+}
+
 pub fn refused_by_default(tool: &str) -> String {
     format!("Denied: {tool} is not allowed here. Do not try again.")
 }
@@ -32,6 +39,9 @@ pub fn denied(by: &Decider, reason: Option<&str>) -> String {
 }
 
 pub fn no_such_tool(name: &str, near: &[String]) -> String {
+    if name.trim().is_empty() {
+        return "The call has no tool name. Call one of the listed tools by its name.".to_owned();
+    }
     if near.is_empty() {
         return format!("There is no tool `{name}`.");
     }

@@ -192,6 +192,7 @@ pub(super) const WORDS: Messages = Messages {
     },
     was_due: |when| format!("原定时间为 {when}。"),
     circles: |tool| format!("我已停止，因为 {tool} 每次都返回相同的结果。请告诉我如何继续。"),
+    unreadable_calls: "我已停止，因为我没能写出有效的工具调用。请告诉我如何继续，或用 /model 选择另一个模型。",
     day_used_up: |whose, what, wait| {
         let whose = match whose {
             Whose::Person => "你",

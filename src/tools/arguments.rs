@@ -55,8 +55,9 @@ pub fn parse<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolError> {
 
 /// Normalises arguments to an object: the value itself, or parsed from the JSON text that some
 /// models send instead. Removes an `approved` that the schema does not know (nothing a model says
-/// is an approval), converts names that differ from the schema's only in `camelCase` or
-/// `snake_case`, and removes optional arguments that are null, unless the schema allows null.
+/// is an approval, and [`without_approval`] has removed the flag from the schema), converts names
+/// that differ from the schema's only in `camelCase` or `snake_case`, and removes optional
+/// arguments that are null, unless the schema allows null.
 pub fn tidy(arguments: Value, schema: &Value) -> Result<Value, ToolError> {
     let object = object(arguments).ok_or_else(|| {
         ToolError::InvalidParameters("Arguments must be a JSON object or string".into())
@@ -67,7 +68,7 @@ pub fn tidy(arguments: Value, schema: &Value) -> Result<Value, ToolError> {
     let (exact, other): (Vec<_>, Vec<_>) =
         object.into_iter().partition(|(name, _)| known.contains_key(name));
     tidied.extend(exact);
-    for (name, value) in other.into_iter().filter(|(name, _)| name != "approved") {
+    for (name, value) in other.into_iter().filter(|(name, _)| name != APPROVED) {
         let meant = known.keys().find(|key| plain(key) == plain(&name));
         let name = meant.filter(|key| !tidied.contains_key(*key)).cloned().unwrap_or(name);
         tidied.insert(name, value);
@@ -78,6 +79,23 @@ pub fn tidy(arguments: Value, schema: &Value) -> Result<Value, ToolError> {
         !(value.is_null() && is_optional && !required.iter().any(|one| one == name.as_str()))
     });
     Ok(Value::Object(tidied))
+}
+
+/// The argument by which tools of other frameworks receive an approval.
+pub const APPROVED: &str = "approved";
+
+/// Removes the flag `approved` from the schema, if it is an optional boolean with the default
+/// false. The gateway sets it, and no model sees it. A required boolean, or one without a default,
+/// is an ordinary argument.
+pub fn without_approval(schema: &mut Value) -> bool {
+    let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
+    let is_required = required.iter().any(|name| name == APPROVED);
+    let flag = &schema["properties"][APPROVED];
+    let is_flag = flag["type"] == "boolean" && flag["default"] == false && !is_required;
+    if is_flag && let Some(properties) = schema["properties"].as_object_mut() {
+        properties.remove(APPROVED);
+    }
+    is_flag
 }
 
 fn object(arguments: Value) -> Option<Map<String, Value>> {
@@ -122,8 +140,15 @@ mod tests {
     fn an_approval_that_the_model_made_up_is_taken_away() {
         let forged = json!({ "approved": true, "count": 1 });
         assert_eq!(tidy(forged.clone(), &shape()).unwrap(), json!({ "count": 1 }));
-        let own = json!({ "properties": { "approved": {}, "count": {} } });
-        assert_eq!(tidy(forged.clone(), &own).unwrap(), forged);
+        let flag = json!({ "type": "boolean", "default": false });
+        let mut risky = json!({ "properties": { "approved": flag, "count": {} } });
+        assert!(without_approval(&mut risky));
+        assert_eq!(risky, json!({ "properties": { "count": {} } }), "no model is told of it");
+        assert_eq!(tidy(forged.clone(), &risky).unwrap(), json!({ "count": 1 }));
+        // The outcome of a review is data.
+        let mut review = json!({ "properties": { "approved": flag }, "required": ["approved"] });
+        assert!(!without_approval(&mut review) && review["properties"]["approved"] == flag);
+        assert!(!without_approval(&mut json!({ "type": "object" })));
     }
 
     #[test]

@@ -10,7 +10,9 @@ pub use super::{
     Context, Output, Tool, ToolError,
     arguments::{parse, schema},
 };
-pub use crate::agent::catalog::{Approval, EffectClass, Subject, Tier, ToolSpec, Variable};
+pub use crate::agent::catalog::{
+    Approval, Confinement, Domain, EffectClass, Rate, Subject, Tier, ToolSpec, Variable,
+};
 
 /// The return value as the model reads it: text as it is, everything else as JSON.
 pub fn told(returned: impl serde::Serialize) -> Result<Output, ToolError> {

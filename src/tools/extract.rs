@@ -19,7 +19,7 @@ use super::{
     sandbox::{Job, Limits, Sandbox, Work, profile::Profile, run},
     workspace,
 };
-use crate::agent::catalog::{Domain, Subject, ToolSpec};
+use crate::agent::catalog::{Confinement, Domain, Subject, ToolSpec};
 
 /// The timeout for text recognition in one document.
 const RECOGNISE_FOR: Duration = Duration::from_secs(90);
@@ -76,7 +76,7 @@ impl Tool for ExtractDocument {
             timeout: TIMEOUT,
             // The document may contain untrusted content.
             untrusted: true,
-            domain: Domain::Container,
+            domain: Domain::Container(Confinement::OWN),
             ..ToolSpec::read_only(
                 "extract_document",
                 "Reads a document of the workspace as Markdown: PDF, Word, Excel, PowerPoint, \

@@ -15,11 +15,15 @@
 //! - [`mcp`]: tools of MCP servers
 
 pub mod arguments;
+mod attempts;
 pub mod confined_reader;
+pub mod conversions;
 pub mod custom;
 pub mod datasources;
 pub mod documents;
+pub mod echo;
 pub mod elicit;
+mod entry;
 pub mod extract;
 pub mod file_binding;
 pub mod file_names;
@@ -47,6 +51,7 @@ pub mod workspace;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 use thiserror::Error;
@@ -54,7 +59,11 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    agent::{catalog::ToolSpec, paths::PathRefused, policy::Files},
+    agent::{
+        catalog::{Approval, ToolSpec},
+        paths::PathRefused,
+        policy::Files,
+    },
     journal::{
         event::{Attachment, Seen, Speaker, Usage},
         ids::{CallId, ConversationId},
@@ -83,6 +92,11 @@ pub trait Tool: Send + Sync {
     /// that exceeds the day's remaining budget does not run.
     fn estimated_cost(&self, _arguments: &Value) -> Option<u64> {
         None
+    }
+
+    /// Whether a call with these arguments needs an approval, before any rule is applied.
+    fn approval(&self, _arguments: &Value) -> Approval {
+        self.spec().approval
     }
 
     /// Runs the call. The arguments match the schema. The caller applies the spec's timeout by
@@ -132,7 +146,8 @@ impl Context {
 }
 
 /// The result of a call.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Output {
     /// The text that the model reads.
     pub text: String,
@@ -150,11 +165,38 @@ pub struct Output {
     pub cost_micros: Option<u64>,
     /// The usage of models that were asked, by id.
     pub asked: BTreeMap<String, Usage>,
+    /// The result is the reply to the person; the model does not read it first.
+    pub is_answer: bool,
+    /// The result is not reused for an identical call, although the tool's results are cached.
+    pub uncached: bool,
 }
 
 impl Output {
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
+    }
+
+    /// A result that is the reply to the person.
+    pub fn as_answer(text: impl Into<String>) -> Self {
+        Self { is_answer: true, ..Self::text(text) }
+    }
+}
+
+impl From<&str> for Output {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<String> for Output {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}
+
+impl std::fmt::Display for Output {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text)
     }
 }
 
@@ -191,7 +233,7 @@ mod tests {
     use super::*;
 
     /// The text of an error says what to do next.
-    /// Proves IC-22, IC-25, IC-20, IC-21, IC-23, IC-24.
+    /// Proves IC-25, IC-20, IC-21, IC-23.
     #[test]
     fn an_error_says_what_it_is() {
         let says = |error: ToolError| error.to_string();

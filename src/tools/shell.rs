@@ -18,7 +18,7 @@ use super::{
     web::egress::Egress,
     workspace,
 };
-use crate::agent::catalog::{Approval, Domain, EffectClass, Subject, Tier, ToolSpec};
+use crate::agent::catalog::{Approval, Confinement, Domain, EffectClass, Subject, Tier, ToolSpec};
 
 const USUAL_SECONDS: u64 = 60;
 const MOST_SECONDS: u64 = 300;
@@ -63,7 +63,7 @@ impl Tool for Shell {
             timeout: Duration::from_secs(MOST_SECONDS) + AROUND,
             // Files that it prints may contain untrusted content.
             untrusted: true,
-            domain: Domain::Container,
+            domain: Domain::Container(Confinement::OWN),
             outward: self.egress.is_some(),
             unavailable: self.sandbox.missing().map(str::to_owned),
             ..ToolSpec::read_only("shell", &self.about(), schema::<Arguments>())
@@ -78,7 +78,7 @@ impl Tool for Shell {
                     .into(),
             ));
         }
-        let wait = Duration::from_secs(timeout.unwrap_or(USUAL_SECONDS).clamp(1, MOST_SECONDS));
+        let wait = wait(timeout);
         // Creates the folder when it is first needed.
         workspace::beneath(context, |_, _| Ok(())).await?;
         let program = ["/bin/sh", "-c", &command].map(str::to_owned).to_vec();
@@ -105,6 +105,11 @@ impl Shell {
              exitCode, stdout, stderr, timedOut."
         )
     }
+}
+
+/// How long a command may take.
+fn wait(seconds: Option<u64>) -> Duration {
+    Duration::from_secs(seconds.unwrap_or(USUAL_SECONDS).clamp(1, MOST_SECONDS))
 }
 
 /// Runs the program in the profile to its end, with the given network access.
@@ -166,6 +171,13 @@ async fn shortened(stream: Stream, name: &str, context: &Context) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Proves MC-23, MC-48.
+    #[test]
+    fn a_command_has_a_minute_and_at_most_five() {
+        let seconds = |asked| wait(asked).as_secs();
+        assert_eq!([None, Some(0), Some(90), Some(9_999)].map(seconds), [60, 1, 90, 300]);
+    }
 
     /// The guard parses the shell command; any other text would be a single word to it.
     /// Proves S3.

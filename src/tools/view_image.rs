@@ -17,7 +17,7 @@ use super::{
     workspace,
 };
 use crate::{
-    agent::catalog::{Domain, Subject, Tier, ToolSpec},
+    agent::catalog::{Confinement, Domain, Subject, Tier, ToolSpec},
     journal::event::Attachment,
     store::files::Artifacts,
 };
@@ -49,7 +49,7 @@ impl Tool for LookAt {
             tier: Tier::Extension,
             // The picture may contain untrusted content.
             untrusted: true,
-            domain: Domain::Container,
+            domain: Domain::Container(Confinement::OWN),
             ..ToolSpec::read_only(
                 "look_at",
                 "Shows you a picture of the workspace, for example one that you have \
@@ -67,7 +67,7 @@ impl Tool for LookAt {
         })
         .await?;
         let view = view(&self.sandbox, &path, bytes, &context.artifacts).await?;
-        let question = question.unwrap_or_else(|| "Describe what matters in it.".to_owned());
+        let question = question.unwrap_or_else(|| "Analyze this image.".to_owned());
         let text = format!("{path} follows as a picture. {question}");
         Ok(Output { views: vec![view], ..Output::text(text) })
     }

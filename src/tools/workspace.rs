@@ -14,11 +14,12 @@ use std::{
     io::{self, ErrorKind, Read as _, Write as _},
     os::unix::fs::DirBuilderExt as _,
     path::Path,
+    time::Duration,
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{Context, ToolError};
-use crate::agent::paths::normalise;
+use crate::{agent::paths::normalise, crash};
 
 /// The folder of a conversation.
 pub struct Workspace {
@@ -102,6 +103,8 @@ impl Workspace {
             if cancelled.is_cancelled() {
                 return Err(io::Error::other("stopped"));
             }
+            sweep(&folder, &temporary);
+            crash::point("file", "before rename");
             folder.rename(&temporary, &folder, name)
         });
         if written.is_err() {
@@ -192,6 +195,30 @@ fn write_new(
         file.set_permissions(permissions)?;
     }
     file.sync_all()
+}
+
+/// Temporary files of processes that died are removed after this time.
+const LEFT_BEHIND_FOR: Duration = Duration::from_hours(1);
+
+/// Removes temporary files that were left in this folder by processes that died during a write.
+/// Their age is measured against the file that was just written. Best effort: the next write tries
+/// again.
+fn sweep(folder: &Dir, newest: &str) {
+    let modified = |name: &str| folder.symlink_metadata(name).and_then(|there| there.modified());
+    let (Ok(entries), Ok(now)) = (folder.entries(), modified(newest)) else { return };
+    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    for name in names.filter(|name| is_temporary(name)) {
+        let age = modified(&name).and_then(|at| now.duration_since(at).map_err(io::Error::other));
+        if age.is_ok_and(|age| age > LEFT_BEHIND_FOR) {
+            let _ = folder.remove_file(&name);
+        }
+    }
+}
+
+/// `.<32 hexadecimal digits>.tmp`
+fn is_temporary(name: &str) -> bool {
+    let id = name.strip_prefix('.').and_then(|rest| rest.strip_suffix(".tmp"));
+    id.is_some_and(|id| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// Explains why something could not be opened, by what is at its path.
@@ -329,6 +356,27 @@ mod tests {
         assert_eq!(words(workspace.file("/dev/zero")), "Path not allowed: /dev/zero");
     }
 
+    /// A file with a similar name that belongs to a person is kept.
+    /// Proves FO-29.
+    #[test]
+    fn what_a_dead_process_left_is_removed_after_an_hour() {
+        let (outer, workspace) = place();
+        let root = outer.path().join("work");
+        let hour = Duration::from_hours(1);
+        let ids = ["a", "b"].map(|digit| format!(".{}.tmp", digit.repeat(32)));
+        for (name, age) in [(ids[0].as_str(), 2 * hour), (&ids[1], hour / 2), (".my.tmp", 2 * hour)]
+        {
+            let file = fs::File::create(root.join(name)).unwrap();
+            let now = file.metadata().unwrap().modified().unwrap();
+            file.set_modified(now - age).unwrap();
+        }
+        workspace.replace("a.txt", b"new", &CancellationToken::new()).unwrap();
+        let mut names: Vec<_> =
+            fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, [ids[1].as_str(), ".my.tmp", "a.txt"]);
+    }
+
     /// Proves FO-29.
     #[test]
     fn a_replaced_file_keeps_its_mode_and_nothing_is_left_behind() {
@@ -344,7 +392,6 @@ mod tests {
         assert_eq!(fs::read_dir(&root).unwrap().count(), 1);
     }
 
-    /// Proves FO-29.
     #[test]
     fn a_write_that_is_stopped_midway_leaves_the_old_file() {
         let (outer, workspace) = place();

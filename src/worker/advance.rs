@@ -19,7 +19,7 @@ use crate::{
         policy::GuardContext,
     },
     gateway::drafts::Drafts,
-    journal::event::Event,
+    journal::event::{Event, Usage},
     store::{
         grants,
         leases::Claimed,
@@ -142,7 +142,10 @@ impl Turn<'_> {
             Effect::Rest if running.is_idle() => self.rest().await,
             Effect::Rest => self.wait(running).await,
             Effect::Fetch(files) => fetch::fetch(self, files).await,
-            Effect::Think => think::think(self).await,
+            Effect::Think => {
+                self.renew_agent().await?;
+                think::think(self).await
+            }
             Effect::Compact { upto } => think::compact(self, upto).await,
             Effect::Run(cleared) => act::run(self, cleared, running).await,
             Effect::Delegate(orders) => delegate::delegate(self, orders, running).await,
@@ -152,9 +155,18 @@ impl Turn<'_> {
                 self.record(Change { facts, ..self.change(events, vec![]) }).await
             }
             Effect::Remind => self.remind().await,
-            Effect::Answer(text) => think::answer(self, text).await,
+            Effect::Answer(text) => think::answer(self, text, vec![]).await,
             Effect::Fail(reason) => self.fail(&reason).await,
         }
+    }
+
+    /// Applies tools that were added or removed since the turn began to the next request to the
+    /// model.
+    async fn renew_agent(&mut self) -> Result<()> {
+        if !self.worker.is_current(&self.agent) {
+            self.agent = self.worker.agent_of(self.claimed).await?;
+        }
+        Ok(())
     }
 
     async fn rest(&self) -> Result<Flow> {
@@ -203,12 +215,22 @@ impl Turn<'_> {
     pub async fn fail_after(&self, mut events: Vec<Event>, reason: &str) -> Result<Flow> {
         let reference = self.claimed.lease.conversation().to_string();
         tracing::warn!(conversation.id = reference, reason, "turn failed");
-        let (reason, hooked) = hooks::on_error(self, reason).await;
-        events.extend(hooked);
-        let shown = self.text(self.claimed.words().failed(&reason, &reference));
-        let answer = delegate::failure(self.worker, self.claimed, &self.session, &reason);
-        events.push(Event::Failed { reason, reference, upto: self.session.seq });
-        let change = self.change(events, vec![shown]);
+        let failure = hooks::on_error(self, reason).await;
+        events.extend(failure.events);
+        let (reason, upto) = (failure.reason, self.session.seq);
+        let (shown, answer) = match &failure.answer {
+            Some(text) => (text.clone(), delegate::answer(self, text, 0).await),
+            None => (
+                self.claimed.words().failed(&reason, &reference),
+                delegate::failure(self.worker, self.claimed, &self.session, &reason),
+            ),
+        };
+        events.push(Event::Failed { reason, reference, upto });
+        if let Some(text) = failure.answer {
+            let (calls, usage) = (vec![], Usage::default());
+            events.push(Event::Replied { text, calls, upto, usage });
+        }
+        let change = self.change(events, vec![self.text(shown)]);
         let answers = self.answers();
         self.record(Change { terms: Terms::IfCurrentThenRest, answer, answers, ..change }).await
     }

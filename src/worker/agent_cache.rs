@@ -77,6 +77,17 @@ impl Worker {
         Ok(arranged)
     }
 
+    /// Whether the agent has the current tools. Reads no database: changed settings of operators
+    /// apply from the next turn on. An agent that is no longer configured finishes its turn as it
+    /// is.
+    pub(super) fn is_current(&self, agent: &Arc<Agent>) -> bool {
+        let Some(from) = self.configured(&agent.id) else { return true };
+        let kept = self.agent_cache.kept.read().unwrap_or_else(PoisonError::into_inner);
+        kept.get(&agent.id).is_some_and(|kept| {
+            Arc::ptr_eq(&kept.from, &from) && Arc::ptr_eq(&kept.arranged, agent)
+        })
+    }
+
     /// The agent with this id, without the operators' settings.
     pub(super) fn configured(&self, id: &str) -> Option<Arc<Agent>> {
         self.agents.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()

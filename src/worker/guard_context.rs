@@ -74,6 +74,11 @@ pub(super) async fn look(turn: &Turn<'_>) -> Result<GuardContext> {
             let files = files.unwrap_or_else(|why| Files::from([(String::new(), why.to_string())]));
             guard_context.files.insert(open.call.id.clone(), files);
         }
+        if open.state == CallState::New
+            && let Some(approval) = turn.worker.toolbox.approval(&open.call)
+        {
+            guard_context.approvals.insert(open.call.id.clone(), approval);
+        }
     }
     Ok(guard_context)
 }

@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::{
-    Worker,
+    Worker, think,
     turn::{Flow, Turn},
 };
 use crate::{
@@ -24,6 +24,7 @@ use crate::{
         ids::{CallId, ConversationId},
         session::{Item, Session},
     },
+    llm::Reply,
     store::files,
     texts,
     tools::sandbox::{Sandbox, service::ServerSandbox},
@@ -85,15 +86,17 @@ pub(super) fn any(worker: &Worker, on: Point) -> bool {
     worker.hooks.iter().any(|hook| hook.on == on && hook.is_asked())
 }
 
-/// Runs `before_llm` hooks and records their answers before the model is asked.
-pub(super) async fn before_llm(turn: &Turn<'_>) -> Result<Flow> {
+/// Runs `before_llm` hooks and records their answers before the model is asked. If a hook provides
+/// the reply (from a cache, for example), the model is not asked.
+pub(super) async fn before_llm(turn: &mut Turn<'_>) -> Result<Flow> {
     let person = turn.session.speaks_for(turn.session.seq);
     let about = About::of(turn, person, None);
     let matter = Matter { text: unread_text(&turn.session), ..Matter::default() };
     let heard = ask(turn.worker, Point::BeforeLlm, &about, matter).await;
-    match heard.stopped {
-        Some(why) => turn.fail_after(heard.events, &why).await,
-        None => turn.record(turn.change(heard.events, vec![])).await,
+    match (heard.stopped, heard.matter.answer) {
+        (Some(why), _) => turn.fail_after(heard.events, &why).await,
+        (None, Some(text)) => think::answer(turn, text, heard.events).await,
+        (None, None) => turn.record(turn.change(heard.events, vec![])).await,
     }
 }
 
@@ -153,14 +156,10 @@ pub(super) struct Hooked {
 
 /// Runs `after_llm`, then `before_tool` for each call, under the canonical name of the tool. A call
 /// that contains a secret of the configuration does not run and is not recorded with its secret.
-pub(super) async fn after_llm(
-    turn: &Turn<'_>,
-    upto: Seq,
-    text: String,
-    calls: Vec<Call>,
-) -> Hooked {
+pub(super) async fn after_llm(turn: &Turn<'_>, upto: Seq, reply: Reply) -> Hooked {
+    let Reply { text, calls, usage, .. } = reply;
     let person = turn.session.speaks_for(upto);
-    let matter = Matter { text, ..Matter::default() };
+    let matter = Matter { text, usage: Some(usage), ..Matter::default() };
     let about = About::of(turn, person.clone(), None);
     let heard = ask(turn.worker, Point::AfterLlm, &about, matter).await;
     let mut hooked = Hooked { text: heard.matter.text, calls: vec![], events: heard.events };
@@ -217,6 +216,7 @@ pub(super) async fn after_tool(
         text: result.text,
         tool: Some(call.tool.clone()),
         arguments: Some(call.arguments.clone()),
+        ..Matter::default()
     };
     let heard = ask(worker, Point::AfterTool, about, matter).await;
     result.text = worker.redactor.own(&heard.matter.text).into_owned();
@@ -228,12 +228,26 @@ pub(super) async fn after_tool(
     (result, heard.events)
 }
 
-/// Runs `on_error`, which may change the reason that the person is given.
-pub(super) async fn on_error(turn: &Turn<'_>, reason: &str) -> (String, Vec<Event>) {
+/// Why a turn failed, after its hooks have run.
+pub(super) struct Failure {
+    pub reason: String,
+    /// The reply that replaces the notice of the failure.
+    pub answer: Option<String>,
+    pub events: Vec<Event>,
+}
+
+/// Runs `on_error`, which may change the reason that the person is given, or provide a reply
+/// instead.
+pub(super) async fn on_error(turn: &Turn<'_>, reason: &str) -> Failure {
     let matter = Matter { text: reason.to_owned(), ..Matter::default() };
     let about = About::of(turn, turn.session.requester.clone(), None);
     let heard = ask(turn.worker, Point::OnError, &about, matter).await;
-    (turn.worker.redactor.reply(&heard.matter.text).into_owned(), heard.events)
+    let clean = |text: &str| turn.worker.redactor.reply(text).replace('\0', "");
+    Failure {
+        reason: clean(&heard.matter.text),
+        answer: heard.matter.answer.as_deref().map(clean),
+        events: heard.events,
+    }
 }
 
 async fn ask_program(
@@ -256,6 +270,7 @@ async fn ask_program(
     say("tool", json!(matter.tool));
     say("arguments", json!(matter.arguments));
     say("text", json!(matter.text));
+    say("usage", json!(matter.usage));
     let question = worker.redactor.own_value(&Value::Object(question)).to_string();
     if question.len() > program.max_bytes {
         return Err(format!("the input has {} bytes, more than max_bytes", question.len()));

@@ -3,10 +3,7 @@
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 use serde_json::json;
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+use std::{collections::BTreeMap, time::Duration};
 
 use super::{in_flight::Running, turn::Turn};
 use crate::{
@@ -20,7 +17,7 @@ use crate::{
     journal::{
         event::{Call, Event, Outcome, Seq, ToolResult, Usage},
         ids::CallId,
-        session::{Item, Session},
+        session::Item,
     },
     llm::Reply,
     store::{
@@ -141,7 +138,9 @@ fn whose(scope: &Scope) -> Whose {
     }
 }
 
-/// The calls that may run now, and the results of those that exceed a limit.
+/// The calls that may run now, and the results of those that exceed a limit. Every call is counted
+/// in the database before it runs, so that conversations and sub-agents of one person that run
+/// calls at the same time, on any node, share one limit.
 pub(super) async fn admit(
     turn: &Turn<'_>,
     cleared: Vec<Cleared>,
@@ -154,7 +153,6 @@ pub(super) async fn admit(
     let (cleared, mut ends) = affordable(turn, cleared).await?;
     let gateway = &turn.worker.gateway;
     let (person, now) = (person(turn, turn.session.answered_upto), gateway.clock.now());
-    let recent = gateway.store.recent_calls(&person).await?;
     // A call with invalid arguments is rejected by the tool and costs nothing.
     let toolbox = &turn.worker.toolbox;
     let unfit = cleared.iter().map(Cleared::call);
@@ -162,24 +160,18 @@ pub(super) async fn admit(
         toolbox.find(&c.tool).is_some() && toolbox.prepare(&c.tool, c.arguments.clone()).is_err()
     });
     running.counted.extend(unfit.map(|call| call.id.clone()));
-    let mut near: Vec<_> = cleared
-        .iter()
-        .filter(|c| !running.counted.contains(&c.call().id))
-        .filter_map(|c| {
-            let tool = &c.call().tool;
-            let rate = rate_of(turn, tool)?;
-            let under_way = under_way(&turn.session, tool, running, &cleared);
-            let known = recent.get(tool).map_or(&[][..], Vec::as_slice);
-            let near = !limits::far_from(known, rate, under_way, now);
-            near.then(|| (c.call().id.clone(), (tool.clone(), rate)))
-        })
-        .collect();
-    if near.is_empty() || crash::planted("rates") {
+    let limited = |cleared: &Cleared| {
+        let Call { id, tool, .. } = cleared.call();
+        let rate = rate_of(turn, tool).filter(|_| !running.counted.contains(id))?;
+        Some((id.clone(), (tool.clone(), rate)))
+    };
+    let mut limited: Vec<_> = cleared.iter().filter_map(limited).collect();
+    if limited.is_empty() || crash::planted("rates") {
         return Ok((cleared, ends));
     }
     // In the order of their rows, so that two nodes cannot deadlock.
-    near.sort_by(|(_, (one, _)), (_, (other, _))| one.cmp(other));
-    let (ids, asked): (Vec<_>, Vec<_>) = near.into_iter().unzip();
+    limited.sort_by(|(_, (one, _)), (_, (other, _))| one.cmp(other));
+    let (ids, asked): (Vec<_>, Vec<_>) = limited.into_iter().unzip();
     let answers = gateway.store.admit(&person, asked, now).await?;
     let mut refused = BTreeMap::new();
     for (id, answer) in ids.into_iter().zip(answers) {
@@ -223,23 +215,12 @@ async fn affordable(turn: &Turn<'_>, cleared: Vec<Cleared>) -> Result<(Vec<Clear
     Ok((free, ends))
 }
 
+/// The rate limit of the tool, if it has one.
 fn rate_of(turn: &Turn<'_>, tool: &str) -> Option<Rate> {
     match turn.agent.catalog.find(tool) {
-        Found::Tool(spec) => Some(spec.rate),
+        Found::Tool(spec) => spec.rate,
         _ => None,
     }
-}
-
-/// Calls of a tool that are not counted yet: running ones and those about to run.
-fn under_way(session: &Session, tool: &str, running: &Running, cleared: &[Cleared]) -> usize {
-    let of_tool: BTreeSet<&CallId> = session
-        .calls
-        .iter()
-        .filter(|open| open.call.tool == tool)
-        .map(|open| &open.call.id)
-        .collect();
-    let run = running.cancel.keys().filter(|id| of_tool.contains(id)).count();
-    run + cleared.iter().filter(|c| c.call().tool == tool).count()
 }
 
 async fn tool_time_used_up(turn: &Turn<'_>) -> Result<Option<String>> {
@@ -288,6 +269,7 @@ fn model_used(turn: &Turn<'_>, upto: Seq, messages: u64, reply: &Reply) -> Used 
 
 /// The usage of a delegation, charged to its tool.
 pub(super) fn delegated(turn: &Turn<'_>, call: &Call, counted: bool) -> Used {
+    let counted = counted || rate_of(turn, &call.tool).is_none();
     let what = What::Tool { name: call.tool.clone(), counted, cost_micros: 0 };
     let person = person(turn, turn.session.answered_upto);
     Used { agent: turn.agent.id.clone(), person, what, took_ms: 0 }
@@ -298,6 +280,8 @@ pub(super) fn ran(turn: &Turn<'_>, call: &Call, result: &ToolResult, counted: bo
     let (agent, person) = (&turn.agent.id, person(turn, turn.session.answered_upto));
     let used = |what, took_ms| Used { agent: agent.clone(), person: person.clone(), what, took_ms };
     let cost_micros = result.cost_micros.unwrap_or_default();
+    // A tool without a limit has no windows to check.
+    let counted = counted || rate_of(turn, &call.tool).is_none();
     let tool = What::Tool { name: call.tool.clone(), counted, cost_micros };
     let asked = result.asked.iter().map(|(id, usage)| {
         let price = turn.worker.limits.prices.get(id).copied().unwrap_or_default();

@@ -178,6 +178,8 @@ pub(super) fn weight(session: &Session) -> usize {
         sent,
         pinned,
         done,
+        answers,
+        uncached,
         used,
         remarks,
         memory,
@@ -200,7 +202,8 @@ pub(super) fn weight(session: &Session) -> usize {
         + requester.iter().chain(joined).map(of_speaker).sum::<usize>()
         + remarks.values().flatten().map(|text| EACH + text.len()).sum::<usize>()
         + memory.iter().chain(model).map(String::len).sum::<usize>()
-        + EACH * (allowed.len() + asking.len() + done.len() + used.len() + standing.grants.len())
+        + EACH * (allowed.len() + asking.len() + used.len() + standing.grants.len())
+        + EACH * (done.len() + answers.len() + uncached.len())
 }
 
 fn of_item(item: &Item) -> usize {

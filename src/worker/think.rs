@@ -70,7 +70,7 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
         Ok(reply) if reply.text.trim().is_empty() && reply.calls.is_empty() => {
             turn.fail(turn.claimed.words().no_answer).await
         }
-        Ok(reply) => record(turn, reply).await,
+        Ok(reply) => record(turn, reply, vec![]).await,
         Err(ModelError::TooLong(_)) if compact::cut(&turn.session).is_some() => {
             let upto = compact::cut(&turn.session).expect("just looked");
             compact(turn, upto).await
@@ -202,17 +202,18 @@ fn follows_quickly(turn: &Turn<'_>, by: &Speaker, at: DateTime<Utc>) -> bool {
         && session.turn.started_at.is_some_and(|start| at - start <= settle * QUICK_ONES)
 }
 
-/// Records a reply that a tool provided, without asking a model.
-pub(super) async fn answer(turn: &mut Turn<'_>, text: String) -> Result<Flow> {
-    record(turn, Reply { text, calls: vec![], usage: Usage::default(), by: None }).await
+/// Records a reply that a tool or a hook provided, after these events, without asking a model.
+pub(super) async fn answer(turn: &mut Turn<'_>, text: String, before: Vec<Event>) -> Result<Flow> {
+    let reply = Reply { text, calls: vec![], usage: Usage::default(), by: None };
+    record(turn, reply, before).await
 }
 
 /// Records the reply even if messages arrived in the meantime, unless somebody stopped the turn.
-async fn record(turn: &mut Turn<'_>, reply: Reply) -> Result<Flow> {
+async fn record(turn: &mut Turn<'_>, reply: Reply, before: Vec<Event>) -> Result<Flow> {
     let upto = turn.session.seq;
     let used = vec![limits::thought(turn, upto, &reply)];
-    let Reply { text, calls, usage, .. } = reply;
-    let Hooked { text, calls, events } = hooks::after_llm(turn, upto, text, calls).await;
+    let usage = reply.usage;
+    let Hooked { text, calls, events } = hooks::after_llm(turn, upto, reply).await;
     let silent = turn.session.turn.ticked && text.trim() == SILENT;
     let written = Some(&text).filter(|text| !silent && !text.trim().is_empty());
     let shown = match written.map(|text| shown(turn, text)) {
@@ -223,7 +224,8 @@ async fn record(turn: &mut Turn<'_>, reply: Reply) -> Result<Flow> {
     let tokens = usage.input_tokens + usage.output_tokens;
     let answer = if is_last { delegate::answer(turn, &text, tokens).await } else { None };
     let facts = audit::refused(turn, &calls, &events);
-    let mut all = vec![Event::Replied { text, calls, upto, usage }];
+    let mut all = before;
+    all.push(Event::Replied { text, calls, upto, usage });
     all.extend(events);
     let gateway = turn.worker.gateway.clone();
     loop {

@@ -45,7 +45,7 @@ async fn move_point(
 
 /// Says the same again.
 #[tool]
-fn echo(
+fn say_again(
     /// What to say
     message: String,
 ) -> String {
@@ -81,15 +81,15 @@ fn a_function_says_all_that_the_model_is_told() {
 story! {
     /// What the function returns is what the model reads; so are its failure and the fault in its
     /// arguments. A tool that changes something is asked about.
-    /// Proves MC-54, IC-05, IC-19, IC-45, CA-05, CA-09, CA-21.
+    /// Proves MC-54, IC-05, IC-19, CA-05, CA-09, CA-21.
     async fn a_function_is_a_tool(world: &mut World) {
-        world.tools = vec![Arc::new(Factorial), Arc::new(MovePoint), Arc::new(Echo)];
+        world.tools = vec![Arc::new(Factorial), Arc::new(MovePoint), Arc::new(SayAgain)];
         for (tool, arguments) in [
             ("factorial", json!({ "n": 5 })),
             ("factorial", json!({ "n": 21 })),
             ("factorial", json!({ "n": "five" })),
             ("factorial", json!({})),
-            ("echo", json!({ "message": "hello" })),
+            ("say_again", json!({ "message": "hello" })),
             ("move_point", json!({ "point": { "x": 1.0, "y": 2.0 }, "right": 0.5 })),
         ] {
             world.model_will(call(tool, arguments));
@@ -165,8 +165,8 @@ story! {
     /// secret.
     /// Proves CA-29, IC-02.
     async fn a_tool_without_its_variable_is_unavailable_and_says_why(world: &mut World) {
-        world.tools = vec![Arc::new(Weather), Arc::new(Echo)];
-        world.config.agents[0].tools = vec!["weather".into(), "echo".into()];
+        world.tools = vec![Arc::new(Weather), Arc::new(SayAgain)];
+        world.config.agents[0].tools = vec!["weather".into(), "say_again".into()];
         world.variables.insert("PATH".into(), "/usr/bin".into());
         world.variables.insert("WEATHER_KEY".into(), " ".into());
         world.model_will(call("weather", json!({ "town": "Bonn" })));
@@ -174,7 +174,7 @@ story! {
         world.model_will(say("I cannot know."));
         world.ann_says("How is the weather?").await;
         let offered = format!("{:?}", world.prompts()[0]);
-        assert!(offered.contains("echo") && !offered.contains("weather\""), "{offered}");
+        assert!(offered.contains("say_again") && !offered.contains("weather\""), "{offered}");
         let results = world.results().await;
         assert_snapshot!(stable(&results[..2].join("\n")), @"
         `weather` cannot be used here: the environment variable WEATHER_KEY is not set. You cannot change that.
@@ -185,7 +185,7 @@ story! {
         let tool = served.get(&token, "/tools/weather").await;
         let why = "the environment variable WEATHER_KEY is not set";
         assert_eq!((&tool["enabled"], &tool["unavailable"]), (&json!(true), &json!(why)));
-        assert_eq!(served.get(&token, "/tools/echo").await["unavailable"], json!(null));
+        assert_eq!(served.get(&token, "/tools/say_again").await["unavailable"], json!(null));
 
         world.variables.insert("WEATHER_KEY".into(), "key-of-the-weather".into());
         world.model_will(call("weather", json!({ "town": "Bonn" })));

@@ -392,7 +392,7 @@ async fn what_was_not_recognised_is_tried_again() {
     assert!(!about["warnings"].to_string().contains("no walls today"), "{about}");
 }
 
-/// Proves MC-23, CV-19.
+/// Proves MC-23.
 #[tokio::test]
 async fn a_command_runs_and_says_how_it_went() {
     let desk = Desk::new().await;
@@ -426,7 +426,7 @@ fn tool(name: &str, sandbox: &Arc<Sandbox>) -> Arc<dyn Tool> {
 
 /// Each format is rendered in a process without files and network, with and without the sandbox,
 /// and deterministic.
-/// Proves MC-31, T5, MC-27, MC-29, MC-30, MC-32, S9.
+/// Proves T5, MC-27, MC-29, MC-30, MC-32, S9.
 #[tokio::test]
 async fn every_format_is_drawn_apart() {
     let desk = Desk::new().await;

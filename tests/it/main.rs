@@ -7,6 +7,7 @@
 )]
 
 mod api;
+mod atomic_writes;
 mod attack_corpus;
 mod config;
 mod custom_tools;

@@ -1,4 +1,4 @@
-//! Every requirement is proved by a test, or listed here as open.
+//! Every requirement is proved by a test, or listed on the requirements page as not met.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -6,67 +6,101 @@ use std::{
     path::Path,
 };
 
-/// A requirements file, and its rows.
+/// The groups of requirements, and their rows: all of the four sources, and our own that a test can
+/// prove.
 const WANTED: &[(&str, &str)] = &[
-    ("the main job", "M1 … M12, R9, R10, S6, S21"),
-    ("memory and time", "S17, R7, MC-21, MC-35, MC-39, IC-49, CV-08, FO-10, FO-11"),
-    (
-        "countersigning",
-        "A1 … A15, T2, T3, T6, S1 … S5, S13, S17, S18, MC-42 … MC-51, IC-07, IC-22 … IC-35, \
-         CV-07, CV-10 … CV-14, CV-19",
-    ),
-    ("documents", "MC-26 … MC-33, S9, S14, S15, T5"),
-    ("disclosure and skills", "T1, MC-04 … MC-06, MC-08 … MC-16, CA-17 … CA-19"),
-    ("operators", "MC-07, MC-52, MC-53, O7, S6, S10"),
-    ("delegation", "MC-37, CA-34, CA-35"),
-    ("tools of one's own", "MC-54, IC-45, CA-09"),
-    (
-        "the toolbox",
-        "IC-01 … IC-35, IC-40 … IC-42, IC-45 … IC-52, FO-01 … FO-30, CV-01 … CV-21, MC-01 … MC-25, \
-         MC-35, MC-37 … MC-40, MC-47 … MC-55, CA-01 … CA-41, T1 … T8, S7 … S9, S14, S16, S17",
-    ),
+    ("IronClaw, tools module", "IC-01 … IC-52"),
+    ("IronClaw, file operations", "FO-01 … FO-30"),
+    ("Corvus, tool trait", "CV-01 … CV-21"),
+    ("MateClaw, tools", "MC-01 … MC-55"),
+    ("crewAI-rust, tools", "CA-01 … CA-41"),
+    ("approvals", "A1 … A15"),
+    ("messages", "M1 … M12"),
+    ("tools and files", "T1 … T8"),
+    ("operation", "O1 … O7"),
+    ("reliability", "R2 … R5, R7, R9, R10, R12"),
+    ("security", "S1 … S11, S13 … S18, S20, S21"),
 ];
 
-/// Rows without a test, and the reason.
-const OPEN: &[(&str, &str)] = &[
-    ("MC-06", "the tools that make media and the browser come later; the others state their tier"),
-    ("IC-09", "IC-31 stands: who names no limit has the usual one"),
-    ("IC-51", "files are opened beneath the workspace, without links, in this process (FO-28, S9)"),
-    ("FO-06", "MC-20 stands: to read is free"),
-    ("CA-13", "IC-16 stands: one kind of result"),
-    ("CA-14", "IC-16 stands: one kind of call"),
-    ("CA-20", "T2 stands: close names are told; all of them would fill the prompt"),
-    ("CA-24", "a call that cannot be read is answered as such; the turn's steps bound it"),
-    ("CA-25", "as CA-24"),
-    ("CA-27", "S5 stands: who asks is never an argument"),
-    ("CA-28", "CV-16 stands: one way to tell tools in words"),
-    ("CA-30", "CA-22 stands: the cache is the gateway's, no tool looks into it"),
-    ("CA-37", "MC-18 and MC-26 stand: bytes never enter the prompt"),
+/// The state of a row according to the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Another row contradicts it, wholly or in part.
+    Settled,
+    /// A test proves a part.
+    Partly,
+    Missing,
+}
+
+const PAGE: &str = include_str!("../../docs/development/requirements.md");
+
+/// The sections of the page, and the state of their rows.
+const SECTIONS: [(&str, State); 3] = [
+    ("### Settled\n", State::Settled),
+    ("### Partly met\n", State::Partly),
+    ("### Not met\n", State::Missing),
 ];
 
-/// A test names its rows in the last line of its doc comment: `/// Proves IC-21, T7.` Prints the
+/// The rows of the page's tables, with their state and the explanation.
+fn stated() -> BTreeMap<String, (State, &'static str)> {
+    let mut stated = BTreeMap::new();
+    for (heading, state) in SECTIONS {
+        let (_, section) = PAGE.split_once(heading).expect("the page has this section");
+        let section = section.split("\n#").next().unwrap_or_default();
+        let lines = section.lines().filter_map(|line| line.strip_prefix("| "));
+        for (id, why) in lines.filter_map(|line| line.split_once(" | ")) {
+            for row in rows_in(id) {
+                let before = stated.insert(row.clone(), (state, why));
+                assert_eq!(before, None, "{row} is listed twice");
+            }
+        }
+    }
+    stated
+}
+
+/// A test names its rows in the last line of its doc comment, after the word `Proves`. Prints the
 /// table of the rows and their tests.
 #[test]
-fn every_row_is_proved_or_open() {
-    let mut proved = BTreeMap::new();
-    for folder in ["src", "channels", "renderers", "tests"] {
-        collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut proved);
-    }
-    let open: BTreeMap<_, _> = OPEN.iter().copied().collect();
+fn every_row_is_proved_or_the_page_says_what_is_missing() {
+    let proved = proved();
+    let mut stated = stated();
     for (what, rows) in WANTED {
         for row in rows_in(rows) {
-            let (tests, why) = (proved.get(&row), open.get(row.as_str()));
-            let told = match (tests, why) {
-                (Some(tests), None) => {
-                    tests.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+            let tests: Vec<_> =
+                proved.get(&row).into_iter().flatten().map(String::as_str).collect();
+            let told = match (tests.as_slice(), stated.remove(&row)) {
+                ([], None) => panic!("{what}: no test names {row}, and the page is silent"),
+                (tests, None) => tests.join(", "),
+                ([], Some((State::Partly, _))) => panic!("{what}: no test proves any of {row}"),
+                ([_, ..], Some((State::Missing, _))) => {
+                    panic!("{what}: a test proves {row}, and the page says that it is not met")
                 }
-                (None, Some(why)) => format!("open: {why}"),
-                (None, None) => panic!("{what}: no test names {row}"),
-                (Some(_), Some(_)) => panic!("{what}: {row} is proved, and listed as open"),
+                (tests, Some((state, why))) => format!("{state:?}: {why} {}", tests.join(", ")),
             };
             eprintln!("{row:<6} {told}");
         }
     }
+    assert!(stated.is_empty(), "no such rows: {:?}", stated.keys());
+}
+
+/// A settled row names the row that contradicts it.
+#[test]
+fn a_settled_row_names_the_row_that_contradicts_it() {
+    for (row, (state, why)) in stated() {
+        let others = rows_in(why).into_iter().filter(|other| other.len() == 5 && *other != row);
+        assert!(state != State::Settled || others.count() > 0, "{row}: {why}");
+        let end = ["later", "soon", "to come"].iter().find(|word| why.contains(*word));
+        assert_eq!(end, None, "{row}: {why}");
+    }
+}
+
+/// The tests that prove each row.
+fn proved() -> BTreeMap<String, BTreeSet<String>> {
+    let mut proved = BTreeMap::new();
+    for folder in ["src", "channels", "renderers", "tests"] {
+        collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut proved);
+    }
+    proved
 }
 
 fn collect(folder: &Path, proved: &mut BTreeMap<String, BTreeSet<String>>) {

@@ -182,6 +182,49 @@ fn a_text_runs_as_its_first_letter_does() {
     assert!(first < 15 && last > 85, "each runs its own way: {first} {last}");
 }
 
+/// An inch is 12.1 percent of the width of an A4 page.
+/// Proves MC-31.
+#[test]
+fn the_margins_are_an_inch_wide() {
+    let (left, _) = inked(&"Lines begin at the left. ".repeat(40));
+    let (_, right) = inked(&"سلام ".repeat(200));
+    assert_eq!((left, right), (12, 87));
+}
+
+/// The title is on its own page without a number; the other pages are numbered.
+/// Proves MC-31.
+#[test]
+fn a_cover_comes_before_the_text() {
+    let body = "word ".repeat(1_500);
+    let source = format!("---\ntitle: The Rivers\ncover: true\n---\n\nBody {body}\n");
+    let document = lopdf::Document::load_mem(&rendered(&source).bytes).unwrap();
+    let pages = document.get_pages().len() as u32;
+    assert!(pages >= 3, "{pages}");
+    let page = |number: u32| document.extract_text(&[number]).unwrap();
+    let numbered =
+        |number: u32| page(number).replace('\n', "").contains(&format!("{number} / {pages}"));
+    assert!(page(1).contains("The Rivers") && !page(1).contains("Body"), "{}", page(1));
+    assert!(page(2).contains("Body"), "{}", page(2));
+    assert!(!numbered(1) && (2..=pages).all(numbered), "{}", page(2));
+    let plain = rendered(&source.replace("cover: true", "cover: false"));
+    let document = lopdf::Document::load_mem(&plain.bytes).unwrap();
+    assert!(document.extract_text(&[1]).unwrap().contains("Body"), "nobody asked for a cover");
+}
+
+/// Proves MC-31.
+#[test]
+fn every_font_is_embedded() {
+    let bytes = rendered("# Head\n\nText, *stress*, `code` and $x^2$\n").bytes;
+    let document = lopdf::Document::load_mem(&bytes).unwrap();
+    let dictionaries = document.objects.values().filter_map(|object| object.as_dict().ok());
+    let descriptors: Vec<_> = dictionaries.filter(|d| d.has_type(b"FontDescriptor")).collect();
+    assert!(descriptors.len() >= 3, "{descriptors:?}");
+    for font in descriptors {
+        let embedded = [&b"FontFile"[..], b"FontFile2", b"FontFile3"];
+        assert!(embedded.iter().any(|key| font.has(key)), "{font:?}");
+    }
+}
+
 #[test]
 fn what_announces_something_stands_on_its_page() {
     let pages = (28..40).map(|lines| {

@@ -1,5 +1,6 @@
 //! How rules match calls: each kind of pattern and condition.
 
+mod people;
 mod shipped;
 mod taint;
 
@@ -138,7 +139,6 @@ fn mateclaws_rules_behave() {
 }
 
 /// Rules match decoded arguments at their place; a list is allowed as a whole or not at all.
-/// Proves IC-07.
 #[test]
 fn fields_are_matched_where_they_stand() {
     let allow = json!({ "action": "allow", "fields": { "to": "^[^@]+@example\\.org$" } });

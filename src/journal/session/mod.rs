@@ -10,10 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    event::{
-        Attachment, Call, Decider, Decision, Did, Entry, Event, Outcome, Point, Seq, Speaker,
-        ToolResult, Usage,
-    },
+    event::{Attachment, Call, Decider, Decision, Did, Entry, Event, Point, Seq, Speaker, Usage},
     grant::Standing,
     ids::CallId,
 };
@@ -54,6 +51,10 @@ pub struct Session {
     pub pinned: Vec<String>,
     /// The completed calls, among those that the model sees.
     pub done: BTreeSet<CallId>,
+    /// The completed calls whose results are replies to the person, and those whose results are not
+    /// reused.
+    pub answers: BTreeSet<CallId>,
+    pub uncached: BTreeSet<CallId>,
     /// How often each tool has run.
     pub used: BTreeMap<String, u32>,
     /// Whether the hooks have been asked about the next request.
@@ -246,30 +247,6 @@ impl Session {
         }
     }
 
-    fn finished(&mut self, id: &CallId, result: &ToolResult) {
-        let open = self.open_calls().find(|c| c.call.id == *id);
-        if let Some(tool) = open.map(|open| open.call.tool.clone()) {
-            self.end(id, &result.text);
-            // A call with invalid arguments has not run.
-            let ran = matches!(result.outcome, Outcome::Done | Outcome::Failed);
-            if ran && !result.text.starts_with("Invalid parameters: ") {
-                *self.used.entry(tool).or_default() += 1;
-            }
-        }
-        if result.outcome == Outcome::Done {
-            self.done.insert(id.clone());
-            self.look(&result.views);
-            for seen in &result.seen {
-                self.seen.insert(seen.path.clone(), seen.digest.clone());
-                if self.taint.is_empty() {
-                    self.foreign.remove(&seen.path);
-                } else {
-                    self.foreign.insert(seen.path.clone());
-                }
-            }
-        }
-    }
-
     pub(super) fn end(&mut self, id: &CallId, text: &str) {
         self.set(id, CallState::Ended);
         let result = self.items.iter_mut().rev().find_map(|item| match item {
@@ -371,7 +348,7 @@ fn skills_in(item: Item) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journal::event::Asks;
+    use crate::journal::event::{Asks, Outcome, ToolResult};
     use proptest::prelude::*;
     use serde_json::json;
 

@@ -1,14 +1,45 @@
-//! Reuse of earlier results when the same call is made again.
+//! Results of calls, and the reuse of earlier results when the same call is made again.
 
 use std::collections::BTreeSet;
 
 use crate::journal::{
-    event::Call,
+    event::{Call, Outcome, ToolResult},
     ids::CallId,
     session::{Item, Session},
 };
 
 impl Session {
+    /// Records the result of a call and its effects on the session.
+    pub(super) fn finished(&mut self, id: &CallId, result: &ToolResult) {
+        let open = self.open_calls().find(|c| c.call.id == *id);
+        if let Some(tool) = open.map(|open| open.call.tool.clone()) {
+            self.end(id, &result.text);
+            // A call with invalid arguments has not run.
+            let ran = matches!(result.outcome, Outcome::Done | Outcome::Failed);
+            if ran && !result.text.starts_with("Invalid parameters: ") {
+                *self.used.entry(tool).or_default() += 1;
+            }
+        }
+        if result.outcome == Outcome::Done {
+            self.done.insert(id.clone());
+            if result.is_answer {
+                self.answers.insert(id.clone());
+            }
+            if result.uncached {
+                self.uncached.insert(id.clone());
+            }
+            self.look(&result.views);
+            for seen in &result.seen {
+                self.seen.insert(seen.path.clone(), seen.digest.clone());
+                if self.taint.is_empty() {
+                    self.foreign.remove(&seen.path);
+                } else {
+                    self.foreign.insert(seen.path.clone());
+                }
+            }
+        }
+    }
+
     /// The calls of the model and their results, newest first.
     fn results(&self) -> impl Iterator<Item = (&Call, &str)> {
         let calls = self.items.iter().rev().filter_map(|item| match item {
@@ -22,7 +53,8 @@ impl Session {
     pub fn done_before(&self, call: &Call) -> Option<&CallId> {
         let same = |made: &Call| made.tool == call.tool && made.arguments == call.arguments;
         let mut before = self.results().map(|(made, _)| made);
-        before.find(|made| same(made) && self.done.contains(&made.id)).map(|made| &made.id)
+        let reusable = |id: &CallId| self.done.contains(id) && !self.uncached.contains(id);
+        before.find(|made| same(made) && reusable(&made.id)).map(|made| &made.id)
     }
 
     /// The result of the first call of the last reply that matches.
@@ -52,6 +84,9 @@ impl Session {
             .flatten()
             .map(|(call, _)| &call.id)
             .collect();
-        self.done.retain(|id| seen.contains(id));
+        let (answers, uncached) = (&mut self.answers, &mut self.uncached);
+        for ids in [&mut self.done, answers, uncached] {
+            ids.retain(|id| seen.contains(id));
+        }
     }
 }

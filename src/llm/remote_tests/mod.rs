@@ -215,13 +215,26 @@ async fn broken_arguments_become_their_raw_text() {
 /// Proves CV-15.
 #[tokio::test]
 async fn tools_and_results_go_out_in_the_vendors_shape() {
-    for provider in BOTH {
+    for provider in [Provider::OpenAi, Provider::Anthropic, Provider::Gemini] {
         let llm = FakeLlm::start().await;
         llm.will(llm::text("Done."));
         ask(&model(&llm, provider), &after_tools()).await.0.expect("an answer");
         assert_eq!(llm.problems(), Vec::<String>::new());
         let body = &llm.requests()[0].body;
-        if provider == Provider::OpenAi {
+        if provider == Provider::Gemini {
+            let declared = &body["tools"][0]["functionDeclarations"];
+            assert_eq!(declared[0]["name"], "read_file", "{body}");
+            assert_eq!(declared[1]["name"], "list_dir");
+            assert_eq!(declared[0]["description"], "Does it.");
+            assert!(declared[0].to_string().contains(r#""path":{"type":"string"}"#), "{declared}");
+            let call = &body["contents"][1]["parts"][1]["functionCall"];
+            assert_eq!((&call["name"], &call["args"]["path"]), (&json!("read_file"), &json!("a")));
+            let result = &body["contents"][2]["parts"][0]["functionResponse"];
+            assert_eq!(result["name"], "read_file", "{body}");
+            assert!(result.to_string().contains("AAA"), "{result}");
+        } else if provider == Provider::OpenAi {
+            assert_eq!(body["tools"][0]["type"], "function");
+            assert_eq!(body["tools"][0]["function"]["parameters"]["type"], "object");
             assert_eq!(body["tools"][0]["function"]["name"], "read_file");
             assert_eq!(body["messages"][0]["role"], "system");
             assert_eq!(body["messages"][3]["tool_call_id"], "call_000001");

@@ -20,7 +20,7 @@ use super::{CELL_CHARS, Column, Kind, Limits, ReadError, Table};
 const ACQUIRE_FOR: Duration = Duration::from_secs(5);
 const IDLE_FOR: Duration = Duration::from_mins(1);
 const LIVES_FOR: Duration = Duration::from_mins(30);
-/// Between two looks at the clock, SQLite does so many instructions.
+/// The number of SQLite instructions between two checks of the clock.
 const INSTRUCTIONS: i32 = 1_000;
 
 pub(super) enum Pool {

@@ -16,7 +16,7 @@ use thiserror::Error;
 use catalog::Catalog;
 use connection::Pool;
 
-/// A value is cut after so many characters.
+/// The maximum length of a value, in characters.
 const CELL_CHARS: usize = 20_000;
 /// A query of more columns is refused.
 const COLUMNS: usize = 200;

@@ -4,7 +4,7 @@ use crate::store::datasources::Table;
 
 /// Rows that the model reads at once.
 pub const ROWS: usize = 50;
-/// The table ends when it has so many characters.
+/// The maximum length of the table, in characters.
 const CHARS: usize = 8_000;
 /// A longer value is shown in part.
 const CELL_CHARS: usize = 300;

@@ -371,7 +371,6 @@ mod tests {
         }
     }
 
-    /// Proves MC-31.
     #[tokio::test]
     async fn a_pdf_of_the_workspace_with_its_picture() {
         let mut place = Place::new();

@@ -26,7 +26,7 @@ use crate::{agent::catalog::Rate, journal::event::Seen};
 pub const MAX_WRITE_BYTES: u64 = 5 * 1024 * 1024;
 
 /// The rate limit for writing and editing.
-const RATE: Rate = Rate { per_minute: 20, per_hour: 200 };
+const RATE: Option<Rate> = Some(Rate::new(20, 200));
 
 /// All file tools; those that edit share their knowledge of each other's edits.
 pub fn tools() -> Vec<Arc<dyn Tool>> {

@@ -49,7 +49,11 @@ struct Patched {
     before: String,
     after: String,
     replacements: usize,
+    /// Matches that were not replaced.
+    others: usize,
 }
+
+const OTHERS: &str = "old_string occurs more often: only the first occurrence was replaced";
 
 #[async_trait]
 impl Tool for ApplyPatch {
@@ -96,11 +100,15 @@ impl Tool for ApplyPatch {
             let after = digest(patched.after.as_bytes());
             workspace.replace(path, patched.after.as_bytes(), cancelled)?;
             versions.edited(digest(patched.before.as_bytes()), after.clone());
-            let receipt = json!({
+            let mut receipt = json!({
                 "path": absolute(path),
                 "replacements": patched.replacements,
                 "success": true,
             });
+            if patched.others > 0 {
+                receipt["others"] = patched.others.into();
+                receipt["warning"] = OTHERS.into();
+            }
             Ok(Output { seen: seen(path, after), ..Output::text(receipt.to_string()) })
         })
         .await
@@ -144,7 +152,7 @@ fn replaced(path: &str, before: Vec<u8>, arguments: &Arguments) -> Result<Patche
     if after.len() as u64 > MAX_WRITE_BYTES {
         return failed(format!("{path} would have {} bytes; the limit is 5 MB", after.len()));
     }
-    Ok(Patched { before, after, replacements })
+    Ok(Patched { before, after, replacements, others: found - replacements })
 }
 
 /// Both texts with the file's line ends. Models write `\n` even if each line of the file ends with
@@ -205,7 +213,7 @@ mod tests {
         let receipt: Value = serde_json::from_str(&one.text).unwrap();
         assert_eq!(
             receipt,
-            json!({ "path": "/workspace/a.txt", "replacements": 1, "success": true })
+            json!({ "path": "/workspace/a.txt", "replacements": 1, "success": true, "others": 2, "warning": OTHERS })
         );
         assert_eq!(place.content("a.txt"), "y x x");
         place.has("a.txt", "x x x");
@@ -213,7 +221,9 @@ mod tests {
         let mut all = change("x", "z");
         all["replaceAll"] = true.into();
         let all = place.runs(&tool(), all).await.unwrap();
-        assert!(all.text.contains("\"replacements\":3"), "{}", all.text);
+        let receipt: Value = serde_json::from_str(&all.text).unwrap();
+        let whole = json!({ "path": "/workspace/a.txt", "replacements": 3, "success": true });
+        assert_eq!(receipt, whole, "nothing is left to warn of");
         assert_eq!(place.content("a.txt"), "z z z");
     }
 
@@ -306,7 +316,7 @@ mod tests {
     #[test]
     fn edits_are_limited_and_need_approval() {
         let spec = tool().spec();
-        assert_eq!((spec.rate.per_minute, spec.rate.per_hour), (20, 200));
+        assert_eq!(spec.rate, Some(crate::agent::catalog::Rate::new(20, 200)));
         assert_eq!(spec.approval, Approval::UnlessAllowed);
         assert_eq!(spec.effect, EffectClass::AtMostOnce);
     }

@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn writes_are_limited_to_twenty_a_minute_and_two_hundred_an_hour() {
         let spec = tool().spec();
-        assert_eq!((spec.rate.per_minute, spec.rate.per_hour), (20, 200));
+        assert_eq!(spec.rate, Some(crate::agent::catalog::Rate::new(20, 200)));
         assert_eq!(spec.approval, Approval::UnlessAllowed, "MC-20");
     }
 }

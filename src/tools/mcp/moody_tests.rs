@@ -147,7 +147,6 @@ async fn names(told: &mut UnboundedReceiver<Found>) -> Vec<String> {
 }
 
 /// A server's new tool is available when the server announces it.
-/// Proves IC-52.
 #[tokio::test]
 async fn a_tool_that_a_server_adds_is_listed_at_once() {
     let desk = Desk::new().await;

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     agent::{
-        catalog::{Approval, Domain, EffectClass, Source, ToolSpec},
+        catalog::{Approval, Confinement, Domain, EffectClass, Source, ToolSpec},
         guard::canonical,
         naming::NAME_CHARS,
     },
@@ -154,7 +154,10 @@ pub(super) fn spec(
         untrusted: true,
         // Whatever it claims, its arguments are sent to another program.
         outward: true,
-        domain: if config.sandbox.is_some() { Domain::Container } else { Domain::Orchestrator },
+        domain: match config.sandbox {
+            Some(_) => Domain::Container(Confinement::OWN),
+            None => Domain::Orchestrator,
+        },
         ..ToolSpec::read_only(name, &said, parameters(tool))
     }
 }

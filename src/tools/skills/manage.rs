@@ -38,6 +38,7 @@ enum Action {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Arguments {
+    /// The operation.
     action: Action,
     /// The skill's name: lower-case letters, digits, hyphens.
     name: String,

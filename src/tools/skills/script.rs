@@ -15,7 +15,7 @@ use std::{
 use super::{Folders, Ways, folder, of};
 use crate::{
     agent::{
-        catalog::{Approval, Domain, EffectClass, Skill, Subject, Tier, ToolSpec},
+        catalog::{Approval, Confinement, Domain, EffectClass, Skill, Subject, Tier, ToolSpec},
         paths::normalise,
         policy::Files,
     },
@@ -54,6 +54,7 @@ struct Arguments {
     skill: String,
     /// The script as the skill names it, such as scripts/fill.py.
     script: String,
+    /// The arguments of the script.
     #[serde(default)]
     args: Vec<String>,
     /// The text for standard input.
@@ -75,7 +76,7 @@ impl Tool for RunSkillScript {
             subject: Some(Subject::Text("script")),
             timeout: Duration::from_secs(MOST_SECONDS) + AROUND,
             untrusted: true,
-            domain: Domain::Container,
+            domain: Domain::Container(Confinement::OWN),
             outward: !self.ways.is_empty(),
             unavailable: self.sandbox.missing().map(str::to_owned),
             ..ToolSpec::read_only(

@@ -191,7 +191,7 @@ impl Injection<'_> {
         self.redactor.reply(text).into_owned()
     }
 
-    /// So many bytes at the end of a body that was cut may be the beginning of the secret.
+    /// The number of bytes at the end of a truncated body that may be the beginning of the secret.
     pub fn longest(&self) -> usize {
         self.secret.expose_secret().len() * 4
     }

@@ -69,6 +69,7 @@ impl Provider {
 #[derive(Deserialize, JsonSchema, Clone, PartialEq, Eq, Hash)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wish {
+    /// What to search for.
     pub query: String,
     /// Number of results, 1 to 10; default 5.
     #[serde(default)]
@@ -134,7 +135,14 @@ pub(super) fn question(provider: &Provider, wish: &Wish) -> Option<Ask> {
         Kind::Tavily => {
             let since = since.map(Freshness::name);
             let count = wish.count();
-            json = Some(json!({ "query": query, "max_results": count, "time_range": since }));
+            // Tavily has no parameter for the language.
+            let country = language.and_then(super::regions::country);
+            json = Some(json!({
+                "query": query,
+                "max_results": count,
+                "time_range": since,
+                "country": country,
+            }));
         }
         Kind::Brave => {
             pairs = vec![("q", query.clone()), ("count", count)];

@@ -22,9 +22,47 @@ pub fn region(language: &str) -> Option<&'static str> {
     of(&whole).or_else(|| of(alone)).map(|(_, region)| *region)
 }
 
+/// Tavily's names for the countries of the regions.
+#[rustfmt::skip]
+const COUNTRIES: [(&str, &str); 41] = [
+    ("at", "austria"), ("bg", "bulgaria"), ("br", "brazil"), ("ca", "canada"), ("ch", "switzerland"),
+    ("cn", "china"), ("cz", "czech republic"), ("de", "germany"), ("dk", "denmark"),
+    ("ee", "estonia"), ("es", "spain"), ("fi", "finland"), ("fr", "france"), ("gr", "greece"),
+    ("hk", "hong kong"), ("hr", "croatia"), ("hu", "hungary"), ("id", "indonesia"),
+    ("il", "israel"), ("it", "italy"), ("jp", "japan"), ("kr", "south korea"), ("lt", "lithuania"),
+    ("lv", "latvia"), ("mx", "mexico"), ("nl", "netherlands"), ("no", "norway"), ("pl", "poland"),
+    ("pt", "portugal"), ("ro", "romania"), ("ru", "russia"), ("se", "sweden"), ("sk", "slovakia"),
+    ("sl", "slovenia"), ("th", "thailand"), ("tr", "turkey"), ("tw", "taiwan"), ("ua", "ukraine"),
+    ("uk", "united kingdom"), ("us", "united states"), ("vn", "vietnam"),
+];
+
+/// The country whose pages rank first for a search in this language. None for plain English.
+pub fn country(language: &str) -> Option<&'static str> {
+    let is_plain_english = language.eq_ignore_ascii_case("en");
+    let region = region(language).filter(|_| !is_plain_english)?;
+    let code = region.split('-').next()?;
+    COUNTRIES.iter().find(|(known, _)| *known == code).map(|(_, country)| *country)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Proves MC-22.
+    #[test]
+    fn a_language_names_a_country() {
+        for (language, expected) in [
+            ("de", Some("germany")),
+            ("de-AT", Some("austria")),
+            ("en", None),
+            ("en-GB", Some("united kingdom")),
+            ("pt_BR", Some("brazil")),
+            ("ar", None),
+            ("xx", None),
+        ] {
+            assert_eq!(country(language), expected, "{language}");
+        }
+    }
 
     #[test]
     fn a_region_is_one_that_there_is() {

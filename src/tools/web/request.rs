@@ -52,6 +52,7 @@ struct Arguments {
     /// Default GET.
     #[serde(default)]
     method: Verb,
+    /// Headers to send besides those of the connection.
     #[serde(default)]
     headers: BTreeMap<String, String>,
     /// The body: text as it is, anything else as JSON.
@@ -80,7 +81,7 @@ impl Tool for HttpRequest {
             tier: Tier::Extension,
             approval: Approval::UnlessAllowed,
             subject: Some(Subject::Text("url")),
-            rate: Rate { per_minute: 30, per_hour: 500 },
+            rate: Some(Rate::new(30, 500)),
             untrusted: true,
             outward: true,
             ..ToolSpec::read_only(
@@ -89,6 +90,15 @@ impl Tool for HttpRequest {
                     the response. Use web_fetch to read a page.",
                 schema::<Arguments>(),
             )
+        }
+    }
+
+    /// Deletions need an approval every time. Everything else, reads included, needs one unless a
+    /// rule allows it: the rules of `http.hosts` decide where the agent may read.
+    fn approval(&self, arguments: &Value) -> Approval {
+        match arguments["method"].as_str() {
+            Some("DELETE") => Approval::Always,
+            _ => Approval::UnlessAllowed,
         }
     }
 
@@ -239,7 +249,7 @@ mod tests {
     #[tokio::test]
     async fn a_request_is_sent_as_it_was_written() {
         let (server, mut place) = (FakeWeb::start().await, Place::new());
-        assert_eq!(tool().spec().rate, Rate { per_minute: 30, per_hour: 500 });
+        assert_eq!(tool().spec().rate, Some(Rate::new(30, 500)));
         let arguments = json!({
             "url": format!("{}/echo?x=1", server.url()),
             "method": "POST",

@@ -216,7 +216,6 @@ story! {
 
 story! {
     /// No approval is requested for a call that cannot run.
-    /// Proves CV-21.
     async fn a_call_that_does_not_fit_asks_nobody(world: &mut World) {
         world.model_will(call("delete", json!({ "file": 1 })));
         world.model_will(say("I made a mistake."));

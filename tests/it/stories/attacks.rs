@@ -8,7 +8,7 @@ use chrono::TimeDelta;
 use comrak::nodes::NodeValue;
 use countersign::{
     agent::{
-        catalog::{Approval, EffectClass, Source, Subject, ToolSpec},
+        catalog::{Approval, EffectClass, Rate, Source, Subject, ToolSpec},
         policy::Action,
         rules::RuleEntry,
     },
@@ -97,12 +97,11 @@ fn sinks(ran: &Arc<Mutex<Vec<String>>>, shell: Subject) -> Vec<Arc<dyn Tool>> {
     ];
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
     for mut spec in specs {
-        spec.rate.per_minute = 10_000;
-        spec.rate.per_hour = 10_000;
+        spec.rate = Some(Rate::new(10_000, 10_000));
         tools.push(Arc::new(Sink(spec, ran.clone())));
     }
     let mut page = reads("page", &[]);
-    (page.rate.per_minute, page.rate.per_hour) = (10_000, 10_000);
+    page.rate = Some(Rate::new(10_000, 10_000));
     tools.push(Arc::new(Sink(page, Arc::default())));
     tools
 }

@@ -571,7 +571,7 @@ story! {
     /// Proves S16.
     async fn an_operator_answers_for_a_tool_in_the_console(world: &mut World) {
         staffed(world);
-        Moody::with(world, &json!([tool("echo")]));
+        Moody::with(world, &json!([tool("shirt")]));
         let served = Served::of(world).await;
         world.config.mcp.clear();
         let page = Operator::signed_in(&served, "vic").await.reads("/tools").await;
@@ -579,7 +579,7 @@ story! {
         let oli = Operator::signed_in(&served, "oli").await;
         let page = oli.reads("/tools").await;
         let pin = |page: &str| {
-            visible(between(page, "<th scope=\"row\"><code>echo</code></th>", "</tr>"))
+            visible(between(page, "<th scope=\"row\"><code>shirt</code></th>", "</tr>"))
         };
         assert_snapshot!(pin(&page), @r#"
         m |
@@ -592,16 +592,16 @@ story! {
         "inputSchema": {
         "type": "object"
         },
-        "name": "echo"
+        "name": "shirt"
         }
         | as first seen
-        [Trust echo]
+        [Trust shirt]
         "#);
         let digest = between(&page, "name=\"digest\" value=\"", "\"");
         let trust = "/mcp-servers/m/trust";
-        let wrong = oli.sends(trust, &[("tool", "echo"), ("digest", "other")]).await;
+        let wrong = oli.sends(trust, &[("tool", "shirt"), ("digest", "other")]).await;
         assert_eq!(wrong.status(), StatusCode::CONFLICT);
-        let page = oli.presses(trust, &[("tool", "echo"), ("digest", digest)]).await;
+        let page = oli.presses(trust, &[("tool", "shirt"), ("digest", digest)]).await;
         assert_snapshot!(pin(&page), @r#"
         m |
         Show
@@ -613,7 +613,7 @@ story! {
         "inputSchema": {
         "type": "object"
         },
-        "name": "echo"
+        "name": "shirt"
         }
         | trusted by oli
         "#);

@@ -123,6 +123,7 @@ story! {
         staff(world);
         let limit = |tool: &str, per_minute| ToolLimitEntry {
             tool: tool.into(), per_minute: Some(per_minute), per_hour: None, max_usage_count: None,
+            unlimited: false,
         };
         world.config.limits.tools = vec![limit("delegate", 4)];
         let eight = || {

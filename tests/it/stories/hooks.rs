@@ -267,3 +267,45 @@ story! {
         assert!(!world.config.data_dir.join("made").exists());
     }
 }
+
+story! {
+    /// A `before_llm` hook can provide the reply, so that no model is asked; an `on_error` hook can
+    /// replace the notice. Replies of hooks are part of the conversation.
+    /// Proves MC-46.
+    async fn a_hook_answers_instead_of_the_model(world: &mut World) {
+        let known = r#"tail -n 1 FILE | grep -q 'opening hours' && echo '{"answer":"From 9 to 5."}'; true"#;
+        let known = known.replace("FILE", &world.config.data_dir.join("cache.given").display().to_string());
+        let (cache, given) = script(world, "cache", Point::BeforeLlm, &known);
+        let (fallback, _) = script(world, "fallback", Point::OnError, r#"echo '{"answer":"Please call 555."}'"#);
+        world.config.hooks = vec![cache, fallback];
+        world.ann_says("what are your opening hours?").await;
+        assert_eq!((world.last().as_str(), world.prompts().len()), ("From 9 to 5.", 0));
+        world.model_will(say("You are welcome."));
+        world.ann_says("thanks").await;
+        assert_eq!(world.last(), "You are welcome.");
+        assert_eq!(questions(&given).len(), 2);
+        let heard = format!("{:?}", world.prompts()[0].messages);
+        assert!(heard.contains("From 9 to 5."), "the model knows what was said: {heard}");
+        world.model_will(fail(ModelError::Rejected("no".into())));
+        world.ann_says("one more").await;
+        assert_eq!(world.last(), "Please call 555.");
+        let failed = world.journal().await.into_iter().filter(|e| matches!(e.event, Event::Failed { .. }));
+        assert_eq!(failed.count(), 1, "and yet it is known to have failed");
+        world.model_will(say("Here I am."));
+        world.ann_says("hello?").await;
+        assert!(format!("{:?}", world.prompts().pop().unwrap().messages).contains("Please call 555."));
+    }
+}
+
+story! {
+    /// `after_llm` receives the tokens that the reply used.
+    /// Proves MC-46.
+    async fn a_hook_counts_tokens(world: &mut World) {
+        let (counter, given) = script(world, "counter", Point::AfterLlm, "true");
+        world.config.hooks = vec![counter];
+        world.model_will(say("Yes."));
+        world.ann_says("hello").await;
+        let usage = &questions(&given)[0]["usage"];
+        assert_eq!((&usage["input_tokens"], &usage["output_tokens"]), (&json!(100), &json!(10)));
+    }
+}

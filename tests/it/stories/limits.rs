@@ -24,7 +24,13 @@ use crate::{shown::stable, story, world::World};
 
 fn limit(tool: &str) -> ToolLimitEntry {
     let tool = tool.to_owned();
-    ToolLimitEntry { tool, per_minute: None, per_hour: None, max_usage_count: None }
+    ToolLimitEntry {
+        tool,
+        per_minute: None,
+        per_hour: None,
+        max_usage_count: None,
+        unlimited: false,
+    }
 }
 
 fn delete() -> countersign::llm::scripted::Step {
@@ -71,7 +77,7 @@ story! {
 
 story! {
     /// Of a hundred simultaneous calls on two nodes, sixty are admitted.
-    /// Proves IC-33, IC-34.
+    /// Proves IC-34.
     async fn two_nodes_share_one_limit(world: &mut World) {
         let (one, two) = (world.node().await, world.node().await);
         let now = "2026-05-04T10:00:00Z".parse().unwrap();
@@ -330,5 +336,52 @@ story! {
         world.takes(&next, "1", press).await;
         world.settle(&next).await;
         assert_eq!((world.deletions(), world.last().as_str()), (1, "Done."));
+    }
+}
+
+story! {
+    /// A tool that sets no limit has none, unless it acts on anything outside; an operator can
+    /// remove that limit.
+    /// Proves IC-09.
+    async fn no_limit_is_no_limit(world: &mut World) {
+        world.config.guard.default = Action::Allow;
+        let many = |tool: &str| -> Vec<_> {
+            (0..70).map(|n| (tool.to_owned(), json!({ "path": format!("{n}.txt") }))).collect()
+        };
+        world.model_will(calls(many("rare")));
+        world.model_will(calls(many("delete")));
+        world.model_will(say("Seventy and sixty."));
+        world.ann_says("go").await;
+        let ran = |results: &[String], what: &str| results.iter().filter(|r| r.starts_with(what)).count();
+        let results = world.results().await;
+        assert_eq!((ran(&results, "rare indeed"), ran(&results, "deleted")), (70, 60));
+
+        world.config.limits.tools = vec![ToolLimitEntry { unlimited: true, ..limit("delete") }];
+        world.model_will(calls(many("delete")));
+        world.model_will(say("All."));
+        world.ann_says("again").await;
+        assert_eq!(world.deletions(), 130);
+    }
+}
+
+story! {
+    /// The turn ends after three calls that cannot be parsed; a model that corrects itself
+    /// continues.
+    /// Proves CA-24.
+    async fn calls_that_cannot_be_read_end_the_turn(world: &mut World) {
+        for n in 0..3 {
+            world.model_will(call("rare", json!(format!("{{\"broken\": {n}"))));
+        }
+        world.ann_says("look").await;
+        assert_eq!(world.prompts().len(), 3, "nobody asks a fourth time");
+        assert_snapshot!(world.shown(), @"I stopped because I could not write a valid tool call. Please tell me how to continue, or choose another model with /model. … Reference: `<digest>`");
+        assert_snapshot!(stable(&world.results().await[0]), @"Invalid parameters: Arguments must be a JSON object or string");
+        for _ in 0..2 {
+            world.model_will(call("rare", json!("{")));
+        }
+        world.model_will(call("rare", json!({})));
+        world.model_will(say("There."));
+        world.ann_says("try again").await;
+        assert_eq!(world.last(), "There.");
     }
 }

@@ -94,22 +94,31 @@ story! {
 
 story! {
     /// A server's tools are available without being listed in the configuration, in addition to
-    /// built-in tools and skills.
+    /// built-in tools and skills; a skill's scripts can be run as soon as the skill is available.
     /// Proves MC-02, MC-03.
     async fn what_a_server_offers_is_there(world: &mut World) {
         Moody::with(world, &json!([tool("echo")]));
         let skill = world.config.data_dir.join("skills/letters");
         std::fs::create_dir_all(&skill).unwrap();
         let text = "---\nname: letters\ndescription: How we write letters\n---\nBegin with Dear.";
+        world.sandbox = std::sync::Arc::new(crate::sandbox::sandbox().await);
+        std::fs::create_dir_all(skill.join("scripts")).unwrap();
         std::fs::write(skill.join("SKILL.md"), text).unwrap();
-        world.model_will(say("Hello."));
+        std::fs::write(skill.join("scripts/greet.sh"), "#!/bin/sh\necho \"Dear $1\"\n").unwrap();
+        let script = json!({ "skill": "letters", "script": "scripts/greet.sh", "args": ["Ann"] });
+        world.model_will(call("run_skill_script", script));
         world.ann_says("hello").await;
+        world.model_will(say("Hello."));
+        world.ann_presses("Allow once").await;
+        let result = world.results().await.pop().unwrap();
+        assert!(result.contains("Dear Ann"), "{result}");
         let prompts = world.prompts();
         let names: Vec<_> = prompts[0].tools.iter().map(|tool| tool.name.as_str()).collect();
         for name in ["read_file", "m_echo", "load_skill"] {
             assert!(names.contains(&name), "{name}: {names:?}");
         }
-        assert!(format!("{:?}", prompts[0]).contains("How we write letters"));
+        let prompt = format!("{:?}", prompts[0]);
+        assert!(prompt.contains("How we write letters") && prompt.contains("run_skill_script"));
     }
 }
 

@@ -45,7 +45,7 @@ fn stored(path: &str, content: &str) -> Value {
 story! {
     /// Stored, edited, appended, listed, searched, recalled, forgotten; across restarts and `/new`,
     /// and on every node, since it is in the database.
-    /// Proves IC-49, CV-08, MC-35.
+    /// Proves IC-49, MC-35.
     async fn a_memory_goes_round(world: &mut World) {
         world.config.limits.messages_per_minute = 0;
         let text = "# Bees\nAnn keeps two hives.\n";

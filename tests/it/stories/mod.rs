@@ -42,5 +42,6 @@ mod sessions;
 mod sign_on;
 mod skills;
 mod steering;
+mod tool_contract;
 pub mod webhooks;
 mod who_decides;

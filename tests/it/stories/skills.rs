@@ -237,7 +237,7 @@ async fn contained(world: &World) -> Vec<String> {
     let app = world.node().await;
     let specs = app.worker.toolbox.specs().into_iter();
     let specs = specs.filter(|spec| spec.unavailable.is_none());
-    specs.filter(|spec| spec.domain == Domain::Container).map(|spec| spec.name).collect()
+    specs.filter(|spec| matches!(spec.domain, Domain::Container(_))).map(|spec| spec.name).collect()
 }
 
 story! {

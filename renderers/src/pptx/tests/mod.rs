@@ -287,7 +287,6 @@ fn an_empty_cell_is_no_higher_than_its_neighbours() {
 }
 
 /// The words that the program adds are in the document's language.
-/// Proves MC-31.
 #[test]
 fn alerts_speak_the_language_of_the_document() {
     let (parts, _) = deck("---\nlang: zh\n---\n\n# T\n\n> [!IMPORTANT]\n> x\n");
