@@ -1,12 +1,14 @@
 # Two stages, one binary, no root user.
 FROM rust:1.95.0-slim-bookworm AS build
 WORKDIR /build
+# The image's own compiler, instead of the newest stable one.
+ENV RUSTUP_TOOLCHAIN=1.95.0
 COPY . .
 RUN cargo build --release --locked --bin countersign
 
 FROM debian:bookworm-slim
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends bubblewrap ca-certificates fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji \
+    && apt-get install -y --no-install-recommends bubblewrap ca-certificates fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji poppler-utils tesseract-ocr \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --home-dir /data --create-home countersign
 COPY --from=build /build/target/release/countersign /usr/local/bin/countersign

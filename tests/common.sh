@@ -37,11 +37,13 @@ is_here() {
         libreoffice-impress) has_office libsdlo.so ;;
         libreoffice-writer) has_office libswlo.so ;;
         mariadb-server) command -v mariadbd && command -v mariadb-install-db ;;
+        nix-bin) command -v nix-instantiate ;;
         nodejs) command -v node ;;
         poppler-utils) command -v pdftotext ;;
         postgresql) [ -n "$(postgres_programs)" ] ;;
         # Debian's Python comes without the part that creates virtual environments.
         python3-venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
+        systemd) command -v systemd-analyze ;;
         *) command -v "$1" ;;
     esac >/dev/null
 }
