@@ -14,7 +14,7 @@ use countersign::{
 };
 use futures::future::join_all;
 use insta::assert_snapshot;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::sync::{
     Arc,
     atomic::{AtomicBool, Ordering},
