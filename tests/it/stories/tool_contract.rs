@@ -159,10 +159,8 @@ story! {
         assert_snapshot!(stable(&world.results().await[0]), @"`boxed` cannot be used here: this story has none. You cannot change that.");
 
         world.sandbox = Arc::new(sandbox().await);
-        world.model_will(calls(vec![
-            ("boxed".into(), json!({ "n": 7 })),
-            ("failing".into(), json!({})),
-        ]));
+        world.model_will(call("boxed", json!({ "n": 7 })));
+        world.model_will(call("failing", json!({})));
         world.model_will(call("read_file", json!({ "path": "given" })));
         world.model_will(say("It ran."));
         world.ann_says("and now?").await;
