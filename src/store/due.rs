@@ -171,7 +171,7 @@ where
     }
 }
 
-/// One statement; PostgreSQL skips rows that others have locked.
+/// One statement; PostgreSQL skips rows that others are changing.
 macro_rules! due {
     ($skip:literal) => {
         concat!(
@@ -203,7 +203,7 @@ macro_rules! due {
     };
 }
 
-const DUE: [&str; 2] = [due!(""), due!("FOR UPDATE OF o SKIP LOCKED")];
+const DUE: [&str; 2] = [due!(""), due!("FOR NO KEY UPDATE OF o SKIP LOCKED")];
 
 async fn claim_all(tx: &mut Tx<'_>, claim: Claim, shares: Vec<Share>) -> Result<Vec<Sending>> {
     let mut sendings = Vec::new();
@@ -276,7 +276,8 @@ async fn defer(tx: &mut Tx<'_>, due: &Due, now: i64) -> Result<bool> {
 async fn lock_waiting(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
     let lock = tx.either(
         "SELECT seq FROM outbox WHERE id = $1 AND status = 'waiting'",
-        "SELECT seq FROM outbox WHERE id = $1 AND status = 'waiting' FOR UPDATE SKIP LOCKED",
+        "SELECT seq FROM outbox WHERE id = $1 AND status = 'waiting' \
+         FOR NO KEY UPDATE SKIP LOCKED",
     );
     let locked: Option<(i64,)> = sql!(tx, fetch_optional, lock, id);
     Ok(locked.is_some())

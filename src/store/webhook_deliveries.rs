@@ -51,7 +51,8 @@ pub struct Try {
     pub problem: String,
 }
 
-/// One statement; PostgreSQL skips rows that others have locked.
+/// One statement; PostgreSQL skips rows that others are changing. `NO KEY`, because the delivery log
+/// references these rows.
 macro_rules! claim {
     ($skip:literal) => {
         concat!(
@@ -106,7 +107,7 @@ async fn any_waiting(tx: &mut Tx<'_>) -> Result<bool> {
 
 async fn claim(tx: &mut Tx<'_>, most: usize, now: DateTime<Utc>) -> Result<Vec<Notice>> {
     let lease_now = tx.now_ms().await?;
-    let claim = tx.either(claim!(""), claim!("FOR UPDATE SKIP LOCKED"));
+    let claim = tx.either(claim!(""), claim!("FOR NO KEY UPDATE SKIP LOCKED"));
     let rows: Vec<Row> = sql!(
         tx,
         fetch_all,

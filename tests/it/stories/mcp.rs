@@ -145,8 +145,9 @@ impl UnderWay {
         let (app, press) = (world.node().await, world.press("Allow once"));
         world.takes(&app, "1", press).await;
         let worker = app.worker.clone();
-        // A claim skips a conversation that another transaction has locked at that moment.
-        let turn = tokio::spawn(async move { while worker.advance_ready().await.unwrap() == 0 {} });
+        let turn = tokio::spawn(async move {
+            assert_ne!(worker.advance_ready().await.unwrap(), 0);
+        });
         let under_way = Self { app, turn };
         under_way.shows(world, "The tool server **m** asks you:").await;
         under_way
