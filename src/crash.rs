@@ -6,7 +6,7 @@ use std::time::Duration;
 #[cfg(debug_assertions)]
 mod armed {
     use std::{
-        collections::BTreeSet,
+        collections::{BTreeMap, BTreeSet},
         fs::{File, OpenOptions},
         io::Write as _,
         sync::{
@@ -35,6 +35,11 @@ mod armed {
     /// The transactions whose next responses are lost.
     pub static LOST_ANSWERS: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
 
+    /// What tests do when a point `name/place` is passed the next time.
+    pub static INTERRUPTIONS: Mutex<BTreeMap<&str, Interruption>> = Mutex::new(BTreeMap::new());
+
+    pub type Interruption = Box<dyn FnOnce() + Send>;
+
     /// How far the database's clock is moved ahead.
     pub static CLOCK_SKEW_MS: AtomicI64 = AtomicI64::new(0);
 
@@ -51,12 +56,16 @@ mod armed {
     }
 
     pub fn point(name: &str, place: &str) {
+        let here = format!("{name}/{place}");
         if let Some(mut log) = LOG.as_ref() {
-            log.write_all(format!("{name}/{place}\n").as_bytes()).expect("a test reads this log");
+            log.write_all(format!("{here}\n").as_bytes()).expect("a test reads this log");
+        }
+        let interruption = INTERRUPTIONS.lock().expect("no test panics here").remove(&*here);
+        if let Some(interrupt) = interruption {
+            interrupt();
         }
         let Some((at, count)) = &*AT else { return };
-        let here = at.split_once('/').is_some_and(|(n, p)| n == name && p == place);
-        if here && PASSED.fetch_add(1, Ordering::SeqCst) + 1 == *count {
+        if *at == here && PASSED.fetch_add(1, Ordering::SeqCst) + 1 == *count {
             tracing::error!(name, place, "dying here, as the test asked");
             std::process::abort();
         }
@@ -96,6 +105,13 @@ pub fn loses_answer(name: &str) -> bool {
 #[cfg(not(debug_assertions))]
 pub fn loses_answer(_name: &str) -> bool {
     false
+}
+
+/// Runs this when the point `name/place` is passed the next time, as if the process were paused there.
+#[cfg(debug_assertions)]
+pub fn interrupt_at(point: &'static str, interruption: impl FnOnce() + Send + 'static) {
+    let interruption: armed::Interruption = Box::new(interruption);
+    armed::INTERRUPTIONS.lock().expect("no test panics here").insert(point, interruption);
 }
 
 /// Moves the clock of every database that this process has open, as when a machine is suspended.

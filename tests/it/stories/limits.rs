@@ -1,25 +1,24 @@
 //! Limits per minute, hour, day and conversation.
 
-use async_trait::async_trait;
 use chrono::TimeDelta;
 use countersign::{
-    agent::{
-        catalog::{Rate, ToolSpec},
-        policy::Action,
-    },
+    agent::{catalog::Rate, policy::Action},
     app::App,
     config::{limits::ToolLimitEntry, models::ModelEntry},
+    crash,
     journal::{event::Event, role::Role},
     llm::scripted::{ScriptedModel, call, calls, say},
-    store::{Store, usage},
+    store::usage,
     texts::{Language, used_often_enough},
-    tools::{Context, Output, Tool, ToolError},
     worker::maintenance::{self, Round},
 };
 use futures::future::join_all;
 use insta::assert_snapshot;
-use serde_json::{Value, json};
-use std::sync::{Arc, OnceLock};
+use serde_json::json;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use crate::{shown::stable, story, world::World};
 
@@ -302,57 +301,33 @@ story! {
     }
 }
 
-/// Takes the lease from the node that runs the conversation, as if its process were paused; once.
-struct Pause {
-    here: OnceLock<Store>,
-    there: Store,
-}
-
-#[async_trait]
-impl Tool for Pause {
-    fn spec(&self) -> ToolSpec {
-        ToolSpec::read_only("pause", "Pauses", json!({ "type": "object", "properties": {} }))
-    }
-
-    async fn run(&self, _arguments: Value, context: &Context) -> Result<Output, ToolError> {
-        let Some(here) = self.here.get() else { return Ok(Output::text("not paused")) };
-        let now = context.now;
-        // Synchronously: nothing else of that process runs meanwhile.
-        tokio::task::block_in_place(|| {
-            tokio::runtime::Handle::current().block_on(async {
-                here.release_all().await.unwrap();
-                assert_eq!(self.there.claim(1, now).await.unwrap().len(), 1);
-            });
-        });
-        std::future::pending().await
-    }
-}
-
 story! {
     /// A process that was paused for longer than its lease after it recorded the start of a call
     /// does not run the call.
     /// Proves T6, I3.
     async fn a_worker_that_was_paused_does_not_run_what_is_anothers(world: &mut World) {
         world.config.guard.default = Action::Allow;
-        let there = world.node().await.gateway.store.clone();
-        let pause = Arc::new(Pause { here: OnceLock::new(), there: there.clone() });
-        let app = world.node_with(vec![pause.clone()]).await;
-        assert!(pause.here.set(app.gateway.store.clone()).is_ok());
-        world.model_will(calls(vec![
-            ("pause".into(), json!({})),
-            ("delete".into(), json!({ "path": "a.txt" })),
-        ]));
+        let (app, there) = (world.node().await, world.node().await.gateway.store.clone());
+        let (here, other, now) = (app.gateway.store.clone(), there.clone(), world.clock_now());
+        let taken = Arc::new(AtomicBool::new(false));
+        let is_taken = taken.clone();
+        crash::interrupt_at("tool/before run", move || {
+            // Synchronously: the call is paused meanwhile.
+            let take = async {
+                here.release_all().await.unwrap();
+                is_taken.store(other.claim(1, now).await.unwrap().len() == 1, Ordering::SeqCst);
+            };
+            tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(take));
+        });
+        world.model_will(delete());
         let said = world.said("delete a.txt");
         world.takes(&app, "1", said).await;
         assert_eq!(app.worker.advance_ready().await.unwrap(), 1);
-        // The calls run concurrently: one that started before the lease was lost may finish.
-        if world.deletions() == 1 {
-            return;
-        }
+        assert!(taken.load(Ordering::SeqCst), "another node has the conversation");
+        assert_eq!(world.deletions(), 0);
 
         there.release_all().await.unwrap();
-        let pause = Pause { here: OnceLock::new(), there };
-        let next = world.node_with(vec![Arc::new(pause)]).await;
+        let next = world.node().await;
         world.settle(&next).await;
         let again = (Language::English.words().run_again)("delete");
         assert!(world.shown().contains(&again), "{}", world.shown());
