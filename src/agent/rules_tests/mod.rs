@@ -172,6 +172,24 @@ fn fields_are_matched_where_they_stand() {
     assert!(ruling.unclear.is_some(), "a rule about an argument that there is not asks");
 }
 
+/// An argument that is left out counts as the default of the tool's schema.
+#[test]
+fn an_argument_that_is_left_out_is_its_default() {
+    let properties = json!({ "method": { "type": "string", "default": "GET" }, "body": {} });
+    let parameters = json!({ "type": "object", "properties": properties });
+    let spec = ToolSpec { parameters, ..mail() };
+    let deny = |field: &str| json!({ "action": "deny", "fields": { field: "^GET$" } });
+    let setting = Setting::with(&[deny("method")]);
+    assert_eq!(setting.says(&spec, json!({})), "refuse");
+    assert_eq!(setting.says(&spec, json!({ "method": "PUT" })), "ask");
+    let ruling = |field: &str| {
+        let setting = Setting::with(&[deny(field)]);
+        let call = call(&spec, json!({}));
+        guard::ruling(&call, &spec, &setting.session, &setting.policy, &setting.scene)
+    };
+    assert_eq!(ruling("body").action, None, "there is no default, and nothing matches");
+}
+
 /// The strictest of severities and sources applies; within one, priority, then order.
 #[test]
 fn the_strictest_of_severities_and_sources_stands() {
@@ -268,6 +286,10 @@ fn rules_hold_where_and_for_whom_they_say() {
         (json!({ "roles": ["owner"] }), "ask"),
         (json!({ "agents": ["default"], "people": ["8"] }), "ask"),
         (json!({ "enabled": false }), "ask"),
+        // The scene is at midnight of a Thursday.
+        (json!({ "times": ["thu 00:00-01:00"] }), "refuse"),
+        (json!({ "times": ["fri 00:00-01:00"] }), "ask"),
+        (json!({ "times": ["fri 00:00-01:00", "thu 00:00-01:00"] }), "refuse"),
     ] {
         assert_eq!(says(keys.clone()), expected, "{keys}");
     }
