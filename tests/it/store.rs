@@ -1,8 +1,10 @@
 //! The guarantees of the store, on both databases.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use channels::{Outgoing, Place, PlaceKind};
 use chrono::{DateTime, Utc};
 use countersign::{
+    encryption::Encryption,
     journal::{
         event::{Event, Speaker},
         ids::ConversationId,
@@ -162,6 +164,25 @@ story! {
             })).await.unwrap();
             assert_eq!(found.is_some(), n % 3 != 0, "conversation {n}");
         }
+    }
+}
+
+story! {
+    /// A signing key is encrypted where an encryption key is configured; one from before is encrypted
+    /// when it is read.
+    async fn a_signing_key_is_encrypted_at_rest(world: &mut World) {
+        let plain = world.node().await.gateway.store.clone();
+        let own = "canary of a signing key";
+        assert_eq!(plain.signing_key("visits", own.into()).await.unwrap(), own);
+        assert!(world.rows_of("signing_keys").await[0].contains(own));
+        let key = STANDARD.encode([7; 32]).into();
+        let sealing = plain.clone().with_encryption(Encryption::new([&key]).unwrap());
+        assert_eq!(sealing.signing_key("visits", "another".into()).await.unwrap(), own);
+        sealing.signing_key("new", "canary of another".into()).await.unwrap();
+        let stored = world.rows_of("signing_keys").await.join("\n");
+        assert!(!stored.contains("canary"), "{stored}");
+        assert_eq!(sealing.signing_key("visits", "another".into()).await.unwrap(), own);
+        assert!(plain.signing_key("visits", "another".into()).await.is_err());
     }
 }
 
