@@ -486,7 +486,7 @@ story! {
     async fn access_is_ended_in_the_console(world: &mut World) {
         staffed(world);
         let served = Served::of(world).await;
-        let token = served.token("ci", Role::Viewer).await;
+        let token = served.token("ci", Role::Approver).await;
         let owner = Operator::signed_in(&served, "owner").await;
         let amy = Operator::signed_in(&served, "amy").await;
         let reads = async || served.ask(&token, (Method::GET, "/approvals"), None).await.0;
