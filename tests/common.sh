@@ -28,6 +28,7 @@ as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 
 is_here() {
     case $1 in
+        bsdutils) command -v script ;;
         bubblewrap) command -v bwrap ;;
         chromium) command -v chromium ;;
         fonts-noto-cjk) has_font 'NotoSansCJK*' ;;

@@ -363,10 +363,14 @@ mod tests {
         assert!(runs_anything(&spec) && propose(&spec, &call).is_none());
     }
 
-    fn covered(covers: Covers, (spec, call): (ToolSpec, Call)) -> bool {
+    fn covered(covers: Covers, call: (ToolSpec, Call)) -> bool {
+        covered_by("tool", covers, call)
+    }
+
+    fn covered_by(tool: &str, covers: Covers, (spec, call): (ToolSpec, Call)) -> bool {
         let grant = Grant {
             id: GrantId::new(),
-            tool: "tool".into(),
+            tool: tool.into(),
             covers,
             scope: Scope::Person,
             owner: String::new(),
@@ -417,5 +421,7 @@ mod tests {
         // If a tool declares a subject later, its calls require approval again.
         assert!(!covered(Covers::Everything, path("a")));
         assert!(!covered(Covers::Exactly("a".into()), (spec(None), call(json!({})))));
+        assert!(covered_by("tool", below(), path("notes/b.md")));
+        assert!(!covered_by("another", below(), path("notes/b.md")));
     }
 }

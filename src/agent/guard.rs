@@ -603,4 +603,135 @@ mod tests {
             judge(&open, &spec, &Session::default(), &Policy::default(), &GuardContext::default());
         assert_eq!(verdict, Verdict::Wait);
     }
+
+    /// What a call that needs an approval is asked with: whether more than this call may be allowed.
+    #[test]
+    fn what_is_grave_or_always_asks_is_allowed_for_one_call_only() {
+        use Approval::{Always, UnlessAllowed};
+        let allow = |severity| RuleEntry { severity, ..rule("*", None, Action::Allow) };
+        for (entries, approval, taint, expected) in [
+            (vec![], UnlessAllowed, vec![], true),
+            (vec![], Always, vec![], false),
+            (vec![rule("*", None, Action::Ask)], UnlessAllowed, vec![], false),
+            (vec![allow(Severity::High)], UnlessAllowed, vec!["a page".to_owned()], true),
+            (vec![allow(Severity::Critical)], UnlessAllowed, vec!["a page".to_owned()], false),
+        ] {
+            let shown = format!("{entries:?} {approval:?} {taint:?}");
+            let policy = Policy { rules: rules(&entries), ..Policy::default() };
+            let session = Session { taint, ..Session::default() };
+            let open = OpenCall { call: call(json!({ "path": "a" })), state: CallState::New };
+            let spec = spec(approval, EffectClass::AtMostOnce);
+            let verdict = judge(&open, &spec, &session, &policy, &GuardContext::default());
+            let Verdict::Ask { lasting, .. } = verdict else { panic!("{shown}: {verdict:?}") };
+            assert_eq!(lasting, expected, "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_default_that_denies_concerns_tools_that_need_an_approval() {
+        let policy = |entries: &[RuleEntry]| Policy {
+            default: Action::Deny,
+            rules: rules(entries),
+            ..Policy::default()
+        };
+        let (bare, open) = (policy(&[]), policy(&[rule("*", None, Action::Allow)]));
+        for (policy, approval, expected) in [
+            (&bare, Approval::UnlessAllowed, "refuse"),
+            (&bare, Approval::Never, "run"),
+            (&bare, Approval::Always, "ask"),
+            (&open, Approval::UnlessAllowed, "run"),
+        ] {
+            let spec = spec(approval, EffectClass::AtMostOnce);
+            let context = (policy, &GuardContext::default());
+            let verdict = told(&json!({ "path": "a" }), &spec, &Session::default(), context);
+            assert_eq!(verdict, expected, "{approval:?}");
+        }
+    }
+
+    /// A permission for the conversation is for its requester, for the tool, and for tools that do
+    /// not run whatever they are given.
+    #[test]
+    fn a_permission_for_the_conversation_is_of_one_person_and_one_tool() {
+        let person = |id: &str| Speaker { id: id.into(), name: "Ann".into() };
+        let session = |requester: &str, tool: &str| Session {
+            requester: Some(person(requester)),
+            allowed: [("1".to_owned(), tool.to_owned())].into(),
+            ..Session::default()
+        };
+        let paths = spec(Approval::UnlessAllowed, EffectClass::AtMostOnce);
+        let commands = ToolSpec { subject: Some(Subject::Command("path")), ..paths.clone() };
+        let joined = Session { joined: vec![person("2")], ..session("1", "write_file") };
+        let nobody = Session { requester: None, ..session("1", "write_file") };
+        for (session, spec, expected) in [
+            (session("1", "write_file"), &paths, "run"),
+            (session("2", "write_file"), &paths, "ask"),
+            (session("1", "apply_patch"), &paths, "ask"),
+            (session("1", "write_file"), &commands, "ask"),
+            (joined, &paths, "ask"),
+            (nobody, &paths, "ask"),
+        ] {
+            let context = (&Policy::default(), &GuardContext::default());
+            let verdict = told(&json!({ "path": "a" }), spec, &session, context);
+            assert_eq!(verdict, expected, "{:?} {:?}", session.requester, session.allowed);
+        }
+    }
+
+    /// Proves A12, T6.
+    #[test]
+    fn a_halt_starts_nothing_and_lets_what_is_open_wait() {
+        let asked = CallState::Asked {
+            approval: ApprovalId::from("a"),
+            asks: Asks::Allow,
+            digest: String::new(),
+        };
+        let (decision, digest) = (Decision::Once, String::new());
+        let by = Decider::Timeout;
+        let allowed = CallState::Decided { asks: Asks::Allow, digest, decision, by };
+        let unknown = format!("{} {}", texts::HALTED_CALL, texts::OUTCOME_UNKNOWN);
+        let refused = |text: &str| Verdict::Refuse(text.to_owned());
+        let mut halted = Session::default();
+        halted.standing.halted = true;
+        let spec = spec(Approval::Never, EffectClass::ReadOnly);
+        for (state, expected) in [
+            (CallState::New, refused(texts::HALTED_CALL)),
+            (allowed, refused(texts::HALTED_CALL)),
+            (CallState::Started, refused(&unknown)),
+            (asked, Verdict::Wait),
+            (CallState::Delegated, Verdict::Wait),
+            (CallState::Ended, Verdict::Wait),
+        ] {
+            let open = OpenCall { call: call(json!({})), state };
+            let policy = Policy::default();
+            let verdict = judge(&open, &spec, &halted, &policy, &GuardContext::default());
+            assert_eq!(verdict, expected, "{:?}", open.state);
+        }
+    }
+
+    #[test]
+    fn a_decision_means_what_was_asked() {
+        let by = || Decider::Person(Speaker { id: "1".into(), name: "Ann".into() });
+        let deny = || Decision::Deny { reason: None };
+        let answer = Decision::Answer { text: "red".into() };
+        let denied = texts::denied(&by(), None);
+        for (asks, decision, refused) in [
+            (Asks::Allow, Decision::Once, None),
+            (Asks::Allow, Decision::Conversation, None),
+            (Asks::Retry, Decision::Once, None),
+            (Asks::Allow, deny(), Some(denied.as_str())),
+            (Asks::Retry, deny(), Some(texts::SKIPPED)),
+            (Asks::Answer, answer, Some(texts::SKIPPED)),
+        ] {
+            let digest = digest_of(&call(json!({})), &GuardContext::default());
+            let shown = format!("{asks:?} {decision:?}");
+            let state = CallState::Decided { asks, digest, decision, by: by() };
+            let open = OpenCall { call: call(json!({})), state };
+            let spec = spec(Approval::Always, EffectClass::AtMostOnce);
+            let (session, policy) = (Session::default(), Policy::default());
+            match judge(&open, &spec, &session, &policy, &GuardContext::default()) {
+                Verdict::Run(_) => assert_eq!(refused, None, "{shown}"),
+                Verdict::Refuse(text) => assert_eq!(Some(text.as_str()), refused, "{shown}"),
+                other => panic!("{shown}: {other:?}"),
+            }
+        }
+    }
 }

@@ -131,6 +131,7 @@ impl Db {
             bail!("store.url must begin with sqlite: or postgres:");
         }
         let options = PgConnectOptions::from_str(url)?.statement_cache_capacity(256);
+        // Pinged before each use, unlike files: else the first reads after an outage would fail.
         let pool = PgPoolOptions::new()
             .max_connections(16)
             .acquire_timeout(Duration::from_secs(10))
@@ -274,7 +275,8 @@ async fn open_sqlite(path: &str, durability: Durability) -> Result<Db> {
     let all = migrations(Sql::Sqlite);
     all.run(&mut conn).await.context("migrating")?;
     ensure_new_enough(&all, sqlx::query_scalar(OLDEST).fetch_one(&mut conn).await?)?;
-    let readers = SqlitePoolOptions::new().max_connections(4).connect_with(options).await?;
+    let readers = SqlitePoolOptions::new().max_connections(4).test_before_acquire(false);
+    let readers = readers.connect_with(options).await?;
     let (writer, jobs) = mpsc::channel(1024);
     #[expect(clippy::disallowed_methods, reason = "ends when the last Store is dropped")]
     tokio::spawn(write_in_groups(conn, jobs));

@@ -49,7 +49,7 @@ impl Messages {
     /// unusual spaces are made visible, and nothing in the arguments acts as Markdown.
     pub fn question(&self, parts: &QuestionParts<'_>) -> QuestionText {
         let mut markdown = format!("{}\n", parts.title);
-        let mut is_cut = parts.preview.is_some_and(|preview| preview.whole.is_some());
+        let mut is_cut = parts.preview.is_some_and(Preview::is_cut);
         if let Some(summary) = parts.summary.lines().next().filter(|line| !line.is_empty()) {
             let summary: String = summary.chars().take(160).collect();
             let _ = writeln!(markdown, "{}", plain(&summary));
@@ -67,7 +67,7 @@ impl Messages {
             let _ = write!(markdown, "\n{note}");
         }
         if let Some(preview) = parts.preview {
-            let _ = write!(markdown, "\n\n{}", text::reveal(&preview.shown));
+            let _ = write!(markdown, "\n\n{}", text::reveal(&preview.shown()));
         }
         if is_cut {
             let _ = write!(markdown, "\n\n{}", self.not_all_shown);
@@ -154,14 +154,14 @@ pub struct EverythingFile {
 /// All arguments as JSON, followed by the preview if it was cut.
 pub fn everything(arguments: &Value, preview: Option<&Preview>) -> EverythingFile {
     let json = text::reveal(&arguments_file(arguments));
-    match preview.filter(|preview| preview.whole.is_some()) {
+    match preview.filter(|preview| preview.is_cut()) {
         None => {
             EverythingFile { name: EVERYTHING_NAME, media_type: "application/json", text: json }
         }
         Some(preview) => EverythingFile {
             name: EVERYTHING_WITH_PREVIEW,
             media_type: "text/plain",
-            text: format!("{json}\n{}\n", text::reveal(preview.everything())),
+            text: format!("{json}\n{}\n", text::reveal(&preview.everything())),
         },
     }
 }

@@ -1,57 +1,145 @@
 //! The preview that a tool adds to an approval request: the change that it would make, in Markdown.
+//!
+//! A preview keeps its text in full and cuts it only when it is shown. Whatever replaces secrets in
+//! it therefore sees each secret whole.
+
+use channels::text::reveal;
+
+/// How much of a problem is shown.
+const PROBLEM_LINES: usize = 20;
+const PROBLEM_LINE_CHARS: usize = 300;
 
 /// A preview, and the arguments that it shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Preview {
-    /// The text that the request shows.
-    pub shown: String,
-    /// The full text, if the shown text omits anything.
-    pub whole: Option<String>,
-    /// The arguments whose text it contains in full. All others are shown separately.
+    /// Markdown before the block.
+    note: String,
+    block: Option<Block>,
+    /// The arguments whose text the block contains. All others are shown separately.
     covers: &'static [&'static str],
+}
+
+/// A text in a fence that it cannot close, and how much of it is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    pub language: &'static str,
+    pub text: String,
+    /// None at all: then only the note is shown.
+    pub lines: usize,
+    pub line_chars: usize,
 }
 
 impl Preview {
     /// A note that shows no argument.
-    pub fn note(shown: impl Into<String>) -> Self {
-        Self { shown: shown.into(), ..Self::default() }
+    pub fn note(note: impl Into<String>) -> Self {
+        Self { note: note.into(), ..Self::default() }
     }
 
+    /// The problem may quote arguments, so it must not act as Markdown.
     pub fn failure(problem: impl std::fmt::Display) -> Self {
-        Self::note(format!("This will fail. {problem}"))
+        let problem = Block {
+            language: "",
+            text: problem.to_string(),
+            lines: PROBLEM_LINES,
+            line_chars: PROBLEM_LINE_CHARS,
+        };
+        Self::block(problem).after("This will fail.")
     }
 
-    /// A preview with a shorter text to show, if the two differ.
-    pub fn of(shown: String, whole: String) -> Self {
-        let whole = Some(whole).filter(|whole| *whole != shown);
-        Self { shown, whole, covers: &[] }
+    pub fn block(block: Block) -> Self {
+        Self { block: Some(block), ..Self::default() }
     }
 
-    /// Declares that these arguments are fully readable in the preview. A preview that omits
-    /// something covers nothing.
+    /// Declares that the block contains these arguments. A preview without a block, or one that
+    /// omits something, covers nothing.
     pub fn covering(self, arguments: &'static [&'static str]) -> Self {
-        let covers = if self.whole.is_none() { arguments } else { &[] };
-        Self { covers, ..self }
+        Self { covers: arguments, ..self }
     }
 
-    /// Adds a line before the preview.
+    /// Adds a line of Markdown before the preview.
     pub fn after(self, line: &str) -> Self {
-        let put = |text: String| format!("{line}\n\n{text}");
-        Self { shown: put(self.shown), whole: self.whole.map(put), ..self }
+        Self { note: joined(line, &self.note), ..self }
     }
 
     pub fn covers(&self, argument: &str) -> bool {
-        self.covers.contains(&argument)
+        let is_whole = self.block.as_ref().is_some_and(|block| !block.is_cut());
+        is_whole && self.covers.contains(&argument)
+    }
+
+    /// Whether the shown text omits anything.
+    pub fn is_cut(&self) -> bool {
+        self.block.as_ref().is_some_and(Block::is_cut)
+    }
+
+    /// The text that the request shows.
+    pub fn shown(&self) -> String {
+        let block = self.block.as_ref().filter(|block| block.lines > 0);
+        joined(&self.note, &block.map(Block::shown).unwrap_or_default())
     }
 
     /// The full text.
-    pub fn everything(&self) -> &str {
-        self.whole.as_deref().unwrap_or(&self.shown)
+    pub fn everything(&self) -> String {
+        joined(&self.note, &self.block.as_ref().map(Block::everything).unwrap_or_default())
     }
 
-    /// Applies a function to all texts.
+    /// Applies a function to all texts, before anything is cut.
     pub fn map(self, change: impl Fn(&str) -> String) -> Self {
-        Self { shown: change(&self.shown), whole: self.whole.map(|text| change(&text)), ..self }
+        let block = self.block.map(|block| Block { text: change(&block.text), ..block });
+        Self { note: change(&self.note), block, ..self }
+    }
+}
+
+/// Two paragraphs, of which either may be empty.
+fn joined(first: &str, second: &str) -> String {
+    let parts: Vec<_> = [first, second].into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n\n")
+}
+
+impl Block {
+    fn is_cut(&self) -> bool {
+        let is_long = |line: &str| line.chars().nth(self.line_chars).is_some();
+        self.all_lines().count() > self.lines || self.all_lines().any(is_long)
+    }
+
+    fn all_lines(&self) -> impl Iterator<Item = &str> {
+        self.text.split_terminator('\n')
+    }
+
+    fn shown(&self) -> String {
+        self.fenced(self.lines, self.line_chars)
+    }
+
+    fn everything(&self) -> String {
+        self.fenced(usize::MAX, usize::MAX)
+    }
+
+    /// Uses a fence that is longer than any run of backticks in the text.
+    fn fenced(&self, lines: usize, line_chars: usize) -> String {
+        let shown = self.all_lines().take(lines).map(|line| visible(line, line_chars));
+        let shown = shown.collect::<Vec<_>>().join("\n");
+        let fence = "`".repeat(longest_run(&shown).max(2) + 1);
+        let rest = match self.all_lines().count().saturating_sub(lines) {
+            0 => String::new(),
+            1 => "\n… and 1 more line".to_owned(),
+            more => format!("\n… and {more} more lines"),
+        };
+        format!("{fence}{}\n{shown}\n{fence}{rest}", self.language)
+    }
+}
+
+fn longest_run(text: &str) -> usize {
+    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
+}
+
+/// A line with invisible and direction-changing characters made visible.
+fn visible(line: &str, max_chars: usize) -> String {
+    let seen = |text: &str| reveal(&text.replace('\r', "␍"));
+    match line.char_indices().nth(max_chars) {
+        None => seen(line),
+        Some((end, _)) => {
+            let more = line[end..].chars().count();
+            format!("{} … and {more} more characters", seen(&line[..end]))
+        }
     }
 }
 
@@ -59,12 +147,46 @@ impl Preview {
 mod tests {
     use super::*;
 
+    fn block(text: &str) -> Preview {
+        Preview::block(Block { language: "", text: text.into(), lines: 2, line_chars: 10 })
+    }
+
     #[test]
     fn a_preview_that_leaves_something_out_covers_nothing() {
-        let whole = Preview::of("a".into(), "a".into()).covering(&["content"]);
+        let whole = block("a\nb\n").covering(&["content"]);
         assert!(whole.covers("content") && !whole.covers("path"));
-        let cut = Preview::of("a".into(), "ab".into()).covering(&["content"]);
-        assert!(!cut.covers("content"));
-        assert_eq!(cut.everything(), "ab");
+        assert_eq!(whole.shown(), whole.everything());
+        for cut in [block("a\nb\nc"), block("more than ten")] {
+            let cut = cut.covering(&["content"]);
+            assert!(cut.is_cut() && !cut.covers("content"), "{cut:?}");
+        }
+        assert!(!Preview::note("Nothing changes.").covering(&["content"]).covers("content"));
+    }
+
+    #[test]
+    fn a_text_is_changed_before_it_is_cut() {
+        let marked = block("the key is 0123456789\n").map(|text| text.replace("0123456789", "‹›"));
+        assert_eq!(marked.shown(), "```\nthe key is … and 3 more characters\n```");
+        assert_eq!(marked.everything(), "```\nthe key is ‹›\n```");
+        let fits = block("key 0123456789").map(|text| text.replace("0123456789", "‹›"));
+        assert_eq!(fits.shown(), "```\nkey ‹›\n```");
+        assert!(!fits.is_cut());
+    }
+
+    #[test]
+    fn a_problem_does_not_act_as_markdown() {
+        let shown = Preview::failure("Path not allowed: [Allow](https://evil.example)").shown();
+        let expected =
+            "This will fail.\n\n```\nPath not allowed: [Allow](https://evil.example)\n```";
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn a_block_of_no_lines_is_in_the_full_text_only() {
+        let preview = Preview::block(Block { lines: 0, ..block("x").block.unwrap() });
+        let preview = preview.after("1 byte.").after("Note.");
+        assert_eq!(preview.shown(), "Note.\n\n1 byte.");
+        assert_eq!(preview.everything(), "Note.\n\n1 byte.\n\n```\nx\n```");
+        assert!(preview.is_cut());
     }
 }

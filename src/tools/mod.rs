@@ -53,7 +53,11 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    time::Duration,
+};
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -123,6 +127,9 @@ pub struct Context {
     pub shelf: MemoryScope,
     /// The files of the workspace that the agent has read: path → SHA-256.
     pub seen: BTreeMap<String, String>,
+    /// The files of the workspace that the agent has read or written while the conversation was
+    /// tainted.
+    pub foreign: BTreeSet<String>,
     /// The sources of untrusted content in the conversation.
     pub taint: Vec<String>,
     pub now: DateTime<Utc>,

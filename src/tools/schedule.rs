@@ -4,6 +4,7 @@
 //! A reminder only shows something here, so it needs no approval; a task for the agent does.
 
 use async_trait::async_trait;
+use channels::text::{escape, reveal};
 use chrono::{DateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use schemars::JsonSchema;
@@ -14,6 +15,7 @@ use std::{fmt::Write as _, sync::Arc};
 use super::{
     Context, Output, Tool, ToolError,
     arguments::{parse, schema},
+    files::diff,
     time,
 };
 use crate::{
@@ -208,7 +210,7 @@ impl Tool for ChangeSchedule {
     async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
         let Change { id, .. } = parse(arguments.clone()).ok()?;
         match self.0.find(&id, context).await {
-            Ok(schedule) => Some(Preview::of(told(&schedule), told_whole(&schedule))),
+            Ok(schedule) => Some(diff::created(&schedule.text).after(&heading(&schedule))),
             Err(error) => Some(Preview::failure(error)),
         }
     }
@@ -330,18 +332,22 @@ fn told(schedule: &Schedule) -> String {
     line(schedule, &text)
 }
 
-/// The same with the full text.
-fn told_whole(schedule: &Schedule) -> String {
-    line(schedule, &schedule.text)
+fn line(schedule: &Schedule, text: &str) -> String {
+    let (kind, by) = (kind(schedule), &schedule.by.name);
+    format!("{}: {kind} {text:?} of {by}, {}", code(schedule), when(schedule))
 }
 
-fn line(schedule: &Schedule, text: &str) -> String {
-    let kind = match schedule.does {
+/// The same in Markdown, without the text.
+fn heading(schedule: &Schedule) -> String {
+    let (kind, by) = (kind(schedule), escape(&reveal(&schedule.by.name)));
+    format!("{}: {kind} of {by}, {}", code(schedule), when(schedule))
+}
+
+fn kind(schedule: &Schedule) -> &'static str {
+    match schedule.does {
         Does::Remind => "reminder",
         Does::Run => "task",
-    };
-    let by = &schedule.by.name;
-    format!("{}: {kind} {text:?} of {by}, {}", code(schedule), when(schedule))
+    }
 }
 
 fn when(schedule: &Schedule) -> String {

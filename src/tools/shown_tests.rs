@@ -7,21 +7,36 @@ use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use super::{
-    Tool, files, memory,
+    Tool,
+    datasources::{self, Source, visible::Visibility},
+    documents::Branding,
+    files, memory,
     sandbox::Sandbox,
     schedule, shell, skills,
     testing::Place,
-    toolbox::{Toolbox, builtin},
+    toolbox::{Toolbox, builtin, sandboxed},
+    view_image::LookAt,
+    web::{self, WebConfig},
 };
 use crate::{
-    agent::{catalog::ToolSpec, redact::Redactor},
+    agent::{
+        catalog::{Coworker, ToolSpec},
+        delegation,
+        redact::Redactor,
+    },
     journal::{event::Call, ids::CallId},
-    store::{Store, db::Durability},
+    store::{
+        Store,
+        datasources::{DataSource, Limits},
+        db::Durability,
+    },
     texts::{self, Language, QuestionParts, QuestionText, preview::Preview},
 };
 use channels::text::reveal;
 
 const SECRET: &str = "canary-4f9c2b7e51aa";
+/// A part of the secret that appears nowhere else.
+const SHOWN_OF_SECRET: usize = 6;
 /// For each tool.
 const CASES: u32 = 24;
 
@@ -40,6 +55,9 @@ fn hostile() -> impl Strategy<Value = String> {
         Just("\u{202e}\u{200b}\u{a0}\u{2003}x\u{fe0f}\u{3000}".to_owned()),
         Just("https://\u{430}pple.com/x".to_owned()),
         Just(format!("the key is {SECRET}")),
+        // The secret lies where a line is cut.
+        Just(format!("\n{}{SECRET}{}\n", "a".repeat(290), "b".repeat(50))),
+        Just(format!("{}{SECRET}{}", "c".repeat(1_490), "d".repeat(50))),
         "[ -~]{0,100}",
         "(?s).{0,40}",
     ];
@@ -122,17 +140,49 @@ fn all(place: &Place, store: &Store) -> Toolbox {
         shortest: chrono::TimeDelta::minutes(1),
         per_conversation: 10,
     };
-    let shell: Arc<dyn Tool> = Arc::new(shell::Shell { sandbox: sandbox.clone(), egress: None });
+    let eyes: Arc<dyn Tool> = Arc::new(LookAt { sandbox: sandbox.clone() });
     let tools = builtin()
         .into_iter()
+        .chain(sandboxed(&sandbox, Branding::default(), Some(shell::Way::default())))
         .chain(memory::tools(store, chrono_tz::UTC, None))
         .chain(schedule::tools(store, terms))
         .chain(skills::tools(&folders, skills::Ways::new(), &sandbox))
-        .chain([shell]);
+        .chain(web::tools(WebConfig::default(), &sandbox).unwrap())
+        .chain(datasources::tools(vec![source(place)]))
+        .chain([eyes]);
     let toolbox = Toolbox::default();
     tools.for_each(|tool| toolbox.register(tool).unwrap());
     toolbox
 }
+
+fn source(place: &Place) -> Source {
+    let url = format!("sqlite://{}", place.folder.path().join("data.db").display());
+    let time = Duration::from_secs(1);
+    let limits = Limits { rows: 10, bytes: 1_024, time, connections: 1 };
+    Source {
+        name: "shop".into(),
+        description: "Orders".into(),
+        database: DataSource::open(&url, limits).unwrap(),
+        visibility: Visibility::new(&[], &[], &[]).unwrap(),
+        functions: vec![],
+    }
+}
+
+/// One tool of each family, so that none is left out by mistake.
+const FAMILIES: [&str; 12] = [
+    "apply_patch",
+    "delegate",
+    "extract_document",
+    "http_request",
+    "look_at",
+    "memory_store",
+    "query_sql",
+    "render_pdf",
+    "render_xlsx_from_file",
+    "run_skill_script",
+    "schedule",
+    "shell",
+];
 
 /// Proves S18, A4, A8.
 #[tokio::test]
@@ -146,7 +196,12 @@ async fn every_character_that_runs_is_shown_or_offered() {
     let redactor = Redactor::new([SECRET]);
     let mut runner = TestRunner::deterministic();
     let (mut previews, mut cut) = (0, 0);
-    for spec in toolbox.specs() {
+    let coworker = Coworker { id: "helper".into(), description: "Helps".into() };
+    let specs = [toolbox.specs(), delegation::specs(&[coworker])].concat();
+    for family in FAMILIES {
+        assert!(specs.iter().any(|spec| spec.name == family), "{family} is not here");
+    }
+    for spec in specs {
         let made = arguments(&spec);
         for _ in 0..CASES {
             let arguments = made.new_tree(&mut runner).unwrap().current();
@@ -160,11 +215,13 @@ async fn every_character_that_runs_is_shown_or_offered() {
             let file = texts::everything(&arguments, preview.as_ref()).text;
             let missing = missing(&arguments, &text, &file);
             assert!(missing.is_empty(), "{} hides {missing:?}: {}", spec.name, text.markdown);
-            assert!(!text.markdown.contains(SECRET) && !file.contains(SECRET), "{}", spec.name);
+            let hides = |text: &str| !text.contains(&SECRET[..SHOWN_OF_SECRET]);
+            assert!(hides(&text.markdown) && hides(&file), "{}: {}", spec.name, text.markdown);
             previews += u32::from(preview.is_some());
             cut += u32::from(text.is_cut);
-            if let Some(whole) = preview.and_then(|preview| preview.whole) {
-                assert!(file.contains(&reveal(&whole)), "{} cuts its preview", spec.name);
+            if let Some(preview) = preview.filter(Preview::is_cut) {
+                let whole = reveal(&preview.everything());
+                assert!(file.contains(&whole), "{} cuts its preview", spec.name);
             }
         }
     }

@@ -32,6 +32,7 @@ impl Place {
             artifacts: Artifacts::new(folder.path().join("artifacts")),
             shelf: MemoryScope { agent: "default".into(), scope: "c1".into() },
             seen: BTreeMap::new(),
+            foreign: <_>::default(),
             taint: Vec::new(),
             now: DateTime::parse_from_rfc3339("2026-04-11T12:30:22Z").unwrap().with_timezone(&Utc),
             cancelled: CancellationToken::new(),

@@ -158,6 +158,7 @@ impl Turn<'_> {
             artifacts: worker.gateway.artifacts.clone(),
             shelf: worker.memory_scope(&self.agent.id, self.claimed),
             seen: self.session.seen.clone(),
+            foreign: self.session.foreign.clone(),
             taint: self.session.taint.clone(),
             now: worker.gateway.clock.now(),
             cancelled,

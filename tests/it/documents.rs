@@ -54,6 +54,7 @@ impl Desk {
             artifacts: Artifacts::new(folder.path().join("artifacts")),
             shelf: MemoryScope { agent: "default".into(), scope: String::new() },
             taint: vec![],
+            foreign: <_>::default(),
             seen: BTreeMap::new(),
             now: "2026-04-11T12:30:22Z".parse().unwrap(),
             shows_pictures: true,

@@ -117,12 +117,25 @@ impl Site {
         self.spawn(command, Stdio::piped(), &[])
     }
 
+    /// Starts a process whose output is a terminal.
+    pub fn start_on_a_terminal(&self) -> Running {
+        let program = env!("CARGO_BIN_EXE_countersign");
+        let serve = format!("exec '{program}' serve --config countersign.toml");
+        let mut terminal = Command::new("script");
+        terminal.args(["-qec", &serve, "/dev/null"]);
+        self.launch(terminal, Stdio::null(), &[])
+    }
+
     fn spawn(&self, command: &[&str], keyboard: Stdio, more: &[(&str, &str)]) -> Running {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_countersign"));
+        program.args(command).args(["--config", "countersign.toml"]);
+        self.launch(program, keyboard, more)
+    }
+
+    fn launch(&self, mut command: Command, keyboard: Stdio, more: &[(&str, &str)]) -> Running {
         let number = self.starts.fetch_add(1, Ordering::SeqCst);
         let path = |stream: &str| self.path(&format!("run{number}.{stream}"));
-        let child = Command::new(env!("CARGO_BIN_EXE_countersign"))
-            .args(command)
-            .args(["--config", "countersign.toml"])
+        let child = command
             .current_dir(self.folder.path())
             .env_clear()
             .envs(&self.variables)

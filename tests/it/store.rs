@@ -1,8 +1,10 @@
 //! The guarantees of the store, on both databases.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use channels::{Outgoing, Place, PlaceKind};
 use chrono::{DateTime, Utc};
 use countersign::{
+    encryption::Encryption,
     journal::{
         event::{Event, Speaker},
         ids::ConversationId,
@@ -14,7 +16,7 @@ use countersign::{
         record::{Change, Recorded, Terms},
     },
 };
-
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
@@ -163,6 +165,58 @@ story! {
             assert_eq!(found.is_some(), n % 3 != 0, "conversation {n}");
         }
     }
+}
+
+story! {
+    /// A signing key is encrypted where an encryption key is configured; one from before is encrypted
+    /// when it is read.
+    async fn a_signing_key_is_encrypted_at_rest(world: &mut World) {
+        let plain = world.node().await.gateway.store.clone();
+        let own = "canary of a signing key";
+        assert_eq!(plain.signing_key("visits", own.into()).await.unwrap(), own);
+        assert!(world.rows_of("signing_keys").await[0].contains(own));
+        let key = STANDARD.encode([7; 32]).into();
+        let sealing = plain.clone().with_encryption(Encryption::new([&key]).unwrap());
+        assert_eq!(sealing.signing_key("visits", "another".into()).await.unwrap(), own);
+        sealing.signing_key("new", "canary of another".into()).await.unwrap();
+        let stored = world.rows_of("signing_keys").await.join("\n");
+        assert!(!stored.contains("canary"), "{stored}");
+        assert_eq!(sealing.signing_key("visits", "another".into()).await.unwrap(), own);
+        assert!(plain.signing_key("visits", "another".into()).await.is_err());
+    }
+}
+
+/// A transaction that inserts rows which refer to others locks the keys of those until it ends. They
+/// are claimed all the same: nothing about them changes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rows_that_are_only_referred_to_are_claimed() {
+    let world = World::on_postgres().await;
+    let store = world.node().await.gateway.store.clone();
+    begin(&store, "1").await;
+    world
+        .tampers(
+            "INSERT INTO notices (id, subscription, topic, body, status, attempts, not_before,
+             lease_until, created_at) VALUES ('n1', 's', 't', '{}', 'waiting', 0, 0, 0, 0)",
+        )
+        .await;
+    let mut other = PgConnection::connect(&world.config.store_url()).await.unwrap();
+    let mut referring = other.begin().await.unwrap();
+    let lock = async |transaction: &mut PgConnection, table: &str| {
+        // The lock that the check of a foreign key takes.
+        let lock = AssertSqlSafe(format!("SELECT 1 FROM {table} FOR KEY SHARE"));
+        assert_eq!(sqlx::query(lock).fetch_all(transaction).await.unwrap().len(), 1);
+    };
+    lock(&mut *referring, "conversations").await;
+    let claimed = store.claim(1, now()).await.unwrap().pop().expect("the conversation is ready");
+    let recorded = store.record(&claimed.lease, change(1, Terms::Always), now()).await.unwrap();
+    assert_eq!(recorded, Recorded::Done);
+    lock(&mut *referring, "outbox").await;
+    assert_eq!(store.claim_sends(share(1), now()).await.unwrap().len(), 1);
+    lock(&mut *referring, "notices").await;
+    assert_eq!(store.claim_notices(1, now()).await.unwrap().len(), 1);
+    referring.rollback().await.unwrap();
+    drop(other);
+    world.end().await;
 }
 
 /// Of two deadlocked transactions PostgreSQL aborts one, which is run again.

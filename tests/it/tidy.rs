@@ -370,6 +370,24 @@ fn the_docs_name_what_is_unmaintained() {
     }
 }
 
+/// Each test that the threat model names exists, so that no promise rests on a test that is gone.
+#[test]
+fn the_threat_model_names_tests_that_exist() {
+    let text = fs::read_to_string(root().join("docs/concepts/threat-model.md")).unwrap();
+    let mut found = sources();
+    collect(&root().join("tests/it"), &mut found);
+    let code = found.into_values().collect::<Vec<_>>().join("\n");
+    let is_sentence = |name: &&str| {
+        name.matches('_').count() >= 3
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    let named: BTreeSet<_> = text.split('`').skip(1).step_by(2).filter(is_sentence).collect();
+    assert!(named.len() > 15, "{named:?}");
+    let gone: Vec<_> =
+        named.into_iter().filter(|name| !code.contains(&format!("fn {name}("))).collect();
+    assert!(gone.is_empty(), "there is no test {gone:?}");
+}
+
 const BANNED: &[&str] = &["openssl-sys", "aws-lc-sys", "aws-lc-rs", "native-tls"];
 
 /// Crates that must have a single version.

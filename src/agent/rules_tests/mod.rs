@@ -1,5 +1,6 @@
 //! How rules match calls: each kind of pattern and condition.
 
+mod fields;
 mod people;
 mod shipped;
 mod taint;
@@ -138,40 +139,6 @@ fn mateclaws_rules_behave() {
     }
 }
 
-/// Rules match decoded arguments at their place; a list is allowed as a whole or not at all.
-#[test]
-fn fields_are_matched_where_they_stand() {
-    let allow = json!({ "action": "allow", "fields": { "to": "^[^@]+@example\\.org$" } });
-    let setting = Setting::with(&[allow]);
-    for (arguments, expected) in [
-        (json!({ "to": "ann@example.org" }), "run"),
-        (json!({ "to": ["ann@example.org", "bob@example.org"] }), "run"),
-        (json!({ "to": ["ann@example.org", "x@evil.test"] }), "ask"),
-        (json!({ "to": "x@evil.test", "text": "ann@example.org" }), "ask"),
-        (json!({ "to": { "a": "ann@example.org" } }), "ask"),
-        (json!({ "to": [] }), "ask"),
-        (json!({}), "ask"),
-    ] {
-        assert_eq!(setting.says(&mail(), arguments.clone()), expected, "{arguments}");
-    }
-    let deny = |key: &str| json!({ "action": "deny", "fields": { key: { "glob": "*evil*" } } });
-    for key in ["/head/to", "head.to"] {
-        let setting = Setting::with(&[deny(key)]);
-        let evil = json!({ "head": { "to": ["a", "x@evil.test"] } });
-        assert_eq!(setting.says(&mail(), evil), "refuse");
-        assert_eq!(setting.says(&mail(), json!({ "head": { "to": "a" } })), "ask");
-    }
-    let setting = Setting::with(&[deny("misspelt")]);
-    let ruling = guard::ruling(
-        &call(&mail(), json!({ "to": "a" })),
-        &mail(),
-        &setting.session,
-        &setting.policy,
-        &setting.scene,
-    );
-    assert!(ruling.unclear.is_some(), "a rule about an argument that there is not asks");
-}
-
 /// The strictest of severities and sources applies; within one, priority, then order.
 #[test]
 fn the_strictest_of_severities_and_sources_stands() {
@@ -268,6 +235,10 @@ fn rules_hold_where_and_for_whom_they_say() {
         (json!({ "roles": ["owner"] }), "ask"),
         (json!({ "agents": ["default"], "people": ["8"] }), "ask"),
         (json!({ "enabled": false }), "ask"),
+        // It is midnight of a Thursday.
+        (json!({ "times": ["thu 00:00-01:00"] }), "refuse"),
+        (json!({ "times": ["fri 00:00-01:00"] }), "ask"),
+        (json!({ "times": ["fri 00:00-01:00", "thu 00:00-01:00"] }), "refuse"),
     ] {
         assert_eq!(says(keys.clone()), expected, "{keys}");
     }

@@ -52,6 +52,12 @@ pub(super) struct Input {
     pub(super) text: Option<String>,
 }
 
+/// Within `<(…)`, the parser mistakes where the body of a here-document ends.
+fn has_both_documents_and_process_substitutions(text: &str) -> bool {
+    let substitutes = text.contains("<(") || text.contains(">(");
+    substitutes && text.replace("<<<", "").contains("<<")
+}
+
 impl Walk {
     /// Returns the result.
     pub(super) fn end(mut self) -> Script {
@@ -87,6 +93,9 @@ impl Walk {
         };
         if text.contains("$'") {
             self.doubt(Doubt::OtherShells);
+        }
+        if has_both_documents_and_process_substitutions(text) {
+            self.doubt(Doubt::Word);
         }
         self.depth += 1;
         let outer = std::mem::replace(&mut self.source, text.chars().collect());

@@ -185,9 +185,41 @@ mod tests {
             ("always", "yes please", Choice::Propose, ""),
             ("always", "yes 0x", Choice::Propose, ""),
             ("always", "yes 9999d", Choice::Propose, ""),
+            ("always", "yes 1d", give(Scope::Person, 1, None), ""),
+            ("always", "yes 366d", give(Scope::Person, 366, None), ""),
+            ("always", "yes 367d", Choice::Propose, ""),
+            ("always", "yes 0d", Choice::Propose, ""),
+            ("always", "please yes", Choice::Propose, ""),
+            ("allow", "1a2b3c4", Choice::Once, ""),
+            ("deny", "1a2b3c4g", deny("1a2b3c4g"), ""),
         ] {
             let read = Choice::from_command(command, rest);
             assert_eq!(read, (choice, code.to_owned()), "/{command} {rest}");
         }
+    }
+
+    /// Each key means something on one kind of approval only.
+    #[test]
+    fn a_key_counts_where_its_button_is() {
+        use Asks::{Allow, Answer, Retry};
+        let denied = || Choice::Deny { reason: None };
+        let expected = |asks, key| match (asks, key) {
+            (Allow, 'a') | (Retry, 'r') => Some(Choice::Once),
+            (Allow, 'c') => Some(Choice::Conversation),
+            (Allow, 'g') => Some(Choice::Propose),
+            (Allow, 'y') => Some(Choice::Give(Terms::default())),
+            (Allow, 'b') => Some(Choice::Back),
+            (Allow | Answer, 'd') | (Retry, 's') => Some(denied()),
+            _ => None,
+        };
+        for asks in [Allow, Retry, Answer] {
+            for key in ('a'..='z').chain(['A', '0', '-', ' ']) {
+                let choice = Choice::from_key(asks, key, None);
+                assert_eq!(choice, expected(asks, key), "{asks:?} {key:?}");
+            }
+        }
+        let reason = Choice::from_key(Allow, 'd', Some(" too risky "));
+        assert_eq!(reason, Some(Choice::Deny { reason: Some("too risky".into()) }));
+        assert_eq!(Choice::from_key(Allow, 'd', Some("  ")), Some(denied()));
     }
 }

@@ -208,3 +208,51 @@ fn may_revoke(grant: &Grant, voter: &Voter) -> bool {
         || grant.scope == Scope::Conversation && voter.administers()
         || voter.role.is_some_and(|role| role >= Role::Operator)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::{event::Speaker, grant::Covers};
+
+    fn speaker(id: &str) -> Speaker {
+        Speaker { id: id.into(), name: "Ann".into() }
+    }
+
+    /// Proves A11.
+    #[test]
+    fn a_grant_is_revoked_by_those_whom_it_concerns() {
+        let grant = |scope, owner: &str| Grant {
+            id: GrantId::new(),
+            tool: "delete".into(),
+            covers: Covers::Everything,
+            scope,
+            owner: owner.into(),
+            given_by: speaker("9"),
+            expires_at: DateTime::UNIX_EPOCH,
+            uses_left: None,
+        };
+        let voter = |id: &str, role: Option<Role>, platform_roles: &[&str]| Voter {
+            speaker: speaker(id),
+            channel: "tg".into(),
+            role,
+            platform_roles: platform_roles.iter().map(|&role| role.to_owned()).collect(),
+            language: Language::default(),
+        };
+        let (person, all) = (grant(Scope::Person, "tg/7"), grant(Scope::Bot, ""));
+        let group = grant(Scope::Conversation, "c1");
+        for (grant, voter, expected) in [
+            (&person, voter("9", None, &[]), true),
+            (&person, voter("7", None, &[]), true),
+            (&person, voter("8", Some(Role::Approver), &["admin"]), false),
+            (&person, voter("8", Some(Role::Operator), &[]), true),
+            (&group, voter("8", Some(Role::Member), &["admin"]), true),
+            (&group, voter("8", Some(Role::Member), &["7"]), false),
+            (&all, voter("8", Some(Role::Member), &["owner"]), false),
+            (&all, voter("8", Some(Role::Owner), &[]), true),
+        ] {
+            assert_eq!(may_revoke(grant, &voter), expected, "{grant:?} {voter:?}");
+        }
+        let elsewhere = Voter { channel: "discord".into(), ..voter("7", None, &[]) };
+        assert!(!may_revoke(&person, &elsewhere));
+    }
+}

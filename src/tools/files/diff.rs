@@ -1,10 +1,9 @@
 //! The preview of an edit: a diff or the new file, in a fence that the contents cannot close.
 
-use channels::text::reveal;
 use similar::TextDiff;
 use std::time::Duration;
 
-use crate::texts::preview::Preview;
+use crate::texts::preview::{Block, Preview};
 
 const MAX_DIFF_LINES: usize = 120;
 const MAX_NEW_LINES: usize = 60;
@@ -20,7 +19,7 @@ pub fn changed(path: &str, old: &str, new: &str) -> Preview {
     }
     if old.len().max(new.len()) > MAX_COMPARED_BYTES {
         let sizes = format!("{} bytes are replaced by {} bytes.", old.len(), new.len());
-        return Preview::of(sizes, fenced("", new, &Cut::NOWHERE));
+        return shortened("", new.to_owned(), 0).after(&sizes);
     }
     let unified = [old, new].iter().all(|text| is_crlf(text));
     let plain = |text: &str| if unified { text.replace("\r\n", "\n") } else { text.to_owned() };
@@ -28,7 +27,7 @@ pub fn changed(path: &str, old: &str, new: &str) -> Preview {
     let diff = TextDiff::configure().timeout(Duration::from_secs(1)).diff_lines(&old, &new);
     let (before, after) = (format!("a/{path}"), format!("b/{path}"));
     let text = diff.unified_diff().context_radius(3).header(&before, &after).to_string();
-    shortened("diff", &text, MAX_DIFF_LINES)
+    shortened("diff", text, MAX_DIFF_LINES)
 }
 
 /// A new file.
@@ -36,57 +35,16 @@ pub fn created(content: &str) -> Preview {
     if content.is_empty() {
         return Preview::note("The new file is empty.");
     }
-    shortened("", content, MAX_NEW_LINES)
+    shortened("", content.to_owned(), MAX_NEW_LINES)
 }
 
-/// How much of a text is shown.
-struct Cut {
-    lines: usize,
-    line_chars: usize,
-}
-
-impl Cut {
-    const NOWHERE: Self = Self { lines: usize::MAX, line_chars: usize::MAX };
-}
-
-fn shortened(language: &str, text: &str, lines: usize) -> Preview {
-    let shown = fenced(language, text, &Cut { lines, line_chars: MAX_LINE_CHARS });
-    Preview::of(shown, fenced(language, text, &Cut::NOWHERE))
-}
-
-/// Uses a fence that is longer than any run of backticks in the text.
-fn fenced(language: &str, text: &str, cut: &Cut) -> String {
-    let all: Vec<&str> = text.split_terminator('\n').collect();
-    let shown = all.iter().take(cut.lines).map(|line| visible(line, cut.line_chars));
-    let shown = shown.collect::<Vec<_>>().join("\n");
-    let fence = "`".repeat(longest_run(&shown).max(2) + 1);
-    let rest = match all.len().saturating_sub(cut.lines) {
-        0 => String::new(),
-        1 => "\n… and 1 more line".to_owned(),
-        more => format!("\n… and {more} more lines"),
-    };
-    format!("{fence}{language}\n{shown}\n{fence}{rest}")
-}
-
-fn longest_run(text: &str) -> usize {
-    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
+fn shortened(language: &'static str, text: String, lines: usize) -> Preview {
+    Preview::block(Block { language, text, lines, line_chars: MAX_LINE_CHARS })
 }
 
 /// Every line ends with CRLF.
 fn is_crlf(text: &str) -> bool {
     text.matches('\n').count() == text.matches("\r\n").count()
-}
-
-/// A line with invisible and direction-changing characters made visible.
-fn visible(line: &str, max_chars: usize) -> String {
-    let seen = |text: &str| reveal(&text.replace('\r', "␍"));
-    match line.char_indices().nth(max_chars) {
-        None => seen(line),
-        Some((end, _)) => {
-            let more = line[end..].chars().count();
-            format!("{} … and {more} more characters", seen(&line[..end]))
-        }
-    }
 }
 
 #[cfg(test)]
@@ -96,15 +54,15 @@ mod tests {
     #[test]
     fn a_change_is_shown_as_a_unified_diff() {
         assert_eq!(
-            changed("a.rs", "one\ntwo\nthree\n", "one\n2\nthree\n").shown,
+            changed("a.rs", "one\ntwo\nthree\n", "one\n2\nthree\n").shown(),
             "```diff\n--- a/a.rs\n+++ b/a.rs\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n```"
         );
-        assert_eq!(changed("a", "x", "x").shown, "Nothing changes.");
+        assert_eq!(changed("a", "x", "x").shown(), "Nothing changes.");
     }
 
     #[test]
     fn a_fence_inside_does_not_end_the_fence() {
-        let shown = created("text\n````\ncode\n````\n").shown;
+        let shown = created("text\n````\ncode\n````\n").shown();
         assert!(shown.starts_with("`````\n") && shown.ends_with("\n`````"), "{shown}");
     }
 
@@ -112,27 +70,27 @@ mod tests {
     fn a_long_file_is_cut_and_the_rest_is_counted() {
         let preview = created(&"x\n".repeat(100));
         assert_eq!(preview.everything().matches('x').count(), 100);
-        let shown = preview.shown;
+        let shown = preview.shown();
         assert_eq!(shown.lines().filter(|line| *line == "x").count(), 60);
         assert!(shown.ends_with("\n… and 40 more lines"), "{shown}");
-        assert!(created(&"x\n".repeat(61)).shown.ends_with("… and 1 more line"));
+        assert!(created(&"x\n".repeat(61)).shown().ends_with("… and 1 more line"));
         let long = created(&"y".repeat(1000));
-        assert!(long.shown.contains("… and 700 more characters"), "{}", long.shown);
+        assert!(long.shown().contains("… and 700 more characters"), "{}", long.shown());
         assert!(long.everything().contains(&"y".repeat(1000)));
-        assert_eq!(created(&"z\n".repeat(60)).whole, None);
+        assert!(!created(&"z\n".repeat(60)).is_cut());
     }
 
     #[test]
     fn what_would_mislead_the_eye_is_written_out() {
-        let shown = created("a\u{202e}b\u{1b}[2J").shown;
+        let shown = created("a\u{202e}b\u{1b}[2J").shown();
         assert!(shown.contains("a‹U+202E›b‹U+001B›[2J"), "{shown}");
     }
 
     #[test]
     fn line_ends_are_shown_only_where_they_differ() {
-        let same = changed("a", "a\r\nb\r\n", "a\r\nc\r\n").shown;
+        let same = changed("a", "a\r\nb\r\n", "a\r\nc\r\n").shown();
         assert!(!same.contains('␍'), "{same}");
-        let other = changed("a", "a\r\n", "a\n").shown;
+        let other = changed("a", "a\r\n", "a\n").shown();
         assert!(other.contains("-a␍") && other.contains("+a\n"), "{other}");
     }
 
@@ -140,7 +98,7 @@ mod tests {
     fn giants_are_not_compared() {
         let big = "a\n".repeat(600_000);
         let preview = changed("a", &big, "b").covering(&["content"]);
-        assert_eq!(preview.shown, "1200000 bytes are replaced by 1 bytes.");
+        assert_eq!(preview.shown(), "1200000 bytes are replaced by 1 bytes.");
         assert!(!preview.covers("content"), "sizes stand for no content");
     }
 }

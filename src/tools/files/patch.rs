@@ -301,14 +301,14 @@ mod tests {
     #[tokio::test]
     async fn a_person_sees_the_change_or_why_there_is_none() {
         let place = place("one\n").await;
-        let shown = tool().preview(&change("one", "two"), &place.context).await.unwrap().shown;
+        let shown = tool().preview(&change("one", "two"), &place.context).await.unwrap().shown();
         assert!(shown.contains("-one\n+two"), "{shown}");
-        let shown = tool().preview(&change("no", "two"), &place.context).await.unwrap().shown;
-        assert!(shown.starts_with("This will fail. old_string not found"), "{shown}");
+        let shown = tool().preview(&change("no", "two"), &place.context).await.unwrap().shown();
+        assert!(shown.starts_with("This will fail.\n\n```\nold_string not found"), "{shown}");
         assert_eq!(place.content("a.txt"), "one\n");
         let unread = Place::new();
         unread.has("a.txt", "one\n");
-        let shown = tool().preview(&change("one", "two"), &unread.context).await.unwrap().shown;
+        let shown = tool().preview(&change("one", "two"), &unread.context).await.unwrap().shown();
         assert!(shown.contains("has not been read"), "{shown}");
     }
 

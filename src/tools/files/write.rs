@@ -1,6 +1,7 @@
 //! `write_file`: writes a whole file, new or replacing another.
 
 use async_trait::async_trait;
+use channels::text::escape;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -119,7 +120,7 @@ fn shown(workspace: &Workspace, path: &str, content: &str) -> Preview {
             diff::created(content).after(&format!("Replaces a binary file of {count} bytes."))
         }
         Err(error) if error.to_string().starts_with("Not found") => diff::created(content),
-        Err(error) => diff::created(content).after(&error.to_string()),
+        Err(error) => diff::created(content).after(&escape(&error.to_string())),
     };
     preview.covering(&["content"])
 }
@@ -230,7 +231,7 @@ mod tests {
         place.has("a.bin", b"\xff\0");
         let show = async |path: &str| {
             let arguments = json!({ "path": path, "content": "new\n" });
-            tool().preview(&arguments, &place.context).await.unwrap().shown
+            tool().preview(&arguments, &place.context).await.unwrap().shown()
         };
         assert!(show("a.txt").await.contains("-old\n+new\n"));
         assert_eq!(show("b.txt").await, "```\nnew\n```");

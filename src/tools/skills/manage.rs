@@ -187,12 +187,12 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path();
         let create = arguments(Action::Create, None, MAIN);
-        assert!(preview(folder, &create).shown.contains("Begin with Dear."));
+        assert!(preview(folder, &create).shown().contains("Begin with Dear."));
         assert!(folder::all(folder).is_empty(), "a preview changes nothing");
         change(folder, &create).unwrap();
         assert!(change(folder, &create).unwrap_err().contains("edit it"));
         let edit = arguments(Action::Edit, None, &MAIN.replace("Dear", "Hello"));
-        let shown = preview(folder, &edit).shown;
+        let shown = preview(folder, &edit).shown();
         assert!(shown.contains("-Begin with Dear.\n+Begin with Hello."), "{shown}");
         change(folder, &edit).unwrap();
         change(folder, &arguments(Action::Edit, Some("references/a.md"), "More")).unwrap();
@@ -223,7 +223,7 @@ mod tests {
             (Action::Create, None, "---\nname: others\ndescription: d\n---\n"),
             (Action::Create, None, "---\nname: letters\n---\n"),
         ] {
-            let shown = preview(folder, &arguments(action, file, content)).shown;
+            let shown = preview(folder, &arguments(action, file, content)).shown();
             assert!(shown.starts_with("This will fail."), "{shown}");
         }
         change(folder, &arguments(Action::Create, None, MAIN)).unwrap();

@@ -246,7 +246,7 @@ mod tests {
         let tool = RunSkillScript { folders, ways: Ways::default(), sandbox };
         let arguments =
             json!({ "skill": "letters", "script": "scripts/a.py", "args": ["-v", "a.txt"] });
-        let shown = tool.preview(&arguments, &place.context).await.unwrap().shown;
+        let shown = tool.preview(&arguments, &place.context).await.unwrap().shown();
         assert!(shown.contains("print(1)"), "{shown}");
         let asked = tool.bound(&arguments, &place.context).await.unwrap();
         assert_eq!(tool.bound(&arguments, &place.context).await.unwrap(), asked);

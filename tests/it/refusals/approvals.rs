@@ -59,6 +59,19 @@ story! {
 }
 
 story! {
+    /// A settled approval sends nothing any more.
+    async fn a_settled_approval_shows_nothing_more(world: &mut World) {
+        world.model_will(call("delete", json!({ "path": "a.txt", "note": "x".repeat(2_000) })));
+        world.ann_says("delete a.txt").await;
+        let press = pressed(world, 'e');
+        world.model_will(say("Then not."));
+        world.ann_presses("Deny").await;
+        world.happens("1", press).await;
+        assert_eq!(files(world), 0);
+    }
+}
+
+story! {
     /// The scope of a grant is shown before it can be granted, and again after *Back*.
     async fn a_grant_is_not_given_unseen(world: &mut World) {
         world.model_will(call("delete", json!({ "path": "notes/a.txt" })));

@@ -6,7 +6,7 @@ use reqwest::{Method, StatusCode};
 
 use crate::{
     api::Served,
-    process::{On, Site},
+    process::{On, Running, Site},
     shown::stable,
     world::World,
 };
@@ -105,5 +105,45 @@ async fn the_command_line_ends_what_it_lists() {
         let (_, said) = site.run(arguments).await;
         assert!(said.contains(says), "{said}");
     }
+    site.end().await;
+}
+
+/// The output of a service is kept in logs: at its start, it has a sign-in link for an owner only
+/// until somebody has signed in. A terminal always gets one.
+#[tokio::test]
+async fn a_log_has_no_link_for_an_owner_once_somebody_has_signed_in() {
+    let site = Site::new(On::Sqlite).await;
+    site.configure("127.0.0.1:0", "");
+    let link = |running: &Running| {
+        let said = running.said();
+        let start = said.find("/sign-in?token=")?;
+        said[start..].split_whitespace().next().map(str::to_owned)
+    };
+    let mut first = site.start(&[]);
+    first.greeted().await;
+    assert!(link(&first).is_some(), "{}", first.said());
+    first.stop().await;
+
+    let mut second = site.start(&[]);
+    second.greeted().await;
+    let path = link(&second).expect("nobody has signed in yet");
+    let token = path.split('=').nth(1).unwrap();
+    let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+    let url = format!("{}/sign-in", second.url());
+    let redeem = client.build().unwrap().post(&url).header("origin", second.url());
+    let redeemed = redeem.form(&[("token", token)]).send().await.unwrap();
+    assert_eq!(redeemed.status(), StatusCode::SEE_OTHER);
+    second.stop().await;
+
+    let mut third = site.start(&[]);
+    third.greeted().await;
+    assert_eq!(link(&third), None, "{}", third.said());
+    assert!(third.said().contains("`countersign token` prints a link"), "{}", third.said());
+    third.stop().await;
+
+    let mut shown = site.start_on_a_terminal();
+    shown.greeted().await;
+    assert!(link(&shown).is_some(), "{}", shown.said());
+    shown.stop().await;
     site.end().await;
 }

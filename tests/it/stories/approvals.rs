@@ -102,6 +102,18 @@ story! {
 }
 
 story! {
+    /// The deadline itself is too late.
+    /// Proves A5.
+    async fn a_press_at_the_deadline_does_not_count(world: &mut World) {
+        asked(world).await;
+        world.clock.advance(TimeDelta::minutes(30));
+        world.model_will(say("Too late."));
+        world.ann_presses("Allow once").await;
+        assert_eq!(world.deletions(), 0);
+    }
+}
+
+story! {
     /// Another person's press changes nothing and is rejected privately.
     /// Proves S2.
     async fn only_the_requester_decides(world: &mut World) {

@@ -481,6 +481,31 @@ story! {
     }
 }
 
+story! {
+    /// A session that is ended and a token that is revoked in the console are rejected at once.
+    async fn access_is_ended_in_the_console(world: &mut World) {
+        staffed(world);
+        let served = Served::of(world).await;
+        let token = served.token("ci", Role::Approver).await;
+        let owner = Operator::signed_in(&served, "owner").await;
+        let amy = Operator::signed_in(&served, "amy").await;
+        let reads = async || served.ask(&token, (Method::GET, "/approvals"), None).await.0;
+        assert_eq!((amy.looks("").await.status(), reads().await), (StatusCode::OK, StatusCode::OK));
+
+        let page = owner.reads("/access").await;
+        let row = page.split("<tr>").find(|row| row.contains("amy")).expect("Amy is signed in");
+        let ended = owner.presses(&form(row, "/sessions/"), &[]).await;
+        assert!(!ended.contains("amy"), "{ended}");
+        assert_eq!(amy.looks("").await.status(), StatusCode::UNAUTHORIZED);
+        assert_eq!(reads().await, StatusCode::OK);
+        let revoked = owner.presses(&form(&page, "/tokens/"), &[]).await;
+        assert!(!revoked.contains("action=\"/console/tokens/"), "{revoked}");
+        assert_eq!(reads().await, StatusCode::UNAUTHORIZED);
+        let audit = owner.reads("/audit?person=owner").await;
+        assert!(audit.contains("session ended") && audit.contains("token revoked"), "{audit}");
+    }
+}
+
 /// Adds a message to the conversation's outbox.
 async fn shows(world: &World, served: &Served, what: Outgoing) {
     let seq = world.journal().await.last().unwrap().seq;

@@ -1,15 +1,17 @@
 //! A single invalid update or row does not block others.
 
-use channels::{Batch, Place, PlaceKind};
+use channels::{Batch, Incoming, Place, PlaceKind, What};
 use chrono::TimeDelta;
 use countersign::{
     gateway::receive,
-    journal::event::Event,
+    journal::{event::Event, role::Role},
     llm::scripted::{call, say},
+    texts::Language,
 };
 use insta::assert_snapshot;
 use serde_json::json;
 
+use super::messages::with_file;
 use crate::{story, world::World};
 
 /// Makes the database reject events that contain "poison" with that `SQLSTATE`, a number of times
@@ -73,6 +75,70 @@ story! {
         assert_snapshot!(world.last(), @"Something went wrong on my side, and I couldn't finish. … Reference: `k5`");
         assert!(world.last().contains(&batch.incomings[1].key));
         assert_eq!(world.room.messages().len(), 1);
+    }
+}
+
+story! {
+    /// Nothing is recorded or answered of what is not addressed to the bot, of what nobody has sent,
+    /// and of what a group sends besides text.
+    async fn what_is_not_for_the_bot_is_ignored(world: &mut World) {
+        let unaddressed = |what: What| match what {
+            What::Text { message, text, reply_to, files, album, foreign, .. } => {
+                What::Text { message, text, reply_to, addressed: false, files, album, foreign }
+            }
+            other => other,
+        };
+        let said = unaddressed(world.said("just between us"));
+        world.happens_at(World::group(), ("1", &[]), said).await;
+        let sticker = || What::Unsupported { message: "x".into(), content: "sticker".into() };
+        world.happens_at(World::group(), ("1", &[]), sticker()).await;
+        assert_eq!(world.rows_of("conversations").await.len(), 0);
+
+        world.model_will(say("Hello."));
+        let said = world.said("hello");
+        let What::Text { message, .. } = said.clone() else { unreachable!("a text") };
+        world.happens_at(World::group(), ("1", &[]), said).await;
+        let events = world.journal_at(World::group()).await.len();
+        let edited = What::Edited { message, text: "between us".into(), addressed: false };
+        world.happens_at(World::group(), ("1", &[]), edited).await;
+        let app = world.node().await;
+        let what = world.said("of a channel");
+        let post = Incoming { person: None, place: World::group(), ..world.incoming("1", what) };
+        let batch = Batch { incomings: vec![post], position: None };
+        receive::receive(&app.gateway, "room", batch).await.unwrap();
+        world.settle(&app).await;
+        assert_eq!(world.journal_at(World::group()).await.len(), events);
+        assert_eq!(world.prompts().len(), 1);
+    }
+}
+
+story! {
+    /// A command is a message of its own: below a file it is a caption, which the model reads.
+    async fn a_caption_is_no_command(world: &mut World) {
+        world.room.has_file("f1", "one\n");
+        world.model_will(say("A file."));
+        let what = with_file(world, "/whoami", ("f1", "a.txt"));
+        world.happens("1", what).await;
+        assert_eq!(texts(world).await, ["/whoami"]);
+        assert_eq!(world.last(), "A file.");
+    }
+}
+
+story! {
+    /// A role below *member* does not admit anybody; a stranger's press is refused, to them alone.
+    /// Proves S5.
+    async fn a_viewer_of_the_console_is_a_stranger_in_the_chat(world: &mut World) {
+        world.manners.roles = [("3".to_owned(), Role::Viewer)].into();
+        let what = world.said("hello");
+        world.happens("3", what).await;
+        assert!(world.last().starts_with("I don't know you yet."), "{}", world.last());
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        world.ann_says("delete a.txt").await;
+        let press = world.press("Allow once");
+        world.happens("3", press).await;
+        assert_eq!(world.deletions(), 0);
+        assert_eq!(world.room.toasts(), [Language::English.words().not_yours]);
+        assert_eq!(world.prompts().len(), 1);
     }
 }
 

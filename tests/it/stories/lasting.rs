@@ -186,6 +186,17 @@ story! {
 }
 
 story! {
+    /// In a private chat there is nobody else whom a permission for the conversation concerns.
+    /// Proves A11.
+    async fn leave_for_a_private_chat_is_the_requesters_to_give(world: &mut World) {
+        asks_to_delete(world, "notes/a.txt").await;
+        world.model_will(say("Done."));
+        world.ann_says("/always yes conversation").await;
+        assert_eq!(world.deletions(), 1);
+    }
+}
+
+story! {
     /// A permission is listed and shown; none is offered that would store a secret.
     /// Proves A11, S18.
     async fn no_leave_holds_a_secret(world: &mut World) {

@@ -1,5 +1,6 @@
 //! How long a plain turn takes, with a model that answers at once: `bench-turns BINARY [TURNS]`; and
 //! with `flood` behind that, how long it takes while somebody else writes 10,000 messages.
+//! `bench-turns BINARY MINUTES soak` keeps up 20 turns a second and prints how memory and files grow.
 //!
 //! Starts the gateway on SQLite at `durability = "full"` between a fake Telegram and a fake model,
 //! says one thing after another and waits for each answer. Prints the median, what two fsyncs take
@@ -19,21 +20,26 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 #[tokio::main]
 async fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
-    let binary = arguments.next().ok_or("usage: bench-turns BINARY [TURNS]")?;
+    let binary =
+        arguments.next().ok_or("usage: bench-turns BINARY [TURNS [flood] | MINUTES soak]")?;
     let turns: usize = arguments.next().map_or(Ok(200), |n| n.parse())?;
     let telegram = telegram::FakeTelegram::start().await;
-    let flooded = arguments.next().is_some_and(|what| what == "flood");
+    let mode = arguments.next();
     let model = llm::FakeLlm::start().await;
     model.always(llm::text("Noted."));
     let folder = std::env::temp_dir().join(format!("bench-turns-{}", std::process::id()));
     fs::create_dir_all(&folder)?;
 
     let started = Instant::now();
-    let pace = if flooded { 30 } else { 0 };
+    let pace = if mode.as_deref() == Some("flood") { 30 } else { 0 };
     let mut gateway = start(&binary, (&folder, pace), &telegram, &model)?;
     let cold = first_answer(&telegram, started).await?;
-    if flooded {
-        flood(&telegram, turns).await?;
+    if let Some(mode) = mode {
+        match mode.as_str() {
+            "flood" => flood(&telegram, turns).await?,
+            "soak" => soak(&telegram, &gateway, &folder, turns).await?,
+            other => return Err(format!("there is no mode {other:?}").into()),
+        }
         gateway.kill()?;
         gateway.wait()?;
         return Ok(fs::remove_dir_all(&folder)?);
@@ -130,6 +136,59 @@ async fn flood(telegram: &telegram::FakeTelegram, people: usize) -> Result<()> {
     )?;
     writeln!(out, "flooded / quiet         {:>8.2}", flooded.as_secs_f64() / quiet.as_secs_f64())?;
     Ok(())
+}
+
+/// The load of a soak, the people it comes from, and the rows that are printed.
+const TURNS_PER_SECOND: u32 = 20;
+const SOAKERS: usize = 2_000;
+const ROWS: usize = 10;
+
+/// A steady load. Nothing may grow but the history of the conversations.
+async fn soak(
+    telegram: &telegram::FakeTelegram,
+    gateway: &Child,
+    folder: &Path,
+    minutes: usize,
+) -> Result<()> {
+    let people = named(SOAKERS);
+    let chats: Vec<_> = people.iter().map(|name| telegram.private(name)).collect();
+    let answered = || chats.iter().map(|chat| answers(telegram, *chat)).sum::<usize>();
+    let turns = minutes * 60 * TURNS_PER_SECOND as usize;
+    let mut ticks = tokio::time::interval(Duration::from_secs(1) / TURNS_PER_SECOND);
+    let started = Instant::now();
+    let mut out = std::io::stdout();
+    writeln!(out, "| minute | turns | unanswered | memory, MiB | files, MiB |")?;
+    writeln!(out, "| ---: | ---: | ---: | ---: | ---: |")?;
+    for turn in 1..=turns {
+        ticks.tick().await;
+        let person = turn % people.len();
+        telegram.user_says(chats[person], &people[person], &format!("message {turn}"));
+        if turn % (turns / ROWS).max(1) == 0 {
+            let minute = started.elapsed().as_secs_f64() / 60.0;
+            let memory = memory_kib(gateway)? as f64 / 1024.0;
+            let files = size_bytes(&folder.join("data"))? as f64 / f64::from(1 << 20);
+            let open = turn - answered();
+            writeln!(out, "| {minute:.1} | {turn} | {open} | {memory:.1} | {files:.1} |")?;
+        }
+    }
+    telegram.until(|_| answered() == turns).await;
+    writeln!(out, "\nall answered after {:.1} s", started.elapsed().as_secs_f64())?;
+    Ok(())
+}
+
+/// All files in the folder and below it.
+fn size_bytes(folder: &Path) -> Result<u64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        // A file may have been removed meanwhile.
+        bytes += match entry.metadata() {
+            Ok(metadata) if metadata.is_dir() => size_bytes(&entry.path())?,
+            Ok(metadata) => metadata.len(),
+            Err(_) => 0,
+        };
+    }
+    Ok(bytes)
 }
 
 fn named(people: usize) -> Vec<String> {
