@@ -13,11 +13,13 @@
 //! - [`datasources`], [`http`], [`mcp`], [`retention`], [`schedules`], [`web`], [`webhooks`]: the
 //!   sections and lists of these names
 //! - [`renamed`]: old names of keys
+//! - [`check`]: whether the values agree with each other
 //! - [`build`]: converts plain values to policies and budgets, with errors that name the key
 
 pub mod admin;
 pub mod build;
 pub mod channels;
+mod check;
 pub mod datasources;
 pub mod environment;
 pub mod example;
@@ -36,11 +38,11 @@ pub mod secret;
 pub mod web;
 pub mod webhooks;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     path::{Path, PathBuf},
 };
 
@@ -291,45 +293,6 @@ impl Config {
         self
     }
 
-    /// Checks that all names that are referred to exist and are unique, and that required keys are
-    /// set.
-    fn check(self) -> Result<Self> {
-        unique("models", self.models.iter().map(|m| &m.id))?;
-        unique("agents", self.agents.iter().map(|a| &a.id))?;
-        unique("channels", self.channels.iter().map(|c| &c.id))?;
-        unique("mcp", self.mcp.iter().map(McpEntry::tools_begin_with))?;
-        unique("hooks", self.hooks.iter().map(|h| &h.name))?;
-        for model in &self.models {
-            if let Some(other) = model.fallback.iter().find(|id| !self.has_model(id)) {
-                bail!("models.{}.fallback: there is no model `{other}`", model.id);
-            }
-        }
-        for agent in &self.agents {
-            if !self.has_model(&agent.model) {
-                bail!("agents.{}.model: there is no model `{}`", agent.id, agent.model);
-            }
-        }
-        for channel in &self.channels {
-            if !self.agents.iter().any(|a| a.id == channel.agent) {
-                bail!("channels.{}.agent: there is no agent `{}`", channel.id, channel.agent);
-            }
-            channel.check()?;
-        }
-        self.check_webhooks()?;
-        self.admin.proxies()?;
-        self.admin.oidc.check()?;
-        self.documents.check().map_err(anyhow::Error::msg)?;
-        self.mcp.iter().try_for_each(McpEntry::check)?;
-        self.http.check()?;
-        unique("datasources", self.datasources.iter().map(|d| &d.name))?;
-        datasources::check(&self)?;
-        Ok(self)
-    }
-
-    fn has_model(&self, id: &str) -> bool {
-        self.models.iter().any(|model| model.id == id)
-    }
-
     /// All secrets of the configuration.
     pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
         let models = self.models.iter().filter_map(|model| model.api_key.as_ref());
@@ -386,15 +349,4 @@ fn read(file: Option<&Path>) -> Result<toml::Table> {
         let line = problem.span().map_or(1, |span| text[..span.start].lines().count().max(1));
         anyhow::anyhow!("{}, line {line}: {}", path.display(), problem.message())
     })
-}
-
-fn unique<T: AsRef<str>>(section: &str, ids: impl Iterator<Item = T>) -> Result<()> {
-    let mut seen = BTreeSet::new();
-    for id in ids {
-        let id = id.as_ref();
-        if id.is_empty() || !seen.insert(id.to_owned()) {
-            bail!("{section}: the id `{id}` is empty or used twice");
-        }
-    }
-    Ok(())
 }

@@ -7,7 +7,7 @@ use secrecy::ExposeSecret as _;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-use super::{Config, secret::Secret, unique};
+use super::{Config, check::unique, secret::Secret};
 use crate::{
     gateway::webhooks::{
         Subscription,
