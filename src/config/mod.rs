@@ -13,6 +13,7 @@
 //! - [`datasources`], [`http`], [`mcp`], [`retention`], [`schedules`], [`web`], [`webhooks`]: the
 //!   sections and lists of these names
 //! - [`renamed`]: old names of keys
+//! - [`paths`]: relative paths
 //! - [`check`]: whether the values agree with each other
 //! - [`build`]: converts plain values to policies and budgets, with errors that name the key
 
@@ -29,6 +30,7 @@ pub mod limits;
 mod mcp;
 pub mod models;
 pub mod oidc;
+mod paths;
 pub mod print;
 mod renamed;
 pub mod retention;
@@ -61,6 +63,8 @@ use secret::Secret;
 
 /// The file that is read by default, if it exists.
 pub const DEFAULT_FILE: &str = "countersign.toml";
+/// The file of the SQLite database in `data_dir`.
+pub const DATABASE: &str = "countersign.db";
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -71,6 +75,10 @@ pub struct Config {
     /// Notices about keys that have their old names in the file.
     #[serde(skip)]
     pub renamed: Vec<String>,
+    /// `data_dir` as in the file, if that is relative and the file is in another folder. An earlier
+    /// release took it as relative to the working directory.
+    #[serde(skip)]
+    pub former_data_dir: Option<PathBuf>,
     pub data_dir: PathBuf,
     pub store: StoreConfig,
     pub admin: AdminConfig,
@@ -210,7 +218,8 @@ impl Default for Config {
         Self {
             file: DEFAULT_FILE.into(),
             renamed: Vec::new(),
-            data_dir: "./data".into(),
+            former_data_dir: None,
+            data_dir: paths::DATA_DIR.into(),
             store: StoreConfig::default(),
             admin: AdminConfig::default(),
             guard: GuardConfig::default(),
@@ -262,10 +271,13 @@ fn yes() -> bool {
 }
 
 impl Config {
-    /// Reads the file (the default one may be missing), overridden by `variables`.
+    /// Reads the file (the default one may be missing), overridden by `variables`. Relative paths in
+    /// the file are relative to its folder, those in variables to the working directory.
     pub fn load(file: Option<&Path>, variables: &BTreeMap<String, String>) -> Result<Self> {
         let mut table = read(file)?;
         let renamed = renamed::rename(&mut table)?;
+        let folder = file.and_then(Path::parent).unwrap_or(Path::new(""));
+        let former = paths::resolve(&mut table, folder);
         environment::from_well_known_variables(&mut table, variables);
         environment::overlay(&mut table, variables)?;
         let mut config: Self = serde_path_to_error::deserialize(toml::Value::Table(table))
@@ -275,6 +287,7 @@ impl Config {
             })?;
         config.file = file.map_or(config.file, Path::to_owned);
         config.renamed = renamed;
+        config.former_data_dir = former.filter(|_| config.data_dir.starts_with(folder));
         config.complete().check()
     }
 
@@ -320,7 +333,7 @@ impl Config {
 
     pub fn store_url(&self) -> String {
         self.store.url.clone().unwrap_or_else(|| {
-            format!("sqlite://{}", self.data_dir.join("countersign.db").display())
+            format!("sqlite://{}", self.data_dir.join(DATABASE).display())
         })
     }
 
