@@ -1,7 +1,9 @@
 //! The command line.
 
 pub mod audit;
+mod check;
 mod doctor;
+mod guard;
 mod login;
 pub mod mcp;
 mod pair;
@@ -10,7 +12,7 @@ mod serve;
 mod skill;
 mod token;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clap::{Parser, Subcommand};
 use std::{
     collections::BTreeMap,
@@ -21,13 +23,11 @@ use std::{
 use serve::Signals;
 
 use crate::{
-    admin::rules::{self, Supposed},
     agent::redact::Redactor,
     app::{
-        self, App, Overrides,
+        self,
         backup::{self, Holds},
     },
-    clock::{Clock as _, SystemClock},
     config::{Config, example, print, schema},
     journal::role::Role,
     telemetry,
@@ -82,7 +82,7 @@ enum Command {
     /// Manage and test guard rules
     Guard {
         #[command(subcommand)]
-        what: GuardCommand,
+        what: guard::GuardCommand,
     },
     /// Render a document from a Markdown, CSV or JSON file
     Render(render::Render),
@@ -131,49 +131,6 @@ enum ConfigCommand {
     Example,
 }
 
-#[derive(Debug, Subcommand)]
-enum GuardCommand {
-    /// Show what the guard would do with a call, which rule decides, and why
-    Test {
-        /// The name of the tool, for example `shell`
-        tool: String,
-        /// The call's arguments, as JSON: '{"command":"rm -rf x"}'
-        arguments: String,
-        /// The id of an agent
-        #[arg(long, default_value = "default")]
-        agent: String,
-        /// The id of a channel
-        #[arg(long, default_value = "web")]
-        channel: String,
-        /// The numeric id of the person on whose behalf the agent acts
-        #[arg(long, default_value = "0")]
-        person: String,
-        /// The role of that person
-        #[arg(long)]
-        role: Option<String>,
-        /// Assume that the conversation contains untrusted content
-        #[arg(long)]
-        tainted: bool,
-    },
-    /// List the shipped rules, which `guard.disabled_rules` disables
-    List,
-    /// Import rules into the database; they take effect immediately on all nodes
-    Import {
-        /// A .toml or .json file as written by `guard export`, or a .yaml file of MateClaw
-        file: PathBuf,
-        /// Replace all existing rules instead of adding to them
-        #[arg(long)]
-        replace: bool,
-    },
-    /// Print the rules of the database as one TOML document
-    Export,
-    /// Delete a rule from the database
-    Remove {
-        /// The rule's name, as `guard export` shows it
-        name: String,
-    },
-}
-
 impl Cli {
     /// The job to run in the sandbox, if this process was started for that.
     pub fn confined(&self) -> Option<&str> {
@@ -200,7 +157,7 @@ pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
         }
         Command::Doctor(_) => unreachable!("this command loads the configuration itself"),
         Command::Chat => chat(config, &variables).await,
-        Command::Check => check(&config, &variables).await,
+        Command::Check => check::run(&config, &variables).await,
         Command::Migrate => {
             app::database::open_store(&config).await?;
             say("The tables are up to date.")
@@ -212,7 +169,7 @@ pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
         Command::Config { what: ConfigCommand::Example } => say(example::example()?.trim_end()),
         Command::Backup { file } => back_up(&config, &file).await,
         Command::Restore { file } => restore(&config, &file).await,
-        Command::Guard { what } => guard(&config, &variables, what).await,
+        Command::Guard { what } => guard::run((&config, &variables), what).await,
         Command::Render(wish) => {
             for loss in render::run(&config, &wish).await? {
                 writeln!(io::stderr(), "warning: {loss}")?;
@@ -255,29 +212,6 @@ async fn chat(config: Config, variables: &BTreeMap<String, String>) -> Result<()
     app.stop().await
 }
 
-async fn check(config: &Config, variables: &BTreeMap<String, String>) -> Result<()> {
-    let app = App::open(config, variables, Overrides::default()).await?;
-    let list = |ids: Vec<&str>| ids.join(", ");
-    let specs = app.worker.toolbox.specs();
-    let lacks =
-        specs.iter().filter_map(|s| Some(format!("; `{}`: {}", s.name, s.unavailable.as_ref()?)));
-    let usable = specs.iter().filter(|spec| spec.unavailable.is_none()).count();
-    let warnings = app.worker.policy_warnings().await?;
-    let warnings = config.renamed.iter().cloned().chain(warnings);
-    let warnings = warnings.map(|warning| format!("\n  warning   {warning}"));
-    say(&format!(
-        "The configuration is valid and the database answers.\n  models    {}\n  agents    {}\n  \
-            channels  {}\n  tools     {usable} of {}{}\n  sandbox   {}{}",
-        list(config.models.iter().map(|m| m.id.as_str()).collect()),
-        list(config.agents.iter().map(|a| a.id.as_str()).collect()),
-        list(config.channels.iter().map(|c| c.id.as_str()).collect()),
-        specs.len(),
-        lacks.collect::<String>(),
-        app.sandbox.missing().unwrap_or("works"),
-        warnings.collect::<String>(),
-    ))
-}
-
 async fn back_up(config: &Config, file: &Path) -> Result<()> {
     let file_name = file.display();
     match backup::back_up(config, file).await? {
@@ -295,47 +229,6 @@ async fn restore(config: &Config, file: &Path) -> Result<()> {
         Holds::OnlyFiles => say(
             "The files were restored. Restore the database with pg_restore, then start the gateway.",
         ),
-    }
-}
-
-async fn guard(
-    config: &Config,
-    variables: &BTreeMap<String, String>,
-    what: GuardCommand,
-) -> Result<()> {
-    let open = || App::open(config, variables, Overrides::default());
-    match what {
-        GuardCommand::Test { tool, arguments, agent, channel, person, role, tainted } => {
-            let arguments = serde_json::from_str(&arguments)
-                .context("the arguments must be JSON, for example '{\"command\":\"rm -rf x\"}'")?;
-            let supposed = Supposed { tool, arguments, agent, channel, person, role, tainted };
-            say(&rules::explain(&open().await?.worker, supposed).await?.to_string())
-        }
-        GuardCommand::List => say(&rules::shipped_names()),
-        GuardCommand::Import { file, replace } => {
-            let text = std::fs::read_to_string(&file)
-                .with_context(|| format!("reading {}", file.display()))?;
-            let form = file.extension().unwrap_or_default().to_string_lossy();
-            let app = open().await?;
-            let read = rules::read(&form, &text, &rules::tool_names(&app.worker))
-                .with_context(|| file.display().to_string())?;
-            let by = (COMMAND_LINE, SystemClock.now());
-            let store = &app.worker.gateway.store;
-            let count = rules::take_in(store, read.document, replace, by).await?;
-            say(&format!("{count} rules were imported and are active."))?;
-            read.notes.iter().try_for_each(|note| say(&format!("  note: {note}")))
-        }
-        GuardCommand::Export => {
-            let (_, document) = rules::export(&app::database::open_store(config).await?).await?;
-            say(toml::to_string_pretty(&document)?.trim_end())
-        }
-        GuardCommand::Remove { name } => {
-            let store = app::database::open_store(config).await?;
-            let by = (COMMAND_LINE, SystemClock.now());
-            let removed = rules::remove(&store, name.clone(), by).await?;
-            anyhow::ensure!(removed, "there is no rule `{name}` in the database");
-            say("The rule was deleted.")
-        }
     }
 }
 
