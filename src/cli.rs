@@ -131,6 +131,39 @@ enum ConfigCommand {
     Example,
 }
 
+/// What a command does if the SQLite database does not exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum IfMissing {
+    Create,
+    Fail,
+    /// It works without a database, or reports that there is none.
+    GoOn,
+}
+
+impl Command {
+    fn if_database_is_missing(&self) -> IfMissing {
+        use {guard::GuardCommand, mcp::McpCommand};
+        match self {
+            Self::Serve | Self::Chat | Self::Migrate => IfMissing::Create,
+            Self::Restore { .. }
+            | Self::Doctor(_)
+            | Self::Config { .. }
+            | Self::Render(_)
+            | Self::Skill(_)
+            | Self::Confine { .. }
+            | Self::Guard { what: GuardCommand::List }
+            | Self::Mcp { what: McpCommand::Login { .. } } => IfMissing::GoOn,
+            Self::Check
+            | Self::Backup { .. }
+            | Self::Guard { .. }
+            | Self::Audit { .. }
+            | Self::Mcp { .. }
+            | Self::Token(_)
+            | Self::Pair { .. } => IfMissing::Fail,
+        }
+    }
+}
+
 impl Cli {
     /// The job to run in the sandbox, if this process was started for that.
     pub fn confined(&self) -> Option<&str> {
@@ -150,7 +183,13 @@ pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
     let config = Config::load(cli.config.as_deref(), &variables)?;
     let secrets = app::secrets(&config, &variables);
     let _traces = telemetry::start(&cli.log, &secrets, config.admin.otlp_url.as_ref())?;
-    match cli.command.unwrap_or(Command::Serve) {
+    let command = cli.command.unwrap_or(Command::Serve);
+    match command.if_database_is_missing() {
+        IfMissing::Create => app::database::not_left_behind(&config)?,
+        IfMissing::Fail => app::database::must_exist(&config)?,
+        IfMissing::GoOn => {}
+    }
+    match command {
         Command::Serve => Box::pin(serve::run(cli.config, config, variables)).await,
         Command::Confine { .. } => {
             anyhow::bail!("only `main` runs sandbox jobs, before anything else")

@@ -166,7 +166,10 @@ async fn look(report: &mut Report, config: &Config, variables: &BTreeMap<String,
 fn data_dir(config: &Config) -> Result<(Found, String)> {
     let folder = config.data_dir.as_path();
     let shown = folder.display();
-    modes::create_folder(folder)?;
+    if !folder.exists() {
+        let says = format!("{shown} does not exist yet; the gateway creates it when it starts");
+        return Ok((Found::Warning, says));
+    }
     let file = folder.join(format!(".doctor-{}", uuid::Uuid::new_v4().simple()));
     std::fs::write(&file, b"x").with_context(|| format!("{shown} is not writable: chown it"))?;
     std::fs::remove_file(&file).context("removing the test file")?;
@@ -187,6 +190,12 @@ fn data_dir(config: &Config) -> Result<(Found, String)> {
 async fn database(config: &Config) -> Result<(Found, String)> {
     let what_to_do = "store.url: start the database, or correct the address; its tables are migrated \
             automatically";
+    app::database::not_left_behind(config)?;
+    if let Some(file) = app::database::missing(config) {
+        let file = file.display();
+        let says = format!("{file} does not exist yet; the gateway creates it when it starts");
+        return Ok((Found::Warning, says));
+    }
     // A gateway waits for its database at startup; this command reports the current state.
     Store::reach(&config.store_url(), ANSWERS_WITHIN).await.context(what_to_do)?;
     let store = app::database::open_store(config).await.context(what_to_do)?;
@@ -255,6 +264,9 @@ async fn confined(report: &mut Report) {
 
 /// Reports unavailable tools with the reasons.
 async fn tools(config: &Config, variables: &BTreeMap<String, String>) -> Result<(Found, String)> {
+    if app::database::missing(config).is_some() {
+        return Ok((Found::Warning, "are checked when there is a database".to_owned()));
+    }
     let sandbox = Arc::new(Sandbox::probe(&std::env::current_exe()?).await);
     let store = app::database::open_store(config)
         .await

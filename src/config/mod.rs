@@ -332,9 +332,10 @@ impl Config {
     }
 
     pub fn store_url(&self) -> String {
-        self.store.url.clone().unwrap_or_else(|| {
-            format!("sqlite://{}", self.data_dir.join(DATABASE).display())
-        })
+        self.store
+            .url
+            .clone()
+            .unwrap_or_else(|| format!("sqlite://{}", self.data_dir.join(DATABASE).display()))
     }
 
     /// The URL that a browser on this machine opens.

@@ -125,7 +125,8 @@ mod tests {
         let mut here: Table = "data_dir = \"d\"".parse().unwrap();
         assert_eq!(resolve(&mut here, Path::new("")), None);
         assert_eq!(here["data_dir"].as_str(), Some("d"));
-        let mut absolute: Table = "data_dir = \"/srv\"\nstore = { url = \"sqlite::memory:\" }".parse().unwrap();
+        let mut absolute: Table =
+            "data_dir = \"/srv\"\nstore = { url = \"sqlite::memory:\" }".parse().unwrap();
         let before = absolute.clone();
         assert_eq!(resolve(&mut absolute, Path::new("/etc")), None);
         assert_eq!(absolute, before);

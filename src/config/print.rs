@@ -16,7 +16,12 @@ pub fn keys() -> impl Iterator<Item = &'static Key> {
 }
 
 const FIRST: &[Key] = &[
-    key("data_dir", "./data", "The folder of the SQLite file, artifacts and workspaces"),
+    key(
+        "data_dir",
+        "./data",
+        "The folder of the SQLite file, artifacts and workspaces. Relative paths in this file are \
+            relative to its folder, those in environment variables to the working directory",
+    ),
     key(
         "store.url",
         "sqlite://<data_dir>/countersign.db",
