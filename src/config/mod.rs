@@ -9,12 +9,15 @@
 //! - [`schema`]: the JSON schema
 //! - [`channels`], [`models`]: the entries of these lists
 //! - [`admin`], [`oidc`]: the HTTP server and signing in
+//! - [`listen`]: the address to listen on
+//! - [`store`]: the database
 //! - [`limits`]: hooks, limits, redaction, audit
 //! - [`datasources`], [`http`], [`mcp`], [`retention`], [`schedules`], [`web`], [`webhooks`]: the
 //!   sections and lists of these names
 //! - [`renamed`]: old names of keys
 //! - [`paths`]: relative paths
 //! - [`check`]: whether the values agree with each other
+//! - [`mistakes`], [`source`]: what is wrong, and in which line or variable
 //! - [`build`]: converts plain values to policies and budgets, with errors that name the key
 
 pub mod admin;
@@ -27,7 +30,9 @@ pub mod example;
 pub mod http;
 pub mod key;
 pub mod limits;
+pub mod listen;
 mod mcp;
+mod mistakes;
 pub mod models;
 pub mod oidc;
 mod paths;
@@ -37,10 +42,12 @@ pub mod retention;
 pub mod schedules;
 pub mod schema;
 pub mod secret;
+mod source;
+pub mod store;
 pub mod web;
 pub mod webhooks;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -51,15 +58,17 @@ use std::{
 use crate::{
     agent::{approvers::Approvers, disclosure::Disclosure, policy::Action, rules::RuleEntry},
     gateway::Queue,
-    store::db::Durability,
     tools::documents::Branding,
 };
 use admin::AdminConfig;
 pub use channels::{ChannelEntry, ChannelKind, ChannelMode};
 use limits::{AuditConfig, HookEntry, LimitsConfig, RedactionConfig};
 pub use mcp::McpEntry;
+use mistakes::{Mistake, Parsed};
 pub use models::{ModelEntry, ProviderName, ToolCallStyle};
 use secret::Secret;
+use source::Source;
+use store::StoreConfig;
 
 /// The file that is read by default, if it exists.
 pub const DEFAULT_FILE: &str = "countersign.toml";
@@ -135,32 +144,6 @@ pub struct SkillsConfig {
 impl Default for SkillsConfig {
     fn default() -> Self {
         Self { load_tool: true, hosts: BTreeMap::new() }
-    }
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct StoreConfig {
-    /// In `data_dir` if absent.
-    pub url: Option<String>,
-    pub durability: Durability,
-    /// How long the conversations of a dead node stay claimed: at least 6 s.
-    pub lease_duration: String,
-    /// 32 random bytes in base64; encrypts the tokens of MCP logins and the gateway's signing keys.
-    pub encryption_key: Option<Secret>,
-    /// The previous key, which still decrypts.
-    pub previous_encryption_key: Option<Secret>,
-}
-
-impl Default for StoreConfig {
-    fn default() -> Self {
-        Self {
-            url: None,
-            durability: Durability::default(),
-            lease_duration: "15s".into(),
-            encryption_key: None,
-            previous_encryption_key: None,
-        }
     }
 }
 
@@ -272,23 +255,30 @@ fn yes() -> bool {
 
 impl Config {
     /// Reads the file (the default one may be missing), overridden by `variables`. Relative paths in
-    /// the file are relative to its folder, those in variables to the working directory.
+    /// the file are relative to its folder, those in variables to the working directory. An error
+    /// names all mistakes.
     pub fn load(file: Option<&Path>, variables: &BTreeMap<String, String>) -> Result<Self> {
-        let mut table = read(file)?;
-        let renamed = renamed::rename(&mut table)?;
+        let mut source = Source::read(file)?;
+        let mut table = source.table()?;
+        let mut mistakes = Vec::new();
+        let renamed = renamed::rename(&mut table, &mut mistakes);
         let folder = file.and_then(Path::parent).unwrap_or(Path::new(""));
         let former = paths::resolve(&mut table, folder);
-        environment::from_well_known_variables(&mut table, variables);
-        environment::overlay(&mut table, variables)?;
-        let mut config: Self = serde_path_to_error::deserialize(toml::Value::Table(table))
-            .map_err(|problem| {
-                let path = problem.path().to_string();
-                anyhow::anyhow!("configuration: {path}: {}", problem.into_inner().message())
-            })?;
+        environment::from_well_known_variables(&mut table, variables, &mut source.variables);
+        mistakes.extend(environment::overlay(&mut table, variables, &mut source.variables));
+        let mut parsed = Parsed::of(&table);
+        parsed.mistakes.splice(0..0, mistakes);
+        let config = parsed.config.take().map(Self::complete);
+        let others = config.iter().flat_map(check::check);
+        parsed.add(others.map(|text| Mistake::named(&text, &table)).collect());
+        let Some(mut config) = config.filter(|_| parsed.mistakes.is_empty()) else {
+            return Err(mistakes::error(&parsed.mistakes, &source, &table));
+        };
         config.file = file.map_or(config.file, Path::to_owned);
         config.renamed = renamed;
+        config.admin.accept_own_name(&table);
         config.former_data_dir = former.filter(|_| config.data_dir.starts_with(folder));
-        config.complete().check()
+        Ok(config)
     }
 
     /// Adds the defaults: a web chat, an agent, the demo model.
@@ -345,22 +335,4 @@ impl Config {
             None => format!("http://{}", self.admin.listen),
         }
     }
-}
-
-fn read(file: Option<&Path>) -> Result<toml::Table> {
-    let (path, must_exist) = file.map_or((Path::new(DEFAULT_FILE), false), |f| (f, true));
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(problem) if problem.kind() == std::io::ErrorKind::NotFound && !must_exist => {
-            return Ok(toml::Table::new());
-        }
-        Err(problem) => {
-            return Err(problem).with_context(|| format!("reading {}", path.display()));
-        }
-    };
-    text.parse().map_err(|problem: toml::de::Error| {
-        // Not the whole error, because it quotes the line, which may contain a secret.
-        let line = problem.span().map_or(1, |span| text[..span.start].lines().count().max(1));
-        anyhow::anyhow!("{}, line {line}: {}", path.display(), problem.message())
-    })
 }
