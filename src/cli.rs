@@ -210,10 +210,11 @@ pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
         Command::Restore { file } => restore(&config, &file).await,
         Command::Guard { what } => guard::run((&config, &variables), what).await,
         Command::Render(wish) => {
-            for loss in render::run(&config, &wish).await? {
+            let written = render::run(&config, &wish).await?;
+            for loss in &written.warnings {
                 writeln!(io::stderr(), "warning: {loss}")?;
             }
-            Ok(())
+            say(&format!("Wrote {}.", written.file.display()))
         }
         Command::Audit { what } => {
             say(&audit::run(&app::database::open_store(&config).await?, what).await?)
@@ -276,6 +277,10 @@ const COMMAND_LINE: &str = "command line";
 /// The role of the command line.
 const OPERATOR: &str = "operator";
 
+/// Prints a text. It is not an error if nobody reads it to its end, as in `countersign pair | head -1`.
 fn say(text: &str) -> Result<()> {
-    Ok(writeln!(io::stdout(), "{text}")?)
+    match writeln!(io::stdout(), "{text}") {
+        Err(problem) if problem.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        said => Ok(said?),
+    }
 }

@@ -1,5 +1,6 @@
 //! The command line, as an operator uses it.
 
+use insta::assert_snapshot;
 use std::fs;
 
 use crate::{
@@ -100,5 +101,47 @@ async fn data_of_an_earlier_release_is_not_forgotten() {
         assert_eq!(stable(&said).trim(), expected, "{command}");
     }
     assert!(!site.path("data").exists());
+    site.end().await;
+}
+
+/// An error of the user is one sentence, also with RUST_BACKTRACE.
+#[tokio::test]
+async fn an_error_of_the_user_has_no_backtrace() {
+    let mut site = Site::new(On::Sqlite).await;
+    site.variable("RUST_BACKTRACE", "1");
+    let (good, said) = site.run(&["render", "nothing.md", "--to", "pdf"]).await;
+    assert!(!good, "{said}");
+    assert_snapshot!(said, @"Error: reading nothing.md: No such file or directory (os error 2)");
+    site.end().await;
+}
+
+/// `countersign pair | head -1`
+#[tokio::test]
+async fn output_that_nobody_reads_is_not_an_error() {
+    let site = Site::new(On::Sqlite).await;
+    site.configure("127.0.0.1:0", "");
+    site.migrate().await;
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let ran = tokio::process::Command::new(crate::sandbox::BINARY)
+        .arg("pair")
+        .current_dir(site.path(""))
+        .stdout(writer)
+        .output()
+        .await
+        .unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success() && said.is_empty(), "{said}");
+    site.end().await;
+}
+
+/// `render` names the file that it wrote.
+#[tokio::test]
+async fn a_rendered_document_is_named() {
+    let site = Site::new(On::Sqlite).await;
+    fs::write(site.path("t.csv"), "a,b\n1,2\n").unwrap();
+    let (good, said) = site.run(&["render", "t.csv", "--to", "xlsx"]).await;
+    assert!(good, "{said}");
+    assert_snapshot!(said, @"Wrote t.xlsx.");
     site.end().await;
 }
