@@ -55,7 +55,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run the gateway (the default)
-    Serve,
+    Serve(serve::Serve),
     /// Talk to the agent in the terminal
     Chat,
     /// Check the configuration and the database, and print a summary
@@ -144,7 +144,7 @@ impl Command {
     fn if_database_is_missing(&self) -> IfMissing {
         use {guard::GuardCommand, mcp::McpCommand};
         match self {
-            Self::Serve | Self::Chat | Self::Migrate => IfMissing::Create,
+            Self::Serve(_) | Self::Chat | Self::Migrate => IfMissing::Create,
             Self::Restore { .. }
             | Self::Doctor(_)
             | Self::Config { .. }
@@ -175,22 +175,26 @@ impl Cli {
 }
 
 /// Runs the command.
-pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
+pub async fn run(cli: Cli, mut variables: BTreeMap<String, String>) -> Result<()> {
     telemetry::tell_panics();
+    if let Some(Command::Serve(wish)) = &cli.command {
+        // Also applies when the configuration is reloaded.
+        variables.extend(wish.variable());
+    }
     if let Some(Command::Doctor(wish)) = &cli.command {
         return doctor::run(cli.config.as_deref(), &variables, wish).await;
     }
     let config = Config::load(cli.config.as_deref(), &variables)?;
     let secrets = app::secrets(&config, &variables);
     let _traces = telemetry::start(&cli.log, &secrets, config.admin.otlp_url.as_ref())?;
-    let command = cli.command.unwrap_or(Command::Serve);
+    let command = cli.command.unwrap_or(Command::Serve(serve::Serve::default()));
     match command.if_database_is_missing() {
         IfMissing::Create => app::database::not_left_behind(&config)?,
         IfMissing::Fail => app::database::must_exist(&config)?,
         IfMissing::GoOn => {}
     }
     match command {
-        Command::Serve => Box::pin(serve::run(cli.config, config, variables)).await,
+        Command::Serve(_) => Box::pin(serve::run(cli.config, config, variables)).await,
         Command::Confine { .. } => {
             anyhow::bail!("only `main` runs sandbox jobs, before anything else")
         }

@@ -104,6 +104,28 @@ async fn data_of_an_earlier_release_is_not_forgotten() {
     site.end().await;
 }
 
+/// `--listen` replaces the configured address, and a port that is taken is reported with both ways to
+/// choose another.
+#[tokio::test]
+async fn the_address_is_chosen_on_the_command_line() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let site = Site::new(On::Sqlite).await;
+    site.configure(&address, "");
+    let (good, said) = site.run(&["serve"]).await;
+    assert!(!good && said.contains("--listen"), "{said}");
+    assert!(said.contains("COUNTERSIGN__ADMIN__LISTEN"), "{said}");
+    let mut running = site.asks(&["serve", "--listen", "localhost:0"]);
+    running.greeted().await;
+    assert!(running.url().starts_with("http://127.0.0.1:"), "{}", running.said());
+    let ready = reqwest::get(format!("{}/readyz", running.url())).await.unwrap();
+    assert_eq!(ready.status(), 200);
+    running.stop().await;
+    let (good, said) = site.run(&["serve", "--listen", "localhost"]).await;
+    assert!(!good && said.contains("an address with a port such as 127.0.0.1:8642"), "{said}");
+    site.end().await;
+}
+
 /// An error of the user is one sentence, also with RUST_BACKTRACE.
 #[tokio::test]
 async fn an_error_of_the_user_has_no_backtrace() {
