@@ -3,11 +3,17 @@
 pub mod audit;
 mod check;
 mod doctor;
+mod examples;
+mod extract;
 mod guard;
 mod login;
+mod man;
 pub mod mcp;
+mod output;
 mod pair;
+mod people;
 mod render;
+mod report;
 mod serve;
 mod skill;
 mod token;
@@ -35,7 +41,7 @@ use crate::{
 
 /// A gateway between chat platforms and an LLM agent that asks before it acts.
 #[derive(Debug, Parser)]
-#[command(name = "countersign", version)]
+#[command(name = "countersign", version, after_help = examples::CLI)]
 pub struct Cli {
     /// Configuration file [default: countersign.toml, if it exists]
     #[arg(long, global = true, value_name = "FILE")]
@@ -55,48 +61,61 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run the gateway (the default)
+    #[command(after_help = examples::SERVE)]
     Serve(serve::Serve),
     /// Talk to the agent in the terminal
+    #[command(after_help = examples::CHAT)]
     Chat,
     /// Check the configuration and the database, and print a summary
-    Check,
+    #[command(after_help = examples::CHECK)]
+    Check(output::Output),
     /// Check that everything the gateway needs is in place, and suggest fixes
+    #[command(after_help = examples::DOCTOR)]
     Doctor(doctor::Doctor),
     /// Migrate the tables of the database
+    #[command(after_help = examples::MIGRATE)]
     Migrate,
     /// Show the configuration
+    #[command(after_help = examples::CONFIG)]
     Config {
         #[command(subcommand)]
         what: ConfigCommand,
     },
     /// Back up all data into one file; the gateway may be running
+    #[command(after_help = examples::BACKUP)]
     Backup {
         /// The file to write (tar)
         file: PathBuf,
     },
     /// Restore a backup into an empty data folder
+    #[command(after_help = examples::RESTORE)]
     Restore {
         /// A file written by `backup`
         file: PathBuf,
     },
     /// Manage and test guard rules
+    #[command(after_help = examples::GUARD)]
     Guard {
         #[command(subcommand)]
         what: guard::GuardCommand,
     },
     /// Render a document from a Markdown, CSV or JSON file
+    #[command(after_help = examples::RENDER)]
     Render(render::Render),
     /// Inspect the audit log
+    #[command(after_help = examples::AUDIT)]
     Audit {
         #[command(subcommand)]
         what: audit::AuditCommand,
     },
     /// Manage tools of MCP servers
+    #[command(after_help = examples::MCP)]
     Mcp {
         #[command(subcommand)]
         what: mcp::McpCommand,
     },
     /// Manage agent skills
+    #[command(after_help = examples::SKILL)]
     Skill(skill::Skill),
     /// Internal: reads a document or runs a program in the sandbox
     #[command(hide = true)]
@@ -105,8 +124,26 @@ enum Command {
         job: String,
     },
     /// Print a one-time sign-in link for the web chat or, with --api, an API token
+    #[command(after_help = examples::TOKEN)]
     Token(token::Token),
+    /// List the people who have access, with their roles
+    #[command(after_help = examples::PEOPLE)]
+    People(people::People),
+    /// Print the text of a document as agents read it, in the sandbox
+    #[command(after_help = examples::EXTRACT)]
+    Extract(extract::Extract),
+    /// Print a completion script for a shell
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions { shell: clap_complete::Shell },
+    /// Write a man page for each command
+    #[command(after_help = examples::MAN)]
+    Man {
+        /// The folder to write them to
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
     /// Print a pairing code that gives one person access to the bot
+    #[command(after_help = examples::PAIR)]
     Pair {
         /// Only valid on this channel [default: any]
         #[arg(long)]
@@ -124,10 +161,13 @@ enum Command {
 #[derive(Debug, Subcommand)]
 enum ConfigCommand {
     /// Print the current configuration with a comment for each key, without secrets
+    #[command(after_help = examples::CONFIG_PRINT)]
     Print,
     /// Print a JSON schema of the configuration, for editors
+    #[command(after_help = examples::CONFIG_SCHEMA)]
     Schema,
     /// Print a file with every key, its description and its default, all commented out
+    #[command(after_help = examples::CONFIG_EXAMPLE)]
     Example,
 }
 
@@ -151,14 +191,18 @@ impl Command {
             | Self::Render(_)
             | Self::Skill(_)
             | Self::Confine { .. }
-            | Self::Guard { what: GuardCommand::List }
+            | Self::Extract(_)
+            | Self::Completions { .. }
+            | Self::Man { .. }
+            | Self::Guard { what: GuardCommand::List(_) }
             | Self::Mcp { what: McpCommand::Login { .. } } => IfMissing::GoOn,
-            Self::Check
+            Self::Check(_)
             | Self::Backup { .. }
             | Self::Guard { .. }
             | Self::Audit { .. }
             | Self::Mcp { .. }
             | Self::Token(_)
+            | Self::People(_)
             | Self::Pair { .. } => IfMissing::Fail,
         }
     }
@@ -181,8 +225,13 @@ pub async fn run(cli: Cli, mut variables: BTreeMap<String, String>) -> Result<()
         // Also applies when the configuration is reloaded.
         variables.extend(wish.variable());
     }
-    if let Some(Command::Doctor(wish)) = &cli.command {
-        return doctor::run(cli.config.as_deref(), &variables, wish).await;
+    match &cli.command {
+        Some(Command::Doctor(wish)) => {
+            return doctor::run(cli.config.as_deref(), &variables, wish).await;
+        }
+        Some(Command::Completions { shell }) => return say(&man::completions(*shell)),
+        Some(Command::Man { folder }) => return say(&man::write(folder)?),
+        _ => {}
     }
     let config = Config::load(cli.config.as_deref(), &variables)?;
     let secrets = app::secrets(&config, &variables);
@@ -200,26 +249,16 @@ pub async fn run(cli: Cli, mut variables: BTreeMap<String, String>) -> Result<()
         }
         Command::Doctor(_) => unreachable!("this command loads the configuration itself"),
         Command::Chat => chat(config, &variables).await,
-        Command::Check => check::run(&config, &variables).await,
+        Command::Check(output) => check::run(&config, &variables, output).await,
         Command::Migrate => {
             app::database::open_store(&config).await?;
             say("The tables are up to date.")
         }
-        Command::Config { what: ConfigCommand::Print } => say(&printed(&config, &variables)?),
-        Command::Config { what: ConfigCommand::Schema } => {
-            say(&serde_json::to_string_pretty(&schema::schema())?)
-        }
-        Command::Config { what: ConfigCommand::Example } => say(example::example()?.trim_end()),
+        Command::Config { what } => configuration(what, &config, &variables),
         Command::Backup { file } => back_up(&config, &file).await,
         Command::Restore { file } => restore(&config, &file).await,
         Command::Guard { what } => guard::run((&config, &variables), what).await,
-        Command::Render(wish) => {
-            let written = render::run(&config, &wish).await?;
-            for loss in &written.warnings {
-                writeln!(io::stderr(), "warning: {loss}")?;
-            }
-            say(&format!("Wrote {}.", written.file.display()))
-        }
+        Command::Render(wish) => draw(&config, &wish).await,
         Command::Audit { what } => {
             say(&audit::run(&app::database::open_store(&config).await?, what).await?)
         }
@@ -228,11 +267,38 @@ pub async fn run(cli: Cli, mut variables: BTreeMap<String, String>) -> Result<()
         Command::Token(wish) => {
             say(&token::run(&config, &app::database::open_store(&config).await?, wish).await?)
         }
+        Command::People(wish) => {
+            say(&people::run(&app::database::open_store(&config).await?, wish).await?)
+        }
+        Command::Extract(wish) => say(&extract::run(&wish).await?),
+        Command::Completions { .. } | Command::Man { .. } => {
+            unreachable!("these commands need no configuration")
+        }
         Command::Pair { channel, role, hours } => {
             let wish = pair::Wish { channel, role, hours };
             say(&pair::offer((&config, &variables), wish).await?)
         }
     }
+}
+
+fn configuration(
+    what: ConfigCommand,
+    config: &Config,
+    variables: &BTreeMap<String, String>,
+) -> Result<()> {
+    match what {
+        ConfigCommand::Print => say(&printed(config, variables)?),
+        ConfigCommand::Schema => say(&serde_json::to_string_pretty(&schema::schema())?),
+        ConfigCommand::Example => say(example::example()?.trim_end()),
+    }
+}
+
+async fn draw(config: &Config, wish: &render::Render) -> Result<()> {
+    let written = render::run(config, wish).await?;
+    for loss in &written.warnings {
+        writeln!(io::stderr(), "warning: {loss}")?;
+    }
+    say(&format!("Wrote {}.", written.file.display()))
 }
 
 /// Prints the configuration without its secrets, including secrets that were written into other

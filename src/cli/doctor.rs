@@ -11,13 +11,16 @@ use renderers::{
 use secrecy::ExposeSecret as _;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt::Write as _,
     path::Path,
     sync::Arc,
     time::Duration,
 };
 
-use super::say;
+use super::{
+    output::Output,
+    report::{Found, Report},
+    say,
+};
 use crate::{
     agent::{
         advice,
@@ -46,6 +49,8 @@ pub struct Doctor {
     /// Also contact the models, platforms and MCP servers, with one small request each
     #[arg(long)]
     live: bool,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// A disk with less free space than this is reported.
@@ -56,46 +61,6 @@ const SKEW_MS: i64 = 2_000;
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 /// Scripts and symbols that documents may contain.
 const SAMPLE: &str = "a ä Ω я 中 あ 한 ع א 😀";
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Found {
-    Fine,
-    Warning,
-    Fault,
-}
-
-/// One line per check.
-#[derive(Default)]
-struct Report {
-    lines: Vec<(Found, String, String)>,
-}
-
-impl Report {
-    fn add(&mut self, found: Found, what: &str, says: impl Into<String>) {
-        self.lines.push((found, what.to_owned(), says.into()));
-    }
-
-    /// An error is a fault; otherwise the result says what was found.
-    fn check(&mut self, what: &str, checked: Result<(Found, String)>) {
-        match checked {
-            Ok((found, says)) => self.add(found, what, says),
-            Err(problem) => self.add(Found::Fault, what, format!("{problem:#}")),
-        }
-    }
-
-    fn shown(&self) -> String {
-        let mut text = String::new();
-        for (found, what, says) in &self.lines {
-            let mark = match found {
-                Found::Fine => "ok",
-                Found::Warning => "warn",
-                Found::Fault => "FAIL",
-            };
-            let _ = writeln!(text, "{mark:<5} {what:<20} {says}");
-        }
-        text
-    }
-}
 
 /// Runs all checks and prints the report. Fails if there is a fault.
 pub async fn run(
@@ -123,10 +88,10 @@ pub async fn run(
             }
         }
     }
-    let redactor = Redactor::new(secrets.iter().map(String::as_str));
-    say(redactor.own(report.shown().trim_end()).as_ref())?;
-    let faults = report.lines.iter().filter(|(found, ..)| *found == Found::Fault).count();
-    ensure!(faults == 0, "{faults} of {} checks failed", report.lines.len());
+    report.redact(&Redactor::new(secrets.iter().map(String::as_str)));
+    say(&report.shown(wish.output)?)?;
+    let faults = report.faults();
+    ensure!(faults == 0, "{faults} of {} checks failed", report.count());
     Ok(())
 }
 

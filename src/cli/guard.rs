@@ -1,12 +1,14 @@
 //! `countersign guard`: manages and tests the rules of the guard.
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use clap::Subcommand;
+use serde_json::{Map, Value};
 use std::{collections::BTreeMap, path::PathBuf};
 
-use super::{COMMAND_LINE, say};
+use super::{COMMAND_LINE, examples, output::Output, say};
 use crate::{
     admin::rules::{self, Supposed},
+    agent::catalog::ToolSpec,
     app::{App, Overrides, database::open_store},
     clock::{Clock as _, SystemClock},
     config::Config,
@@ -15,6 +17,7 @@ use crate::{
 #[derive(Debug, Subcommand)]
 pub(super) enum GuardCommand {
     /// Show what the guard would do with a call, which rule decides, and why
+    #[command(after_help = examples::GUARD_TEST)]
     Test {
         /// The name of the tool, for example `shell`
         tool: String,
@@ -37,8 +40,10 @@ pub(super) enum GuardCommand {
         tainted: bool,
     },
     /// List the shipped rules, which `guard.disabled_rules` disables
-    List,
+    #[command(after_help = examples::GUARD_LIST)]
+    List(Output),
     /// Import rules into the database; they take effect immediately on all nodes
+    #[command(after_help = examples::GUARD_IMPORT)]
     Import {
         /// A .toml or .json file as written by `guard export`, or a .yaml file of MateClaw
         file: PathBuf,
@@ -47,8 +52,10 @@ pub(super) enum GuardCommand {
         replace: bool,
     },
     /// Print the rules of the database as one TOML document
+    #[command(after_help = examples::GUARD_EXPORT)]
     Export,
     /// Delete a rule from the database
+    #[command(after_help = examples::GUARD_REMOVE)]
     Remove {
         /// The rule's name, as `guard export` shows it
         name: String,
@@ -62,12 +69,16 @@ pub(super) async fn run(
     let open = || App::open(config, variables, Overrides::default());
     match what {
         GuardCommand::Test { tool, arguments, agent, channel, person, role, tainted } => {
-            let arguments = serde_json::from_str(&arguments)
-                .context("the arguments must be JSON, for example '{\"command\":\"rm -rf x\"}'")?;
+            let app = open().await?;
+            let Ok(arguments @ Value::Object(_)) = serde_json::from_str(&arguments) else {
+                bail!("{}", expected(&app.worker.toolbox.specs(), &tool));
+            };
             let supposed = Supposed { tool, arguments, agent, channel, person, role, tainted };
-            say(&rules::explain(&open().await?.worker, supposed).await?.to_string())
+            say(&rules::explain(&app.worker, supposed).await?.to_string())
         }
-        GuardCommand::List => say(&rules::shipped_names()),
+        GuardCommand::List(output) => {
+            say(&output.list(&rules::shipped_rules(), "", ToString::to_string)?)
+        }
         GuardCommand::Import { file, replace } => {
             let text = std::fs::read_to_string(&file)
                 .with_context(|| format!("reading {}", file.display()))?;
@@ -93,4 +104,18 @@ pub(super) async fn run(
             say("The rule was deleted.")
         }
     }
+}
+
+/// The form of a tool's arguments, in quotes for a shell.
+fn expected(specs: &[ToolSpec], tool: &str) -> String {
+    let schema = specs.iter().find(|spec| spec.name == tool).map(|spec| &spec.parameters);
+    let names = schema.and_then(|schema| schema["required"].as_array()).into_iter().flatten();
+    let names: Map<_, _> =
+        names.filter_map(Value::as_str).map(|name| (name.to_owned(), "…".into())).collect();
+    let names =
+        if names.is_empty() { Map::from_iter([("name".to_owned(), "…".into())]) } else { names };
+    format!(
+        "the arguments must be a JSON object: countersign guard test {tool} '{}'",
+        Value::Object(names)
+    )
 }

@@ -1,6 +1,9 @@
 //! The command line, as an operator uses it.
 
+use clap::{Command, CommandFactory as _};
+use countersign::cli::Cli;
 use insta::assert_snapshot;
+use serde_json::{Value, json};
 use std::fs;
 
 use crate::{
@@ -165,5 +168,118 @@ async fn a_rendered_document_is_named() {
     let (good, said) = site.run(&["render", "t.csv", "--to", "xlsx"]).await;
     assert!(good, "{said}");
     assert_snapshot!(said, @"Wrote t.xlsx.");
+    site.end().await;
+}
+
+/// Every command has examples in its help. That they parse is a test of the reference page.
+#[test]
+fn every_help_has_examples() {
+    let mut cli = Cli::command();
+    cli.build();
+    let mut waiting = vec![cli];
+    let mut count = 0;
+    while let Some(command) = waiting.pop() {
+        let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let name = command.get_bin_name().unwrap_or("countersign").to_owned();
+        assert!(examples.starts_with("Examples:\n  "), "{name}");
+        assert!(examples.contains(&name), "{name}: {examples}");
+        let is_shown = |below: &&Command| !below.is_hide_set() && below.get_name() != "help";
+        waiting.extend(command.get_subcommands().filter(is_shown).cloned());
+        count += 1;
+    }
+    assert!(count > 30, "only {count} commands were found");
+}
+
+/// Completion scripts and man pages need neither a configuration nor a database.
+#[tokio::test]
+async fn shells_and_man_know_the_commands() {
+    let site = Site::new(On::Sqlite).await;
+    fs::write(site.path("countersign.toml"), "not a configuration").unwrap();
+    for (shell, word) in [("bash", "complete -F"), ("zsh", "#compdef"), ("fish", "complete -c")] {
+        let (good, said) = site.run(&["completions", shell]).await;
+        assert!(good && said.contains(word) && said.contains("doctor"), "{shell}: {said}");
+    }
+    let (good, said) = site.run(&["man", "pages"]).await;
+    assert!(good && said.contains("countersign.1"), "{said}");
+    let page = fs::read_to_string(site.path("pages/countersign-token-revoke.1")).unwrap();
+    assert!(page.contains(".TH") && page.contains("sessions\\-of"), "{page}");
+    assert!(!site.path("pages/countersign-confine.1").exists());
+    site.end().await;
+}
+
+/// Lists, `check` and `doctor` print JSON for scripts.
+#[tokio::test]
+async fn scripts_read_json() {
+    let site = Site::new(On::Sqlite).await;
+    site.configure("127.0.0.1:0", "");
+    site.migrate().await;
+    let (good, said) = site.run(&["people"]).await;
+    assert!(good && said.starts_with("Nobody yet"), "{said}");
+    let json = async |arguments: &[&str]| {
+        let (good, said) = site.run(&[arguments, &["--json", "--log", "off"]].concat()).await;
+        assert!(good, "{arguments:?}: {said}");
+        serde_json::from_str::<Value>(&said).unwrap_or_else(|_| panic!("{arguments:?}: {said}"))
+    };
+    site.run(&["token", "--api", "ci", "--role", "viewer"]).await;
+    let access = json(&["token", "list"]).await;
+    assert_eq!(access["tokens"][0]["name"], "ci");
+    assert_eq!(access["sessions"], json!([]));
+    assert_eq!(json(&["people"]).await, json!([]));
+    assert_eq!(json(&["mcp", "list"]).await, json!([]));
+    assert_eq!(json(&["skill", "list"]).await, json!([]));
+    let rules = json(&["guard", "list"]).await;
+    assert!(rules.as_array().unwrap().iter().any(|rule| rule["action"] == "deny"), "{rules}");
+    assert_eq!(json(&["audit", "show"]).await[0]["kind"], "token_created");
+    let check = json(&["check"]).await;
+    assert_eq!((&check["models"], &check["channels"]), (&json!(["main"]), &json!(["web"])));
+    let checks = json(&["doctor"]).await;
+    let database = checks.as_array().unwrap().iter().find(|line| line["check"] == "database");
+    assert_eq!(database.unwrap()["found"], "ok", "{checks}");
+    site.end().await;
+}
+
+/// The text that agents would read, in the same confined process.
+#[tokio::test]
+async fn the_text_of_a_document_is_printed() {
+    let site = Site::new(On::Sqlite).await;
+    fs::write(site.path("a.md"), "# Rivers\n\nThe Rhine is long.\n").unwrap();
+    let (good, said) = site.run(&["render", "a.md", "--to", "docx"]).await;
+    assert!(good, "{said}");
+    let (good, said) = site.run(&["extract", "a.docx", "--log", "error"]).await;
+    assert!(good, "{said}");
+    assert_snapshot!(said, @"
+    # Rivers
+
+    The Rhine is long.
+
+    ## Headers and footers
+
+    1 / 1
+    ");
+    let (good, said) = site.run(&["extract", "nothing.pdf"]).await;
+    assert!(!good, "{said}");
+    assert_snapshot!(said, @"Error: reading nothing.pdf: No such file or directory (os error 2)");
+    site.end().await;
+}
+
+/// Arguments that are not an object are answered with the form that the tool wants.
+#[tokio::test]
+async fn a_test_of_the_guard_shows_the_form_of_the_arguments() {
+    let site = Site::new(On::Sqlite).await;
+    site.configure("127.0.0.1:0", "");
+    site.migrate().await;
+    let mut said = Vec::new();
+    for (tool, arguments) in
+        [("write_file", "notes/a.md"), ("read_file", "\"a\""), ("nothing", "[]")]
+    {
+        let (good, words) = site.run(&["guard", "test", tool, arguments, "--log", "error"]).await;
+        assert!(!good, "{words}");
+        said.push(words);
+    }
+    assert_snapshot!(said.concat(), @r#"
+    Error: the arguments must be a JSON object: countersign guard test write_file '{"path":"…","content":"…"}'
+    Error: the arguments must be a JSON object: countersign guard test read_file '{"path":"…"}'
+    Error: the arguments must be a JSON object: countersign guard test nothing '{"name":"…"}'
+    "#);
     site.end().await;
 }
