@@ -26,15 +26,17 @@ impl Mistake {
 
     /// From `channels.tg.token: what is wrong`, where entries of lists have their names.
     pub fn named(text: &str, table: &Table) -> Self {
-        let (key, mut says) = text.split_once(": ").unwrap_or(("", text));
-        let mut key = path_of(key, table);
+        let (named, mut says) = text.split_once(": ").unwrap_or(("", text));
+        let mut key = path_of(named, table);
         // As in `hooks.h: pattern: what is wrong`.
         let is_key = |name: &str| {
             let section = key.first().map_or("", String::as_str);
             let mut same = keys().map(|key| key.path.split('.'));
             same.any(|mut path| path.next() == Some(section) && path.next_back() == Some(name))
         };
-        if let Some((name, rest)) = says.split_once(": ").filter(|(name, _)| is_key(name)) {
+        if let Some((name, rest)) =
+            says.split_once(": ").filter(|(name, _)| !named.contains(' ') && is_key(name))
+        {
             key.push(name.to_owned());
             says = rest;
         }
@@ -86,13 +88,10 @@ impl Parsed {
         Self { config, mistakes }
     }
 
-    /// Adds mistakes, unless they follow from another one.
-    pub fn add(&mut self, others: Vec<Mistake>) {
-        for other in others {
-            if !self.mistakes.iter().any(|mistake| mistake.overlaps(&other.key)) {
-                self.mistakes.push(other);
-            }
-        }
+    /// Adds mistakes, unless they follow from one that is known.
+    pub fn add(&mut self, mut others: Vec<Mistake>) {
+        others.retain(|other| !self.mistakes.iter().any(|known| known.overlaps(&other.key)));
+        self.mistakes.extend(others);
     }
 }
 
