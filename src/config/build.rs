@@ -55,7 +55,7 @@ pub fn duration(text: &str) -> Result<TimeDelta> {
     let text = text.trim();
     let split = text.find(|c: char| !c.is_ascii_digit()).with_context(wrong)?;
     let (number, unit) = text.split_at(split);
-    let number: i64 = number.parse().ok().with_context(wrong)?;
+    let number = number.parse::<i64>().ok().with_context(wrong)?;
     let delta = match unit {
         "ms" => TimeDelta::try_milliseconds(number),
         "s" => TimeDelta::try_seconds(number),
