@@ -38,9 +38,9 @@ pub(super) async fn run(
     let app = App::open(config, variables, Overrides::default()).await?;
     let specs = app.worker.toolbox.specs();
     let tools = specs.len();
-    let unavailable = specs.into_iter().filter_map(|spec| {
-        Some(Unavailable { reason: spec.unavailable?.to_string(), tool: spec.name })
-    });
+    let unavailable = specs
+        .into_iter()
+        .filter_map(|spec| Some(Unavailable { reason: spec.unavailable?, tool: spec.name }));
     let warnings = app.worker.policy_warnings().await?;
     let summary = Summary {
         models: config.models.iter().map(|model| model.id.as_str()).collect(),

@@ -23,8 +23,8 @@ pub fn parse(text: &str) -> Result<SocketAddr, String> {
     else {
         return Err(EXPECTED.to_owned());
     };
-    let known = (host, port).to_socket_addrs().map(Iterator::collect).unwrap_or_default();
-    let known: Vec<SocketAddr> = known;
+    let known: Vec<SocketAddr> =
+        (host, port).to_socket_addrs().map(Iterator::collect).unwrap_or_default();
     let first = known.iter().find(|address| address.is_ipv4()).or(known.first());
     first.copied().ok_or_else(|| format!("the host name `{host}` is not known on this machine"))
 }
