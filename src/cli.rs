@@ -1,16 +1,24 @@
 //! The command line.
 
 pub mod audit;
+mod check;
 mod doctor;
+mod examples;
+mod extract;
+mod guard;
 mod login;
+mod man;
 pub mod mcp;
+mod output;
 mod pair;
+mod people;
 mod render;
+mod report;
 mod serve;
 mod skill;
 mod token;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clap::{Parser, Subcommand};
 use std::{
     collections::BTreeMap,
@@ -21,13 +29,11 @@ use std::{
 use serve::Signals;
 
 use crate::{
-    admin::rules::{self, Supposed},
     agent::redact::Redactor,
     app::{
-        self, App, Overrides,
+        self,
         backup::{self, Holds},
     },
-    clock::{Clock as _, SystemClock},
     config::{Config, example, print, schema},
     journal::role::Role,
     telemetry,
@@ -35,7 +41,7 @@ use crate::{
 
 /// A gateway between chat platforms and an LLM agent that asks before it acts.
 #[derive(Debug, Parser)]
-#[command(name = "countersign", version)]
+#[command(name = "countersign", version, after_help = examples::CLI)]
 pub struct Cli {
     /// Configuration file [default: countersign.toml, if it exists]
     #[arg(long, global = true, value_name = "FILE")]
@@ -55,48 +61,61 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run the gateway (the default)
-    Serve,
+    #[command(after_help = examples::SERVE)]
+    Serve(serve::Serve),
     /// Talk to the agent in the terminal
+    #[command(after_help = examples::CHAT)]
     Chat,
     /// Check the configuration and the database, and print a summary
-    Check,
+    #[command(after_help = examples::CHECK)]
+    Check(output::Output),
     /// Check that everything the gateway needs is in place, and suggest fixes
+    #[command(after_help = examples::DOCTOR)]
     Doctor(doctor::Doctor),
     /// Migrate the tables of the database
+    #[command(after_help = examples::MIGRATE)]
     Migrate,
     /// Show the configuration
+    #[command(after_help = examples::CONFIG)]
     Config {
         #[command(subcommand)]
         what: ConfigCommand,
     },
     /// Back up all data into one file; the gateway may be running
+    #[command(after_help = examples::BACKUP)]
     Backup {
         /// The file to write (tar)
         file: PathBuf,
     },
     /// Restore a backup into an empty data folder
+    #[command(after_help = examples::RESTORE)]
     Restore {
         /// A file written by `backup`
         file: PathBuf,
     },
     /// Manage and test guard rules
+    #[command(after_help = examples::GUARD)]
     Guard {
         #[command(subcommand)]
-        what: GuardCommand,
+        what: guard::GuardCommand,
     },
     /// Render a document from a Markdown, CSV or JSON file
+    #[command(after_help = examples::RENDER)]
     Render(render::Render),
     /// Inspect the audit log
+    #[command(after_help = examples::AUDIT)]
     Audit {
         #[command(subcommand)]
         what: audit::AuditCommand,
     },
     /// Manage tools of MCP servers
+    #[command(after_help = examples::MCP)]
     Mcp {
         #[command(subcommand)]
         what: mcp::McpCommand,
     },
     /// Manage agent skills
+    #[command(after_help = examples::SKILL)]
     Skill(skill::Skill),
     /// Internal: reads a document or runs a program in the sandbox
     #[command(hide = true)]
@@ -105,8 +124,26 @@ enum Command {
         job: String,
     },
     /// Print a one-time sign-in link for the web chat or, with --api, an API token
+    #[command(after_help = examples::TOKEN)]
     Token(token::Token),
+    /// List the people who have access, with their roles
+    #[command(after_help = examples::PEOPLE)]
+    People(people::People),
+    /// Print the text of a document as agents read it, in the sandbox
+    #[command(after_help = examples::EXTRACT)]
+    Extract(extract::Extract),
+    /// Print a completion script for a shell
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions { shell: clap_complete::Shell },
+    /// Write a man page for each command
+    #[command(after_help = examples::MAN)]
+    Man {
+        /// The folder to write them to
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
     /// Print a pairing code that gives one person access to the bot
+    #[command(after_help = examples::PAIR)]
     Pair {
         /// Only valid on this channel [default: any]
         #[arg(long)]
@@ -124,54 +161,51 @@ enum Command {
 #[derive(Debug, Subcommand)]
 enum ConfigCommand {
     /// Print the current configuration with a comment for each key, without secrets
+    #[command(after_help = examples::CONFIG_PRINT)]
     Print,
     /// Print a JSON schema of the configuration, for editors
+    #[command(after_help = examples::CONFIG_SCHEMA)]
     Schema,
     /// Print a file with every key, its description and its default, all commented out
+    #[command(after_help = examples::CONFIG_EXAMPLE)]
     Example,
 }
 
-#[derive(Debug, Subcommand)]
-enum GuardCommand {
-    /// Show what the guard would do with a call, which rule decides, and why
-    Test {
-        /// The name of the tool, for example `shell`
-        tool: String,
-        /// The call's arguments, as JSON: '{"command":"rm -rf x"}'
-        arguments: String,
-        /// The id of an agent
-        #[arg(long, default_value = "default")]
-        agent: String,
-        /// The id of a channel
-        #[arg(long, default_value = "web")]
-        channel: String,
-        /// The numeric id of the person on whose behalf the agent acts
-        #[arg(long, default_value = "0")]
-        person: String,
-        /// The role of that person
-        #[arg(long)]
-        role: Option<String>,
-        /// Assume that the conversation contains untrusted content
-        #[arg(long)]
-        tainted: bool,
-    },
-    /// List the shipped rules, which `guard.disabled_rules` disables
-    List,
-    /// Import rules into the database; they take effect immediately on all nodes
-    Import {
-        /// A .toml or .json file as written by `guard export`, or a .yaml file of MateClaw
-        file: PathBuf,
-        /// Replace all existing rules instead of adding to them
-        #[arg(long)]
-        replace: bool,
-    },
-    /// Print the rules of the database as one TOML document
-    Export,
-    /// Delete a rule from the database
-    Remove {
-        /// The rule's name, as `guard export` shows it
-        name: String,
-    },
+/// What a command does if the SQLite database does not exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum IfMissing {
+    Create,
+    Fail,
+    /// It works without a database, or reports that there is none.
+    GoOn,
+}
+
+impl Command {
+    fn if_database_is_missing(&self) -> IfMissing {
+        use {guard::GuardCommand, mcp::McpCommand};
+        match self {
+            Self::Serve(_) | Self::Chat | Self::Migrate => IfMissing::Create,
+            Self::Restore { .. }
+            | Self::Doctor(_)
+            | Self::Config { .. }
+            | Self::Render(_)
+            | Self::Skill(_)
+            | Self::Confine { .. }
+            | Self::Extract(_)
+            | Self::Completions { .. }
+            | Self::Man { .. }
+            | Self::Guard { what: GuardCommand::List(_) }
+            | Self::Mcp { what: McpCommand::Login { .. } } => IfMissing::GoOn,
+            Self::Check(_)
+            | Self::Backup { .. }
+            | Self::Guard { .. }
+            | Self::Audit { .. }
+            | Self::Mcp { .. }
+            | Self::Token(_)
+            | Self::People(_)
+            | Self::Pair { .. } => IfMissing::Fail,
+        }
+    }
 }
 
 impl Cli {
@@ -185,40 +219,46 @@ impl Cli {
 }
 
 /// Runs the command.
-pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
+pub async fn run(cli: Cli, mut variables: BTreeMap<String, String>) -> Result<()> {
     telemetry::tell_panics();
-    if let Some(Command::Doctor(wish)) = &cli.command {
-        return doctor::run(cli.config.as_deref(), &variables, wish).await;
+    if let Some(Command::Serve(wish)) = &cli.command {
+        // Also applies when the configuration is reloaded.
+        variables.extend(wish.variable());
+    }
+    match &cli.command {
+        Some(Command::Doctor(wish)) => {
+            return doctor::run(cli.config.as_deref(), &variables, wish).await;
+        }
+        Some(Command::Completions { shell }) => return say(&man::completions(*shell)),
+        Some(Command::Man { folder }) => return say(&man::write(folder)?),
+        _ => {}
     }
     let config = Config::load(cli.config.as_deref(), &variables)?;
     let secrets = app::secrets(&config, &variables);
     let _traces = telemetry::start(&cli.log, &secrets, config.admin.otlp_url.as_ref())?;
-    match cli.command.unwrap_or(Command::Serve) {
-        Command::Serve => Box::pin(serve::run(cli.config, config, variables)).await,
+    let command = cli.command.unwrap_or(Command::Serve(serve::Serve::default()));
+    match command.if_database_is_missing() {
+        IfMissing::Create => app::database::not_left_behind(&config)?,
+        IfMissing::Fail => app::database::must_exist(&config)?,
+        IfMissing::GoOn => {}
+    }
+    match command {
+        Command::Serve(_) => Box::pin(serve::run(cli.config, config, variables)).await,
         Command::Confine { .. } => {
             anyhow::bail!("only `main` runs sandbox jobs, before anything else")
         }
         Command::Doctor(_) => unreachable!("this command loads the configuration itself"),
         Command::Chat => chat(config, &variables).await,
-        Command::Check => check(&config, &variables).await,
+        Command::Check(output) => check::run(&config, &variables, output).await,
         Command::Migrate => {
             app::database::open_store(&config).await?;
             say("The tables are up to date.")
         }
-        Command::Config { what: ConfigCommand::Print } => say(&printed(&config, &variables)?),
-        Command::Config { what: ConfigCommand::Schema } => {
-            say(&serde_json::to_string_pretty(&schema::schema())?)
-        }
-        Command::Config { what: ConfigCommand::Example } => say(example::example()?.trim_end()),
+        Command::Config { what } => configuration(what, &config, &variables),
         Command::Backup { file } => back_up(&config, &file).await,
         Command::Restore { file } => restore(&config, &file).await,
-        Command::Guard { what } => guard(&config, &variables, what).await,
-        Command::Render(wish) => {
-            for loss in render::run(&config, &wish).await? {
-                writeln!(io::stderr(), "warning: {loss}")?;
-            }
-            Ok(())
-        }
+        Command::Guard { what } => guard::run((&config, &variables), what).await,
+        Command::Render(wish) => draw(&config, &wish).await,
         Command::Audit { what } => {
             say(&audit::run(&app::database::open_store(&config).await?, what).await?)
         }
@@ -227,11 +267,38 @@ pub async fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
         Command::Token(wish) => {
             say(&token::run(&config, &app::database::open_store(&config).await?, wish).await?)
         }
+        Command::People(wish) => {
+            say(&people::run(&app::database::open_store(&config).await?, wish).await?)
+        }
+        Command::Extract(wish) => say(&extract::run(&wish).await?),
+        Command::Completions { .. } | Command::Man { .. } => {
+            unreachable!("these commands need no configuration")
+        }
         Command::Pair { channel, role, hours } => {
             let wish = pair::Wish { channel, role, hours };
             say(&pair::offer((&config, &variables), wish).await?)
         }
     }
+}
+
+fn configuration(
+    what: ConfigCommand,
+    config: &Config,
+    variables: &BTreeMap<String, String>,
+) -> Result<()> {
+    match what {
+        ConfigCommand::Print => say(&printed(config, variables)?),
+        ConfigCommand::Schema => say(&serde_json::to_string_pretty(&schema::schema())?),
+        ConfigCommand::Example => say(example::example()?.trim_end()),
+    }
+}
+
+async fn draw(config: &Config, wish: &render::Render) -> Result<()> {
+    let written = render::run(config, wish).await?;
+    for loss in &written.warnings {
+        writeln!(io::stderr(), "warning: {loss}")?;
+    }
+    say(&format!("Wrote {}.", written.file.display()))
 }
 
 /// Prints the configuration without its secrets, including secrets that were written into other
@@ -255,29 +322,6 @@ async fn chat(config: Config, variables: &BTreeMap<String, String>) -> Result<()
     app.stop().await
 }
 
-async fn check(config: &Config, variables: &BTreeMap<String, String>) -> Result<()> {
-    let app = App::open(config, variables, Overrides::default()).await?;
-    let list = |ids: Vec<&str>| ids.join(", ");
-    let specs = app.worker.toolbox.specs();
-    let lacks =
-        specs.iter().filter_map(|s| Some(format!("; `{}`: {}", s.name, s.unavailable.as_ref()?)));
-    let usable = specs.iter().filter(|spec| spec.unavailable.is_none()).count();
-    let warnings = app.worker.policy_warnings().await?;
-    let warnings = config.renamed.iter().cloned().chain(warnings);
-    let warnings = warnings.map(|warning| format!("\n  warning   {warning}"));
-    say(&format!(
-        "The configuration is valid and the database answers.\n  models    {}\n  agents    {}\n  \
-            channels  {}\n  tools     {usable} of {}{}\n  sandbox   {}{}",
-        list(config.models.iter().map(|m| m.id.as_str()).collect()),
-        list(config.agents.iter().map(|a| a.id.as_str()).collect()),
-        list(config.channels.iter().map(|c| c.id.as_str()).collect()),
-        specs.len(),
-        lacks.collect::<String>(),
-        app.sandbox.missing().unwrap_or("works"),
-        warnings.collect::<String>(),
-    ))
-}
-
 async fn back_up(config: &Config, file: &Path) -> Result<()> {
     let file_name = file.display();
     match backup::back_up(config, file).await? {
@@ -298,52 +342,15 @@ async fn restore(config: &Config, file: &Path) -> Result<()> {
     }
 }
 
-async fn guard(
-    config: &Config,
-    variables: &BTreeMap<String, String>,
-    what: GuardCommand,
-) -> Result<()> {
-    let open = || App::open(config, variables, Overrides::default());
-    match what {
-        GuardCommand::Test { tool, arguments, agent, channel, person, role, tainted } => {
-            let arguments = serde_json::from_str(&arguments)
-                .context("the arguments must be JSON, for example '{\"command\":\"rm -rf x\"}'")?;
-            let supposed = Supposed { tool, arguments, agent, channel, person, role, tainted };
-            say(&rules::explain(&open().await?.worker, supposed).await?.to_string())
-        }
-        GuardCommand::List => say(&rules::shipped_names()),
-        GuardCommand::Import { file, replace } => {
-            let text = std::fs::read_to_string(&file)
-                .with_context(|| format!("reading {}", file.display()))?;
-            let form = file.extension().unwrap_or_default().to_string_lossy();
-            let app = open().await?;
-            let read = rules::read(&form, &text, &rules::tool_names(&app.worker))
-                .with_context(|| file.display().to_string())?;
-            let by = (COMMAND_LINE, SystemClock.now());
-            let store = &app.worker.gateway.store;
-            let count = rules::take_in(store, read.document, replace, by).await?;
-            say(&format!("{count} rules were imported and are active."))?;
-            read.notes.iter().try_for_each(|note| say(&format!("  note: {note}")))
-        }
-        GuardCommand::Export => {
-            let (_, document) = rules::export(&app::database::open_store(config).await?).await?;
-            say(toml::to_string_pretty(&document)?.trim_end())
-        }
-        GuardCommand::Remove { name } => {
-            let store = app::database::open_store(config).await?;
-            let by = (COMMAND_LINE, SystemClock.now());
-            let removed = rules::remove(&store, name.clone(), by).await?;
-            anyhow::ensure!(removed, "there is no rule `{name}` in the database");
-            say("The rule was deleted.")
-        }
-    }
-}
-
 /// The author of changes made on the command line.
 const COMMAND_LINE: &str = "command line";
 /// The role of the command line.
 const OPERATOR: &str = "operator";
 
+/// Prints a text. It is not an error if nobody reads it to its end, as in `countersign pair | head -1`.
 fn say(text: &str) -> Result<()> {
-    Ok(writeln!(io::stdout(), "{text}")?)
+    match writeln!(io::stdout(), "{text}") {
+        Err(problem) if problem.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        said => Ok(said?),
+    }
 }

@@ -5,8 +5,24 @@ use countersign::{
     cli::{self, Cli},
     tools::sandbox::confine,
 };
+use std::{
+    io::{self, Write as _},
+    process::ExitCode,
+};
 
-fn main() -> anyhow::Result<()> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        // Not `Debug`, which prints a backtrace of an error that only its cause explains.
+        Err(problem) => {
+            // There is nowhere else to report it.
+            let _ = writeln!(io::stderr(), "Error: {problem:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> anyhow::Result<()> {
     let cli = Cli::parse();
     // The process has a single thread here, so that restrictions apply to all later threads.
     if let Some(job) = cli.confined() {

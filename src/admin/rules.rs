@@ -13,7 +13,7 @@ use crate::{
         catalog::{Approval, EffectClass, Found, Subject, ToolSpec},
         delegation, disclosure,
         guard::{self, Ruling, Verdict},
-        policy::{Action, GuardContext, Origin, Severity},
+        policy::{Action, GuardContext, Origin, Rule, Severity},
         rule_import::{self, Imported},
         rules::{self, RuleDocument, RuleEntry, compile, shipped},
     },
@@ -156,13 +156,30 @@ fn acting(name: &str) -> ToolSpec {
     }
 }
 
-/// The shipped rules with their actions and severities.
+/// A shipped rule.
+#[derive(Debug, Serialize)]
+pub struct ShippedRule {
+    pub name: String,
+    pub action: Action,
+    pub severity: Severity,
+}
+
+impl fmt::Display for ShippedRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let does = if self.action == Action::Deny { "forbids" } else { "asks" };
+        let severity = format!("{:?}", self.severity).to_lowercase();
+        write!(f, "{:<32} {does:<8} {severity}", self.name.to_lowercase())
+    }
+}
+
+pub fn shipped_rules() -> Vec<ShippedRule> {
+    let rule = |Rule { name, action, severity, .. }: Rule| ShippedRule { name, action, severity };
+    shipped(&[]).into_iter().map(rule).collect()
+}
+
+/// The shipped rules, one per line.
 pub fn shipped_names() -> String {
-    let told = shipped(&[]).into_iter().map(|rule| {
-        let does = if rule.action == Action::Deny { "forbids" } else { "asks" };
-        format!("{:<32} {does:<8} {:?}", rule.name, rule.severity).to_lowercase()
-    });
-    told.collect::<Vec<_>>().join("\n")
+    shipped_rules().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 /// The rules of the database, with their version.

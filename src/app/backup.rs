@@ -14,14 +14,13 @@ use std::{
 
 use super::tools::LOGINS;
 use crate::{
-    config::Config,
+    config::{Config, DATABASE},
     store::{backup, files, modes},
 };
 
 /// The folders of `data_dir` that are part of a backup.
 const FOLDERS: [&str; 4] = [ARTIFACTS, "workspaces", "skills", LOGINS];
 const ARTIFACTS: &str = "artifacts";
-const DATABASE: &str = "countersign.db";
 const CONTENTS: &str = "backup.json";
 const FORMAT: u32 = 1;
 

@@ -1,14 +1,45 @@
 //! Opens the database, with its lock and encryption keys.
 
-use anyhow::{Context as _, Result, ensure};
-use std::collections::BTreeMap;
+use anyhow::{Context as _, Result, bail, ensure};
+use std::{collections::BTreeMap, path::PathBuf};
 
 use crate::{
-    config::{Config, build, secret::Secret},
+    config::{Config, DATABASE, build, secret::Secret},
     crash::SHORTEST_LEASE,
     encryption::Encryption,
-    store::{Store, modes, process_lock::ProcessLock},
+    store::{Store, backup, modes, process_lock::ProcessLock},
 };
+
+/// Rejects a SQLite database that does not exist, for commands that would create an empty one.
+pub fn must_exist(config: &Config) -> Result<()> {
+    not_left_behind(config)?;
+    let Some(file) = missing(config) else { return Ok(()) };
+    bail!(
+        "there is no database at {}: pass the --config of the gateway, or run `countersign migrate` \
+            for a new one",
+        file.display()
+    )
+}
+
+/// The file of the configured SQLite database, if it does not exist.
+pub fn missing(config: &Config) -> Option<PathBuf> {
+    backup::file_of(&config.store_url()).filter(|file| !file.exists())
+}
+
+/// Rejects a new database if an earlier release, for which `data_dir` was relative to the working
+/// directory, has left one there.
+pub fn not_left_behind(config: &Config) -> Result<()> {
+    let (None, Some(file)) = (&config.store.url, missing(config)) else { return Ok(()) };
+    let left = config.former_data_dir.as_ref().filter(|folder| folder.join(DATABASE).exists());
+    let Some(folder) = left else { return Ok(()) };
+    let folder = std::path::absolute(folder)?.components().collect::<PathBuf>();
+    bail!(
+        "there is no database at {}, but one in {}: data_dir is relative to the configuration file \
+            now. Move that folder, or set data_dir to it",
+        file.display(),
+        folder.display()
+    )
+}
 
 /// Opens the configured database without encryption keys, which only a gateway needs.
 pub async fn open_store(config: &Config) -> Result<Store> {

@@ -147,7 +147,11 @@ async fn open(
 
 fn bind(config: &Config) -> Result<net::TcpListener> {
     let listener = net::TcpListener::bind(config.admin.listen).with_context(|| {
-        format!("admin.listen: cannot open {}; is another gateway running?", config.admin.listen)
+        format!(
+            "admin.listen: cannot open {}; is another gateway running? `serve --listen` and \
+                COUNTERSIGN__ADMIN__LISTEN choose another address",
+            config.admin.listen
+        )
     })?;
     listener.set_nonblocking(true)?;
     Ok(listener)

@@ -5,20 +5,23 @@ use chrono::{DateTime, Utc};
 use clap::Subcommand;
 use std::fmt::Write as _;
 
-use crate::store::{
-    Store,
-    audit::{Query, Row},
+use super::{examples, output::Output};
+use crate::{
+    admin::api::audit::FactView,
+    store::{Store, audit::Query},
 };
 
 #[derive(Debug, Subcommand)]
 pub enum AuditCommand {
     /// Verify all records and report those that were changed, moved or removed
+    #[command(after_help = examples::AUDIT_VERIFY)]
     Verify {
         /// The hash of a seal that an earlier verification printed, which must still exist
         #[arg(long, value_name = "HASH")]
         seal: Option<String>,
     },
     /// Print records, newest first
+    #[command(after_help = examples::AUDIT_SHOW)]
     Show {
         #[arg(long, default_value = "")]
         conversation: String,
@@ -37,6 +40,8 @@ pub enum AuditCommand {
         until: Option<DateTime<Utc>>,
         #[arg(long, default_value_t = 100)]
         most: usize,
+        #[command(flatten)]
+        output: Output,
     },
 }
 
@@ -44,10 +49,11 @@ pub enum AuditCommand {
 pub async fn run(store: &Store, command: AuditCommand) -> Result<String> {
     match command {
         AuditCommand::Verify { seal } => verify(store, seal).await,
-        AuditCommand::Show { conversation, person, tool, kind, since, until, most } => {
+        AuditCommand::Show { conversation, person, tool, kind, since, until, most, output } => {
             let query = Query { conversation, person, tool, kind, since, until, after: None, most };
             let rows = store.audit(query).await?;
-            Ok(rows.iter().map(line).collect::<Vec<_>>().join("\n"))
+            let facts: Vec<FactView> = rows.into_iter().map(Into::into).collect();
+            output.list(&facts, "No such records.", line)
         }
     }
 }
@@ -70,7 +76,7 @@ async fn verify(store: &Store, seal: Option<String>) -> Result<String> {
     Ok(text)
 }
 
-fn line(row: &Row) -> String {
-    let Row { chain, n, at, kind, person, tool, body, .. } = row;
-    format!("{} {chain} {n} {kind} {person} {tool} {body}", at.to_rfc3339())
+fn line(fact: &FactView) -> String {
+    let FactView { chain, number, at, kind, person, tool, body, .. } = fact;
+    format!("{} {chain} {number} {kind} {person} {tool} {body}", at.to_rfc3339())
 }

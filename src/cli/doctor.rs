@@ -11,13 +11,16 @@ use renderers::{
 use secrecy::ExposeSecret as _;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt::Write as _,
     path::Path,
     sync::Arc,
     time::Duration,
 };
 
-use super::say;
+use super::{
+    output::Output,
+    report::{Found, Report},
+    say,
+};
 use crate::{
     agent::{
         advice,
@@ -46,6 +49,8 @@ pub struct Doctor {
     /// Also contact the models, platforms and MCP servers, with one small request each
     #[arg(long)]
     live: bool,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// A disk with less free space than this is reported.
@@ -56,46 +61,6 @@ const SKEW_MS: i64 = 2_000;
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 /// Scripts and symbols that documents may contain.
 const SAMPLE: &str = "a ä Ω я 中 あ 한 ع א 😀";
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Found {
-    Fine,
-    Warning,
-    Fault,
-}
-
-/// One line per check.
-#[derive(Default)]
-struct Report {
-    lines: Vec<(Found, String, String)>,
-}
-
-impl Report {
-    fn add(&mut self, found: Found, what: &str, says: impl Into<String>) {
-        self.lines.push((found, what.to_owned(), says.into()));
-    }
-
-    /// An error is a fault; otherwise the result says what was found.
-    fn check(&mut self, what: &str, checked: Result<(Found, String)>) {
-        match checked {
-            Ok((found, says)) => self.add(found, what, says),
-            Err(problem) => self.add(Found::Fault, what, format!("{problem:#}")),
-        }
-    }
-
-    fn shown(&self) -> String {
-        let mut text = String::new();
-        for (found, what, says) in &self.lines {
-            let mark = match found {
-                Found::Fine => "ok",
-                Found::Warning => "warn",
-                Found::Fault => "FAIL",
-            };
-            let _ = writeln!(text, "{mark:<5} {what:<20} {says}");
-        }
-        text
-    }
-}
 
 /// Runs all checks and prints the report. Fails if there is a fault.
 pub async fn run(
@@ -123,10 +88,10 @@ pub async fn run(
             }
         }
     }
-    let redactor = Redactor::new(secrets.iter().map(String::as_str));
-    say(redactor.own(report.shown().trim_end()).as_ref())?;
-    let faults = report.lines.iter().filter(|(found, ..)| *found == Found::Fault).count();
-    ensure!(faults == 0, "{faults} of {} checks failed", report.lines.len());
+    report.redact(&Redactor::new(secrets.iter().map(String::as_str)));
+    say(&report.shown(wish.output)?)?;
+    let faults = report.faults();
+    ensure!(faults == 0, "{faults} of {} checks failed", report.count());
     Ok(())
 }
 
@@ -166,7 +131,10 @@ async fn look(report: &mut Report, config: &Config, variables: &BTreeMap<String,
 fn data_dir(config: &Config) -> Result<(Found, String)> {
     let folder = config.data_dir.as_path();
     let shown = folder.display();
-    modes::create_folder(folder)?;
+    if !folder.exists() {
+        let says = format!("{shown} does not exist yet; the gateway creates it when it starts");
+        return Ok((Found::Warning, says));
+    }
     let file = folder.join(format!(".doctor-{}", uuid::Uuid::new_v4().simple()));
     std::fs::write(&file, b"x").with_context(|| format!("{shown} is not writable: chown it"))?;
     std::fs::remove_file(&file).context("removing the test file")?;
@@ -187,6 +155,12 @@ fn data_dir(config: &Config) -> Result<(Found, String)> {
 async fn database(config: &Config) -> Result<(Found, String)> {
     let what_to_do = "store.url: start the database, or correct the address; its tables are migrated \
             automatically";
+    app::database::not_left_behind(config)?;
+    if let Some(file) = app::database::missing(config) {
+        let file = file.display();
+        let says = format!("{file} does not exist yet; the gateway creates it when it starts");
+        return Ok((Found::Warning, says));
+    }
     // A gateway waits for its database at startup; this command reports the current state.
     Store::reach(&config.store_url(), ANSWERS_WITHIN).await.context(what_to_do)?;
     let store = app::database::open_store(config).await.context(what_to_do)?;
@@ -255,6 +229,9 @@ async fn confined(report: &mut Report) {
 
 /// Reports unavailable tools with the reasons.
 async fn tools(config: &Config, variables: &BTreeMap<String, String>) -> Result<(Found, String)> {
+    if app::database::missing(config).is_some() {
+        return Ok((Found::Warning, "are checked when there is a database".to_owned()));
+    }
     let sandbox = Arc::new(Sandbox::probe(&std::env::current_exe()?).await);
     let store = app::database::open_store(config)
         .await

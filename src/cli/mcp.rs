@@ -4,8 +4,9 @@ use anyhow::{Result, bail};
 use clap::Subcommand;
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use super::{OPERATOR, login, say};
+use super::{OPERATOR, examples, login, output::Output, say};
 use crate::{
+    admin::api::mcp::PinView,
     app::database::open_store,
     clock::{Clock as _, SystemClock},
     config::Config,
@@ -18,18 +19,23 @@ use crate::{
 #[derive(Debug, Subcommand)]
 pub enum McpCommand {
     /// List all tools that were ever seen, with their trust and changes
+    #[command(after_help = examples::MCP_LIST)]
     List {
         /// Only those of this server
         server: Option<String>,
+        #[command(flatten)]
+        output: Output,
     },
     /// Trust a tool as it is now, or all tools of a server: it is no longer withheld, and its own
     /// claim to be read-only is believed
+    #[command(after_help = examples::MCP_TRUST)]
     Trust {
         server: String,
         /// The server's name for the tool, as shown by `mcp list`
         tool: Option<String>,
     },
     /// Sign in to a remote server that requires a user's authorisation
+    #[command(after_help = examples::MCP_LOGIN)]
     Login {
         server: String,
         /// The browser is on another machine: paste the URL that it shows in the end
@@ -44,7 +50,9 @@ pub async fn run(
     command: McpCommand,
 ) -> Result<()> {
     match command {
-        McpCommand::List { server } => say(&list(&open_store(config).await?, server).await?),
+        McpCommand::List { server, output } => {
+            say(&list(&open_store(config).await?, server, output).await?)
+        }
         McpCommand::Trust { server, tool } => {
             say(&trust(&open_store(config).await?, server, tool).await?)
         }
@@ -54,13 +62,15 @@ pub async fn run(
     }
 }
 
-async fn list(store: &Store, server: Option<String>) -> Result<String> {
+async fn list(store: &Store, server: Option<String>, output: Output) -> Result<String> {
     let mut pins = store.read(|tx| Box::pin(mcp_tools::all(tx))).await?;
     pins.retain(|pin| server.as_ref().is_none_or(|server| *server == pin.server));
-    if pins.is_empty() {
-        return Ok("No tools yet: start the gateway, so that it connects to the servers.".into());
-    }
-    Ok(pins.iter().map(line).collect::<Vec<_>>().join("\n"))
+    let views: Vec<_> = pins.iter().cloned().map(PinView::from).collect();
+    let none = "No tools yet: start the gateway, so that it connects to the servers.";
+    output.of(&views, || match pins.as_slice() {
+        [] => none.to_owned(),
+        pins => pins.iter().map(line).collect::<Vec<_>>().join("\n"),
+    })
 }
 
 fn line(pin: &Pin) -> String {

@@ -45,15 +45,22 @@ fn format(name: &str) -> Result<Format, String> {
     Format::of(name).ok_or_else(|| format!("{name} is not a format; use docx, xlsx, pptx or pdf"))
 }
 
-/// Renders the file as the gateway would, in the sandbox. Returns what was lost, one line each.
-pub async fn run(config: &Config, wish: &Render) -> Result<Vec<String>> {
+/// A document that was written.
+pub struct Written {
+    pub file: PathBuf,
+    /// What was lost, one line each.
+    pub warnings: Vec<String>,
+}
+
+/// Renders the file as the gateway would, in the sandbox.
+pub async fn run(config: &Config, wish: &Render) -> Result<Written> {
     let sandbox = Sandbox::probe(&std::env::current_exe()?).await;
     let mut press = RenderPool::new(Arc::new(sandbox), config.documents.fonts());
     press.most_bytes = FILE_BYTES;
     run_on(&press, &config.documents, wish).await
 }
 
-async fn run_on(press: &RenderPool, house: &Branding, wish: &Render) -> Result<Vec<String>> {
+async fn run_on(press: &RenderPool, house: &Branding, wish: &Render) -> Result<Written> {
     let by_name = wish.output.as_deref().and_then(ending).and_then(|e| Format::of(&e));
     let Some(format) = wish.to.or(by_name) else {
         bail!("specify a format: --to pdf, docx, xlsx or pptx");
@@ -65,7 +72,7 @@ async fn run_on(press: &RenderPool, house: &Branding, wish: &Render) -> Result<V
     let rendered = draw(press, house, (&wish.file, source), format).await?;
     std::fs::write(&output, rendered.bytes)
         .with_context(|| format!("writing {}", output.display()))?;
-    Ok(rendered.warnings)
+    Ok(Written { file: output, warnings: rendered.warnings })
 }
 
 async fn draw(
@@ -129,19 +136,21 @@ mod tests {
         std::fs::write(at("a.md"), "# Hi\n\n![](b.png) ![](../c.png)").unwrap();
         std::fs::write(at("t.csv"), "a,b\n1,2\n").unwrap();
         let (press, house) = (RenderPool::real(), Branding::default());
-        let warnings =
+        let written =
             run_on(&press, &house, &wish(at("a.md"), Some(Format::Docx), None)).await.unwrap();
-        assert_eq!(warnings.len(), 2, "{warnings:?}");
+        assert_eq!(written.file, at("a.docx"));
+        assert_eq!(written.warnings.len(), 2, "{:?}", written.warnings);
         assert!(std::fs::read(at("a.docx")).unwrap().starts_with(b"PK"));
         run_on(&press, &house, &wish(at("a.md"), None, Some(at("x.PDF")))).await.unwrap();
         assert!(std::fs::read(at("x.PDF")).unwrap().starts_with(b"%PDF"));
         run_on(&press, &house, &wish(at("t.csv"), Some(Format::Xlsx), None)).await.unwrap();
         assert!(std::fs::read(at("t.xlsx")).unwrap().starts_with(b"PK"));
-        let unsaid = run_on(&press, &house, &wish(at("a.md"), None, None)).await.unwrap_err();
+        let unsaid = run_on(&press, &house, &wish(at("a.md"), None, None)).await.err().unwrap();
         assert!(unsaid.to_string().contains("--to"), "{unsaid}");
         let missing = run_on(&press, &house, &wish(at("none.md"), Some(Format::Pdf), None))
             .await
-            .unwrap_err();
+            .err()
+            .unwrap();
         assert!(missing.to_string().contains("none.md"), "{missing}");
     }
 
@@ -160,6 +169,6 @@ mod tests {
         let worn = renderers::read::to_markdown("a.docx", &worn).unwrap().markdown;
         assert!(worn.contains("House of Rivers"), "{worn}");
         let missing = run_on(&press, &house, &wish(at("b.md"), Some(Format::Docx), None)).await;
-        assert!(missing.unwrap_err().to_string().contains("none.docx"));
+        assert!(missing.err().unwrap().to_string().contains("none.docx"));
     }
 }

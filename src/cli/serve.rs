@@ -1,15 +1,36 @@
 //! `countersign serve`: runs the gateway until it is stopped.
 
 use anyhow::Result;
+use clap::Args;
 use std::{collections::BTreeMap, io::IsTerminal as _, path::PathBuf};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{say, token};
 use crate::{
     app::reload::Serving,
-    config::{Config, ProviderName},
+    config::{Config, ProviderName, listen},
     store::{Store, audit::Fact, web_sessions},
 };
+
+#[derive(Debug, Default, Args)]
+pub(super) struct Serve {
+    /// Where to listen, instead of `admin.listen`: an address or host name with a port, or a port of
+    /// 127.0.0.1
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    listen: Option<String>,
+}
+
+fn address(text: &str) -> Result<String, String> {
+    listen::parse(text).map(|_| text.to_owned())
+}
+
+impl Serve {
+    /// The variable that sets the same.
+    pub(super) fn variable(&self) -> Option<(String, String)> {
+        let listen = self.listen.as_ref()?;
+        Some(("COUNTERSIGN__ADMIN__LISTEN".to_owned(), listen.clone()))
+    }
+}
 
 pub async fn run(
     file: Option<PathBuf>,
@@ -89,7 +110,12 @@ impl Signals {
 
 fn greeting(config: &Config, link: Option<&str>) -> String {
     let web = config.web_url();
-    let mut lines = vec![format!("Countersign is running.\n\n  Web chat   {web}")];
+    let mut lines = vec![
+        "Countersign is running.\n".to_owned(),
+        format!("  Web chat   {web}"),
+        format!("  Console    {web}/console"),
+        format!("  API        {web}/api, health at {web}/readyz"),
+    ];
     match link {
         Some(link) => lines.extend([
             format!("  Sign in    {link}"),
@@ -104,11 +130,49 @@ fn greeting(config: &Config, link: Option<&str>) -> String {
     if config.models.iter().any(|m| m.provider == ProviderName::Demo) {
         lines.push(NO_KEY.to_owned());
     }
+    if link.is_some() {
+        lines.push("\nNext: open the sign-in link, and ask the agent what it can do.".to_owned());
+    }
     lines.join("\n")
 }
 
 const NO_KEY: &str = "
   There is no key of a language model: the built-in demo model answers. It is a
   rule-based stand-in. Set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or
-  OLLAMA_HOST for a real one.
-";
+  OLLAMA_HOST for a real one.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use insta::assert_snapshot;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn the_greeting_names_the_addresses_and_the_next_step() {
+        let mut config = Config::load(None, &BTreeMap::new()).unwrap();
+        assert_snapshot!(greeting(&config, Some("http://127.0.0.1:8642/sign-in?token=x")), @"
+        Countersign is running.
+
+          Web chat   http://127.0.0.1:8642
+          Console    http://127.0.0.1:8642/console
+          API        http://127.0.0.1:8642/api, health at http://127.0.0.1:8642/readyz
+          Sign in    http://127.0.0.1:8642/sign-in?token=x
+                     (valid once, for an hour; `countersign token` prints another)
+
+          There is no key of a language model: the built-in demo model answers. It is a
+          rule-based stand-in. Set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or
+          OLLAMA_HOST for a real one.
+
+        Next: open the sign-in link, and ask the agent what it can do.
+        ");
+        config.models[0].provider = ProviderName::Ollama;
+        assert_snapshot!(greeting(&config, None), @"
+        Countersign is running.
+
+          Web chat   http://127.0.0.1:8642
+          Console    http://127.0.0.1:8642/console
+          API        http://127.0.0.1:8642/api, health at http://127.0.0.1:8642/readyz
+          Sign in    `countersign token` prints a link
+        ");
+    }
+}

@@ -2,8 +2,10 @@
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, Subcommand};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 
+use super::{examples, output::Output};
 use crate::{
     config::Config,
     tools::skills::{
@@ -26,6 +28,7 @@ pub struct Skill {
 enum SkillCommand {
     /// Install the skills of a folder, a .zip file or a git repository; a running gateway picks
     /// them up
+    #[command(after_help = examples::SKILL_INSTALL)]
     Install {
         /// A path, or a URL with https://, ssh:// or file://
         source: String,
@@ -34,15 +37,19 @@ enum SkillCommand {
         force: bool,
     },
     /// List the installed skills
-    List,
+    #[command(after_help = examples::SKILL_LIST)]
+    List(Output),
     /// Scan a skill for suspicious contents, without installing it
+    #[command(after_help = examples::SKILL_SCAN)]
     Scan {
         /// The name of a skill, or a source as for `install`
         source: String,
     },
     /// Trust a skill as it is now: loading it no longer taints conversations
+    #[command(after_help = examples::SKILL_VOUCH)]
     Vouch { name: String },
     /// Remove a skill
+    #[command(after_help = examples::SKILL_REMOVE)]
     Remove { name: String },
 }
 
@@ -55,7 +62,7 @@ pub fn run(config: &Config, wish: Skill) -> Result<String> {
     let folder = config.skills_dir(agent.context("there is no agent with this id")?);
     match wish.what {
         SkillCommand::Install { source, force } => install(&folder, &source, force),
-        SkillCommand::List => Ok(list(&folder)),
+        SkillCommand::List(output) => list(&folder, output),
         SkillCommand::Scan { source } => scan(&folder, &source),
         SkillCommand::Vouch { name } => {
             folder::vouch(&folder, &name)?;
@@ -110,21 +117,45 @@ fn fallback(source: &str) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn list(folder: &Path) -> String {
-    let line = |kept: folder::Kept| {
-        let whose = match (&kept.origin, kept.skill.foreign) {
+/// An installed skill.
+#[derive(Serialize)]
+struct Installed {
+    name: String,
+    description: String,
+    /// Absent for a skill of one's own.
+    source: Option<String>,
+    trusted: bool,
+    warnings: Vec<String>,
+}
+
+impl From<folder::Kept> for Installed {
+    fn from(folder::Kept { skill, origin, warnings }: folder::Kept) -> Self {
+        let source = origin.map(|origin| origin.source);
+        let (name, description) = (skill.name, skill.description);
+        Self { name, description, source, trusted: !skill.foreign, warnings }
+    }
+}
+
+impl Installed {
+    fn line(&self) -> String {
+        let from = match (&self.source, self.trusted) {
             (None, _) => "your own".to_owned(),
-            (Some(origin), true) => format!("from {}", origin.source),
-            (Some(origin), false) => format!("from {}, trusted", origin.source),
+            (Some(source), false) => format!("from {source}"),
+            (Some(source), true) => format!("from {source}, trusted"),
         };
-        let mut text = format!("{} ({whose}): {}", kept.skill.name, kept.skill.description);
-        for warning in kept.warnings {
+        let mut text = format!("{} ({from}): {}", self.name, self.description);
+        for warning in &self.warnings {
             text.push_str("\n  warning: ");
-            text.push_str(&warning);
+            text.push_str(warning);
         }
         text
-    };
-    folder::all(folder).into_iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+}
+
+fn list(folder: &Path, output: Output) -> Result<String> {
+    let all: Vec<Installed> = folder::all(folder).into_iter().map(Into::into).collect();
+    let none = "No skills yet: `countersign skill install SOURCE` installs one.";
+    output.list(&all, none, Installed::line)
 }
 
 fn scan(folder: &Path, source: &str) -> Result<String> {

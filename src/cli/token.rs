@@ -3,10 +3,14 @@
 use anyhow::{Context as _, Result, ensure};
 use chrono::TimeDelta;
 use clap::{Args, Subcommand};
+use serde::Serialize;
 
-use super::OPERATOR;
+use super::{OPERATOR, examples, output::Output};
 use crate::{
-    admin::api::tokens,
+    admin::api::{
+        sessions::SessionView,
+        tokens::{self, TokenView},
+    },
     clock::{Clock as _, SystemClock},
     config::Config,
     gateway::secret,
@@ -43,8 +47,10 @@ pub struct Token {
 #[derive(Debug, Subcommand)]
 enum TokenCommand {
     /// List browser sessions, unused sign-in links and API tokens
-    List,
+    #[command(after_help = examples::TOKEN_LIST)]
+    List(Output),
     /// Revoke a session, a link or a token immediately
+    #[command(after_help = examples::TOKEN_REVOKE)]
     Revoke {
         /// The id, as shown by `token list`, or the name of a token
         #[arg(required_unless_present = "sessions_of")]
@@ -64,7 +70,7 @@ fn role(text: &str) -> Result<Role, String> {
 pub async fn run(config: &Config, store: &Store, wish: Token) -> Result<String> {
     let Token { what, name, api, role, days } = wish;
     match what {
-        Some(TokenCommand::List) => return list(store).await,
+        Some(TokenCommand::List(output)) => return list(store, output).await,
         Some(TokenCommand::Revoke { sessions_of: Some(person), .. }) => {
             return end_sessions(store, person).await;
         }
@@ -89,7 +95,7 @@ pub async fn run(config: &Config, store: &Store, wish: Token) -> Result<String> 
 }
 
 /// One line for each valid session, link and token.
-async fn list(store: &Store) -> Result<String> {
+async fn list(store: &Store, output: Output) -> Result<String> {
     let now = SystemClock.now();
     let (open, tokens) = store
         .read(move |tx| {
@@ -99,20 +105,38 @@ async fn list(store: &Store) -> Result<String> {
             })
         })
         .await?;
-    let open = open.into_iter().map(|one| {
-        let (kind, until) = (one.kind.as_str(), one.expires_at.format("%F %R"));
-        format!("{}  {kind} of {:?}, until {until} UTC", one.id, one.name)
-    });
-    let in_force = tokens.into_iter().filter(|token| {
+    let valid = tokens.into_iter().filter(|token| {
         token.revoked_at.is_none() && token.expires_at.is_none_or(|expires_at| expires_at > now)
     });
-    let tokens = in_force.map(|token| {
-        let until =
-            token.expires_at.map_or("revoked".to_owned(), |at| at.format("%F %R UTC").to_string());
-        format!("{}  API token {:?}, {}, until {until}", token.id, token.name, token.role.as_str())
-    });
-    let lines: Vec<_> = open.chain(tokens).collect();
-    Ok(if lines.is_empty() { "None yet.".to_owned() } else { lines.join("\n") })
+    let access = Listed {
+        sessions: open.into_iter().map(Into::into).collect(),
+        tokens: valid.map(Into::into).collect(),
+    };
+    output.of(&access, || access.text())
+}
+
+/// All that gives access now.
+#[derive(Serialize)]
+struct Listed {
+    sessions: Vec<SessionView>,
+    tokens: Vec<TokenView>,
+}
+
+impl Listed {
+    fn text(&self) -> String {
+        let sessions = self.sessions.iter().map(|one| {
+            let SessionView { id, kind, name, expires_at, .. } = one;
+            format!("{id}  {kind} of {name:?}, until {} UTC", expires_at.format("%F %R"))
+        });
+        let tokens = self.tokens.iter().map(|token| {
+            let TokenView { id, name, role, expires_at, .. } = token;
+            let until = expires_at.map(|at| at.format("%F %R UTC").to_string());
+            let until = until.unwrap_or_else(|| "revoked".to_owned());
+            format!("{id}  API token {name:?}, {role}, until {until}")
+        });
+        let lines: Vec<_> = sessions.chain(tokens).collect();
+        if lines.is_empty() { "None yet.".to_owned() } else { lines.join("\n") }
+    }
 }
 
 async fn end_sessions(store: &Store, person: String) -> Result<String> {

@@ -3,10 +3,11 @@
 use anyhow::{Context as _, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use super::{
     key::{Key, key},
+    listen,
     oidc::OidcSection,
     secret::Secret,
 };
@@ -15,6 +16,8 @@ use crate::admin::{hosts::Hosts, rate_limit::Proxies};
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AdminConfig {
+    #[serde(deserialize_with = "listen::address")]
+    #[schemars(schema_with = "listen::schema")]
     pub listen: SocketAddr,
     /// The address in sign-in links, if it differs from `listen`.
     pub public_url: Option<url::Url>,
@@ -43,8 +46,8 @@ pub(super) const KEYS: &[Key] = &[
     key(
         "admin.listen",
         "127.0.0.1:8642",
-        "The address of the web chat, API and webhooks; with port 0 the system chooses a port, \
-            which is printed at startup",
+        "The address of the web chat, API and webhooks: an address or host name with a port, or a \
+            port of 127.0.0.1; with port 0 the system chooses a port, which is printed at startup",
     ),
     key("admin.public_url", "", "The public URL, for sign-in links, if it differs from `listen`"),
     key(
@@ -76,6 +79,18 @@ impl AdminConfig {
     /// The accepted host names.
     pub fn hosts(&self) -> Hosts {
         Hosts::new(self.listen, self.public_url.as_ref(), &self.hosts)
+    }
+
+    /// If `listen` is a host name, accepts requests for it.
+    pub(super) fn accept_own_name(&mut self, table: &toml::Table) {
+        let written = table.get("admin").and_then(|admin| admin.get("listen")?.as_str());
+        let name = written.and_then(|text| text.trim().rsplit_once(':')).map(|(name, _)| name);
+        let is_name = |name: &&str| name.trim_matches(['[', ']']).parse::<IpAddr>().is_err();
+        if let Some(name) = name.filter(is_name)
+            && !self.hosts.iter().any(|known| known == name)
+        {
+            self.hosts.push(name.to_owned());
+        }
     }
 
     pub fn proxies(&self) -> Result<Proxies> {

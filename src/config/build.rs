@@ -55,7 +55,7 @@ pub fn duration(text: &str) -> Result<TimeDelta> {
     let text = text.trim();
     let split = text.find(|c: char| !c.is_ascii_digit()).with_context(wrong)?;
     let (number, unit) = text.split_at(split);
-    let number: i64 = number.parse().with_context(wrong)?;
+    let number = number.parse::<i64>().ok().with_context(wrong)?;
     let delta = match unit {
         "ms" => TimeDelta::try_milliseconds(number),
         "s" => TimeDelta::try_seconds(number),
@@ -206,12 +206,12 @@ fn act(entry: &HookEntry) -> Result<Act> {
             }
             _ => {
                 bail!(
-                    "do: inject adds text for the model (before_llm), or sets an argument \
+                    "action: inject adds text for the model (before_llm), or sets an argument \
                     (before_tool)"
                 )
             }
         },
-        Action::Annotate if entry.on == Point::BeforeLlm => bail!("do: use inject here"),
+        Action::Annotate if entry.on == Point::BeforeLlm => bail!("action: use inject here"),
         Action::Annotate => Act::Annotate { text: text()? },
         Action::Validate => Act::Validate(check(Some(pattern.context("pattern: is missing")?))?),
         Action::Filter => Act::Filter(check(pattern)?),

@@ -1,6 +1,6 @@
 //! The entries of `[[datasources]]`: databases that agents may read.
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use schemars::JsonSchema;
 use secrecy::ExposeSecret as _;
 use serde::{Deserialize, Serialize};
@@ -11,6 +11,7 @@ use std::{
 
 use super::{
     Config, build,
+    check::exists,
     key::{Key, key},
     secret::Secret,
 };
@@ -148,14 +149,12 @@ impl DatasourceEntry {
         let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         let fits = self.name.len() <= 40 && self.name.chars().all(is_plain);
         ensure!(fits, "name: a to z, 0 to 9 and _, at most 40");
-        if let Some(id) = self.agents.iter().find(|id| !config.agents.iter().any(|a| a.id == **id))
-        {
-            bail!("agents: there is no agent `{id}`");
-        }
-        let known = |id: &String| config.channels.iter().any(|channel| channel.id == *id);
-        if let Some(id) = self.channels.iter().find(|id| !known(id)) {
-            bail!("channels: there is no channel `{id}`");
-        }
+        let agents = config.agent_ids();
+        let each = |id: &String| exists("agent", id, &agents);
+        self.agents.iter().try_for_each(each).context("agents")?;
+        let channels = config.channel_ids();
+        let each = |id: &String| exists("channel", id, &channels);
+        self.channels.iter().try_for_each(each).context("channels")?;
         self.limits()?;
         self.visibility().map(drop)
     }
@@ -199,11 +198,8 @@ pub(super) fn rules(config: &Config) -> Result<Vec<Rule>> {
     Ok(rules::compile(&entries, Origin::Configuration)?)
 }
 
-pub(super) fn check(config: &Config) -> Result<()> {
-    for entry in &config.datasources {
-        entry.check(config).with_context(|| format!("datasources.{}", entry.name))?;
-    }
-    Ok(())
+pub(super) fn check(entry: &DatasourceEntry, config: &Config) -> Result<()> {
+    entry.check(config).with_context(|| format!("datasources.{}", entry.name))
 }
 
 /// All of them, for the tools.

@@ -1,7 +1,6 @@
 //! Environment variables that override the file, and well-known variables that enable models and
 //! channels without one.
 
-use anyhow::{Result, bail};
 use std::collections::BTreeMap;
 use toml::{Table, Value};
 
@@ -9,7 +8,9 @@ use super::{
     AgentEntry, ChannelEntry, ChannelKind, ChannelMode, MemoryOf, ModelEntry, ProviderName, Queue,
     ToolCallStyle,
     channels::{default_agent as usual_agent, default_debounce},
+    mistakes::Mistake,
     renamed,
+    source::{KeyPath, Variables},
 };
 use crate::agent::disclosure::Disclosure;
 
@@ -29,7 +30,11 @@ const PLATFORMS: [(&str, &str); 2] =
     [("telegram", "TELEGRAM_BOT_TOKEN"), ("discord", "DISCORD_BOT_TOKEN")];
 
 /// If the file names no model or channel, uses the well-known variables.
-pub fn from_well_known_variables(table: &mut Table, variables: &BTreeMap<String, String>) {
+pub(super) fn from_well_known_variables(
+    table: &mut Table,
+    variables: &BTreeMap<String, String>,
+    origins: &mut Variables,
+) {
     let set = |name: &str| variables.get(name).is_some_and(|v| !v.trim().is_empty());
     if !table.contains_key("models")
         && let Some((provider, variable, model)) = PROVIDERS.iter().find(|p| set(p.1))
@@ -41,12 +46,14 @@ pub fn from_well_known_variables(table: &mut Table, variables: &BTreeMap<String,
         ]);
         if *provider == "ollama" {
             entry.insert("base_url".into(), Value::from(ollama_url(&variables[*variable])));
+            origins.insert(base_url(), (*variable).to_owned());
         } else {
             entry.insert("api_key".into(), by_variable(variable));
         }
         if *provider == "openai" && set("OPENAI_BASE_URL") {
             let base = variables["OPENAI_BASE_URL"].trim().to_owned();
             entry.insert("base_url".into(), Value::from(base));
+            origins.insert(base_url(), "OPENAI_BASE_URL".to_owned());
         }
         table.insert("models".into(), Value::Array(vec![Value::Table(entry)]));
     }
@@ -57,6 +64,10 @@ pub fn from_well_known_variables(table: &mut Table, variables: &BTreeMap<String,
             table.insert("channels".into(), Value::Array(channels));
         }
     }
+}
+
+fn base_url() -> KeyPath {
+    ["models", "0", "base_url"].map(str::to_owned).to_vec()
 }
 
 /// A channel named after its platform.
@@ -81,32 +92,50 @@ fn ollama_url(host: &str) -> String {
 }
 
 /// Overrides the table with `COUNTERSIGN__…` variables. A value is parsed as TOML if possible,
-/// otherwise as text.
-pub fn overlay(table: &mut Table, variables: &BTreeMap<String, String>) -> Result<()> {
+/// otherwise as text. Records which variable sets which key.
+pub(super) fn overlay(
+    table: &mut Table,
+    variables: &BTreeMap<String, String>,
+    origins: &mut Variables,
+) -> Vec<Mistake> {
+    let mut mistakes = Vec::new();
     for (name, text) in variables {
         let Some(path) = name.strip_prefix(PREFIX) else { continue };
-        let path: Vec<_> = path.split("__").map(str::to_lowercase).collect();
-        let Some((last, way)) = path.split_last() else { continue };
-        let mut place = &mut *table;
-        let mut way = way.iter().peekable();
-        while let Some(key) = way.next() {
-            let next = place.entry(key.clone()).or_insert_with(|| empty(way.peek()));
-            place = match next {
-                Value::Table(inner) => inner,
-                Value::Array(list) => match way.next().and_then(|i| element(list, i)) {
-                    Some(inner) => inner,
-                    None => bail!("{name}: `{key}` is a list; a number from 0 must follow"),
-                },
-                _ => bail!("{name}: `{key}` is a value, not a section"),
-            };
+        let mut path: Vec<_> = path.split("__").map(str::to_lowercase).collect();
+        if let Some(last) = path.pop() {
+            let last = renamed::present_name(&path, &last).to_owned();
+            path.push(last);
         }
-        place.insert(renamed::present_name(&path, last).to_owned(), value(text));
+        origins.insert(path.clone(), name.clone());
+        mistakes.extend(put(table, &path, text).err());
     }
+    mistakes
+}
+
+fn put(table: &mut Table, path: &[String], text: &str) -> Result<(), Mistake> {
+    let Some((last, way)) = path.split_last() else { return Ok(()) };
+    let mut place = table;
+    let mut way = way.iter().enumerate().peekable();
+    while let Some((depth, key)) = way.next() {
+        let following = way.peek().map(|(_, key)| key.as_str());
+        let next = place.entry(key.clone()).or_insert_with(|| empty(following));
+        let section = path[..=depth].join(".");
+        let wrong = |says: &str| Err(Mistake::new(path, format!("`{section}` {says}")));
+        place = match next {
+            Value::Table(inner) => inner,
+            Value::Array(list) => match way.next().and_then(|(_, index)| element(list, index)) {
+                Some(inner) => inner,
+                None => return wrong("is a list: a number from 0 must follow, without gaps"),
+            },
+            _ => return wrong("is a value, not a section"),
+        };
+    }
+    place.insert(last.clone(), value(text));
     Ok(())
 }
 
-fn empty(next: Option<&&String>) -> Value {
-    match next.map(|n| n.parse::<usize>()) {
+fn empty(next: Option<&str>) -> Value {
+    match next.map(str::parse::<usize>) {
         Some(Ok(_)) => Value::Array(Vec::new()),
         _ => Value::Table(Table::new()),
     }

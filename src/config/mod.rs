@@ -9,56 +9,71 @@
 //! - [`schema`]: the JSON schema
 //! - [`channels`], [`models`]: the entries of these lists
 //! - [`admin`], [`oidc`]: the HTTP server and signing in
+//! - [`listen`]: the address to listen on
+//! - [`store`]: the database
 //! - [`limits`]: hooks, limits, redaction, audit
 //! - [`datasources`], [`http`], [`mcp`], [`retention`], [`schedules`], [`web`], [`webhooks`]: the
 //!   sections and lists of these names
 //! - [`renamed`]: old names of keys
+//! - [`paths`]: relative paths
+//! - [`check`]: whether the values agree with each other
+//! - [`mistakes`], [`source`]: what is wrong, and in which line or variable
 //! - [`build`]: converts plain values to policies and budgets, with errors that name the key
 
 pub mod admin;
 pub mod build;
 pub mod channels;
+mod check;
 pub mod datasources;
 pub mod environment;
 pub mod example;
 pub mod http;
 pub mod key;
 pub mod limits;
+pub mod listen;
 mod mcp;
+mod mistakes;
 pub mod models;
 pub mod oidc;
+mod paths;
 pub mod print;
 mod renamed;
 pub mod retention;
 pub mod schedules;
 pub mod schema;
 pub mod secret;
+mod source;
+pub mod store;
 pub mod web;
 pub mod webhooks;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::Result;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     path::{Path, PathBuf},
 };
 
 use crate::{
     agent::{approvers::Approvers, disclosure::Disclosure, policy::Action, rules::RuleEntry},
     gateway::Queue,
-    store::db::Durability,
     tools::documents::Branding,
 };
 use admin::AdminConfig;
 pub use channels::{ChannelEntry, ChannelKind, ChannelMode};
 use limits::{AuditConfig, HookEntry, LimitsConfig, RedactionConfig};
 pub use mcp::McpEntry;
+use mistakes::{Mistake, Parsed};
 pub use models::{ModelEntry, ProviderName, ToolCallStyle};
 use secret::Secret;
+use source::Source;
+use store::StoreConfig;
 
 /// The file that is read by default, if it exists.
 pub const DEFAULT_FILE: &str = "countersign.toml";
+/// The file of the SQLite database in `data_dir`.
+pub const DATABASE: &str = "countersign.db";
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -69,6 +84,10 @@ pub struct Config {
     /// Notices about keys that have their old names in the file.
     #[serde(skip)]
     pub renamed: Vec<String>,
+    /// `data_dir` as in the file, if that is relative and the file is in another folder. An earlier
+    /// release took it as relative to the working directory.
+    #[serde(skip)]
+    pub former_data_dir: Option<PathBuf>,
     pub data_dir: PathBuf,
     pub store: StoreConfig,
     pub admin: AdminConfig,
@@ -129,32 +148,6 @@ impl Default for SkillsConfig {
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct StoreConfig {
-    /// In `data_dir` if absent.
-    pub url: Option<String>,
-    pub durability: Durability,
-    /// How long the conversations of a dead node stay claimed: at least 6 s.
-    pub lease_duration: String,
-    /// 32 random bytes in base64; encrypts the tokens of MCP logins and the gateway's signing keys.
-    pub encryption_key: Option<Secret>,
-    /// The previous key, which still decrypts.
-    pub previous_encryption_key: Option<Secret>,
-}
-
-impl Default for StoreConfig {
-    fn default() -> Self {
-        Self {
-            url: None,
-            durability: Durability::default(),
-            lease_duration: "15s".into(),
-            encryption_key: None,
-            previous_encryption_key: None,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentEntry {
     pub id: String,
@@ -208,7 +201,8 @@ impl Default for Config {
         Self {
             file: DEFAULT_FILE.into(),
             renamed: Vec::new(),
-            data_dir: "./data".into(),
+            former_data_dir: None,
+            data_dir: paths::DATA_DIR.into(),
             store: StoreConfig::default(),
             admin: AdminConfig::default(),
             guard: GuardConfig::default(),
@@ -260,20 +254,31 @@ fn yes() -> bool {
 }
 
 impl Config {
-    /// Reads the file (the default one may be missing), overridden by `variables`.
+    /// Reads the file (the default one may be missing), overridden by `variables`. Relative paths in
+    /// the file are relative to its folder, those in variables to the working directory. An error
+    /// names all mistakes.
     pub fn load(file: Option<&Path>, variables: &BTreeMap<String, String>) -> Result<Self> {
-        let mut table = read(file)?;
-        let renamed = renamed::rename(&mut table)?;
-        environment::from_well_known_variables(&mut table, variables);
-        environment::overlay(&mut table, variables)?;
-        let mut config: Self = serde_path_to_error::deserialize(toml::Value::Table(table))
-            .map_err(|problem| {
-                let path = problem.path().to_string();
-                anyhow::anyhow!("configuration: {path}: {}", problem.into_inner().message())
-            })?;
+        let mut source = Source::read(file)?;
+        let mut table = source.table()?;
+        let mut mistakes = Vec::new();
+        let renamed = renamed::rename(&mut table, &mut mistakes);
+        let folder = file.and_then(Path::parent).unwrap_or(Path::new(""));
+        let former = paths::resolve(&mut table, folder);
+        environment::from_well_known_variables(&mut table, variables, &mut source.variables);
+        mistakes.extend(environment::overlay(&mut table, variables, &mut source.variables));
+        let mut parsed = Parsed::of(&table);
+        parsed.mistakes.splice(0..0, mistakes);
+        let config = parsed.config.take().map(Self::complete);
+        let others = config.iter().flat_map(check::check);
+        parsed.add(others.map(|text| Mistake::named(&text, &table)).collect());
+        let Some(mut config) = config.filter(|_| parsed.mistakes.is_empty()) else {
+            return Err(mistakes::error(&parsed.mistakes, &source, &table));
+        };
         config.file = file.map_or(config.file, Path::to_owned);
         config.renamed = renamed;
-        config.complete().check()
+        config.admin.accept_own_name(&table);
+        config.former_data_dir = former.filter(|_| config.data_dir.starts_with(folder));
+        Ok(config)
     }
 
     /// Adds the defaults: a web chat, an agent, the demo model.
@@ -289,45 +294,6 @@ impl Config {
             self.channels.push(environment::web(agent));
         }
         self
-    }
-
-    /// Checks that all names that are referred to exist and are unique, and that required keys are
-    /// set.
-    fn check(self) -> Result<Self> {
-        unique("models", self.models.iter().map(|m| &m.id))?;
-        unique("agents", self.agents.iter().map(|a| &a.id))?;
-        unique("channels", self.channels.iter().map(|c| &c.id))?;
-        unique("mcp", self.mcp.iter().map(McpEntry::tools_begin_with))?;
-        unique("hooks", self.hooks.iter().map(|h| &h.name))?;
-        for model in &self.models {
-            if let Some(other) = model.fallback.iter().find(|id| !self.has_model(id)) {
-                bail!("models.{}.fallback: there is no model `{other}`", model.id);
-            }
-        }
-        for agent in &self.agents {
-            if !self.has_model(&agent.model) {
-                bail!("agents.{}.model: there is no model `{}`", agent.id, agent.model);
-            }
-        }
-        for channel in &self.channels {
-            if !self.agents.iter().any(|a| a.id == channel.agent) {
-                bail!("channels.{}.agent: there is no agent `{}`", channel.id, channel.agent);
-            }
-            channel.check()?;
-        }
-        self.check_webhooks()?;
-        self.admin.proxies()?;
-        self.admin.oidc.check()?;
-        self.documents.check().map_err(anyhow::Error::msg)?;
-        self.mcp.iter().try_for_each(McpEntry::check)?;
-        self.http.check()?;
-        unique("datasources", self.datasources.iter().map(|d| &d.name))?;
-        datasources::check(&self)?;
-        Ok(self)
-    }
-
-    fn has_model(&self, id: &str) -> bool {
-        self.models.iter().any(|model| model.id == id)
     }
 
     /// All secrets of the configuration.
@@ -356,9 +322,10 @@ impl Config {
     }
 
     pub fn store_url(&self) -> String {
-        self.store.url.clone().unwrap_or_else(|| {
-            format!("sqlite://{}", self.data_dir.join("countersign.db").display())
-        })
+        self.store
+            .url
+            .clone()
+            .unwrap_or_else(|| format!("sqlite://{}", self.data_dir.join(DATABASE).display()))
     }
 
     /// The URL that a browser on this machine opens.
@@ -368,33 +335,4 @@ impl Config {
             None => format!("http://{}", self.admin.listen),
         }
     }
-}
-
-fn read(file: Option<&Path>) -> Result<toml::Table> {
-    let (path, must_exist) = file.map_or((Path::new(DEFAULT_FILE), false), |f| (f, true));
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(problem) if problem.kind() == std::io::ErrorKind::NotFound && !must_exist => {
-            return Ok(toml::Table::new());
-        }
-        Err(problem) => {
-            return Err(problem).with_context(|| format!("reading {}", path.display()));
-        }
-    };
-    text.parse().map_err(|problem: toml::de::Error| {
-        // Not the whole error, because it quotes the line, which may contain a secret.
-        let line = problem.span().map_or(1, |span| text[..span.start].lines().count().max(1));
-        anyhow::anyhow!("{}, line {line}: {}", path.display(), problem.message())
-    })
-}
-
-fn unique<T: AsRef<str>>(section: &str, ids: impl Iterator<Item = T>) -> Result<()> {
-    let mut seen = BTreeSet::new();
-    for id in ids {
-        let id = id.as_ref();
-        if id.is_empty() || !seen.insert(id.to_owned()) {
-            bail!("{section}: the id `{id}` is empty or used twice");
-        }
-    }
-    Ok(())
 }

@@ -6,47 +6,14 @@ use std::fmt::Write as _;
 use super::{
     Config, admin, datasources, http,
     key::{Key, key},
-    oidc, retention,
+    oidc, retention, store,
 };
 
 /// All keys, in the order of the file.
 pub fn keys() -> impl Iterator<Item = &'static Key> {
     let sections = [admin::KEYS, oidc::KEYS, retention::KEYS, KEYS, http::KEYS, datasources::KEYS];
-    FIRST.iter().chain(sections.into_iter().flatten())
+    store::KEYS.iter().chain(sections.into_iter().flatten())
 }
-
-const FIRST: &[Key] = &[
-    key("data_dir", "./data", "The folder of the SQLite file, artifacts and workspaces"),
-    key(
-        "store.url",
-        "sqlite://<data_dir>/countersign.db",
-        "Or postgres://user@host/db, which several nodes can share",
-    ),
-    key(
-        "store.durability",
-        "full",
-        "full survives a power failure, normal a crash of the process (SQLite)",
-    ),
-    key(
-        "store.lease_duration",
-        "15s",
-        "How long the conversations of a dead node stay claimed, at least 6 s; a live node renews \
-            its leases three times as often",
-    ),
-    key(
-        "store.encryption_key",
-        "",
-        "Encrypts the tokens of MCP logins and the gateway's signing keys where they are stored: \
-            32 random bytes in base64 (`openssl rand -base64 32`). Without it they are stored \
-            unencrypted, in private files and in the database",
-    ),
-    key(
-        "store.previous_encryption_key",
-        "",
-        "The previous key, for rotation: what it encrypted can still be read, and is encrypted \
-            with the new key when next used",
-    ),
-];
 
 const KEYS: &[Key] = &[
     key(

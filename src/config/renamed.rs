@@ -1,7 +1,8 @@
 //! Keys that had another name in an earlier release: the old name still works.
 
-use anyhow::{Result, bail};
 use toml::{Table, Value};
+
+use super::mistakes::Mistake;
 
 /// A key that has a new name, within a section or the entries of a list.
 struct Renamed {
@@ -30,28 +31,34 @@ const RENAMED: [Renamed; 13] = [
     renamed("webhooks_out", "secret_before", "previous_secret"),
 ];
 
-/// Gives the keys of a file their present names. Returns a notice for each old name.
-pub(super) fn rename(file: &mut Table) -> Result<Vec<String>> {
+/// Gives the keys of a file their present names. Returns a notice for each old name, and adds a
+/// mistake if a key has both.
+pub(super) fn rename(file: &mut Table, mistakes: &mut Vec<Mistake>) -> Vec<String> {
     let mut notices = Vec::new();
     for Renamed { section, old, new } in &RENAMED {
         let entries = match file.get_mut(*section) {
-            Some(Value::Table(table)) => vec![table],
-            Some(Value::Array(list)) => list.iter_mut().filter_map(Value::as_table_mut).collect(),
+            Some(Value::Table(table)) => vec![(None, table)],
+            Some(Value::Array(list)) => {
+                let tables = list.iter_mut().enumerate();
+                tables.filter_map(|(place, one)| Some((Some(place), one.as_table_mut()?))).collect()
+            }
             _ => continue,
         };
-        for entry in entries {
+        for (place, entry) in entries {
             let Some(value) = entry.remove(*old) else { continue };
             if entry.insert((*new).to_owned(), value).is_some() {
-                bail!(
-                    "configuration: {section}.{old} is the old name of {section}.{new}: set only one"
-                );
+                let place = place.map(|place| place.to_string());
+                let key = [*section].into_iter().chain(place.as_deref()).chain([*old]);
+                let key: Vec<_> = key.map(str::to_owned).collect();
+                let says = format!("is the old name of {section}.{new}; set only one of them");
+                mistakes.push(Mistake { key, says });
             }
             notices.push(format!("{section}.{old} is now called {section}.{new}"));
         }
     }
     notices.sort_unstable();
     notices.dedup();
-    Ok(notices)
+    notices
 }
 
 /// The present name of the last key of a path, as in `["channels", "0", "settle"]`.
@@ -59,4 +66,11 @@ pub(super) fn present_name<'a>(path: &[String], last: &'a str) -> &'a str {
     let section = path.first().map_or("", String::as_str);
     let found = RENAMED.iter().find(|renamed| renamed.section == section && renamed.old == last);
     found.map_or(last, |renamed| renamed.new)
+}
+
+/// The former name of the last key of a path.
+pub(super) fn former_name(path: &[String]) -> Option<&'static str> {
+    let (section, name) = (path.first()?, path.last()?);
+    let found = RENAMED.iter().find(|one| one.section == section && one.new == name);
+    found.map(|renamed| renamed.old)
 }

@@ -7,7 +7,7 @@ use secrecy::ExposeSecret as _;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-use super::{Config, secret::Secret, unique};
+use super::{Config, secret::Secret};
 use crate::{
     gateway::webhooks::{
         Subscription,
@@ -86,18 +86,6 @@ pub fn inlets(
 }
 
 impl Config {
-    /// Names must be unique, and what they refer to must exist.
-    pub(super) fn check_webhooks(&self) -> Result<()> {
-        unique("webhooks_in", self.webhooks_in.iter().map(|hook| &hook.name))?;
-        unique("webhooks_out", self.webhooks_out.iter().map(|hook| &hook.name))?;
-        for hook in &self.webhooks_in {
-            let known = self.channels.iter().any(|channel| channel.id == hook.channel);
-            let (name, channel) = (&hook.name, &hook.channel);
-            anyhow::ensure!(known, "webhooks_in.{name}.channel: there is no channel `{channel}`");
-        }
-        Ok(())
-    }
-
     /// The signing secrets of webhooks.
     pub fn webhook_secrets(&self) -> impl Iterator<Item = &Secret> {
         let taken = self.webhooks_in.iter().flat_map(|hook| [&hook.secret, &hook.previous_secret]);

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 /// The file of a SQLite database; `None` for PostgreSQL, which has its own tools.
 pub fn file_of(url: &str) -> Option<PathBuf> {
     let path = url.strip_prefix("sqlite:")?;
-    Some(path.trim_start_matches("//").into())
+    let path = path.split('?').next().unwrap_or(path);
+    Some(path.strip_prefix("//").unwrap_or(path).into())
 }
 
 /// Copies a consistent snapshot of the database while it is in use, without changing any table.

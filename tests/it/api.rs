@@ -161,6 +161,37 @@ async fn every_operation_takes_its_role_and_no_less() {
     }
 }
 
+/// Generators of clients need a description of each response and unique ids. Examples of bodies fit
+/// their schemas.
+#[test]
+fn the_document_is_complete() {
+    let document = countersign::admin::api::openapi();
+    let mut ids = std::collections::BTreeSet::new();
+    let mut bodies = 0;
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for (method, operation) in operations.as_object().unwrap() {
+            let id = operation["operationId"].as_str().unwrap();
+            assert!(ids.insert(id), "{method} {path}: {id} is not unique");
+            for (status, response) in operation["responses"].as_object().unwrap() {
+                let described =
+                    response["description"].as_str().is_some_and(|text| !text.is_empty());
+                assert!(described, "{method} {path}: {status}");
+            }
+            let Some(body) = operation.get("requestBody") else { continue };
+            let body = &body["content"]["application/json"];
+            let mut schema = body["schema"].clone();
+            schema["components"] = document["components"].clone();
+            let validator = jsonschema::validator_for(&schema).unwrap();
+            assert!(body["example"].is_object(), "{method} {path} has no example");
+            let wrong: Vec<_> =
+                validator.iter_errors(&body["example"]).map(|e| e.to_string()).collect();
+            assert!(wrong.is_empty(), "{method} {path}: {wrong:?}");
+            bodies += 1;
+        }
+    }
+    assert!(ids.contains("get_approvals_by_id") && bodies > 10, "{ids:?}");
+}
+
 /// The declared operations are documented and served, and no others.
 /// Proves O7.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

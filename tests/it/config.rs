@@ -30,6 +30,161 @@ fn an_unknown_key_is_refused_by_name() {
     }
 }
 
+/// All mistakes are reported at once, each with its line or variable, in plain words, and with the
+/// nearest name. No value is quoted, since it may be a secret.
+/// Proves O3.
+#[test]
+fn all_mistakes_of_a_configuration_are_explained() {
+    let text = "data_dir = 1
+lisen = \"x\"
+listen = \"127.0.0.1:1\"
+
+[admin]
+lisen = \"127.0.0.1:1\"
+public_url = \"chat.example\"
+
+[limits]
+messages_per_minute = \"many\"
+
+[guard]
+default = \"denny\"
+disabled_rules = \"*\"
+
+[[models]]
+id = \"small\"
+provider = \"demo\"
+vision = \"sk-canary\"
+
+[[models]]
+id = \"large\"
+
+[[channels]]
+id = \"tg\"
+kind = \"telegram\"
+tokn = \"sk-canary\"
+settle = 5
+[channels.roles]
+ann = \"boss\"
+
+[agents]
+id = \"default\"
+";
+    let variables = [
+        ("COUNTERSIGN__ADMIN__LISEN", "127.0.0.1:1"),
+        ("COUNTERSIGN__ADMIN__LISTEN", "localhost"),
+        ("COUNTERSIGN__CHANNELS__TG__TOKEN", "sk-canary"),
+        ("COUNTERSIGN__CHANNELS__0__DEBUONCE", "1s"),
+        ("COUNTERSIGN__DATA_DIR__X", "1"),
+    ];
+    let problem = format!("{:#}", load(text, &variables).unwrap_err());
+    assert!(!problem.contains("canary"), "{problem}");
+    assert_snapshot!(stable(&problem), @"
+    the configuration has 18 mistakes:
+      COUNTERSIGN__ADMIN__LISEN: admin.lisen: there is no such key; did you mean `listen`?
+      COUNTERSIGN__ADMIN__LISTEN: admin.listen: must be an address with a port such as 127.0.0.1:<port>, or a port
+      COUNTERSIGN__CHANNELS__0__DEBUONCE: channels.tg.debuonce: there is no such key; did you mean `debounce`?
+      COUNTERSIGN__CHANNELS__TG__TOKEN: channels.tg.token: `channels` is a list: a number from 0 must follow, without gaps
+      COUNTERSIGN__DATA_DIR__X: data_dir.x: `data_dir` is a value, not a section
+      <folder>, line 1: data_dir: must be text in quotes
+      <folder>, line 2: lisen: there is no such key
+      <folder>, line 3: listen: there is no such key; did you mean `admin.listen`?
+      <folder>, line 7: admin.public_url: must be a URL such as https://example.org
+      <folder>, line 10: limits.messages_per_minute: must be a whole number
+      <folder>, line 13: guard.default: must be allow, ask or deny; did you mean `deny`?
+      <folder>, line 14: guard.disabled_rules: must be a list in brackets
+      <folder>, line 19: models.small.vision: must be true or false
+      <folder>, line 21: models.large.provider: is missing
+      <folder>, line 27: channels.tg.tokn: there is no such key; did you mean `token`?
+      <folder>, line 28: channels.tg.debounce: must be text in quotes
+      <folder>, line 30: channels.tg.roles.ann: must be viewer, member, approver, operator or owner
+      <folder>, line 32: agents: must be a list: write [[agents]]
+    ");
+}
+
+/// A value that is valid by itself but does not fit the others, or cannot be used, is reported with
+/// the section that contains it.
+#[test]
+fn the_section_with_the_mistake_is_the_one_that_is_named() {
+    let text = "[guard]
+approval_timeout = \"soon\"
+
+[[guard.rules]]
+tool = \"shell\"
+action = \"ask\"
+
+[[guard.rules]]
+name = \"notes\"
+tool = \"write_file\"
+arg_pattern = \"(\"
+action = \"allow\"
+
+[[models]]
+id = \"small\"
+provider = \"demo\"
+
+[[models]]
+id = \"large\"
+provider = \"demo\"
+fallback = [\"medium\"]
+
+[[agents]]
+id = \"default\"
+model = \"gpt\"
+
+[[channels]]
+id = \"tg\"
+kind = \"telegram\"
+token = \"1:x\"
+agent = \"nobody\"
+debounce = \"1 second\"
+
+[[hooks]]
+name = \"h\"
+on = \"before_llm\"
+action = \"redact\"
+pattern = \"[\"
+
+[retention]
+artifacts = \"1h\"
+";
+    let problem = format!("{:#}", load(text, &[]).unwrap_err());
+    assert_snapshot!(stable(&problem), @"
+    the configuration has 8 mistakes:
+      <folder>, line 2: guard.approval_timeout: `soon` is not a duration; use 90s, 30m, 12h or 7d
+      <folder>, line 11: guard.rules.notes.arg_pattern: is not a valid regular expression: unclosed group
+      <folder>, line 21: models.large.fallback: there is no model `medium`; there are small and large
+      <folder>, line 25: agents.default.model: there is no model `gpt`; there are small and large
+      <folder>, line 31: channels.tg.agent: there is no agent `nobody`; the only one is default
+      <folder>, line 32: channels.tg.debounce: `1 second` is not a duration; use 90s, 30m, 12h or 7d
+      <folder>, line 38: hooks.h.pattern: is not a valid regular expression: unclosed character class
+      <folder>, line 41: retention.artifacts: must be at least 1d, because files are stored before anything refers to them
+    ");
+    let one = "[[agents]]\nid = \"a\"\nmodel = \"gpt\"";
+    let problem = format!("{:#}", load(one, &[]).unwrap_err());
+    assert_snapshot!(stable(&problem), @"<folder>, line 3: agents.a.model: there is no model `gpt`; the only one is main");
+}
+
+/// The address to listen on is written as people write it.
+#[test]
+fn listen_takes_a_port_or_a_host_name() {
+    let listen = |text: &str| load(&format!("[admin]\nlisten = {text}"), &[]);
+    for text in ["8643", "\"8643\"", "\"localhost:8643\"", "\"127.0.0.1:8643\""] {
+        let config = listen(text).unwrap();
+        assert_eq!(config.admin.listen.to_string(), "127.0.0.1:8643", "{text}");
+    }
+    assert_eq!(listen("\"localhost:1\"").unwrap().admin.hosts, ["localhost"]);
+    let config = load("", &[("COUNTERSIGN__ADMIN__LISTEN", "8643")]).unwrap();
+    assert_eq!(config.admin.listen.port(), 8643);
+    for (text, says) in [
+        ("\"localhost\"", "must be an address with a port such as 127.0.0.1:8642, or a port"),
+        ("99999", "must be a whole number from 0 to 65535"),
+        ("true", "must be text in quotes or a whole number"),
+    ] {
+        let problem = format!("{:#}", listen(text).unwrap_err());
+        assert!(problem.contains(&format!("line 2: admin.listen: {says}")), "{problem}");
+    }
+}
+
 /// The names that keys had in an earlier release still work, in the file and as variables. A file with
 /// both names of a key is refused.
 #[test]
@@ -71,7 +226,7 @@ fn a_configuration_of_an_earlier_release_loads() {
     );
     assert!(config.web.allowed_private_hosts.is_empty());
     let problem = load("[store]\nlease = \"20s\"\nlease_duration = \"30s\"", &[]).unwrap_err();
-    assert_snapshot!(format!("{problem:#}"), @"configuration: store.lease is the old name of store.lease_duration: set only one");
+    assert_snapshot!(stable(&format!("{problem:#}")), @"<folder>, line 2: store.lease: is the old name of store.lease_duration; set only one of them");
 }
 
 #[test]
@@ -144,10 +299,10 @@ fn a_platforms_variable_adds_its_channel() {
 async fn a_discord_channel_needs_a_token_and_a_whole_key() {
     let channel = "[[channels]]\nid = \"d\"\nkind = \"discord\"";
     let problem = format!("{:#}", load(channel, &[]).unwrap_err());
-    assert_snapshot!(stable(&problem), @"channels.d.token: is missing; get one from the developer portal (Bot, Reset Token)");
+    assert_snapshot!(stable(&problem), @"<folder>, line 1: channels.d.token: is missing; get one from the developer portal (Bot, Reset Token)");
     let key = |key: &str| format!("{channel}\ntoken = \"t\"\npublic_key = \"{key}\"");
     let problem = format!("{:#}", load(&key("abc"), &[]).unwrap_err());
-    assert_snapshot!(stable(&problem), @"channels.d.public_key: is not valid; the developer portal shows it under General Information, as 64 hexadecimal digits");
+    assert_snapshot!(stable(&problem), @"<folder>, line 5: channels.d.public_key: is not valid; the developer portal shows it under General Information, as 64 hexadecimal digits");
     let folder = tempfile::tempdir().unwrap();
     let mut config = load(&key(&"0a".repeat(32)), &[]).unwrap();
     folder.path().clone_into(&mut config.data_dir);
@@ -206,8 +361,7 @@ fn a_hook_that_makes_no_sense_is_refused() {
         ("on = \"before_tool\"\ndo = \"run\"", "command"),
         ("on = \"before_tool\"\ndo = \"run\"\ncommand = [\"x\"]\ntimeout = \"2h\"", "timeout"),
     ] {
-        let config = load(&format!("[[hooks]]\nname = \"h\"\n{rest}"), &[]).unwrap();
-        let problem = countersign::config::build::hooks(&config.hooks).unwrap_err();
+        let problem = load(&format!("[[hooks]]\nname = \"h\"\n{rest}"), &[]).unwrap_err();
         let problem = format!("{problem:#}");
         assert!(problem.contains("hooks.h") && problem.contains(named), "{problem}");
     }

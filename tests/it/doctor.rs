@@ -12,6 +12,7 @@ use crate::{
 async fn a_fresh_place_is_sound(on: On) {
     let site = Site::new(on).await;
     site.configure("127.0.0.1:8642", "");
+    site.migrate().await;
     let (fine, said) = site.run(&["doctor"]).await;
     assert!(fine, "{said}");
     for line in
@@ -96,6 +97,7 @@ async fn doctor_reports_a_data_folder_that_others_can_read() {
     };
     let site = Site::new(On::Sqlite).await;
     site.configure("127.0.0.1:8642", "");
+    site.migrate().await;
     let mode = |name: &str| site.path(name).metadata().unwrap().permissions().mode() & 0o777;
     let (_, said) = site.run(&["doctor"]).await;
     assert!(said.contains("ok    data_dir"), "{said}");
@@ -157,6 +159,7 @@ async fn doctor_tells_no_secret() {
          secret = \"{CANARY}\"\n"
     );
     site.configure("127.0.0.1:8642", &more);
+    site.migrate().await;
     for arguments in [&["doctor"][..], &["doctor", "--live"]] {
         let (fine, said) = site.run(arguments).await;
         assert!(!fine && said.contains("FAIL  webhooks"), "{said}");
@@ -206,6 +209,7 @@ async fn doctor_asks_the_servers_of_tools() {
 async fn tools_of_servers_are_answered_for_on_the_command_line() {
     let site = Site::new(On::Sqlite).await;
     site.configure("127.0.0.1:8642", &moody(&site, "Echoes."));
+    site.migrate().await;
     let says = async |arguments: &[&str]| {
         let (fine, said) = site.run(arguments).await;
         assert!(fine, "{arguments:?}: {said}");
@@ -249,6 +253,7 @@ async fn an_open_default_for_the_shell_is_warned_of() {
     let asks = "[[guard.rules]]\ntool = \"shell\"\naction = \"ask\"\n";
     for (more, warned) in [("", true), (asks, false)] {
         site.configure("127.0.0.1:8642", &format!("[guard]\ndefault = \"allow\"\n{more}"));
+        site.migrate().await;
         let (fine, said) = site.run(&["doctor"]).await;
         assert!(fine, "{said}");
         assert_eq!(said.contains("warn  guard"), warned, "{said}");
@@ -268,6 +273,7 @@ async fn doctor_names_what_a_tool_lacks() {
     let search = "[[web.search]]\nprovider = \"serper\"\nkey = { env = \"SERPER_KEY\" }\n\
                   [[web.search]]\nprovider = \"brave\"\nkey = { env = \"BRAVE_KEY\" }\n";
     site.configure("127.0.0.1:8642", search);
+    site.migrate().await;
     let (fine, said) = site.run(&["doctor"]).await;
     assert!(fine && said.contains("warn  tools"), "{said}");
     let why =

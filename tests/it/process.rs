@@ -65,9 +65,20 @@ impl Site {
 
     /// Runs a command to its end: whether it succeeded, and its output.
     pub async fn run(&self, arguments: &[&str]) -> (bool, String) {
+        self.run_in(self.folder.path(), arguments).await
+    }
+
+    /// Creates the tables, as the first start does.
+    pub async fn migrate(&self) {
+        let (good, said) = self.run(&["migrate"]).await;
+        assert!(good, "{said}");
+    }
+
+    /// Like [`Self::run`], with another working directory.
+    pub async fn run_in(&self, folder: &Path, arguments: &[&str]) -> (bool, String) {
         let ran = Command::new(env!("CARGO_BIN_EXE_countersign"))
             .args(arguments)
-            .current_dir(self.folder.path())
+            .current_dir(folder)
             .env_clear()
             .envs(&self.variables)
             .output()

@@ -71,19 +71,21 @@ pub async fn page(admin: &Admin, filter: Filter, stretch: Stretch) -> Result<Pag
         most: stretch.most,
     };
     let rows = admin.gateway.store.audit(query).await?;
-    Ok(Page::of(rows, &stretch, Row::own_place, view))
+    Ok(Page::of(rows, &stretch, Row::own_place, Into::into))
 }
 
-fn view(row: Row) -> FactView {
-    FactView {
-        chain: row.chain,
-        number: row.n.to_string(),
-        at: row.at,
-        kind: row.kind,
-        person: row.person,
-        tool: row.tool,
-        body: serde_json::from_str(&row.body).unwrap_or(Value::String(row.body)),
-        hash: row.hash,
+impl From<Row> for FactView {
+    fn from(row: Row) -> Self {
+        Self {
+            chain: row.chain,
+            number: row.n.to_string(),
+            at: row.at,
+            kind: row.kind,
+            person: row.person,
+            tool: row.tool,
+            body: serde_json::from_str(&row.body).unwrap_or(Value::String(row.body)),
+            hash: row.hash,
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use axum::{Json, extract::State, http::StatusCode};
+use channels::Outgoing;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::Value;
@@ -37,6 +38,8 @@ pub struct DeadLetterView {
     /// The message
     #[schema(value_type = Object)]
     pub what: Value,
+    /// The beginning of its text, or the name of its file
+    pub summary: String,
     /// refused: rejected by the platform; gone: the chat can no longer be written to
     pub status: String,
     pub attempts: i64,
@@ -53,6 +56,7 @@ pub async fn page(admin: &Admin, stretch: Stretch) -> Result<Page<DeadLetterView
         })
         .await?;
     let view = |row: Listed| DeadLetterView {
+        summary: admin.redactor().text(&summary(&row.what)).into_owned(),
         what: admin.redactor().value(&serde_json::to_value(row.what).unwrap_or_default()),
         id: row.id.0,
         conversation: row.conversation.0,
@@ -63,6 +67,26 @@ pub async fn page(admin: &Admin, stretch: Stretch) -> Result<Page<DeadLetterView
         created_at: row.created_at,
     };
     Ok(Page::of(rows, &stretch, |row| row.id.to_string(), view))
+}
+
+/// The longest summary, in characters.
+const SUMMARY: usize = 80;
+
+/// The beginning of the text of a message, cut after a word, or the name of its file.
+fn summary(message: &Outgoing) -> String {
+    let text = match message {
+        Outgoing::Text { markdown, .. }
+        | Outgoing::Question { markdown, .. }
+        | Outgoing::Settled { markdown, .. }
+        | Outgoing::Draft { markdown } => markdown,
+        Outgoing::File { name, .. } => name,
+        Outgoing::Toast { text, .. } => text,
+        Outgoing::Placeholder { .. } | Outgoing::Removal | Outgoing::Typing => "",
+    };
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    let Some((end, _)) = line.char_indices().nth(SUMMARY) else { return line.to_owned() };
+    let end = line[..end].rfind(' ').unwrap_or(end);
+    format!("{} …", &line[..end])
 }
 
 /// What to do with a dead letter.

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, fmt::Write as _};
 use utoipa::openapi::{Info, OpenApi, OpenApiBuilder};
 
-use super::idempotency::KEY;
+use super::{ROOT, examples, idempotency::KEY};
 use crate::{
     admin::{markdown_html::escape, problem::PROBLEM},
     journal::role::Role,
@@ -47,7 +47,9 @@ pub fn complete(declared: &OpenApi) -> Value {
             "detail": { "type": "string", "description": "What to do about it" },
         },
     });
-    for (_, method, operation) in operations_mut(&mut document) {
+    for (path, method, operation) in operations_mut(&mut document) {
+        operation.insert("operationId".into(), json!(operation_id(&path, &method)));
+        describe(operation);
         let has_body = operation.contains_key("requestBody");
         let named = operation.get("parameters").is_some_and(|parameters| {
             parameters.as_array().into_iter().flatten().any(|p| p["in"] == "path")
@@ -71,6 +73,45 @@ pub fn complete(declared: &OpenApi) -> Value {
         }
     }
     document
+}
+
+/// `get_approvals_by_id`: names of functions are not unique.
+fn operation_id(path: &str, method: &str) -> String {
+    let parts = path.trim_start_matches(ROOT).split('/').filter(|part| !part.is_empty());
+    let mut id = method.to_owned();
+    for part in parts {
+        id.push('_');
+        match part.strip_prefix('{') {
+            Some(name) => id.extend(["by_", name.trim_end_matches('}')]),
+            None => id.push_str(&part.replace('-', "_")),
+        }
+    }
+    id
+}
+
+/// Adds the descriptions that responses must have, and an example of the body.
+fn describe(operation: &mut Map<String, Value>) {
+    let responses = operation.get_mut("responses").and_then(Value::as_object_mut);
+    for (status, response) in responses.into_iter().flatten() {
+        if response["description"].as_str().unwrap_or_default().is_empty() {
+            response["description"] = json!(result(status));
+        }
+    }
+    let Some(body) = operation.get_mut("requestBody") else { return };
+    let body = &mut body["content"]["application/json"];
+    let name = body["schema"]["$ref"].as_str().and_then(|name| name.rsplit('/').next());
+    if let Some(example) = name.and_then(examples::of) {
+        body["example"] = example;
+    }
+}
+
+fn result(status: &str) -> &'static str {
+    match status {
+        "201" => "Created",
+        "202" => "Accepted",
+        "204" => "Done",
+        _ => "The result",
+    }
 }
 
 /// The error statuses of an operation of this kind.

@@ -53,22 +53,30 @@ pub struct TrustBody {
     pub digest: String,
 }
 
-fn view(admin: &Admin, pin: Pin) -> PinView {
-    let standing = match pin.standing() {
-        Standing::Seen => "seen",
-        Standing::Vouched => "trusted",
-        Standing::Changed => "changed",
-    };
-    let read = |text: &str| admin.redactor().value(&serde_json::from_str(text).unwrap_or_default());
-    PinView {
-        standing: standing.to_owned(),
-        digest: mcp_tools::digest(pin.now()),
-        was: read(&pin.definition),
-        is: pin.offered.as_deref().map(read),
-        trusted_by: Some(pin.vouched_by).filter(|by| !by.is_empty()),
-        server: pin.server,
-        tool: pin.tool,
+impl From<Pin> for PinView {
+    fn from(pin: Pin) -> Self {
+        let standing = match pin.standing() {
+            Standing::Seen => "seen",
+            Standing::Vouched => "trusted",
+            Standing::Changed => "changed",
+        };
+        let read = |text: &str| serde_json::from_str(text).unwrap_or_default();
+        Self {
+            standing: standing.to_owned(),
+            digest: mcp_tools::digest(pin.now()),
+            was: read(&pin.definition),
+            is: pin.offered.as_deref().map(read),
+            trusted_by: Some(pin.vouched_by).filter(|by| !by.is_empty()),
+            server: pin.server,
+            tool: pin.tool,
+        }
     }
+}
+
+fn view(admin: &Admin, pin: Pin) -> PinView {
+    let whole = PinView::from(pin);
+    let redact = |value: &Value| admin.redactor().value(value);
+    PinView { was: redact(&whole.was), is: whole.is.as_ref().map(redact), ..whole }
 }
 
 /// Lists all tools that were ever seen, by server and name.

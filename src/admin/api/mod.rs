@@ -6,7 +6,7 @@
 //!
 //! - [`caller`]: authentication and roles
 //! - [`idempotency`]: idempotency keys
-//! - [`document`]: the OpenAPI document, and an HTML page
+//! - [`document`], [`examples`]: the OpenAPI document, and an HTML page
 //! - [`parts`]: bodies, parameters and pages
 //! - [`approvals`], [`grants`], [`mod@panic`], [`rules`], [`audit`]: approvals and the guard
 //! - [`people`], [`conversations`], [`export`], [`schedules`], [`artifacts`]: people and
@@ -23,6 +23,7 @@ pub mod channels;
 pub mod conversations;
 pub mod dead_letters;
 pub mod document;
+mod examples;
 pub mod export;
 pub mod grants;
 pub mod idempotency;

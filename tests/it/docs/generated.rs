@@ -82,6 +82,11 @@ fn commands(cli: &Command) -> String {
         if !own.is_empty() {
             let _ = write!(text, "\n{own}");
         }
+        if let Some(examples) = command.get_after_help() {
+            let examples = examples.to_string().replace("\n  ", "\n");
+            let examples = examples.trim_start_matches("Examples:\n");
+            let _ = write!(text, "\n```sh\n{examples}\n```\n");
+        }
         let mut below: Vec<_> = visible(command).collect();
         below.reverse();
         waiting.extend(below);

@@ -102,6 +102,7 @@ fn is_beat(point: &str) -> bool {
 async fn a_request_with_a_key_outlives_the_process_that_does_it() {
     let site = Site::new(On::Sqlite).await;
     site.configure("127.0.0.1:0", "");
+    site.migrate().await;
     let (_, said) = site.run(&["token", "--api", "ops", "--role", "owner"]).await;
     let token = said.split_whitespace().find(|word| word.starts_with("cs_")).unwrap();
     let client = reqwest::Client::new();

@@ -67,6 +67,7 @@ async fn an_ended_session_is_let_in_nowhere() {
 async fn the_command_line_ends_what_it_lists() {
     let site = Site::new(On::Sqlite).await;
     site.configure("127.0.0.1:0", "");
+    site.migrate().await;
     for arguments in [
         &["token", "--name", "ann"][..],
         &["token", "--name", "ann"],

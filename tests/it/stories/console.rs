@@ -450,6 +450,7 @@ story! {
         world.ann_says("hello").await;
         let letters = owner.reads("/dead-letters").await;
         assert!(letters.contains("&lt;i&gt;too long"), "{letters}");
+        assert!(letters.contains("<summary>text: Hello.</summary>"), "{letters}");
         let action = form(&letters, "/dead-letters/");
         assert_snapshot!(visible(&owner.presses(&action, &[("then", "drop")]).await), @"
         Dead letters · Countersign

@@ -374,6 +374,7 @@ story! {
 async fn the_command_line_explains_the_guard() {
     let site = Site::new(On::Sqlite).await;
     site.configure("127.0.0.1:0", "");
+    site.migrate().await;
     let yaml = "rules:\n  - { name: go, tool: WriteFileTool, arg-pattern: ^notes/, action: allow }";
     std::fs::write(site.path("rules.yaml"), yaml).unwrap();
     let file = site.path("rules.yaml").display().to_string();

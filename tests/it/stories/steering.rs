@@ -284,6 +284,7 @@ story! {
         assert_eq!(letters.len(), 2);
         assert!(letters[0]["problem"].as_str().unwrap().contains("not today"));
         assert_eq!(letters[1]["what"]["markdown"], "One.");
+        assert_eq!(letters[1]["summary"], "One.");
         let path = |n: usize| format!("/dead-letters/{}", letters[n]["id"].as_str().unwrap());
         let replay = format!("{}/replay", path(1));
         let (status, _) = served.ask(&token, (Method::POST, &replay), None).await;

@@ -1,0 +1,38 @@
+//! Examples of request bodies, for the OpenAPI document.
+
+use serde_json::{Value, json};
+
+/// An example of the schema with this name.
+pub fn of(schema: &str) -> Option<Value> {
+    Some(match schema {
+        "DecisionBody" => json!({ "decision": "deny", "reason": "Not on a Friday." }),
+        "EnabledBody" => json!({ "enabled": false }),
+        "ImportBody" => json!({
+            "format": "toml",
+            "text": "[[rules]]\ntool = \"shell\"\ncommand = [\"ls\"]\naction = \"allow\"\n",
+        }),
+        "LinkBody" => json!({ "channel": "telegram", "person": "123456789" }),
+        "OfferBody" => json!({ "channel": "telegram", "hours": 24, "role": "member" }),
+        "PausedBody" => json!({ "paused": true }),
+        "RoleBody" => json!({ "role": "approver" }),
+        "RuleEntry" => json!({
+            "name": "notes",
+            "tool": "write_file",
+            "arg_pattern": "^notes/",
+            "action": "allow",
+        }),
+        "TestBody" => json!({
+            "tool": "shell",
+            "arguments": { "command": "rm -rf x" },
+            "person": "123456789",
+            "tainted": true,
+        }),
+        "TierBody" => json!({ "tier": "core" }),
+        "TokenBody" => json!({ "name": "ci", "role": "viewer", "days": 90 }),
+        "TrustBody" => json!({
+            "tool": "read_file",
+            "digest": "50d11e18c52f1f0a1d3b5b6c0f8e7d6c5b4a39281706f5e4d3c2b1a090807060",
+        }),
+        _ => return None,
+    })
+}

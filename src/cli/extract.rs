@@ -1,0 +1,36 @@
+//! `countersign extract`: prints the text of a document as agents read it.
+
+use anyhow::{Context as _, Result, anyhow, ensure};
+use clap::Args;
+use renderers::read::{Reading, limits::INPUT_BYTES};
+use std::{
+    io::{self, Write as _},
+    path::PathBuf,
+};
+
+use super::output::Output;
+use crate::tools::{confined_reader, sandbox::Sandbox};
+
+#[derive(Debug, Args)]
+pub struct Extract {
+    /// A PDF, Word, Excel, PowerPoint, OpenDocument, RTF, HTML, e-mail, CSV, JSON or text file
+    file: PathBuf,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Reads the document in the sandbox and returns its text. Warnings go to standard error.
+pub async fn run(wish: &Extract) -> Result<String> {
+    let file = wish.file.display();
+    let size = std::fs::metadata(&wish.file).with_context(|| format!("reading {file}"))?.len();
+    ensure!(size <= INPUT_BYTES as u64, "{file} has {size} bytes; the most is {INPUT_BYTES}");
+    let bytes = std::fs::read(&wish.file).with_context(|| format!("reading {file}"))?;
+    let name = wish.file.file_name().unwrap_or_default().to_string_lossy();
+    let sandbox = Sandbox::probe(&std::env::current_exe()?).await;
+    let read = confined_reader::document(&sandbox, &name, bytes).await;
+    let read: Reading = read.map_err(|problem| anyhow!("{problem}"))?;
+    for warning in &read.warnings {
+        writeln!(io::stderr(), "warning: {warning}")?;
+    }
+    wish.output.of(&read, || read.markdown.trim_end().to_owned())
+}

@@ -1,0 +1,33 @@
+//! Results for people as text, and for scripts as JSON.
+
+use anyhow::Result;
+use clap::Args;
+use serde::Serialize;
+
+/// The form of a result.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Output {
+    /// Print JSON, for scripts
+    #[arg(long)]
+    json: bool,
+}
+
+impl Output {
+    /// The text, or the value as JSON.
+    pub fn of(self, value: &impl Serialize, text: impl FnOnce() -> String) -> Result<String> {
+        if self.json { Ok(serde_json::to_string_pretty(value)?) } else { Ok(text()) }
+    }
+
+    /// One line for each entry, or `none`; as JSON, an array.
+    pub fn list<T: Serialize>(
+        self,
+        entries: &[T],
+        none: &str,
+        line: impl Fn(&T) -> String,
+    ) -> Result<String> {
+        self.of(&entries, || match entries {
+            [] => none.to_owned(),
+            entries => entries.iter().map(line).collect::<Vec<_>>().join("\n"),
+        })
+    }
+}

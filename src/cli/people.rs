@@ -1,0 +1,40 @@
+//! `countersign people`: lists people with access.
+
+use anyhow::Result;
+use clap::Args;
+
+use super::output::Output;
+use crate::{
+    admin::api::people::MemberView,
+    store::{
+        Store,
+        lists::{Stretch, people},
+    },
+};
+
+#[derive(Debug, Args)]
+pub struct People {
+    /// Only those on this channel
+    #[arg(long, value_name = "ID")]
+    channel: Option<String>,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// The maximum number of people that are listed.
+const MOST_LISTED: usize = 10_000;
+
+/// Returns the list.
+pub async fn run(store: &Store, wish: People) -> Result<String> {
+    let all = Stretch { most: MOST_LISTED, ..Stretch::default() };
+    let listed =
+        store.read(move |tx| Box::pin(async move { people::list(tx, &all).await })).await?;
+    let mut members: Vec<MemberView> = listed.into_iter().map(Into::into).collect();
+    members.retain(|member| wish.channel.as_ref().is_none_or(|id| *id == member.channel));
+    let none = "Nobody yet: `countersign pair` prints a code that gives access. People who are named in \
+        the configuration are not listed.";
+    wish.output.list(&members, none, |member| {
+        let MemberView { channel, person, name, role, since } = member;
+        format!("{channel} {person} ({name}): {}, since {}", role.as_str(), since.format("%F"))
+    })
+}
