@@ -98,7 +98,7 @@ async fn asked_below(turn: &Turn<'_>) -> Result<bool> {
 
 /// The version of the rules, and the lowest role among the people whose messages may have led to
 /// the calls.
-async fn version_and_role(turn: &Turn<'_>, channel: &str) -> Result<(i64, Role)> {
+pub(super) async fn version_and_role(turn: &Turn<'_>, channel: &str) -> Result<(i64, Role)> {
     let session = &turn.session;
     let nobody = Speaker { id: String::new(), name: String::new() };
     let mut people: Vec<_> = session.requester.iter().chain(&session.joined).collect();
