@@ -9,6 +9,7 @@ mod render;
 mod serve;
 mod skill;
 mod token;
+mod web_access;
 
 use anyhow::{Context as _, Result};
 use clap::{Parser, Subcommand};
@@ -263,7 +264,8 @@ async fn check(config: &Config, variables: &BTreeMap<String, String>) -> Result<
         specs.iter().filter_map(|s| Some(format!("; `{}`: {}", s.name, s.unavailable.as_ref()?)));
     let usable = specs.iter().filter(|spec| spec.unavailable.is_none()).count();
     let warnings = app.worker.policy_warnings().await?;
-    let warnings = config.renamed.iter().cloned().chain(warnings);
+    let strangers = web_access::warnings(config, &app.gateway.store).await?;
+    let warnings = config.renamed.iter().cloned().chain(warnings).chain(strangers);
     let warnings = warnings.map(|warning| format!("\n  warning   {warning}"));
     say(&format!(
         "The configuration is valid and the database answers.\n  models    {}\n  agents    {}\n  \

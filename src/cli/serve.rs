@@ -9,7 +9,7 @@ use super::{say, token};
 use crate::{
     agent::redact::Redactor,
     app::reload::Serving,
-    config::{Config, ProviderName},
+    config::{Config, ProviderName, channels},
     gateway::Gateway,
     store::{
         Store,
@@ -101,7 +101,7 @@ async fn link(config: &Config, store: &Store) -> Result<Option<String>> {
     if signed_in && !std::io::stdout().is_terminal() {
         return Ok(None);
     }
-    token::sign_in_link(config, store, "owner".into()).await.map(Some)
+    token::sign_in_link(config, store, channels::OWNER_NAME.into()).await.map(Some)
 }
 
 async fn read_again(serving: &mut Serving) {

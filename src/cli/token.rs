@@ -3,8 +3,9 @@
 use anyhow::{Context as _, Result, ensure};
 use chrono::TimeDelta;
 use clap::{Args, Subcommand};
+use std::io::{self, Write as _};
 
-use super::OPERATOR;
+use super::{OPERATOR, web_access};
 use crate::{
     admin::api::tokens,
     clock::{Clock as _, SystemClock},
@@ -73,7 +74,12 @@ pub async fn run(config: &Config, store: &Store, wish: Token) -> Result<String> 
         }
         None => {}
     }
-    let Some(api) = api else { return sign_in_link(config, store, name).await };
+    let Some(api) = api else {
+        if let Some(warning) = web_access::warning(config, store, &name).await? {
+            writeln!(io::stderr(), "warning: {warning}")?;
+        }
+        return sign_in_link(config, store, name).await;
+    };
     let role = role.context("--role says what the token may do")?;
     ensure!(
         tokens::is_name(&api),

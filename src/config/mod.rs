@@ -288,6 +288,9 @@ impl Config {
             let agent = self.agents[0].id.clone();
             self.channels.push(environment::web(agent));
         }
+        for channel in self.channels.iter_mut().filter(|channel| channel.is_own_chat()) {
+            channel.own_by_default();
+        }
         self
     }
 
