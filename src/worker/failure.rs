@@ -89,7 +89,9 @@ impl Turn<'_> {
         let Some(cause) = cause.filter(|_| is_private && self.claimed.sub_agent.is_none()) else {
             return reason.to_owned();
         };
-        let role = guard_context::version_and_role(self, &self.claimed.channel).await;
+        // Before the first reply of a turn there is no requester yet.
+        let people = self.session.speaks_for(self.session.seq).into_iter().collect();
+        let role = guard_context::least_role(self, &self.claimed.channel, people).await;
         let role = role.map(|(_, role)| role).unwrap_or_else(|problem| {
             tracing::warn!(problem = format!("{problem:#}"), "could not read a role");
             Role::Member
