@@ -94,11 +94,11 @@ impl ChannelEntry {
         }
     }
 
-    /// Makes the name in the operator's sign-in link an owner, unless the entry names an owner.
-    /// Links are made on the machine, by somebody who has access to everything.
+    /// Makes the name in the operator's sign-in link an owner of a web chat, unless the entry names
+    /// one. Links are made on the machine, by somebody who has access to everything.
     pub(super) fn own_by_default(&mut self) {
         let is_owned = self.roles.values().any(|role| *role == Role::Owner);
-        if self.owners.is_empty() && !is_owned {
+        if self.is_own_chat() && self.owners.is_empty() && !is_owned {
             self.owners.push(OWNER_NAME.into());
         }
     }
