@@ -17,6 +17,7 @@ mod report;
 mod serve;
 mod skill;
 mod token;
+mod web_access;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -314,6 +315,7 @@ async fn chat(config: Config, variables: &BTreeMap<String, String>) -> Result<()
     let talk = app::terminal::open(config, variables).await?;
     let (app, terminal) = (&talk.app, &talk.terminal);
     say("Write to the agent. /help shows the commands, /file PATH sends a file, Ctrl-C quits.\n")?;
+    app::terminal::show_open_approvals(app).await?;
     app.start();
     tokio::select! {
         _ = signals.next() => {}

@@ -38,8 +38,8 @@ pub(crate) fn rejected(reason: &str) -> SendError {
 pub enum ListenError {
     /// The platform rejects the token; a person has to replace it.
     #[error(
-        "the platform rejects the token of channel `{channel}`: check it, then reconnect the \
-        channel or restart"
+        "the platform rejects the token of channel `{channel}`: correct it in the configuration, \
+        then reload the configuration or restart"
     )]
     Unauthorized { channel: String },
     /// The gateway is shutting down: nothing receives events.

@@ -2,7 +2,8 @@
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
-use tokio::sync::{mpsc, oneshot};
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::error::ListenError;
 
@@ -157,10 +158,24 @@ pub struct Batch {
     pub position: Option<String>,
 }
 
-/// Passes batches to the gateway.
+/// Whether a channel is connected to its platform.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum ConnectionState {
+    /// The first attempt has not ended yet.
+    #[default]
+    Connecting,
+    Connected,
+    /// The platform does not answer, or not as expected; the channel keeps trying.
+    Disconnected {
+        problem: String,
+    },
+}
+
+/// Passes batches to the gateway, and reports the state of the connection.
 #[derive(Clone)]
 pub struct Intake {
     batches: mpsc::Sender<(Batch, oneshot::Sender<()>)>,
+    connection: Arc<watch::Sender<ConnectionState>>,
 }
 
 /// The receiver of an [`Intake`]: each batch with a sender that confirms the commit.
@@ -169,7 +184,22 @@ pub type Batches = mpsc::Receiver<(Batch, oneshot::Sender<()>)>;
 impl Intake {
     pub fn new() -> (Self, Batches) {
         let (batches, receiver) = mpsc::channel(64);
-        (Self { batches }, receiver)
+        (Self { batches, connection: Arc::default() }, receiver)
+    }
+
+    /// Reports the state of the connection. A channel without a platform is connected as soon as
+    /// it listens.
+    pub fn report(&self, connection: ConnectionState) {
+        self.connection.send_if_modified(|known| {
+            let is_news = *known != connection;
+            *known = connection;
+            is_news
+        });
+    }
+
+    /// The state that was reported last.
+    pub fn connection(&self) -> watch::Receiver<ConnectionState> {
+        self.connection.subscribe()
     }
 
     /// Returns once the batch is in the database. If the confirmation is dropped, the batch was not

@@ -23,7 +23,9 @@ use bytes::Bytes;
 use tokio_util::sync::CancellationToken;
 
 pub use error::{CheckError, ListenError, SendError, WebhookError};
-pub use incoming::{Batch, FileRef, Incoming, Intake, Person, Place, PlaceKind, What};
+pub use incoming::{
+    Batch, ConnectionState, FileRef, Incoming, Intake, Person, Place, PlaceKind, What,
+};
 pub use limits::Limits;
 pub use outgoing::{Choice, Outgoing, Receipt, Shipment};
 pub use text::Unit;
@@ -41,7 +43,7 @@ pub trait Channel: Send + Sync {
     /// Receives events until `stop`. `from` is the position that was committed last. An event is
     /// acknowledged to the platform only after [`Intake::commit`] has returned. An unavailable
     /// platform is waited for; only a problem that a person has to fix (a revoked token) is
-    /// returned as an error.
+    /// returned as an error. Each change of the connection is passed to [`Intake::report`].
     async fn listen(
         &self,
         intake: Intake,

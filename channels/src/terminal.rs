@@ -14,8 +14,8 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Channel, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Person, Place, PlaceKind,
-    Receipt, SendError, Shipment, Unit, WebhookError, WebhookRequest, What,
+    Channel, ConnectionState, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Person,
+    Place, PlaceKind, Receipt, SendError, Shipment, Unit, WebhookError, WebhookRequest, What,
     error::rejected,
     incoming::Batch,
     limits::{Paces, Repeat},
@@ -179,6 +179,7 @@ impl Channel for Terminal {
     ) -> Result<(), ListenError> {
         let mut number: u64 = from.and_then(|read| read.parse().ok()).unwrap_or_default();
         let mut lines = self.lines.lock().await;
+        intake.report(ConnectionState::Connected);
         loop {
             let line = tokio::select! {
                 line = lines.recv() => line,

@@ -8,8 +8,8 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Channel, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Receipt, SendError,
-    Shipment, Unit, WebhookError, WebhookRequest,
+    Channel, ConnectionState, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Receipt,
+    SendError, Shipment, Unit, WebhookError, WebhookRequest,
     error::rejected,
     limits::{Paces, Repeat},
 };
@@ -87,10 +87,11 @@ impl Channel for Web {
 
     async fn listen(
         &self,
-        _intake: Intake,
+        intake: Intake,
         _from: Option<String>,
         stop: CancellationToken,
     ) -> Result<(), ListenError> {
+        intake.report(ConnectionState::Connected);
         stop.cancelled().await;
         Ok(())
     }

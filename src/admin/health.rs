@@ -7,9 +7,9 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use serde_json::json;
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use super::Admin;
+use super::{Admin, api::inventory::StatusView};
 
 /// The database counts as down if it does not answer within this time.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
@@ -20,18 +20,29 @@ pub async fn alive() -> &'static str {
 }
 
 /// Readiness: the gateway can accept work.
+///
+/// The channels are listed, but do not count: their state is the same on all nodes, so a platform
+/// that is down or a wrong token would take all of them out of service at once, with the console
+/// in which to look for the problem.
 pub async fn ready(State(admin): State<Arc<Admin>>) -> Response {
-    let database = match tokio::time::timeout(ANSWERS_WITHIN, admin.gateway.store.ping()).await {
-        Ok(Ok(())) => "ok",
+    let look = async {
+        admin.gateway.store.ping().await?;
+        admin.gateway.channel_states().await
+    };
+    let (database, states) = match tokio::time::timeout(ANSWERS_WITHIN, look).await {
+        Ok(Ok(states)) => ("ok", states),
         Ok(Err(problem)) => {
             tracing::error!(problem = format!("{problem:#}"), "the database does not answer");
-            "failed"
+            ("failed", BTreeMap::new())
         }
-        Err(_) => "no answer within 2 s",
+        Err(_) => ("no answer within 2 s", BTreeMap::new()),
     };
+    let channels: BTreeMap<_, _> =
+        states.into_iter().map(|(id, state)| (id, StatusView::from(state.status))).collect();
     let process = if admin.stop.is_cancelled() { "stopping" } else { "ok" };
     let ready = database == "ok" && process == "ok";
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let checks = json!({ "database": database, "process": process });
-    (status, Json(json!({ "ready": ready, "checks": checks }))).into_response()
+    let body = json!({ "ready": ready, "checks": checks, "channels": channels });
+    (status, Json(body)).into_response()
 }

@@ -28,6 +28,8 @@ const FRESH: usize = 50;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Item {
     pub id: String,
+    /// The edit whose content this is, if any. Later edits sort after earlier ones.
+    pub edit: String,
     /// Sorts as text.
     pub order: String,
     pub at: DateTime<Utc>,
@@ -144,6 +146,7 @@ impl Timeline {
             if let Event::Said { text, message, .. } = entry.event {
                 items.push(Item {
                     id: format!("e{}", entry.seq),
+                    edit: String::new(),
                     order: order(entry.seq, 0, ""),
                     at: entry.at,
                     what: Shown::Said { text, message },
@@ -165,7 +168,7 @@ impl Timeline {
         let (id, order) = (row.id.to_string(), order(row.seq, 1, row.id.as_str()));
         let known = Known { order: order.clone(), at: row.created_at, edit: String::new() };
         self.shown.insert(id.clone(), known);
-        Some(Item { id, order, at: row.created_at, what })
+        Some(Item { id, edit: String::new(), order, at: row.created_at, what })
     }
 
     /// An edit is shown in the place of the edited row. The page ignores edits of rows that it does
@@ -174,7 +177,8 @@ impl Timeline {
         let known = self.shown.get_mut(edited).filter(|k| k.edit.as_str() < edit.as_str())?;
         edit.as_str().clone_into(&mut known.edit);
         let what = shown(what)?;
-        Some(Item { id: edited.to_owned(), order: known.order.clone(), at: known.at, what })
+        let (id, edit, order) = (edited.to_owned(), edit.to_string(), known.order.clone());
+        Some(Item { id, edit, order, at: known.at, what })
     }
 }
 

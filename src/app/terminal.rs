@@ -15,7 +15,7 @@ use crate::{
     config::Config,
     gateway::{Connected, Manners, people::Allow},
     journal::role::Role,
-    store::{conversations, process_lock::ProcessLock},
+    store::{approval_display, approvals, conversations, journal, process_lock::ProcessLock},
 };
 
 const ID: &str = "terminal";
@@ -55,6 +55,26 @@ pub async fn open(mut config: Config, variables: &BTreeMap<String, String>) -> R
     let channels = BTreeMap::from([(ID.to_owned(), connected)]);
     let app = App::open(&config, variables, Overrides { channels, ..Overrides::default() }).await?;
     Ok(Talk { app, terminal, _lock: lock })
+}
+
+/// Shows open approvals again, since the screen on which they were shown may be gone. Until then
+/// they cannot be decided.
+pub async fn show_open_approvals(app: &App) -> Result<()> {
+    let now = app.gateway.clock.now();
+    let write = app.gateway.store.write("show approvals again", move |tx| {
+        Box::pin(async move {
+            let place = Terminal::place();
+            let Some(conversation) = journal::find_conversation(tx, ID, &place).await? else {
+                return Ok(());
+            };
+            for approval in approvals::shown_beside(tx, &conversation).await? {
+                let here = (&conversation, None);
+                approval_display::show_again(tx, &approval, here, now).await?;
+            }
+            Ok(())
+        })
+    });
+    write.await
 }
 
 /// Returns when the input has ended and everything is answered.

@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde::Serialize;
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use super::{output::Output, say};
+use super::{output::Output, say, web_access};
 use crate::{
     app::{App, Overrides},
     config::Config,
@@ -42,6 +42,8 @@ pub(super) async fn run(
         .into_iter()
         .filter_map(|spec| Some(Unavailable { reason: spec.unavailable?, tool: spec.name }));
     let warnings = app.worker.policy_warnings().await?;
+    let strangers = web_access::warnings(config, &app.gateway.store).await?;
+    let warnings = config.renamed.iter().cloned().chain(warnings).chain(strangers);
     let summary = Summary {
         models: config.models.iter().map(|model| model.id.as_str()).collect(),
         agents: config.agents.iter().map(|agent| agent.id.as_str()).collect(),
@@ -49,7 +51,7 @@ pub(super) async fn run(
         tools,
         unavailable_tools: unavailable.collect(),
         sandbox_problem: app.sandbox.missing(),
-        warnings: config.renamed.iter().cloned().chain(warnings).collect(),
+        warnings: warnings.collect(),
     };
     say(&output.of(&summary, || summary.text())?)
 }

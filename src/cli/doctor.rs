@@ -19,7 +19,7 @@ use std::{
 use super::{
     output::Output,
     report::{Found, Report},
-    say,
+    say, web_access,
 };
 use crate::{
     agent::{
@@ -103,6 +103,7 @@ async fn look(report: &mut Report, config: &Config, variables: &BTreeMap<String,
     report.check("fonts", Ok(fonts(config)));
     report.check("guard", guard(config));
     report.check("models", models(config, variables));
+    report.check("web chat", web_chat(config).await);
     for entry in config.channels.iter().filter(|entry| entry.token.is_some()) {
         let token = token(entry, variables).map(|_| (Found::Fine, "has its token".to_owned()));
         report.check(&format!("channel {}", entry.id), token);
@@ -179,6 +180,17 @@ async fn database(config: &Config) -> Result<(Found, String)> {
         )
     } else {
         (Found::Fine, "answers, its tables are up to date and intact, its clock agrees".to_owned())
+    })
+}
+
+/// Whether everybody with a sign-in link may talk in the web chat.
+async fn web_chat(config: &Config) -> Result<(Found, String)> {
+    let store = app::database::open_store(config).await.context("the sessions")?;
+    let warnings = web_access::warnings(config, &store).await?;
+    Ok(if warnings.is_empty() {
+        (Found::Fine, "everybody with a sign-in link may talk".to_owned())
+    } else {
+        (Found::Warning, warnings.join("; "))
     })
 }
 

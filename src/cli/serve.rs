@@ -2,14 +2,22 @@
 
 use anyhow::Result;
 use clap::Args;
-use std::{collections::BTreeMap, io::IsTerminal as _, path::PathBuf};
+use futures::FutureExt as _;
+use std::{collections::BTreeMap, io::IsTerminal as _, path::PathBuf, pin::pin, time::Duration};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{say, token};
 use crate::{
+    agent::redact::Redactor,
     app::reload::Serving,
-    config::{Config, ProviderName, listen},
-    store::{Store, audit::Fact, web_sessions},
+    config::{Config, ProviderName, channels, listen},
+    gateway::Gateway,
+    store::{
+        Store,
+        audit::Fact,
+        channels::{ChannelState, ChannelStatus},
+        web_sessions,
+    },
 };
 
 #[derive(Debug, Default, Args)]
@@ -45,9 +53,13 @@ pub async fn run(
     let config = serving.config();
     let link = link(config, &serving.app.gateway.store).await?;
     say(&greeting(config, link.as_deref()))?;
+    let gateway = serving.app.gateway.clone();
+    let redactor = serving.app.worker.redactor.clone();
+    let mut connecting = pin!(say_connected(&gateway, &redactor).fuse());
     loop {
         tokio::select! {
             () = serving.heed() => {}
+            () = &mut connecting => {}
             asked = signals.next() => match asked {
                 Asked::End => break,
                 Asked::HangUp => read_again(&mut serving).await,
@@ -58,6 +70,51 @@ pub async fn run(
     serving.stop().await
 }
 
+/// How long to wait for the platforms at the start, and how often to look.
+const CONNECT_WITHIN: Duration = Duration::from_secs(30);
+const LOOKS_EVERY: Duration = Duration::from_millis(250);
+
+/// Prints the state of each channel with a platform, as soon as it is known. Nothing depends on it,
+/// so that an output that nobody reads any more ends nothing.
+async fn say_connected(gateway: &Gateway, redactor: &Redactor) {
+    let platforms = gateway.channels.iter().filter(|(_, connected)| connected.alone);
+    let mut waiting: Vec<_> = platforms.map(|(id, _)| id).collect();
+    let mut looks = CONNECT_WITHIN.as_millis() / LOOKS_EVERY.as_millis();
+    while !waiting.is_empty() && looks > 0 {
+        // In real time, because nothing signals what another node reports.
+        let stopped = tokio::time::timeout(LOOKS_EVERY, gateway.stop.cancelled()).await;
+        if stopped.is_ok() {
+            return;
+        }
+        looks -= 1;
+        // The log has the problem of the database.
+        let Ok(states) = gateway.channel_states().await else { continue };
+        waiting.retain(|id| {
+            let Some(line) = states.get(*id).and_then(|state| connection(id, state)) else {
+                return true;
+            };
+            let _ = say(redactor.own(&line).as_ref());
+            false
+        });
+    }
+    for id in waiting {
+        let _ = say(&format!("  {id:<10} not connected yet; the console shows its state"));
+    }
+}
+
+/// The line for a channel; `None` while there is no result.
+fn connection(id: &str, state: &ChannelState) -> Option<String> {
+    match (state.status, &state.problem) {
+        (ChannelStatus::Connected, _) => {
+            Some(format!("  {id:<10} connected; `countersign pair` creates a pairing code"))
+        }
+        (ChannelStatus::Disconnected, Some(problem)) if state.since.is_some() => {
+            Some(format!("  {id:<10} NOT connected: {}", problem.text))
+        }
+        _ => None,
+    }
+}
+
 /// The sign-in link to print. The output of a service is kept in logs, so it is printed there only
 /// until somebody has signed in for the first time.
 async fn link(config: &Config, store: &Store) -> Result<Option<String>> {
@@ -65,7 +122,7 @@ async fn link(config: &Config, store: &Store) -> Result<Option<String>> {
     if signed_in && !std::io::stdout().is_terminal() {
         return Ok(None);
     }
-    token::sign_in_link(config, store, "owner".into()).await.map(Some)
+    token::sign_in_link(config, store, channels::OWNER_NAME.into()).await.map(Some)
 }
 
 async fn read_again(serving: &mut Serving) {
@@ -125,7 +182,7 @@ fn greeting(config: &Config, link: Option<&str>) -> String {
     }
     for channel in config.channels.iter().filter(|c| c.token.is_some()) {
         let id = &channel.id;
-        lines.push(format!("  {id:<10} connected; `countersign pair` creates a pairing code"));
+        lines.push(format!("  {id:<10} connecting…"));
     }
     if config.models.iter().any(|m| m.provider == ProviderName::Demo) {
         lines.push(NO_KEY.to_owned());

@@ -4,8 +4,9 @@ use anyhow::{Context as _, Result, ensure};
 use chrono::TimeDelta;
 use clap::{Args, Subcommand};
 use serde::Serialize;
+use std::io::{self, Write as _};
 
-use super::{OPERATOR, examples, output::Output};
+use super::{OPERATOR, examples, output::Output, web_access};
 use crate::{
     admin::api::{
         sessions::SessionView,
@@ -79,7 +80,12 @@ pub async fn run(config: &Config, store: &Store, wish: Token) -> Result<String> 
         }
         None => {}
     }
-    let Some(api) = api else { return sign_in_link(config, store, name).await };
+    let Some(api) = api else {
+        if let Some(warning) = web_access::warning(config, store, &name).await? {
+            writeln!(io::stderr(), "warning: {warning}")?;
+        }
+        return sign_in_link(config, store, name).await;
+    };
     let role = role.context("--role says what the token may do")?;
     ensure!(
         tokens::is_name(&api),

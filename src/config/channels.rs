@@ -8,6 +8,9 @@ use std::{collections::BTreeMap, path::PathBuf};
 use super::secret::Secret;
 use crate::{gateway::Queue, journal::role::Role};
 
+/// The name in the sign-in link that a start prints.
+pub const OWNER_NAME: &str = "owner";
+
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChannelEntry {
@@ -88,6 +91,15 @@ impl ChannelEntry {
                 self.id
             ),
             None => Ok(()),
+        }
+    }
+
+    /// Makes the name in the operator's sign-in link an owner of a web chat, unless the entry names
+    /// one. Links are made on the machine, by somebody who has access to everything.
+    pub(super) fn own_by_default(&mut self) {
+        let is_owned = self.roles.values().any(|role| *role == Role::Owner);
+        if self.is_own_chat() && self.owners.is_empty() && !is_owned {
+            self.owners.push(OWNER_NAME.into());
         }
     }
 

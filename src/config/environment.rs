@@ -208,8 +208,7 @@ pub(super) fn web(agent: String) -> ChannelEntry {
         ca_file: None,
         origins: Vec::new(),
         allow: vec!["*".into()],
-        // The name in the operator's sign-in link.
-        owners: vec!["owner".into()],
+        owners: Vec::new(),
         roles: BTreeMap::new(),
         while_busy: Queue::default(),
         per_person: false,

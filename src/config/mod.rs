@@ -290,9 +290,9 @@ impl Config {
             self.agents.push(environment::default_agent(&self.models[0].id));
         }
         if !self.channels.iter().any(ChannelEntry::is_own_chat) {
-            let agent = self.agents[0].id.clone();
-            self.channels.push(environment::web(agent));
+            self.channels.push(environment::web(self.agents[0].id.clone()));
         }
+        self.channels.iter_mut().for_each(ChannelEntry::own_by_default);
         self
     }
 

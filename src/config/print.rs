@@ -208,8 +208,8 @@ const KEYS: &[Key] = &[
     key(
         "channels.owners",
         "[]",
-        "Ids of owners, who may do everything; if no channel names one, the first person to redeem \
-            a code becomes owner",
+        "Ids of owners, who may do everything; for a web chat, the name `owner` if none is given; if \
+            no channel has one, the first person to redeem a code becomes owner",
     ),
     key(
         "channels.roles",

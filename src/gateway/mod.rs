@@ -1,5 +1,6 @@
 //! Receives and delivers messages, between the channels and the journal.
 //!
+//! - `listen`: listens on channels, and records whether they are connected
 //! - [`receive`]: turns updates of a channel into events
 //! - `intake`: stores batches of updates, and sets aside those that cannot be stored
 //! - `intake_context`: the context of one update; `language`: the language to reply in
@@ -26,6 +27,7 @@ mod intake;
 mod intake_context;
 mod language;
 mod linking;
+mod listen;
 mod outcome;
 pub mod people;
 pub mod rate_limit;
@@ -33,8 +35,8 @@ pub mod receive;
 mod shipment;
 pub mod webhooks;
 
-use anyhow::{Context as _, Result};
-use channels::{Channel, Intake, ListenError, Place, SendError, Shipment};
+use anyhow::Result;
+use channels::{Channel, Intake, Place, SendError, Shipment};
 use chrono::TimeDelta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,8 +46,14 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     clock::Clock,
     journal::role::Role,
-    store::{Store, files::Artifacts, inbox, pairing::Owned},
+    store::{
+        Store,
+        channels::{ChannelState, ChannelStatus},
+        files::Artifacts,
+        pairing::Owned,
+    },
 };
+pub use listen::CHANNEL_UP;
 use people::Allow;
 
 /// The connected channels, and what they need to receive and deliver.
@@ -122,9 +130,21 @@ impl Gateway {
         for id in self.channels.keys() {
             let (intake, batches) = Intake::new();
             self.tasks.spawn(receive::take_batches(self.clone(), id.clone(), batches));
-            self.tasks.spawn(listen(self.clone(), id.clone(), intake));
+            self.tasks.spawn(listen::listen(self.clone(), id.clone(), intake));
         }
         self.tasks.spawn(deliver::deliver(self.clone()));
+    }
+
+    /// The state of each channel. A channel that every node serves by itself is always connected.
+    pub async fn channel_states(&self) -> Result<BTreeMap<String, ChannelState>> {
+        let mut known = self.store.channel_states().await?;
+        let state = |(id, connected): (&String, &Connected)| {
+            let served =
+                ChannelState { status: ChannelStatus::Connected, ..ChannelState::default() };
+            let state = if connected.alone { known.remove(id).unwrap_or_default() } else { served };
+            (id.clone(), state)
+        };
+        Ok(self.channels.iter().map(state).collect())
     }
 
     /// Sends something that is not recorded: a toast, a draft, a reply to a stranger.
@@ -146,87 +166,6 @@ impl Gateway {
         };
         connected.channel.send(&shipment).await.map(drop)
     }
-}
-
-/// Listens while this node holds the duty, and again whenever it gets it back.
-async fn listen(gateway: Arc<Gateway>, id: String, intake: Intake) {
-    let connected = &gateway.channels[&id];
-    let duty = format!("listen {id}");
-    while !gateway.stop.is_cancelled() {
-        let held = !connected.alone || matches!(gateway.store.hold_duty(&duty).await, Ok(Some(_)));
-        if held && let Err(problem) = listen_once(&gateway, &id, &duty, intake.clone()).await {
-            tracing::error!(channel.id = id, problem = format!("{problem:#}"), "could not listen");
-            is(&gateway, &id, false).await;
-        }
-        metrics::gauge!(CHANNEL_UP, "channel" => id.clone()).set(0.0);
-        pause(&gateway).await;
-    }
-}
-
-async fn listen_once(gateway: &Gateway, id: &str, duty: &str, intake: Intake) -> Result<()> {
-    let connected = &gateway.channels[id];
-    let channel_id = id.to_owned();
-    let from = gateway
-        .store
-        .read(move |tx| Box::pin(async move { inbox::position(tx, &channel_id).await }))
-        .await
-        .context("reading the position")?;
-    let stop = gateway.stop.child_token();
-    let listening = connected.channel.listen(intake, from, stop.clone());
-    tokio::select! {
-        ended = listening => match ended {
-            Err(ListenError::Closed) | Ok(()) => Ok(()),
-            Err(problem) => Err(problem.into()),
-        },
-        () = mark_listening_after_grace(gateway, id) => Ok(()),
-        why = until_listening_must_end(gateway, id, duty), if connected.alone => {
-            stop.cancel();
-            tracing::warn!(channel.id = id, "stopped listening: {why}");
-            Ok(())
-        }
-    }
-}
-
-/// The metric that is 1 while this node listens on a channel.
-pub const CHANNEL_UP: &str = "countersign_channel_up";
-
-async fn is(gateway: &Gateway, id: &str, up: bool) {
-    if let Err(problem) = gateway.store.channel_is(id, up, gateway.clock.now()).await {
-        tracing::warn!(
-            channel.id = id,
-            problem = format!("{problem:#}"),
-            "could not store the state of a channel"
-        );
-    }
-}
-
-/// Marks the channel as listening if it has not failed after a while. Never returns.
-async fn mark_listening_after_grace(gateway: &Gateway, id: &str) {
-    pause(gateway).await;
-    metrics::gauge!(CHANNEL_UP, "channel" => id.to_owned()).set(1.0);
-    is(gateway, id, true).await;
-    std::future::pending::<()>().await;
-}
-
-/// Returns the reason to stop listening: the duty was lost, or a reconnection was requested.
-async fn until_listening_must_end(gateway: &Gateway, id: &str, duty: &str) -> &'static str {
-    let before = gateway.store.reconnects(id).await;
-    while !gateway.stop.is_cancelled() {
-        pause(gateway).await;
-        if !matches!(gateway.store.hold_duty(duty).await, Ok(Some(_))) {
-            return "this node no longer holds the duty";
-        }
-        let wished = gateway.store.reconnects(id).await;
-        if matches!((&before, wished), (Ok(before), Ok(wished)) if wished > *before) {
-            return "a reconnection was requested";
-        }
-    }
-    std::future::pending().await
-}
-
-async fn pause(gateway: &Gateway) {
-    // In real time, because leases are compared by the database's clock.
-    let _ = tokio::time::timeout(gateway.store.heartbeat_every(), gateway.stop.cancelled()).await;
 }
 
 /// Creates a secret of 128 bits, as 22 characters of base64url.

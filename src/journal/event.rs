@@ -42,8 +42,16 @@ pub enum Event {
     ToolsEnabled { names: Vec<String> },
     /// The person was reminded of an open approval, once for the messages up to `upto`.
     Reminded { upto: Seq },
-    /// The person was told that the turn failed; `reference` is in the log.
-    Failed { reason: String, reference: String, upto: Seq },
+    /// The person was told that the turn failed.
+    Failed {
+        reason: String,
+        /// Identifies the turn in the console and the log.
+        reference: String,
+        upto: Seq,
+        /// What operators need to find out why; nobody else is shown it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<String>,
+    },
     /// `/stop`: everything open was withdrawn.
     Stopped { by: Speaker },
     /// `/new`: the dialogue was restarted.

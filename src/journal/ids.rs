@@ -69,3 +69,39 @@ id!(
     /// One process, from start to exit.
     NodeId
 );
+
+/// The reference of a failed turn, which people are shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailureReference {
+    pub conversation: ConversationId,
+    /// The number of the last event that the turn had read.
+    pub upto: i64,
+}
+
+impl FailureReference {
+    pub fn parse(text: &str) -> Option<Self> {
+        let (conversation, upto) = text.trim().rsplit_once('-')?;
+        Some(Self { conversation: conversation.into(), upto: upto.parse().ok()? })
+    }
+}
+
+impl fmt::Display for FailureReference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.conversation, self.upto)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_names_the_conversation_and_the_turn() {
+        let reference = FailureReference { conversation: ConversationId::new(), upto: 17 };
+        let shown = reference.to_string();
+        assert!(shown.ends_with("-17"), "{shown}");
+        assert_eq!(FailureReference::parse(&format!(" {shown} ")), Some(reference));
+        assert_eq!(FailureReference::parse(&shown.replace('-', "")), None);
+        assert_eq!(FailureReference::parse("a-b"), None);
+    }
+}

@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Store, Tx, backup, db::sql};
+use super::{Store, Tx, backup, db::sql, modes};
 
 /// The right to run the gateway on a SQLite database, until dropped.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl ProcessLock {
 fn lock_file(database: &Path) -> Result<PathBuf> {
     let folder = database.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
+    modes::create_folder(folder)?;
     let real = if database.exists() {
         fs::canonicalize(database)?
     } else {
@@ -94,6 +94,7 @@ async fn release_abandoned(tx: &mut Tx<'_>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
 
     #[test]
     fn one_process_at_a_time_whatever_the_path() {
@@ -109,5 +110,15 @@ mod tests {
         drop(first);
         assert!(ProcessLock::take(&same).unwrap().is_some());
         assert!(ProcessLock::take("postgres://host/db").unwrap().is_none());
+    }
+
+    /// The lock is taken before anything else touches the data folder.
+    #[test]
+    fn a_folder_that_is_created_for_the_lock_is_private() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("data");
+        let url = format!("sqlite://{}", data.join("a.db").display());
+        ProcessLock::take(&url).unwrap().expect("a file can be locked");
+        assert_eq!(data.metadata().unwrap().permissions().mode() & 0o777, 0o700);
     }
 }

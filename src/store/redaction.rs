@@ -131,6 +131,7 @@ impl Forgotten {
                     *by = nobody();
                 }
             }
+            Event::Failed { cause: Some(cause), .. } => *cause = self.redact_text(cause),
             Event::Tainted { source } => *source = self.redact_text(source),
             Event::Replied { text, calls, .. } => {
                 *text = self.redact_text(text);

@@ -44,12 +44,6 @@ impl Store {
     pub async fn subscribe(&self, subscriptions: Vec<(String, Vec<Topic>)>) -> Result<()> {
         self.write("subscribe", move |tx| Box::pin(subscribe(tx, subscriptions))).await
     }
-
-    /// Records whether a channel is listened to, and notifies subscribers of a change.
-    pub async fn channel_is(&self, channel: &str, up: bool, now: DateTime<Utc>) -> Result<()> {
-        let channel = channel.to_owned();
-        self.write("channel state", move |tx| Box::pin(channel_is(tx, channel, up, now))).await
-    }
 }
 
 async fn subscribe(tx: &mut Tx<'_>, subscriptions: Vec<(String, Vec<Topic>)>) -> Result<()> {
@@ -181,7 +175,13 @@ pub(super) async fn shown(
     note_of(tx, conversation, (Topic::ArtifactDelivered, told), now).await
 }
 
-async fn channel_is(tx: &mut Tx<'_>, channel: String, up: bool, now: DateTime<Utc>) -> Result<()> {
+/// Records whether a channel is connected, and queues the deliveries of a change.
+pub(super) async fn channel_is(
+    tx: &mut Tx<'_>,
+    channel: &str,
+    up: bool,
+    now: DateTime<Utc>,
+) -> Result<()> {
     let changed = sql!(
         tx,
         execute,
@@ -192,7 +192,7 @@ async fn channel_is(tx: &mut Tx<'_>, channel: String, up: bool, now: DateTime<Ut
         ON CONFLICT (channel) DO UPDATE
         SET is_up = $2, since = $3
         WHERE channel_states.is_up <> $2",
-        channel.as_str(),
+        channel,
         up,
         now.timestamp_millis()
     );

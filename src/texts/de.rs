@@ -109,11 +109,14 @@ pub(super) const WORDS: Messages = Messages {
         format!("Dafür brauchst du mindestens die Rolle `{role}`. /whoami zeigt deine.")
     },
     reference: |reason, reference| format!("{reason}\n\nReferenz: `{reference}`"),
+    with_cause: |reason, cause| {
+        format!("{reason}\n\nUrsache, für dich als Besitzer sichtbar: {cause}")
+    },
     no_answer: "Das Sprachmodell hat eine leere Antwort gegeben. Bitte frag noch einmal.",
     model_unavailable: "Ich konnte das Sprachmodell auch nach mehreren Versuchen nicht erreichen. \
         Bitte versuch es später noch einmal.",
-    model_refused: "Das Sprachmodell lehnt meine Anfragen ab. Den Grund findet die Person, die den \
-        Bot betreibt, im Protokoll.",
+    model_refused: "Das Sprachmodell lehnt meine Anfragen ab. Die Ursache findet die Person, die \
+        den Bot betreibt, in der Konsole.",
     broken: "Bei mir ist etwas schiefgegangen, und ich konnte das nicht zu Ende bringen.",
     out_of_steps: |steps| {
         format!(

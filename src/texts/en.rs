@@ -97,9 +97,10 @@ pub(super) const WORDS: Messages = Messages {
     no_such_model: |name, all| format!("There is no model {name}. Available models: {all}."),
     may_not: |role| format!("You need the role `{role}` or higher for that. /whoami shows yours."),
     reference: |reason, reference| format!("{reason}\n\nReference: `{reference}`"),
+    with_cause: |reason, cause| format!("{reason}\n\nCause, shown to you as an owner: {cause}"),
     no_answer: "The language model gave an empty answer. Please ask again.",
     model_unavailable: "I couldn't reach the language model after several attempts. Please try again later.",
-    model_refused: "The language model rejects my requests. The operator can find the reason in the log.",
+    model_refused: "The language model rejects my requests. The operator can find the cause in the console.",
     broken: "Something went wrong on my side, and I couldn't finish.",
     out_of_steps: |steps| {
         format!(

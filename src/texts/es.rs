@@ -104,11 +104,14 @@ pub(super) const WORDS: Messages = Messages {
         format!("Para eso necesitas el rol `{role}` o uno superior. /whoami muestra el tuyo.")
     },
     reference: |reason, reference| format!("{reason}\n\nReferencia: `{reference}`"),
+    with_cause: |reason, cause| {
+        format!("{reason}\n\nCausa, visible para ti como propietario: {cause}")
+    },
     no_answer: "El modelo de lenguaje dio una respuesta vacía. Pregunta otra vez.",
     model_unavailable: "No he podido contactar con el modelo de lenguaje tras varios intentos. \
         Inténtalo más tarde.",
     model_refused: "El modelo de lenguaje rechaza mis peticiones. La persona que gestiona el bot \
-        puede ver el motivo en el registro.",
+        puede ver la causa en la consola.",
     broken: "Algo ha fallado por mi parte y no he podido terminar.",
     out_of_steps: |steps| {
         format!(

@@ -176,6 +176,8 @@ pub struct Messages {
     pub may_not: Fmt1,
     // Failed turns.
     pub reference: Fmt2,
+    /// Reason, cause; only for owners.
+    pub with_cause: Fmt2,
     pub no_answer: &'static str,
     pub model_unavailable: &'static str,
     pub model_refused: &'static str,
@@ -311,6 +313,10 @@ impl Messages {
         (self.reference)(reason, reference)
     }
 
+    pub fn with_cause(&self, reason: &str, cause: &str) -> String {
+        (self.with_cause)(reason, &text::escape(cause))
+    }
+
     pub fn file_missing(&self, name: &str) -> String {
         (self.file_missing)(&plain(name))
     }
@@ -405,6 +411,7 @@ mod tests {
                 (words.question_title(Asks::Retry, "delete"), "delete"),
                 (words.stranger("17"), "17"),
                 (words.failed("Why", "ref"), "ref"),
+                (words.with_cause("Why", "401"), "401"),
                 ((words.open_questions)(12), "12"),
                 (words.status("none", &["writer".into()]), "`writer`"),
                 ((words.out_of_steps)(24), "24"),

@@ -86,9 +86,10 @@ pub(super) const WORDS: Messages = Messages {
     no_such_model: |name, all| format!("没有名为 {name} 的模型。可用模型：{all}。"),
     may_not: |role| format!("这需要 `{role}` 或更高的角色。/whoami 显示你的角色。"),
     reference: |reason, reference| format!("{reason}\n\n参考编号：`{reference}`"),
+    with_cause: |reason, cause| format!("{reason}\n\n原因（仅所有者可见）：{cause}"),
     no_answer: "语言模型返回了空的回答。请再问一次。",
     model_unavailable: "多次尝试后仍无法连接语言模型。请稍后再试。",
-    model_refused: "语言模型拒绝了我的请求。管理员可在日志中查看原因。",
+    model_refused: "语言模型拒绝了我的请求。管理员可在控制台中查看原因。",
     broken: "我这边出了问题，没能完成。",
     out_of_steps: |steps| {
         format!("我在 {steps} 步之后停止了，这是单个任务的上限。回复“继续”即可继续。")

@@ -7,7 +7,9 @@ use std::{collections::BTreeSet, sync::Arc};
 use tokio::sync::watch;
 
 use super::{
-    Worker, act, approval_requests, audit, delegate, elicitation, fetch, guard_context, hooks,
+    Worker, act, approval_requests, audit, delegate, elicitation,
+    failure::FailedTurn,
+    fetch, guard_context,
     in_flight::Running,
     retry::{Retry, Verdict},
     session_cache, think,
@@ -19,13 +21,8 @@ use crate::{
         policy::GuardContext,
     },
     gateway::drafts::Drafts,
-    journal::event::{Event, Usage},
-    store::{
-        grants,
-        leases::Claimed,
-        record::{Change, Terms},
-        sessions::Folded,
-    },
+    journal::event::Event,
+    store::{grants, leases::Claimed, record::Change, sessions::Folded},
 };
 
 pub(super) async fn advance(worker: &Arc<Worker>, claimed: &Claimed) -> Result<()> {
@@ -33,8 +30,8 @@ pub(super) async fn advance(worker: &Arc<Worker>, claimed: &Claimed) -> Result<(
     if claimed.sub_agent.as_ref().is_some_and(|own| !worker.has_agent(&own.agent)) {
         // The agent was removed from the configuration in the meantime: tell the caller that waits
         // for its answer.
-        tracing::error!("sub-agent failed: its agent is no longer configured");
-        return super::apologise(worker, claimed).await;
+        let cause = "the agent of this sub-agent is no longer configured";
+        return super::apologise(worker, claimed, cause).await;
     }
     let agent = worker.agent_of(claimed).await?;
     let folded = worker.sessions.take(&worker.gateway.store, &claimed.lease).await?;
@@ -156,7 +153,7 @@ impl Turn<'_> {
             }
             Effect::Remind => self.remind().await,
             Effect::Answer(text) => think::answer(self, text, vec![]).await,
-            Effect::Fail(reason) => self.fail(&reason).await,
+            Effect::Fail(reason) => self.fail(FailedTurn::new(reason)).await,
         }
     }
 
@@ -204,34 +201,5 @@ impl Turn<'_> {
         let event = Event::Reminded { upto: self.session.said_upto };
         let shown = self.text(self.claimed.words().waiting_for_you.into());
         self.record(self.change(vec![event], vec![shown])).await
-    }
-
-    /// Fails the turn and tells the person; the reference in the message identifies the log entry.
-    pub async fn fail(&self, reason: &str) -> Result<Flow> {
-        self.fail_after(vec![], reason).await
-    }
-
-    /// Like `fail`, with events to record first.
-    pub async fn fail_after(&self, mut events: Vec<Event>, reason: &str) -> Result<Flow> {
-        let reference = self.claimed.lease.conversation().to_string();
-        tracing::warn!(conversation.id = reference, reason, "turn failed");
-        let failure = hooks::on_error(self, reason).await;
-        events.extend(failure.events);
-        let (reason, upto) = (failure.reason, self.session.seq);
-        let (shown, answer) = match &failure.answer {
-            Some(text) => (text.clone(), delegate::answer(self, text, 0).await),
-            None => (
-                self.claimed.words().failed(&reason, &reference),
-                delegate::failure(self.worker, self.claimed, &self.session, &reason),
-            ),
-        };
-        events.push(Event::Failed { reason, reference, upto });
-        if let Some(text) = failure.answer {
-            let (calls, usage) = (vec![], Usage::default());
-            events.push(Event::Replied { text, calls, upto, usage });
-        }
-        let change = self.change(events, vec![self.text(shown)]);
-        let answers = self.answers();
-        self.record(Change { terms: Terms::IfCurrentThenRest, answer, answers, ..change }).await
     }
 }

@@ -100,10 +100,18 @@ async fn asked_below(turn: &Turn<'_>) -> Result<bool> {
 /// the calls.
 async fn version_and_role(turn: &Turn<'_>, channel: &str) -> Result<(i64, Role)> {
     let session = &turn.session;
-    let nobody = Speaker { id: String::new(), name: String::new() };
-    let mut people: Vec<_> = session.requester.iter().chain(&session.joined).collect();
+    let people = session.requester.iter().chain(&session.joined).cloned().collect();
+    least_role(turn, channel, people).await
+}
+
+/// The version of the rules, and the lowest role among these people; member if there is nobody.
+pub(super) async fn least_role(
+    turn: &Turn<'_>,
+    channel: &str,
+    mut people: Vec<Speaker>,
+) -> Result<(i64, Role)> {
     if people.is_empty() {
-        people.push(&nobody);
+        people.push(Speaker { id: String::new(), name: String::new() });
     }
     let (mut version, mut least) = (0, Role::Owner);
     for by in people {

@@ -10,7 +10,9 @@ use tokio::{
 };
 
 use super::{
-    Worker, think,
+    Worker,
+    failure::FailedTurn,
+    think,
     turn::{Flow, Turn},
 };
 use crate::{
@@ -94,7 +96,7 @@ pub(super) async fn before_llm(turn: &mut Turn<'_>) -> Result<Flow> {
     let matter = Matter { text: unread_text(&turn.session), ..Matter::default() };
     let heard = ask(turn.worker, Point::BeforeLlm, &about, matter).await;
     match (heard.stopped, heard.matter.answer) {
-        (Some(why), _) => turn.fail_after(heard.events, &why).await,
+        (Some(why), _) => turn.fail(FailedTurn::new(why).after(heard.events)).await,
         (None, Some(text)) => think::answer(turn, text, heard.events).await,
         (None, None) => turn.record(turn.change(heard.events, vec![])).await,
     }

@@ -8,6 +8,7 @@
 //!   requests approvals
 //! - [`elicitation`]: elicitations of running calls
 //! - [`delegate`]: starts sub-agents
+//! - `failure`: fails a turn
 //! - [`guard_context`]: the context that the guard needs
 //! - [`hooks`], [`limits`], [`audit`]: hooks, budgets and audit records
 //! - [`periodic`]: heartbeats, expiry; [`maintenance`]: retention, audit seals
@@ -26,6 +27,7 @@ pub mod audit;
 pub mod delegate;
 pub mod elicitation;
 pub mod erasure;
+mod failure;
 pub mod fetch;
 pub mod guard_context;
 pub mod hooks;
@@ -57,7 +59,10 @@ use tracing::Instrument as _;
 use crate::{
     agent::{Agent, advice, hooks::Hook, redact::Redactor},
     gateway::Gateway,
-    journal::{event::Event, ids::ConversationId},
+    journal::{
+        event::Event,
+        ids::{ConversationId, FailureReference},
+    },
     llm::Model,
     store::{
         leases::Claimed,
@@ -227,12 +232,12 @@ async fn claim(worker: Arc<Worker>) {
 
 /// Advances a conversation. A failed turn affects only itself.
 async fn advance_safely(worker: &Arc<Worker>, claimed: Claimed) {
-    let reference = claimed.lease.conversation().to_string();
+    let conversation = claimed.lease.conversation().to_string();
     let span =
-        tracing::info_span!("turn", conversation.id = reference, channel.id = claimed.channel);
+        tracing::info_span!("turn", conversation.id = conversation, channel.id = claimed.channel);
     let advanced = advance::advance(worker, &claimed).instrument(span);
     let advanced = AssertUnwindSafe(advanced).catch_unwind().await;
-    match advanced {
+    let cause = match advanced {
         Ok(Ok(())) => return,
         Ok(Err(error)) => {
             // An event of a newer release is not a failure of the turn: newer nodes can read it.
@@ -242,16 +247,20 @@ async fn advance_safely(worker: &Arc<Worker>, claimed: Claimed) {
             }
             let failures = claimed.failures + 1;
             let error = format!("{error:#}");
-            tracing::error!(conversation.id = reference, failures, error, "turn failed");
+            tracing::error!(conversation.id = conversation, failures, error, "turn failed");
             if failures < GIVE_UP_AFTER {
                 return defer(worker, &claimed).await;
             }
+            error
         }
-        Err(_panic) => tracing::error!(conversation.id = reference, "turn panicked"),
-    }
-    if let Err(error) = apologise(worker, &claimed).await {
+        Err(_panic) => {
+            tracing::error!(conversation.id = conversation, "turn panicked");
+            "the turn panicked; the log has the message".to_owned()
+        }
+    };
+    if let Err(error) = apologise(worker, &claimed, &cause).await {
         let error = format!("{error:#}");
-        tracing::error!(conversation.id = reference, error, "could not report a failed turn");
+        tracing::error!(conversation.id = conversation, error, "could not report a failed turn");
         defer(worker, &claimed).await;
     }
 }
@@ -269,9 +278,10 @@ async fn defer(worker: &Worker, claimed: &Claimed) {
 }
 
 /// Tells the person that the turn failed; again, if they have written since.
-async fn apologise(worker: &Worker, claimed: &Claimed) -> Result<()> {
+async fn apologise(worker: &Worker, claimed: &Claimed, cause: &str) -> Result<()> {
+    let cause = failure::clean(&worker.redactor, cause);
     loop {
-        let change = apology(worker, claimed).await?;
+        let change = apology(worker, claimed, &cause).await?;
         let store = &worker.gateway.store;
         let now = worker.gateway.clock.now();
         if store.record(&claimed.lease, change, now).await? != Recorded::Behind {
@@ -280,10 +290,12 @@ async fn apologise(worker: &Worker, claimed: &Claimed) -> Result<()> {
     }
 }
 
-async fn apology(worker: &Worker, claimed: &Claimed) -> Result<Change> {
-    let reference = claimed.lease.conversation().to_string();
+async fn apology(worker: &Worker, claimed: &Claimed, cause: &str) -> Result<Change> {
     let store = &worker.gateway.store;
-    let seen = store.last_seq(claimed.lease.conversation()).await?;
+    let conversation = claimed.lease.conversation().clone();
+    let seen = store.last_seq(&conversation).await?;
+    let reference = FailureReference { conversation, upto: seen }.to_string();
+    tracing::error!(reference, cause, "reporting a failed turn");
     let words = claimed.words();
     let markdown = words.failed(words.broken, &reference);
     let reason = words.broken.to_owned();
@@ -297,7 +309,12 @@ async fn apology(worker: &Worker, claimed: &Claimed) -> Result<Change> {
         shows.push(Outgoing::Text { markdown, reply_to: None });
     }
     Ok(Change {
-        events: vec![Event::Failed { reason, reference, upto: seen }],
+        events: vec![Event::Failed {
+            reason,
+            reference,
+            upto: seen,
+            cause: Some(cause.to_owned()),
+        }],
         shows,
         answer,
         seen,

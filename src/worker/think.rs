@@ -12,6 +12,7 @@ use tracing::{Instrument as _, Span, field};
 
 use super::{
     audit, delegate,
+    failure::FailedTurn,
     hooks::{self, Hooked},
     limits, long_answers, memory,
     turn::{Flow, Turn},
@@ -31,10 +32,10 @@ use crate::{
 
 pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
     let Some(model) = turn.model() else {
-        return turn.fail(turn.claimed.words().model_refused).await;
+        return turn.fail(no_model(turn)).await;
     };
     if let Some(reason) = limits::day_used_up(turn).await? {
-        return turn.fail(&reason).await;
+        return turn.fail(FailedTurn::new(reason)).await;
     }
     if let Some(memory) = memory::recollect(turn).await? {
         return turn.record(turn.change(vec![memory], vec![])).await;
@@ -68,7 +69,7 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
     crate::crash::point("think", "after reply");
     match replied {
         Ok(reply) if reply.text.trim().is_empty() && reply.calls.is_empty() => {
-            turn.fail(turn.claimed.words().no_answer).await
+            turn.fail(no_answer(turn)).await
         }
         Ok(reply) => record(turn, reply, vec![]).await,
         Err(ModelError::TooLong(_)) if compact::cut(&turn.session).is_some() => {
@@ -252,23 +253,31 @@ async fn record(turn: &mut Turn<'_>, reply: Reply, before: Vec<Event>) -> Result
 }
 
 async fn give_up(turn: &Turn<'_>, problem: &ModelError) -> Result<Flow> {
-    let conversation = turn.claimed.lease.conversation();
-    let agent = &turn.agent.id;
-    tracing::error!(
-        conversation.id = %conversation, agent.id = agent, problem = %problem,
-        "the model did not answer"
-    );
     let words = turn.claimed.words();
-    match problem {
-        ModelError::Retry { .. } => turn.fail(words.model_unavailable).await,
-        ModelError::TooLong(_) | ModelError::Rejected(_) => turn.fail(words.model_refused).await,
-    }
+    let (reason, cause) = match problem {
+        ModelError::Retry { reason, .. } => (words.model_unavailable, reason.clone()),
+        ModelError::TooLong(_) => (words.model_refused, problem.to_string()),
+        ModelError::Rejected(reason) => (words.model_refused, reason.clone()),
+    };
+    turn.fail(FailedTurn::new(reason).because(cause)).await
+}
+
+fn no_model(turn: &Turn<'_>) -> FailedTurn {
+    let agent = &turn.agent.id;
+    let cause =
+        format!("the model of this conversation, or of the agent `{agent}`, is not configured");
+    FailedTurn::new(turn.claimed.words().model_refused).because(cause)
+}
+
+fn no_answer(turn: &Turn<'_>) -> FailedTurn {
+    let cause = "the model returned neither text nor tool calls";
+    FailedTurn::new(turn.claimed.words().no_answer).because(cause)
 }
 
 /// Lets the model summarise everything up to `upto` or, if that is too long for it, less.
 pub(super) async fn compact(turn: &Turn<'_>, mut upto: Seq) -> Result<Flow> {
     let Some(model) = turn.model() else {
-        return turn.fail(turn.claimed.words().model_refused).await;
+        return turn.fail(no_model(turn)).await;
     };
     let reply = loop {
         let prompt = prompt::summarise(&turn.session, &turn.agent, upto);
@@ -288,7 +297,7 @@ pub(super) async fn compact(turn: &Turn<'_>, mut upto: Seq) -> Result<Flow> {
         }
     };
     if reply.text.trim().is_empty() {
-        return turn.fail(turn.claimed.words().no_answer).await;
+        return turn.fail(no_answer(turn)).await;
     }
     // Discarded if the dialogue was restarted in the meantime.
     let summary = turn.worker.redactor.own(&reply.text).into_owned();

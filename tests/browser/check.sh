@@ -37,6 +37,11 @@ walk() { (cd "$scratch" && node "$@") || { tail "$scratch"/*.log >&2; exit 1; };
 
 begin chat
 walk web_chat.mjs "http://127.0.0.1:$port" "$token" "$out/web-chat.png"
+begin votes '
+[guard]
+approvers = { who = ["members"], needed = 2 }
+'
+walk votes.mjs "http://127.0.0.1:$port" "$token"
 begin console
 walk console.mjs "http://127.0.0.1:$port" "$token" "$scratch/console/data/countersign.db" "$out/console.png"
 

@@ -64,8 +64,32 @@ try {
   await shown("settled", 1, second);
   await shown("text", answers + 1);
 
-  await say("write a report about rivers as pdf");
+  // A grant is proposed, taken back, proposed again and given, and then revoked. Each form of the
+  // request replaces the previous one, in both tabs.
+  const pressed = (name) => page.getByRole("button", { name, exact: true });
+  await say("save a note: feed the cat");
   await shown("said", 3);
+  const proposed = await shown("question", 1);
+  await pressed("Always…").click();
+  await pressed("Grant").waitFor();
+  assert.equal(await pressed("Allow once").count(), 0, "the proposal replaces the request");
+  await second.getByRole("button", { name: "Grant", exact: true }).waitFor();
+  await pressed("Back").click();
+  await pressed("Allow once").waitFor();
+  assert(await pressed("Allow once").isEnabled(), "the request is open again");
+  await pressed("Always…").click();
+  await pressed("Grant").click();
+  await pressed("Revoke").waitFor();
+  assert.match(await proposed.innerText(), /Allowed by/);
+  await second.getByRole("button", { name: "Revoke", exact: true }).waitFor();
+  await page.reload();
+  await pressed("Revoke").click();
+  await shown("settled", 2);
+  assert.equal(await page.locator("#log .choices button").count(), 0, "nothing is left to press");
+  await shown("settled", 2, second);
+
+  await say("write a report about rivers as pdf");
+  await shown("said", 4);
   const first = page.locator('#log > [data-kind="file"], #log > [data-kind="question"]').last();
   await first.waitFor({ timeout: 30_000 });
   if ((await first.getAttribute("data-kind")) === "question") {

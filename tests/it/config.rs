@@ -295,6 +295,21 @@ fn a_platforms_variable_adds_its_channel() {
     assert_eq!(config.channels.len(), 1, "a file that names channels names all of them");
 }
 
+/// The name in the sign-in link of the start is an owner, unless the entry names one.
+#[test]
+fn an_own_web_chat_has_an_owner() {
+    let channel = |more: &str| {
+        let text = format!("[[channels]]\nid = \"mine\"\nkind = \"web\"\n{more}");
+        load(&text, &[]).unwrap().channels.remove(0)
+    };
+    assert_eq!(channel("").owners, ["owner"]);
+    assert!(channel("").allow.is_empty(), "others need a code");
+    assert_eq!(channel("owners = [\"ann\"]").owners, ["ann"]);
+    assert!(channel("roles = { ann = \"owner\" }").owners.is_empty());
+    assert_eq!(channel("roles = { ann = \"viewer\" }").owners, ["owner"]);
+    assert!(channel("origins = [\"https://shop.example\"]").owners.is_empty(), "a widget");
+}
+
 #[tokio::test]
 async fn a_discord_channel_needs_a_token_and_a_whole_key() {
     let channel = "[[channels]]\nid = \"d\"\nkind = \"discord\"";

@@ -110,6 +110,28 @@ async fn doctor_reports_a_data_folder_that_others_can_read() {
     site.end().await;
 }
 
+/// With an own web chat, people with a sign-in link may not talk unless they are named or paired:
+/// `token`, `check` and `doctor` say so. The link of the start is an owner's.
+#[tokio::test]
+async fn a_link_for_somebody_who_may_not_talk_is_warned_of() {
+    let site = Site::new(On::Sqlite).await;
+    site.configure("127.0.0.1:8642", "[[channels]]\nid = \"mine\"\nkind = \"web\"\n");
+    let (fine, said) = site.run(&["token"]).await;
+    assert!(fine && said.contains("sign-in?token=") && !said.contains("warning"), "{said}");
+    let (_, said) = site.run(&["doctor"]).await;
+    assert!(said.contains("ok    web chat"), "{said}");
+    let (fine, said) = site.run(&["token", "--name", "Ann"]).await;
+    assert!(fine && said.contains("sign-in?token="), "{said}");
+    let warning = "\"Ann\" may not talk on `mine`: add the name to `allow` of the channel, or send a \
+                   code of `countersign pair --channel mine` in the chat";
+    assert!(said.contains(&format!("warning: {warning}")), "{said}");
+    for command in ["check", "doctor"] {
+        let (fine, said) = site.run(&[command]).await;
+        assert!(fine && said.contains(warning) && !said.contains("\"owner\" may not"), "{said}");
+    }
+    site.end().await;
+}
+
 /// With --live the platform is contacted; no token is printed, whatever the response.
 /// Proves S11.
 #[tokio::test]

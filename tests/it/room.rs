@@ -4,8 +4,8 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use channels::{
-    Channel, CheckError, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Place, Receipt,
-    SendError, Shipment, Unit, WebhookError, WebhookRequest,
+    Channel, CheckError, ConnectionState, FileRef, Incoming, Intake, Limits, ListenError, Outgoing,
+    Place, Receipt, SendError, Shipment, Unit, WebhookError, WebhookRequest,
     limits::{Paces, Repeat},
 };
 use std::{
@@ -260,10 +260,14 @@ impl Channel for Room {
 
     async fn listen(
         &self,
-        _intake: Intake,
+        intake: Intake,
         _from: Option<String>,
         stop: CancellationToken,
     ) -> Result<(), ListenError> {
+        if let Some(CheckError::Refused(_)) = self.state.lock().unwrap().refused {
+            return Err(ListenError::Unauthorized { channel: self.name.to_owned() });
+        }
+        intake.report(ConnectionState::Connected);
         self.connected.notify_one();
         stop.cancelled().await;
         Ok(())

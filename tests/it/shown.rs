@@ -9,6 +9,7 @@ use crate::room::Message;
 static UNSTABLE: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let patterns = [
         (r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b", "<id>"),
+        (r"\b[0-9a-f]{32}-\d+\b", "<reference>"),
         (r"\b[0-9a-f]{16,64}\b", "<digest>"),
         (r"\b(?:[0-9a-f]{8}|[0-9A-Z]{10})\b", "<code>"),
         (r"/(?:[\w.-]+/)*\.tmp\w{6}\b", "<folder>"),

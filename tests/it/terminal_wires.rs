@@ -61,6 +61,32 @@ async fn a_note_is_allowed_by_a_typed_command_and_its_file_is_saved() {
     site.end().await;
 }
 
+/// A request that an earlier start has shown is shown again, before anything can decide it.
+/// Proves A1.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_open_request_is_shown_at_the_start() {
+    let site = Site::new(On::Sqlite).await;
+    site.configure("127.0.0.1:8642", "");
+    let is_saved = || site.files().iter().any(|(path, _)| path.ends_with("notes/buy-honey.md"));
+    let asked = |said: String| {
+        let (_, rest) = said.split_once("/allow ")?;
+        Some(rest.split_whitespace().next()?.to_owned())
+    };
+    let mut talk = site.talk();
+    talk.types(b"save a note: buy honey\n").await;
+    let code = eventually("it asks", async || asked(talk.said())).await;
+    talk.stop().await;
+
+    let mut talk = site.talk();
+    let again = eventually("it asks again", async || asked(talk.said())).await;
+    assert_eq!(again, code);
+    assert!(talk.said().contains("buy honey") && !is_saved(), "{}", talk.said());
+    talk.types(b"/allow\n").await;
+    eventually("the note is saved", async || is_saved().then_some(())).await;
+    talk.stop().await;
+    site.end().await;
+}
+
 /// A detailed log names the agent and the tool of each call, and contains no messages.
 /// Proves CA-26.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

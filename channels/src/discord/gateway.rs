@@ -43,6 +43,7 @@ use super::{
     Discord,
     api::{Api, Body, Failure, Route},
 };
+use crate::Intake;
 
 /// The timeout of each step of connecting.
 const STEP: Duration = Duration::from_secs(20);
@@ -78,6 +79,7 @@ pub(super) enum Ended {
 /// State that outlives a connection.
 pub(super) struct Line<'a> {
     discord: &'a Discord,
+    intake: &'a Intake,
     queue: mpsc::Sender<Dispatch>,
     session: Option<Session>,
     acknowledgements: Acknowledgements<'a>,
@@ -95,9 +97,14 @@ struct Session {
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 impl<'a> Line<'a> {
-    pub(super) fn new(discord: &'a Discord, queue: mpsc::Sender<Dispatch>) -> Self {
-        let acknowledgements = Acknowledgements::default();
-        Self { discord, queue, session: None, acknowledgements, reads_all: true, greeted: false }
+    pub(super) fn new(
+        discord: &'a Discord,
+        intake: &'a Intake,
+        queue: mpsc::Sender<Dispatch>,
+    ) -> Self {
+        let (session, acknowledgements) = (None, Acknowledgements::default());
+        let (reads_all, greeted) = (true, false);
+        Self { discord, intake, queue, session, acknowledgements, reads_all, greeted }
     }
 
     /// Connects, and returns when the connection ends.
@@ -217,7 +224,10 @@ impl<'a> Line<'a> {
     fn dispatch(&mut self, mut frame: Value, permit: mpsc::Permit<'_, Dispatch>) {
         let name = frame["t"].as_str().unwrap_or_default().to_owned();
         let content = frame["d"].take();
-        self.greeted |= matches!(name.as_str(), "READY" | "RESUMED");
+        if matches!(name.as_str(), "READY" | "RESUMED") {
+            self.greeted = true;
+            self.intake.report(crate::ConnectionState::Connected);
+        }
         if name == "READY" {
             let text = |field: &str| content[field].as_str().unwrap_or_default().to_owned();
             let (id, url) = (text("session_id"), text("resume_gateway_url"));

@@ -19,7 +19,7 @@ use super::{
     receive,
     rooms::{Missed, Rooms},
 };
-use crate::{Batch, Incoming, Intake, ListenError, What};
+use crate::{Batch, ConnectionState, Incoming, Intake, ListenError, What};
 
 /// The maximum number of events that were received and not yet committed; the platform keeps the
 /// others.
@@ -41,15 +41,22 @@ impl Discord {
         let (queue, dispatches) = mpsc::channel(QUEUE);
         tokio::select! {
             () = stop.cancelled() => Ok(()),
-            ended = self.stay_connected(queue) => ended,
+            ended = self.stay_connected(&intake, queue) => ended,
             ended = self.take(dispatches, &intake, from) => ended,
             never = self.offer_commands() => match never {},
         }
     }
 
     /// Gives up only when a person has to fix something.
-    async fn stay_connected(&self, queue: mpsc::Sender<Dispatch>) -> Result<(), ListenError> {
-        let mut line = Line::new(self, queue);
+    async fn stay_connected(
+        &self,
+        intake: &Intake,
+        queue: mpsc::Sender<Dispatch>,
+    ) -> Result<(), ListenError> {
+        let mut line = Line::new(self, intake, queue);
+        let lost = |problem: &str| {
+            intake.report(ConnectionState::Disconnected { problem: problem.to_owned() });
+        };
         let mut wait = Wait::new();
         loop {
             let ended = line.hold().await;
@@ -70,11 +77,13 @@ impl Discord {
                     );
                 }
                 Ended::Later(after, reason) => {
+                    lost(&reason);
                     warn!(channel.id = self.id, reason, "Discord: waiting as the platform asked");
                     idle(after).await;
                     continue;
                 }
                 Ended::Broken(reason) | Ended::Expired(reason) => {
+                    lost(&reason);
                     info!(channel.id = self.id, reason, "Discord: reconnecting");
                 }
             }

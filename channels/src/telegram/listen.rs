@@ -22,7 +22,7 @@ use super::{
     me::Me,
     receive,
 };
-use crate::{Batch, Intake, ListenError};
+use crate::{Batch, ConnectionState, Intake, ListenError};
 
 /// How long the platform holds a poll open if there is nothing.
 const POLL_SECONDS: u64 = 50;
@@ -62,7 +62,7 @@ impl Telegram {
         from: Option<String>,
         stop: CancellationToken,
     ) -> Result<(), ListenError> {
-        let Some(me) = self.start(&stop).await? else { return Ok(()) };
+        let Some(me) = self.start(&intake, &stop).await? else { return Ok(()) };
         let offset = offset(from.as_deref(), me);
         tokio::select! {
             ended = self.ask(intake, (me, offset), stop) => ended,
@@ -82,9 +82,10 @@ impl Telegram {
         (me, mut offset): (&Me, Option<i64>),
         stop: CancellationToken,
     ) -> Result<(), ListenError> {
-        let mut wait = Wait::new();
+        let (mut wait, mut timeout) = (Wait::new(), POLL_SECONDS);
+        intake.report(ConnectionState::Connected);
         loop {
-            let ask = Poll { offset, timeout: POLL_SECONDS, allowed_updates: KINDS };
+            let ask = Poll { offset, timeout, allowed_updates: KINDS };
             let within = Duration::from_secs(POLL_SECONDS) + USUAL;
             let asked = tokio::select! {
                 () = stop.cancelled() => return Ok(()),
@@ -92,7 +93,8 @@ impl Telegram {
             };
             match asked {
                 Ok(updates) => {
-                    wait = Wait::new();
+                    (wait, timeout) = (Wait::new(), POLL_SECONDS);
+                    intake.report(ConnectionState::Connected);
                     offset = tokio::select! {
                         // What is not committed by now is delivered again after the restart.
                         () = stop.cancelled() => return Ok(()),
@@ -100,9 +102,11 @@ impl Telegram {
                     };
                 }
                 Err(failure) => {
-                    self.weigh(&failure)?;
+                    self.weigh(&failure, &intake)?;
                     self.reclaim(&failure).await;
                     wait.after(&failure, &stop).await;
+                    // The next response says at once whether the platform is back.
+                    timeout = 0;
                 }
             }
         }
@@ -111,16 +115,17 @@ impl Telegram {
     /// Telegram pushes; we only check that the webhook stays set.
     pub(super) async fn await_pushes(
         &self,
+        intake: Intake,
         url: &Url,
         secret: &SecretString,
         stop: CancellationToken,
     ) -> Result<(), ListenError> {
-        let Some(_) = self.start(&stop).await? else { return Ok(()) };
+        let Some(_) = self.start(&intake, &stop).await? else { return Ok(()) };
         let webhook = SetWebhook::new(url.clone())
             .secret_token(secret.expose_secret())
             .allowed_updates(KINDS);
         tokio::select! {
-            ended = self.keep_set(&webhook, &stop) => ended,
+            ended = self.keep_set(&webhook, &intake, &stop) => ended,
             never = self.stay_on_offer() => never,
         }
     }
@@ -128,12 +133,14 @@ impl Telegram {
     async fn keep_set(
         &self,
         webhook: &SetWebhook,
+        intake: &Intake,
         stop: &CancellationToken,
     ) -> Result<(), ListenError> {
         loop {
-            if self.insist(webhook, stop).await?.is_none() {
+            if self.insist(webhook, intake, stop).await?.is_none() {
                 return Ok(());
             }
+            intake.report(ConnectionState::Connected);
             if tokio::time::timeout(WEBHOOK_AGAIN, stop.cancelled()).await.is_ok() {
                 return Ok(());
             }
@@ -142,21 +149,27 @@ impl Telegram {
 
     /// Our own account, asked until the platform answers; for polling, also removes a webhook that
     /// would prevent it. `None` on shutdown.
-    async fn start(&self, stop: &CancellationToken) -> Result<Option<&Me>, ListenError> {
+    async fn start(
+        &self,
+        intake: &Intake,
+        stop: &CancellationToken,
+    ) -> Result<Option<&Me>, ListenError> {
         if self.me.get().is_none() {
-            let Some(answer) = self.insist(&GetMe::new(), stop).await? else { return Ok(None) };
+            let Some(answer) = self.insist(&GetMe::new(), intake, stop).await? else {
+                return Ok(None);
+            };
             if let Ok(me) = serde_json::from_value::<Me>(answer) {
                 self.me.set(me).ok();
             }
         }
         if matches!(self.mode, super::Mode::Poll)
-            && self.insist(&DeleteWebhook::new(), stop).await?.is_none()
+            && self.insist(&DeleteWebhook::new(), intake, stop).await?.is_none()
         {
             return Ok(None);
         }
         match self.me().await {
             Ok(me) => Ok(Some(me)),
-            Err(failure) => self.weigh(&failure).map(|()| None),
+            Err(failure) => self.weigh(&failure, intake).map(|()| None),
         }
     }
 
@@ -173,6 +186,7 @@ impl Telegram {
     async fn insist<P>(
         &self,
         payload: &P,
+        intake: &Intake,
         stop: &CancellationToken,
     ) -> Result<Option<Value>, ListenError>
     where
@@ -187,21 +201,22 @@ impl Telegram {
             match asked {
                 Ok(answer) => return Ok(Some(answer)),
                 Err(failure) => {
-                    self.weigh(&failure)?;
+                    self.weigh(&failure, intake)?;
                     wait.after(&failure, stop).await;
                 }
             }
         }
     }
 
-    /// A problem that a person has to fix ends listening; all others are waited out.
-    fn weigh(&self, failure: &Failure) -> Result<(), ListenError> {
+    /// A problem that a person has to fix ends listening; all others are reported and waited out.
+    fn weigh(&self, failure: &Failure, intake: &Intake) -> Result<(), ListenError> {
         match failure {
             Failure::Refused { code: 401, .. } => {
                 Err(ListenError::Unauthorized { channel: self.id.clone() })
             }
             failure => {
                 warn!(channel.id = self.id, reason = %failure, "Telegram: will retry");
+                intake.report(ConnectionState::Disconnected { problem: failure.to_string() });
                 Ok(())
             }
         }

@@ -146,7 +146,7 @@ impl Channel for Telegram {
     ) -> Result<(), ListenError> {
         match &self.mode {
             Mode::Poll => self.poll(intake, from, stop).await,
-            Mode::Webhook { url, secret, .. } => self.await_pushes(url, secret, stop).await,
+            Mode::Webhook { url, secret, .. } => self.await_pushes(intake, url, secret, stop).await,
         }
     }
 

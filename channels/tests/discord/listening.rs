@@ -183,9 +183,14 @@ async fn a_connection_that_stopped_answering_is_left_and_resumed() {
     let (ann, general) = (fake.person("Ann"), fake.general());
     fake.beats_every(Duration::from_millis(300));
     let mut listening = Listening::connected(&fake).await;
+    let is_up = |known: &ConnectionState| *known == ConnectionState::Connected;
+    listening.connection.wait_for(is_up).await.expect("it is reported");
     fake.falls_silent();
     fake.says(general, ann, "unheard");
+    let is_lost = |known: &ConnectionState| matches!(known, ConnectionState::Disconnected { .. });
+    listening.connection.wait_for(is_lost).await.expect("so is the loss");
     assert_eq!(listening.texts(1).await, ["unheard"]);
+    listening.connection.wait_for(is_up).await.expect("it is back");
     assert_eq!(fake.introductions().1, 1);
     listening.end().await.expect("it ends well");
 }

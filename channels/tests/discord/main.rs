@@ -18,13 +18,13 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use channels::{
-    Batch, Channel, Choice, Incoming, Intake, ListenError, Outgoing, Place, PlaceKind, Receipt,
-    SendError, Shipment, What,
+    Batch, Channel, Choice, ConnectionState, Incoming, Intake, ListenError, Outgoing, Place,
+    PlaceKind, Receipt, SendError, Shipment, What,
     discord::{Discord, DiscordConfig},
     incoming::Batches,
 };
 use fakes::discord::{FakeDiscord, TOKEN, Trouble};
-use tokio::task::JoinHandle;
+use tokio::{sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use shared::{asked, file, text};
@@ -44,6 +44,7 @@ fn discord(fake: &FakeDiscord) -> Arc<Discord> {
 /// A channel that listens, and the receiver of its intake.
 struct Listening {
     batches: Batches,
+    connection: watch::Receiver<ConnectionState>,
     /// Events that arrived together with the expected one.
     more: VecDeque<Incoming>,
     stop: CancellationToken,
@@ -53,10 +54,11 @@ struct Listening {
 impl Listening {
     fn begin(channel: &Arc<Discord>, from: Option<String>) -> Self {
         let (intake, batches) = Intake::new();
+        let connection = intake.connection();
         let stop = CancellationToken::new();
         let (channel, stopped) = (Arc::clone(channel), stop.clone());
         let task = tokio::spawn(async move { channel.listen(intake, from, stopped).await });
-        Self { batches, more: VecDeque::new(), stop, task }
+        Self { batches, connection, more: VecDeque::new(), stop, task }
     }
 
     /// Listens, and waits until the platform knows it.

@@ -290,6 +290,8 @@ async fn only_the_kinds_that_are_read_are_asked_for() {
 async fn a_platform_that_is_down_is_waited_for() {
     let mut nobody = Listening::begin(&telegram_at("http://127.0.0.1:9", TOKEN, Mode::Poll), None);
     assert!(tokio::time::timeout(Duration::from_millis(200), &mut nobody.task).await.is_err());
+    let is_lost = |known: &ConnectionState| matches!(known, ConnectionState::Disconnected { .. });
+    nobody.connection.wait_for(is_lost).await.expect("the problem is reported");
     nobody.end().await.expect("it ends well, although it never began");
 
     let fake = FakeTelegram::start().await;
@@ -301,6 +303,7 @@ async fn a_platform_that_is_down_is_waited_for() {
     let chat = fake.private("Ann");
     fake.user_says(chat, "Ann", "at last");
     assert!(matches!(listening.what().await, What::Text { text, .. } if text == "at last"));
+    assert_eq!(*listening.connection.borrow(), ConnectionState::Connected);
     listening.end().await.expect("it ends well");
 }
 

@@ -17,12 +17,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use channels::{
-    Batch, Channel, Incoming, Intake, ListenError, Outgoing, Place, PlaceKind, Receipt, Shipment,
+    Batch, Channel, ConnectionState, Incoming, Intake, ListenError, Outgoing, Place, PlaceKind,
+    Receipt, Shipment,
     incoming::{Batches, What},
     telegram::{Menu, Mode, Telegram, TelegramConfig},
 };
 use fakes::telegram::{FakeTelegram, TOKEN};
-use tokio::task::JoinHandle;
+use tokio::{sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use shared::{asked, file, text};
@@ -54,6 +55,7 @@ fn telegram(fake: &FakeTelegram) -> Arc<Telegram> {
 /// A channel that listens, and the receiver of its intake.
 struct Listening {
     batches: Batches,
+    connection: watch::Receiver<ConnectionState>,
     stop: CancellationToken,
     task: JoinHandle<Result<(), ListenError>>,
 }
@@ -61,10 +63,11 @@ struct Listening {
 impl Listening {
     fn begin(channel: &Arc<Telegram>, from: Option<String>) -> Self {
         let (intake, batches) = Intake::new();
+        let connection = intake.connection();
         let stop = CancellationToken::new();
         let (channel, stopped) = (Arc::clone(channel), stop.clone());
         let task = tokio::spawn(async move { channel.listen(intake, from, stopped).await });
-        Self { batches, stop, task }
+        Self { batches, connection, stop, task }
     }
 
     /// The next batch, committed.

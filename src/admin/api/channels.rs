@@ -5,12 +5,13 @@ use anyhow::Result;
 use axum::{Json, extract::State, http::StatusCode};
 use serde::Serialize;
 use serde_json::json;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
+    inventory::StatusView,
     parts::{Named, none},
 };
 use crate::{
@@ -18,7 +19,7 @@ use crate::{
     gateway::Connected,
     store::{
         audit::{self, Fact},
-        channels,
+        channels::{self, ChannelStatus},
     },
 };
 
@@ -41,8 +42,49 @@ fn connected<'a>(admin: &'a Admin, id: &str) -> Result<&'a Connected, Problem> {
     admin.gateway.channels.get(id).ok_or_else(|| none("channel"))
 }
 
-/// Requests a reconnection, which the listening node carries out within seconds.
-pub async fn connect_anew(admin: &Admin, caller: &Caller, id: &str) -> Result<(), Problem> {
+/// How long to wait for the result of a reconnection, and how often to look.
+const RECONNECTS_WITHIN: Duration = Duration::from_secs(15);
+const LOOKS_EVERY: Duration = Duration::from_millis(250);
+
+/// The result of a reconnection.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ReconnectView {
+    /// `connecting` if the listening node has not reported a result yet, or no node listens
+    pub state: StatusView,
+    /// Why it could not connect
+    #[schema(required)]
+    pub problem: Option<String>,
+}
+
+/// Requests a reconnection of the listening node, and waits for its result.
+pub async fn connect_anew(
+    admin: &Admin,
+    caller: &Caller,
+    id: &str,
+) -> Result<ReconnectView, Problem> {
+    let number = request_reconnection(admin, caller, id).await?;
+    let found = tokio::time::timeout(RECONNECTS_WITHIN, result_of(admin, id, number)).await;
+    let none = ReconnectView { state: StatusView::Connecting, problem: None };
+    Ok(found.unwrap_or(Ok(None))?.unwrap_or(none))
+}
+
+/// Waits until the listening node reports the result; `None` if this node stops before.
+async fn result_of(admin: &Admin, id: &str, number: i64) -> Result<Option<ReconnectView>> {
+    while !admin.stop.is_cancelled() {
+        let state = admin.gateway.channel_states().await?.remove(id).unwrap_or_default();
+        if state.reconnects >= number && state.status != ChannelStatus::Connecting {
+            let is_down = state.status == ChannelStatus::Disconnected;
+            let problem = state.problem.filter(|_| is_down);
+            let problem = problem.map(|problem| admin.redactor().text(&problem.text).into_owned());
+            return Ok(Some(ReconnectView { state: state.status.into(), problem }));
+        }
+        // In real time, because nothing signals what another node reports.
+        let _ = tokio::time::timeout(LOOKS_EVERY, admin.stop.cancelled()).await;
+    }
+    Ok(None)
+}
+
+async fn request_reconnection(admin: &Admin, caller: &Caller, id: &str) -> Result<i64, Problem> {
     if !connected(admin, id)?.alone {
         let text = "This channel is served by the gateway itself and has no connection.";
         return Err(Problem::conflict(text));
@@ -51,8 +93,9 @@ pub async fn connect_anew(admin: &Admin, caller: &Caller, id: &str) -> Result<()
     let (id, now) = (id.to_owned(), admin.gateway.clock.now());
     let write = admin.gateway.store.write("reconnect", move |tx| {
         Box::pin(async move {
-            channels::reconnect(tx, &id).await?;
-            audit::append(tx, audit::ADMIN, vec![fact], now).await
+            let number = channels::reconnect(tx, &id).await?;
+            audit::append(tx, audit::ADMIN, vec![fact], now).await?;
+            Ok(number)
         })
     });
     Ok(write.await?)
@@ -83,15 +126,17 @@ async fn note(admin: &Admin, fact: Fact) -> Result<()> {
 
 /// Reconnect a channel, on the node that listens on it
 #[utoipa::path(post, path = "/channels/{id}/reconnect", tag = "inventory",
-    params(("id" = String, Path)), responses((status = 202, description = "The reconnection was requested")),
+    params(("id" = String, Path)), responses((status = 200, body = ReconnectView),
+        (status = 202, body = ReconnectView, description = "Requested; there is no result yet")),
     extensions(("x-role" = json!("operator"))))]
 async fn reconnect(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
     Named(id): Named<String>,
-) -> Result<StatusCode, Problem> {
-    connect_anew(&admin, &caller, &id).await?;
-    Ok(StatusCode::ACCEPTED)
+) -> Result<(StatusCode, Json<ReconnectView>), Problem> {
+    let found = connect_anew(&admin, &caller, &id).await?;
+    let is_over = found.state != StatusView::Connecting;
+    Ok((if is_over { StatusCode::OK } else { StatusCode::ACCEPTED }, Json(found)))
 }
 
 /// Check whether the platform accepts the token of a channel

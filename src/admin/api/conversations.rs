@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     admin::{Admin, problem::Problem},
-    journal::event::Entry,
+    journal::{event::Entry, ids::FailureReference},
     store::{
         history::ShownRow,
         lists::{
@@ -103,6 +103,9 @@ pub struct Filter {
     /// Only of one chat, by the platform's id
     #[serde(default)]
     pub chat: String,
+    /// Only the conversation of a failed turn, by the reference that people were shown
+    #[serde(default)]
+    pub reference: String,
 }
 
 /// Lists conversations, newest first.
@@ -111,8 +114,10 @@ pub async fn page(
     filter: Filter,
     stretch: Stretch,
 ) -> Result<Page<ConversationView>> {
-    let Filter { channel, chat } = filter;
-    let wanted = Wanted { id: String::new(), channel, chat };
+    let Filter { channel, chat, reference } = filter;
+    let failed = FailureReference::parse(&reference).map(|turn| turn.conversation.0);
+    // Earlier releases showed the id of the conversation.
+    let wanted = Wanted { id: failed.unwrap_or(reference), channel, chat };
     let (rows, stretch) = admin
         .gateway
         .store

@@ -17,8 +17,10 @@ use super::{
 };
 use crate::{
     admin::{Admin, problem::Problem, reload},
+    journal::role::Role,
     store::{
         audit::{ADMIN, Fact},
+        channels::{ChannelState, ChannelStatus},
         lists::outbox::{Traffic, traffic},
         usage::{self, Line},
     },
@@ -131,13 +133,40 @@ pub struct ChannelView {
     pub agent: String,
     /// Whether it connects to a platform
     pub connects: bool,
-    /// Whether a node listens on it now
+    /// Whether it is connected now; the same as `state` being `connected`
     pub listening: bool,
+    pub state: StatusView,
+    /// Since when it is connected, or cannot connect
+    pub since: Option<DateTime<Utc>>,
+    /// The last problem and when it occurred, for operators; it may be over
+    pub problem: Option<String>,
+    pub problem_at: Option<DateTime<Utc>>,
     /// The number of waiting messages, and since when the oldest one waits
     pub waiting: i64,
     pub waiting_since: Option<DateTime<Utc>>,
     /// The number of dead letters
     pub given_up: i64,
+}
+
+/// Whether a channel is connected to its platform.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StatusView {
+    Connected,
+    /// A node has begun to connect
+    Connecting,
+    /// The last attempt failed, or no node listens
+    Disconnected,
+}
+
+impl From<ChannelStatus> for StatusView {
+    fn from(status: ChannelStatus) -> Self {
+        match status {
+            ChannelStatus::Connected => Self::Connected,
+            ChannelStatus::Connecting => Self::Connecting,
+            ChannelStatus::Disconnected => Self::Disconnected,
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -146,22 +175,31 @@ struct Configured {
     kind: String,
 }
 
-pub async fn all_channels(admin: &Admin) -> Result<Vec<ChannelView>> {
+/// The channels as a person with this role sees them.
+pub async fn all_channels(admin: &Admin, role: Role) -> Result<Vec<ChannelView>> {
     let store = &admin.gateway.store;
     let traffic = store.read(|tx| Box::pin(async move { traffic(tx).await })).await?;
+    let states = admin.gateway.channel_states().await?;
     let configured: Vec<Configured> = admin.section("channels")?;
     let kinds: BTreeMap<_, _> = configured.into_iter().map(|c| (c.id, c.kind)).collect();
     let view = |(id, connected): (&String, &crate::gateway::Connected)| {
-        let Traffic { listening, waiting, since, given_up } =
+        let Traffic { waiting, since: waiting_since, given_up } =
             traffic.get(id).cloned().unwrap_or_default();
+        let ChannelState { status, since, problem, .. } =
+            states.get(id).cloned().unwrap_or_default();
+        let problem = problem.filter(|_| role >= Role::Operator);
         ChannelView {
             id: id.clone(),
             kind: kinds.get(id).cloned().unwrap_or_default(),
             agent: connected.agent.clone(),
             connects: connected.alone,
-            listening: listening || !connected.alone,
+            listening: status == ChannelStatus::Connected,
+            state: status.into(),
+            since,
+            problem_at: problem.as_ref().map(|problem| problem.at),
+            problem: problem.map(|problem| admin.redactor().text(&problem.text).into_owned()),
             waiting,
-            waiting_since: since,
+            waiting_since,
             given_up,
         }
     };
@@ -255,8 +293,11 @@ async fn hooks(State(admin): State<Arc<Admin>>) -> Result<Json<Page<HookView>>, 
 /// List channels and their state
 #[utoipa::path(get, path = "/channels", tag = "inventory",
     responses((status = 200, body = Page<ChannelView>)), extensions(("x-role" = json!("viewer"))))]
-async fn channels(State(admin): State<Arc<Admin>>) -> Result<Json<Page<ChannelView>>, Problem> {
-    Ok(whole(all_channels(&admin).await?))
+async fn channels(
+    State(admin): State<Arc<Admin>>,
+    caller: Caller,
+) -> Result<Json<Page<ChannelView>>, Problem> {
+    Ok(whole(all_channels(&admin, caller.role).await?))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]

@@ -1,7 +1,11 @@
 //! The list of conversations, and one conversation turn by turn.
 
 use anyhow::Result;
-use axum::{extract::Path, response::Response};
+use axum::{
+    extract::Path,
+    response::{IntoResponse as _, Redirect, Response},
+};
+use serde::Deserialize;
 use serde_json::json;
 
 use super::{
@@ -19,6 +23,7 @@ use crate::{
         },
         problem::Problem,
     },
+    journal::ids::FailureReference,
     store::{history, lists::Stretch},
 };
 
@@ -30,18 +35,38 @@ pub async fn index(
     Params(slice): Params<Slice>,
     Params(filter): Params<Filter>,
 ) -> Result<Response, Problem> {
-    let values = json!({ "channel": filter.channel, "chat": filter.chat });
+    let values =
+        json!({ "channel": filter.channel, "chat": filter.chat, "reference": filter.reference });
+    let reference = FailureReference::parse(&filter.reference);
     let found = page(&visit.admin, filter, slice.stretch()?).await?;
+    if let (Some(reference), [one]) = (reference, found.items.as_slice()) {
+        let to = format!("/console/conversations/{}?turn={reference}#{reference}", one.id);
+        return Ok(Redirect::to(&to).into_response());
+    }
     let channels: Vec<_> = visit.admin.gateway.channels.keys().collect();
     let values = json!({ "found": found, "wanted": values, "channels": channels });
     visit.page("conversations.html", values).await
 }
 
-pub async fn show(visit: PageContext, Path(id): Path<String>) -> Result<Response, Problem> {
+/// Which part of a long conversation to show.
+#[derive(Deserialize)]
+pub struct Part {
+    /// The reference of a failed turn; the latest events are shown without it.
+    #[serde(default)]
+    turn: String,
+}
+
+pub async fn show(
+    visit: PageContext,
+    Path(id): Path<String>,
+    Params(part): Params<Part>,
+) -> Result<Response, Problem> {
     let admin = &visit.admin;
     let conversation = one(admin, &id).await?.ok_or_else(|| none("conversation"))?;
     let seen = live::conversation(admin, &id).await?;
-    let earlier = (conversation.events - EVENTS).max(0);
+    let latest = (conversation.events - EVENTS).max(0);
+    let failed = FailureReference::parse(&part.turn);
+    let earlier = failed.map_or(latest, |turn| latest.min((turn.upto - EVENTS / 2).max(0)));
     let most = EVENTS as usize;
     let after = Stretch { after: earlier.to_string(), most: most + 1 };
     let events = happened(admin, &id, after).await?.items;

@@ -15,7 +15,8 @@ use crate::{
             artifacts, audit as facts,
             channels::{checked, connect_anew},
             inventory::{
-                UsageView, account, all_agents, all_channels, all_hooks, all_models, all_skills,
+                StatusView, UsageView, account, all_agents, all_channels, all_hooks, all_models,
+                all_skills,
             },
             panic::{halt_all, lift},
             parts::{Params, Slice},
@@ -28,7 +29,7 @@ use crate::{
 pub async fn channels(visit: PageContext) -> Result<Response, Problem> {
     let admin = &visit.admin;
     let values = json!({
-        "channels": all_channels(admin).await?,
+        "channels": all_channels(admin, visit.caller.role).await?,
         "agents": all_agents(admin).await?,
         "models": all_models(admin)?,
         "skills": all_skills(admin).await?,
@@ -55,8 +56,12 @@ pub async fn channel(
     Sent(wished): Sent<Wished>,
 ) -> Result<Redirect, Problem> {
     if wished.then == Then::Reconnect {
-        connect_anew(&visit.admin, &visit.caller, &id).await?;
-        return Ok(back("channels", "reconnected"));
+        let found = connect_anew(&visit.admin, &visit.caller, &id).await?;
+        return match (found.state, found.problem) {
+            (StatusView::Connected, _) => Ok(back("channels", "reconnected")),
+            (StatusView::Disconnected, Some(problem)) => Err(Problem::conflict(problem)),
+            _ => Ok(back("channels", "reconnecting")),
+        };
     }
     let found = checked(&visit.admin, &visit.caller, &id).await?;
     found.problem.map_or_else(|| Ok(back("channels", "known")), |says| Err(Problem::conflict(says)))

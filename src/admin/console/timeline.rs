@@ -34,6 +34,8 @@ pub struct Step {
     /// turn, said, model, call, asked, sent, note or bad
     pub kind: &'static str,
     pub title: String,
+    /// The reference of a failed turn, to which links lead.
+    pub anchor: Option<String>,
     pub text: String,
     /// What a tool kept for operators.
     pub raw: Option<String>,
@@ -267,8 +269,10 @@ fn plain(event: Event) -> Step {
         ),
         Event::ToolsEnabled { names } => step("note", format!("Enabled: {}", names.join(", "))),
         Event::Reminded { .. } => step("note", "The person was reminded of an open approval"),
-        Event::Failed { reason, reference, .. } => {
-            with(reason, step("bad", format!("The turn failed, reference {reference}")))
+        Event::Failed { reason, reference, cause, .. } => {
+            let facts = cause.into_iter().map(|cause| ("cause", cause)).collect();
+            let step = step("bad", format!("The turn failed, reference {reference}"));
+            Step { text: reason, facts, anchor: Some(reference), ..step }
         }
         Event::Stopped { by } => step("note", format!("{} stopped the turn", by.name)),
         Event::Restarted { by } => step("note", format!("{} started a new conversation", by.name)),

@@ -173,6 +173,8 @@ async fn a_press_decides_once_and_the_settled_question_replaces_the_card() {
     assert_eq!(world.press(&ann, &approval, "d").await, "Already allowed by ann.");
     let settled = &page.until("items").await["items"][0];
     assert_eq!((&settled["kind"], &settled["id"]), (&json!("settled"), &question["id"]));
+    assert_eq!(question["edit"], "");
+    assert!(settled["edit"].as_str().unwrap() > "", "the page replaces what it has: {settled}");
     assert_eq!(settled["order"], question["order"]);
     let decisions: Vec<_> = world
         .events("ann")

@@ -180,11 +180,14 @@ function arrow() {
   return svg;
 }
 
+// An edit replaces the item that it edits, whatever both are: a proposed grant, a vote and a granted
+// permission are questions with other words and buttons.
 function put(item) {
   const old = log.querySelector(`:scope > [data-id="${CSS.escape(item.id)}"]`);
-  if (old && old.dataset.kind === item.kind) return false;
+  if (old && old.dataset.edit >= item.edit) return false;
   const element = draw[item.kind](item);
   element.dataset.id = item.id;
+  element.dataset.edit = item.edit;
   element.dataset.kind = item.kind;
   element.dataset.order = item.order;
   if (old) {

@@ -111,8 +111,6 @@ pub async fn drop(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
 /// The traffic of a channel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Whether a node holds the duty of listening on it.
-    pub listening: bool,
     /// The number of waiting rows, and since when the oldest one waits.
     pub waiting: i64,
     pub since: Option<DateTime<Utc>>,
@@ -121,7 +119,6 @@ pub struct Traffic {
 
 /// The traffic by channel.
 pub async fn traffic(tx: &mut Tx<'_>) -> Result<BTreeMap<String, Traffic>> {
-    let now = tx.now_ms().await?;
     let rows: Vec<(String, i64, Option<i64>, i64)> = sql!(
         tx,
         fetch_all,
@@ -139,20 +136,7 @@ pub async fn traffic(tx: &mut Tx<'_>) -> Result<BTreeMap<String, Traffic>> {
     let mut found: BTreeMap<String, Traffic> = BTreeMap::new();
     for (channel, waiting, since, given_up) in rows {
         let since = since.map(at);
-        found.insert(channel, Traffic { waiting, since, given_up, listening: false });
-    }
-    let held: Vec<(String,)> = sql!(
-        tx,
-        fetch_all,
-        "
-        -- who listens
-        SELECT name FROM leases
-        WHERE name LIKE 'listen %' AND until > $1",
-        now
-    );
-    for (name,) in held {
-        let channel = name.trim_start_matches("listen ").to_owned();
-        found.entry(channel).or_default().listening = true;
+        found.insert(channel, Traffic { waiting, since, given_up });
     }
     Ok(found)
 }

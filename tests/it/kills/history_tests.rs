@@ -146,7 +146,7 @@ fn a_lost_a_doubled_and_an_unanswered_message_are_noticed() {
     assert_eq!(broken(twice), ["I1"]);
     let failed = |h: &mut History| {
         let (reason, reference) = (String::new(), String::new());
-        h.journal[8].event = Event::Failed { reason, reference, upto: 8 };
+        h.journal[8].event = Event::Failed { reason, reference, upto: 8, cause: None };
     };
     assert_eq!(broken(failed), [""; 0], "a visible failure is an answer");
 }

@@ -164,7 +164,7 @@ story! {
         assert_snapshot!(world.shown(), @r"
         Allow **delete**? `notes/a.txt` … ✅ Allowed by ci\, on api. The permission for later calls was revoked by ci.
         Done.
-        The language model rejects my requests. The operator can find the reason in the log. … Reference: `<digest>`
+        The language model rejects my requests. The operator can find the cause in the console. … Reference: `<reference>`
         That too.
         ");
     }

@@ -334,7 +334,7 @@ story! {
         let mut results = world.results().await;
         results.sort();
         assert_snapshot!(stable(&results[0]), @"researcher did not finish: I stopped after 1 steps, the limit for one task. Say “go on” to continue.");
-        assert_snapshot!(stable(&results[1]), @"writer did not finish: The language model rejects my requests. The operator can find the reason in the log.");
+        assert_snapshot!(stable(&results[1]), @"writer did not finish: The language model rejects my requests. The operator can find the cause in the console.");
         assert_eq!(world.shown(), "It went wrong.");
 
         world.config.agents[1].max_steps = None;
@@ -368,13 +368,13 @@ story! {
         world.model_will(delegate("writer", "Write."));
         world.model_will(say("Written."));
         world.ann_says("go").await;
-        assert_snapshot!(world.shown(), @"You've reached today's token limit. It resets in 14 h (00:00 UTC), or the operator can raise it. … Reference: `<digest>`");
+        assert_snapshot!(world.shown(), @"You've reached today's token limit. It resets in 14 h (00:00 UTC), or the operator can raise it. … Reference: `<reference>`");
         assert_eq!(inherited(world).await[0].tokens, 110);
 
         world.config.limits.person.tokens = None;
         world.config.limits.conversation.tokens = Some(220);
         world.bob_says("and now?").await;
-        assert_snapshot!(world.last(), @"This conversation has reached today's token limit. It resets in 14 h (00:00 UTC), or the operator can raise it. … Reference: `<digest>`");
+        assert_snapshot!(world.last(), @"This conversation has reached today's token limit. It resets in 14 h (00:00 UTC), or the operator can raise it. … Reference: `<reference>`");
     }
 }
 

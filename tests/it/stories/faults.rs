@@ -184,7 +184,7 @@ story! {
             world.clock.advance(TimeDelta::seconds(40));
         }
         world.settle(&app).await;
-        assert_snapshot!(world.shown(), @"Something went wrong on my side, and I couldn't finish. … Reference: `<digest>`");
+        assert_snapshot!(world.shown(), @"Something went wrong on my side, and I couldn't finish. … Reference: `<reference>`");
         assert_eq!(app.worker.advance_ready().await.unwrap(), 0, "and that was the end of it");
     }
 }

@@ -197,7 +197,7 @@ story! {
         world.settle(&app).await;
         assert_eq!(world.prompts().len(), 1);
         assert_snapshot!(world.shown(), @"
-        You've reached today's message limit. It resets in 14 h (00:00 UTC), or the operator can raise it. … Reference: `<digest>`
+        You've reached today's message limit. It resets in 14 h (00:00 UTC), or the operator can raise it. … Reference: `<reference>`
         Yes.
         ");
         assert_eq!(world.rows_of("reservations").await, [""; 0]);

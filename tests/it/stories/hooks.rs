@@ -188,7 +188,7 @@ story! {
             },
         ];
         world.ann_says("tell me about Project X").await;
-        assert_snapshot!(world.shown(), @"Stopped by the hook “topics”: we do not talk about that … Reference: `<digest>`");
+        assert_snapshot!(world.shown(), @"Stopped by the hook “topics”: we do not talk about that … Reference: `<reference>`");
         assert_eq!(world.prompts().len(), 0);
         assert_eq!(hooked(world).await, 1, "what stopped it stands in the journal");
         world.model_will(say("I see no card."));

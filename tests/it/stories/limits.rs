@@ -163,7 +163,7 @@ story! {
         let results = world.results().await;
         assert_eq!(results.iter().filter(|r| *r == "rare indeed").count(), 3);
         assert_snapshot!(stable(&results[3]), @"I just used the rare tool with the same input. I need to try a different approach or use a different tool. (It has given the same result 3 times, and was not run again.)");
-        assert_snapshot!(world.shown(), @"I stopped because rare kept giving the same result. Please tell me how to continue. … Reference: `<digest>`");
+        assert_snapshot!(world.shown(), @"I stopped because rare kept giving the same result. Please tell me how to continue. … Reference: `<reference>`");
         world.model_will(say("I can still talk."));
         world.ann_says("and now?").await;
         assert_eq!(world.last(), "I can still talk.");
@@ -198,10 +198,10 @@ story! {
             world.clock.advance(TimeDelta::days(1));
         }
         assert_snapshot!(refusals.join("\n"), @"
-        This conversation has reached today's token limit. It resets in 14 h (00:00 UTC), or the operator can raise it. … Reference: `<digest>`
-        You've reached today's token limit. It resets in 14 h (00:00 UTC), or the operator can raise it. … Reference: `<digest>`
-        All users together have reached today's message limit. It resets in 14 h (00:00 UTC), or the operator can raise it. … Reference: `<digest>`
-        You've reached today's spending limit. It resets in 14 h (00:00 UTC), or the operator can raise it. … Reference: `<digest>`
+        This conversation has reached today's token limit. It resets in 14 h (00:00 UTC), or the operator can raise it. … Reference: `<reference>`
+        You've reached today's token limit. It resets in 14 h (00:00 UTC), or the operator can raise it. … Reference: `<reference>`
+        All users together have reached today's message limit. It resets in 14 h (00:00 UTC), or the operator can raise it. … Reference: `<reference>`
+        You've reached today's spending limit. It resets in 14 h (00:00 UTC), or the operator can raise it. … Reference: `<reference>`
         ");
         let account = account(&world.node().await).await;
         assert_eq!(account.len(), 4, "a line a day");
@@ -374,7 +374,7 @@ story! {
         }
         world.ann_says("look").await;
         assert_eq!(world.prompts().len(), 3, "nobody asks a fourth time");
-        assert_snapshot!(world.shown(), @"I stopped because I could not write a valid tool call. Please tell me how to continue, or choose another model with /model. … Reference: `<digest>`");
+        assert_snapshot!(world.shown(), @"I stopped because I could not write a valid tool call. Please tell me how to continue, or choose another model with /model. … Reference: `<reference>`");
         assert_snapshot!(stable(&world.results().await[0]), @"Invalid parameters: Arguments must be a JSON object or string");
         for _ in 0..2 {
             world.model_will(call("rare", json!("{")));

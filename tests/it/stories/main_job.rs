@@ -1,13 +1,17 @@
 //! The main use case: chat, approval, action, attachment.
 
-use countersign::llm::{
-    ModelError,
-    scripted::{call, calls, fail, say},
+use countersign::{
+    journal::{event::Event, role::Role},
+    llm::{
+        ModelError,
+        scripted::{call, calls, fail, say},
+    },
 };
 use insta::assert_snapshot;
+use reqwest::Method;
 use serde_json::json;
 
-use crate::{shown::stable, story, world::World};
+use crate::{api::Served, shown::stable, story, world::World};
 
 story! {
     /// The whole main use case.
@@ -85,10 +89,67 @@ story! {
     async fn a_model_that_is_down_is_told_to_the_person(world: &mut World) {
         world.model_will(fail(ModelError::Retry { after: None, reason: "overloaded".into() }));
         world.ann_says("hello").await;
-        assert_snapshot!(world.last(), @"I couldn't reach the language model after several attempts. Please try again later. … Reference: `<digest>`");
+        assert_snapshot!(world.last(), @"I couldn't reach the language model after several attempts. Please try again later. … Reference: `<reference>`");
         world.model_will(say("Hello again."));
         world.ann_says("hello?").await;
         assert_eq!(world.last(), "Hello again.");
+    }
+}
+
+story! {
+    /// The cause of a failed turn is kept for operators, without secrets, and shown in the chat only
+    /// to an owner who is alone with the bot. Its reference finds the turn.
+    async fn the_cause_of_a_failed_turn_is_for_operators(world: &mut World) {
+        let key = "sk-abcdefghijklmnopqrstuvwxyz";
+        let reason = format!("api.example rejects the key {key} (401): check OPENAI_API_KEY");
+        let fails = |world: &World| {
+            world.model_will(fail(ModelError::Rejected(reason.clone())));
+        };
+        fails(world);
+        world.ann_says("hello").await;
+        assert!(!world.last_text().contains("401"), "a member: {}", world.last_text());
+        world.make_owner("1").await;
+        fails(world);
+        let said = world.said("hello all");
+        world.happens_at(World::group(), ("1", &[]), said).await;
+        assert!(!world.last_text().contains("401"), "a group: {}", world.last_text());
+        fails(world);
+        world.ann_says("hello again").await;
+        assert_snapshot!(world.last_text(), @r"
+        The language model rejects my requests. The operator can find the cause in the console.
+
+        Cause, shown to you as an owner: api.example rejects the key ‹API key› (401): check OPENAI\_API\_KEY
+
+        Reference: `<reference>`
+        ");
+        fails(world);
+        world.bob_says("hello").await;
+        assert!(!world.last_text().contains("401"), "another person: {}", world.last_text());
+
+        let failed: Vec<_> = world.journal().await.into_iter().filter_map(|entry| match entry.event {
+            Event::Failed { reference, cause, .. } => Some((reference, cause.unwrap())),
+            _ => None,
+        }).collect();
+        let [(first, cause), (second, _), _] = failed.as_slice() else { panic!("{failed:?}") };
+        assert!(first != second && cause.contains("401") && !cause.contains(key), "{failed:?}");
+        let served = Served::of(world).await;
+        let operator = served.token("ops", Role::Operator).await;
+        let found = served.get(&operator, &format!("/conversations?reference={second}")).await;
+        let [conversation] = found["items"].as_array().unwrap().as_slice() else {
+            panic!("{found}")
+        };
+        let path = format!("/conversations/{}/events", conversation["id"].as_str().unwrap());
+        let events = served.get(&operator, &path).await.to_string();
+        assert!(events.contains(second) && events.contains("(401)"), "{events}");
+        let owner = served.session("owner").await;
+        let search = format!("/console/conversations?reference={second}");
+        let page = served.request(Method::GET, &search).header("cookie", &owner);
+        let page = page.send().await.unwrap().text().await.unwrap();
+        let (_, step) = page.split_once(&format!("id=\"{second}\"")).unwrap();
+        let (step, _) = step.split_once("</li>").unwrap();
+        assert!(step.contains("rejects the key") && !page.contains(key), "{step}");
+        let nothing = served.get(&operator, "/conversations?reference=nothing-1").await;
+        assert_eq!(nothing["items"], json!([]));
     }
 }
 

@@ -20,7 +20,13 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::{api::Served, room::Fault, shown::stable, story, world::World};
+use crate::{
+    api::{Served, answered},
+    room::Fault,
+    shown::stable,
+    story,
+    world::World,
+};
 
 async fn asks_to_delete(world: &mut World, path: &str) {
     world.model_will(call("delete", json!({ "path": path })));
@@ -445,7 +451,8 @@ story! {
         for path in [anew, check] {
             assert_eq!(post(&viewer, path).await.0, StatusCode::FORBIDDEN);
         }
-        assert_eq!(post(&ops, anew).await.0, StatusCode::ACCEPTED);
+        let connected = json!({ "state": "connected", "problem": null });
+        assert_eq!(post(&ops, anew).await, (StatusCode::OK, connected));
         world.room.is_listened_to().await;
         assert_eq!(post(&ops, "/channels/web/reconnect").await.0, StatusCode::CONFLICT);
         assert_eq!(post(&ops, "/channels/nothing/reconnect").await.0, StatusCode::NOT_FOUND);
@@ -464,5 +471,53 @@ story! {
         }
         served.app.stop().await.unwrap();
         listens.stop().await.unwrap();
+    }
+}
+
+story! {
+    /// A channel that cannot connect is shown as such with the reason, on every node, and a request
+    /// to reconnect returns the result.
+    async fn a_channel_that_cannot_connect_says_why(world: &mut World) {
+        world.config.store.lease_duration = "1s".into();
+        world.room.refuses(CheckError::Refused("401: Unauthorized".into()));
+        let listens = node_alone(world).await;
+        listens.start();
+        let served = Served::on(node_alone(world).await).await;
+        let (ops, viewer) =
+            (served.token("ops", Role::Operator).await, served.token("vic", Role::Viewer).await);
+        let reconnects = async || {
+            served.ask(&ops, (Method::POST, "/channels/room/reconnect"), None).await
+        };
+        let room = async |token: &str| {
+            let channels = served.get(token, "/channels").await;
+            let mut items = channels["items"].as_array().unwrap().iter();
+            items.find(|channel| channel["id"] == "room").unwrap().clone()
+        };
+        let (status, result) = reconnects().await;
+        assert_eq!((status, &result["state"]), (StatusCode::OK, &json!("disconnected")));
+        let why = result["problem"].as_str().unwrap().to_owned();
+        assert_snapshot!(why, @"the platform rejects the token of channel `room`: correct it in the configuration, then reload the configuration or restart");
+
+        let down = room(&ops).await;
+        assert_eq!((&down["state"], &down["listening"]), (&json!("disconnected"), &json!(false)));
+        assert_eq!(down["problem"], why);
+        assert!(down["since"].is_string() && down["problem_at"].is_string(), "{down}");
+        assert_eq!(room(&viewer).await["problem"], json!(null), "the reason is for operators");
+        let (status, ready) = answered(served.request(Method::GET, "/readyz")).await;
+        assert_eq!((status, &ready["channels"]["room"]), (StatusCode::OK, &json!("disconnected")));
+        let owner = served.session("owner").await;
+        let page = served.request(Method::GET, "/console/channels").header("cookie", &owner);
+        let page = page.send().await.unwrap().text().await.unwrap();
+        let row = page.split("<tr>").find(|row| row.contains("<th scope=\"row\">room</th>")).unwrap();
+        assert!(row.contains("disconnected") && row.contains("rejects the token"), "{row}");
+
+        world.room.admits();
+        let connected = json!({ "state": "connected", "problem": null });
+        assert_eq!(reconnects().await, (StatusCode::OK, connected));
+        let up = room(&ops).await;
+        assert_eq!((&up["state"], &up["problem"]), (&json!("connected"), &json!(why)), "the last one");
+        listens.stop().await.unwrap();
+        assert_eq!(room(&ops).await["state"], "disconnected", "no node listens any more");
+        served.app.stop().await.unwrap();
     }
 }

@@ -15,7 +15,7 @@ use countersign::{
     },
     journal::{event::Event, role::Role},
     llm::scripted::{call, say},
-    store::subscriptions::Topic,
+    store::{channels::ChannelReport, subscriptions::Topic},
 };
 use insta::assert_snapshot;
 use reqwest::{Method, StatusCode};
@@ -422,7 +422,9 @@ story! {
         subscribe(world, &hearer.url, &topics, None);
         let store = world.node().await.gateway.store.clone();
         for up in [true, true, false, false] {
-            store.channel_is("room", up, world.clock.now()).await.unwrap();
+            let (channel, problem) = ("room".to_owned(), None);
+            let report = ChannelReport { channel, is_up: up, problem, reconnects: 0 };
+            store.report_channel(report, world.clock.now()).await.unwrap();
         }
         world.guard("{ default = \"allow\" }");
         let file = json!({ "path": "a.md", "content": "hello" });
