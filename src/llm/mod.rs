@@ -1,5 +1,6 @@
 //! Language models: the trait, providers, retries and failover.
 
+mod code_state;
 pub mod demo;
 mod demo_document;
 mod demo_intent;

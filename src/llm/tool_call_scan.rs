@@ -2,12 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::code_state::CodeState;
 use crate::journal::{event::Call, ids::CallId};
 
 const OPEN: &str = "<tool_call>";
 const CLOSE: &str = "</tool_call>";
-/// Enough of a line to recognise the edge of a code block.
-const HEAD_CHARS: usize = 80;
 
 /// Character by character, so that the boundaries of the pieces do not matter.
 #[derive(Debug, Default)]
@@ -16,17 +15,8 @@ pub(super) struct Scan {
     held: String,
     /// The contents of an open call.
     call: Option<Body>,
-    line: Line,
-    /// The open code block: its character and their number.
-    block: Option<(char, usize)>,
+    code: CodeState,
     calls: Vec<Call>,
-}
-
-/// The current line so far.
-#[derive(Debug, Default)]
-struct Line {
-    head: String,
-    ticks: usize,
 }
 
 /// The contents of a call so far.
@@ -75,7 +65,7 @@ impl Scan {
         }
         if letter == '<' || !self.held.is_empty() {
             self.held.push(letter);
-            if self.held == OPEN && !self.is_code() {
+            if self.held == OPEN && !self.code.is_code() {
                 self.held.clear();
                 self.call = Some(Body::default());
                 return;
@@ -104,48 +94,7 @@ impl Scan {
 
     fn show(&mut self, letter: char, shown: &mut String) {
         shown.push(letter);
-        if letter == '\n' {
-            self.block = match (self.block, self.line.edge()) {
-                (None, Some(edge)) => Some((edge.letter, edge.count)),
-                (Some((c, n)), Some(edge)) if edge.bare && edge.letter == c && edge.count >= n => {
-                    None
-                }
-                (block, _) => block,
-            };
-            self.line = Line::default();
-            return;
-        }
-        if letter == '`' {
-            self.line.ticks += 1;
-        }
-        if self.line.head.len() < HEAD_CHARS {
-            self.line.head.push(letter);
-        }
-    }
-
-    /// In a code block, or in inline code: an example, not a call.
-    fn is_code(&self) -> bool {
-        self.block.is_some() || self.line.ticks % 2 == 1 || self.line.edge().is_some()
-    }
-}
-
-struct Edge {
-    letter: char,
-    count: usize,
-    /// Whether there is nothing else on the line.
-    bare: bool,
-}
-
-impl Line {
-    /// The edge of a code block, if this line is one.
-    fn edge(&self) -> Option<Edge> {
-        let head = self.head.trim();
-        let letter = head.chars().next().filter(|c| matches!(c, '`' | '~'))?;
-        let count = head.chars().take_while(|c| *c == letter).count();
-        let rest = &head[count..];
-        // Three backticks that are closed on the same line are inline code.
-        let is_edge = count >= 3 && !(letter == '`' && rest.contains('`'));
-        is_edge.then_some(Edge { letter, count, bare: rest.is_empty() })
+        self.code.push(letter);
     }
 }
 
