@@ -49,10 +49,14 @@ struct Answer<'a> {
 fn refused(answer: &Answer<'_>, config: &ModelConfig) -> ModelError {
     let (status, name) = (answer.status.as_u16(), config.name());
     let said = quote(answer.body, config);
-    if too_long(answer.body) || status == 413 {
+    if too_long(answer.body) {
         return ModelError::TooLong(said);
     }
     match status {
+        413 => ModelError::TooLarge(said),
+        400 | 403 | 422 if filtered(answer.body) => ModelError::Filtered(format!(
+            "{name}: the provider's content filter rejects it: {said}"
+        )),
         429 if out_of_credit(answer.body) => rejected(format!(
             "{name}: the account has no credit left: check the plan behind {}",
             config.key_hint()
@@ -152,14 +156,20 @@ fn in_the_stream(body: &Value, config: &ModelConfig) -> ModelError {
     let name = config.name();
     if too_long(&text) {
         ModelError::TooLong(said)
+    } else if text.contains("request_too_large") {
+        ModelError::TooLarge(said)
+    } else if filtered(&text) {
+        ModelError::Filtered(format!("{name}: the provider's content filter rejects it: {said}"))
     } else if out_of_credit(&text) {
         rejected(format!("{name}: the account has no credit left"))
     } else if text.contains("authentication_error") || text.contains("permission_error") {
         rejected(format!("{name} rejects the key: check {}", config.key_hint()))
     } else if text.contains("invalid_request_error") || text.contains("not_found_error") {
         rejected(format!("{name} rejects the request. It says: {said}"))
+    } else if is_overloaded(&text) {
+        again(format!("{name} is overloaded"))
     } else {
-        again(format!("{name} aborted the answer with an error"))
+        ModelError::Failed(format!("{name} aborted the answer with an error. It says: {said}"))
     }
 }
 
@@ -173,7 +183,7 @@ fn rejected(reason: String) -> ModelError {
 
 /// Providers have no common status for this and the codes differ, so it is recognised by the text.
 fn too_long(body: &str) -> bool {
-    const SIGNS: [&str; 11] = [
+    const SIGNS: [&str; 10] = [
         "context_length_exceeded",
         "context length",
         "context window",
@@ -183,10 +193,27 @@ fn too_long(body: &str) -> bool {
         "input is too long",
         "input token count",
         "too many tokens",
-        "request_too_large",
         "string too long",
     ];
     let body = body.to_lowercase();
+    SIGNS.iter().any(|sign| body.contains(sign))
+}
+
+/// The providers' names of their content filters.
+fn filtered(body: &str) -> bool {
+    const SIGNS: [&str; 5] = [
+        "content_filter",
+        "content_policy",
+        "ResponsibleAIPolicyViolation",
+        "data_inspection_failed",
+        "PROHIBITED_CONTENT",
+    ];
+    SIGNS.iter().any(|sign| body.contains(sign))
+}
+
+fn is_overloaded(body: &str) -> bool {
+    const SIGNS: [&str; 5] =
+        ["overloaded", "rate_limit", "RESOURCE_EXHAUSTED", "UNAVAILABLE", "timeout"];
     SIGNS.iter().any(|sign| body.contains(sign))
 }
 

@@ -199,7 +199,7 @@ pub(super) fn reply(end: StreamEnd, limit: u32) -> Result<Reply, ModelError> {
     match stop {
         Some(StopReason::ContentFilter(_)) if empty => {
             let why = "the provider's content filter blocked the answer: rephrase the request";
-            return Err(ModelError::Rejected(why.to_owned()));
+            return Err(ModelError::Filtered(why.to_owned()));
         }
         Some(StopReason::MaxTokens(why)) if empty && why.contains("context_window") => {
             return Err(ModelError::TooLong("the context window is full".to_owned()));

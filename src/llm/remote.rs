@@ -66,8 +66,8 @@ impl Model for RemoteModel {
         }
         if self.vision {
             match self.ask(prompt, on_text).await {
-                Err(ModelError::Rejected(why)) => {
-                    tracing::warn!(model.id = self.id(), why, "retrying without pictures");
+                Err(problem @ (ModelError::Rejected(_) | ModelError::TooLarge(_))) => {
+                    tracing::warn!(model.id = self.id(), %problem, "retrying without pictures");
                     on_text("");
                 }
                 answer => return answer,

@@ -71,11 +71,10 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
             turn.fail(turn.claimed.words().no_answer).await
         }
         Ok(reply) => record(turn, reply, vec![]).await,
-        Err(ModelError::TooLong(_)) if compact::cut(&turn.session).is_some() => {
-            let upto = compact::cut(&turn.session).expect("just looked");
-            compact(turn, upto).await
-        }
-        Err(problem) => give_up(turn, &problem).await,
+        Err(problem) => match compact::cut(&turn.session).filter(|_| problem.is_size()) {
+            Some(upto) => compact(turn, upto).await,
+            None => give_up(turn, &problem).await,
+        },
     }
 }
 
@@ -258,11 +257,7 @@ async fn give_up(turn: &Turn<'_>, problem: &ModelError) -> Result<Flow> {
         conversation.id = %conversation, agent.id = agent, problem = %problem,
         "the model did not answer"
     );
-    let words = turn.claimed.words();
-    match problem {
-        ModelError::Retry { .. } => turn.fail(words.model_unavailable).await,
-        ModelError::TooLong(_) | ModelError::Rejected(_) => turn.fail(words.model_refused).await,
-    }
+    turn.fail(problem.told(turn.claimed.words())).await
 }
 
 /// Lets the model summarise everything up to `upto` or, if that is too long for it, less.
@@ -280,7 +275,7 @@ pub(super) async fn compact(turn: &Turn<'_>, mut upto: Seq) -> Result<Flow> {
         };
         match replied {
             Ok(reply) => break reply,
-            Err(problem @ ModelError::TooLong(_)) => match compact::less(&turn.session, upto) {
+            Err(problem) if problem.is_size() => match compact::less(&turn.session, upto) {
                 Some(less) => upto = less,
                 None => return give_up(turn, &problem).await,
             },

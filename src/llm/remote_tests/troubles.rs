@@ -43,10 +43,19 @@ async fn a_prompt_that_is_too_long_is_told_apart() {
         for (code, kind, message) in [
             (400, "context_length_exceeded", "This model's maximum context length is 8192 tokens."),
             (400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"),
-            (413, "request_too_large", "Request exceeds the maximum size"),
         ] {
             let long = refused(provider, llm::refuse(code, kind, message)).await;
             assert!(matches!(long, ModelError::TooLong(_)), "{long}");
+        }
+        let message = "Request exceeds the maximum size";
+        let large = refused(provider, llm::refuse(413, "request_too_large", message)).await;
+        assert!(matches!(large, ModelError::TooLarge(_)), "{large}");
+        let message = "The response was filtered";
+        let filtered = refused(provider, llm::refuse(400, "content_filter", message)).await;
+        if provider == Provider::Ollama {
+            assert!(matches!(filtered, ModelError::Rejected(_)), "{filtered}");
+        } else {
+            assert!(matches!(filtered, ModelError::Filtered(_)), "{filtered}");
         }
     }
 }
