@@ -46,6 +46,11 @@ impl CodeState {
     pub fn is_code(&self) -> bool {
         self.block.is_some() || self.line.ticks % 2 == 1 || self.line.edge().is_some()
     }
+
+    /// Whether there is only white space on the current line.
+    pub fn begins_line(&self) -> bool {
+        self.line.head.trim().is_empty()
+    }
 }
 
 struct Edge {

@@ -5,16 +5,16 @@
 //! texts can contain the whole request, and a provider's can contain the key.
 
 use chrono::DateTime;
-use genai::webc::StreamTimeout;
 use reqwest::{StatusCode, header::HeaderMap};
 use secrecy::ExposeSecret;
 use serde_json::Value;
 use std::time::Duration;
 
-use super::{ModelError, vendor::ModelConfig};
+use super::{ModelError, decode::Broken, vendor::ModelConfig};
 
 const QUOTED_CHARS: usize = 240;
 
+/// An error of a request for embeddings.
 pub(super) fn classify(error: &genai::Error, config: &ModelConfig) -> ModelError {
     use genai::Error as E;
     match error {
@@ -24,12 +24,8 @@ pub(super) fn classify(error: &genai::Error, config: &ModelConfig) -> ModelError
         E::WebModelCall { webc_error, .. } | E::WebAdapterCall { webc_error, .. } => {
             unsent(webc_error, config)
         }
-        E::WebStream { error, .. } => broken(error.as_ref(), config),
         E::ChatResponse { body, .. } => in_the_stream(body, config),
-        E::StreamParse { .. } | E::JsonValueExt(_) | E::SerdeJson(_) => again(format!(
-            "the response of {} is not valid: if this persists, check `provider` and `base_url`",
-            config.name()
-        )),
+        E::StreamParse { .. } | E::JsonValueExt(_) | E::SerdeJson(_) => invalid(config),
         E::RequiresApiKey { .. } | E::NoAuthData { .. } | E::NoAuthResolver { .. } => {
             rejected(format!("{} needs a key: set {}", config.name(), config.key_hint()))
         }
@@ -40,13 +36,14 @@ pub(super) fn classify(error: &genai::Error, config: &ModelConfig) -> ModelError
     }
 }
 
-struct Answer<'a> {
-    status: StatusCode,
-    body: &'a str,
-    headers: &'a HeaderMap,
+/// A response that is not a success.
+pub(super) struct Answer<'a> {
+    pub status: StatusCode,
+    pub body: &'a str,
+    pub headers: &'a HeaderMap,
 }
 
-fn refused(answer: &Answer<'_>, config: &ModelConfig) -> ModelError {
+pub(super) fn refused(answer: &Answer<'_>, config: &ModelConfig) -> ModelError {
     let (status, name) = (answer.status.as_u16(), config.name());
     let said = quote(answer.body, config);
     if too_long(answer.body) {
@@ -106,32 +103,41 @@ fn unsent(error: &genai::webc::Error, config: &ModelConfig) -> ModelError {
     }
 }
 
-fn broken(
-    error: &(dyn std::error::Error + Send + Sync + 'static),
-    config: &ModelConfig,
-) -> ModelError {
-    if let Some(error) = error.downcast_ref::<genai::Error>() {
-        return classify(error, config);
-    }
-    if let Some(error) = error.downcast_ref::<reqwest::Error>() {
-        return unreached(error, config);
-    }
-    match error.downcast_ref::<StreamTimeout>() {
-        Some(StreamTimeout::Headers) => again(format!(
-            "{} did not start answering within {} s",
-            config.name(),
-            config.timeouts.headers.as_secs()
-        )),
-        Some(StreamTimeout::Read) => again(format!(
-            "{} stopped sending for {} s in the middle of its answer",
-            config.name(),
-            config.timeouts.read.as_secs()
-        )),
-        None => again(format!("the answer of {} was cut off", config.name())),
+/// A response that began with a success, but contains no complete answer.
+pub(super) fn broken(broken: Broken, config: &ModelConfig) -> ModelError {
+    let name = config.name();
+    match broken {
+        Broken::Cut => again(format!("{name} stopped in the middle of its answer")),
+        Broken::Invalid => invalid(config),
+        Broken::TooLarge => rejected(format!("the response of {name} is too large")),
+        Broken::Error(body) => in_the_stream(&body, config),
     }
 }
 
-fn unreached(error: &reqwest::Error, config: &ModelConfig) -> ModelError {
+fn invalid(config: &ModelConfig) -> ModelError {
+    again(format!(
+        "the response of {} is not valid: if this persists, check `provider` and `base_url`",
+        config.name()
+    ))
+}
+
+pub(super) fn no_headers(config: &ModelConfig) -> ModelError {
+    again(format!(
+        "{} did not start answering within {} s",
+        config.name(),
+        config.timeouts.headers.as_secs()
+    ))
+}
+
+pub(super) fn stalled(config: &ModelConfig) -> ModelError {
+    again(format!(
+        "{} stopped sending for {} s in the middle of its answer",
+        config.name(),
+        config.timeouts.read.as_secs()
+    ))
+}
+
+pub(super) fn unreached(error: &reqwest::Error, config: &ModelConfig) -> ModelError {
     if error.is_builder() {
         return rejected(format!(
             "the request to {} cannot be built: check `base_url` and the characters of {}",

@@ -1,14 +1,17 @@
 //! Language models: the trait, providers, retries and failover.
 
 mod code_state;
+mod decode;
 pub mod demo;
 mod demo_document;
 mod demo_intent;
 mod error_class;
 pub mod failover;
-mod genai_mapping;
+mod model_call_id;
 pub mod prompted;
 pub mod remote;
+mod reply;
+mod request;
 pub mod retry;
 pub mod scripted;
 mod tool_call_scan;

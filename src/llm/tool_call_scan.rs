@@ -2,10 +2,16 @@
 
 use serde_json::{Value, json};
 
-use super::code_state::CodeState;
+use super::{
+    code_state::CodeState,
+    decode::{
+        calls::{arguments, unreadable},
+        json as exact,
+    },
+};
 use crate::journal::{event::Call, ids::CallId};
 
-const OPEN: &str = "<tool_call>";
+pub(super) const OPEN: &str = "<tool_call>";
 const CLOSE: &str = "</tool_call>";
 
 /// Character by character, so that the boundaries of the pieces do not matter.
@@ -21,7 +27,7 @@ pub(super) struct Scan {
 
 /// The contents of a call so far.
 #[derive(Debug, Default)]
-struct Body {
+pub(super) struct Body {
     text: String,
     in_string: bool,
     escaped: bool,
@@ -100,7 +106,7 @@ impl Scan {
 
 impl Body {
     /// Adds a character; returns whether it ends the call. A tag inside a string ends nothing.
-    fn closes(&mut self, letter: char) -> bool {
+    pub(super) fn closes(&mut self, letter: char) -> bool {
         self.text.push(letter);
         match letter {
             _ if self.escaped => self.escaped = false,
@@ -114,7 +120,7 @@ impl Body {
 
 /// The calls of an answer that consists of JSON only, if `is_tool` knows all of them.
 pub(super) fn bare(answer: &str, is_tool: impl Fn(&str) -> bool) -> Vec<Call> {
-    let is_json = serde_json::from_str::<Value>(unfenced(answer.trim())).is_ok();
+    let is_json = exact::read(unfenced(answer.trim()).as_bytes()).is_some();
     let calls = if is_json { read(answer) } else { Vec::new() };
     if calls.iter().all(|call| is_tool(&call.tool) && call.arguments.is_object()) {
         return calls;
@@ -125,14 +131,14 @@ pub(super) fn bare(answer: &str, is_tool: impl Fn(&str) -> bool) -> Vec<Call> {
 /// One object or a list of them; otherwise one call with the raw text.
 fn read(inside: &str) -> Vec<Call> {
     let raw = unfenced(inside.trim());
-    let read = match serde_json::from_str::<Value>(raw) {
-        Ok(Value::Array(all)) => all.iter().map(read_one).collect::<Option<Vec<_>>>(),
-        Ok(one) => read_one(&one).map(|call| vec![call]),
-        Err(_) => None,
+    let read = match exact::read(raw.as_bytes()).filter(exact::is_exact) {
+        Some(Value::Array(all)) => all.iter().map(read_one).collect::<Option<Vec<_>>>(),
+        Some(one) => read_one(&one).map(|call| vec![call]),
+        None => None,
     };
     match read {
         Some(calls) if !calls.is_empty() => calls,
-        _ => vec![call(&name_in(raw), Value::String(raw.to_owned()))],
+        _ => vec![call(&name_in(raw), unreadable(raw))],
     }
 }
 
@@ -149,10 +155,7 @@ fn read_one(value: &Value) -> Option<Call> {
     let arguments = match ["arguments", "action_input"].iter().find_map(|key| value.get(key)) {
         None | Some(Value::Null) => json!({}),
         Some(Value::Object(object)) => Value::Object(object.clone()),
-        Some(Value::String(text)) => match serde_json::from_str(text) {
-            Ok(Value::Object(object)) => Value::Object(object),
-            _ => return None,
-        },
+        Some(Value::String(text)) => Some(arguments(text)).filter(Value::is_object)?,
         Some(_) => return None,
     };
     Some(call(name, arguments))

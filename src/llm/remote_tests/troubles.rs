@@ -21,18 +21,31 @@ async fn overload_means_again_not_before_the_vendor_says() {
 async fn an_answer_that_is_cut_is_never_taken_as_whole() {
     for provider in ALL {
         let turn = || llm::text("Delete the file a.txt, but only after you have asked Ann.");
-        // When only the end marker is missing.
-        let after = if BOTH.contains(&provider) { 6 } else { 2 };
+        // Before the reason why the answer stopped.
+        let after = match provider {
+            Provider::OpenAi => 4,
+            Provider::Anthropic => 8,
+            Provider::Gemini | Provider::Ollama => 2,
+        };
         for fault in [
             Fault::Cut { turn: turn(), after: 5 },
             Fault::Short { turn: turn(), after: 5 },
             Fault::Short { turn: llm::text("Now.").call("call_aaaaaa", "list_dir", "{}"), after },
             Fault::Short { turn: turn(), after: 0 },
-            Fault::Event { turn: turn(), after: 4, kind: "overloaded_error" },
         ] {
             let told = format!("{provider:?} {fault:?}");
             let cut = refused(provider, fault).await;
             assert!(matches!(cut, ModelError::Retry { .. }), "{told}: {cut}");
+        }
+        for (kind, is_overloaded) in [("overloaded_error", true), ("api_error", false)] {
+            let fault = Fault::Event { turn: turn(), after: 4, kind };
+            let problem = refused(provider, fault).await;
+            // Ollama sends no kind.
+            if is_overloaded && provider != Provider::Ollama {
+                assert!(matches!(problem, ModelError::Retry { .. }), "{provider:?}: {problem}");
+            } else {
+                assert!(matches!(problem, ModelError::Failed(_)), "{provider:?}: {problem}");
+            }
         }
     }
 }
