@@ -8,7 +8,7 @@ use super::{Manners, people::Allow};
 use crate::{
     agent::approvers::Voter,
     journal::{event::Speaker, ids::ConversationId, role::Role},
-    store::{Tx, journal, outbox, pairing::Owned, places::ConversationKey},
+    store::{Tx, outbox, pairing::Owned, places::ConversationKey},
     texts::{Language, Messages},
 };
 
@@ -74,16 +74,15 @@ impl TypedMessage<'_> {
     }
 }
 
-/// Replies in the conversation.
+/// Replies in the conversation, before answers of the agent that wait.
 pub(super) async fn answer(
     tx: &mut Tx<'_>,
     context: &IntakeContext,
     conversation: &ConversationId,
     (markdown, reply_to): (String, Option<String>),
 ) -> Result<()> {
-    let seq = journal::last_seq(tx, conversation).await?;
     let shows = Outgoing::Text { markdown, reply_to }.degrade(&context.limits);
-    outbox::put(tx, conversation, seq, shows, context.now).await
+    outbox::put_before_answers(tx, conversation, shows, context.now).await
 }
 
 /// Whether the message is a native platform command.

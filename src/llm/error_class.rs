@@ -5,16 +5,16 @@
 //! texts can contain the whole request, and a provider's can contain the key.
 
 use chrono::DateTime;
-use genai::webc::StreamTimeout;
 use reqwest::{StatusCode, header::HeaderMap};
 use secrecy::ExposeSecret;
 use serde_json::Value;
 use std::time::Duration;
 
-use super::{ModelError, vendor::ModelConfig};
+use super::{ModelError, decode::Broken, vendor::ModelConfig};
 
 const QUOTED_CHARS: usize = 240;
 
+/// An error of a request for embeddings.
 pub(super) fn classify(error: &genai::Error, config: &ModelConfig) -> ModelError {
     use genai::Error as E;
     match error {
@@ -24,12 +24,8 @@ pub(super) fn classify(error: &genai::Error, config: &ModelConfig) -> ModelError
         E::WebModelCall { webc_error, .. } | E::WebAdapterCall { webc_error, .. } => {
             unsent(webc_error, config)
         }
-        E::WebStream { error, .. } => broken(error.as_ref(), config),
         E::ChatResponse { body, .. } => in_the_stream(body, config),
-        E::StreamParse { .. } | E::JsonValueExt(_) | E::SerdeJson(_) => again(format!(
-            "the response of {} is not valid: if this persists, check `provider` and `base_url`",
-            config.name()
-        )),
+        E::StreamParse { .. } | E::JsonValueExt(_) | E::SerdeJson(_) => invalid(config),
         E::RequiresApiKey { .. } | E::NoAuthData { .. } | E::NoAuthResolver { .. } => {
             rejected(format!("{} needs a key: set {}", config.name(), config.key_hint()))
         }
@@ -40,19 +36,24 @@ pub(super) fn classify(error: &genai::Error, config: &ModelConfig) -> ModelError
     }
 }
 
-struct Answer<'a> {
-    status: StatusCode,
-    body: &'a str,
-    headers: &'a HeaderMap,
+/// A response that is not a success.
+pub(super) struct Answer<'a> {
+    pub status: StatusCode,
+    pub body: &'a str,
+    pub headers: &'a HeaderMap,
 }
 
-fn refused(answer: &Answer<'_>, config: &ModelConfig) -> ModelError {
+pub(super) fn refused(answer: &Answer<'_>, config: &ModelConfig) -> ModelError {
     let (status, name) = (answer.status.as_u16(), config.name());
     let said = quote(answer.body, config);
-    if too_long(answer.body) || status == 413 {
+    if too_long(answer.body) {
         return ModelError::TooLong(said);
     }
     match status {
+        413 => ModelError::TooLarge(said),
+        400 | 403 | 422 if filtered(answer.body) => ModelError::Filtered(format!(
+            "{name}: the provider's content filter rejects it: {said}"
+        )),
         429 if out_of_credit(answer.body) => rejected(format!(
             "{name}: the account has no credit left: check the plan behind {}",
             config.key_hint()
@@ -102,32 +103,41 @@ fn unsent(error: &genai::webc::Error, config: &ModelConfig) -> ModelError {
     }
 }
 
-fn broken(
-    error: &(dyn std::error::Error + Send + Sync + 'static),
-    config: &ModelConfig,
-) -> ModelError {
-    if let Some(error) = error.downcast_ref::<genai::Error>() {
-        return classify(error, config);
-    }
-    if let Some(error) = error.downcast_ref::<reqwest::Error>() {
-        return unreached(error, config);
-    }
-    match error.downcast_ref::<StreamTimeout>() {
-        Some(StreamTimeout::Headers) => again(format!(
-            "{} did not start answering within {} s",
-            config.name(),
-            config.timeouts.headers.as_secs()
-        )),
-        Some(StreamTimeout::Read) => again(format!(
-            "{} stopped sending for {} s in the middle of its answer",
-            config.name(),
-            config.timeouts.read.as_secs()
-        )),
-        None => again(format!("the answer of {} was cut off", config.name())),
+/// A response that began with a success, but contains no complete answer.
+pub(super) fn broken(broken: Broken, config: &ModelConfig) -> ModelError {
+    let name = config.name();
+    match broken {
+        Broken::Cut => again(format!("{name} stopped in the middle of its answer")),
+        Broken::Invalid => invalid(config),
+        Broken::TooLarge => rejected(format!("the response of {name} is too large")),
+        Broken::Error(body) => in_the_stream(&body, config),
     }
 }
 
-fn unreached(error: &reqwest::Error, config: &ModelConfig) -> ModelError {
+fn invalid(config: &ModelConfig) -> ModelError {
+    again(format!(
+        "the response of {} is not valid: if this persists, check `provider` and `base_url`",
+        config.name()
+    ))
+}
+
+pub(super) fn no_headers(config: &ModelConfig) -> ModelError {
+    again(format!(
+        "{} did not start answering within {} s",
+        config.name(),
+        config.timeouts.headers.as_secs()
+    ))
+}
+
+pub(super) fn stalled(config: &ModelConfig) -> ModelError {
+    again(format!(
+        "{} stopped sending for {} s in the middle of its answer",
+        config.name(),
+        config.timeouts.read.as_secs()
+    ))
+}
+
+pub(super) fn unreached(error: &reqwest::Error, config: &ModelConfig) -> ModelError {
     if error.is_builder() {
         return rejected(format!(
             "the request to {} cannot be built: check `base_url` and the characters of {}",
@@ -152,14 +162,20 @@ fn in_the_stream(body: &Value, config: &ModelConfig) -> ModelError {
     let name = config.name();
     if too_long(&text) {
         ModelError::TooLong(said)
+    } else if text.contains("request_too_large") {
+        ModelError::TooLarge(said)
+    } else if filtered(&text) {
+        ModelError::Filtered(format!("{name}: the provider's content filter rejects it: {said}"))
     } else if out_of_credit(&text) {
         rejected(format!("{name}: the account has no credit left"))
     } else if text.contains("authentication_error") || text.contains("permission_error") {
         rejected(format!("{name} rejects the key: check {}", config.key_hint()))
     } else if text.contains("invalid_request_error") || text.contains("not_found_error") {
         rejected(format!("{name} rejects the request. It says: {said}"))
+    } else if is_overloaded(&text) {
+        again(format!("{name} is overloaded"))
     } else {
-        again(format!("{name} aborted the answer with an error"))
+        ModelError::Failed(format!("{name} aborted the answer with an error. It says: {said}"))
     }
 }
 
@@ -173,7 +189,7 @@ fn rejected(reason: String) -> ModelError {
 
 /// Providers have no common status for this and the codes differ, so it is recognised by the text.
 fn too_long(body: &str) -> bool {
-    const SIGNS: [&str; 11] = [
+    const SIGNS: [&str; 10] = [
         "context_length_exceeded",
         "context length",
         "context window",
@@ -183,10 +199,27 @@ fn too_long(body: &str) -> bool {
         "input is too long",
         "input token count",
         "too many tokens",
-        "request_too_large",
         "string too long",
     ];
     let body = body.to_lowercase();
+    SIGNS.iter().any(|sign| body.contains(sign))
+}
+
+/// The providers' names of their content filters.
+fn filtered(body: &str) -> bool {
+    const SIGNS: [&str; 5] = [
+        "content_filter",
+        "content_policy",
+        "ResponsibleAIPolicyViolation",
+        "data_inspection_failed",
+        "PROHIBITED_CONTENT",
+    ];
+    SIGNS.iter().any(|sign| body.contains(sign))
+}
+
+fn is_overloaded(body: &str) -> bool {
+    const SIGNS: [&str; 5] =
+        ["overloaded", "rate_limit", "RESOURCE_EXHAUSTED", "UNAVAILABLE", "timeout"];
     SIGNS.iter().any(|sign| body.contains(sign))
 }
 

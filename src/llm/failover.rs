@@ -6,9 +6,8 @@ use std::sync::Arc;
 use super::{Model, ModelError, OnText, Reply};
 use crate::agent::prompt::Prompt;
 
-/// Uses the first model, or the next one after [`ModelError::Rejected`] or [`ModelError::Retry`]
-/// (so put [`super::retry::Retrying`] inside). A prompt that is too long has to be shortened by the
-/// caller.
+/// Uses the first model, or the next one after an error (so put [`super::retry::Retrying`] inside).
+/// A prompt that is too long or too large has to be shortened by the caller.
 pub struct Failover {
     first: Arc<dyn Model>,
     others: Vec<Arc<dyn Model>>,
@@ -35,7 +34,8 @@ impl Model for Failover {
         let mut answer = self.first.reply(prompt, on_text).await;
         for model in &self.others {
             match &answer {
-                Ok(_) | Err(ModelError::TooLong(_)) => break,
+                Ok(_) => break,
+                Err(error) if error.is_size() => break,
                 Err(error) => {
                     tracing::warn!(model.id = model.id(), %error, "falling back to the next model");
                 }
@@ -75,7 +75,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_prompt_that_is_too_long_goes_back_to_the_caller() {
-        let error = ModelError::TooLong("long".into());
-        assert_eq!(ask(error.clone()).await, Err(error));
+        for error in [ModelError::TooLong("long".into()), ModelError::TooLarge("large".into())] {
+            assert_eq!(ask(error.clone()).await, Err(error));
+        }
     }
 }

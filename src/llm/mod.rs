@@ -1,13 +1,17 @@
 //! Language models: the trait, providers, retries and failover.
 
+mod code_state;
+mod decode;
 pub mod demo;
 mod demo_document;
 mod demo_intent;
 mod error_class;
 pub mod failover;
-mod genai_mapping;
+mod model_call_id;
 pub mod prompted;
 pub mod remote;
+mod reply;
+mod request;
 pub mod retry;
 pub mod scripted;
 mod tool_call_scan;
@@ -20,6 +24,7 @@ use thiserror::Error;
 use crate::{
     agent::prompt::Prompt,
     journal::event::{Call, Usage},
+    texts::Messages,
 };
 
 /// Receives each piece of text as it arrives. A named type, because `async_trait` would name the
@@ -59,7 +64,39 @@ pub enum ModelError {
     /// The prompt is longer than the model accepts: compact it and retry.
     #[error("the prompt is too long: {0}")]
     TooLong(String),
+    /// The request has more bytes than the server accepts: compact the prompt and retry.
+    #[error("the request is too large: {0}")]
+    TooLarge(String),
+    /// A content filter blocked the prompt or the answer: another model may answer.
+    #[error("filtered: {0}")]
+    Filtered(String),
+    /// The model wrote a tool call that its provider could not parse: retry at once, twice.
+    #[error("malformed tool call: {0}")]
+    MalformedCall(String),
+    /// The provider reported a failure of its own in the answer: retry twice.
+    #[error("failed: {0}")]
+    Failed(String),
     /// The request or the key was rejected: a retry would not help.
     #[error("refused: {0}")]
     Rejected(String),
+}
+
+impl ModelError {
+    /// Whether a shorter prompt may help.
+    pub fn is_size(&self) -> bool {
+        matches!(self, Self::TooLong(_) | Self::TooLarge(_))
+    }
+
+    /// What a person is told when all attempts have failed.
+    pub fn told(&self, words: &Messages) -> &'static str {
+        match self {
+            Self::Retry { .. } => words.model_unavailable,
+            Self::TooLong(_) => words.model_too_long,
+            Self::TooLarge(_) => words.model_too_large,
+            Self::Filtered(_) => words.model_filtered,
+            Self::MalformedCall(_) => words.model_malformed_call,
+            Self::Failed(_) => words.model_failed,
+            Self::Rejected(_) => words.model_refused,
+        }
+    }
 }

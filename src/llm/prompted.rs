@@ -5,6 +5,7 @@ use std::{fmt::Write as _, sync::Mutex};
 
 use super::{
     Model, ModelError, OnText, Reply,
+    decode::json,
     tool_call_scan::{Scan, bare},
 };
 use crate::{
@@ -30,7 +31,7 @@ pub async fn reply(
         let shown = state.0.push(piece);
         state.1 = state.1.or_else(|| shown.trim_start().chars().next());
         if !shown.is_empty() && !matches!(state.1, Some('{' | '[' | '`')) {
-            on_text(&shown);
+            on_text(&json::without_marks(&shown));
         }
     };
     let answer = model.reply(&in_words(prompt), &show).await?;
@@ -40,7 +41,7 @@ pub async fn reply(
         text.truncate(if calls.is_empty() { text.len() } else { 0 });
     }
     calls.splice(0..0, answer.calls);
-    Ok(Reply { text, calls, ..answer })
+    Ok(Reply { text: json::without_marks(&text), calls, ..answer })
 }
 
 /// The text without its calls, and the calls. A call that cannot be parsed has its raw text as

@@ -1,19 +1,20 @@
-//! A model of a provider, using the `genai` client.
+//! A model of a provider, over HTTP.
 
 use async_trait::async_trait;
 use futures::StreamExt;
 use genai::{
     Client, ModelIden, ServiceTarget,
-    chat::{ChatOptions, ChatStreamEvent, ReasoningEffort, StreamEnd},
     embed::EmbedRequest,
     resolver::{AuthData, Endpoint},
 };
-use reqwest::redirect;
-use secrecy::ExposeSecret;
+use reqwest::{Response, redirect};
+use std::time::Duration;
 
 use super::{
-    Model, ModelError, OnText, Reply, error_class, genai_mapping, prompted,
-    vendor::{ModelConfig, Provider, ToolCalls},
+    Model, ModelError, OnText, Reply,
+    decode::{News, Reading},
+    error_class, prompted, reply, request,
+    vendor::{ModelConfig, ToolCalls},
 };
 use crate::{agent::prompt::Prompt, journal::event::Usage};
 
@@ -39,11 +40,20 @@ impl RemoteModel {
 
     /// Computes embeddings of texts, and returns the usage. For embedding models.
     pub async fn embed(&self, texts: Vec<String>) -> Result<(Vec<Vec<f32>>, Usage), ModelError> {
-        let Vendor { config, client, target } = &self.vendor;
-        let wanted = EmbedRequest::new_batch(texts);
-        let read = client.exec_embed(target.clone(), wanted, None).await;
+        let Vendor { config, http } = &self.vendor;
+        let client = Client::builder()
+            .with_reqwest(http.clone())
+            .build()
+            .map_err(|_| ModelError::Rejected("cannot create the model client".to_owned()))?;
+        let target = ServiceTarget {
+            endpoint: Endpoint::from_owned(config.base_url()?),
+            auth: AuthData::from_single(config.key()?),
+            model: ModelIden::new(config.provider.adapter(), config.model.clone()),
+        };
+        let read = client.exec_embed(target, EmbedRequest::new_batch(texts), None).await;
         let read = read.map_err(|e| error_class::classify(&e, config))?;
-        let usage = genai_mapping::counted(&read.usage);
+        let input = read.usage.prompt_tokens.and_then(|n| u64::try_from(n).ok());
+        let usage = Usage { input_tokens: input.unwrap_or(0), ..Usage::default() };
         Ok((read.into_vectors(), usage))
     }
 }
@@ -66,8 +76,8 @@ impl Model for RemoteModel {
         }
         if self.vision {
             match self.ask(prompt, on_text).await {
-                Err(ModelError::Rejected(why)) => {
-                    tracing::warn!(model.id = self.id(), why, "retrying without pictures");
+                Err(problem @ (ModelError::Rejected(_) | ModelError::TooLarge(_))) => {
+                    tracing::warn!(model.id = self.id(), %problem, "retrying without pictures");
                     on_text("");
                 }
                 answer => return answer,
@@ -77,14 +87,17 @@ impl Model for RemoteModel {
     }
 }
 
+/// After an answer is complete, how long to wait for the usage and the end of the response.
+const AFTER_STOP: Duration = Duration::from_secs(5);
+
 /// A provider with native tool calls.
 struct Vendor {
     config: ModelConfig,
-    client: Client,
-    target: ServiceTarget,
+    http: reqwest::Client,
 }
 
 impl Vendor {
+    /// Checks the configuration, so that a mistake is reported at startup.
     fn new(config: ModelConfig) -> Result<Self, ModelError> {
         // A redirect would send the key to another host.
         let http = crate::tls::client_builder()
@@ -92,84 +105,86 @@ impl Vendor {
             .redirect(redirect::Policy::none())
             .build()
             .map_err(|e| ModelError::Rejected(format!("cannot create the HTTP client: {e}")))?;
-        let client = Client::builder()
-            .with_reqwest(http)
-            .build()
-            .map_err(|_| ModelError::Rejected("cannot create the model client".to_owned()))?;
-        let target = ServiceTarget {
-            endpoint: Endpoint::from_owned(config.base_url()?),
-            auth: AuthData::from_single(config.key()?),
-            model: ModelIden::new(config.provider.adapter(), config.model.clone()),
-        };
-        Ok(Self { config, client, target })
+        config.base_url()?;
+        config.key()?;
+        Ok(Self { config, http })
     }
 
-    async fn ask(&self, prompt: &Prompt, on_text: &OnText<'_>) -> Result<StreamEnd, ModelError> {
-        let options = self.options(prompt);
-        let request = genai_mapping::request(prompt, self.config.provider);
-        let mut stream = self
-            .client
-            .exec_chat_stream(self.target.clone(), request, Some(&options))
+    async fn ask(&self, prompt: &Prompt, on_text: &OnText<'_>) -> Result<Reply, ModelError> {
+        let response = self.send(prompt).await?;
+        let mut reading = Reading::new(self.config.provider, self.config.tools);
+        self.read(response, &mut reading, on_text).await?;
+        let finished = reading.finish().map_err(|b| error_class::broken(b, &self.config))?;
+        show(&finished.news, on_text);
+        reply::reply(finished.draft, self.config.output_limit(prompt))
+    }
+
+    /// Returns the response once its headers have arrived and its status is a success.
+    async fn send(&self, prompt: &Prompt) -> Result<Response, ModelError> {
+        let config = &self.config;
+        let request = request::build(prompt, config)?;
+        let sent = self.http.post(&request.url).headers(request.headers).json(&request.body).send();
+        let response = tokio::time::timeout(config.timeouts.headers, sent)
             .await
-            .map_err(|e| error_class::classify(&e, &self.config))?
-            .stream;
-        while let Some(event) = stream.next().await {
-            match event.map_err(|e| error_class::classify(&e, &self.config))? {
-                ChatStreamEvent::Chunk(chunk) if !chunk.content.is_empty() => {
-                    on_text(&chunk.content);
-                }
-                ChatStreamEvent::End(end) => return self.whole(end),
-                _ => {}
+            .map_err(|_| error_class::no_headers(config))?
+            .map_err(|e| error_class::unreached(&e, config))?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        let (status, headers) = (response.status(), response.headers().clone());
+        let body = self.error_body(response).await;
+        let answer = error_class::Answer { status, body: &body, headers: &headers };
+        Err(error_class::refused(&answer, config))
+    }
+
+    /// The beginning of the body of an error, as far as it arrives.
+    async fn error_body(&self, response: Response) -> String {
+        const MAX_BYTES: usize = 64 * 1024;
+        let mut body = Vec::new();
+        let mut stream = response.bytes_stream();
+        while body.len() < MAX_BYTES {
+            match tokio::time::timeout(self.config.timeouts.read, stream.next()).await {
+                Ok(Some(Ok(bytes))) => body.extend_from_slice(&bytes),
+                _ => break,
             }
         }
-        Err(self.cut())
+        String::from_utf8_lossy(&body).into_owned()
     }
 
-    /// The client ends a stream of Gemini or Ollama by itself when the connection ends. A complete
-    /// answer of Gemini has a stop reason, one of Ollama token counts.
-    fn whole(&self, end: StreamEnd) -> Result<StreamEnd, ModelError> {
-        let unreasoned = end.captured_stop_reason.is_none();
-        let cut = match self.config.provider {
-            Provider::Gemini => unreasoned,
-            Provider::Ollama => unreasoned && end.captured_usage.is_none(),
-            Provider::OpenAi | Provider::Anthropic => false,
-        };
-        if cut { Err(self.cut()) } else { Ok(end) }
-    }
-
-    fn cut(&self) -> ModelError {
-        ModelError::Retry {
-            after: None,
-            reason: format!("{} stopped in the middle of its answer", self.config.name()),
-        }
-    }
-
-    fn options(&self, prompt: &Prompt) -> ChatOptions {
+    /// Reads the response to its end, or until the answer is complete and nothing else follows.
+    async fn read(
+        &self,
+        response: Response,
+        reading: &mut Reading,
+        on_text: &OnText<'_>,
+    ) -> Result<(), ModelError> {
         let config = &self.config;
-        let mut options = ChatOptions::default()
-            .with_capture_content(true)
-            .with_capture_tool_calls(true)
-            .with_capture_usage(true)
-            .with_stream_header_timeout(config.timeouts.headers)
-            .with_stream_read_timeout(config.timeouts.read)
-            .with_max_tokens(config.output_limit(prompt));
-        if let Some(temperature) = config.temperature {
-            // Through text, so that 0.2_f32 does not become 0.200000003 on the wire.
-            options = options.with_temperature(
-                temperature.to_string().parse().unwrap_or(f64::from(temperature)),
-            );
+        let mut stream = response.bytes_stream();
+        while !reading.is_ended() {
+            let has_stopped = reading.has_stopped();
+            let wait = if has_stopped { AFTER_STOP } else { config.timeouts.read };
+            match tokio::time::timeout(wait.min(config.timeouts.read), stream.next()).await {
+                Ok(Some(Ok(bytes))) => {
+                    let news = reading.push(&bytes);
+                    show(&news.map_err(|b| error_class::broken(b, config))?, on_text);
+                }
+                Ok(None) => break,
+                // The answer is complete, and only its usage is unknown.
+                _ if has_stopped => break,
+                Ok(Some(Err(problem))) => return Err(error_class::unreached(&problem, config)),
+                Err(_) => return Err(error_class::stalled(config)),
+            }
         }
-        if config.provider == Provider::OpenAi {
-            // Without this, the client treats `max` in `qwen-max` as an effort and asks for `qwen`.
-            // A budget prevents that, and is not sent to these providers.
-            options = options.with_reasoning_effort(ReasoningEffort::Budget(0));
-        }
-        if let (Provider::Ollama, Some(key)) = (config.provider, &config.api_key) {
-            // The client sends no key to Ollama, but a proxy in front of it may require one.
-            let bearer = format!("Bearer {}", key.expose_secret());
-            options = options.with_extra_headers(("authorization".to_owned(), bearer));
-        }
-        options
+        Ok(())
+    }
+}
+
+fn show(news: &News, on_text: &OnText<'_>) {
+    if news.starts_again {
+        on_text("");
+    }
+    if !news.text.is_empty() {
+        on_text(&news.text);
     }
 }
 
@@ -181,12 +196,10 @@ impl Model for Vendor {
 
     async fn reply(&self, prompt: &Prompt, on_text: &OnText<'_>) -> Result<Reply, ModelError> {
         let total = self.config.timeouts.total;
-        let end =
-            tokio::time::timeout(total, self.ask(prompt, on_text)).await.map_err(|_| {
-                let reason = format!("no complete answer within {} s", total.as_secs());
-                ModelError::Retry { after: None, reason }
-            })??;
-        genai_mapping::reply(end, self.config.output_limit(prompt))
+        tokio::time::timeout(total, self.ask(prompt, on_text)).await.map_err(|_| {
+            let reason = format!("no complete answer within {} s", total.as_secs());
+            ModelError::Retry { after: None, reason }
+        })?
     }
 }
 

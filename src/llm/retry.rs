@@ -22,7 +22,12 @@ impl Default for Patience {
     }
 }
 
-/// A model that is asked again after [`ModelError::Retry`]. A failed answer has no effects, so
+/// How often a request is repeated after the provider itself failed, or could not parse what the
+/// model wrote: another attempt often succeeds, but many would not.
+const OTHER_ATTEMPTS: usize = 2;
+
+/// A model that is asked again after [`ModelError::Retry`] and, less often, after
+/// [`ModelError::Failed`] and [`ModelError::MalformedCall`]. A failed answer has no effects, so
 /// repeating the request is safe.
 pub struct Retrying {
     model: Arc<dyn Model>,
@@ -35,11 +40,27 @@ impl Retrying {
     }
 
     /// The next delay, if the provider's request and the limits allow one.
-    fn wait(&self, error: &ModelError, ours: Duration, spent: Duration) -> Option<Duration> {
-        let ModelError::Retry { after, .. } = error else { return None };
-        let wait = after.map_or(ours, |after| after.max(ours));
-        (spent + wait <= self.patience.total).then_some(wait)
+    fn wait(&self, error: &ModelError, ours: Duration, spent: &mut Spent) -> Option<Duration> {
+        let wait = match error {
+            ModelError::Retry { after, .. } => after.map_or(ours, |after| after.max(ours)),
+            ModelError::Failed(_) | ModelError::MalformedCall(_) => {
+                spent.other_attempts += 1;
+                let is_malformed = matches!(error, ModelError::MalformedCall(_));
+                let wait = if is_malformed { Duration::ZERO } else { ours };
+                Some(wait).filter(|_| spent.other_attempts <= OTHER_ATTEMPTS)?
+            }
+            _ => return None,
+        };
+        spent.time += wait;
+        (spent.time <= self.patience.total).then_some(wait)
     }
+}
+
+/// What the attempts have used up.
+#[derive(Debug, Default)]
+struct Spent {
+    time: Duration,
+    other_attempts: usize,
 }
 
 #[async_trait]
@@ -58,15 +79,16 @@ impl Model for Retrying {
             .with_max_delay(Duration::from_secs(30))
             .with_max_times(self.patience.attempts.saturating_sub(1))
             .with_jitter();
-        let mut spent = Duration::ZERO;
+        let mut spent = Spent::default();
         (|| self.model.reply(prompt, on_text))
             .retry(delays)
-            .when(|error| matches!(error, ModelError::Retry { .. }))
-            .adjust(|error, ours| {
-                let wait = self.wait(error, ours?, spent)?;
-                spent += wait;
-                Some(wait)
+            .when(|error| {
+                matches!(
+                    error,
+                    ModelError::Retry { .. } | ModelError::Failed(_) | ModelError::MalformedCall(_)
+                )
             })
+            .adjust(|error, ours| self.wait(error, ours?, &mut spent))
             .notify(|error, wait| {
                 tracing::warn!(
                     model.id = self.id(), wait_for = ?wait, %error,
@@ -142,10 +164,32 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_another_try_cannot_change_is_not_tried_again() {
-        for error in [ModelError::Rejected("no".into()), ModelError::TooLong("long".into())] {
+        for error in [
+            ModelError::Rejected("no".into()),
+            ModelError::TooLong("long".into()),
+            ModelError::TooLarge("large".into()),
+            ModelError::Filtered("no".into()),
+        ] {
             let model = ScriptedModel::new("m");
             model.will(fail(error.clone())).will(say("Never."));
             assert_eq!(ask(&model, Patience::default()).await.0, Err(error));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_malformed_call_is_asked_for_again_at_once_and_a_failure_after_a_while() {
+        for (error, waits) in [
+            (ModelError::MalformedCall("no".into()), false),
+            (ModelError::Failed("no".into()), true),
+        ] {
+            let model = ScriptedModel::new("m");
+            for _ in 0..9 {
+                model.will(fail(error.clone()));
+            }
+            let begun = tokio::time::Instant::now();
+            assert_eq!(ask(&model, Patience::default()).await.0, Err(error));
+            assert_eq!(model.prompts().len(), 3);
+            assert_eq!(begun.elapsed() > Duration::from_secs(1), waits);
         }
     }
 }

@@ -2,12 +2,17 @@
 
 use serde_json::{Value, json};
 
+use super::{
+    code_state::CodeState,
+    decode::{
+        calls::{arguments, unreadable},
+        json as exact,
+    },
+};
 use crate::journal::{event::Call, ids::CallId};
 
-const OPEN: &str = "<tool_call>";
+pub(super) const OPEN: &str = "<tool_call>";
 const CLOSE: &str = "</tool_call>";
-/// Enough of a line to recognise the edge of a code block.
-const HEAD_CHARS: usize = 80;
 
 /// Character by character, so that the boundaries of the pieces do not matter.
 #[derive(Debug, Default)]
@@ -16,22 +21,13 @@ pub(super) struct Scan {
     held: String,
     /// The contents of an open call.
     call: Option<Body>,
-    line: Line,
-    /// The open code block: its character and their number.
-    block: Option<(char, usize)>,
+    code: CodeState,
     calls: Vec<Call>,
-}
-
-/// The current line so far.
-#[derive(Debug, Default)]
-struct Line {
-    head: String,
-    ticks: usize,
 }
 
 /// The contents of a call so far.
 #[derive(Debug, Default)]
-struct Body {
+pub(super) struct Body {
     text: String,
     in_string: bool,
     escaped: bool,
@@ -75,7 +71,7 @@ impl Scan {
         }
         if letter == '<' || !self.held.is_empty() {
             self.held.push(letter);
-            if self.held == OPEN && !self.is_code() {
+            if self.held == OPEN && !self.code.is_code() {
                 self.held.clear();
                 self.call = Some(Body::default());
                 return;
@@ -104,54 +100,13 @@ impl Scan {
 
     fn show(&mut self, letter: char, shown: &mut String) {
         shown.push(letter);
-        if letter == '\n' {
-            self.block = match (self.block, self.line.edge()) {
-                (None, Some(edge)) => Some((edge.letter, edge.count)),
-                (Some((c, n)), Some(edge)) if edge.bare && edge.letter == c && edge.count >= n => {
-                    None
-                }
-                (block, _) => block,
-            };
-            self.line = Line::default();
-            return;
-        }
-        if letter == '`' {
-            self.line.ticks += 1;
-        }
-        if self.line.head.len() < HEAD_CHARS {
-            self.line.head.push(letter);
-        }
-    }
-
-    /// In a code block, or in inline code: an example, not a call.
-    fn is_code(&self) -> bool {
-        self.block.is_some() || self.line.ticks % 2 == 1 || self.line.edge().is_some()
-    }
-}
-
-struct Edge {
-    letter: char,
-    count: usize,
-    /// Whether there is nothing else on the line.
-    bare: bool,
-}
-
-impl Line {
-    /// The edge of a code block, if this line is one.
-    fn edge(&self) -> Option<Edge> {
-        let head = self.head.trim();
-        let letter = head.chars().next().filter(|c| matches!(c, '`' | '~'))?;
-        let count = head.chars().take_while(|c| *c == letter).count();
-        let rest = &head[count..];
-        // Three backticks that are closed on the same line are inline code.
-        let is_edge = count >= 3 && !(letter == '`' && rest.contains('`'));
-        is_edge.then_some(Edge { letter, count, bare: rest.is_empty() })
+        self.code.push(letter);
     }
 }
 
 impl Body {
     /// Adds a character; returns whether it ends the call. A tag inside a string ends nothing.
-    fn closes(&mut self, letter: char) -> bool {
+    pub(super) fn closes(&mut self, letter: char) -> bool {
         self.text.push(letter);
         match letter {
             _ if self.escaped => self.escaped = false,
@@ -165,7 +120,7 @@ impl Body {
 
 /// The calls of an answer that consists of JSON only, if `is_tool` knows all of them.
 pub(super) fn bare(answer: &str, is_tool: impl Fn(&str) -> bool) -> Vec<Call> {
-    let is_json = serde_json::from_str::<Value>(unfenced(answer.trim())).is_ok();
+    let is_json = exact::read(unfenced(answer.trim()).as_bytes()).is_some();
     let calls = if is_json { read(answer) } else { Vec::new() };
     if calls.iter().all(|call| is_tool(&call.tool) && call.arguments.is_object()) {
         return calls;
@@ -176,14 +131,14 @@ pub(super) fn bare(answer: &str, is_tool: impl Fn(&str) -> bool) -> Vec<Call> {
 /// One object or a list of them; otherwise one call with the raw text.
 fn read(inside: &str) -> Vec<Call> {
     let raw = unfenced(inside.trim());
-    let read = match serde_json::from_str::<Value>(raw) {
-        Ok(Value::Array(all)) => all.iter().map(read_one).collect::<Option<Vec<_>>>(),
-        Ok(one) => read_one(&one).map(|call| vec![call]),
-        Err(_) => None,
+    let read = match exact::read(raw.as_bytes()).filter(exact::is_exact) {
+        Some(Value::Array(all)) => all.iter().map(read_one).collect::<Option<Vec<_>>>(),
+        Some(one) => read_one(&one).map(|call| vec![call]),
+        None => None,
     };
     match read {
         Some(calls) if !calls.is_empty() => calls,
-        _ => vec![call(&name_in(raw), Value::String(raw.to_owned()))],
+        _ => vec![call(&name_in(raw), unreadable(raw))],
     }
 }
 
@@ -200,10 +155,7 @@ fn read_one(value: &Value) -> Option<Call> {
     let arguments = match ["arguments", "action_input"].iter().find_map(|key| value.get(key)) {
         None | Some(Value::Null) => json!({}),
         Some(Value::Object(object)) => Value::Object(object.clone()),
-        Some(Value::String(text)) => match serde_json::from_str(text) {
-            Ok(Value::Object(object)) => Value::Object(object),
-            _ => return None,
-        },
+        Some(Value::String(text)) => Some(arguments(text)).filter(Value::is_object)?,
         Some(_) => return None,
     };
     Some(call(name, arguments))

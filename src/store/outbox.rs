@@ -12,8 +12,9 @@
 use anyhow::Result;
 use channels::{Outgoing, Receipt};
 use chrono::{DateTime, Utc};
+use sqlx::{ColumnIndex, Decode, FromRow, Type};
 
-use super::{Tx, db::sql, drafts, mentions};
+use super::{Tx, db::sql, drafts, journal, mentions};
 use crate::journal::{
     event::Seq,
     ids::{ApprovalId, ConversationId, OutboxId},
@@ -47,6 +48,61 @@ pub async fn put(
     now: DateTime<Utc>,
 ) -> Result<()> {
     put_rows(tx, conversation, Behind { seq, answers: None, now }, shows).await
+}
+
+/// Appends the reply to a command. It goes before the parts of answers that wait, except those that
+/// were attempted, since a person who writes `/status` should not have to wait for a long answer.
+pub async fn put_before_answers(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    shows: Vec<Outgoing>,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let Some(Position { seq, part }) = first_unattempted_answer(tx, conversation).await? else {
+        let seq = journal::last_seq(tx, conversation).await?;
+        return put(tx, conversation, seq, shows, now).await;
+    };
+    // Rows with the same part are sent in the order of their ids, so these come after the previous
+    // part, which may be being sent, and before this one.
+    for (at, what) in shows.into_iter().enumerate() {
+        let due = if at == 0 { Due::Now } else { Due::Behind };
+        let (id, part) = (OutboxId::new(), part - 1);
+        let row = Row { id, seq, part, edits: None, approval: None, due };
+        insert(tx, conversation, row, &what, now).await?;
+    }
+    Ok(())
+}
+
+struct Position {
+    seq: Seq,
+    part: i64,
+}
+
+impl<'r, R: sqlx::Row> FromRow<'r, R> for Position
+where
+    &'static str: ColumnIndex<R>,
+    i64: Decode<'r, R::Database> + Type<R::Database>,
+{
+    fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
+        Ok(Self { seq: row.try_get("seq")?, part: row.try_get("part")? })
+    }
+}
+
+async fn first_unattempted_answer(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+) -> Result<Option<Position>> {
+    Ok(sql!(
+        tx,
+        fetch_optional,
+        "
+        -- first unattempted answer
+        SELECT seq, part FROM outbox
+        WHERE conversation = $1 AND status = 'waiting' AND turn IS NOT NULL AND attempts = 0
+        ORDER BY seq, part
+        LIMIT 1",
+        conversation.as_str()
+    ))
 }
 
 /// The position at which rows are inserted, and their purpose.

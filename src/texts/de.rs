@@ -117,6 +117,16 @@ pub(super) const WORDS: Messages = Messages {
         Bitte versuch es später noch einmal.",
     model_refused: "Das Sprachmodell lehnt meine Anfragen ab. Die Ursache findet die Person, die \
         den Bot betreibt, in der Konsole.",
+    model_too_long: "Diese Unterhaltung ist zu lang für das Sprachmodell, auch nachdem ich sie \
+        gekürzt habe. /new beginnt eine neue.",
+    model_too_large: "Diese Unterhaltung ist größer, als der Server des Sprachmodells annimmt, \
+        wahrscheinlich wegen Bildern oder langer Texte. /new beginnt eine neue.",
+    model_filtered: "Der Inhaltsfilter des Sprachmodells hat das blockiert. Bitte formuliere deine \
+        Anfrage anders.",
+    model_malformed_call: "Das Sprachmodell wollte mehrmals ein Werkzeug benutzen, hat den Aufruf \
+        aber fehlerhaft geschrieben. Bitte frag noch einmal oder mit anderen Worten.",
+    model_failed: "Der Anbieter des Sprachmodells hat während der Antwort einen Fehler gemeldet. \
+        Bitte frag noch einmal.",
     broken: "Bei mir ist etwas schiefgegangen, und ich konnte das nicht zu Ende bringen.",
     out_of_steps: |steps| {
         format!(

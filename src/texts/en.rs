@@ -101,6 +101,15 @@ pub(super) const WORDS: Messages = Messages {
     no_answer: "The language model gave an empty answer. Please ask again.",
     model_unavailable: "I couldn't reach the language model after several attempts. Please try again later.",
     model_refused: "The language model rejects my requests. The operator can find the cause in the console.",
+    model_too_long: "This conversation is too long for the language model, even after I shortened it. \
+        /new starts a new one.",
+    model_too_large: "This conversation is larger than the language model's server accepts, \
+        probably because of pictures or long texts. /new starts a new one.",
+    model_filtered: "The language model's content filter blocked this. Please rephrase your request.",
+    model_malformed_call: "The language model tried to use a tool several times, but wrote the \
+        request incorrectly. Please ask again, or in other words.",
+    model_failed: "The language model's provider reported an error while it was answering. Please \
+        ask again.",
     broken: "Something went wrong on my side, and I couldn't finish.",
     out_of_steps: |steps| {
         format!(

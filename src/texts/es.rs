@@ -112,6 +112,16 @@ pub(super) const WORDS: Messages = Messages {
         Inténtalo más tarde.",
     model_refused: "El modelo de lenguaje rechaza mis peticiones. La persona que gestiona el bot \
         puede ver la causa en la consola.",
+    model_too_long: "Esta conversación es demasiado larga para el modelo de lenguaje, incluso \
+        después de acortarla. /new empieza una nueva.",
+    model_too_large: "Esta conversación es más grande de lo que acepta el servidor del modelo de \
+        lenguaje, probablemente por imágenes o textos largos. /new empieza una nueva.",
+    model_filtered: "El filtro de contenido del modelo de lenguaje ha bloqueado esto. Formula tu \
+        petición de otra manera.",
+    model_malformed_call: "El modelo de lenguaje intentó usar una herramienta varias veces, pero \
+        escribió mal la llamada. Pregunta otra vez, o con otras palabras.",
+    model_failed: "El proveedor del modelo de lenguaje informó de un error mientras respondía. \
+        Pregunta otra vez.",
     broken: "Algo ha fallado por mi parte y no he podido terminar.",
     out_of_steps: |steps| {
         format!(

@@ -90,6 +90,12 @@ pub(super) const WORDS: Messages = Messages {
     no_answer: "语言模型返回了空的回答。请再问一次。",
     model_unavailable: "多次尝试后仍无法连接语言模型。请稍后再试。",
     model_refused: "语言模型拒绝了我的请求。管理员可在控制台中查看原因。",
+    model_too_long: "即使经过压缩，此对话对语言模型来说仍然太长。用 /new 开始新的对话。",
+    model_too_large: "此对话超过了语言模型服务器允许的大小，可能是因为图片或长文本。\
+        用 /new 开始新的对话。",
+    model_filtered: "语言模型的内容过滤器拦截了这次请求。请换一种说法。",
+    model_malformed_call: "语言模型多次尝试使用工具，但调用格式有误。请再问一次，或换一种说法。",
+    model_failed: "语言模型的提供商在回答过程中报告了错误。请再问一次。",
     broken: "我这边出了问题，没能完成。",
     out_of_steps: |steps| {
         format!("我在 {steps} 步之后停止了，这是单个任务的上限。回复“继续”即可继续。")

@@ -12,11 +12,12 @@ const NAME: &str = "answer.md";
 pub(super) async fn parts(turn: &Turn<'_>, markdown: String) -> Vec<Outgoing> {
     let whole = Outgoing::Text { markdown: markdown.clone(), reply_to: turn.reply_to() };
     let mut parts = turn.fitting(whole.clone());
-    if parts.len() <= MOST_PARTS || turn.claimed.sub_agent.is_some() || !fits(turn, &markdown) {
+    if parts.len() <= MOST_PARTS || turn.claimed.sub_agent.is_some() {
         return vec![whole];
     }
+    let contents = cut(markdown, upload_bytes(turn)).into_bytes();
     let artifacts = &turn.worker.gateway.artifacts;
-    let file = match artifacts.put(NAME, "text/markdown", markdown.into_bytes()).await {
+    let file = match artifacts.put(NAME, "text/markdown", contents).await {
         Ok(file) => file,
         Err(problem) => {
             let problem = format!("{problem:#}");
@@ -39,7 +40,27 @@ pub(super) async fn parts(turn: &Turn<'_>, markdown: String) -> Vec<Outgoing> {
     parts
 }
 
-fn fits(turn: &Turn<'_>, markdown: &str) -> bool {
+/// The maximum size of a file on the channel.
+fn upload_bytes(turn: &Turn<'_>) -> usize {
     let connected = turn.worker.gateway.channels.get(&turn.claimed.channel);
-    connected.is_some_and(|c| markdown.len() as u64 <= c.channel.limits().upload_bytes)
+    let most = connected.map_or(u64::MAX, |connected| connected.channel.limits().upload_bytes);
+    usize::try_from(most).unwrap_or(usize::MAX)
+}
+
+/// Truncates a text that is larger than any file may be.
+fn cut(mut text: String, most_bytes: usize) -> String {
+    text.truncate(text.floor_char_boundary(most_bytes));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_between_characters() {
+        assert_eq!(cut("aé".into(), 9), "aé");
+        assert_eq!(cut("aé".into(), 2), "a");
+        assert_eq!(cut("aé".into(), 0), "");
+    }
 }

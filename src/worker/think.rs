@@ -72,11 +72,10 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
             turn.fail(no_answer(turn)).await
         }
         Ok(reply) => record(turn, reply, vec![]).await,
-        Err(ModelError::TooLong(_)) if compact::cut(&turn.session).is_some() => {
-            let upto = compact::cut(&turn.session).expect("just looked");
-            compact(turn, upto).await
-        }
-        Err(problem) => give_up(turn, &problem).await,
+        Err(problem) => match compact::cut(&turn.session).filter(|_| problem.is_size()) {
+            Some(upto) => compact(turn, upto).await,
+            None => give_up(turn, &problem).await,
+        },
     }
 }
 
@@ -253,11 +252,10 @@ async fn record(turn: &mut Turn<'_>, reply: Reply, before: Vec<Event>) -> Result
 }
 
 async fn give_up(turn: &Turn<'_>, problem: &ModelError) -> Result<Flow> {
-    let words = turn.claimed.words();
-    let (reason, cause) = match problem {
-        ModelError::Retry { reason, .. } => (words.model_unavailable, reason.clone()),
-        ModelError::TooLong(_) => (words.model_refused, problem.to_string()),
-        ModelError::Rejected(reason) => (words.model_refused, reason.clone()),
+    let reason = problem.told(turn.claimed.words());
+    let cause = match problem {
+        ModelError::Retry { reason, .. } | ModelError::Rejected(reason) => reason.clone(),
+        _ => problem.to_string(),
     };
     turn.fail(FailedTurn::new(reason).because(cause)).await
 }
@@ -289,7 +287,7 @@ pub(super) async fn compact(turn: &Turn<'_>, mut upto: Seq) -> Result<Flow> {
         };
         match replied {
             Ok(reply) => break reply,
-            Err(problem @ ModelError::TooLong(_)) => match compact::less(&turn.session, upto) {
+            Err(problem) if problem.is_size() => match compact::less(&turn.session, upto) {
                 Some(less) => upto = less,
                 None => return give_up(turn, &problem).await,
             },

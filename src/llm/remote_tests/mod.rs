@@ -1,13 +1,14 @@
 //! The remote model against a server that speaks both wires.
 
 mod pictures;
+mod streams;
 mod troubles;
 
 use super::*;
 use crate::{
     agent::prompt::{Message, Picture, ToolSchema},
     journal::{event::Call, ids::CallId},
-    llm::vendor::Timeouts,
+    llm::vendor::{Provider, Timeouts},
 };
 use fakes::llm::{self, FakeLlm, Fault};
 use serde_json::{Value, json};

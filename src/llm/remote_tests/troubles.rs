@@ -21,18 +21,31 @@ async fn overload_means_again_not_before_the_vendor_says() {
 async fn an_answer_that_is_cut_is_never_taken_as_whole() {
     for provider in ALL {
         let turn = || llm::text("Delete the file a.txt, but only after you have asked Ann.");
-        // When only the end marker is missing.
-        let after = if BOTH.contains(&provider) { 6 } else { 2 };
+        // Before the reason why the answer stopped.
+        let after = match provider {
+            Provider::OpenAi => 4,
+            Provider::Anthropic => 8,
+            Provider::Gemini | Provider::Ollama => 2,
+        };
         for fault in [
             Fault::Cut { turn: turn(), after: 5 },
             Fault::Short { turn: turn(), after: 5 },
             Fault::Short { turn: llm::text("Now.").call("call_aaaaaa", "list_dir", "{}"), after },
             Fault::Short { turn: turn(), after: 0 },
-            Fault::Event { turn: turn(), after: 4, kind: "overloaded_error" },
         ] {
             let told = format!("{provider:?} {fault:?}");
             let cut = refused(provider, fault).await;
             assert!(matches!(cut, ModelError::Retry { .. }), "{told}: {cut}");
+        }
+        for (kind, is_overloaded) in [("overloaded_error", true), ("api_error", false)] {
+            let fault = Fault::Event { turn: turn(), after: 4, kind };
+            let problem = refused(provider, fault).await;
+            // Ollama sends no kind.
+            if is_overloaded && provider != Provider::Ollama {
+                assert!(matches!(problem, ModelError::Retry { .. }), "{provider:?}: {problem}");
+            } else {
+                assert!(matches!(problem, ModelError::Failed(_)), "{provider:?}: {problem}");
+            }
         }
     }
 }
@@ -43,10 +56,19 @@ async fn a_prompt_that_is_too_long_is_told_apart() {
         for (code, kind, message) in [
             (400, "context_length_exceeded", "This model's maximum context length is 8192 tokens."),
             (400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"),
-            (413, "request_too_large", "Request exceeds the maximum size"),
         ] {
             let long = refused(provider, llm::refuse(code, kind, message)).await;
             assert!(matches!(long, ModelError::TooLong(_)), "{long}");
+        }
+        let message = "Request exceeds the maximum size";
+        let large = refused(provider, llm::refuse(413, "request_too_large", message)).await;
+        assert!(matches!(large, ModelError::TooLarge(_)), "{large}");
+        let message = "The response was filtered";
+        let filtered = refused(provider, llm::refuse(400, "content_filter", message)).await;
+        if provider == Provider::Ollama {
+            assert!(matches!(filtered, ModelError::Rejected(_)), "{filtered}");
+        } else {
+            assert!(matches!(filtered, ModelError::Filtered(_)), "{filtered}");
         }
     }
 }

@@ -123,6 +123,34 @@ story! {
     }
 }
 
+story! {
+    /// The reply to a command does not wait for the rest of a long answer, which follows it.
+    async fn a_command_is_answered_before_the_rest_of_a_long_answer(world: &mut World) {
+        world.model_will(say("word ".repeat(150_000)));
+        let app = world.node().await;
+        let said = world.said("go on");
+        world.takes(&app, "1", said).await;
+        while app.worker.advance_ready().await.unwrap() > 0 {}
+        countersign::gateway::deliver::deliver_ready(&app.gateway).await.unwrap();
+        for command in ["/status", "/whoami"] {
+            let said = world.said(command);
+            world.takes(&app, "1", said).await;
+        }
+        world.settle(&app).await;
+        let messages = world.room.messages();
+        let kinds: Vec<_> = messages
+            .iter()
+            .map(|message| match &message.text {
+                _ if message.file.is_some() => "file",
+                text if text.starts_with("word") => "part",
+                _ => "command",
+            })
+            .collect();
+        assert_eq!(kinds, ["part", "command", "command", "part", "part", "part", "file"]);
+        assert!(messages[2].text.contains("Ann"), "{}", messages[2].text);
+    }
+}
+
 /// Ann sends a photo and gets it back three times in one answer.
 async fn three_pictures(world: &mut World, fault: Option<Fault>) -> Vec<Message> {
     world.room.has_file("f", PHOTO);

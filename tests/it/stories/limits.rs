@@ -385,3 +385,17 @@ story! {
         assert_eq!(world.last(), "There.");
     }
 }
+
+story! {
+    /// A call whose arguments were not read exactly as the model sent them neither runs nor is put
+    /// up for approval. The model gets an error and may repeat it.
+    async fn a_call_that_was_not_read_exactly_is_not_asked_about(world: &mut World) {
+        let unreadable = "(cannot be read exactly) {\"path\":\"a\",\"path\":\"b\"}";
+        world.model_will(call("delete", json!(unreadable)));
+        world.model_will(say("I could not."));
+        world.ann_says("delete it").await;
+        assert_eq!(world.shown(), "I could not.");
+        assert_eq!(world.deletions(), 0);
+        assert!(world.results().await[0].contains("Invalid parameters"));
+    }
+}

@@ -67,6 +67,8 @@ pub enum Fault {
     SlowHeaders { turn: Turn, by: Duration },
     /// Each event of the answer comes so long after the one before.
     SlowEvents { turn: Turn, by: Duration },
+    /// Exactly these bytes, in small pieces, whatever was asked.
+    Raw { media_type: &'static str, body: Vec<u8> },
 }
 
 pub fn text(text: &str) -> Turn {
@@ -98,6 +100,11 @@ impl Turn {
 pub fn refuse(code: u16, kind: &'static str, message: &str) -> Answer {
     let message = message.to_owned();
     Answer::Fault(Fault::Status { code, kind, message, headers: Vec::new() })
+}
+
+/// A response of exactly these bytes.
+pub fn raw(media_type: &'static str, body: impl Into<Vec<u8>>) -> Answer {
+    Answer::Fault(Fault::Raw { media_type, body: body.into() })
 }
 
 /// Too many requests, with this `retry-after`.
@@ -390,6 +397,13 @@ async fn failed(wire: Wire, fault: Fault, streamed: bool) -> Response {
                 Ok::<_, Infallible>(Bytes::from(event))
             });
             sse(events)
+        }
+        Fault::Raw { media_type, body } => {
+            let pieces: Vec<_> = body.chunks(61).map(Bytes::copy_from_slice).collect();
+            let mut response = sse(stream::iter(pieces).map(Ok::<_, Infallible>));
+            let kind = HeaderValue::from_static(media_type);
+            response.headers_mut().insert(axum::http::header::CONTENT_TYPE, kind);
+            response
         }
     }
 }

@@ -1,0 +1,99 @@
+//! Requests for Anthropic's messages. Only Anthropic needs cache markers; the others cache
+//! automatically. The markers are at the end of the tools, of the system prompt and of the
+//! dialogue.
+
+use serde_json::{Value, json};
+
+use super::{Exchange, arguments, dialogue, temperature, tool_name};
+use crate::{
+    agent::prompt::{Picture, Prompt, ToolSchema},
+    journal::event::Call,
+    llm::{
+        model_call_id::ModelCallId,
+        vendor::{ModelConfig, Provider},
+    },
+};
+
+pub(super) fn body(prompt: &Prompt, config: &ModelConfig) -> Value {
+    let mut body = json!({ "model": config.model, "stream": true });
+    if !prompt.system.is_empty() {
+        body["system"] = json!([cached(json!({ "type": "text", "text": prompt.system }))]);
+    }
+    let mut tools: Vec<Value> = prompt.tools.iter().map(tool).collect();
+    if let Some(last) = tools.pop() {
+        tools.push(cached(last));
+        body["tools"] = tools.into();
+    }
+    let mut messages: Vec<Value> = dialogue(&prompt.messages).iter().map(message).collect();
+    if let Some(last) = messages.last_mut().and_then(|message| message["content"].as_array_mut())
+        && let Some(block) = last.pop()
+    {
+        last.push(cached(block));
+    }
+    body["messages"] = messages.into_iter().map(plain).collect();
+    if let Some(temperature) = temperature(config) {
+        body["temperature"] = temperature.into();
+    }
+    body["max_tokens"] = config.output_limit(prompt).into();
+    body
+}
+
+fn cached(mut block: Value) -> Value {
+    block["cache_control"] = json!({ "type": "ephemeral" });
+    block
+}
+
+fn tool(schema: &ToolSchema) -> Value {
+    let ToolSchema { name, description, parameters } = schema;
+    json!({ "name": name, "input_schema": parameters, "description": description })
+}
+
+/// A message that is only an unmarked text, as a string.
+fn plain(mut message: Value) -> Value {
+    if let Some([only]) = message["content"].as_array().map(Vec::as_slice)
+        && only["type"] == "text"
+        && only.get("cache_control").is_none()
+    {
+        message["content"] = only["text"].clone();
+    }
+    message
+}
+
+fn message(exchange: &Exchange<'_>) -> Value {
+    let (role, blocks) = match exchange {
+        Exchange::User(text) => ("user", vec![block(text)]),
+        Exchange::Picture(it) => ("user", picture(it)),
+        Exchange::Assistant { text, calls } => {
+            let said = (!text.trim().is_empty()).then(|| block(text));
+            ("assistant", said.into_iter().chain(calls.iter().map(call)).collect())
+        }
+        Exchange::Results(results) => {
+            let result = |result: &super::CallResult<'_>| {
+                let id = ModelCallId::of(result.call, Provider::Anthropic).id;
+                json!({ "type": "tool_result", "content": result.text, "tool_use_id": id })
+            };
+            ("user", results.iter().map(result).collect())
+        }
+    };
+    json!({ "role": role, "content": blocks })
+}
+
+fn block(text: &str) -> Value {
+    json!({ "type": "text", "text": text })
+}
+
+fn call(call: &Call) -> Value {
+    let id = ModelCallId::of(call, Provider::Anthropic).id;
+    let (name, input) = (tool_name(&call.tool), arguments(call));
+    json!({ "type": "tool_use", "id": id, "name": name, "input": input })
+}
+
+fn picture(picture: &Picture) -> Vec<Value> {
+    let line = block(&picture.line());
+    let image = picture.base64.as_ref().map(|base64| {
+        let source =
+            json!({ "type": "base64", "media_type": picture.media_type, "data": &**base64 });
+        json!({ "type": "image", "source": source })
+    });
+    [line].into_iter().chain(image).collect()
+}

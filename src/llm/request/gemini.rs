@@ -1,0 +1,92 @@
+//! Requests for Gemini's `generateContent`.
+
+use serde_json::{Value, json};
+
+use super::{Exchange, arguments, dialogue, temperature, tool_name};
+use crate::{
+    agent::prompt::{Picture, Prompt, ToolSchema},
+    journal::event::Call,
+    llm::{
+        model_call_id::ModelCallId,
+        vendor::{ModelConfig, Provider},
+    },
+};
+
+/// What Gemini 3 accepts in place of the signature of a call that another model made
+/// (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
+const NO_SIGNATURE: &str = "skip_thought_signature_validator";
+
+pub(super) fn body(prompt: &Prompt, config: &ModelConfig) -> Value {
+    let mut body = json!({});
+    if !prompt.system.is_empty() {
+        body["systemInstruction"] = json!({ "parts": [{ "text": prompt.system }] });
+    }
+    if !prompt.tools.is_empty() {
+        let declared: Vec<Value> = prompt.tools.iter().map(tool).collect();
+        body["tools"] = json!([{ "functionDeclarations": declared }]);
+    }
+    let is_third = config.model.contains("gemini-3");
+    let content = |exchange: &Exchange<'_>| content(exchange, is_third.then_some(NO_SIGNATURE));
+    body["contents"] = dialogue(&prompt.messages).iter().map(content).collect();
+    if let Some(temperature) = temperature(config) {
+        body["generationConfig"]["temperature"] = temperature.into();
+    }
+    body["generationConfig"]["maxOutputTokens"] = config.output_limit(prompt).into();
+    body
+}
+
+fn tool(schema: &ToolSchema) -> Value {
+    let ToolSchema { name, description, parameters } = schema;
+    json!({ "name": name, "description": description, "parametersJsonSchema": parameters })
+}
+
+/// `unsigned`: sent in place of a missing signature with the first call.
+fn content(exchange: &Exchange<'_>, unsigned: Option<&str>) -> Value {
+    let (role, parts) = match exchange {
+        Exchange::User(text) => ("user", vec![json!({ "text": text })]),
+        Exchange::Picture(it) => ("user", picture(it)),
+        Exchange::Assistant { text, calls } => {
+            let said = (!text.trim().is_empty()).then(|| json!({ "text": text }));
+            let part = |(at, made): (usize, &Call)| call(made, unsigned.filter(|_| at == 0));
+            ("model", said.into_iter().chain(calls.iter().enumerate().map(part)).collect())
+        }
+        Exchange::Results(results) => ("user", results.iter().map(result).collect()),
+    };
+    json!({ "role": role, "parts": parts })
+}
+
+fn call(call: &Call, unsigned: Option<&str>) -> Value {
+    let ModelCallId { id, signatures } = ModelCallId::of(call, Provider::Gemini);
+    let function = json!({ "name": tool_name(&call.tool), "args": arguments(call) });
+    let mut part = json!({ "functionCall": with_id(function, &id, call) });
+    let signature = signatures.and_then(|all| all.into_iter().next());
+    if let Some(signature) = signature.or(unsigned.map(str::to_owned)) {
+        part["thoughtSignature"] = signature.into();
+    }
+    part
+}
+
+fn result(result: &super::CallResult<'_>) -> Value {
+    let name = tool_name(&result.call.tool);
+    let response = json!({ "name": name, "content": result.text });
+    let function = json!({ "name": name, "response": response });
+    let id = ModelCallId::of(result.call, Provider::Gemini).id;
+    json!({ "functionResponse": with_id(function, &id, result.call) })
+}
+
+/// A call that came without an id goes back without one. Ids with `#` were made up by an earlier
+/// version for such calls.
+fn with_id(mut function: Value, id: &str, call: &Call) -> Value {
+    if !id.is_empty() && !id.starts_with("call#") && id != call.id.as_str() {
+        function["id"] = id.into();
+    }
+    function
+}
+
+fn picture(picture: &Picture) -> Vec<Value> {
+    let line = json!({ "text": picture.line() });
+    let image = picture.base64.as_ref().map(
+        |base64| json!({ "inline_data": { "mime_type": picture.media_type, "data": &**base64 } }),
+    );
+    [line].into_iter().chain(image).collect()
+}

@@ -1,0 +1,93 @@
+//! Requests for chat completions.
+
+use serde_json::{Value, json};
+
+use super::{Exchange, arguments, dialogue, temperature, tool_name};
+use crate::{
+    agent::prompt::{Picture, Prompt, ToolSchema},
+    journal::event::Call,
+    llm::{
+        model_call_id::ModelCallId,
+        vendor::{ModelConfig, Provider},
+    },
+};
+
+/// The maximum length of a tool's description; servers reject a request with a longer one.
+const DESCRIPTION_CHARS: usize = 1024;
+/// The beginnings of the names of models that know the limit of output tokens only by its new name.
+const NEWER_MODELS: [&str; 5] = ["gpt-5", "gpt-6", "o1", "o3", "o4"];
+
+/// The tools come before the messages, so that the cached prefix is as long as possible.
+pub(super) fn body(prompt: &Prompt, config: &ModelConfig) -> Value {
+    let mut body = json!({ "model": config.model, "stream": true });
+    if !prompt.tools.is_empty() {
+        body["tools"] = prompt.tools.iter().map(tool).collect();
+    }
+    let mut messages = Vec::new();
+    if !prompt.system.is_empty() {
+        messages.push(json!({ "role": "system", "content": prompt.system }));
+    }
+    messages.extend(dialogue(&prompt.messages).iter().flat_map(message));
+    body["messages"] = messages.into();
+    body["stream_options"] = json!({ "include_usage": true });
+    if let Some(temperature) = temperature(config) {
+        body["temperature"] = temperature.into();
+    }
+    let is_newer = NEWER_MODELS.iter().any(|begin| config.model.starts_with(begin));
+    let limit = if is_newer { "max_completion_tokens" } else { "max_tokens" };
+    body[limit] = config.output_limit(prompt).into();
+    body
+}
+
+fn tool(schema: &ToolSchema) -> Value {
+    let description = cut(&schema.description, DESCRIPTION_CHARS);
+    let (name, parameters) = (&schema.name, &schema.parameters);
+    let function = json!({ "name": name, "description": description, "parameters": parameters });
+    json!({ "type": "function", "function": function })
+}
+
+/// Truncates at the end of a word.
+fn cut(text: &str, most: usize) -> &str {
+    let Some((end, _)) = text.char_indices().nth(most) else { return text };
+    text[..end].rsplit_once(char::is_whitespace).map_or(&text[..end], |(begin, _)| begin)
+}
+
+fn message(exchange: &Exchange<'_>) -> Vec<Value> {
+    match exchange {
+        Exchange::User(text) => vec![json!({ "role": "user", "content": text })],
+        Exchange::Picture(it) => vec![json!({ "role": "user", "content": picture(it) })],
+        Exchange::Assistant { text, calls } => {
+            let mut message = json!({ "role": "assistant", "content": text });
+            if !calls.is_empty() {
+                message["tool_calls"] = calls.iter().map(call).collect();
+            }
+            vec![message]
+        }
+        Exchange::Results(results) => {
+            let result = |result: &super::CallResult<'_>| {
+                let id = ModelCallId::of(result.call, Provider::OpenAi).id;
+                json!({ "role": "tool", "content": result.text, "tool_call_id": id })
+            };
+            results.iter().map(result).collect()
+        }
+    }
+}
+
+fn call(call: &Call) -> Value {
+    let arguments = arguments(call).to_string();
+    json!({
+        "type": "function",
+        "id": ModelCallId::of(call, Provider::OpenAi).id,
+        "function": { "name": tool_name(&call.tool), "arguments": arguments },
+    })
+}
+
+/// A separate message, because the result of a tool cannot contain one.
+fn picture(picture: &Picture) -> Value {
+    let Some(base64) = &picture.base64 else { return picture.line().into() };
+    let url = format!("data:{};base64,{base64}", picture.media_type);
+    json!([
+        { "type": "text", "text": picture.line() },
+        { "type": "image_url", "image_url": { "url": url } },
+    ])
+}
