@@ -185,6 +185,9 @@ async fn database(config: &Config) -> Result<(Found, String)> {
 
 /// Whether everybody with a sign-in link may talk in the web chat.
 async fn web_chat(config: &Config) -> Result<(Found, String)> {
+    if app::database::missing(config).is_some() {
+        return Ok((Found::Fine, "nobody has a sign-in link yet".to_owned()));
+    }
     let store = app::database::open_store(config).await.context("the sessions")?;
     let warnings = web_access::warnings(config, &store).await?;
     Ok(if warnings.is_empty() {
