@@ -75,7 +75,9 @@ impl Parsed {
         }
         // What is left can have other mistakes.
         let mut rest = table.clone();
-        mistakes.iter().for_each(|mistake| remove(&mut rest, &mistake.key));
+        for mistake in &mistakes {
+            remove(&mut rest, &mistake.key);
+        }
         let config = match parse(&rest) {
             Ok(config) => Some(config),
             Err(other) => {
@@ -321,12 +323,11 @@ fn path_of(text: &str, table: &Table) -> KeyPath {
             let after = rest.strip_prefix(name_of(entry)?)?;
             (after.is_empty() || after.starts_with('.')).then_some((place, after))
         });
-        let (next, after) = match named {
-            Some((place, after)) => (place.to_string(), after),
-            None => {
-                let (next, after) = rest.split_at(rest.find('.').unwrap_or(rest.len()));
-                (next.to_owned(), after)
-            }
+        let (next, after) = if let Some((place, after)) = named {
+            (place.to_string(), after)
+        } else {
+            let (next, after) = rest.split_at(rest.find('.').unwrap_or(rest.len()));
+            (next.to_owned(), after)
         };
         here = here.and_then(|here| match here {
             Value::Array(list) => list.get(next.parse::<usize>().ok()?),
@@ -349,7 +350,7 @@ fn shown(key: &[String], table: &Table) -> String {
             here = list.get(place);
             match here.and_then(name_of) {
                 Some(name) => text.extend([".", name]),
-                None => text.push_str(&format!("[{place}]")),
+                None => text.extend(["[", name, "]"]),
             }
         } else {
             here = here.and_then(|here| here.get(name));

@@ -64,7 +64,9 @@ fn change(value: &mut Value, key: &str, to: &dyn Fn(&str) -> String) {
     match value {
         Value::String(text) if key.is_empty() => *text = to(text),
         Value::Array(list) if name == "*" => {
-            list.iter_mut().for_each(|entry| change(entry, rest, to));
+            for entry in list {
+                change(entry, rest, to);
+            }
         }
         Value::Table(table) => {
             if let Some(inner) = table.get_mut(name) {

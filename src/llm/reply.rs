@@ -21,7 +21,6 @@ pub(super) fn reply(draft: Draft, limit: u32) -> Result<Reply, ModelError> {
     let mut calls: Vec<Call> = drafts.into_iter().map(|draft| call(draft, is_cut)).collect();
     let says_nothing = text.trim().is_empty();
     match stop {
-        Stop::Complete => {}
         Stop::Failed => {
             return Err(ModelError::Failed("the provider aborted the answer".to_owned()));
         }
@@ -51,7 +50,7 @@ pub(super) fn reply(draft: Draft, limit: u32) -> Result<Reply, ModelError> {
         Stop::Length | Stop::ContextFull if calls.is_empty() => {
             text.push_str("\n\n[cut here: the answer reached its limit of output tokens]");
         }
-        Stop::Length | Stop::ContextFull => {}
+        Stop::Complete | Stop::Length | Stop::ContextFull => {}
     }
     Ok(Reply { text, calls, usage, by: None })
 }

@@ -198,10 +198,9 @@ async fn states(tx: &mut Tx<'_>) -> Result<BTreeMap<String, ChannelState>> {
 fn state(row: &StateRow, listener: Option<&String>) -> ChannelState {
     let is_current = row.node.is_none() || row.node.as_ref() == listener;
     let status = match listener {
-        None => ChannelStatus::Disconnected,
         Some(_) if !is_current => ChannelStatus::Connecting,
         Some(_) if row.is_up => ChannelStatus::Connected,
-        Some(_) => ChannelStatus::Disconnected,
+        Some(_) | None => ChannelStatus::Disconnected,
     };
     let problem = row.problem.clone().zip(row.problem_at);
     ChannelState {

@@ -65,13 +65,12 @@ impl Turn<'_> {
         let failure = hooks::on_error(self, &reason).await;
         events.extend(failure.events);
         let reason = failure.reason;
-        let (shown, answer) = match &failure.answer {
-            Some(text) => (text.clone(), delegate::answer(self, text, 0).await),
-            None => {
-                let told = self.told(&reason, cause.as_deref()).await;
-                let shown = self.claimed.words().failed(&told, &reference);
-                (shown, delegate::failure(self.worker, self.claimed, &self.session, &reason))
-            }
+        let (shown, answer) = if let Some(text) = &failure.answer {
+            (text.clone(), delegate::answer(self, text, 0).await)
+        } else {
+            let told = self.told(&reason, cause.as_deref()).await;
+            let shown = self.claimed.words().failed(&told, &reference);
+            (shown, delegate::failure(self.worker, self.claimed, &self.session, &reason))
         };
         events.push(Event::Failed { reason, reference, upto, cause });
         if let Some(text) = failure.answer {
@@ -92,13 +91,13 @@ impl Turn<'_> {
         // Before the first reply of a turn there is no requester yet.
         let people = self.session.speaks_for(self.session.seq).into_iter().collect();
         let role = guard_context::least_role(self, &self.claimed.channel, people).await;
-        let role = role.map(|(_, role)| role).unwrap_or_else(|problem| {
-            tracing::warn!(problem = format!("{problem:#}"), "could not read a role");
-            Role::Member
-        });
-        if role < Role::Owner {
-            return reason.to_owned();
+        match role {
+            Ok((_, Role::Owner)) => self.claimed.words().with_cause(reason, cause),
+            Ok(_) => reason.to_owned(),
+            Err(problem) => {
+                tracing::warn!(problem = format!("{problem:#}"), "could not read a role");
+                reason.to_owned()
+            }
         }
-        self.claimed.words().with_cause(reason, cause)
     }
 }

@@ -21,7 +21,7 @@ enum Block {
 impl Decoder for Anthropic {
     fn decode(&mut self, object: &Value, draft: &mut Draft) {
         match text(object, "type") {
-            Some("message_start") => self.message(&object["message"], draft),
+            Some("message_start") => message(&object["message"], draft),
             Some("content_block_start") => self.begin(object, draft),
             Some("content_block_delta") => self.extend(object, draft),
             Some("content_block_stop") => {
@@ -36,7 +36,7 @@ impl Decoder for Anthropic {
             Some("message_stop") => draft.is_ended = true,
             // A server that ignores `stream` sends the whole message.
             Some("message") => {
-                self.message(object, draft);
+                message(object, draft);
                 draft.stop.get_or_insert(Stop::Complete);
             }
             _ => draft.error = error(object),
@@ -45,17 +45,6 @@ impl Decoder for Anthropic {
 }
 
 impl Anthropic {
-    fn message(&mut self, message: &Value, draft: &mut Draft) {
-        count(&message["usage"], draft);
-        for block in message["content"].as_array().into_iter().flatten() {
-            block_begins(block, draft);
-            if let Some(call) = draft.calls.last_mut() {
-                call.is_closed = true;
-            }
-        }
-        draft.stop = text(message, "stop_reason").map(stop).or(draft.stop.take());
-    }
-
     fn begin(&mut self, object: &Value, draft: &mut Draft) {
         let count = draft.calls.len();
         block_begins(&object["content_block"], draft);
@@ -85,6 +74,17 @@ impl Anthropic {
             None => self.blocks.values().last().copied(),
         }
     }
+}
+
+fn message(message: &Value, draft: &mut Draft) {
+    count(&message["usage"], draft);
+    for block in message["content"].as_array().into_iter().flatten() {
+        block_begins(block, draft);
+        if let Some(call) = draft.calls.last_mut() {
+            call.is_closed = true;
+        }
+    }
+    draft.stop = text(message, "stop_reason").map(stop).or(draft.stop.take());
 }
 
 /// Text and arguments may be in the beginning of a block already.

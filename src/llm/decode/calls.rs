@@ -125,7 +125,9 @@ mod tests {
 
     fn call(pieces: &[Value]) -> CallDraft {
         let mut call = CallDraft::new("call_1", "a");
-        pieces.iter().for_each(|piece| call.append(piece));
+        for piece in pieces {
+            call.append(piece);
+        }
         call
     }
 

@@ -56,7 +56,7 @@ fn corpus() -> Vec<Stream> {
 /// What becomes of a call.
 fn fate(call: &Call) -> String {
     match &call.arguments {
-        Value::String(raw) => format!("✗ {} `{}`", call.tool, raw.replace('\u{fffd}', "�")),
+        Value::String(raw) => format!("✗ {} `{}`", call.tool, raw),
         arguments => format!("▶ {} `{arguments}`", call.tool),
     }
 }
