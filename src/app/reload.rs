@@ -64,11 +64,18 @@ impl Serving {
         &self.config
     }
 
-    /// Handles requests of the API; never returns.
-    pub async fn heed(&mut self) {
-        while let Some(Reload { fact, answer }) = self.reloads.recv().await {
-            let _ = answer.send(self.reload(fact).await);
+    /// Waits for a request of the API. Cancel safe.
+    pub async fn next_request(&mut self) -> Reload {
+        match self.reloads.recv().await {
+            Some(request) => request,
+            // `asks` keeps the channel open.
+            None => std::future::pending().await,
         }
+    }
+
+    /// Carries out a request of the API. Not cancel safe.
+    pub async fn answer(&mut self, Reload { fact, answer }: Reload) {
+        let _ = answer.send(self.reload(fact).await);
     }
 
     /// Reloads the configuration, and returns the changes, one per line. It is applied only if

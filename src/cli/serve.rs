@@ -2,8 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
-use futures::FutureExt as _;
-use std::{collections::BTreeMap, io::IsTerminal as _, path::PathBuf, pin::pin, time::Duration};
+use std::{collections::BTreeMap, io::IsTerminal as _, path::PathBuf, time::Duration};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{say, token};
@@ -55,16 +54,21 @@ pub async fn run(
     say(&greeting(config, link.as_deref()))?;
     let gateway = serving.app.gateway.clone();
     let redactor = serving.app.worker.redactor.clone();
-    let mut connecting = pin!(say_connected(&gateway, &redactor).fuse());
+    let tasks = gateway.tasks.clone();
+    tasks.spawn(async move { say_connected(&gateway, &redactor).await });
     loop {
-        tokio::select! {
-            () = serving.heed() => {}
-            () = &mut connecting => {}
+        // Only waits here: a reload that has begun must not be dropped when a signal arrives.
+        let request = tokio::select! {
+            request = serving.next_request() => request,
             asked = signals.next() => match asked {
                 Asked::End => break,
-                Asked::HangUp => read_again(&mut serving).await,
+                Asked::HangUp => {
+                    read_again(&mut serving).await;
+                    continue;
+                }
             }
-        }
+        };
+        serving.answer(request).await;
     }
     tracing::info!("stopping");
     serving.stop().await

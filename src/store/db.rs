@@ -6,6 +6,8 @@
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use futures::{FutureExt as _, future::BoxFuture};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use sqlx::{
     Connection as _, PgConnection, PgPool, SqliteConnection, SqlitePool,
     migrate::{Migration, MigrationType, Migrator},
@@ -38,17 +40,7 @@ pub(super) enum Db {
 }
 
 /// What a commit survives on SQLite.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Default,
-    serde::Serialize,
-    serde::Deserialize,
-    schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Durability {
     /// A power failure (`synchronous=FULL`).

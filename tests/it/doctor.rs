@@ -116,6 +116,7 @@ async fn doctor_reports_a_data_folder_that_others_can_read() {
 async fn a_link_for_somebody_who_may_not_talk_is_warned_of() {
     let site = Site::new(On::Sqlite).await;
     site.configure("127.0.0.1:8642", "[[channels]]\nid = \"mine\"\nkind = \"web\"\n");
+    site.migrate().await;
     let (fine, said) = site.run(&["token"]).await;
     assert!(fine && said.contains("sign-in?token=") && !said.contains("warning"), "{said}");
     let (_, said) = site.run(&["doctor"]).await;

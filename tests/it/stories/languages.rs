@@ -112,6 +112,6 @@ story! {
         world.config.limits.person.messages = Some(1);
         world.language = Some("zh".into());
         world.ann_says("你好").await;
-        assert_snapshot!(world.last(), @"你今天的消息额度已用完。14 h 后（UTC 00:00）重置，或由管理员提高额度。 … 参考编号：`<digest>`");
+        assert_snapshot!(world.last(), @"你今天的消息额度已用完。14 h 后（UTC 00:00）重置，或由管理员提高额度。 … 参考编号：`<reference>`");
     }
 }

@@ -118,7 +118,7 @@ story! {
         assert_snapshot!(world.last_text(), @r"
         The language model rejects my requests. The operator can find the cause in the console.
 
-        Cause, shown to you as an owner: api.example rejects the key ‹API key› (401): check OPENAI\_API\_KEY
+        Cause, shown to you as an owner: api\.example rejects the key \[redacted\: API key\] \(401\)\: check OPENAI\_API\_KEY
 
         Reference: `<reference>`
         ");
