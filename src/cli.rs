@@ -258,7 +258,7 @@ pub async fn run(cli: Cli, mut variables: BTreeMap<String, String>) -> Result<()
         Command::Config { what } => configuration(what, &config, &variables),
         Command::Backup { file } => back_up(&config, &file).await,
         Command::Restore { file } => restore(&config, &file).await,
-        Command::Guard { what } => guard::run((&config, &variables), what).await,
+        Command::Guard { what } => guard::run(&config, &variables, what).await,
         Command::Render(wish) => draw(&config, &wish).await,
         Command::Audit { what } => {
             say(&audit::run(&app::database::open_store(&config).await?, what).await?)

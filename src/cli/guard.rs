@@ -63,7 +63,8 @@ pub(super) enum GuardCommand {
 }
 
 pub(super) async fn run(
-    (config, variables): (&Config, &BTreeMap<String, String>),
+    config: &Config,
+    variables: &BTreeMap<String, String>,
     what: GuardCommand,
 ) -> Result<()> {
     let open = || App::open(config, variables, Overrides::default());

@@ -39,5 +39,6 @@ pub fn parse(text: &str) -> Script {
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
+mod hiding_tests;
+#[cfg(test)]
 mod tests;

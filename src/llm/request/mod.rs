@@ -45,6 +45,14 @@ pub(super) fn build(prompt: &Prompt, config: &ModelConfig) -> Result<ModelReques
     Ok(ModelRequest { url: url(&path, config)?, headers: headers(config)?, body })
 }
 
+/// The system prompt as a first message, and the dialogue in the dialect of `message`.
+fn messages(prompt: &Prompt, message: impl Fn(&Exchange<'_>) -> Vec<Value>) -> Value {
+    let system =
+        (!prompt.system.is_empty()).then(|| json!({ "role": "system", "content": prompt.system }));
+    let dialogue = dialogue(&prompt.messages);
+    system.into_iter().chain(dialogue.iter().flat_map(message)).collect()
+}
+
 /// Keeps a query of the base URL, which some gateways need.
 fn url(path: &str, config: &ModelConfig) -> Result<String, ModelError> {
     let base = config.base_url()?;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Exchange, arguments, dialogue, temperature, tool_name};
+use super::{Exchange, arguments, messages, temperature, tool_name};
 use crate::{
     agent::prompt::{Picture, Prompt, ToolSchema},
     journal::event::Call,
@@ -19,12 +19,7 @@ pub(super) fn body(prompt: &Prompt, config: &ModelConfig) -> Value {
     if !prompt.tools.is_empty() {
         body["tools"] = prompt.tools.iter().map(tool).collect();
     }
-    let mut messages = Vec::new();
-    if !prompt.system.is_empty() {
-        messages.push(json!({ "role": "system", "content": prompt.system }));
-    }
-    messages.extend(dialogue(&prompt.messages).iter().flat_map(message));
-    body["messages"] = messages.into();
+    body["messages"] = messages(prompt, message);
     body
 }
 

@@ -447,12 +447,12 @@ story! {
         let post = async |token: &str, path: &str| {
             served.ask(token, (Method::POST, path), None).await
         };
-        let (anew, check) = ("/channels/room/reconnect", "/channels/room/check");
-        for path in [anew, check] {
+        let (reconnect, check) = ("/channels/room/reconnect", "/channels/room/check");
+        for path in [reconnect, check] {
             assert_eq!(post(&viewer, path).await.0, StatusCode::FORBIDDEN);
         }
         let connected = json!({ "state": "connected", "problem": null });
-        assert_eq!(post(&ops, anew).await, (StatusCode::OK, connected));
+        assert_eq!(post(&ops, reconnect).await, (StatusCode::OK, connected));
         world.room.is_listened_to().await;
         assert_eq!(post(&ops, "/channels/web/reconnect").await.0, StatusCode::CONFLICT);
         assert_eq!(post(&ops, "/channels/nothing/reconnect").await.0, StatusCode::NOT_FOUND);
