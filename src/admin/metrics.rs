@@ -19,7 +19,10 @@ use subtle::ConstantTimeEq as _;
 use super::{Admin, problem::Problem};
 use crate::{
     gateway::{CHANNEL_UP, Gateway, breaker::SUSPENDED},
-    store::{committed_metrics, gauges::Gauges, unreadable::UNREADABLE_ROWS},
+    store::{
+        db::unreadable::UNREADABLE_ROWS,
+        metrics::{committed, gauges::Gauges},
+    },
     worker::{session_cache::EVENTS_READ, think::LLM_SECONDS},
 };
 
@@ -49,25 +52,25 @@ pub enum Kind {
 
 /// All metrics: name, kind, description.
 pub const METRICS: &[(&str, Kind, &str)] = &[
-    (committed_metrics::TURNS, Kind::Counter, "Turns that have ended"),
-    (committed_metrics::STEPS, Kind::Counter, "Model replies"),
-    (committed_metrics::TOOL_CALLS, Kind::Counter, "Tool calls that have ended"),
-    (committed_metrics::TOOL_SECONDS, Kind::Histogram, "Duration of tool calls"),
-    (committed_metrics::ASKED, Kind::Counter, "Approvals requested"),
-    (committed_metrics::APPROVALS, Kind::Counter, "Approvals settled"),
-    (committed_metrics::APPROVAL_SECONDS, Kind::Histogram, "Time until approvals were settled"),
-    (committed_metrics::SENDS, Kind::Counter, "Attempts to send a message to a platform"),
+    (committed::TURNS, Kind::Counter, "Turns that have ended"),
+    (committed::STEPS, Kind::Counter, "Model replies"),
+    (committed::TOOL_CALLS, Kind::Counter, "Tool calls that have ended"),
+    (committed::TOOL_SECONDS, Kind::Histogram, "Duration of tool calls"),
+    (committed::ASKED, Kind::Counter, "Approvals requested"),
+    (committed::APPROVALS, Kind::Counter, "Approvals settled"),
+    (committed::APPROVAL_SECONDS, Kind::Histogram, "Time until approvals were settled"),
+    (committed::SENDS, Kind::Counter, "Attempts to send a message to a platform"),
     (
-        committed_metrics::UNPARSED,
+        committed::UNPARSED,
         Kind::Counter,
         "Updates set aside because they could not be parsed or stored",
     ),
     (UNREADABLE_ROWS, Kind::Counter, "Rows set aside because this release cannot read them"),
-    (committed_metrics::WEBHOOKS_IN, Kind::Counter, "Incoming webhooks"),
-    (committed_metrics::WEBHOOKS_OUT, Kind::Counter, "Attempts to deliver a webhook"),
-    (committed_metrics::LLM_TOKENS, Kind::Counter, "Tokens, as reported by providers"),
+    (committed::WEBHOOKS_IN, Kind::Counter, "Incoming webhooks"),
+    (committed::WEBHOOKS_OUT, Kind::Counter, "Attempts to deliver a webhook"),
+    (committed::LLM_TOKENS, Kind::Counter, "Tokens, as reported by providers"),
     (
-        committed_metrics::LLM_COST,
+        committed::LLM_COST,
         Kind::Counter,
         "Cost in millionths of your currency, at the configured prices",
     ),
@@ -91,15 +94,15 @@ pub const METRICS: &[(&str, Kind, &str)] = &[
 
 /// Label values that are initialised with 0, so that the first increment is visible as a change.
 const OUTCOMES: &[(&str, &[&str])] = &[
-    (committed_metrics::TURNS, &["finished", "failed", "stopped"]),
-    (committed_metrics::TOOL_CALLS, &["done", "failed", "denied", "withdrawn"]),
+    (committed::TURNS, &["finished", "failed", "stopped"]),
+    (committed::TOOL_CALLS, &["done", "failed", "denied", "withdrawn"]),
     (
-        committed_metrics::APPROVALS,
+        committed::APPROVALS,
         &["allowed", "denied", "expired", "withdrawn", "superseded", "undeliverable"],
     ),
-    (committed_metrics::SENDS, &["sent", "refused", "gone", "retried"]),
-    (committed_metrics::WEBHOOKS_IN, &["taken", "refused", "unreadable", "slowed"]),
-    (committed_metrics::WEBHOOKS_OUT, &["sent", "failed", "dead"]),
+    (committed::SENDS, &["sent", "refused", "gone", "retried"]),
+    (committed::WEBHOOKS_IN, &["taken", "refused", "unreadable", "slowed"]),
+    (committed::WEBHOOKS_OUT, &["sent", "failed", "dead"]),
 ];
 
 /// One recorder per process.
@@ -130,10 +133,10 @@ pub fn begin(gateway: &Gateway) {
             metrics::counter!(*name, "outcome" => *outcome).increment(0);
         }
     }
-    metrics::counter!(committed_metrics::STEPS).increment(0);
-    metrics::counter!(committed_metrics::ASKED).increment(0);
+    metrics::counter!(committed::STEPS).increment(0);
+    metrics::counter!(committed::ASKED).increment(0);
     metrics::counter!(EVENTS_READ).increment(0);
-    metrics::counter!(committed_metrics::UNPARSED).increment(0);
+    metrics::counter!(committed::UNPARSED).increment(0);
     metrics::counter!(UNREADABLE_ROWS).increment(0);
     for channel in gateway.channels.keys() {
         metrics::gauge!(CHANNEL_UP, "channel" => channel.clone()).increment(0.0);

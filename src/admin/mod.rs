@@ -1,20 +1,11 @@
 //! The HTTP server, and the only user of axum: web chat, sign-in, console, API, webhooks, health.
 //!
 //! - [`api`]: the API
-//! - [`web_session`]: signing in with a one-time link; browser sessions
-//! - [`oidc`], [`oidc_provider`]: signing in with an OpenID provider
-//! - [`chat`]: the page of the web chat, its messages and button presses
-//! - [`participant`]: a person in a web chat
-//! - [`widget`], [`visitor`]: the web chat in pages of other sites, and its visitors
-//! - [`events`]: the event stream of an open page
-//! - [`timeline`]: a conversation as the page shows it
-//! - [`files`]: downloads of files that were sent
+//! - [`auth`]: browser sessions, signing in with an OpenID provider, which requests are accepted
+//! - [`chat`]: the web chat, also as a widget in pages of other sites
 //! - [`console`]: pages for operators, built on the functions of the API
 //! - [`language`]: parses `Accept-Language`
-//! - [`hosts`]: validates the `Host` header
 //! - [`markdown_html`]: renders Markdown as safe HTML
-//! - [`security_headers`]: checks of requests, and headers of all responses
-//! - [`rate_limit`]: rate limits by client address
 //! - [`rules`]: guard rules
 //! - [`reload`]: reloads the configuration
 //! - [`webhooks`], [`health`]: requests from platforms, and probes
@@ -22,28 +13,17 @@
 //! - [`problem`]: error responses
 
 pub mod api;
+pub mod auth;
 pub mod chat;
 pub mod console;
-pub mod events;
-pub mod files;
 pub mod health;
-pub mod hosts;
 pub mod language;
 pub mod markdown_html;
 pub mod metrics;
-pub mod oidc;
-pub mod oidc_provider;
-pub mod participant;
 pub mod problem;
-pub mod rate_limit;
 pub mod reload;
 pub mod rules;
-pub mod security_headers;
-pub mod timeline;
-pub mod visitor;
-pub mod web_session;
 pub mod webhooks;
-pub mod widget;
 
 #[cfg(test)]
 mod tests;
@@ -64,6 +44,8 @@ use tokio::{net::TcpListener, sync::broadcast};
 use tokio_util::sync::CancellationToken;
 use tower_http::{catch_panic::CatchPanicLayer, limit::RequestBodyLimitLayer};
 
+use auth::{hosts, oidc, oidc_provider, rate_limit, security_headers, web_session};
+use chat::{downloads, events, visitor, widget};
 use reload::Reloads;
 
 use crate::{
@@ -253,7 +235,7 @@ fn talks() -> Router<Arc<Admin>> {
         .route("/chat/events", get(events::events))
         .route("/chat/messages", post(chat::say))
         .route("/chat/press", post(chat::press))
-        .route("/files/{digest}/{name}", get(files::download))
+        .route("/files/{digest}/{name}", get(downloads::download))
 }
 
 fn router(admin: Arc<Admin>) -> Router {

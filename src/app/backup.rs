@@ -15,7 +15,10 @@ use std::{
 use super::tools::LOGINS;
 use crate::{
     config::{Config, DATABASE},
-    store::{backup, files, modes},
+    store::{
+        db::{backup, modes},
+        files,
+    },
 };
 
 /// The folders of `data_dir` that are part of a backup.

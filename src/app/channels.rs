@@ -13,7 +13,7 @@ use crate::{
     config::{ChannelEntry, ChannelKind, ChannelMode, Config, build},
     gateway::{Connected, Manners, people::Allow},
     journal::role::Role,
-    store::{Store, places},
+    store::{Store, conversations::places},
     texts::{self, Language},
 };
 

@@ -7,7 +7,10 @@ use crate::{
     config::{Config, DATABASE, build, secret::Secret},
     crash::SHORTEST_LEASE,
     encryption::Encryption,
-    store::{Store, backup, modes, process_lock::ProcessLock},
+    store::{
+        Store,
+        db::{backup, modes, process_lock::ProcessLock},
+    },
 };
 
 /// Rejects a SQLite database that does not exist, for commands that would create an empty one.

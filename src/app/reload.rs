@@ -18,7 +18,7 @@ use crate::{
     config::Config,
     store::{
         audit::{self, Fact},
-        process_lock::ProcessLock,
+        db::process_lock::ProcessLock,
     },
     telemetry,
 };

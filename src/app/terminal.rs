@@ -15,7 +15,11 @@ use crate::{
     config::Config,
     gateway::{Connected, Manners, people::Allow},
     journal::role::Role,
-    store::{approval_display, approvals, conversations, journal, process_lock::ProcessLock},
+    store::{
+        approvals::{self, display},
+        conversations::{self, journal},
+        db::process_lock::ProcessLock,
+    },
 };
 
 const ID: &str = "terminal";
@@ -69,7 +73,7 @@ pub async fn show_open_approvals(app: &App) -> Result<()> {
             };
             for approval in approvals::shown_beside(tx, &conversation).await? {
                 let here = (&conversation, None);
-                approval_display::show_again(tx, &approval, here, now).await?;
+                display::show_again(tx, &approval, here, now).await?;
             }
             Ok(())
         })

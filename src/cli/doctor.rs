@@ -35,7 +35,11 @@ use crate::{
         webhooks,
     },
     llm::Model,
-    store::{Store, backup, datasources::ReadError, modes},
+    store::{
+        Store,
+        datasources::ReadError,
+        db::{backup, modes},
+    },
     telemetry,
     tools::{
         documents::{fonts, office::Office},

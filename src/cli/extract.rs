@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::output::Output;
-use crate::tools::{confined_reader, sandbox::Sandbox};
+use crate::tools::{sandbox::Sandbox, workspace::confined_reader};
 
 #[derive(Debug, Args)]
 pub struct Extract {

@@ -12,7 +12,7 @@ use crate::{
     config::Config,
     store::{
         Store,
-        mcp_tools::{self, Pin, Standing},
+        tools::pins::{self, Pin, Standing},
     },
 };
 
@@ -63,7 +63,7 @@ pub async fn run(
 }
 
 async fn list(store: &Store, server: Option<String>, output: Output) -> Result<String> {
-    let mut pins = store.read(|tx| Box::pin(mcp_tools::all(tx))).await?;
+    let mut pins = store.read(|tx| Box::pin(pins::all(tx))).await?;
     pins.retain(|pin| server.as_ref().is_none_or(|server| *server == pin.server));
     let views: Vec<_> = pins.iter().cloned().map(PinView::from).collect();
     let none = "No tools yet: start the gateway, so that it connects to the servers.";
@@ -79,7 +79,7 @@ fn line(pin: &Pin) -> String {
         Standing::Vouched => format!("trusted by {}", pin.vouched_by),
         Standing::Changed => "CHANGED, withheld".to_owned(),
     };
-    let digest = mcp_tools::digest(&pin.definition);
+    let digest = pins::digest(&pin.definition);
     let mut line = format!("{} {}: {standing} ({})", pin.server, pin.tool, &digest[..12]);
     if let Some(offered) = &pin.offered {
         let plain = channels::text::neutralise;
@@ -93,7 +93,7 @@ fn line(pin: &Pin) -> String {
 async fn trust(store: &Store, server: String, tool: Option<String>) -> Result<String> {
     let (of, now) = (server.clone(), SystemClock.now());
     let trusted = store.write("trust tools", move |tx| {
-        Box::pin(async move { mcp_tools::trust(tx, (&of, tool.as_deref()), OPERATOR, now).await })
+        Box::pin(async move { pins::trust(tx, (&of, tool.as_deref()), OPERATOR, now).await })
     });
     let trusted = trusted.await?;
     if trusted.is_empty() {

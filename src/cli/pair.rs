@@ -13,7 +13,7 @@ use crate::{
     journal::role::Role,
     store::{
         audit::{self, Fact},
-        pairing::{self, Makes, Offer, Owned},
+        people::pairing::{self, Makes, Offer, Owned},
     },
 };
 

@@ -15,7 +15,7 @@ use crate::{
         Store,
         audit::Fact,
         channels::{ChannelState, ChannelStatus},
-        web_sessions,
+        people::web_sessions,
     },
 };
 

@@ -18,11 +18,13 @@ use crate::{
     journal::role::Role,
     store::{
         Store,
+        api::tokens as api_tokens,
         audit::{self, Fact},
         lists::Stretch,
-        people::{self, Access},
-        tokens as api_tokens,
-        web_sessions::{self, AccessId},
+        people::{
+            self, Access,
+            web_sessions::{self, AccessId},
+        },
     },
 };
 

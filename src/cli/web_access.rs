@@ -6,7 +6,11 @@ use std::collections::BTreeSet;
 use crate::{
     clock::{Clock as _, SystemClock},
     config::{ChannelEntry, Config},
-    store::{Store, lists::Stretch, people, web_sessions},
+    store::{
+        Store,
+        lists::Stretch,
+        people::{self, web_sessions},
+    },
 };
 
 /// The maximum number of sessions and links that are looked at.

@@ -11,7 +11,7 @@ use super::{
     oidc::OidcSection,
     secret::Secret,
 };
-use crate::admin::{hosts::Hosts, rate_limit::Proxies};
+use crate::admin::auth::{hosts::Hosts, rate_limit::Proxies};
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

@@ -22,8 +22,8 @@ use crate::{
     },
     journal::role::Role,
     store::{
-        address,
         datasources::{DataSource, Limits},
+        db::address,
     },
     tools::datasources::{Source, visible::Visibility},
 };

@@ -14,7 +14,7 @@ use super::{
     secret::Secret,
 };
 use crate::{
-    admin::{oidc, oidc_provider::Issuer},
+    admin::auth::{oidc, oidc_provider::Issuer},
     journal::role::Role,
     tools::web::client::Outside,
 };

@@ -15,7 +15,7 @@ use crate::{
         signature::{Key, Verify},
     },
     journal::{event::Speaker, role::Role},
-    store::subscriptions::Topic,
+    store::webhooks::subscriptions::Topic,
 };
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]

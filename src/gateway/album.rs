@@ -7,7 +7,7 @@ use super::{
     Gateway, outcome,
     shipment::{shipment, temporary},
 };
-use crate::{store::sending::Sending, texts::Language};
+use crate::{store::outbox::sending::Sending, texts::Language};
 
 /// Sends a picture together with the pictures that follow it as one album, if there are any and the
 /// platform accepts them.

@@ -16,7 +16,10 @@ use crate::{
         role::Role,
     },
     store::{
-        Tx, approval_withdrawal, approvals as questions, conversations, journal, outbox, tasks,
+        Tx,
+        approvals::{self as questions, withdrawal},
+        conversations::{self, journal, tasks},
+        outbox,
     },
 };
 
@@ -124,7 +127,7 @@ async fn end_all(
     journal::append(tx, conversation, &event, context.now).await?;
     tasks::stop(tx, conversation, by, context.now).await?;
     outbox::withdraw_answers(tx, conversation).await?;
-    approval_withdrawal::all(tx, conversation, (Status::Withdrawn, &by.name), context.now).await
+    withdrawal::all(tx, conversation, (Status::Withdrawn, &by.name), context.now).await
 }
 
 /// The approval that a command refers to: by the code in the command, by the message it replies to,

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     journal::ids::OutboxId,
-    store::{due::Share, sending::Sending},
+    store::outbox::{due::Share, sending::Sending},
     texts::Language,
 };
 

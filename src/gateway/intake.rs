@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     journal::role::Role,
-    store::{inbox, transient::is_transient},
+    store::{channels::inbox, db::transient::is_transient},
     texts::Language,
 };
 

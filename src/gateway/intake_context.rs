@@ -8,7 +8,7 @@ use super::{Manners, people::Allow};
 use crate::{
     agent::approvers::Voter,
     journal::{event::Speaker, ids::ConversationId, role::Role},
-    store::{Tx, outbox, pairing::Owned, places::ConversationKey},
+    store::{Tx, conversations::places::ConversationKey, outbox, people::pairing::Owned},
     texts::{Language, Messages},
 };
 

@@ -6,7 +6,10 @@ use channels::{Incoming, Person};
 use super::intake_context::IntakeContext;
 use crate::{
     journal::ids::ConversationId,
-    store::{Tx, conversations, journal},
+    store::{
+        Tx,
+        conversations::{self, journal},
+    },
     texts::Language,
 };
 

@@ -15,7 +15,7 @@ use super::{
 use crate::store::{
     Tx,
     audit::{self, Fact},
-    identities::{self, Account, Linking},
+    people::identities::{self, Account, Linking},
 };
 
 /// How long a code is valid.

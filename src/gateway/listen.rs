@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::Gateway;
-use crate::store::{channels::ChannelReport, inbox};
+use crate::store::channels::{ChannelReport, inbox};
 
 /// The metric that is 1 while this node listens on a channel.
 pub const CHANNEL_UP: &str = "countersign_channel_up";

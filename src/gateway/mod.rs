@@ -50,7 +50,7 @@ use crate::{
         Store,
         channels::{ChannelState, ChannelStatus},
         files::Artifacts,
-        pairing::Owned,
+        people::pairing::Owned,
     },
 };
 pub use listen::CHANNEL_UP;

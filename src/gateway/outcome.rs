@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::{Gateway, approvals};
 use crate::store::{
     conversations,
-    sending::{Ended, Failed, Sending},
+    outbox::sending::{Ended, Failed, Sending},
 };
 
 /// The longest delay between two attempts.

@@ -11,8 +11,10 @@ use crate::{
     store::{
         Tx,
         audit::{self, Fact},
-        pairing::{self, Bearer, Owned, Pairing},
-        people,
+        people::{
+            self,
+            pairing::{self, Bearer, Owned, Pairing},
+        },
     },
     texts::Language,
 };

@@ -9,8 +9,8 @@ use futures::FutureExt as _;
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use super::{
-    Gateway, Queue, approvals,
-    approvals::{Press, edits::Edit},
+    Gateway, Queue,
+    approvals::{self, Press, edits::Edit},
     commands,
     ephemeral::Ephemeral,
     intake,
@@ -26,7 +26,12 @@ use crate::{
         role::Role,
         session::Session,
     },
-    store::{Tx, conversations, inbox, journal, usage},
+    store::{
+        Tx,
+        channels::inbox,
+        conversations::{self, journal},
+        usage,
+    },
     texts::{self, Language},
 };
 

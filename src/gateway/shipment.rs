@@ -2,7 +2,7 @@
 
 use channels::{Outgoing, Place, Receipt, SendError, Shipment};
 
-use crate::store::sending::Sending;
+use crate::store::outbox::sending::Sending;
 
 pub(super) fn shipment(sending: &Sending, what: Outgoing) -> Shipment {
     Shipment {

@@ -1,120 +1,54 @@
 //! The store: all SQL, and the artifact folder.
 //!
-//! - [`db`]: the only file that distinguishes the two databases
-//! - [`address`]: the database URL
-//! - [`channels`]: reconnection requests
-//! - [`conversations`]: the state of conversations besides their events
-//! - [`journal`]: conversations and their events; [`record`]: the changes that workers record
-//! - [`gauges`], [`committed_metrics`] (`counter`): metrics
-//! - [`history`]: the messages that a conversation has shown
-//! - [`identities`]: accounts that belong to one person
-//! - [`inbox`]: updates delivered by platforms
-//! - [`signing_keys`]: the keys with which all nodes sign
-//! - [`leases`]: leases and duties; `held`: the heartbeat
-//! - [`mcp_tools`]: pinned tools of MCP servers
-//! - [`memory`], [`embeddings`], [`memory_scope`]: the agents' memories, full-text and semantic
-//!   search
-//! - [`process_lock`]: one gateway process on a SQLite database
-//! - `oldest_release`: which releases can use the tables
-//! - `mentions`, `participants`: the files and people that conversations refer to
-//! - [`outbox`]: messages to send; `album`: pictures that are sent together; [`due`]: claiming
-//!   rows; [`sending`]: the outcome of a send; [`drafts`]: messages in which answers grow
-//! - [`subscriptions`], [`webhook_deliveries`]: outgoing webhooks
-//! - [`approvals`]: approvals ([`approval_request`]), and the one update that decides each
-//! - [`grants`]: grants; the halt of all tools
-//! - [`places`]: the places of conversations
-//! - [`approval_withdrawal`]: withdraws approvals
-//! - [`sessions`]: snapshots of folded sessions; [`web_sessions`]: browser sessions
-//! - [`approval_display`]: how approvals are displayed
-//! - [`votes`]: votes on approvals
-//! - [`people`]: people, roles and access tokens; `pairing`: pairing codes
-//! - [`tasks`]: the tasks of sub-agents
+//! - [`approvals`]: approvals, the one update that decides each, how they are displayed, their files
+//!   and votes; grants, and the halt of all tools
+//! - [`api`]: API tokens, idempotency keys, signing keys
+//! - [`audit`]: the audit, and its verification
+//! - [`channels`]: the state of channels, reconnection requests, updates delivered by platforms
+//! - [`conversations`]: their state, journals and snapshots; [`record`](conversations::record): the
+//!   changes that workers record; places, participants, sub-agents' tasks
+//! - [`datasources`]: external databases that agents read
+//! - [`db`]: the only file that distinguishes the two databases; its URL, backups, errors
+//! - [`erasure`]: erases a person
+//! - [`files`]: artifacts by their SHA-256
+//! - [`leases`]: leases and duties, and the heartbeat that renews them
+//! - [`lists`]: paginated lists for operators
+//! - [`memory`]: the agents' memories, full-text and semantic search
+//! - [`metrics`]: gauges, and counts recorded after a commit
+//! - [`outbox`]: messages to send: claiming rows, the outcome of a send, drafts, albums
+//! - [`people`]: people, roles and access tokens, their accounts, pairing codes, browser sessions
 //! - [`retention`]: how long each table is kept
 //! - [`rules`]: guard rules that were added at run time
 //! - [`schedules`]: reminders and scheduled tasks
-//! - [`tool_settings`]: the operators' tool settings
-//! - [`usage`]: usage and rate limits; [`spent`]: the totals of the day
-//! - [`lists`]: paginated lists for operators
-//! - [`tokens`], [`idempotency`]: API tokens and idempotency keys
-//! - [`datasources`]: external databases that agents read
-//! - [`erase`]: erases a person (`erasures`: the remaining work; `rewrite`, `redaction`:
-//!   conversations with other people); [`retire`]: deletes whole conversations
-//! - `bind`: values bound to statements
-//! - [`audit`], [`verify`]: the audit, and its verification
-//! - [`transient`]: temporary database errors; [`unreadable`]: rows that cannot be read
+//! - [`tools`]: pinned tools of MCP servers, operators' tool settings
+//! - [`usage`]: usage and rate limits, the totals of the day
 //! - [`wake`]: in-process notifications
-//! - [`files`]: artifacts by their SHA-256
+//! - [`webhooks`]: subscriptions and deliveries
 //!
 //! The caller opens one transaction with [`Store::write`] and composes it from the functions here.
 
-pub mod address;
-mod album;
-pub mod approval_display;
-pub mod approval_files;
-pub mod approval_request;
-pub mod approval_withdrawal;
+pub mod api;
 pub mod approvals;
 pub mod audit;
-pub mod backup;
-mod bind;
 pub mod channels;
-pub mod committed_metrics;
 pub mod conversations;
-mod counter;
 pub mod datasources;
 pub mod db;
-pub mod drafts;
-pub mod due;
-pub mod embeddings;
-pub mod erase;
-mod erasures;
+pub mod erasure;
 pub mod files;
-pub mod gauges;
-pub mod grants;
-mod held;
-pub mod history;
-pub mod idempotency;
-pub mod identities;
-pub mod inbox;
-pub mod journal;
 pub mod leases;
 pub mod lists;
-pub mod mcp_tools;
 pub mod memory;
-pub mod memory_scope;
-mod memory_words;
-mod mentions;
-pub mod modes;
-mod oldest_release;
+pub mod metrics;
 pub mod outbox;
-pub mod pairing;
-mod participants;
 pub mod people;
-pub mod places;
-pub mod process_lock;
-pub mod record;
-mod redaction;
 pub mod retention;
-pub mod retire;
-mod rewrite;
 pub mod rules;
 pub mod schedules;
-pub mod sending;
-pub mod sessions;
-mod signing_keys;
-pub mod spent;
-pub mod subscriptions;
-pub mod tasks;
-pub mod tokens;
-pub mod tool_settings;
-pub mod transient;
-pub mod unreadable;
+pub mod tools;
 pub mod usage;
-pub mod verify;
-pub mod votes;
 pub mod wake;
-pub mod web_sessions;
-pub mod webhook_deliveries;
+pub mod webhooks;
 
 use anyhow::{Context as _, Result, ensure};
 use chrono::{DateTime, TimeZone as _, Utc};
@@ -146,7 +80,7 @@ pub struct Store {
     db: Db,
     pub bell: Arc<Bell>,
     pub node: NodeId,
-    held: held::Held,
+    held: leases::held::Held,
     lease_for: Duration,
     encryption: Encryption,
 }
@@ -161,15 +95,15 @@ impl Store {
     /// Opens the database at `url` (`sqlite://path` or `postgres://…`) and migrates its tables. A
     /// lease expires `lease_for` after the last heartbeat.
     pub async fn open(url: &str, durability: Durability, lease_for: Duration) -> Result<Self> {
-        let db = Db::open(url, durability)
-            .await
-            .with_context(|| format!("opening the database {}", address::without_password(url)))?;
+        let db = Db::open(url, durability).await.with_context(|| {
+            format!("opening the database {}", db::address::without_password(url))
+        })?;
         let writers = if db.is_shared() { Writers::OtherNodes } else { Writers::ThisProcess };
         let store = Self {
             bell: Arc::new(Bell::new(writers)),
             db,
             node: NodeId::new(),
-            held: held::Held::default(),
+            held: leases::held::Held::default(),
             encryption: Encryption::default(),
             lease_for,
         };
@@ -203,7 +137,7 @@ impl Store {
             let (value, rung) = db.write(work).await?;
             crash::point(name, "after commit");
             bell.ring(&rung);
-            rung.tally.iter().for_each(counter::Count::enter);
+            rung.tally.iter().for_each(metrics::counter::Count::enter);
             anyhow::Ok(value)
         });
         let value = written.await.context("the transaction was aborted")?.context(name)?;

@@ -16,10 +16,12 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{
     Store, Tx, at,
-    db::sql,
-    journal,
+    conversations::journal,
+    db::{
+        sql,
+        unreadable::{self, Table, readable_rows},
+    },
     lists::Stretch,
-    unreadable::{self, Table, readable_rows},
 };
 use crate::{
     agent::schedule_rule::Rule,

@@ -8,7 +8,7 @@ use std::{
 };
 use tokio::{sync::Notify, time::Instant};
 
-use super::counter::Count;
+use super::metrics::counter::Count;
 use crate::journal::ids::ConversationId;
 
 /// How often a task that waits for work polls.

@@ -8,7 +8,7 @@ pub use serde_json::Value;
 
 pub use super::{
     Context, Output, Tool, ToolError,
-    arguments::{parse, schema},
+    contract::arguments::{parse, schema},
 };
 pub use crate::agent::catalog::{
     Approval, Confinement, Domain, EffectClass, Rate, Subject, Tier, ToolSpec, Variable,

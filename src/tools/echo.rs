@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     Context, Output, Tool, ToolError,
-    arguments::{parse, schema},
+    contract::arguments::{parse, schema},
 };
 use crate::agent::catalog::{Tier, ToolSpec};
 
@@ -40,7 +40,7 @@ impl Tool for Echo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::{testing::Place, toolbox};
+    use crate::tools::{contract::toolbox, testing::Place};
     use serde_json::json;
 
     /// Proves IC-45, IC-05, IC-19.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Context, Output, Tool, ToolError,
-    arguments::{parse, schema},
+    contract::arguments::{parse, schema},
 };
 use crate::agent::catalog::{Tier, ToolSpec};
 

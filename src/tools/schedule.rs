@@ -14,7 +14,7 @@ use std::{fmt::Write as _, sync::Arc};
 
 use super::{
     Context, Output, Tool, ToolError,
-    arguments::{parse, schema},
+    contract::arguments::{parse, schema},
     files::diff,
     time,
 };

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use super::{
     Context, Output, Tool, ToolError,
-    arguments::{parse, schema},
-    file_names, workspace,
+    contract::arguments::{parse, schema},
+    workspace::{self, file_names},
 };
 use crate::{
     agent::catalog::{EffectClass, Subject, ToolSpec},

@@ -8,8 +8,10 @@ use std::{sync::Arc, time::Duration};
 
 use super::{
     Context, Output, Tool, ToolError,
-    arguments::{parse, schema},
-    overflow,
+    contract::{
+        arguments::{parse, schema},
+        overflow,
+    },
     sandbox::{
         Job, Limits, Sandbox, Work,
         profile::Profile,

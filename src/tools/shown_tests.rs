@@ -8,13 +8,13 @@ use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use super::{
     Tool,
+    contract::toolbox::{Toolbox, builtin, sandboxed},
     datasources::{self, Source, visible::Visibility},
     documents::Branding,
     files, memory,
     sandbox::Sandbox,
     schedule, shell, skills,
     testing::Place,
-    toolbox::{Toolbox, builtin, sandboxed},
     view_image::LookAt,
     web::{self, WebConfig},
 };

@@ -11,7 +11,7 @@ use crate::{
         event::Speaker,
         ids::{CallId, ConversationId},
     },
-    store::{files::Artifacts, memory_scope::MemoryScope},
+    store::{files::Artifacts, memory::scope::MemoryScope},
 };
 
 /// A conversation: its folder, its artifacts, and the files that its agent has read.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{
     Context, Output, Tool, ToolError,
-    arguments::{parse, schema},
+    contract::arguments::{parse, schema},
 };
 use crate::agent::catalog::ToolSpec;
 

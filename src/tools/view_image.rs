@@ -10,11 +10,10 @@ use std::{sync::Arc, time::Duration};
 
 use super::{
     Context, Output, Tool, ToolError,
-    arguments::{parse, schema},
+    contract::arguments::{parse, schema},
     documents::blob::Blob,
-    file_names,
     sandbox::{Sandbox, run},
-    workspace,
+    workspace::{self, file_names},
 };
 use crate::{
     agent::catalog::{Confinement, Domain, Subject, Tier, ToolSpec},

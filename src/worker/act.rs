@@ -19,7 +19,7 @@ use crate::{
     },
     crash,
     journal::event::{Call, Event, Outcome, ToolResult},
-    store::record::{Change, Recorded, Terms},
+    store::conversations::record::{Change, Recorded, Terms},
     texts,
     tools::Context,
 };

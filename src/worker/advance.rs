@@ -22,7 +22,11 @@ use crate::{
     },
     gateway::drafts::Drafts,
     journal::event::Event,
-    store::{grants, leases::Claimed, record::Change, sessions::Folded},
+    store::{
+        approvals::grants,
+        conversations::{record::Change, snapshots::Folded},
+        leases::Claimed,
+    },
 };
 
 pub(super) async fn advance(worker: &Arc<Worker>, claimed: &Claimed) -> Result<()> {

@@ -15,7 +15,7 @@ use crate::{
     },
     store::{
         leases::Claimed,
-        tool_settings::{self, Kind, Setting, Settings},
+        tools::settings::{self, Kind, Setting, Settings},
     },
 };
 
@@ -57,15 +57,14 @@ impl Worker {
     pub async fn agent(&self, id: &str) -> Result<Arc<Agent>> {
         let from = self.configured(id).with_context(|| format!("there is no agent `{id}`"))?;
         let store = &self.gateway.store;
-        let version =
-            store.read(|tx| Box::pin(async move { tool_settings::version(tx).await })).await?;
+        let version = store.read(|tx| Box::pin(async move { settings::version(tx).await })).await?;
         let kept =
             self.agent_cache.kept.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned();
         if let Some(kept) = kept.filter(|k| k.version == version && Arc::ptr_eq(&k.from, &from)) {
             return Ok(kept.arranged);
         }
         let (version, settings) =
-            store.read(|tx| Box::pin(async move { tool_settings::all(tx).await })).await?;
+            store.read(|tx| Box::pin(async move { settings::all(tx).await })).await?;
         let arranged =
             if settings.is_empty() { from.clone() } else { Arc::new(arrange(&from, &settings)) };
         let kept = Kept { version, from, arranged: arranged.clone() };

@@ -18,7 +18,7 @@ use crate::{
         event::{Asks, Attachment, Call, Event, Outcome, ToolResult},
         ids::ApprovalId,
     },
-    store::{self, approval_request::Asked},
+    store::{self, approvals::request::Asked},
     texts::{self, QuestionText},
     tools::{Context, files, workspace},
 };

@@ -12,7 +12,7 @@ use crate::{
         event::{Call, Event, Outcome, Status, ToolResult},
         session::CallState,
     },
-    store::{approval_request::Asked, audit::Fact},
+    store::{approvals::request::Asked, audit::Fact},
 };
 
 /// A record about a call, with its digest and redacted arguments.

@@ -18,15 +18,14 @@ use crate::{
     journal::{
         event::{Event, Heritage, Outcome, ToolResult},
         ids::{CallId, ConversationId},
-        session::Session,
-        session::delegation::Task,
+        session::{Session, delegation::Task},
     },
     store::{
+        conversations::tasks::{self, Answer, Delegation},
         leases::Claimed,
-        tasks::{self, Answer, Delegation},
     },
     texts,
-    tools::overflow,
+    tools::contract::overflow,
 };
 
 /// Commits as many tasks as the limits admit. The turn ends here and continues when they have been

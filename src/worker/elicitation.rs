@@ -20,11 +20,11 @@ use crate::{
         ids::{ApprovalId, CallId},
     },
     store::{
-        approval_request::Asked,
-        approval_withdrawal, files,
-        record::{Change, Terms},
+        approvals::{request::Asked, withdrawal},
+        conversations::record::{Change, Terms},
+        files,
     },
-    tools::elicit::{Answer, People, Wish},
+    tools::contract::elicit::{Answer, People, Wish},
 };
 
 /// How long a call waits for a person. Its turn is kept in memory for that time.
@@ -133,7 +133,7 @@ async fn withdraw(turn: &Turn<'_>, call: Option<CallId>) -> Result<()> {
     let gateway = &turn.worker.gateway;
     let (lease, now) = (turn.claimed.lease.clone(), gateway.clock.now());
     let withdraw = gateway.store.write("withdraw answers", move |tx| {
-        Box::pin(async move { approval_withdrawal::answers(tx, &lease, call.as_ref(), now).await })
+        Box::pin(async move { withdrawal::answers(tx, &lease, call.as_ref(), now).await })
     });
     withdraw.await
 }

@@ -8,7 +8,7 @@ use crate::{
     journal::ids::ConversationId,
     store::{
         audit::Fact,
-        erase::{Erasure, StepKind},
+        erasure::{Erasure, StepKind},
     },
 };
 

@@ -14,7 +14,7 @@ use crate::{
         ids::FailureReference,
         role::Role,
     },
-    store::record::{Change, Terms},
+    store::conversations::record::{Change, Terms},
 };
 
 /// The maximum length of a cause, in characters.

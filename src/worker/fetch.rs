@@ -17,8 +17,8 @@ use crate::{
     agent::taint::INBOX,
     crash,
     journal::{event::Event, session::messages::SentFile},
-    store::record::{Change, Terms},
-    tools::{file_names, workspace::Workspace},
+    store::conversations::record::{Change, Terms},
+    tools::workspace::{Workspace, file_names},
 };
 
 /// The maximum size of a file.

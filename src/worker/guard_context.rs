@@ -23,7 +23,10 @@ use crate::{
         session::CallState,
     },
     store::{Store, approvals, rules as stored},
-    tools::{ToolError, file_binding, workspace},
+    tools::{
+        ToolError,
+        workspace::{self, file_binding},
+    },
 };
 
 /// The compiled rules from the database, with their version.

@@ -21,10 +21,12 @@ use crate::{
     },
     llm::Reply,
     store::{
-        inbox,
-        spent::{Request, Scope},
-        subscriptions::{self, Topic},
-        usage::{Used, What},
+        channels::inbox,
+        usage::{
+            Used, What,
+            spent::{Request, Scope},
+        },
+        webhooks::subscriptions::{self, Topic},
     },
     texts::{self, UsedUp, Whose},
     tools::ToolError,

@@ -10,7 +10,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use super::{Worker, erasure};
 use crate::{
     clock::{Clock as _, SystemClock},
-    store::{OWNERS_AT_ONCE, files, retention::prunes, retire::Begun},
+    store::{OWNERS_AT_ONCE, conversations::retire::Begun, files, retention::prunes},
     texts,
 };
 

@@ -7,7 +7,10 @@ use std::fmt::Write as _;
 use super::{Worker, turn::Turn};
 use crate::{
     journal::event::Event,
-    store::{leases::Claimed, memory, memory_scope::MemoryScope},
+    store::{
+        leases::Claimed,
+        memory::{self, scope::MemoryScope},
+    },
 };
 
 /// The note that is included in full.

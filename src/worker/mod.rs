@@ -65,11 +65,11 @@ use crate::{
     },
     llm::Model,
     store::{
+        conversations::record::{Change, Deferral, Recorded, Terms},
         leases::Claimed,
-        record::{Change, Deferral, Recorded, Terms},
         retention::Retention,
     },
-    tools::toolbox::Toolbox,
+    tools::contract::toolbox::Toolbox,
 };
 use channels::Outgoing;
 use guard_context::RuleBook;

@@ -11,7 +11,7 @@ use std::{future::Future, time::Duration};
 use super::turn::Turn;
 use crate::{
     crash,
-    store::record::{Attempt, Change, Recorded},
+    store::conversations::record::{Attempt, Change, Recorded},
 };
 
 /// The number of times that the database rejects a write, while accepting others, before it is

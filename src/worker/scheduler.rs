@@ -15,7 +15,9 @@ use crate::{
     gateway::people,
     journal::event::Event,
     store::{
-        Tx, conversations, journal, outbox, places,
+        Tx,
+        conversations::{self, journal, places},
+        outbox,
         schedules::{self, Does, Schedule, State},
     },
 };

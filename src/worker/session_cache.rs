@@ -15,13 +15,15 @@ use crate::{
     journal::{
         event::{Attachment, Call, Entry, Event, Speaker},
         ids::ConversationId,
-        session::messages::{FileState, SentFile},
-        session::{CallState, Item, OpenCall, Session, Turn},
+        session::{
+            CallState, Item, OpenCall, Session, Turn,
+            messages::{FileState, SentFile},
+        },
     },
     store::{
         Store,
+        conversations::snapshots::{Folded, PAGE, Stored},
         leases::Lease,
-        sessions::{Folded, PAGE, Stored},
     },
 };
 

@@ -27,7 +27,7 @@ use crate::{
         session::messages::SILENT,
     },
     llm::{Model, ModelError, Reply},
-    store::record::{Change, Recorded, Terms},
+    store::conversations::record::{Change, Recorded, Terms},
 };
 
 pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {

@@ -21,9 +21,11 @@ use crate::{
     },
     llm::Model,
     store::{
+        conversations::{
+            record::{Change, Recorded},
+            snapshots::Stored,
+        },
         leases::Claimed,
-        record::{Change, Recorded},
-        sessions::Stored,
         wake::Listener,
     },
     tools::Context,

@@ -7,15 +7,15 @@ use countersign::{
         event::{Attachment, Speaker},
         ids::{CallId, ConversationId},
     },
-    store::{files::Artifacts, memory_scope::MemoryScope},
+    store::{files::Artifacts, memory::scope::MemoryScope},
     tools::{
         Context, Tool, ToolError,
         documents::{
             self, Branding,
+            extract::ExtractDocument,
             pool::RenderPool,
             protocol::{Breakdown, RenderRequest},
         },
-        extract::ExtractDocument,
         sandbox::{Job, Limits, Sandbox, Work, run},
         shell::Shell,
     },

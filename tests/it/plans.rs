@@ -7,7 +7,7 @@ use countersign::{
     clock::Clock as _,
     gateway::webhooks::outgoing,
     llm::scripted::{call, calls, say},
-    store::{audit::Fact, subscriptions::Topic},
+    store::{audit::Fact, webhooks::subscriptions::Topic},
     worker::{
         erasure,
         maintenance::{self, Round},

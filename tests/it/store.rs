@@ -11,9 +11,12 @@ use countersign::{
     },
     store::{
         Store,
-        due::Share,
-        grants, journal,
-        record::{Change, Recorded, Terms},
+        approvals::grants,
+        conversations::{
+            journal,
+            record::{Change, Recorded, Terms},
+        },
+        outbox::due::Share,
     },
 };
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
@@ -134,7 +137,7 @@ story! {
         world.settle(&app).await;
         assert_eq!(world.shown(), "Once.");
         let position = app.gateway.store
-            .read(|tx| Box::pin(async move { countersign::store::inbox::position(tx, "room").await }))
+            .read(|tx| Box::pin(async move { countersign::store::channels::inbox::position(tx, "room").await }))
             .await.unwrap();
         assert_eq!(position.as_deref(), Some("2"));
     }

@@ -295,12 +295,12 @@ fn nothing_is_left_for_later_or_bound_to_a_machine() {
 
 #[test]
 fn every_migration_is_embedded() {
-    let db = fs::read_to_string(root().join("src/store/db.rs")).unwrap();
+    let db = fs::read_to_string(root().join("src/store/db/mod.rs")).unwrap();
     for folder in ["migrations", "migrations/sqlite", "migrations/postgres"] {
         for entry in fs::read_dir(root().join(folder)).unwrap().map(Result::unwrap) {
             let name = format!("{folder}/{}", entry.file_name().into_string().unwrap());
             let is_embedded = entry.path().is_dir() || db.contains(&name);
-            assert!(is_embedded, "{name} is not in src/store/db.rs");
+            assert!(is_embedded, "{name} is not in src/store/db/mod.rs");
         }
     }
 }

@@ -14,7 +14,7 @@ use countersign::{
         Model,
         scripted::{ScriptedModel, Step},
     },
-    store::{journal, votes},
+    store::{approvals::votes, conversations::journal},
     tools::{Tool, sandbox::Sandbox},
     worker::scheduler,
 };

@@ -22,12 +22,11 @@ use crate::{
         grant::Scope,
     },
     store::{
-        approval_display, approval_files, approvals as questions,
+        approvals::{self as questions, attachments, display, votes},
         lists::{
             Stretch,
             approvals::{Question, Wanted, list},
         },
-        votes,
     },
 };
 
@@ -128,13 +127,13 @@ pub async fn whole(admin: &Admin, id: &str) -> Result<Option<WholeApproval>> {
                 let only = Stretch { most: 1, ..Stretch::default() };
                 let Some(row) = list(tx, &wanted, &only).await?.pop() else { return Ok(None) };
                 let votes = votes::names(tx, &row.id).await?;
-                let parts = approval_display::parts(tx, &row.id).await?;
+                let parts = display::parts(tx, &row.id).await?;
                 let approval = questions::by_id(tx, row.id.as_str()).await?;
                 let proposal = match approval {
                     Some(approval) => lasting_grants::told(tx, &approval, now).await?,
                     None => None,
                 };
-                let file = approval_files::file(tx, &row.id).await?;
+                let file = attachments::file(tx, &row.id).await?;
                 Ok(Some((row, parts, votes, proposal, file)))
             })
         })

@@ -12,7 +12,8 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::parts::{Named, Page, Params, Slice, none};
 use crate::{
     admin::{
-        Admin, files,
+        Admin,
+        chat::downloads,
         problem::{FILE_GONE, Problem},
     },
     store::lists::{
@@ -105,5 +106,5 @@ pub async fn attached(admin: &Admin, id: &str) -> Result<Response, Problem> {
         tracing::error!(problem = format!("{problem:#}"), "could not read an artifact");
         Problem::new(StatusCode::NOT_FOUND, FILE_GONE)
     })?;
-    Ok(files::attached(&file.name, bytes))
+    Ok(downloads::attached(&file.name, bytes))
 }

@@ -14,15 +14,15 @@ use super::{Api, idempotency};
 use crate::{
     admin::{
         Admin,
+        auth::{security_headers, web_session},
         problem::{FOREIGN, Problem},
-        security_headers, web_session,
     },
     agent::approvers::Voter,
     journal::{event::Speaker, role::Role},
     store::{
+        api::tokens,
         audit::Fact,
         people::{self, Session},
-        tokens,
     },
     texts::Language,
 };

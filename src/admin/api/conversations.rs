@@ -18,7 +18,7 @@ use crate::{
     admin::{Admin, problem::Problem},
     journal::{event::Entry, ids::FailureReference},
     store::{
-        history::ShownRow,
+        conversations::history::ShownRow,
         lists::{
             Stretch,
             conversations::{Listed, Wanted, events, list},

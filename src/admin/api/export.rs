@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     admin::{Admin, problem::Problem},
-    store::{history, lists::Stretch},
+    store::{conversations::history, lists::Stretch},
 };
 
 pub fn routes() -> OpenApiRouter<Arc<Admin>> {

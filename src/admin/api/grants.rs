@@ -17,7 +17,7 @@ use crate::{
     admin::{Admin, problem::Problem},
     gateway::approvals::lasting_grants,
     journal::grant::Grant,
-    store::{grants, lists::Stretch},
+    store::{approvals::grants, lists::Stretch},
 };
 
 pub fn routes() -> OpenApiRouter<Arc<Admin>> {

@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     admin::{Admin, BODY_BYTES, problem::Problem},
-    store::idempotency::{self, Answer, Before, Twice},
+    store::api::idempotency::{self, Answer, Before, Twice},
 };
 
 pub const KEY: HeaderName = HeaderName::from_static("idempotency-key");

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     admin::{Admin, problem::Problem},
-    store::mcp_tools::{self, Pin, Standing},
+    store::tools::pins::{self, Pin, Standing},
 };
 
 pub fn routes() -> OpenApiRouter<Arc<Admin>> {
@@ -63,7 +63,7 @@ impl From<Pin> for PinView {
         let read = |text: &str| serde_json::from_str(text).unwrap_or_default();
         Self {
             standing: standing.to_owned(),
-            digest: mcp_tools::digest(pin.now()),
+            digest: pins::digest(pin.now()),
             was: read(&pin.definition),
             is: pin.offered.as_deref().map(read),
             trusted_by: Some(pin.vouched_by).filter(|by| !by.is_empty()),
@@ -81,7 +81,7 @@ fn view(admin: &Admin, pin: Pin) -> PinView {
 
 /// Lists all tools that were ever seen, by server and name.
 pub async fn all(admin: &Admin) -> Result<Vec<PinView>> {
-    let pins = admin.gateway.store.read(|tx| Box::pin(mcp_tools::all(tx))).await?;
+    let pins = admin.gateway.store.read(|tx| Box::pin(pins::all(tx))).await?;
     Ok(pins.into_iter().map(|pin| view(admin, pin)).collect())
 }
 
@@ -96,14 +96,14 @@ pub async fn trust(
     let trusted = admin.gateway.store.write("trust tool", move |tx| {
         Box::pin(async move {
             let TrustBody { tool, digest } = read;
-            let Some(pin) = mcp_tools::of_server(tx, &of).await?.remove(&tool) else {
+            let Some(pin) = pins::of_server(tx, &of).await?.remove(&tool) else {
                 return Ok(None);
             };
-            if mcp_tools::digest(pin.now()) != digest {
+            if pins::digest(pin.now()) != digest {
                 return Ok(Some(Err(())));
             }
-            mcp_tools::trust(tx, (&of, Some(&tool)), &by, now).await?;
-            Ok(mcp_tools::of_server(tx, &of).await?.remove(&tool).map(Ok))
+            pins::trust(tx, (&of, Some(&tool)), &by, now).await?;
+            Ok(pins::of_server(tx, &of).await?.remove(&tool).map(Ok))
         })
     });
     match trusted.await? {

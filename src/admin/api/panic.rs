@@ -12,7 +12,7 @@ use super::{caller::Caller, parts::PersonView};
 use crate::{
     admin::{Admin, problem::Problem},
     gateway::approvals::halt,
-    store::grants,
+    store::approvals::grants,
 };
 
 pub fn routes() -> OpenApiRouter<Arc<Admin>> {

@@ -20,13 +20,15 @@ use crate::{
     journal::role::Role,
     store::{
         audit,
-        identities::{self, Account},
         lists::{
             Stretch,
             people::{Listed, list, put, remove},
         },
-        pairing::{self, Makes, Offer},
-        people,
+        people::{
+            self,
+            identities::{self, Account},
+            pairing::{self, Makes, Offer},
+        },
     },
 };
 

@@ -17,7 +17,7 @@ use crate::{
     store::{
         audit,
         lists::Stretch,
-        web_sessions::{self, AccessId, OpenAccess},
+        people::web_sessions::{self, AccessId, OpenAccess},
     },
 };
 

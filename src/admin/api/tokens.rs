@@ -14,13 +14,13 @@ use super::{
     parts::{Body, Named, Page, Params, RoleName, Slice, none},
 };
 use crate::{
-    admin::{Admin, problem::Problem, web_session::new_token},
+    admin::{Admin, auth::web_session::new_token, problem::Problem},
     journal::role::Role,
     store::{
         Store,
+        api::tokens::{self, ApiToken},
         audit::{self, Fact},
         lists::Stretch,
-        tokens::{self, ApiToken},
     },
 };
 

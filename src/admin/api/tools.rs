@@ -20,7 +20,7 @@ use crate::{
     store::{
         audit,
         lists::Stretch,
-        tool_settings::{self, Kind, Setting, Settings},
+        tools::settings::{self, Kind, Setting, Settings},
     },
     worker::agent_cache::setting_of,
 };
@@ -88,8 +88,7 @@ pub struct TierBody {
 
 async fn settings(admin: &Admin) -> Result<Settings> {
     let store = &admin.gateway.store;
-    let (_, settings) =
-        store.read(|tx| Box::pin(async move { tool_settings::all(tx).await })).await?;
+    let (_, settings) = store.read(|tx| Box::pin(async move { settings::all(tx).await })).await?;
     Ok(settings)
 }
 
@@ -182,7 +181,7 @@ pub async fn set(
                     Change::Enabled(enabled) => setting.enabled = enabled,
                     Change::Tier(tier) => setting.tier = Some(tier),
                 };
-                tool_settings::change(tx, (kind, &name), apply, (&by, now)).await?;
+                settings::change(tx, (kind, &name), apply, (&by, now)).await?;
                 audit::append(tx, audit::ADMIN, vec![fact], now).await
             })
         })

@@ -19,7 +19,7 @@ use crate::{
     store::{
         audit,
         lists::Stretch,
-        webhook_deliveries::{self, Delivery, Try},
+        webhooks::deliveries::{self, Delivery, Try},
     },
 };
 
@@ -107,9 +107,7 @@ fn view(admin: &Admin, row: Delivery) -> DeliveryView {
 pub async fn page(admin: &Admin, filter: Filter, stretch: Stretch) -> Result<Page<DeliveryView>> {
     let status = filter.status.map_or("", Delivered::as_str);
     let read = admin.gateway.store.read(move |tx| {
-        Box::pin(async move {
-            Ok((webhook_deliveries::list(tx, (status, ""), &stretch).await?, stretch))
-        })
+        Box::pin(async move { Ok((deliveries::list(tx, (status, ""), &stretch).await?, stretch)) })
     });
     let (rows, stretch) = read.await?;
     Ok(Page::of(rows, &stretch, |row| row.id.clone(), |row| view(admin, row)))
@@ -121,8 +119,8 @@ pub async fn whole(admin: &Admin, id: &str) -> Result<Option<WholeDelivery>> {
     let read = admin.gateway.store.read(move |tx| {
         Box::pin(async move {
             let only = Stretch { most: 1, ..Stretch::default() };
-            let found = webhook_deliveries::list(tx, ("", &id), &only).await?.pop();
-            Ok((found, webhook_deliveries::tries(tx, &id).await?))
+            let found = deliveries::list(tx, ("", &id), &only).await?.pop();
+            Ok((found, deliveries::tries(tx, &id).await?))
         })
     });
     let (found, tries) = read.await?;
@@ -137,7 +135,7 @@ pub async fn settle(admin: &Admin, caller: &Caller, id: &str, fate: Fate) -> Res
     let (fact, id, now) = (fact.with("delivery", id), id.to_owned(), admin.gateway.clock.now());
     let write = admin.gateway.store.write("settle delivery", move |tx| {
         Box::pin(async move {
-            let settled = webhook_deliveries::revive(tx, &id, anew).await?;
+            let settled = deliveries::revive(tx, &id, anew).await?;
             if settled {
                 audit::append(tx, audit::ADMIN, vec![fact], now).await?;
             }

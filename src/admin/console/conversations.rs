@@ -24,7 +24,7 @@ use crate::{
         problem::Problem,
     },
     journal::ids::FailureReference,
-    store::{history, lists::Stretch},
+    store::{conversations::history, lists::Stretch},
 };
 
 /// The maximum number of events shown, latest first.

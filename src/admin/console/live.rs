@@ -23,11 +23,11 @@ use crate::{
             conversations,
             parts::Params,
         },
+        auth::web_session::Signed,
         problem::Problem,
-        web_session::Signed,
     },
     journal::role::Role,
-    store::{history, lists::Stretch},
+    store::{conversations::history, lists::Stretch},
 };
 
 /// How often the page's data is polled.

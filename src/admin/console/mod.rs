@@ -39,9 +39,9 @@ use std::sync::Arc;
 use super::{
     Admin,
     api::caller::{by_session, too_little},
+    auth::{security_headers, web_session},
     language,
     problem::Problem,
-    security_headers, web_session,
 };
 use crate::journal::role::Role;
 

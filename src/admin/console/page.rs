@@ -21,7 +21,7 @@ use crate::{
     admin::{
         Admin,
         api::{caller::Caller, panic},
-        files::percent,
+        chat::downloads::percent,
         markdown_html,
         problem::Problem,
     },

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 
 use super::world::World;
-use crate::{journal::event::Event, store::journal};
+use crate::{journal::event::Event, store::conversations::journal};
 
 /// Proves S10.
 #[tokio::test]

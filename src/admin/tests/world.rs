@@ -17,8 +17,9 @@ use tempfile::TempDir;
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::super::{Admin, place_of, rate_limit::Proxies, serve};
+use super::super::{Admin, place_of, serve};
 use crate::{
+    admin::auth::rate_limit::Proxies,
     agent::{approvers::Approvers, redact::Redactor},
     clock::{Clock as _, HandClock},
     gateway::{Connected, Gateway, Manners, people::Allow},
@@ -28,12 +29,11 @@ use crate::{
     },
     store::{
         Store,
-        approval_request::Asked,
+        approvals::request::Asked,
+        conversations::{journal, record::Change},
         db::Durability,
         files::Artifacts,
-        journal,
         people::{self, Access},
-        record::Change,
     },
     tools::sandbox::Sandbox,
     worker::{

@@ -8,7 +8,10 @@ use crate::{
     agent::approvers::Voter,
     gateway::Gateway,
     journal::event::Speaker,
-    store::{approvals as questions, conversations, grants, journal, places},
+    store::{
+        approvals::{self as questions, grants},
+        conversations::{self, journal, places},
+    },
     texts::Language,
 };
 

@@ -9,7 +9,7 @@ use crate::{
         grant::Scope,
         ids::ApprovalId,
     },
-    store::approval_request::Approval,
+    store::approvals::request::Approval,
 };
 
 #[derive(Debug, Clone, PartialEq, Eq)]

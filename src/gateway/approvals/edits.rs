@@ -12,7 +12,10 @@ use crate::{
         ids::ConversationId,
         session::Session,
     },
-    store::{Tx, approvals as questions, journal, sessions},
+    store::{
+        Tx, approvals as questions,
+        conversations::{journal, snapshots},
+    },
     texts,
 };
 
@@ -45,7 +48,7 @@ pub(in crate::gateway) async fn before(
             if questions::pending(tx, &here).await?.is_empty() {
                 return Ok(None);
             }
-            sessions::current(tx, &here, None).await.map(Some)
+            snapshots::current(tx, &here, None).await.map(Some)
         })
     });
     folded.await
@@ -71,7 +74,7 @@ pub(in crate::gateway) async fn edited(
     if open.is_empty() {
         return Ok(());
     }
-    let session = sessions::current(tx, conversation, folded.cloned()).await?;
+    let session = snapshots::current(tx, conversation, folded.cloned()).await?;
     if !session.acts_on(message, &by) {
         return Ok(());
     }

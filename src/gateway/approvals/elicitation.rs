@@ -17,7 +17,11 @@ use crate::{
         event::{Asks, Status},
         ids::ConversationId,
     },
-    store::{Tx, approval_request::Approval, approvals as questions, outbox},
+    store::{
+        Tx,
+        approvals::{self as questions, request::Approval},
+        outbox,
+    },
 };
 
 /// The answer is the label of the button.

@@ -8,7 +8,12 @@ use super::{not_yours, persons::Standing, reject_vote};
 use crate::{
     agent::approvers::Voter,
     journal::event::Attachment,
-    store::{Tx, approval_files, approval_request::Approval, files, journal, outbox},
+    store::{
+        Tx,
+        approvals::{attachments, request::Approval},
+        conversations::journal,
+        files, outbox,
+    },
     texts,
 };
 
@@ -23,9 +28,9 @@ pub(super) async fn show(
         reject_vote(tx, approval, voter, now).await?;
         return Ok(not_yours(&approval.approvers, Standing::NotNamed, voter).to_owned());
     }
-    let file = match approval_files::claim(tx, &approval.id, now).await? {
-        approval_files::Claim::Sent => return Ok(voter.words().everything_sent_before.to_owned()),
-        approval_files::Claim::Send(file) => file.unwrap_or_else(|| arguments_of(approval)),
+    let file = match attachments::claim(tx, &approval.id, now).await? {
+        attachments::Claim::Sent => return Ok(voter.words().everything_sent_before.to_owned()),
+        attachments::Claim::Send(file) => file.unwrap_or_else(|| arguments_of(approval)),
     };
     let file = Outgoing::File {
         name: file.name,

@@ -7,7 +7,7 @@ use futures::future::join_all;
 use super::{expire, halt};
 use crate::{
     gateway::Gateway,
-    store::{approval_request::Approval, approvals::Deadline, grants},
+    store::approvals::{Deadline, grants, request::Approval},
 };
 
 /// The number of approvals read at once.

@@ -8,9 +8,9 @@ use crate::{
     agent::approvers::Voter,
     journal::event::{Decider, Decision, Speaker, Status},
     store::{
-        Tx, approvals as questions,
+        Tx,
+        approvals::{self as questions, grants},
         audit::{self, Fact},
-        grants,
     },
     texts,
 };

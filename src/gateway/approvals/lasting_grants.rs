@@ -14,11 +14,10 @@ use crate::{
         role::Role,
     },
     store::{
-        Tx, approval_display, approval_files,
-        approval_request::Approval,
-        approvals as questions,
+        Tx,
+        approvals::{self as questions, attachments, display, grants, request::Approval},
         audit::{self, Fact},
-        conversations, grants, places,
+        conversations::{self, places},
     },
     texts::Language,
 };
@@ -34,7 +33,7 @@ pub(super) async fn propose(
     let Some(grant) = proposed(tx, approval, Terms::default(), voter, now).await? else {
         return Ok(voter.words().lasting.not_offered.to_owned());
     };
-    let what = match approval_display::what(tx, &approval.question).await? {
+    let what = match display::what(tx, &approval.question).await? {
         Outgoing::Question { markdown, approval: id, reply_to, .. } => {
             let words = conversations::words(tx, &approval.shown_in).await?;
             let markdown = format!("{markdown}\n\n{}", words.proposal(&grant));
@@ -43,8 +42,8 @@ pub(super) async fn propose(
         // On platforms without buttons the reply itself shows the proposal.
         _ => return Ok(voter.words().proposal_typed(&grant, end_of(approval.id.as_str()))),
     };
-    approval_files::set_proposed(tx, &approval.id, Some(now)).await?;
-    approval_display::redraw(tx, approval, what, now).await?;
+    attachments::set_proposed(tx, &approval.id, Some(now)).await?;
+    display::redraw(tx, approval, what, now).await?;
     Ok(voter.words().lasting.proposed.to_owned())
 }
 
@@ -55,9 +54,9 @@ pub(super) async fn back(
     voter: &Voter,
     now: DateTime<Utc>,
 ) -> Result<String> {
-    let what = approval_display::what(tx, &approval.question).await?;
-    approval_files::set_proposed(tx, &approval.id, None).await?;
-    approval_display::redraw(tx, approval, what, now).await?;
+    let what = display::what(tx, &approval.question).await?;
+    attachments::set_proposed(tx, &approval.id, None).await?;
+    display::redraw(tx, approval, what, now).await?;
     Ok(voter.words().lasting.not_given.to_owned())
 }
 
@@ -195,7 +194,7 @@ pub async fn revoke(
         let settled = words.settled(Status::Allowed, &approval.title, giver);
         let markdown = words.revoked(&settled, by);
         let what = Outgoing::Settled { markdown, approval: None, choices: Vec::new() };
-        approval_display::redraw(tx, &approval, what, now).await?;
+        display::redraw(tx, &approval, what, now).await?;
     }
     Ok(voter.words().lasting.revoked.to_owned())
 }

@@ -40,11 +40,11 @@ use crate::{
         grant::Grant,
     },
     store::{
-        Tx, approval_display, approval_files,
-        approval_request::Approval,
-        approvals as questions,
+        Tx,
+        approvals::{self as questions, attachments, display, grants, request::Approval, votes},
         audit::{self, Fact},
-        conversations, grants, journal, outbox, people, places, votes,
+        conversations::{self, journal, places},
+        outbox, people,
     },
     texts::{self, Language},
 };
@@ -122,7 +122,7 @@ async fn answer(
         'v' => lasting_grants::revoke_pressed(tx, approval, voter, now).await,
         // A grant has to be shown before it can be given.
         'y' if approval.offers.contains('g')
-            && !approval_files::is_proposed(tx, &approval.id).await? =>
+            && !attachments::is_proposed(tx, &approval.id).await? =>
         {
             Ok(voter.words().no_such_button.to_owned())
         }
@@ -293,11 +293,11 @@ async fn show_votes(
 ) -> Result<String> {
     let words = conversations::words(tx, &approval.shown_in).await?;
     let votes = words.votes(names, approval.approvers.needed);
-    let mut what = approval_display::what(tx, &approval.question).await?;
+    let mut what = display::what(tx, &approval.question).await?;
     if let Outgoing::Question { markdown, .. } | Outgoing::Text { markdown, .. } = &mut what {
         *markdown = format!("{markdown}\n\n{votes}");
     }
-    approval_display::redraw(tx, approval, what, now).await?;
+    display::redraw(tx, approval, what, now).await?;
     Ok(votes)
 }
 
@@ -360,6 +360,6 @@ async fn settle(
         (id, choices) = (Some(approval.id.to_string()), words.revoking());
     }
     let what = Outgoing::Settled { markdown, approval: id, choices };
-    approval_display::redraw(tx, approval, what, now).await?;
+    display::redraw(tx, approval, what, now).await?;
     Ok(true)
 }

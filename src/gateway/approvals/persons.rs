@@ -14,9 +14,9 @@ use crate::{
     agent::approvers::Voter,
     store::{
         Tx,
-        approval_request::Approval,
-        identities::{self, Account},
-        places,
+        approvals::request::Approval,
+        conversations::places,
+        people::identities::{self, Account},
     },
 };
 

@@ -21,11 +21,10 @@ use crate::{
         role::Role,
     },
     store::{
-        Tx, approval_display,
-        approval_request::Approval,
-        approvals as questions,
+        Tx,
+        approvals::{self as questions, display, request::Approval, votes},
         audit::{self, Fact},
-        journal, places, tasks, votes,
+        conversations::{journal, places, tasks},
     },
 };
 
@@ -169,7 +168,7 @@ pub(super) async fn elsewhere(gateway: &Gateway, row: &OutboxId) -> Result<Vouch
     let row = row.clone();
     let known = gateway.store.read(move |tx| {
         Box::pin(async move {
-            let (Some(part_of), _) = approval_display::kin(tx, &row).await? else {
+            let (Some(part_of), _) = display::kin(tx, &row).await? else {
                 return Ok(None);
             };
             let approval = questions::by_id(tx, part_of.as_str()).await?;

@@ -19,13 +19,18 @@ use crate::{
         ids::ConversationId,
     },
     store::{
-        Tx, approval_display,
-        approval_request::Approval,
-        approvals as questions, conversations, journal, outbox,
-        places::{self, ConversationKey},
+        Tx,
+        approvals::{self as questions, display, request::Approval, votes},
+        conversations::{
+            self, journal,
+            places::{self, ConversationKey},
+            tasks,
+        },
+        outbox::{
+            self,
+            sending::{self, Ended, Sending},
+        },
         schedules,
-        sending::{self, Ended, Sending},
-        tasks, votes,
     },
 };
 
@@ -49,7 +54,7 @@ pub async fn given_up(
                 if ended == Ended::Gone {
                     schedules::pause_all(tx, &sending.conversation, now).await?;
                 }
-                match approval_display::kin(tx, &sending.id).await? {
+                match display::kin(tx, &sending.id).await? {
                     (Some(part_of), _) => {
                         if let Some(approval) = questions::by_id(tx, part_of.as_str()).await? {
                             elsewhere(tx, &approval, &vouched, now).await?;
@@ -57,8 +62,7 @@ pub async fn given_up(
                         Ok(())
                     }
                     (None, Some(_)) if matches!(sending.what, Outgoing::Settled { .. }) => {
-                        approval_display::say_anew(tx, &sending.conversation, &sending.what, now)
-                            .await
+                        display::say_anew(tx, &sending.conversation, &sending.what, now).await
                     }
                     _ => Ok(()),
                 }
@@ -107,7 +111,7 @@ pub async fn chat_moved(
         let into = there.unwrap_or_else(|| conversation.clone());
         for approval in questions::shown_in(tx, &conversation).await? {
             if outbox::receipt(tx, &approval.question).await?.is_some() || into != conversation {
-                approval_display::show_again(tx, &approval, (&into, None), now).await?;
+                display::show_again(tx, &approval, (&into, None), now).await?;
             }
         }
     }
@@ -134,9 +138,9 @@ async fn elsewhere(
         tracing::warn!(approval.id = %approval.id, "approval moved to a private chat");
         let words = conversations::words(tx, &into).await?;
         let ahead = Some(words.lasting.moved_here.to_owned());
-        return approval_display::show_again(tx, &approval, (&into, ahead), now).await;
+        return display::show_again(tx, &approval, (&into, ahead), now).await;
     }
-    approval_display::drop_parts(tx, &approval.id).await?;
+    display::drop_parts(tx, &approval.id).await?;
     let decision = Decision::Deny { reason: None };
     let end = End::new(Status::Undeliverable, decision, Decider::Undeliverable);
     settle(tx, &approval, end, now).await.map(drop)

@@ -16,7 +16,7 @@ use crate::{
         approvals::{Answer, Choice, decide},
     },
     journal::event::Speaker,
-    store::{approvals, inbox},
+    store::{approvals, channels::inbox},
     texts::Language,
 };
 

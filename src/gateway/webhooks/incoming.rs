@@ -15,7 +15,7 @@ use super::signature::{Key, Refused, Verify, verified};
 use crate::{
     gateway::Gateway,
     journal::event::{Event, Speaker},
-    store::{Tx, committed_metrics, inbox, journal, usage},
+    store::{Tx, channels::inbox, conversations::journal, metrics::committed, usage},
 };
 
 /// The maximum number of template instructions that are executed.
@@ -94,7 +94,7 @@ pub async fn take(gateway: &Gateway, inlet: &Inlet, request: &WebhookRequest) ->
         Taken::Unreadable(_) => "unreadable",
         Taken::TooFast(_) => "slowed",
     };
-    metrics::counter!(committed_metrics::WEBHOOKS_IN, "outcome" => outcome).increment(1);
+    metrics::counter!(committed::WEBHOOKS_IN, "outcome" => outcome).increment(1);
     Ok(taken)
 }
 

@@ -12,7 +12,7 @@ pub mod signature;
 
 use url::Url;
 
-use crate::{journal::role::Role, store::subscriptions::Topic};
+use crate::{journal::role::Role, store::webhooks::subscriptions::Topic};
 use signature::Key;
 
 /// A program that receives webhook deliveries.

@@ -14,9 +14,9 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use super::{Subscription, callback, signature::Key};
 use crate::{
     gateway::Gateway,
-    store::{
+    store::webhooks::{
+        deliveries::{Notice, Then, Tried},
         subscriptions::Topic,
-        webhook_deliveries::{Notice, Then, Tried},
     },
     tools::{
         ToolError,

@@ -26,7 +26,7 @@ use std::{fmt::Write as _, sync::Arc, time::Duration};
 
 use super::{
     Context, Output, Tool, ToolError,
-    arguments::{parse, schema},
+    contract::arguments::{parse, schema},
     workspace,
 };
 use crate::{

@@ -4,6 +4,7 @@
 mod about;
 pub mod blob;
 mod branding;
+pub mod extract;
 pub mod fonts;
 pub mod office;
 mod pictures;
@@ -19,7 +20,7 @@ use renderers::{Format, Rendered};
 use serde_json::Value;
 use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 
-use super::{Context, Output, Tool, ToolError, file_names, sandbox::Sandbox, send};
+use super::{Context, Output, Tool, ToolError, sandbox::Sandbox, send, workspace::file_names};
 use crate::{
     agent::catalog::{EffectClass, Subject, Tier, ToolSpec},
     journal::event::Attachment,

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use super::blob::Blob;
 use crate::tools::{
     Context, ToolError,
-    arguments::{parse, schema},
-    file_names, workspace,
+    contract::arguments::{parse, schema},
+    workspace::{self, file_names},
 };
 
 const MAX_TEXT_BYTES: u64 = 5 * 1024 * 1024;

@@ -12,8 +12,8 @@ use crate::{
     agent::catalog::{Subject, Tier, ToolSpec},
     tools::{
         Context, Output, Tool, ToolError,
-        arguments::{parse, schema},
-        file_names, workspace,
+        contract::arguments::{parse, schema},
+        workspace::{self, file_names},
     },
 };
 

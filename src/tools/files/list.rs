@@ -17,8 +17,8 @@ use crate::{
     },
     tools::{
         Context, Output, Tool, ToolError,
-        arguments::{parse, schema},
-        file_names, workspace,
+        contract::arguments::{parse, schema},
+        workspace::{self, file_names},
     },
 };
 

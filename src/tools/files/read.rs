@@ -19,8 +19,10 @@ use crate::{
     },
     tools::{
         Context, Output, Tool, ToolError,
-        arguments::{parse, schema},
-        overflow,
+        contract::{
+            arguments::{parse, schema},
+            overflow,
+        },
         workspace::{self, Workspace},
     },
 };

@@ -16,7 +16,7 @@ use crate::{
     texts::preview::Preview,
     tools::{
         Context, Output, Tool, ToolError,
-        arguments::{parse, schema},
+        contract::arguments::{parse, schema},
         workspace::{self, Workspace},
     },
 };

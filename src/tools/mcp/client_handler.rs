@@ -19,7 +19,7 @@ use super::elicit::{self, Asker};
 use crate::{
     journal::ids::CallId,
     texts,
-    tools::{Context, elicit::People},
+    tools::{Context, contract::elicit::People},
 };
 
 /// One for each connection.

@@ -4,7 +4,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::Value;
 
-use crate::tools::{Context, Output, ToolError, overflow};
+use crate::tools::{Context, Output, ToolError, contract::overflow};
 
 /// Converts all content of a result.
 pub(super) async fn output(

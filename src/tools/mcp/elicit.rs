@@ -11,7 +11,7 @@ use crate::{
     agent::catalog,
     journal::ids::CallId,
     texts::{Asked, Asking},
-    tools::elicit::{Answer, People, Question},
+    tools::contract::elicit::{Answer, People, Question},
 };
 
 /// If there are more options, the answer is typed.
@@ -310,7 +310,8 @@ mod tests {
         let person = async {
             let mut asked = Vec::new();
             for answer in answers {
-                let wish: crate::tools::elicit::Wish = heard.recv().await.expect("a question");
+                let wish: crate::tools::contract::elicit::Wish =
+                    heard.recv().await.expect("a question");
                 let answer = match *answer {
                     "declined" => Answer::Declined,
                     text => Answer::Given(text.to_owned()),

@@ -21,8 +21,10 @@ use crate::{
     clock::Clock,
     store::{
         Store,
-        mcp_tools::{self, Pin, Standing},
-        tool_settings,
+        tools::{
+            pins::{self, Pin, Standing},
+            settings,
+        },
     },
     tools::{Tool, ToolError},
 };
@@ -167,7 +169,7 @@ impl Server {
     }
 
     async fn version(&self) -> Result<i64, ToolError> {
-        let version = self.store.read(|tx| Box::pin(tool_settings::version(tx)));
+        let version = self.store.read(|tx| Box::pin(settings::version(tx)));
         version.await.map_err(|problem| self.forgets(&problem))
     }
 
@@ -187,7 +189,7 @@ impl Server {
         let names =
             short.iter().map(|(tool, text)| (tool.name.to_string(), text.clone())).collect();
         let pins = self.see(names).await?;
-        let namesakes = mcp_tools::namesakes(&self.config.name, &pins);
+        let namesakes = pins::namesakes(&self.config.name, &pins);
         let name = |tool: &str| {
             let name = naming::of_server(&self.config.name, tool);
             let is_shared = namesakes.get(&name).is_some_and(|all| all.len() > 1);
@@ -213,7 +215,7 @@ impl Server {
     async fn see(&self, listed: Vec<(String, String)>) -> Result<BTreeMap<String, Pin>, ToolError> {
         let (name, now) = (self.config.name.clone(), self.clock.now());
         let pins = self.store.write("see tools", move |tx| {
-            Box::pin(async move { mcp_tools::see(tx, &name, &listed, now).await })
+            Box::pin(async move { pins::see(tx, &name, &listed, now).await })
         });
         pins.await.map_err(|problem| self.forgets(&problem))
     }

@@ -16,7 +16,7 @@ use crate::{
         guard::canonical,
         naming::NAME_CHARS,
     },
-    store::mcp_tools::Standing,
+    store::tools::pins::Standing,
     tools::{Context, Output, Tool, ToolError},
 };
 

@@ -22,8 +22,7 @@ use crate::{
     texts::preview::Preview,
     tools::{
         Context, Output, Tool, ToolError,
-        arguments::{parse, schema},
-        file_binding,
+        contract::arguments::{parse, schema},
         files::diff,
         sandbox::{
             Job, Limits, Sandbox, Work,
@@ -31,7 +30,7 @@ use crate::{
         },
         shell,
         web::egress::Egress,
-        workspace,
+        workspace::{self, file_binding},
     },
 };
 

@@ -16,10 +16,9 @@ use crate::{
     agent::catalog::{Subject, Tier, ToolSpec},
     tools::{
         Context, Output, Tool, ToolError,
-        arguments::{parse, schema},
-        confined_reader, file_names,
+        contract::arguments::{parse, schema},
         sandbox::Sandbox,
-        workspace,
+        workspace::{self, confined_reader, file_names},
     },
 };
 

@@ -22,7 +22,7 @@ use crate::{
     agent::catalog::{Approval, EffectClass, Rate, Subject, Tier, ToolSpec},
     tools::{
         Context, Output, Tool, ToolError,
-        arguments::{parse, schema},
+        contract::arguments::{parse, schema},
     },
 };
 

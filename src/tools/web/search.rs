@@ -19,9 +19,9 @@ use crate::{
     agent::catalog::{Subject, Tier, ToolSpec, Variable},
     tools::{
         Context, Output, Tool, ToolError,
-        arguments::{parse, schema},
-        confined_reader,
+        contract::arguments::{parse, schema},
         sandbox::Sandbox,
+        workspace::confined_reader,
     },
 };
 

@@ -14,7 +14,7 @@ use countersign::{
     gateway::approvals,
     journal::ids::ConversationId,
     llm::scripted::say,
-    store::{audit::Fact, due::Share, places, spent::Scope},
+    store::{audit::Fact, conversations::places, outbox::due::Share, usage::spent::Scope},
     worker::erasure,
 };
 use std::time::{Duration, Instant};

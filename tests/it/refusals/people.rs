@@ -4,7 +4,7 @@ use crate::world::World;
 use countersign::{
     gateway::people::new_code,
     journal::role::Role,
-    store::pairing::{self, Makes, Offer},
+    store::people::pairing::{self, Makes, Offer},
 };
 
 const FIRST: Makes = Makes::FirstOwner;

@@ -6,7 +6,7 @@ use countersign::{
     admin::console,
     journal::role::Role,
     llm::scripted::{call, say},
-    store::{journal, outbox, subscriptions::Topic},
+    store::{conversations::journal, outbox, webhooks::subscriptions::Topic},
 };
 use insta::{allow_duplicates, assert_snapshot};
 use reqwest::{Method, Response, StatusCode};

@@ -8,8 +8,8 @@ use countersign::{
     journal::event::{Event, Outcome, Speaker},
     llm::scripted::{Gate, call, say, wait},
     store::{
-        grants,
-        record::{Change, Recorded, Terms},
+        approvals::grants,
+        conversations::record::{Change, Recorded, Terms},
     },
     tools::{Context, Output, Tool, ToolError},
 };

@@ -7,7 +7,7 @@ use countersign::{
     clock::Clock as _,
     journal::ids::ConversationId,
     llm::scripted::{Gate, call, say, wait},
-    store::{audit::Fact, files, places, retention, spent::Scope},
+    store::{audit::Fact, conversations::places, files, retention, usage::spent::Scope},
     worker::{
         erasure,
         maintenance::{self, Round},

@@ -12,7 +12,7 @@ use countersign::{
         role::Role,
     },
     llm::scripted::{call, say},
-    store::{journal, rules},
+    store::{conversations::journal, rules},
 };
 use insta::assert_snapshot;
 use serde_json::json;

@@ -10,7 +10,7 @@ use countersign::{
     llm::scripted::{call, say},
     store::{
         approvals::open,
-        identities::{self, Account},
+        people::identities::{self, Account},
     },
     texts::Language,
 };

@@ -10,8 +10,7 @@ use countersign::{
     },
     llm::scripted::{call, calls, say},
     store::{
-        memory::{self, Note, Write, Written},
-        memory_scope::MemoryScope,
+        memory::{self, Note, Write, Written, scope::MemoryScope},
         usage,
     },
 };

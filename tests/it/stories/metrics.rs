@@ -5,7 +5,7 @@ use countersign::{
     admin::metrics::{Kind, METRICS},
     config::secret::Secret,
     llm::scripted::{call, say},
-    store::subscriptions::Topic,
+    store::webhooks::subscriptions::Topic,
 };
 use reqwest::StatusCode;
 use serde_json::json;

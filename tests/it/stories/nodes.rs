@@ -141,7 +141,7 @@ story! {
 async fn start_and_die(world: &World, app: &countersign::app::App) {
     use countersign::{
         clock::Clock as _,
-        store::record::{Change, Recorded, Terms},
+        store::conversations::record::{Change, Recorded, Terms},
     };
     let store = &app.gateway.store;
     let claimed = store.claim(1, world.clock.now()).await.unwrap().pop().expect("ready");

@@ -8,7 +8,7 @@ use countersign::{
     clock::Clock as _,
     gateway::deliver,
     llm::scripted::say,
-    store::{
+    store::outbox::{
         due::Share,
         sending::{Ended, Failed, Sending},
     },

@@ -5,7 +5,7 @@ use countersign::{
     gateway::people::new_code,
     journal::role::Role,
     llm::scripted::say,
-    store::pairing::{self, Makes, Offer},
+    store::people::pairing::{self, Makes, Offer},
 };
 use insta::assert_snapshot;
 use std::collections::BTreeMap;

@@ -6,7 +6,7 @@ use countersign::{
     agent::{catalog::ToolSpec, prompt::Message},
     journal::event::{Event, Outcome},
     llm::scripted::{Step, answer, calls, say, think},
-    store::journal,
+    store::conversations::journal,
     texts::Language,
     tools::{Context, Output, Tool, ToolError},
 };

@@ -301,7 +301,8 @@ async fn many(world: &World, app: &App, count: usize) {
         let now = world.clock.now();
         let begin = app.gateway.store.write("begin", move |tx| {
             Box::pin(async move {
-                countersign::store::journal::conversation(tx, "room", &place, now).await
+                countersign::store::conversations::journal::conversation(tx, "room", &place, now)
+                    .await
             })
         });
         conversations.push(begin.await.unwrap());

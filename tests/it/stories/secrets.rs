@@ -11,7 +11,7 @@ use countersign::{
     },
     journal::{event::Point, role::Role},
     llm::scripted::{call, calls, say},
-    store::subscriptions::Topic,
+    store::webhooks::subscriptions::Topic,
     telemetry,
 };
 use insta::assert_snapshot;

@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use countersign::{
-    admin::oidc::BACK,
+    admin::auth::oidc::BACK,
     config::{Config, secret::Secret},
     journal::role::Role,
 };

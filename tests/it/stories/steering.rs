@@ -12,7 +12,7 @@ use countersign::{
         role::Role,
     },
     llm::scripted::{call, say},
-    store::{journal, outbox},
+    store::{conversations::journal, outbox},
     tools::{Context, Output, Tool, ToolError},
 };
 use insta::assert_snapshot;

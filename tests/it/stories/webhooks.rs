@@ -15,7 +15,7 @@ use countersign::{
     },
     journal::{event::Event, role::Role},
     llm::scripted::{call, say},
-    store::{channels::ChannelReport, subscriptions::Topic},
+    store::{channels::ChannelReport, webhooks::subscriptions::Topic},
 };
 use insta::assert_snapshot;
 use reqwest::{Method, StatusCode};

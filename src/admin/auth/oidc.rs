@@ -1,0 +1,179 @@
+//! Signing in with an OpenID provider: redirect, callback, and a session for half a day.
+
+use anyhow::Result;
+use axum::{
+    extract::{ConnectInfo, Query, State},
+    http::{
+        HeaderMap, StatusCode,
+        header::{RETRY_AFTER, SET_COOKIE},
+    },
+    response::{AppendHeaders, Html, IntoResponse as _, Redirect, Response},
+};
+use chrono::TimeDelta;
+use serde::Deserialize;
+use std::{net::SocketAddr, sync::Arc};
+
+use super::{
+    oidc_provider::{self, Issuer, Trouble},
+    web_session::{cookie, new_token, session_cookie, told},
+};
+use crate::{
+    admin::{
+        Admin, language, markdown_html,
+        problem::{NO_SUCH_PAGE, Problem},
+    },
+    journal::role::Role,
+    store::{
+        audit::{self, Fact},
+        people::{self, Access, Session},
+    },
+    texts::Page,
+};
+
+/// The path of the callback.
+pub const BACK: &str = "/sign-in/oidc/callback";
+/// The maximum number of sign-ins per minute from one address.
+pub const BEGUN_A_MINUTE: u32 = 20;
+const COOKIE_NAME: &str = "countersign_sign_in";
+/// How long signing in may take.
+const BEGUN_FOR: TimeDelta = TimeDelta::minutes(10);
+/// After that, the provider is asked again for group memberships.
+const SESSION_FOR: TimeDelta = TimeDelta::hours(12);
+
+const SIGNED_IN: &str = include_str!("../web/signed_in.html");
+
+pub async fn begin(
+    State(admin): State<Arc<Admin>>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let (issuer, words) = (believed(&admin)?, words(&headers));
+    let now = admin.gateway.clock.now();
+    if !admin.begun.takes(admin.proxies.address(peer, &headers), now) {
+        let page = told(&admin, StatusCode::TOO_MANY_REQUESTS, words, words.too_fast);
+        return Ok(([(RETRY_AFTER, "60")], page).into_response());
+    }
+    let secret = new_token();
+    let there = match issuer.begin(&secret).await {
+        Ok(there) => there,
+        Err(trouble) => return Ok(not_signed_in(&admin, words, &trouble)),
+    };
+    let cookie = begun_cookie(issuer, &secret, BEGUN_FOR);
+    let written = admin.gateway.store.write("begin to sign in", move |tx| {
+        let secret = secret.clone();
+        Box::pin(async move {
+            people::sweep_access(tx, now).await?;
+            people::grant_access(tx, Access::Begun, ("", &secret), now, now + BEGUN_FOR).await
+        })
+    });
+    written.await?;
+    Ok(([(SET_COOKIE, cookie)], Redirect::to(there.as_str())).into_response())
+}
+
+/// The query of the callback.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct Back {
+    code: String,
+    state: String,
+    error: Option<String>,
+}
+
+/// Only the browser that began the sign-in can complete it, once.
+pub async fn end(
+    State(admin): State<Arc<Admin>>,
+    headers: HeaderMap,
+    Query(back): Query<Back>,
+) -> Result<Response, Problem> {
+    let (issuer, words) = (believed(&admin)?, words(&headers));
+    let secret =
+        cookie(&headers, COOKIE_NAME).filter(|own| oidc_provider::state(own) == back.state);
+    let ended = match secret {
+        Some(secret) if has_begun(&admin, secret.clone()).await? => {
+            known(&admin, issuer, &secret, back).await
+        }
+        _ => Err(Trouble::Refused("this browser did not begin such a sign-in".to_owned())),
+    };
+    let session = match ended {
+        Ok(session) => session,
+        Err(trouble) => return Ok(not_signed_in(&admin, words, &trouble)),
+    };
+    let role = issuer.role(session.claims.as_deref().unwrap_or_default());
+    let token = begin_session(&admin, session, role).await?;
+    let to = if role == Some(Role::Member) { "/" } else { "/console" };
+    let cookies = [
+        (SET_COOKIE, session_cookie(&token, SESSION_FOR, is_secure(issuer))),
+        (SET_COOKIE, begun_cookie(issuer, "", TimeDelta::zero())),
+    ];
+    // A strict cookie is sent only when navigating from our own page.
+    let page = markdown_html::door(SIGNED_IN, words, &[("bot", &admin.bot), ("to", to)]);
+    Ok((AppendHeaders(cookies), Html(page)).into_response())
+}
+
+fn believed(admin: &Admin) -> Result<&Issuer, Problem> {
+    admin.issuer.as_ref().ok_or_else(|| Problem::new(StatusCode::NOT_FOUND, NO_SUCH_PAGE))
+}
+
+fn words(headers: &HeaderMap) -> &'static Page {
+    &language::of(headers).words().page
+}
+
+fn is_secure(issuer: &Issuer) -> bool {
+    issuer.back.url().scheme() == "https"
+}
+
+/// Not strict, because the callback is a navigation from another site.
+fn begun_cookie(issuer: &Issuer, secret: &str, lasts: TimeDelta) -> String {
+    let (age, secure) = (lasts.num_seconds(), if is_secure(issuer) { "; Secure" } else { "" });
+    format!("{COOKIE_NAME}={secret}; HttpOnly; SameSite=Lax; Path={BACK}; Max-Age={age}{secure}")
+}
+
+/// Redeems the secret of the sign-in.
+async fn has_begun(admin: &Admin, secret: String) -> Result<bool> {
+    let (store, now) = (&admin.gateway.store, admin.gateway.clock.now());
+    let begun = store.write("end to sign in", move |tx| {
+        let secret = secret.clone();
+        Box::pin(async move { people::redeem(tx, Access::Begun, &secret, now).await })
+    });
+    Ok(begun.await?.is_some())
+}
+
+async fn known(
+    admin: &Admin,
+    issuer: &Issuer,
+    secret: &str,
+    back: Back,
+) -> Result<Session, Trouble> {
+    if let Some(error) = back.error {
+        let error = channels::text::neutralise(&error);
+        return Err(Trouble::Refused(format!("the provider returned {error}")));
+    }
+    issuer.end(secret, back.code, admin.gateway.clock.now()).await
+}
+
+async fn begin_session(admin: &Admin, session: Session, role: Option<Role>) -> Result<String> {
+    let (token, now) = (new_token(), admin.gateway.clock.now());
+    let fact = Fact::new("signed_in", &session.person)
+        .with("through", "oidc")
+        .with("role", role.map_or("none", Role::as_str));
+    let own = token.clone();
+    let begun = admin.gateway.store.write("sign in", move |tx| {
+        let (session, token, fact) = (session.clone(), own.clone(), fact.clone());
+        Box::pin(async move {
+            people::begin_session(tx, &session, &token, now, now + SESSION_FOR).await?;
+            audit::append(tx, audit::ADMIN, vec![fact], now).await
+        })
+    });
+    begun.await?;
+    Ok(token)
+}
+
+fn not_signed_in(admin: &Admin, words: &Page, trouble: &Trouble) -> Response {
+    tracing::warn!(problem = trouble.to_string(), "sign-in failed");
+    let (status, text) = match trouble {
+        Trouble::Silent(_) => (StatusCode::BAD_GATEWAY, words.sign_on.issuer_silent),
+        Trouble::Refused(_) => (StatusCode::FORBIDDEN, words.sign_on.sign_in_failed),
+        Trouble::Unmapped(_) => (StatusCode::FORBIDDEN, words.sign_on.not_let_in),
+    };
+    told(admin, status, words, text)
+}

@@ -1,0 +1,126 @@
+//! Downloads: only files that were sent in the person's own conversation.
+
+use axum::{
+    body::Bytes,
+    extract::{Path, State},
+    http::{
+        HeaderValue, StatusCode,
+        header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE},
+    },
+    response::{IntoResponse as _, Response},
+};
+use channels::Outgoing;
+use serde::Deserialize;
+use std::{fmt::Write as _, sync::Arc};
+
+use super::participant::Participant;
+use crate::{
+    admin::{
+        Admin, place_of,
+        problem::{FILE_GONE, NO_SUCH_FILE, Problem},
+    },
+    store::conversations::{history, journal},
+};
+
+/// A file in a chat.
+#[derive(Deserialize)]
+pub struct Named {
+    digest: String,
+    name: String,
+}
+
+pub async fn download(
+    State(admin): State<Arc<Admin>>,
+    talker: Participant,
+    Path(Named { digest, name }): Path<Named>,
+) -> Result<Response, Problem> {
+    let none = || Problem::new(StatusCode::NOT_FOUND, NO_SUCH_FILE);
+    let media_type = shown(&admin, &talker, &digest, &name).await?.ok_or_else(none)?;
+    let bytes = admin.gateway.artifacts.read(&digest).await.map_err(|problem| {
+        tracing::error!(problem = format!("{problem:#}"), "could not read an artifact");
+        Problem::new(StatusCode::GONE, FILE_GONE)
+    })?;
+    let mut response = attached(&name, bytes);
+    if let Ok(media_type) = HeaderValue::from_str(&media_type) {
+        response.headers_mut().insert(CONTENT_TYPE, media_type);
+    }
+    Ok(response)
+}
+
+/// A download under the given name.
+pub fn attached(name: &str, bytes: Bytes) -> Response {
+    let headers = [
+        (CONTENT_TYPE, HeaderValue::from_static("application/octet-stream")),
+        (CONTENT_DISPOSITION, attachment(name)),
+        // Even if a browser displays it, it can do nothing.
+        (CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'; sandbox")),
+        (CACHE_CONTROL, HeaderValue::from_static("private, no-store")),
+    ];
+    (headers, bytes).into_response()
+}
+
+/// The media type of a file that was sent to this person under this name.
+async fn shown(
+    admin: &Admin,
+    talker: &Participant,
+    digest: &str,
+    name: &str,
+) -> anyhow::Result<Option<String>> {
+    let is_digest = digest.len() == 64 && digest.bytes().all(|b| b.is_ascii_hexdigit());
+    if !is_digest {
+        return Ok(None);
+    }
+    let (channel, digest) = (talker.channel.clone(), digest.to_owned());
+    let place = place_of(&talker.speaker.id);
+    let files = admin
+        .gateway
+        .store
+        .read(move |tx| {
+            Box::pin(async move {
+                match journal::find_conversation(tx, &channel, &place).await? {
+                    Some(conversation) => history::files_shown(tx, &conversation, &digest).await,
+                    None => Ok(Vec::new()),
+                }
+            })
+        })
+        .await?;
+    Ok(files.into_iter().find_map(|file| match file {
+        Outgoing::File { name: own, media_type, .. } if own == name => Some(media_type),
+        _ => None,
+    }))
+}
+
+/// RFC 6266: a plain name for old clients, the real one in UTF-8.
+fn attachment(name: &str) -> HeaderValue {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_. ".contains(c);
+    let plain: String = name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
+    let value = format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{}", percent(name));
+    HeaderValue::from_str(&value).expect("made of ASCII letters, digits and marks")
+}
+
+/// One segment of a path, or a value of RFC 8187.
+pub fn percent(text: &str) -> String {
+    text.bytes().fold(String::new(), |mut out, byte| {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_break_out_of_its_header() {
+        let value = attachment("a\"; x=\r\nSet-Cookie: é.pdf");
+        assert_eq!(
+            value.to_str().unwrap(),
+            "attachment; filename=\"a__ x___Set-Cookie_ _.pdf\"; \
+             filename*=UTF-8''a%22%3B%20x%3D%0D%0ASet-Cookie%3A%20%C3%A9.pdf"
+        );
+    }
+}

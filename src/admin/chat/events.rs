@@ -1,0 +1,187 @@
+//! The event stream of an open page: first the past, then what is new.
+//!
+//! Recorded messages are read from the database. The hub of the web channel says when to read, and
+//! carries what is not recorded (growing text, typing indicators). Since another node may have
+//! delivered a message, the stream also polls.
+
+use anyhow::Result;
+use axum::{
+    extract::State,
+    response::{
+        IntoResponse as _, Response,
+        sse::{Event, KeepAlive, Sse},
+    },
+};
+use channels::{Outgoing, web::WebShown};
+use futures::{StreamExt as _, stream};
+use serde_json::{Value, json};
+use std::{collections::VecDeque, convert::Infallible, sync::Arc, time::Duration};
+use tokio::{
+    sync::broadcast::{Receiver, error::RecvError},
+    time::{Interval, MissedTickBehavior, interval_at},
+};
+
+use super::{
+    participant::Participant,
+    timeline::{Shown, Timeline},
+};
+use crate::admin::{Admin, auth::rate_limit::Opened, markdown_html, problem::Problem};
+
+/// How often a page polls.
+const LOOKS_EVERY: Duration = Duration::from_secs(2);
+/// The interval of keep-alive messages, so that proxies keep the connection open.
+const ALIVE_EVERY: Duration = Duration::from_secs(15);
+
+pub async fn events(
+    State(admin): State<Arc<Admin>>,
+    talker: Participant,
+) -> Result<Response, Problem> {
+    let mut looks = interval_at(tokio::time::Instant::now() + LOOKS_EVERY, LOOKS_EVERY);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut page = Page {
+        timeline: Timeline::new(&talker.channel, &talker.speaker.id),
+        // Subscribe before the past is read, so that nothing is missed.
+        shown: talker.web.subscribe(),
+        changed: admin.changed.subscribe(),
+        looks,
+        out: VecDeque::new(),
+        ended: false,
+        _open: talker.open(&admin)?,
+        talker,
+        admin: admin.clone(),
+    };
+    page.tell_past().await?;
+    let stream = stream::unfold(page, |mut page| async move {
+        let event = page.next().await?;
+        Some((Ok::<_, Infallible>(event), page))
+    });
+    let stream = stream.take_until(admin.stop.clone().cancelled_owned());
+    let sse = Sse::new(stream).keep_alive(KeepAlive::new().interval(ALIVE_EVERY));
+    // Tells proxies not to buffer the response.
+    Ok(([("x-accel-buffering", "no")], sse).into_response())
+}
+
+/// One open page.
+struct Page {
+    admin: Arc<Admin>,
+    talker: Participant,
+    timeline: Timeline,
+    shown: Receiver<WebShown>,
+    changed: Receiver<String>,
+    looks: Interval,
+    out: VecDeque<Event>,
+    ended: bool,
+    _open: Option<Opened>,
+}
+
+impl Page {
+    async fn tell_past(&mut self) -> Result<()> {
+        let items = self.timeline.news(&self.admin.gateway.store).await?;
+        let begins_late = self.timeline.begins_late;
+        self.tell("past", &json!({ "items": items, "begins_late": begins_late }));
+        Ok(())
+    }
+
+    /// Waits for the next event; `None` ends the stream.
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.out.pop_front() {
+                return Some(event);
+            }
+            if self.ended {
+                return None;
+            }
+            tokio::select! {
+                biased;
+                shown = self.shown.recv() => self.hear(shown).await,
+                changed = self.changed.recv() => match changed {
+                    Ok(person) if person != self.talker.speaker.id => {}
+                    Ok(_) | Err(RecvError::Lagged(_)) => self.look_if_let_in().await,
+                    Err(RecvError::Closed) => self.ended = true,
+                },
+                _ = self.looks.tick() => self.look_if_let_in().await,
+            }
+        }
+    }
+
+    async fn hear(&mut self, shown: Result<WebShown, RecvError>) {
+        match shown {
+            Ok(shown) if shown.chat != self.talker.speaker.id => {}
+            Ok(shown) => self.tell_shown(shown).await,
+            Err(RecvError::Lagged(_)) => self.look(Vec::new()).await,
+            Err(RecvError::Closed) => self.ended = true,
+        }
+    }
+
+    async fn tell_shown(&mut self, shown: WebShown) {
+        match shown.what {
+            Outgoing::Draft { markdown } => {
+                self.tell("draft", &json!({ "html": markdown_html::from_markdown(&markdown) }));
+            }
+            Outgoing::Typing => self.tell("typing", &json!({})),
+            Outgoing::Toast { text, .. } => self.tell("toast", &json!({ "text": text })),
+            _ => self.look(vec![shown]).await,
+        }
+    }
+
+    async fn look_if_let_in(&mut self) {
+        match self.talker.is_still_let_in(&self.admin).await {
+            Ok(true) => self.look(Vec::new()).await,
+            Ok(false) => {
+                self.tell("signed_out", &json!({}));
+                self.ended = true;
+            }
+            Err(problem) => troubled(&problem),
+        }
+    }
+
+    /// Reads what is new. Messages that are not in the database (a reply to a stranger) are sent as
+    /// they are.
+    async fn look(&mut self, mut heard: Vec<WebShown>) {
+        loop {
+            let items = match self.timeline.news(&self.admin.gateway.store).await {
+                Ok(items) => items,
+                Err(problem) => return troubled(&problem),
+            };
+            let answers = items.iter().any(|item| !matches!(item.what, Shown::Said { .. }));
+            if !items.is_empty() {
+                self.tell("items", &json!({ "items": items }));
+            }
+            let more = if answers { self.drain() } else { Vec::new() };
+            if more.is_empty() {
+                break;
+            }
+            heard.extend(more);
+        }
+        for shown in heard {
+            let known = self.timeline.has(&shown.key) || shown.replaces.is_some();
+            if let Outgoing::Text { markdown, .. } = shown.what
+                && !known
+            {
+                self.tell("aside", &json!({ "html": markdown_html::from_markdown(&markdown) }));
+            }
+        }
+    }
+
+    /// Takes what the hub has after an answer was found. Growing text is outdated then, because the
+    /// answer is its final form.
+    fn drain(&mut self) -> Vec<WebShown> {
+        let mut rows = Vec::new();
+        while let Ok(shown) = self.shown.try_recv() {
+            let passing = matches!(shown.what, Outgoing::Draft { .. } | Outgoing::Typing);
+            if !passing && shown.chat == self.talker.speaker.id {
+                rows.push(shown);
+            }
+        }
+        rows
+    }
+
+    fn tell(&mut self, name: &str, what: &Value) {
+        self.out.push_back(Event::default().event(name).data(what.to_string()));
+    }
+}
+
+/// The page keeps what it has and polls again.
+fn troubled(problem: &anyhow::Error) {
+    tracing::warn!(problem = format!("{problem:#}"), "could not poll for an open page");
+}

@@ -1,0 +1,223 @@
+//! The page of the web chat, and the messages and button presses that it sends.
+//!
+//! - [`participant`]: a person in a web chat
+//! - [`widget`], [`visitor`]: the web chat in pages of other sites, and its visitors
+//! - [`events`]: the event stream of an open page
+//! - [`timeline`]: a conversation as the page shows it
+//! - [`downloads`]: downloads of files that were sent
+
+pub mod downloads;
+pub mod events;
+pub mod participant;
+pub mod timeline;
+pub mod visitor;
+pub mod widget;
+
+use axum::{
+    Json,
+    extract::{Path, State, rejection::JsonRejection},
+    http::{
+        HeaderMap, StatusCode,
+        header::{CACHE_CONTROL, CONTENT_TYPE},
+    },
+    response::{Html, IntoResponse as _, Response},
+};
+use channels::{Batch, Incoming, Person, What};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use uuid::Uuid;
+
+use super::{
+    Admin,
+    api::caller::by_session,
+    auth::web_session::{self, Signed},
+    language, markdown_html, place_of,
+    problem::{BAD_ID, BAD_REQUEST, EMPTY, NO_SUCH_PAGE, NOT_SAVED, Problem, TOO_LONG},
+};
+use crate::{
+    gateway::{self, approvals::by_id::decide_by_id},
+    texts::Language,
+};
+use participant::Participant;
+
+/// The maximum length of a message, in characters.
+const TEXT_CHARS: usize = 100_000;
+
+const CHAT: &str = include_str!("../web/chat.html");
+const BANNER: &str = include_str!("../web/demo.html");
+const WHO: &str = include_str!("../web/who.html");
+const FOCUS: &str = " autofocus";
+const CONSOLE: &str = "<a class=\"quiet\" href=\"/console\">{{console}}</a>";
+
+pub async fn page(
+    State(admin): State<Arc<Admin>>,
+    headers: HeaderMap,
+    signed: Result<Signed, Problem>,
+) -> Result<Response, Problem> {
+    let words = &language::of(&headers).words().page;
+    let signed = match signed {
+        Ok(signed) => signed,
+        Err(problem) if problem.status() == StatusCode::UNAUTHORIZED => {
+            return Ok(web_session::told(
+                &admin,
+                StatusCode::UNAUTHORIZED,
+                words,
+                words.signed_out,
+            ));
+        }
+        Err(problem) => return Err(problem),
+    };
+    if admin.web().is_none() {
+        return Ok(web_session::told(&admin, StatusCode::NOT_FOUND, words, words.no_web_chat));
+    }
+    let steers = by_session(&admin, signed.session.clone()).await?.is_some();
+    let door = Door::Signed { person: &signed.session.name, steers };
+    Ok(Html(drawn(&admin, language::of(&headers), door)).into_response())
+}
+
+/// How the chat is embedded.
+pub enum Door<'a> {
+    /// For a person who is signed in, with a link to the console if they may open it.
+    Signed { person: &'a str, steers: bool },
+    /// In a frame of another site; the path prefix of its requests.
+    Frame(&'a str),
+}
+
+/// Renders the chat.
+pub fn drawn(admin: &Admin, language: Language, door: Door<'_>) -> String {
+    let words = &language.words().page;
+    let script = serde_json::to_string(&words.script).unwrap_or_default();
+    // In a frame of another site, only that site sets the focus.
+    let (person, base, who, console, focus) = match door {
+        Door::Signed { person, steers: true } => (person, "", WHO, CONSOLE, FOCUS),
+        Door::Signed { person, steers: false } => (person, "", WHO, "", FOCUS),
+        Door::Frame(base) => (words.visitor, base, "", "", ""),
+    };
+    let values = [
+        ("bot", admin.bot.as_str()),
+        ("person", person),
+        ("base", base),
+        ("words", script.as_str()),
+    ];
+    let banner = if admin.demo { BANNER } else { "" };
+    let page = CHAT
+        .replacen("<!-- banner -->", banner, 1)
+        .replacen("<!-- who -->", who, 1)
+        .replacen("<!-- focus -->", focus, 1)
+        .replacen("<!-- console -->", console, 1);
+    markdown_html::page(&page, words, &values)
+}
+
+pub async fn asset(Path(name): Path<String>) -> Result<Response, Problem> {
+    let (media_type, content) = match name.as_str() {
+        "style.css" => ("text/css; charset=utf-8", include_str!("../web/style.css")),
+        "chat.js" => ("text/javascript; charset=utf-8", include_str!("../web/chat.js")),
+        "console.css" => ("text/css; charset=utf-8", include_str!("../console/pages/console.css")),
+        "console.js" => {
+            ("text/javascript; charset=utf-8", include_str!("../console/pages/console.js"))
+        }
+        "icon.svg" => ("image/svg+xml", include_str!("../web/icon.svg")),
+        _ => return Err(Problem::new(StatusCode::NOT_FOUND, NO_SUCH_PAGE)),
+    };
+    Ok(([(CONTENT_TYPE, media_type), (CACHE_CONTROL, "no-cache")], content).into_response())
+}
+
+#[derive(Deserialize)]
+pub struct Message {
+    /// Created by the page, so that a message that is sent twice is stored once.
+    id: String,
+    text: String,
+}
+
+/// Responds once the message is in the database.
+pub async fn say(
+    State(admin): State<Arc<Admin>>,
+    talker: Participant,
+    headers: HeaderMap,
+    message: Result<Json<Message>, JsonRejection>,
+) -> Result<StatusCode, Problem> {
+    let Json(message) = message.map_err(unreadable)?;
+    let channel = talker.channel.as_str();
+    let batch =
+        Batch { incomings: vec![incoming(&admin, &talker, &headers, message)?], position: None };
+    if let Err(problem) = gateway::receive::receive(&admin.gateway, channel, batch).await {
+        let problem = format!("{problem:#}");
+        tracing::error!(
+            channel.id = channel,
+            problem,
+            "could not store a message; the page may retry"
+        );
+        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, NOT_SAVED));
+    }
+    admin.changed.send(talker.speaker.id).ok();
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn incoming(
+    admin: &Admin,
+    talker: &Participant,
+    headers: &HeaderMap,
+    message: Message,
+) -> Result<Incoming, Problem> {
+    let id =
+        Uuid::try_parse(&message.id).map_err(|_| Problem::new(StatusCode::BAD_REQUEST, BAD_ID))?;
+    if message.text.trim().is_empty() {
+        return Err(Problem::new(StatusCode::BAD_REQUEST, EMPTY));
+    }
+    if message.text.chars().count() > TEXT_CHARS {
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, TOO_LONG));
+    }
+    let key = format!("w{}", id.simple());
+    let person = Person {
+        id: talker.speaker.id.clone(),
+        name: talker.speaker.name.clone(),
+        language: language::wanted(headers).map(|language| language.tag().to_owned()),
+        is_bot: false,
+        roles: vec![],
+    };
+    Ok(Incoming {
+        key: key.clone(),
+        at: admin.gateway.clock.now(),
+        place: place_of(&talker.speaker.id),
+        person: Some(person),
+        what: What::Text {
+            message: key,
+            text: message.text,
+            reply_to: None,
+            addressed: true,
+            files: vec![],
+            album: None,
+            foreign: None,
+        },
+    })
+}
+
+#[derive(Deserialize)]
+pub struct Pressed {
+    approval: String,
+    key: char,
+}
+
+/// Decides by a button. The response reflects the actual state of the approval.
+pub async fn press(
+    State(admin): State<Arc<Admin>>,
+    talker: Participant,
+    pressed: Result<Json<Pressed>, JsonRejection>,
+) -> Result<Json<Value>, Problem> {
+    let Json(pressed) = pressed.map_err(unreadable)?;
+    let Participant { channel, speaker, .. } = talker;
+    let (place, person) = (place_of(&speaker.id), speaker.id.clone());
+    let choice = (pressed.approval.as_str(), pressed.key);
+    let decided = decide_by_id(&admin.gateway, (&channel, &place), choice, speaker);
+    let text = decided.await?;
+    admin.changed.send(person).ok();
+    Ok(Json(json!({ "text": text })))
+}
+
+fn unreadable(rejection: JsonRejection) -> Problem {
+    match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => Problem::new(StatusCode::PAYLOAD_TOO_LARGE, TOO_LONG),
+        status => Problem::new(status, BAD_REQUEST),
+    }
+}

@@ -1,0 +1,98 @@
+//! A person in a web chat: signed in, in the first web channel, or a visitor of another site, in
+//! the web channel for that site.
+
+use anyhow::Result;
+use axum::{
+    extract::{ConnectInfo, FromRequestParts, RawPathParams},
+    http::{Method, StatusCode, request::Parts},
+};
+use channels::web::Web;
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
+
+use super::visitor::{self, Visit};
+use crate::{
+    admin::{
+        Admin,
+        auth::{rate_limit::Opened, web_session::Signed},
+        problem::{NO_WEB_CHAT, Problem, TOO_FAST},
+    },
+    journal::event::Speaker,
+    store::people::Session,
+};
+
+/// A person, and their chat.
+pub struct Participant {
+    pub channel: String,
+    pub web: Arc<Web>,
+    pub speaker: Speaker,
+    pass: Pass,
+    /// The address of a visitor.
+    from: Option<IpAddr>,
+}
+
+/// What grants access.
+enum Pass {
+    Session(Signed),
+    Visit(Visit),
+}
+
+impl Participant {
+    /// Whether the access is still valid.
+    pub async fn is_still_let_in(&self, admin: &Admin) -> Result<bool> {
+        match &self.pass {
+            Pass::Session(signed) => signed.is_still_valid(admin).await,
+            Pass::Visit(visit) => Ok(visit.holds(admin)),
+        }
+    }
+
+    /// Registers an open page, if the limit for visitors allows it.
+    pub fn open(&self, admin: &Admin) -> Result<Option<Opened>, Problem> {
+        let enter = |from| admin.visits.open.enter(from).ok_or_else(too_fast);
+        self.from.map(enter).transpose()
+    }
+
+    fn signed_in(admin: &Admin, signed: Signed) -> Result<Self, Problem> {
+        let none = || Problem::new(StatusCode::NOT_FOUND, NO_WEB_CHAT);
+        let (channel, web) = admin.web().ok_or_else(none)?;
+        let (channel, web) = (channel.to_owned(), web.clone());
+        let Session { person, name, .. } = signed.session.clone();
+        let speaker = Speaker { id: person, name };
+        Ok(Self { channel, web, speaker, pass: Pass::Session(signed), from: None })
+    }
+
+    async fn visiting(parts: &Parts, admin: &Admin, channel: &str) -> Result<Self, Problem> {
+        let visit = visitor::visit(admin, channel, &parts.headers).await?;
+        let (visit, web) = visit.ok_or_else(Problem::signed_out)?;
+        let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
+        let from = peer.map(|ConnectInfo(peer)| admin.proxies.address(*peer, &parts.headers));
+        let visits = &admin.visits;
+        let pace = if parts.method == Method::POST { &visits.did } else { &visits.looked };
+        if from.is_some_and(|from| !pace.takes(from, admin.gateway.clock.now())) {
+            return Err(too_fast());
+        }
+        let (channel, speaker) = (channel.to_owned(), visit.speaker(&parts.headers));
+        Ok(Self { channel, web, speaker, pass: Pass::Visit(visit), from })
+    }
+}
+
+fn too_fast() -> Problem {
+    Problem::new(StatusCode::TOO_MANY_REQUESTS, TOO_FAST)
+}
+
+/// The paths of visitors name their chat.
+impl FromRequestParts<Arc<Admin>> for Participant {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, admin: &Arc<Admin>) -> Result<Self, Problem> {
+        let named = RawPathParams::from_request_parts(parts, admin).await.ok();
+        let named = named.as_ref().into_iter().flatten();
+        let channel = named.filter(|(name, _)| *name == visitor::CHANNEL).map(|(_, value)| value);
+        match channel.map(str::to_owned).last() {
+            Some(channel) => Self::visiting(parts, admin, &channel).await,
+            None => Self::signed_in(admin, Signed::from_request_parts(parts, admin).await?),
+        }
+    }
+}

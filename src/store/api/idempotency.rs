@@ -1,0 +1,147 @@
+//! Stored responses for repeated API requests with the same idempotency key.
+//!
+//! ```text
+//! (none) ──► under way ──► answered      kept for a day
+//!    ▲        │   └──────► (none)        it failed
+//!    └────────┴──────────► cut off       no response was stored for a minute
+//! ```
+//! A process that dies between the action and the response leaves the request under way. After a
+//! minute, a request whose repetition has the same effect may be sent again and is executed again.
+//! For any other request it is unknown whether it was executed, so it is rejected and the caller is
+//! told.
+
+use anyhow::Result;
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::store::{Tx, db::sql};
+
+/// A stored response.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    pub status: u16,
+    pub media_type: String,
+    pub body: String,
+}
+
+/// The state of an idempotency key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Before {
+    /// The key is new: the request has to be executed and its response stored.
+    Nothing,
+    UnderWay,
+    /// A process died while it executed the request.
+    CutOff,
+    Answered(Answer),
+    /// The key was used for a different request.
+    Other,
+}
+
+/// The effect of executing a request twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Twice {
+    /// The same as executing it once.
+    Same,
+    More,
+}
+
+fn kept_for() -> TimeDelta {
+    TimeDelta::days(1)
+}
+
+fn under_way_for() -> TimeDelta {
+    TimeDelta::minutes(1)
+}
+
+type Columns = (String, Option<i64>, String, String, i64);
+
+/// Claims the key for this request, if it is free. `request` is a digest of all relevant parts.
+pub async fn begin(
+    tx: &mut Tx<'_>,
+    (caller, key): (&str, &str),
+    (request, twice): (&str, Twice),
+    now: DateTime<Utc>,
+) -> Result<Before> {
+    let cut_off = (now - under_way_for()).timestamp_millis();
+    sql!(
+        tx,
+        execute,
+        "
+        -- delete old answers, and attempts of retryable requests
+        DELETE FROM answers
+        WHERE at <= $1
+        OR (caller = $2 AND name = $3 AND request = $5 AND status IS NULL AND at <= $4)",
+        (now - kept_for()).timestamp_millis(),
+        caller,
+        key,
+        if twice == Twice::Same { cut_off } else { i64::MIN },
+        request
+    );
+    let begun = sql!(
+        tx,
+        execute,
+        "
+        -- start to answer
+        INSERT INTO answers (caller, name, request, media_type, body, at)
+        VALUES ($1, $2, $3, '', '', $4)
+        ON CONFLICT (caller, name) DO NOTHING",
+        caller,
+        key,
+        request,
+        now.timestamp_millis()
+    );
+    if begun > 0 {
+        return Ok(Before::Nothing);
+    }
+    let (own, status, media_type, body, begun_at): Columns = sql!(
+        tx,
+        fetch_one,
+        "
+        -- answer
+        SELECT request, status, media_type, body, at FROM answers
+        WHERE caller = $1 AND name = $2",
+        caller,
+        key
+    );
+    Ok(match status {
+        _ if own != request => Before::Other,
+        None if begun_at <= cut_off => Before::CutOff,
+        None => Before::UnderWay,
+        Some(status) => Before::Answered(Answer { status: status as u16, media_type, body }),
+    })
+}
+
+/// Stores the response; `None` frees the key for another attempt.
+pub async fn end(
+    tx: &mut Tx<'_>,
+    (caller, key): (&str, &str),
+    answer: Option<Answer>,
+) -> Result<()> {
+    if let Some(Answer { status, media_type, body }) = answer {
+        sql!(
+            tx,
+            execute,
+            "
+            -- keep answer
+            UPDATE answers
+            SET status = $1, media_type = $2, body = $3
+            WHERE caller = $4 AND name = $5",
+            i64::from(status),
+            media_type,
+            body,
+            caller,
+            key
+        );
+    } else {
+        sql!(
+            tx,
+            execute,
+            "
+            -- delete the attempt
+            DELETE FROM answers
+            WHERE caller = $1 AND name = $2",
+            caller,
+            key
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,160 @@
+//! How approvals are displayed: edited in place, sent again, moved.
+
+use anyhow::Result;
+use channels::Outgoing;
+use chrono::{DateTime, Utc};
+
+use super::request::Approval;
+use crate::{
+    journal::ids::{ApprovalId, ConversationId, OutboxId},
+    store::{
+        Tx,
+        conversations::journal,
+        db::sql,
+        outbox::{self, Due, Row},
+    },
+};
+
+/// Updates the displayed approval.
+pub async fn redraw(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    what: Outgoing,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let seq = journal::last_seq(tx, &approval.shown_in).await?;
+    let part = outbox::next_part(tx, &approval.shown_in, seq).await?;
+    let edits = Some(approval.question.clone());
+    let row = Row { id: OutboxId::new(), seq, part, edits, approval: None, due: Due::Now };
+    outbox::insert(tx, &approval.shown_in, row, &what, now).await
+}
+
+/// Sends the outcome of an approval as a new message, where its message cannot be edited.
+pub async fn say_anew(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    what: &Outgoing,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let seq = journal::last_seq(tx, conversation).await?;
+    let part = outbox::next_part(tx, conversation, seq).await?;
+    let row = Row { id: OutboxId::new(), seq, part, edits: None, approval: None, due: Due::Now };
+    if let Some(approval) = what.approval() {
+        sql!(
+            tx,
+            execute,
+            "
+            -- move the buttons to that row
+            UPDATE approvals
+            SET question = $1
+            WHERE id = $2",
+            row.id.as_str(),
+            approval
+        );
+    }
+    outbox::insert(tx, conversation, row, what, now).await
+}
+
+/// Shows the approval again at the end of the conversation, after its earlier message can no longer
+/// be seen.
+pub async fn show_again(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    (into, ahead): (&ConversationId, Option<String>),
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let parts = take_parts(tx, &approval.id).await?;
+    let ahead = ahead.map(|markdown| Outgoing::Text { markdown, reply_to: None });
+    let seq = journal::last_seq(tx, into).await?;
+    let first = outbox::next_part(tx, into, seq).await?;
+    let mut question = OutboxId::new();
+    for (what, part) in ahead.into_iter().chain(parts).zip(first..) {
+        question = OutboxId::new();
+        let approval = Some(approval.id.clone());
+        let row = Row { id: question.clone(), seq, part, edits: None, approval, due: Due::Now };
+        outbox::insert(tx, into, row, &what, now).await?;
+    }
+    sql!(
+        tx,
+        execute,
+        "
+        -- shown in another place
+        UPDATE approvals
+        SET question = $1, shown_in = $2
+        WHERE id = $3",
+        question.as_str(),
+        into.as_str(),
+        approval.id.as_str()
+    );
+    Ok(())
+}
+
+/// The approval that a row is part of, and the row that it edits.
+pub async fn kin(tx: &mut Tx<'_>, id: &OutboxId) -> Result<(Option<ApprovalId>, Option<OutboxId>)> {
+    let (approval, edits): (Option<String>, Option<String>) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- related rows
+        SELECT approval, edits FROM outbox
+        WHERE id = $1",
+        id.as_str()
+    );
+    Ok((approval.map(ApprovalId), edits.map(OutboxId)))
+}
+
+/// The contents of a row.
+pub async fn what(tx: &mut Tx<'_>, id: &OutboxId) -> Result<Outgoing> {
+    let (body,): (String,) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- content of a row
+        SELECT body FROM outbox
+        WHERE id = $1",
+        id.as_str()
+    );
+    Ok(serde_json::from_str(&body)?)
+}
+
+/// Detaches the rows of an approval and returns them. Those that were not sent yet are dropped.
+pub(in crate::store) async fn take_parts(
+    tx: &mut Tx<'_>,
+    approval: &ApprovalId,
+) -> Result<Vec<Outgoing>> {
+    let parts = parts(tx, approval).await?;
+    drop_parts(tx, approval).await?;
+    Ok(parts)
+}
+
+/// The rows of an approval, in order.
+pub async fn parts(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<Outgoing>> {
+    let bodies: Vec<(String,)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- parts of a question
+        SELECT body FROM outbox
+        WHERE approval = $1
+        ORDER BY seq, part, id",
+        approval.as_str()
+    );
+    bodies.into_iter().map(|(body,)| Ok(serde_json::from_str(&body)?)).collect()
+}
+
+/// Drops the rows of an approval that were not sent yet, so that its buttons are never shown
+/// without the text.
+pub async fn drop_parts(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- drop the parts of a question
+        UPDATE outbox
+        SET status = CASE WHEN status = 'waiting' THEN 'refused' ELSE status END, approval = NULL
+        WHERE approval = $1",
+        approval.as_str()
+    );
+    tx.rung.outbox = true;
+    Ok(())
+}

@@ -1,0 +1,298 @@
+//! Grants, and the halt of all tools.
+
+use anyhow::{Context as _, Result};
+use chrono::{DateTime, Utc};
+
+use crate::{
+    journal::{
+        event::Speaker,
+        grant::{Grant, Scope, Standing},
+        ids::{ApprovalId, ConversationId, GrantId},
+    },
+    store::{
+        Store, Tx, at,
+        db::{
+            sql,
+            unreadable::{Table, readable_rows},
+        },
+        lists::Stretch,
+    },
+};
+
+/// A grant that existed when the call was judged was revoked, has expired or is used up: nothing
+/// was recorded.
+#[derive(Debug, thiserror::Error)]
+#[error("a grant was revoked, has expired or is used up")]
+pub struct Spent;
+
+/// The name of the only halt.
+const TOOLS: &str = "tools";
+
+/// The advisory lock that orders starts of calls and the halt on PostgreSQL.
+const HALT_LOCK: i64 = 0x6861_6c74;
+/// SQLite has one writer and needs no lock.
+const NO_LOCK: &str = "SELECT $1";
+
+/// The key of a person as the owner of a grant.
+pub fn person(channel: &str, id: &str) -> String {
+    format!("{channel}/{id}")
+}
+
+impl Store {
+    /// The grants and halt that apply to a conversation and its requester.
+    pub async fn standing(
+        &self,
+        conversation: &ConversationId,
+        person: String,
+        now: DateTime<Utc>,
+    ) -> Result<Standing> {
+        let conversation = conversation.clone();
+        self.read(move |tx| {
+            Box::pin(async move {
+                let grants = in_force(tx, (&person, &conversation), now).await?;
+                Ok(Standing { halted: is_halted(tx).await?, grants })
+            })
+        })
+        .await
+    }
+}
+
+type Columns = (String, String, String, String, String, String, i64, Option<i64>);
+
+/// Selects valid grants; `$1` is the time.
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "
+            -- grants
+            SELECT id, tool, covers, scope, owner, given_by, expires_at, uses_left FROM grants
+            WHERE revoked_at IS NULL AND expires_at > $1 AND (uses_left IS NULL OR uses_left > 0) ",
+            $rest
+        )
+    };
+}
+
+/// The grants for a person and a conversation, in order of creation.
+pub async fn in_force(
+    tx: &mut Tx<'_>,
+    (person, conversation): (&str, &ConversationId),
+    now: DateTime<Utc>,
+) -> Result<Vec<Grant>> {
+    let rows: Vec<Columns> = sql!(
+        tx,
+        fetch_all,
+        select!(
+            "AND ((scope = 'person' AND owner = $2)
+                OR (scope = 'conversation' AND owner = $3)
+                OR scope = 'bot')
+            ORDER BY id"
+        ),
+        now.timestamp_millis(),
+        person,
+        conversation.as_str()
+    );
+    Ok(readable(rows))
+}
+
+/// All valid grants, for owners of the bot.
+pub async fn all(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<Vec<Grant>> {
+    let rows: Vec<Columns> = sql!(tx, fetch_all, select!("ORDER BY id"), now.timestamp_millis());
+    Ok(readable(rows))
+}
+
+/// One page of them, in order of creation.
+pub async fn list(tx: &mut Tx<'_>, stretch: &Stretch, now: DateTime<Utc>) -> Result<Vec<Grant>> {
+    let rows: Vec<Columns> = sql!(
+        tx,
+        fetch_all,
+        select!(
+            "AND id > $2
+            ORDER BY id
+            LIMIT $3"
+        ),
+        now.timestamp_millis(),
+        stretch.after.as_str(),
+        stretch.most as i64
+    );
+    rows.into_iter().map(grant).collect()
+}
+
+/// The grant with this id, if it is valid.
+pub async fn by_id(tx: &mut Tx<'_>, id: &str, now: DateTime<Utc>) -> Result<Option<Grant>> {
+    let row: Option<Columns> =
+        sql!(tx, fetch_optional, select!("AND id = $2"), now.timestamp_millis(), id);
+    row.map(grant).transpose()
+}
+
+/// The grant that was given with this approval, if it is still valid.
+pub async fn of_approval(
+    tx: &mut Tx<'_>,
+    approval: &ApprovalId,
+    now: DateTime<Utc>,
+) -> Result<Option<Grant>> {
+    let row: Option<Columns> = sql!(
+        tx,
+        fetch_optional,
+        select!("AND approval = $2"),
+        now.timestamp_millis(),
+        approval.as_str()
+    );
+    row.map(grant).transpose()
+}
+
+/// A grant that cannot be read allows nothing.
+fn readable(rows: Vec<Columns>) -> Vec<Grant> {
+    readable_rows(Table::Grants, rows, |row| &row.0, grant)
+}
+
+fn grant(row: Columns) -> Result<Grant> {
+    let (id, tool, covers, scope, owner, given_by, expires_at, uses_left) = row;
+    Ok(Grant {
+        id: GrantId(id),
+        tool,
+        covers: serde_json::from_str(&covers)?,
+        scope: Scope::parse(&scope).context("a grant's scope")?,
+        owner,
+        given_by: serde_json::from_str(&given_by)?,
+        expires_at: at(expires_at),
+        uses_left,
+    })
+}
+
+pub async fn give(
+    tx: &mut Tx<'_>,
+    grant: &Grant,
+    approval: &ApprovalId,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- give
+        INSERT INTO grants
+            (id, tool, covers, scope, owner, approval, given_by, given_at, expires_at, uses_left)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+        grant.id.as_str(),
+        grant.tool.as_str(),
+        serde_json::to_string(&grant.covers)?,
+        grant.scope.as_str(),
+        grant.owner.as_str(),
+        approval.as_str(),
+        serde_json::to_string(&grant.given_by)?,
+        now.timestamp_millis(),
+        grant.expires_at.timestamp_millis(),
+        grant.uses_left
+    );
+    Ok(())
+}
+
+/// Revokes a grant. Returns the approval that it was given with, if it was still valid.
+pub async fn revoke(
+    tx: &mut Tx<'_>,
+    id: &GrantId,
+    by: &str,
+    now: DateTime<Utc>,
+) -> Result<Option<ApprovalId>> {
+    let revoked: Option<(String,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- revoke
+        UPDATE grants
+        SET revoked_at = $1, revoked_by = $2
+        WHERE id = $3 AND revoked_at IS NULL
+        RETURNING approval",
+        now.timestamp_millis(),
+        by,
+        id.as_str()
+    );
+    Ok(revoked.map(|(approval,)| ApprovalId(approval)))
+}
+
+/// Uses a grant once, in the transaction that records the start of the call. On [`Spent`] the start
+/// must not be recorded.
+pub(in crate::store) async fn spend(
+    tx: &mut Tx<'_>,
+    id: &GrantId,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let spent = sql!(
+        tx,
+        execute,
+        "
+        -- spend
+        UPDATE grants
+        SET uses_left = uses_left - 1
+        WHERE id = $1 AND revoked_at IS NULL AND expires_at > $2
+        AND (uses_left IS NULL OR uses_left > 0)",
+        id.as_str(),
+        now.timestamp_millis()
+    );
+    anyhow::ensure!(spent > 0, Spent);
+    Ok(())
+}
+
+/// Orders this transaction against a halt that is written concurrently, because on PostgreSQL
+/// neither would see the other's uncommitted changes.
+pub(in crate::store) async fn keep_from_halting(tx: &mut Tx<'_>) -> Result<()> {
+    let lock = tx.either(NO_LOCK, "SELECT pg_advisory_xact_lock_shared($1)");
+    sql!(tx, execute, lock, HALT_LOCK);
+    Ok(())
+}
+
+/// Stops all tools on all nodes. Returns whether they were running until now.
+pub async fn halt(tx: &mut Tx<'_>, by: &Speaker, now: DateTime<Utc>) -> Result<bool> {
+    let lock = tx.either(NO_LOCK, "SELECT pg_advisory_xact_lock($1)");
+    sql!(tx, execute, lock, HALT_LOCK);
+    let halted = sql!(
+        tx,
+        execute,
+        "
+        -- halt
+        INSERT INTO halts (name, by_whom, since)
+        VALUES ($1, $2, $3)
+        ON CONFLICT (name) DO NOTHING",
+        TOOLS,
+        serde_json::to_string(by)?,
+        now.timestamp_millis()
+    );
+    Ok(halted > 0)
+}
+
+/// Lifts the halt. Returns whether there was one.
+pub async fn lift(tx: &mut Tx<'_>) -> Result<bool> {
+    let lifted = sql!(
+        tx,
+        execute,
+        "
+        -- lift
+        DELETE FROM halts
+        WHERE name = $1",
+        TOOLS
+    );
+    Ok(lifted > 0)
+}
+
+/// Who halted the tools, and when, if they are halted.
+pub async fn halt_at_hand(tx: &mut Tx<'_>) -> Result<Option<(Speaker, DateTime<Utc>)>> {
+    let found: Option<(String, i64)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- current halt
+        SELECT by_whom, since FROM halts
+        WHERE name = $1",
+        TOOLS
+    );
+    found.map(|(by, since)| Ok((serde_json::from_str(&by)?, at(since)))).transpose()
+}
+
+/// Who halted the tools, if they are halted.
+pub async fn halted_by(tx: &mut Tx<'_>) -> Result<Option<Speaker>> {
+    Ok(halt_at_hand(tx).await?.map(|(by, _)| by))
+}
+
+async fn is_halted(tx: &mut Tx<'_>) -> Result<bool> {
+    Ok(halted_by(tx).await?.is_some())
+}

@@ -1,0 +1,375 @@
+//! Approvals, and the one update that decides each.
+//!
+//! ```text
+//! pending ──► allowed         a person allowed it, or enough people did
+//!         ──► denied          a person denied it
+//!         ──► expired         nobody decided in time, which counts as a denial
+//!         ──► withdrawn       /stop or /new, its turn failed, or its call has ended
+//!         ──► superseded      the request was edited
+//!         ──► undeliverable   it could not be shown to anybody who may decide: a denial
+//! ```
+
+pub mod attachments;
+pub mod display;
+pub mod grants;
+pub mod request;
+pub mod votes;
+pub mod withdrawal;
+
+use anyhow::{Context as _, Result};
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use super::{
+    Store, Tx, at,
+    db::{
+        sql,
+        unreadable::{self, Table, readable_rows},
+    },
+    metrics::committed,
+    outbox::{self, Due, Row},
+    webhooks::subscriptions,
+};
+use crate::journal::{
+    event::{Seq, Status},
+    ids::{ApprovalId, CallId, ConversationId, OutboxId},
+};
+use request::{Approval, Asked};
+
+type Columns = (
+    String,
+    String,
+    String,
+    String,
+    String,
+    String,
+    String,
+    String,
+    String,
+    String,
+    i64,
+    Option<String>,
+    String,
+    String,
+    Option<String>,
+    String,
+);
+
+/// Selects whole rows; `a` is the table.
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "
+            -- approvals
+            SELECT a.id, a.conversation, a.call, a.asks, a.tool, a.arguments, a.title, a.requester,
+                   a.question, a.status, a.expires_at, a.decided_by, a.approvers, a.offers,
+                   a.proposal, a.shown_in
+            FROM approvals a
+            ",
+            $rest
+        )
+    };
+}
+
+impl Store {
+    /// Creates a token for the buttons of an approval. Only its hash is stored.
+    pub async fn mint_token(&self, approval: &str, token: &str) -> Result<()> {
+        let (approval, hash) = (approval.to_owned(), hash_of(token));
+        self.write("mint", move |tx| Box::pin(mint(tx, approval, hash))).await
+    }
+
+    /// The arguments of open approvals of an earlier release that offer to show everything.
+    /// Approvals of this release have a file instead.
+    pub async fn open_arguments(&self) -> Result<Vec<Value>> {
+        self.read(|tx| Box::pin(open_arguments(tx))).await
+    }
+
+    /// Reads up to `most` approvals whose deadline has passed, ordered by deadline.
+    pub async fn due_approvals(
+        &self,
+        after: &Deadline,
+        now: DateTime<Utc>,
+        most: usize,
+    ) -> Result<DuePage> {
+        let after = after.clone();
+        self.read(move |tx| Box::pin(due(tx, after, now, most))).await
+    }
+}
+
+async fn open_arguments(tx: &mut Tx<'_>) -> Result<Vec<Value>> {
+    let rows: Vec<(String,)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- arguments of open approvals
+        SELECT arguments FROM approvals
+        WHERE status = 'pending' AND offers LIKE '%e%' AND file IS NULL"
+    );
+    rows.into_iter().map(|(arguments,)| Ok(serde_json::from_str(&arguments)?)).collect()
+}
+
+async fn mint(tx: &mut Tx<'_>, approval: String, hash: String) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- mint token
+        INSERT INTO approval_tokens (hash, approval)
+        VALUES ($1, $2)",
+        hash,
+        approval
+    );
+    Ok(())
+}
+
+pub(super) async fn ask(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    (shown_in, seq): (&ConversationId, Seq),
+    asked: Asked,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    subscriptions::asked(tx, conversation, &asked, now).await?;
+    let mut question = OutboxId::new();
+    let first = outbox::next_part(tx, shown_in, seq).await?;
+    for (what, part) in asked.shows.iter().zip(first..) {
+        question = OutboxId::new();
+        let approval = Some(asked.id.clone());
+        let row = Row { id: question.clone(), seq, part, edits: None, approval, due: Due::Now };
+        outbox::insert(tx, shown_in, row, what, now).await?;
+    }
+    sql!(
+        tx,
+        execute,
+        "
+        -- ask
+        INSERT INTO approvals
+            (id, conversation, call, asks, tool, arguments, digest, title, requester, question,
+             status, created_at, expires_at, approvers, offers, proposal, shown_in)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', $11, $12, $13, $14, $15, $16)",
+        asked.id.as_str(),
+        conversation.as_str(),
+        asked.call.as_str(),
+        serde_json::to_string(&asked.asks)?,
+        asked.tool,
+        asked.arguments.to_string(),
+        asked.digest,
+        asked.title,
+        serde_json::to_string(&asked.requester)?,
+        question.as_str(),
+        now.timestamp_millis(),
+        asked.expires_at.timestamp_millis(),
+        serde_json::to_string(&asked.approvers)?,
+        asked.offers,
+        asked.proposal.map(|covers| serde_json::to_string(&covers)).transpose()?,
+        shown_in.as_str()
+    );
+    if let Some(file) = &asked.file {
+        attachments::attach(tx, conversation, (&asked.id, file)).await?;
+    }
+    Ok(())
+}
+
+/// The approval whose buttons carry this token.
+pub async fn by_token(tx: &mut Tx<'_>, token: &str) -> Result<Option<Approval>> {
+    let row: Option<Columns> = sql!(
+        tx,
+        fetch_optional,
+        select!(
+            "JOIN approval_tokens t ON t.approval = a.id
+            WHERE t.hash = $1"
+        ),
+        hash_of(token)
+    );
+    row.map(approval).transpose()
+}
+
+pub async fn by_id(tx: &mut Tx<'_>, id: &str) -> Result<Option<Approval>> {
+    let row: Option<Columns> = sql!(tx, fetch_optional, select!("WHERE a.id = $1"), id);
+    row.map(approval).transpose()
+}
+
+/// The open approvals of a conversation and its sub-agents, oldest first.
+pub async fn pending(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<Vec<Approval>> {
+    let rows: Vec<Columns> = sql!(
+        tx,
+        fetch_all,
+        select!(
+            "WHERE a.status = 'pending' AND (a.conversation = $1 OR a.conversation IN (
+                SELECT id FROM conversations WHERE root = $1
+            ))
+            ORDER BY a.id"
+        ),
+        conversation.as_str()
+    );
+    Ok(readable(rows))
+}
+
+/// The open approvals that are shown in the same place as a conversation, oldest first, including
+/// those of other conversations there.
+pub async fn shown_beside(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<Vec<Approval>> {
+    let rows: Vec<Columns> = sql!(
+        tx,
+        fetch_all,
+        select!(
+            "JOIN conversations s ON s.id = a.shown_in
+            JOIN conversations c
+                ON c.channel = s.channel AND c.chat = s.chat AND c.thread = s.thread
+            WHERE c.id = $1 AND a.status = 'pending'
+            ORDER BY a.id"
+        ),
+        conversation.as_str()
+    );
+    Ok(readable(rows))
+}
+
+/// The open approvals that are shown in a conversation, oldest first. Another conversation may have
+/// requested them.
+pub async fn shown_in(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<Vec<Approval>> {
+    let rows: Vec<Columns> = sql!(
+        tx,
+        fetch_all,
+        select!(
+            "WHERE a.shown_in = $1 AND a.status = 'pending'
+            ORDER BY a.id"
+        ),
+        conversation.as_str()
+    );
+    Ok(readable(rows))
+}
+
+/// Up to `most` open approvals of all conversations, grouped by conversation in a fixed order, so
+/// that concurrent callers that settle them cannot deadlock.
+pub async fn open(tx: &mut Tx<'_>, most: usize) -> Result<Vec<Approval>> {
+    let rows: Vec<Columns> = sql!(
+        tx,
+        fetch_all,
+        select!(
+            "WHERE a.status = 'pending'
+            ORDER BY a.conversation, a.id
+            LIMIT $1"
+        ),
+        most as i64
+    );
+    Ok(readable(rows))
+}
+
+/// How many approvals a conversation and its sub-agents have requested since then.
+pub async fn asked_since(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    since: DateTime<Utc>,
+) -> Result<usize> {
+    let (count,): (i64,) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- asked since
+        SELECT COUNT(*) FROM approvals
+        WHERE created_at > $2 AND (conversation = $1 OR conversation IN (
+            SELECT id FROM conversations WHERE root = $1
+        ))",
+        conversation.as_str(),
+        since.timestamp_millis()
+    );
+    Ok(usize::try_from(count).unwrap_or_default())
+}
+
+/// A position in the approvals ordered by deadline.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Deadline {
+    expires_at: i64,
+    id: String,
+}
+
+/// One page of approvals whose deadline has passed.
+#[derive(Debug)]
+pub struct DuePage {
+    pub approvals: Vec<Approval>,
+    /// The position of the next page, if there may be one.
+    pub next: Option<Deadline>,
+}
+
+/// Reads one page of approvals whose deadline has passed. An unreadable row affects only itself.
+async fn due(tx: &mut Tx<'_>, after: Deadline, now: DateTime<Utc>, most: usize) -> Result<DuePage> {
+    let rows: Vec<Columns> = sql!(
+        tx,
+        fetch_all,
+        select!(
+            "WHERE a.status = 'pending' AND a.expires_at <= $1 AND a.expires_at >= $2
+            AND (a.expires_at, a.id) > ($2, $3) AND $5 NOT LIKE '%' || a.id || '%'
+            ORDER BY a.expires_at, a.id
+            LIMIT $4"
+        ),
+        now.timestamp_millis(),
+        after.expires_at,
+        after.id,
+        most as i64,
+        unreadable::waiting(Table::Approvals)
+    );
+    let last = rows.last().filter(|_| rows.len() == most);
+    let next = last.map(|row| Deadline { expires_at: row.10, id: row.0.clone() });
+    Ok(DuePage { approvals: readable(rows), next })
+}
+
+/// Settles an approval. Of any number of concurrent calls, exactly one returns `true`.
+pub async fn settle(
+    tx: &mut Tx<'_>,
+    id: &ApprovalId,
+    status: Status,
+    by: &str,
+    now: DateTime<Utc>,
+) -> Result<bool> {
+    let settled: Option<(i64,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- settle
+        UPDATE approvals
+        SET status = $1, decided_by = $2, decided_at = $3
+        WHERE id = $4 AND status = 'pending'
+        RETURNING created_at",
+        status.as_str(),
+        by,
+        now.timestamp_millis(),
+        id.as_str()
+    );
+    if let Some((asked_at,)) = settled {
+        tx.rung.tally.extend(committed::of_settled(status, now.timestamp_millis() - asked_at));
+    }
+    Ok(settled.is_some())
+}
+
+/// An approval that cannot be read does not hide the others.
+fn readable(rows: Vec<Columns>) -> Vec<Approval> {
+    readable_rows(Table::Approvals, rows, |row| &row.0, approval)
+}
+
+fn approval(row: Columns) -> Result<Approval> {
+    let (id, conversation, call, asks, tool, arguments, title, requester, question, ..) = &row;
+    let proposal = row.14.as_deref().map(serde_json::from_str).transpose()?;
+    Ok(Approval {
+        id: ApprovalId(id.clone()),
+        conversation: ConversationId(conversation.clone()),
+        call: CallId(call.clone()),
+        asks: serde_json::from_str(asks)?,
+        tool: tool.clone(),
+        arguments: serde_json::from_str(arguments)?,
+        title: title.clone(),
+        requester: serde_json::from_str(requester)?,
+        approvers: serde_json::from_str(&row.12)?,
+        offers: row.13.clone(),
+        proposal,
+        shown_in: ConversationId(row.15.clone()),
+        question: OutboxId(question.clone()),
+        status: Status::parse(&row.9).context("an approval's status")?,
+        expires_at: at(row.10),
+        decided_by: row.11,
+    })
+}
+
+/// Only the hash of tokens and codes is stored.
+pub(super) fn hash_of(secret: &str) -> String {
+    hex::encode(Sha256::digest(secret))
+}

@@ -1,0 +1,160 @@
+//! Votes on approvals, and the roles that decide whose vote counts.
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+use std::collections::BTreeSet;
+
+use crate::{
+    agent::approvers::Voter,
+    journal::{event::Speaker, ids::ApprovalId, role::Role},
+    store::{
+        Tx,
+        db::sql,
+        people::identities::{self, Account},
+    },
+};
+
+/// A second press within this time is treated as an accidental double press.
+const TWICE_MS: i64 = 2_000;
+
+/// Adds a person's vote or takes it back. Returns whether they have voted now. With linked
+/// accounts, a vote of one account is taken back by another.
+pub async fn vote(
+    tx: &mut Tx<'_>,
+    approval: &ApprovalId,
+    voter: &Voter,
+    now: DateTime<Utc>,
+) -> Result<bool> {
+    let account = Account::new(&voter.channel, &voter.speaker.id);
+    let mut taken_back = 0;
+    for own in identities::accounts(tx, &account).await? {
+        taken_back += sql!(
+            tx,
+            execute,
+            "
+            -- withdraw a vote
+            DELETE FROM votes
+            WHERE approval = $1 AND channel = $2 AND person = $3 AND at <= $4",
+            approval.as_str(),
+            own.channel,
+            own.id,
+            now.timestamp_millis() - TWICE_MS
+        );
+    }
+    if taken_back > 0 {
+        return Ok(false);
+    }
+    sql!(
+        tx,
+        execute,
+        "
+        -- vote
+        INSERT INTO votes (approval, channel, person, name, at)
+        VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (approval, channel, person) DO NOTHING",
+        approval.as_str(),
+        voter.channel.as_str(),
+        voter.speaker.id.as_str(),
+        voter.speaker.name.replace('\0', ""),
+        now.timestamp_millis()
+    );
+    Ok(true)
+}
+
+/// The people who have voted, in order. Linked accounts count once.
+pub async fn names(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<String>> {
+    let votes: Vec<(String, String)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- votes
+        SELECT v.name, COALESCE(i.person, v.channel || '/' || v.person) FROM votes v
+        LEFT JOIN identities i ON i.channel = v.channel AND i.account = v.person
+        WHERE v.approval = $1
+        ORDER BY v.at, v.person",
+        approval.as_str()
+    );
+    let mut people = BTreeSet::new();
+    Ok(votes.into_iter().filter_map(|(name, own)| people.insert(own).then_some(name)).collect())
+}
+
+/// The voters and their channels.
+pub async fn of(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<(String, Speaker)>> {
+    let rows: Vec<(String, String, String)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- votes with their voters
+        SELECT channel, person, name FROM votes
+        WHERE approval = $1
+        ORDER BY at, person",
+        approval.as_str()
+    );
+    let votes = rows.into_iter().map(|(channel, id, name)| (channel, Speaker { id, name }));
+    Ok(votes.collect())
+}
+
+/// Deletes a person's vote.
+pub async fn strike(
+    tx: &mut Tx<'_>,
+    approval: &ApprovalId,
+    channel: &str,
+    person: &str,
+) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- invalidate a vote
+        DELETE FROM votes
+        WHERE approval = $1 AND channel = $2 AND person = $3",
+        approval.as_str(),
+        channel,
+        person
+    );
+    Ok(())
+}
+
+/// The people who have at least this role on a channel, lowest role first, longest known first.
+pub async fn with_role(
+    tx: &mut Tx<'_>,
+    channel: &str,
+    role: Role,
+    most: usize,
+) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for role in Role::ALL.into_iter().filter(|one| *one >= role) {
+        let people: Vec<(String,)> = sql!(
+            tx,
+            fetch_all,
+            "
+            -- people with a role
+            SELECT person FROM people
+            WHERE channel = $1 AND role = $2
+            ORDER BY since
+            LIMIT $3",
+            channel,
+            role.as_str(),
+            most.saturating_sub(found.len()) as i64
+        );
+        found.extend(people.into_iter().map(|(person,)| person));
+    }
+    Ok(found)
+}
+
+/// Gives a person a role.
+pub async fn make(tx: &mut Tx<'_>, channel: &str, person: &str, role: &str) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- make
+        INSERT INTO people (channel, person, name, role, since)
+        VALUES ($1, $2, '', $3, 0)
+        ON CONFLICT (channel, person) DO UPDATE SET role = $3",
+        channel,
+        person,
+        role
+    );
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! Updates delivered by platforms, each recorded once, and the position to resume listening from.
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+
+use crate::store::{Tx, db::sql, metrics::committed};
+
+/// Returns whether this delivery is new, and records it.
+pub async fn first_seen(
+    tx: &mut Tx<'_>,
+    channel: &str,
+    delivery: &str,
+    now: DateTime<Utc>,
+) -> Result<bool> {
+    let inserted = sql!(
+        tx,
+        execute,
+        "
+        -- first seen
+        INSERT INTO deliveries (channel, delivery, at)
+        VALUES ($1, $2, $3)
+        ON CONFLICT (channel, delivery) DO NOTHING",
+        channel,
+        delivery,
+        now.timestamp_millis()
+    );
+    Ok(inserted > 0)
+}
+
+/// Whether the delivery was recorded before.
+pub async fn was_seen(tx: &mut Tx<'_>, channel: &str, delivery: &str) -> Result<bool> {
+    let found: Option<(i64,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- mark as seen
+        SELECT at FROM deliveries
+        WHERE channel = $1 AND delivery = $2",
+        channel,
+        delivery
+    );
+    Ok(found.is_some())
+}
+
+/// Stores an update that could not be parsed or stored, in its raw form.
+pub async fn keep_unparsed(
+    tx: &mut Tx<'_>,
+    channel: &str,
+    delivery: &str,
+    raw: &str,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    tx.rung.tally.push(committed::of_unparsed());
+    sql!(
+        tx,
+        execute,
+        "
+        -- keep unparsed
+        INSERT INTO unparsed (channel, delivery, at, raw)
+        VALUES ($1, $2, $3, $4)
+        ON CONFLICT (channel, delivery) DO NOTHING",
+        channel,
+        delivery,
+        now.timestamp_millis(),
+        raw.replace('\0', "\u{fffd}")
+    );
+    Ok(())
+}
+
+/// The position to resume listening from after a restart.
+pub async fn position(tx: &mut Tx<'_>, channel: &str) -> Result<Option<String>> {
+    let found: Option<(String,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- position
+        SELECT position FROM positions
+        WHERE channel = $1",
+        channel
+    );
+    Ok(found.map(|(position,)| position))
+}
+
+pub async fn move_position(tx: &mut Tx<'_>, channel: &str, position: &str) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- move position
+        INSERT INTO positions (channel, position)
+        VALUES ($1, $2)
+        ON CONFLICT (channel) DO UPDATE
+        SET position = $2",
+        channel,
+        position
+    );
+    Ok(())
+}

@@ -1,0 +1,231 @@
+//! The state of channels, which the listening node reports, and requests to reconnect.
+
+pub mod inbox;
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
+use std::collections::BTreeMap;
+
+use super::{Store, Tx, at, db::sql, webhooks::subscriptions};
+
+/// What the listening node reports about a channel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChannelReport {
+    pub channel: String,
+    pub is_up: bool,
+    /// Why it is not connected. The last problem is kept when the channel is connected again.
+    pub problem: Option<String>,
+    /// The number of reconnections that were requested before this attempt.
+    pub reconnects: i64,
+}
+
+/// Whether a channel is connected to its platform.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ChannelStatus {
+    Connected,
+    /// A node has begun to listen, and knows no result yet.
+    Connecting,
+    /// The last attempt failed, or no node listens.
+    #[default]
+    Disconnected,
+}
+
+/// The state of a channel, the same on all nodes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChannelState {
+    pub status: ChannelStatus,
+    /// Since when it is connected, or failing; unknown while connecting and while no node listens.
+    pub since: Option<DateTime<Utc>>,
+    /// The last problem, which may be over.
+    pub problem: Option<ChannelProblem>,
+    /// The number of requested reconnections whose result this is.
+    pub reconnects: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChannelProblem {
+    pub text: String,
+    pub at: DateTime<Utc>,
+}
+
+#[derive(Debug)]
+struct StateRow {
+    channel: String,
+    is_up: bool,
+    since: i64,
+    node: Option<String>,
+    reconnects: i64,
+    problem: Option<String>,
+    problem_at: Option<i64>,
+}
+
+impl<'r, R: Row> FromRow<'r, R> for StateRow
+where
+    &'static str: ColumnIndex<R>,
+    String: Decode<'r, R::Database> + Type<R::Database>,
+    bool: Decode<'r, R::Database> + Type<R::Database>,
+    i64: Decode<'r, R::Database> + Type<R::Database>,
+    Option<String>: Decode<'r, R::Database> + Type<R::Database>,
+    Option<i64>: Decode<'r, R::Database> + Type<R::Database>,
+{
+    fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            channel: row.try_get("channel")?,
+            is_up: row.try_get("is_up")?,
+            since: row.try_get("since")?,
+            node: row.try_get("node")?,
+            reconnects: row.try_get("reconnects")?,
+            problem: row.try_get("problem")?,
+            problem_at: row.try_get("problem_at")?,
+        })
+    }
+}
+
+#[derive(Debug)]
+struct ListenLease {
+    name: String,
+    node: String,
+}
+
+impl<'r, R: Row> FromRow<'r, R> for ListenLease
+where
+    &'static str: ColumnIndex<R>,
+    String: Decode<'r, R::Database> + Type<R::Database>,
+{
+    fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
+        Ok(Self { name: row.try_get("name")?, node: row.try_get("node")? })
+    }
+}
+
+impl Store {
+    /// Records the state of a channel, and notifies subscribers of a change.
+    pub async fn report_channel(&self, report: ChannelReport, now: DateTime<Utc>) -> Result<()> {
+        let node = self.node.to_string();
+        self.write("channel state", move |tx| Box::pin(record(tx, report, node, now))).await
+    }
+
+    /// The states of the channels for which one node listens at a time.
+    pub async fn channel_states(&self) -> Result<BTreeMap<String, ChannelState>> {
+        self.read(|tx| Box::pin(states(tx))).await
+    }
+
+    /// The number of reconnections requested so far; the listening node watches it for changes.
+    pub async fn reconnects(&self, channel: &str) -> Result<i64> {
+        let channel = channel.to_owned();
+        let read = self.read(move |tx| {
+            Box::pin(async move {
+                let found: Option<(i64,)> = sql!(
+                    tx,
+                    fetch_optional,
+                    "
+                    -- reconnects
+                    SELECT times FROM reconnects
+                    WHERE channel = $1",
+                    channel
+                );
+                Ok(found.map_or(0, |(times,)| times))
+            })
+        });
+        read.await
+    }
+}
+
+async fn record(
+    tx: &mut Tx<'_>,
+    report: ChannelReport,
+    node: String,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    subscriptions::channel_is(tx, &report.channel, report.is_up, now).await?;
+    let problem_at = report.problem.as_ref().map(|_| now.timestamp_millis());
+    sql!(
+        tx,
+        execute,
+        "
+        -- channel problem
+        UPDATE channel_states
+        SET node = $2, reconnects = $3,
+            problem = COALESCE($4, problem), problem_at = COALESCE($5, problem_at)
+        WHERE channel = $1",
+        report.channel.as_str(),
+        node,
+        report.reconnects,
+        report.problem,
+        problem_at
+    );
+    Ok(())
+}
+
+async fn states(tx: &mut Tx<'_>) -> Result<BTreeMap<String, ChannelState>> {
+    let now = tx.now_ms().await?;
+    let listeners: Vec<ListenLease> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- who listens
+        SELECT name, node FROM leases
+        WHERE name LIKE 'listen %' AND until > $1",
+        now
+    );
+    let rows: Vec<StateRow> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- channel states
+        SELECT channel, is_up, since, node, reconnects, problem, problem_at
+        FROM channel_states"
+    );
+    let listeners: BTreeMap<_, _> = listeners
+        .into_iter()
+        .map(|held| (held.name.replacen("listen ", "", 1), held.node))
+        .collect();
+    let mut found: BTreeMap<String, ChannelState> = listeners
+        .keys()
+        .map(|channel| {
+            let state =
+                ChannelState { status: ChannelStatus::Connecting, ..ChannelState::default() };
+            (channel.clone(), state)
+        })
+        .collect();
+    for row in rows {
+        let state = state(&row, listeners.get(&row.channel));
+        found.insert(row.channel, state);
+    }
+    Ok(found)
+}
+
+/// A report counts only while the node that made it has the duty. Nodes of an older release report
+/// without their name.
+fn state(row: &StateRow, listener: Option<&String>) -> ChannelState {
+    let is_current = row.node.is_none() || row.node.as_ref() == listener;
+    let status = match listener {
+        Some(_) if !is_current => ChannelStatus::Connecting,
+        Some(_) if row.is_up => ChannelStatus::Connected,
+        Some(_) | None => ChannelStatus::Disconnected,
+    };
+    let problem = row.problem.clone().zip(row.problem_at);
+    ChannelState {
+        status,
+        since: (listener.is_some() && is_current).then(|| at(row.since)),
+        problem: problem.map(|(text, ms)| ChannelProblem { text, at: at(ms) }),
+        reconnects: row.reconnects,
+    }
+}
+
+/// Requests a reconnection, and returns its number.
+pub async fn reconnect(tx: &mut Tx<'_>, channel: &str) -> Result<i64> {
+    let (number,): (i64,) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- reconnect
+        INSERT INTO reconnects (channel, times)
+        VALUES ($1, 1)
+        ON CONFLICT (channel) DO UPDATE
+        SET times = reconnects.times + 1
+        RETURNING times",
+        channel
+    );
+    Ok(number)
+}

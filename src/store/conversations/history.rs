@@ -1,0 +1,109 @@
+//! The messages that a conversation has shown, for display.
+
+use anyhow::Result;
+use channels::Outgoing;
+use chrono::{DateTime, Utc};
+
+use crate::{
+    journal::{
+        event::Seq,
+        ids::{ConversationId, OutboxId},
+    },
+    store::{Tx, at, db::sql},
+};
+
+/// An outbox row, as shown in the history.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShownRow {
+    pub id: OutboxId,
+    pub seq: Seq,
+    pub what: Outgoing,
+    pub edits: Option<OutboxId>,
+    pub status: String,
+    pub created_at: DateTime<Utc>,
+}
+
+/// The newest `most` messages that a conversation has shown or is about to show, oldest first.
+pub async fn history(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    most: usize,
+) -> Result<Vec<ShownRow>> {
+    let rows: Vec<Columns> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- history
+        SELECT id, seq, body, edits, status, created_at FROM outbox
+        WHERE conversation = $1
+        ORDER BY seq DESC, part DESC, id DESC
+        LIMIT $2",
+        conversation.as_str(),
+        most as i64
+    );
+    rows.into_iter().rev().map(row).collect()
+}
+
+/// The rows created after the row `after`, in order of creation, one page at a time.
+pub async fn made_after(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    after: &str,
+    most: usize,
+) -> Result<Vec<ShownRow>> {
+    let rows: Vec<Columns> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- history in batches
+        SELECT id, seq, body, edits, status, created_at FROM outbox
+        WHERE conversation = $1 AND id > $2
+        ORDER BY id
+        LIMIT $3",
+        conversation.as_str(),
+        after,
+        most as i64
+    );
+    rows.into_iter().map(row).collect()
+}
+
+type Columns = (String, i64, String, Option<String>, String, i64);
+
+fn row((id, seq, body, edits, status, created_ms): Columns) -> Result<ShownRow> {
+    Ok(ShownRow {
+        id: OutboxId(id),
+        seq,
+        what: serde_json::from_str(&body)?,
+        edits: edits.map(OutboxId),
+        status,
+        created_at: at(created_ms),
+    })
+}
+
+/// The files with this digest that a conversation has shown or is about to show, since the same
+/// bytes may have been sent under several names. `digest` is hex, so it needs no escaping in the
+/// pattern.
+pub async fn files_shown(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    digest: &str,
+) -> Result<Vec<Outgoing>> {
+    let rows: Vec<(String,)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- files shown
+        SELECT body FROM outbox
+        WHERE conversation = $1 AND body LIKE $2",
+        conversation.as_str(),
+        format!("%{digest}%")
+    );
+    let mut files = Vec::new();
+    for (body,) in rows {
+        let what = serde_json::from_str(&body)?;
+        if matches!(&what, Outgoing::File { digest: own, .. } if own == digest) {
+            files.push(what);
+        }
+    }
+    Ok(files)
+}

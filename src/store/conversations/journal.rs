@@ -1,0 +1,237 @@
+//! Conversations and their events.
+
+use anyhow::{Context as _, Result};
+use chrono::{DateTime, Utc};
+
+use super::{
+    mentions, participants,
+    places::{self, ConversationKey},
+};
+use crate::{
+    journal::{
+        event::{Entry, Event, Seq},
+        ids::ConversationId,
+    },
+    store::{Store, Tx, at, db::sql, metrics::committed, webhooks::subscriptions},
+};
+
+/// An event that this release does not know, written by a newer one.
+#[derive(Debug, thiserror::Error)]
+#[error("event {seq} of {conversation} cannot be read: {problem}")]
+pub struct Unreadable {
+    conversation: ConversationId,
+    seq: Seq,
+    problem: serde_json::Error,
+}
+
+impl Store {
+    /// The events after `seq`, in order.
+    pub async fn events_after(
+        &self,
+        conversation: &ConversationId,
+        seq: Seq,
+    ) -> Result<Vec<Entry>> {
+        let conversation = conversation.clone();
+        self.read(move |tx| Box::pin(events_after(tx, conversation, seq))).await
+    }
+
+    pub async fn last_seq(&self, conversation: &ConversationId) -> Result<Seq> {
+        let conversation = conversation.clone();
+        self.read(move |tx| Box::pin(async move { last_seq(tx, &conversation).await })).await
+    }
+}
+
+pub async fn events_after(
+    tx: &mut Tx<'_>,
+    conversation: ConversationId,
+    seq: Seq,
+) -> Result<Vec<Entry>> {
+    let rows: Vec<(i64, i64, String)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- events after
+        SELECT seq, at, body FROM events
+        WHERE conversation = $1 AND seq > $2
+        ORDER BY seq",
+        conversation.as_str(),
+        seq
+    );
+    rows.into_iter().map(|row| entry(&conversation, row)).collect()
+}
+
+/// Up to `most` events after `seq`.
+pub(in crate::store) async fn events_page(
+    tx: &mut Tx<'_>,
+    conversation: ConversationId,
+    seq: Seq,
+    most: usize,
+) -> Result<Vec<Entry>> {
+    let rows: Vec<(i64, i64, String)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- next events
+        SELECT seq, at, body FROM events
+        WHERE conversation = $1 AND seq > $2
+        ORDER BY seq
+        LIMIT $3",
+        conversation.as_str(),
+        seq,
+        most as i64
+    );
+    rows.into_iter().map(|row| entry(&conversation, row)).collect()
+}
+
+fn entry(conversation: &ConversationId, row: (i64, i64, String)) -> Result<Entry> {
+    let (seq, ms, body) = row;
+    let event = serde_json::from_str(&body).map_err(|problem| Unreadable {
+        conversation: conversation.clone(),
+        seq,
+        problem,
+    })?;
+    Ok(Entry { seq, at: at(ms), event })
+}
+
+/// Appends an event from outside and makes the conversation ready. Needs no lease, because it does
+/// not depend on the conversation's state.
+pub async fn append(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    event: &Event,
+    now: DateTime<Utc>,
+) -> Result<Seq> {
+    let ready_at = tx.now_ms().await?;
+    let (seq, owner): (i64, Option<String>) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- append
+        UPDATE conversations
+        SET last_seq = last_seq + 1, ready_at = COALESCE(ready_at, $1)
+        WHERE id = $2
+        RETURNING last_seq, owner",
+        ready_at,
+        conversation.as_str()
+    );
+    if owner.unwrap_or_default().is_empty() {
+        participants::note(tx, conversation, event).await?;
+    } else if let (1, Event::Said { by, .. } | Event::Stopped { by } | Event::Restarted { by }) =
+        (seq, event)
+    {
+        places::note_owner(tx, conversation, &by.id).await?;
+    }
+    insert(tx, conversation, (seq, 0), event, now).await?;
+    tx.rung.conversations.push(conversation.clone());
+    Ok(seq)
+}
+
+/// Inserts an event that has its sequence number already.
+pub(in crate::store) async fn insert(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    (seq, fence): (Seq, i64),
+    event: &Event,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let body = serde_json::to_string(event)?;
+    sql!(
+        tx,
+        execute,
+        "
+        -- insert event
+        INSERT INTO events (conversation, seq, fence, at, body)
+        VALUES ($1, $2, $3, $4, $5)",
+        conversation.as_str(),
+        seq,
+        fence,
+        now.timestamp_millis(),
+        body.as_str()
+    );
+    mentions::note(tx, conversation, &body).await?;
+    tx.rung.tally.extend(committed::of_event(event));
+    subscriptions::of_event(tx, conversation, event, now).await
+}
+
+/// The conversation with this key, created if there is none.
+pub async fn conversation(
+    tx: &mut Tx<'_>,
+    channel: &str,
+    seat: impl Into<ConversationKey<'_>> + Send,
+    now: DateTime<Utc>,
+) -> Result<ConversationId> {
+    let seat = seat.into();
+    if let Some(id) = find_conversation(tx, channel, seat).await? {
+        return Ok(id);
+    }
+    let ConversationKey { place, person } = seat;
+    sql!(
+        tx,
+        execute,
+        "
+        -- start conversation
+        INSERT INTO conversations
+            (id, channel, chat, thread, person, place, last_seq, lease_node, lease_until, fence,
+             created_at, owner)
+        VALUES ($1, $2, $3, $4, $5, $6, 0, '', 0, 0, $7, $8)
+        ON CONFLICT (channel, chat, thread, person) DO NOTHING",
+        ConversationId::new().as_str(),
+        channel,
+        place.chat.as_str(),
+        place.thread.as_deref().unwrap_or_default(),
+        person,
+        serde_json::to_string(place)?,
+        now.timestamp_millis(),
+        places::first_owner(place)
+    );
+    find_conversation(tx, channel, seat).await?.context("the conversation was just created")
+}
+
+pub async fn find_conversation(
+    tx: &mut Tx<'_>,
+    channel: &str,
+    seat: impl Into<ConversationKey<'_>> + Send,
+) -> Result<Option<ConversationId>> {
+    let ConversationKey { place, person } = seat.into();
+    let found: Option<(String,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- find conversation
+        SELECT id FROM conversations
+        WHERE channel = $1 AND chat = $2 AND thread = $3 AND person = $4",
+        channel,
+        place.chat.as_str(),
+        place.thread.as_deref().unwrap_or_default(),
+        person
+    );
+    Ok(found.map(|(id,)| ConversationId(id)))
+}
+
+pub async fn last_seq(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<Seq> {
+    let (seq,): (i64,) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- last seq
+        SELECT last_seq FROM conversations
+        WHERE id = $1",
+        conversation.as_str()
+    );
+    Ok(seq)
+}
+
+/// Locks the conversation's row until the end of the transaction.
+pub async fn lock(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- lock
+        UPDATE conversations
+        SET last_seq = last_seq
+        WHERE id = $1",
+        conversation.as_str()
+    );
+    Ok(())
+}

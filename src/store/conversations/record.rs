@@ -1,0 +1,333 @@
+//! Changes that a worker records under its lease.
+
+use anyhow::Result;
+use channels::Outgoing;
+use chrono::{DateTime, Utc};
+
+use super::{
+    journal,
+    tasks::{self, Answer, Delegation},
+};
+use crate::{
+    journal::{
+        event::{Event, Seq, Status},
+        ids::GrantId,
+    },
+    store::{
+        Store, Tx,
+        approvals::{self, grants, request::Asked, withdrawal},
+        audit::{self, Fact},
+        conversations,
+        db::sql,
+        leases::{self, Lease},
+        metrics::committed,
+        outbox::{self, Behind, album},
+        usage::{self, Used},
+    },
+};
+
+/// A change, which is recorded as a whole or not at all.
+#[derive(Debug, Clone, Default)]
+pub struct Change {
+    pub events: Vec<Event>,
+    /// Messages for the outbox, in order.
+    pub shows: Vec<Outgoing>,
+    /// How long pictures wait for more pictures of the same album.
+    pub shows_wait: Option<DateTime<Utc>>,
+    /// The first event of the turn that the first text answers: the text takes over the draft
+    /// message of that turn.
+    pub answers: Option<Seq>,
+    pub asked: Vec<Asked>,
+    /// Records for the audit.
+    pub facts: Vec<Fact>,
+    /// Usage for the daily account.
+    pub used: Vec<Used>,
+    /// The grants that the calls that start here use, once each.
+    pub spends: Vec<GrantId>,
+    /// Tasks for sub-agents, which start with this change.
+    pub delegates: Vec<Delegation>,
+    /// The answer to the task that this conversation was created for.
+    pub answer: Option<Answer>,
+    /// The last event that the worker had read.
+    pub seen: Seq,
+    pub terms: Terms,
+    pub attempt: Attempt,
+}
+
+/// Whether a change may already have been recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Attempt {
+    #[default]
+    First,
+    /// The response to an earlier attempt was lost, or was an error.
+    Repeated,
+}
+
+/// On which condition a change is recorded, and what happens to the lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Terms {
+    /// Not recorded if there are newer events.
+    #[default]
+    IfCurrent,
+    /// Like `IfCurrent`, and the lease is released because there is nothing left to do.
+    IfCurrentThenRest,
+    /// Recorded regardless of newer events, because it is a result.
+    Always,
+}
+
+/// When to retry a conversation whose turn failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deferral {
+    /// The number of consecutive failed turns.
+    pub failures: u32,
+    pub not_before: DateTime<Utc>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recorded {
+    Done,
+    /// Recorded, and the lease was released.
+    Rested,
+    /// Not recorded: there are newer events.
+    Behind,
+    /// Not recorded: another worker has the lease.
+    Fenced,
+}
+
+impl Store {
+    /// Records a change under its lease.
+    pub async fn record(
+        &self,
+        lease: &Lease,
+        change: Change,
+        now: DateTime<Utc>,
+    ) -> Result<Recorded> {
+        let lease = lease.clone();
+        let recorded = self.write("record", move |tx| Box::pin(record(tx, lease, change, now)));
+        match recorded.await {
+            Err(problem) if problem.is::<grants::Spent>() => Ok(Recorded::Behind),
+            recorded => recorded,
+        }
+    }
+
+    /// Releases the lease, unless there are events that this worker has not read.
+    pub async fn rest(&self, lease: &Lease, seen: Seq) -> Result<Recorded> {
+        let lease = lease.clone();
+        self.write("rest", move |tx| Box::pin(rest(tx, lease, seen))).await
+    }
+
+    /// Releases the lease after a failed turn. No node retries before `not_before`.
+    pub async fn defer(&self, lease: &Lease, deferral: Deferral) -> Result<()> {
+        let lease = lease.clone();
+        self.write("defer", move |tx| Box::pin(defer(tx, lease, deferral))).await
+    }
+
+    /// Releases the lease with work left to do.
+    pub async fn release(&self, lease: &Lease) -> Result<()> {
+        let lease = lease.clone();
+        self.write("release", move |tx| Box::pin(release(tx, lease))).await
+    }
+}
+
+async fn record(
+    tx: &mut Tx<'_>,
+    lease: Lease,
+    change: Change,
+    now: DateTime<Utc>,
+) -> Result<Recorded> {
+    if change.attempt == Attempt::Repeated
+        && leases::lock(tx, &lease).await?
+        && is_recorded(tx, &lease, &change).await?
+    {
+        return Ok(match change.terms {
+            Terms::IfCurrentThenRest => Recorded::Rested,
+            Terms::IfCurrent | Terms::Always => Recorded::Done,
+        });
+    }
+    let starts = change.events.iter().any(|event| matches!(event, Event::ToolStarted { .. }));
+    if starts {
+        grants::keep_from_halting(tx).await?;
+        if grants::halted_by(tx).await?.is_some() {
+            return Ok(Recorded::Behind);
+        }
+    }
+    let count = change.events.len() as i64;
+    let Some(last) = allot(tx, &lease, &change).await? else { return refused(tx, &lease).await };
+    for grant in &change.spends {
+        grants::spend(tx, grant, now).await?;
+    }
+    for (event, seq) in change.events.iter().zip(last - count + 1..) {
+        journal::insert(tx, &lease.conversation, (seq, lease.fence), event, now).await?;
+    }
+    let shown = Shown {
+        what: change.shows,
+        wait: change.shows_wait,
+        answers: change.answers,
+        questions: change.asked,
+    };
+    show(tx, &lease, last, shown, now).await?;
+    if change.events.iter().any(|event| matches!(event, Event::Failed { .. })) {
+        let the_bot = conversations::words(tx, &lease.conversation).await?.the_bot;
+        let end = (Status::Withdrawn, the_bot);
+        withdrawal::all(tx, &lease.conversation, end, now).await?;
+        tasks::abandon(tx, &lease.conversation, now).await?;
+    }
+    audit::append(tx, lease.conversation.as_str(), change.facts, now).await?;
+    tasks::propagate(tx, &lease, (&change.events, change.delegates, change.answer), now).await?;
+    // After all rows of conversations, so that a transaction that has locked one of these totals
+    // waits for none of those.
+    for used in change.used {
+        tx.rung.tally.extend(committed::of_used(&used));
+        usage::enter(tx, lease.home(), used, now).await?;
+    }
+    tx.rung.conversations.push(lease.conversation.clone());
+    match change.terms {
+        Terms::IfCurrentThenRest => rest(tx, lease, last).await,
+        Terms::IfCurrent | Terms::Always => Ok(Recorded::Done),
+    }
+}
+
+/// Allots the sequence numbers of the events and returns the last one. `None` if the lease was lost
+/// or there are newer events.
+async fn allot(tx: &mut Tx<'_>, lease: &Lease, change: &Change) -> Result<Option<Seq>> {
+    let only_at = if change.terms == Terms::Always { -1 } else { change.seen };
+    let allotted: Option<(i64,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- record: checks the fence where the numbers are assigned
+        UPDATE conversations
+        SET last_seq = last_seq + $1
+        WHERE id = $2 AND lease_node = $3 AND fence = $4 AND ($5 < 0 OR last_seq = $5)
+        RETURNING last_seq",
+        change.events.len() as i64,
+        lease.conversation.as_str(),
+        lease.node.as_str(),
+        lease.fence,
+        only_at
+    );
+    Ok(allotted.map(|(last,)| last))
+}
+
+/// Whether an earlier attempt has recorded this change. The row of its lease is locked, so an
+/// attempt whose connection was lost has been committed or rolled back by now.
+async fn is_recorded(tx: &mut Tx<'_>, lease: &Lease, change: &Change) -> Result<bool> {
+    // The last event of a change names its call, or is the only one.
+    let Some(event) = change.events.last() else { return Ok(false) };
+    let found: Option<(i64,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- is recorded
+        SELECT seq FROM events
+        WHERE conversation = $1 AND seq > $2 AND fence = $3 AND body = $4
+        LIMIT 1",
+        lease.conversation.as_str(),
+        change.seen,
+        lease.fence,
+        serde_json::to_string(event)?
+    );
+    Ok(found.is_some())
+}
+
+/// The part of a change that goes into the outbox.
+struct Shown {
+    what: Vec<Outgoing>,
+    wait: Option<DateTime<Utc>>,
+    answers: Option<Seq>,
+    questions: Vec<Asked>,
+}
+
+/// Messages of a sub-agent are shown in the conversation that it works for.
+async fn show(
+    tx: &mut Tx<'_>,
+    lease: &Lease,
+    last: Seq,
+    shown: Shown,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let Shown { what, wait, answers, questions } = shown;
+    if what.is_empty() && questions.is_empty() && wait.is_none() {
+        return Ok(());
+    }
+    let home = lease.home();
+    let seq = if *home == lease.conversation { last } else { journal::last_seq(tx, home).await? };
+    outbox::put_rows(tx, home, Behind { seq, answers, now }, what).await?;
+    if let Some(until) = wait {
+        album::wait(tx, home, until).await?;
+    }
+    for asked in questions {
+        approvals::ask(tx, &lease.conversation, (home, seq), asked, now).await?;
+    }
+    Ok(())
+}
+
+async fn refused(tx: &mut Tx<'_>, lease: &Lease) -> Result<Recorded> {
+    let held: Option<(i64,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- is the lease held?
+        SELECT last_seq FROM conversations
+        WHERE id = $1 AND lease_node = $2 AND fence = $3",
+        lease.conversation.as_str(),
+        lease.node.as_str(),
+        lease.fence
+    );
+    Ok(if held.is_some() { Recorded::Behind } else { Recorded::Fenced })
+}
+
+async fn rest(tx: &mut Tx<'_>, lease: Lease, seen: Seq) -> Result<Recorded> {
+    let rested = sql!(
+        tx,
+        execute,
+        "
+        -- rest
+        UPDATE conversations
+        SET ready_at = NULL, lease_until = 0, failures = 0
+        WHERE id = $1 AND lease_node = $2 AND fence = $3 AND last_seq = $4",
+        lease.conversation.as_str(),
+        lease.node.as_str(),
+        lease.fence,
+        seen
+    );
+    if rested > 0 {
+        return Ok(Recorded::Rested);
+    }
+    refused(tx, &lease).await
+}
+
+async fn defer(tx: &mut Tx<'_>, lease: Lease, deferral: Deferral) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- defer
+        UPDATE conversations
+        SET lease_until = 0, failures = $1, not_before = $2
+        WHERE id = $3 AND lease_node = $4 AND fence = $5",
+        i64::from(deferral.failures),
+        deferral.not_before.timestamp_millis(),
+        lease.conversation.as_str(),
+        lease.node.as_str(),
+        lease.fence
+    );
+    Ok(())
+}
+
+async fn release(tx: &mut Tx<'_>, lease: Lease) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- release
+        UPDATE conversations
+        SET lease_until = 0
+        WHERE id = $1 AND lease_node = $2 AND fence = $3",
+        lease.conversation.as_str(),
+        lease.node.as_str(),
+        lease.fence
+    );
+    tx.rung.conversations.push(lease.conversation);
+    Ok(())
+}

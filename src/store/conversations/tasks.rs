@@ -1,0 +1,304 @@
+//! The tasks of sub-agents, and their answers.
+//!
+//! ```text
+//! open ──► ended     the answer, or the reason for the failure, is in the parent's journal
+//!      ──► stopped   the parent no longer waits for it
+//! ```
+
+use anyhow::{Context as _, Result};
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::journal;
+use crate::{
+    journal::{
+        event::{Event, Heritage, Outcome, Speaker, Status, ToolResult},
+        ids::{CallId, ConversationId},
+        session::delegation::Task,
+    },
+    store::{Tx, approvals::withdrawal, conversations, db::sql, leases::Lease},
+    texts,
+};
+
+/// The tasks of one call.
+#[derive(Debug, Clone)]
+pub struct Delegation {
+    pub call: CallId,
+    /// Each task with the conversation that is created for it.
+    pub tasks: Vec<(ConversationId, Task)>,
+    /// The person on whose behalf they run.
+    pub by: Speaker,
+    pub heritage: Heritage,
+}
+
+/// The answer to a task.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Answer {
+    pub result: ToolResult,
+    pub heritage: Heritage,
+}
+
+/// Propagates taint, tasks and answers of a conversation to its parent and sub-agents, in the same
+/// transaction.
+pub(in crate::store) async fn propagate(
+    tx: &mut Tx<'_>,
+    lease: &Lease,
+    (events, delegates, answer): (&[Event], Vec<Delegation>, Option<Answer>),
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let sources = events.iter().filter_map(|event| match event {
+        Event::Tainted { source } => Some(source.clone()),
+        _ => None,
+    });
+    let taint: Vec<_> = sources.collect();
+    if !taint.is_empty() {
+        spread(tx, &lease.conversation, taint, now).await?;
+    }
+    for delegation in delegates {
+        begin(tx, &lease.conversation, delegation, now).await?;
+    }
+    match answer {
+        Some(answer) => deliver_answer(tx, &lease.conversation, answer, now).await,
+        None => Ok(()),
+    }
+}
+
+async fn begin(
+    tx: &mut Tx<'_>,
+    parent: &ConversationId,
+    delegation: Delegation,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let Delegation { call, tasks, by, heritage } = delegation;
+    for ((child, task), place) in tasks.into_iter().zip(0_i64..) {
+        sql!(
+            tx,
+            execute,
+            "
+            -- start sub-agent
+            INSERT INTO conversations
+                (id, channel, chat, thread, place, last_seq, lease_node, lease_until, fence,
+                 created_at, language, agent, root, depth, owner)
+            SELECT CAST($1 AS TEXT), channel, id, CAST($1 AS TEXT), place, 0, '', 0, 0,
+                   CAST($2 AS BIGINT), language, CAST($3 AS TEXT), COALESCE(root, id), depth + 1, ''
+            FROM conversations
+            WHERE id = $4",
+            child.as_str(),
+            now.timestamp_millis(),
+            task.agent,
+            parent.as_str()
+        );
+        sql!(
+            tx,
+            execute,
+            "
+            -- give task
+            INSERT INTO tasks (conversation, parent, call, place, status)
+            VALUES ($1, $2, $3, $4, 'open')",
+            child.as_str(),
+            parent.as_str(),
+            call.as_str(),
+            place
+        );
+        if heritage != Heritage::default() {
+            journal::append(tx, &child, &Event::Inherited(heritage.clone()), now).await?;
+        }
+        let said = Event::Said { by: by.clone(), text: task.text, message: String::new() };
+        journal::append(tx, &child, &said, now).await?;
+    }
+    Ok(())
+}
+
+/// Passes an answer to the parent. The last answer of a call ends the call.
+async fn deliver_answer(
+    tx: &mut Tx<'_>,
+    child: &ConversationId,
+    answer: Answer,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let task: Option<(String, String)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- answer task
+        UPDATE tasks
+        SET status = 'ended', answer = $1
+        WHERE conversation = $2 AND status = 'open'
+        RETURNING parent, call",
+        serde_json::to_string(&answer.result)?,
+        child.as_str()
+    );
+    // Nobody waits for it any more.
+    let Some((parent, call)) = task else { return Ok(()) };
+    let parent = ConversationId(parent);
+    // Locks the parent's row: of concurrent answers, the last one sees the others.
+    journal::append(tx, &parent, &Event::Inherited(answer.heritage), now).await?;
+    let rows: Vec<(String, String, Option<String>)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- answers of a call
+        SELECT c.agent, t.status, t.answer FROM tasks t
+        JOIN conversations c ON c.id = t.conversation
+        WHERE t.parent = $1 AND t.call = $2
+        ORDER BY t.place",
+        parent.as_str(),
+        call.as_str()
+    );
+    if rows.iter().any(|(_, status, _)| status == "open") {
+        return Ok(());
+    }
+    let mut results = Vec::new();
+    for (agent, _, body) in rows {
+        let body = body.context("a task that has ended has an answer")?;
+        results.push((agent, serde_json::from_str::<ToolResult>(&body)?));
+    }
+    let event = Event::ToolFinished { call: CallId(call), result: together(results) };
+    journal::append(tx, &parent, &event, now).await.map(drop)
+}
+
+fn together(mut results: Vec<(String, ToolResult)>) -> ToolResult {
+    if results.len() == 1 {
+        return results.remove(0).1;
+    }
+    let done = results.iter().any(|(_, result)| result.outcome == Outcome::Done);
+    let took_ms = results.iter().map(|(_, result)| result.took_ms).max();
+    let texts: Vec<_> = results.into_iter().map(|(agent, result)| (agent, result.text)).collect();
+    let outcome = if done { Outcome::Done } else { Outcome::Failed };
+    let took_ms = took_ms.unwrap_or_default();
+    ToolResult { took_ms, ..ToolResult::text(outcome, texts::answers(&texts)) }
+}
+
+/// Stops all sub-agents of this conversation, whose row is locked, at any depth, and withdraws
+/// their approvals. Each is locked before its own sub-agents are read, so that it cannot start
+/// more.
+pub async fn stop(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    by: &Speaker,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let mut held = vec![conversation.clone()];
+    while let Some(parent) = held.pop() {
+        for child in under_way(tx, &parent).await? {
+            journal::lock(tx, &child).await?;
+            let stopped = sql!(
+                tx,
+                execute,
+                "
+                -- stop task
+                UPDATE tasks
+                SET status = 'stopped'
+                WHERE conversation = $1 AND status = 'open'",
+                child.as_str()
+            );
+            if stopped > 0 {
+                journal::append(tx, &child, &Event::Stopped { by: by.clone() }, now).await?;
+                withdrawal::all(tx, &child, (Status::Withdrawn, &by.name), now).await?;
+                held.push(child);
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn under_way(tx: &mut Tx<'_>, parent: &ConversationId) -> Result<Vec<ConversationId>> {
+    let rows: Vec<(String,)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- running work
+        SELECT conversation FROM tasks
+        WHERE parent = $1 AND status = 'open'
+        ORDER BY conversation",
+        parent.as_str()
+    );
+    Ok(rows.into_iter().map(|(child,)| ConversationId(child)).collect())
+}
+
+/// Propagates taint to all running agents of the same delegation, because they share a folder.
+async fn spread(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    taint: Vec<String>,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let relatives: Vec<(String,)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- running relatives
+        SELECT own.root AS id FROM conversations own
+        WHERE own.id = $1 AND own.root IS NOT NULL
+        UNION
+        SELECT c.id FROM conversations own
+        JOIN conversations c ON c.root = COALESCE(own.root, own.id)
+        JOIN tasks t ON t.conversation = c.id
+        WHERE own.id = $1 AND c.id <> own.id AND t.status = 'open'
+        ORDER BY id",
+        conversation.as_str()
+    );
+    for (relative,) in relatives {
+        let heritage = Heritage { taint: taint.clone(), ..Heritage::default() };
+        journal::append(tx, &ConversationId(relative), &Event::Inherited(heritage), now).await?;
+    }
+    Ok(())
+}
+
+/// The sub-agents that are working for a conversation now.
+pub async fn at_work(tx: &mut Tx<'_>, root: &ConversationId) -> Result<Vec<String>> {
+    let rows: Vec<(String,)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- is at work
+        SELECT c.agent FROM conversations c
+        JOIN tasks t ON t.conversation = c.id
+        WHERE c.root = $1 AND t.status = 'open'
+        ORDER BY c.id",
+        root.as_str()
+    );
+    Ok(rows.into_iter().map(|(agent,)| agent).collect())
+}
+
+/// All sub-agent conversations that were ever created for this one.
+pub(in crate::store) async fn begun_for(
+    tx: &mut Tx<'_>,
+    root: &ConversationId,
+) -> Result<Vec<ConversationId>> {
+    let rows: Vec<(String,)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- conversations begun for
+        SELECT id FROM conversations
+        WHERE root = $1
+        ORDER BY id",
+        root.as_str()
+    );
+    Ok(rows.into_iter().map(|(child,)| ConversationId(child)).collect())
+}
+
+/// The conversation in which messages are shown: for a sub-agent, the one that it works for.
+pub async fn home(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<ConversationId> {
+    let (home,): (String,) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- home
+        SELECT COALESCE(root, id) FROM conversations
+        WHERE id = $1",
+        conversation.as_str()
+    );
+    Ok(ConversationId(home))
+}
+
+/// Ends the tasks of a conversation whose turn has failed.
+pub(in crate::store) async fn abandon(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let name = conversations::words(tx, conversation).await?.the_bot.to_owned();
+    stop(tx, conversation, &Speaker { id: String::new(), name }, now).await
+}

@@ -1,0 +1,526 @@
+//! Database access: the only file that distinguishes SQLite and PostgreSQL.
+//!
+//! SQLite has one writing connection, whose task groups the transactions of many conversations into
+//! one commit (each with a savepoint if there are several), and a pool of readers. PostgreSQL has
+//! one pool.
+
+pub mod address;
+pub mod backup;
+pub(super) mod bind;
+pub mod modes;
+mod oldest_release;
+pub mod process_lock;
+pub mod transient;
+pub mod unreadable;
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use futures::{FutureExt as _, future::BoxFuture};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sqlx::{
+    Connection as _, PgConnection, PgPool, SqliteConnection, SqlitePool,
+    migrate::{Migration, MigrationType, Migrator},
+    postgres::{PgConnectOptions, PgPoolOptions},
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+};
+use std::{future::pending, panic::AssertUnwindSafe, str::FromStr as _, time::Duration};
+use tokio::sync::{mpsc, oneshot};
+
+use super::wake::Rung;
+use crate::{
+    clock::{Clock as _, SystemClock},
+    crash,
+};
+use oldest_release::{OLDEST, ensure_new_enough};
+use transient::Unavailable;
+
+/// The delays before each retry of a transaction after a deadlock or serialization failure.
+const WAITS_MS: [u64; 5] = [10, 20, 50, 100, 200];
+/// The maximum number of transactions in one commit.
+const GROUP: usize = 128;
+
+#[derive(Clone)]
+pub(super) enum Db {
+    Sqlite { writer: mpsc::Sender<Job>, readers: SqlitePool },
+    Postgres(PgPool),
+}
+
+/// What a commit survives on SQLite.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Durability {
+    /// A power failure (`synchronous=FULL`).
+    #[default]
+    Full,
+    /// A crash of the process; a power failure may lose the last commits (`synchronous=NORMAL`).
+    Normal,
+}
+
+/// An open transaction (or, within [`super::Store::read`], a connection).
+pub struct Tx<'c> {
+    pub(super) conn: Conn<'c>,
+    pub(super) rung: Rung,
+}
+
+pub(super) enum Conn<'c> {
+    Sqlite(&'c mut SqliteConnection),
+    Postgres(&'c mut PgConnection),
+}
+
+/// Runs a statement on both databases: `sql!(tx, execute, "…", bind, bind)`. The verbs are sqlx's:
+/// `execute` (rows affected), `fetch_one`, `fetch_optional`, `fetch_all` (tuples).
+macro_rules! sql {
+    ($tx:expr, execute, $sql:expr $(, $bind:expr)* $(,)?) => {
+        match &mut $tx.conn {
+            $crate::store::db::Conn::Sqlite(c) =>
+                sqlx::query($sql)$(.bind($crate::store::db::bind::Bind::bound($bind)))*.execute(&mut **c).await?.rows_affected(),
+            $crate::store::db::Conn::Postgres(c) =>
+                sqlx::query($sql)$(.bind($crate::store::db::bind::Bind::bound($bind)))*.execute(&mut **c).await?.rows_affected(),
+        }
+    };
+    ($tx:expr, $fetch:ident, $sql:expr $(, $bind:expr)* $(,)?) => {
+        match &mut $tx.conn {
+            $crate::store::db::Conn::Sqlite(c) =>
+                sqlx::query_as($sql)$(.bind($crate::store::db::bind::Bind::bound($bind)))*.$fetch(&mut **c).await?,
+            $crate::store::db::Conn::Postgres(c) =>
+                sqlx::query_as($sql)$(.bind($crate::store::db::bind::Bind::bound($bind)))*.$fetch(&mut **c).await?,
+        }
+    };
+}
+pub(super) use sql;
+
+impl Tx<'_> {
+    /// The database's clock, which is the only one used to compare leases of several nodes. For
+    /// SQLite it is this process's monotonic clock.
+    pub async fn now_ms(&mut self) -> Result<i64> {
+        let now: i64 = match &mut self.conn {
+            Conn::Sqlite(_) => SystemClock.now().timestamp_millis(),
+            Conn::Postgres(c) => {
+                let now = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
+                sqlx::query_scalar(now).fetch_one(&mut **c).await?
+            }
+        };
+        Ok(now + crash::clock_skew_ms())
+    }
+
+    /// Selects the SQLite or PostgreSQL variant of a statement or value.
+    pub(super) fn either<T>(&self, sqlite: T, postgres: T) -> T {
+        match self.conn {
+            Conn::Sqlite(_) => sqlite,
+            Conn::Postgres(_) => postgres,
+        }
+    }
+}
+
+/// Connects to a database server once, and disconnects.
+pub(super) async fn reach(url: &str) -> Result<()> {
+    if url.starts_with("postgres") {
+        PgConnection::connect(url).await?.close().await?;
+    }
+    Ok(())
+}
+
+impl Db {
+    pub(super) async fn open(url: &str, durability: Durability) -> Result<Self> {
+        if let Some(path) = url.strip_prefix("sqlite:") {
+            return open_sqlite(path.trim_start_matches("//"), durability).await;
+        }
+        if !url.starts_with("postgres:") && !url.starts_with("postgresql:") {
+            bail!("store.url must begin with sqlite: or postgres:");
+        }
+        let options = PgConnectOptions::from_str(url)?.statement_cache_capacity(256);
+        // Pinged before each use, unlike files: else the first reads after an outage would fail.
+        let pool = PgPoolOptions::new()
+            .max_connections(16)
+            .acquire_timeout(Duration::from_secs(10))
+            .connect_with(options)
+            .await?;
+        let all = migrations(Sql::Postgres);
+        all.run(&pool).await.context("migrating")?;
+        ensure_new_enough(&all, sqlx::query_scalar(OLDEST).fetch_one(&pool).await?)?;
+        Ok(Self::Postgres(pool))
+    }
+
+    /// Whether other nodes may use the database at the same time.
+    pub(super) fn is_shared(&self) -> bool {
+        matches!(self, Self::Postgres(_))
+    }
+
+    pub(super) async fn write<T, F>(&self, work: F) -> Result<(T, Rung)>
+    where
+        T: Send + 'static,
+        F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Clone + Send + 'static,
+    {
+        match self {
+            Self::Sqlite { writer, .. } => {
+                let (answer, wait) = oneshot::channel();
+                let job = job(work, answer);
+                writer.send(job).await.map_err(|_| unavailable("the database is closed"))?;
+                wait.await
+                    .map_err(|_| unavailable("the database did not accept the transaction"))?
+            }
+            Self::Postgres(pool) => {
+                for wait in WAITS_MS {
+                    match write_on(pool, work.clone()).await {
+                        Err(problem) if is_conflict(&problem) => {
+                            tracing::warn!(
+                                problem = format!("{problem:#}"),
+                                "retrying after a serialization failure"
+                            );
+                            // So that the other transaction completes first.
+                            let wait = Duration::from_millis(wait);
+                            let _ = tokio::time::timeout(wait, pending::<()>()).await;
+                        }
+                        result => return result,
+                    }
+                }
+                write_on(pool, work).await
+            }
+        }
+    }
+
+    pub(super) async fn read<T, F>(&self, work: F) -> Result<T>
+    where
+        F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Send,
+    {
+        let rung = Rung::default();
+        match self {
+            Self::Sqlite { readers, .. } => {
+                let mut conn = readers.acquire().await?;
+                work(&mut Tx { conn: Conn::Sqlite(&mut conn), rung }).await
+            }
+            Self::Postgres(pool) => {
+                let mut conn = pool.acquire().await?;
+                work(&mut Tx { conn: Conn::Postgres(&mut conn), rung }).await
+            }
+        }
+    }
+}
+
+fn unavailable(problem: &str) -> anyhow::Error {
+    Unavailable(problem.to_owned()).into()
+}
+
+async fn write_on<T, F>(pool: &PgPool, work: F) -> Result<(T, Rung)>
+where
+    F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>>,
+{
+    let mut open = pool.begin().await?;
+    let mut tx = Tx { conn: Conn::Postgres(&mut open), rung: Rung::default() };
+    let worked = AssertUnwindSafe(work(&mut tx)).catch_unwind().await;
+    let value = worked.unwrap_or_else(|_| Err(anyhow!("a transaction panicked")))?;
+    let rung = std::mem::take(&mut tx.rung);
+    open.commit().await?;
+    Ok((value, rung))
+}
+
+/// Whether PostgreSQL rolled the transaction back because of a conflict with another one, so that
+/// it can be retried unchanged.
+fn is_conflict(problem: &anyhow::Error) -> bool {
+    let code = problem.chain().find_map(|cause| match cause.downcast_ref()? {
+        sqlx::Error::Database(database) => database.code().map(std::borrow::Cow::into_owned),
+        _ => None,
+    });
+    matches!(code.as_deref(), Some("40P01" | "40001"))
+}
+
+/// A transaction for the writing connection: returns whether it succeeded, and is told the outcome
+/// of the commit.
+pub(super) type Job =
+    Box<dyn for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, (bool, Finish)> + Send>;
+type Finish = Box<dyn FnOnce(Result<(), String>) + Send>;
+
+fn job<T, F>(work: F, answer: oneshot::Sender<Result<(T, Rung)>>) -> Job
+where
+    T: Send + 'static,
+    F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Send + 'static,
+{
+    Box::new(move |conn| {
+        async move {
+            let mut tx = Tx { conn: Conn::Sqlite(conn), rung: Rung::default() };
+            let worked = AssertUnwindSafe(work(&mut tx)).catch_unwind().await;
+            let result = worked.unwrap_or_else(|_| Err(anyhow!("a transaction panicked")));
+            let rung = tx.rung;
+            let good = result.is_ok();
+            let finish: Finish = Box::new(move |committed| {
+                let result = match committed {
+                    Ok(()) => result.map(|value| (value, rung)),
+                    Err(problem) => Err(unavailable(&format!("committing: {problem}"))),
+                };
+                // The caller may be gone; the commit is valid all the same.
+                let _ = answer.send(result);
+            });
+            (good, finish)
+        }
+        .boxed()
+    })
+}
+
+async fn open_sqlite(path: &str, durability: Durability) -> Result<Db> {
+    modes::create_database(std::path::Path::new(path))?;
+    let synchronous = match durability {
+        Durability::Full => SqliteSynchronous::Full,
+        Durability::Normal => SqliteSynchronous::Normal,
+    };
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(synchronous)
+        .busy_timeout(Duration::from_secs(10))
+        .foreign_keys(true);
+    let mut conn = SqliteConnection::connect_with(&options).await?;
+    let all = migrations(Sql::Sqlite);
+    all.run(&mut conn).await.context("migrating")?;
+    ensure_new_enough(&all, sqlx::query_scalar(OLDEST).fetch_one(&mut conn).await?)?;
+    let readers = SqlitePoolOptions::new().max_connections(4).test_before_acquire(false);
+    let readers = readers.connect_with(options).await?;
+    let (writer, jobs) = mpsc::channel(1024);
+    #[expect(clippy::disallowed_methods, reason = "ends when the last Store is dropped")]
+    tokio::spawn(write_in_groups(conn, jobs));
+    Ok(Db::Sqlite { writer, readers })
+}
+
+async fn write_in_groups(mut conn: SqliteConnection, mut jobs: mpsc::Receiver<Job>) {
+    let mut group = Vec::with_capacity(GROUP);
+    while jobs.recv_many(&mut group, GROUP).await > 0 {
+        let (finishes, committed) = commit_group(&mut conn, group.drain(..)).await;
+        for finish in finishes {
+            finish(committed.clone());
+        }
+    }
+    // This merges the WAL into the file; if it fails, the next start does it.
+    let _ = conn.close().await;
+}
+
+/// A job that fails rolls back its own changes only.
+async fn commit_group(
+    conn: &mut SqliteConnection,
+    jobs: impl ExactSizeIterator<Item = Job>,
+) -> (Vec<Finish>, Result<(), String>) {
+    let mut finishes = Vec::new();
+    if let Err(problem) = exec(conn, "BEGIN IMMEDIATE").await {
+        // The jobs are dropped, so that their callers get an error.
+        tracing::error!(problem, "the database accepts no transaction");
+        return (finishes, Err(problem));
+    }
+    let alone = jobs.len() == 1;
+    let mut end = "COMMIT";
+    for job in jobs {
+        if alone {
+            let (good, finish) = job(conn).await;
+            finishes.push(finish);
+            end = if good { "COMMIT" } else { "ROLLBACK" };
+            break;
+        }
+        let saved = exec(conn, "SAVEPOINT job").await;
+        let (good, finish) = job(conn).await;
+        finishes.push(finish);
+        let undone = if good { Ok(()) } else { exec(conn, "ROLLBACK TO job").await };
+        if saved.and(undone).and(exec(conn, "RELEASE job").await).is_err() {
+            break;
+        }
+    }
+    let committed = exec(conn, end).await;
+    if committed.is_err() {
+        // Frees the connection for the next group; SQLite may already have rolled back.
+        let _ = exec(conn, "ROLLBACK").await;
+    }
+    (finishes, committed)
+}
+
+async fn exec(conn: &mut SqliteConnection, sql: &'static str) -> Result<(), String> {
+    sqlx::query(sql).execute(conn).await.map(drop).map_err(|problem| problem.to_string())
+}
+
+/// The SQL of a migration, where one text does not work for both databases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sql {
+    Sqlite,
+    Postgres,
+}
+
+fn migrations(sql: Sql) -> Migrator {
+    let per_person = match sql {
+        Sql::Sqlite => include_str!("../../../migrations/sqlite/0007_per_person.sql"),
+        Sql::Postgres => include_str!("../../../migrations/postgres/0007_per_person.sql"),
+    };
+    let memory = match sql {
+        Sql::Sqlite => concat!(
+            include_str!("../../../migrations/0009_memory.sql"),
+            include_str!("../../../migrations/sqlite/0009_memory_words.sql")
+        ),
+        Sql::Postgres => concat!(
+            include_str!("../../../migrations/0009_memory.sql"),
+            include_str!("../../../migrations/postgres/0009_memory_words.sql")
+        ),
+    };
+    let due = match sql {
+        Sql::Sqlite => include_str!("../../../migrations/sqlite/0022_outbox_due.sql"),
+        Sql::Postgres => include_str!("../../../migrations/postgres/0022_outbox_due.sql"),
+    };
+    let texts = [
+        (1, "first", include_str!("../../../migrations/0001_first.sql")),
+        (2, "positions", include_str!("../../../migrations/0002_positions.sql")),
+        (3, "approvals", include_str!("../../../migrations/0003_approvals.sql")),
+        (4, "rules", include_str!("../../../migrations/0004_rules.sql")),
+        (5, "limits and audit", include_str!("../../../migrations/0005_limits_and_audit.sql")),
+        (6, "gateway", include_str!("../../../migrations/0006_gateway.sql")),
+        (7, "per person", per_person),
+        (8, "admin", include_str!("../../../migrations/0008_admin.sql")),
+        (9, "memory", memory),
+        (10, "schedules", include_str!("../../../migrations/0010_schedules.sql")),
+        (11, "tasks", include_str!("../../../migrations/0011_tasks.sql")),
+        (12, "mcp tools", include_str!("../../../migrations/0012_mcp_tools.sql")),
+        (13, "operators", include_str!("../../../migrations/0013_operators.sql")),
+        (14, "memory vectors", include_str!("../../../migrations/0014_memory_vectors.sql")),
+        (15, "webhooks", include_str!("../../../migrations/0015_webhooks.sql")),
+        (17, "sign on", include_str!("../../../migrations/0017_sign_on.sql")),
+        (18, "failures", include_str!("../../../migrations/0018_failures.sql")),
+        (20, "sessions", include_str!("../../../migrations/0020_sessions.sql")),
+        (21, "oldest release", include_str!("../../../migrations/0021_oldest_release.sql")),
+        (22, "outbox due", due),
+        (23, "drafts", include_str!("../../../migrations/0023_drafts.sql")),
+        (
+            24,
+            "owners and mentions",
+            include_str!("../../../migrations/0024_owners_and_mentions.sql"),
+        ),
+        (25, "totals and links", include_str!("../../../migrations/0025_totals_and_links.sql")),
+        (26, "retention", include_str!("../../../migrations/0026_retention.sql")),
+        (27, "approval files", include_str!("../../../migrations/0027_approval_files.sql")),
+        (28, "first sign-in", include_str!("../../../migrations/0028_first_sign_in.sql")),
+        (29, "channel problems", include_str!("../../../migrations/0029_channel_problems.sql")),
+    ];
+    let migration = |(number, name, text): (i64, &'static str, &'static str)| {
+        let text = sqlx::SqlStr::from_static(text);
+        Migration::new(number, name.into(), MigrationType::Simple, text, false)
+    };
+    let mut all = Migrator::with_migrations(texts.map(migration).into());
+    // Migrations of a newer release, which this one may run beside.
+    all.set_ignore_missing(true);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The schema before people could have their own conversations, with a row in each table that
+    /// refers to a conversation.
+    const BEFORE: &str = "
+        INSERT INTO conversations
+            (id, channel, chat, thread, place, last_seq, ready_at, lease_node, lease_until, fence,
+             created_at, language, not_before)
+        VALUES ('c', 'tg', '-7', '3', '{}', 9, 5, 'n', 6, 7, 8, 'de', 4);
+        INSERT INTO events (conversation, seq, fence, at, body) VALUES ('c', 9, 7, 1, '{}');
+        INSERT INTO drafts (conversation, receipt) VALUES ('c', '{}');
+        INSERT INTO outbox
+            (id, conversation, seq, part, body, status, attempts, not_before, lease_node,
+             lease_until, created_at)
+        VALUES ('o', 'c', 9, 0, '{}', 'waiting', 0, 0, '', 0, 1);
+        INSERT INTO approvals
+            (id, conversation, call, asks, tool, arguments, digest, title, requester, question,
+             status, created_at, expires_at)
+        VALUES ('a', 'c', 'x', '{}', 't', '{}', 'd', 'T', '{}', 'o', 'pending', 1, 2);";
+
+    const OTHER: &str = "
+        INSERT INTO conversations
+            (id, channel, chat, thread, person, place, last_seq, lease_node, lease_until, fence,
+             created_at)
+        VALUES ('d', 'tg', '-7', '3', '1', '{}', 0, '', 0, 0, 0);";
+
+    const KEPT: &str = "
+        SELECT c.id || c.chat || c.thread || c.last_seq || c.ready_at || c.fence || c.language
+            || c.not_before || c.person || e.seq || d.receipt || o.id || a.id
+        FROM conversations c
+        JOIN events e ON e.conversation = c.id
+        JOIN drafts d ON d.conversation = c.id
+        JOIN outbox o ON o.conversation = c.id
+        JOIN approvals a ON a.conversation = c.id";
+
+    macro_rules! comes_through {
+        ($conn:expr, $sql:expr) => {{
+            let conn: &mut _ = $conn;
+            let all = migrations($sql);
+            let six = all.iter().filter(|m| m.version <= 6).cloned().collect::<Vec<_>>();
+            Migrator::with_migrations(six).run(&mut *conn).await.unwrap();
+            sqlx::raw_sql(BEFORE).execute(&mut *conn).await.unwrap();
+            all.run(&mut *conn).await.unwrap();
+            sqlx::raw_sql(OTHER).execute(&mut *conn).await.unwrap();
+            sqlx::raw_sql(OTHER).execute(&mut *conn).await.expect_err("one of each person");
+            let kept: (String,) = sqlx::query_as(KEPT).fetch_one(&mut *conn).await.unwrap();
+            assert_eq!(kept.0, "c-73957de49{}oa");
+            let orphan = "INSERT INTO drafts (conversation, receipt) VALUES ('nowhere', '')";
+            sqlx::raw_sql(orphan).execute(&mut *conn).await.expect_err("references still hold");
+        }};
+    }
+
+    /// Runs a test on a fresh database of each kind.
+    macro_rules! on_both {
+        ($check:ident) => {{
+            let options = SqliteConnectOptions::new().in_memory(true).foreign_keys(true);
+            let mut conn = SqliteConnection::connect_with(&options).await.unwrap();
+            $check!(&mut conn, Sql::Sqlite);
+
+            let server =
+                std::env::var("COUNTERSIGN_TEST_PG").expect("tests/run starts a PostgreSQL");
+            let mut conn =
+                sqlx::PgConnection::connect(&format!("{server}/postgres")).await.unwrap();
+            let name = format!("cs_{}", uuid::Uuid::new_v4().simple());
+            let create = sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"));
+            sqlx::raw_sql(create).execute(&mut conn).await.unwrap();
+            let mut own = sqlx::PgConnection::connect(&format!("{server}/{name}")).await.unwrap();
+            $check!(&mut own, Sql::Postgres);
+            own.close().await.unwrap();
+            let drop = sqlx::AssertSqlSafe(format!("DROP DATABASE {name}"));
+            sqlx::raw_sql(drop).execute(&mut conn).await.unwrap();
+        }};
+    }
+
+    #[tokio::test]
+    #[expect(clippy::disallowed_methods, reason = "tests/run says where its PostgreSQL is")]
+    async fn conversations_come_through_when_their_key_grows() {
+        on_both!(comes_through);
+    }
+
+    /// The usage of two days, and of one long before.
+    const USED: &str = "
+        INSERT INTO usage
+            (day, conversation, agent, person, kind, name, times, messages, input_tokens,
+             output_tokens, cached_tokens, cost_micros, took_ms)
+        VALUES ('2026-05-04', 'c', 'a', 'room/1', 'model', 'm', 1, 2, 100, 10, 0, 5, 30),
+               ('2026-05-04', 'c', 'a', 'room/1', 'tool', 't', 1, 0, 0, 0, 0, 1, 700),
+               ('2026-05-03', 'c', 'a', 'room/1', 'model', 'm', 1, 9, 1, 1, 0, 9, 0),
+               ('2026-05-01', 'c', 'a', 'room/1', 'model', 'm', 1, 9, 1, 1, 0, 9, 0);";
+
+    macro_rules! counts_on {
+        ($conn:expr, $sql:expr) => {{
+            let conn: &mut _ = $conn;
+            let all = migrations($sql);
+            let before = all.iter().filter(|m| m.version < 24).cloned().collect::<Vec<_>>();
+            Migrator::with_migrations(before).run(&mut *conn).await.unwrap();
+            sqlx::raw_sql(USED).execute(&mut *conn).await.unwrap();
+            all.run(&mut *conn).await.unwrap();
+            let totals = "
+                SELECT scope || ' ' || owner, messages, tokens, cost_micros, tool_ms FROM spent
+                WHERE day = '2026-05-04'
+                ORDER BY scope";
+            let totals: Vec<(String, i64, i64, i64, i64)> =
+                sqlx::query_as(totals).fetch_all(&mut *conn).await.unwrap();
+            let total = |whose: &str| (whose.to_owned(), 2, 110, 6, 700);
+            assert_eq!(totals, ["all 0", "conversation c", "person room/1"].map(total));
+            let days = "SELECT day FROM spent WHERE day < '2026-05-03'";
+            let old: Vec<(String,)> = sqlx::query_as(days).fetch_all(&mut *conn).await.unwrap();
+            assert!(old.is_empty(), "only the last days are looked at: {old:?}");
+        }};
+    }
+
+    /// Daily limits continue to apply after an upgrade.
+    /// Proves S13.
+    #[tokio::test]
+    #[expect(clippy::disallowed_methods, reason = "tests/run says where its PostgreSQL is")]
+    async fn limits_go_on_when_totals_are_introduced() {
+        on_both!(counts_on);
+    }
+}

@@ -1,0 +1,291 @@
+//! Rewrites a shared conversation without an erased person, in slices.
+//!
+//! Text that was derived from their words is rewritten first, and their own events last, newest
+//! first, so that after a crash the remaining events still determine what to redact.
+
+use anyhow::Result;
+use std::collections::BTreeSet;
+
+use super::{
+    Erased, SLICE, Step, pending,
+    redaction::{Forgotten, NOBODY, nobody},
+};
+use crate::{
+    journal::event::{Entry, Event, Seq},
+    store::{
+        Store, Tx,
+        approvals::attachments,
+        conversations::{journal, mentions, snapshots},
+        db::sql,
+        memory,
+    },
+};
+
+/// The new contents of a conversation.
+struct Rewritten {
+    /// Events that are not the person's own.
+    derived: Vec<(Seq, String)>,
+    /// The person's own events, newest first.
+    own: Vec<(Seq, String)>,
+    /// Rows of the outbox, by id.
+    shown: Vec<(String, String)>,
+    /// Their files that nothing refers to any more.
+    gone: BTreeSet<String>,
+}
+
+impl Store {
+    /// Rewrites a conversation up to this event.
+    pub(in crate::store) async fn rewrite(&self, step: &Step, upto: Seq) -> Result<()> {
+        let conversation = step.conversation.clone();
+        let mut entries = self.events_after(&conversation, 0).await?;
+        entries.retain(|entry| entry.seq <= upto);
+        let forgotten = Forgotten::of(&step.erasure.person, &entries)?;
+        let shown = self.read(move |tx| Box::pin(shown(tx, conversation.0))).await?;
+        let left = left(&forgotten, &entries, &shown)?;
+        let (own, gone) = (step.clone(), left.gone);
+        let write = self.write("forget", move |tx| {
+            Box::pin(async move {
+                pending::keep_files(tx, &own.erasure, &forgotten.digests).await?;
+                forget_questions(tx, &own, &forgotten).await?;
+                forget_notes(tx, &own, &forgotten).await
+            })
+        });
+        write.await?;
+        self.rewrite_events(step, left.derived).await?;
+        self.rewrite_shown(left.shown).await?;
+        self.rewrite_events(step, left.own).await?;
+        let own = step.clone();
+        self.write("forget the rest", move |tx| Box::pin(forget_mentions(tx, own, (gone, upto))))
+            .await
+    }
+
+    async fn rewrite_events(&self, step: &Step, events: Vec<(Seq, String)>) -> Result<()> {
+        for slice in events.chunks(SLICE) {
+            let (step, slice) = (step.clone(), slice.to_vec());
+            self.write("forget events", move |tx| Box::pin(write_events(tx, step, slice))).await?;
+        }
+        Ok(())
+    }
+
+    async fn rewrite_shown(&self, rows: Vec<(String, String)>) -> Result<()> {
+        for slice in rows.chunks(SLICE) {
+            let slice = slice.to_vec();
+            self.write("forget messages", move |tx| Box::pin(write_shown(tx, slice))).await?;
+        }
+        Ok(())
+    }
+}
+
+fn left(forgotten: &Forgotten, entries: &[Entry], shown: &[(String, String)]) -> Result<Rewritten> {
+    let mut left = Rewritten {
+        derived: Vec::new(),
+        own: Vec::new(),
+        shown: Vec::new(),
+        gone: forgotten.digests.clone(),
+    };
+    for entry in entries.iter().rev() {
+        let event: Option<Event> = forgotten.redact(entry);
+        let body = serde_json::to_string(event.as_ref().unwrap_or(&entry.event))?;
+        for digest in mentions::digests_in(&body) {
+            left.gone.remove(digest);
+        }
+        match event {
+            Some(_) if forgotten.is_source(entry) => left.own.push((entry.seq, body)),
+            Some(_) => left.derived.push((entry.seq, body)),
+            None => {}
+        }
+    }
+    for (id, body) in shown {
+        let is = serde_json::from_str(body)?;
+        let then = forgotten.redact_shown(&is);
+        for digest in mentions::digests_in(body) {
+            left.gone.remove(digest);
+        }
+        if then != is {
+            left.shown.push((id.clone(), then.to_string()));
+        }
+    }
+    Ok(left)
+}
+
+async fn shown(tx: &mut Tx<'_>, conversation: String) -> Result<Vec<(String, String)>> {
+    Ok(sql!(
+        tx,
+        fetch_all,
+        "
+        -- shown messages
+        SELECT id, body FROM outbox
+        WHERE conversation = $1",
+        conversation
+    ))
+}
+
+async fn write_events(tx: &mut Tx<'_>, step: Step, slice: Vec<(Seq, String)>) -> Result<()> {
+    journal::lock(tx, &step.conversation).await?;
+    let events = slice.len() as i64;
+    for (seq, body) in slice {
+        sql!(
+            tx,
+            execute,
+            "
+            -- forget in the journal
+            UPDATE events
+            SET body = $1
+            WHERE conversation = $2 AND seq = $3",
+            body,
+            step.conversation.as_str(),
+            seq
+        );
+    }
+    pending::count(tx, &step.erasure, Erased { events, ..Erased::default() }).await
+}
+
+async fn write_shown(tx: &mut Tx<'_>, slice: Vec<(String, String)>) -> Result<()> {
+    for (id, body) in slice {
+        sql!(
+            tx,
+            execute,
+            "
+            -- delete shown messages
+            UPDATE outbox
+            SET body = $1
+            WHERE id = $2",
+            body,
+            id
+        );
+    }
+    Ok(())
+}
+
+async fn forget_mentions(
+    tx: &mut Tx<'_>,
+    step: Step,
+    (gone, upto): (BTreeSet<String>, Seq),
+) -> Result<()> {
+    // Prevents a session that was folded before the rewrite from being stored. A negative number
+    // matches no snapshot.
+    snapshots::invalidate(tx, &step.conversation, -upto).await?;
+    for digest in gone {
+        mentions::remove(tx, &step.conversation, &digest).await?;
+    }
+    sql!(
+        tx,
+        execute,
+        "
+        -- forget a participant
+        DELETE FROM participants
+        WHERE channel = $1 AND person = $2 AND conversation = $3",
+        step.erasure.channel.as_str(),
+        step.erasure.person.as_str(),
+        step.conversation.as_str()
+    );
+    Ok(())
+}
+
+/// Redacts their notes and schedules.
+async fn forget_notes(tx: &mut Tx<'_>, step: &Step, forgotten: &Forgotten) -> Result<()> {
+    let (conversation, mention) =
+        (step.conversation.as_str(), super::mention(&step.erasure.person)?);
+    memory::clear(tx, conversation, &mention).await?;
+    memory::rewrite(tx, conversation, &|text| forgotten.redact_text(text)).await?;
+    sql!(
+        tx,
+        execute,
+        "
+        -- delete their schedules
+        DELETE FROM schedules
+        WHERE conversation = $1 AND by_whom LIKE $2 ESCAPE '!'",
+        conversation,
+        mention
+    );
+    Ok(())
+}
+
+/// Redacts approvals that were requested for them, mention them, or were answered by them.
+async fn forget_questions(tx: &mut Tx<'_>, step: &Step, forgotten: &Forgotten) -> Result<()> {
+    let (conversation, mention) =
+        (step.conversation.as_str(), super::mention(&step.erasure.person)?);
+    let files = attachments::of_conversation(tx, &step.conversation).await?;
+    let files: BTreeSet<_> = files.into_iter().collect();
+    sql!(
+        tx,
+        execute,
+        "
+        -- delete their approvals
+        UPDATE approvals
+        SET arguments = '{}', title = $1, requester = $2, proposal = NULL, file = NULL
+        WHERE conversation = $3 AND requester LIKE $4 ESCAPE '!'",
+        NOBODY,
+        serde_json::to_string(&nobody())?,
+        conversation,
+        mention.as_str()
+    );
+    let rows: Vec<(String, String, String)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- approvals for others
+        SELECT id, title, arguments FROM approvals
+        WHERE conversation = $1",
+        conversation
+    );
+    for (id, title, arguments) in rows {
+        let is = serde_json::from_str(&arguments)?;
+        let (title_left, left) = (forgotten.redact_text(&title), forgotten.redact_json(&is, &[]));
+        sql!(
+            tx,
+            execute,
+            "
+            -- delete its mentions
+            UPDATE approvals
+            SET title = $1, arguments = $2, file = NULL,
+                proposal = CASE WHEN status = 'pending' THEN proposal END
+            WHERE id = $3 AND (title <> $1 OR arguments <> $2 OR proposal IS NOT NULL)",
+            title_left,
+            left.to_string(),
+            id.as_str()
+        );
+    }
+    forget_files(tx, step, files).await?;
+    forget_decisions(tx, &mention, forgotten).await
+}
+
+/// Deletes the files of redacted approvals that no other approval has.
+async fn forget_files(tx: &mut Tx<'_>, step: &Step, mut files: BTreeSet<String>) -> Result<()> {
+    for digest in attachments::of_conversation(tx, &step.conversation).await? {
+        files.remove(&digest);
+    }
+    for digest in &files {
+        mentions::remove(tx, &step.conversation, digest).await?;
+    }
+    pending::keep_files(tx, &step.erasure, &files).await
+}
+
+async fn forget_decisions(tx: &mut Tx<'_>, mention: &str, forgotten: &Forgotten) -> Result<()> {
+    for approval in &forgotten.decided {
+        sql!(
+            tx,
+            execute,
+            "
+            -- delete the decider
+            UPDATE approvals
+            SET decided_by = $1
+            WHERE id = $2",
+            NOBODY,
+            approval.as_str()
+        );
+        sql!(
+            tx,
+            execute,
+            "
+            -- delete the grantor
+            UPDATE grants
+            SET given_by = $1
+            WHERE approval = $2 AND given_by LIKE $3 ESCAPE '!'",
+            serde_json::to_string(&nobody())?,
+            approval.as_str(),
+            mention
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,179 @@
+//! Albums: pictures of the outbox that are sent together.
+//!
+//! An album cannot be an edit of an earlier message, and repeating it would show it twice. It is
+//! therefore attempted only once and marked before that: a row that is found marked later may
+//! already have been shown.
+
+use anyhow::Result;
+use channels::{Outgoing, Receipt};
+use chrono::{DateTime, Utc};
+
+use super::sending::{self, Ended, Sending};
+use crate::{
+    journal::ids::{ConversationId, OutboxId},
+    store::{
+        Store, Tx,
+        db::{sql, unreadable::Table},
+        leases::readable,
+    },
+};
+
+impl Sending {
+    /// Whether an earlier attempt may have shown it, as part of an album or as a text without a
+    /// placeholder, which is marked by a receipt without a message.
+    pub fn may_be_shown(&self) -> bool {
+        let once = self.what.is_picture() || matches!(self.what, Outgoing::Text { .. });
+        once && self.receipt == Some(Receipt::nowhere())
+    }
+}
+
+impl Store {
+    /// Marks the pictures that follow the first one, up to the given count and size, and returns
+    /// them. No other node takes them while the first one waits.
+    pub async fn begin_album(&self, first: &Sending, most: (usize, u64)) -> Result<Vec<Sending>> {
+        let first = first.clone();
+        self.write("begin album", move |tx| {
+            Box::pin(async move {
+                if !sending::lock(tx, &first).await? {
+                    return Ok(Vec::new());
+                }
+                let others = behind(tx, &first, most).await?;
+                if !others.is_empty() {
+                    note(tx, [&first].into_iter().chain(&others), Some(&Receipt::nowhere()))
+                        .await?;
+                }
+                Ok(others)
+            })
+        })
+        .await
+    }
+
+    /// Records that the album was sent. Nothing is recorded if another node is sending the first
+    /// picture by now.
+    pub async fn end_album(&self, first: &Sending, others: Vec<Sending>) -> Result<()> {
+        let first = first.clone();
+        self.write("end album", move |tx| {
+            Box::pin(async move {
+                if sending::lock(tx, &first).await? {
+                    for other in &others {
+                        sending::record_end(tx, other, Ended::Sent, String::new()).await?;
+                    }
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Records that the album was certainly not shown.
+    pub async fn part_album(&self, first: &Sending, others: Vec<Sending>) -> Result<()> {
+        let first = first.clone();
+        self.write("part album", move |tx| {
+            Box::pin(async move {
+                if sending::lock(tx, &first).await? {
+                    note(tx, [&first].into_iter().chain(&others), None).await?;
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Replaces the contents of a row that was not shown.
+    pub async fn show_instead(&self, sending: &Sending) -> Result<()> {
+        let sending = sending.clone();
+        self.write("show instead", move |tx| Box::pin(show_instead(tx, sending))).await
+    }
+}
+
+/// Delays a row that has not been attempted yet until the given time, for pictures that may follow.
+pub(in crate::store) async fn wait(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    until: DateTime<Utc>,
+) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- wait for an album
+        UPDATE outbox
+        SET not_before = $1, due_at = CASE WHEN due_at IS NULL THEN NULL ELSE $1 END
+        WHERE conversation = $2 AND status = 'waiting' AND attempts = 0",
+        until.timestamp_millis(),
+        conversation.as_str()
+    );
+    tx.rung.outbox = true;
+    Ok(())
+}
+
+async fn behind(
+    tx: &mut Tx<'_>,
+    first: &Sending,
+    (most, most_bytes): (usize, u64),
+) -> Result<Vec<Sending>> {
+    let rows: Vec<(String, String, Option<String>)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- after the first picture
+        SELECT o.id, o.body, COALESCE(o.receipt, o.edits) FROM outbox o
+        JOIN outbox f ON f.id = $1 AND f.conversation = o.conversation
+        WHERE o.status = 'waiting' AND (o.seq, o.part, o.id) > (f.seq, f.part, f.id)
+        ORDER BY o.seq, o.part, o.id
+        LIMIT $2",
+        first.id.as_str(),
+        most as i64 - 1
+    );
+    let mut others = Vec::new();
+    let mut bytes = first.what.size_bytes();
+    for (id, body, placed) in rows {
+        let what = readable::<Outgoing>(Table::Outbox, &id, &body).filter(Outgoing::is_picture);
+        let Some(what) = what.filter(|_| placed.is_none()) else { break };
+        bytes += what.size_bytes();
+        if bytes > most_bytes {
+            break;
+        }
+        others.push(Sending { id: OutboxId(id), what, ..first.clone() });
+    }
+    Ok(others)
+}
+
+async fn note<'s>(
+    tx: &mut Tx<'_>,
+    rows: impl Iterator<Item = &'s Sending>,
+    receipt: Option<&Receipt>,
+) -> Result<()> {
+    let receipt = receipt.map(serde_json::to_string).transpose()?;
+    for row in rows {
+        sql!(
+            tx,
+            execute,
+            "
+            -- note of an album
+            UPDATE outbox
+            SET receipt = $1
+            WHERE id = $2 AND status = 'waiting'",
+            receipt.as_deref(),
+            row.id.as_str()
+        );
+    }
+    Ok(())
+}
+
+async fn show_instead(tx: &mut Tx<'_>, sending: Sending) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- replace
+        UPDATE outbox
+        SET body = $1, receipt = NULL
+        WHERE id = $2 AND status = 'waiting' AND lease_node = $3 AND attempts = $4",
+        serde_json::to_string(&sending.what)?,
+        sending.id.as_str(),
+        sending.node.as_str(),
+        sending.attempts
+    );
+    Ok(())
+}

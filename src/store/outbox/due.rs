@@ -1,0 +1,572 @@
+//! Claims rows of the outbox that are due.
+//!
+//! A claim reads the rows of one channel in the order of their `due_at`, which only the first
+//! waiting row of each conversation has, so that its cost does not depend on the number of waiting
+//! rows. A row that is found too early (behind another row, before `not_before`, or in a paused
+//! chat) gets a new `due_at` once, and is not examined again until then.
+
+use anyhow::Result;
+use chrono::{DateTime, TimeDelta, Utc};
+use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
+use std::{collections::BTreeSet, sync::Arc};
+
+use super::sending::Sending;
+use crate::{
+    journal::ids::{ConversationId, NodeId, OutboxId},
+    store::{
+        Store, Tx,
+        db::{sql, unreadable::Table},
+        leases::{
+            held::{self, Held},
+            readable,
+        },
+    },
+};
+
+/// The minimum number of rows examined per query.
+const LOOK: usize = 16;
+/// The maximum number of queries per channel and claim.
+const LOOKS: usize = 16;
+
+/// How many rows of one channel a claim may take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Share {
+    pub channel: String,
+    pub most: usize,
+}
+
+impl Store {
+    /// Claims rows that are due. `now` is the clock for retries.
+    pub async fn claim_sends(
+        &self,
+        mut shares: Vec<Share>,
+        now: DateTime<Utc>,
+    ) -> Result<Vec<Sending>> {
+        shares.retain(|share| share.most > 0);
+        if shares.is_empty() {
+            return Ok(Vec::new());
+        }
+        let channels = shares.iter().map(|share| share.channel.clone()).collect();
+        let due = self.read(move |tx| Box::pin(with_sends_due(tx, channels, now))).await?;
+        shares.retain(|share| due.contains(&share.channel));
+        if shares.is_empty() {
+            return Ok(Vec::new());
+        }
+        let claim = Claim {
+            node: self.node.clone(),
+            term_ms: self.term_ms(),
+            held: self.held.clone(),
+            now,
+        };
+        self.write("claim sends", move |tx| Box::pin(claim_all(tx, claim, shares))).await
+    }
+}
+
+impl Store {
+    /// Gives up rows that have waited since `before` for a channel other than these, because no
+    /// node claims them. Returns how many there were.
+    pub async fn refuse_unknown(&self, known: Vec<String>, before: DateTime<Utc>) -> Result<u64> {
+        self.write("refuse unknown", move |tx| Box::pin(refuse_unknown(tx, known, before))).await
+    }
+}
+
+macro_rules! refuse {
+    ($names:literal) => {
+        concat!(
+            "
+            -- reject messages for removed channels
+            UPDATE outbox
+            SET status = 'refused', problem = 'no such channel is configured', lease_until = 0
+            WHERE status = 'waiting' AND created_at < $1 AND channel NOT IN (",
+            $names,
+            ")"
+        )
+    };
+}
+
+async fn refuse_unknown(tx: &mut Tx<'_>, known: Vec<String>, before: DateTime<Utc>) -> Result<u64> {
+    let refuse = tx.either(
+        refuse!("SELECT value FROM json_each($2)"),
+        refuse!("SELECT json_array_elements_text(CAST($2 AS JSON))"),
+    );
+    let known = serde_json::to_string(&known)?;
+    Ok(sql!(tx, execute, refuse, before.timestamp_millis(), known.as_str()))
+}
+
+const ANY_DUE: &str = "
+    -- any send that is due on a channel
+    SELECT o.due_at FROM outbox o
+    WHERE o.channel = $1 AND o.status = 'waiting' AND o.due_at <= $2 AND o.lease_until <= $3
+    AND NOT EXISTS (
+        SELECT 1 FROM parked k
+        WHERE k.channel = $1 AND k.chat = '' AND k.until > $2
+    )
+    LIMIT 1";
+
+/// The channels that have rows due and are not paused as a whole.
+async fn with_sends_due(
+    tx: &mut Tx<'_>,
+    channels: Vec<String>,
+    now: DateTime<Utc>,
+) -> Result<BTreeSet<String>> {
+    let lease_now = tx.now_ms().await?;
+    let mut due = BTreeSet::new();
+    for channel in channels {
+        let found: Option<(i64,)> =
+            sql!(tx, fetch_optional, ANY_DUE, channel.as_str(), now.timestamp_millis(), lease_now);
+        if found.is_some() {
+            due.insert(channel);
+        }
+    }
+    Ok(due)
+}
+
+/// Which node claims, for how long, by which clock.
+#[derive(Clone)]
+struct Claim {
+    node: NodeId,
+    term_ms: i64,
+    held: Held,
+    now: DateTime<Utc>,
+}
+
+/// A row whose `due_at` has passed.
+#[derive(Debug)]
+struct Due {
+    id: String,
+    conversation: String,
+    place: String,
+    language: String,
+    body: String,
+    receipt: Option<String>,
+    attempts: i64,
+    unknowns: i64,
+    aged_ms: i64,
+    not_before: i64,
+    parked_until: Option<i64>,
+    /// An earlier row of the conversation that still waits.
+    behind: Option<String>,
+}
+
+impl<'r, R: Row> FromRow<'r, R> for Due
+where
+    &'static str: ColumnIndex<R>,
+    String: Decode<'r, R::Database> + Type<R::Database>,
+    i64: Decode<'r, R::Database> + Type<R::Database>,
+    Option<String>: Decode<'r, R::Database> + Type<R::Database>,
+    Option<i64>: Decode<'r, R::Database> + Type<R::Database>,
+{
+    fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            id: row.try_get("id")?,
+            conversation: row.try_get("conversation")?,
+            place: row.try_get("place")?,
+            language: row.try_get("language")?,
+            body: row.try_get("body")?,
+            receipt: row.try_get("receipt")?,
+            attempts: row.try_get("attempts")?,
+            unknowns: row.try_get("unknowns")?,
+            aged_ms: row.try_get("aged_ms")?,
+            not_before: row.try_get("not_before")?,
+            parked_until: row.try_get("parked_until")?,
+            behind: row.try_get("behind")?,
+        })
+    }
+}
+
+/// One statement; PostgreSQL skips rows that others are changing.
+macro_rules! due {
+    ($skip:literal) => {
+        concat!(
+            "
+            -- sends that are due
+            SELECT o.id, o.conversation, c.place, c.language, o.body,
+                   COALESCE(o.receipt, e.receipt) AS receipt,
+                   o.attempts, o.unknowns, o.aged_ms, o.not_before,
+                   (
+                       SELECT k.until FROM parked k
+                       WHERE k.channel = o.channel AND k.chat = c.chat AND k.until > $2
+                   ) AS parked_until,
+                   (
+                       SELECT p.id FROM outbox p
+                       WHERE p.conversation = o.conversation AND p.status = 'waiting'
+                       AND (p.seq, p.part, p.id) < (o.seq, o.part, o.id)
+                       ORDER BY p.seq, p.part
+                       LIMIT 1
+                   ) AS behind
+            FROM outbox o
+            JOIN conversations c ON c.id = o.conversation
+            LEFT JOIN outbox e ON e.id = o.edits
+            WHERE o.channel = $1 AND o.status = 'waiting' AND o.due_at <= $2
+            AND o.lease_until <= $3
+            ORDER BY o.due_at
+            LIMIT $4 ",
+            $skip
+        )
+    };
+}
+
+const DUE: [&str; 2] = [due!(""), due!("FOR NO KEY UPDATE OF o SKIP LOCKED")];
+
+async fn claim_all(tx: &mut Tx<'_>, claim: Claim, shares: Vec<Share>) -> Result<Vec<Sending>> {
+    let mut sendings = Vec::new();
+    for share in &shares {
+        sendings.extend(claim_share(tx, &claim, share).await?);
+    }
+    Ok(sendings)
+}
+
+async fn claim_share(tx: &mut Tx<'_>, claim: &Claim, share: &Share) -> Result<Vec<Sending>> {
+    let lease_now = tx.now_ms().await?;
+    let expired_by =
+        held::before_claim(tx, &claim.held, &claim.node, claim.term_ms, lease_now).await?;
+    let now = claim.now.timestamp_millis();
+    let mut sendings = Vec::new();
+    for _ in 0..LOOKS {
+        let wanted = share.most - sendings.len();
+        let most = wanted.max(LOOK);
+        let statement = tx.either(DUE[0], DUE[1]);
+        let found: Vec<Due> =
+            sql!(tx, fetch_all, statement, share.channel.as_str(), now, expired_by, most as i64);
+        let is_last = found.len() < most;
+        let mut ready = Vec::new();
+        for due in found {
+            if !defer(tx, &due, now).await? && ready.len() < wanted {
+                ready.push(due);
+            }
+        }
+        lease(tx, claim, &ready, lease_now).await?;
+        sendings.extend(ready.into_iter().filter_map(|due| sending(claim, &share.channel, due)));
+        if is_last || sendings.len() >= share.most {
+            break;
+        }
+    }
+    Ok(sendings)
+}
+
+/// Updates the `due_at` of a row that cannot be sent yet. Returns `true` if the row must not be
+/// claimed now.
+async fn defer(tx: &mut Tx<'_>, due: &Due, now: i64) -> Result<bool> {
+    let later = due.parked_until.unwrap_or_default().max(due.not_before);
+    let due_at = if let Some(before) = &due.behind {
+        if !lock_waiting(tx, before).await? {
+            // The earlier row is ending at this moment, and the next query will find this row at
+            // the head.
+            return Ok(true);
+        }
+        // The transaction that ends the earlier row waits for this one and then sets `due_at`.
+        None
+    } else if later > now {
+        Some(later)
+    } else {
+        return Ok(false);
+    };
+    sql!(
+        tx,
+        execute,
+        "
+        -- defer
+        UPDATE outbox
+        SET due_at = $1
+        WHERE id = $2 AND status = 'waiting'",
+        due_at,
+        due.id.as_str()
+    );
+    Ok(true)
+}
+
+/// Locks the row against transactions that would end it; `false` if it has ended.
+async fn lock_waiting(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
+    let lock = tx.either(
+        "SELECT seq FROM outbox WHERE id = $1 AND status = 'waiting'",
+        "SELECT seq FROM outbox WHERE id = $1 AND status = 'waiting' \
+         FOR NO KEY UPDATE SKIP LOCKED",
+    );
+    let locked: Option<(i64,)> = sql!(tx, fetch_optional, lock, id);
+    Ok(locked.is_some())
+}
+
+/// The ids are passed as one JSON array, which each database expands with its own functions.
+macro_rules! take {
+    ($ids:literal) => {
+        concat!(
+            "
+            -- lease sends
+            UPDATE outbox
+            SET lease_node = $1, lease_until = $2, attempts = attempts + 1
+            WHERE id IN (",
+            $ids,
+            ")"
+        )
+    };
+}
+
+async fn lease(tx: &mut Tx<'_>, claim: &Claim, ready: &[Due], lease_now: i64) -> Result<()> {
+    if ready.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<_> = ready.iter().map(|due| due.id.as_str()).collect();
+    let take = tx.either(
+        take!("SELECT value FROM json_each($3)"),
+        take!("SELECT json_array_elements_text(CAST($3 AS JSON))"),
+    );
+    sql!(
+        tx,
+        execute,
+        take,
+        claim.node.as_str(),
+        lease_now + claim.term_ms,
+        serde_json::to_string(&ids)?
+    );
+    Ok(())
+}
+
+/// `None` if this release cannot read the row. Its lease will expire, and a newer node may take it.
+fn sending(claim: &Claim, channel: &str, due: Due) -> Option<Sending> {
+    let of = Table::Outbox;
+    let what = readable(of, &due.id, &due.body)?;
+    let place = readable(of, &due.id, &due.place)?;
+    let receipt = match &due.receipt {
+        Some(receipt) => Some(readable(of, &due.id, receipt)?),
+        None => None,
+    };
+    Some(Sending {
+        hold: Arc::new(claim.held.hold(&due.id, due.attempts + 1)),
+        id: OutboxId(due.id),
+        conversation: ConversationId(due.conversation),
+        channel: channel.to_owned(),
+        place,
+        language: due.language,
+        what,
+        receipt,
+        attempts: due.attempts + 1,
+        unknowns: due.unknowns,
+        aged: TimeDelta::milliseconds(due.aged_ms),
+        node: claim.node.clone(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::db::Durability;
+    use std::time::{Duration, Instant};
+
+    /// A store on an empty database of each kind, with its cleanup.
+    struct Scratch {
+        store: Store,
+        _folder: tempfile::TempDir,
+        on_server: Option<(String, String)>,
+    }
+
+    async fn on_sqlite() -> Scratch {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}/due.db", folder.path().display());
+        let store = Store::open(&url, Durability::Normal, Duration::from_secs(15)).await.unwrap();
+        Scratch { store, _folder: folder, on_server: None }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "tests/run says where its PostgreSQL is")]
+    async fn on_postgres() -> Scratch {
+        let server = std::env::var("COUNTERSIGN_TEST_PG").expect("tests/run starts a PostgreSQL");
+        let name = format!("cs_{}", uuid::Uuid::new_v4().simple());
+        administer(&server, format!("CREATE DATABASE {name}")).await;
+        let url = format!("{server}/{name}");
+        let store = Store::open(&url, Durability::Normal, Duration::from_secs(15)).await.unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        Scratch { store, _folder: folder, on_server: Some((server, name)) }
+    }
+
+    async fn administer(server: &str, sql: String) {
+        use sqlx::Connection as _;
+        let mut conn = sqlx::PgConnection::connect(&format!("{server}/postgres")).await.unwrap();
+        sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&mut conn).await.unwrap();
+    }
+
+    impl Scratch {
+        async fn run(&self, sql: String) {
+            let done = self.store.write("test", move |tx| {
+                Box::pin(async move {
+                    let sql = sqlx::AssertSqlSafe(sql);
+                    Ok(sql!(tx, execute, sql))
+                })
+            });
+            done.await.unwrap();
+        }
+
+        async fn claim(&self, channel: &str, most: usize) -> Vec<Sending> {
+            let share = vec![Share { channel: channel.into(), most }];
+            self.store.claim_sends(share, now()).await.unwrap()
+        }
+
+        async fn end(self) {
+            drop(self.store);
+            if let Some((server, name)) = self.on_server {
+                administer(&server, format!("DROP DATABASE {name} WITH (FORCE)")).await;
+            }
+        }
+
+        /// Inserts conversations with rows each, of which the first is due.
+        async fn fill(&self, channel: &str, conversations: i64, rows: i64) {
+            let place = r#"{"chat":"1","thread":null,"kind":"private"}"#;
+            self.run(format!(
+                "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {conversations})
+                INSERT INTO conversations
+                    (id, channel, chat, thread, place, last_seq, lease_node, lease_until, fence,
+                     created_at)
+                SELECT '{channel}' || i, '{channel}', 'c' || i, '', '{place}', 1, '', 0, 0, 0 FROM n"
+            ))
+            .await;
+            self.run(format!(
+                "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {rows})
+                INSERT INTO outbox
+                    (id, conversation, seq, part, body, status, attempts, not_before, lease_node,
+                     lease_until, created_at, channel, due_at)
+                SELECT c.id || '-' || n.i, c.id, n.i, 0,
+                       '{{\"kind\":\"text\",\"markdown\":\"x\",\"reply_to\":null}}', 'waiting', 0, 0,
+                       '', 0, 0, '{channel}', CASE WHEN n.i = 1 THEN 0 END
+                FROM conversations c, n
+                WHERE c.channel = '{channel}' AND n.i <= {rows}"
+            ))
+            .await;
+        }
+
+        /// The query plan of a statement.
+        async fn plan(&self, statement: &'static str) -> String {
+            let explained = self.store.read(move |tx| {
+                Box::pin(async move {
+                    let explain = tx.either("EXPLAIN QUERY PLAN", "EXPLAIN");
+                    let sql = format!("{explain} {statement}");
+                    let (channel, most) = ("down", 64_i64);
+                    let plan: Vec<Step> = if statement.contains("$4") {
+                        sql!(tx, fetch_all, sqlx::AssertSqlSafe(sql), channel, 9_i64, 9_i64, most)
+                    } else {
+                        sql!(tx, fetch_all, sqlx::AssertSqlSafe(sql), channel, 9_i64, 9_i64)
+                    };
+                    Ok(plan.into_iter().map(|step| step.0).collect::<Vec<_>>().join("\n"))
+                })
+            });
+            explained.await.unwrap()
+        }
+    }
+
+    /// A line of a plan: the last column on both databases.
+    struct Step(String);
+
+    impl<'r, R: Row> FromRow<'r, R> for Step
+    where
+        usize: ColumnIndex<R>,
+        String: Decode<'r, R::Database> + Type<R::Database>,
+    {
+        fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
+            Ok(Self(row.try_get(row.len() - 1)?))
+        }
+    }
+
+    fn now() -> DateTime<Utc> {
+        DateTime::from_timestamp_millis(1_000).unwrap()
+    }
+
+    /// A backlog of 100,000 rows on one channel costs other channels nothing and this one only a
+    /// few rows: no statement scans the outbox.
+    async fn a_backlog_costs_nothing(scratch: Scratch) {
+        scratch.fill("down", 1_000, 100).await;
+        scratch.fill("up", 1, 2).await;
+        scratch.run("ANALYZE".into()).await;
+        let due = if scratch.on_server.is_some() { DUE[1] } else { DUE[0] };
+        for statement in [due, ANY_DUE] {
+            let plan = scratch.plan(statement).await;
+            assert!(plan.contains("outbox_due"), "{plan}");
+            for scan in ["SCAN o", "SCAN p", "SCAN outbox", "Seq Scan on outbox", "USE TEMP B-TREE"]
+            {
+                assert!(!plan.contains(scan), "{plan}");
+            }
+        }
+        let mut fastest = Duration::MAX;
+        for _ in 0..5 {
+            let begun = Instant::now();
+            let claimed = scratch.claim("down", 64).await;
+            fastest = fastest.min(begun.elapsed());
+            assert_eq!(claimed.len(), 64);
+        }
+        assert!(fastest < Duration::from_millis(60), "{fastest:?} for 64 of 100,000 rows");
+        let up = scratch.claim("up", 64).await;
+        assert_eq!(up.iter().map(|s| s.id.as_str()).collect::<Vec<_>>(), ["up1-1"]);
+        assert!(scratch.claim("up", 64).await.is_empty(), "the second row is behind the first");
+        scratch
+            .store
+            .sent(&up[0], super::super::sending::Ended::Sent, String::new())
+            .await
+            .unwrap();
+        assert_eq!(scratch.claim("up", 64).await[0].id.as_str(), "up1-2");
+        scratch.end().await;
+    }
+
+    #[tokio::test]
+    async fn a_backlog_costs_nothing_on_sqlite() {
+        a_backlog_costs_nothing(on_sqlite().await).await;
+    }
+
+    #[tokio::test]
+    async fn a_backlog_costs_nothing_on_postgres() {
+        a_backlog_costs_nothing(on_postgres().await).await;
+    }
+
+    /// Rows that wait for a removed channel are given up eventually.
+    async fn a_removed_channel_is_given_up(scratch: Scratch) {
+        scratch.fill("kept", 1, 1).await;
+        scratch.fill("removed", 1, 3).await;
+        let refuse = |at| scratch.store.refuse_unknown(vec!["kept".into()], at);
+        assert_eq!(refuse(DateTime::default()).await.unwrap(), 0, "not yet");
+        assert_eq!(refuse(now()).await.unwrap(), 3);
+        assert!(scratch.claim("removed", 9).await.is_empty());
+        assert_eq!(scratch.claim("kept", 9).await.len(), 1);
+        scratch.end().await;
+    }
+
+    #[tokio::test]
+    async fn a_removed_channel_is_given_up_on_sqlite() {
+        a_removed_channel_is_given_up(on_sqlite().await).await;
+    }
+
+    #[tokio::test]
+    async fn a_removed_channel_is_given_up_on_postgres() {
+        a_removed_channel_is_given_up(on_postgres().await).await;
+    }
+
+    /// During an upgrade, a node of the previous release inserts and ends rows without setting
+    /// `channel` and `due_at`.
+    async fn the_previous_release_goes_on(scratch: Scratch) {
+        scratch.fill("tg", 1, 0).await;
+        for row in ["a", "b", "c"] {
+            scratch
+                .run(format!(
+                    "INSERT INTO outbox
+                        (id, conversation, seq, part, body, status, attempts, not_before,
+                         lease_node, lease_until, created_at)
+                    VALUES ('{row}', 'tg1', 1, {}, '{{\"kind\":\"text\",\"markdown\":\"x\",\"reply_to\":null}}',
+                            'waiting', 0, 0, '', 0, 1)",
+                    row.as_bytes()[0] - b'a'
+                ))
+                .await;
+        }
+        let first = scratch.claim("tg", 9).await;
+        assert_eq!(first.iter().map(|s| s.id.as_str()).collect::<Vec<_>>(), ["a"]);
+        let old_end = "UPDATE outbox SET status = 'sent', lease_until = 0 WHERE id = 'a'";
+        scratch.run(old_end.into()).await;
+        assert_eq!(scratch.claim("tg", 9).await[0].id.as_str(), "b");
+        scratch.run("UPDATE outbox SET status = 'gone' WHERE status = 'waiting'".into()).await;
+        assert!(scratch.claim("tg", 9).await.is_empty());
+        scratch.end().await;
+    }
+
+    #[tokio::test]
+    async fn the_previous_release_goes_on_on_sqlite() {
+        the_previous_release_goes_on(on_sqlite().await).await;
+    }
+
+    #[tokio::test]
+    async fn the_previous_release_goes_on_on_postgres() {
+        the_previous_release_goes_on(on_postgres().await).await;
+    }
+}

@@ -1,0 +1,272 @@
+//! The outbox: messages to send, in order within each conversation.
+//! ```text
+//! waiting ──► sent
+//!    │  ▲ └──► refused   the platform will never accept it
+//!    │  │ └──► gone      the chat can no longer be written to
+//!    └──┘ (not before, after a temporary failure)
+//! ```
+//! While a row waits, no later row of its conversation is sent: only the first one has a `due_at`,
+//! by which it is claimed. When it has ended, a trigger sets the `due_at` of the next row. The
+//! trigger also covers rows that a node of the previous release inserts.
+
+pub(super) mod album;
+pub mod drafts;
+pub mod due;
+pub mod sending;
+
+use anyhow::Result;
+use channels::{Outgoing, Receipt};
+use chrono::{DateTime, Utc};
+use sqlx::{ColumnIndex, Decode, FromRow, Type};
+
+use super::{
+    Tx,
+    conversations::{journal, mentions},
+    db::sql,
+};
+use crate::journal::{
+    event::Seq,
+    ids::{ApprovalId, ConversationId, OutboxId},
+};
+
+async fn receipt_of(tx: &mut Tx<'_>, id: &str) -> Result<Option<String>> {
+    let found: Option<(Option<String>,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- receipt of
+        SELECT receipt FROM outbox
+        WHERE id = $1",
+        id
+    );
+    Ok(found.and_then(|(receipt,)| receipt))
+}
+
+/// The message that shows the row on its platform, if it was sent.
+pub async fn receipt(tx: &mut Tx<'_>, id: &OutboxId) -> Result<Option<Receipt>> {
+    let found = receipt_of(tx, id.as_str()).await?;
+    Ok(found.map(|receipt| serde_json::from_str(&receipt)).transpose()?)
+}
+
+/// Appends messages to the outbox of a conversation.
+pub async fn put(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    seq: Seq,
+    shows: Vec<Outgoing>,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    put_rows(tx, conversation, Behind { seq, answers: None, now }, shows).await
+}
+
+/// Appends the reply to a command. It goes before the parts of answers that wait, except those that
+/// were attempted, since a person who writes `/status` should not have to wait for a long answer.
+pub async fn put_before_answers(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    shows: Vec<Outgoing>,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let Some(Position { seq, part }) = first_unattempted_answer(tx, conversation).await? else {
+        let seq = journal::last_seq(tx, conversation).await?;
+        return put(tx, conversation, seq, shows, now).await;
+    };
+    // Rows with the same part are sent in the order of their ids, so these come after the previous
+    // part, which may be being sent, and before this one.
+    for (at, what) in shows.into_iter().enumerate() {
+        let due = if at == 0 { Due::Now } else { Due::Behind };
+        let (id, part) = (OutboxId::new(), part - 1);
+        let row = Row { id, seq, part, edits: None, approval: None, due };
+        insert(tx, conversation, row, &what, now).await?;
+    }
+    Ok(())
+}
+
+struct Position {
+    seq: Seq,
+    part: i64,
+}
+
+impl<'r, R: sqlx::Row> FromRow<'r, R> for Position
+where
+    &'static str: ColumnIndex<R>,
+    i64: Decode<'r, R::Database> + Type<R::Database>,
+{
+    fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
+        Ok(Self { seq: row.try_get("seq")?, part: row.try_get("part")? })
+    }
+}
+
+async fn first_unattempted_answer(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+) -> Result<Option<Position>> {
+    Ok(sql!(
+        tx,
+        fetch_optional,
+        "
+        -- first unattempted answer
+        SELECT seq, part FROM outbox
+        WHERE conversation = $1 AND status = 'waiting' AND turn IS NOT NULL AND attempts = 0
+        ORDER BY seq, part
+        LIMIT 1",
+        conversation.as_str()
+    ))
+}
+
+/// The position at which rows are inserted, and their purpose.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Behind {
+    pub seq: Seq,
+    /// The turn that they answer. The first text takes over the draft message of that turn.
+    pub answers: Option<Seq>,
+    pub now: DateTime<Utc>,
+}
+
+/// Like [`put`], for messages that may be the answer of a turn.
+pub(super) async fn put_rows(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    Behind { seq, answers, now }: Behind,
+    shows: Vec<Outgoing>,
+) -> Result<()> {
+    let first_part = next_part(tx, conversation, seq).await?;
+    for (what, part) in shows.into_iter().zip(first_part..) {
+        let due = if part == first_part { Due::Now } else { Due::Behind };
+        let row = Row { id: OutboxId::new(), seq, part, edits: None, approval: None, due };
+        let id = row.id.clone();
+        insert(tx, conversation, row, &what, now).await?;
+        if let Some(turn) = answers {
+            belongs_to(tx, turn, &id).await?;
+            if part == first_part && matches!(what, Outgoing::Text { .. }) {
+                take_over(tx, conversation, turn, &id).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn belongs_to(tx: &mut Tx<'_>, turn: Seq, id: &OutboxId) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- a part of the answer of a turn
+        UPDATE outbox
+        SET turn = $1
+        WHERE id = $2",
+        turn,
+        id.as_str()
+    );
+    Ok(())
+}
+
+/// Withdraws waiting answers when a person stops the turn. A row that was attempted is kept, since
+/// it may be shown in part.
+pub async fn withdraw_answers(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<()> {
+    let withdrawn = sql!(
+        tx,
+        execute,
+        "
+        -- withdraw answers
+        UPDATE outbox
+        SET status = 'refused'
+        WHERE conversation = $1 AND status = 'waiting' AND turn IS NOT NULL AND attempts = 0",
+        conversation.as_str()
+    );
+    tx.rung.outbox |= withdrawn > 0;
+    Ok(())
+}
+
+/// Turns the draft message of the turn into the row.
+async fn take_over(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    turn: Seq,
+    id: &OutboxId,
+) -> Result<()> {
+    if let Some(receipt) = drafts::take(tx, conversation, turn).await? {
+        sql!(
+            tx,
+            execute,
+            "
+            -- take over
+            UPDATE outbox
+            SET receipt = $1
+            WHERE id = $2",
+            receipt,
+            id.as_str()
+        );
+    }
+    Ok(())
+}
+
+/// The next part number at this event.
+pub(super) async fn next_part(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    seq: Seq,
+) -> Result<i64> {
+    let (next,): (i64,) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- next part
+        SELECT COALESCE(MAX(part), -1) + 1 FROM outbox
+        WHERE conversation = $1 AND seq = $2",
+        conversation.as_str(),
+        seq
+    );
+    Ok(next)
+}
+
+/// The position of a row.
+pub(super) struct Row {
+    pub id: OutboxId,
+    pub seq: Seq,
+    pub part: i64,
+    pub edits: Option<OutboxId>,
+    /// The approval that it is a part of.
+    pub approval: Option<ApprovalId>,
+    pub due: Due,
+}
+
+/// Whether a claim considers the row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Due {
+    Now,
+    /// Not before a row that the same transaction has inserted before it has ended.
+    Behind,
+}
+
+pub(super) async fn insert(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    row: Row,
+    what: &Outgoing,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let body = mentions::noted(tx, conversation, what).await?;
+    sql!(
+        tx,
+        execute,
+        "
+        -- put into the outbox
+        INSERT INTO outbox
+            (id, conversation, seq, part, body, edits, status, attempts, not_before,
+             lease_node, lease_until, created_at, approval, due_at, channel)
+        VALUES ($1, $2, $3, $4, $5, $6, 'waiting', 0, 0, '', 0, $7, $8, $9,
+                (SELECT c.channel FROM conversations c WHERE c.id = $2))",
+        row.id.as_str(),
+        conversation.as_str(),
+        row.seq,
+        row.part,
+        body,
+        row.edits.as_ref().map(OutboxId::as_str),
+        now.timestamp_millis(),
+        row.approval.as_ref().map(ApprovalId::as_str),
+        (row.due == Due::Now).then(|| now.timestamp_millis())
+    );
+    tx.rung.outbox = true;
+    Ok(())
+}

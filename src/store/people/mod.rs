@@ -1,0 +1,196 @@
+//! People and their roles, and access tokens of the web chat. Only hashes of secrets are stored.
+
+pub mod identities;
+pub mod pairing;
+pub mod web_sessions;
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+
+use super::{Tx, approvals::hash_of, db::sql};
+use crate::journal::{event, role::Role};
+
+/// The stored role of a person, if there is one.
+pub async fn role(tx: &mut Tx<'_>, channel: &str, person: &str) -> Result<Option<Role>> {
+    let found: Option<(String,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- role
+        SELECT role FROM people
+        WHERE channel = $1 AND person = $2",
+        channel,
+        person
+    );
+    let role = found.and_then(|(role,)| Role::parse(&role));
+    Ok(role.map(|role| at_most(person, role)))
+}
+
+/// Limits the role of widget visitors, who are not authenticated.
+pub fn at_most(person: &str, role: Role) -> Role {
+    if event::is_visitor(person) { role.min(Role::Member) } else { role }
+}
+
+/// The kind of an access token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Exchanged for a session, once.
+    SignIn,
+    /// A sign-in with an OpenID provider that is in progress; it completes once.
+    Begun,
+    Session,
+}
+
+/// A browser session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    pub person: String,
+    /// The display name.
+    pub name: String,
+    /// The claims of the OpenID provider on which a role depends; `None` if the person signed in
+    /// with a link.
+    pub claims: Option<Vec<String>>,
+}
+
+impl Access {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::SignIn => "sign_in",
+            Self::Begun => "begun",
+            Self::Session => "session",
+        }
+    }
+}
+
+pub async fn grant_access(
+    tx: &mut Tx<'_>,
+    kind: Access,
+    (name, token): (&str, &str),
+    now: DateTime<Utc>,
+    expires_at: DateTime<Utc>,
+) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- grant access
+        INSERT INTO access_tokens (hash, name, kind, created_at, expires_at)
+        VALUES ($1, $2, $3, $4, $5)",
+        hash_of(token),
+        name,
+        kind.as_str(),
+        now.timestamp_millis(),
+        expires_at.timestamp_millis()
+    );
+    if kind == Access::Session {
+        web_sessions::note_first(tx, now).await?;
+    }
+    Ok(())
+}
+
+/// Creates a session for a person who signed in with an OpenID provider.
+pub async fn begin_session(
+    tx: &mut Tx<'_>,
+    session: &Session,
+    token: &str,
+    now: DateTime<Utc>,
+    expires_at: DateTime<Utc>,
+) -> Result<()> {
+    grant_access(tx, Access::Session, (&session.person, token), now, expires_at).await?;
+    let claims = session.claims.as_ref().map(serde_json::to_string).transpose()?;
+    sql!(
+        tx,
+        execute,
+        "
+        -- owner of a session
+        UPDATE access_tokens
+        SET shown = $1, claims = $2
+        WHERE hash = $3",
+        session.name.as_str(),
+        claims,
+        hash_of(token)
+    );
+    Ok(())
+}
+
+/// The session with this token.
+pub async fn session(tx: &mut Tx<'_>, token: &str, now: DateTime<Utc>) -> Result<Option<Session>> {
+    let found: Option<(String, Option<String>, Option<String>)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- session
+        SELECT name, shown, claims FROM access_tokens
+        WHERE hash = $1 AND kind = 'session' AND expires_at > $2",
+        hash_of(token),
+        now.timestamp_millis()
+    );
+    let Some((person, shown, claims)) = found else { return Ok(None) };
+    let claims = claims.map(|claims| serde_json::from_str(&claims)).transpose()?;
+    Ok(Some(Session { name: shown.unwrap_or_else(|| person.clone()), person, claims }))
+}
+
+/// Whether a sign-in link is valid.
+pub async fn is_link(tx: &mut Tx<'_>, token: &str, now: DateTime<Utc>) -> Result<bool> {
+    let found: Option<(String,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- is link
+        SELECT name FROM access_tokens
+        WHERE hash = $1 AND kind = 'sign_in' AND expires_at > $2",
+        hash_of(token),
+        now.timestamp_millis()
+    );
+    Ok(found.is_some())
+}
+
+/// Redeems a single-use token, and returns its owner.
+pub async fn redeem(
+    tx: &mut Tx<'_>,
+    kind: Access,
+    token: &str,
+    now: DateTime<Utc>,
+) -> Result<Option<String>> {
+    let found: Option<(String,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- redeem
+        DELETE FROM access_tokens
+        WHERE hash = $1 AND kind = $2 AND expires_at > $3
+        RETURNING name",
+        hash_of(token),
+        kind.as_str(),
+        now.timestamp_millis()
+    );
+    Ok(found.map(|(name,)| name))
+}
+
+/// Deletes expired tokens.
+pub async fn sweep_access(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- sweep access
+        DELETE FROM access_tokens
+        WHERE expires_at <= $1",
+        now.timestamp_millis()
+    );
+    Ok(())
+}
+
+/// Ends a session.
+pub async fn revoke_session(tx: &mut Tx<'_>, token: &str) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- revoke session
+        DELETE FROM access_tokens
+        WHERE hash = $1 AND kind = 'session'",
+        hash_of(token)
+    );
+    Ok(())
+}

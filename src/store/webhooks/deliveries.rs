@@ -1,0 +1,239 @@
+//! Webhook deliveries: an outbox of its own, written in the transaction of the event that is
+//! reported ([`super::subscriptions`]).
+//!
+//! ```text
+//! waiting ──► delivered   the receiver has accepted it
+//!    │  ▲ └──► dead       all attempts failed, or the receiver is gone ──► waiting (replay), dropped
+//!    └──┘ (not before, after a failure)
+//! ```
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use crate::store::{Store, Tx, at, db::sql, lists::Stretch, metrics::committed};
+
+/// The lease of an attempt, which is longer than any attempt takes.
+const TERM_MS: i64 = 60_000;
+
+/// A delivery that this node may send now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    pub id: String,
+    pub subscription: String,
+    pub topic: String,
+    /// The JSON body.
+    pub body: String,
+    pub attempts: i64,
+}
+
+/// The result of an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tried {
+    pub then: Then,
+    pub status: Option<u16>,
+    pub problem: String,
+}
+
+/// The state of the delivery after the attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Then {
+    Delivered,
+    Again(DateTime<Utc>),
+    Dead,
+}
+
+/// One line of the delivery log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Try {
+    pub at: DateTime<Utc>,
+    pub status: Option<i64>,
+    pub problem: String,
+}
+
+/// One statement; PostgreSQL skips rows that others are changing. `NO KEY`, because the delivery log
+/// references these rows.
+macro_rules! claim {
+    ($skip:literal) => {
+        concat!(
+            "
+            -- claim notices
+            UPDATE notices
+            SET lease_until = $1, attempts = attempts + 1
+            WHERE id IN (
+                SELECT id FROM notices
+                WHERE status = 'waiting' AND lease_until <= $2 AND not_before <= $3
+                ORDER BY not_before
+                LIMIT $4 ",
+            $skip,
+            ")
+            RETURNING id, subscription, topic, body, attempts"
+        )
+    };
+}
+
+impl Store {
+    pub async fn claim_notices(&self, most: usize, now: DateTime<Utc>) -> Result<Vec<Notice>> {
+        if !self.read(|tx| Box::pin(any_waiting(tx))).await? {
+            return Ok(Vec::new());
+        }
+        self.write("claim notices", move |tx| Box::pin(claim(tx, most, now))).await
+    }
+
+    pub async fn told(&self, notice: &str, tried: Tried, now: DateTime<Utc>) -> Result<()> {
+        let notice = notice.to_owned();
+        self.write("told", move |tx| Box::pin(told(tx, notice, tried, now))).await
+    }
+}
+
+type Row = (String, String, String, String, i64);
+
+fn notice((id, subscription, topic, body, attempts): Row) -> Notice {
+    Notice { id, subscription, topic, body, attempts }
+}
+
+async fn any_waiting(tx: &mut Tx<'_>) -> Result<bool> {
+    let found: Option<(i64,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- any notice
+        SELECT attempts FROM notices
+        WHERE status = 'waiting'
+        LIMIT 1"
+    );
+    Ok(found.is_some())
+}
+
+async fn claim(tx: &mut Tx<'_>, most: usize, now: DateTime<Utc>) -> Result<Vec<Notice>> {
+    let lease_now = tx.now_ms().await?;
+    let claim = tx.either(claim!(""), claim!("FOR NO KEY UPDATE SKIP LOCKED"));
+    let rows: Vec<Row> = sql!(
+        tx,
+        fetch_all,
+        claim,
+        lease_now + TERM_MS,
+        lease_now,
+        now.timestamp_millis(),
+        most as i64
+    );
+    Ok(rows.into_iter().map(notice).collect())
+}
+
+async fn told(tx: &mut Tx<'_>, notice: String, tried: Tried, now: DateTime<Utc>) -> Result<()> {
+    let (status, not_before, outcome) = match tried.then {
+        Then::Delivered => ("delivered", 0, "sent"),
+        Then::Again(at) => ("waiting", at.timestamp_millis(), "failed"),
+        Then::Dead => ("dead", 0, "dead"),
+    };
+    tx.rung.tally.push(committed::of_told(outcome));
+    sql!(
+        tx,
+        execute,
+        "
+        -- told
+        UPDATE notices
+        SET status = $1, not_before = $2, lease_until = 0
+        WHERE id = $3 AND status = 'waiting'",
+        status,
+        not_before,
+        notice.as_str()
+    );
+    sql!(
+        tx,
+        execute,
+        "
+        -- log an attempt
+        INSERT INTO notice_tries (notice, n, at, status, problem)
+        SELECT $1, COALESCE(MAX(n), 0) + 1, $2, $3, $4 FROM notice_tries
+        WHERE notice = $1",
+        notice.as_str(),
+        now.timestamp_millis(),
+        tried.status.map(i64::from),
+        tried.problem
+    );
+    Ok(())
+}
+
+/// A delivery, as listed for operators.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery {
+    pub id: String,
+    pub subscription: String,
+    pub topic: String,
+    /// The JSON body.
+    pub body: String,
+    /// `waiting`, `delivered`, `dead` or `dropped`.
+    pub status: String,
+    pub attempts: i64,
+    pub created_at: DateTime<Utc>,
+}
+
+type Listed = (String, String, String, String, String, i64, i64);
+
+/// The delivery log, newest first; an empty `status` or `id` matches everything.
+pub async fn list(
+    tx: &mut Tx<'_>,
+    (status, id): (&str, &str),
+    stretch: &Stretch,
+) -> Result<Vec<Delivery>> {
+    let rows: Vec<Listed> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- list notices
+        SELECT id, subscription, topic, body, status, attempts, created_at FROM notices
+        WHERE ($1 = '' OR id < $1)
+          AND ($2 = '' OR status = $2)
+          AND ($3 = '' OR id = $3)
+        ORDER BY id DESC
+        LIMIT $4",
+        stretch.after.as_str(),
+        status,
+        id,
+        stretch.most as i64
+    );
+    let delivery = |(id, subscription, topic, body, status, attempts, ms)| Delivery {
+        id,
+        subscription,
+        topic,
+        body,
+        status,
+        attempts,
+        created_at: at(ms),
+    };
+    Ok(rows.into_iter().map(delivery).collect())
+}
+
+/// Sends a dead delivery again (`waiting`), starting with the first attempt, or drops it
+/// (`dropped`). Returns whether it was dead.
+pub async fn revive(tx: &mut Tx<'_>, notice: &str, anew: bool) -> Result<bool> {
+    let status = if anew { "waiting" } else { "dropped" };
+    let revived = sql!(
+        tx,
+        execute,
+        "
+        -- replay or drop
+        UPDATE notices
+        SET status = $1, attempts = 0, not_before = 0
+        WHERE id = $2 AND status = 'dead'",
+        status,
+        notice
+    );
+    Ok(revived > 0)
+}
+
+/// The results of the attempts of a delivery, in order.
+pub async fn tries(tx: &mut Tx<'_>, notice: &str) -> Result<Vec<Try>> {
+    let rows: Vec<(i64, Option<i64>, String)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- delivery log
+        SELECT at, status, problem FROM notice_tries
+        WHERE notice = $1
+        ORDER BY n",
+        notice
+    );
+    Ok(rows.into_iter().map(|(ms, status, problem)| Try { at: at(ms), status, problem }).collect())
+}

@@ -1,0 +1,206 @@
+//! Webhook subscriptions, and the deliveries that are recorded in the transaction of an event.
+
+use anyhow::Result;
+use channels::Outgoing;
+use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{
+    journal::{event::Event, ids::ConversationId},
+    store::{Store, Tx, approvals::request::Asked, conversations::places, db::sql},
+};
+
+/// The topics of a subscription.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+pub enum Topic {
+    #[serde(rename = "approval.asked")]
+    ApprovalAsked,
+    #[serde(rename = "approval.decided")]
+    ApprovalDecided,
+    #[serde(rename = "turn.finished")]
+    TurnFinished,
+    #[serde(rename = "turn.failed")]
+    TurnFailed,
+    #[serde(rename = "artifact.delivered")]
+    ArtifactDelivered,
+    #[serde(rename = "channel.up")]
+    ChannelUp,
+    #[serde(rename = "channel.down")]
+    ChannelDown,
+    #[serde(rename = "budget.reached")]
+    BudgetReached,
+}
+
+impl Topic {
+    pub fn name(self) -> String {
+        json!(self).as_str().unwrap_or_default().to_owned()
+    }
+}
+
+impl Store {
+    /// Replaces the subscriptions.
+    pub async fn subscribe(&self, subscriptions: Vec<(String, Vec<Topic>)>) -> Result<()> {
+        self.write("subscribe", move |tx| Box::pin(subscribe(tx, subscriptions))).await
+    }
+}
+
+async fn subscribe(tx: &mut Tx<'_>, subscriptions: Vec<(String, Vec<Topic>)>) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- unsubscribe all
+        DELETE FROM subscriptions"
+    );
+    for (name, topics) in subscriptions {
+        let topics: Vec<_> = topics.iter().map(|topic| format!(" {} ", topic.name())).collect();
+        let topics = topics.concat();
+        sql!(
+            tx,
+            execute,
+            "
+            -- subscribe
+            INSERT INTO subscriptions (name, topics)
+            VALUES ($1, $2)
+            ON CONFLICT (name) DO UPDATE
+            SET topics = $2",
+            name,
+            topics
+        );
+    }
+    Ok(())
+}
+
+/// Queues a delivery for each subscriber of the topic.
+pub async fn note(tx: &mut Tx<'_>, topic: Topic, told: Value, now: DateTime<Utc>) -> Result<()> {
+    let name = topic.name();
+    let subscribers: Vec<(String,)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- subscribers
+        SELECT name FROM subscriptions
+        WHERE topics LIKE $1",
+        format!("% {name} %")
+    );
+    for (subscription,) in subscribers {
+        let body = json!({ "type": name, "timestamp": now.to_rfc3339(), "data": told });
+        sql!(
+            tx,
+            execute,
+            "
+            -- note
+            INSERT INTO notices
+                (id, subscription, topic, body, status, attempts, not_before, lease_until,
+                 created_at)
+            VALUES ($1, $2, $3, $4, 'waiting', 0, 0, 0, $5)",
+            format!("msg_{}", uuid::Uuid::now_v7().simple()),
+            subscription,
+            name.as_str(),
+            body.to_string(),
+            now.timestamp_millis()
+        );
+    }
+    Ok(())
+}
+
+/// Queues the deliveries for an event of the journal: ids and outcomes, no text of the dialogue.
+pub(in crate::store) async fn of_event(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    event: &Event,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let (topic, told) = match event {
+        Event::ApprovalDecided { approval, call, decision, by } => (
+            Topic::ApprovalDecided,
+            json!({ "approval": approval, "call": call, "decision": decision, "by": by }),
+        ),
+        Event::Replied { calls, usage, .. } if calls.is_empty() => {
+            (Topic::TurnFinished, json!({ "usage": usage }))
+        }
+        Event::Failed { reason, reference, .. } => {
+            (Topic::TurnFailed, json!({ "reason": reason, "reference": reference }))
+        }
+        _ => return Ok(()),
+    };
+    note_of(tx, conversation, (topic, told), now).await
+}
+
+/// The same, with the place where it happened.
+async fn note_of(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    (topic, mut told): (Topic, Value),
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let (channel, place) = places::place(tx, conversation).await?;
+    told["conversation"] = json!(conversation);
+    told["channel"] = json!(channel);
+    told["chat"] = json!(place.chat);
+    note(tx, topic, told, now).await
+}
+
+pub(in crate::store) async fn asked(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    asked: &Asked,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let told = json!({
+        "approval": asked.id,
+        "call": asked.call,
+        "asks": asked.asks,
+        "tool": asked.tool,
+        "arguments": asked.arguments,
+        "requester": asked.requester,
+        "expires_at": asked.expires_at,
+    });
+    note_of(tx, conversation, (Topic::ApprovalAsked, told), now).await
+}
+
+/// Files are reported when they are sent.
+pub(in crate::store) async fn shown(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    what: &Outgoing,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let Outgoing::File { name, media_type, size_bytes, digest, .. } = what else { return Ok(()) };
+    let told = json!({
+        "name": name, "media_type": media_type, "size_bytes": size_bytes, "digest": digest,
+    });
+    note_of(tx, conversation, (Topic::ArtifactDelivered, told), now).await
+}
+
+/// Records whether a channel is connected, and queues the deliveries of a change.
+pub(in crate::store) async fn channel_is(
+    tx: &mut Tx<'_>,
+    channel: &str,
+    up: bool,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let changed = sql!(
+        tx,
+        execute,
+        "
+        -- channel state
+        INSERT INTO channel_states (channel, is_up, since)
+        VALUES ($1, $2, $3)
+        ON CONFLICT (channel) DO UPDATE
+        SET is_up = $2, since = $3
+        WHERE channel_states.is_up <> $2",
+        channel,
+        up,
+        now.timestamp_millis()
+    );
+    if changed > 0 {
+        let topic = if up { Topic::ChannelUp } else { Topic::ChannelDown };
+        note(tx, topic, json!({ "channel": channel }), now).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,241 @@
+//! The contract of a tool, and what runs it.
+//!
+//! - [`Tool`], [`Context`], [`Output`], [`ToolError`]: what a tool implements, gets and returns
+//! - [`toolbox`]: all tools by name; validates arguments, runs a call within its limits
+//! - [`arguments`], [`overflow`]: parsing of arguments, truncation of results
+//! - [`elicit`]: elicitations of running calls
+
+pub mod arguments;
+mod attempts;
+pub mod elicit;
+mod entry;
+pub mod overflow;
+pub mod toolbox;
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    time::Duration,
+};
+use thiserror::Error;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    agent::{
+        catalog::{Approval, ToolSpec},
+        paths::PathRefused,
+        policy::Files,
+    },
+    journal::{
+        event::{Attachment, Seen, Speaker, Usage},
+        ids::{CallId, ConversationId},
+    },
+    store::{files::Artifacts, memory::scope::MemoryScope},
+    texts::{self, preview::Preview},
+};
+
+#[async_trait]
+pub trait Tool: Send + Sync {
+    fn spec(&self) -> ToolSpec;
+
+    /// What the approval shows besides the arguments: the diff of an edit, in Markdown.
+    async fn preview(&self, _arguments: &Value, _context: &Context) -> Option<Preview> {
+        None
+    }
+
+    /// The files that an approval is bound to, besides the arguments and the files that the spec's
+    /// subject names, with their current state. If they cannot be determined, the call does not
+    /// run.
+    async fn bound(&self, _arguments: &Value, _context: &Context) -> Result<Files, ToolError> {
+        Ok(Files::new())
+    }
+
+    /// The maximum cost of a call with these arguments, in millionths of a currency unit. A call
+    /// that exceeds the day's remaining budget does not run.
+    fn estimated_cost(&self, _arguments: &Value) -> Option<u64> {
+        None
+    }
+
+    /// Whether a call with these arguments needs an approval, before any rule is applied.
+    fn approval(&self, _arguments: &Value) -> Approval {
+        self.spec().approval
+    }
+
+    /// Runs the call. The arguments match the schema. The caller applies the spec's timeout by
+    /// dropping this future, so anything that must not outlive it has to be tied to it or to
+    /// `context.cancelled`.
+    async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError>;
+}
+
+/// The context in which a call runs.
+#[derive(Debug, Clone)]
+pub struct Context {
+    /// The people's conversation: for a sub-agent, the one that it works for.
+    pub conversation: ConversationId,
+    pub call: CallId,
+    /// The id of the acting agent.
+    pub agent: String,
+    /// The person on whose behalf the agent acts: the requester; for a sub-agent, that of the agent
+    /// above it.
+    pub person: Speaker,
+    /// The folder of this conversation. Created when it is first needed.
+    pub workspace: PathBuf,
+    pub artifacts: Artifacts,
+    /// The scope of the agent's memory.
+    pub shelf: MemoryScope,
+    /// The files of the workspace that the agent has read: path → SHA-256.
+    pub seen: BTreeMap<String, String>,
+    /// The files of the workspace that the agent has read or written while the conversation was
+    /// tainted.
+    pub foreign: BTreeSet<String>,
+    /// The sources of untrusted content in the conversation.
+    pub taint: Vec<String>,
+    pub now: DateTime<Utc>,
+    pub cancelled: CancellationToken,
+    /// Whether pictures are shown inline here: then a picture of its first page precedes a
+    /// document.
+    pub shows_pictures: bool,
+    /// Progress messages in Markdown; the latest is shown.
+    pub progress: watch::Sender<String>,
+    /// The people whom the call can ask while it runs.
+    pub people: elicit::People,
+    /// The environment variables that the spec names, and no others.
+    pub variables: BTreeMap<String, String>,
+}
+
+impl Context {
+    /// The value of a variable that the tool's spec names.
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str)
+    }
+}
+
+/// The result of a call.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Output {
+    /// The text that the model reads.
+    pub text: String,
+    /// Files for the person, already stored as artifacts.
+    pub attachments: Vec<Attachment>,
+    /// Files of the workspace that the agent has now read, in their state after the call.
+    pub seen: Vec<Seen>,
+    /// The sources of untrusted content in the text, besides what the spec says.
+    pub foreign: Vec<String>,
+    /// Pictures for the model, already stored as artifacts, by path.
+    pub views: Vec<Attachment>,
+    /// Further details for operators, which are stored and read by no model.
+    pub raw: Option<String>,
+    /// The cost, in millionths of a currency unit.
+    pub cost_micros: Option<u64>,
+    /// The usage of models that were asked, by id.
+    pub asked: BTreeMap<String, Usage>,
+    /// The result is the reply to the person; the model does not read it first.
+    pub is_answer: bool,
+    /// The result is not reused for an identical call, although the tool's results are cached.
+    pub uncached: bool,
+}
+
+impl Output {
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// A result that is the reply to the person.
+    pub fn as_answer(text: impl Into<String>) -> Self {
+        Self { is_answer: true, ..Self::text(text) }
+    }
+}
+
+impl From<&str> for Output {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<String> for Output {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}
+
+impl std::fmt::Display for Output {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// An error that the model is told about, in words that it can act on.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+pub enum ToolError {
+    #[error("Invalid parameters: {0}")]
+    InvalidParameters(String),
+    #[error("{0}")]
+    ExecutionFailed(String),
+    #[error("Timed out after {} s", .0.as_secs())]
+    Timeout(Duration),
+    #[error("Not authorized: {0}")]
+    NotAuthorized(String),
+    #[error("Rate limit exceeded{}", .0.map(|d| format!(": try again in {} s", d.as_millis().div_ceil(1_000))).unwrap_or_default())]
+    RateLimited(Option<Duration>),
+    #[error("External service: {0}")]
+    ExternalService(String),
+    #[error("Sandbox: {0}")]
+    Sandbox(String),
+    /// The result was lost: a person decides, as after a crash.
+    #[error("{}", texts::OUTCOME_UNKNOWN)]
+    Unknown,
+}
+
+impl From<PathRefused> for ToolError {
+    fn from(refused: PathRefused) -> Self {
+        Self::ExecutionFailed(refused.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools;
+
+    /// The text of an error says what to do next.
+    /// Proves IC-25, IC-20, IC-21, IC-23.
+    #[test]
+    fn an_error_says_what_it_is() {
+        let says = |error: ToolError| error.to_string();
+        assert_eq!(says(ToolError::NotAuthorized("ann".into())), "Not authorized: ann");
+        let wait = Some(Duration::from_millis(1_500));
+        assert_eq!(says(ToolError::RateLimited(wait)), "Rate limit exceeded: try again in 2 s");
+        assert_eq!(says(ToolError::RateLimited(None)), "Rate limit exceeded");
+        assert_eq!(says(ToolError::ExternalService("500".into())), "External service: 500");
+        assert_eq!(says(ToolError::Sandbox("trap".into())), "Sandbox: trap");
+    }
+
+    fn is_shared<T: Send + Sync + ?Sized>() {}
+
+    /// Tools are used in the same way, on any thread, and their errors are ordinary errors.
+    /// Proves IC-01, CA-08, CA-38, CA-39.
+    #[tokio::test]
+    async fn tools_are_shared_between_tasks() {
+        fn is_error<E: std::error::Error + Clone + std::fmt::Debug>() {}
+        is_shared::<dyn Tool>();
+        is_error::<ToolError>();
+        let tools: Vec<std::sync::Arc<dyn Tool>> = vec![
+            std::sync::Arc::new(tools::time::CurrentDatetime),
+            std::sync::Arc::new(tools::json::Json),
+        ];
+        let place = tools::testing::Place::new();
+        let (clock, other) = (tools[0].clone(), tools[0].clone());
+        let (first, second) = tokio::join!(
+            clock.run(serde_json::json!({}), &place.context),
+            other.run(serde_json::json!({}), &place.context)
+        );
+        assert_eq!(first, second);
+        assert!(first.is_ok());
+    }
+}

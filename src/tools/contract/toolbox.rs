@@ -1,0 +1,692 @@
+//! All tools by name, and running one call within its limits.
+
+use futures::FutureExt as _;
+use serde_json::Value;
+use std::{
+    collections::{BTreeMap, BTreeSet, btree_map::Entry as Slot},
+    panic::AssertUnwindSafe,
+    sync::{Arc, PoisonError, RwLock},
+    time::{Duration, Instant},
+};
+use thiserror::Error;
+
+use super::{
+    arguments,
+    attempts::{NO_SANDBOX, Worker},
+    entry::Entry,
+    overflow,
+};
+use crate::{
+    agent::{
+        catalog::{Approval, Rate, Source, ToolSpec, Variable},
+        delegation, disclosure,
+        guard::Cleared,
+        naming,
+        policy::Files,
+        redact::Redactor,
+    },
+    journal::event::{Call, Outcome, ToolResult},
+    texts::{self, preview::Preview},
+    tools::{
+        Context, Output, Tool, ToolError,
+        documents::{self, extract},
+        echo, files, json, manual,
+        mcp::server::Servers,
+        sandbox::Sandbox,
+        send, shell, time,
+    },
+};
+
+/// The timeout of a preview, so that approvals are not delayed much longer.
+const PREVIEW_FOR: Duration = Duration::from_secs(10);
+/// The maximum length of quoted arguments in an error.
+const QUOTED_CHARS: usize = 300;
+/// The maximum length of the operators' details of a result.
+const RAW_CHARS: usize = 4_000;
+
+/// The tools. Some are added and removed at run time.
+#[derive(Default)]
+pub struct Toolbox {
+    tools: RwLock<BTreeMap<String, Entry>>,
+    /// The MCP servers.
+    pub servers: Servers,
+    pub redactor: Redactor,
+    /// The environment, of which each tool gets the variables that it declares.
+    environment: BTreeMap<String, String>,
+    /// The sandbox for tools that run a program.
+    sandbox: Option<Arc<Sandbox>>,
+}
+
+/// Why a tool is not registered.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+pub enum Unfit {
+    #[error("there is already a tool {0:?}")]
+    Taken(String),
+    #[error("{0:?} is not a name for a tool: use snake_case, at most 64 characters")]
+    Name(String),
+    #[error("the schema of {tool:?} is not valid: {reason}")]
+    Schema { tool: String, reason: String },
+}
+
+/// The built-in tools.
+pub fn builtin() -> Vec<Arc<dyn Tool>> {
+    let mut tools = files::tools();
+    tools.push(Arc::new(send::SendFile));
+    tools.push(Arc::new(time::CurrentDatetime));
+    tools.push(Arc::new(json::Json));
+    tools.push(Arc::new(echo::Echo));
+    tools.push(Arc::new(manual::Manual));
+    tools
+}
+
+/// The tools that start programs, as far as the sandbox supports them.
+pub fn sandboxed(
+    sandbox: &Arc<Sandbox>,
+    house: documents::Branding,
+    with_shell: Option<shell::Way>,
+) -> Vec<Arc<dyn Tool>> {
+    let office = documents::office::Office::installed(sandbox);
+    let mut tools = documents::tools(house, sandbox, office);
+    tools.push(Arc::new(extract::ExtractDocument { sandbox: sandbox.clone() }));
+    if let Some(shell::Way(egress)) = with_shell {
+        tools.push(Arc::new(shell::Shell { sandbox: sandbox.clone(), egress }));
+    }
+    tools
+}
+
+impl Toolbox {
+    /// A toolbox that redacts all results.
+    pub fn redacting(redactor: Redactor) -> Self {
+        Self { redactor, ..Self::default() }
+    }
+
+    /// Sets the environment for the tools.
+    #[must_use]
+    pub fn within(self, environment: BTreeMap<String, String>) -> Self {
+        Self { environment, ..self }
+    }
+
+    /// Sets the sandbox for tools that run a program.
+    #[must_use]
+    pub fn confining(self, sandbox: Arc<Sandbox>) -> Self {
+        Self { sandbox: Some(sandbox), ..self }
+    }
+
+    /// Registers a tool. If the name is taken, the first one is kept. A tool that requires a
+    /// missing variable is registered as unavailable, with the reason.
+    pub fn register(&self, tool: Arc<dyn Tool>) -> Result<(), Unfit> {
+        let (name, entry) = self.checked(tool)?;
+        if let Some(why) = &entry.spec.unavailable {
+            tracing::warn!(tool.name = name, why, "a tool is unavailable");
+        }
+        let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
+        if is_reserved(&name) || tools.contains_key(&name) {
+            return Err(Unfit::Taken(name));
+        }
+        tools.insert(name, entry);
+        Ok(())
+    }
+
+    /// Replaces the tools of a server. Returns why some were skipped, and whether anything has
+    /// changed. A tool with the name of a built-in one gets a number; if two servers have the same
+    /// prefix, the first to connect keeps the name.
+    pub fn serve(&self, server: &str, offered: Vec<Arc<dyn Tool>>) -> (Vec<Unfit>, bool) {
+        let of_it = |spec: &ToolSpec| match &spec.source {
+            Source::Mcp { server: its, .. } => its == server,
+            Source::Builtin => false,
+        };
+        let checked: Vec<_> = offered.into_iter().map(|tool| self.checked(tool)).collect();
+        let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
+        let specs = |tools: &BTreeMap<String, Entry>| -> Vec<_> {
+            tools.values().map(|entry| entry.spec.clone()).filter(|spec| of_it(spec)).collect()
+        };
+        let before = specs(&tools);
+        tools.retain(|_, entry| !of_it(&entry.spec));
+        let offered = checked.iter().flatten().map(|(name, _)| name);
+        let mut taken: BTreeSet<_> = tools.keys().chain(offered).cloned().collect();
+        let mut unfit = Vec::new();
+        for tool in checked {
+            let (mut name, mut entry) = match tool {
+                Ok(fit) => fit,
+                Err(problem) => {
+                    unfit.push(problem);
+                    continue;
+                }
+            };
+            let is_ours = |there: &Entry| there.spec.source == Source::Builtin;
+            if is_reserved(&name) || tools.get(&name).is_some_and(is_ours) {
+                name = naming::free(&name, &mut taken);
+                Arc::make_mut(&mut entry.spec).name.clone_from(&name);
+            }
+            match tools.entry(name) {
+                Slot::Vacant(slot) => drop(slot.insert(entry)),
+                Slot::Occupied(slot) => unfit.push(Unfit::Taken(slot.key().clone())),
+            }
+        }
+        (unfit, before != specs(&tools))
+    }
+
+    /// The specs of all tools by name, so that the order is the same after every start.
+    pub fn specs(&self) -> Vec<ToolSpec> {
+        let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner);
+        tools.values().map(|entry| (*entry.spec).clone()).collect()
+    }
+
+    pub fn find(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.entry(name).ok().map(|entry| entry.tool)
+    }
+
+    /// Validates the arguments, as they are, against the tool's schema.
+    pub fn validate(&self, name: &str, arguments: &Value) -> Result<(), ToolError> {
+        self.entry(name)?.validate(arguments)
+    }
+
+    /// Normalises the arguments of a model's call: an object, with the schema's names, without a
+    /// made-up approval. Invalid arguments are left for `validate`.
+    pub fn tidied(&self, name: &str, arguments: Value) -> Value {
+        let Ok(entry) = self.entry(name) else { return arguments };
+        arguments::tidy(arguments.clone(), &entry.spec.parameters)
+            .map_or(arguments, |tidied| entry.normalised(tidied.clone()).unwrap_or(tidied))
+    }
+
+    /// The arguments as they are judged, shown, hashed and run: normalised, with a normalised path,
+    /// and validated. Idempotent.
+    pub fn prepare(&self, name: &str, arguments: Value) -> Result<Value, ToolError> {
+        self.entry(name)?.prepare(arguments)
+    }
+
+    /// The estimated cost of this call, in millionths of a currency unit.
+    pub fn estimated_cost(&self, call: &Call) -> Option<u64> {
+        let entry = self.entry(&call.tool).ok()?;
+        entry.tool.estimated_cost(&entry.prepare(call.arguments.clone()).ok()?)
+    }
+
+    /// Whether this call needs an approval. `None`: there is no such tool, or the arguments are
+    /// invalid.
+    pub fn approval(&self, call: &Call) -> Option<Approval> {
+        let entry = self.entry(&call.tool).ok()?;
+        let arguments = entry.prepare(call.arguments.clone()).ok()?;
+        let approval =
+            std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool.approval(&arguments)));
+        Some(approval.unwrap_or(Approval::Always))
+    }
+
+    /// What an approval shows besides the arguments. Nothing if the tool fails to provide it.
+    pub async fn preview(&self, call: &Call, context: &Context) -> Option<Preview> {
+        let entry = self.entry(&call.tool).ok()?;
+        let arguments = entry.prepare(call.arguments.clone()).ok()?;
+        let preview = AssertUnwindSafe(entry.tool.preview(&arguments, context)).catch_unwind();
+        let preview = tokio::time::timeout(PREVIEW_FOR, preview).await;
+        preview.ok().and_then(Result::ok).flatten()
+    }
+
+    /// The files that an approval of this call is bound to, besides those of its spec.
+    pub async fn bound(&self, call: &Call, context: &Context) -> Result<Files, ToolError> {
+        let entry = self.entry(&call.tool)?;
+        let arguments = entry.prepare(call.arguments.clone())?;
+        entry.tool.bound(&arguments, context).await
+    }
+
+    /// Runs one call to its end: completed, timed out, stopped, failed or panicked. Only the guard
+    /// can create a [`Cleared`]. `None` if the outcome is unknown.
+    pub async fn run(&self, cleared: &Cleared, context: &Context) -> Option<ToolResult> {
+        let Call { tool, arguments, .. } = cleared.call();
+        self.run_call(tool, arguments.clone(), context).await
+    }
+
+    async fn run_call(
+        &self,
+        tool: &str,
+        arguments: Value,
+        context: &Context,
+    ) -> Option<ToolResult> {
+        let started = Instant::now();
+        let (outcome, output) = match self.attempt(tool, arguments, context).await {
+            Some(Err(ToolError::Unknown)) => return None,
+            Some(Ok(output)) => (Outcome::Done, output),
+            Some(Err(error)) => (Outcome::Failed, Output::text(error.to_string())),
+            None => (Outcome::Withdrawn, Output::text("Stopped before it had ended")),
+        };
+        Some(ToolResult {
+            outcome,
+            text: overflow::shorten(self.redactor.result(output.text), context).await,
+            attachments: output.attachments,
+            seen: output.seen,
+            foreign: output.foreign,
+            views: output.views,
+            raw: output.raw.map(|raw| cut(&self.redactor.result(raw), RAW_CHARS)),
+            cost_micros: output.cost_micros,
+            asked: output.asked,
+            is_answer: output.is_answer,
+            uncached: output.uncached,
+            took_ms: started.elapsed().as_millis() as u64,
+        })
+    }
+
+    /// `None` if it was stopped.
+    async fn attempt(
+        &self,
+        name: &str,
+        arguments: Value,
+        context: &Context,
+    ) -> Option<Result<Output, ToolError>> {
+        let ready = self.entry(name).and_then(|entry| {
+            let arguments = entry.prepare(arguments)?;
+            Ok((entry, arguments))
+        });
+        let (entry, arguments) = match ready {
+            Ok(ready) => ready,
+            Err(error) => return Some(Err(error)),
+        };
+        if context.cancelled.is_cancelled() {
+            return None;
+        }
+        let context = &entry.with_variables(context);
+        let arguments = entry.approved(arguments);
+        let (tool, spec) = (entry.tool.as_ref(), entry.spec.as_ref());
+        let worker = Worker { tool, spec, sandbox: self.sandbox.as_deref() };
+        let run = AssertUnwindSafe(worker.attempt(arguments, context)).catch_unwind();
+        tokio::select! {
+            // A completed call counts as completed even if it was stopped at the same time.
+            biased;
+            ended = context.people.bounded(entry.spec.timeout, run) => Some(match ended {
+                Some(Ok(result)) => result,
+                Some(Err(_panic)) => {
+                    tracing::error!(
+                        agent.id = context.agent, tool.name = name, call = %context.call,
+                        "tool panicked"
+                    );
+                    Err(ToolError::ExecutionFailed(format!("{name} failed with an internal error and has no result")))
+                }
+                None => Err(ToolError::Timeout(entry.spec.timeout)),
+            }),
+            () = context.cancelled.cancelled() => None,
+        }
+    }
+
+    fn entry(&self, name: &str) -> Result<Entry, ToolError> {
+        let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner);
+        let entry = tools.get(name).cloned().ok_or_else(|| {
+            let near = naming::near(name, tools.keys().map(String::as_str));
+            ToolError::InvalidParameters(texts::no_such_tool(&cut(name, QUOTED_CHARS), &near))
+        })?;
+        match &entry.spec.unavailable {
+            Some(why) => Err(ToolError::ExecutionFailed(texts::tool_unavailable(name, why))),
+            None => Ok(entry),
+        }
+    }
+
+    /// Checks a tool; an invalid one is not registered.
+    fn checked(&self, tool: Arc<dyn Tool>) -> Result<(String, Entry), Unfit> {
+        let mut spec = tool.spec();
+        let name = spec.name.clone();
+        if !is_fit(&name) {
+            return Err(Unfit::Name(name));
+        }
+        let unfit = |reason: String| Unfit::Schema { tool: name.clone(), reason };
+        if !spec.parameters.is_object() {
+            return Err(unfit("it is not an object".into()));
+        }
+        let takes_approval = arguments::without_approval(&mut spec.parameters);
+        let schema = jsonschema::options()
+            .offline()
+            .build(&spec.parameters)
+            .map_err(|error| unfit(cut(&error.to_string(), QUOTED_CHARS)))?;
+        let value = |one: &Variable| Some((one.name.clone(), one.value(&self.environment)?));
+        let variables: BTreeMap<_, _> = spec.env.iter().filter_map(value).collect();
+        let names = spec.env.iter().map(|variable| variable.name.as_str());
+        let missing: Vec<_> = names.filter(|name| !variables.contains_key(*name)).collect();
+        if !missing.is_empty() {
+            spec.unavailable = Some(texts::variables_missing(&missing));
+        } else if spec.domain.program().is_some() {
+            spec.unavailable = self.unconfined();
+        }
+        if spec.rate.is_none() && spec.needs_rate() {
+            spec.rate = Some(Rate::default());
+        }
+        let (spec, schema) = (Arc::new(spec), Arc::new(schema));
+        Ok((name, Entry { tool, spec, schema, variables, takes_approval }))
+    }
+
+    /// Why no program can run in the sandbox, if that is so.
+    fn unconfined(&self) -> Option<String> {
+        match &self.sandbox {
+            Some(sandbox) => sandbox.missing().map(str::to_owned),
+            None => Some(NO_SANDBOX.to_owned()),
+        }
+    }
+}
+
+/// Names that the agent handles itself, without a tool in the toolbox.
+fn is_reserved(name: &str) -> bool {
+    [disclosure::TOOLS, delegation::TOOLS].as_flattened().contains(&name)
+}
+
+fn is_fit(name: &str) -> bool {
+    (1..=64).contains(&name.len())
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}
+
+/// Truncated, because it may quote the arguments.
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        agent::catalog::{self, Subject, Tier},
+        tools::testing::Place,
+    };
+    use async_trait::async_trait;
+    use serde_json::json;
+
+    /// Does what its argument says.
+    struct Sample(ToolSpec);
+
+    impl Sample {
+        fn named(name: &str) -> Self {
+            let schema = json!({
+                "type": "object",
+                "properties": {
+                    "do": { "type": "string" },
+                    "rows": { "type": "array", "items": { "type": "integer" } },
+                    "path": { "type": "string" },
+                },
+                "required": ["do"],
+                "additionalProperties": false,
+            });
+            let mut spec = ToolSpec::read_only(name, "A sample.", schema);
+            spec.timeout = Duration::from_millis(50);
+            spec.subject = Some(Subject::Path("path"));
+            Self(spec)
+        }
+    }
+
+    #[async_trait]
+    impl Tool for Sample {
+        fn spec(&self) -> ToolSpec {
+            self.0.clone()
+        }
+
+        async fn preview(&self, _arguments: &Value, _context: &Context) -> Option<Preview> {
+            panic!("no preview today")
+        }
+
+        async fn run(&self, arguments: Value, _context: &Context) -> Result<Output, ToolError> {
+            match arguments["do"].as_str().unwrap() {
+                "panic" => panic!("as told"),
+                "hang" => std::future::pending().await,
+                "fail" => Err(ToolError::ExecutionFailed("It failed".into())),
+                "long" => Ok(Output::text("x".repeat(20_000))),
+                _ => Ok(Output::text(arguments.to_string())),
+            }
+        }
+    }
+
+    fn sample() -> Toolbox {
+        let toolbox = Toolbox::default();
+        toolbox.register(Arc::new(Sample::named("sample"))).unwrap();
+        toolbox
+    }
+
+    async fn run(toolbox: &Toolbox, arguments: Value) -> (Outcome, String) {
+        let result = toolbox.run_call("sample", arguments, &Place::new().context).await.unwrap();
+        (result.outcome, result.text)
+    }
+
+    /// Proves IC-02, IC-11.
+    #[test]
+    fn a_name_is_taken_once_and_the_first_stays() {
+        let toolbox = sample();
+        let mut other = Sample::named("sample");
+        other.0.description = "Another.".into();
+        assert_eq!(toolbox.register(Arc::new(other)), Err(Unfit::Taken("sample".into())));
+        assert_eq!(toolbox.specs()[0].description, "A sample.");
+        for name in ["", "Sample", "a-b", "a b", "ä", &"a".repeat(65)] {
+            let taken = toolbox.register(Arc::new(Sample::named(name)));
+            assert!(matches!(taken, Err(Unfit::Name(_))), "{name:?}");
+        }
+        let mut broken = Sample::named("broken");
+        broken.0.parameters = json!({ "type": "nonsense" });
+        assert!(matches!(toolbox.register(Arc::new(broken)), Err(Unfit::Schema { .. })));
+    }
+
+    /// Proves IC-10, IC-12, IC-13.
+    #[test]
+    fn tools_stand_in_a_stable_order() {
+        let toolbox = Toolbox::default();
+        assert!(toolbox.specs().is_empty());
+        for name in ["b", "c", "a"] {
+            toolbox.register(Arc::new(Sample::named(name))).unwrap();
+        }
+        let names = || toolbox.specs().into_iter().map(|spec| spec.name).collect::<Vec<_>>();
+        assert_eq!(names(), ["a", "b", "c"]);
+        assert!(toolbox.find("d").is_none() && toolbox.find("b").is_some());
+    }
+
+    /// All built-in tools are valid.
+    /// Proves IC-03, IC-04, CV-12.
+    #[test]
+    fn every_tool_that_comes_with_the_program_is_fit() {
+        let toolbox = Toolbox::default();
+        let sandbox = Arc::new(Sandbox::off("a test"));
+        let sandboxed =
+            sandboxed(&sandbox, documents::Branding::default(), Some(shell::Way::default()));
+        for tool in builtin().into_iter().chain(sandboxed) {
+            toolbox.register(tool).unwrap();
+        }
+        let specs = toolbox.specs();
+        assert_eq!(specs.len(), 20);
+        for spec in &specs {
+            assert!(!spec.description.is_empty() && !spec.name.starts_with("tool_"));
+            assert_eq!(spec.parameters["type"], "object", "{}", spec.name);
+            assert_eq!(spec.parameters["additionalProperties"], false, "{}", spec.name);
+            for (name, field) in spec.parameters["properties"].as_object().unwrap() {
+                assert!(field["type"].is_string(), "{}: {name} is not plain: {field}", spec.name);
+                let told = field["description"].is_string();
+                assert!(told, "MC-54: {} does not tell what {name} is", spec.name);
+            }
+            if let Some(Subject::Path(field) | Subject::Text(field) | Subject::Command(field)) =
+                spec.subject
+            {
+                assert!(spec.parameters["properties"][field].is_object(), "{}", spec.name);
+            }
+            let rare = ["detect_file_type", "echo", "json", "manual", "shell"]
+                .contains(&spec.name.as_str());
+            let is_core = !spec.name.ends_with("_from_file") && !rare;
+            assert_eq!(spec.tier == Tier::Core, is_core, "{}", spec.name);
+        }
+    }
+
+    /// Proves IC-35, CV-13.
+    #[test]
+    fn faults_name_what_and_where() {
+        let toolbox = sample();
+        let fault = |arguments: Value| toolbox.validate("sample", &arguments).unwrap_err();
+        assert_eq!(fault(json!({})).to_string(), "Invalid parameters: Missing 'do' parameter");
+        let words = fault(json!({ "do": "x", "rows": [1, "2"] })).to_string();
+        assert!(words.contains("/rows/1: \"2\" is not of type \"integer\""), "{words}");
+        let words = fault(json!({ "do": "x", "rows": "y".repeat(10_000) })).to_string();
+        assert!(words.len() < 400, "a fault does not repeat what was sent: {words}");
+        assert!(fault(json!({ "do": "x", "extra": 1 })).to_string().contains("extra"));
+    }
+
+    /// Proves CA-10, CV-07.
+    #[tokio::test]
+    async fn arguments_are_made_ready_before_they_are_judged() {
+        let toolbox = sample();
+        let ready = toolbox
+            .prepare("sample", json!("{\"do\":\"x\",\"path\":\"./a//b\",\"approved\":true}"))
+            .unwrap();
+        assert_eq!(ready, json!({ "do": "x", "path": "a/b" }));
+        assert_eq!(toolbox.prepare("sample", ready.clone()).unwrap(), ready);
+        let tidied = toolbox.tidied("sample", json!({ "Path": "./a//b", "approved": true }));
+        assert_eq!(tidied, json!({ "path": "a/b" }), "that `do` is missing is said later");
+        for other in [json!({ "path": "../x" }), json!("no JSON"), json!(1)] {
+            assert_eq!(toolbox.tidied("sample", other.clone()), other);
+        }
+        assert_eq!(toolbox.tidied("none", json!({ "approved": true })), json!({"approved": true}));
+        let (outcome, text) = run(&toolbox, json!([1])).await;
+        assert_eq!(outcome, Outcome::Failed);
+        assert_eq!(text, "Invalid parameters: Arguments must be a JSON object or string");
+    }
+
+    /// A tool of a server with the name of a built-in one gets a number, and the built-in one is
+    /// kept.
+    #[test]
+    fn a_name_of_ours_stays_ours() {
+        let toolbox = sample();
+        let of = |server: &str, name: &str| {
+            let mut tool = Sample::named(name);
+            let (server, original_name) = (server.to_owned(), name.to_owned());
+            tool.0.source = Source::Mcp { server, original_name };
+            Arc::new(tool) as Arc<dyn Tool>
+        };
+        let offered = ["sample", "enable_tool", "delegate", "free"].map(|name| of("a", name));
+        assert_eq!(toolbox.serve("a", offered.into()), (vec![], true));
+        let (unfit, changed) = toolbox.serve("b", vec![of("b", "free")]);
+        assert_eq!((unfit, changed), (vec![Unfit::Taken("free".into())], false));
+        let names: Vec<_> = toolbox.specs().into_iter().map(|spec| spec.name).collect();
+        assert_eq!(names, ["delegate_2", "enable_tool_2", "free", "sample", "sample_2"]);
+        assert_eq!(toolbox.find("sample").unwrap().spec().source, Source::Builtin);
+        let delegate = Arc::new(Sample::named("delegate"));
+        assert_eq!(toolbox.register(delegate), Err(Unfit::Taken("delegate".into())));
+    }
+
+    /// Proves T2.
+    #[tokio::test]
+    async fn a_name_that_is_not_there_is_answered_with_near_ones() {
+        let result = sample().run_call("sampel", json!({ "do": "x" }), &Place::new().context).await;
+        let result = result.unwrap();
+        assert_eq!(result.outcome, Outcome::Failed);
+        assert!(result.text.contains("Similar names: sample"), "{}", result.text);
+    }
+
+    /// Proves CV-14.
+    #[tokio::test]
+    async fn a_panic_is_contained() {
+        let toolbox = sample();
+        let (outcome, text) = run(&toolbox, json!({ "do": "panic" })).await;
+        assert_eq!((outcome, text.contains("internal error")), (Outcome::Failed, true), "{text}");
+        assert_eq!(run(&toolbox, json!({ "do": "x" })).await.0, Outcome::Done);
+        let place = Place::new();
+        let call = Call {
+            id: "1".into(),
+            model_id: "1".into(),
+            tool: "sample".into(),
+            arguments: json!({ "do": "x" }),
+        };
+        assert_eq!(toolbox.preview(&call, &place.context).await, None);
+    }
+
+    /// Each tool has its own timeout.
+    /// Proves IC-21, T7, MC-48.
+    #[tokio::test]
+    async fn calls_that_time_out_together_cost_the_longest() {
+        let toolbox = sample();
+        let started = Instant::now();
+        let (first, second) = tokio::join!(
+            run(&toolbox, json!({ "do": "hang" })),
+            run(&toolbox, json!({ "do": "hang" }))
+        );
+        assert!(started.elapsed() < Duration::from_secs(5));
+        assert_eq!(first, (Outcome::Failed, "Timed out after 0 s".to_owned()));
+        assert_eq!(second.0, Outcome::Failed);
+    }
+
+    /// A running call can be stopped.
+    /// Proves MC-48.
+    #[tokio::test]
+    async fn a_stopped_call_is_withdrawn() {
+        let mut tool = Sample::named("sample");
+        tool.0.timeout = Duration::from_mins(1);
+        let toolbox = Toolbox::default();
+        toolbox.register(Arc::new(tool)).unwrap();
+        let place = Place::new();
+        let call = toolbox.run_call("sample", json!({ "do": "hang" }), &place.context);
+        let (result, ()) = tokio::join!(call, async { place.context.cancelled.cancel() });
+        assert_eq!(result.unwrap().outcome, Outcome::Withdrawn);
+    }
+
+    /// Results are redacted, including those that are stored in files.
+    /// Proves S11.
+    #[tokio::test]
+    async fn a_result_is_redacted_before_it_is_kept_anywhere() {
+        let toolbox = Toolbox::redacting(Redactor::new(["xxxxxxxxx"]));
+        toolbox.register(Arc::new(Sample::named("sample"))).unwrap();
+        let place = Place::new();
+        let result = toolbox.run_call("sample", json!({ "do": "long" }), &place.context).await;
+        let result = result.unwrap();
+        assert!(!result.text.contains("xxxxxxxxx"), "{}", result.text);
+        let (_, text) = run(&toolbox, json!({ "do": "password=hunter2hunter2" })).await;
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+
+    /// Optional properties of a tool have defaults; a result has an outcome, a text and a duration.
+    /// Proves CV-01, CA-01, CV-02, IC-15, IC-16, CV-03.
+    #[tokio::test]
+    async fn a_tool_says_little_and_a_result_all() {
+        let ToolSpec { source, approval, max_usage_count, result_as_answer, cache, .. } =
+            ToolSpec::read_only("a", "A.", json!({ "type": "object" }));
+        assert_eq!((source, approval), (Source::Builtin, catalog::Approval::Never));
+        assert_eq!((max_usage_count, result_as_answer, cache), (None, false, false));
+        let call = sample().run_call("sample", json!({ "do": "x" }), &Place::new().context).await;
+        let result = call.unwrap();
+        assert_eq!((result.outcome, result.text.as_str()), (Outcome::Done, r#"{"do":"x"}"#));
+        assert!(result.took_ms < 60_000 && result.attachments.is_empty());
+    }
+
+    /// Reading needs no approval, writing does, programs run in the sandbox or not at all; no
+    /// built-in tool controls a browser or an external service.
+    /// Proves MC-20, IC-50.
+    #[test]
+    fn tools_say_what_they_may_do() {
+        let sandbox = Arc::new(Sandbox::without_bubblewrap(std::path::Path::new("x"), "a test"));
+        let all = builtin()
+            .into_iter()
+            .chain([
+                Arc::new(shell::Shell { sandbox: sandbox.clone(), egress: None }) as Arc<dyn Tool>
+            ]);
+        let specs: BTreeMap<_, _> =
+            all.map(|tool| tool.spec()).map(|spec| (spec.name.clone(), spec)).collect();
+        for name in ["read_file", "list_dir"] {
+            assert_eq!(specs[name].approval, catalog::Approval::Never, "{name}");
+        }
+        for name in ["write_file", "apply_patch", "shell"] {
+            assert_ne!(specs[name].approval, catalog::Approval::Never, "{name}");
+        }
+        assert!(matches!(specs["shell"].domain, catalog::Domain::Container(_)));
+        let seconds = |name: &str| specs[name].timeout.as_secs();
+        assert_eq!(("read_file", seconds("read_file")), ("read_file", 30), "MC-48");
+        let wait = &specs["shell"].parameters["properties"]["timeout"];
+        assert_eq!((&wait["minimum"], &wait["maximum"]), (&json!(1), &json!(300)), "MC-23");
+        assert!((300..=310).contains(&seconds("shell")), "the cap, and what starts and ends it");
+        let walls = |spec: &ToolSpec| spec.unavailable.clone();
+        assert_eq!(walls(&specs["shell"]).as_deref(), Some("a test"), "it has no walls here");
+        let theirs = |name: &&String| name.starts_with("browser") || name.starts_with("composio");
+        assert_eq!(specs.keys().find(theirs), None);
+    }
+
+    /// Proves MC-51.
+    #[tokio::test]
+    async fn a_failure_is_a_result() {
+        let (outcome, text) = run(&sample(), json!({ "do": "fail" })).await;
+        assert_eq!((outcome, text.as_str()), (Outcome::Failed, "It failed"));
+    }
+
+    /// Proves T8.
+    #[tokio::test]
+    async fn a_long_result_is_kept_in_the_workspace() {
+        let place = Place::new();
+        let result = sample().run_call("sample", json!({ "do": "long" }), &place.context).await;
+        let result = result.unwrap();
+        assert_eq!(result.outcome, Outcome::Done);
+        assert!(result.text.chars().count() <= overflow::LIMIT_CHARS);
+        assert_eq!(place.content(".countersign/results/call1.txt").len(), 20_000);
+    }
+}

@@ -1,0 +1,249 @@
+//! Semantic search of memories, with a model for embeddings.
+//!
+//! New memories are embedded when somebody searches, so that writing a memory does not wait for a
+//! model. If the model is unavailable, the search uses words only.
+
+use anyhow::{Context as _, Result};
+use std::{sync::Arc, time::Duration};
+use tokio::time::{Instant, timeout_at};
+
+use crate::{
+    journal::event::Usage,
+    llm::{ModelError, remote::RemoteModel},
+    store::{
+        Store,
+        memory::{
+            self, Memory,
+            embeddings::{self, Placed, Unread},
+            scope::MemoryScope,
+        },
+    },
+};
+
+/// The maximum number of memories that are embedded per search, and per request; the next search
+/// continues.
+const READ_AT_ONCE: usize = 64;
+const IN_A_REQUEST: usize = 16;
+/// The maximum length of a memory that is embedded; in any script within the 8,192 tokens of
+/// OpenAI's models.
+const READ_CHARS: usize = 4_000;
+/// How long a search waits for the model.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
+/// Memories with less similarity are unrelated.
+const ALIKE: f32 = 0.3;
+
+/// An embedding model.
+#[derive(Clone)]
+pub struct Meaning {
+    pub store: Store,
+    pub model: Arc<RemoteModel>,
+    /// The name under which its vectors are stored.
+    pub name: String,
+}
+
+/// The model that was asked, and its usage.
+pub type Asked = (String, Usage);
+
+/// Searches by words and, if the model answers, semantically.
+pub async fn search(
+    (store, meaning): (&Store, Option<&Meaning>),
+    memory_scope: &MemoryScope,
+    query: &str,
+    most: usize,
+) -> Result<(Vec<Memory>, Option<Asked>)> {
+    let (of, wanted) = (memory_scope.clone(), query.to_owned());
+    let search =
+        store.read(move |tx| Box::pin(async move { memory::search(tx, &of, &wanted, most).await }));
+    let mut found = search.await?;
+    let Some(meaning) = meaning else { return Ok((found, None)) };
+    let (near, usage) = match meaning.near(memory_scope, query, most).await {
+        Ok(near) => near,
+        Err(problem) => {
+            let problem = format!("{problem:#}");
+            tracing::warn!(problem, "searching memories by words only");
+            return Ok((found, None));
+        }
+    };
+    let paths: Vec<_> = found.iter().map(|memory| memory.path.clone()).collect();
+    let mut fitting = Vec::new();
+    for path in fused(&paths, &near, most) {
+        fitting.extend(match found.iter().position(|memory| memory.path == path) {
+            Some(place) => Some(found.swap_remove(place)),
+            None => recalled(store, memory_scope, path).await?,
+        });
+    }
+    Ok((fitting, Some((meaning.name.clone(), usage))))
+}
+
+async fn recalled(
+    store: &Store,
+    memory_scope: &MemoryScope,
+    path: String,
+) -> Result<Option<Memory>> {
+    let memory_scope = memory_scope.clone();
+    let recall = store
+        .read(move |tx| Box::pin(async move { memory::recall(tx, &memory_scope, &path).await }));
+    recall.await
+}
+
+impl Meaning {
+    /// The memories with the most similar meaning, closest first, by path; and the usage for
+    /// finding them.
+    pub async fn near(
+        &self,
+        memory_scope: &MemoryScope,
+        query: &str,
+        most: usize,
+    ) -> Result<(Vec<String>, Usage)> {
+        let by = Instant::now() + ANSWERS_WITHIN;
+        let mut usage = Usage::default();
+        let wanted = self.embed(vec![query], by, &mut usage).await?.remove(0);
+        if let Err(problem) = self.read_on(memory_scope, by, &mut usage).await {
+            let problem = format!("{problem:#}");
+            tracing::warn!(problem, "some memories have no embedding yet");
+        }
+        let (of, name) = (memory_scope.clone(), self.name.clone());
+        let all = self
+            .store
+            .read(move |tx| Box::pin(async move { embeddings::of_scope(tx, &of, &name).await }));
+        Ok((closest(&wanted, all.await?, most), usage))
+    }
+
+    /// Embeds new memories, and stores each part.
+    async fn read_on(
+        &self,
+        memory_scope: &MemoryScope,
+        by: Instant,
+        usage: &mut Usage,
+    ) -> Result<()> {
+        let (of, name) = (memory_scope.clone(), self.name.clone());
+        let unread = self.store.read(move |tx| {
+            Box::pin(async move { embeddings::unread(tx, &of, &name, READ_AT_ONCE).await })
+        });
+        let unread = unread.await?;
+        for part in unread.chunks(IN_A_REQUEST) {
+            let texts = part.iter().map(|memory| memory.content.as_str()).collect();
+            match self.embed(texts, by, usage).await {
+                Ok(read) => self.keep(part, read).await?,
+                Err(problem) if is_rejected(&problem) => {
+                    self.read_each(part, by, usage).await?;
+                }
+                Err(problem) => return Err(problem),
+            }
+        }
+        Ok(())
+    }
+
+    /// If the model rejects one of them, it gets an empty embedding and is not sent again.
+    async fn read_each(&self, part: &[Unread], by: Instant, usage: &mut Usage) -> Result<()> {
+        for memory in part {
+            let read = match self.embed(vec![&memory.content], by, usage).await {
+                Err(problem) if is_rejected(&problem) => vec![Vec::new()],
+                read => read?,
+            };
+            self.keep(std::slice::from_ref(memory), read).await?;
+        }
+        Ok(())
+    }
+
+    async fn embed(
+        &self,
+        texts: Vec<&str>,
+        by: Instant,
+        usage: &mut Usage,
+    ) -> Result<Vec<Vec<f32>>> {
+        let cut = |text: &&str| match text.trim() {
+            "" => "-".to_owned(),
+            text => text.chars().take(READ_CHARS).collect(),
+        };
+        let read = timeout_at(by, self.model.embed(texts.iter().map(cut).collect())).await;
+        let (read, used) = read.context("the model does not answer")??;
+        usage.input_tokens += used.input_tokens;
+        anyhow::ensure!(read.len() == texts.len(), "the model returned too few vectors");
+        Ok(read)
+    }
+
+    async fn keep(&self, read: &[Unread], vectors: Vec<Vec<f32>>) -> Result<()> {
+        let (read, name) = (read.to_vec(), self.name.clone());
+        let keep = self.store.write("read memories", move |tx| {
+            Box::pin(async move {
+                for (memory, vector) in read.iter().zip(&vectors) {
+                    embeddings::keep(tx, &name, memory, vector).await?;
+                }
+                Ok(())
+            })
+        });
+        keep.await
+    }
+}
+
+fn is_rejected(problem: &anyhow::Error) -> bool {
+    matches!(problem.downcast_ref(), Some(ModelError::Rejected(_)))
+}
+
+fn closest(wanted: &[f32], all: Vec<Placed>, most: usize) -> Vec<String> {
+    let alike = |memory: Placed| {
+        let alike = cosine(wanted, memory.vector.as_deref()?);
+        (alike >= ALIKE).then_some((alike, memory.path))
+    };
+    let mut found: Vec<_> = all.into_iter().filter_map(alike).collect();
+    found.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    found.into_iter().take(most).map(|(_, path)| path).collect()
+}
+
+/// 1: identical; 0: unrelated or not comparable.
+fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    let product = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+    let lengths = (product(a, a) * product(b, b)).sqrt();
+    if a.len() != b.len() || lengths == 0.0 { 0.0 } else { product(a, b) / lengths }
+}
+
+/// Merges the results of two searches by rank (reciprocal rank fusion).
+fn fused(by_words: &[String], by_meaning: &[String], most: usize) -> Vec<String> {
+    let place = |all: &[String], path: &String| {
+        let place = all.iter().position(|known| known == path)?;
+        Some(1.0 / (60.0 + place as f64))
+    };
+    let mut scored: Vec<(f64, &String)> = Vec::new();
+    for path in by_words.iter().chain(by_meaning) {
+        if scored.iter().all(|(_, known)| *known != path) {
+            let places = [place(by_words, path), place(by_meaning, path)];
+            scored.push((places.into_iter().flatten().sum(), path));
+        }
+    }
+    scored.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    scored.into_iter().take(most).map(|(_, path)| path.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(names: &str) -> Vec<String> {
+        names.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn what_both_searches_find_comes_first() {
+        assert_eq!(fused(&paths("a b c"), &paths("c d"), 10), paths("c a b d"));
+        assert_eq!(fused(&paths("a b"), &[], 1), paths("a"));
+        assert_eq!(fused(&[], &paths("d"), 10), paths("d"));
+    }
+
+    #[test]
+    fn what_is_alike_points_the_same_way() {
+        let alike = |a: &[f32], b: &[f32]| (cosine(a, b) * 100.0).round() as i32;
+        assert_eq!(alike(&[1.0, 0.0], &[2.0, 0.0]), 100);
+        assert_eq!(alike(&[1.0, 0.0], &[0.0, 1.0]), 0);
+        assert_eq!(alike(&[1.0], &[1.0, 0.0]), 0);
+        assert_eq!(alike(&[0.0], &[0.0]), 0);
+        let placed = |path: &str, vector| Placed { path: path.into(), vector };
+        let all = vec![
+            placed("far", Some(vec![0.0, 1.0])),
+            placed("close", Some(vec![1.0, 0.2])),
+            placed("same", Some(vec![1.0, 0.0])),
+            placed("unread", None),
+        ];
+        assert_eq!(closest(&[1.0, 0.0], all, 10), paths("same close"));
+    }
+}

@@ -1,0 +1,48 @@
+//! Reads untrusted documents and pages in a sandboxed process.
+
+use renderers::read::{Reading, html::Element};
+use serde::de::DeserializeOwned;
+use std::time::Duration;
+use tokio::process::Command;
+
+use crate::tools::{
+    ToolError,
+    sandbox::{Sandbox, run},
+};
+
+/// The timeout for reading one document.
+const READ_FOR: Duration = Duration::from_secs(10);
+
+/// The contents of a document. If they do not determine the format, the name does.
+pub async fn document(sandbox: &Sandbox, name: &str, bytes: Vec<u8>) -> Result<Reading, ToolError> {
+    read(name, sandbox.reader(name)?, bytes).await
+}
+
+/// The elements of a page with one of these ids or classes.
+pub async fn elements(
+    sandbox: &Sandbox,
+    marks: &[&str],
+    page: String,
+) -> Result<Vec<Element>, ToolError> {
+    read("the page", sandbox.finder(marks)?, page.into_bytes()).await
+}
+
+async fn read<T: DeserializeOwned>(
+    name: &str,
+    reader: Command,
+    bytes: Vec<u8>,
+) -> Result<T, ToolError> {
+    let ended = run::to_its_end(reader, bytes, READ_FOR).await?;
+    let failed = |why: &str| ToolError::ExecutionFailed(format!("{name} was not read: {why}"));
+    if ended.timed_out {
+        return Err(failed("it takes longer than 10 s. Ask for a smaller one"));
+    }
+    if let Ok(read) = serde_json::from_slice::<Result<T, String>>(&ended.stdout.head) {
+        return read.map_err(|why| failed(&why));
+    }
+    tracing::debug!(code = ended.code, said = ended.stderr.text(), "a document reader crashed");
+    Err(failed(
+        "it exceeds the limits for memory (256 MiB), time or nesting, or is damaged. Ask for a \
+            smaller one, or for another format",
+    ))
+}
