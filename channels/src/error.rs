@@ -8,18 +8,31 @@ use thiserror::Error;
 pub enum SendError {
     /// Nothing was shown: repeat the same request, not before `after` if the platform named a time.
     #[error("try again{}: {reason}", after.map(|a| format!(" in {} s", a.as_secs())).unwrap_or_default())]
-    Retry { after: Option<Duration>, reason: String },
+    Retry {
+        /// The earliest time for the next attempt, from now; `None` if the platform named none.
+        after: Option<Duration>,
+        /// The platform's message, for logs.
+        reason: String,
+    },
     /// Like `Retry`, and until then nothing may be sent by this bot anywhere. Only Discord says so:
     /// Telegram's 429 does not distinguish the chat's limit from the bot's, so it only pauses the
     /// chat, and other chats get their own response.
     #[error("paused for {} s: {reason}", .after.as_secs())]
-    Paused { after: Duration, reason: String },
+    Paused {
+        /// How long the bot may send nothing.
+        after: Duration,
+        /// The platform's message, for logs.
+        reason: String,
+    },
     /// The chat can no longer be written to (blocked, kicked, deleted): do not retry.
     #[error("the chat is gone: {0}")]
     Gone(String),
     /// The chat has a new id (a group became a supergroup): send there.
     #[error("the chat moved to {chat}")]
-    Moved { chat: String },
+    Moved {
+        /// The new chat id.
+        chat: String,
+    },
     /// The platform rejects this content permanently: a retry would not help.
     #[error("rejected by the platform: {0}")]
     Rejected(String),
@@ -41,7 +54,10 @@ pub enum ListenError {
         "the platform rejects the token of channel `{channel}`: correct it in the configuration, \
         then reload the configuration or restart"
     )]
-    Unauthorized { channel: String },
+    Unauthorized {
+        /// The id of the channel in the configuration.
+        channel: String,
+    },
     /// The gateway is shutting down: nothing receives events.
     #[error("nothing receives incoming events any more")]
     Closed,

@@ -14,9 +14,11 @@ pub struct Incoming {
     pub key: String,
     /// When it happened, by the platform's clock.
     pub at: DateTime<Utc>,
+    /// Where it happened.
     pub place: Place,
     /// The author; channel posts and service events have none.
     pub person: Option<Person>,
+    /// What happened.
     pub what: What,
 }
 
@@ -27,13 +29,17 @@ pub struct Place {
     pub chat: String,
     /// A topic or thread of that chat, which is a conversation of its own.
     pub thread: Option<String>,
+    /// Whether others can read along.
     pub kind: PlaceKind,
 }
 
+/// Whether others can read what is written in a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlaceKind {
+    /// A chat of one person with the bot.
     Private,
+    /// Everything else: groups, channels, threads of them.
     Group,
 }
 
@@ -47,6 +53,7 @@ pub struct Person {
     pub name: String,
     /// The IETF language tag of the person's client, if known.
     pub language: Option<String>,
+    /// Whether the account is another bot.
     pub is_bot: bool,
     /// The person's roles in that place: `owner`, `admin`, Discord's role ids. Set for presses and
     /// for commands in groups; at most a minute old.
@@ -54,18 +61,25 @@ pub struct Person {
     pub roles: Vec<String>,
 }
 
+/// What happened on a platform. Ids of messages are in the format of the platform.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum What {
     /// A message. `addressed` says that it is meant for the bot: a private chat, a mention, a reply
     /// to the bot, a command. Messages with the same `album` are one for the person.
     Text {
+        /// The id of the message.
         message: String,
+        /// The text or caption; may be empty if there are files.
         text: String,
+        /// The id of the message that this one replies to.
         reply_to: Option<String>,
+        /// Whether the message is meant for the bot.
         addressed: bool,
+        /// The attached files, which have not been fetched yet.
         #[serde(default)]
         files: Vec<FileRef>,
+        /// The platform's id of the album that the message is part of.
         #[serde(default)]
         album: Option<String>,
         /// The author of text in the message that is not the person's own: forwarded, quoted, made
@@ -75,33 +89,45 @@ pub enum What {
     },
     /// The person edited a message that they had sent.
     Edited {
+        /// The id of the message.
         message: String,
+        /// The new text.
         text: String,
+        /// Whether the message is meant for the bot.
         addressed: bool,
     },
-    /// A button press: the id to acknowledge, the message of the button, the button's data; and the
-    /// reason that the person gave, if the platform asked for one.
+    /// A button press.
     Press {
+        /// The id of the press, with which it is acknowledged.
         press: String,
+        /// The id of the message with the button.
         message: String,
+        /// The data of the button: the token of [`crate::Shipment`] and the key of a
+        /// [`crate::Choice`].
         data: String,
+        /// The reason that the person gave, if the platform asked for one.
         reason: Option<String>,
     },
-    /// The bot was added to the place, or removed from it (kicked, blocked): until it is back,
-    /// nothing can be sent there.
+    /// The bot was added to the place.
     Admitted,
+    /// The bot was removed from the place (kicked, blocked): until it is back, nothing can be sent
+    /// there.
     Expelled,
     /// Content that is not supported, by the platform's name for it.
     Unsupported {
+        /// The id of the message.
         message: String,
+        /// The platform's name for the content: `sticker`, `poll`.
         content: String,
     },
     /// The chat continues under a new id.
     Moved {
+        /// The new chat id.
         to: String,
     },
     /// An event that could not be parsed, in its raw form: stored and counted, never lost.
     Unparsed {
+        /// The event as the platform sent it.
         raw: String,
     },
 }
@@ -109,9 +135,13 @@ pub enum What {
 /// A file of the platform that can be fetched with [`crate::Channel::fetch`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileRef {
+    /// The platform's id of the file; it may expire.
     pub id: String,
+    /// The name that the sender gave it; not safe as a path.
     pub name: String,
+    /// The media type that the sender declared; not verified.
     pub media_type: Option<String>,
+    /// The declared size; `None` if the platform does not say.
     pub size_bytes: Option<u64>,
 }
 
@@ -152,6 +182,7 @@ impl FileRef {
 /// Events that are committed together with the position after them.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
+    /// The events, oldest first.
     pub incomings: Vec<Incoming>,
     /// The position to resume from after a restart, once this batch is committed; in the channel's
     /// own format.
@@ -164,9 +195,11 @@ pub enum ConnectionState {
     /// The first attempt has not ended yet.
     #[default]
     Connecting,
+    /// Events are received.
     Connected,
     /// The platform does not answer, or not as expected; the channel keeps trying.
     Disconnected {
+        /// What went wrong, for operators.
         problem: String,
     },
 }
@@ -182,6 +215,7 @@ pub struct Intake {
 pub type Batches = mpsc::Receiver<(Batch, oneshot::Sender<()>)>;
 
 impl Intake {
+    /// Creates an intake and its receiver. At most 64 batches wait for the receiver.
     pub fn new() -> (Self, Batches) {
         let (batches, receiver) = mpsc::channel(64);
         (Self { batches, connection: Arc::default() }, receiver)

@@ -8,6 +8,8 @@
 //! - [`error`]: errors, named by what the caller does next
 //! - [`discord`], [`telegram`], [`terminal`], [`web`]: a module per platform
 
+#![warn(missing_docs)]
+
 pub mod discord;
 pub mod error;
 pub mod incoming;
@@ -79,6 +81,7 @@ pub trait Channel: Send + Sync {
 pub struct WebhookRequest {
     /// Header names in lower case.
     pub headers: Vec<(String, String)>,
+    /// The body, as it was signed.
     pub body: Bytes,
 }
 

@@ -14,6 +14,7 @@ pub struct Limits {
     pub text: usize,
     /// The maximum length of a file's caption.
     pub caption: usize,
+    /// The unit in which the platform measures texts.
     pub unit: Unit,
     /// The maximum size of a file that can be sent.
     pub upload_bytes: u64,
@@ -40,16 +41,20 @@ pub struct Limits {
 /// Rate limits as a number of messages per time window; `None` is unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Paces {
-    /// For a private chat, and for a group.
+    /// For each private chat.
     pub private: Option<Pace>,
+    /// For each group.
     pub group: Option<Pace>,
     /// For all chats together.
     pub bot: Option<Pace>,
 }
 
+/// A number of messages per time window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
+    /// The maximum number of messages in any window.
     pub most: usize,
+    /// The length of the window.
     pub within: Duration,
 }
 

@@ -10,44 +10,61 @@ use crate::incoming::Place;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Outgoing {
+    /// A text.
     Text {
+        /// The text, of any length: [`Outgoing::degrade`] splits it.
         markdown: String,
+        /// The id of the message that this one answers.
         reply_to: Option<String>,
     },
-    /// A text with buttons, one press of which decides. `approval` is its public id.
+    /// A text with buttons, one press of which decides.
     Question {
+        /// The text.
         markdown: String,
+        /// The public id of the approval, which people can type.
         approval: String,
+        /// The buttons, in order.
         choices: Vec<Choice>,
+        /// The id of the message that this one answers.
         #[serde(default)]
         reply_to: Option<String>,
     },
     /// A settled approval: an edit, with the buttons that can still be pressed.
     Settled {
+        /// The text, with the outcome.
         markdown: String,
+        /// The public id of the approval, if there are buttons.
         #[serde(default)]
         approval: Option<String>,
+        /// The buttons that remain.
         #[serde(default)]
         choices: Vec<Choice>,
     },
     /// A file as a native attachment; its contents are in the [`Shipment`].
     File {
+        /// The name that people see.
         name: String,
+        /// The media type, which decides whether it is shown inline.
         media_type: String,
+        /// The size, to be compared with [`crate::Limits::upload_bytes`].
         size_bytes: u64,
         /// SHA-256 of the contents, in hex, by which the artifact store finds them.
         digest: String,
+        /// Markdown below the file.
         caption: Option<String>,
+        /// The id of the message that this one answers.
         #[serde(default)]
         reply_to: Option<String>,
     },
     /// The content of a message until its real content is edited in, on platforms without
     /// idempotency keys.
     Placeholder {
+        /// The id of the message that this one answers.
         reply_to: Option<String>,
     },
     /// The model's text so far; each draft replaces the previous one.
     Draft {
+        /// The text so far, which may end within a word or a mark.
         markdown: String,
     },
     /// Deletes the message of the receipt: one of ours that came too late. A channel that cannot
@@ -57,8 +74,11 @@ pub enum Outgoing {
     Typing,
     /// An ephemeral reply to a press. An empty text only stops the button's spinner.
     Toast {
+        /// The id of the press.
         press: String,
+        /// Plain text, at most 200 characters on Telegram.
         text: String,
+        /// Whether the person has to close it, where the platform distinguishes that.
         alert: bool,
     },
 }
@@ -108,6 +128,7 @@ impl Outgoing {
 /// A button.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
+    /// The text on the button.
     pub label: String,
     /// One character, the last of the button's data; an upper-case one stands for its label.
     pub key: char,
@@ -123,7 +144,9 @@ impl Choice {
 pub struct Shipment {
     /// The outbox row's id, used as the platform's idempotency key where supported.
     pub key: String,
+    /// Where it is sent.
     pub place: Place,
+    /// What is sent, already degraded to the limits of the channel.
     pub what: Outgoing,
     /// The receipt of an earlier send (or of the message to edit): if set, this is an edit.
     pub receipt: Option<Receipt>,

@@ -44,6 +44,8 @@ struct Output {
 }
 
 impl Terminal {
+    /// A terminal for the person `name`. `lines` is what they type, `output` what they see; files
+    /// of the agent are saved in `folder`.
     pub fn new(
         id: impl Into<String>,
         name: impl Into<String>,

@@ -28,17 +28,20 @@ pub struct Web {
 /// A message that was shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebShown {
+    /// The chat: the id of the person.
     pub chat: String,
     /// The outbox row: a page replaces what it shows under the same key.
     pub key: String,
     /// The key of an earlier message that this one replaces.
     pub replaces: Option<String>,
+    /// What is shown.
     pub what: Outgoing,
     /// The prefix of the data of an approval's buttons.
     pub token: Option<String>,
 }
 
 impl Web {
+    /// A web chat that is served by the gateway itself.
     pub fn new(id: impl Into<String>) -> Self {
         let limits = Limits {
             text: 100_000,

@@ -17,6 +17,8 @@
 //! gives the same bytes on every machine. Content that cannot be drawn is listed in
 //! [`Rendered::warnings`].
 
+#![warn(missing_docs)]
+
 pub mod brand;
 pub mod budgets;
 pub mod chart;
@@ -42,9 +44,13 @@ pub use rendered::{RenderError, Rendered};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
+    /// Word (ECMA-376 WordprocessingML).
     Docx,
+    /// Excel (ECMA-376 SpreadsheetML).
     Xlsx,
+    /// PowerPoint (ECMA-376 PresentationML).
     Pptx,
+    /// PDF with tags for screen readers.
     Pdf,
 }
 

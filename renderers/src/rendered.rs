@@ -3,6 +3,7 @@
 /// A file, and warnings about lost content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
+    /// The contents of the file.
     pub bytes: Vec<u8>,
     /// The number of pages, slides or sheets.
     pub pages: usize,

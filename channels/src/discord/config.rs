@@ -9,6 +9,7 @@ use url::Url;
 /// One bot account.
 #[derive(Debug, Clone)]
 pub struct DiscordConfig {
+    /// The id of the channel in the configuration.
     pub id: String,
     /// As shown by the developer portal, without `Bot` in front.
     pub token: SecretString,
@@ -24,6 +25,7 @@ pub struct DiscordConfig {
     pub resolve: Option<SocketAddr>,
     /// The slash commands; if empty, registered commands are not changed.
     pub commands: Vec<Command>,
+    /// The texts of the adapter itself.
     pub words: Words,
 }
 
@@ -81,6 +83,7 @@ pub struct Command {
 /// A text in several languages.
 #[derive(Debug, Clone, Default)]
 pub struct Worded {
+    /// The text for languages that are not among the others.
     pub english: String,
     /// By language: `de`, `zh`.
     pub others: BTreeMap<String, String>,

@@ -6,11 +6,13 @@ use url::Url;
 /// One bot account.
 #[derive(Debug, Clone)]
 pub struct TelegramConfig {
+    /// The id of the channel in the configuration.
     pub id: String,
     /// As issued by `@BotFather`.
     pub token: SecretString,
     /// The Bot API server, usually `https://api.telegram.org`.
     pub api_url: Url,
+    /// How updates are received.
     pub mode: Mode,
     /// The command menus: one without a language, and others for languages.
     pub menus: Vec<Menu>,
@@ -33,5 +35,12 @@ pub enum Mode {
     /// Telegram pushes to `url` and sends `secret` with each request. The secret is 1 to 256
     /// characters of `A-Z a-z 0-9 _ -`. During rotation the previous secret is accepted too,
     /// because requests in flight and other nodes still use it.
-    Webhook { url: Url, secret: SecretString, before: Option<SecretString> },
+    Webhook {
+        /// The public HTTPS address of this channel's webhook.
+        url: Url,
+        /// The secret that Telegram sends in `X-Telegram-Bot-Api-Secret-Token`.
+        secret: SecretString,
+        /// The previous secret, during rotation.
+        before: Option<SecretString>,
+    },
 }

@@ -15,32 +15,43 @@ const DEEPEST: usize = 48;
 /// A text without markup, and its formatting.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Formatted {
+    /// The text without markup.
     pub text: String,
     /// Ordered by offset, outer before inner. Two spans are disjoint or one contains the other;
     /// code contains no span and is within no span except a quote; quotes are not nested.
     pub spans: Vec<Span>,
 }
 
+/// A formatted part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
     /// In UTF-16 code units.
     pub offset: usize,
     /// In UTF-16 code units; never 0.
     pub length: usize,
+    /// Its formatting.
     pub style: Style,
 }
 
+/// A kind of formatting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Style {
+    /// Bold.
     Bold,
+    /// Italic.
     Italic,
+    /// Struck through.
     Strike,
+    /// Code within a line.
     Code,
+    /// A block of code.
     Pre {
+        /// The language that the block names.
         language: Option<String>,
     },
     /// `http`, `https` or `mailto`; all others are shown as text.
     Link(Url),
+    /// A quotation.
     Quote,
 }
 

@@ -22,33 +22,46 @@ pub mod svg;
 /// The maximum number of values in a chart; more would be unreadable.
 pub const VALUES: usize = 500;
 
+/// A chart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
+    /// How it is drawn.
     pub kind: Kind,
+    /// The title above it.
     pub title: Option<String>,
-    /// The titles of the axes.
+    /// The title of the horizontal axis.
     pub x: Option<String>,
+    /// The title of the vertical axis.
     pub y: Option<String>,
     /// A sentence for screen readers, read before the values.
     pub alt: Option<String>,
     /// The header of the first column.
     pub corner: String,
+    /// The categories: the first cell of each row.
     pub categories: Vec<String>,
     /// The categories as numbers, for scatter charts.
     pub xs: Vec<f64>,
+    /// The series: one for each further column.
     pub series: Vec<Series>,
 }
 
+/// How a chart is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
+    /// A group of vertical bars for each category.
     Bar,
+    /// A line for each series.
     Line,
+    /// A circle with the values of the first series.
     Pie,
+    /// Points; the categories are numbers.
     Scatter,
 }
 
+/// A series of values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
+    /// Its name in the legend.
     pub name: String,
     /// One for each category.
     pub values: Vec<Option<f64>>,

@@ -8,8 +8,9 @@ use super::{Chart, Kind, number};
 use crate::document::Color;
 use crate::package::measure::{self, Face};
 
-/// Pixels.
+/// The width of a drawn chart, in pixels.
 pub const WIDTH: f64 = 640.0;
+/// The height of a drawn chart, in pixels.
 pub const HEIGHT: f64 = 360.0;
 
 const SIZE: f64 = 12.0;

@@ -14,7 +14,9 @@ pub use crate::color::Color;
 /// A document: its metadata, its content and the pictures it references.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Document {
+    /// The front matter.
     pub meta: Meta,
+    /// The content.
     pub blocks: Vec<Block>,
     /// Footnotes, in the order of their first reference; [`Inline::Footnote`] is an index into
     /// them.
@@ -30,22 +32,33 @@ pub struct Document {
 /// The front matter; every field has a default.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Meta {
+    /// The title: shown on the first page, and stored in the file properties.
     pub title: Option<String>,
+    /// The line below the title.
     pub subtitle: Option<String>,
+    /// The author: shown below the title, and stored in the file properties.
     pub author: Option<String>,
     /// ISO 8601 date; stored in the file properties, never the current time.
     pub date: Option<chrono::NaiveDate>,
     /// BCP 47; `en` if absent.
     pub language: Option<String>,
+    /// Whether the title has a page of its own.
     pub cover: bool,
+    /// Whether a table of contents precedes the text.
     pub contents: bool,
+    /// The text at the top of each page.
     pub header: Option<String>,
+    /// The text at the bottom of each page.
     pub footer: Option<String>,
+    /// The paper.
     pub page: Page,
+    /// The appearance.
     pub theme: Theme,
     /// The brand colour, used by the theme `corporate`.
     pub accent: Option<Color>,
+    /// The aspect ratio of slides.
     pub slides: SlideSize,
+    /// Keywords for the file properties.
     pub keywords: Vec<String>,
     /// Whether headings are numbered.
     pub numbered: bool,
@@ -64,42 +77,63 @@ impl Meta {
     }
 }
 
+/// The aspect ratio of slides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SlideSize {
+    /// 16:9.
     #[default]
     Wide,
+    /// 4:3.
     Standard,
 }
 
+/// The appearance of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Theme {
+    /// Plain, without colours of its own.
     #[default]
     Neutral,
+    /// With the logo and the brand colour.
     Corporate,
+    /// Serif, for papers.
     Academic,
 }
 
+/// A block of content.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Block {
+    /// A heading.
     Heading {
+        /// 1 to 6.
         level: u8,
+        /// The text.
         content: Vec<Inline>,
     },
+    /// A paragraph.
     Paragraph(Vec<Inline>),
+    /// A list.
     List(List),
+    /// A table.
     Table(Table),
+    /// A block of code.
     Code {
+        /// The language, by which it is highlighted.
         language: Option<String>,
+        /// The code, with `\n` between lines.
         text: String,
     },
+    /// A quotation, or an alert as on GitHub.
     Quote {
+        /// The kind of alert; `None` for a quotation.
         alert: Option<Alert>,
+        /// The content.
         blocks: Vec<Block>,
     },
     /// Terms with their definitions.
     Definitions(Vec<(Vec<Inline>, Vec<Block>)>),
     /// Columns side by side, each read from top to bottom.
     Columns(Vec<Vec<Block>>),
+    /// A chart.
     Chart(Chart),
     /// LaTeX in display mode.
     Math(String),
@@ -109,25 +143,34 @@ pub enum Block {
     Comment(String),
 }
 
+/// A list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct List {
     /// The first number of an ordered list.
     pub start: Option<u64>,
+    /// Whether there is no space between the items.
     pub tight: bool,
+    /// The items.
     pub items: Vec<Item>,
 }
 
+/// An item of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
     /// Whether a task is done; `None` where the item is not a task.
     pub task: Option<bool>,
+    /// The content.
     pub blocks: Vec<Block>,
 }
 
+/// A table. Rows may be shorter than the header.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Table {
+    /// The alignment of each column.
     pub align: Vec<Align>,
+    /// The cells of the header.
     pub header: Vec<Vec<Inline>>,
+    /// The cells of each row.
     pub rows: Vec<Vec<Vec<Inline>>>,
     /// Set for rows written by a program, `None` for tables written by an author.
     pub given: Option<Given>,
@@ -142,45 +185,71 @@ pub struct Given {
     pub texts: BTreeSet<(usize, usize)>,
 }
 
+/// The alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Align {
+    /// Left; right in a script that is written from right to left.
     #[default]
     Start,
+    /// Centred.
     Center,
+    /// Right; left in a script that is written from right to left.
     End,
 }
 
+/// The kind of an alert, as on GitHub.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Alert {
+    /// `[!NOTE]`
     Note,
+    /// `[!TIP]`
     Tip,
+    /// `[!IMPORTANT]`
     Important,
+    /// `[!WARNING]`
     Warning,
+    /// `[!CAUTION]`
     Caution,
 }
 
+/// A part of a line.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Inline {
+    /// Text without formatting.
     Text(String),
+    /// Bold.
     Strong(Vec<Inline>),
+    /// Italic.
     Emphasis(Vec<Inline>),
+    /// Struck through.
     Strike(Vec<Inline>),
+    /// Code within a line.
     Code(String),
     /// Only `https`, `http`, `mailto`, `tel` and `#anchor`; other links are read as text.
     Link {
+        /// The target.
         url: String,
+        /// The tooltip; may be empty.
         title: String,
+        /// The text.
         content: Vec<Inline>,
     },
+    /// A picture.
     Image {
+        /// The key in [`Document::assets`].
         url: String,
+        /// The text alternative.
         alt: String,
+        /// The caption; may be empty.
         title: String,
     },
+    /// LaTeX within a line.
     Math(String),
     /// Index into [`Document::notes`].
     Footnote(usize),
+    /// A line break of the source, which is a space.
     SoftBreak,
+    /// A forced line break.
     LineBreak,
 }
 

@@ -1,70 +1,110 @@
 //! The syntax tree of a formula.
 
+/// A formula, or a part of one.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Formula {
+    /// Parts side by side.
     Row(Vec<Formula>),
     /// A letter or a symbol.
     Symbol(char),
+    /// A number.
     Number(String),
     /// Upright text.
     Text(String),
     /// A named function such as `sin`; `limits` places scripts below and above.
     Function {
+        /// The name.
         name: String,
+        /// Whether scripts are placed below and above.
         limits: bool,
     },
+    /// A numerator over a denominator.
     Fraction(Box<Formula>, Box<Formula>),
+    /// A binomial coefficient: upper and lower part.
     Binomial(Box<Formula>, Box<Formula>),
+    /// A root.
     Root {
+        /// The degree; `None` for a square root.
         degree: Option<Box<Formula>>,
+        /// The radicand.
         body: Box<Formula>,
     },
+    /// Subscript and superscript.
     Scripts {
+        /// What they belong to.
         base: Box<Formula>,
+        /// The subscript.
         below: Option<Box<Formula>>,
+        /// The superscript.
         above: Option<Box<Formula>>,
     },
     /// Growing brackets; `None` where LaTeX has `.`.
     Fence {
+        /// The opening bracket.
         open: Option<char>,
+        /// The closing bracket.
         close: Option<char>,
+        /// What is between them.
         body: Box<Formula>,
     },
+    /// A matrix.
     Matrix {
+        /// The bracket to its left.
         open: Option<char>,
+        /// The bracket to its right.
         close: Option<char>,
+        /// The cells of each row.
         rows: Vec<Vec<Formula>>,
     },
     /// Lines aligned at `&`.
     Lines(Vec<Vec<Formula>>),
     /// A combining character over the body.
     Accent {
+        /// The combining character.
         mark: char,
+        /// What is below it.
         body: Box<Formula>,
     },
+    /// A horizontal brace.
     Brace {
+        /// Whether it is above the body.
         over: bool,
+        /// What it spans.
         body: Box<Formula>,
     },
+    /// A horizontal line.
     Line {
+        /// Whether it is above the body.
         over: bool,
+        /// What it spans.
         body: Box<Formula>,
     },
+    /// A part in another style.
     Styled {
+        /// The style.
         style: Style,
+        /// The part.
         body: Box<Formula>,
     },
-    /// In em.
+    /// A horizontal space, in em.
     Space(f32),
 }
 
+/// A style of letters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
+    /// `\mathbf`
     Bold,
+    /// `\mathrm`
     Upright,
+    /// `\mathbb`
     Blackboard,
+    /// `\mathcal`
     Calligraphic,
+    /// `\mathfrak`
     Fraktur,
+    /// `\mathsf`
     Sans,
+    /// `\mathtt`
     Mono,
 }

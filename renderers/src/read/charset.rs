@@ -6,6 +6,7 @@ use encoding_rs::{Encoding, UTF_8};
 /// The prefix of a page in which its charset must be declared.
 const HEAD_BYTES: usize = 1024;
 
+/// Decodes a text without a declared charset.
 pub fn decode(bytes: &[u8]) -> String {
     text(bytes, None)
 }

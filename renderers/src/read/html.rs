@@ -48,10 +48,15 @@ pub fn to_markdown(html: &str) -> Result<String, ReadError> {
 /// An element of a page, with its text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Element {
+    /// The name of the tag, in lower case.
     pub name: String,
+    /// The classes.
     pub classes: Vec<String>,
+    /// The id; empty if there is none.
     pub id: String,
+    /// The target of a link, as written.
     pub href: Option<String>,
+    /// The text, including that of inner elements.
     pub text: String,
 }
 

@@ -9,6 +9,8 @@ use super::{
 /// The signature of Microsoft's formats before 2007.
 const COMPOUND: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 
+/// The type of a file, by its contents first and the ending of its name second. Fails if there is
+/// no reader for it.
 pub fn of(name: &str, bytes: &[u8]) -> Result<Kind, ReadError> {
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_lowercase()).unwrap_or_default();
     let start = &bytes[..bytes.len().min(1024)];

@@ -2,6 +2,7 @@
 
 use super::reading::{ReadError, Reading};
 
+/// The maximum size of a file.
 pub const INPUT_BYTES: usize = 32 << 20;
 /// The maximum number of parts in a package.
 pub const ENTRIES: usize = 5_000;
@@ -13,26 +14,35 @@ pub const RATIO: u64 = 250;
 pub const SMALL_BYTES: u64 = 4 << 20;
 /// The maximum nesting of elements.
 pub const DEPTH: usize = 256;
+/// The maximum number of pages or slides.
 pub const PAGES: usize = 2_000;
+/// The maximum number of cells of all tables together.
 pub const CELLS: usize = 200_000;
+/// The maximum number of columns of a table.
 pub const COLUMNS: usize = 256;
 /// The maximum size of the unpacked text of a page.
 pub const PAGE_BYTES: usize = 16 << 20;
+/// The maximum size of the resulting Markdown; the rest is cut.
 pub const MARKDOWN_BYTES: usize = 8 << 20;
+/// The maximum number of pixels of a picture.
 pub const PIXELS: u64 = 40_000_000;
 
+/// Checks the size of a file.
 pub fn input(bytes: &[u8]) -> Result<(), ReadError> {
     within(bytes.len() as u64, INPUT_BYTES as u64, "bytes")
 }
 
+/// Checks the size of a picture.
 pub fn pixels(width: u32, height: u32) -> Result<(), ReadError> {
     within(u64::from(width) * u64::from(height), PIXELS, "pixels in the picture")
 }
 
+/// Checks the nesting of elements.
 pub fn depth(depth: usize) -> Result<(), ReadError> {
     within(depth as u64, DEPTH as u64, "levels of nested elements")
 }
 
+/// Fails with [`ReadError::TooLarge`] if there are more than `most`; `what` is counted.
 pub fn within(count: u64, most: u64, what: &str) -> Result<(), ReadError> {
     if count <= most {
         return Ok(());

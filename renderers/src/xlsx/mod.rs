@@ -39,6 +39,7 @@ use pages::Pages;
 /// The maximum number of sheets.
 pub const SHEETS: usize = 255;
 
+/// Renders a workbook; `pages` is the number of its sheets.
 pub fn render(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderError> {
     let mut plan = plan::plan(document);
     if plan.sheets.len() > SHEETS {
