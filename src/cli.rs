@@ -263,7 +263,7 @@ pub async fn run(cli: Cli, mut variables: BTreeMap<String, String>) -> Result<()
         Command::Audit { what } => {
             say(&audit::run(&app::database::open_store(&config).await?, what).await?)
         }
-        Command::Mcp { what } => mcp::run((&config, &variables), what).await,
+        Command::Mcp { what } => mcp::run(&config, &variables, what).await,
         Command::Skill(wish) => say(&skill::run(&config, wish)?),
         Command::Token(wish) => {
             say(&token::run(&config, &app::database::open_store(&config).await?, wish).await?)
@@ -277,7 +277,7 @@ pub async fn run(cli: Cli, mut variables: BTreeMap<String, String>) -> Result<()
         }
         Command::Pair { channel, role, hours } => {
             let wish = pair::Wish { channel, role, hours };
-            say(&pair::offer((&config, &variables), wish).await?)
+            say(&pair::offer(&config, &variables, wish).await?)
         }
     }
 }

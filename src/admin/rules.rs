@@ -231,7 +231,8 @@ pub async fn take_in(
     store: &Store,
     document: RuleDocument,
     replace: bool,
-    (by, now): (&str, DateTime<Utc>),
+    by: &str,
+    now: DateTime<Utc>,
 ) -> Result<usize> {
     let (count, by) = (document.rules.len(), by.to_owned());
     store
@@ -268,7 +269,8 @@ pub async fn put(
     store: &Store,
     entry: RuleEntry,
     how: Put,
-    (by, now): (&str, DateTime<Utc>),
+    by: &str,
+    now: DateTime<Utc>,
 ) -> Result<bool> {
     let by = by.to_owned();
     store
@@ -289,7 +291,7 @@ pub async fn put(
 }
 
 /// Deletes a rule. Returns whether it existed.
-pub async fn remove(store: &Store, name: String, (by, now): (&str, DateTime<Utc>)) -> Result<bool> {
+pub async fn remove(store: &Store, name: String, by: &str, now: DateTime<Utc>) -> Result<bool> {
     let by = by.to_owned();
     store
         .write("remove rule", move |tx| {

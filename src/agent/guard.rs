@@ -102,10 +102,7 @@ pub fn judge(
     }
     let ruled = || ruling(call, spec, session, policy, scene);
     match &open.state {
-        CallState::New => {
-            let spec = spec.asking(scene.approvals.get(&call.id).copied());
-            fresh(call, &spec, (session, words), policy, ruled())
-        }
+        CallState::New => fresh(call, spec, session, policy, scene),
         CallState::Decided { digest, asks, .. }
             if *digest != digest_of(call, scene) && !crash::planted("binding") =>
         {
@@ -139,10 +136,13 @@ pub fn judge(
 fn fresh(
     call: &Call,
     spec: &ToolSpec,
-    (session, words): (&Session, &Messages),
+    session: &Session,
     policy: &Policy,
-    ruled: Ruling,
+    scene: &GuardContext,
 ) -> Verdict {
+    let words = scene.language.words();
+    let ruled = ruling(call, spec, session, policy, scene);
+    let spec = &spec.asking(scene.approvals.get(&call.id).copied());
     let tainted = taint::concerns(spec, session);
     let lasting = ruled.severity < Severity::Critical;
     let ask = |why: String, lasting| Verdict::Ask {
@@ -433,14 +433,15 @@ mod tests {
     fn verdict(entries: Vec<RuleEntry>, approval: Approval, arguments: Value) -> &'static str {
         let policy = Policy { rules: rules(&entries), ..Policy::default() };
         let spec = spec(approval, EffectClass::AtMostOnce);
-        told(&arguments, &spec, &Session::default(), (&policy, &GuardContext::default()))
+        told(&arguments, &spec, &Session::default(), &policy, &GuardContext::default())
     }
 
     fn told(
         arguments: &Value,
         spec: &ToolSpec,
         session: &Session,
-        (policy, scene): (&Policy, &GuardContext),
+        policy: &Policy,
+        scene: &GuardContext,
     ) -> &'static str {
         let open = OpenCall { call: call(arguments.clone()), state: CallState::New };
         match judge(&open, spec, session, policy, scene) {

@@ -149,6 +149,14 @@ struct Plan {
     delegate: Vec<(Cleared, Vec<Task>)>,
 }
 
+/// What a call is judged by, besides the call itself.
+#[derive(Clone, Copy)]
+struct Surroundings<'a> {
+    session: &'a Session,
+    agent: &'a Agent,
+    scene: &'a GuardContext,
+}
+
 impl Plan {
     fn of(
         session: &Session,
@@ -156,21 +164,22 @@ impl Plan {
         running: &BTreeSet<CallId>,
         scene: &GuardContext,
     ) -> Self {
+        let around = Surroundings { session, agent, scene };
         let mut plan = Self::default();
         for open in session.open_calls().filter(|c| !running.contains(&c.call.id)) {
             match agent.catalog.find(&open.call.tool) {
                 Found::Enable => {
-                    if plan.is_cleared((open, &disclosure::enable_tool()), session, agent, scene) {
+                    if plan.is_cleared(open, &disclosure::enable_tool(), around) {
                         plan.settle.extend(enable(&open.call, agent));
                     }
                 }
                 Found::Find => {
-                    if plan.is_cleared((open, &disclosure::find_tool()), session, agent, scene) {
+                    if plan.is_cleared(open, &disclosure::find_tool(), around) {
                         plan.settle.extend(find(&open.call, session, agent));
                     }
                 }
                 Found::LoadSkill => {
-                    if plan.is_cleared((open, &disclosure::load_skill()), session, agent, scene) {
+                    if plan.is_cleared(open, &disclosure::load_skill(), around) {
                         plan.settle.extend(load_skill(&open.call, session, agent));
                     }
                 }
@@ -182,7 +191,7 @@ impl Plan {
                     let text = texts::tool_unavailable(&open.call.tool, why);
                     plan.settle.extend(missing(open, text));
                 }
-                Found::Tool(spec) => plan.judge((open, spec), session, agent, scene),
+                Found::Tool(spec) => plan.judge(open, spec, around),
             }
         }
         plan
@@ -190,10 +199,9 @@ impl Plan {
 
     fn judge(
         &mut self,
-        (open, spec): (&OpenCall, &ToolSpec),
-        session: &Session,
-        agent: &Agent,
-        scene: &GuardContext,
+        open: &OpenCall,
+        spec: &ToolSpec,
+        Surroundings { session, agent, scene }: Surroundings<'_>,
     ) {
         let call = &open.call;
         if open.state == CallState::New {
@@ -228,10 +236,9 @@ impl Plan {
     /// Whether a call that is handled here, and not by a tool, may take effect.
     fn is_cleared(
         &mut self,
-        (open, spec): (&OpenCall, &ToolSpec),
-        session: &Session,
-        agent: &Agent,
-        scene: &GuardContext,
+        open: &OpenCall,
+        spec: &ToolSpec,
+        Surroundings { session, agent, scene }: Surroundings<'_>,
     ) -> bool {
         match guard::judge(open, spec, session, &agent.policy, scene) {
             Verdict::Run(_) => true,

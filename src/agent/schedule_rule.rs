@@ -43,7 +43,8 @@ const FARTHEST: TimeDelta = TimeDelta::days(10 * 366);
 /// The rule and the first due time, or what is wrong, for the model.
 pub fn plan(
     wish: &Wish,
-    (zone, shortest): (Tz, TimeDelta),
+    zone: Tz,
+    shortest: TimeDelta,
     now: DateTime<Utc>,
 ) -> Result<(Rule, DateTime<Utc>), String> {
     let (rule, due) = match wish {
@@ -60,7 +61,7 @@ pub fn plan(
             (Rule::Every { seconds: every.num_seconds() }, first)
         }
         Wish { at: None, after: None, every: None, cron: Some(cron) } => {
-            by_calendar(cron, (zone, shortest), now)?
+            by_calendar(cron, zone, shortest, now)?
         }
         _ => {
             return Err(
@@ -121,7 +122,8 @@ fn parsed(pattern: &str) -> Result<Cron, String> {
 
 fn by_calendar(
     pattern: &str,
-    (zone, shortest): (Tz, TimeDelta),
+    zone: Tz,
+    shortest: TimeDelta,
     now: DateTime<Utc>,
 ) -> Result<(Rule, DateTime<Utc>), String> {
     let pattern = pattern.trim().to_owned();
@@ -189,7 +191,7 @@ mod tests {
     }
 
     fn planned(wish: Wish, now: &str) -> Result<(Rule, DateTime<Utc>), String> {
-        plan(&wish, (Tz::Europe__Berlin, TimeDelta::minutes(1)), utc(now))
+        plan(&wish, Tz::Europe__Berlin, TimeDelta::minutes(1), utc(now))
     }
 
     fn cron(pattern: &str) -> Wish {

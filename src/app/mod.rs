@@ -141,7 +141,7 @@ impl App {
             agent_cache: AgentCache::default(),
         });
         let teller = teller(config, variables, &gateway)?;
-        let admin = serves(config, variables, (&worker, webs, &teller))?;
+        let admin = serves(config, variables, &worker, webs, &teller)?;
         let admin = Arc::new(admin.reloading(given.reloads));
         admin::metrics::begin(&gateway);
         let (config, watches) = (config.clone(), <_>::default());
@@ -209,7 +209,9 @@ impl App {
 fn serves(
     config: &Config,
     variables: &BTreeMap<String, String>,
-    (worker, webs, teller): (&Arc<Worker>, BTreeMap<String, Arc<Web>>, &Teller),
+    worker: &Arc<Worker>,
+    webs: BTreeMap<String, Arc<Web>>,
+    teller: &Teller,
 ) -> Result<Admin> {
     let demo = config.models.iter().any(|m| m.provider == ProviderName::Demo);
     Ok(Admin::new(worker.clone(), webs, demo)
@@ -339,7 +341,8 @@ fn toolbox(
 pub fn unavailable(
     config: &Config,
     variables: &BTreeMap<String, String>,
-    (sandbox, store): (&Arc<Sandbox>, &Store),
+    sandbox: &Arc<Sandbox>,
+    store: &Store,
 ) -> Result<Vec<(String, String)>> {
     let tools = tools_of(config, variables, sandbox, store)?.collect();
     let specs = toolbox(config, variables, sandbox, tools)?.specs().into_iter();

@@ -54,7 +54,7 @@ impl Serving {
         // With port 0 the system chooses the port; sign-in links and the greeting contain it.
         config.admin.listen = listener.local_addr()?;
         let (asks, reloads) = mpsc::channel(1);
-        let app = open(&config, &variables, (&listener, &asks)).await?;
+        let app = open(&config, &variables, &listener, &asks).await?;
         let (before, secrets) = (TaskTracker::new(), secrets(&config, &variables));
         Ok(Self { app, config, secrets, file, variables, listener, reloads, asks, before, lock })
     }
@@ -102,7 +102,7 @@ impl Serving {
             bind(&config)?
         };
         telemetry::hide(&secrets);
-        let app = open(&config, &self.variables, (&listener, &self.asks)).await?;
+        let app = open(&config, &self.variables, &listener, &self.asks).await?;
         (self.config, self.secrets, self.listener) = (config, secrets, listener);
         let before = mem::replace(&mut self.app, app);
         // Immediately, so that removed secrets no longer authenticate anything.
@@ -140,7 +140,8 @@ impl Serving {
 async fn open(
     config: &Config,
     variables: &BTreeMap<String, String>,
-    (listener, asks): (&net::TcpListener, &mpsc::Sender<Reload>),
+    listener: &net::TcpListener,
+    asks: &mpsc::Sender<Reload>,
 ) -> Result<App> {
     let given = Overrides { reloads: Some(asks.clone()), ..Overrides::default() };
     let listener = TcpListener::from_std(listener.try_clone()?)?;

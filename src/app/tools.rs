@@ -39,7 +39,7 @@ pub(super) async fn connect_mcp(app: &App, variables: &BTreeMap<String, String>)
     let (config, gateway) = (&app.config, &app.gateway);
     let watch = |entry: &McpEntry| -> Result<_> {
         let sandbox = server_sandbox(entry, config, &app.sandbox);
-        let server = server((entry, config), variables, sandbox);
+        let server = server(entry, config, variables, sandbox);
         let server = server.with_context(|| format!("mcp.{}", entry.name))?;
         let server = Server::new(server, gateway.store.clone(), gateway.clock.clone());
         app.worker.toolbox.servers.add(server.clone());
@@ -126,7 +126,8 @@ pub(super) fn hook_sandbox(config: &Config, sandbox: &Arc<Sandbox>) -> HookSandb
 }
 
 pub fn server(
-    (entry, config): (&McpEntry, &Config),
+    entry: &McpEntry,
+    config: &Config,
     variables: &BTreeMap<String, String>,
     sandbox: Option<ServerSandbox>,
 ) -> Result<McpConfig> {

@@ -255,7 +255,7 @@ async fn tools(config: &Config, variables: &BTreeMap<String, String>) -> Result<
     let store = app::database::open_store(config)
         .await
         .context("the tools that are stored in the database")?;
-    let missing = app::unavailable(config, variables, (&sandbox, &store))?;
+    let missing = app::unavailable(config, variables, &sandbox, &store)?;
     if missing.is_empty() {
         return Ok((Found::Fine, "are all available".to_owned()));
     }
@@ -374,7 +374,7 @@ async fn served(
 ) -> Result<(Found, String)> {
     let sandbox = Arc::new(Sandbox::probe(&std::env::current_exe()?).await);
     let sandbox = app::tools::server_sandbox(entry, config, &sandbox);
-    let server = app::tools::server((entry, config), variables, sandbox)?;
+    let server = app::tools::server(entry, config, variables, sandbox)?;
     let (spoken, tools) = session::probe(&server).await?;
     Ok((Found::Fine, format!("answers with protocol {spoken} and {tools} tools")))
 }

@@ -17,14 +17,15 @@ const WAITS_FOR: Duration = Duration::from_mins(10);
 /// Prints the URL and waits for the browser or, if that is on another machine, for the URL it shows
 /// in the end.
 pub async fn run(
-    (config, variables): (&Config, &BTreeMap<String, String>),
+    config: &Config,
+    variables: &BTreeMap<String, String>,
     name: &str,
     paste: bool,
 ) -> Result<()> {
     let Some(entry) = config.mcp.iter().find(|entry| entry.name == name) else {
         bail!("there is no [[mcp]] with the name `{name}`");
     };
-    let server = app::tools::server((entry, config), variables, None)?;
+    let server = app::tools::server(entry, config, variables, None)?;
     if paste {
         let begun = login::begin(&server, login::NOWHERE).await?;
         say(&format!(

@@ -46,7 +46,8 @@ pub enum McpCommand {
 
 /// Runs the command and returns its output.
 pub async fn run(
-    (config, variables): (&Config, &BTreeMap<String, String>),
+    config: &Config,
+    variables: &BTreeMap<String, String>,
     command: McpCommand,
 ) -> Result<()> {
     match command {
@@ -56,9 +57,7 @@ pub async fn run(
         McpCommand::Trust { server, tool } => {
             say(&trust(&open_store(config).await?, server, tool).await?)
         }
-        McpCommand::Login { server, paste } => {
-            login::run((config, variables), &server, paste).await
-        }
+        McpCommand::Login { server, paste } => login::run(config, variables, &server, paste).await,
     }
 }
 
@@ -93,7 +92,7 @@ fn line(pin: &Pin) -> String {
 async fn trust(store: &Store, server: String, tool: Option<String>) -> Result<String> {
     let (of, now) = (server.clone(), SystemClock.now());
     let trusted = store.write("trust tools", move |tx| {
-        Box::pin(async move { pins::trust(tx, (&of, tool.as_deref()), OPERATOR, now).await })
+        Box::pin(async move { pins::trust(tx, &of, tool.as_deref(), OPERATOR, now).await })
     });
     let trusted = trusted.await?;
     if trusted.is_empty() {

@@ -31,7 +31,8 @@ pub(super) fn role(text: &str) -> Result<Role, String> {
 
 /// Creates the code and returns the instructions for the operator.
 pub(super) async fn offer(
-    (config, variables): (&Config, &BTreeMap<String, String>),
+    config: &Config,
+    variables: &BTreeMap<String, String>,
     Wish { channel, role, hours }: Wish,
 ) -> Result<String> {
     if let Some(channel) = &channel {

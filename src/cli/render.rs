@@ -69,7 +69,7 @@ async fn run_on(press: &RenderPool, house: &Branding, wish: &Render) -> Result<W
     anyhow::ensure!(output != wish.file, "the document would overwrite its source");
     let source = std::fs::read_to_string(&wish.file)
         .with_context(|| format!("reading {}", wish.file.display()))?;
-    let rendered = draw(press, house, (&wish.file, source), format).await?;
+    let rendered = draw(press, house, &wish.file, source, format).await?;
     std::fs::write(&output, rendered.bytes)
         .with_context(|| format!("writing {}", output.display()))?;
     Ok(Written { file: output, warnings: rendered.warnings })
@@ -78,7 +78,8 @@ async fn run_on(press: &RenderPool, house: &Branding, wish: &Render) -> Result<W
 async fn draw(
     press: &RenderPool,
     house: &Branding,
-    (file, source): (&Path, String),
+    file: &Path,
+    source: String,
     format: Format,
 ) -> Result<Rendered> {
     let mut dress = house.dress();

@@ -94,7 +94,7 @@ pub async fn run(config: &Config, store: &Store, wish: Token) -> Result<String> 
         "a name must have 1 to 64 characters, without leading or trailing spaces"
     );
     let now = SystemClock.now();
-    let token = tokens::new(&api, role, days, (OPERATOR, now));
+    let token = tokens::new(&api, role, days, OPERATOR, now);
     let fact = Fact::new("token_created", OPERATOR);
     let secret = tokens::make(store, token, fact, now).await?;
     secret.with_context(|| {
@@ -199,7 +199,13 @@ pub async fn sign_in_link(config: &Config, store: &Store, name: String) -> Resul
         .write("sign-in link", move |tx| {
             Box::pin(async move {
                 let until = now + TimeDelta::hours(1);
-                people::grant_access(tx, Access::SignIn, (&name, &token), now, until).await
+                people::grant_access(
+                    tx,
+                    people::NewAccess { kind: Access::SignIn, name: &name, token: &token },
+                    now,
+                    until,
+                )
+                .await
             })
         })
         .await?;

@@ -11,7 +11,7 @@ use super::{Config, secret::Secret};
 use crate::{
     gateway::webhooks::{
         Subscription,
-        incoming::Inlet,
+        incoming::{Inlet, Sender, Target},
         signature::{Key, Verify},
     },
     journal::{event::Speaker, role::Role},
@@ -101,8 +101,9 @@ impl WebhookInEntry {
         let place = Place { chat: self.chat.clone(), thread: self.thread.clone(), kind };
         let person = self.person.clone().unwrap_or_else(|| self.chat.clone());
         let by = Speaker { id: person, name: self.name.clone() };
-        let what = (self.name.as_str(), self.verify, keys);
-        Inlet::with_template(what, (&self.channel, place, by), &self.template)
+        let sender = Sender { name: self.name.clone(), verify: self.verify, keys };
+        let target = Target { channel: self.channel.clone(), place, by };
+        Inlet::with_template(sender, target, &self.template)
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) async fn obey(
         let taken = approvals::elicitation::typed(tx, context, conversation, typed).await?;
         let is_answer = taken.is_some();
         if let Some(markdown) = taken {
-            answer(tx, context, conversation, (markdown, typed.answered())).await?;
+            answer(tx, context, conversation, markdown, typed.answered()).await?;
         }
         return Ok(is_answer);
     };
@@ -57,7 +57,7 @@ pub(super) async fn obey(
         }
         "grants" => {
             let voter = typed.voter(&context.channel);
-            approvals::lasting_grants::typed(tx, conversation, (rest, &voter), context.now).await?
+            approvals::lasting_grants::typed(tx, conversation, rest, &voter, context.now).await?
         }
         "link" => linking::typed(tx, context, typed, rest).await?,
         "panic" => {
@@ -65,12 +65,13 @@ pub(super) async fn obey(
         }
         "model" => choose_model(tx, context, conversation, typed, rest).await?,
         "allow" | "here" | "always" | "answer" | "deny" => {
-            let choice = Choice::from_command(&command.to_lowercase(), rest);
-            decide_typed(tx, context, conversation, typed, choice).await?
+            let (choice, code) = Choice::from_command(&command.to_lowercase(), rest);
+            let typed_choice = TypedChoice { choice, code };
+            decide_typed(tx, context, conversation, typed, typed_choice).await?
         }
         _ => return Ok(false),
     };
-    answer(tx, context, conversation, (markdown, typed.answered())).await?;
+    answer(tx, context, conversation, markdown, typed.answered()).await?;
     Ok(true)
 }
 
@@ -127,7 +128,13 @@ async fn end_all(
     journal::append(tx, conversation, &event, context.now).await?;
     tasks::stop(tx, conversation, by, context.now).await?;
     outbox::withdraw_answers(tx, conversation).await?;
-    withdrawal::all(tx, conversation, (Status::Withdrawn, &by.name), context.now).await
+    withdrawal::all(tx, conversation, Status::Withdrawn, &by.name, context.now).await
+}
+
+/// A decision that was typed, and the code of its approval; empty if none was typed.
+struct TypedChoice {
+    choice: Choice,
+    code: String,
 }
 
 /// The approval that a command refers to: by the code in the command, by the message it replies to,
@@ -137,7 +144,7 @@ async fn decide_typed(
     context: &IntakeContext,
     conversation: &ConversationId,
     typed: &TypedMessage<'_>,
-    (choice, code): (Choice, String),
+    TypedChoice { choice, code }: TypedChoice,
 ) -> Result<String> {
     let mut shown = Vec::new();
     let mut hidden = 0;

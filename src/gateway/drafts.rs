@@ -145,8 +145,7 @@ impl<'g> Drafts<'g> {
             return;
         }
         let now = self.gateway.clock.now();
-        if !self.gateway.paces.may_draft((&channel, &place), &connected.channel.limits().paces, now)
-        {
+        if !self.gateway.paces.may_draft(&channel, &place, &connected.channel.limits().paces, now) {
             return;
         }
         let end = Arc::new(OnceLock::new());
@@ -238,7 +237,7 @@ impl Message {
             &sent
         {
             let now = self.gateway.clock.now();
-            self.gateway.paces.park((&self.channel, &self.shipment.place), now, *after);
+            self.gateway.paces.park(&self.channel, &self.shipment.place, now, *after);
         }
         sent
     }

@@ -79,7 +79,8 @@ pub(super) async fn answer(
     tx: &mut Tx<'_>,
     context: &IntakeContext,
     conversation: &ConversationId,
-    (markdown, reply_to): (String, Option<String>),
+    markdown: String,
+    reply_to: Option<String>,
 ) -> Result<()> {
     let shows = Outgoing::Text { markdown, reply_to }.degrade(&context.limits);
     outbox::put_before_answers(tx, conversation, shows, context.now).await

@@ -15,7 +15,7 @@ use super::{
 use crate::store::{
     Tx,
     audit::{self, Fact},
-    people::identities::{self, Account, Linking},
+    people::identities::{self, Account, Linking, NamedAccount},
 };
 
 /// How long a code is valid.
@@ -35,7 +35,7 @@ pub(super) async fn typed(
         return Ok(words.private_only.to_owned());
     }
     let account = Account::new(&context.channel, &typed.by.id);
-    let own = (&account, typed.by.name.as_str());
+    let own = NamedAccount { account: &account, name: &typed.by.name };
     match rest {
         "" => {
             let code = people::new_code();
@@ -61,7 +61,7 @@ async fn redeem(
 ) -> Result<String> {
     let words = typed.words();
     let account = Account::new(&context.channel, &typed.by.id);
-    let own = (&account, typed.by.name.as_str());
+    let own = NamedAccount { account: &account, name: &typed.by.name };
     let Some(code) = people::pairing_code(rest) else { return Ok(words.linking.wrong.to_owned()) };
     Ok(match identities::redeem_link(tx, own, &code, context.now).await? {
         Linking::Linked { to, name } => {

@@ -64,7 +64,7 @@ pub(super) async fn settle(
             store
                 .write("move chat", move |tx| {
                     Box::pin(async move {
-                        approvals::relocation::chat_moved(tx, &channel, (&from, &chat), now).await
+                        approvals::relocation::chat_moved(tx, &channel, &from, &chat, now).await
                     })
                 })
                 .await?;
@@ -79,12 +79,12 @@ pub(super) async fn settle(
 async fn park(gateway: &Gateway, sending: &Sending, chat: &str, after: Duration) -> Result<()> {
     let now = gateway.clock.now();
     let until = now + TimeDelta::from_std(after).unwrap_or(LONGEST_WAIT);
-    gateway.paces.park((&sending.channel, &sending.place), now, after);
+    gateway.paces.park(&sending.channel, &sending.place, now, after);
     let (channel, chat) = (sending.channel.clone(), chat.to_owned());
     gateway
         .store
         .write("park", move |tx| {
-            Box::pin(async move { conversations::park(tx, (&channel, &chat), until, now).await })
+            Box::pin(async move { conversations::park(tx, &channel, &chat, until, now).await })
         })
         .await
 }

@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 use channels::Person;
-use chrono::{DateTime, Utc};
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::intake_context::IntakeContext;
 use crate::{
     crash,
     journal::role::Role,
@@ -13,7 +13,7 @@ use crate::{
         audit::{self, Fact},
         people::{
             self,
-            pairing::{self, Bearer, Owned, Pairing},
+            pairing::{self, Bearer, Pairing},
         },
     },
     texts::Language,
@@ -48,7 +48,8 @@ impl Allow {
 /// `admin` of a chat they create, so these only raise the role of people who have access anyway.
 pub async fn role(
     tx: &mut Tx<'_>,
-    (channel, allow): (&str, &Allow),
+    channel: &str,
+    allow: &Allow,
     roles: &BTreeMap<String, Role>,
     person: &Person,
 ) -> Result<Option<Role>> {
@@ -84,11 +85,12 @@ pub async fn is_welcome(
 /// The reply to a stranger. A pairing code in the text is redeemed.
 pub async fn greet_stranger(
     tx: &mut Tx<'_>,
-    (channel, owned): (&str, Owned),
+    context: &IntakeContext,
     person: &Person,
     text: &str,
-    now: DateTime<Utc>,
 ) -> Result<String> {
+    let IntakeContext { channel, owned, now, .. } = context;
+    let (owned, now) = (*owned, *now);
     let words = Language::of(person.language.as_deref()).words();
     let Some(code) = pairing_code(text) else { return Ok(words.stranger(&person.id)) };
     let bearer = Bearer { channel, id: &person.id, name: &person.name, code: &code, owned };

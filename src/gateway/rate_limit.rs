@@ -45,25 +45,33 @@ struct Window {
     parked_until: Option<DateTime<Utc>>,
 }
 
+/// A place of a channel.
+struct ChatRef<'a> {
+    channel: &'a str,
+    place: &'a Place,
+}
+
 impl Paces {
     /// Counts a message if it may be sent now; otherwise returns when to ask again.
     pub fn take(
         &self,
-        (channel, place): (&str, &Place),
+        channel: &str,
+        place: &Place,
         limits: &Limits,
         now: DateTime<Utc>,
     ) -> Result<(), DateTime<Utc>> {
-        self.count((channel, place), limits, 0, now)
+        self.count(ChatRef { channel, place }, limits, 0, now)
     }
 
     /// Counts a draft edit if enough capacity remains for other messages.
     pub fn may_draft(
         &self,
-        (channel, place): (&str, &Place),
+        channel: &str,
+        place: &Place,
         limits: &Limits,
         now: DateTime<Utc>,
     ) -> bool {
-        self.count((channel, place), limits, RESERVE, now).is_ok()
+        self.count(ChatRef { channel, place }, limits, RESERVE, now).is_ok()
     }
 
     /// How many messages the whole bot may send now; if none, when to ask again.
@@ -82,7 +90,7 @@ impl Paces {
     }
 
     /// Stops drafts in a place for some time, after the platform asked to slow down.
-    pub fn park(&self, (channel, place): (&str, &Place), now: DateTime<Utc>, after: Duration) {
+    pub fn park(&self, channel: &str, place: &Place, now: DateTime<Utc>, after: Duration) {
         let until = now + TimeDelta::from_std(after).unwrap_or(TimeDelta::minutes(5));
         if let Some(window) = self.windows().at((channel.to_owned(), place.chat.clone()), now) {
             window.parked_until = Some(until);
@@ -91,7 +99,7 @@ impl Paces {
 
     fn count(
         &self,
-        (channel, place): (&str, &Place),
+        ChatRef { channel, place }: ChatRef<'_>,
         limits: &Limits,
         reserve: usize,
         now: DateTime<Utc>,
@@ -198,7 +206,7 @@ mod tests {
     fn each_window_takes_so_many() {
         let paces = Paces::default();
         let (ann, team) = (place("1", PlaceKind::Private), place("2", PlaceKind::Group));
-        let take = |place: &Place, ms| paces.take(("tg", place), &LIMITS, at(ms));
+        let take = |place: &Place, ms| paces.take("tg", place, &LIMITS, at(ms));
         assert_eq!([take(&ann, 0), take(&ann, 1), take(&ann, 2)], [Ok(()); 3]);
         assert_eq!(take(&ann, 3), Err(at(3_000)), "when the first of the three is over");
         assert_eq!(take(&team, 4), Ok(()), "another chat flows");
@@ -214,11 +222,11 @@ mod tests {
     fn drafts_leave_room_for_answers() {
         let paces = Paces::default();
         let ann = place("1", PlaceKind::Private);
-        let drafts = |ms| paces.may_draft(("tg", &ann), &LIMITS, at(ms));
+        let drafts = |ms| paces.may_draft("tg", &ann, &LIMITS, at(ms));
         assert!(drafts(0) && drafts(1));
         assert!(!drafts(2), "one is left, for the answer");
-        assert_eq!(paces.take(("tg", &ann), &LIMITS, at(2)), Ok(()));
-        paces.park(("tg", &ann), at(5_000), Duration::from_secs(30));
+        assert_eq!(paces.take("tg", &ann, &LIMITS, at(2)), Ok(()));
+        paces.park("tg", &ann, at(5_000), Duration::from_secs(30));
         assert!(!drafts(34_000));
         assert!(drafts(36_000));
     }
@@ -230,13 +238,13 @@ mod tests {
         let free = Limits { private: None, group: None, bot: None };
         for chat in 0..5_000 {
             let visitor = place(&chat.to_string(), PlaceKind::Private);
-            assert_eq!(paces.take(("web", &visitor), &free, at(0)), Ok(()));
+            assert_eq!(paces.take("web", &visitor, &free, at(0)), Ok(()));
         }
         assert!(paces.windows().of.is_empty());
         let slow = Limits { bot: None, ..LIMITS };
         for chat in 0..50_000 {
             let ann = place(&chat.to_string(), PlaceKind::Private);
-            assert_eq!(paces.take(("tg", &ann), &slow, at(chat)), Ok(()));
+            assert_eq!(paces.take("tg", &ann, &slow, at(chat)), Ok(()));
         }
         let left = paces.windows().of.len();
         assert!((3_000..=12_000).contains(&left), "three seconds of them count: {left}");
@@ -248,11 +256,11 @@ mod tests {
     fn the_bot_has_room_for_so_many() {
         let paces = Paces::default();
         assert_eq!(paces.room("tg", &LIMITS, at(0)), Ok(4));
-        assert_eq!(paces.take(("tg", &place("1", PlaceKind::Private)), &LIMITS, at(0)), Ok(()));
+        assert_eq!(paces.take("tg", &place("1", PlaceKind::Private), &LIMITS, at(0)), Ok(()));
         assert_eq!(paces.room("tg", &LIMITS, at(0)), Ok(3));
         for chat in ["2", "3", "4"] {
             let chat = place(chat, PlaceKind::Private);
-            assert_eq!(paces.take(("tg", &chat), &LIMITS, at(5)), Ok(()));
+            assert_eq!(paces.take("tg", &chat, &LIMITS, at(5)), Ok(()));
         }
         assert_eq!(paces.room("tg", &LIMITS, at(6)), Err(at(1_000)));
         assert_eq!(paces.room("web", &Limits::default(), at(6)), Ok(usize::MAX));

@@ -147,7 +147,7 @@ async fn take_from(
             let typed =
                 TypedMessage { by: &by, roles, text, message, reply_to, role, group, language };
             let more = More { files, album: album.as_deref(), foreign: foreign.as_deref() };
-            record_message(tx, context, &conversation, (typed, more)).await?;
+            record_message(tx, context, &conversation, typed, more).await?;
             Ok(None)
         }
         What::Edited { message, text, addressed: true } => {
@@ -198,7 +198,8 @@ async fn record_message(
     tx: &mut Tx<'_>,
     context: &IntakeContext,
     conversation: &ConversationId,
-    (typed, More { files, album, foreign }): (TypedMessage<'_>, More<'_>),
+    typed: TypedMessage<'_>,
+    More { files, album, foreign }: More<'_>,
 ) -> Result<()> {
     if files.is_empty() && commands::obey(tx, context, conversation, &typed).await? {
         return Ok(());
@@ -207,7 +208,7 @@ async fn record_message(
     {
         commands::stop(tx, context, conversation, typed.by).await?;
     }
-    if !is_within_rate_limit(tx, context, conversation, (&typed, album)).await? {
+    if !is_within_rate_limit(tx, context, conversation, &typed, album).await? {
         return Ok(());
     }
     let TypedMessage { by, text, message, .. } = typed;
@@ -235,7 +236,8 @@ async fn is_within_rate_limit(
     tx: &mut Tx<'_>,
     context: &IntakeContext,
     conversation: &ConversationId,
-    (typed, album): (&TypedMessage<'_>, Option<&str>),
+    typed: &TypedMessage<'_>,
+    album: Option<&str>,
 ) -> Result<bool> {
     let person = format!("{}/{}", context.channel, typed.by.id);
     let [taken, refused] =
@@ -257,7 +259,7 @@ async fn is_within_rate_limit(
     }
     if let usage::Flow::Tell(wait) = flow {
         let markdown = (typed.words().too_fast)(wait.as_secs() + 1);
-        answer(tx, context, conversation, (markdown, typed.answered())).await?;
+        answer(tx, context, conversation, markdown, typed.answered()).await?;
     }
     Ok(flow == usage::Flow::Fine)
 }
@@ -300,7 +302,7 @@ async fn unsupported(
     let conversation =
         journal::conversation(tx, &context.channel, &incoming.place, context.now).await?;
     let markdown = language::spoken(tx, &conversation, person).await?.words().unsupported(content);
-    answer(tx, context, &conversation, (markdown, None)).await
+    answer(tx, context, &conversation, markdown, None).await
 }
 
 /// Strangers get no reply in groups, except to a native platform command, whose reply only they
@@ -321,14 +323,7 @@ async fn from_stranger(
         What::Text { text, message, .. }
             if place.kind == PlaceKind::Private || is_platform_command(message) =>
         {
-            let markdown = people::greet_stranger(
-                tx,
-                (&context.channel, context.owned),
-                person,
-                text,
-                context.now,
-            )
-            .await?;
+            let markdown = people::greet_stranger(tx, context, person, text).await?;
             let reply_to = is_platform_command(message).then(|| message.clone());
             let what = Outgoing::Text { markdown, reply_to };
             Ok(Some(Ephemeral { place: place.clone(), what }))

@@ -76,7 +76,7 @@ pub fn answer(text: impl Into<String>, calls: Vec<(String, Value)>) -> Reply {
     Reply { text: text.into(), calls: calls.into_iter().map(made).collect(), usage, by: None }
 }
 
-fn made((tool, arguments): (String, Value)) -> Call {
+fn made(tool: String, arguments: Value) -> Call {
     let id = CallId::new();
     Call { model_id: format!("call_{id}"), id, tool, arguments }
 }

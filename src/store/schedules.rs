@@ -322,7 +322,8 @@ pub async fn fire(
 pub async fn set(
     tx: &mut Tx<'_>,
     schedule: &Schedule,
-    (state, due_at): (State, DateTime<Utc>),
+    state: State,
+    due_at: DateTime<Utc>,
     now: DateTime<Utc>,
 ) -> Result<()> {
     sql!(

@@ -7,7 +7,7 @@ const MESSAGE_CHARS: usize = 200;
 
 /// Formats progress, for example `⏳ files_copy 3/10 · the third`. Nothing in the message acts as
 /// Markdown.
-pub fn progress(tool: &str, (done, of): (f64, Option<f64>), message: Option<&str>) -> String {
+pub fn progress(tool: &str, done: f64, of: Option<f64>, message: Option<&str>) -> String {
     let count = match of {
         Some(of) => format!(" {done}/{of}"),
         None => format!(" {done}"),
@@ -26,10 +26,10 @@ mod tests {
     /// Proves S18.
     #[test]
     fn what_a_server_says_of_its_progress_acts_as_nothing() {
-        assert_eq!(progress("a_b", (2.0, Some(5.0)), None), "⏳ `a_b` 2/5");
-        assert_eq!(progress("a_b", (0.5, None), Some(" the half\n")), "⏳ `a_b` 0.5 · the half");
-        let shown = progress("a_b", (1.0, None), Some("[x](https://evil.example)\u{202e}"));
+        assert_eq!(progress("a_b", 2.0, Some(5.0), None), "⏳ `a_b` 2/5");
+        assert_eq!(progress("a_b", 0.5, None, Some(" the half\n")), "⏳ `a_b` 0.5 · the half");
+        let shown = progress("a_b", 1.0, None, Some("[x](https://evil.example)\u{202e}"));
         assert_eq!(shown, "⏳ `a_b` 1 · \\[x\\]\\(https\\:\\/\\/evil\\.example\\)‹U\\+202E›");
-        assert!(progress("a_b", (1.0, None), Some(&"x".repeat(9_000))).len() < 300);
+        assert!(progress("a_b", 1.0, None, Some(&"x".repeat(9_000))).len() < 300);
     }
 }

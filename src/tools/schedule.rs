@@ -227,7 +227,7 @@ impl Tool for ChangeSchedule {
         let (state, due_at) = schedule.moved(to, now);
         let changed = schedule.clone();
         let set = self.0.store.write("change schedule", move |tx| {
-            Box::pin(async move { schedules::set(tx, &changed, (state, due_at), now).await })
+            Box::pin(async move { schedules::set(tx, &changed, state, due_at, now).await })
         });
         set.await.map_err(|error| broken(&error))?;
         (schedule.state, schedule.due_at) = (state, due_at);
@@ -269,7 +269,7 @@ impl Calendar {
             )));
         }
         let zone = self.zone(timezone, context).await?;
-        let (rule, due_at) = schedule_rule::plan(&wish, (zone, self.terms.shortest), context.now)
+        let (rule, due_at) = schedule_rule::plan(&wish, zone, self.terms.shortest, context.now)
             .map_err(ToolError::InvalidParameters)?;
         Ok(Schedule {
             id: ScheduleId(context.call.to_string()),

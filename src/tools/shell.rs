@@ -87,7 +87,7 @@ impl Tool for Shell {
         let cell = Profile::around(Job::new(Work::Program(program), Some(Limits::COMMAND)))
             .with_workspace(&context.workspace);
         let way = self.egress.as_deref();
-        let ended = ended((&self.sandbox, way), cell, Vec::new(), wait).await?;
+        let ended = ended(&self.sandbox, way, cell, Vec::new(), wait).await?;
         Ok(Output::text(told(ended, context).await))
     }
 }
@@ -116,7 +116,8 @@ fn wait(seconds: Option<u64>) -> Duration {
 
 /// Runs the program in the profile to its end, with the given network access.
 pub(super) async fn ended(
-    (sandbox, way): (&Sandbox, Option<&Egress>),
+    sandbox: &Sandbox,
+    way: Option<&Egress>,
     cell: Profile,
     input: Vec<u8>,
     wait: Duration,

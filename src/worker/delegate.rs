@@ -83,7 +83,7 @@ pub(super) async fn answer(turn: &Turn<'_>, text: &str, tokens: u64) -> Option<A
     let whole = CallId(turn.claimed.lease.conversation().to_string());
     let context = turn.context(whole, CancellationToken::new());
     let text = overflow::shorten_to(ANSWER_CHARS, text.to_owned(), &context).await;
-    Some(ended(turn.worker, &turn.session, (Outcome::Done, text), tokens))
+    Some(ended(turn.worker, &turn.session, Outcome::Done, text, tokens))
 }
 
 /// Reports that a sub-agent failed, and why.
@@ -94,13 +94,14 @@ pub(super) fn failure(
     reason: &str,
 ) -> Option<Answer> {
     let text = texts::coworker_failed(&claimed.sub_agent.as_ref()?.agent, reason);
-    Some(ended(worker, session, (Outcome::Failed, text), 0))
+    Some(ended(worker, session, Outcome::Failed, text, 0))
 }
 
 fn ended(
     worker: &Worker,
     session: &Session,
-    (outcome, text): (Outcome, String),
+    outcome: Outcome,
+    text: String,
     tokens: u64,
 ) -> Answer {
     let tokens = session.turn.tokens + tokens;

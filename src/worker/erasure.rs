@@ -28,11 +28,12 @@ const INTERRUPTED_AFTER: TimeDelta = TimeDelta::minutes(10);
 /// Erases a person. `None` if they have open approvals or running calls.
 pub async fn erase(
     worker: &Worker,
-    (channel, person): (&str, &str),
+    channel: &str,
+    person: &str,
     fact: Fact,
 ) -> Result<Option<Outcome>> {
     let (store, now) = (&worker.gateway.store, worker.gateway.clock.now());
-    match store.begin_erasure((channel, person), fact, now).await? {
+    match store.begin_erasure(channel, person, fact, now).await? {
         Some(erasure) => proceed(worker, &erasure).await.map(Some),
         None => Ok(None),
     }

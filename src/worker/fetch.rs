@@ -112,7 +112,7 @@ async fn one(turn: &Turn<'_>, sent: &SentFile) -> Result<Fetched> {
         .await
         .context("writing into a workspace")??;
     let view = match turn.model() {
-        Some(model) => vision::at(turn, model.as_ref(), (&path, &bytes)).await,
+        Some(model) => vision::at(turn, model.as_ref(), &path, &bytes).await,
         None => None,
     };
     let source = view.as_ref().map(|view| format!("picture {}", view.name));

@@ -102,7 +102,7 @@ async fn expire_conversations(worker: &Worker) -> Result<()> {
     while let Some(from) = after
         && may_go_on(worker).await?
     {
-        let (expired, next) = store.expire_idle((before, from), clock.now()).await?;
+        let (expired, next) = store.expire_idle(before, from, clock.now()).await?;
         if let Some(expired) = expired {
             erasure::proceed(worker, &expired).await?;
         }

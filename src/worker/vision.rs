@@ -19,7 +19,8 @@ use crate::{
 pub(super) async fn at(
     turn: &Turn<'_>,
     model: &dyn Model,
-    (path, bytes): (&str, &Bytes),
+    path: &str,
+    bytes: &Bytes,
 ) -> Option<Attachment> {
     if !model.sees() || !infer::is_image(bytes) || bytes.len() > limits::INPUT_BYTES {
         return None;

@@ -40,7 +40,7 @@ impl Served {
     /// A token with that role and name.
     pub async fn token(&self, name: &str, role: Role) -> String {
         let now = self.app.gateway.clock.now();
-        let token = tokens::new(name, role, None, ("test", now));
+        let token = tokens::new(name, role, None, "test", now);
         let fact = Fact::new("token_created", "test");
         tokens::make(&self.app.gateway.store, token, fact, now).await.unwrap().unwrap()
     }
@@ -52,7 +52,13 @@ impl Served {
         let ends = now + chrono::TimeDelta::hours(1);
         let begin = self.app.gateway.store.write("test", move |tx| {
             Box::pin(async move {
-                people::grant_access(tx, Access::Session, (&name, &own), now, ends).await
+                people::grant_access(
+                    tx,
+                    people::NewAccess { kind: Access::Session, name: &name, token: &own },
+                    now,
+                    ends,
+                )
+                .await
             })
         });
         begin.await.unwrap();
@@ -78,7 +84,7 @@ impl Served {
     }
 
     pub async fn get(&self, token: &str, path: &str) -> Value {
-        let (status, answer) = self.ask(token, (Method::GET, path), None).await;
+        let (status, answer) = self.ask(token, Method::GET, path, None).await;
         assert_eq!(status, StatusCode::OK, "{path}: {answer}");
         answer
     }

@@ -140,7 +140,7 @@ async fn a_day(world: &mut World) {
     app.gateway.store.heartbeat().await.unwrap();
     maintenance::run_once(&app.worker, &mut Round::default()).await.unwrap();
     let fact = Fact::new("erased", "3");
-    erasure::erase(&app.worker, ("room", "3"), fact).await.unwrap();
+    erasure::erase(&app.worker, "room", "3", fact).await.unwrap();
     app.stop().await.unwrap();
 }
 

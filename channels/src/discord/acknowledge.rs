@@ -57,7 +57,7 @@ impl Discord {
         let id = interaction["id"].as_str().unwrap_or_default();
         let token = interaction["token"].as_str().unwrap_or_default();
         let answer = self.first_answer(interaction);
-        let failed = match timeout(WITHIN, insist(&self.api, (id, token), &answer)).await {
+        let failed = match timeout(WITHIN, insist(&self.api, id, token, &answer)).await {
             Ok(Ok(())) => None,
             Ok(Err(reason)) => Some(reason),
             Err(_) => Some("no answer in time".to_owned()),
@@ -107,7 +107,7 @@ pub(super) fn callback(id: &str, token: &str) -> Route {
     Route::post(format!("interactions/{id}/{token}/callback")).unsigned()
 }
 
-async fn insist(api: &Api, (id, token): (&str, &str), answer: &Value) -> Result<(), String> {
+async fn insist(api: &Api, id: &str, token: &str, answer: &Value) -> Result<(), String> {
     loop {
         match api.call(callback(id, token), Body::Json(answer.clone())).await {
             // It was already acknowledged, by us before the connection was resumed.

@@ -13,7 +13,7 @@ const FORWARDED: usize = 10;
 /// everything else.
 pub(super) fn text(message: &Message, content: &Value, guilds: &Guilds) -> String {
     let roles: Vec<u64> = message.mention_roles.iter().map(|role| role.get()).collect();
-    let own = readable(&message.content, (&message.mentions, &roles), guilds);
+    let own = readable(&message.content, &message.mentions, &roles, guilds);
     let is_command = own.starts_with('/');
     let mut parts = vec![own];
     for sticker in list(&content["sticker_items"]) {
@@ -61,7 +61,7 @@ pub(super) fn others_in(message: &Message, content: &Value, me: u64) -> Option<S
 }
 
 /// Removes a mention of the bot at the beginning, and replaces others with names.
-pub(super) fn readable(text: &str, (users, roles): (&[User], &[u64]), guilds: &Guilds) -> String {
+pub(super) fn readable(text: &str, users: &[User], roles: &[u64], guilds: &Guilds) -> String {
     let me = guilds.me;
     let ours = [format!("<@{me}>"), format!("<@!{me}>")];
     let role = roles.iter().filter(|role| guilds.is_our_role(**role)).map(|r| format!("<@&{r}>"));
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn our_mention_is_taken_off_and_the_others_are_named() {
         let all = [user(7, "bot"), user(8, "bob")];
-        let read = |text: &str| readable(text, (&all, &[31, 32]), &guilds());
+        let read = |text: &str| readable(text, &all, &[31, 32], &guilds());
         assert_eq!(read("<@7> hi <@8>"), "hi @bob");
         assert_eq!(read("<@!7>: hi"), "hi");
         assert_eq!(read("hi <@7>"), "hi @bot");

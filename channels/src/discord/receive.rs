@@ -32,7 +32,7 @@ pub(super) fn found(content: &Value, kind: PlaceKind, guilds: &Guilds) -> Option
 }
 
 /// The bot was added to or removed from a channel, by the `mark` of the event.
-pub(super) fn moved(room: u64, what: What, (mark, at): (&str, DateTime<Utc>)) -> Incoming {
+pub(super) fn moved(room: u64, what: What, mark: &str, at: DateTime<Utc>) -> Incoming {
     let place = Place { chat: room.to_string(), thread: None, kind: PlaceKind::Group };
     Incoming { key: format!("g{mark}:{room}"), at, place, person: None, what }
 }
@@ -46,13 +46,13 @@ fn message(content: &Value, place: Place, guilds: &Guilds) -> Incoming {
     Incoming {
         key: format!("m{}", message.id),
         at: time(message.id.get()),
-        what: said(&message, content, (place.kind, guilds)),
+        what: said(&message, content, place.kind, guilds),
         place,
         person: Some(person),
     }
 }
 
-fn said(message: &Message, content: &Value, (kind, guilds): (PlaceKind, &Guilds)) -> What {
+fn said(message: &Message, content: &Value, kind: PlaceKind, guilds: &Guilds) -> What {
     let id = message.id.to_string();
     let spoken = matches!(message.kind, MessageType::Regular | MessageType::InlineReply);
     let (text, files) =
@@ -101,7 +101,7 @@ fn edited(content: &Value, guilds: &Guilds) -> Option<Incoming> {
         }),
         what: What::Edited {
             message: edit.id.to_string(),
-            text: readable(&text, (&mentions, &roles), guilds),
+            text: readable(&text, &mentions, &roles, guilds),
             addressed: place.kind == PlaceKind::Private
                 || mentions.iter().any(|user| user.id == guilds.me)
                 || roles.iter().any(|role| guilds.is_our_role(*role)),

@@ -87,7 +87,7 @@ impl Api {
         P: Payload + Serialize + Sync,
     {
         let body = serde_json::to_vec(payload).map_err(|e| Failure::Unsent(e.to_string()))?;
-        self.post(P::NAME, ("application/json".into(), body.into()), within).await
+        self.post(P::NAME, "application/json".into(), body.into(), within).await
     }
 
     /// Calls the method with a form that contains files.
@@ -103,7 +103,8 @@ impl Api {
     async fn post(
         &self,
         method: &str,
-        (content_type, body): (String, Bytes),
+        content_type: String,
+        body: Bytes,
         within: Duration,
     ) -> Result<Value, Failure> {
         let url = self.url(&[&format!("bot{}", self.token.expose_secret()), method]);

@@ -65,7 +65,7 @@ impl Telegram {
         let Some(me) = self.start(&intake, &stop).await? else { return Ok(()) };
         let offset = offset(from.as_deref(), me);
         tokio::select! {
-            ended = self.ask(intake, (me, offset), stop) => ended,
+            ended = self.ask(intake, me, offset, stop) => ended,
             never = self.stay_on_offer() => never,
         }
     }
@@ -79,7 +79,8 @@ impl Telegram {
     async fn ask(
         &self,
         intake: Intake,
-        (me, mut offset): (&Me, Option<i64>),
+        me: &Me,
+        mut offset: Option<i64>,
         stop: CancellationToken,
     ) -> Result<(), ListenError> {
         let (mut wait, mut timeout) = (Wait::new(), POLL_SECONDS);
@@ -98,7 +99,7 @@ impl Telegram {
                     offset = tokio::select! {
                         // What is not committed by now is delivered again after the restart.
                         () = stop.cancelled() => return Ok(()),
-                        committed = self.commit(&intake, &updates, (me, offset)) => committed?,
+                        committed = self.commit(&intake, &updates, me, offset) => committed?,
                     };
                 }
                 Err(failure) => {
@@ -237,7 +238,8 @@ impl Telegram {
         &self,
         intake: &Intake,
         updates: &Value,
-        (me, offset): (&Me, Option<i64>),
+        me: &Me,
+        offset: Option<i64>,
     ) -> Result<Option<i64>, ListenError> {
         let updates = updates.as_array().map(Vec::as_slice).unwrap_or_default();
         if updates.is_empty() {

@@ -176,7 +176,7 @@ fn plot(xml: &mut Xml, chart: &Chart, look: &Look) {
     }
     val(xml, "c:varyColors", if chart.kind == Kind::Pie { "1" } else { "0" });
     for (at, one) in chart.series.iter().enumerate() {
-        series(xml, chart, (at, one), look);
+        series(xml, chart, at, one, look);
     }
     match chart.kind {
         Kind::Bar => val(xml, "c:gapWidth", "60"),
@@ -238,7 +238,7 @@ fn line(xml: &mut Xml, color: &str, width: &str) {
     xml.close();
 }
 
-fn series(xml: &mut Xml, chart: &Chart, (at, series): (usize, &Series), look: &Look) {
+fn series(xml: &mut Xml, chart: &Chart, at: usize, series: &Series, look: &Look) {
     let palette = look.palette();
     let color = |at: usize| palette[at % palette.len()];
     xml.open("c:ser", &[]);

@@ -129,9 +129,9 @@ mod tests {
     #[test]
     fn what_is_no_picture_or_too_much_of_one_is_told() {
         let whole = png(&RgbaImage::new(50, 50));
-        let large = claiming(&whole, (60_000, 60_000, 8));
+        let large = claiming(&whole, 60_000, 60_000, 8);
         assert!(matches!(view(&large), Err(ReadError::TooLarge(_))), "{:?}", view(&large));
-        let deep = claiming(&whole, (6_000, 6_000, 16));
+        let deep = claiming(&whole, 6_000, 6_000, 16);
         assert!(matches!(view(&deep), Err(ReadError::TooLarge(_))), "{:?}", view(&deep));
         for bytes in [&whole[..60], b"", b"hello", b"<svg/>", b"\xff\xd8\xff\xe0"] {
             assert!(view(bytes).is_err(), "{bytes:?}");
@@ -139,7 +139,7 @@ mod tests {
     }
 
     /// The PNG with a changed header: width, height, and bits of each of its four channels.
-    fn claiming(png: &[u8], (width, height, bits): (u32, u32, u8)) -> Vec<u8> {
+    fn claiming(png: &[u8], width: u32, height: u32, bits: u8) -> Vec<u8> {
         let mut bomb = png.to_vec();
         bomb[16..20].copy_from_slice(&width.to_be_bytes());
         bomb[20..24].copy_from_slice(&height.to_be_bytes());

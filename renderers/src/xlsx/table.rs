@@ -330,7 +330,7 @@ struct Place {
     column: u16,
 }
 
-fn remember(grid: &mut Grid, (row, column): (u32, u16), runs: &Runs, meaning: Option<&Meaning>) {
+fn remember(grid: &mut Grid, row: u32, column: u16, runs: &Runs, meaning: Option<&Meaning>) {
     match meaning {
         Some(Meaning::Formula(formula)) => grid.set_formula(row, column, formula.clone()),
         Some(Meaning::Typed(Typed::Bool(truth))) => grid.set(row, column, Value::Bool(*truth)),

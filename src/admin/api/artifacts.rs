@@ -60,7 +60,7 @@ fn view(row: Listed) -> Option<ArtifactView> {
 /// Lists files, newest first; `id` is empty or selects one.
 async fn rows(admin: &Admin, id: String, stretch: Stretch) -> Result<(Vec<Listed>, Stretch)> {
     let read = admin.gateway.store.read(move |tx| {
-        Box::pin(async move { Ok((list(tx, (Which::Files, &id), &stretch).await?, stretch)) })
+        Box::pin(async move { Ok((list(tx, Which::Files, &id, &stretch).await?, stretch)) })
     });
     read.await
 }

@@ -225,10 +225,11 @@ pub struct ErasedView {
 pub async fn erase(
     admin: &Admin,
     caller: &Caller,
-    (channel, person): (&str, &str),
+    channel: &str,
+    person: &str,
 ) -> Result<Option<ErasedView>> {
     let fact = caller.did("erased");
-    let erased = erasure::erase(&admin.worker, (channel, person), fact).await?;
+    let erased = erasure::erase(&admin.worker, channel, person, fact).await?;
     let view = |erasure::Outcome { conversations, events, files }| ErasedView {
         conversations: conversations.into_iter().map(|id| id.0).collect(),
         events,
@@ -255,7 +256,7 @@ async fn erase_person(
     if !admin.gateway.channels.contains_key(&channel) {
         return Err(none("channel"));
     }
-    let erased = erase(&admin, &caller, (&channel, &person)).await?;
+    let erased = erase(&admin, &caller, &channel, &person).await?;
     erased.map(Json).ok_or_else(|| {
         Problem::conflict(
             "The person has open approvals or running calls. Wait until they end, or stop them \

@@ -52,7 +52,7 @@ pub async fn page(admin: &Admin, stretch: Stretch) -> Result<Page<DeadLetterView
         .gateway
         .store
         .read(move |tx| {
-            Box::pin(async move { Ok((list(tx, (Which::GivenUp, ""), &stretch).await?, stretch)) })
+            Box::pin(async move { Ok((list(tx, Which::GivenUp, "", &stretch).await?, stretch)) })
         })
         .await?;
     let view = |row: Listed| DeadLetterView {

@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     admin::{Admin, BODY_BYTES, problem::Problem},
-    store::api::idempotency::{self, Answer, Before, Twice},
+    store::api::idempotency::{self, Answer, Attempt, Before, Twice},
 };
 
 pub const KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -33,7 +33,7 @@ pub async fn once(admin: &Admin, caller: &str, request: Request, next: Next) -> 
         Ok(_) => return next.run(request).await,
         Err(problem) => return problem.into_response(),
     };
-    match keyed(admin, (caller.to_owned(), key), request, next).await {
+    match keyed(admin, caller.to_owned(), key, request, next).await {
         Ok(response) => response,
         Err(problem) => problem.into_response(),
     }
@@ -48,7 +48,8 @@ fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
 
 async fn keyed(
     admin: &Admin,
-    (caller, key): (String, String),
+    caller: String,
+    key: String,
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
@@ -64,9 +65,10 @@ async fn keyed(
     let store = &admin.gateway.store;
     let before = store
         .write("begin to answer", move |tx| {
-            Box::pin(
-                async move { idempotency::begin(tx, (&who, &name), (&digest, twice), now).await },
-            )
+            Box::pin(async move {
+                let attempt = Attempt { caller: &who, key: &name, request: &digest, twice };
+                idempotency::begin(tx, attempt, now).await
+            })
         })
         .await?;
     match before {
@@ -90,7 +92,7 @@ async fn keyed(
     let (response, answer) = kept(response).await?;
     store
         .write("keep answer", move |tx| {
-            Box::pin(async move { idempotency::end(tx, (&caller, &key), answer).await })
+            Box::pin(async move { idempotency::end(tx, &caller, &key, answer).await })
         })
         .await?;
     Ok(response)

@@ -102,7 +102,7 @@ pub async fn trust(
             if pins::digest(pin.now()) != digest {
                 return Ok(Some(Err(())));
             }
-            pins::trust(tx, (&of, Some(&tool)), &by, now).await?;
+            pins::trust(tx, &of, Some(&tool), &by, now).await?;
             Ok(pins::of_server(tx, &of).await?.remove(&tool).map(Ok))
         })
     });

@@ -26,7 +26,7 @@ use crate::{
         },
         people::{
             self,
-            identities::{self, Account},
+            identities::{self, Account, NamedAccount},
             pairing::{self, Makes, Offer},
         },
     },
@@ -87,7 +87,8 @@ pub struct RoleBody {
 async fn make(
     admin: &Admin,
     caller: &Caller,
-    (channel, person): (&str, &str),
+    channel: &str,
+    person: &str,
     role: Role,
 ) -> Result<()> {
     let (channel, person) = (channel.to_owned(), person.to_owned());
@@ -102,7 +103,7 @@ async fn make(
         .store
         .write("set role", move |tx| {
             Box::pin(async move {
-                put(tx, (&channel, &person), role, now).await?;
+                put(tx, &channel, &person, role, now).await?;
                 audit::append(tx, audit::ADMIN, vec![fact], now).await
             })
         })
@@ -119,7 +120,7 @@ async fn set(
     Named((channel, person)): Named<(String, String)>,
     Body(body): Body<RoleBody>,
 ) -> Result<StatusCode, Problem> {
-    appoint(&admin, &caller, (&channel, &person), body.role).await?;
+    appoint(&admin, &caller, &channel, &person, body.role).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -127,7 +128,8 @@ async fn set(
 pub async fn appoint(
     admin: &Admin,
     caller: &Caller,
-    (channel, person): (&str, &str),
+    channel: &str,
+    person: &str,
     role: Role,
 ) -> Result<(), Problem> {
     if !admin.gateway.channels.contains_key(channel) {
@@ -136,15 +138,11 @@ pub async fn appoint(
     if people::at_most(person, role) < role {
         return Err(Problem::unfit("A visitor of a widget can only be a member."));
     }
-    Ok(make(admin, caller, (channel, person), role).await?)
+    Ok(make(admin, caller, channel, person, role).await?)
 }
 
 /// Removes a person. Returns whether they existed.
-pub async fn dismiss(
-    admin: &Admin,
-    caller: &Caller,
-    (channel, person): (&str, &str),
-) -> Result<bool> {
+pub async fn dismiss(admin: &Admin, caller: &Caller, channel: &str, person: &str) -> Result<bool> {
     let (channel, person) = (channel.to_owned(), person.to_owned());
     let fact = caller.did("shown_out");
     let fact = fact.with("channel", channel.as_str()).with("whom", person.as_str());
@@ -154,7 +152,7 @@ pub async fn dismiss(
         .store
         .write("show out", move |tx| {
             Box::pin(async move {
-                let removed = remove(tx, (&channel, &person)).await?;
+                let removed = remove(tx, &channel, &person).await?;
                 if removed {
                     audit::append(tx, audit::ADMIN, vec![fact], now).await?;
                 }
@@ -173,7 +171,7 @@ async fn show_out(
     caller: Caller,
     Named((channel, person)): Named<(String, String)>,
 ) -> Result<StatusCode, Problem> {
-    if dismiss(&admin, &caller, (&channel, &person)).await? {
+    if dismiss(&admin, &caller, &channel, &person).await? {
         Ok(StatusCode::NO_CONTENT)
     } else {
         Err(none("person"))
@@ -302,7 +300,9 @@ async fn link(
         Box::pin(async move {
             let one = Account::new(&channel, &person);
             let other = Account::new(&other.channel, &other.person);
-            identities::link(tx, (&one, &one.id), (&other, &other.id), now).await?;
+            let one = NamedAccount { account: &one, name: &one.id };
+            let other = NamedAccount { account: &other, name: &other.id };
+            identities::link(tx, one, other, now).await?;
             audit::append(tx, audit::ADMIN, vec![fact], now).await
         })
     });

@@ -107,7 +107,7 @@ pub async fn put(
 ) -> Result<bool, Problem> {
     rules::check(rule).map_err(|problem| Problem::unfit(format!("{problem:#}")))?;
     let now = admin.gateway.clock.now();
-    Ok(rules::put(&admin.gateway.store, rule.clone(), how, (&caller.id, now)).await?)
+    Ok(rules::put(&admin.gateway.store, rule.clone(), how, &caller.id, now).await?)
 }
 
 /// Delete a rule
@@ -125,7 +125,7 @@ async fn remove(
 
 pub async fn take_out(admin: &Admin, caller: &Caller, name: String) -> Result<(), Problem> {
     let now = admin.gateway.clock.now();
-    let removed = rules::remove(&admin.gateway.store, name, (&caller.id, now)).await?;
+    let removed = rules::remove(&admin.gateway.store, name, &caller.id, now).await?;
     removed.then_some(()).ok_or_else(|| none("rule"))
 }
 
@@ -194,7 +194,7 @@ async fn import(
         .map_err(|problem| Problem::unfit(format!("{problem:#}")))?;
     let now = admin.gateway.clock.now();
     let store = &admin.gateway.store;
-    let rules = rules::take_in(store, read.document, body.replace, (&caller.id, now)).await?;
+    let rules = rules::take_in(store, read.document, body.replace, &caller.id, now).await?;
     Ok(Json(Imported { rules, notes: read.notes }))
 }
 

@@ -106,7 +106,7 @@ pub async fn change(
             let stands = |s: &Schedule| matches!(s.state, Stands::Waiting | Stands::Paused);
             let Some(mut schedule) = found.filter(stands) else { return Ok(None) };
             let (state, due_at) = schedule.moved(to, now);
-            schedules::set(tx, &schedule, (state, due_at), now).await?;
+            schedules::set(tx, &schedule, state, due_at, now).await?;
             audit::append(tx, audit::ADMIN, vec![fact], now).await?;
             (schedule.state, schedule.due_at) = (state, due_at);
             Ok(Some(schedule))

@@ -66,12 +66,7 @@ pub async fn make(
 }
 
 /// Builds a token that is valid from now on.
-pub fn new(
-    name: &str,
-    role: Role,
-    days: Option<i64>,
-    (by, now): (&str, DateTime<Utc>),
-) -> ApiToken {
+pub fn new(name: &str, role: Role, days: Option<i64>, by: &str, now: DateTime<Utc>) -> ApiToken {
     ApiToken {
         id: uuid::Uuid::now_v7().simple().to_string(),
         name: name.to_owned(),
@@ -186,7 +181,7 @@ async fn create(
         return Err(Problem::unfit("`days` must be a number from 1 to 3650."));
     }
     let now = admin.gateway.clock.now();
-    let token = new(&body.name, body.role.into(), body.days, (&caller.name, now));
+    let token = new(&body.name, body.role.into(), body.days, &caller.name, now);
     let fact = caller.did("token_created");
     let secret = make(&admin.gateway.store, token.clone(), fact, now).await?;
     let secret = secret.ok_or_else(|| {

@@ -20,7 +20,7 @@ use crate::{
     store::{
         audit,
         lists::Stretch,
-        tools::settings::{self, Kind, Setting, Settings},
+        tools::settings::{self, Kind, Setting, SettingKey, Settings},
     },
     worker::agent_cache::setting_of,
 };
@@ -166,7 +166,8 @@ pub async fn all_servers(admin: &Admin) -> Result<Vec<ServerView>> {
 pub async fn set(
     admin: &Admin,
     caller: &Caller,
-    (kind, name): (Kind, &str),
+    kind: Kind,
+    name: &str,
     change: Change,
 ) -> Result<()> {
     let (by, name, now) = (caller.id.clone(), name.to_owned(), admin.gateway.clock.now());
@@ -181,7 +182,8 @@ pub async fn set(
                     Change::Enabled(enabled) => setting.enabled = enabled,
                     Change::Tier(tier) => setting.tier = Some(tier),
                 };
-                settings::change(tx, (kind, &name), apply, (&by, now)).await?;
+                let of = SettingKey { kind, name: &name };
+                settings::change(tx, of, apply, &by, now).await?;
                 audit::append(tx, audit::ADMIN, vec![fact], now).await
             })
         })
@@ -210,7 +212,7 @@ pub async fn set_tool(
         );
         return Err(Problem::conflict(text));
     }
-    set(admin, caller, (Kind::Tool, id), change).await?;
+    set(admin, caller, Kind::Tool, id, change).await?;
     show_tool(admin, id).await
 }
 
@@ -231,7 +233,7 @@ pub async fn set_server(
     change: Change,
 ) -> Result<ServerView, Problem> {
     let _there = server(admin, id).await?;
-    set(admin, caller, (Kind::Mcp, id), change).await?;
+    set(admin, caller, Kind::Mcp, id, change).await?;
     server(admin, id).await
 }
 

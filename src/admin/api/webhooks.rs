@@ -107,7 +107,7 @@ fn view(admin: &Admin, row: Delivery) -> DeliveryView {
 pub async fn page(admin: &Admin, filter: Filter, stretch: Stretch) -> Result<Page<DeliveryView>> {
     let status = filter.status.map_or("", Delivered::as_str);
     let read = admin.gateway.store.read(move |tx| {
-        Box::pin(async move { Ok((deliveries::list(tx, (status, ""), &stretch).await?, stretch)) })
+        Box::pin(async move { Ok((deliveries::list(tx, status, "", &stretch).await?, stretch)) })
     });
     let (rows, stretch) = read.await?;
     Ok(Page::of(rows, &stretch, |row| row.id.clone(), |row| view(admin, row)))
@@ -119,7 +119,7 @@ pub async fn whole(admin: &Admin, id: &str) -> Result<Option<WholeDelivery>> {
     let read = admin.gateway.store.read(move |tx| {
         Box::pin(async move {
             let only = Stretch { most: 1, ..Stretch::default() };
-            let found = deliveries::list(tx, ("", &id), &only).await?.pop();
+            let found = deliveries::list(tx, "", &id, &only).await?.pop();
             Ok((found, deliveries::tries(tx, &id).await?))
         })
     });

@@ -63,7 +63,13 @@ pub async fn begin(
         let secret = secret.clone();
         Box::pin(async move {
             people::sweep_access(tx, now).await?;
-            people::grant_access(tx, Access::Begun, ("", &secret), now, now + BEGUN_FOR).await
+            people::grant_access(
+                tx,
+                people::NewAccess { kind: Access::Begun, name: "", token: &secret },
+                now,
+                now + BEGUN_FOR,
+            )
+            .await
         })
     });
     written.await?;

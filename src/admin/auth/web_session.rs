@@ -149,7 +149,13 @@ async fn exchange(admin: &Admin, token: String, now: DateTime<Utc>) -> Result<Op
                     return Ok(None);
                 };
                 let ends = now + SESSION_FOR;
-                people::grant_access(tx, Access::Session, (&name, &session), now, ends).await?;
+                people::grant_access(
+                    tx,
+                    people::NewAccess { kind: Access::Session, name: &name, token: &session },
+                    now,
+                    ends,
+                )
+                .await?;
                 Ok(Some(session))
             })
         })

@@ -36,7 +36,10 @@ use super::{
     problem::{BAD_ID, BAD_REQUEST, EMPTY, NO_SUCH_PAGE, NOT_SAVED, Problem, TOO_LONG},
 };
 use crate::{
-    gateway::{self, approvals::by_id::decide_by_id},
+    gateway::{
+        self,
+        approvals::by_id::{PressedButton, decide_by_id},
+    },
     texts::Language,
 };
 use participant::Participant;
@@ -208,8 +211,8 @@ pub async fn press(
     let Json(pressed) = pressed.map_err(unreadable)?;
     let Participant { channel, speaker, .. } = talker;
     let (place, person) = (place_of(&speaker.id), speaker.id.clone());
-    let choice = (pressed.approval.as_str(), pressed.key);
-    let decided = decide_by_id(&admin.gateway, (&channel, &place), choice, speaker);
+    let button = PressedButton { approval: &pressed.approval, key: pressed.key };
+    let decided = decide_by_id(&admin.gateway, &channel, &place, button, speaker);
     let text = decided.await?;
     admin.changed.send(person).ok();
     Ok(Json(json!({ "text": text })))

@@ -93,6 +93,13 @@ struct Teller {
     steps: Vec<Step>,
 }
 
+/// A reply of a model, as it was recorded.
+struct ModelReply {
+    text: String,
+    calls: Vec<Call>,
+    usage: Usage,
+}
+
 impl Teller {
     fn happened(&mut self, view: &EventView, event: Event, prices: &BTreeMap<String, Price>) {
         let opened = self.steps.last().is_some_and(|step| step.kind == "said");
@@ -128,10 +135,14 @@ impl Teller {
     fn told(&mut self, at: DateTime<Utc>, event: Event, prices: &BTreeMap<String, Price>) -> Step {
         match event {
             Event::Replied { text, calls, usage, .. } => {
-                self.thought(at, (text, calls), usage, prices)
+                self.thought(at, ModelReply { text, calls, usage }, prices)
             }
             Event::Compacted { summary, usage, .. } => {
-                let step = self.thought(at, (summary, Vec::new()), usage, prices);
+                let step = self.thought(
+                    at,
+                    ModelReply { text: summary, calls: Vec::new(), usage },
+                    prices,
+                );
                 Step {
                     title: format!("{}, which summarised the earlier dialogue", step.title),
                     ..step
@@ -176,10 +187,10 @@ impl Teller {
     fn thought(
         &mut self,
         at: DateTime<Utc>,
-        (text, calls): (String, Vec<Call>),
-        usage: Usage,
+        reply: ModelReply,
         prices: &BTreeMap<String, Price>,
     ) -> Step {
+        let ModelReply { text, calls, usage } = reply;
         let cost = prices.get(&self.model).copied().unwrap_or_default().of(&usage);
         if let Some(total) = self.total() {
             total.requests += 1;

@@ -114,7 +114,13 @@ impl World {
             .write("test", move |tx| {
                 Box::pin(async move {
                     let ends = now + TimeDelta::minutes(15);
-                    people::grant_access(tx, Access::SignIn, (&name, &own), now, ends).await
+                    people::grant_access(
+                        tx,
+                        people::NewAccess { kind: Access::SignIn, name: &name, token: &own },
+                        now,
+                        ends,
+                    )
+                    .await
                 })
             })
             .await

@@ -59,7 +59,7 @@ impl Walk {
         };
         let mut spelled = Spelled::default();
         for piece in &pieces {
-            self.piece(piece, (written, false), &mut spelled);
+            self.piece(piece, written, false, &mut spelled);
         }
         spelled.words()
     }
@@ -67,7 +67,8 @@ impl Walk {
     fn piece(
         &mut self,
         piece: &WordPieceWithSource,
-        (written, quoted): (&str, bool),
+        written: &str,
+        quoted: bool,
         into: &mut Spelled,
     ) {
         let source = written.get(piece.start_index..piece.end_index).unwrap_or(written);
@@ -91,7 +92,7 @@ impl Walk {
             | WordPiece::GettextDoubleQuotedSequence(pieces) => {
                 into.known("");
                 for piece in pieces {
-                    self.piece(piece, (written, true), into);
+                    self.piece(piece, written, true, into);
                 }
             }
             WordPiece::TildePrefix(user) => {

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use channels::Place;
 
-use super::{Answer, Choice, answer, decide, platform_roles, voter};
+use super::{Answer, Choice, PressedKey, answer, decide, platform_roles, voter};
 use crate::{
     agent::approvers::Voter,
     gateway::Gateway,
@@ -15,15 +15,24 @@ use crate::{
     texts::Language,
 };
 
+/// A button of an approval, by the public id of the approval and the key of the button.
+#[derive(Debug, Clone, Copy)]
+pub struct PressedButton<'a> {
+    pub approval: &'a str,
+    pub key: char,
+}
+
 /// Presses a button of an approval that is shown in the given place. Used by the web chat.
 pub async fn decide_by_id(
     gateway: &Gateway,
-    (channel, place): (&str, &Place),
-    (approval, key): (&str, char),
+    channel: &str,
+    place: &Place,
+    button: PressedButton<'_>,
     by: Speaker,
 ) -> Result<String> {
-    platform_roles::recount_of(gateway, approval).await?;
-    let (channel, place, id) = (channel.to_owned(), place.clone(), approval.to_owned());
+    platform_roles::recount_of(gateway, button.approval).await?;
+    let (channel, place, id) = (channel.to_owned(), place.clone(), button.approval.to_owned());
+    let pressed = PressedKey { key: button.key, reason: None };
     let now = gateway.clock.now();
     gateway
         .store
@@ -39,7 +48,7 @@ pub async fn decide_by_id(
                 let Some(approval) = found.filter(|a| here.as_ref() == Some(&a.shown_in)) else {
                     return Ok(voter.words().no_such_button.to_owned());
                 };
-                answer(tx, &approval, (key, None), &voter, now).await
+                answer(tx, &approval, pressed, &voter, now).await
             })
         })
         .await

@@ -128,7 +128,8 @@ pub(super) async fn refused(
 pub async fn typed(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    (rest, voter): (&str, &Voter),
+    rest: &str,
+    voter: &Voter,
     now: DateTime<Utc>,
 ) -> Result<String> {
     let seen = seen_by(tx, conversation, voter, now).await?;
@@ -156,7 +157,7 @@ async fn seen_by(
         return grants::all(tx, now).await;
     }
     let person = grants::person(&voter.channel, &voter.speaker.id);
-    grants::in_force(tx, (&person, conversation), now).await
+    grants::in_force(tx, &person, conversation, now).await
 }
 
 /// Handles the revoke button of a settled approval.

@@ -104,14 +104,21 @@ pub async fn press(
     if (!here || !same_message) && !crash::planted("place") {
         return invalid();
     }
-    answer(tx, &approval, (key, press.reason), voter, now).await
+    answer(tx, &approval, PressedKey { key, reason: press.reason }, voter, now).await
+}
+
+/// The key of a pressed button, and the reason that was given with it.
+#[derive(Debug, Clone, Copy)]
+struct PressedKey<'a> {
+    key: char,
+    reason: Option<&'a str>,
 }
 
 /// Carries out the choice of the pressed button.
 async fn answer(
     tx: &mut Tx<'_>,
     approval: &Approval,
-    (key, reason): (char, Option<&str>),
+    PressedKey { key, reason }: PressedKey<'_>,
     voter: &Voter,
     now: DateTime<Utc>,
 ) -> Result<String> {

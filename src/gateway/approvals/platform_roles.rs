@@ -101,7 +101,7 @@ pub async fn recount(gateway: &Gateway, approval: &Approval) -> Result<()> {
         );
         let (approval, now) = (approval.clone(), gateway.clock.now());
         let strike = gateway.store.write("strike", move |tx| {
-            Box::pin(async move { strike(tx, &approval, (&channel, &speaker), now).await })
+            Box::pin(async move { strike(tx, &approval, &channel, &speaker, now).await })
         });
         strike.await?;
     }
@@ -134,7 +134,7 @@ async fn counts(
     let (given, speaker) = (connected.manners.roles.clone(), speaker.clone());
     let voter = gateway.store.read(move |tx| {
         Box::pin(async move {
-            let role = people::role(tx, (&channel, &allow), &given, &person).await?;
+            let role = people::role(tx, &channel, &allow, &given, &person).await?;
             let known = voter(tx, &channel, &speaker, &person.roles).await?;
             Ok(Voter { role, ..known })
         })
@@ -151,7 +151,8 @@ async fn counts(
 async fn strike(
     tx: &mut Tx<'_>,
     asked: &Approval,
-    (channel, speaker): (&str, &Speaker),
+    channel: &str,
+    speaker: &Speaker,
     now: DateTime<Utc>,
 ) -> Result<()> {
     journal::lock(tx, &asked.conversation).await?;

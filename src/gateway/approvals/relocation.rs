@@ -98,7 +98,8 @@ pub async fn expelled(
 pub async fn chat_moved(
     tx: &mut Tx<'_>,
     channel: &str,
-    (from, to): (&str, &str),
+    from: &str,
+    to: &str,
     now: DateTime<Utc>,
 ) -> Result<()> {
     let conversations = places::of_chat(tx, channel, from).await?;
@@ -111,7 +112,7 @@ pub async fn chat_moved(
         let into = there.unwrap_or_else(|| conversation.clone());
         for approval in questions::shown_in(tx, &conversation).await? {
             if outbox::receipt(tx, &approval.question).await?.is_some() || into != conversation {
-                display::show_again(tx, &approval, (&into, None), now).await?;
+                display::show_again(tx, &approval, &into, None, now).await?;
             }
         }
     }
@@ -138,7 +139,7 @@ async fn elsewhere(
         tracing::warn!(approval.id = %approval.id, "approval moved to a private chat");
         let words = conversations::words(tx, &into).await?;
         let ahead = Some(words.lasting.moved_here.to_owned());
-        return display::show_again(tx, &approval, (&into, ahead), now).await;
+        return display::show_again(tx, &approval, &into, ahead, now).await;
     }
     display::drop_parts(tx, &approval.id).await?;
     let decision = Decision::Deny { reason: None };

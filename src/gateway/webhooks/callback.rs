@@ -61,24 +61,25 @@ pub(super) fn addresses(
     };
     let until = until.timestamp();
     let address = |choice: &str| {
-        let seal = key.seal(&bound(name, (approval, choice), until));
+        let seal = key.seal(&bound(name, approval, choice, until));
         format!("{base}/hooks/{name}/answers/{approval}/{choice}?until={until}&seal={seal}")
     };
     BTreeMap::from([("allow", address("allow")), ("deny", address("deny"))])
 }
 
-fn bound(name: &str, (approval, choice): (&str, &str), until: i64) -> String {
+fn bound(name: &str, approval: &str, choice: &str, until: i64) -> String {
     format!("answer\n{name}\n{approval}\n{choice}\n{until}")
 }
 
 /// Decides as the URL says, through the same code path as any other decision.
 pub async fn answer(
     gateway: &Gateway,
-    (name, subscription): (&str, &Subscription),
+    name: &str,
+    subscription: &Subscription,
     sealed: Sealed,
 ) -> Result<Came> {
     let choice = if sealed.choice == Chosen::Allow { "allow" } else { "deny" };
-    let text = bound(name, (&sealed.approval, choice), sealed.until);
+    let text = bound(name, &sealed.approval, choice, sealed.until);
     let known = subscription.keys.iter().any(|key| key.has_sealed(&text, &sealed.seal));
     let Some(role) = subscription.role.filter(|_| known) else { return Ok(Came::Unknown) };
     let now = gateway.clock.now();

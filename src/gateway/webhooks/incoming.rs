@@ -53,18 +53,30 @@ pub enum Taken {
     TooFast(Duration),
 }
 
+/// Who sends requests, and how they are verified.
+pub struct Sender {
+    pub name: String,
+    pub verify: Verify,
+    pub keys: Vec<Key>,
+}
+
+/// Where the agent is told about a request.
+pub struct Target {
+    pub channel: String,
+    pub place: Place,
+    /// The requester on whose behalf the agent acts.
+    pub by: Speaker,
+}
+
 impl Inlet {
     /// Uses the given template or, by default, passes the whole body to the agent.
-    pub fn with_template(
-        (name, verify, keys): (&str, Verify, Vec<Key>),
-        (channel, place, by): (&str, Place, Speaker),
-        template: &str,
-    ) -> Result<Self> {
+    pub fn with_template(sender: Sender, target: Target, template: &str) -> Result<Self> {
+        let Sender { name, verify, keys } = sender;
+        let Target { channel, place, by } = target;
         let mut environment = Environment::new();
         environment.set_fuel(Some(FUEL));
         environment.set_undefined_behavior(UndefinedBehavior::Chainable);
         environment.add_template_owned(TEMPLATE, template.to_owned()).context("template")?;
-        let (name, channel) = (name.to_owned(), channel.to_owned());
         Ok(Self { name, verify, keys, channel, place, by, template: environment })
     }
 
@@ -113,7 +125,7 @@ async fn taken(gateway: &Gateway, inlet: &Inlet, request: &WebhookRequest) -> Re
     };
     let (inlet, most) = (inlet.clone(), gateway.messages_per_minute);
     let write = gateway.store.write("webhook", move |tx| {
-        Box::pin(async move { write_down(tx, &inlet, (id, text), most, now).await })
+        Box::pin(async move { write_down(tx, &inlet, Readable { id, text }, most, now).await })
     });
     write.await
 }
@@ -124,10 +136,16 @@ fn challenge(request: &WebhookRequest) -> Option<String> {
     body["challenge"].as_str().filter(|_| asked).map(str::to_owned)
 }
 
+/// A request that was verified: its id, and what the agent is told.
+struct Readable {
+    id: String,
+    text: String,
+}
+
 async fn write_down(
     tx: &mut Tx<'_>,
     inlet: &Inlet,
-    (id, text): (String, String),
+    Readable { id, text }: Readable,
     most: u32,
     now: DateTime<Utc>,
 ) -> Result<Taken> {
@@ -159,8 +177,9 @@ mod tests {
     fn told(template: &str, body: &str) -> Result<String, minijinja::Error> {
         let place = Place { chat: "7".into(), thread: None, kind: PlaceKind::Private };
         let by = Speaker { id: "7".into(), name: "ci".into() };
-        let what = ("ci", Verify::Standard, vec![]);
-        let inlet = Inlet::with_template(what, ("room", place, by), template).unwrap();
+        let sender = Sender { name: "ci".into(), verify: Verify::Standard, keys: vec![] };
+        let target = Target { channel: "room".into(), place, by };
+        let inlet = Inlet::with_template(sender, target, template).unwrap();
         let headers = vec![("x-github-event".into(), "push".into()), ("cookie".into(), "c".into())];
         inlet.told(&WebhookRequest { headers, body: body.to_owned().into() })
     }

@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 
 use crate::journal::{
     event::{Asks, Heritage},
-    ids::{ApprovalId, CallId},
+    ids::CallId,
     session::{CallState, OpenCall, Session},
 };
 
@@ -42,17 +42,11 @@ impl Session {
 
     /// The time that people take does not count towards the turn. A running call that asks keeps
     /// running.
-    pub(super) fn asked(
-        &mut self,
-        at: DateTime<Utc>,
-        call: &CallId,
-        (approval, asks, digest): (&ApprovalId, Asks, &str),
-    ) {
+    pub(super) fn asked(&mut self, at: DateTime<Utc>, call: &CallId, asked: CallState) {
         self.turn.waits_since.get_or_insert(at);
-        let (approval, digest) = (approval.clone(), digest.to_owned());
-        match asks {
-            Asks::Answer => self.turn.asking.push(call.clone()),
-            asks => self.set(call, CallState::Asked { approval, asks, digest }),
+        match asked {
+            CallState::Asked { asks: Asks::Answer, .. } => self.turn.asking.push(call.clone()),
+            asked => self.set(call, asked),
         }
     }
 

@@ -145,7 +145,8 @@ impl Session {
                 self.stop_waiting(entry.at);
             }
             Event::ApprovalAsked { approval, call, digest, asks } => {
-                self.asked(entry.at, call, (approval, *asks, digest));
+                let (approval, digest) = (approval.clone(), digest.clone());
+                self.asked(entry.at, call, CallState::Asked { approval, asks: *asks, digest });
             }
             Event::ApprovalDecided { call, decision, by, .. } => {
                 self.decided(call, decision, by);
@@ -176,7 +177,7 @@ impl Session {
             }
             Event::Edited { by, message, text } => self.edited(entry.seq, by, message, text),
             Event::Ticked { by, text, .. } => self.ticked(entry, by, text),
-            Event::Pushed { hook, by, text } => self.pushed(entry, (hook, by), text),
+            Event::Pushed { hook, by, text } => self.pushed(entry, hook, by, text),
             Event::Remembered { text } => self.memory = Some(text.clone()),
             Event::ModelChosen { model, .. } => self.model = Some(model.clone()),
             Event::Delegated { call, .. } => self.delegated(entry.at, call),

@@ -44,6 +44,16 @@ pub enum Twice {
     More,
 }
 
+/// A request with an idempotency key.
+#[derive(Debug, Clone, Copy)]
+pub struct Attempt<'a> {
+    pub caller: &'a str,
+    pub key: &'a str,
+    /// A digest of all relevant parts of the request.
+    pub request: &'a str,
+    pub twice: Twice,
+}
+
 fn kept_for() -> TimeDelta {
     TimeDelta::days(1)
 }
@@ -54,13 +64,9 @@ fn under_way_for() -> TimeDelta {
 
 type Columns = (String, Option<i64>, String, String, i64);
 
-/// Claims the key for this request, if it is free. `request` is a digest of all relevant parts.
-pub async fn begin(
-    tx: &mut Tx<'_>,
-    (caller, key): (&str, &str),
-    (request, twice): (&str, Twice),
-    now: DateTime<Utc>,
-) -> Result<Before> {
+/// Claims the key for this request, if it is free.
+pub async fn begin(tx: &mut Tx<'_>, attempt: Attempt<'_>, now: DateTime<Utc>) -> Result<Before> {
+    let Attempt { caller, key, request, twice } = attempt;
     let cut_off = (now - under_way_for()).timestamp_millis();
     sql!(
         tx,
@@ -111,11 +117,7 @@ pub async fn begin(
 }
 
 /// Stores the response; `None` frees the key for another attempt.
-pub async fn end(
-    tx: &mut Tx<'_>,
-    (caller, key): (&str, &str),
-    answer: Option<Answer>,
-) -> Result<()> {
+pub async fn end(tx: &mut Tx<'_>, caller: &str, key: &str, answer: Option<Answer>) -> Result<()> {
     if let Some(Answer { status, media_type, body }) = answer {
         sql!(
             tx,

@@ -23,7 +23,8 @@ pub enum Claim {
 pub(in crate::store) async fn attach(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    (id, file): (&ApprovalId, &Attachment),
+    id: &ApprovalId,
+    file: &Attachment,
 ) -> Result<()> {
     let file = serde_json::to_string(file)?;
     mentions::note(tx, conversation, &file).await?;

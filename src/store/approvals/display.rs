@@ -60,7 +60,8 @@ pub async fn say_anew(
 pub async fn show_again(
     tx: &mut Tx<'_>,
     approval: &Approval,
-    (into, ahead): (&ConversationId, Option<String>),
+    into: &ConversationId,
+    ahead: Option<String>,
     now: DateTime<Utc>,
 ) -> Result<()> {
     let parts = take_parts(tx, &approval.id).await?;

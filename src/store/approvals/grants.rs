@@ -49,7 +49,7 @@ impl Store {
         let conversation = conversation.clone();
         self.read(move |tx| {
             Box::pin(async move {
-                let grants = in_force(tx, (&person, &conversation), now).await?;
+                let grants = in_force(tx, &person, &conversation, now).await?;
                 Ok(Standing { halted: is_halted(tx).await?, grants })
             })
         })
@@ -75,7 +75,8 @@ macro_rules! select {
 /// The grants for a person and a conversation, in order of creation.
 pub async fn in_force(
     tx: &mut Tx<'_>,
-    (person, conversation): (&str, &ConversationId),
+    person: &str,
+    conversation: &ConversationId,
     now: DateTime<Utc>,
 ) -> Result<Vec<Grant>> {
     let rows: Vec<Columns> = sql!(

@@ -123,10 +123,17 @@ async fn mint(tx: &mut Tx<'_>, approval: String, hash: String) -> Result<()> {
     Ok(())
 }
 
+/// The conversation in which an approval is shown, and the event after which.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ShownAt<'a> {
+    pub shown_in: &'a ConversationId,
+    pub seq: Seq,
+}
+
 pub(super) async fn ask(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    (shown_in, seq): (&ConversationId, Seq),
+    ShownAt { shown_in, seq }: ShownAt<'_>,
     asked: Asked,
     now: DateTime<Utc>,
 ) -> Result<()> {
@@ -166,7 +173,7 @@ pub(super) async fn ask(
         shown_in.as_str()
     );
     if let Some(file) = &asked.file {
-        attachments::attach(tx, conversation, (&asked.id, file)).await?;
+        attachments::attach(tx, conversation, &asked.id, file).await?;
     }
     Ok(())
 }

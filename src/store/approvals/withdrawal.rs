@@ -23,12 +23,13 @@ use crate::{
 pub async fn all(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    (status, by): (Status, &str),
+    status: Status,
+    by: &str,
     now: DateTime<Utc>,
 ) -> Result<()> {
     let words = conversations::words(tx, conversation).await?;
     for open in pending(tx, conversation).await? {
-        end(tx, &open, (status, by, words), now).await?;
+        end(tx, &open, Withdrawal { status, by, words }, now).await?;
     }
     Ok(())
 }
@@ -50,16 +51,25 @@ pub async fn answers(
     for open in pending(tx, conversation).await? {
         let own = open.asks == Asks::Answer && open.conversation == *conversation;
         if own && call.is_none_or(|call| open.call == *call) {
-            end(tx, &open, (Status::Withdrawn, words.the_bot, words), now).await?;
+            let withdrawal = Withdrawal { status: Status::Withdrawn, by: words.the_bot, words };
+            end(tx, &open, withdrawal, now).await?;
         }
     }
     Ok(())
 }
 
+/// How an approval ends without a decision, by whom, and the language in which that is shown.
+#[derive(Clone, Copy)]
+struct Withdrawal<'a> {
+    status: Status,
+    by: &'a str,
+    words: &'static Messages,
+}
+
 async fn end(
     tx: &mut Tx<'_>,
     open: &Approval,
-    (status, by, words): (Status, &str, &Messages),
+    Withdrawal { status, by, words }: Withdrawal<'_>,
     now: DateTime<Utc>,
 ) -> Result<()> {
     if !settle(tx, &open.id, status, by, now).await? {

@@ -121,16 +121,23 @@ pub async fn append(
     {
         places::note_owner(tx, conversation, &by.id).await?;
     }
-    insert(tx, conversation, (seq, 0), event, now).await?;
+    insert(tx, conversation, Number { seq, fence: 0 }, event, now).await?;
     tx.rung.conversations.push(conversation.clone());
     Ok(seq)
+}
+
+/// The number of an event, and the fence of the lease under which it is written; 0 without a lease.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::store) struct Number {
+    pub seq: Seq,
+    pub fence: i64,
 }
 
 /// Inserts an event that has its sequence number already.
 pub(in crate::store) async fn insert(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    (seq, fence): (Seq, i64),
+    Number { seq, fence }: Number,
     event: &Event,
     now: DateTime<Utc>,
 ) -> Result<()> {

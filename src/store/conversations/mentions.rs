@@ -185,7 +185,7 @@ impl Store {
         }
         let from = serde_json::from_str(&is.position).unwrap_or_else(|_| Position::first());
         let (rows, then) = self.read(|tx| Box::pin(slice(tx, from))).await?;
-        self.write("backfill mentions", move |tx| Box::pin(fill(tx, (rows, then), now))).await?;
+        self.write("backfill mentions", move |tx| Box::pin(fill(tx, rows, then, now))).await?;
         Ok(true)
     }
 }
@@ -273,7 +273,8 @@ async fn slice(tx: &mut Tx<'_>, from: Position) -> Result<(Vec<Noted>, Option<Po
 
 async fn fill(
     tx: &mut Tx<'_>,
-    (rows, then): (Vec<Noted>, Option<Position>),
+    rows: Vec<Noted>,
+    then: Option<Position>,
     now: DateTime<Utc>,
 ) -> Result<()> {
     let (mut files, mut people) = (BTreeSet::new(), BTreeSet::new());

@@ -214,7 +214,8 @@ pub async fn is_quiet(tx: &mut Tx<'_>, channel: &str) -> Result<bool> {
 /// Pauses sending to a chat until the given time; an empty chat means the whole bot.
 pub async fn park(
     tx: &mut Tx<'_>,
-    (channel, chat): (&str, &str),
+    channel: &str,
+    chat: &str,
     until: DateTime<Utc>,
     now: DateTime<Utc>,
 ) -> Result<()> {

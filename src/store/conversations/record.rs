@@ -5,8 +5,8 @@ use channels::Outgoing;
 use chrono::{DateTime, Utc};
 
 use super::{
-    journal,
-    tasks::{self, Answer, Delegation},
+    journal::{self, Number},
+    tasks::{self, Answer, Delegation, TaskEffects},
 };
 use crate::{
     journal::{
@@ -15,7 +15,7 @@ use crate::{
     },
     store::{
         Store, Tx,
-        approvals::{self, grants, request::Asked, withdrawal},
+        approvals::{self, ShownAt, grants, request::Asked, withdrawal},
         audit::{self, Fact},
         conversations,
         db::sql,
@@ -157,7 +157,8 @@ async fn record(
         grants::spend(tx, grant, now).await?;
     }
     for (event, seq) in change.events.iter().zip(last - count + 1..) {
-        journal::insert(tx, &lease.conversation, (seq, lease.fence), event, now).await?;
+        let number = Number { seq, fence: lease.fence };
+        journal::insert(tx, &lease.conversation, number, event, now).await?;
     }
     let shown = Shown {
         what: change.shows,
@@ -168,12 +169,13 @@ async fn record(
     show(tx, &lease, last, shown, now).await?;
     if change.events.iter().any(|event| matches!(event, Event::Failed { .. })) {
         let the_bot = conversations::words(tx, &lease.conversation).await?.the_bot;
-        let end = (Status::Withdrawn, the_bot);
-        withdrawal::all(tx, &lease.conversation, end, now).await?;
+        withdrawal::all(tx, &lease.conversation, Status::Withdrawn, the_bot, now).await?;
         tasks::abandon(tx, &lease.conversation, now).await?;
     }
     audit::append(tx, lease.conversation.as_str(), change.facts, now).await?;
-    tasks::propagate(tx, &lease, (&change.events, change.delegates, change.answer), now).await?;
+    let effects =
+        TaskEffects { events: &change.events, delegates: change.delegates, answer: change.answer };
+    tasks::propagate(tx, &lease, effects, now).await?;
     // After all rows of conversations, so that a transaction that has locked one of these totals
     // waits for none of those.
     for used in change.used {
@@ -257,7 +259,8 @@ async fn show(
         album::wait(tx, home, until).await?;
     }
     for asked in questions {
-        approvals::ask(tx, &lease.conversation, (home, seq), asked, now).await?;
+        approvals::ask(tx, &lease.conversation, ShownAt { shown_in: home, seq }, asked, now)
+            .await?;
     }
     Ok(())
 }

@@ -38,7 +38,8 @@ impl Store {
     /// after `after`. Returns where to continue, if there may be more.
     pub async fn expire_idle(
         &self,
-        (before, after): (DateTime<Utc>, Begun),
+        before: DateTime<Utc>,
+        after: Begun,
         now: DateTime<Utc>,
     ) -> Result<(Option<Erasure>, Option<Begun>)> {
         let (idle, next) = self.read(move |tx| Box::pin(idle(tx, before, after))).await?;

@@ -38,12 +38,19 @@ pub struct Answer {
     pub heritage: Heritage,
 }
 
+/// The parts of a change that concern the sub-agents of a conversation and the agent above it.
+pub(in crate::store) struct TaskEffects<'a> {
+    pub events: &'a [Event],
+    pub delegates: Vec<Delegation>,
+    pub answer: Option<Answer>,
+}
+
 /// Propagates taint, tasks and answers of a conversation to its parent and sub-agents, in the same
 /// transaction.
 pub(in crate::store) async fn propagate(
     tx: &mut Tx<'_>,
     lease: &Lease,
-    (events, delegates, answer): (&[Event], Vec<Delegation>, Option<Answer>),
+    TaskEffects { events, delegates, answer }: TaskEffects<'_>,
     now: DateTime<Utc>,
 ) -> Result<()> {
     let sources = events.iter().filter_map(|event| match event {
@@ -194,7 +201,7 @@ pub async fn stop(
             );
             if stopped > 0 {
                 journal::append(tx, &child, &Event::Stopped { by: by.clone() }, now).await?;
-                withdrawal::all(tx, &child, (Status::Withdrawn, &by.name), now).await?;
+                withdrawal::all(tx, &child, Status::Withdrawn, &by.name, now).await?;
                 held.push(child);
             }
         }

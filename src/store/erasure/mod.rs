@@ -84,7 +84,8 @@ impl Store {
     /// be stopped first. `fact` records for the audit who requested it.
     pub async fn begin_erasure(
         &self,
-        (channel, person): (&str, &str),
+        channel: &str,
+        person: &str,
         fact: Fact,
         now: DateTime<Utc>,
     ) -> Result<Option<Erasure>> {
@@ -99,7 +100,7 @@ impl Store {
         let erasure = Erasure { id: uuid::Uuid::now_v7().simple().to_string(), channel, person };
         self.write("begin erasure", move |tx| {
             Box::pin(async move {
-                let begun = begin(tx, &erasure, (searched, fact), now).await?;
+                let begun = begin(tx, &erasure, searched, fact, now).await?;
                 Ok(begun.then_some(erasure))
             })
         })
@@ -190,7 +191,8 @@ fn escaped(text: &str) -> String {
 async fn begin(
     tx: &mut Tx<'_>,
     erasure: &Erasure,
-    (searched, fact): (Vec<ConversationId>, Fact),
+    searched: Vec<ConversationId>,
+    fact: Fact,
     now: DateTime<Utc>,
 ) -> Result<bool> {
     let (channel, person) = (erasure.channel.as_str(), erasure.person.as_str());

@@ -55,7 +55,7 @@ impl Store {
         self.rewrite_shown(left.shown).await?;
         self.rewrite_events(step, left.own).await?;
         let own = step.clone();
-        self.write("forget the rest", move |tx| Box::pin(forget_mentions(tx, own, (gone, upto))))
+        self.write("forget the rest", move |tx| Box::pin(forget_mentions(tx, own, gone, upto)))
             .await
     }
 
@@ -160,7 +160,8 @@ async fn write_shown(tx: &mut Tx<'_>, slice: Vec<(String, String)>) -> Result<()
 async fn forget_mentions(
     tx: &mut Tx<'_>,
     step: Step,
-    (gone, upto): (BTreeSet<String>, Seq),
+    gone: BTreeSet<String>,
+    upto: Seq,
 ) -> Result<()> {
     // Prevents a session that was folded before the rewrite from being stored. A negative number
     // matches no snapshot.

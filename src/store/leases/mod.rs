@@ -114,9 +114,9 @@ impl Store {
         if most == 0 || !self.read(move |tx| Box::pin(any_ready(tx, now))).await? {
             return Ok(Vec::new());
         }
-        let (node, term, held) = (self.node.clone(), self.term_ms(), self.held.clone());
-        let claimed =
-            self.write("claim", move |tx| Box::pin(claim(tx, (node, term), held, (most, now))));
+        let claimant =
+            Claimant { node: self.node.clone(), term: self.term_ms(), held: self.held.clone() };
+        let claimed = self.write("claim", move |tx| Box::pin(claim(tx, claimant, most, now)));
         claimed.await.inspect_err(|_| self.held.missed())
     }
 
@@ -135,7 +135,7 @@ impl Store {
     /// Takes or renews the duty of this name; `None` while another node holds it.
     pub async fn hold_duty(&self, name: &str) -> Result<Option<Duty>> {
         let (name, node, term) = (name.to_owned(), self.node.clone(), self.term_ms());
-        self.write("hold duty", move |tx| Box::pin(hold_duty(tx, name, (node, term)))).await
+        self.write("hold duty", move |tx| Box::pin(hold_duty(tx, name, node, term))).await
     }
 
     /// The interval of the heartbeat.
@@ -214,11 +214,19 @@ async fn any_ready(tx: &mut Tx<'_>, settled_at: DateTime<Utc>) -> Result<bool> {
     Ok(found.is_some())
 }
 
+/// The node that claims, for how many milliseconds, and what it holds already.
+#[derive(Clone)]
+struct Claimant {
+    node: NodeId,
+    term: i64,
+    held: Held,
+}
+
 async fn claim(
     tx: &mut Tx<'_>,
-    (node, term): (NodeId, i64),
-    held: Held,
-    (most, settled_at): (usize, DateTime<Utc>),
+    Claimant { node, term, held }: Claimant,
+    most: usize,
+    settled_at: DateTime<Utc>,
 ) -> Result<Vec<Claimed>> {
     let now = tx.now_ms().await?;
     let until = now + term;
@@ -261,11 +269,7 @@ pub(super) fn readable<T: serde::de::DeserializeOwned>(
     unreadable::readable(table, id, serde_json::from_str(body).map_err(Into::into))
 }
 
-async fn hold_duty(
-    tx: &mut Tx<'_>,
-    name: String,
-    (node, term): (NodeId, i64),
-) -> Result<Option<Duty>> {
+async fn hold_duty(tx: &mut Tx<'_>, name: String, node: NodeId, term: i64) -> Result<Option<Duty>> {
     let now = tx.now_ms().await?;
     let until = now + term;
     let held = sql!(

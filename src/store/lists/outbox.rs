@@ -37,7 +37,8 @@ type Columns = (String, String, String, String, String, i64, Option<String>, i64
 /// Lists rows, newest first; `id` is empty or selects one row.
 pub async fn list(
     tx: &mut Tx<'_>,
-    (which, id): (Which, &str),
+    which: Which,
+    id: &str,
     stretch: &Stretch,
 ) -> Result<Vec<Listed>> {
     let rows: Vec<Columns> = sql!(

@@ -49,7 +49,8 @@ pub async fn list(tx: &mut Tx<'_>, stretch: &Stretch) -> Result<Vec<Listed>> {
 /// Gives a person a role.
 pub async fn put(
     tx: &mut Tx<'_>,
-    (channel, person): (&str, &str),
+    channel: &str,
+    person: &str,
     role: Role,
     now: DateTime<Utc>,
 ) -> Result<()> {
@@ -71,7 +72,7 @@ pub async fn put(
 }
 
 /// Removes a person. Returns whether they existed.
-pub async fn remove(tx: &mut Tx<'_>, (channel, person): (&str, &str)) -> Result<bool> {
+pub async fn remove(tx: &mut Tx<'_>, channel: &str, person: &str) -> Result<bool> {
     let removed = sql!(
         tx,
         execute,

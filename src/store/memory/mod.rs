@@ -141,7 +141,7 @@ pub async fn write(
         taint.dedup();
     }
     let size_bytes = content.len();
-    put(tx, (id, content), Note { taint, ..note.clone() }, now).await?;
+    put(tx, id, content, Note { taint, ..note.clone() }, now).await?;
     Ok(Written::Done { size_bytes })
 }
 
@@ -204,7 +204,8 @@ async fn locked(tx: &mut Tx<'_>, scope: &MemoryScope, path: &str) -> Result<Opti
 
 async fn put(
     tx: &mut Tx<'_>,
-    (id, content): (i64, String),
+    id: i64,
+    content: String,
     note: Note,
     now: DateTime<Utc>,
 ) -> Result<()> {
@@ -316,7 +317,7 @@ pub(super) async fn rewrite(
         if content != is.content {
             let what = Write::Whole(String::new());
             let note = Note { path: is.path, what, call, by: is.by, taint: is.taint };
-            put(tx, (id, content), note, is.changed_at).await?;
+            put(tx, id, content, note, is.changed_at).await?;
         }
     }
     Ok(())

@@ -110,7 +110,8 @@ pub(in crate::store) async fn wait(
 async fn behind(
     tx: &mut Tx<'_>,
     first: &Sending,
-    (most, most_bytes): (usize, u64),
+    most: usize,
+    most_bytes: u64,
 ) -> Result<Vec<Sending>> {
     let rows: Vec<(String, String, Option<String>)> = sql!(
         tx,

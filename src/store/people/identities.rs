@@ -55,10 +55,17 @@ pub async fn accounts(tx: &mut Tx<'_>, account: &Account) -> Result<BTreeSet<Acc
     Ok(linked.chain([account.clone()]).collect())
 }
 
+/// An account, and the name of its person on that platform.
+#[derive(Debug, Clone, Copy)]
+pub struct NamedAccount<'a> {
+    pub account: &'a Account,
+    pub name: &'a str,
+}
+
 /// Creates a code that works once until it expires, and replaces earlier codes of the account.
 pub async fn offer_link(
     tx: &mut Tx<'_>,
-    (account, name): (&Account, &str),
+    NamedAccount { account, name }: NamedAccount<'_>,
     code: &str,
     now: DateTime<Utc>,
     expires_at: DateTime<Utc>,
@@ -92,10 +99,11 @@ pub async fn offer_link(
 /// person.
 pub async fn redeem_link(
     tx: &mut Tx<'_>,
-    (account, name): (&Account, &str),
+    own: NamedAccount<'_>,
     code: &str,
     now: DateTime<Utc>,
 ) -> Result<Linking> {
+    let account = own.account;
     if pairing::is_locked(tx, &account.channel, &account.id, now).await? {
         return Ok(Linking::Locked);
     }
@@ -118,20 +126,20 @@ pub async fn redeem_link(
     if to == *account {
         return Ok(Linking::OwnCode);
     }
-    link(tx, (&to, &other), (account, name), now).await?;
+    link(tx, NamedAccount { account: &to, name: &other }, own, now).await?;
     Ok(Linking::Linked { to, name: other })
 }
 
 /// Merges the people of two accounts, with all accounts that are linked to either.
 pub async fn link(
     tx: &mut Tx<'_>,
-    (one, name): (&Account, &str),
-    (other, other_name): (&Account, &str),
+    one: NamedAccount<'_>,
+    other: NamedAccount<'_>,
     now: DateTime<Utc>,
 ) -> Result<()> {
     let new = uuid::Uuid::now_v7().simple().to_string();
-    let person = join(tx, (one, name), &new, now).await?;
-    let before = join(tx, (other, other_name), &person, now).await?;
+    let person = join(tx, one, &new, now).await?;
+    let before = join(tx, other, &person, now).await?;
     sql!(
         tx,
         execute,
@@ -149,7 +157,7 @@ pub async fn link(
 /// The person of an account; `person` if it was not linked yet.
 async fn join(
     tx: &mut Tx<'_>,
-    (account, name): (&Account, &str),
+    NamedAccount { account, name }: NamedAccount<'_>,
     person: &str,
     now: DateTime<Utc>,
 ) -> Result<String> {

@@ -62,10 +62,18 @@ impl Access {
     }
 }
 
+/// A new access token, of which only the hash is stored.
+#[derive(Clone, Copy)]
+pub struct NewAccess<'a> {
+    pub kind: Access,
+    /// The person; empty if nobody is signed in yet.
+    pub name: &'a str,
+    pub token: &'a str,
+}
+
 pub async fn grant_access(
     tx: &mut Tx<'_>,
-    kind: Access,
-    (name, token): (&str, &str),
+    NewAccess { kind, name, token }: NewAccess<'_>,
     now: DateTime<Utc>,
     expires_at: DateTime<Utc>,
 ) -> Result<()> {
@@ -96,7 +104,8 @@ pub async fn begin_session(
     now: DateTime<Utc>,
     expires_at: DateTime<Utc>,
 ) -> Result<()> {
-    grant_access(tx, Access::Session, (&session.person, token), now, expires_at).await?;
+    let access = NewAccess { kind: Access::Session, name: &session.person, token };
+    grant_access(tx, access, now, expires_at).await?;
     let claims = session.claims.as_ref().map(serde_json::to_string).transpose()?;
     sql!(
         tx,

@@ -123,21 +123,28 @@ pub async fn see(
             _ => definition,
         };
         if before.is_none() {
-            remember(tx, (server, tool), was, now).await?;
+            remember(tx, server, tool, was, now).await?;
         }
         let offered = (was != definition).then_some(definition.as_str());
         if before.and_then(|pin| pin.offered.as_deref()) != offered {
-            offer(tx, (server, tool), (was, offered), now).await?;
+            offer(tx, server, tool, Redefinition { was, offered }, now).await?;
         }
     }
     of_server(tx, server).await
 }
 
+/// The pinned definition of a tool, and the current one if it differs.
+struct Redefinition<'a> {
+    was: &'a str,
+    offered: Option<&'a str>,
+}
+
 /// Records the current definition of a tool that has changed.
 async fn offer(
     tx: &mut Tx<'_>,
-    (server, tool): (&str, &str),
-    (was, offered): (&str, Option<&str>),
+    server: &str,
+    tool: &str,
+    Redefinition { was, offered }: Redefinition<'_>,
     now: DateTime<Utc>,
 ) -> Result<()> {
     sql!(
@@ -164,7 +171,8 @@ async fn offer(
 /// If two nodes see a tool first, the first write counts.
 async fn remember(
     tx: &mut Tx<'_>,
-    (server, tool): (&str, &str),
+    server: &str,
+    tool: &str,
     definition: &str,
     now: DateTime<Utc>,
 ) -> Result<()> {
@@ -188,7 +196,8 @@ async fn remember(
 /// there is no such tool.
 pub async fn trust(
     tx: &mut Tx<'_>,
-    (server, tool): (&str, Option<&str>),
+    server: &str,
+    tool: Option<&str>,
     by: &str,
     now: DateTime<Utc>,
 ) -> Result<Vec<String>> {

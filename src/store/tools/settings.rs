@@ -87,13 +87,22 @@ pub async fn raise(tx: &mut Tx<'_>) -> Result<()> {
     Ok(())
 }
 
+/// What a setting is for.
+#[derive(Debug, Clone, Copy)]
+pub struct SettingKey<'a> {
+    pub kind: Kind,
+    pub name: &'a str,
+}
+
 /// Changes one setting.
 pub async fn change(
     tx: &mut Tx<'_>,
-    (kind, name): (Kind, &str),
+    of: SettingKey<'_>,
     change: impl FnOnce(&mut Setting) + Send,
-    (by, now): (&str, DateTime<Utc>),
+    by: &str,
+    now: DateTime<Utc>,
 ) -> Result<()> {
+    let SettingKey { kind, name } = of;
     // First, so that concurrent changes wait for each other.
     raise(tx).await?;
     let (_, settings) = all(tx).await?;

@@ -94,7 +94,7 @@ pub async fn check_and_increment(
     if let Err(wait) = limits::room(&mut calls, rate, now) {
         return Ok(Err(wait));
     }
-    count(tx, (person, tool), calls, now).await?;
+    count(tx, person, tool, calls, now).await?;
     Ok(Ok(()))
 }
 
@@ -118,7 +118,8 @@ async fn locked(tx: &mut Tx<'_>, person: &str, tool: &str) -> Result<Vec<i64>> {
 
 async fn count(
     tx: &mut Tx<'_>,
-    (person, tool): (&str, &str),
+    person: &str,
+    tool: &str,
     mut calls: Vec<i64>,
     now: DateTime<Utc>,
 ) -> Result<()> {
@@ -208,7 +209,7 @@ pub(super) async fn enter(
             if !counted {
                 let mut calls = locked(tx, &used.person, &name).await?;
                 calls.retain(|at| *at > now.timestamp_millis() - 3_600_000);
-                count(tx, (&used.person, &name), calls, now).await?;
+                count(tx, &used.person, &name, calls, now).await?;
             }
             ("tool", name, 0, Usage::default(), cost_micros)
         }
@@ -252,7 +253,7 @@ pub(super) async fn enter(
     if kind == "model" {
         spent::release(tx, conversation, &used.person).await?;
     }
-    spent::add(tx, conversation, (&used.person, more), now).await
+    spent::add(tx, conversation, &used.person, more, now).await
 }
 
 pub(super) fn day(now: DateTime<Utc>) -> String {

@@ -128,7 +128,8 @@ pub(in crate::store) async fn release(
 pub(in crate::store) async fn add(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    (person, more): (&str, Spent),
+    person: &str,
+    more: Spent,
     now: DateTime<Utc>,
 ) -> Result<()> {
     if more == Spent::default() {

@@ -174,7 +174,8 @@ type Listed = (String, String, String, String, String, i64, i64);
 /// The delivery log, newest first; an empty `status` or `id` matches everything.
 pub async fn list(
     tx: &mut Tx<'_>,
-    (status, id): (&str, &str),
+    status: &str,
+    id: &str,
     stretch: &Stretch,
 ) -> Result<Vec<Delivery>> {
     let rows: Vec<Listed> = sql!(

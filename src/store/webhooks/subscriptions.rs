@@ -128,14 +128,15 @@ pub(in crate::store) async fn of_event(
         }
         _ => return Ok(()),
     };
-    note_of(tx, conversation, (topic, told), now).await
+    note_of(tx, conversation, topic, told, now).await
 }
 
 /// The same, with the place where it happened.
 async fn note_of(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    (topic, mut told): (Topic, Value),
+    topic: Topic,
+    mut told: Value,
     now: DateTime<Utc>,
 ) -> Result<()> {
     let (channel, place) = places::place(tx, conversation).await?;
@@ -160,7 +161,7 @@ pub(in crate::store) async fn asked(
         "requester": asked.requester,
         "expires_at": asked.expires_at,
     });
-    note_of(tx, conversation, (Topic::ApprovalAsked, told), now).await
+    note_of(tx, conversation, Topic::ApprovalAsked, told, now).await
 }
 
 /// Files are reported when they are sent.
@@ -174,7 +175,7 @@ pub(in crate::store) async fn shown(
     let told = json!({
         "name": name, "media_type": media_type, "size_bytes": size_bytes, "digest": digest,
     });
-    note_of(tx, conversation, (Topic::ArtifactDelivered, told), now).await
+    note_of(tx, conversation, Topic::ArtifactDelivered, told, now).await
 }
 
 /// Records whether a channel is connected, and queues the deliveries of a change.

@@ -91,7 +91,7 @@ impl Tool for Rendering {
     }
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
-        let job = request::read((self.format, self.source), arguments, context).await?;
+        let job = request::read(self.format, self.source, arguments, context).await?;
         let wished = job.name.clone();
         let Drawn { file, title, picture } = self.draw(job, context).await?;
         let ending = self.format.ending();

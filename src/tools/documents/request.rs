@@ -142,7 +142,8 @@ pub fn parameters(format: Format, source: Source) -> Value {
 
 /// Parses the arguments, and reads the files that they name.
 pub async fn read(
-    (format, source): (Format, Source),
+    format: Format,
+    source: Source,
     arguments: Value,
     context: &Context,
 ) -> Result<DocumentRequest, ToolError> {

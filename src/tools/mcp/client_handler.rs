@@ -129,8 +129,7 @@ impl ClientHandler for ClientEvents {
     ) {
         let Some(call) = self.calls().get(&said.progress_token).cloned() else { return };
         call.alive.notify_one();
-        let text =
-            texts::progress(&call.tool, (said.progress, said.total), said.message.as_deref());
+        let text = texts::progress(&call.tool, said.progress, said.total, said.message.as_deref());
         call.progress.send_replace(text);
     }
 

@@ -44,11 +44,11 @@ async fn told(block: &ContentBlock, place: usize, context: &Context) -> String {
         ContentBlock::Text(text) => text.text.clone(),
         ContentBlock::Image(image) => {
             let what = format!("image: {}", image.mime_type);
-            kept(&what, &image.data, (&image.mime_type, place), context).await
+            kept(&what, &image.data, &image.mime_type, place, context).await
         }
         ContentBlock::Audio(audio) => {
             let what = format!("audio: {}", audio.mime_type);
-            kept(&what, &audio.data, (&audio.mime_type, place), context).await
+            kept(&what, &audio.data, &audio.mime_type, place, context).await
         }
         ContentBlock::ResourceLink(r) => format!("[resource: {} at {}]", r.name, r.uri),
         ContentBlock::Resource(embedded) => match &embedded.resource {
@@ -57,7 +57,7 @@ async fn told(block: &ContentBlock, place: usize, context: &Context) -> String {
             }
             ResourceContents::BlobResourceContents { uri, blob, mime_type, .. } => {
                 let media_type = mime_type.as_deref().unwrap_or_default();
-                kept(&format!("resource: {uri}"), blob, (media_type, place), context).await
+                kept(&format!("resource: {uri}"), blob, media_type, place, context).await
             }
             _ => "[a resource of an unknown kind]".to_owned(),
         },
@@ -69,7 +69,8 @@ async fn told(block: &ContentBlock, place: usize, context: &Context) -> String {
 async fn kept(
     what: &str,
     base64: &str,
-    (media_type, place): (&str, usize),
+    media_type: &str,
+    place: usize,
     context: &Context,
 ) -> String {
     let Ok(bytes) = BASE64_STANDARD.decode(base64) else {

@@ -164,7 +164,8 @@ async fn answered(mut browser: TcpStream, state: &str) -> io::Result<Option<Stri
 /// A token, if somebody has signed in.
 pub(super) async fn token(
     config: &McpConfig,
-    (url, login): (&Url, &Login),
+    url: &Url,
+    login: &Login,
 ) -> Result<Option<SecretString>, Refused> {
     if !tokio::fs::try_exists(&login.file).await.unwrap_or(false) {
         return Ok(None);
@@ -176,10 +177,7 @@ pub(super) async fn token(
 }
 
 /// Refreshes the token after the server has rejected it. Returns whether there is a new one.
-pub(super) async fn refresh(
-    config: &McpConfig,
-    (url, login): (&Url, &Login),
-) -> Result<bool, Refused> {
+pub(super) async fn refresh(config: &McpConfig, url: &Url, login: &Login) -> Result<bool, Refused> {
     let known = known(url, login).await.map_err(|error| refused(config, &error))?;
     let Some(manager) = known else { return Ok(false) };
     match manager.refresh_token().await {

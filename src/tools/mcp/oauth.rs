@@ -26,7 +26,8 @@ struct Granted {
 pub(super) async fn token(
     config: &McpConfig,
     credentials: &Credentials,
-    (client, resource): (&reqwest::Client, &Url),
+    client: &reqwest::Client,
+    resource: &Url,
 ) -> Result<SecretString, Refused> {
     let scopes = credentials.scopes.join(" ");
     let form = [

@@ -76,7 +76,7 @@ async fn begin_either(config: &McpConfig, changed: &Arc<Notify>) -> Result<Sessi
     // The token may have been revoked before its expiry.
     if let (Err(error), Some(url), Some(login)) = (&begun, &config.url, &config.login)
         && error.is_authorization_required()
-        && login::refresh(config, (url, login)).await?
+        && login::refresh(config, url, login).await?
     {
         begun = begin(config, changed, first).await?;
     }
@@ -166,9 +166,9 @@ async fn http(
         .build()
         .map_err(|e| for_good(config.broken(&format!("cannot be reached: {e}"))))?;
     let token = match &config.oauth {
-        Some(credentials) => Some(oauth::token(config, credentials, (&client, url)).await?),
+        Some(credentials) => Some(oauth::token(config, credentials, &client, url).await?),
         None => match &config.login {
-            Some(login) => login::token(config, (url, login)).await?,
+            Some(login) => login::token(config, url, login).await?,
             None => config.bearer.clone(),
         },
     };

@@ -73,7 +73,7 @@ impl Desk {
     /// Trusts a tool, or all tools of a server.
     pub async fn trusts(&self, server: &'static str, tool: Option<&'static str>) {
         let trust = self.store.write("trust", move |tx| {
-            Box::pin(pins::trust(tx, (server, tool), "ann", chrono::DateTime::UNIX_EPOCH))
+            Box::pin(pins::trust(tx, server, tool, "ann", chrono::DateTime::UNIX_EPOCH))
         });
         assert!(!trust.await.expect("it is written").is_empty());
     }

@@ -225,7 +225,7 @@ impl Tool for MemorySearch {
         let Searched { query } = parse(arguments)?;
         let Shelves { store, meaning, .. } = &self.0;
         let found =
-            semantic_search::search((store, meaning.as_ref()), &context.shelf, &query, FOUND).await;
+            semantic_search::search(store, meaning.as_ref(), &context.shelf, &query, FOUND).await;
         let (found, asked) = found.map_err(|error| broken(&error))?;
         let mut text = String::new();
         for memory in &found {

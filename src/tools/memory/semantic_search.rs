@@ -46,7 +46,8 @@ pub type Asked = (String, Usage);
 
 /// Searches by words and, if the model answers, semantically.
 pub async fn search(
-    (store, meaning): (&Store, Option<&Meaning>),
+    store: &Store,
+    meaning: Option<&Meaning>,
     memory_scope: &MemoryScope,
     query: &str,
     most: usize,

@@ -145,7 +145,7 @@ impl Tool for RunSkillScript {
             .with_workspace(&context.workspace)
             .showing(&place, Path::new(SKILL));
         let input = input.unwrap_or_default().into_bytes();
-        let ended = shell::ended((&self.sandbox, way), cell, input, wait).await?;
+        let ended = shell::ended(&self.sandbox, way, cell, input, wait).await?;
         Ok(Output::text(shell::told(ended, context).await))
     }
 }

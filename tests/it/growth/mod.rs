@@ -69,7 +69,7 @@ async fn measure(world: &mut World, size: Size) -> Figures {
 
     let fact = Fact::new("erased", "");
     let (erased, took) =
-        timed(erasure::erase(&app.worker, ("room", &generate::person(2)), fact)).await;
+        timed(erasure::erase(&app.worker, "room", &generate::person(2), fact)).await;
     assert_eq!(erased.unwrap().unwrap().conversations.len(), 1);
     figures.push(("erasing a person", took));
 

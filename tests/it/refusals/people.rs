@@ -92,11 +92,11 @@ async fn a_visitor_is_not_given_a_role() {
     let token = served.token("boss", Role::Owner).await;
     for role in ["approver", "operator", "owner"] {
         let (path, body) = (format!("/people/room/{VISITOR}"), json!({ "role": role }));
-        let (status, _) = served.ask(&token, (Method::PUT, &path), Some(body)).await;
+        let (status, _) = served.ask(&token, Method::PUT, &path, Some(body)).await;
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{role}");
     }
     let (status, offer) = served
-        .ask(&token, (Method::POST, "/pairing-codes"), Some(json!({ "role": "approver" })))
+        .ask(&token, Method::POST, "/pairing-codes", Some(json!({ "role": "approver" })))
         .await;
     assert_eq!((status, &offer["role"]), (StatusCode::CREATED, &json!("approver")), "{offer}");
 }

@@ -39,7 +39,7 @@ async fn an_ended_session_is_let_in_nowhere() {
         "..%2f..%2fpeople",
     ] {
         let path = format!("/sessions/{odd}");
-        let (status, problem) = served.ask(&token, (Method::DELETE, &path), None).await;
+        let (status, problem) = served.ask(&token, Method::DELETE, &path, None).await;
         assert_eq!(status, StatusCode::NOT_FOUND, "{odd}: {problem}");
     }
     let reads = async |cookie: &str| {
@@ -50,7 +50,7 @@ async fn an_ended_session_is_let_in_nowhere() {
     let path = format!("/sessions/{id}");
     let end = |token: String| {
         let (served, path) = (&served, path.clone());
-        async move { served.ask(&token, (Method::DELETE, &path), None).await.0 }
+        async move { served.ask(&token, Method::DELETE, &path, None).await.0 }
     };
     let operator = served.token("ops", Role::Operator).await;
     assert_eq!(end(operator).await, StatusCode::FORBIDDEN, "an owner ends sessions");

@@ -63,7 +63,7 @@ story! {
         world.model_will(say("Done."));
         let path = decision(&question["id"]);
         let allow = Some(json!({ "decision": "allow" }));
-        let (status, answer) = served.ask(&token, (Method::POST, &path), allow.clone()).await;
+        let (status, answer) = served.ask(&token, Method::POST, &path, allow.clone()).await;
         assert_eq!((status, &answer["status"]), (StatusCode::OK, &json!("allowed")), "{answer}");
         settles(world).await;
         assert_eq!(world.deletions(), 1);
@@ -72,7 +72,7 @@ story! {
         Done.
         ");
 
-        let (status, problem) = served.ask(&token, (Method::POST, &path), allow).await;
+        let (status, problem) = served.ask(&token, Method::POST, &path, allow).await;
         assert_eq!(status, StatusCode::CONFLICT, "{problem}");
         assert_eq!(world.deletions(), 1);
         let settled = served.get(&token, "/approvals?status=settled").await;
@@ -96,7 +96,7 @@ story! {
         asks_to_delete(world, "a.txt").await;
         let path = decision(&pending(&served, &owner).await["id"]);
         let allow = json!({ "decision": "allow" });
-        let (status, problem) = served.ask(&owner, (Method::POST, &path), Some(allow.clone())).await;
+        let (status, problem) = served.ask(&owner, Method::POST, &path, Some(allow.clone())).await;
         assert_eq!(status, StatusCode::FORBIDDEN, "{problem}");
         let request = again.request(Method::POST, &format!("/api/v1{path}"));
         let (status, problem) = answered(request.header("cookie", session).json(&allow)).await;
@@ -118,7 +118,7 @@ story! {
         world.model_will(say("Then not."));
         let path = decision(&pending(&served, &token).await["id"]);
         let deny = json!({ "decision": "deny", "reason": "it is needed" });
-        let (status, _) = served.ask(&token, (Method::POST, &path), Some(deny)).await;
+        let (status, _) = served.ask(&token, Method::POST, &path, Some(deny)).await;
         assert_eq!(status, StatusCode::OK);
         settles(world).await;
         assert_snapshot!(stable(&world.results().await[0]), @"Denied by ci: it is needed");
@@ -137,7 +137,7 @@ story! {
         world.model_will(say("Done."));
         let path = decision(&pending(&served, &token).await["id"]);
         let always = json!({ "decision": "allow_always", "grant": { "days": 7, "uses": 5 } });
-        let (status, answer) = served.ask(&token, (Method::POST, &path), Some(always)).await;
+        let (status, answer) = served.ask(&token, Method::POST, &path, Some(always)).await;
         assert_eq!(status, StatusCode::OK, "{answer}");
         settles(world).await;
         asks_to_delete(world, "notes/b.txt").await;
@@ -153,13 +153,13 @@ story! {
         );
         let path = format!("/grants/{}", grant["id"].as_str().unwrap());
         let viewer = served.token("viewer", Role::Approver).await;
-        let (status, _) = served.ask(&viewer, (Method::DELETE, &path), None).await;
+        let (status, _) = served.ask(&viewer, Method::DELETE, &path, None).await;
         assert_eq!(status, StatusCode::FORBIDDEN);
-        let (status, _) = served.ask(&token, (Method::DELETE, &path), None).await;
+        let (status, _) = served.ask(&token, Method::DELETE, &path, None).await;
         assert_eq!(status, StatusCode::NO_CONTENT);
         asks_to_delete(world, "notes/c.txt").await;
         assert_eq!(world.deletions(), 2, "and is no more");
-        assert_eq!(served.ask(&token, (Method::DELETE, &path), None).await.0, StatusCode::NOT_FOUND);
+        assert_eq!(served.ask(&token, Method::DELETE, &path, None).await.0, StatusCode::NOT_FOUND);
         assert_eq!(served.get(&token, "/grants").await["items"], json!([]));
         assert_snapshot!(world.shown(), @r"
         Allow **delete**? `notes/a.txt` … ✅ Allowed by ci\, on api. The permission for later calls was revoked by ci.
@@ -178,7 +178,7 @@ story! {
         let token = served.token("alarm", Role::Owner).await;
         asks_to_delete(world, "a.txt").await;
         world.model_will(say("Then not."));
-        let (status, state) = served.ask(&token, (Method::PUT, "/panic"), None).await;
+        let (status, state) = served.ask(&token, Method::PUT, "/panic", None).await;
         assert_eq!((status, &state["by"]["name"]), (StatusCode::OK, &json!("alarm")));
         settles(world).await;
         assert_snapshot!(world.shown(), @"
@@ -190,7 +190,7 @@ story! {
         world.ann_says("look").await;
         assert!(!world.results().await.iter().any(|result| result == "rare indeed"));
 
-        let (status, state) = served.ask(&token, (Method::DELETE, "/panic"), None).await;
+        let (status, state) = served.ask(&token, Method::DELETE, "/panic", None).await;
         assert_eq!((status, &state["halted"]), (StatusCode::OK, &json!(false)));
         asks_to_delete(world, "b.txt").await;
         world.model_will(say("Done."));
@@ -230,16 +230,16 @@ story! {
         let list = served.get(&owner, "/tokens").await;
         assert_eq!(list["items"][0]["used_at"], "2026-05-04T10:00:00Z", "{list}");
         world.clock.advance(TimeDelta::days(7));
-        let (status, _) = served.ask(secret, (Method::GET, "/panic"), None).await;
+        let (status, _) = served.ask(secret, Method::GET, "/panic", None).await;
         assert_eq!(status, StatusCode::UNAUTHORIZED);
 
         let other = served.token("other", Role::Viewer).await;
         served.get(&other, "/panic").await;
         let list = served.get(&owner, "/tokens").await;
         let path = format!("/tokens/{}", list["items"][0]["id"].as_str().unwrap());
-        let (status, _) = served.ask(&owner, (Method::DELETE, &path), None).await;
+        let (status, _) = served.ask(&owner, Method::DELETE, &path, None).await;
         assert_eq!(status, StatusCode::NO_CONTENT);
-        let (status, _) = served.ask(&other, (Method::GET, "/panic"), None).await;
+        let (status, _) = served.ask(&other, Method::GET, "/panic", None).await;
         assert_eq!(status, StatusCode::UNAUTHORIZED);
         for kind in ["token_created", "token_revoked"] {
             let facts = served.get(&owner, &format!("/audit?person=token:owner&kind={kind}")).await;
@@ -327,7 +327,7 @@ story! {
             assert_eq!(&walked, whole, "{path}");
         }
         for query in ["limit=0", "limit=201", "cursor=%00", "cursor=!", "limit=x"] {
-            let (status, _) = served.ask(&owner, (Method::GET, &format!("/tokens?{query}")), None).await;
+            let (status, _) = served.ask(&owner, Method::GET, &format!("/tokens?{query}"), None).await;
             assert_eq!(status, StatusCode::BAD_REQUEST, "{query}");
         }
     }

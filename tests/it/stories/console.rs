@@ -490,7 +490,7 @@ story! {
         let token = served.token("ci", Role::Approver).await;
         let owner = Operator::signed_in(&served, "owner").await;
         let amy = Operator::signed_in(&served, "amy").await;
-        let reads = async || served.ask(&token, (Method::GET, "/approvals"), None).await.0;
+        let reads = async || served.ask(&token, Method::GET, "/approvals", None).await.0;
         assert_eq!((amy.looks("").await.status(), reads().await), (StatusCode::OK, StatusCode::OK));
 
         let page = owner.reads("/access").await;

@@ -595,7 +595,7 @@ story! {
 /// Erases Ann and returns the number of her conversations.
 async fn erase(world: &World) -> Option<usize> {
     let (app, fact) = (world.node().await, Fact::new("erased", "2"));
-    let erased = erasure::erase(&app.worker, ("room", "1"), fact).await.unwrap();
+    let erased = erasure::erase(&app.worker, "room", "1", fact).await.unwrap();
     erased.map(|erased| erased.conversations.len())
 }
 

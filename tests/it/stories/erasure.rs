@@ -36,7 +36,7 @@ async fn erases(world: &World, person: &str) {
     let served = Served::of(world).await;
     let owner = served.token("privacy", Role::Owner).await;
     let path = format!("/people/room/{person}/content");
-    let (status, erased) = served.ask(&owner, (Method::DELETE, &path), None).await;
+    let (status, erased) = served.ask(&owner, Method::DELETE, &path, None).await;
     assert_eq!(status, StatusCode::OK, "{erased}");
     assert_eq!(served.get(&owner, "/audit/verification").await["good"], true);
 }

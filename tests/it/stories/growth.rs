@@ -83,7 +83,7 @@ story! {
         let app = world.node().await;
         let (store, now) = (&app.gateway.store, world.clock.now());
         let fact = Fact::new("erased", "2");
-        let erasure = store.begin_erasure(("room", "1"), fact, now).await.unwrap().unwrap();
+        let erasure = store.begin_erasure("room", "1", fact, now).await.unwrap().unwrap();
         let steps = store.erasure_steps(&erasure).await.unwrap();
         assert_eq!(steps.len(), 2);
         // The process dies here: nothing has been deleted yet.
@@ -132,7 +132,7 @@ story! {
         world.tampers(before).await;
         let app = world.node().await;
         let fact = Fact::new("erased", "2");
-        let erased = erasure::erase(&app.worker, ("room", "1"), fact).await.unwrap().unwrap();
+        let erased = erasure::erase(&app.worker, "room", "1", fact).await.unwrap().unwrap();
         assert_eq!(erased.events, 1);
         let events = world.rows_of("events").await;
         assert!(events.iter().all(|row| !row.contains("plum")), "{events:?}");

@@ -61,7 +61,7 @@ async fn links(world: &World, person: &'static str, code: String) {
         let code = code.clone();
         Box::pin(async move {
             let account = Account::new("web", person);
-            identities::redeem_link(tx, (&account, "Ann"), &code, now).await
+            identities::redeem_link(tx, &account, "Ann", &code, now).await
         })
     });
     assert!(matches!(link.await.unwrap(), identities::Linking::Linked { .. }));
@@ -186,7 +186,7 @@ story! {
         let open = served.get(&owner, "/approvals").await["items"][0]["id"].clone();
         let path = format!("/approvals/{}/decision", open.as_str().unwrap());
         let allow = json!({ "decision": "allow" });
-        let decides = async |allow| served.ask(&approver, (Method::POST, &path), Some(allow)).await;
+        let decides = async |allow| served.ask(&approver, Method::POST, &path, Some(allow)).await;
         let (status, _) = decides(allow.clone()).await;
         assert_eq!(status, StatusCode::FORBIDDEN);
         let link = (Method::PUT, "/people/api/token:bot/link");

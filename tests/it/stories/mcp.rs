@@ -323,7 +323,7 @@ story! {
         let served = Served::of(world).await;
         world.config.mcp.clear();
         let viewer = served.token("vic", Role::Viewer).await;
-        let (status, _) = served.ask(&viewer, (Method::GET, "/mcp-servers/m/tools"), None).await;
+        let (status, _) = served.ask(&viewer, Method::GET, "/mcp-servers/m/tools", None).await;
         assert_eq!(status, StatusCode::FORBIDDEN);
         let operator = served.token("ops", Role::Operator).await;
         let seen = served.get(&operator, "/mcp-servers/m/tools").await["items"][0].clone();
@@ -332,7 +332,7 @@ story! {
         let trust = async |server: &str, tool: &str, digest: &str| {
             let body = json!({ "tool": tool, "digest": digest });
             let path = format!("/mcp-servers/{server}/trust");
-            served.ask(&operator, (Method::PUT, &path), Some(body)).await
+            served.ask(&operator, Method::PUT, &path, Some(body)).await
         };
         let read = seen["digest"].as_str().unwrap();
         for (server, tool, digest, status) in [

@@ -384,7 +384,7 @@ story! {
         assert_eq!((&one["text"], &one["rule"], &one["paused"]), (&json!("Stretch"), &json!("every 1h"), &json!(false)));
         let path = format!("/schedules/{}", one["id"].as_str().unwrap());
         let set = async |paused: bool| {
-            served.ask(&token, (Method::PUT, &path), Some(json!({ "paused": paused }))).await
+            served.ask(&token, Method::PUT, &path, Some(json!({ "paused": paused }))).await
         };
         assert_eq!(set(true).await.0, StatusCode::OK);
         world.time_passes(TimeDelta::hours(5)).await;
@@ -395,7 +395,7 @@ story! {
         assert_eq!(world.shown(), "Noted.", "what was missed does not come");
         world.time_passes(TimeDelta::minutes(1)).await;
         assert_snapshot!(world.last(), @"⏰ Stretch");
-        let delete = async || served.ask(&token, (Method::DELETE, &path), None).await.0;
+        let delete = async || served.ask(&token, Method::DELETE, &path, None).await.0;
         assert_eq!(delete().await, StatusCode::NO_CONTENT);
         assert_eq!(delete().await, StatusCode::NOT_FOUND);
         let owner = served.token("owner", Role::Owner).await;

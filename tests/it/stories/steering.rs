@@ -40,9 +40,9 @@ story! {
         let served = Served::of(world).await;
         let owner = served.token("rules", Role::Owner).await;
         let rule = json!({ "name": "no deletes", "tool": "delete", "action": "deny" });
-        let (status, _) = served.ask(&owner, (Method::POST, "/guard/rules"), Some(rule.clone())).await;
+        let (status, _) = served.ask(&owner, Method::POST, "/guard/rules", Some(rule.clone())).await;
         assert_eq!(status, StatusCode::CREATED);
-        let (status, _) = served.ask(&owner, (Method::POST, "/guard/rules"), Some(rule)).await;
+        let (status, _) = served.ask(&owner, Method::POST, "/guard/rules", Some(rule)).await;
         assert_eq!(status, StatusCode::CONFLICT);
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.model_will(say("It is forbidden."));
@@ -51,27 +51,27 @@ story! {
         assert_snapshot!(stable(&world.results().await[0]), @"Denied: the rule “no deletes” forbids this call of delete. Do not try again.");
 
         let supposed = json!({ "tool": "delete", "arguments": { "path": "b.txt" }, "channel": "room" });
-        let (_, told) = served.ask(&owner, (Method::POST, "/guard/test"), Some(supposed)).await;
+        let (_, told) = served.ask(&owner, Method::POST, "/guard/test", Some(supposed)).await;
         assert_eq!((&told["does"], &told["rule"]), (&json!("refuses"), &json!("no deletes")), "{told}");
         let document = served.get(&owner, "/guard/export").await;
-        let (status, _) = served.ask(&owner, (Method::DELETE, "/guard/rules/no%20deletes"), None).await;
+        let (status, _) = served.ask(&owner, Method::DELETE, "/guard/rules/no%20deletes", None).await;
         assert_eq!(status, StatusCode::NO_CONTENT);
         asks_to_delete(world, "a.txt").await;
         assert_snapshot!(world.last(), @"Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
 
         let import = json!({ "format": "json", "text": document.to_string() });
-        let (_, taken) = served.ask(&owner, (Method::POST, "/guard/import"), Some(import)).await;
+        let (_, taken) = served.ask(&owner, Method::POST, "/guard/import", Some(import)).await;
         assert_eq!(taken["rules"], 1);
         let changed = json!({ "tool": "delete", "action": "ask", "severity": "critical" });
         let path = "/guard/rules/no%20deletes";
-        let (status, _) = served.ask(&owner, (Method::PUT, path), Some(changed)).await;
+        let (status, _) = served.ask(&owner, Method::PUT, path, Some(changed)).await;
         assert_eq!(status, StatusCode::OK);
         assert_eq!(served.get(&owner, "/guard/rules").await["items"][0]["severity"], "critical");
         let late = json!({ "name": "late", "tool": "*", "action": "allow", "severity": "critical" });
-        let (_, placed) = served.ask(&owner, (Method::POST, "/guard/rules"), Some(late)).await;
+        let (_, placed) = served.ask(&owner, Method::POST, "/guard/rules", Some(late)).await;
         assert_eq!(placed["shadowed_by"], json!(["no deletes"]), "{placed}");
         let first = json!({ "tool": "*", "action": "allow", "severity": "critical", "priority": 1 });
-        let (_, placed) = served.ask(&owner, (Method::PUT, "/guard/rules/late"), Some(first)).await;
+        let (_, placed) = served.ask(&owner, Method::PUT, "/guard/rules/late", Some(first)).await;
         assert_eq!(placed.get("shadowed_by"), None, "{placed}");
         what_cannot_be_used_is_refused(&served, &owner).await;
         for kind in ["rule_put", "rule_removed", "rules_imported"] {
@@ -85,7 +85,7 @@ story! {
 async fn what_cannot_be_used_is_refused(served: &Served, owner: &str) {
     let yaml = "approval-timeout: 60\nrules:\n  - { tool: SqlQueryTool, action: deny }";
     let import = json!({ "format": "yaml", "text": yaml });
-    let (_, taken) = served.ask(owner, (Method::POST, "/guard/import"), Some(import)).await;
+    let (_, taken) = served.ask(owner, Method::POST, "/guard/import", Some(import)).await;
     assert_eq!(
         (&taken["rules"], taken["notes"].as_array().map(Vec::len)),
         (&json!(1), Some(2)),
@@ -93,7 +93,7 @@ async fn what_cannot_be_used_is_refused(served: &Served, owner: &str) {
     );
     let unknown =
         json!({ "format": "yaml", "text": "rules:\n  - { tool: ShelExecuteTool, action: deny }" });
-    let (status, problem) = served.ask(owner, (Method::POST, "/guard/import"), Some(unknown)).await;
+    let (status, problem) = served.ask(owner, Method::POST, "/guard/import", Some(unknown)).await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
     assert_snapshot!(stable(problem["detail"].as_str().unwrap()), @"rule 1: there is no tool `ShelExecuteTool`: the rule would match nothing. Similar names: ShellExecuteTool, SendFileTool");
     let mut details = vec![];
@@ -101,7 +101,7 @@ async fn what_cannot_be_used_is_refused(served: &Served, owner: &str) {
         json!({ "tool": "delete", "action": "deny" }),
         json!({ "name": "x", "tool": "x", "action": "deny", "arg_pattern": "(" }),
     ] {
-        let (status, problem) = served.ask(owner, (Method::POST, "/guard/rules"), Some(rule)).await;
+        let (status, problem) = served.ask(owner, Method::POST, "/guard/rules", Some(rule)).await;
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
         let detail = problem["detail"].as_str().unwrap();
         details.push(detail.lines().next().unwrap().to_owned());
@@ -148,8 +148,8 @@ story! {
         let served = Served::of(world).await;
         world.config.mcp.clear();
         let token = served.token("tools", Role::Operator).await;
-        let put = async |path: &str, body: Value| served.ask(&token, (Method::PUT, path), Some(body)).await;
-        let (status, _) = served.ask("none", (Method::GET, "/tools"), None).await;
+        let put = async |path: &str, body: Value| served.ask(&token, Method::PUT, path, Some(body)).await;
+        let (status, _) = served.ask("none", Method::GET, "/tools", None).await;
         assert_eq!(status, StatusCode::UNAUTHORIZED);
 
         world.model_will(say("Hello."));
@@ -198,7 +198,7 @@ async fn no_address_runs_a_tool() {
     let served = Served::of(&world).await;
     let owner = served.token("owner", Role::Owner).await;
     for path in ["/tools/rare/run", "/tools/rare/test", "/tools/rare/execute", "/tools/run"] {
-        let (status, _) = served.ask(&owner, (Method::POST, path), Some(json!({}))).await;
+        let (status, _) = served.ask(&owner, Method::POST, path, Some(json!({}))).await;
         let nowhere = [StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED].contains(&status);
         assert!(nowhere, "{path}: {status}");
     }
@@ -293,15 +293,15 @@ story! {
         assert_eq!(letters[1]["summary"], "One.");
         let path = |n: usize| format!("/dead-letters/{}", letters[n]["id"].as_str().unwrap());
         let replay = format!("{}/replay", path(1));
-        let (status, _) = served.ask(&token, (Method::POST, &replay), None).await;
+        let (status, _) = served.ask(&token, Method::POST, &replay, None).await;
         assert_eq!(status, StatusCode::NO_CONTENT);
-        let (status, _) = served.ask(&token, (Method::DELETE, &path(0)), None).await;
+        let (status, _) = served.ask(&token, Method::DELETE, &path(0), None).await;
         assert_eq!(status, StatusCode::NO_CONTENT);
         let app = world.node().await;
         world.settle(&app).await;
         assert_eq!(world.shown(), "One.");
         assert_eq!(served.get(&token, "/dead-letters").await["items"], json!([]));
-        let (status, _) = served.ask(&token, (Method::POST, &replay), None).await;
+        let (status, _) = served.ask(&token, Method::POST, &replay, None).await;
         assert_eq!(status, StatusCode::NOT_FOUND);
     }
 }
@@ -313,16 +313,16 @@ story! {
         world.allow = vec!["1".into()];
         let served = Served::of(world).await;
         let owner = served.token("desk", Role::Owner).await;
-        let (status, offer) = served.ask(&owner, (Method::POST, "/pairing-codes"), Some(json!({ "channel": "room" }))).await;
+        let (status, offer) = served.ask(&owner, Method::POST, "/pairing-codes", Some(json!({ "channel": "room" }))).await;
         assert_eq!(status, StatusCode::CREATED, "{offer}");
         world.bob_says(&format!("/pair {}", offer["code"].as_str().unwrap())).await;
         let people = served.get(&owner, "/people").await;
         assert_eq!((&people["items"][0]["person"], &people["items"][0]["role"]), (&json!("2"), &json!("member")));
         let role = Some(json!({ "role": "viewer" }));
-        let (status, _) = served.ask(&owner, (Method::PUT, "/people/room/2"), role).await;
+        let (status, _) = served.ask(&owner, Method::PUT, "/people/room/2", role).await;
         assert_eq!(status, StatusCode::NO_CONTENT);
         assert_eq!(served.get(&owner, "/people").await["items"][0]["role"], "viewer");
-        let (status, _) = served.ask(&owner, (Method::DELETE, "/people/room/2"), None).await;
+        let (status, _) = served.ask(&owner, Method::DELETE, "/people/room/2", None).await;
         assert_eq!(status, StatusCode::NO_CONTENT);
         assert_eq!(served.get(&owner, "/people").await["items"], json!([]));
 
@@ -427,7 +427,7 @@ story! {
         assert_eq!(texts("events", "/event/text"), all);
         assert_eq!(texts("shown", "/what/markdown"), all);
         assert_eq!((&whole["approvals"], &whole["conversation"]["id"]), (&json!([]), &json!(here)));
-        let nothing = served.ask(&operator, (Method::GET, "/conversations/nothing/export"), None);
+        let nothing = served.ask(&operator, Method::GET, "/conversations/nothing/export", None);
         assert_eq!(nothing.await.0, StatusCode::NOT_FOUND);
     }
 }
@@ -445,7 +445,7 @@ story! {
         let (ops, viewer) =
             (served.token("ops", Role::Operator).await, served.token("vic", Role::Viewer).await);
         let post = async |token: &str, path: &str| {
-            served.ask(token, (Method::POST, path), None).await
+            served.ask(token, Method::POST, path, None).await
         };
         let (reconnect, check) = ("/channels/room/reconnect", "/channels/room/check");
         for path in [reconnect, check] {
@@ -486,7 +486,7 @@ story! {
         let (ops, viewer) =
             (served.token("ops", Role::Operator).await, served.token("vic", Role::Viewer).await);
         let reconnects = async || {
-            served.ask(&ops, (Method::POST, "/channels/room/reconnect"), None).await
+            served.ask(&ops, Method::POST, "/channels/room/reconnect", None).await
         };
         let room = async |token: &str| {
             let channels = served.get(token, "/channels").await;

@@ -382,7 +382,7 @@ story! {
         assert_eq!(dead["items"].as_array().unwrap().len(), 1, "{dead}");
         let path = format!("/webhook-deliveries/{}", dead["items"][0]["id"].as_str().unwrap());
         let replay = format!("{path}/replay");
-        let ask = async |method, path: &str| served.ask(&token, (method, path), None).await.0;
+        let ask = async |method, path: &str| served.ask(&token, method, path, None).await.0;
         assert_eq!(ask(Method::POST, &replay).await, StatusCode::NO_CONTENT);
         assert_eq!(ask(Method::DELETE, &path).await, StatusCode::NOT_FOUND, "it is not dead any more");
         assert_eq!(tells(world).await, 1);
