@@ -69,7 +69,7 @@ enum Command {
     Chat,
     /// Check the configuration and the database, and print a summary
     #[command(after_help = examples::CHECK)]
-    Check(output::Output),
+    Check(output::OutputFormat),
     /// Check that everything the gateway needs is in place, and suggest fixes
     #[command(after_help = examples::DOCTOR)]
     Doctor(doctor::Doctor),
@@ -117,7 +117,7 @@ enum Command {
     },
     /// Manage agent skills
     #[command(after_help = examples::SKILL)]
-    Skill(skill::Skill),
+    Skill(skill::SkillArgs),
     /// Internal: reads a document or runs a program in the sandbox
     #[command(hide = true)]
     Confine {
@@ -126,10 +126,10 @@ enum Command {
     },
     /// Print a one-time sign-in link for the web chat or, with --api, an API token
     #[command(after_help = examples::TOKEN)]
-    Token(token::Token),
+    Token(token::TokenArgs),
     /// List the people who have access, with their roles
     #[command(after_help = examples::PEOPLE)]
-    People(people::People),
+    People(people::PeopleArgs),
     /// Print the text of a document as agents read it, in the sandbox
     #[command(after_help = examples::EXTRACT)]
     Extract(extract::Extract),
@@ -276,7 +276,7 @@ pub async fn run(cli: Cli, mut variables: BTreeMap<String, String>) -> Result<()
             unreachable!("these commands need no configuration")
         }
         Command::Pair { channel, role, hours } => {
-            let wish = pair::Wish { channel, role, hours };
+            let wish = pair::PairArgs { channel, role, hours };
             say(&pair::offer(&config, &variables, wish).await?)
         }
     }

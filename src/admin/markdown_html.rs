@@ -7,7 +7,7 @@ use comrak::{
     parse_document,
 };
 
-use crate::texts::Page;
+use crate::texts::PageTexts;
 
 const DOOR: &str = include_str!("web/door.html");
 
@@ -93,7 +93,7 @@ pub fn escape(text: &str) -> String {
 }
 
 /// Renders a page in a language: first its texts, then the values of the texts and the page.
-pub fn page(page: &str, words: &Page, values: &[(&str, &str)]) -> String {
+pub fn page(page: &str, words: &PageTexts, values: &[(&str, &str)]) -> String {
     let said = serde_json::to_value(words).unwrap_or_default();
     let kept: Vec<_> = values.iter().map(|(name, _)| (*name, format!("{{{{{name}}}}}"))).collect();
     let kept = kept.iter().map(|(name, own)| (*name, own.as_str()));
@@ -104,7 +104,7 @@ pub fn page(page: &str, words: &Page, values: &[(&str, &str)]) -> String {
 }
 
 /// Renders a page in front of the chat: its title and head, then its contents from the heading on.
-pub fn door(inner: &str, words: &Page, values: &[(&str, &str)]) -> String {
+pub fn door(inner: &str, words: &PageTexts, values: &[(&str, &str)]) -> String {
     let (title, content) = inner.split_at(inner.find("<h1>").unwrap_or_default());
     let whole = DOOR.replacen("<!-- title -->\n", title, 1);
     page(&whole.replacen("<!-- content -->\n", content, 1), words, values)

@@ -42,7 +42,7 @@ const LEASES: &str = "countersign_leases_held";
 const READY: &str = "countersign_conversations_ready";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum MetricKind {
     Counter,
     Gauge,
     Histogram,
@@ -51,45 +51,45 @@ pub enum Kind {
 }
 
 /// All metrics: name, kind, description.
-pub const METRICS: &[(&str, Kind, &str)] = &[
-    (committed::TURNS, Kind::Counter, "Turns that have ended"),
-    (committed::STEPS, Kind::Counter, "Model replies"),
-    (committed::TOOL_CALLS, Kind::Counter, "Tool calls that have ended"),
-    (committed::TOOL_SECONDS, Kind::Histogram, "Duration of tool calls"),
-    (committed::ASKED, Kind::Counter, "Approvals requested"),
-    (committed::APPROVALS, Kind::Counter, "Approvals settled"),
-    (committed::APPROVAL_SECONDS, Kind::Histogram, "Time until approvals were settled"),
-    (committed::SENDS, Kind::Counter, "Attempts to send a message to a platform"),
+pub const METRICS: &[(&str, MetricKind, &str)] = &[
+    (committed::TURNS, MetricKind::Counter, "Turns that have ended"),
+    (committed::STEPS, MetricKind::Counter, "Model replies"),
+    (committed::TOOL_CALLS, MetricKind::Counter, "Tool calls that have ended"),
+    (committed::TOOL_SECONDS, MetricKind::Histogram, "Duration of tool calls"),
+    (committed::ASKED, MetricKind::Counter, "Approvals requested"),
+    (committed::APPROVALS, MetricKind::Counter, "Approvals settled"),
+    (committed::APPROVAL_SECONDS, MetricKind::Histogram, "Time until approvals were settled"),
+    (committed::SENDS, MetricKind::Counter, "Attempts to send a message to a platform"),
     (
         committed::UNPARSED,
-        Kind::Counter,
+        MetricKind::Counter,
         "Updates set aside because they could not be parsed or stored",
     ),
-    (UNREADABLE_ROWS, Kind::Counter, "Rows set aside because this release cannot read them"),
-    (committed::WEBHOOKS_IN, Kind::Counter, "Incoming webhooks"),
-    (committed::WEBHOOKS_OUT, Kind::Counter, "Attempts to deliver a webhook"),
-    (committed::LLM_TOKENS, Kind::Counter, "Tokens, as reported by providers"),
+    (UNREADABLE_ROWS, MetricKind::Counter, "Rows set aside because this release cannot read them"),
+    (committed::WEBHOOKS_IN, MetricKind::Counter, "Incoming webhooks"),
+    (committed::WEBHOOKS_OUT, MetricKind::Counter, "Attempts to deliver a webhook"),
+    (committed::LLM_TOKENS, MetricKind::Counter, "Tokens, as reported by providers"),
     (
         committed::LLM_COST,
-        Kind::Counter,
+        MetricKind::Counter,
         "Cost in millionths of your currency, at the configured prices",
     ),
-    (EVENTS_READ, Kind::Counter, "Events read to bring sessions up to date"),
-    (LLM_SECONDS, Kind::Histogram, "Duration of model requests"),
-    (OUTBOX, Kind::Gauge, "Messages waiting in the outbox"),
-    (OUTBOX_AGE, Kind::Gauge, "Age of the oldest message waiting in the outbox"),
-    (PENDING, Kind::Gauge, "Open approvals"),
-    (PENDING_AGE, Kind::Gauge, "Age of the oldest open approval"),
-    (NOTICES, Kind::Gauge, "Webhook deliveries waiting"),
-    (NOTICES_AGE, Kind::Gauge, "Age of the oldest waiting webhook delivery"),
-    (NOTICES_DEAD, Kind::Gauge, "Dead webhook deliveries that were not replayed or dropped"),
-    (LEASES, Kind::Gauge, "Leases held by all nodes"),
-    (READY, Kind::Gauge, "Conversations waiting for a node"),
-    (CHANNEL_UP, Kind::Gauge, "1 while this node listens on the channel"),
-    (SUSPENDED, Kind::Gauge, "1 while sending to the platform of a channel is suspended"),
-    ("process_resident_memory_bytes", Kind::Process, "Resident memory"),
-    ("process_open_fds", Kind::Process, "Open file descriptors"),
-    ("process_cpu_seconds_total", Kind::Process, "CPU time of all cores"),
+    (EVENTS_READ, MetricKind::Counter, "Events read to bring sessions up to date"),
+    (LLM_SECONDS, MetricKind::Histogram, "Duration of model requests"),
+    (OUTBOX, MetricKind::Gauge, "Messages waiting in the outbox"),
+    (OUTBOX_AGE, MetricKind::Gauge, "Age of the oldest message waiting in the outbox"),
+    (PENDING, MetricKind::Gauge, "Open approvals"),
+    (PENDING_AGE, MetricKind::Gauge, "Age of the oldest open approval"),
+    (NOTICES, MetricKind::Gauge, "Webhook deliveries waiting"),
+    (NOTICES_AGE, MetricKind::Gauge, "Age of the oldest waiting webhook delivery"),
+    (NOTICES_DEAD, MetricKind::Gauge, "Dead webhook deliveries that were not replayed or dropped"),
+    (LEASES, MetricKind::Gauge, "Leases held by all nodes"),
+    (READY, MetricKind::Gauge, "Conversations waiting for a node"),
+    (CHANNEL_UP, MetricKind::Gauge, "1 while this node listens on the channel"),
+    (SUSPENDED, MetricKind::Gauge, "1 while sending to the platform of a channel is suspended"),
+    ("process_resident_memory_bytes", MetricKind::Process, "Resident memory"),
+    ("process_open_fds", MetricKind::Process, "Open file descriptors"),
+    ("process_cpu_seconds_total", MetricKind::Process, "CPU time of all cores"),
 ];
 
 /// Label values that are initialised with 0, so that the first increment is visible as a change.
@@ -115,10 +115,10 @@ fn handle() -> &'static PrometheusHandle {
         metrics::set_global_recorder(recorder).expect("no other recorder is set");
         for (name, kind, says) in METRICS {
             match kind {
-                Kind::Counter => metrics::describe_counter!(*name, *says),
-                Kind::Gauge => metrics::describe_gauge!(*name, *says),
-                Kind::Histogram => metrics::describe_histogram!(*name, *says),
-                Kind::Process => {}
+                MetricKind::Counter => metrics::describe_counter!(*name, *says),
+                MetricKind::Gauge => metrics::describe_gauge!(*name, *says),
+                MetricKind::Histogram => metrics::describe_histogram!(*name, *says),
+                MetricKind::Process => {}
             }
         }
         handle
@@ -209,7 +209,7 @@ fn process() -> Result<String> {
     let cpu = ticks as f64 / rustix::param::clock_ticks_per_second() as f64;
     let mut text = String::new();
     let values = [("gauge", memory as f64), ("gauge", files as f64), ("counter", cpu)];
-    let known = METRICS.iter().filter(|(_, kind, _)| *kind == Kind::Process);
+    let known = METRICS.iter().filter(|(_, kind, _)| *kind == MetricKind::Process);
     for ((name, _, says), (kind, value)) in known.zip(values) {
         writeln!(text, "# HELP {name} {says}\n# TYPE {name} {kind}\n{name} {value}\n")?;
     }

@@ -52,10 +52,10 @@ use crate::{
     agent::redact::Redactor,
     gateway::{
         Gateway,
-        webhooks::{Subscription, incoming::Inlet, outgoing::Teller},
+        webhooks::{Subscription, incoming::Inlet, outgoing::WebhookSender},
     },
     journal::role::Role,
-    store::people::Session,
+    store::people::BrowserSession,
     worker::Worker,
 };
 
@@ -147,7 +147,7 @@ impl Admin {
     }
 
     /// Sets the incoming webhooks.
-    pub fn taking(self, inlets: BTreeMap<String, Inlet>, teller: &Teller) -> Self {
+    pub fn taking(self, inlets: BTreeMap<String, Inlet>, teller: &WebhookSender) -> Self {
         let subscriptions = teller.subscriptions.clone();
         Self { inlets, subscriptions, ..self }
     }
@@ -173,7 +173,7 @@ impl Admin {
     }
 
     /// The role that depends on the claims of the OpenID provider.
-    fn vouched(&self, session: &Session) -> Option<Role> {
+    fn vouched(&self, session: &BrowserSession) -> Option<Role> {
         self.issuer.as_ref()?.role(session.claims.as_deref()?)
     }
 

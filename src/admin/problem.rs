@@ -14,10 +14,10 @@ use serde_json::json;
 use std::any::Any;
 
 use super::language;
-use crate::texts::{Language, Page};
+use crate::texts::{Language, PageTexts};
 
 /// Selects a text of the page.
-pub type Says = fn(&Page) -> &'static str;
+pub type Says = fn(&PageTexts) -> &'static str;
 
 pub const TOO_LONG: Says = |page| page.too_long;
 pub const EMPTY: Says = |page| page.empty;
@@ -38,12 +38,12 @@ pub const PROBLEM: &str = "application/problem+json";
 #[derive(Debug, Clone)]
 pub struct Problem {
     status: StatusCode,
-    text: Text,
+    text: ProblemText,
 }
 
 /// The text of an error.
 #[derive(Debug, Clone)]
-pub enum Text {
+pub enum ProblemText {
     Says(Says),
     /// In English, for programs.
     Messages(String),
@@ -52,40 +52,40 @@ pub enum Text {
     Broken(String),
 }
 
-impl From<Says> for Text {
+impl From<Says> for ProblemText {
     fn from(says: Says) -> Self {
         Self::Says(says)
     }
 }
 
-impl From<String> for Text {
+impl From<String> for ProblemText {
     fn from(words: String) -> Self {
         Self::Messages(words)
     }
 }
 
-impl From<&str> for Text {
+impl From<&str> for ProblemText {
     fn from(words: &str) -> Self {
         Self::Messages(words.to_owned())
     }
 }
 
 impl Problem {
-    pub fn new(status: StatusCode, text: impl Into<Text>) -> Self {
+    pub fn new(status: StatusCode, text: impl Into<ProblemText>) -> Self {
         Self { status, text: text.into() }
     }
 
     pub fn signed_out() -> Self {
-        Self { status: StatusCode::UNAUTHORIZED, text: Text::SignedOut }
+        Self { status: StatusCode::UNAUTHORIZED, text: ProblemText::SignedOut }
     }
 
     /// The request is well-formed but cannot be carried out.
-    pub fn unfit(text: impl Into<Text>) -> Self {
+    pub fn unfit(text: impl Into<ProblemText>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, text)
     }
 
     /// The request conflicts with the current state.
-    pub fn conflict(text: impl Into<Text>) -> Self {
+    pub fn conflict(text: impl Into<ProblemText>) -> Self {
         Self::new(StatusCode::CONFLICT, text)
     }
 
@@ -102,10 +102,10 @@ impl Problem {
     pub fn detail(&self, language: Language) -> String {
         let page = &language.words().page;
         match &self.text {
-            Text::Says(says) => says(page).to_owned(),
-            Text::Messages(words) => words.clone(),
-            Text::SignedOut => format!("{} {}", page.signed_out, page.new_link),
-            Text::Broken(reference) => format!("{} {reference}", page.broken),
+            ProblemText::Says(says) => says(page).to_owned(),
+            ProblemText::Messages(words) => words.clone(),
+            ProblemText::SignedOut => format!("{} {}", page.signed_out, page.new_link),
+            ProblemText::Broken(reference) => format!("{} {reference}", page.broken),
         }
     }
 
@@ -130,7 +130,7 @@ impl From<anyhow::Error> for Problem {
     fn from(problem: anyhow::Error) -> Self {
         let reference = uuid::Uuid::new_v4().simple().to_string()[..8].to_owned();
         tracing::error!(reference, problem = format!("{problem:#}"), "request failed");
-        Self { status: StatusCode::INTERNAL_SERVER_ERROR, text: Text::Broken(reference) }
+        Self { status: StatusCode::INTERNAL_SERVER_ERROR, text: ProblemText::Broken(reference) }
     }
 }
 

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use crate::{
     agent::{
-        catalog::{Approval, EffectClass, Found, Subject, ToolSpec},
+        catalog::{ApprovalMode, EffectClass, Found, Subject, ToolSpec},
         delegation, disclosure,
         guard::{self, Ruling, Verdict},
         policy::{Action, GuardContext, Origin, Rule, Severity},
@@ -149,7 +149,7 @@ impl fmt::Display for Explained {
 fn acting(name: &str) -> ToolSpec {
     ToolSpec {
         effect: EffectClass::AtMostOnce,
-        approval: Approval::UnlessAllowed,
+        approval: ApprovalMode::UnlessAllowed,
         outward: true,
         subject: (name == "shell").then_some(Subject::Command("command")),
         ..ToolSpec::read_only(name, "", serde_json::json!({}))

@@ -20,7 +20,7 @@ use super::{Admin, problem::Problem};
 use crate::gateway::{
     self, approvals,
     webhooks::{
-        callback::{Came, Chosen, Sealed, answer as decide},
+        callback::{CallbackOutcome, Chosen, Sealed, answer as decide},
         incoming::{Taken, take as take_in},
     },
 };
@@ -140,16 +140,16 @@ pub async fn answer(
     };
     let sealed = Sealed { approval, choice, until, seal };
     Ok(match decide(&admin.gateway, (&name, subscription), sealed).await? {
-        Came::Said(answer) => {
+        CallbackOutcome::Said(answer) => {
             let status = match answer.came {
-                approvals::Came::Done => StatusCode::OK,
-                approvals::Came::Refused => StatusCode::FORBIDDEN,
-                approvals::Came::Late => StatusCode::GONE,
-                approvals::Came::NotNow => StatusCode::CONFLICT,
+                approvals::DecisionOutcome::Done => StatusCode::OK,
+                approvals::DecisionOutcome::Refused => StatusCode::FORBIDDEN,
+                approvals::DecisionOutcome::Late => StatusCode::GONE,
+                approvals::DecisionOutcome::NotNow => StatusCode::CONFLICT,
             };
             (status, Json(json!({ "text": answer.text }))).into_response()
         }
-        Came::Over => StatusCode::GONE.into_response(),
-        Came::Unknown => StatusCode::NOT_FOUND.into_response(),
+        CallbackOutcome::Over => StatusCode::GONE.into_response(),
+        CallbackOutcome::Unknown => StatusCode::NOT_FOUND.into_response(),
     })
 }

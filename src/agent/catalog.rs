@@ -8,7 +8,8 @@ use std::{
 };
 
 pub use super::spec::{
-    Approval, Confinement, Domain, EffectClass, Rate, Source, Subject, Tier, ToolSpec, Variable,
+    ApprovalMode, Confinement, Domain, EffectClass, Rate, Subject, Tier, ToolSource, ToolSpec,
+    Variable,
 };
 use super::{
     disclosure::{self, Disclosure},

@@ -253,7 +253,7 @@ mod tests {
     use super::*;
     use crate::journal::{
         event::Speaker,
-        grant::{Scope, Standing},
+        grant::{Permissions, Scope},
         ids::GrantId,
     };
     use chrono::DateTime;
@@ -378,7 +378,7 @@ mod tests {
             expires_at: DateTime::UNIX_EPOCH,
             uses_left: None,
         };
-        let standing = Standing { halted: false, grants: vec![grant] };
+        let standing = Permissions { halted: false, grants: vec![grant] };
         let session = Session { standing, ..Session::default() };
         covering(&call, &spec, &session).is_some()
     }

@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 
 use super::{
     approvers::Approvers,
-    catalog::{Approval, EffectClass, Subject, ToolSpec},
+    catalog::{ApprovalMode, EffectClass, Subject, ToolSpec},
     grants,
-    named_files::Named,
+    named_files::NamedFiles,
     policy::{self, Action, GuardContext, Judged, Match, Origin, Policy, Rule, Severity},
     shell::Command,
     taint,
@@ -166,14 +166,14 @@ fn fresh(
         Some(Action::Deny) => {
             return Verdict::Refuse(ruled.refusal(&call.tool));
         }
-        _ if spec.approval == Approval::Always => {
+        _ if spec.approval == ApprovalMode::Always => {
             return ask((words.why.always_asks)(&call.tool), false);
         }
         Some(Action::Ask) => return ask(ruled.reason(words), false),
         _ => {}
     }
     let default = match spec.approval {
-        Approval::UnlessAllowed if !allowed => policy.default,
+        ApprovalMode::UnlessAllowed if !allowed => policy.default,
         _ => Action::Allow,
     };
     // A permission of the requester does not cover people who joined in.
@@ -365,17 +365,17 @@ pub fn digest_of(call: &Call, scene: &GuardContext) -> String {
 
 /// The files that a call names, as paths of the workspace: its subject, and the files that a shell
 /// command reads.
-pub fn files_named(spec: &ToolSpec, arguments: &Value) -> Named {
+pub fn files_named(spec: &ToolSpec, arguments: &Value) -> NamedFiles {
     match &spec.subject {
         Some(Subject::Command(name)) => {
             let text = arguments.get(name).and_then(Value::as_str).unwrap_or_default();
-            Named::of_line(text)
+            NamedFiles::of_line(text)
         }
         Some(Subject::Path(_)) => {
             let paths = policy::subject(spec, arguments).into_iter().collect();
-            Named { paths, ..Named::default() }
+            NamedFiles { paths, ..NamedFiles::default() }
         }
-        _ => Named::default(),
+        _ => NamedFiles::default(),
     }
 }
 
@@ -406,7 +406,7 @@ mod tests {
         journal::{event::Speaker, ids::ApprovalId},
     };
 
-    fn spec(approval: Approval, effect: EffectClass) -> ToolSpec {
+    fn spec(approval: ApprovalMode, effect: EffectClass) -> ToolSpec {
         ToolSpec {
             approval,
             effect,
@@ -430,7 +430,7 @@ mod tests {
         compile(entries, Origin::Configuration).unwrap()
     }
 
-    fn verdict(entries: Vec<RuleEntry>, approval: Approval, arguments: Value) -> &'static str {
+    fn verdict(entries: Vec<RuleEntry>, approval: ApprovalMode, arguments: Value) -> &'static str {
         let policy = Policy { rules: rules(&entries), ..Policy::default() };
         let spec = spec(approval, EffectClass::AtMostOnce);
         told(&arguments, &spec, &Session::default(), &policy, &GuardContext::default())
@@ -493,10 +493,10 @@ mod tests {
             json!({ "content": "notes/x" }),
         ] {
             let shown = arguments.to_string();
-            assert_eq!(verdict(allow(), Approval::UnlessAllowed, arguments), "ask", "{shown}");
+            assert_eq!(verdict(allow(), ApprovalMode::UnlessAllowed, arguments), "ask", "{shown}");
         }
         let notes = json!({ "path": "./notes//x" });
-        assert_eq!(verdict(allow(), Approval::UnlessAllowed, notes), "run");
+        assert_eq!(verdict(allow(), ApprovalMode::UnlessAllowed, notes), "run");
     }
 
     /// A rule that cannot be evaluated asks, even if a later rule would allow; a later denial
@@ -506,9 +506,9 @@ mod tests {
         let unclear = || rule("*", Some("x"), Action::Allow);
         let none = json!({});
         let allow = vec![unclear(), rule("*", None, Action::Allow)];
-        assert_eq!(verdict(allow, Approval::Never, none.clone()), "ask");
+        assert_eq!(verdict(allow, ApprovalMode::Never, none.clone()), "ask");
         let deny = vec![unclear(), rule("*", None, Action::Deny)];
-        assert_eq!(verdict(deny, Approval::Never, none), "refuse");
+        assert_eq!(verdict(deny, ApprovalMode::Never, none), "refuse");
     }
 
     fn decided(digest: String, decision: Decision) -> Verdict {
@@ -516,7 +516,7 @@ mod tests {
         let state =
             CallState::Decided { asks: Asks::Allow, digest, decision, by: Decider::Person(person) };
         let open = OpenCall { call: call(json!({ "path": "a" })), state };
-        let spec = spec(Approval::Always, EffectClass::AtMostOnce);
+        let spec = spec(ApprovalMode::Always, EffectClass::AtMostOnce);
         judge(&open, &spec, &Session::default(), &Policy::default(), &GuardContext::default())
     }
 
@@ -553,11 +553,11 @@ mod tests {
     fn a_call_that_was_cut_off_is_put_to_the_person() {
         let open = OpenCall { call: call(json!({})), state: CallState::Started };
         let session = Session::default();
-        let once = spec(Approval::Never, EffectClass::AtMostOnce);
+        let once = spec(ApprovalMode::Never, EffectClass::AtMostOnce);
         let asked = judge(&open, &once, &session, &Policy::default(), &GuardContext::default());
         assert!(matches!(asked, Verdict::Ask { asks: Asks::Retry, .. }));
         for harmless in [EffectClass::ReadOnly, EffectClass::Idempotent] {
-            let spec = spec(Approval::Never, harmless);
+            let spec = spec(ApprovalMode::Never, harmless);
             let again = judge(&open, &spec, &session, &Policy::default(), &GuardContext::default());
             assert!(matches!(again, Verdict::Run(_)));
         }
@@ -573,7 +573,7 @@ mod tests {
             let state = CallState::Decided { asks, digest, decision, by: by.clone() };
             OpenCall { call: call(json!({ "path": "a" })), state }
         };
-        let spec = spec(Approval::Always, EffectClass::AtMostOnce);
+        let spec = spec(ApprovalMode::Always, EffectClass::AtMostOnce);
         let good = digest_of(&retry(String::new()).call, &GuardContext::default());
         let mut halted = Session::default();
         halted.standing.halted = true;
@@ -599,7 +599,7 @@ mod tests {
             digest: String::new(),
         };
         let open = OpenCall { call: call(json!({})), state };
-        let spec = spec(Approval::Always, EffectClass::ReadOnly);
+        let spec = spec(ApprovalMode::Always, EffectClass::ReadOnly);
         let verdict =
             judge(&open, &spec, &Session::default(), &Policy::default(), &GuardContext::default());
         assert_eq!(verdict, Verdict::Wait);
@@ -637,10 +637,10 @@ mod tests {
         };
         let (bare, open) = (policy(&[]), policy(&[rule("*", None, Action::Allow)]));
         for (policy, approval, expected) in [
-            (&bare, Approval::UnlessAllowed, "refuse"),
-            (&bare, Approval::Never, "run"),
-            (&bare, Approval::Always, "ask"),
-            (&open, Approval::UnlessAllowed, "run"),
+            (&bare, ApprovalMode::UnlessAllowed, "refuse"),
+            (&bare, ApprovalMode::Never, "run"),
+            (&bare, ApprovalMode::Always, "ask"),
+            (&open, ApprovalMode::UnlessAllowed, "run"),
         ] {
             let spec = spec(approval, EffectClass::AtMostOnce);
             let context = (policy, &GuardContext::default());
@@ -659,7 +659,7 @@ mod tests {
             allowed: [("1".to_owned(), tool.to_owned())].into(),
             ..Session::default()
         };
-        let paths = spec(Approval::UnlessAllowed, EffectClass::AtMostOnce);
+        let paths = spec(ApprovalMode::UnlessAllowed, EffectClass::AtMostOnce);
         let commands = ToolSpec { subject: Some(Subject::Command("path")), ..paths.clone() };
         let joined = Session { joined: vec![person("2")], ..session("1", "write_file") };
         let nobody = Session { requester: None, ..session("1", "write_file") };
@@ -692,7 +692,7 @@ mod tests {
         let refused = |text: &str| Verdict::Refuse(text.to_owned());
         let mut halted = Session::default();
         halted.standing.halted = true;
-        let spec = spec(Approval::Never, EffectClass::ReadOnly);
+        let spec = spec(ApprovalMode::Never, EffectClass::ReadOnly);
         for (state, expected) in [
             (CallState::New, refused(texts::HALTED_CALL)),
             (allowed, refused(texts::HALTED_CALL)),
@@ -726,7 +726,7 @@ mod tests {
             let shown = format!("{asks:?} {decision:?}");
             let state = CallState::Decided { asks, digest, decision, by: by() };
             let open = OpenCall { call: call(json!({})), state };
-            let spec = spec(Approval::Always, EffectClass::AtMostOnce);
+            let spec = spec(ApprovalMode::Always, EffectClass::AtMostOnce);
             let (session, policy) = (Session::default(), Policy::default());
             match judge(&open, &spec, &session, &policy, &GuardContext::default()) {
                 Verdict::Run(_) => assert_eq!(refused, None, "{shown}"),

@@ -84,7 +84,7 @@ pub struct Matter {
 /// The answer of a hook. It has no field that could allow a call.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Answer {
+pub struct HookAnswer {
     /// Replaces the reply, the result or the reason.
     pub text: Option<String>,
     /// Replaces the call's arguments.
@@ -114,8 +114,8 @@ impl Hook {
     }
 
     /// The answer of a built-in action; a program has to be asked elsewhere.
-    pub fn answer(&self, matter: &Matter, redactor: &Redactor) -> Option<Answer> {
-        let nothing = Answer::default;
+    pub fn answer(&self, matter: &Matter, redactor: &Redactor) -> Option<HookAnswer> {
+        let nothing = HookAnswer::default;
         // After the call, its arguments no longer matter.
         let of_a_call = matter.arguments.as_ref().filter(|_| self.on == Point::BeforeTool);
         Some(match &self.act {
@@ -124,20 +124,20 @@ impl Hook {
                 let arguments = of_a_call.map(|old| mapped(old, &|_, text| clean(text)));
                 let arguments = arguments.filter(|new| Some(new) != of_a_call);
                 let text = Some(clean(&matter.text)).filter(|new| *new != matter.text);
-                Answer { text, arguments: arguments.and_then(object), ..nothing() }
+                HookAnswer { text, arguments: arguments.and_then(object), ..nothing() }
             }
             Act::Inject { argument: Some(name), text } => {
                 let mut arguments = of_a_call.cloned().and_then(object).unwrap_or_default();
                 arguments.insert(name.clone(), Value::from(text.as_str()));
-                Answer { arguments: Some(arguments), ..nothing() }
+                HookAnswer { arguments: Some(arguments), ..nothing() }
             }
             Act::Inject { text, .. } | Act::Annotate { text } => {
-                Answer { note: Some(text.clone()), ..nothing() }
+                HookAnswer { note: Some(text.clone()), ..nothing() }
             }
             Act::Validate(check) if check.matches(&matter.text, of_a_call) => nothing(),
             Act::Filter(check) if !check.matches(&matter.text, of_a_call) => nothing(),
             Act::Validate(Check { text, .. }) | Act::Filter(Check { text, .. }) => {
-                Answer { stop: Some(text.clone()), ..nothing() }
+                HookAnswer { stop: Some(text.clone()), ..nothing() }
             }
             Act::Run(_) => return None,
         })
@@ -194,8 +194,8 @@ fn any_text(value: &Value, pattern: &Regex) -> bool {
 
 impl Matter {
     /// Applies an answer; a field that has no meaning at this point is an error.
-    pub fn take(&mut self, on: Point, answer: Answer) -> Result<Did, String> {
-        let Answer { text, arguments, note, answer, stop } = answer;
+    pub fn take(&mut self, on: Point, answer: HookAnswer) -> Result<Did, String> {
+        let HookAnswer { text, arguments, note, answer, stop } = answer;
         if text.is_some() && matches!(on, Point::BeforeLlm | Point::BeforeTool) {
             return Err("its answer has `text`, which cannot replace anything here".into());
         }
@@ -297,17 +297,20 @@ mod tests {
     #[test]
     fn a_hook_cannot_allow() {
         for answer in [r#"{"allow": true}"#, r#"{"decision": "once"}"#, r#"{"arguments": []}"#] {
-            assert!(serde_json::from_str::<Answer>(answer).is_err(), "{answer}");
+            assert!(serde_json::from_str::<HookAnswer>(answer).is_err(), "{answer}");
         }
         let mut matter = Matter::default();
         let arguments = Some(Map::new());
         for (on, answer) in [
-            (Point::BeforeLlm, Answer { text: Some("x".into()), ..Answer::default() }),
-            (Point::BeforeTool, Answer { text: Some("x".into()), ..Answer::default() }),
-            (Point::AfterTool, Answer { arguments: arguments.clone(), ..Answer::default() }),
-            (Point::AfterLlm, Answer { arguments, ..Answer::default() }),
-            (Point::AfterLlm, Answer { answer: Some("x".into()), ..Answer::default() }),
-            (Point::BeforeTool, Answer { answer: Some("x".into()), ..Answer::default() }),
+            (Point::BeforeLlm, HookAnswer { text: Some("x".into()), ..HookAnswer::default() }),
+            (Point::BeforeTool, HookAnswer { text: Some("x".into()), ..HookAnswer::default() }),
+            (
+                Point::AfterTool,
+                HookAnswer { arguments: arguments.clone(), ..HookAnswer::default() },
+            ),
+            (Point::AfterLlm, HookAnswer { arguments, ..HookAnswer::default() }),
+            (Point::AfterLlm, HookAnswer { answer: Some("x".into()), ..HookAnswer::default() }),
+            (Point::BeforeTool, HookAnswer { answer: Some("x".into()), ..HookAnswer::default() }),
         ] {
             assert!(matter.take(on, answer.clone()).is_err(), "{on:?} {answer:?}");
         }

@@ -12,7 +12,7 @@ use super::{
 
 /// The files that a command line reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedFiles {
     /// Paths of the workspace. The files need not exist.
     pub paths: BTreeSet<String>,
     /// Those among them that run as shell scripts, whose files have to be added.
@@ -116,7 +116,7 @@ const READ_NOTHING: &[&str] = &[
 /// folders than the text names.
 const REPEATS: &[&str] = &["for", "while", "until", "select", "function", "trap"];
 
-impl Named {
+impl NamedFiles {
     /// The files read by a command line that starts in these folders.
     pub fn of(text: &str, folders: &BTreeSet<String>) -> Self {
         let script = shell::parse(text);
@@ -288,7 +288,7 @@ mod tests {
     use super::*;
 
     fn scripts(line: &str) -> Vec<String> {
-        Named::of_line(line).scripts.into_iter().collect()
+        NamedFiles::of_line(line).scripts.into_iter().collect()
     }
 
     #[test]
@@ -311,7 +311,7 @@ mod tests {
             ("cat a.sh", &[]),
         ] {
             assert_eq!(scripts(line), expected, "{line}");
-            assert!(!Named::of_line(line).everything, "{line}");
+            assert!(!NamedFiles::of_line(line).everything, "{line}");
         }
     }
 
@@ -350,24 +350,24 @@ mod tests {
             "cat < $F",
             "echo 'open",
         ] {
-            assert!(Named::of_line(line).everything, "{line}");
+            assert!(NamedFiles::of_line(line).everything, "{line}");
         }
     }
 
     #[test]
     fn a_plain_line_binds_what_it_names() {
-        let named = Named::of_line("cat a.txt b/c.txt --file=d < e.txt; echo \"$HOME\" *.md");
+        let named = NamedFiles::of_line("cat a.txt b/c.txt --file=d < e.txt; echo \"$HOME\" *.md");
         assert!(!named.everything);
         for path in ["a.txt", "b/c.txt", "d", "e.txt", "*.md"] {
             assert!(named.paths.contains(path), "{path}");
         }
-        let named = Named::of_line("git commit -m x");
+        let named = NamedFiles::of_line("git commit -m x");
         assert!(named.paths.contains(".git/hooks/*") && !named.everything);
     }
 
     #[test]
     fn a_script_that_moves_its_caller_binds_everything() {
-        let mut named = Named::of_line(". env.sh; sh x.sh");
+        let mut named = NamedFiles::of_line(". env.sh; sh x.sh");
         named.add("export A=1\n. more.sh");
         assert!(named.scripts.contains("more.sh") && !named.everything);
         named.add("cd sub");

@@ -45,7 +45,7 @@ pub enum Effect {
     /// Start sub-agents for these calls.
     Delegate(Vec<(Cleared, Vec<Task>)>),
     /// Request these approvals.
-    Ask(Vec<Question>),
+    Ask(Vec<ApprovalNeeded>),
     /// Record events that need no action: refusals, enabled tools, loaded skills.
     Settle(Vec<Event>),
     /// Remind the person that an approval is open.
@@ -57,7 +57,7 @@ pub enum Effect {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Question {
+pub struct ApprovalNeeded {
     pub call: Call,
     pub asks: Asks,
     /// Why an approval is required.
@@ -144,7 +144,7 @@ fn while_waiting(session: &Session, scene: &GuardContext) -> Effect {
 #[derive(Default)]
 struct Plan {
     settle: Vec<Event>,
-    ask: Vec<Question>,
+    ask: Vec<ApprovalNeeded>,
     run: Vec<Cleared>,
     delegate: Vec<(Cleared, Vec<Task>)>,
 }
@@ -254,7 +254,7 @@ impl Plan {
         match verdict {
             Verdict::Ask { asks, reason, lasting, approvers, severity } => {
                 let call = call.clone();
-                self.ask.push(Question { call, asks, reason, lasting, approvers, severity });
+                self.ask.push(ApprovalNeeded { call, asks, reason, lasting, approvers, severity });
             }
             Verdict::Run(_) | Verdict::Wait => {}
             Verdict::Refuse(text) => self.settle.push(ended(call, Outcome::Denied, text)),

@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 
 use super::{
     approvers::Approvers,
-    catalog::{Approval, Subject, ToolSpec},
+    catalog::{ApprovalMode, Subject, ToolSpec},
     paths,
     shell::{self, Command, Script},
 };
@@ -68,9 +68,9 @@ pub struct GuardContext {
     /// The conversation's folder, by a name that is the same on every node.
     pub folder: String,
     /// The current digests of the files that decided calls name.
-    pub files: BTreeMap<crate::journal::ids::CallId, Files>,
+    pub files: BTreeMap<crate::journal::ids::CallId, FileDigests>,
     /// Whether these new calls need an approval, where that depends on their arguments.
-    pub approvals: BTreeMap<crate::journal::ids::CallId, Approval>,
+    pub approvals: BTreeMap<crate::journal::ids::CallId, ApprovalMode>,
     /// The number of agents above this one.
     pub depth: u32,
     /// Whether a sub-agent waits for a decision.
@@ -78,7 +78,7 @@ pub struct GuardContext {
 }
 
 /// Path → SHA-256; empty for a file that does not exist.
-pub type Files = BTreeMap<String, String>;
+pub type FileDigests = BTreeMap<String, String>;
 
 /// In ascending order of strictness.
 #[derive(

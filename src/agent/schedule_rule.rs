@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 /// How it continues after the first time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Rule {
+pub enum Recurrence {
     Once,
     Every { seconds: i64 },
     Cron { pattern: String, zone: String },
@@ -25,7 +25,7 @@ pub enum Rule {
 
 /// The time in the arguments of a call, of which one is given.
 #[derive(Debug, Clone, Default)]
-pub struct Wish {
+pub struct RequestedTime {
     /// A wall-clock time, or an instant with its offset.
     pub at: Option<String>,
     /// After this duration.
@@ -42,25 +42,25 @@ const FARTHEST: TimeDelta = TimeDelta::days(10 * 366);
 
 /// The rule and the first due time, or what is wrong, for the model.
 pub fn plan(
-    wish: &Wish,
+    wish: &RequestedTime,
     zone: Tz,
     shortest: TimeDelta,
     now: DateTime<Utc>,
-) -> Result<(Rule, DateTime<Utc>), String> {
+) -> Result<(Recurrence, DateTime<Utc>), String> {
     let (rule, due) = match wish {
-        Wish { at: Some(at), after: None, every: None, cron: None } => {
-            (Rule::Once, instant(at, zone)?)
+        RequestedTime { at: Some(at), after: None, every: None, cron: None } => {
+            (Recurrence::Once, instant(at, zone)?)
         }
-        Wish { at: None, after: Some(after), every: None, cron: None } => {
-            (Rule::Once, now + duration(after)?)
+        RequestedTime { at: None, after: Some(after), every: None, cron: None } => {
+            (Recurrence::Once, now + duration(after)?)
         }
-        Wish { at, after: None, every: Some(every), cron: None } => {
+        RequestedTime { at, after: None, every: Some(every), cron: None } => {
             let every = duration(every)?;
             long_enough(every, shortest)?;
             let first = at.as_ref().map_or(Ok(now + every), |at| instant(at, zone))?;
-            (Rule::Every { seconds: every.num_seconds() }, first)
+            (Recurrence::Every { seconds: every.num_seconds() }, first)
         }
-        Wish { at: None, after: None, every: None, cron: Some(cron) } => {
+        RequestedTime { at: None, after: None, every: None, cron: Some(cron) } => {
             by_calendar(cron, zone, shortest, now)?
         }
         _ => {
@@ -81,7 +81,7 @@ pub fn plan(
     Ok((rule, due))
 }
 
-impl Rule {
+impl Recurrence {
     /// The first time after both.
     pub fn next(&self, due: DateTime<Utc>, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         match self {
@@ -125,7 +125,7 @@ fn by_calendar(
     zone: Tz,
     shortest: TimeDelta,
     now: DateTime<Utc>,
-) -> Result<(Rule, DateTime<Utc>), String> {
+) -> Result<(Recurrence, DateTime<Utc>), String> {
     let pattern = pattern.trim().to_owned();
     let times = parsed(&pattern)?;
     let mut due = None;
@@ -139,7 +139,7 @@ fn by_calendar(
         last = next;
     }
     let due = due.ok_or_else(|| format!("`{pattern}` never occurs"))?;
-    Ok((Rule::Cron { pattern, zone: zone.name().to_owned() }, due))
+    Ok((Recurrence::Cron { pattern, zone: zone.name().to_owned() }, due))
 }
 
 fn long_enough(interval: TimeDelta, shortest: TimeDelta) -> Result<(), String> {
@@ -190,16 +190,16 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn planned(wish: Wish, now: &str) -> Result<(Rule, DateTime<Utc>), String> {
+    fn planned(wish: RequestedTime, now: &str) -> Result<(Recurrence, DateTime<Utc>), String> {
         plan(&wish, Tz::Europe__Berlin, TimeDelta::minutes(1), utc(now))
     }
 
-    fn cron(pattern: &str) -> Wish {
-        Wish { cron: Some(pattern.into()), ..Wish::default() }
+    fn cron(pattern: &str) -> RequestedTime {
+        RequestedTime { cron: Some(pattern.into()), ..RequestedTime::default() }
     }
 
-    fn at(time: &str) -> Wish {
-        Wish { at: Some(time.into()), ..Wish::default() }
+    fn at(time: &str) -> RequestedTime {
+        RequestedTime { at: Some(time.into()), ..RequestedTime::default() }
     }
 
     /// The next times of a calendar, as wall-clock times of Berlin.
@@ -227,10 +227,13 @@ mod tests {
             (at("2026-05-04T18:00:00+09:00"), ""),
             (at("2026-12-24T18:00"), "2026-12-24T17:00:00Z"),
             (
-                Wish { after: Some("in 20 minutes".into()), ..Wish::default() },
+                RequestedTime { after: Some("in 20 minutes".into()), ..RequestedTime::default() },
                 "2026-05-04T10:20:00Z",
             ),
-            (Wish { after: Some("1h30m".into()), ..Wish::default() }, "2026-05-04T11:30:00Z"),
+            (
+                RequestedTime { after: Some("1h30m".into()), ..RequestedTime::default() },
+                "2026-05-04T11:30:00Z",
+            ),
             (cron("0 9 * * MON-FRI"), "2026-05-05T07:00:00Z"),
             (cron("0 9 L * *"), "2026-05-31T07:00:00Z"),
         ] {
@@ -245,14 +248,18 @@ mod tests {
     /// Proves MC-39.
     #[test]
     fn what_cannot_be_meant_is_refused_in_words() {
-        let every = |text: &str| Wish { every: Some(text.into()), ..Wish::default() };
+        let every =
+            |text: &str| RequestedTime { every: Some(text.into()), ..RequestedTime::default() };
         for (wish, words) in [
-            (Wish::default(), "give one of"),
-            (Wish { every: Some("1h".into()), ..cron("0 9 * * *") }, "give one of"),
+            (RequestedTime::default(), "give one of"),
+            (RequestedTime { every: Some("1h".into()), ..cron("0 9 * * *") }, "give one of"),
             (at("tomorrow"), "is not a time"),
             (at("2026-05-04T11:00"), "is in the past"),
             (at("2126-05-04T11:00"), "ten years"),
-            (Wish { after: Some("soon".into()), ..Wish::default() }, "is not a duration"),
+            (
+                RequestedTime { after: Some("soon".into()), ..RequestedTime::default() },
+                "is not a duration",
+            ),
             (every("30s"), "too often: the shortest interval is 1m"),
             (cron("* * * * * *"), "is not a cron pattern"),
             (cron("61 * * * *"), "is not a cron pattern"),
@@ -303,11 +310,11 @@ mod tests {
     #[test]
     fn what_was_missed_is_made_up_for_once() {
         let (due, now) = (utc(MAY), utc("2026-05-04T13:20:00Z"));
-        assert_eq!(Rule::Once.next(due, now), None);
-        let hourly = Rule::Every { seconds: 3600 };
+        assert_eq!(Recurrence::Once.next(due, now), None);
+        let hourly = Recurrence::Every { seconds: 3600 };
         assert_eq!(hourly.next(due, now), Some(utc("2026-05-04T14:00:00Z")));
         assert_eq!(hourly.next(due, due), Some(utc("2026-05-04T11:00:00Z")));
-        let daily = Rule::Cron { pattern: "0 9 * * *".into(), zone: "UTC".into() };
+        let daily = Recurrence::Cron { pattern: "0 9 * * *".into(), zone: "UTC".into() };
         assert_eq!(daily.next(due, utc("2026-06-01T12:00:00Z")), Some(utc("2026-06-02T09:00:00Z")));
     }
 }

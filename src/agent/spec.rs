@@ -17,9 +17,9 @@ pub struct ToolSpec {
     pub parameters: Value,
     pub effect: EffectClass,
     pub tier: Tier,
-    pub source: Source,
+    pub source: ToolSource,
     /// When approval is required, unless a rule decides.
-    pub approval: Approval,
+    pub approval: ApprovalMode,
     /// The argument that is the subject; guard rules match on it.
     pub subject: Option<Subject>,
     pub timeout: Duration,
@@ -77,13 +77,13 @@ pub enum Tier {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum ToolSource {
     Builtin,
     Mcp { server: String, original_name: String },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Approval {
+pub enum ApprovalMode {
     Never,
     /// Required, unless a rule or an earlier decision allows the call.
     UnlessAllowed,
@@ -130,8 +130,8 @@ impl ToolSpec {
             parameters,
             effect: EffectClass::ReadOnly,
             tier: Tier::Core,
-            source: Source::Builtin,
-            approval: Approval::Never,
+            source: ToolSource::Builtin,
+            approval: ApprovalMode::Never,
             subject: None,
             timeout: Duration::from_secs(30),
             rate: None,
@@ -147,7 +147,7 @@ impl ToolSpec {
     }
 
     /// The spec with this approval requirement, if there is one for the call.
-    pub fn asking(&self, approval: Option<Approval>) -> Cow<'_, Self> {
+    pub fn asking(&self, approval: Option<ApprovalMode>) -> Cow<'_, Self> {
         match approval.filter(|approval| *approval != self.approval) {
             Some(approval) => Cow::Owned(Self { approval, ..self.clone() }),
             None => Cow::Borrowed(self),
@@ -164,7 +164,7 @@ impl ToolSpec {
     pub fn changes_something(&self) -> bool {
         match self.effect {
             EffectClass::ReadOnly => false,
-            EffectClass::Idempotent => self.approval != Approval::Never,
+            EffectClass::Idempotent => self.approval != ApprovalMode::Never,
             EffectClass::AtMostOnce => true,
         }
     }

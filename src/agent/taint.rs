@@ -17,7 +17,7 @@ use regex::Regex;
 use std::sync::LazyLock;
 
 use super::{
-    catalog::{Source, Subject, ToolSpec},
+    catalog::{Subject, ToolSource, ToolSpec},
     policy,
 };
 use crate::{
@@ -38,7 +38,7 @@ pub fn source(call: &Call, spec: &ToolSpec, session: &Session) -> Option<String>
     let about = policy::subject(spec, &call.arguments);
     let foreign = match (&spec.subject, &spec.source) {
         _ if !spec.untrusted => false,
-        (Some(Subject::Path(_)), Source::Builtin) => {
+        (Some(Subject::Path(_)), ToolSource::Builtin) => {
             about.as_ref().is_none_or(|path| is_anybodys(path) || session.is_foreign(path))
         }
         _ => true,

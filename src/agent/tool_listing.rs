@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use super::{
     catalog::Catalog,
     disclosure::LISTED,
-    spec::{Source, ToolSpec},
+    spec::{ToolSource, ToolSpec},
 };
 
 /// The maximum length of a tool's line.
@@ -19,7 +19,7 @@ const COUNTED: usize = 40;
 /// have any length, unlike that of a tool.
 pub fn directory(catalog: &Catalog) -> String {
     let (own, served): (Vec<_>, Vec<_>) =
-        catalog.extensions().partition(|spec| spec.source == Source::Builtin);
+        catalog.extensions().partition(|spec| spec.source == ToolSource::Builtin);
     let mut text = String::new();
     if own.is_empty() && served.is_empty() {
         return text;
@@ -94,7 +94,7 @@ fn counts(served: &[&ToolSpec]) -> String {
 fn by_server<'a>(specs: &[&'a ToolSpec]) -> BTreeMap<&'a str, Vec<&'a ToolSpec>> {
     let mut servers: BTreeMap<&str, Vec<&ToolSpec>> = BTreeMap::new();
     for spec in specs {
-        if let Source::Mcp { server, .. } = &spec.source {
+        if let ToolSource::Mcp { server, .. } = &spec.source {
             servers.entry(server).or_default().push(spec);
         }
     }

@@ -45,7 +45,7 @@ use crate::{
     },
     gateway::{
         Connected, Gateway,
-        webhooks::outgoing::{self, Teller},
+        webhooks::outgoing::{self, WebhookSender},
     },
     llm::Model,
     store::{Store, db::address, files::Artifacts, webhooks::subscriptions::Topic},
@@ -76,7 +76,7 @@ pub struct App {
     pub worker: Arc<Worker>,
     pub admin: Arc<Admin>,
     pub sandbox: Arc<Sandbox>,
-    pub teller: Arc<Teller>,
+    pub teller: Arc<WebhookSender>,
     config: Config,
     /// The supervisors of MCP servers, from the start on.
     watches: Mutex<Vec<(String, Supervisor)>>,
@@ -211,7 +211,7 @@ fn serves(
     variables: &BTreeMap<String, String>,
     worker: &Arc<Worker>,
     webs: BTreeMap<String, Arc<Web>>,
-    teller: &Teller,
+    teller: &WebhookSender,
 ) -> Result<Admin> {
     let demo = config.models.iter().any(|m| m.provider == ProviderName::Demo);
     Ok(Admin::new(worker.clone(), webs, demo)
@@ -224,7 +224,7 @@ fn serves(
 }
 
 /// The topics of each subscription.
-fn topics(teller: &Teller) -> Vec<(String, Vec<Topic>)> {
+fn topics(teller: &WebhookSender) -> Vec<(String, Vec<Topic>)> {
     let subscriptions = teller.subscriptions.iter();
     subscriptions.map(|(name, one)| (name.clone(), one.topics.clone())).collect()
 }
@@ -234,11 +234,11 @@ fn teller(
     config: &Config,
     variables: &BTreeMap<String, String>,
     gateway: &Arc<Gateway>,
-) -> Result<Arc<Teller>> {
+) -> Result<Arc<WebhookSender>> {
     let subscriptions = webhooks::subscriptions(config, variables)?;
     let outside = Outside::new(config.web.inside()).context("the HTTP client for webhooks")?;
     let (gateway, base) = (gateway.clone(), config.web_url());
-    Ok(Arc::new(Teller { gateway, subscriptions, outside, base }))
+    Ok(Arc::new(WebhookSender { gateway, subscriptions, outside, base }))
 }
 
 /// The tools that store data in the database.

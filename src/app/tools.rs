@@ -20,7 +20,7 @@ use crate::{
         Tool,
         mcp::{
             Credentials, Login, McpConfig, Server,
-            supervisor::{Found, Supervisor},
+            supervisor::{FoundTools, Supervisor},
         },
         sandbox::{Sandbox, service::ServerSandbox},
         shell::Way,
@@ -79,7 +79,7 @@ pub(super) fn watch_mcp(app: &App) {
 }
 
 /// Returns whether the tools have changed.
-fn take(worker: &Worker, name: &str, found: Found) -> bool {
+fn take(worker: &Worker, name: &str, found: FoundTools) -> bool {
     let tools = match found {
         Ok(tools) => tools,
         Err(problem) => {

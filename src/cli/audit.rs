@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use clap::Subcommand;
 use std::fmt::Write as _;
 
-use super::{examples, output::Output};
+use super::{examples, output::OutputFormat};
 use crate::{
     admin::api::audit::FactView,
     store::{Store, audit::Query},
@@ -41,7 +41,7 @@ pub enum AuditCommand {
         #[arg(long, default_value_t = 100)]
         most: usize,
         #[command(flatten)]
-        output: Output,
+        output: OutputFormat,
     },
 }
 

@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde::Serialize;
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use super::{output::Output, say, web_access};
+use super::{output::OutputFormat, say, web_access};
 use crate::{
     app::{App, Overrides},
     config::Config,
@@ -33,7 +33,7 @@ struct Unavailable {
 pub(super) async fn run(
     config: &Config,
     variables: &BTreeMap<String, String>,
-    output: Output,
+    output: OutputFormat,
 ) -> Result<()> {
     let app = App::open(config, variables, Overrides::default()).await?;
     let specs = app.worker.toolbox.specs();

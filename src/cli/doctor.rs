@@ -17,8 +17,8 @@ use std::{
 };
 
 use super::{
-    output::Output,
-    report::{Found, Report},
+    output::OutputFormat,
+    report::{CheckStatus, Report},
     say, web_access,
 };
 use crate::{
@@ -54,7 +54,7 @@ pub struct Doctor {
     #[arg(long)]
     live: bool,
     #[command(flatten)]
-    output: Output,
+    output: OutputFormat,
 }
 
 /// A disk with less free space than this is reported.
@@ -75,11 +75,11 @@ pub async fn run(
     let mut report = Report::default();
     let mut secrets = BTreeSet::new();
     match Config::load(file, variables) {
-        Err(problem) => report.add(Found::Fault, "configuration", format!("{problem:#}")),
+        Err(problem) => report.add(CheckStatus::Fault, "configuration", format!("{problem:#}")),
         Ok(config) => {
             match config.renamed.as_slice() {
-                [] => report.add(Found::Fine, "configuration", "all keys are valid"),
-                renamed => report.add(Found::Warning, "configuration", renamed.join("; ")),
+                [] => report.add(CheckStatus::Fine, "configuration", "all keys are valid"),
+                renamed => report.add(CheckStatus::Warning, "configuration", renamed.join("; ")),
             }
             secrets = app::secrets(&config, variables);
             telemetry::hide(&secrets);
@@ -88,7 +88,7 @@ pub async fn run(
                 live(&mut report, &config, variables).await;
             } else {
                 let says = "models, platforms and MCP servers were not contacted; use --live";
-                report.add(Found::Warning, "live", says);
+                report.add(CheckStatus::Warning, "live", says);
             }
         }
     }
@@ -109,12 +109,13 @@ async fn look(report: &mut Report, config: &Config, variables: &BTreeMap<String,
     report.check("models", models(config, variables));
     report.check("web chat", web_chat(config).await);
     for entry in config.channels.iter().filter(|entry| entry.token.is_some()) {
-        let token = token(entry, variables).map(|_| (Found::Fine, "has its token".to_owned()));
+        let token =
+            token(entry, variables).map(|_| (CheckStatus::Fine, "has its token".to_owned()));
         report.check(&format!("channel {}", entry.id), token);
     }
     report.check("webhooks", webhook_secrets(config, variables));
     if let Some(issuer) = oidc::issuer(config, variables).transpose() {
-        let known = issuer.map(|_| (Found::Fine, "has its credentials".to_owned()));
+        let known = issuer.map(|_| (CheckStatus::Fine, "has its credentials".to_owned()));
         report.check("issuer", known);
     }
     let sources = config.datasources.iter().map(|entry| datasource(entry, variables));
@@ -124,21 +125,21 @@ async fn look(report: &mut Report, config: &Config, variables: &BTreeMap<String,
     let open = !config.admin.listen.ip().is_loopback() && config.admin.public_url.is_none();
     let (found, says) = if open {
         (
-            Found::Warning,
+            CheckStatus::Warning,
             "is open to other machines: put a TLS proxy in front of it and set public_url",
         )
     } else {
-        (Found::Fine, "is only reachable from this machine, or behind a public_url")
+        (CheckStatus::Fine, "is only reachable from this machine, or behind a public_url")
     };
     report.add(found, "admin.listen", says);
 }
 
-fn data_dir(config: &Config) -> Result<(Found, String)> {
+fn data_dir(config: &Config) -> Result<(CheckStatus, String)> {
     let folder = config.data_dir.as_path();
     let shown = folder.display();
     if !folder.exists() {
         let says = format!("{shown} does not exist yet; the gateway creates it when it starts");
-        return Ok((Found::Warning, says));
+        return Ok((CheckStatus::Warning, says));
     }
     let file = folder.join(format!(".doctor-{}", uuid::Uuid::new_v4().simple()));
     std::fs::write(&file, b"x").with_context(|| format!("{shown} is not writable: chown it"))?;
@@ -150,21 +151,21 @@ fn data_dir(config: &Config) -> Result<(Found, String)> {
         let paths: Vec<_> = open.iter().map(|path| path.display().to_string()).collect();
         let paths = paths.join(" ");
         let says = format!("other users of this machine can read the data: chmod go= {paths}");
-        return Ok((Found::Warning, says));
+        return Ok((CheckStatus::Warning, says));
     }
     let says = format!("{shown} is writable, {} MiB are free", free / 1024 / 1024);
-    let found = if free < LOW_BYTES { Found::Warning } else { Found::Fine };
+    let found = if free < LOW_BYTES { CheckStatus::Warning } else { CheckStatus::Fine };
     Ok((found, says))
 }
 
-async fn database(config: &Config) -> Result<(Found, String)> {
+async fn database(config: &Config) -> Result<(CheckStatus, String)> {
     let what_to_do = "store.url: start the database, or correct the address; its tables are migrated \
             automatically";
     app::database::not_left_behind(config)?;
     if let Some(file) = app::database::missing(config) {
         let file = file.display();
         let says = format!("{file} does not exist yet; the gateway creates it when it starts");
-        return Ok((Found::Warning, says));
+        return Ok((CheckStatus::Warning, says));
     }
     // A gateway waits for its database at startup; this command reports the current state.
     Store::reach(&config.store_url(), ANSWERS_WITHIN).await.context(what_to_do)?;
@@ -177,27 +178,30 @@ async fn database(config: &Config) -> Result<(Found, String)> {
     Ok(if skew > SKEW_MS {
         let at = DateTime::from_timestamp_millis(theirs).unwrap_or_default();
         (
-            Found::Warning,
+            CheckStatus::Warning,
             format!(
                 "its clock says {at}, {skew} ms from this machine's: synchronise both with NTP"
             ),
         )
     } else {
-        (Found::Fine, "answers, its tables are up to date and intact, its clock agrees".to_owned())
+        (
+            CheckStatus::Fine,
+            "answers, its tables are up to date and intact, its clock agrees".to_owned(),
+        )
     })
 }
 
 /// Whether everybody with a sign-in link may talk in the web chat.
-async fn web_chat(config: &Config) -> Result<(Found, String)> {
+async fn web_chat(config: &Config) -> Result<(CheckStatus, String)> {
     if app::database::missing(config).is_some() {
-        return Ok((Found::Fine, "nobody has a sign-in link yet".to_owned()));
+        return Ok((CheckStatus::Fine, "nobody has a sign-in link yet".to_owned()));
     }
     let store = app::database::open_store(config).await.context("the sessions")?;
     let warnings = web_access::warnings(config, &store).await?;
     Ok(if warnings.is_empty() {
-        (Found::Fine, "everybody with a sign-in link may talk".to_owned())
+        (CheckStatus::Fine, "everybody with a sign-in link may talk".to_owned())
     } else {
-        (Found::Warning, warnings.join("; "))
+        (CheckStatus::Warning, warnings.join("; "))
     })
 }
 
@@ -205,7 +209,7 @@ async fn web_chat(config: &Config) -> Result<(Found, String)> {
 async fn datasource(
     entry: &DatasourceEntry,
     variables: &BTreeMap<String, String>,
-) -> Result<(Found, String)> {
+) -> Result<(CheckStatus, String)> {
     let source = entry.build(variables)?;
     let catalog = source.database.catalog().await.map_err(|problem| match &problem {
         ReadError::Unreachable(why) => anyhow::anyhow!("url: {problem}: {why}"),
@@ -214,11 +218,14 @@ async fn datasource(
     let (seen, all) = (source.visibility.of(&catalog).tables.len(), catalog.relations.len());
     let says = format!("answers; agents see {seen} of {all} tables");
     Ok(if catalog.is_writable {
-        (Found::Warning, format!("{says}; its account can write: give it one that can only read"))
+        (
+            CheckStatus::Warning,
+            format!("{says}; its account can write: give it one that can only read"),
+        )
     } else if seen == 0 {
-        (Found::Warning, format!("{says}: correct tables, hidden_tables or hidden_columns"))
+        (CheckStatus::Warning, format!("{says}: correct tables, hidden_tables or hidden_columns"))
     } else {
-        (Found::Fine, says)
+        (CheckStatus::Fine, says)
     })
 }
 
@@ -226,30 +233,33 @@ async fn datasource(
 async fn confined(report: &mut Report) {
     let sandbox = match std::env::current_exe() {
         Ok(program) => Arc::new(Sandbox::probe(&program).await),
-        Err(problem) => return report.add(Found::Fault, "sandbox", problem.to_string()),
+        Err(problem) => return report.add(CheckStatus::Fault, "sandbox", problem.to_string()),
     };
     if let Some(missing) = sandbox.missing() {
-        return report.add(Found::Warning, "sandbox", missing);
+        return report.add(CheckStatus::Warning, "sandbox", missing);
     }
-    report.add(Found::Fine, "sandbox", "works");
+    report.add(CheckStatus::Fine, "sandbox", "works");
     let missing = Office::packages(Office::installed(&sandbox).as_ref());
     let (found, says) = if missing.is_empty() {
-        (Found::Fine, "are also shown for Word, Excel and PowerPoint files".to_owned())
+        (CheckStatus::Fine, "are also shown for Word, Excel and PowerPoint files".to_owned())
     } else {
         let install = missing.join(" ");
         let says = format!(
             "are shown only for PDFs, or not for all Office files: apt-get install \
                 --no-install-recommends {install} fonts-liberation"
         );
-        (Found::Warning, says)
+        (CheckStatus::Warning, says)
     };
     report.add(found, "first pages", says);
 }
 
 /// Reports unavailable tools with the reasons.
-async fn tools(config: &Config, variables: &BTreeMap<String, String>) -> Result<(Found, String)> {
+async fn tools(
+    config: &Config,
+    variables: &BTreeMap<String, String>,
+) -> Result<(CheckStatus, String)> {
     if app::database::missing(config).is_some() {
-        return Ok((Found::Warning, "are checked when there is a database".to_owned()));
+        return Ok((CheckStatus::Warning, "are checked when there is a database".to_owned()));
     }
     let sandbox = Arc::new(Sandbox::probe(&std::env::current_exe()?).await);
     let store = app::database::open_store(config)
@@ -257,29 +267,29 @@ async fn tools(config: &Config, variables: &BTreeMap<String, String>) -> Result<
         .context("the tools that are stored in the database")?;
     let missing = app::unavailable(config, variables, &sandbox, &store)?;
     if missing.is_empty() {
-        return Ok((Found::Fine, "are all available".to_owned()));
+        return Ok((CheckStatus::Fine, "are all available".to_owned()));
     }
     let missing = missing.into_iter().map(|(tool, why)| format!("`{tool}` is unavailable: {why}"));
-    Ok((Found::Warning, missing.collect::<Vec<_>>().join("; ")))
+    Ok((CheckStatus::Warning, missing.collect::<Vec<_>>().join("; ")))
 }
 
-fn fonts(config: &Config) -> (Found, String) {
+fn fonts(config: &Config) -> (CheckStatus, String) {
     let blocks = vec![Block::Paragraph(vec![Inline::Text(SAMPLE.into())])];
     let document = Document { blocks, ..Document::default() };
     let missing = fonts::for_document(&document, &config.documents.fonts()).missing(&document);
     if missing.is_empty() {
-        return (Found::Fine, "cover all scripts that were checked".to_owned());
+        return (CheckStatus::Fine, "cover all scripts that were checked".to_owned());
     }
     let missing: String = missing.into_iter().collect();
     let says = format!(
         "PDFs cannot show {missing}: install fonts-noto-core, fonts-noto-cjk and \
             fonts-noto-color-emoji, or set documents.fonts"
     );
-    (Found::Warning, says)
+    (CheckStatus::Warning, says)
 }
 
 /// Checks that the rules are valid and the policy has no obvious weakness.
-fn guard(config: &Config) -> Result<(Found, String)> {
+fn guard(config: &Config) -> Result<(CheckStatus, String)> {
     let policy = build::whole_policy(config)?;
     let shell = ToolSpec {
         subject: Some(Subject::Command("command")),
@@ -288,19 +298,19 @@ fn guard(config: &Config) -> Result<(Found, String)> {
     };
     let warnings = advice::warnings(&policy, &[shell]);
     Ok(if warnings.is_empty() {
-        (Found::Fine, "its rules are valid".to_owned())
+        (CheckStatus::Fine, "its rules are valid".to_owned())
     } else {
-        (Found::Warning, warnings.join(" "))
+        (CheckStatus::Warning, warnings.join(" "))
     })
 }
 
-fn models(config: &Config, variables: &BTreeMap<String, String>) -> Result<(Found, String)> {
+fn models(config: &Config, variables: &BTreeMap<String, String>) -> Result<(CheckStatus, String)> {
     app::models::build(config, variables, &BTreeMap::new())?;
     let demo = config.models.iter().any(|model| model.provider == ProviderName::Demo);
     Ok(if demo {
-        (Found::Warning, "the demo model is answering: set a model API key".to_owned())
+        (CheckStatus::Warning, "the demo model is answering: set a model API key".to_owned())
     } else {
-        (Found::Fine, "have their keys".to_owned())
+        (CheckStatus::Fine, "have their keys".to_owned())
     })
 }
 
@@ -312,15 +322,15 @@ fn token(entry: &ChannelEntry, variables: &BTreeMap<String, String>) -> Result<S
 fn webhook_secrets(
     config: &Config,
     variables: &BTreeMap<String, String>,
-) -> Result<(Found, String)> {
+) -> Result<(CheckStatus, String)> {
     let taken = webhooks::inlets(config, variables)?;
     let told = webhooks::subscriptions(config, variables)?;
     let closed = config.webhooks_in.iter().filter(|entry| !taken.contains_key(&entry.name));
     let closed: Vec<_> = closed.map(|entry| entry.name.as_str()).collect();
     Ok(if closed.is_empty() {
-        (Found::Fine, format!("{} incoming, {} subscriptions", taken.len(), told.len()))
+        (CheckStatus::Fine, format!("{} incoming, {} subscriptions", taken.len(), told.len()))
     } else {
-        (Found::Warning, format!("no route without a secret: {}", closed.join(", ")))
+        (CheckStatus::Warning, format!("no route without a secret: {}", closed.join(", ")))
     })
 }
 
@@ -334,14 +344,14 @@ async fn live(report: &mut Report, config: &Config, variables: &BTreeMap<String,
     let channels = config.channels.iter().filter(|entry| entry.token.is_some()).map(|entry| {
         let found = async {
             app::channels::check(entry, variables).await?;
-            Ok((Found::Fine, "the platform accepts the token".to_owned()))
+            Ok((CheckStatus::Fine, "the platform accepts the token".to_owned()))
         };
         (format!("channel {}, live", entry.id), found.boxed())
     });
     let issuer = oidc::issuer(config, variables).ok().flatten().map(|issuer| {
         let found = async move {
             issuer.discover().await?;
-            Ok((Found::Fine, "returned its endpoints and keys".to_owned()))
+            Ok((CheckStatus::Fine, "returned its endpoints and keys".to_owned()))
         };
         ("issuer, live".to_owned(), found.boxed())
     });
@@ -355,7 +365,7 @@ async fn live(report: &mut Report, config: &Config, variables: &BTreeMap<String,
     }
 }
 
-async fn answers(model: &dyn Model) -> Result<(Found, String)> {
+async fn answers(model: &dyn Model) -> Result<(CheckStatus, String)> {
     let prompt = Prompt {
         system: "Answer with one word.".into(),
         tools: vec![],
@@ -363,7 +373,7 @@ async fn answers(model: &dyn Model) -> Result<(Found, String)> {
         max_output_tokens: 16,
     };
     model.reply(&prompt, &|_| ()).await?;
-    Ok((Found::Fine, "answers".to_owned()))
+    Ok((CheckStatus::Fine, "answers".to_owned()))
 }
 
 /// Checks whether an MCP server answers.
@@ -371,10 +381,10 @@ async fn served(
     entry: &McpEntry,
     config: &Config,
     variables: &BTreeMap<String, String>,
-) -> Result<(Found, String)> {
+) -> Result<(CheckStatus, String)> {
     let sandbox = Arc::new(Sandbox::probe(&std::env::current_exe()?).await);
     let sandbox = app::tools::server_sandbox(entry, config, &sandbox);
     let server = app::tools::server(entry, config, variables, sandbox)?;
     let (spoken, tools) = session::probe(&server).await?;
-    Ok((Found::Fine, format!("answers with protocol {spoken} and {tools} tools")))
+    Ok((CheckStatus::Fine, format!("answers with protocol {spoken} and {tools} tools")))
 }

@@ -8,7 +8,7 @@ use std::{
     path::PathBuf,
 };
 
-use super::output::Output;
+use super::output::OutputFormat;
 use crate::tools::{sandbox::Sandbox, workspace::confined_reader};
 
 #[derive(Debug, Args)]
@@ -16,7 +16,7 @@ pub struct Extract {
     /// A PDF, Word, Excel, PowerPoint, OpenDocument, RTF, HTML, e-mail, CSV, JSON or text file
     file: PathBuf,
     #[command(flatten)]
-    output: Output,
+    output: OutputFormat,
 }
 
 /// Reads the document in the sandbox and returns its text. Warnings go to standard error.

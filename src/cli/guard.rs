@@ -5,7 +5,7 @@ use clap::Subcommand;
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, path::PathBuf};
 
-use super::{COMMAND_LINE, examples, output::Output, say};
+use super::{COMMAND_LINE, examples, output::OutputFormat, say};
 use crate::{
     admin::rules::{self, Supposed},
     agent::catalog::ToolSpec,
@@ -41,7 +41,7 @@ pub(super) enum GuardCommand {
     },
     /// List the shipped rules, which `guard.disabled_rules` disables
     #[command(after_help = examples::GUARD_LIST)]
-    List(Output),
+    List(OutputFormat),
     /// Import rules into the database; they take effect immediately on all nodes
     #[command(after_help = examples::GUARD_IMPORT)]
     Import {

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use clap::Subcommand;
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use super::{OPERATOR, examples, login, output::Output, say};
+use super::{OPERATOR, examples, login, output::OutputFormat, say};
 use crate::{
     admin::api::mcp::PinView,
     app::database::open_store,
@@ -12,7 +12,7 @@ use crate::{
     config::Config,
     store::{
         Store,
-        tools::pins::{self, Pin, Standing},
+        tools::pins::{self, Pin, PinState},
     },
 };
 
@@ -24,7 +24,7 @@ pub enum McpCommand {
         /// Only those of this server
         server: Option<String>,
         #[command(flatten)]
-        output: Output,
+        output: OutputFormat,
     },
     /// Trust a tool as it is now, or all tools of a server: it is no longer withheld, and its own
     /// claim to be read-only is believed
@@ -61,7 +61,7 @@ pub async fn run(
     }
 }
 
-async fn list(store: &Store, server: Option<String>, output: Output) -> Result<String> {
+async fn list(store: &Store, server: Option<String>, output: OutputFormat) -> Result<String> {
     let mut pins = store.read(|tx| Box::pin(pins::all(tx))).await?;
     pins.retain(|pin| server.as_ref().is_none_or(|server| *server == pin.server));
     let views: Vec<_> = pins.iter().cloned().map(PinView::from).collect();
@@ -74,9 +74,9 @@ async fn list(store: &Store, server: Option<String>, output: Output) -> Result<S
 
 fn line(pin: &Pin) -> String {
     let standing = match pin.standing() {
-        Standing::Seen => "as first seen".to_owned(),
-        Standing::Vouched => format!("trusted by {}", pin.vouched_by),
-        Standing::Changed => "CHANGED, withheld".to_owned(),
+        PinState::Seen => "as first seen".to_owned(),
+        PinState::Vouched => format!("trusted by {}", pin.vouched_by),
+        PinState::Changed => "CHANGED, withheld".to_owned(),
     };
     let digest = pins::digest(&pin.definition);
     let mut line = format!("{} {}: {standing} ({})", pin.server, pin.tool, &digest[..12]);

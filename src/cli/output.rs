@@ -6,13 +6,13 @@ use serde::Serialize;
 
 /// The form of a result.
 #[derive(Debug, Clone, Copy, Args)]
-pub struct Output {
+pub struct OutputFormat {
     /// Print JSON, for scripts
     #[arg(long)]
     json: bool,
 }
 
-impl Output {
+impl OutputFormat {
     /// The text, or the value as JSON.
     pub fn of(self, value: &impl Serialize, text: impl FnOnce() -> String) -> Result<String> {
         if self.json { Ok(serde_json::to_string_pretty(value)?) } else { Ok(text()) }

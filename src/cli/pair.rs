@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// The parameters of a new code.
-pub(super) struct Wish {
+pub(super) struct PairArgs {
     pub channel: Option<String>,
     pub role: Option<Role>,
     pub hours: u32,
@@ -33,7 +33,7 @@ pub(super) fn role(text: &str) -> Result<Role, String> {
 pub(super) async fn offer(
     config: &Config,
     variables: &BTreeMap<String, String>,
-    Wish { channel, role, hours }: Wish,
+    PairArgs { channel, role, hours }: PairArgs,
 ) -> Result<String> {
     if let Some(channel) = &channel {
         let known = config.channels.iter().any(|c| c.id == *channel);

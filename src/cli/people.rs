@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 
-use super::output::Output;
+use super::output::OutputFormat;
 use crate::{
     admin::api::people::MemberView,
     store::{
@@ -13,19 +13,19 @@ use crate::{
 };
 
 #[derive(Debug, Args)]
-pub struct People {
+pub struct PeopleArgs {
     /// Only those on this channel
     #[arg(long, value_name = "ID")]
     channel: Option<String>,
     #[command(flatten)]
-    output: Output,
+    output: OutputFormat,
 }
 
 /// The maximum number of people that are listed.
 const MOST_LISTED: usize = 10_000;
 
 /// Returns the list.
-pub async fn run(store: &Store, wish: People) -> Result<String> {
+pub async fn run(store: &Store, wish: PeopleArgs) -> Result<String> {
     let all = Stretch { most: MOST_LISTED, ..Stretch::default() };
     let listed =
         store.read(move |tx| Box::pin(async move { people::list(tx, &all).await })).await?;

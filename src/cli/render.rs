@@ -17,7 +17,7 @@ use crate::{
             blob::Blob,
             pool::RenderPool,
             protocol::{Names, RenderOptions},
-            request::{Part, Text},
+            request::{RenderPart, RenderText},
         },
         sandbox::Sandbox,
     },
@@ -46,21 +46,21 @@ fn format(name: &str) -> Result<Format, String> {
 }
 
 /// A document that was written.
-pub struct Written {
+pub struct WrittenDocument {
     pub file: PathBuf,
     /// What was lost, one line each.
     pub warnings: Vec<String>,
 }
 
 /// Renders the file as the gateway would, in the sandbox.
-pub async fn run(config: &Config, wish: &Render) -> Result<Written> {
+pub async fn run(config: &Config, wish: &Render) -> Result<WrittenDocument> {
     let sandbox = Sandbox::probe(&std::env::current_exe()?).await;
     let mut press = RenderPool::new(Arc::new(sandbox), config.documents.fonts());
     press.most_bytes = FILE_BYTES;
     run_on(&press, &config.documents, wish).await
 }
 
-async fn run_on(press: &RenderPool, house: &Branding, wish: &Render) -> Result<Written> {
+async fn run_on(press: &RenderPool, house: &Branding, wish: &Render) -> Result<WrittenDocument> {
     let by_name = wish.output.as_deref().and_then(ending).and_then(|e| Format::of(&e));
     let Some(format) = wish.to.or(by_name) else {
         bail!("specify a format: --to pdf, docx, xlsx or pptx");
@@ -72,7 +72,7 @@ async fn run_on(press: &RenderPool, house: &Branding, wish: &Render) -> Result<W
     let rendered = draw(press, house, &wish.file, source, format).await?;
     std::fs::write(&output, rendered.bytes)
         .with_context(|| format!("writing {}", output.display()))?;
-    Ok(Written { file: output, warnings: rendered.warnings })
+    Ok(WrittenDocument { file: output, warnings: rendered.warnings })
 }
 
 async fn draw(
@@ -85,8 +85,8 @@ async fn draw(
     let mut dress = house.dress();
     let stem = || Some(file.file_stem().unwrap_or_default().to_string_lossy().into_owned());
     let (text, title) = match ending(file).as_deref() {
-        Some("csv" | "tsv") => (Text::Csv(source), stem()),
-        Some("json") => (Text::Json(serde_json::from_str(&source)?), stem()),
+        Some("csv" | "tsv") => (RenderText::Csv(source), stem()),
+        Some("json") => (RenderText::Json(serde_json::from_str(&source)?), stem()),
         _ => {
             let folder = file.parent().unwrap_or(Path::new("."));
             let Names { pictures, template } = press.names(vec![source.clone()]).await?;
@@ -97,7 +97,10 @@ async fn draw(
                 dress.template = Some(Blob(bytes));
             }
             let pictures = self::pictures(pictures.into_iter().flatten(), folder);
-            (Text::Markdown(vec![Part { pictures, ..Part::new(source, ".") }]), None)
+            (
+                RenderText::Markdown(vec![RenderPart { pictures, ..RenderPart::new(source, ".") }]),
+                None,
+            )
         }
     };
     let (date, aspect, with_picture) = (None, None, false);

@@ -3,11 +3,11 @@
 use anyhow::Result;
 use serde::Serialize;
 
-use super::output::Output;
+use super::output::OutputFormat;
 use crate::agent::redact::Redactor;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub enum Found {
+pub enum CheckStatus {
     #[serde(rename = "ok")]
     Fine,
     #[serde(rename = "warning")]
@@ -20,7 +20,7 @@ pub enum Found {
 #[derive(Serialize)]
 struct Line {
     check: String,
-    found: Found,
+    found: CheckStatus,
     says: String,
 }
 
@@ -31,15 +31,15 @@ pub struct Report {
 }
 
 impl Report {
-    pub fn add(&mut self, found: Found, what: &str, says: impl Into<String>) {
+    pub fn add(&mut self, found: CheckStatus, what: &str, says: impl Into<String>) {
         self.lines.push(Line { check: what.to_owned(), found, says: says.into() });
     }
 
     /// An error is a fault; otherwise the result says what was found.
-    pub fn check(&mut self, what: &str, checked: Result<(Found, String)>) {
+    pub fn check(&mut self, what: &str, checked: Result<(CheckStatus, String)>) {
         match checked {
             Ok((found, says)) => self.add(found, what, says),
-            Err(problem) => self.add(Found::Fault, what, format!("{problem:#}")),
+            Err(problem) => self.add(CheckStatus::Fault, what, format!("{problem:#}")),
         }
     }
 
@@ -51,19 +51,19 @@ impl Report {
     }
 
     /// One line for each check.
-    pub fn shown(&self, output: Output) -> Result<String> {
+    pub fn shown(&self, output: OutputFormat) -> Result<String> {
         output.list(&self.lines, "", |Line { check, found, says }| {
             let mark = match found {
-                Found::Fine => "ok",
-                Found::Warning => "warn",
-                Found::Fault => "FAIL",
+                CheckStatus::Fine => "ok",
+                CheckStatus::Warning => "warn",
+                CheckStatus::Fault => "FAIL",
             };
             format!("{mark:<5} {check:<20} {says}")
         })
     }
 
     pub fn faults(&self) -> usize {
-        self.lines.iter().filter(|line| line.found == Found::Fault).count()
+        self.lines.iter().filter(|line| line.found == CheckStatus::Fault).count()
     }
 
     pub fn count(&self) -> usize {

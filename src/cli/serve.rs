@@ -61,8 +61,8 @@ pub async fn run(
         let request = tokio::select! {
             request = serving.next_request() => request,
             asked = signals.next() => match asked {
-                Asked::End => break,
-                Asked::HangUp => {
+                SignalAction::End => break,
+                SignalAction::HangUp => {
                     read_again(&mut serving).await;
                     continue;
                 }
@@ -138,7 +138,7 @@ async fn read_again(serving: &mut Serving) {
 }
 
 /// The action that a signal requests.
-pub(super) enum Asked {
+pub(super) enum SignalAction {
     End,
     /// The terminal was closed, or the configuration is to be reloaded.
     HangUp,
@@ -160,11 +160,11 @@ impl Signals {
         })
     }
 
-    pub(super) async fn next(&mut self) -> Asked {
+    pub(super) async fn next(&mut self) -> SignalAction {
         tokio::select! {
-            _ = self.terminate.recv() => Asked::End,
-            _ = self.interrupt.recv() => Asked::End,
-            _ = self.hang_up.recv() => Asked::HangUp,
+            _ = self.terminate.recv() => SignalAction::End,
+            _ = self.interrupt.recv() => SignalAction::End,
+            _ = self.hang_up.recv() => SignalAction::HangUp,
         }
     }
 }

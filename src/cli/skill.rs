@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-use super::{examples, output::Output};
+use super::{examples, output::OutputFormat};
 use crate::{
     config::Config,
     tools::skills::{
@@ -16,7 +16,7 @@ use crate::{
 };
 
 #[derive(Debug, Args)]
-pub struct Skill {
+pub struct SkillArgs {
     /// The id of the agent [default: the first]
     #[arg(long, global = true)]
     agent: Option<String>,
@@ -38,7 +38,7 @@ enum SkillCommand {
     },
     /// List the installed skills
     #[command(after_help = examples::SKILL_LIST)]
-    List(Output),
+    List(OutputFormat),
     /// Scan a skill for suspicious contents, without installing it
     #[command(after_help = examples::SKILL_SCAN)]
     Scan {
@@ -54,7 +54,7 @@ enum SkillCommand {
 }
 
 /// Runs the command and returns its output.
-pub fn run(config: &Config, wish: Skill) -> Result<String> {
+pub fn run(config: &Config, wish: SkillArgs) -> Result<String> {
     let agent = match &wish.agent {
         None => config.agents.first(),
         Some(id) => config.agents.iter().find(|agent| agent.id == *id),
@@ -152,7 +152,7 @@ impl Installed {
     }
 }
 
-fn list(folder: &Path, output: Output) -> Result<String> {
+fn list(folder: &Path, output: OutputFormat) -> Result<String> {
     let all: Vec<Installed> = folder::all(folder).into_iter().map(Into::into).collect();
     let none = "No skills yet: `countersign skill install SOURCE` installs one.";
     output.list(&all, none, Installed::line)

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use std::io::{self, Write as _};
 
-use super::{OPERATOR, examples, output::Output, web_access};
+use super::{OPERATOR, examples, output::OutputFormat, web_access};
 use crate::{
     admin::api::{
         sessions::SessionView,
@@ -22,7 +22,7 @@ use crate::{
         audit::{self, Fact},
         lists::Stretch,
         people::{
-            self, Access,
+            self, AccessTokenKind,
             web_sessions::{self, AccessId},
         },
     },
@@ -30,7 +30,7 @@ use crate::{
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Token {
+pub struct TokenArgs {
     #[command(subcommand)]
     what: Option<TokenCommand>,
     /// The person to sign in
@@ -51,7 +51,7 @@ pub struct Token {
 enum TokenCommand {
     /// List browser sessions, unused sign-in links and API tokens
     #[command(after_help = examples::TOKEN_LIST)]
-    List(Output),
+    List(OutputFormat),
     /// Revoke a session, a link or a token immediately
     #[command(after_help = examples::TOKEN_REVOKE)]
     Revoke {
@@ -70,8 +70,8 @@ fn role(text: &str) -> Result<Role, String> {
 }
 
 /// Returns the link or the token.
-pub async fn run(config: &Config, store: &Store, wish: Token) -> Result<String> {
-    let Token { what, name, api, role, days } = wish;
+pub async fn run(config: &Config, store: &Store, wish: TokenArgs) -> Result<String> {
+    let TokenArgs { what, name, api, role, days } = wish;
     match what {
         Some(TokenCommand::List(output)) => return list(store, output).await,
         Some(TokenCommand::Revoke { sessions_of: Some(person), .. }) => {
@@ -103,7 +103,7 @@ pub async fn run(config: &Config, store: &Store, wish: Token) -> Result<String> 
 }
 
 /// One line for each valid session, link and token.
-async fn list(store: &Store, output: Output) -> Result<String> {
+async fn list(store: &Store, output: OutputFormat) -> Result<String> {
     let now = SystemClock.now();
     let (open, tokens) = store
         .read(move |tx| {
@@ -201,7 +201,7 @@ pub async fn sign_in_link(config: &Config, store: &Store, name: String) -> Resul
                 let until = now + TimeDelta::hours(1);
                 people::grant_access(
                     tx,
-                    people::NewAccess { kind: Access::SignIn, name: &name, token: &token },
+                    people::NewAccess { kind: AccessTokenKind::SignIn, name: &name, token: &token },
                     now,
                     until,
                 )

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 
 use super::{
-    key::{Key, key},
+    key::{ConfigKey, key},
     listen,
     oidc::OidcSection,
     secret::Secret,
@@ -42,7 +42,7 @@ impl Default for AdminConfig {
     }
 }
 
-pub(super) const KEYS: &[Key] = &[
+pub(super) const KEYS: &[ConfigKey] = &[
     key(
         "admin.listen",
         "127.0.0.1:8642",

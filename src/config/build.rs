@@ -11,14 +11,14 @@ use super::{
 };
 use crate::{
     agent::{
-        catalog::{Coworker, Rate, Source, ToolSpec},
+        catalog::{Coworker, Rate, ToolSource, ToolSpec},
         hooks::{Act, Check, Hook, OnFailure, Program},
         limits::{Budget, Daily, Price},
         policy::{Origin, Policy},
         rules,
     },
     journal::event::Point,
-    worker::limits::Limits,
+    worker::limits::DailyLimits,
 };
 
 pub fn policy(guard: &GuardConfig) -> Result<Policy> {
@@ -85,7 +85,7 @@ pub fn coworkers(agents: &[AgentEntry]) -> Vec<Coworker> {
     if agents.len() > 1 { agents.iter().map(coworker).collect() } else { Vec::new() }
 }
 
-pub fn limits(config: &Config) -> Limits {
+pub fn limits(config: &Config) -> DailyLimits {
     let price = |cost: f64| cost.max(0.0);
     let prices = config.models.iter().map(|model| {
         let input = price(model.input_price);
@@ -96,7 +96,7 @@ pub fn limits(config: &Config) -> Limits {
         let input = price(config.memory.embeddings_price);
         (name.clone(), Price { input, cached: input, output: 0.0 })
     });
-    Limits {
+    DailyLimits {
         person: daily(&config.limits.person),
         conversation: daily(&config.limits.conversation),
         all: daily(&config.limits.all),
@@ -150,8 +150,8 @@ pub fn bound(agent: &AgentEntry, mut specs: Vec<ToolSpec>) -> Result<Vec<ToolSpe
     let own = patterns(&agent.tools).context("tools")?;
     let served = patterns(&agent.mcp).context("mcp")?;
     specs.retain(|spec| match &spec.source {
-        Source::Builtin => own.is_empty() || own.is_match(&spec.name),
-        Source::Mcp { server, .. } => {
+        ToolSource::Builtin => own.is_empty() || own.is_match(&spec.name),
+        ToolSource::Mcp { server, .. } => {
             served.is_empty() || served.is_match(server) || served.is_match(&spec.name)
         }
     });

@@ -12,7 +12,7 @@ use std::{
 use super::{
     Config, build,
     check::exists,
-    key::{Key, key},
+    key::{ConfigKey, key},
     secret::Secret,
 };
 use crate::{
@@ -22,13 +22,13 @@ use crate::{
     },
     journal::role::Role,
     store::{
-        datasources::{DataSource, Limits},
+        datasources::{DataSource, QueryLimits},
         db::address,
     },
-    tools::datasources::{Source, visible::Visibility},
+    tools::datasources::{ConfiguredSource, visible::Visibility},
 };
 
-pub(super) const KEYS: &[Key] = &[
+pub(super) const KEYS: &[ConfigKey] = &[
     key("datasources.name", "", "What agents call the database: a to z, 0 to 9 and _"),
     key(
         "datasources.url",
@@ -117,11 +117,11 @@ fn connections() -> u32 {
 
 impl DatasourceEntry {
     /// The source; it connects when it is first used.
-    pub fn build(&self, variables: &BTreeMap<String, String>) -> Result<Source> {
+    pub fn build(&self, variables: &BTreeMap<String, String>) -> Result<ConfiguredSource> {
         let url = self.url.reveal(variables).context("url")?;
         let database = DataSource::open(url.expose_secret(), self.limits()?)
             .map_err(|problem| anyhow::anyhow!("url: {problem}"))?;
-        Ok(Source {
+        Ok(ConfiguredSource {
             name: self.name.clone(),
             description: self.description.clone(),
             database,
@@ -135,14 +135,14 @@ impl DatasourceEntry {
             .map_err(|problem| anyhow::anyhow!("tables and hidden ones: {problem}"))
     }
 
-    fn limits(&self) -> Result<Limits> {
+    fn limits(&self) -> Result<QueryLimits> {
         let time = build::duration(&self.timeout).context("timeout")?.to_std()?;
         ensure!(time <= LONGEST, "timeout: at most {} s", LONGEST.as_secs());
         ensure!((1..=MOST_ROWS).contains(&self.max_rows), "max_rows: 1 to {MOST_ROWS}");
         ensure!((1..=MOST_BYTES).contains(&self.max_bytes), "max_bytes: 1 to {MOST_BYTES}");
         ensure!((1..=10).contains(&self.connections), "connections: 1 to 10");
         let (rows, bytes, connections) = (self.max_rows, self.max_bytes, self.connections);
-        Ok(Limits { rows, bytes, time, connections })
+        Ok(QueryLimits { rows, bytes, time, connections })
     }
 
     fn check(&self, config: &Config) -> Result<()> {
@@ -203,7 +203,10 @@ pub(super) fn check(entry: &DatasourceEntry, config: &Config) -> Result<()> {
 }
 
 /// All of them, for the tools.
-pub fn sources(config: &Config, variables: &BTreeMap<String, String>) -> Result<Vec<Source>> {
+pub fn sources(
+    config: &Config,
+    variables: &BTreeMap<String, String>,
+) -> Result<Vec<ConfiguredSource>> {
     let source = |entry: &DatasourceEntry| {
         entry.build(variables).with_context(|| format!("datasources.{}", entry.name))
     };

@@ -4,7 +4,7 @@ use anyhow::Result;
 use std::fmt::Write as _;
 use toml::{Table, Value};
 
-use super::{Config, key::Key, print::keys};
+use super::{Config, key::ConfigKey, print::keys};
 
 const WIDTH: usize = 98;
 
@@ -61,7 +61,7 @@ pub fn header(section: &str) -> String {
 }
 
 /// The default as TOML; empty if the key has none that can be written down.
-fn value(defaults: &Value, key: &Key) -> String {
+fn value(defaults: &Value, key: &ConfigKey) -> String {
     let real = key.path.split('.').try_fold(defaults, |place, name| place.get(name));
     let is_toml = || format!("value = {}", key.default).parse::<Table>().is_ok();
     match real {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use url::Url;
 
 use super::{
-    key::{Key, key},
+    key::{ConfigKey, key},
     secret::Secret,
 };
 use crate::{
@@ -18,13 +18,13 @@ use crate::{
     },
     tools::web::{
         client::{Outside, place},
-        credentials::{Credential, OAuthClient, Place, SHORTEST, Source},
+        credentials::{Credential, OAuthClient, SHORTEST, SecretPlacement, SecretSource},
         hosts::{HostPattern, HostRule},
         request::{Access, Verb},
     },
 };
 
-pub(super) const KEYS: &[Key] = &[
+pub(super) const KEYS: &[ConfigKey] = &[
     key(
         "http.hosts.pattern",
         "",
@@ -221,10 +221,10 @@ impl CredentialEntry {
                 let secret = secret.reveal(variables).context("secret")?;
                 let length = secret.expose_secret().len();
                 ensure!(length >= SHORTEST, "secret: it has fewer than {SHORTEST} characters");
-                Source::Fixed(secret)
+                SecretSource::Fixed(secret)
             }
             (None, Some(token_url), Some(id), Some(secret)) => {
-                Source::Client(Box::new(OAuthClient {
+                SecretSource::Client(Box::new(OAuthClient {
                     token_url: token_url.clone(),
                     id: id.clone(),
                     secret: secret.reveal(variables).context("client_secret")?,
@@ -245,15 +245,15 @@ impl CredentialEntry {
         })
     }
 
-    fn place(&self) -> Result<Place> {
+    fn place(&self) -> Result<SecretPlacement> {
         if let Some(name) = &self.query {
-            return Ok(Place::Query(name.clone()));
+            return Ok(SecretPlacement::Query(name.clone()));
         }
         let name = self.header.as_deref().unwrap_or("Authorization");
         let usual = if name.eq_ignore_ascii_case("authorization") { "Bearer " } else { "" };
         let prefix = self.prefix.clone().unwrap_or_else(|| usual.to_owned());
         let name = name.parse().ok().with_context(|| format!("header: `{name}` is no name"))?;
-        Ok(Place::Header { name, prefix })
+        Ok(SecretPlacement::Header { name, prefix })
     }
 }
 

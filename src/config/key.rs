@@ -1,12 +1,16 @@
 //! A configuration key.
 
 /// A key with its default and description.
-pub struct Key {
+pub struct ConfigKey {
     pub path: &'static str,
     pub default: &'static str,
     pub says: &'static str,
 }
 
-pub(super) const fn key(path: &'static str, default: &'static str, says: &'static str) -> Key {
-    Key { path, default, says }
+pub(super) const fn key(
+    path: &'static str,
+    default: &'static str,
+    says: &'static str,
+) -> ConfigKey {
+    ConfigKey { path, default, says }
 }

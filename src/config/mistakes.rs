@@ -9,7 +9,7 @@ use super::{
     Config,
     print::keys,
     schema::schema,
-    source::{KeyPath, Place, Source},
+    source::{ConfigSource, KeyPath, ValueSource},
 };
 
 /// One mistake.
@@ -361,12 +361,12 @@ fn shown(key: &[String], table: &Table) -> String {
 }
 
 /// The mistakes as one error: those of variables first, then by line.
-pub(super) fn error(mistakes: &[Mistake], source: &Source, table: &Table) -> anyhow::Error {
+pub(super) fn error(mistakes: &[Mistake], source: &ConfigSource, table: &Table) -> anyhow::Error {
     let lines: BTreeSet<_> = mistakes
         .iter()
         .map(|Mistake { key, says }| (source.place(key), shown(key, table), says))
         .collect();
-    let line = |(place, key, says): &(Place, String, &String)| {
+    let line = |(place, key, says): &(ValueSource, String, &String)| {
         let place = source.shown(place);
         if key.is_empty() { format!("{place}: {says}") } else { format!("{place}: {key}: {says}") }
     };

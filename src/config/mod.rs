@@ -67,7 +67,7 @@ pub use mcp::McpEntry;
 use mistakes::{Mistake, Parsed};
 pub use models::{ModelEntry, ProviderName, ToolCallStyle};
 use secret::Secret;
-use source::Source;
+use source::ConfigSource;
 use store::StoreConfig;
 
 /// The file that is read by default, if it exists.
@@ -258,7 +258,7 @@ impl Config {
     /// the file are relative to its folder, those in variables to the working directory. An error
     /// names all mistakes.
     pub fn load(file: Option<&Path>, variables: &BTreeMap<String, String>) -> Result<Self> {
-        let mut source = Source::read(file)?;
+        let mut source = ConfigSource::read(file)?;
         let mut table = source.table()?;
         let mut mistakes = Vec::new();
         let renamed = renamed::rename(&mut table, &mut mistakes);

@@ -10,7 +10,7 @@ use url::{Host, Url};
 
 use super::{
     Config,
-    key::{Key, key},
+    key::{ConfigKey, key},
     secret::Secret,
 };
 use crate::{
@@ -44,7 +44,7 @@ impl Default for OidcSection {
     }
 }
 
-pub(super) const KEYS: &[Key] = &[
+pub(super) const KEYS: &[ConfigKey] = &[
     key(
         "admin.oidc.issuer",
         "",

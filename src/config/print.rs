@@ -5,17 +5,17 @@ use std::fmt::Write as _;
 
 use super::{
     Config, admin, datasources, http,
-    key::{Key, key},
+    key::{ConfigKey, key},
     oidc, retention, store,
 };
 
 /// All keys, in the order of the file.
-pub fn keys() -> impl Iterator<Item = &'static Key> {
+pub fn keys() -> impl Iterator<Item = &'static ConfigKey> {
     let sections = [admin::KEYS, oidc::KEYS, retention::KEYS, KEYS, http::KEYS, datasources::KEYS];
     store::KEYS.iter().chain(sections.into_iter().flatten())
 }
 
-const KEYS: &[Key] = &[
+const KEYS: &[ConfigKey] = &[
     key(
         "guard.default",
         "ask",

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Config, build,
-    key::{Key, key},
+    key::{ConfigKey, key},
 };
 use crate::store::retention::Retention;
 
@@ -43,7 +43,7 @@ impl Default for RetentionSection {
     }
 }
 
-pub(super) const KEYS: &[Key] = &[
+pub(super) const KEYS: &[ConfigKey] = &[
     key(
         "retention.deliveries",
         "7d",

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::build;
-use crate::tools::schedule::Terms;
+use crate::tools::schedule::ScheduleLimits;
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -22,9 +22,9 @@ impl Default for SchedulesSection {
 }
 
 impl SchedulesSection {
-    pub fn build(&self) -> Result<Terms> {
+    pub fn build(&self) -> Result<ScheduleLimits> {
         let zone = self.timezone.parse();
-        Ok(Terms {
+        Ok(ScheduleLimits {
             zone: zone
                 .map_err(|_| anyhow!("there is no time zone `{}`", self.timezone))
                 .context("schedules.timezone")?,

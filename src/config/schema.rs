@@ -3,7 +3,7 @@
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::{Config, key::Key, print::keys};
+use super::{Config, key::ConfigKey, print::keys};
 
 /// JSON Schema, draft 2020-12; each key has the description of the reference page.
 pub fn schema() -> Value {
@@ -11,7 +11,7 @@ pub fn schema() -> Value {
         SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<Config>().to_value();
     schema["title"] = json!("countersign.toml");
-    for Key { path, says, .. } in keys() {
+    for ConfigKey { path, says, .. } in keys() {
         if let Some(place) = place_of(&mut schema, path) {
             place.insert("description".to_owned(), json!(says));
         }
@@ -40,7 +40,7 @@ mod tests {
     #[test]
     fn the_schema_knows_every_key_and_no_other() {
         let mut schema = schema();
-        for Key { path, says, .. } in keys() {
+        for ConfigKey { path, says, .. } in keys() {
             let place = place_of(&mut schema, path).unwrap_or_else(|| panic!("no {path}"));
             assert_eq!(place["description"], *says, "{path}");
         }

@@ -21,7 +21,7 @@ pub(super) type Variables = BTreeMap<KeyPath, String>;
 
 /// Where a value is set.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
+pub(super) enum ValueSource {
     Variable(String),
     Line(usize),
     /// It is missing, and so is its section.
@@ -29,14 +29,14 @@ pub(super) enum Place {
 }
 
 /// The file and the environment variables of a configuration.
-pub(super) struct Source {
+pub(super) struct ConfigSource {
     path: PathBuf,
     /// Empty if there is no file.
     text: String,
     pub variables: Variables,
 }
 
-impl Source {
+impl ConfigSource {
     /// Reads the file; the default one may be missing.
     pub fn read(file: Option<&Path>) -> Result<Self> {
         let path = file.unwrap_or(Path::new(DEFAULT_FILE));
@@ -61,32 +61,32 @@ impl Source {
     }
 
     /// The line or the variable that sets a key or, if there is none, its section.
-    pub fn place(&self, key: &[String]) -> Place {
+    pub fn place(&self, key: &[String]) -> ValueSource {
         let above = |of: &KeyPath| key.starts_with(of);
         if let Some((_, name)) = self.variables.iter().rfind(|(of, _)| above(of)) {
-            return Place::Variable(name.clone());
+            return ValueSource::Variable(name.clone());
         }
         let file = DeTable::parse(&self.text).ok();
         for length in (1..=key.len()).rev() {
             let part = &key[..length];
             let start = file.as_ref().and_then(|file| start(file.get_ref(), part));
             if let Some(start) = start {
-                return Place::Line(self.line_at(start));
+                return ValueSource::Line(self.line_at(start));
             }
             if let Some((_, name)) = self.variables.iter().find(|(of, _)| of.starts_with(part)) {
-                return Place::Variable(name.clone());
+                return ValueSource::Variable(name.clone());
             }
         }
-        Place::Nowhere
+        ValueSource::Nowhere
     }
 
-    pub fn shown(&self, place: &Place) -> String {
+    pub fn shown(&self, place: &ValueSource) -> String {
         let file = self.path.display();
         match place {
-            Place::Variable(name) => name.clone(),
-            Place::Line(line) => format!("{file}, line {line}"),
-            Place::Nowhere if self.text.is_empty() => "configuration".to_owned(),
-            Place::Nowhere => file.to_string(),
+            ValueSource::Variable(name) => name.clone(),
+            ValueSource::Line(line) => format!("{file}, line {line}"),
+            ValueSource::Nowhere if self.text.is_empty() => "configuration".to_owned(),
+            ValueSource::Nowhere => file.to_string(),
         }
     }
 
@@ -130,7 +130,7 @@ mod tests {
         let text = "data_dir = \"d\"\n\n[admin]\nlisten = \"x\"\n\n[[channels]]\nid = \"a\"\n\n\
                     [[channels]]\nid = \"b\"\nsettle = \"1s\"\nroles = { x = \"y\" }\n";
         let mut source =
-            Source { path: "x.toml".into(), text: text.into(), variables: <_>::default() };
+            ConfigSource { path: "x.toml".into(), text: text.into(), variables: <_>::default() };
         let key = |text: &str| text.split('.').map(str::to_owned).collect::<KeyPath>();
         source.variables.insert(key("channels.1.token"), "TOKEN".into());
         source.variables.insert(key("models.0.id"), "MODEL".into());

@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    key::{Key, key},
+    key::{ConfigKey, key},
     secret::Secret,
 };
 use crate::store::db::Durability;
 
-pub(super) const KEYS: &[Key] = &[
+pub(super) const KEYS: &[ConfigKey] = &[
     key(
         "data_dir",
         "./data",

@@ -11,7 +11,7 @@ use crate::{
     agent::spec::Variable,
     tools::web::{
         WebConfig,
-        providers::{Kind, Provider},
+        providers::{SearchEngine, SearchProvider},
     },
 };
 
@@ -26,7 +26,7 @@ pub struct WebSection {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchEntry {
-    pub provider: Kind,
+    pub provider: SearchEngine,
     pub key: Option<Secret>,
     pub url: Option<url::Url>,
     #[serde(default)]
@@ -35,7 +35,8 @@ pub struct SearchEntry {
 
 impl Default for WebSection {
     fn default() -> Self {
-        let keyless = SearchEntry { provider: Kind::Duckduckgo, key: None, url: None, price: 0.0 };
+        let keyless =
+            SearchEntry { provider: SearchEngine::Duckduckgo, key: None, url: None, price: 0.0 };
         Self { allowed_private_hosts: Vec::new(), search: vec![keyless] }
     }
 }
@@ -75,13 +76,13 @@ impl SearchEntry {
         Variable::required(env).value(variables).is_none().then_some(env)
     }
 
-    fn build(&self, variables: &BTreeMap<String, String>) -> Result<Provider> {
+    fn build(&self, variables: &BTreeMap<String, String>) -> Result<SearchProvider> {
         let usual = self.provider.usual_url();
         let url = self.url.clone().or(usual).context("url: set the URL of your SearXNG")?;
         let key = self.key.as_ref().map(|key| key.reveal(variables).context("key")).transpose()?;
         let key: Option<SecretString> = key;
         anyhow::ensure!(key.is_some() || !self.provider.needs_key(), "key: is missing");
         let price_micros = micros(self.price);
-        Ok(Provider { kind: self.provider, url, key, price_micros })
+        Ok(SearchProvider { kind: self.provider, url, key, price_micros })
     }
 }

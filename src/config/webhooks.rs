@@ -12,7 +12,7 @@ use crate::{
     gateway::webhooks::{
         Subscription,
         incoming::{Inlet, Sender, Target},
-        signature::{Key, Verify},
+        signature::{SharedSecret, Verify},
     },
     journal::{event::Speaker, role::Role},
     store::webhooks::subscriptions::Topic,
@@ -96,7 +96,7 @@ impl Config {
 }
 
 impl WebhookInEntry {
-    fn inlet(&self, keys: Vec<Key>) -> Result<Inlet> {
+    fn inlet(&self, keys: Vec<SharedSecret>) -> Result<Inlet> {
         let kind = if self.group { PlaceKind::Group } else { PlaceKind::Private };
         let place = Place { chat: self.chat.clone(), thread: self.thread.clone(), kind };
         let person = self.person.clone().unwrap_or_else(|| self.chat.clone());
@@ -112,20 +112,20 @@ pub(super) fn keys(
     verify: Verify,
     secrets: [&Option<Secret>; 2],
     variables: &BTreeMap<String, String>,
-) -> Result<Vec<Key>> {
+) -> Result<Vec<SharedSecret>> {
     let named = ["secret", "previous_secret"].into_iter().zip(secrets);
     let named = named.filter_map(|(name, secret)| Some((name, secret.as_ref()?)));
     let key = |(name, secret): (&'static str, &Secret)| {
         let text = secret.reveal(variables).context(name)?;
         let text = text.expose_secret();
         match verify {
-            Verify::Standard => Key::standard(text).with_context(|| {
+            Verify::Standard => SharedSecret::standard(text).with_context(|| {
                 format!(
                     "{name}: must be a Standard Webhooks secret: whsec_ and at least 16 bytes in \
                         base64"
                 )
             }),
-            _ => Ok(Key::plain(text)),
+            _ => Ok(SharedSecret::plain(text)),
         }
     };
     named.map(key).collect()

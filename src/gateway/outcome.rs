@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::{Gateway, approvals};
 use crate::store::{
     conversations,
-    outbox::sending::{Ended, Failed, Sending},
+    outbox::sending::{Failed, SendOutcome, Sending},
 };
 
 /// The longest delay between two attempts.
@@ -42,7 +42,7 @@ pub(super) async fn settle(
         Ok(receipt) => {
             let mut sent = sending.clone();
             sent.receipt = Some(receipt);
-            store.sent(&sent, Ended::Sent, String::new()).await
+            store.sent(&sent, SendOutcome::Sent, String::new()).await
         }
         Err(SendError::Retry { after: Some(after), reason }) => {
             park(gateway, sending, &sending.place.chat, after).await?;
@@ -70,8 +70,10 @@ pub(super) async fn settle(
                 .await?;
             wait(gateway, sending, Duration::ZERO, "the chat has moved".into()).await
         }
-        Err(SendError::Gone(reason)) => give_up(gateway, sending, Ended::Gone, reason).await,
-        Err(SendError::Rejected(reason)) => give_up(gateway, sending, Ended::Refused, reason).await,
+        Err(SendError::Gone(reason)) => give_up(gateway, sending, SendOutcome::Gone, reason).await,
+        Err(SendError::Rejected(reason)) => {
+            give_up(gateway, sending, SendOutcome::Refused, reason).await
+        }
     }
 }
 
@@ -124,7 +126,7 @@ async fn retry_with_backoff(
     let is_unknown = outcome == Outcome::Unknown && is_edited_in_place(gateway, sending);
     let too_many = is_unknown && sending.unknowns + 1 >= MOST_UNKNOWNS;
     if too_many || sending.aged + ages_by > GIVE_UP_AFTER {
-        return give_up(gateway, sending, Ended::Refused, problem).await;
+        return give_up(gateway, sending, SendOutcome::Refused, problem).await;
     }
     retry(gateway, sending, Failed { problem, not_before: now + wait, ages_by, is_unknown }).await
 }
@@ -144,7 +146,12 @@ async fn retry(gateway: &Gateway, sending: &Sending, failed: Failed) -> Result<(
     gateway.store.try_again(sending, failed).await
 }
 
-async fn give_up(gateway: &Gateway, sending: &Sending, ended: Ended, reason: String) -> Result<()> {
+async fn give_up(
+    gateway: &Gateway,
+    sending: &Sending,
+    ended: SendOutcome,
+    reason: String,
+) -> Result<()> {
     tracing::error!(
         outbox.id = %sending.id, channel.id = sending.channel, reason,
         "send failed permanently"

@@ -253,15 +253,15 @@ async fn is_within_rate_limit(
         return Ok(true);
     }
     let flow = usage::flood(tx, &person, context.messages_per_minute, context.now).await?;
-    let kept = if flow == usage::Flow::Fine { taken } else { refused };
+    let kept = if flow == usage::Admission::Fine { taken } else { refused };
     if let Some(kept) = kept {
         inbox::first_seen(tx, &context.channel, &kept, context.now).await?;
     }
-    if let usage::Flow::Tell(wait) = flow {
+    if let usage::Admission::Tell(wait) = flow {
         let markdown = (typed.words().too_fast)(wait.as_secs() + 1);
         answer(tx, context, conversation, markdown, typed.answered()).await?;
     }
-    Ok(flow == usage::Flow::Fine)
+    Ok(flow == usage::Admission::Fine)
 }
 
 /// The number of parts of one paste that count as one message; further parts count again.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{event::Speaker, ids::GrantId};
 
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Standing {
+pub struct Permissions {
     /// Whether all tools are stopped.
     pub halted: bool,
     /// The grants that currently apply to the requester and this conversation.

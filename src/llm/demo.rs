@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::{Model, ModelError, OnText, Reply, demo_document, demo_intent::Wish};
+use super::{Model, ModelError, OnText, Reply, demo_document, demo_intent::DemoIntent};
 use crate::{
     agent::prompt::{Message, Prompt},
     journal::{
@@ -98,7 +98,7 @@ impl<'a> Turn<'a> {
 
 fn answer(prompt: &Prompt) -> Answer {
     let turn = Turn::of(&prompt.messages);
-    let wish = Wish::read(turn.asked, prompt.tools.is_empty());
+    let wish = DemoIntent::read(turn.asked, prompt.tools.is_empty());
     if let Some((call, result)) = turn.done.last() {
         return go_on(prompt, &wish, call, result);
     }
@@ -112,37 +112,39 @@ fn answer(prompt: &Prompt) -> Answer {
 }
 
 /// The first step of a request.
-fn begin(prompt: &Prompt, wish: &Wish) -> Answer {
+fn begin(prompt: &Prompt, wish: &DemoIntent) -> Answer {
     match wish {
-        Wish::Hello => Answer::Say(format!("Hello! {HELP}")),
-        Wish::Help => Answer::Say(HELP.to_owned()),
-        Wish::Summary => Answer::Say(summary(prompt)),
-        Wish::Unknown => Answer::Say(format!("I did not understand that. {HELP}")),
-        Wish::Report { topic, format } => {
+        DemoIntent::Hello => Answer::Say(format!("Hello! {HELP}")),
+        DemoIntent::Help => Answer::Say(HELP.to_owned()),
+        DemoIntent::Summary => Answer::Say(summary(prompt)),
+        DemoIntent::Unknown => Answer::Say(format!("I did not understand that. {HELP}")),
+        DemoIntent::Report { topic, format } => {
             let arguments = json!({
                 "markdown": demo_document::compose(topic, *format),
                 "fileName": format!("{}.{}", slug(topic), format.extension()),
             });
             want(prompt, format.tool(), arguments)
         }
-        Wish::Note { text } => {
+        DemoIntent::Note { text } => {
             let title: String = text.split_whitespace().take(6).collect::<Vec<_>>().join(" ");
             let path = format!("notes/{}.md", slug(&title));
             want(prompt, "write_file", json!({ "path": path, "content": format!("{text}\n") }))
         }
-        Wish::Read { path } | Wish::Replace { path, .. } => {
+        DemoIntent::Read { path } | DemoIntent::Replace { path, .. } => {
             want(prompt, "read_file", json!({ "path": path }))
         }
-        Wish::Remind { text, after } => {
+        DemoIntent::Remind { text, after } => {
             want(prompt, "remind", json!({ "text": text, "in": after }))
         }
-        Wish::Remember { text } => {
+        DemoIntent::Remember { text } => {
             let arguments = json!({ "path": "MEMORY.md", "content": text, "append": true });
             want(prompt, "memory_store", arguments)
         }
-        Wish::List { path } => want(prompt, "list_dir", json!({ "path": path })),
-        Wish::Time { zone } => want(prompt, "get_current_datetime", json!({ "timezone": zone })),
-        Wish::Send { path } => {
+        DemoIntent::List { path } => want(prompt, "list_dir", json!({ "path": path })),
+        DemoIntent::Time { zone } => {
+            want(prompt, "get_current_datetime", json!({ "timezone": zone }))
+        }
+        DemoIntent::Send { path } => {
             let name = path.rsplit('/').next().unwrap_or(path);
             want(prompt, "send_file", json!({ "filePath": path, "fileName": name }))
         }
@@ -168,11 +170,11 @@ fn names(directory: &str, tool: &str) -> bool {
 }
 
 /// The next step after a call has ended.
-fn go_on(prompt: &Prompt, wish: &Wish, call: &Call, result: &str) -> Answer {
+fn go_on(prompt: &Prompt, wish: &DemoIntent, call: &Call, result: &str) -> Answer {
     let done = Outcome::of(call, result) == Outcome::Done;
     match (call.tool.as_str(), wish) {
         ("enable_tool", _) if done => begin(prompt, wish),
-        ("read_file", Wish::Replace { old, new, path }) if done => {
+        ("read_file", DemoIntent::Replace { old, new, path }) if done => {
             let arguments = json!({ "path": path, "old_string": old, "new_string": new });
             want(prompt, "apply_patch", arguments)
         }

@@ -7,7 +7,7 @@ use super::demo_document::Format;
 use crate::texts::Language;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum DemoIntent {
     Hello,
     Help,
     Summary,
@@ -23,7 +23,7 @@ pub(super) enum Wish {
     Unknown,
 }
 
-impl Wish {
+impl DemoIntent {
     /// Without tools the model can only talk, so a text that mentions a summary requests one.
     pub(super) fn read(text: &str, only_talk: bool) -> Self {
         if only_talk && text.to_lowercase().contains("summar") {
@@ -59,33 +59,40 @@ fn in_english(text: &str) -> Cow<'_, str> {
     found.unwrap_or(text.into())
 }
 
-type Rule = (Regex, fn(&Captures<'_>) -> Wish);
+type Rule = (Regex, fn(&Captures<'_>) -> DemoIntent);
 
 /// The first match wins.
 static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
-    let rule = |pattern: &str, wish: fn(&Captures<'_>) -> Wish| {
+    let rule = |pattern: &str, wish: fn(&Captures<'_>) -> DemoIntent| {
         let pattern =
             format!(r"(?is)^\s*(?:please\s+|(?:can|could|would) you\s+(?:please\s+)?)?{pattern}");
         (Regex::new(&pattern).expect("the patterns below are well-formed"), wish)
     };
     vec![
-        rule(r"(?:hi|hello|hey|good (?:morning|day|evening)|/start)\b[\s!.,]*$", |_| Wish::Hello),
-        rule(r"(?:.*\bwhat can you do\b|/?help\b|\?+\s*$|what do you understand)", |_| Wish::Help),
-        rule(r"summari[sz]e\b", |_| Wish::Summary),
+        rule(r"(?:hi|hello|hey|good (?:morning|day|evening)|/start)\b[\s!.,]*$", |_| {
+            DemoIntent::Hello
+        }),
+        rule(r"(?:.*\bwhat can you do\b|/?help\b|\?+\s*$|what do you understand)", |_| {
+            DemoIntent::Help
+        }),
+        rule(r"summari[sz]e\b", |_| DemoIntent::Summary),
         rule(
             r"(?:save|write|make|take|keep|add)\s+(?:me\s+|down\s+)?(?:a\s+|the\s+)?note\b(?:\s+(?:that|saying|about))?\s*[:,–-]?\s*(.*)$",
-            |found| Wish::Note { text: or(&found[1], "A note without words.") },
+            |found| DemoIntent::Note { text: or(&found[1], "A note without words.") },
         ),
         rule(
             r"remind me in (\d+\s*(?:s|m|h|d|seconds?|minutes?|hours?|days?))\s+(?:to|of|about|that)?\s*(.+)$",
-            |found| Wish::Remind { text: or(&found[2], "something"), after: found[1].to_owned() },
+            |found| DemoIntent::Remind {
+                text: or(&found[2], "something"),
+                after: found[1].to_owned(),
+            },
         ),
-        rule(r"remember(?:\s+that)?\s*[:,]?\s+(.+)$", |found| Wish::Remember {
+        rule(r"remember(?:\s+that)?\s*[:,]?\s+(.+)$", |found| DemoIntent::Remember {
             text: bare(&found[1]),
         }),
         rule(
             r"replace\s+(.+?)\s+(?:with|by)\s+(.+?)\s+in\s+(?:the\s+)?(?:file\s+)?(\S+)\s*$",
-            |found| Wish::Replace {
+            |found| DemoIntent::Replace {
                 old: bare(&found[1]),
                 new: bare(&found[2]),
                 path: path(&found[3]),
@@ -93,27 +100,29 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         ),
         rule(
             r"(?:list|show|which)\s+(?:me\s+)?(?:all\s+|the\s+|my\s+)*files\b(?:.*?\bin\s+(\S+))?",
-            |found| Wish::List { path: found.get(1).map_or(".".to_owned(), |p| path(p.as_str())) },
+            |found| DemoIntent::List {
+                path: found.get(1).map_or(".".to_owned(), |p| path(p.as_str())),
+            },
         ),
         rule(
             r"(?:.*\b(?:what|tell me|which)\b.*\b(?:time|date|day)\b)(?:.*?\bin\s+([\w/ +-]+))?",
-            |found| Wish::Time { zone: zone(found.get(1).map_or("", |z| z.as_str())) },
+            |found| DemoIntent::Time { zone: zone(found.get(1).map_or("", |z| z.as_str())) },
         ),
         rule(
             r"(?:write|make|create|draft|prepare|give|render|generate|build|produce)\b(.*?\b(?:report|document|paper|memo|letter|overview|spreadsheet|workbook|table|sheet|presentation|deck|slides?|pdf|docx|word|xlsx|excel|pptx|powerpoint)\b.*)$",
             |found| report(&found[1]),
         ),
-        rule(r"send\s+(?:me\s+)?(?:the\s+)?(?:file\s+)?(\S+)\s*$", |found| Wish::Send {
+        rule(r"send\s+(?:me\s+)?(?:the\s+)?(?:file\s+)?(\S+)\s*$", |found| DemoIntent::Send {
             path: path(&found[1]),
         }),
         rule(r"(?:read|show|open|cat)\s+(?:me\s+)?(?:the\s+)?(?:file\s+)?(\S+)\s*$", |found| {
-            Wish::Read { path: path(&found[1]) }
+            DemoIntent::Read { path: path(&found[1]) }
         }),
     ]
 });
 
 /// `a report about X as pdf`: the topic, and the format that is named last or first.
-fn report(text: &str) -> Wish {
+fn report(text: &str) -> DemoIntent {
     static AS: LazyLock<Regex> = LazyLock::new(|| {
         let pattern = r"(?is)^(.*?)\s*,?\s+(?:as|in|into)\s+(?:an?\s+)?(pdf|docx|word|xlsx|excel|spreadsheet|pptx|powerpoint|slides|presentation)(?:\s+(?:file|document|format))?[\s.!?]*$";
         Regex::new(pattern).expect("the pattern is well-formed")
@@ -130,7 +139,10 @@ fn report(text: &str) -> Wish {
         None => (rest, String::new()),
     };
     let by_kind = kind.split(|c: char| !c.is_alphanumeric()).find_map(Format::of);
-    Wish::Report { topic: or(&topic, "our work"), format: named.or(by_kind).unwrap_or(Format::Pdf) }
+    DemoIntent::Report {
+        topic: or(&topic, "our work"),
+        format: named.or(by_kind).unwrap_or(Format::Pdf),
+    }
 }
 
 fn or(text: &str, otherwise: &str) -> String {
@@ -165,13 +177,13 @@ fn zone(place: &str) -> String {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Wish {
-        Wish::read(text, false)
+    fn read(text: &str) -> DemoIntent {
+        DemoIntent::read(text, false)
     }
 
     #[test]
     fn a_report_has_a_topic_and_a_format() {
-        let report = |topic: &str, format| Wish::Report { topic: topic.into(), format };
+        let report = |topic: &str, format| DemoIntent::Report { topic: topic.into(), format };
         for (text, wish) in [
             ("write a report about bees as pdf", report("bees", Format::Pdf)),
             (
@@ -195,33 +207,40 @@ mod tests {
     fn the_other_plain_requests_are_understood() {
         let s = str::to_owned;
         for (text, wish) in [
-            ("what can you do?", Wish::Help),
-            ("help", Wish::Help),
-            ("[Ann]: help", Wish::Help),
-            ("Hi!", Wish::Hello),
-            ("save a note: buy honey", Wish::Note { text: s("buy honey") }),
-            ("save a note", Wish::Note { text: s("A note without words.") }),
-            ("Save a note that the bees are back", Wish::Note { text: s("the bees are back") }),
-            ("read notes/a.md", Wish::Read { path: s("notes/a.md") }),
-            ("show me the file `a.txt`", Wish::Read { path: s("a.txt") }),
-            ("list files", Wish::List { path: s(".") }),
-            ("list the files in notes", Wish::List { path: s("notes") }),
-            ("what time is it", Wish::Time { zone: s("UTC") }),
-            ("What time is it in New York?", Wish::Time { zone: s("America/New_York") }),
-            ("what time is it in Asia/Tokyo", Wish::Time { zone: s("Asia/Tokyo") }),
-            ("what's the date?", Wish::Time { zone: s("UTC") }),
-            ("send me notes/a.md", Wish::Send { path: s("notes/a.md") }),
+            ("what can you do?", DemoIntent::Help),
+            ("help", DemoIntent::Help),
+            ("[Ann]: help", DemoIntent::Help),
+            ("Hi!", DemoIntent::Hello),
+            ("save a note: buy honey", DemoIntent::Note { text: s("buy honey") }),
+            ("save a note", DemoIntent::Note { text: s("A note without words.") }),
+            (
+                "Save a note that the bees are back",
+                DemoIntent::Note { text: s("the bees are back") },
+            ),
+            ("read notes/a.md", DemoIntent::Read { path: s("notes/a.md") }),
+            ("show me the file `a.txt`", DemoIntent::Read { path: s("a.txt") }),
+            ("list files", DemoIntent::List { path: s(".") }),
+            ("list the files in notes", DemoIntent::List { path: s("notes") }),
+            ("what time is it", DemoIntent::Time { zone: s("UTC") }),
+            ("What time is it in New York?", DemoIntent::Time { zone: s("America/New_York") }),
+            ("what time is it in Asia/Tokyo", DemoIntent::Time { zone: s("Asia/Tokyo") }),
+            ("what's the date?", DemoIntent::Time { zone: s("UTC") }),
+            ("send me notes/a.md", DemoIntent::Send { path: s("notes/a.md") }),
             (
                 "replace \"old words\" with 'new words' in notes/a.md",
-                Wish::Replace { old: s("old words"), new: s("new words"), path: s("notes/a.md") },
+                DemoIntent::Replace {
+                    old: s("old words"),
+                    new: s("new words"),
+                    path: s("notes/a.md"),
+                },
             ),
             (
                 "remind me in 5 minutes to call Bob",
-                Wish::Remind { text: s("call Bob"), after: s("5 minutes") },
+                DemoIntent::Remind { text: s("call Bob"), after: s("5 minutes") },
             ),
-            ("Remember that I like honey", Wish::Remember { text: s("I like honey") }),
-            ("sing me a song", Wish::Unknown),
-            ("", Wish::Unknown),
+            ("Remember that I like honey", DemoIntent::Remember { text: s("I like honey") }),
+            ("sing me a song", DemoIntent::Unknown),
+            ("", DemoIntent::Unknown),
         ] {
             assert_eq!(read(text), wish, "{text}");
         }
@@ -229,19 +248,19 @@ mod tests {
 
     #[test]
     fn a_request_for_a_summary_needs_no_tools() {
-        assert_eq!(Wish::read("Write a summary of all this.", true), Wish::Summary);
-        assert_eq!(read("Summarise our talk"), Wish::Summary);
+        assert_eq!(DemoIntent::read("Write a summary of all this.", true), DemoIntent::Summary);
+        assert_eq!(read("Summarise our talk"), DemoIntent::Summary);
     }
 
     #[test]
     fn the_ideas_of_the_web_chat_are_understood_in_every_language() {
         for language in Language::ALL {
             let page = &language.words().page;
-            let wish = |start: &str| Wish::read(&format!("{start} Donau"), false);
-            assert_eq!(wish(page.start_ask), Wish::Help);
-            assert_eq!(wish(page.start_note), Wish::Note { text: "Donau".into() });
+            let wish = |start: &str| DemoIntent::read(&format!("{start} Donau"), false);
+            assert_eq!(wish(page.start_ask), DemoIntent::Help);
+            assert_eq!(wish(page.start_note), DemoIntent::Note { text: "Donau".into() });
             let (topic, format) = ("Donau".to_owned(), Format::Pdf);
-            assert_eq!(wish(page.start_report), Wish::Report { topic, format });
+            assert_eq!(wish(page.start_report), DemoIntent::Report { topic, format });
         }
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn classify(error: &genai::Error, config: &ModelConfig) -> ModelError
     use genai::Error as E;
     match error {
         E::HttpError { status, body, headers, .. } => {
-            refused(&Answer { status: *status, body, headers }, config)
+            refused(&FailedResponse { status: *status, body, headers }, config)
         }
         E::WebModelCall { webc_error, .. } | E::WebAdapterCall { webc_error, .. } => {
             unsent(webc_error, config)
@@ -37,13 +37,13 @@ pub(super) fn classify(error: &genai::Error, config: &ModelConfig) -> ModelError
 }
 
 /// A response that is not a success.
-pub(super) struct Answer<'a> {
+pub(super) struct FailedResponse<'a> {
     pub status: StatusCode,
     pub body: &'a str,
     pub headers: &'a HeaderMap,
 }
 
-pub(super) fn refused(answer: &Answer<'_>, config: &ModelConfig) -> ModelError {
+pub(super) fn refused(answer: &FailedResponse<'_>, config: &ModelConfig) -> ModelError {
     let (status, name) = (answer.status.as_u16(), config.name());
     let said = quote(answer.body, config);
     if too_long(answer.body) {
@@ -96,7 +96,7 @@ fn no_key(status: u16, config: &ModelConfig) -> ModelError {
 fn unsent(error: &genai::webc::Error, config: &ModelConfig) -> ModelError {
     match error {
         genai::webc::Error::ResponseFailedStatus { status, body, headers } => {
-            refused(&Answer { status: *status, body, headers }, config)
+            refused(&FailedResponse { status: *status, body, headers }, config)
         }
         genai::webc::Error::Reqwest(error) => unreached(error, config),
         _ => again(format!("the response of {} is not valid", config.name())),

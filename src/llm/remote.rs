@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::{
     Model, ModelError, OnText, Reply,
-    decode::{News, Reading},
+    decode::{News, ResponseReader},
     error_class, prompted, reply, request,
     vendor::{ModelConfig, ToolCalls},
 };
@@ -112,7 +112,7 @@ impl Vendor {
 
     async fn ask(&self, prompt: &Prompt, on_text: &OnText<'_>) -> Result<Reply, ModelError> {
         let response = self.send(prompt).await?;
-        let mut reading = Reading::new(self.config.provider, self.config.tools);
+        let mut reading = ResponseReader::new(self.config.provider, self.config.tools);
         self.read(response, &mut reading, on_text).await?;
         let finished = reading.finish().map_err(|b| error_class::broken(b, &self.config))?;
         show(&finished.news, on_text);
@@ -133,7 +133,7 @@ impl Vendor {
         }
         let (status, headers) = (response.status(), response.headers().clone());
         let body = self.error_body(response).await;
-        let answer = error_class::Answer { status, body: &body, headers: &headers };
+        let answer = error_class::FailedResponse { status, body: &body, headers: &headers };
         Err(error_class::refused(&answer, config))
     }
 
@@ -155,7 +155,7 @@ impl Vendor {
     async fn read(
         &self,
         response: Response,
-        reading: &mut Reading,
+        reading: &mut ResponseReader,
         on_text: &OnText<'_>,
     ) -> Result<(), ModelError> {
         let config = &self.config;

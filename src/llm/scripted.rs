@@ -26,13 +26,13 @@ pub struct ScriptedModel {
 
 #[derive(Default)]
 struct State {
-    script: VecDeque<Step>,
+    script: VecDeque<ScriptStep>,
     prompts: Vec<Prompt>,
     sees: bool,
 }
 
 /// One answer, or a wait before the next one.
-pub struct Step(Act);
+pub struct ScriptStep(Act);
 
 enum Act {
     Answer { text: String, calls: Vec<(String, Value)>, gate: Option<Gate> },
@@ -43,31 +43,31 @@ enum Act {
 
 type Thought = Box<dyn FnOnce(&Prompt) -> Result<Reply, ModelError> + Send>;
 
-pub fn say(text: impl Into<String>) -> Step {
-    Step(Act::Answer { text: text.into(), calls: Vec::new(), gate: None })
+pub fn say(text: impl Into<String>) -> ScriptStep {
+    ScriptStep(Act::Answer { text: text.into(), calls: Vec::new(), gate: None })
 }
 
-pub fn call(tool: impl Into<String>, arguments: Value) -> Step {
+pub fn call(tool: impl Into<String>, arguments: Value) -> ScriptStep {
     calls(vec![(tool.into(), arguments)])
 }
 
 /// Several calls in one answer.
-pub fn calls(calls: Vec<(String, Value)>) -> Step {
-    Step(Act::Answer { text: String::new(), calls, gate: None })
+pub fn calls(calls: Vec<(String, Value)>) -> ScriptStep {
+    ScriptStep(Act::Answer { text: String::new(), calls, gate: None })
 }
 
-pub fn fail(error: ModelError) -> Step {
-    Step(Act::Fail(error))
+pub fn fail(error: ModelError) -> ScriptStep {
+    ScriptStep(Act::Fail(error))
 }
 
 /// Waits until the gate is opened, then takes the next step of the script.
-pub fn wait(gate: &Gate) -> Step {
-    Step(Act::Wait(gate.clone()))
+pub fn wait(gate: &Gate) -> ScriptStep {
+    ScriptStep(Act::Wait(gate.clone()))
 }
 
 /// An answer that depends on the prompt; [`answer`] makes its parts.
-pub fn think(of: impl FnOnce(&Prompt) -> Result<Reply, ModelError> + Send + 'static) -> Step {
-    Step(Act::Think(Box::new(of)))
+pub fn think(of: impl FnOnce(&Prompt) -> Result<Reply, ModelError> + Send + 'static) -> ScriptStep {
+    ScriptStep(Act::Think(Box::new(of)))
 }
 
 /// An answer with calls that have new ids.
@@ -81,7 +81,7 @@ fn made(tool: String, arguments: Value) -> Call {
     Call { model_id: format!("call_{id}"), id, tool, arguments }
 }
 
-impl Step {
+impl ScriptStep {
     /// Text before the calls of the same answer.
     #[must_use]
     pub fn saying(mut self, words: impl Into<String>) -> Self {
@@ -146,7 +146,7 @@ impl ScriptedModel {
     }
 
     /// Adds a step to the end of the script.
-    pub fn will(&self, step: Step) -> &Self {
+    pub fn will(&self, step: ScriptStep) -> &Self {
         self.state().script.push_back(step);
         self
     }

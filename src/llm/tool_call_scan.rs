@@ -20,14 +20,14 @@ pub(super) struct Scan {
     /// The beginning of a possible opening tag, which is not shown yet.
     held: String,
     /// The contents of an open call.
-    call: Option<Body>,
+    call: Option<CallBody>,
     code: CodeState,
     calls: Vec<Call>,
 }
 
 /// The contents of a call so far.
 #[derive(Debug, Default)]
-pub(super) struct Body {
+pub(super) struct CallBody {
     text: String,
     in_string: bool,
     escaped: bool,
@@ -73,7 +73,7 @@ impl Scan {
             self.held.push(letter);
             if self.held == OPEN && !self.code.is_code() {
                 self.held.clear();
-                self.call = Some(Body::default());
+                self.call = Some(CallBody::default());
                 return;
             }
             if OPEN.starts_with(&self.held) && self.held != OPEN {
@@ -104,7 +104,7 @@ impl Scan {
     }
 }
 
-impl Body {
+impl CallBody {
     /// Adds a character; returns whether it ends the call. A tag inside a string ends nothing.
     pub(super) fn closes(&mut self, letter: char) -> bool {
         self.text.push(letter);

@@ -57,17 +57,17 @@ impl Default for Retention {
 
 /// How long the rows of a table are kept, in words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rule {
+pub struct RetentionRule {
     pub table: &'static str,
     pub kept: &'static str,
 }
 
-const fn rule(table: &'static str, kept: &'static str) -> Rule {
-    Rule { table, kept }
+const fn rule(table: &'static str, kept: &'static str) -> RetentionRule {
+    RetentionRule { table, kept }
 }
 
 /// One rule for each table.
-pub const RULES: &[Rule] = &[
+pub const RULES: &[RetentionRule] = &[
     rule(
         "conversations",
         "until idle for retention.conversations; a sub-agent's, for retention.tasks",

@@ -19,12 +19,12 @@ use super::{
     conversations::journal,
     db::{
         sql,
-        unreadable::{self, Table, readable_rows},
+        unreadable::{self, JsonTable, readable_rows},
     },
     lists::Stretch,
 };
 use crate::{
-    agent::schedule_rule::Rule,
+    agent::schedule_rule::Recurrence,
     journal::{
         event::Speaker,
         ids::{ConversationId, ScheduleId},
@@ -83,7 +83,7 @@ pub struct Schedule {
     pub conversation: ConversationId,
     pub does: Does,
     pub text: String,
-    pub rule: Rule,
+    pub rule: Recurrence,
     /// The time zone in which its times are displayed.
     pub zone: String,
     /// The person on whose behalf it runs.
@@ -174,14 +174,14 @@ async fn due(tx: &mut Tx<'_>, most: usize, now: DateTime<Utc>) -> Result<Vec<Sch
         LIMIT $2",
         now.timestamp_millis(),
         most as i64,
-        unreadable::waiting(Table::Schedules)
+        unreadable::waiting(JsonTable::Schedules)
     );
     Ok(readable(rows))
 }
 
 /// A schedule that cannot be read does not hide the others.
 fn readable(rows: Vec<Row>) -> Vec<Schedule> {
-    readable_rows(Table::Schedules, rows, |row| &row.0, schedule)
+    readable_rows(JsonTable::Schedules, rows, |row| &row.0, schedule)
 }
 
 /// The schedules of a conversation that have not ended, next due first.
@@ -264,7 +264,7 @@ pub async fn make(
 fn is_same(old: &Schedule, new: &Schedule) -> bool {
     let what = |s: &Schedule| (s.does, s.text.trim().to_owned(), s.rule.clone(), s.by.id.clone());
     let near = (old.due_at - new.due_at).abs() < SAME_WITHIN;
-    what(old) == what(new) && (near || new.rule != Rule::Once)
+    what(old) == what(new) && (near || new.rule != Recurrence::Once)
 }
 
 async fn insert(tx: &mut Tx<'_>, new: &Schedule, now: DateTime<Utc>) -> Result<()> {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::{Fmt1, Fmt2, Messages, button, plain};
 
-pub struct Asking {
+pub struct ElicitationTexts {
     /// The server's name.
     pub wants: Fmt1,
     /// Shown below every elicitation.
@@ -33,7 +33,7 @@ pub struct Asking {
 
 /// One elicitation; all of it is text of the server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct ElicitationText {
     pub message: String,
     /// The name and description of the field, if several are asked for.
     pub field: String,
@@ -52,7 +52,7 @@ const LINE_CHARS: usize = 200;
 
 impl Messages {
     /// The text without its title. Nothing in the server's text acts as Markdown.
-    pub fn asked(&self, asked: &Asked, typed: Option<&str>) -> String {
+    pub fn asked(&self, asked: &ElicitationText, typed: Option<&str>) -> String {
         let words = &self.asking;
         let mut markdown = cut(&asked.message, MESSAGE_CHARS);
         let field = [&asked.field, &asked.description].map(|text| cut(text, LINE_CHARS));
@@ -106,7 +106,7 @@ fn cut(text: &str, most: usize) -> String {
     }
 }
 
-pub(super) const ENGLISH: Asking = Asking {
+pub(super) const ENGLISH: ElicitationTexts = ElicitationTexts {
     wants: |server| format!("The tool server **{server}** asks you:"),
     no_secrets: "Your answer is sent to that server. Never enter a password or key.",
     type_it: |code| {
@@ -129,7 +129,7 @@ pub(super) const ENGLISH: Asking = Asking {
     unfit: |why| format!("⚠️ That answer isn't valid: {why}"),
 };
 
-pub(super) const GERMAN: Asking = Asking {
+pub(super) const GERMAN: ElicitationTexts = ElicitationTexts {
     wants: |server| format!("Der Werkzeugserver **{server}** fragt dich:"),
     no_secrets: "Deine Antwort wird an diesen Server gesendet. Gib nie ein Passwort oder einen \
         Schlüssel ein.",
@@ -153,7 +153,7 @@ pub(super) const GERMAN: Asking = Asking {
     unfit: |why| format!("⚠️ Diese Antwort ist ungültig: {why}"),
 };
 
-pub(super) const SPANISH: Asking = Asking {
+pub(super) const SPANISH: ElicitationTexts = ElicitationTexts {
     wants: |server| format!("El servidor de herramientas **{server}** te pregunta:"),
     no_secrets: "Tu respuesta se envía a ese servidor. No introduzcas nunca una contraseña ni una clave.",
     type_it: |code| {
@@ -176,7 +176,7 @@ pub(super) const SPANISH: Asking = Asking {
     unfit: |why| format!("⚠️ Esa respuesta no es válida: {why}"),
 };
 
-pub(super) const CHINESE: Asking = Asking {
+pub(super) const CHINESE: ElicitationTexts = ElicitationTexts {
     wants: |server| format!("工具服务器 **{server}** 向你提问："),
     no_secrets: "你的回答会发送给该服务器。切勿输入密码或密钥。",
     type_it: |code| {

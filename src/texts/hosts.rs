@@ -15,18 +15,18 @@ pub struct Host {
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Hosts {
+pub struct HostList {
     pub shown: Vec<Host>,
     pub more: usize,
 }
 
 /// Compares hosts after normalisation: look-alike letters become punycode, numbers become
 /// addresses, and text before an `@` is recognised as user information.
-pub fn written_differently(arguments: &Value) -> Hosts {
+pub fn written_differently(arguments: &Value) -> HostList {
     let mut found = BTreeSet::new();
     collect(arguments, &mut found);
     let more = found.len().saturating_sub(MOST);
-    Hosts { shown: found.into_iter().take(MOST).collect(), more }
+    HostList { shown: found.into_iter().take(MOST).collect(), more }
 }
 
 fn collect(value: &Value, found: &mut BTreeSet<Host>) {

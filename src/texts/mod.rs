@@ -33,14 +33,14 @@ use chrono::TimeDelta;
 
 use crate::journal::event::{Asks, Status};
 pub use approval::{QuestionParts, QuestionText, arguments_file, everything, in_short};
-pub use elicitation::{Asked, Asking};
+pub use elicitation::{ElicitationText, ElicitationTexts};
 pub use grants::*;
 pub use guard::*;
 pub use limits::*;
 pub use linking::LinkingWords;
 pub use model::*;
 pub use oidc::SignOn;
-pub use page::{Page, Script};
+pub use page::{PageTexts, ScriptTexts};
 pub use progress::progress;
 
 /// The commands that platforms offer in a menu; [`Messages::menu`] describes them.
@@ -203,7 +203,7 @@ pub struct Messages {
     pub lasting: Lasting,
     pub linking: LinkingWords,
     pub why: Why,
-    pub asking: Asking,
+    pub asking: ElicitationTexts,
     /// The due time of a reminder that is late.
     pub was_due: Fmt1,
     // Limits.
@@ -212,7 +212,7 @@ pub struct Messages {
     /// The last argument is the time until the reset.
     pub day_used_up: fn(Whose, UsedUp, &str) -> String,
     pub too_fast: fn(u64) -> String,
-    pub page: Page,
+    pub page: PageTexts,
 }
 
 /// Escapes text of others, so that it is shown literally and nothing in it acts as Markdown.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// A part of [`super::Page`].
+/// A part of [`super::PageTexts`].
 #[derive(Debug, Serialize)]
 pub struct SignOn {
     pub sign_in_by_account: &'static str,

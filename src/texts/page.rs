@@ -6,7 +6,7 @@ use super::oidc::{self, SignOn};
 
 /// The texts of the pages, under the names used in the templates, and of error responses.
 #[derive(Debug, Serialize)]
-pub struct Page {
+pub struct PageTexts {
     /// The language tag for browsers.
     pub lang: &'static str,
     pub signed_out: &'static str,
@@ -62,12 +62,12 @@ pub struct Page {
     #[serde(flatten)]
     pub sign_on: SignOn,
     #[serde(skip)]
-    pub script: Script,
+    pub script: ScriptTexts,
 }
 
 /// The texts of the script.
 #[derive(Debug, Serialize)]
-pub struct Script {
+pub struct ScriptTexts {
     pub you: &'static str,
     pub decision: &'static str,
     pub download: &'static str,
@@ -90,7 +90,7 @@ pub struct Script {
     pub too_long: &'static str,
 }
 
-pub(super) const ENGLISH: Page = Page {
+pub(super) const ENGLISH: PageTexts = PageTexts {
     lang: "en",
     signed_out: "You are not signed in.",
     new_link: "Create a new link with `countersign token` and open it.",
@@ -141,7 +141,7 @@ pub(super) const ENGLISH: Page = Page {
     new_line: "starts a new line",
     needs_script: "The chat needs JavaScript from this server. Please enable it.",
     sign_on: oidc::ENGLISH,
-    script: Script {
+    script: ScriptTexts {
         you: "You",
         decision: "Your decision",
         download: "Download {name}, {size}",
@@ -165,7 +165,7 @@ pub(super) const ENGLISH: Page = Page {
     },
 };
 
-pub(super) const GERMAN: Page = Page {
+pub(super) const GERMAN: PageTexts = PageTexts {
     lang: "de",
     signed_out: "Du bist nicht angemeldet.",
     new_link: "Erzeuge mit `countersign token` einen neuen Link und öffne ihn.",
@@ -219,7 +219,7 @@ pub(super) const GERMAN: Page = Page {
     new_line: "beginnt eine neue Zeile",
     needs_script: "Der Chat benötigt JavaScript von diesem Server. Bitte aktiviere es.",
     sign_on: oidc::GERMAN,
-    script: Script {
+    script: ScriptTexts {
         you: "Du",
         decision: "Deine Entscheidung",
         download: "{name} herunterladen, {size}",
@@ -243,7 +243,7 @@ pub(super) const GERMAN: Page = Page {
     },
 };
 
-pub(super) const SPANISH: Page = Page {
+pub(super) const SPANISH: PageTexts = PageTexts {
     lang: "es",
     signed_out: "No has iniciado sesión.",
     new_link: "Crea un enlace nuevo con `countersign token` y ábrelo.",
@@ -296,7 +296,7 @@ pub(super) const SPANISH: Page = Page {
     new_line: "empieza una línea nueva",
     needs_script: "El chat necesita JavaScript de este servidor. Actívalo, por favor.",
     sign_on: oidc::SPANISH,
-    script: Script {
+    script: ScriptTexts {
         you: "Tú",
         decision: "Tu decisión",
         download: "Descargar {name}, {size}",
@@ -320,7 +320,7 @@ pub(super) const SPANISH: Page = Page {
     },
 };
 
-pub(super) const CHINESE: Page = Page {
+pub(super) const CHINESE: PageTexts = PageTexts {
     lang: "zh-Hans",
     signed_out: "你尚未登录。",
     new_link: "请用 `countersign token` 生成新链接并打开。",
@@ -371,7 +371,7 @@ pub(super) const CHINESE: Page = Page {
     new_line: "换行",
     needs_script: "聊天需要本服务器的 JavaScript。请启用。",
     sign_on: oidc::CHINESE,
-    script: Script {
+    script: ScriptTexts {
         you: "你",
         decision: "你的决定",
         download: "下载 {name}，{size}",

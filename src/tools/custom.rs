@@ -11,7 +11,7 @@ pub use super::{
     contract::arguments::{parse, schema},
 };
 pub use crate::agent::catalog::{
-    Approval, Confinement, Domain, EffectClass, Rate, Subject, Tier, ToolSpec, Variable,
+    ApprovalMode, Confinement, Domain, EffectClass, Rate, Subject, Tier, ToolSpec, Variable,
 };
 
 /// The return value as the model reads it: text as it is, everything else as JSON.

@@ -9,7 +9,7 @@ const FOUND_LINES: usize = 40;
 const ANSWER_CHARS: usize = 12_000;
 
 /// A page of `docs/`: its path without the extension, and its Markdown.
-pub type Page = (&'static str, &'static str);
+pub type ManualPage = (&'static str, &'static str);
 
 macro_rules! pages {
     ($($path:literal),* $(,)?) => {
@@ -19,7 +19,7 @@ macro_rules! pages {
 
 /// All pages for people who use or run the gateway, in the order of `docs/SUMMARY.md`. Pages under
 /// `development/` are left out.
-pub const PAGES: &[Page] = pages![
+pub const PAGES: &[ManualPage] = pages![
     "README",
     "getting-started/install",
     "getting-started/telegram",
@@ -105,12 +105,12 @@ pub fn manual(
 }
 
 fn contents() -> String {
-    let line = |(path, text): &Page| format!("- {path}: {}\n", title(text));
+    let line = |(path, text): &ManualPage| format!("- {path}: {}\n", title(text));
     let lines: String = PAGES.iter().map(line).collect();
     format!("The pages of the manual:\n{lines}")
 }
 
-fn is_called((path, text): &Page, wanted: &str) -> bool {
+fn is_called((path, text): &ManualPage, wanted: &str) -> bool {
     let last = path.rsplit('/').next().unwrap_or(path);
     [*path, last, title(text)].iter().any(|name| name.to_lowercase() == *wanted)
 }

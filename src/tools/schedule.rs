@@ -20,8 +20,8 @@ use super::{
 };
 use crate::{
     agent::{
-        catalog::{Approval, EffectClass, Subject, Tier, ToolSpec},
-        schedule_rule::{self, Wish},
+        catalog::{ApprovalMode, EffectClass, Subject, Tier, ToolSpec},
+        schedule_rule::{self, RequestedTime},
     },
     journal::ids::ScheduleId,
     store::{
@@ -47,7 +47,7 @@ const TOLD_CHARS: usize = 200;
 
 /// The operator's limits.
 #[derive(Debug, Clone)]
-pub struct Terms {
+pub struct ScheduleLimits {
     /// The default time zone.
     pub zone: Tz,
     pub shortest: TimeDelta,
@@ -57,11 +57,11 @@ pub struct Terms {
 #[derive(Clone)]
 struct Calendar {
     store: Store,
-    terms: Terms,
+    terms: ScheduleLimits,
 }
 
 /// All four tools.
-pub fn tools(store: &Store, terms: Terms) -> Vec<Arc<dyn Tool>> {
+pub fn tools(store: &Store, terms: ScheduleLimits) -> Vec<Arc<dyn Tool>> {
     let calendar = Calendar { store: store.clone(), terms };
     vec![
         Arc::new(Later { calendar: calendar.clone(), does: Does::Remind }),
@@ -141,7 +141,7 @@ impl Tool for Later {
             Does::Run => ToolSpec {
                 effect,
                 subject,
-                approval: Approval::UnlessAllowed,
+                approval: ApprovalMode::UnlessAllowed,
                 tier: Tier::Extension,
                 ..ToolSpec::read_only("schedule", SCHEDULE, schema::<Wanted>())
             },
@@ -195,7 +195,7 @@ impl Tool for ChangeSchedule {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             effect: EffectClass::Idempotent,
-            approval: Approval::UnlessAllowed,
+            approval: ApprovalMode::UnlessAllowed,
             tier: Tier::Extension,
             subject: Some(Subject::Text("id")),
             ..ToolSpec::read_only(
@@ -261,7 +261,7 @@ impl Calendar {
         context: &Context,
     ) -> Result<Schedule, ToolError> {
         let Wanted { text, at, after, every, cron, timezone } = wanted;
-        let wish = Wish { at, after, every, cron };
+        let wish = RequestedTime { at, after, every, cron };
         let count = text.chars().count();
         if text.trim().is_empty() || count > MAX_CHARS {
             return Err(ToolError::InvalidParameters(format!(

@@ -13,14 +13,16 @@ use super::{
         overflow,
     },
     sandbox::{
-        Job, Limits, Sandbox, Work,
+        Job, Sandbox, SandboxLimits, Work,
         profile::Profile,
-        run::{self, Ended, Stream},
+        run::{self, ProgramResult, Stream},
     },
     web::egress::Egress,
     workspace,
 };
-use crate::agent::catalog::{Approval, Confinement, Domain, EffectClass, Subject, Tier, ToolSpec};
+use crate::agent::catalog::{
+    ApprovalMode, Confinement, Domain, EffectClass, Subject, Tier, ToolSpec,
+};
 
 const USUAL_SECONDS: u64 = 60;
 const MOST_SECONDS: u64 = 300;
@@ -60,7 +62,7 @@ impl Tool for Shell {
         ToolSpec {
             effect: EffectClass::AtMostOnce,
             tier: Tier::Extension,
-            approval: Approval::UnlessAllowed,
+            approval: ApprovalMode::UnlessAllowed,
             subject: Some(Subject::Command("command")),
             timeout: Duration::from_secs(MOST_SECONDS) + AROUND,
             // Files that it prints may contain untrusted content.
@@ -84,7 +86,7 @@ impl Tool for Shell {
         // Creates the folder when it is first needed.
         workspace::beneath(context, |_, _| Ok(())).await?;
         let program = ["/bin/sh", "-c", &command].map(str::to_owned).to_vec();
-        let cell = Profile::around(Job::new(Work::Program(program), Some(Limits::COMMAND)))
+        let cell = Profile::around(Job::new(Work::Program(program), Some(SandboxLimits::COMMAND)))
             .with_workspace(&context.workspace);
         let way = self.egress.as_deref();
         let ended = ended(&self.sandbox, way, cell, Vec::new(), wait).await?;
@@ -121,7 +123,7 @@ pub(super) async fn ended(
     cell: Profile,
     input: Vec<u8>,
     wait: Duration,
-) -> Result<Ended, ToolError> {
+) -> Result<ProgramResult, ToolError> {
     let Some(egress) = way else {
         return run::to_its_end(sandbox.walled(&cell)?, input, wait).await;
     };
@@ -138,7 +140,7 @@ pub(super) async fn ended(
 }
 
 /// The result of a program, as the model reads it.
-pub(super) async fn told(ended: Ended, context: &Context) -> String {
+pub(super) async fn told(ended: ProgramResult, context: &Context) -> String {
     json!({
         "exitCode": ended.code,
         "stdout": shortened(ended.stdout, "stdout", context).await,

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 use super::{
     Tool,
     contract::toolbox::{Toolbox, builtin, sandboxed},
-    datasources::{self, Source, visible::Visibility},
+    datasources::{self, ConfiguredSource, visible::Visibility},
     documents::Branding,
     files, memory,
     sandbox::Sandbox,
@@ -27,7 +27,7 @@ use crate::{
     journal::{event::Call, ids::CallId},
     store::{
         Store,
-        datasources::{DataSource, Limits},
+        datasources::{DataSource, QueryLimits},
         db::Durability,
     },
     texts::{self, Language, QuestionParts, QuestionText, preview::Preview},
@@ -135,7 +135,7 @@ fn missing(arguments: &Value, text: &QuestionText, file: &str) -> Vec<String> {
 fn all(place: &Place, store: &Store) -> Toolbox {
     let sandbox = Arc::new(Sandbox::without_bubblewrap(Path::new("x"), "a test"));
     let folders = BTreeMap::from([("default".to_owned(), place.folder.path().join("skills"))]);
-    let terms = schedule::Terms {
+    let terms = schedule::ScheduleLimits {
         zone: chrono_tz::UTC,
         shortest: chrono::TimeDelta::minutes(1),
         per_conversation: 10,
@@ -155,11 +155,11 @@ fn all(place: &Place, store: &Store) -> Toolbox {
     toolbox
 }
 
-fn source(place: &Place) -> Source {
+fn source(place: &Place) -> ConfiguredSource {
     let url = format!("sqlite://{}", place.folder.path().join("data.db").display());
     let time = Duration::from_secs(1);
-    let limits = Limits { rows: 10, bytes: 1_024, time, connections: 1 };
-    Source {
+    let limits = QueryLimits { rows: 10, bytes: 1_024, time, connections: 1 };
+    ConfiguredSource {
         name: "shop".into(),
         description: "Orders".into(),
         database: DataSource::open(&url, limits).unwrap(),

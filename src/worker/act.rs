@@ -8,7 +8,7 @@ use tracing::Instrument as _;
 
 use super::{
     audit, guard_context, hooks,
-    in_flight::{Begun, Done, Ended, Lost, Running},
+    in_flight::{Done, FinishedCall, Lost, Running, StartedCall},
     limits,
     turn::{Flow, Turn},
 };
@@ -19,7 +19,7 @@ use crate::{
     },
     crash,
     journal::event::{Call, Event, Outcome, ToolResult},
-    store::conversations::record::{Change, Recorded, Terms},
+    store::conversations::record::{Change, Precondition, Recorded},
     texts,
     tools::Context,
 };
@@ -68,19 +68,19 @@ fn one_use_each(cleared: Vec<Cleared>) -> Vec<Cleared> {
     cleared.into_iter().filter(|c| c.grant().is_none_or(|id| used.insert(id.clone()))).collect()
 }
 
-fn begun(turn: &Turn<'_>, cleared: &Cleared) -> Begun {
+fn begun(turn: &Turn<'_>, cleared: &Cleared) -> StartedCall {
     let call = cleared.call().clone();
     let once = turn.spec(&call).is_some_and(|spec| spec.effect == EffectClass::AtMostOnce);
-    Begun { rule: audit::authority(turn, cleared), call, once }
+    StartedCall { rule: audit::authority(turn, cleared), call, once }
 }
 
 /// Runs one call from start to end. Owns everything it needs, because it runs in its own task.
 fn run_one(
     turn: &Turn<'_>,
-    begun: Begun,
+    begun: StartedCall,
     cleared: Cleared,
     context: Context,
-) -> impl Future<Output = Ended> + Send + use<> {
+) -> impl Future<Output = FinishedCall> + Send + use<> {
     let (worker, lease) = (turn.worker.clone(), turn.claimed.lease.clone());
     let about = hooks::About::of(turn, Some(context.person.clone()), Some(&context.call));
     async move {
@@ -95,7 +95,7 @@ fn run_one(
         };
         crash::point("tool", "after run");
         let (result, hooked) = hooks::after_tool(&worker, &about, &begun.call, result).await;
-        Ended { result: Ok(result), hooked }
+        FinishedCall { result: Ok(result), hooked }
     }
 }
 
@@ -139,7 +139,7 @@ async fn record_rejected_result(
     );
     let result = ToolResult::text(Outcome::Failed, texts::RESULT_NOT_STORED.to_owned());
     let event = Event::ToolFinished { call: call.id.clone(), result };
-    turn.record(Change { terms: Terms::Always, ..turn.change(vec![event], vec![]) }).await
+    turn.record(Change { terms: Precondition::Always, ..turn.change(vec![event], vec![]) }).await
 }
 
 fn no_result(turn: &Turn<'_>, done: &Done, lost: Lost) -> Flow {
@@ -164,7 +164,7 @@ fn no_result(turn: &Turn<'_>, done: &Done, lost: Lost) -> Flow {
 }
 
 fn finished(turn: &Turn<'_>, running: &Running, done: &Done, result: &ToolResult) -> Change {
-    let Begun { call, rule, .. } = &done.begun;
+    let StartedCall { call, rule, .. } = &done.begun;
     tracing::debug!(
         conversation.id = %turn.claimed.lease.conversation(),
         agent.id = turn.agent.id,
@@ -189,5 +189,5 @@ fn finished(turn: &Turn<'_>, running: &Running, done: &Done, result: &ToolResult
     events.extend(guard_context::tainted(turn, &call.id, result));
     events.push(Event::ToolFinished { call: call.id.clone(), result: result.clone() });
     let change = turn.change(events, files);
-    Change { terms: Terms::Always, shows_wait, facts, used, ..change }
+    Change { terms: Precondition::Always, shows_wait, facts, used, ..change }
 }

@@ -11,7 +11,7 @@ use super::{
     failure::FailedTurn,
     fetch, guard_context,
     in_flight::Running,
-    retry::{Retry, Verdict},
+    retry::{Retry, RetryVerdict},
     session_cache, think,
     turn::{Flow, Turn},
 };
@@ -71,8 +71,8 @@ async fn go_around(turn: &mut Turn<'_>) -> Result<()> {
             Err(error) => error,
         };
         match retry.after(turn, error).await {
-            Ok(Verdict::Again) => {}
-            Ok(Verdict::Fenced) => return Ok(()),
+            Ok(RetryVerdict::Again) => {}
+            Ok(RetryVerdict::Fenced) => return Ok(()),
             Err(error) => {
                 drain(turn, &mut running).await?;
                 return Err(error);
@@ -123,7 +123,7 @@ async fn drain(turn: &Turn<'_>, running: &mut Running) -> Result<()> {
 
 impl Turn<'_> {
     /// Applies new events, and passes answers on to running calls.
-    pub async fn read(&mut self, asking: &mut elicitation::Asking) -> Result<()> {
+    pub async fn read(&mut self, asking: &mut elicitation::TurnElicitations) -> Result<()> {
         let conversation = self.claimed.lease.conversation();
         let store = &self.worker.gateway.store;
         let (session, stored) = (&mut self.session, &mut self.stored);

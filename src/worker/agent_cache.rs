@@ -11,11 +11,11 @@ use super::Worker;
 use crate::{
     agent::{
         Agent,
-        catalog::{Source, ToolSpec},
+        catalog::{ToolSource, ToolSpec},
     },
     store::{
         leases::Claimed,
-        tools::settings::{self, Kind, Setting, Settings},
+        tools::settings::{self, Setting, SettingKind, Settings},
     },
 };
 
@@ -36,8 +36,8 @@ struct Kept {
 /// The operators' setting for a tool, or for its server if it has one.
 pub fn setting_of(settings: &Settings, spec: &ToolSpec) -> Setting {
     let key = match &spec.source {
-        Source::Builtin => (Kind::Tool, spec.name.clone()),
-        Source::Mcp { server, .. } => (Kind::Mcp, server.clone()),
+        ToolSource::Builtin => (SettingKind::Tool, spec.name.clone()),
+        ToolSource::Mcp { server, .. } => (SettingKind::Mcp, server.clone()),
     };
     settings.get(&key).copied().unwrap_or_default()
 }

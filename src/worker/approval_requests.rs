@@ -11,20 +11,20 @@ use super::{
     turn::{Flow, Turn},
 };
 use crate::{
-    agent::{grants, guard, next::Question, policy},
+    agent::{grants, guard, next::ApprovalNeeded, policy},
     crash,
     gateway::approvals,
     journal::{
         event::{Asks, Attachment, Call, Event, Outcome, ToolResult},
         ids::ApprovalId,
     },
-    store::{self, approvals::request::Asked},
+    store::{self, approvals::request::NewApproval},
     texts::{self, QuestionText},
     tools::{Context, files, workspace},
 };
 
 /// Commits the approval requests. The turn ends here and continues after a decision.
-pub(super) async fn ask(turn: &Turn<'_>, questions: Vec<Question>) -> Result<Flow> {
+pub(super) async fn ask(turn: &Turn<'_>, questions: Vec<ApprovalNeeded>) -> Result<Flow> {
     let mut change = turn.change(vec![], vec![]);
     let mut room = room_for_questions(turn).await?;
     for question in questions {
@@ -64,14 +64,14 @@ pub(super) async fn room_for_questions(turn: &Turn<'_>) -> Result<usize> {
     Ok(if crash::planted("questions") { usize::MAX } else { room })
 }
 
-fn refused(question: &Question, text: String) -> Event {
+fn refused(question: &ApprovalNeeded, text: String) -> Event {
     let call = question.call.id.clone();
     let result = ToolResult::text(Outcome::Denied, text);
     Event::ToolFinished { call, result }
 }
 
-async fn put(turn: &Turn<'_>, question: &Question, digest: String) -> Result<Asked> {
-    let Question { call, asks, lasting, approvers, .. } = question;
+async fn put(turn: &Turn<'_>, question: &ApprovalNeeded, digest: String) -> Result<NewApproval> {
+    let ApprovalNeeded { call, asks, lasting, approvers, .. } = question;
     let id = ApprovalId::new();
     let expires_at = turn.worker.gateway.clock.now() + turn.agent.policy.approval_for;
     let request = request(turn, question, &id, expires_at).await?;
@@ -89,7 +89,7 @@ async fn put(turn: &Turn<'_>, question: &Question, digest: String) -> Result<Ask
     let offers = choices.iter().map(|choice| choice.key).collect();
     let (approval, reply_to) = (id.to_string(), turn.reply_to());
     let what = Outgoing::Question { markdown: text.markdown, approval, choices, reply_to };
-    Ok(Asked {
+    Ok(NewApproval {
         id,
         call: call.id.clone(),
         asks: *asks,
@@ -120,11 +120,11 @@ struct Request {
 /// the decision depends on.
 async fn request(
     turn: &Turn<'_>,
-    question: &Question,
+    question: &ApprovalNeeded,
     id: &ApprovalId,
     expires_at: DateTime<Utc>,
 ) -> Result<Request> {
-    let Question { call, asks, reason, .. } = question;
+    let ApprovalNeeded { call, asks, reason, .. } = question;
     let redactor = &turn.worker.redactor;
     let arguments = redactor.marked_value(&call.arguments);
     let context = context_after_reads(turn, call).await;

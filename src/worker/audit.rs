@@ -12,7 +12,7 @@ use crate::{
         event::{Call, Event, Outcome, Status, ToolResult},
         session::CallState,
     },
-    store::{approvals::request::Asked, audit::Fact},
+    store::{approvals::request::NewApproval, audit::Fact},
 };
 
 /// A record about a call, with its digest and redacted arguments.
@@ -25,7 +25,7 @@ fn about(turn: &Turn<'_>, kind: &'static str, call: &Call) -> Fact {
         .with("arguments", turn.worker.redactor.value(&call.arguments))
 }
 
-pub(super) fn asked(turn: &Turn<'_>, call: &Call, reason: &str, asked: &Asked) -> Fact {
+pub(super) fn asked(turn: &Turn<'_>, call: &Call, reason: &str, asked: &NewApproval) -> Fact {
     about(turn, "asked", call)
         .with("digest", asked.digest.as_str())
         .with("rule", reason)

@@ -21,7 +21,7 @@ use crate::{
         session::{Session, delegation::Task},
     },
     store::{
-        conversations::tasks::{self, Answer, Delegation},
+        conversations::tasks::{self, Delegation, TaskAnswer},
         leases::Claimed,
     },
     texts,
@@ -78,7 +78,7 @@ async fn at_work(turn: &Turn<'_>) -> Result<usize> {
 
 /// Passes a sub-agent's final answer to the agent that delegated the task; `None` if the agent
 /// works for people. `tokens` counts tokens of the turn that are not in the journal yet.
-pub(super) async fn answer(turn: &Turn<'_>, text: &str, tokens: u64) -> Option<Answer> {
+pub(super) async fn answer(turn: &Turn<'_>, text: &str, tokens: u64) -> Option<TaskAnswer> {
     turn.claimed.sub_agent.as_ref()?;
     let whole = CallId(turn.claimed.lease.conversation().to_string());
     let context = turn.context(whole, CancellationToken::new());
@@ -92,7 +92,7 @@ pub(super) fn failure(
     claimed: &Claimed,
     session: &Session,
     reason: &str,
-) -> Option<Answer> {
+) -> Option<TaskAnswer> {
     let text = texts::coworker_failed(&claimed.sub_agent.as_ref()?.agent, reason);
     Some(ended(worker, session, Outcome::Failed, text, 0))
 }
@@ -103,11 +103,11 @@ fn ended(
     outcome: Outcome,
     text: String,
     tokens: u64,
-) -> Answer {
+) -> TaskAnswer {
     let tokens = session.turn.tokens + tokens;
     let heritage = Heritage { tokens, joined: vec![], ..session.heritage() };
     let took = session.turn.started_at.map(|began| worker.gateway.clock.now() - began);
     let took_ms = took.map_or(0, |took| took.num_milliseconds().max(0) as u64);
     let result = ToolResult { took_ms, ..ToolResult::text(outcome, text) };
-    Answer { result, heritage }
+    TaskAnswer { result, heritage }
 }

@@ -20,20 +20,20 @@ use crate::{
         ids::{ApprovalId, CallId},
     },
     store::{
-        approvals::{request::Asked, withdrawal},
-        conversations::record::{Change, Terms},
+        approvals::{request::NewApproval, withdrawal},
+        conversations::record::{Change, Precondition},
         files,
     },
-    tools::contract::elicit::{Answer, People, Wish},
+    tools::contract::elicit::{Elicitation, ElicitationAnswer, Elicitor},
 };
 
 /// How long a call waits for a person. Its turn is kept in memory for that time.
 const WAITS_FOR: TimeDelta = TimeDelta::minutes(10);
 
 /// The elicitations of the calls of one turn.
-pub(super) struct Asking {
-    requests: mpsc::UnboundedSender<Wish>,
-    received: mpsc::UnboundedReceiver<Wish>,
+pub(super) struct TurnElicitations {
+    requests: mpsc::UnboundedSender<Elicitation>,
+    received: mpsc::UnboundedReceiver<Elicitation>,
     open: BTreeMap<ApprovalId, Open>,
 }
 
@@ -41,33 +41,33 @@ pub(super) struct Asking {
 /// dropped on shutdown.
 struct Open {
     call: CallId,
-    waits: Option<oneshot::Sender<Answer>>,
+    waits: Option<oneshot::Sender<ElicitationAnswer>>,
 }
 
-impl Default for Asking {
+impl Default for TurnElicitations {
     fn default() -> Self {
         let (requests, received) = mpsc::unbounded_channel();
         Self { requests, received, open: BTreeMap::new() }
     }
 }
 
-impl Asking {
+impl TurnElicitations {
     /// The people whom a call of this turn can ask. There are none for a visitor, whose answers
     /// could not be attributed to anybody.
-    pub fn people(&self, turn: &Turn<'_>) -> People {
+    pub fn people(&self, turn: &Turn<'_>) -> Elicitor {
         if turn.requester().is_visitor() {
-            return People::default();
+            return Elicitor::default();
         }
-        People::reached_by(self.requests.clone(), turn.claimed.language())
+        Elicitor::reached_by(self.requests.clone(), turn.claimed.language())
     }
 
     /// The next elicitation of a call.
-    pub async fn next(&mut self) -> Option<Wish> {
+    pub async fn next(&mut self) -> Option<Elicitation> {
         self.received.recv().await
     }
 
     /// Records the elicitation and shows it.
-    pub async fn request(&mut self, turn: &Turn<'_>, next: Wish) -> Result<Flow> {
+    pub async fn request(&mut self, turn: &Turn<'_>, next: Elicitation) -> Result<Flow> {
         let open = turn.session.open_calls().find(|open| open.call.id == next.call);
         let Some(call) = open.map(|open| &open.call) else { return Ok(Flow::Around) };
         if approval_requests::room_for_questions(turn).await? == 0 {
@@ -83,7 +83,7 @@ impl Asking {
         self.open.insert(id.clone(), open);
         let facts = vec![audit::asked(turn, call, &next.question.server, &asked)];
         let change = turn.change(vec![asked.event()], vec![]);
-        let change = Change { asked: vec![asked], facts, terms: Terms::Always, ..change };
+        let change = Change { asked: vec![asked], facts, terms: Precondition::Always, ..change };
         turn.record(change).await.inspect_err(|_| {
             // The call is told that nobody will answer, so that it does not wait forever.
             self.open.remove(&id);
@@ -95,9 +95,9 @@ impl Asking {
         let Event::ApprovalDecided { approval, decision, by, .. } = &entry.event else { return };
         let Some(waits) = self.open.remove(approval).and_then(|open| open.waits) else { return };
         let answer = match (decision, by) {
-            (Decision::Answer { text }, _) => Answer::Given(text.clone()),
-            (_, Decider::Person(_)) => Answer::Declined,
-            (_, Decider::Timeout | Decider::Undeliverable) => Answer::Nobody,
+            (Decision::Answer { text }, _) => ElicitationAnswer::Given(text.clone()),
+            (_, Decider::Person(_)) => ElicitationAnswer::Declined,
+            (_, Decider::Timeout | Decider::Undeliverable) => ElicitationAnswer::Nobody,
         };
         // The call may have ended in the meantime.
         let _ = waits.send(answer);
@@ -139,8 +139,8 @@ async fn withdraw(turn: &Turn<'_>, call: Option<CallId>) -> Result<()> {
 }
 
 /// Addressed only to the requester of the call.
-fn approval_request(turn: &Turn<'_>, next: &Wish) -> Asked {
-    let Wish { call, question, .. } = next;
+fn approval_request(turn: &Turn<'_>, next: &Elicitation) -> NewApproval {
+    let Elicitation { call, question, .. } = next;
     let (id, words) = (ApprovalId::new(), turn.claimed.words());
     let title = words.question_title(Asks::Answer, &question.server);
     let code = approvals::code(&id);
@@ -158,7 +158,7 @@ fn approval_request(turn: &Turn<'_>, next: &Wish) -> Asked {
         "options": question.options,
     });
     let (approval, reply_to) = (id.to_string(), turn.reply_to());
-    Asked {
+    NewApproval {
         call: call.clone(),
         asks: Asks::Answer,
         tool: question.server.clone(),

@@ -14,7 +14,7 @@ use crate::{
 
 /// The result of an erasure.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct ErasureOutcome {
     /// The conversations that were deleted.
     pub conversations: Vec<ConversationId>,
     /// The number of events in other people's conversations that were redacted.
@@ -31,7 +31,7 @@ pub async fn erase(
     channel: &str,
     person: &str,
     fact: Fact,
-) -> Result<Option<Outcome>> {
+) -> Result<Option<ErasureOutcome>> {
     let (store, now) = (&worker.gateway.store, worker.gateway.clock.now());
     match store.begin_erasure(channel, person, fact, now).await? {
         Some(erasure) => proceed(worker, &erasure).await.map(Some),
@@ -53,7 +53,7 @@ pub async fn resume(worker: &Worker) -> Result<()> {
 }
 
 /// Performs the remaining steps of an erasure.
-pub(super) async fn proceed(worker: &Worker, erasure: &Erasure) -> Result<Outcome> {
+pub(super) async fn proceed(worker: &Worker, erasure: &Erasure) -> Result<ErasureOutcome> {
     let (store, clock) = (&worker.gateway.store, &worker.gateway.clock);
     let mut conversations = Vec::new();
     for step in store.erasure_steps(erasure).await? {
@@ -72,5 +72,5 @@ pub(super) async fn proceed(worker: &Worker, erasure: &Erasure) -> Result<Outcom
         worker.gateway.artifacts.remove(digest).await?;
     }
     let erased = store.end_erasure(erasure, files.len(), clock.now()).await?;
-    Ok(Outcome { conversations, events: erased.events, files: erased.files })
+    Ok(ErasureOutcome { conversations, events: erased.events, files: erased.files })
 }

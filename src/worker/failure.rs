@@ -14,7 +14,7 @@ use crate::{
         ids::FailureReference,
         role::Role,
     },
-    store::conversations::record::{Change, Terms},
+    store::conversations::record::{Change, Precondition},
 };
 
 /// The maximum length of a cause, in characters.
@@ -79,7 +79,8 @@ impl Turn<'_> {
         }
         let change = self.change(events, vec![self.text(shown)]);
         let answers = self.answers();
-        self.record(Change { terms: Terms::IfCurrentThenRest, answer, answers, ..change }).await
+        self.record(Change { terms: Precondition::IfCurrentThenRest, answer, answers, ..change })
+            .await
     }
 
     /// The reason, with the cause for an owner who is alone with the bot.

@@ -17,7 +17,7 @@ use crate::{
     agent::taint::INBOX,
     crash,
     journal::{event::Event, session::messages::SentFile},
-    store::conversations::record::{Change, Terms},
+    store::conversations::record::{Change, Precondition},
     tools::workspace::{Workspace, file_names},
 };
 
@@ -76,7 +76,7 @@ pub(super) async fn fetch(turn: &Turn<'_>, files: Vec<SentFile>) -> Result<Flow>
     }
     crash::point("fetch", "before record");
     let change = turn.change(events, shows);
-    turn.record(Change { terms: Terms::Always, ..change }).await
+    turn.record(Change { terms: Precondition::Always, ..change }).await
 }
 
 async fn one(turn: &Turn<'_>, sent: &SentFile) -> Result<Fetched> {

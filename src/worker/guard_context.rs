@@ -13,7 +13,7 @@ use crate::{
     agent::{
         catalog::Found,
         guard,
-        policy::{Files, GuardContext, Origin, Rule},
+        policy::{FileDigests, GuardContext, Origin, Rule},
         rules, taint,
     },
     journal::{
@@ -74,7 +74,8 @@ pub(super) async fn look(turn: &Turn<'_>) -> Result<GuardContext> {
         if matches!(open.state, CallState::Decided { .. }) {
             let files = files(turn, &open.call).await;
             // Files that can no longer be bound do not match the approval.
-            let files = files.unwrap_or_else(|why| Files::from([(String::new(), why.to_string())]));
+            let files =
+                files.unwrap_or_else(|why| FileDigests::from([(String::new(), why.to_string())]));
             guard_context.files.insert(open.call.id.clone(), files);
         }
         if open.state == CallState::New
@@ -139,8 +140,10 @@ pub(super) async fn with_files(turn: &Turn<'_>, call: &Call) -> Result<GuardCont
     Ok(guard_context)
 }
 
-async fn files(turn: &Turn<'_>, call: &Call) -> Result<Files, ToolError> {
-    let Found::Tool(spec) = turn.agent.catalog.find(&call.tool) else { return Ok(Files::new()) };
+async fn files(turn: &Turn<'_>, call: &Call) -> Result<FileDigests, ToolError> {
+    let Found::Tool(spec) = turn.agent.catalog.find(&call.tool) else {
+        return Ok(FileDigests::new());
+    };
     let named = guard::files_named(spec, &call.arguments);
     let context = turn.context(call.id.clone(), CancellationToken::new());
     let mut files = turn.worker.toolbox.bound(call, &context).await?;

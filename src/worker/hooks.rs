@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     agent::{
-        hooks::{Act, Answer, Hook, Matter, OnFailure, Program},
+        hooks::{Act, Hook, HookAnswer, Matter, OnFailure, Program},
         prompt::{Message, Prompt},
         redact::mapped,
     },
@@ -257,7 +257,7 @@ async fn ask_program(
     hook: &Hook,
     about: &About,
     matter: &Matter,
-) -> Result<Answer, String> {
+) -> Result<HookAnswer, String> {
     let Act::Run(program) = &hook.act else {
         return Err("the hook has neither a program nor an action".into());
     };
@@ -280,7 +280,7 @@ async fn ask_program(
     let answer =
         run(worker.hook_sandbox.command(hook, program)?, program, question.as_bytes()).await?;
     if answer.trim_ascii().is_empty() {
-        return Ok(Answer::default());
+        return Ok(HookAnswer::default());
     }
     serde_json::from_slice(&answer).map_err(|problem| format!("invalid answer: {problem}"))
 }

@@ -11,7 +11,7 @@ use tokio::{sync::watch, task::JoinSet};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::Instrument as _;
 
-use super::elicitation::Asking;
+use super::elicitation::TurnElicitations;
 use crate::{
     journal::{
         event::{Call, Event, Outcome, ToolResult},
@@ -33,7 +33,7 @@ pub(super) struct Running {
     /// The latest progress report of any of the calls.
     pub progress: watch::Sender<String>,
     /// Elicitations of the calls.
-    pub asking: Asking,
+    pub asking: TurnElicitations,
     /// Whether elicitations of calls that died with an earlier turn have been withdrawn.
     pub begun: bool,
 }
@@ -48,7 +48,7 @@ pub(super) struct Calls(JoinSet<Done>);
 
 /// A call that is about to run.
 #[derive(Debug, Clone)]
-pub(super) struct Begun {
+pub(super) struct StartedCall {
     pub call: Call,
     /// The rule, grant or person that allowed it.
     pub rule: Value,
@@ -57,7 +57,7 @@ pub(super) struct Begun {
 }
 
 /// The result of a call.
-pub(super) struct Ended {
+pub(super) struct FinishedCall {
     pub result: Result<ToolResult, Lost>,
     /// The events of hooks that changed the result.
     pub hooked: Vec<Event>,
@@ -65,8 +65,8 @@ pub(super) struct Ended {
 
 /// A finished call.
 pub(super) struct Done {
-    pub begun: Begun,
-    pub ended: Ended,
+    pub begun: StartedCall,
+    pub ended: FinishedCall,
 }
 
 /// Why there is no result to record.
@@ -79,22 +79,22 @@ pub(super) enum Lost {
     Answer,
 }
 
-impl From<Lost> for Ended {
+impl From<Lost> for FinishedCall {
     fn from(lost: Lost) -> Self {
         Self { result: Err(lost), hooked: Vec::new() }
     }
 }
 
-impl Begun {
+impl StartedCall {
     /// The result of a call whose task panicked. If the call must not run twice, its effect is
     /// unknown and a person has to find out.
-    fn panicked(&self) -> Ended {
+    fn panicked(&self) -> FinishedCall {
         tracing::error!(tool.name = self.call.tool, call = %self.call.id, "call panicked");
         if self.once {
             return Lost::Answer.into();
         }
         let result = ToolResult::text(Outcome::Failed, texts::CALL_PANICKED.to_owned());
-        Ended { result: Ok(result), hooked: Vec::new() }
+        FinishedCall { result: Ok(result), hooked: Vec::new() }
     }
 }
 
@@ -109,8 +109,8 @@ impl Calls {
     pub fn start(
         &mut self,
         tasks: &TaskTracker,
-        begun: Begun,
-        run: impl Future<Output = Ended> + Send + 'static,
+        begun: StartedCall,
+        run: impl Future<Output = FinishedCall> + Send + 'static,
     ) {
         let supervised = async move {
             let ended = AssertUnwindSafe(run).catch_unwind().await;
@@ -158,14 +158,14 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    fn begun(once: bool) -> Begun {
+    fn begun(once: bool) -> StartedCall {
         let call = Call {
             id: CallId::new(),
             model_id: "m".into(),
             tool: "tool".into(),
             arguments: Value::Null,
         };
-        Begun { call, rule: Value::Null, once }
+        StartedCall { call, rule: Value::Null, once }
     }
 
     /// A panic ends only its own call; one that must not run twice has an unknown outcome.
@@ -176,7 +176,10 @@ mod tests {
             calls.start(&tasks, begun(once), async { panic!("on purpose") });
         }
         let good = async {
-            Ended { result: Ok(ToolResult::text(Outcome::Done, "good".into())), hooked: vec![] }
+            FinishedCall {
+                result: Ok(ToolResult::text(Outcome::Done, "good".into())),
+                hooked: vec![],
+            }
         };
         calls.start(&tasks, begun(false), good);
         let mut outcomes = Vec::new();

@@ -24,7 +24,7 @@ use crate::{
         channels::inbox,
         usage::{
             Used, What,
-            spent::{Request, Scope},
+            spent::{Request, UsageScope},
         },
         webhooks::subscriptions::{self, Topic},
     },
@@ -34,21 +34,21 @@ use crate::{
 
 /// The daily budgets and the prices of models.
 #[derive(Debug, Clone, Default)]
-pub struct Limits {
+pub struct DailyLimits {
     pub person: Daily,
     pub conversation: Daily,
     pub all: Daily,
     pub prices: BTreeMap<String, Price>,
 }
 
-impl Limits {
-    fn scopes(&self, turn: &Turn<'_>) -> Vec<(Daily, Scope)> {
+impl DailyLimits {
+    fn scopes(&self, turn: &Turn<'_>) -> Vec<(Daily, UsageScope)> {
         let person = person(turn, turn.session.seq);
         let conversation = turn.claimed.lease.home().clone();
         let mut scopes = vec![
-            (self.person, Scope::Person(person)),
-            (self.conversation, Scope::Conversation(conversation)),
-            (self.all, Scope::All),
+            (self.person, UsageScope::Person(person)),
+            (self.conversation, UsageScope::Conversation(conversation)),
+            (self.all, UsageScope::All),
         ];
         scopes.retain(|(daily, _)| daily.limits_anything());
         scopes
@@ -68,7 +68,7 @@ pub(super) async fn day_used_up(turn: &Turn<'_>) -> Result<Option<String>> {
     let now = gateway.clock.now();
     for (daily, scope) in turn.worker.limits.scopes(turn) {
         let spent = match &scope {
-            Scope::Person(person) => {
+            UsageScope::Person(person) => {
                 gateway.store.reserve(request(turn, person, daily), now).await?
             }
             _ => gateway.store.spent(scope.clone(), now).await?,
@@ -107,13 +107,18 @@ fn new_messages(turn: &Turn<'_>, upto: Seq) -> u64 {
 }
 
 /// Reports an exceeded budget to webhook subscribers, once a day.
-async fn reached(turn: &Turn<'_>, scope: &Scope, what: UsedUp, now: DateTime<Utc>) -> Result<()> {
+async fn reached(
+    turn: &Turn<'_>,
+    scope: &UsageScope,
+    what: UsedUp,
+    now: DateTime<Utc>,
+) -> Result<()> {
     let gateway = &turn.worker.gateway;
     let which = format!("{} {scope:?} {what:?}", now.date_naive());
     let whose = match scope {
-        Scope::Person(_) => "person",
-        Scope::Conversation(_) => "conversation",
-        Scope::All => "all",
+        UsageScope::Person(_) => "person",
+        UsageScope::Conversation(_) => "conversation",
+        UsageScope::All => "all",
     };
     let named = match what {
         UsedUp::Messages => "messages",
@@ -132,11 +137,11 @@ async fn reached(turn: &Turn<'_>, scope: &Scope, what: UsedUp, now: DateTime<Utc
     write.await
 }
 
-fn whose(scope: &Scope) -> Whose {
+fn whose(scope: &UsageScope) -> Whose {
     match scope {
-        Scope::Person(_) => Whose::Person,
-        Scope::Conversation(_) => Whose::Conversation,
-        Scope::All => Whose::All,
+        UsageScope::Person(_) => Whose::Person,
+        UsageScope::Conversation(_) => Whose::Conversation,
+        UsageScope::All => Whose::All,
     }
 }
 

@@ -10,7 +10,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use super::{Worker, erasure};
 use crate::{
     clock::{Clock as _, SystemClock},
-    store::{OWNERS_AT_ONCE, conversations::retire::Begun, files, retention::prunes},
+    store::{OWNERS_AT_ONCE, conversations::retire::CreationPosition, files, retention::prunes},
     texts,
 };
 
@@ -98,7 +98,7 @@ async fn expire_conversations(worker: &Worker) -> Result<()> {
         erasure::proceed(worker, &expired).await?;
     }
     let Some(kept) = worker.retention.conversations else { return Ok(()) };
-    let (before, mut after) = (clock.now() - kept, Some(Begun::default()));
+    let (before, mut after) = (clock.now() - kept, Some(CreationPosition::default()));
     while let Some(from) = after
         && may_go_on(worker).await?
     {

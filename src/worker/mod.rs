@@ -65,7 +65,7 @@ use crate::{
     },
     llm::Model,
     store::{
-        conversations::record::{Change, Deferral, Recorded, Terms},
+        conversations::record::{Change, Deferral, Precondition, Recorded},
         leases::Claimed,
         retention::Retention,
     },
@@ -74,7 +74,7 @@ use crate::{
 use channels::Outgoing;
 use guard_context::RuleBook;
 use hooks::HookSandbox;
-use limits::Limits;
+use limits::DailyLimits;
 
 /// The maximum number of concurrent turns on one node.
 const AT_ONCE: usize = 20_000;
@@ -105,7 +105,7 @@ pub struct Worker {
     /// The sandbox settings for the programs of hooks.
     pub hook_sandbox: HookSandbox,
     pub redactor: Redactor,
-    pub limits: Limits,
+    pub limits: DailyLimits,
     /// How long each kind of data is kept.
     pub retention: Retention,
 }
@@ -318,7 +318,7 @@ async fn apology(worker: &Worker, claimed: &Claimed, cause: &str) -> Result<Chan
         shows,
         answer,
         seen,
-        terms: Terms::IfCurrentThenRest,
+        terms: Precondition::IfCurrentThenRest,
         ..Change::default()
     })
 }

@@ -29,7 +29,7 @@ pub(super) struct Retry {
 
 /// Whether another attempt is useful.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum RetryVerdict {
     Again,
     /// Another worker has the lease.
     Fenced,
@@ -37,7 +37,7 @@ pub(super) enum Verdict {
 
 impl Retry {
     /// Waits after a failure. Returns the error if the operation was rejected too often.
-    pub async fn after(&mut self, turn: &Turn<'_>, problem: anyhow::Error) -> Result<Verdict> {
+    pub async fn after(&mut self, turn: &Turn<'_>, problem: anyhow::Error) -> Result<RetryVerdict> {
         if crash::planted("retry") {
             return Err(problem);
         }
@@ -54,12 +54,12 @@ impl Retry {
         let _ = tokio::time::timeout(wait, std::future::pending::<()>()).await;
         match turn.worker.gateway.store.accepts_writes(&turn.claimed.lease).await {
             Ok(true) => self.refusals += 1,
-            Ok(false) => return Ok(Verdict::Fenced),
+            Ok(false) => return Ok(RetryVerdict::Fenced),
             // The database is unavailable or rejects all writes, so no other worker can take over
             // either.
             Err(_) => {}
         }
-        if self.refusals < REFUSALS { Ok(Verdict::Again) } else { Err(problem) }
+        if self.refusals < REFUSALS { Ok(RetryVerdict::Again) } else { Err(problem) }
     }
 }
 
@@ -78,7 +78,7 @@ impl Turn<'_> {
                 Err(problem) => problem,
             };
             change.attempt = Attempt::Repeated;
-            if retry.after(self, problem).await? == Verdict::Fenced {
+            if retry.after(self, problem).await? == RetryVerdict::Fenced {
                 return Ok(Recorded::Fenced);
             }
         }
@@ -95,7 +95,7 @@ impl Turn<'_> {
                 Ok(value) => return Ok(value),
                 Err(problem) => problem,
             };
-            if retry.after(self, problem).await? == Verdict::Fenced {
+            if retry.after(self, problem).await? == RetryVerdict::Fenced {
                 bail!("another worker has the lease");
             }
         }

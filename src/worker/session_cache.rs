@@ -16,7 +16,7 @@ use crate::{
         event::{Attachment, Call, Entry, Event, Speaker},
         ids::ConversationId,
         session::{
-            CallState, Item, OpenCall, Session, Turn,
+            CallState, Item, OpenCall, Session, TurnUsage,
             messages::{FileState, SentFile},
         },
     },
@@ -194,7 +194,7 @@ pub(super) fn weight(session: &Session) -> usize {
         reminded_upto: _,
         prepared: _,
     } = session;
-    let Turn { asking, .. } = turn;
+    let TurnUsage { asking, .. } = turn;
     let texts = [enabled, taint, pinned].into_iter().flatten();
     let pairs = seen.iter().chain(sent).map(|(key, value)| EACH + key.len() + value.len());
     EACH + items.iter().map(of_item).sum::<usize>()

@@ -27,7 +27,7 @@ use crate::{
         session::messages::SILENT,
     },
     llm::{Model, ModelError, Reply},
-    store::conversations::record::{Change, Recorded, Terms},
+    store::conversations::record::{Change, Precondition, Recorded},
 };
 
 pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
@@ -231,7 +231,7 @@ async fn record(turn: &mut Turn<'_>, reply: Reply, before: Vec<Event>) -> Result
     loop {
         let change = turn.change(all.clone(), shown.clone());
         let done = is_last && turn.session.said_upto <= upto;
-        let terms = if done { Terms::IfCurrentThenRest } else { Terms::IfCurrent };
+        let terms = if done { Precondition::IfCurrentThenRest } else { Precondition::IfCurrent };
         let answer = answer.clone().filter(|_| done);
         let (facts, used) = (facts.clone(), used.clone());
         let change = Change { answers: turn.answers(), facts, used, answer, terms, ..change };

@@ -6,7 +6,7 @@ use countersign::{
     journal::role::Role,
     store::{
         audit::Fact,
-        people::{self, Access},
+        people::{self, AccessTokenKind},
     },
 };
 use reqwest::{Method, RequestBuilder, StatusCode};
@@ -54,7 +54,7 @@ impl Served {
             Box::pin(async move {
                 people::grant_access(
                     tx,
-                    people::NewAccess { kind: Access::Session, name: &name, token: &own },
+                    people::NewAccess { kind: AccessTokenKind::Session, name: &name, token: &own },
                     now,
                     ends,
                 )

@@ -3,7 +3,7 @@
 
 use countersign::{
     agent::{
-        catalog::{Approval, EffectClass, Found, Subject, ToolSpec},
+        catalog::{ApprovalMode, EffectClass, Found, Subject, ToolSpec},
         disclosure,
         guard::{self, Ruling, Verdict},
         policy::{Action, GuardContext, Origin, Policy},
@@ -15,7 +15,7 @@ use countersign::{
     },
     tools::{
         ToolError,
-        sandbox::{Job, Limits, Work, profile::Profile, run},
+        sandbox::{Job, SandboxLimits, Work, profile::Profile, run},
         web::client::{Ask, Outside},
     },
 };
@@ -147,7 +147,7 @@ impl Judge {
     fn new(policy: Policy) -> Self {
         let shell = ToolSpec {
             effect: EffectClass::AtMostOnce,
-            approval: Approval::UnlessAllowed,
+            approval: ApprovalMode::UnlessAllowed,
             subject: Some(Subject::Command("command")),
             ..ToolSpec::read_only(
                 "shell",
@@ -254,7 +254,7 @@ async fn no_probe_of_the_corpus_gets_out() {
             .map(|probe| format!("( {}\n) | sed 's/^/{}: /'", probe.script, probe.name));
         let script = format!("{}\necho DONE", lines.collect::<Vec<_>>().join("\n"));
         let program = ["/bin/sh", "-c", &script].map(str::to_owned).to_vec();
-        let cell = Profile::around(Job::new(Work::Program(program), Some(Limits::COMMAND)))
+        let cell = Profile::around(Job::new(Work::Program(program), Some(SandboxLimits::COMMAND)))
             .with_workspace(folder.path());
         let walled = sandbox.walled(&cell).unwrap();
         let ended = run::to_its_end(walled, Vec::new(), PROBE_FOR).await.unwrap();
@@ -270,7 +270,7 @@ fn acting(name: &str) -> ToolSpec {
     let properties = json!({ "url": {}, "query": {}, "method": {}, "body": {} });
     ToolSpec {
         effect: EffectClass::AtMostOnce,
-        approval: Approval::UnlessAllowed,
+        approval: ApprovalMode::UnlessAllowed,
         outward: true,
         ..ToolSpec::read_only(name, "Acts", json!({ "properties": properties }))
     }

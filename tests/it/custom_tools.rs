@@ -3,7 +3,7 @@
 use countersign::{
     journal::role::Role,
     llm::scripted::{call, say},
-    tools::custom::{Approval, Context, EffectClass, Tool as _, ToolSpec, Variable, tool},
+    tools::custom::{ApprovalMode, Context, EffectClass, Tool as _, ToolSpec, Variable, tool},
 };
 use insta::assert_snapshot;
 use schemars::JsonSchema;
@@ -31,7 +31,7 @@ struct Point {
 }
 
 /// Moves a point.
-#[tool(effect = EffectClass::AtMostOnce, approval = Approval::UnlessAllowed)]
+#[tool(effect = EffectClass::AtMostOnce, approval = ApprovalMode::UnlessAllowed)]
 async fn move_point(
     context: &Context,
     /// Where it is
@@ -72,7 +72,7 @@ fn a_function_says_all_that_the_model_is_told() {
     assert_eq!(spec, plain, "it changes nothing, unless it says so");
     let spec = MovePoint.spec();
     assert_eq!((spec.name.as_str(), spec.effect), ("move_point", EffectClass::AtMostOnce));
-    assert_eq!(spec.approval, Approval::UnlessAllowed);
+    assert_eq!(spec.approval, ApprovalMode::UnlessAllowed);
     assert_eq!(spec.parameters["required"], json!(["point"]));
     let right = &spec.parameters["properties"]["right"];
     assert_eq!(right["description"], "How far to the right; not at all if left out");

@@ -16,7 +16,7 @@ use countersign::{
             pool::RenderPool,
             protocol::{Breakdown, RenderRequest},
         },
-        sandbox::{Job, Limits, Sandbox, Work, run},
+        sandbox::{Job, Sandbox, SandboxLimits, Work, run},
         shell::Shell,
     },
 };
@@ -305,7 +305,7 @@ async fn document_bombs_do_no_harm() {
 #[tokio::test]
 async fn a_reader_without_walls_is_confined_too() {
     let read = |name: &'static str, bytes: Vec<u8>| async move {
-        let job = Job::new(Work::Read(name.into()), Some(Limits::DOCUMENT));
+        let job = Job::new(Work::Read(name.into()), Some(SandboxLimits::DOCUMENT));
         let mut command = tokio::process::Command::new(BINARY);
         command.args(["confine", "--job", &job.argument()]).env_clear();
         run::to_its_end(command, bytes, Duration::from_secs(13)).await.unwrap()
@@ -485,7 +485,8 @@ async fn a_drawing_that_breaks_down_is_an_error_and_nothing_else() {
     let bare = Arc::new(Sandbox::without_bubblewrap(std::path::Path::new(BINARY), "a test"));
     for sandbox in [walled, bare] {
         let mut press = RenderPool::new(sandbox.clone(), Branding::default().fonts());
-        press.limits = Limits { cpu_seconds: 2, memory_bytes: 256 << 20, ..Limits::DRAWING };
+        press.limits =
+            SandboxLimits { cpu_seconds: 2, memory_bytes: 256 << 20, ..SandboxLimits::DRAWING };
         for (how, words) in [
             (Breakdown::Memory, "more than 256 MiB of memory"),
             (Breakdown::Stack, "nested too deeply"),

@@ -8,7 +8,7 @@ use countersign::tools::{
         pool::RenderPool,
         protocol::{RenderOptions, RenderRequest},
     },
-    sandbox::{Limits, Sandbox, run},
+    sandbox::{Sandbox, SandboxLimits, run},
 };
 use renderers::{Format, markdown, read::Reading};
 use serde_json::json;
@@ -93,7 +93,7 @@ async fn damaged_files_are_read_or_refused() {
     for (name, whole) in files() {
         for round in 0..rounds(12, 2_000) {
             let bytes = dice.damage(&whole);
-            let limits = Limits { cpu_seconds: CPU_SECONDS, ..Limits::DOCUMENT };
+            let limits = SandboxLimits { cpu_seconds: CPU_SECONDS, ..SandboxLimits::DOCUMENT };
             let command = sandbox.reader_within(name, limits).unwrap();
             let ended = run::to_its_end(command, bytes, WAIT).await.unwrap();
             let answer: Result<Result<Reading, String>, _> =

@@ -5,7 +5,7 @@ use countersign::tools::{
     web::{
         client::Outside,
         fetch::WebFetch,
-        providers::{Kind, Provider},
+        providers::{SearchEngine, SearchProvider},
         search::WebSearch,
     },
 };
@@ -45,7 +45,8 @@ impl Reader {
 
     async fn searches(&self) -> String {
         let url = format!("{}/duckduckgo", self.server.url()).parse().unwrap();
-        let provider = Provider { kind: Kind::Duckduckgo, url, key: None, price_micros: 0 };
+        let provider =
+            SearchProvider { kind: SearchEngine::Duckduckgo, url, key: None, price_micros: 0 };
         let tool = WebSearch::new(outside(), Arc::new(sandbox().await), vec![provider]);
         let arguments =
             json!({ "query": "rivers", "count": 2, "freshness": "week", "language": "de" });

@@ -2,7 +2,7 @@
 
 use countersign::{
     clock::{Clock as _, SystemClock},
-    gateway::webhooks::signature::Key,
+    gateway::webhooks::signature::SharedSecret,
 };
 use fakes::llm::{self, Fault};
 use reqwest::Method;
@@ -137,7 +137,7 @@ const NEW: &str = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 /// The same message to the webhook `ci`, signed now.
 async fn pushes(wires: &Wires, secret: &str) -> u16 {
     let (now, body) = (SystemClock.now(), "{}");
-    let signature = Key::standard(secret).unwrap().sign("m1", now, body.as_bytes());
+    let signature = SharedSecret::standard(secret).unwrap().sign("m1", now, body.as_bytes());
     let request = client()
         .post(format!("http://127.0.0.1:{}/hooks/ci", wires.port.number()))
         .header("webhook-id", "m1")

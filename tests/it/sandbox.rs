@@ -8,9 +8,9 @@ use countersign::{
     tools::{
         mcp::{McpConfig, Protocol, Server},
         sandbox::{
-            Job, Limits, Sandbox, Work,
+            Job, Sandbox, SandboxLimits, Work,
             profile::Profile,
-            run::{self, Ended},
+            run::{self, ProgramResult},
             service::ServerSandbox,
         },
         web::{client::Outside, egress::Egress},
@@ -67,9 +67,9 @@ impl Fixture {
         self.folder.path().join(name).to_string_lossy().into_owned()
     }
 
-    async fn runs_for(&self, script: &str, wait: Duration) -> Ended {
+    async fn runs_for(&self, script: &str, wait: Duration) -> ProgramResult {
         let program = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
-        let cell = Profile::around(Job::new(Work::Program(program), Some(Limits::COMMAND)))
+        let cell = Profile::around(Job::new(Work::Program(program), Some(SandboxLimits::COMMAND)))
             .with_workspace(&self.folder.path().join("mine"));
         run::to_its_end(self.sandbox.walled(&cell).unwrap(), Vec::new(), wait).await.unwrap()
     }
@@ -181,7 +181,7 @@ async fn a_command_reaches_the_hosts_that_are_named() {
         python(&direct)
     );
     let program = ["/bin/sh", "-c", &script].map(str::to_owned).to_vec();
-    let cell = Profile::around(Job::new(Work::Program(program), Some(Limits::COMMAND)))
+    let cell = Profile::around(Job::new(Work::Program(program), Some(SandboxLimits::COMMAND)))
         .with_workspace(&house.folder.path().join("mine"))
         .let_out_by(&socket);
     let ended = tokio::select! {
@@ -399,7 +399,7 @@ async fn the_walls_stand_for_root_and_for_others() {
     }
     let program = ["/bin/sh", "-c", "echo works | cat | cat"].map(str::to_owned).to_vec();
     for (work, said) in [(Work::Probe, "confined"), (Work::Program(program), "works\n")] {
-        let cell = Profile::around(Job::new(work, Some(Limits::COMMAND)));
+        let cell = Profile::around(Job::new(work, Some(SandboxLimits::COMMAND)));
         let walled = sandbox.walled(&cell).unwrap();
         let mut other = Command::new("setpriv");
         if fs::metadata("/proc/self").unwrap().uid() == 0 {

@@ -14,7 +14,7 @@ use countersign::{
         approvals::grants,
         conversations::{
             journal,
-            record::{Change, Recorded, Terms},
+            record::{Change, Precondition, Recorded},
         },
         outbox::due::Share,
     },
@@ -53,7 +53,7 @@ fn share(most: usize) -> Vec<Share> {
     vec![Share { channel: "room".into(), most }]
 }
 
-fn change(seen: i64, terms: Terms) -> Change {
+fn change(seen: i64, terms: Precondition) -> Change {
     let events = vec![Event::Reminded { upto: seen }];
     let shows = vec![Outgoing::Text { markdown: "x".into(), reply_to: None }];
     Change { events, shows, seen, terms, ..Change::default() }
@@ -70,8 +70,8 @@ story! {
         assert!(two.claim(1, now()).await.unwrap().is_empty(), "it is held");
         one.release(&old).await.unwrap();
         let new = two.claim(1, now()).await.unwrap().pop().unwrap().lease;
-        assert_eq!(one.record(&old, change(1, Terms::Always), now()).await.unwrap(), Recorded::Fenced);
-        assert_eq!(two.record(&new, change(1, Terms::Always), now()).await.unwrap(), Recorded::Done);
+        assert_eq!(one.record(&old, change(1, Precondition::Always), now()).await.unwrap(), Recorded::Fenced);
+        assert_eq!(two.record(&new, change(1, Precondition::Always), now()).await.unwrap(), Recorded::Done);
         assert_eq!(two.claim_sends(share(9), now()).await.unwrap().len(), 1);
     }
 }
@@ -91,7 +91,7 @@ story! {
         assert!(halt.await.unwrap());
         let starts = || {
             let events = vec![Event::ToolStarted { call: "c".into() }];
-            Change { events, ..change(1, Terms::IfCurrent) }
+            Change { events, ..change(1, Precondition::IfCurrent) }
         };
         assert_eq!(store.record(&lease, starts(), now()).await.unwrap(), Recorded::Behind);
         let lift = store.write("lift", move |tx| Box::pin(async move { grants::lift(tx).await }));
@@ -107,9 +107,9 @@ story! {
         let conversation = begin(&store, "1").await;
         let lease = store.claim(1, now()).await.unwrap().pop().unwrap().lease;
         assert_eq!(begin(&store, "1").await, conversation);
-        let void = store.record(&lease, change(1, Terms::IfCurrent), now()).await.unwrap();
+        let void = store.record(&lease, change(1, Precondition::IfCurrent), now()).await.unwrap();
         assert_eq!(void, Recorded::Behind);
-        let done = store.record(&lease, change(2, Terms::IfCurrentThenRest), now()).await.unwrap();
+        let done = store.record(&lease, change(2, Precondition::IfCurrentThenRest), now()).await.unwrap();
         assert_eq!(done, Recorded::Rested);
         assert!(store.claim(1, now()).await.unwrap().is_empty(), "nothing is left to do");
     }
@@ -211,7 +211,8 @@ async fn rows_that_are_only_referred_to_are_claimed() {
     };
     lock(&mut *referring, "conversations").await;
     let claimed = store.claim(1, now()).await.unwrap().pop().expect("the conversation is ready");
-    let recorded = store.record(&claimed.lease, change(1, Terms::Always), now()).await.unwrap();
+    let recorded =
+        store.record(&claimed.lease, change(1, Precondition::Always), now()).await.unwrap();
     assert_eq!(recorded, Recorded::Done);
     lock(&mut *referring, "outbox").await;
     assert_eq!(store.claim_sends(share(1), now()).await.unwrap().len(), 1);

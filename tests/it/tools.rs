@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use countersign::{
-    agent::catalog::{Approval, EffectClass, Subject, Tier, ToolSpec},
+    agent::catalog::{ApprovalMode, EffectClass, Subject, Tier, ToolSpec},
     tools::{Context, Output, Tool, ToolError},
 };
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ impl Tool for Delete {
         });
         ToolSpec {
             effect: EffectClass::AtMostOnce,
-            approval: Approval::UnlessAllowed,
+            approval: ApprovalMode::UnlessAllowed,
             subject: Some(Subject::Path("path")),
             ..ToolSpec::read_only("delete", "Deletes a file", parameters)
         }

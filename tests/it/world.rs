@@ -12,7 +12,7 @@ use countersign::{
     journal::event::{Entry, Event},
     llm::{
         Model,
-        scripted::{ScriptedModel, Step},
+        scripted::{ScriptStep, ScriptedModel},
     },
     store::{approvals::votes, conversations::journal},
     tools::{Tool, sandbox::Sandbox},
@@ -195,7 +195,7 @@ impl World {
         App::open(&self.config, &self.variables, given).await.unwrap()
     }
 
-    pub fn model_will(&self, step: Step) -> &ScriptedModel {
+    pub fn model_will(&self, step: ScriptStep) -> &ScriptedModel {
         self.model.will(step)
     }
 

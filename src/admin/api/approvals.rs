@@ -12,11 +12,11 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
-    parts::{Body, Named, Page, Params, PersonView, Slice, none},
+    parts::{Body, Page, Params, PathNames, PersonView, Slice, none},
 };
 use crate::{
     admin::{Admin, problem::Problem},
-    gateway::approvals::{Came, Choice, Terms, by_id, lasting_grants},
+    gateway::approvals::{Choice, DecisionOutcome, GrantBounds, by_id, lasting_grants},
     journal::{
         event::{Attachment, Status},
         grant::Scope,
@@ -25,7 +25,7 @@ use crate::{
         approvals::{self as questions, attachments, display, votes},
         lists::{
             Stretch,
-            approvals::{Question, Wanted, list},
+            approvals::{ListedApproval, WantedApprovals, list},
         },
     },
 };
@@ -91,7 +91,7 @@ pub enum Standing {
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub struct Filter {
+pub struct ApprovalFilter {
     /// Only open ones, or only settled ones
     #[param(inline)]
     pub status: Option<Standing>,
@@ -101,11 +101,15 @@ pub struct Filter {
 }
 
 /// Lists approvals, newest first.
-pub async fn page(admin: &Admin, filter: Filter, stretch: Stretch) -> Result<Page<ApprovalView>> {
-    let wanted = Wanted {
+pub async fn page(
+    admin: &Admin,
+    filter: ApprovalFilter,
+    stretch: Stretch,
+) -> Result<Page<ApprovalView>> {
+    let wanted = WantedApprovals {
         open: filter.status.map(|status| status == Standing::Pending),
         conversation: filter.conversation.unwrap_or_default(),
-        ..Wanted::default()
+        ..WantedApprovals::default()
     };
     let (rows, stretch) = admin
         .gateway
@@ -117,7 +121,7 @@ pub async fn page(admin: &Admin, filter: Filter, stretch: Stretch) -> Result<Pag
 
 /// Returns one approval with all details.
 pub async fn whole(admin: &Admin, id: &str) -> Result<Option<WholeApproval>> {
-    let wanted = Wanted { id: id.to_owned(), ..Wanted::default() };
+    let wanted = WantedApprovals { id: id.to_owned(), ..WantedApprovals::default() };
     let now = admin.gateway.clock.now();
     let found = admin
         .gateway
@@ -166,7 +170,7 @@ async fn text_of(admin: &Admin, file: &Attachment) -> Result<String> {
     Ok(admin.redactor().marked(&String::from_utf8_lossy(&bytes)))
 }
 
-fn view(admin: &Admin, question: Question) -> ApprovalView {
+fn view(admin: &Admin, question: ListedApproval) -> ApprovalView {
     // A person who decides sees what runs; a settled approval is a record.
     let arguments = match question.status {
         Status::Pending => admin.redactor().marked_value(&question.arguments),
@@ -204,12 +208,12 @@ fn offered(keys: &str) -> Vec<DecisionName> {
 }
 
 /// List approvals
-#[utoipa::path(get, path = "/approvals", tag = "approvals", params(Slice, Filter),
+#[utoipa::path(get, path = "/approvals", tag = "approvals", params(Slice, ApprovalFilter),
     responses((status = 200, body = Page<ApprovalView>)), extensions(("x-role" = json!("approver"))))]
 async fn index(
     State(admin): State<Arc<Admin>>,
     Params(slice): Params<Slice>,
-    Params(filter): Params<Filter>,
+    Params(filter): Params<ApprovalFilter>,
 ) -> Result<Json<Page<ApprovalView>>, Problem> {
     Ok(Json(page(&admin, filter, slice.stretch()?).await?))
 }
@@ -219,7 +223,7 @@ async fn index(
     responses((status = 200, body = WholeApproval)), extensions(("x-role" = json!("approver"))))]
 async fn show(
     State(admin): State<Arc<Admin>>,
-    Named(id): Named<String>,
+    PathNames(id): PathNames<String>,
 ) -> Result<Json<WholeApproval>, Problem> {
     whole(&admin, &id).await?.map(Json).ok_or_else(|| none("approval"))
 }
@@ -279,7 +283,7 @@ pub struct Decided {
 async fn decide(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
-    Named(id): Named<String>,
+    PathNames(id): PathNames<String>,
     Body(body): Body<DecisionBody>,
 ) -> Result<Json<Decided>, Problem> {
     decided(&admin, &caller, id, body).await.map(Json)
@@ -296,9 +300,11 @@ pub async fn decided(
     let answer = by_id::decide_as(&admin.gateway, &id, choice, caller.voter()).await?;
     let answer = answer.ok_or_else(|| none("approval"))?;
     match answer.came {
-        Came::Done => {}
-        Came::Refused => return Err(Problem::new(StatusCode::FORBIDDEN, answer.text)),
-        Came::Late | Came::NotNow => return Err(Problem::conflict(answer.text)),
+        DecisionOutcome::Done => {}
+        DecisionOutcome::Refused => return Err(Problem::new(StatusCode::FORBIDDEN, answer.text)),
+        DecisionOutcome::Late | DecisionOutcome::NotNow => {
+            return Err(Problem::conflict(answer.text));
+        }
     }
     let of = id.clone();
     let now = admin
@@ -328,8 +334,8 @@ fn choice(body: DecisionBody) -> Result<Choice, Problem> {
     })
 }
 
-fn terms(wanted: Option<GrantTerms>) -> Result<Terms, Problem> {
-    let mut terms = Terms::default();
+fn terms(wanted: Option<GrantTerms>) -> Result<GrantBounds, Problem> {
+    let mut terms = GrantBounds::default();
     let Some(wanted) = wanted else { return Ok(terms) };
     if let Some(scope) = wanted.scope {
         let known = Scope::parse(&scope);

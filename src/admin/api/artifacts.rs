@@ -9,7 +9,7 @@ use std::sync::Arc;
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::parts::{Named, Page, Params, Slice, none};
+use super::parts::{Page, Params, PathNames, Slice, none};
 use crate::{
     admin::{
         Admin,
@@ -18,7 +18,7 @@ use crate::{
     },
     store::lists::{
         Stretch,
-        outbox::{Listed, Which, list},
+        outbox::{ListedMessage, Which, list},
     },
 };
 
@@ -42,7 +42,7 @@ pub struct ArtifactView {
     pub created_at: DateTime<Utc>,
 }
 
-fn view(row: Listed) -> Option<ArtifactView> {
+fn view(row: ListedMessage) -> Option<ArtifactView> {
     let Outgoing::File { name, media_type, size_bytes, digest, .. } = row.what else { return None };
     Some(ArtifactView {
         id: row.id.0,
@@ -58,7 +58,11 @@ fn view(row: Listed) -> Option<ArtifactView> {
 }
 
 /// Lists files, newest first; `id` is empty or selects one.
-async fn rows(admin: &Admin, id: String, stretch: Stretch) -> Result<(Vec<Listed>, Stretch)> {
+async fn rows(
+    admin: &Admin,
+    id: String,
+    stretch: Stretch,
+) -> Result<(Vec<ListedMessage>, Stretch)> {
     let read = admin.gateway.store.read(move |tx| {
         Box::pin(async move { Ok((list(tx, Which::Files, &id, &stretch).await?, stretch)) })
     });
@@ -94,7 +98,7 @@ async fn index(
     extensions(("x-role" = json!("operator"))))]
 async fn download(
     State(admin): State<Arc<Admin>>,
-    Named(id): Named<String>,
+    PathNames(id): PathNames<String>,
 ) -> Result<Response, Problem> {
     attached(&admin, &id).await
 }

@@ -13,7 +13,7 @@ use super::parts::{Page, Params, Slice};
 use crate::{
     admin::{Admin, problem::Problem},
     store::{
-        audit::{Query, Row},
+        audit::{AuditRecord, Query},
         lists::Stretch,
     },
 };
@@ -43,7 +43,7 @@ pub struct FactView {
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub struct Filter {
+pub struct AuditFilter {
     /// The chain: a conversation, `admin` or `seals`
     #[serde(default)]
     pub conversation: String,
@@ -59,7 +59,7 @@ pub struct Filter {
 }
 
 /// Lists matching records, newest first.
-pub async fn page(admin: &Admin, filter: Filter, stretch: Stretch) -> Result<Page<FactView>> {
+pub async fn page(admin: &Admin, filter: AuditFilter, stretch: Stretch) -> Result<Page<FactView>> {
     let query = Query {
         conversation: filter.conversation,
         person: filter.person,
@@ -67,15 +67,15 @@ pub async fn page(admin: &Admin, filter: Filter, stretch: Stretch) -> Result<Pag
         kind: filter.kind,
         since: filter.since,
         until: filter.until,
-        after: Row::place(&stretch.after),
+        after: AuditRecord::place(&stretch.after),
         most: stretch.most,
     };
     let rows = admin.gateway.store.audit(query).await?;
-    Ok(Page::of(rows, &stretch, Row::own_place, Into::into))
+    Ok(Page::of(rows, &stretch, AuditRecord::own_place, Into::into))
 }
 
-impl From<Row> for FactView {
-    fn from(row: Row) -> Self {
+impl From<AuditRecord> for FactView {
+    fn from(row: AuditRecord) -> Self {
         Self {
             chain: row.chain,
             number: row.n.to_string(),
@@ -90,12 +90,12 @@ impl From<Row> for FactView {
 }
 
 /// Search the audit
-#[utoipa::path(get, path = "/audit", tag = "audit", params(Slice, Filter),
+#[utoipa::path(get, path = "/audit", tag = "audit", params(Slice, AuditFilter),
     responses((status = 200, body = Page<FactView>)), extensions(("x-role" = json!("operator"))))]
 async fn index(
     State(admin): State<Arc<Admin>>,
     Params(slice): Params<Slice>,
-    Params(filter): Params<Filter>,
+    Params(filter): Params<AuditFilter>,
 ) -> Result<Json<Page<FactView>>, Problem> {
     Ok(Json(page(&admin, filter, slice.stretch()?).await?))
 }

@@ -22,7 +22,7 @@ use crate::{
     store::{
         api::tokens,
         audit::Fact,
-        people::{self, Session},
+        people::{self, BrowserSession},
     },
     texts::Language,
 };
@@ -160,9 +160,9 @@ async fn by_token(admin: &Admin, secret: String) -> Result<Option<Caller>> {
 }
 
 /// The API requires at least the role viewer.
-pub async fn by_session(admin: &Admin, session: Session) -> Result<Option<Caller>> {
+pub async fn by_session(admin: &Admin, session: BrowserSession) -> Result<Option<Caller>> {
     let vouched = admin.vouched(&session);
-    let Session { person, name, .. } = session;
+    let BrowserSession { person, name, .. } = session;
     let Some((channel, _)) = admin.web() else { return Ok(None) };
     let configured = admin.gateway.channels.get(channel);
     let configured = configured.and_then(|connected| connected.manners.roles.get(&person).copied());

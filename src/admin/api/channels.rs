@@ -12,7 +12,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::{
     caller::Caller,
     inventory::StatusView,
-    parts::{Named, none},
+    parts::{PathNames, none},
 };
 use crate::{
     admin::{Admin, problem::Problem},
@@ -132,7 +132,7 @@ async fn note(admin: &Admin, fact: Fact) -> Result<()> {
 async fn reconnect(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
-    Named(id): Named<String>,
+    PathNames(id): PathNames<String>,
 ) -> Result<(StatusCode, Json<ReconnectView>), Problem> {
     let found = connect_anew(&admin, &caller, &id).await?;
     let is_over = found.state != StatusView::Connecting;
@@ -146,7 +146,7 @@ async fn reconnect(
 async fn check(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
-    Named(id): Named<String>,
+    PathNames(id): PathNames<String>,
 ) -> Result<Json<CheckView>, Problem> {
     Ok(Json(checked(&admin, &caller, &id).await?))
 }

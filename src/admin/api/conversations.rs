@@ -12,7 +12,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
-    parts::{Named, Page, Params, Slice, none},
+    parts::{Page, Params, PathNames, Slice, none},
 };
 use crate::{
     admin::{Admin, problem::Problem},
@@ -21,7 +21,7 @@ use crate::{
         conversations::history::ShownRow,
         lists::{
             Stretch,
-            conversations::{Listed, Wanted, events, list},
+            conversations::{ListedConversation, WantedConversations, events, list},
         },
     },
     worker::erasure,
@@ -52,8 +52,8 @@ pub struct ConversationView {
     pub last_at: Option<DateTime<Utc>>,
 }
 
-impl From<Listed> for ConversationView {
-    fn from(listed: Listed) -> Self {
+impl From<ListedConversation> for ConversationView {
+    fn from(listed: ListedConversation) -> Self {
         Self {
             id: listed.id.0,
             channel: listed.channel,
@@ -96,7 +96,7 @@ pub struct ShownView {
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub struct Filter {
+pub struct ConversationFilter {
     /// Only of one channel
     #[serde(default)]
     pub channel: String,
@@ -111,13 +111,13 @@ pub struct Filter {
 /// Lists conversations, newest first.
 pub async fn page(
     admin: &Admin,
-    filter: Filter,
+    filter: ConversationFilter,
     stretch: Stretch,
 ) -> Result<Page<ConversationView>> {
-    let Filter { channel, chat, reference } = filter;
+    let ConversationFilter { channel, chat, reference } = filter;
     let failed = FailureReference::parse(&reference).map(|turn| turn.conversation.0);
     // Earlier releases showed the id of the conversation.
-    let wanted = Wanted { id: failed.unwrap_or(reference), channel, chat };
+    let wanted = WantedConversations { id: failed.unwrap_or(reference), channel, chat };
     let (rows, stretch) = admin
         .gateway
         .store
@@ -127,7 +127,7 @@ pub async fn page(
 }
 
 pub async fn one(admin: &Admin, id: &str) -> Result<Option<ConversationView>> {
-    let wanted = Wanted { id: id.to_owned(), ..Wanted::default() };
+    let wanted = WantedConversations { id: id.to_owned(), ..WantedConversations::default() };
     let found = admin
         .gateway
         .store
@@ -175,13 +175,13 @@ pub fn shown(admin: &Admin, row: ShownRow) -> ShownView {
 }
 
 /// List conversations
-#[utoipa::path(get, path = "/conversations", tag = "conversations", params(Slice, Filter),
+#[utoipa::path(get, path = "/conversations", tag = "conversations", params(Slice, ConversationFilter),
     responses((status = 200, body = Page<ConversationView>)),
     extensions(("x-role" = json!("operator"))))]
 async fn index(
     State(admin): State<Arc<Admin>>,
     Params(slice): Params<Slice>,
-    Params(filter): Params<Filter>,
+    Params(filter): Params<ConversationFilter>,
 ) -> Result<Json<Page<ConversationView>>, Problem> {
     Ok(Json(page(&admin, filter, slice.stretch()?).await?))
 }
@@ -192,7 +192,7 @@ async fn index(
     extensions(("x-role" = json!("operator"))))]
 async fn show(
     State(admin): State<Arc<Admin>>,
-    Named(id): Named<String>,
+    PathNames(id): PathNames<String>,
 ) -> Result<Json<ConversationView>, Problem> {
     one(&admin, &id).await?.map(Json).ok_or_else(|| none("conversation"))
 }
@@ -203,7 +203,7 @@ async fn show(
     extensions(("x-role" = json!("operator"))))]
 async fn timeline(
     State(admin): State<Arc<Admin>>,
-    Named(id): Named<String>,
+    PathNames(id): PathNames<String>,
     Params(slice): Params<Slice>,
 ) -> Result<Json<Page<EventView>>, Problem> {
     one(&admin, &id).await?.ok_or_else(|| none("conversation"))?;
@@ -230,7 +230,7 @@ pub async fn erase(
 ) -> Result<Option<ErasedView>> {
     let fact = caller.did("erased");
     let erased = erasure::erase(&admin.worker, channel, person, fact).await?;
-    let view = |erasure::Outcome { conversations, events, files }| ErasedView {
+    let view = |erasure::ErasureOutcome { conversations, events, files }| ErasedView {
         conversations: conversations.into_iter().map(|id| id.0).collect(),
         events,
         files,
@@ -251,7 +251,7 @@ pub async fn erase(
 async fn erase_person(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
-    Named((channel, person)): Named<(String, String)>,
+    PathNames((channel, person)): PathNames<(String, String)>,
 ) -> Result<Json<ErasedView>, Problem> {
     if !admin.gateway.channels.contains_key(&channel) {
         return Err(none("channel"));

@@ -12,7 +12,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
-    parts::{Named, Page, Params, Slice, none},
+    parts::{Page, Params, PathNames, Slice, none},
 };
 use crate::{
     admin::{Admin, problem::Problem},
@@ -20,7 +20,7 @@ use crate::{
         audit,
         lists::{
             Stretch,
-            outbox::{self, Listed, Which, list},
+            outbox::{self, ListedMessage, Which, list},
         },
     },
 };
@@ -55,7 +55,7 @@ pub async fn page(admin: &Admin, stretch: Stretch) -> Result<Page<DeadLetterView
             Box::pin(async move { Ok((list(tx, Which::GivenUp, "", &stretch).await?, stretch)) })
         })
         .await?;
-    let view = |row: Listed| DeadLetterView {
+    let view = |row: ListedMessage| DeadLetterView {
         summary: admin.redactor().text(&summary(&row.what)).into_owned(),
         what: admin.redactor().value(&serde_json::to_value(row.what).unwrap_or_default()),
         id: row.id.0,
@@ -142,7 +142,7 @@ async fn index(
 async fn replay(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
-    Named(id): Named<String>,
+    PathNames(id): PathNames<String>,
 ) -> Result<StatusCode, Problem> {
     told(settle(&admin, &caller, &id, Fate::Replay).await?, "dead letter")
 }
@@ -154,7 +154,7 @@ async fn replay(
 async fn drop(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
-    Named(id): Named<String>,
+    PathNames(id): PathNames<String>,
 ) -> Result<StatusCode, Problem> {
     told(settle(&admin, &caller, &id, Fate::Drop).await?, "dead letter")
 }

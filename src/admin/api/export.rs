@@ -17,7 +17,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::{
     approvals::{self, ApprovalView},
     conversations::{ConversationView, EventView, ShownView, happened, one, shown},
-    parts::{Named, none},
+    parts::{PathNames, none},
 };
 use crate::{
     admin::{Admin, problem::Problem},
@@ -43,7 +43,7 @@ pub struct ExportView {
     extensions(("x-role" = json!("operator"))))]
 async fn export(
     State(admin): State<Arc<Admin>>,
-    Named(id): Named<String>,
+    PathNames(id): PathNames<String>,
 ) -> Result<Response, Problem> {
     let conversation = one(&admin, &id).await?.ok_or_else(|| none("conversation"))?;
     let body = written(admin, conversation)?;
@@ -144,7 +144,7 @@ impl Writing {
             }
             List::Approvals => {
                 let conversation = Some(id.to_owned());
-                let filter = approvals::Filter { conversation, ..Default::default() };
+                let filter = approvals::ApprovalFilter { conversation, ..Default::default() };
                 let found = approvals::page(admin, filter, stretch).await?.items;
                 as_json(&found, |approval| approval.id.clone())
             }

@@ -11,7 +11,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
-    parts::{Named, Page, Params, PersonView, Slice, none},
+    parts::{Page, Params, PathNames, PersonView, Slice, none},
 };
 use crate::{
     admin::{Admin, problem::Problem},
@@ -99,7 +99,7 @@ async fn index(
 async fn revoke(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
-    Named(id): Named<String>,
+    PathNames(id): PathNames<String>,
 ) -> Result<StatusCode, Problem> {
     end(&admin, &caller, &id).await?.ok_or_else(|| none("grant"))?;
     Ok(StatusCode::NO_CONTENT)

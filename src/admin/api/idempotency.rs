@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     admin::{Admin, BODY_BYTES, problem::Problem},
-    store::api::idempotency::{self, Answer, Attempt, Before, Twice},
+    store::api::idempotency::{self, Before, KeyedRequest, StoredResponse, Twice},
 };
 
 pub const KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -23,7 +23,7 @@ const KEY_CHARS: usize = 255;
 
 /// Marks a response that contains a secret and must not be stored.
 #[derive(Debug, Clone, Copy)]
-pub struct Secret;
+pub struct ContainsSecret;
 
 /// Executes the request, or returns its stored response.
 pub async fn once(admin: &Admin, caller: &str, request: Request, next: Next) -> Response {
@@ -66,7 +66,7 @@ async fn keyed(
     let before = store
         .write("begin to answer", move |tx| {
             Box::pin(async move {
-                let attempt = Attempt { caller: &who, key: &name, request: &digest, twice };
+                let attempt = KeyedRequest { caller: &who, key: &name, request: &digest, twice };
                 idempotency::begin(tx, attempt, now).await
             })
         })
@@ -104,35 +104,35 @@ fn digest(head: &str, body: &[u8]) -> String {
 
 /// The response, and what is stored of it: nothing for an internal error, so that the request can
 /// be retried.
-async fn kept(response: Response) -> Result<(Response, Option<Answer>), Problem> {
+async fn kept(response: Response) -> Result<(Response, Option<StoredResponse>), Problem> {
     let (parts, body) = response.into_parts();
     let body: Bytes = to_bytes(body, usize::MAX).await.map_err(anyhow::Error::from)?;
     let media_type = parts.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    let answer = Answer {
+    let answer = StoredResponse {
         status: parts.status.as_u16(),
         media_type: media_type.unwrap_or_default().to_owned(),
         body: String::from_utf8_lossy(&body).into_owned(),
     };
-    let answer = match parts.extensions.get::<Secret>() {
+    let answer = match parts.extensions.get::<ContainsSecret>() {
         _ if parts.status.is_server_error() => None,
         None => Some(answer),
-        Some(Secret) => Some(shown_once()),
+        Some(ContainsSecret) => Some(shown_once()),
     };
     Ok((Response::from_parts(parts, Body::from(body)), answer))
 }
 
-fn shown_once() -> Answer {
+fn shown_once() -> StoredResponse {
     let text = "An earlier request with this key has created it, and its secret is shown only \
         once. Revoke it, and create another with a new key.";
     let problem = Problem::new(StatusCode::CONFLICT, text);
-    Answer {
+    StoredResponse {
         status: problem.status().as_u16(),
         media_type: crate::admin::problem::PROBLEM.to_owned(),
         body: problem.body(),
     }
 }
 
-fn again(answer: Answer) -> Response {
+fn again(answer: StoredResponse) -> Response {
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
     let mut response = (status, answer.body).into_response();
     if let Ok(kind) = HeaderValue::from_str(&answer.media_type) {

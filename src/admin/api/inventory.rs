@@ -388,6 +388,7 @@ async fn changes(
     State(admin): State<Arc<Admin>>,
     Params(slice): Params<Slice>,
 ) -> Result<Json<Page<FactView>>, Problem> {
-    let filter = audit::Filter { conversation: ADMIN.to_owned(), ..audit::Filter::default() };
+    let filter =
+        audit::AuditFilter { conversation: ADMIN.to_owned(), ..audit::AuditFilter::default() };
     Ok(Json(audit::page(&admin, filter, slice.stretch()?).await?))
 }

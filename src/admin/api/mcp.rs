@@ -13,11 +13,11 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
-    parts::{Body, Named, Page, none},
+    parts::{Body, Page, PathNames, none},
 };
 use crate::{
     admin::{Admin, problem::Problem},
-    store::tools::pins::{self, Pin, Standing},
+    store::tools::pins::{self, Pin, PinState},
 };
 
 pub fn routes() -> OpenApiRouter<Arc<Admin>> {
@@ -56,9 +56,9 @@ pub struct TrustBody {
 impl From<Pin> for PinView {
     fn from(pin: Pin) -> Self {
         let standing = match pin.standing() {
-            Standing::Seen => "seen",
-            Standing::Vouched => "trusted",
-            Standing::Changed => "changed",
+            PinState::Seen => "seen",
+            PinState::Vouched => "trusted",
+            PinState::Changed => "changed",
         };
         let read = |text: &str| serde_json::from_str(text).unwrap_or_default();
         Self {
@@ -121,7 +121,7 @@ pub async fn trust(
     extensions(("x-role" = json!("operator"))))]
 async fn index(
     State(admin): State<Arc<Admin>>,
-    Named(id): Named<String>,
+    PathNames(id): PathNames<String>,
 ) -> Result<Json<Page<PinView>>, Problem> {
     let mut items = all(&admin).await?;
     items.retain(|pin| pin.server == id);
@@ -135,7 +135,7 @@ async fn index(
 async fn vouch(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
-    Named(id): Named<String>,
+    PathNames(id): PathNames<String>,
     Body(body): Body<TrustBody>,
 ) -> Result<Json<PinView>, Problem> {
     trust(&admin, &caller, &id, body).await.map(Json)

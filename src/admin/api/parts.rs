@@ -43,7 +43,7 @@ pub struct Params<T>(pub T);
 /// Path parameters.
 #[derive(FromRequestParts)]
 #[from_request(via(axum::extract::Path), rejection(Problem))]
-pub struct Named<T>(pub T);
+pub struct PathNames<T>(pub T);
 
 const USUAL: usize = 50;
 const MOST: usize = 200;

@@ -11,8 +11,8 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
-    idempotency::Secret,
-    parts::{Body, Named, Page, Params, Slice, none},
+    idempotency::ContainsSecret,
+    parts::{Body, Page, Params, PathNames, Slice, none},
 };
 use crate::{
     admin::{Admin, problem::Problem},
@@ -22,7 +22,7 @@ use crate::{
         audit,
         lists::{
             Stretch,
-            people::{Listed, list, put, remove},
+            people::{ListedPerson, list, put, remove},
         },
         people::{
             self,
@@ -51,8 +51,8 @@ pub struct MemberView {
     pub since: DateTime<Utc>,
 }
 
-impl From<Listed> for MemberView {
-    fn from(Listed { channel, person, name, role, since }: Listed) -> Self {
+impl From<ListedPerson> for MemberView {
+    fn from(ListedPerson { channel, person, name, role, since }: ListedPerson) -> Self {
         Self { channel, person, name, role, since }
     }
 }
@@ -63,7 +63,7 @@ pub async fn page(admin: &Admin, stretch: Stretch) -> Result<Page<MemberView>> {
         .store
         .read(move |tx| Box::pin(async move { Ok((list(tx, &stretch).await?, stretch)) }))
         .await?;
-    let key = |row: &Listed| json!([row.channel, row.person]).to_string();
+    let key = |row: &ListedPerson| json!([row.channel, row.person]).to_string();
     Ok(Page::of(rows, &stretch, key, Into::into))
 }
 
@@ -117,7 +117,7 @@ async fn make(
 async fn set(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
-    Named((channel, person)): Named<(String, String)>,
+    PathNames((channel, person)): PathNames<(String, String)>,
     Body(body): Body<RoleBody>,
 ) -> Result<StatusCode, Problem> {
     appoint(&admin, &caller, &channel, &person, body.role).await?;
@@ -169,7 +169,7 @@ pub async fn dismiss(admin: &Admin, caller: &Caller, channel: &str, person: &str
 async fn show_out(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
-    Named((channel, person)): Named<(String, String)>,
+    PathNames((channel, person)): PathNames<(String, String)>,
 ) -> Result<StatusCode, Problem> {
     if dismiss(&admin, &caller, &channel, &person).await? {
         Ok(StatusCode::NO_CONTENT)
@@ -202,7 +202,7 @@ pub struct OfferView {
 }
 
 /// The parameters of a new code.
-struct Wish {
+struct PairingCodeRequest {
     /// Empty for any channel.
     channel: String,
     lasts: TimeDelta,
@@ -210,9 +210,9 @@ struct Wish {
 }
 
 /// Creates a code that works once.
-async fn offer_code(admin: &Admin, caller: &Caller, wish: Wish) -> Result<OfferView> {
+async fn offer_code(admin: &Admin, caller: &Caller, wish: PairingCodeRequest) -> Result<OfferView> {
     let (now, owned) = (admin.gateway.clock.now(), admin.gateway.owned());
-    let Wish { channel, lasts, role } = wish;
+    let PairingCodeRequest { channel, lasts, role } = wish;
     let (code, expires_at) = (new_code(), now + lasts);
     let fact = caller
         .did("pairing_offered")
@@ -244,9 +244,9 @@ async fn offer(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
     Body(body): Body<OfferBody>,
-) -> Result<(StatusCode, Extension<Secret>, Json<OfferView>), Problem> {
+) -> Result<(StatusCode, Extension<ContainsSecret>, Json<OfferView>), Problem> {
     let offer = offered(&admin, &caller, body).await?;
-    Ok((StatusCode::CREATED, Extension(Secret), Json(offer)))
+    Ok((StatusCode::CREATED, Extension(ContainsSecret), Json(offer)))
 }
 
 /// Creates a code, after validating the parameters.
@@ -263,7 +263,7 @@ pub async fn offered(
     if !channel.is_empty() && !admin.gateway.channels.contains_key(&channel) {
         return Err(Problem::unfit(format!("There is no channel `{channel}`.")));
     }
-    let wish = Wish { channel, lasts: TimeDelta::hours(hours), role: body.role };
+    let wish = PairingCodeRequest { channel, lasts: TimeDelta::hours(hours), role: body.role };
     Ok(offer_code(admin, caller, wish).await?)
 }
 
@@ -283,7 +283,7 @@ pub struct LinkBody {
 async fn link(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
-    Named((channel, person)): Named<(String, String)>,
+    PathNames((channel, person)): PathNames<(String, String)>,
     Body(other): Body<LinkBody>,
 ) -> Result<StatusCode, Problem> {
     if (&channel, &person) == (&other.channel, &other.person) {
@@ -317,7 +317,7 @@ async fn link(
 async fn unlink(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
-    Named((channel, person)): Named<(String, String)>,
+    PathNames((channel, person)): PathNames<(String, String)>,
 ) -> Result<StatusCode, Problem> {
     let fact = caller.did("unlinked");
     let fact = fact.with("channel", channel.as_str()).with("whom", person.as_str());

@@ -15,7 +15,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
-    parts::{Body, Named, Page, Params, none},
+    parts::{Body, Page, Params, PathNames, none},
 };
 use crate::{
     admin::{
@@ -88,7 +88,7 @@ pub async fn add(admin: &Admin, caller: &Caller, rule: &RuleEntry) -> Result<(),
 async fn replace(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
-    Named(name): Named<String>,
+    PathNames(name): PathNames<String>,
     Body(mut rule): Body<RuleEntry>,
 ) -> Result<Json<Placed>, Problem> {
     if rule.name.get_or_insert_with(|| name.clone()) != &name {
@@ -117,7 +117,7 @@ pub async fn put(
 async fn remove(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
-    Named(name): Named<String>,
+    PathNames(name): PathNames<String>,
 ) -> Result<StatusCode, Problem> {
     take_out(&admin, &caller, name).await?;
     Ok(StatusCode::NO_CONTENT)

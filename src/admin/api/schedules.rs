@@ -10,7 +10,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
-    parts::{Body, Named, Page, Params, PersonView, Slice, none},
+    parts::{Body, Page, Params, PathNames, PersonView, Slice, none},
 };
 use crate::{
     admin::{Admin, problem::Problem},
@@ -48,7 +48,7 @@ pub struct ScheduleView {
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub struct Filter {
+pub struct ScheduleFilter {
     /// Only those of one conversation
     #[serde(default)]
     pub conversation: String,
@@ -76,7 +76,11 @@ fn view(admin: &Admin, schedule: Schedule) -> ScheduleView {
 }
 
 /// Lists active schedules, newest first.
-pub async fn page(admin: &Admin, filter: Filter, stretch: Stretch) -> Result<Page<ScheduleView>> {
+pub async fn page(
+    admin: &Admin,
+    filter: ScheduleFilter,
+    stretch: Stretch,
+) -> Result<Page<ScheduleView>> {
     let read = admin.gateway.store.read(move |tx| {
         Box::pin(async move {
             Ok((schedules::list(tx, &filter.conversation, &stretch).await?, stretch))
@@ -116,13 +120,13 @@ pub async fn change(
 }
 
 /// List reminders and scheduled tasks
-#[utoipa::path(get, path = "/schedules", tag = "schedules", params(Slice, Filter),
+#[utoipa::path(get, path = "/schedules", tag = "schedules", params(Slice, ScheduleFilter),
     responses((status = 200, body = Page<ScheduleView>)),
     extensions(("x-role" = json!("operator"))))]
 async fn index(
     State(admin): State<Arc<Admin>>,
     Params(slice): Params<Slice>,
-    Params(filter): Params<Filter>,
+    Params(filter): Params<ScheduleFilter>,
 ) -> Result<Json<Page<ScheduleView>>, Problem> {
     Ok(Json(page(&admin, filter, slice.stretch()?).await?))
 }
@@ -134,7 +138,7 @@ async fn index(
 async fn set(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
-    Named(id): Named<String>,
+    PathNames(id): PathNames<String>,
     Body(body): Body<PausedBody>,
 ) -> Result<Json<ScheduleView>, Problem> {
     let to = if body.paused { Move::Pause } else { Move::Resume };
@@ -148,7 +152,7 @@ async fn set(
 async fn delete(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
-    Named(id): Named<String>,
+    PathNames(id): PathNames<String>,
 ) -> Result<StatusCode, Problem> {
     change(&admin, &caller, &id, Move::Delete).await?.ok_or_else(|| none("schedule"))?;
     Ok(StatusCode::NO_CONTENT)

@@ -10,7 +10,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
-    parts::{Named, Page, Params, Slice, none},
+    parts::{Page, Params, PathNames, Slice, none},
 };
 use crate::{
     admin::{Admin, problem::Problem},
@@ -107,7 +107,7 @@ async fn index(
 async fn end_one(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
-    Named(id): Named<String>,
+    PathNames(id): PathNames<String>,
 ) -> Result<StatusCode, Problem> {
     if end(&admin, &caller, &id).await? { Ok(StatusCode::NO_CONTENT) } else { Err(none("session")) }
 }

@@ -10,8 +10,8 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
-    idempotency::Secret,
-    parts::{Body, Named, Page, Params, RoleName, Slice, none},
+    idempotency::ContainsSecret,
+    parts::{Body, Page, Params, PathNames, RoleName, Slice, none},
 };
 use crate::{
     admin::{Admin, auth::web_session::new_token, problem::Problem},
@@ -170,7 +170,7 @@ async fn create(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
     Body(body): Body<TokenBody>,
-) -> Result<(StatusCode, Extension<Secret>, Json<NewToken>), Problem> {
+) -> Result<(StatusCode, Extension<ContainsSecret>, Json<NewToken>), Problem> {
     if !is_name(&body.name) {
         return Err(Problem::unfit(
             "`name` must have 1 to 64 characters, without control characters or leading or \
@@ -188,7 +188,7 @@ async fn create(
         Problem::conflict("An active token has this name. Revoke it first, or choose another name.")
     })?;
     let made = NewToken { token: token.into(), secret };
-    Ok((StatusCode::CREATED, Extension(Secret), Json(made)))
+    Ok((StatusCode::CREATED, Extension(ContainsSecret), Json(made)))
 }
 
 /// Revoke a token immediately
@@ -197,7 +197,7 @@ async fn create(
 async fn revoke(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
-    Named(id): Named<String>,
+    PathNames(id): PathNames<String>,
 ) -> Result<StatusCode, Problem> {
     if end(&admin, &caller, &id).await? { Ok(StatusCode::NO_CONTENT) } else { Err(none("token")) }
 }

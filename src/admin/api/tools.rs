@@ -12,15 +12,15 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
-    parts::{Body, Named, Page, Params, Slice, none},
+    parts::{Body, Page, Params, PathNames, Slice, none},
 };
 use crate::{
     admin::{Admin, problem::Problem},
-    agent::catalog::{EffectClass, Source, Tier, ToolSpec},
+    agent::catalog::{EffectClass, Tier, ToolSource, ToolSpec},
     store::{
         audit,
         lists::Stretch,
-        tools::settings::{self, Kind, Setting, SettingKey, Settings},
+        tools::settings::{self, Setting, SettingKey, SettingKind, Settings},
     },
     worker::agent_cache::setting_of,
 };
@@ -95,8 +95,8 @@ async fn settings(admin: &Admin) -> Result<Settings> {
 fn view(settings: &Settings, spec: ToolSpec) -> ToolView {
     let Setting { enabled, tier } = setting_of(settings, &spec);
     let server = match spec.source {
-        Source::Builtin => None,
-        Source::Mcp { server, .. } => Some(server),
+        ToolSource::Builtin => None,
+        ToolSource::Mcp { server, .. } => Some(server),
     };
     ToolView {
         id: spec.name,
@@ -134,13 +134,13 @@ pub async fn all_servers(admin: &Admin) -> Result<Vec<ServerView>> {
     let settings = settings(admin).await?;
     let mut tools: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for spec in admin.worker.toolbox.specs() {
-        if let Source::Mcp { server, .. } = spec.source {
+        if let ToolSource::Mcp { server, .. } = spec.source {
             tools.entry(server).or_default().push(spec.name);
         }
     }
     let configured: Vec<Configured> = admin.section("mcp")?;
     let view = |server: Configured| {
-        let key = (Kind::Mcp, server.name.clone());
+        let key = (SettingKind::Mcp, server.name.clone());
         let Setting { enabled, tier } = settings.get(&key).copied().unwrap_or_default();
         let health = admin.worker.toolbox.servers.health(&server.name).unwrap_or_default();
         ServerView {
@@ -166,13 +166,13 @@ pub async fn all_servers(admin: &Admin) -> Result<Vec<ServerView>> {
 pub async fn set(
     admin: &Admin,
     caller: &Caller,
-    kind: Kind,
+    kind: SettingKind,
     name: &str,
     change: Change,
 ) -> Result<()> {
     let (by, name, now) = (caller.id.clone(), name.to_owned(), admin.gateway.clock.now());
     let fact = caller.did("tool_set").of(&name).with("change", serde_json::to_value(change)?);
-    let fact = fact.with("of", if kind == Kind::Mcp { "server" } else { "tool" });
+    let fact = fact.with("of", if kind == SettingKind::Mcp { "server" } else { "tool" });
     admin
         .gateway
         .store
@@ -212,7 +212,7 @@ pub async fn set_tool(
         );
         return Err(Problem::conflict(text));
     }
-    set(admin, caller, Kind::Tool, id, change).await?;
+    set(admin, caller, SettingKind::Tool, id, change).await?;
     show_tool(admin, id).await
 }
 
@@ -233,7 +233,7 @@ pub async fn set_server(
     change: Change,
 ) -> Result<ServerView, Problem> {
     let _there = server(admin, id).await?;
-    set(admin, caller, Kind::Mcp, id, change).await?;
+    set(admin, caller, SettingKind::Mcp, id, change).await?;
     server(admin, id).await
 }
 
@@ -260,7 +260,7 @@ async fn index(
     responses((status = 200, body = ToolView)), extensions(("x-role" = json!("viewer"))))]
 async fn show(
     State(admin): State<Arc<Admin>>,
-    Named(id): Named<String>,
+    PathNames(id): PathNames<String>,
 ) -> Result<Json<ToolView>, Problem> {
     show_tool(&admin, &id).await.map(Json)
 }
@@ -272,7 +272,7 @@ async fn show(
 async fn enable(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
-    Named(id): Named<String>,
+    PathNames(id): PathNames<String>,
     Body(body): Body<EnabledBody>,
 ) -> Result<Json<ToolView>, Problem> {
     set_tool(&admin, &caller, &id, Change::Enabled(body.enabled)).await.map(Json)
@@ -286,7 +286,7 @@ async fn enable(
 async fn set_tier(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
-    Named(id): Named<String>,
+    PathNames(id): PathNames<String>,
     Body(body): Body<TierBody>,
 ) -> Result<Json<ToolView>, Problem> {
     set_tool(&admin, &caller, &id, Change::Tier(body.tier)).await.map(Json)
@@ -306,7 +306,7 @@ async fn servers(State(admin): State<Arc<Admin>>) -> Result<Json<Page<ServerView
 async fn enable_server(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
-    Named(id): Named<String>,
+    PathNames(id): PathNames<String>,
     Body(body): Body<EnabledBody>,
 ) -> Result<Json<ServerView>, Problem> {
     set_server(&admin, &caller, &id, Change::Enabled(body.enabled)).await.map(Json)
@@ -319,7 +319,7 @@ async fn enable_server(
 async fn set_tier_of_server(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
-    Named(id): Named<String>,
+    PathNames(id): PathNames<String>,
     Body(body): Body<TierBody>,
 ) -> Result<Json<ServerView>, Problem> {
     set_server(&admin, &caller, &id, Change::Tier(body.tier)).await.map(Json)

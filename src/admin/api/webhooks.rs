@@ -12,7 +12,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::{
     caller::Caller,
     dead_letters::{Fate, told},
-    parts::{Named, Page, Params, Slice, none},
+    parts::{Page, Params, PathNames, Slice, none},
 };
 use crate::{
     admin::{Admin, problem::Problem},
@@ -90,7 +90,7 @@ impl Delivered {
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub struct Filter {
+pub struct DeliveryFilter {
     /// Only those with this status
     #[param(inline)]
     pub status: Option<Delivered>,
@@ -104,7 +104,11 @@ fn view(admin: &Admin, row: Delivery) -> DeliveryView {
 }
 
 /// Lists deliveries, newest first.
-pub async fn page(admin: &Admin, filter: Filter, stretch: Stretch) -> Result<Page<DeliveryView>> {
+pub async fn page(
+    admin: &Admin,
+    filter: DeliveryFilter,
+    stretch: Stretch,
+) -> Result<Page<DeliveryView>> {
     let status = filter.status.map_or("", Delivered::as_str);
     let read = admin.gateway.store.read(move |tx| {
         Box::pin(async move { Ok((deliveries::list(tx, status, "", &stretch).await?, stretch)) })
@@ -146,13 +150,13 @@ pub async fn settle(admin: &Admin, caller: &Caller, id: &str, fate: Fate) -> Res
 }
 
 /// List webhook deliveries
-#[utoipa::path(get, path = "/webhook-deliveries", tag = "webhooks", params(Slice, Filter),
+#[utoipa::path(get, path = "/webhook-deliveries", tag = "webhooks", params(Slice, DeliveryFilter),
     responses((status = 200, body = Page<DeliveryView>)),
     extensions(("x-role" = json!("operator"))))]
 async fn index(
     State(admin): State<Arc<Admin>>,
     Params(slice): Params<Slice>,
-    Params(filter): Params<Filter>,
+    Params(filter): Params<DeliveryFilter>,
 ) -> Result<Json<Page<DeliveryView>>, Problem> {
     Ok(Json(page(&admin, filter, slice.stretch()?).await?))
 }
@@ -163,7 +167,7 @@ async fn index(
     extensions(("x-role" = json!("operator"))))]
 async fn show(
     State(admin): State<Arc<Admin>>,
-    Named(id): Named<String>,
+    PathNames(id): PathNames<String>,
 ) -> Result<Json<WholeDelivery>, Problem> {
     whole(&admin, &id).await?.map(Json).ok_or_else(|| none("delivery"))
 }
@@ -175,7 +179,7 @@ async fn show(
 async fn replay(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
-    Named(id): Named<String>,
+    PathNames(id): PathNames<String>,
 ) -> Result<StatusCode, Problem> {
     told(settle(&admin, &caller, &id, Fate::Replay).await?, "dead delivery")
 }
@@ -187,7 +191,7 @@ async fn replay(
 async fn drop(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
-    Named(id): Named<String>,
+    PathNames(id): PathNames<String>,
 ) -> Result<StatusCode, Problem> {
     told(settle(&admin, &caller, &id, Fate::Drop).await?, "dead delivery")
 }

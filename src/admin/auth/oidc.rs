@@ -25,9 +25,9 @@ use crate::{
     journal::role::Role,
     store::{
         audit::{self, Fact},
-        people::{self, Access, Session},
+        people::{self, AccessTokenKind, BrowserSession},
     },
-    texts::Page,
+    texts::PageTexts,
 };
 
 /// The path of the callback.
@@ -65,7 +65,7 @@ pub async fn begin(
             people::sweep_access(tx, now).await?;
             people::grant_access(
                 tx,
-                people::NewAccess { kind: Access::Begun, name: "", token: &secret },
+                people::NewAccess { kind: AccessTokenKind::Begun, name: "", token: &secret },
                 now,
                 now + BEGUN_FOR,
             )
@@ -120,7 +120,7 @@ fn believed(admin: &Admin) -> Result<&Issuer, Problem> {
     admin.issuer.as_ref().ok_or_else(|| Problem::new(StatusCode::NOT_FOUND, NO_SUCH_PAGE))
 }
 
-fn words(headers: &HeaderMap) -> &'static Page {
+fn words(headers: &HeaderMap) -> &'static PageTexts {
     &language::of(headers).words().page
 }
 
@@ -139,7 +139,7 @@ async fn has_begun(admin: &Admin, secret: String) -> Result<bool> {
     let (store, now) = (&admin.gateway.store, admin.gateway.clock.now());
     let begun = store.write("end to sign in", move |tx| {
         let secret = secret.clone();
-        Box::pin(async move { people::redeem(tx, Access::Begun, &secret, now).await })
+        Box::pin(async move { people::redeem(tx, AccessTokenKind::Begun, &secret, now).await })
     });
     Ok(begun.await?.is_some())
 }
@@ -149,7 +149,7 @@ async fn known(
     issuer: &Issuer,
     secret: &str,
     back: Back,
-) -> Result<Session, Trouble> {
+) -> Result<BrowserSession, Trouble> {
     if let Some(error) = back.error {
         let error = channels::text::neutralise(&error);
         return Err(Trouble::Refused(format!("the provider returned {error}")));
@@ -157,7 +157,11 @@ async fn known(
     issuer.end(secret, back.code, admin.gateway.clock.now()).await
 }
 
-async fn begin_session(admin: &Admin, session: Session, role: Option<Role>) -> Result<String> {
+async fn begin_session(
+    admin: &Admin,
+    session: BrowserSession,
+    role: Option<Role>,
+) -> Result<String> {
     let (token, now) = (new_token(), admin.gateway.clock.now());
     let fact = Fact::new("signed_in", &session.person)
         .with("through", "oidc")
@@ -174,7 +178,7 @@ async fn begin_session(admin: &Admin, session: Session, role: Option<Role>) -> R
     Ok(token)
 }
 
-fn not_signed_in(admin: &Admin, words: &Page, trouble: &Trouble) -> Response {
+fn not_signed_in(admin: &Admin, words: &PageTexts, trouble: &Trouble) -> Response {
     tracing::warn!(problem = trouble.to_string(), "sign-in failed");
     let (status, text) = match trouble {
         Trouble::Silent(_) => (StatusCode::BAD_GATEWAY, words.sign_on.issuer_silent),

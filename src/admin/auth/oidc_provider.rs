@@ -27,7 +27,7 @@ use url::Url;
 
 use crate::{
     journal::role::Role,
-    store::people::Session,
+    store::people::BrowserSession,
     tools::{
         ToolError,
         web::client::{Ask, Outside},
@@ -124,7 +124,7 @@ impl Issuer {
         secret: &str,
         code: String,
         now: DateTime<Utc>,
-    ) -> Result<Session, Trouble> {
+    ) -> Result<BrowserSession, Trouble> {
         let client = self.asked().await?;
         let request = client.exchange_code(AuthorizationCode::new(code));
         let request = request.map_err(refused)?.set_pkce_verifier(verifier(secret));
@@ -181,7 +181,10 @@ impl Issuer {
         Ok(response)
     }
 
-    fn session(&self, claims: &IdTokenClaims<More, CoreGenderClaim>) -> Result<Session, Trouble> {
+    fn session(
+        &self,
+        claims: &IdTokenClaims<More, CoreGenderClaim>,
+    ) -> Result<BrowserSession, Trouble> {
         let sub = claims.subject().as_str();
         let person = format!("oidc:{sub}");
         // An unverified address may have been entered by anybody.
@@ -203,7 +206,7 @@ impl Issuer {
             return Err(Trouble::Unmapped(person));
         }
         let name = channels::text::neutralise(&name).chars().take(NAME_CHARS).collect();
-        Ok(Session { person, name, claims: Some(said) })
+        Ok(BrowserSession { person, name, claims: Some(said) })
     }
 }
 

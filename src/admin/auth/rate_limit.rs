@@ -71,12 +71,12 @@ fn whole(address: IpAddr) -> IpAddr {
 
 /// The number of open connections per address, on this node.
 #[derive(Debug)]
-pub struct Open {
+pub struct OpenConnections {
     most: usize,
     counts: Arc<Mutex<HashMap<IpAddr, usize>>>,
 }
 
-impl Open {
+impl OpenConnections {
     pub fn of(most: usize) -> Self {
         Self { most, counts: Arc::default() }
     }
@@ -162,7 +162,7 @@ mod tests {
     /// Proves S13.
     #[test]
     fn so_much_is_open_for_each_network_and_no_more() {
-        let open = Open::of(1);
+        let open = OpenConnections::of(1);
         let at = |address: &str| address.parse().unwrap();
         let first = open.enter(at("2001:db8::1"));
         assert!(first.is_some() && open.enter(at("2001:db8::2")).is_none());

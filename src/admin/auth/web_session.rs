@@ -18,8 +18,8 @@ use std::{net::SocketAddr, sync::Arc};
 
 use crate::{
     admin::{Admin, language, markdown_html, problem::Problem},
-    store::people::{self, Access, Session},
-    texts::Page,
+    store::people::{self, AccessTokenKind, BrowserSession},
+    texts::PageTexts,
 };
 
 const COOKIE_NAME: &str = "countersign_session";
@@ -33,7 +33,7 @@ const ISSUER: &str = include_str!("../web/issuer.html");
 
 /// A person who is signed in.
 pub struct Signed {
-    pub session: Session,
+    pub session: BrowserSession,
     token: String,
 }
 
@@ -56,7 +56,7 @@ impl FromRequestParts<Arc<Admin>> for Signed {
 
 /// The session with this token. A session from an OpenID provider counts only while its claims map
 /// to a role.
-pub async fn session_of(admin: &Admin, token: &str) -> Result<Option<Session>> {
+pub async fn session_of(admin: &Admin, token: &str) -> Result<Option<BrowserSession>> {
     let (token, now) = (token.to_owned(), admin.gateway.clock.now());
     let store = &admin.gateway.store;
     let read =
@@ -78,7 +78,7 @@ pub fn cookie(headers: &HeaderMap, of: &str) -> Option<String> {
 }
 
 #[derive(Deserialize)]
-pub struct Token {
+pub struct SignInForm {
     #[serde(default)]
     token: String,
 }
@@ -87,7 +87,7 @@ pub struct Token {
 pub async fn page(
     State(admin): State<Arc<Admin>>,
     headers: HeaderMap,
-    Query(link): Query<Token>,
+    Query(link): Query<SignInForm>,
 ) -> Response {
     let words = &language::of(&headers).words().page;
     let page = markdown_html::door(SIGN_IN, words, &[("bot", &admin.bot), ("token", &link.token)]);
@@ -101,7 +101,7 @@ pub async fn redeem(
     State(admin): State<Arc<Admin>>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
-    Form(link): Form<Token>,
+    Form(link): Form<SignInForm>,
 ) -> Result<Response, Problem> {
     let (now, address) = (admin.gateway.clock.now(), admin.proxies.address(peer, &headers));
     let words = &language::of(&headers).words().page;
@@ -145,13 +145,18 @@ async fn exchange(admin: &Admin, token: String, now: DateTime<Utc>) -> Result<Op
         .write("sign in", move |tx| {
             Box::pin(async move {
                 people::sweep_access(tx, now).await?;
-                let Some(name) = people::redeem(tx, Access::SignIn, &token, now).await? else {
+                let Some(name) = people::redeem(tx, AccessTokenKind::SignIn, &token, now).await?
+                else {
                     return Ok(None);
                 };
                 let ends = now + SESSION_FOR;
                 people::grant_access(
                     tx,
-                    people::NewAccess { kind: Access::Session, name: &name, token: &session },
+                    people::NewAccess {
+                        kind: AccessTokenKind::Session,
+                        name: &name,
+                        token: &session,
+                    },
                     now,
                     ends,
                 )
@@ -195,7 +200,7 @@ pub async fn sign_out(
 }
 
 /// The page for people who are not signed in: how to get a link, and what went wrong.
-pub fn told(admin: &Admin, status: StatusCode, words: &Page, text: &str) -> Response {
+pub fn told(admin: &Admin, status: StatusCode, words: &PageTexts, text: &str) -> Response {
     let door = if admin.issuer.is_some() { ISSUER } else { "" };
     let page = SIGNED_OUT.replacen("<!-- issuer -->", door, 1);
     let page = markdown_html::door(&page, words, &[("bot", &admin.bot), ("text", text)]);

@@ -24,7 +24,7 @@ use crate::{
 
 /// A file in a chat.
 #[derive(Deserialize)]
-pub struct Named {
+pub struct RequestedFile {
     digest: String,
     name: String,
 }
@@ -32,7 +32,7 @@ pub struct Named {
 pub async fn download(
     State(admin): State<Arc<Admin>>,
     talker: Participant,
-    Path(Named { digest, name }): Path<Named>,
+    Path(RequestedFile { digest, name }): Path<RequestedFile>,
 ) -> Result<Response, Problem> {
     let none = || Problem::new(StatusCode::NOT_FOUND, NO_SUCH_FILE);
     let media_type = shown(&admin, &talker, &digest, &name).await?.ok_or_else(none)?;

@@ -23,7 +23,7 @@ use tokio::{
 
 use super::{
     participant::Participant,
-    timeline::{Shown, Timeline},
+    timeline::{ShownItem, Timeline},
 };
 use crate::admin::{Admin, auth::rate_limit::Opened, markdown_html, problem::Problem};
 
@@ -143,7 +143,7 @@ impl Page {
                 Ok(items) => items,
                 Err(problem) => return troubled(&problem),
             };
-            let answers = items.iter().any(|item| !matches!(item.what, Shown::Said { .. }));
+            let answers = items.iter().any(|item| !matches!(item.what, ShownItem::Said { .. }));
             if !items.is_empty() {
                 self.tell("items", &json!({ "items": items }));
             }

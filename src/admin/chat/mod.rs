@@ -75,12 +75,12 @@ pub async fn page(
         return Ok(web_session::told(&admin, StatusCode::NOT_FOUND, words, words.no_web_chat));
     }
     let steers = by_session(&admin, signed.session.clone()).await?.is_some();
-    let door = Door::Signed { person: &signed.session.name, steers };
+    let door = ChatView::Signed { person: &signed.session.name, steers };
     Ok(Html(drawn(&admin, language::of(&headers), door)).into_response())
 }
 
 /// How the chat is embedded.
-pub enum Door<'a> {
+pub enum ChatView<'a> {
     /// For a person who is signed in, with a link to the console if they may open it.
     Signed { person: &'a str, steers: bool },
     /// In a frame of another site; the path prefix of its requests.
@@ -88,14 +88,14 @@ pub enum Door<'a> {
 }
 
 /// Renders the chat.
-pub fn drawn(admin: &Admin, language: Language, door: Door<'_>) -> String {
+pub fn drawn(admin: &Admin, language: Language, door: ChatView<'_>) -> String {
     let words = &language.words().page;
     let script = serde_json::to_string(&words.script).unwrap_or_default();
     // In a frame of another site, only that site sets the focus.
     let (person, base, who, console, focus) = match door {
-        Door::Signed { person, steers: true } => (person, "", WHO, CONSOLE, FOCUS),
-        Door::Signed { person, steers: false } => (person, "", WHO, "", FOCUS),
-        Door::Frame(base) => (words.visitor, base, "", "", ""),
+        ChatView::Signed { person, steers: true } => (person, "", WHO, CONSOLE, FOCUS),
+        ChatView::Signed { person, steers: false } => (person, "", WHO, "", FOCUS),
+        ChatView::Frame(base) => (words.visitor, base, "", "", ""),
     };
     let values = [
         ("bot", admin.bot.as_str()),
@@ -127,7 +127,7 @@ pub async fn asset(Path(name): Path<String>) -> Result<Response, Problem> {
 }
 
 #[derive(Deserialize)]
-pub struct Message {
+pub struct PostedMessage {
     /// Created by the page, so that a message that is sent twice is stored once.
     id: String,
     text: String,
@@ -138,7 +138,7 @@ pub async fn say(
     State(admin): State<Arc<Admin>>,
     talker: Participant,
     headers: HeaderMap,
-    message: Result<Json<Message>, JsonRejection>,
+    message: Result<Json<PostedMessage>, JsonRejection>,
 ) -> Result<StatusCode, Problem> {
     let Json(message) = message.map_err(unreadable)?;
     let channel = talker.channel.as_str();
@@ -161,7 +161,7 @@ fn incoming(
     admin: &Admin,
     talker: &Participant,
     headers: &HeaderMap,
-    message: Message,
+    message: PostedMessage,
 ) -> Result<Incoming, Problem> {
     let id =
         Uuid::try_parse(&message.id).map_err(|_| Problem::new(StatusCode::BAD_REQUEST, BAD_ID))?;

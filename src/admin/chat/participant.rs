@@ -20,7 +20,7 @@ use crate::{
         problem::{NO_WEB_CHAT, Problem, TOO_FAST},
     },
     journal::event::Speaker,
-    store::people::Session,
+    store::people::BrowserSession,
 };
 
 /// A person, and their chat.
@@ -58,7 +58,7 @@ impl Participant {
         let none = || Problem::new(StatusCode::NOT_FOUND, NO_WEB_CHAT);
         let (channel, web) = admin.web().ok_or_else(none)?;
         let (channel, web) = (channel.to_owned(), web.clone());
-        let Session { person, name, .. } = signed.session.clone();
+        let BrowserSession { person, name, .. } = signed.session.clone();
         let speaker = Speaker { id: person, name };
         Ok(Self { channel, web, speaker, pass: Pass::Session(signed), from: None })
     }

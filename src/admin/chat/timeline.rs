@@ -29,7 +29,7 @@ const FRESH: usize = 50;
 
 /// An item of the timeline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Item {
+pub struct TimelineItem {
     pub id: String,
     /// The edit whose content this is, if any. Later edits sort after earlier ones.
     pub edit: String,
@@ -37,12 +37,12 @@ pub struct Item {
     pub order: String,
     pub at: DateTime<Utc>,
     #[serde(flatten)]
-    pub what: Shown,
+    pub what: ShownItem,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Shown {
+pub enum ShownItem {
     /// `message` is the id that the page created.
     Said {
         text: String,
@@ -106,7 +106,7 @@ impl Timeline {
     }
 
     /// What is new or changed since the last call; everything, the first time.
-    pub async fn news(&mut self, store: &Store) -> Result<Vec<Item>> {
+    pub async fn news(&mut self, store: &Store) -> Result<Vec<TimelineItem>> {
         let first = self.conversation.is_none();
         let Some(conversation) = self.find(store).await? else { return Ok(Vec::new()) };
         let mut rows = rows(store, &conversation, if first { PAST } else { FRESH }).await?;
@@ -142,17 +142,17 @@ impl Timeline {
         self.shown.contains_key(id.as_str())
     }
 
-    fn said(&mut self, entries: Vec<Entry>) -> Vec<Item> {
+    fn said(&mut self, entries: Vec<Entry>) -> Vec<TimelineItem> {
         let mut items = Vec::new();
         for entry in entries {
             self.heard = entry.seq;
             if let Event::Said { text, message, .. } = entry.event {
-                items.push(Item {
+                items.push(TimelineItem {
                     id: format!("e{}", entry.seq),
                     edit: String::new(),
                     order: order(entry.seq, 0, ""),
                     at: entry.at,
-                    what: Shown::Said { text, message },
+                    what: ShownItem::Said { text, message },
                 });
             }
         }
@@ -160,7 +160,7 @@ impl Timeline {
     }
 
     /// The row as the page shows it, if it is new to the page.
-    fn show(&mut self, row: ShownRow) -> Option<Item> {
+    fn show(&mut self, row: ShownRow) -> Option<TimelineItem> {
         if let Some(edited) = &row.edits {
             return self.edit(edited.as_str(), &row.id, row.what);
         }
@@ -171,17 +171,17 @@ impl Timeline {
         let (id, order) = (row.id.to_string(), order(row.seq, 1, row.id.as_str()));
         let known = Known { order: order.clone(), at: row.created_at, edit: String::new() };
         self.shown.insert(id.clone(), known);
-        Some(Item { id, edit: String::new(), order, at: row.created_at, what })
+        Some(TimelineItem { id, edit: String::new(), order, at: row.created_at, what })
     }
 
     /// An edit is shown in the place of the edited row. The page ignores edits of rows that it does
     /// not have.
-    fn edit(&mut self, edited: &str, edit: &OutboxId, what: Outgoing) -> Option<Item> {
+    fn edit(&mut self, edited: &str, edit: &OutboxId, what: Outgoing) -> Option<TimelineItem> {
         let known = self.shown.get_mut(edited).filter(|k| k.edit.as_str() < edit.as_str())?;
         edit.as_str().clone_into(&mut known.edit);
         let what = shown(what)?;
         let (id, edit, order) = (edited.to_owned(), edit.to_string(), known.order.clone());
-        Some(Item { id, edit, order, at: known.at, what })
+        Some(TimelineItem { id, edit, order, at: known.at, what })
     }
 }
 
@@ -197,20 +197,20 @@ fn order(seq: Seq, rank: u8, id: &str) -> String {
     format!("{seq:019}.{rank}.{id}")
 }
 
-fn shown(what: Outgoing) -> Option<Shown> {
+fn shown(what: Outgoing) -> Option<ShownItem> {
     Some(match what {
         Outgoing::Text { markdown, .. } => {
-            Shown::Text { html: markdown_html::from_markdown(&markdown) }
+            ShownItem::Text { html: markdown_html::from_markdown(&markdown) }
         }
         // A settled approval with remaining buttons is shown as an approval.
         Outgoing::Question { markdown, approval, choices, .. }
         | Outgoing::Settled { markdown, approval: Some(approval), choices } => {
-            Shown::Question { html: markdown_html::from_markdown(&markdown), approval, choices }
+            ShownItem::Question { html: markdown_html::from_markdown(&markdown), approval, choices }
         }
         Outgoing::Settled { markdown, .. } => {
-            Shown::Settled { html: markdown_html::from_markdown(&markdown) }
+            ShownItem::Settled { html: markdown_html::from_markdown(&markdown) }
         }
-        Outgoing::File { name, media_type, size_bytes, digest, caption, .. } => Shown::File {
+        Outgoing::File { name, media_type, size_bytes, digest, caption, .. } => ShownItem::File {
             url: format!("/files/{digest}/{}", percent(&name)),
             name: text::neutralise(&name),
             media_type,

@@ -14,12 +14,12 @@ use crate::{
     admin::{
         Admin,
         auth::{
-            rate_limit::{AddressLimit, Open},
+            rate_limit::{AddressLimit, OpenConnections},
             web_session::new_token,
         },
         language,
     },
-    gateway::webhooks::signature::Key,
+    gateway::webhooks::signature::SharedSecret,
     journal::event::{Speaker, VISITOR},
 };
 
@@ -30,7 +30,7 @@ pub const PASS_FOR: TimeDelta = TimeDelta::days(30);
 
 /// Limits for all visitors.
 pub struct Visits {
-    key: OnceCell<Key>,
+    key: OnceCell<SharedSecret>,
     /// New passes, by address.
     pub begun: AddressLimit,
     /// Messages and button presses, by address.
@@ -38,7 +38,7 @@ pub struct Visits {
     /// Other requests, by address.
     pub looked: AddressLimit,
     /// Open event streams, by address.
-    pub open: Open,
+    pub open: OpenConnections,
 }
 
 impl Default for Visits {
@@ -48,7 +48,7 @@ impl Default for Visits {
             begun: AddressLimit::of(10),
             did: AddressLimit::of(60),
             looked: AddressLimit::of(240),
-            open: Open::of(100),
+            open: OpenConnections::of(100),
         }
     }
 }
@@ -79,12 +79,12 @@ impl Visit {
         Speaker { id: self.person.clone(), name }
     }
 
-    pub fn sealed(&self, key: &Key) -> String {
+    pub fn sealed(&self, key: &SharedSecret) -> String {
         let told = URL_SAFE_NO_PAD.encode(json!(self).to_string());
         format!("{told}.{}", key.seal(&told))
     }
 
-    pub fn unsealed(pass: &str, key: &Key) -> Option<Self> {
+    pub fn unsealed(pass: &str, key: &SharedSecret) -> Option<Self> {
         let (told, _) = pass.split_once('.').filter(|(told, seal)| key.has_sealed(told, seal))?;
         serde_json::from_slice(&URL_SAFE_NO_PAD.decode(told).ok()?).ok()
     }
@@ -111,10 +111,10 @@ pub async fn visit(
 }
 
 /// The signing key, shared by all nodes.
-pub async fn key(admin: &Admin) -> Result<&Key> {
+pub async fn key(admin: &Admin) -> Result<&SharedSecret> {
     let made = admin.visits.key.get_or_try_init(async || {
         let secret = admin.gateway.store.signing_key("visits", new_token()).await?;
-        anyhow::Ok(Key::plain(&secret))
+        anyhow::Ok(SharedSecret::plain(&secret))
     });
     made.await
 }

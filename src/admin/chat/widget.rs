@@ -63,7 +63,7 @@ pub async fn page(
 ) -> Result<Response, Problem> {
     let web = known(&admin, &channel)?;
     let base = format!("/widget/{channel}");
-    let page = chat::drawn(&admin, language::of(&headers), chat::Door::Frame(&base));
+    let page = chat::drawn(&admin, language::of(&headers), chat::ChatView::Frame(&base));
     let policy = HeaderValue::from_str(&security_headers::policy_in(web.origins()))
         .map_err(anyhow::Error::from)
         .map_err(Problem::from)?;

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::page::{PageContext, Sent, back};
 use crate::admin::{
     api::{
-        approvals::{DecisionBody, DecisionName, Filter, Standing, decided, page, whole},
+        approvals::{ApprovalFilter, DecisionBody, DecisionName, Standing, decided, page, whole},
         parts::{Params, Slice},
     },
     console::live,
@@ -22,7 +22,7 @@ const MOST: usize = 50;
 
 pub async fn open(visit: PageContext) -> Result<Response, Problem> {
     let seen = live::questions(&visit.admin).await?;
-    let filter = Filter { status: Some(Standing::Pending), ..Filter::default() };
+    let filter = ApprovalFilter { status: Some(Standing::Pending), ..ApprovalFilter::default() };
     let found = page(&visit.admin, filter, live::first(MOST)).await?;
     let mut questions = Vec::new();
     for question in &found.items {
@@ -37,13 +37,13 @@ pub async fn history(
     visit: PageContext,
     Params(slice): Params<Slice>,
 ) -> Result<Response, Problem> {
-    let filter = Filter { status: Some(Standing::Settled), ..Filter::default() };
+    let filter = ApprovalFilter { status: Some(Standing::Settled), ..ApprovalFilter::default() };
     let found = page(&visit.admin, filter, slice.stretch()?).await?;
     visit.page("history.html", json!({ "found": found })).await
 }
 
 #[derive(Deserialize)]
-pub struct Decision {
+pub struct DecisionForm {
     decision: DecisionName,
     #[serde(default)]
     reason: String,
@@ -52,7 +52,7 @@ pub struct Decision {
 pub async fn decide(
     visit: PageContext,
     Path(id): Path<String>,
-    Sent(sent): Sent<Decision>,
+    Sent(sent): Sent<DecisionForm>,
 ) -> Result<Redirect, Problem> {
     let reason = Some(sent.reason).filter(|reason| !reason.trim().is_empty());
     let body = DecisionBody { decision: sent.decision, reason, grant: None };

@@ -18,7 +18,7 @@ use crate::{
         Admin,
         api::{
             audit,
-            conversations::{ConversationView, Filter, happened, one, page, shown},
+            conversations::{ConversationFilter, ConversationView, happened, one, page, shown},
             parts::{Params, Slice, none},
         },
         problem::Problem,
@@ -33,7 +33,7 @@ const EVENTS: i64 = 400;
 pub async fn index(
     visit: PageContext,
     Params(slice): Params<Slice>,
-    Params(filter): Params<Filter>,
+    Params(filter): Params<ConversationFilter>,
 ) -> Result<Response, Problem> {
     let values =
         json!({ "channel": filter.channel, "chat": filter.chat, "reference": filter.reference });
@@ -50,7 +50,7 @@ pub async fn index(
 
 /// Which part of a long conversation to show.
 #[derive(Deserialize)]
-pub struct Part {
+pub struct ConversationPart {
     /// The reference of a failed turn; the latest events are shown without it.
     #[serde(default)]
     turn: String,
@@ -59,7 +59,7 @@ pub struct Part {
 pub async fn show(
     visit: PageContext,
     Path(id): Path<String>,
-    Params(part): Params<Part>,
+    Params(part): Params<ConversationPart>,
 ) -> Result<Response, Problem> {
     let admin = &visit.admin;
     let conversation = one(admin, &id).await?.ok_or_else(|| none("conversation"))?;
@@ -76,7 +76,7 @@ pub async fn show(
         .store
         .read(move |tx| Box::pin(async move { history::history(tx, &of, most).await }));
     let sent: Vec<_> = read.await?.into_iter().map(|row| shown(admin, row)).collect();
-    let filter = audit::Filter { conversation: id.clone(), ..audit::Filter::default() };
+    let filter = audit::AuditFilter { conversation: id.clone(), ..audit::AuditFilter::default() };
     let facts = audit::page(admin, filter, live::first(most)).await?.items;
     let happened = Happened {
         events: &events,

@@ -12,7 +12,7 @@ use crate::admin::{
     api::{
         dead_letters::{self, Fate},
         parts::{Params, Slice, none},
-        webhooks::{self, Filter},
+        webhooks::{self, DeliveryFilter},
     },
     problem::Problem,
 };
@@ -25,7 +25,7 @@ pub async fn index(visit: PageContext, Params(slice): Params<Slice>) -> Result<R
 pub async fn webhooks(
     visit: PageContext,
     Params(slice): Params<Slice>,
-    Params(filter): Params<Filter>,
+    Params(filter): Params<DeliveryFilter>,
 ) -> Result<Response, Problem> {
     let status = filter.status;
     let found = webhooks::page(&visit.admin, filter, slice.stretch()?).await?;

@@ -18,7 +18,7 @@ use crate::{
     admin::{
         Admin,
         api::{
-            approvals::{Filter, page},
+            approvals::{ApprovalFilter, page},
             caller::{by_session, too_little},
             conversations,
             parts::Params,
@@ -72,7 +72,7 @@ pub fn first(most: usize) -> Stretch {
 
 /// A version that changes when an approval is requested or settled, or gets a vote.
 pub async fn questions(admin: &Admin) -> Result<String> {
-    let found = page(admin, Filter::default(), first(END)).await?.items;
+    let found = page(admin, ApprovalFilter::default(), first(END)).await?.items;
     let states: Vec<_> = found.iter().map(|q| format!("{} {}", q.id, q.status)).collect();
     Ok(mark(&states.join("\n")))
 }

@@ -46,23 +46,31 @@ use super::{
 use crate::journal::role::Role;
 
 /// A route: its path, method and required role.
-pub struct Door {
+pub struct ConsoleRoute {
     pub method: Method,
     pub path: &'static str,
     pub least: Role,
     route: MethodRouter<Arc<Admin>>,
 }
 
-fn page_at<T: 'static>(path: &'static str, least: Role, page: impl Handler<T, Arc<Admin>>) -> Door {
-    Door { method: Method::GET, path, least, route: get(page) }
+fn page_at<T: 'static>(
+    path: &'static str,
+    least: Role,
+    page: impl Handler<T, Arc<Admin>>,
+) -> ConsoleRoute {
+    ConsoleRoute { method: Method::GET, path, least, route: get(page) }
 }
 
-fn deed_at<T: 'static>(path: &'static str, least: Role, deed: impl Handler<T, Arc<Admin>>) -> Door {
-    Door { method: Method::POST, path, least, route: post(deed) }
+fn deed_at<T: 'static>(
+    path: &'static str,
+    least: Role,
+    deed: impl Handler<T, Arc<Admin>>,
+) -> ConsoleRoute {
+    ConsoleRoute { method: Method::POST, path, least, route: post(deed) }
 }
 
 /// All routes.
-pub fn doors() -> Vec<Door> {
+pub fn doors() -> Vec<ConsoleRoute> {
     use Role::{Approver, Operator, Owner, Viewer};
     vec![
         page_at("/console", Viewer, begin),

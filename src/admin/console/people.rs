@@ -37,14 +37,17 @@ async fn shown(
 }
 
 #[derive(Deserialize)]
-pub struct Made {
+pub struct PairingCodeForm {
     channel: String,
     person: String,
     /// `None` removes the person
     role: Option<Role>,
 }
 
-pub async fn set(visit: PageContext, Sent(made): Sent<Made>) -> Result<Redirect, Problem> {
+pub async fn set(
+    visit: PageContext,
+    Sent(made): Sent<PairingCodeForm>,
+) -> Result<Redirect, Problem> {
     let whom = (made.channel.as_str(), made.person.trim());
     let Some(role) = made.role else {
         let there = people::dismiss(&visit.admin, &visit.caller, whom).await?;

@@ -27,7 +27,7 @@ use crate::{
 /// A call to test, from the query string; an empty tool tests nothing.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
-pub struct Tried {
+pub struct TestedCall {
     tool: String,
     arguments: String,
     agent: String,
@@ -35,7 +35,7 @@ pub struct Tried {
     tainted: bool,
 }
 
-impl Tried {
+impl TestedCall {
     fn body(&self) -> Result<TestBody, Problem> {
         let arguments = if self.arguments.trim().is_empty() { "{}" } else { &self.arguments };
         let arguments = serde_json::from_str(arguments).map_err(|problem| {
@@ -53,7 +53,10 @@ impl Tried {
     }
 }
 
-pub async fn index(visit: PageContext, Params(tried): Params<Tried>) -> Result<Response, Problem> {
+pub async fn index(
+    visit: PageContext,
+    Params(tried): Params<TestedCall>,
+) -> Result<Response, Problem> {
     let mut explanation: Option<Explained> = None;
     let mut fault = None;
     if !tried.tool.is_empty() {
@@ -117,14 +120,14 @@ enum Then {
 }
 
 #[derive(Deserialize)]
-pub struct Changed {
+pub struct RulesQuery {
     then: Then,
 }
 
 pub async fn change(
     visit: PageContext,
     Path(name): Path<String>,
-    Sent(changed): Sent<Changed>,
+    Sent(changed): Sent<RulesQuery>,
 ) -> Result<Redirect, Problem> {
     if changed.then == Then::Remove {
         take_out(&visit.admin, &visit.caller, name).await?;

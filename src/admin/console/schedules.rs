@@ -12,7 +12,7 @@ use crate::{
     admin::{
         api::{
             parts::{Params, Slice, none},
-            schedules::{self, Filter},
+            schedules::{self, ScheduleFilter},
         },
         problem::Problem,
     },
@@ -22,7 +22,7 @@ use crate::{
 pub async fn index(
     visit: PageContext,
     Params(slice): Params<Slice>,
-    Params(filter): Params<Filter>,
+    Params(filter): Params<ScheduleFilter>,
 ) -> Result<Response, Problem> {
     let found = schedules::page(&visit.admin, filter, slice.stretch()?).await?;
     visit.page("schedules.html", json!({ "found": found })).await
@@ -37,14 +37,14 @@ enum Then {
 }
 
 #[derive(Deserialize)]
-pub struct Changed {
+pub struct SchedulesQuery {
     then: Then,
 }
 
 pub async fn change(
     visit: PageContext,
     Path(id): Path<String>,
-    Sent(changed): Sent<Changed>,
+    Sent(changed): Sent<SchedulesQuery>,
 ) -> Result<Redirect, Problem> {
     let to = match changed.then {
         Then::Pause => Move::Pause,

@@ -147,12 +147,12 @@ pub async fn audit(
     Params(slice): Params<Slice>,
     Params(sought): Params<Sought>,
 ) -> Result<Response, Problem> {
-    let filter = facts::Filter {
+    let filter = facts::AuditFilter {
         conversation: sought.conversation.clone(),
         person: sought.person.clone(),
         tool: sought.tool.clone(),
         kind: sought.kind.clone(),
-        ..facts::Filter::default()
+        ..facts::AuditFilter::default()
     };
     let found = facts::page(&visit.admin, filter, slice.stretch()?).await?;
     let verified = if sought.verify { Some(facts::verified(&visit.admin).await?) } else { None };
@@ -165,7 +165,8 @@ pub async fn settings(
     visit: PageContext,
     Params(slice): Params<Slice>,
 ) -> Result<Response, Problem> {
-    let filter = facts::Filter { conversation: ADMIN.to_owned(), ..facts::Filter::default() };
+    let filter =
+        facts::AuditFilter { conversation: ADMIN.to_owned(), ..facts::AuditFilter::default() };
     let changes = facts::page(&visit.admin, filter, slice.stretch()?).await?;
     let values = json!({ "configuration": visit.admin.configured, "found": changes });
     visit.page("settings.html", values).await

@@ -27,7 +27,7 @@ pub struct Happened<'a> {
 
 /// One line of the timeline.
 #[derive(Debug, Default, Serialize)]
-pub struct Step {
+pub struct TimelineStep {
     /// Unique on the page.
     pub key: String,
     pub at: DateTime<Utc>,
@@ -60,8 +60,9 @@ pub struct Total {
 }
 
 /// The steps in order, with a heading before each turn.
-pub fn steps(happened: &Happened<'_>) -> Vec<Step> {
-    let mut teller = Teller { model: happened.model.clone(), ..Teller::default() };
+pub fn steps(happened: &Happened<'_>) -> Vec<TimelineStep> {
+    let mut teller =
+        TimelineBuilder { model: happened.model.clone(), ..TimelineBuilder::default() };
     for fact in happened.facts.iter().rev() {
         let (call, by) = (fact.body.get("call"), fact.body.get("rule"));
         if let (Some(Value::String(call)), Some(by)) = (call, by) {
@@ -79,7 +80,7 @@ pub fn steps(happened: &Happened<'_>) -> Vec<Step> {
 }
 
 #[derive(Default)]
-struct Teller {
+struct TimelineBuilder {
     model: String,
     /// By call: its tool, why an approval was required, who or what allowed or denied it.
     tools: BTreeMap<String, String>,
@@ -90,7 +91,7 @@ struct Teller {
     before: Option<DateTime<Utc>>,
     /// The heading of the current turn.
     turn: Option<usize>,
-    steps: Vec<Step>,
+    steps: Vec<TimelineStep>,
 }
 
 /// A reply of a model, as it was recorded.
@@ -100,20 +101,20 @@ struct ModelReply {
     usage: Usage,
 }
 
-impl Teller {
+impl TimelineBuilder {
     fn happened(&mut self, view: &EventView, event: Event, prices: &BTreeMap<String, Price>) {
         let opened = self.steps.last().is_some_and(|step| step.kind == "said");
         let mut step = self.told(view.at, event, prices);
         (step.key, step.at) = (format!("e{}", view.number), view.at);
         if step.kind == "said" && !opened {
             self.turn = Some(self.steps.len());
-            self.steps.push(Step {
+            self.steps.push(TimelineStep {
                 key: format!("t{}", view.number),
                 at: view.at,
                 kind: "turn",
                 title: step.title.clone(),
                 total: Some(Total::default()),
-                ..Step::default()
+                ..TimelineStep::default()
             });
         }
         let began = self.turn.map(|turn| self.steps[turn].at);
@@ -132,7 +133,12 @@ impl Teller {
         self.tools.get(call).cloned().unwrap_or_else(|| "a tool".to_owned())
     }
 
-    fn told(&mut self, at: DateTime<Utc>, event: Event, prices: &BTreeMap<String, Price>) -> Step {
+    fn told(
+        &mut self,
+        at: DateTime<Utc>,
+        event: Event,
+        prices: &BTreeMap<String, Price>,
+    ) -> TimelineStep {
         match event {
             Event::Replied { text, calls, usage, .. } => {
                 self.thought(at, ModelReply { text, calls, usage }, prices)
@@ -143,7 +149,7 @@ impl Teller {
                     ModelReply { text: summary, calls: Vec::new(), usage },
                     prices,
                 );
-                Step {
+                TimelineStep {
                     title: format!("{}, which summarised the earlier dialogue", step.title),
                     ..step
                 }
@@ -154,7 +160,10 @@ impl Teller {
             Event::ToolFinished { call, result } => self.ended(call.as_str(), result, prices),
             Event::Delegated { call, children } => {
                 let children = children.into_iter().map(|child| child.0).collect();
-                Step { children, ..step("note", self.tool(call.as_str()) + " delegated work") }
+                TimelineStep {
+                    children,
+                    ..step("note", self.tool(call.as_str()) + " delegated work")
+                }
             }
             Event::Reused { call, .. } => {
                 step("note", self.tool(call.as_str()) + " reused the result of an earlier call")
@@ -167,13 +176,13 @@ impl Teller {
                     Asks::Answer => "elicitation",
                 };
                 let title = format!("{}: {what}", self.tool(call.as_str()));
-                Step { facts: guard(&self.why, call.as_str()), ..step("asked", title) }
+                TimelineStep { facts: guard(&self.why, call.as_str()), ..step("asked", title) }
             }
             Event::ApprovalDecided { approval, call, decision, by } => {
                 let waited = self.asked.get(&approval.0).map(|asked| at - *asked);
                 let took_ms = waited.map(|waited| waited.num_milliseconds());
                 let title = format!("{}: {}", self.tool(call.as_str()), decided(decision, by));
-                Step { took_ms, ..step("asked", title) }
+                TimelineStep { took_ms, ..step("asked", title) }
             }
             Event::ModelChosen { by, model } => {
                 self.model.clone_from(&model);
@@ -189,7 +198,7 @@ impl Teller {
         at: DateTime<Utc>,
         reply: ModelReply,
         prices: &BTreeMap<String, Price>,
-    ) -> Step {
+    ) -> TimelineStep {
         let ModelReply { text, calls, usage } = reply;
         let cost = prices.get(&self.model).copied().unwrap_or_default().of(&usage);
         if let Some(total) = self.total() {
@@ -211,10 +220,15 @@ impl Teller {
             facts.push(("cost", money(cost)));
         }
         let took_ms = self.before.map(|before| (at - before).num_milliseconds());
-        Step { text, facts, calls, took_ms, ..step("model", self.model.clone()) }
+        TimelineStep { text, facts, calls, took_ms, ..step("model", self.model.clone()) }
     }
 
-    fn ended(&mut self, call: &str, result: ToolResult, prices: &BTreeMap<String, Price>) -> Step {
+    fn ended(
+        &mut self,
+        call: &str,
+        result: ToolResult,
+        prices: &BTreeMap<String, Price>,
+    ) -> TimelineStep {
         let (kind, how) = match result.outcome {
             Outcome::Done => ("call", "done"),
             Outcome::Failed => ("bad", "failed"),
@@ -239,7 +253,7 @@ impl Teller {
         }
         let took_ms = (result.outcome == Outcome::Done).then_some(result.took_ms as i64);
         let title = format!("{}: {how}", self.tool(call));
-        Step { text: result.text, raw: result.raw, facts, took_ms, ..step(kind, title) }
+        TimelineStep { text: result.text, raw: result.raw, facts, took_ms, ..step(kind, title) }
     }
 }
 
@@ -256,13 +270,13 @@ fn guard(said: &BTreeMap<String, String>, call: &str) -> Vec<(&'static str, Stri
     said.get(call).map(|by| ("guard", by.clone())).into_iter().collect()
 }
 
-fn step(kind: &'static str, title: impl Into<String>) -> Step {
-    Step { kind, title: title.into(), ..Step::default() }
+fn step(kind: &'static str, title: impl Into<String>) -> TimelineStep {
+    TimelineStep { kind, title: title.into(), ..TimelineStep::default() }
 }
 
 /// Events that need no further context.
-fn plain(event: Event) -> Step {
-    let with = |text: String, step: Step| Step { text, ..step };
+fn plain(event: Event) -> TimelineStep {
+    let with = |text: String, step: TimelineStep| TimelineStep { text, ..step };
     match event {
         Event::Said { by, text, .. } => with(text, step("said", by.name)),
         Event::Edited { by, text, .. } => with(text, step("said", by.name + ", edited")),
@@ -283,7 +297,7 @@ fn plain(event: Event) -> Step {
         Event::Failed { reason, reference, cause, .. } => {
             let facts = cause.into_iter().map(|cause| ("cause", cause)).collect();
             let step = step("bad", format!("The turn failed, reference {reference}"));
-            Step { text: reason, facts, anchor: Some(reference), ..step }
+            TimelineStep { text: reason, facts, anchor: Some(reference), ..step }
         }
         Event::Stopped { by } => step("note", format!("{} stopped the turn", by.name)),
         Event::Restarted { by } => step("note", format!("{} started a new conversation", by.name)),
@@ -296,7 +310,7 @@ fn plain(event: Event) -> Step {
     }
 }
 
-fn hooked(hook: &str, did: Did) -> Step {
+fn hooked(hook: &str, did: Did) -> TimelineStep {
     let kind = if did.failed.is_some() || did.stopped.is_some() { "bad" } else { "note" };
     let what = if did.stopped.is_some() {
         "stopped it"
@@ -308,7 +322,7 @@ fn hooked(hook: &str, did: Did) -> Step {
         "let it pass"
     };
     let text = did.stopped.or(did.failed).or(did.note).unwrap_or_default();
-    Step { text, ..step(kind, format!("The hook {hook} {what}")) }
+    TimelineStep { text, ..step(kind, format!("The hook {hook} {what}")) }
 }
 
 fn decided(decision: Decision, by: Decider) -> String {
@@ -342,7 +356,7 @@ fn authority(by: &Value) -> String {
     person.map_or_else(|| by.to_string(), |name| format!("allowed by {name}"))
 }
 
-fn sent_step(shown: &ShownView) -> Option<Step> {
+fn sent_step(shown: &ShownView) -> Option<TimelineStep> {
     let what = &shown.what;
     let title = match what["kind"].as_str()? {
         "text" => "Sent: an answer".to_owned(),
@@ -357,7 +371,7 @@ fn sent_step(shown: &ShownView) -> Option<Step> {
         "sent" => Vec::new(),
         status => vec![("status", status.to_owned())],
     };
-    Some(Step { key: format!("o{}", shown.id), at: shown.at, facts, ..step(kind, title) })
+    Some(TimelineStep { key: format!("o{}", shown.id), at: shown.at, facts, ..step(kind, title) })
 }
 
 #[cfg(test)]
@@ -369,7 +383,7 @@ mod tests {
         DateTime::from_timestamp(1_800_000_000 + seconds, 0).unwrap()
     }
 
-    fn told(events: &[Value], facts: &[FactView]) -> Vec<Step> {
+    fn told(events: &[Value], facts: &[FactView]) -> Vec<TimelineStep> {
         let events: Vec<_> = events
             .iter()
             .zip(0_i64..)

@@ -26,12 +26,12 @@ pub async fn index(visit: PageContext) -> Result<Response, Problem> {
 }
 
 #[derive(Deserialize)]
-pub struct Wish {
+pub struct ToolForm {
     enabled: Option<bool>,
     tier: Option<Tier>,
 }
 
-impl Wish {
+impl ToolForm {
     fn change(self) -> Result<Change, Problem> {
         let change = self.enabled.map(Change::Enabled).or(self.tier.map(Change::Tier));
         change.ok_or_else(|| Problem::unfit("Specify `enabled` or `tier`."))
@@ -41,7 +41,7 @@ impl Wish {
 pub async fn set(
     visit: PageContext,
     Path(id): Path<String>,
-    Sent(wish): Sent<Wish>,
+    Sent(wish): Sent<ToolForm>,
 ) -> Result<Redirect, Problem> {
     set_tool(&visit.admin, &visit.caller, &id, wish.change()?).await?;
     Ok(back("tools", "set"))
@@ -50,7 +50,7 @@ pub async fn set(
 pub async fn set_server(
     visit: PageContext,
     Path(id): Path<String>,
-    Sent(wish): Sent<Wish>,
+    Sent(wish): Sent<ToolForm>,
 ) -> Result<Redirect, Problem> {
     apply_to_server(&visit.admin, &visit.caller, &id, wish.change()?).await?;
     Ok(back("tools", "set"))

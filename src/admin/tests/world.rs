@@ -29,16 +29,16 @@ use crate::{
     },
     store::{
         Store,
-        approvals::request::Asked,
+        approvals::request::NewApproval,
         conversations::{journal, record::Change},
         db::Durability,
         files::Artifacts,
-        people::{self, Access},
+        people::{self, AccessTokenKind},
     },
     tools::sandbox::Sandbox,
     worker::{
         Worker, Workspaces, agent_cache::AgentCache, fetch::FetchBudget, guard_context::RuleBook,
-        hooks::HookSandbox, limits::Limits, session_cache::SessionCache,
+        hooks::HookSandbox, limits::DailyLimits, session_cache::SessionCache,
     },
 };
 
@@ -116,7 +116,11 @@ impl World {
                     let ends = now + TimeDelta::minutes(15);
                     people::grant_access(
                         tx,
-                        people::NewAccess { kind: Access::SignIn, name: &name, token: &own },
+                        people::NewAccess {
+                            kind: AccessTokenKind::SignIn,
+                            name: &name,
+                            token: &own,
+                        },
                         now,
                         ends,
                     )
@@ -201,7 +205,7 @@ impl World {
             ),
             reply_to: None,
         };
-        let asked = Asked {
+        let asked = NewApproval {
             id: id.clone(),
             call: CallId::new(),
             asks: Asks::Allow,
@@ -252,7 +256,7 @@ fn worker(gateway: Arc<Gateway>, folder: &TempDir) -> Arc<Worker> {
             hidden: Vec::new(),
         },
         redactor: Redactor::default(),
-        limits: Limits::default(),
+        limits: DailyLimits::default(),
         retention: crate::store::retention::Retention::default(),
     })
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{
     agent::{
-        catalog::{Approval, EffectClass, Source, Subject, ToolSpec},
+        catalog::{ApprovalMode, EffectClass, Subject, ToolSource, ToolSpec},
         guard::{self, Ruling, Verdict, judge},
         policy::{GuardContext, Policy},
         rule_import,
@@ -26,7 +26,7 @@ fn shell() -> ToolSpec {
     let parameters = json!({ "type": "object", "properties": { "command": {} } });
     ToolSpec {
         effect: EffectClass::AtMostOnce,
-        approval: Approval::UnlessAllowed,
+        approval: ApprovalMode::UnlessAllowed,
         subject: Some(Subject::Command("command")),
         ..ToolSpec::read_only("shell", "Runs a command", parameters)
     }
@@ -37,7 +37,7 @@ fn mail() -> ToolSpec {
     let parameters = json!({ "type": "object", "properties": properties });
     ToolSpec {
         effect: EffectClass::AtMostOnce,
-        approval: Approval::UnlessAllowed,
+        approval: ApprovalMode::UnlessAllowed,
         ..ToolSpec::read_only("mail", "Sends", parameters)
     }
 }

@@ -6,8 +6,8 @@ fn fetch() -> ToolSpec {
     ToolSpec { outward: true, untrusted: true, ..ToolSpec::read_only("fetch", "Gets", json!({})) }
 }
 
-fn remote(approval: Approval, effect: EffectClass) -> ToolSpec {
-    let source = Source::Mcp { server: "s".into(), original_name: "t".into() };
+fn remote(approval: ApprovalMode, effect: EffectClass) -> ToolSpec {
+    let source = ToolSource::Mcp { server: "s".into(), original_name: "t".into() };
     ToolSpec { effect, source, approval, ..fetch() }
 }
 
@@ -19,7 +19,7 @@ fn a_tainted_conversation_asks() {
     let tainted = Setting::with(&[]).tainted();
     let reading = ToolSpec::read_only("read_file", "Reads", json!({}));
     let showing = ToolSpec { effect: EffectClass::Idempotent, ..reading.clone() };
-    let harmless = remote(Approval::Never, EffectClass::ReadOnly);
+    let harmless = remote(ApprovalMode::Never, EffectClass::ReadOnly);
     for (spec, before, after) in [
         (&reading, "run", "run"),
         (&showing, "run", "run"),

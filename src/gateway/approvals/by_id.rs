@@ -3,7 +3,7 @@
 use anyhow::Result;
 use channels::Place;
 
-use super::{Answer, Choice, PressedKey, answer, decide, platform_roles, voter};
+use super::{Choice, DecisionReply, PressedKey, answer, decide, platform_roles, voter};
 use crate::{
     agent::approvers::Voter,
     gateway::Gateway,
@@ -61,7 +61,7 @@ pub async fn decide_as(
     id: &str,
     choice: Choice,
     mut voter: Voter,
-) -> Result<Option<Answer>> {
+) -> Result<Option<DecisionReply>> {
     platform_roles::recount_of(gateway, id).await?;
     let (id, now) = (id.to_owned(), gateway.clock.now());
     gateway

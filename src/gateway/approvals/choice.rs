@@ -21,7 +21,7 @@ pub enum Choice {
     /// Return from the proposal to the approval.
     Back,
     /// Give the proposed grant, which also allows this call.
-    Give(Terms),
+    Give(GrantBounds),
     Deny {
         reason: Option<String>,
     },
@@ -31,13 +31,13 @@ pub enum Choice {
 
 /// The scope, lifetime and number of uses of a grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Terms {
+pub struct GrantBounds {
     pub scope: Scope,
     pub lasts: TimeDelta,
     pub uses: Option<i64>,
 }
 
-impl Default for Terms {
+impl Default for GrantBounds {
     fn default() -> Self {
         Self { scope: Scope::Person, lasts: TimeDelta::days(30), uses: None }
     }
@@ -54,7 +54,7 @@ impl Choice {
             (Asks::Allow, 'a') | (Asks::Retry, 'r') => Some(Self::Once),
             (Asks::Allow, 'c') => Some(Self::Conversation),
             (Asks::Allow, 'g') => Some(Self::Propose),
-            (Asks::Allow, 'y') => Some(Self::Give(Terms::default())),
+            (Asks::Allow, 'y') => Some(Self::Give(GrantBounds::default())),
             (Asks::Allow, 'b') => Some(Self::Back),
             (Asks::Allow | Asks::Answer, 'd') | (Asks::Retry, 's') => Some(Self::Deny { reason }),
             _ => None,
@@ -71,7 +71,7 @@ impl Choice {
         let choice = match command {
             "allow" => Self::Once,
             "here" => Self::Conversation,
-            "always" => Terms::parse(rest).map_or(Self::Propose, Self::Give),
+            "always" => GrantBounds::parse(rest).map_or(Self::Propose, Self::Give),
             "answer" => Self::Answer(rest.to_owned()),
             _ => Self::Deny { reason: Some(rest.to_owned()).filter(|r| !r.is_empty()) },
         };
@@ -111,7 +111,7 @@ impl Choice {
     }
 }
 
-impl Terms {
+impl GrantBounds {
     /// Parses `yes` and any changes to the default terms: `conversation`, `bot`, `7d`, `5x`. Text
     /// that cannot be parsed does not count as a yes.
     fn parse(text: &str) -> Option<Self> {
@@ -167,8 +167,9 @@ mod tests {
     #[test]
     fn what_is_typed_is_read() {
         let deny = |reason: &str| Choice::Deny { reason: Some(reason.to_owned()) };
-        let give =
-            |scope, days, uses| Choice::Give(Terms { scope, lasts: TimeDelta::days(days), uses });
+        let give = |scope, days, uses| {
+            Choice::Give(GrantBounds { scope, lasts: TimeDelta::days(days), uses })
+        };
         for (command, rest, choice, code) in [
             ("allow", "", Choice::Once, ""),
             ("allow", "1A2b3c4d", Choice::Once, "1a2b3c4d"),
@@ -207,7 +208,7 @@ mod tests {
             (Allow, 'a') | (Retry, 'r') => Some(Choice::Once),
             (Allow, 'c') => Some(Choice::Conversation),
             (Allow, 'g') => Some(Choice::Propose),
-            (Allow, 'y') => Some(Choice::Give(Terms::default())),
+            (Allow, 'y') => Some(Choice::Give(GrantBounds::default())),
             (Allow, 'b') => Some(Choice::Back),
             (Allow | Answer, 'd') | (Retry, 's') => Some(denied()),
             _ => None,

@@ -6,7 +6,7 @@ use anyhow::Result;
 use chrono::{DateTime, Utc};
 
 use super::{
-    Came, Choice,
+    Choice, DecisionOutcome,
     choice::{TYPED, is_option, options},
     decide,
 };
@@ -63,7 +63,7 @@ pub(in crate::gateway) async fn typed(
             let voter = typed.voter(&context.channel);
             let choice = Choice::Answer(text.to_owned());
             let answer = decide(tx, &open, choice, &voter, context.now).await?;
-            return Ok((answer.came == Came::Done).then_some(answer.text));
+            return Ok((answer.came == DecisionOutcome::Done).then_some(answer.text));
         }
     }
     Ok(None)

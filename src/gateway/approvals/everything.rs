@@ -4,7 +4,7 @@ use anyhow::Result;
 use channels::Outgoing;
 use chrono::{DateTime, Utc};
 
-use super::{not_yours, persons::Standing, reject_vote};
+use super::{not_yours, persons::VoteEligibility, reject_vote};
 use crate::{
     agent::approvers::Voter,
     journal::event::Attachment,
@@ -26,7 +26,7 @@ pub(super) async fn show(
 ) -> Result<String> {
     if !approval.approvers.admit(voter, &approval.requester.id) {
         reject_vote(tx, approval, voter, now).await?;
-        return Ok(not_yours(&approval.approvers, Standing::NotNamed, voter).to_owned());
+        return Ok(not_yours(&approval.approvers, VoteEligibility::NotNamed, voter).to_owned());
     }
     let file = match attachments::claim(tx, &approval.id, now).await? {
         attachments::Claim::Sent => return Ok(voter.words().everything_sent_before.to_owned()),

@@ -4,7 +4,7 @@ use anyhow::Result;
 use channels::{Outgoing, PlaceKind};
 use chrono::{DateTime, Utc};
 
-use super::{Terms, end_of};
+use super::{GrantBounds, end_of};
 use crate::{
     agent::approvers::Voter,
     journal::{
@@ -30,7 +30,7 @@ pub(super) async fn propose(
     voter: &Voter,
     now: DateTime<Utc>,
 ) -> Result<String> {
-    let Some(grant) = proposed(tx, approval, Terms::default(), voter, now).await? else {
+    let Some(grant) = proposed(tx, approval, GrantBounds::default(), voter, now).await? else {
         return Ok(voter.words().lasting.not_offered.to_owned());
     };
     let what = match display::what(tx, &approval.question).await? {
@@ -73,7 +73,7 @@ pub async fn told(
         platform_roles: Vec::new(),
         language: Language::default(),
     };
-    let grant = proposed(tx, approval, Terms::default(), &voter, now).await?;
+    let grant = proposed(tx, approval, GrantBounds::default(), &voter, now).await?;
     Ok(grant.map(|grant| voter.words().proposal(&grant)))
 }
 
@@ -81,7 +81,7 @@ pub async fn told(
 pub(super) async fn proposed(
     tx: &mut Tx<'_>,
     approval: &Approval,
-    terms: Terms,
+    terms: GrantBounds,
     voter: &Voter,
     now: DateTime<Utc>,
 ) -> Result<Option<Grant>> {
@@ -109,7 +109,7 @@ pub(super) async fn proposed(
 pub(super) async fn refused(
     tx: &mut Tx<'_>,
     approval: &Approval,
-    terms: Terms,
+    terms: GrantBounds,
     voter: &Voter,
 ) -> Result<Option<&'static str>> {
     let (_, place) = places::place(tx, &approval.conversation).await?;

@@ -49,9 +49,9 @@ use crate::{
     texts::{self, Language},
 };
 use choice::end_of;
-pub use choice::{Choice, TYPED, Terms, code};
+pub use choice::{Choice, GrantBounds, TYPED, code};
 pub use expiry::sweep;
-use persons::Standing;
+use persons::VoteEligibility;
 
 /// Creates the token that precedes the choice's key in the buttons of an approval: version, kind
 /// and secret.
@@ -143,7 +143,7 @@ async fn answer(
 
 /// The outcome of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Came {
+pub enum DecisionOutcome {
     /// The decision was recorded, or a vote was added or taken back.
     Done,
     /// This person may not decide.
@@ -156,13 +156,13 @@ pub enum Came {
 
 /// The outcome of a decision and the text for the person who made it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
-    pub came: Came,
+pub struct DecisionReply {
+    pub came: DecisionOutcome,
     pub text: String,
 }
 
-impl Answer {
-    fn new(came: Came, text: impl Into<String>) -> Self {
+impl DecisionReply {
+    fn new(came: DecisionOutcome, text: impl Into<String>) -> Self {
         Self { came, text: text.into() }
     }
 }
@@ -174,28 +174,37 @@ pub async fn decide(
     choice: Choice,
     voter: &Voter,
     now: DateTime<Utc>,
-) -> Result<Answer> {
+) -> Result<DecisionReply> {
     let standing = persons::standing(tx, asked, &choice, voter).await?;
-    if standing != Standing::Counts {
+    if standing != VoteEligibility::Counts {
         reject_vote(tx, asked, voter, now).await?;
-        return Ok(Answer::new(Came::Refused, not_yours(&asked.approvers, standing, voter)));
+        return Ok(DecisionReply::new(
+            DecisionOutcome::Refused,
+            not_yours(&asked.approvers, standing, voter),
+        ));
     }
     // Lock the conversation's row first, as all other code does, so that transactions cannot
     // deadlock.
     journal::lock(tx, &asked.conversation).await?;
     let Some(approval) = questions::by_id(tx, asked.id.as_str()).await? else {
-        return Ok(Answer::new(Came::Late, voter.words().no_such_button));
+        return Ok(DecisionReply::new(DecisionOutcome::Late, voter.words().no_such_button));
     };
     if approval.status != Status::Pending && !crash::planted("once") {
         let by = approval.decided_by.as_deref();
-        return Ok(Answer::new(Came::Late, voter.words().already_decided(approval.status, by)));
+        return Ok(DecisionReply::new(
+            DecisionOutcome::Late,
+            voter.words().already_decided(approval.status, by),
+        ));
     }
     if approval.expires_at <= now && !crash::planted("expiry") {
         expire(tx, &approval, now).await?;
-        return Ok(Answer::new(Came::Late, voter.words().decided(Status::Expired)));
+        return Ok(DecisionReply::new(
+            DecisionOutcome::Late,
+            voter.words().decided(Status::Expired),
+        ));
     }
     if !choice.is_offered(&approval) && !crash::planted("offers") {
-        return Ok(Answer::new(Came::NotNow, voter.words().lasting.not_offered));
+        return Ok(DecisionReply::new(DecisionOutcome::NotNow, voter.words().lasting.not_offered));
     }
     let text = match choice {
         Choice::Propose => lasting_grants::propose(tx, &approval, voter, now).await?,
@@ -211,7 +220,7 @@ pub async fn decide(
             return allow(tx, &approval, choice, voter, now).await;
         }
     };
-    Ok(Answer::new(Came::Done, text))
+    Ok(DecisionReply::new(DecisionOutcome::Done, text))
 }
 
 /// Records that this person may not decide. The refusal is shown to them only.
@@ -228,11 +237,11 @@ async fn reject_vote(
     audit::append(tx, approval.conversation.as_str(), vec![fact], now).await
 }
 
-fn not_yours(approvers: &Approvers, standing: Standing, voter: &Voter) -> &'static str {
+fn not_yours(approvers: &Approvers, standing: VoteEligibility, voter: &Voter) -> &'static str {
     let words = voter.words();
     match approvers {
-        _ if standing == Standing::NotLinked => words.linking.link_first,
-        _ if standing == Standing::Requester => words.not_your_own,
+        _ if standing == VoteEligibility::NotLinked => words.linking.link_first,
+        _ if standing == VoteEligibility::Requester => words.not_your_own,
         _ if voter.speaker.is_visitor() => words.not_for_you,
         _ if *approvers == Approvers::default() => words.not_yours,
         Approvers { but_requester: true, .. } => words.not_your_own,
@@ -247,9 +256,9 @@ async fn allow(
     choice: Choice,
     voter: &Voter,
     now: DateTime<Utc>,
-) -> Result<Answer> {
+) -> Result<DecisionReply> {
     if grants::halted_by(tx).await?.is_some() {
-        return Ok(Answer::new(Came::NotNow, voter.words().lasting.all_halted));
+        return Ok(DecisionReply::new(DecisionOutcome::NotNow, voter.words().lasting.all_halted));
     }
     let mut name = name(tx, approval, voter).await?;
     if approval.approvers.needed > 1 {
@@ -260,7 +269,7 @@ async fn allow(
         let names = votes::names(tx, &approval.id).await?;
         if names.len() < approval.approvers.needed {
             let votes = show_votes(tx, approval, &names, now).await?;
-            return Ok(Answer::new(Came::Done, votes));
+            return Ok(DecisionReply::new(DecisionOutcome::Done, votes));
         }
         name = texts::all_of(&names);
     }
@@ -268,7 +277,7 @@ async fn allow(
     if let Choice::Give(terms) = choice {
         if let Some(refusal) = lasting_grants::refused(tx, approval, terms, voter).await? {
             reject_vote(tx, approval, voter, now).await?;
-            return Ok(Answer::new(Came::Refused, refusal));
+            return Ok(DecisionReply::new(DecisionOutcome::Refused, refusal));
         }
         grant = lasting_grants::proposed(tx, approval, terms, voter, now).await?;
     }
@@ -278,7 +287,7 @@ async fn allow(
     let words = voter.words();
     let answers = approval.asks == Asks::Answer;
     let text = if answers { words.asking.taken } else { words.decided(Status::Allowed) };
-    Ok(Answer::new(Came::Done, text))
+    Ok(DecisionReply::new(DecisionOutcome::Done, text))
 }
 
 /// The voter's name, with the channel if they decided from another one.

@@ -22,7 +22,7 @@ use crate::{
 
 /// Whether a vote counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum VoteEligibility {
     Counts,
     /// The policy does not name this person.
     NotNamed,
@@ -38,12 +38,12 @@ pub(super) async fn standing(
     asked: &Approval,
     choice: &Choice,
     voter: &Voter,
-) -> Result<Standing> {
+) -> Result<VoteEligibility> {
     if !asked.approvers.admit(voter, &asked.requester.id) {
-        return Ok(Standing::NotNamed);
+        return Ok(VoteEligibility::NotNamed);
     }
     if !asked.approvers.counts_people() || matches!(choice, Choice::Deny { .. }) {
-        return Ok(Standing::Counts);
+        return Ok(VoteEligibility::Counts);
     }
     let (home, _) = places::place(tx, &asked.conversation).await?;
     // An id of another person on the home channel is prefixed with the channel.
@@ -52,10 +52,10 @@ pub(super) async fn standing(
     let own = identities::accounts(tx, &account).await?;
     let requester = Account::new(&home, &asked.requester.id);
     Ok(if asked.approvers.but_requester && own.contains(&requester) {
-        Standing::Requester
+        VoteEligibility::Requester
     } else if own.iter().any(|account| account.channel == home) {
-        Standing::Counts
+        VoteEligibility::Counts
     } else {
-        Standing::NotLinked
+        VoteEligibility::NotLinked
     })
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Choice,
-    persons::{self, Standing},
+    persons::{self, VoteEligibility},
     show_votes, voter,
 };
 use crate::{
@@ -145,7 +145,7 @@ async fn counts(
     let standing = gateway.store.read(move |tx| {
         Box::pin(async move { persons::standing(tx, &asked, &Choice::Once, &voter).await })
     });
-    Ok(talks && standing.await? == Standing::Counts)
+    Ok(talks && standing.await? == VoteEligibility::Counts)
 }
 
 async fn strike(

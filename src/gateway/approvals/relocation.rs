@@ -28,7 +28,7 @@ use crate::{
         },
         outbox::{
             self,
-            sending::{self, Ended, Sending},
+            sending::{self, SendOutcome, Sending},
         },
         schedules,
     },
@@ -39,7 +39,7 @@ use crate::{
 pub async fn given_up(
     gateway: &Gateway,
     sending: &Sending,
-    ended: Ended,
+    ended: SendOutcome,
     reason: String,
 ) -> Result<()> {
     let vouched = platform_roles::elsewhere(gateway, &sending.id).await?;
@@ -51,7 +51,7 @@ pub async fn given_up(
                 if !sending::end(tx, &sending, ended, reason).await? {
                     return Ok(());
                 }
-                if ended == Ended::Gone {
+                if ended == SendOutcome::Gone {
                     schedules::pause_all(tx, &sending.conversation, now).await?;
                 }
                 match display::kin(tx, &sending.id).await? {

@@ -13,7 +13,7 @@ use crate::{
     agent::approvers::Voter,
     gateway::{
         Gateway,
-        approvals::{Answer, Choice, decide},
+        approvals::{Choice, DecisionReply, decide},
     },
     journal::event::Speaker,
     store::{approvals, channels::inbox},
@@ -39,8 +39,8 @@ pub enum Chosen {
 
 /// The outcome of a callback.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Came {
-    Said(Answer),
+pub enum CallbackOutcome {
+    Said(DecisionReply),
     /// The URL was already used or has expired.
     Over,
     /// The signature is not valid.
@@ -77,14 +77,16 @@ pub async fn answer(
     name: &str,
     subscription: &Subscription,
     sealed: Sealed,
-) -> Result<Came> {
+) -> Result<CallbackOutcome> {
     let choice = if sealed.choice == Chosen::Allow { "allow" } else { "deny" };
     let text = bound(name, &sealed.approval, choice, sealed.until);
     let known = subscription.keys.iter().any(|key| key.has_sealed(&text, &sealed.seal));
-    let Some(role) = subscription.role.filter(|_| known) else { return Ok(Came::Unknown) };
+    let Some(role) = subscription.role.filter(|_| known) else {
+        return Ok(CallbackOutcome::Unknown);
+    };
     let now = gateway.clock.now();
     if sealed.until <= now.timestamp() {
-        return Ok(Came::Over);
+        return Ok(CallbackOutcome::Over);
     }
     let speaker = Speaker { id: format!("webhook:{name}"), name: name.to_owned() };
     let voter = Voter {
@@ -97,16 +99,16 @@ pub async fn answer(
     let write = gateway.store.write("answer", move |tx| {
         Box::pin(async move {
             let Some(approval) = approvals::by_id(tx, &sealed.approval).await? else {
-                return Ok(Came::Unknown);
+                return Ok(CallbackOutcome::Unknown);
             };
             if !inbox::first_seen(tx, "answers", &sealed.seal, now).await? {
-                return Ok(Came::Over);
+                return Ok(CallbackOutcome::Over);
             }
             let choice = match sealed.choice {
                 Chosen::Allow => Choice::Once,
                 Chosen::Deny => Choice::Deny { reason: None },
             };
-            decide(tx, &approval, choice, &voter, now).await.map(Came::Said)
+            decide(tx, &approval, choice, &voter, now).await.map(CallbackOutcome::Said)
         })
     });
     write.await

@@ -11,7 +11,7 @@ use minijinja::{
 use serde_json::Value as Json;
 use std::{collections::BTreeMap, time::Duration};
 
-use super::signature::{Key, Refused, Verify, verified};
+use super::signature::{SharedSecret, SignatureError, Verify, verified};
 use crate::{
     gateway::Gateway,
     journal::event::{Event, Speaker},
@@ -32,7 +32,7 @@ pub struct Inlet {
     pub name: String,
     pub verify: Verify,
     /// The current key and, during rotation, the previous one.
-    pub keys: Vec<Key>,
+    pub keys: Vec<SharedSecret>,
     pub channel: String,
     pub place: Place,
     /// The requester on whose behalf the agent acts.
@@ -47,7 +47,7 @@ pub enum Taken {
     Yes,
     /// Slack's URL verification, which has to be echoed.
     Challenged(String),
-    Refused(Refused),
+    Refused(SignatureError),
     /// The template failed, which the sender cannot fix.
     Unreadable(String),
     TooFast(Duration),
@@ -57,7 +57,7 @@ pub enum Taken {
 pub struct Sender {
     pub name: String,
     pub verify: Verify,
-    pub keys: Vec<Key>,
+    pub keys: Vec<SharedSecret>,
 }
 
 /// Where the agent is told about a request.
@@ -155,9 +155,9 @@ async fn write_down(
         return Ok(Taken::Yes);
     }
     match usage::flood(tx, &channel, most, now).await? {
-        usage::Flow::Fine => {}
-        usage::Flow::Tell(wait) => return Ok(Taken::TooFast(wait)),
-        usage::Flow::Drop => return Ok(Taken::TooFast(Duration::from_mins(1))),
+        usage::Admission::Fine => {}
+        usage::Admission::Tell(wait) => return Ok(Taken::TooFast(wait)),
+        usage::Admission::Drop => return Ok(Taken::TooFast(Duration::from_mins(1))),
     }
     if inbox::first_seen(tx, &channel, &id, now).await? {
         let conversation = journal::conversation(tx, &inlet.channel, &inlet.place, now).await?;

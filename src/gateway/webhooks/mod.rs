@@ -13,7 +13,7 @@ pub mod signature;
 use url::Url;
 
 use crate::{journal::role::Role, store::webhooks::subscriptions::Topic};
-use signature::Key;
+use signature::SharedSecret;
 
 /// A program that receives webhook deliveries.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ pub struct Subscription {
     pub url: Url,
     pub topics: Vec<Topic>,
     /// The current key and, during rotation, the previous one; both sign.
-    pub keys: Vec<Key>,
+    pub keys: Vec<SharedSecret>,
     /// The role with which it may decide approvals, if it may.
     pub role: Option<Role>,
 }

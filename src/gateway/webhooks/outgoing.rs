@@ -11,16 +11,16 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use super::{Subscription, callback, signature::Key};
+use super::{Subscription, callback, signature::SharedSecret};
 use crate::{
     gateway::Gateway,
     store::webhooks::{
-        deliveries::{Notice, Then, Tried},
+        deliveries::{DeliveryAttempt, Notice, Then},
         subscriptions::Topic,
     },
     tools::{
         ToolError,
-        web::client::{Answer, Ask, Outside},
+        web::client::{Ask, Outside, WebResponse},
     },
 };
 
@@ -36,7 +36,7 @@ const LONGEST_WAIT: TimeDelta = TimeDelta::hours(12);
 const ANSWER_BYTES: usize = 1_024;
 
 /// What webhook deliveries need.
-pub struct Teller {
+pub struct WebhookSender {
     pub gateway: Arc<Gateway>,
     pub subscriptions: BTreeMap<String, Subscription>,
     pub outside: Outside,
@@ -46,7 +46,7 @@ pub struct Teller {
 
 /// Delivers webhooks until shutdown. Every node looks for deliveries; a node that claims one sends
 /// it.
-pub async fn tell(teller: Arc<Teller>) {
+pub async fn tell(teller: Arc<WebhookSender>) {
     let stop = teller.gateway.stop.clone();
     while !stop.is_cancelled() {
         match tell_ready(&teller).await {
@@ -62,13 +62,13 @@ pub async fn tell(teller: Arc<Teller>) {
 }
 
 /// Sends all webhook deliveries that are due, once. Returns how many there were.
-pub async fn tell_ready(teller: &Teller) -> Result<usize> {
+pub async fn tell_ready(teller: &WebhookSender) -> Result<usize> {
     let now = teller.gateway.clock.now();
     let notices = teller.gateway.store.claim_notices(AT_ONCE, now).await?;
     let told = notices.into_iter().map(|notice| async move {
         let tried = tell_one(teller, &notice, now).await;
         if tried.then != Then::Delivered {
-            let Tried { problem, then, .. } = &tried;
+            let DeliveryAttempt { problem, then, .. } = &tried;
             tracing::warn!(
                 webhook.name = notice.subscription,
                 problem,
@@ -82,10 +82,10 @@ pub async fn tell_ready(teller: &Teller) -> Result<usize> {
     told.into_iter().map(|told| told.map(|()| 1)).sum()
 }
 
-async fn tell_one(teller: &Teller, notice: &Notice, now: DateTime<Utc>) -> Tried {
+async fn tell_one(teller: &WebhookSender, notice: &Notice, now: DateTime<Utc>) -> DeliveryAttempt {
     let Some(subscription) = teller.subscriptions.get(&notice.subscription) else {
         let problem = "the configuration no longer names this subscription".to_owned();
-        return Tried { then: Then::Dead, status: None, problem };
+        return DeliveryAttempt { then: Then::Dead, status: None, problem };
     };
     let body = body(teller, notice, subscription);
     let ask = Ask {
@@ -98,7 +98,7 @@ async fn tell_one(teller: &Teller, notice: &Notice, now: DateTime<Utc>) -> Tried
     outcome(notice, teller.outside.send(ask).await, now)
 }
 
-fn signed(id: &str, keys: &[Key], now: DateTime<Utc>, body: &str) -> HeaderMap {
+fn signed(id: &str, keys: &[SharedSecret], now: DateTime<Utc>, body: &str) -> HeaderMap {
     let signatures: Vec<_> = keys.iter().map(|key| key.sign(id, now, body.as_bytes())).collect();
     let value = |text: &str| HeaderValue::from_str(text).expect("ASCII without control characters");
     let mut headers = HeaderMap::new();
@@ -111,7 +111,7 @@ fn signed(id: &str, keys: &[Key], now: DateTime<Utc>, body: &str) -> HeaderMap {
 
 /// The body, which is the same for each attempt. Subscribers who may decide an approval also get
 /// its callback URLs.
-fn body(teller: &Teller, notice: &Notice, subscription: &Subscription) -> String {
+fn body(teller: &WebhookSender, notice: &Notice, subscription: &Subscription) -> String {
     let asks = notice.topic == Topic::ApprovalAsked.name() && subscription.role.is_some();
     let told: Option<Value> = serde_json::from_str(&notice.body).ok().filter(|_| asks);
     let Some(mut told) = told else { return notice.body.clone() };
@@ -121,11 +121,15 @@ fn body(teller: &Teller, notice: &Notice, subscription: &Subscription) -> String
     told.to_string()
 }
 
-fn outcome(notice: &Notice, answered: Result<Answer, ToolError>, now: DateTime<Utc>) -> Tried {
+fn outcome(
+    notice: &Notice,
+    answered: Result<WebResponse, ToolError>,
+    now: DateTime<Utc>,
+) -> DeliveryAttempt {
     let (status, problem, after) = match answered {
         Ok(answer) if answer.status.is_success() => {
             let status = Some(answer.status.as_u16());
-            return Tried { then: Then::Delivered, status, problem: String::new() };
+            return DeliveryAttempt { then: Then::Delivered, status, problem: String::new() };
         }
         Ok(answer) => {
             let after = answer.headers.get(RETRY_AFTER).and_then(|after| after.to_str().ok());
@@ -138,7 +142,7 @@ fn outcome(notice: &Notice, answered: Result<Answer, ToolError>, now: DateTime<U
     let over = status == Some(410) || notice.attempts >= TRIES;
     let wait = after.unwrap_or_default().clamp(wait(notice), LONGEST_WAIT);
     let then = if over { Then::Dead } else { Then::Again(now + wait) };
-    Tried { then, status, problem }
+    DeliveryAttempt { then, status, problem }
 }
 
 /// The delay grows fourfold with each attempt, with a jitter of 20 %, so that deliveries that

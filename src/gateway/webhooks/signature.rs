@@ -36,18 +36,18 @@ pub enum Verify {
 
 /// The shared secret.
 #[derive(Debug, Clone)]
-pub struct Key(SecretSlice<u8>);
+pub struct SharedSecret(SecretSlice<u8>);
 
 /// Why a request is rejected. The sender learns no more than this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum SignatureError {
     #[error("no signature of a known secret")]
     Unsigned,
     #[error("signed more than five minutes ago, or in the future")]
     Stale,
 }
 
-impl Key {
+impl SharedSecret {
     /// Parses a Standard Webhooks secret: base64, usually prefixed with `whsec_`.
     pub fn standard(secret: &str) -> Option<Self> {
         let bytes = STANDARD.decode(secret.strip_prefix(PREFIX).unwrap_or(secret)).ok()?;
@@ -93,11 +93,11 @@ impl Key {
 /// Verifies a request and returns its id, which is the same for a repeated delivery.
 pub fn verified(
     verify: Verify,
-    keys: &[Key],
+    keys: &[SharedSecret],
     request: &WebhookRequest,
     now: DateTime<Utc>,
-) -> Result<String, Refused> {
-    let header = |name| request.header(name).ok_or(Refused::Unsigned);
+) -> Result<String, SignatureError> {
+    let header = |name| request.header(name).ok_or(SignatureError::Unsigned);
     let body = &request.body[..];
     match verify {
         Verify::Standard => {
@@ -119,12 +119,12 @@ pub fn verified(
             let known = keys.iter().any(|key| bool::from(key.0.expose_secret().ct_eq(token)));
             let id = request.header("idempotency-key").or(request.header("x-gitlab-event-uuid"));
             let id = id.map_or_else(|| digest(&[body]), str::to_owned);
-            if known { Ok(id) } else { Err(Refused::Unsigned) }
+            if known { Ok(id) } else { Err(SignatureError::Unsigned) }
         }
         Verify::Stripe => {
             let fields = || header("stripe-signature").map(|all| all.split(','));
             let at = fields()?.find_map(|field| field.trim().strip_prefix("t="));
-            let at = at.ok_or(Refused::Unsigned)?;
+            let at = at.ok_or(SignatureError::Unsigned)?;
             let given = fields()?.filter_map(|field| hex_after(field.trim(), "v1="));
             let signed = [at.as_bytes(), b".", body];
             by_one_of(keys, &signed, given)?;
@@ -143,19 +143,19 @@ pub fn verified(
 }
 
 fn by_one_of(
-    keys: &[Key],
+    keys: &[SharedSecret],
     signed: &[&[u8]],
     mut given: impl Iterator<Item = Vec<u8>>,
-) -> Result<(), Refused> {
+) -> Result<(), SignatureError> {
     let known = given.any(|one| keys.iter().any(|key| key.has_signed(signed, &one)))
         || crash::planted("signatures");
-    if known { Ok(()) } else { Err(Refused::Unsigned) }
+    if known { Ok(()) } else { Err(SignatureError::Unsigned) }
 }
 
-fn in_time(at: &str, now: DateTime<Utc>) -> Result<(), Refused> {
-    let at: i64 = at.parse().map_err(|_| Refused::Unsigned)?;
+fn in_time(at: &str, now: DateTime<Utc>) -> Result<(), SignatureError> {
+    let at: i64 = at.parse().map_err(|_| SignatureError::Unsigned)?;
     let near = now.timestamp().abs_diff(at) <= TOLERANCE_S.unsigned_abs();
-    if near { Ok(()) } else { Err(Refused::Stale) }
+    if near { Ok(()) } else { Err(SignatureError::Stale) }
 }
 
 fn hex_after(text: &str, prefix: &str) -> Option<Vec<u8>> {
@@ -195,7 +195,7 @@ mod tests {
     /// Proves S6.
     #[test]
     fn standard_webhooks_are_verified_as_specified() {
-        let key = Key::standard("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
+        let key = SharedSecret::standard("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
         let (id, body) = ("msg_p5jXN8AQM9LWM0D4loKWxJek", r#"{"test": 2432232314}"#);
         let right = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
         assert_eq!(key.sign(id, at(NOW), body.as_bytes()), right);
@@ -207,23 +207,26 @@ mod tests {
             ];
             request(&headers, body)
         };
-        let verify = |request: &WebhookRequest, keys: &[Key], seconds| {
+        let verify = |request: &WebhookRequest, keys: &[SharedSecret], seconds| {
             verified(Verify::Standard, keys, request, at(seconds))
         };
         let keys = [key.clone()];
         let good = sent(&format!("v1a,xxxx v1,AAAA {right}"), body);
         assert_eq!(verify(&good, &keys, NOW), Ok(id.to_owned()));
         assert_eq!(verify(&good, &keys, NOW + 300), Ok(id.to_owned()));
-        assert_eq!(verify(&good, &keys, NOW + 301), Err(Refused::Stale));
-        assert_eq!(verify(&good, &keys, NOW - 301), Err(Refused::Stale));
-        assert_eq!(verify(&sent(right, "{}"), &keys, NOW), Err(Refused::Unsigned));
-        assert_eq!(verify(&sent("", body), &keys, NOW), Err(Refused::Unsigned));
-        assert_eq!(verify(&request(&[], body), &keys, NOW), Err(Refused::Unsigned));
-        assert_eq!(verify(&good, &[], NOW), Err(Refused::Unsigned));
-        let other = Key::standard("whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA").unwrap();
-        assert_eq!(verify(&good, std::slice::from_ref(&other), NOW), Err(Refused::Unsigned));
+        assert_eq!(verify(&good, &keys, NOW + 301), Err(SignatureError::Stale));
+        assert_eq!(verify(&good, &keys, NOW - 301), Err(SignatureError::Stale));
+        assert_eq!(verify(&sent(right, "{}"), &keys, NOW), Err(SignatureError::Unsigned));
+        assert_eq!(verify(&sent("", body), &keys, NOW), Err(SignatureError::Unsigned));
+        assert_eq!(verify(&request(&[], body), &keys, NOW), Err(SignatureError::Unsigned));
+        assert_eq!(verify(&good, &[], NOW), Err(SignatureError::Unsigned));
+        let other = SharedSecret::standard("whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA").unwrap();
+        assert_eq!(verify(&good, std::slice::from_ref(&other), NOW), Err(SignatureError::Unsigned));
         assert_eq!(verify(&good, &[other, key], NOW), Ok(id.to_owned()), "while keys change");
-        assert!(Key::standard("not base64!").is_none() && Key::standard("c2hvcnQ=").is_none());
+        assert!(
+            SharedSecret::standard("not base64!").is_none()
+                && SharedSecret::standard("c2hvcnQ=").is_none()
+        );
     }
 
     /// Follows the example of GitHub's documentation. Its id is not signed, so that a changed id
@@ -231,7 +234,7 @@ mod tests {
     /// Proves S6.
     #[test]
     fn github_is_verified_as_documented() {
-        let keys = [Key::plain("It's a Secret to Everybody")];
+        let keys = [SharedSecret::plain("It's a Secret to Everybody")];
         let right = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
         let sent = |id: &str, signature: &str, body: &str| {
             let headers =
@@ -241,14 +244,14 @@ mod tests {
         let first = sent("1", right, "Hello, World!");
         assert!(first.is_ok());
         assert_eq!(sent("2", right, "Hello, World!"), first);
-        assert_eq!(sent("1", right, "Hello, world!"), Err(Refused::Unsigned));
-        assert_eq!(sent("1", "sha256=", "Hello, World!"), Err(Refused::Unsigned));
+        assert_eq!(sent("1", right, "Hello, world!"), Err(SignatureError::Unsigned));
+        assert_eq!(sent("1", "sha256=", "Hello, World!"), Err(SignatureError::Unsigned));
     }
 
     /// Proves S6.
     #[test]
     fn gitlab_stripe_and_slack_are_verified() {
-        let key = Key::plain("a shared secret");
+        let key = SharedSecret::plain("a shared secret");
         let keys = [key.clone()];
         let body = r#"{"id":"evt_1","event_id":"Ev1"}"#;
         let ask = |verify, headers: &[(&str, String)], seconds| {
@@ -258,16 +261,19 @@ mod tests {
             [("x-gitlab-token", token.to_owned()), ("idempotency-key", "k1".to_owned())]
         };
         assert_eq!(ask(Verify::Gitlab, &token("a shared secret"), NOW), Ok("k1".into()));
-        assert_eq!(ask(Verify::Gitlab, &token("a shared secreT"), NOW), Err(Refused::Unsigned));
+        assert_eq!(
+            ask(Verify::Gitlab, &token("a shared secreT"), NOW),
+            Err(SignatureError::Unsigned)
+        );
 
         let seal =
             |signed: String| hex::encode(key.mac(&[signed.as_bytes()]).finalize().into_bytes());
         let right = seal(format!("{NOW}.{body}"));
         let stripe = [("stripe-signature", format!("t={NOW},v1=00ff,v1={right},v0=ab"))];
         assert_eq!(ask(Verify::Stripe, &stripe, NOW), Ok("evt_1".into()));
-        assert_eq!(ask(Verify::Stripe, &stripe, NOW + 301), Err(Refused::Stale));
+        assert_eq!(ask(Verify::Stripe, &stripe, NOW + 301), Err(SignatureError::Stale));
         let moved = [("stripe-signature", format!("t={},v1={right}", NOW + 1))];
-        assert_eq!(ask(Verify::Stripe, &moved, NOW), Err(Refused::Unsigned));
+        assert_eq!(ask(Verify::Stripe, &moved, NOW), Err(SignatureError::Unsigned));
 
         let right = seal(format!("v0:{NOW}:{body}"));
         let slack = |at: i64| {
@@ -277,7 +283,7 @@ mod tests {
             ]
         };
         assert_eq!(ask(Verify::Slack, &slack(NOW), NOW), Ok("Ev1".into()));
-        assert_eq!(ask(Verify::Slack, &slack(NOW), NOW - 301), Err(Refused::Stale));
-        assert_eq!(ask(Verify::Slack, &slack(NOW + 1), NOW), Err(Refused::Unsigned));
+        assert_eq!(ask(Verify::Slack, &slack(NOW), NOW - 301), Err(SignatureError::Stale));
+        assert_eq!(ask(Verify::Slack, &slack(NOW + 1), NOW), Err(SignatureError::Unsigned));
     }
 }

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     event::{Attachment, Call, Decider, Decision, Did, Entry, Event, Point, Seq, Speaker, Usage},
-    grant::Standing,
+    grant::Permissions,
     ids::CallId,
 };
 use messages::SentFile;
@@ -40,7 +40,7 @@ pub struct Session {
     pub requester: Option<Speaker>,
     /// Other people whose messages were read since, and may have led to a call.
     pub joined: Vec<Speaker>,
-    pub turn: Turn,
+    pub turn: TurnUsage,
     /// The sources of untrusted content, until the dialogue is restarted.
     pub taint: Vec<String>,
     /// Files that were written or read after that; they stay marked.
@@ -67,12 +67,12 @@ pub struct Session {
     pub model: Option<String>,
     /// Not folded: the worker sets it each time it reads the journal.
     #[serde(skip)]
-    pub standing: Standing,
+    pub standing: Permissions,
 }
 
 /// What the current turn has used so far.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Turn {
+pub struct TurnUsage {
     pub started_at: Option<DateTime<Utc>>,
     /// The message that started it.
     pub began: Seq,
@@ -203,7 +203,7 @@ impl Session {
     pub(super) fn said(&mut self, entry: &Entry, by: &Speaker, text: &str, message: &str) {
         if !self.awaits_model() && self.calls.is_empty() {
             let (started_at, began) = (Some(entry.at), entry.seq);
-            self.turn = Turn { started_at, began, ..Turn::default() };
+            self.turn = TurnUsage { started_at, began, ..TurnUsage::default() };
         }
         self.turn.ticked = false;
         (self.said_upto, self.said_at) = (entry.seq, Some(entry.at));

@@ -151,7 +151,7 @@ impl Draft {
 }
 
 /// A response that is being received.
-pub struct Reading {
+pub struct ResponseReader {
     frames: Frames,
     decoder: Box<dyn Decoder>,
     draft: Draft,
@@ -159,7 +159,7 @@ pub struct Reading {
     has_objects: bool,
 }
 
-impl Reading {
+impl ResponseReader {
     pub(super) fn new(provider: Provider, tools: ToolCalls) -> Self {
         let decoder: Box<dyn Decoder> = match provider {
             Provider::OpenAi => Box::new(openai::OpenAi::default()),

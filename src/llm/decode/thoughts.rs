@@ -6,7 +6,7 @@
 
 use crate::llm::{
     code_state::CodeState,
-    tool_call_scan::{Body, OPEN},
+    tool_call_scan::{CallBody, OPEN},
     vendor::ToolCalls,
 };
 
@@ -30,7 +30,7 @@ pub(super) struct Thoughts {
     held: String,
     thought: Option<Thought>,
     /// A tool call that is written as text.
-    call: Option<Body>,
+    call: Option<CallBody>,
     /// Whether the rest is passed on unchanged, because the answer may be a tool call as a whole.
     is_json: bool,
     /// Whether there has been any reasoning.
@@ -51,13 +51,13 @@ struct Thought {
 
 /// What becomes visible.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Visible {
+pub(super) struct VisibleText {
     /// Whether the text so far was reasoning, and the visible text begins here.
     pub starts_again: bool,
     pub text: String,
 }
 
-impl Visible {
+impl VisibleText {
     fn start_again(&mut self) {
         self.starts_again = true;
         self.text.clear();
@@ -78,8 +78,8 @@ impl Thoughts {
         }
     }
 
-    pub fn push(&mut self, piece: &str) -> Visible {
-        let mut visible = Visible::default();
+    pub fn push(&mut self, piece: &str) -> VisibleText {
+        let mut visible = VisibleText::default();
         for letter in piece.chars() {
             self.take(letter, &mut visible);
         }
@@ -96,7 +96,7 @@ impl Thoughts {
         rest
     }
 
-    fn take(&mut self, letter: char, visible: &mut Visible) {
+    fn take(&mut self, letter: char, visible: &mut VisibleText) {
         if let Some(thought) = &mut self.thought {
             thought.text.push(letter);
             if letter == '>' && thought.text.ends_with(thought.tag.close) {
@@ -123,14 +123,14 @@ impl Thoughts {
     }
 
     /// Acts on the held text if it is a tag.
-    fn is_tag(&mut self, visible: &mut Visible) -> bool {
+    fn is_tag(&mut self, visible: &mut VisibleText) -> bool {
         if self.code.is_code() {
             return false;
         }
         if self.tools == ToolCalls::Prompted && self.held == OPEN {
             visible.text.push_str(OPEN);
             self.has_text = true;
-            self.call = Some(Body::default());
+            self.call = Some(CallBody::default());
             return true;
         }
         if let Some(tag) = TAGS.iter().find(|tag| self.held == tag.open) {
@@ -158,7 +158,7 @@ impl Thoughts {
     }
 
     /// The held text is not a tag; only its last character may begin another one.
-    fn give_up(&mut self, visible: &mut Visible) {
+    fn give_up(&mut self, visible: &mut VisibleText) {
         let held = std::mem::take(&mut self.held);
         let first = held.strip_suffix('<').filter(|first| !first.is_empty());
         first.unwrap_or(&held).chars().for_each(|letter| self.show(letter, visible));
@@ -168,7 +168,7 @@ impl Thoughts {
     }
 
     /// White space between reasoning and the text is left out.
-    fn show(&mut self, letter: char, visible: &mut Visible) {
+    fn show(&mut self, letter: char, visible: &mut VisibleText) {
         if !self.has_text {
             if self.has_thought && letter.is_whitespace() {
                 return;

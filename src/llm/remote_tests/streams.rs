@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::{
-    llm::decode::{Broken, Finished, Reading},
+    llm::decode::{Broken, Finished, ResponseReader},
     texts::Language,
 };
 use std::{
@@ -148,7 +148,7 @@ fn received(provider: Provider, pieces: &[&[u8]]) -> Result<(Vec<Made>, String),
 }
 
 fn finished(provider: Provider, pieces: &[&[u8]]) -> Result<Finished, Broken> {
-    let mut reading = Reading::new(provider, ToolCalls::Native);
+    let mut reading = ResponseReader::new(provider, ToolCalls::Native);
     for piece in pieces {
         reading.push(piece)?;
     }

@@ -17,7 +17,7 @@ use crate::store::{Tx, db::sql};
 
 /// A stored response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct StoredResponse {
     pub status: u16,
     pub media_type: String,
     pub body: String,
@@ -31,7 +31,7 @@ pub enum Before {
     UnderWay,
     /// A process died while it executed the request.
     CutOff,
-    Answered(Answer),
+    Answered(StoredResponse),
     /// The key was used for a different request.
     Other,
 }
@@ -46,7 +46,7 @@ pub enum Twice {
 
 /// A request with an idempotency key.
 #[derive(Debug, Clone, Copy)]
-pub struct Attempt<'a> {
+pub struct KeyedRequest<'a> {
     pub caller: &'a str,
     pub key: &'a str,
     /// A digest of all relevant parts of the request.
@@ -65,8 +65,12 @@ fn under_way_for() -> TimeDelta {
 type Columns = (String, Option<i64>, String, String, i64);
 
 /// Claims the key for this request, if it is free.
-pub async fn begin(tx: &mut Tx<'_>, attempt: Attempt<'_>, now: DateTime<Utc>) -> Result<Before> {
-    let Attempt { caller, key, request, twice } = attempt;
+pub async fn begin(
+    tx: &mut Tx<'_>,
+    attempt: KeyedRequest<'_>,
+    now: DateTime<Utc>,
+) -> Result<Before> {
+    let KeyedRequest { caller, key, request, twice } = attempt;
     let cut_off = (now - under_way_for()).timestamp_millis();
     sql!(
         tx,
@@ -112,13 +116,20 @@ pub async fn begin(tx: &mut Tx<'_>, attempt: Attempt<'_>, now: DateTime<Utc>) ->
         _ if own != request => Before::Other,
         None if begun_at <= cut_off => Before::CutOff,
         None => Before::UnderWay,
-        Some(status) => Before::Answered(Answer { status: status as u16, media_type, body }),
+        Some(status) => {
+            Before::Answered(StoredResponse { status: status as u16, media_type, body })
+        }
     })
 }
 
 /// Stores the response; `None` frees the key for another attempt.
-pub async fn end(tx: &mut Tx<'_>, caller: &str, key: &str, answer: Option<Answer>) -> Result<()> {
-    if let Some(Answer { status, media_type, body }) = answer {
+pub async fn end(
+    tx: &mut Tx<'_>,
+    caller: &str,
+    key: &str,
+    answer: Option<StoredResponse>,
+) -> Result<()> {
+    if let Some(StoredResponse { status, media_type, body }) = answer {
         sql!(
             tx,
             execute,

@@ -11,7 +11,7 @@ use crate::{
         Tx,
         conversations::journal,
         db::sql,
-        outbox::{self, Due, Row},
+        outbox::{self, Due, OutboxRow},
     },
 };
 
@@ -25,7 +25,7 @@ pub async fn redraw(
     let seq = journal::last_seq(tx, &approval.shown_in).await?;
     let part = outbox::next_part(tx, &approval.shown_in, seq).await?;
     let edits = Some(approval.question.clone());
-    let row = Row { id: OutboxId::new(), seq, part, edits, approval: None, due: Due::Now };
+    let row = OutboxRow { id: OutboxId::new(), seq, part, edits, approval: None, due: Due::Now };
     outbox::insert(tx, &approval.shown_in, row, &what, now).await
 }
 
@@ -38,7 +38,8 @@ pub async fn say_anew(
 ) -> Result<()> {
     let seq = journal::last_seq(tx, conversation).await?;
     let part = outbox::next_part(tx, conversation, seq).await?;
-    let row = Row { id: OutboxId::new(), seq, part, edits: None, approval: None, due: Due::Now };
+    let row =
+        OutboxRow { id: OutboxId::new(), seq, part, edits: None, approval: None, due: Due::Now };
     if let Some(approval) = what.approval() {
         sql!(
             tx,
@@ -72,7 +73,8 @@ pub async fn show_again(
     for (what, part) in ahead.into_iter().chain(parts).zip(first..) {
         question = OutboxId::new();
         let approval = Some(approval.id.clone());
-        let row = Row { id: question.clone(), seq, part, edits: None, approval, due: Due::Now };
+        let row =
+            OutboxRow { id: question.clone(), seq, part, edits: None, approval, due: Due::Now };
         outbox::insert(tx, into, row, &what, now).await?;
     }
     sql!(

@@ -6,14 +6,14 @@ use chrono::{DateTime, Utc};
 use crate::{
     journal::{
         event::Speaker,
-        grant::{Grant, Scope, Standing},
+        grant::{Grant, Permissions, Scope},
         ids::{ApprovalId, ConversationId, GrantId},
     },
     store::{
         Store, Tx, at,
         db::{
             sql,
-            unreadable::{Table, readable_rows},
+            unreadable::{JsonTable, readable_rows},
         },
         lists::Stretch,
     },
@@ -23,7 +23,7 @@ use crate::{
 /// was recorded.
 #[derive(Debug, thiserror::Error)]
 #[error("a grant was revoked, has expired or is used up")]
-pub struct Spent;
+pub struct GrantNotUsable;
 
 /// The name of the only halt.
 const TOOLS: &str = "tools";
@@ -45,12 +45,12 @@ impl Store {
         conversation: &ConversationId,
         person: String,
         now: DateTime<Utc>,
-    ) -> Result<Standing> {
+    ) -> Result<Permissions> {
         let conversation = conversation.clone();
         self.read(move |tx| {
             Box::pin(async move {
                 let grants = in_force(tx, &person, &conversation, now).await?;
-                Ok(Standing { halted: is_halted(tx).await?, grants })
+                Ok(Permissions { halted: is_halted(tx).await?, grants })
             })
         })
         .await
@@ -143,7 +143,7 @@ pub async fn of_approval(
 
 /// A grant that cannot be read allows nothing.
 fn readable(rows: Vec<Columns>) -> Vec<Grant> {
-    readable_rows(Table::Grants, rows, |row| &row.0, grant)
+    readable_rows(JsonTable::Grants, rows, |row| &row.0, grant)
 }
 
 fn grant(row: Columns) -> Result<Grant> {
@@ -211,7 +211,7 @@ pub async fn revoke(
     Ok(revoked.map(|(approval,)| ApprovalId(approval)))
 }
 
-/// Uses a grant once, in the transaction that records the start of the call. On [`Spent`] the start
+/// Uses a grant once, in the transaction that records the start of the call. On [`GrantNotUsable`] the start
 /// must not be recorded.
 pub(in crate::store) async fn spend(
     tx: &mut Tx<'_>,
@@ -230,7 +230,7 @@ pub(in crate::store) async fn spend(
         id.as_str(),
         now.timestamp_millis()
     );
-    anyhow::ensure!(spent > 0, Spent);
+    anyhow::ensure!(spent > 0, GrantNotUsable);
     Ok(())
 }
 

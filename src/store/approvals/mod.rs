@@ -25,17 +25,17 @@ use super::{
     Store, Tx, at,
     db::{
         sql,
-        unreadable::{self, Table, readable_rows},
+        unreadable::{self, JsonTable, readable_rows},
     },
     metrics::committed,
-    outbox::{self, Due, Row},
+    outbox::{self, Due, OutboxRow},
     webhooks::subscriptions,
 };
 use crate::journal::{
     event::{Seq, Status},
     ids::{ApprovalId, CallId, ConversationId, OutboxId},
 };
-use request::{Approval, Asked};
+use request::{Approval, NewApproval};
 
 type Columns = (
     String,
@@ -134,7 +134,7 @@ pub(super) async fn ask(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
     ShownAt { shown_in, seq }: ShownAt<'_>,
-    asked: Asked,
+    asked: NewApproval,
     now: DateTime<Utc>,
 ) -> Result<()> {
     subscriptions::asked(tx, conversation, &asked, now).await?;
@@ -143,7 +143,8 @@ pub(super) async fn ask(
     for (what, part) in asked.shows.iter().zip(first..) {
         question = OutboxId::new();
         let approval = Some(asked.id.clone());
-        let row = Row { id: question.clone(), seq, part, edits: None, approval, due: Due::Now };
+        let row =
+            OutboxRow { id: question.clone(), seq, part, edits: None, approval, due: Due::Now };
         outbox::insert(tx, shown_in, row, what, now).await?;
     }
     sql!(
@@ -313,7 +314,7 @@ async fn due(tx: &mut Tx<'_>, after: Deadline, now: DateTime<Utc>, most: usize) 
         after.expires_at,
         after.id,
         most as i64,
-        unreadable::waiting(Table::Approvals)
+        unreadable::waiting(JsonTable::Approvals)
     );
     let last = rows.last().filter(|_| rows.len() == most);
     let next = last.map(|row| Deadline { expires_at: row.10, id: row.0.clone() });
@@ -350,7 +351,7 @@ pub async fn settle(
 
 /// An approval that cannot be read does not hide the others.
 fn readable(rows: Vec<Columns>) -> Vec<Approval> {
-    readable_rows(Table::Approvals, rows, |row| &row.0, approval)
+    readable_rows(JsonTable::Approvals, rows, |row| &row.0, approval)
 }
 
 fn approval(row: Columns) -> Result<Approval> {

@@ -15,7 +15,7 @@ use crate::{
 
 /// An approval that the worker requests. It is stored together with its outbox rows.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct NewApproval {
     pub id: ApprovalId,
     pub call: CallId,
     pub asks: Asks,
@@ -37,7 +37,7 @@ pub struct Asked {
     pub shows: Vec<Outgoing>,
 }
 
-impl Asked {
+impl NewApproval {
     /// The event for the journal.
     pub fn event(&self) -> Event {
         Event::ApprovalAsked {

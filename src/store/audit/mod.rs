@@ -105,7 +105,7 @@ impl Fact {
 
 /// A stored record.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub struct AuditRecord {
     pub chain: String,
     pub n: i64,
     pub at: DateTime<Utc>,
@@ -119,7 +119,7 @@ pub struct Row {
 
 pub(super) type Columns = (String, i64, i64, String, String, String, String, String);
 
-impl Row {
+impl AuditRecord {
     pub(super) fn read((chain, n, ms, kind, person, tool, body, hash): Columns) -> Self {
         Self { chain, n, at: at(ms), kind, person, tool, body, hash }
     }
@@ -130,7 +130,7 @@ impl Row {
     }
 
     /// Parses a position.
-    pub fn place(text: &str) -> Option<Place> {
+    pub fn place(text: &str) -> Option<AuditPosition> {
         serde_json::from_str(text).ok()
     }
 
@@ -153,12 +153,12 @@ pub struct Query {
     pub since: Option<DateTime<Utc>>,
     pub until: Option<DateTime<Utc>>,
     /// Only records after this position.
-    pub after: Option<Place>,
+    pub after: Option<AuditPosition>,
     pub most: usize,
 }
 
 /// A position in search results: time, chain and number.
-pub type Place = (i64, String, i64);
+pub type AuditPosition = (i64, String, i64);
 
 impl Store {
     /// Records an action of an operator.
@@ -190,7 +190,7 @@ impl Store {
     }
 
     /// The matching records, newest first.
-    pub async fn audit(&self, query: Query) -> Result<Vec<Row>> {
+    pub async fn audit(&self, query: Query) -> Result<Vec<AuditRecord>> {
         self.read(move |tx| Box::pin(search(tx, query))).await
     }
 }
@@ -220,7 +220,7 @@ pub async fn append(
     );
     for fact in facts {
         n += 1;
-        let mut row = Row {
+        let mut row = AuditRecord {
             chain: chain.to_owned(),
             n,
             at: at(now.timestamp_millis()),
@@ -249,7 +249,7 @@ pub async fn append(
     Ok(())
 }
 
-async fn insert(tx: &mut Tx<'_>, row: Row) -> Result<()> {
+async fn insert(tx: &mut Tx<'_>, row: AuditRecord) -> Result<()> {
     sql!(
         tx,
         execute,
@@ -368,7 +368,7 @@ async fn delete_up_to(tx: &mut Tx<'_>, chain: &str, n: i64) -> Result<()> {
     Ok(())
 }
 
-async fn search(tx: &mut Tx<'_>, query: Query) -> Result<Vec<Row>> {
+async fn search(tx: &mut Tx<'_>, query: Query) -> Result<Vec<AuditRecord>> {
     let ms =
         |at: Option<DateTime<Utc>>, otherwise| at.map_or(otherwise, |at| at.timestamp_millis());
     let after = query.after.unwrap_or((i64::MAX, String::new(), 0));
@@ -397,11 +397,11 @@ async fn search(tx: &mut Tx<'_>, query: Query) -> Result<Vec<Row>> {
         after.1,
         after.2
     );
-    Ok(rows.into_iter().map(Row::read).collect())
+    Ok(rows.into_iter().map(AuditRecord::read).collect())
 }
 
 /// The heads that a seal or a cut lists.
-pub(super) fn named(row: &Row) -> Result<Vec<(String, i64, String)>> {
+pub(super) fn named(row: &AuditRecord) -> Result<Vec<(String, i64, String)>> {
     let body: Value = serde_json::from_str(&row.body).context("a seal")?;
     serde_json::from_value(body["heads"].clone()).context("the heads in a seal")
 }

@@ -4,7 +4,7 @@
 use anyhow::Result;
 use std::collections::BTreeMap;
 
-use super::{Columns, Row, SEALS};
+use super::{AuditRecord, Columns, SEALS};
 use crate::store::{Store, Tx, audit, db::sql};
 
 /// The number of rows that are read at once.
@@ -115,7 +115,7 @@ impl Store {
         Ok(())
     }
 
-    async fn page(&self, after: (String, i64)) -> Result<Vec<Row>> {
+    async fn page(&self, after: (String, i64)) -> Result<Vec<AuditRecord>> {
         self.read(move |tx| Box::pin(page(tx, after))).await
     }
 }
@@ -133,8 +133,8 @@ impl Walk {
         Self { chain: chain.to_owned(), last: sealed.cut, sealed: sealed.rows }
     }
 
-    fn step(&mut self, row: &Row, faults: &mut Vec<String>) {
-        let Row { chain, n, hash, .. } = row;
+    fn step(&mut self, row: &AuditRecord, faults: &mut Vec<String>) {
+        let AuditRecord { chain, n, hash, .. } = row;
         if *n <= self.last.0 {
             faults.push(format!("row {n} of {chain} is in a part that was deleted"));
             return;
@@ -225,7 +225,7 @@ async fn has_seal(tx: &mut Tx<'_>, hash: String) -> Result<bool> {
     Ok(found.is_some())
 }
 
-async fn page(tx: &mut Tx<'_>, (chain, n): (String, i64)) -> Result<Vec<Row>> {
+async fn page(tx: &mut Tx<'_>, (chain, n): (String, i64)) -> Result<Vec<AuditRecord>> {
     let rows: Vec<Columns> = sql!(
         tx,
         fetch_all,
@@ -239,5 +239,5 @@ async fn page(tx: &mut Tx<'_>, (chain, n): (String, i64)) -> Result<Vec<Row>> {
         n,
         PAGE
     );
-    Ok(rows.into_iter().map(Row::read).collect())
+    Ok(rows.into_iter().map(AuditRecord::read).collect())
 }

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 
 use super::{
     journal::{self, Number},
-    tasks::{self, Answer, Delegation, TaskEffects},
+    tasks::{self, Delegation, TaskAnswer, TaskEffects},
 };
 use crate::{
     journal::{
@@ -15,7 +15,7 @@ use crate::{
     },
     store::{
         Store, Tx,
-        approvals::{self, ShownAt, grants, request::Asked, withdrawal},
+        approvals::{self, ShownAt, grants, request::NewApproval, withdrawal},
         audit::{self, Fact},
         conversations,
         db::sql,
@@ -37,7 +37,7 @@ pub struct Change {
     /// The first event of the turn that the first text answers: the text takes over the draft
     /// message of that turn.
     pub answers: Option<Seq>,
-    pub asked: Vec<Asked>,
+    pub asked: Vec<NewApproval>,
     /// Records for the audit.
     pub facts: Vec<Fact>,
     /// Usage for the daily account.
@@ -47,10 +47,10 @@ pub struct Change {
     /// Tasks for sub-agents, which start with this change.
     pub delegates: Vec<Delegation>,
     /// The answer to the task that this conversation was created for.
-    pub answer: Option<Answer>,
+    pub answer: Option<TaskAnswer>,
     /// The last event that the worker had read.
     pub seen: Seq,
-    pub terms: Terms,
+    pub terms: Precondition,
     pub attempt: Attempt,
 }
 
@@ -65,7 +65,7 @@ pub enum Attempt {
 
 /// On which condition a change is recorded, and what happens to the lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Terms {
+pub enum Precondition {
     /// Not recorded if there are newer events.
     #[default]
     IfCurrent,
@@ -105,7 +105,7 @@ impl Store {
         let lease = lease.clone();
         let recorded = self.write("record", move |tx| Box::pin(record(tx, lease, change, now)));
         match recorded.await {
-            Err(problem) if problem.is::<grants::Spent>() => Ok(Recorded::Behind),
+            Err(problem) if problem.is::<grants::GrantNotUsable>() => Ok(Recorded::Behind),
             recorded => recorded,
         }
     }
@@ -140,8 +140,8 @@ async fn record(
         && is_recorded(tx, &lease, &change).await?
     {
         return Ok(match change.terms {
-            Terms::IfCurrentThenRest => Recorded::Rested,
-            Terms::IfCurrent | Terms::Always => Recorded::Done,
+            Precondition::IfCurrentThenRest => Recorded::Rested,
+            Precondition::IfCurrent | Precondition::Always => Recorded::Done,
         });
     }
     let starts = change.events.iter().any(|event| matches!(event, Event::ToolStarted { .. }));
@@ -184,15 +184,15 @@ async fn record(
     }
     tx.rung.conversations.push(lease.conversation.clone());
     match change.terms {
-        Terms::IfCurrentThenRest => rest(tx, lease, last).await,
-        Terms::IfCurrent | Terms::Always => Ok(Recorded::Done),
+        Precondition::IfCurrentThenRest => rest(tx, lease, last).await,
+        Precondition::IfCurrent | Precondition::Always => Ok(Recorded::Done),
     }
 }
 
 /// Allots the sequence numbers of the events and returns the last one. `None` if the lease was lost
 /// or there are newer events.
 async fn allot(tx: &mut Tx<'_>, lease: &Lease, change: &Change) -> Result<Option<Seq>> {
-    let only_at = if change.terms == Terms::Always { -1 } else { change.seen };
+    let only_at = if change.terms == Precondition::Always { -1 } else { change.seen };
     let allotted: Option<(i64,)> = sql!(
         tx,
         fetch_optional,
@@ -237,7 +237,7 @@ struct Shown {
     what: Vec<Outgoing>,
     wait: Option<DateTime<Utc>>,
     answers: Option<Seq>,
-    questions: Vec<Asked>,
+    questions: Vec<NewApproval>,
 }
 
 /// Messages of a sub-agent are shown in the conversation that it works for.

@@ -14,7 +14,7 @@ use crate::{
         audit::{self, Fact},
         conversations,
         db::sql,
-        erasure::{Erased, Erasure, SLICE, Step, StepKind, pending},
+        erasure::{Erased, Erasure, ErasureStep, SLICE, StepKind, pending},
         memory,
     },
 };
@@ -39,9 +39,9 @@ impl Store {
     pub async fn expire_idle(
         &self,
         before: DateTime<Utc>,
-        after: Begun,
+        after: CreationPosition,
         now: DateTime<Utc>,
-    ) -> Result<(Option<Erasure>, Option<Begun>)> {
+    ) -> Result<(Option<Erasure>, Option<CreationPosition>)> {
         let (idle, next) = self.read(move |tx| Box::pin(idle(tx, before, after))).await?;
         Ok((self.expire(idle, now).await?, next))
     }
@@ -68,7 +68,7 @@ impl Store {
 
 /// A position among conversations ordered by creation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Begun {
+pub struct CreationPosition {
     created_at: i64,
     id: String,
 }
@@ -99,8 +99,8 @@ async fn ended_sub_agents(tx: &mut Tx<'_>, before: DateTime<Utc>) -> Result<Vec<
 async fn idle(
     tx: &mut Tx<'_>,
     before: DateTime<Utc>,
-    after: Begun,
-) -> Result<(Vec<ConversationId>, Option<Begun>)> {
+    after: CreationPosition,
+) -> Result<(Vec<ConversationId>, Option<CreationPosition>)> {
     let rows: Vec<(String, i64, i64)> = sql!(
         tx,
         fetch_all,
@@ -131,7 +131,8 @@ async fn idle(
         AT_ONCE
     );
     let last = rows.last().filter(|_| rows.len() as i64 == AT_ONCE);
-    let next = last.map(|(id, created_at, _)| Begun { created_at: *created_at, id: id.clone() });
+    let next = last
+        .map(|(id, created_at, _)| CreationPosition { created_at: *created_at, id: id.clone() });
     let idle = rows.into_iter().filter(|(.., idle)| *idle > 0);
     Ok((idle.map(|(id, ..)| ConversationId(id)).collect(), next))
 }
@@ -224,7 +225,7 @@ pub(in crate::store) async fn retire(tx: &mut Tx<'_>, conversation: &Conversatio
 
 /// Deletes some rows of a conversation and records the files that they referred to. Returns the
 /// number of rows.
-pub(in crate::store) async fn delete_slice(tx: &mut Tx<'_>, step: Step) -> Result<usize> {
+pub(in crate::store) async fn delete_slice(tx: &mut Tx<'_>, step: ErasureStep) -> Result<usize> {
     let conversation = step.conversation.as_str();
     let mut rows: Vec<(String,)> = sql!(
         tx,
@@ -269,7 +270,7 @@ pub(in crate::store) async fn delete_slice(tx: &mut Tx<'_>, step: Step) -> Resul
 /// Deletes a conversation with all rows that refer to it.
 pub(in crate::store) async fn remove(
     tx: &mut Tx<'_>,
-    step: Step,
+    step: ErasureStep,
     now: DateTime<Utc>,
 ) -> Result<()> {
     let conversation = &step.conversation;

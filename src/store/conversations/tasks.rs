@@ -33,7 +33,7 @@ pub struct Delegation {
 
 /// The answer to a task.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Answer {
+pub struct TaskAnswer {
     pub result: ToolResult,
     pub heritage: Heritage,
 }
@@ -42,7 +42,7 @@ pub struct Answer {
 pub(in crate::store) struct TaskEffects<'a> {
     pub events: &'a [Event],
     pub delegates: Vec<Delegation>,
-    pub answer: Option<Answer>,
+    pub answer: Option<TaskAnswer>,
 }
 
 /// Propagates taint, tasks and answers of a conversation to its parent and sub-agents, in the same
@@ -120,7 +120,7 @@ async fn begin(
 async fn deliver_answer(
     tx: &mut Tx<'_>,
     child: &ConversationId,
-    answer: Answer,
+    answer: TaskAnswer,
     now: DateTime<Utc>,
 ) -> Result<()> {
     let task: Option<(String, String)> = sql!(

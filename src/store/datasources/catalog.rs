@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{Kind, Limits, ReadError, connection::Reading};
+use super::{DatabaseKind, QueryLimits, ReadError, connection::ReadTransaction};
 
 /// A database with more columns is not described.
 const MOST_COLUMNS: usize = 50_000;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Catalog {
+pub struct DatabaseCatalog {
     pub relations: Vec<Relation>,
     /// By places in the list: a table, and one that inherits from it or is a partition of it.
     pub inherits: Vec<Inherits>,
@@ -126,13 +126,13 @@ SELECT 'main', m.name, 'f', f.\"from\", 'main', f.\"table\", COALESCE(f.\"to\", 
 FROM sqlite_schema m JOIN pragma_foreign_key_list(m.name) f
 WHERE m.type = 'table' AND m.sql NOT LIKE 'create virtual%'";
 
-pub(super) async fn read(reading: &mut Reading) -> Result<Catalog, ReadError> {
+pub(super) async fn read(reading: &mut ReadTransaction) -> Result<DatabaseCatalog, ReadError> {
     let (columns, keys, parents) = match reading.kind() {
-        Kind::Postgres => (POSTGRES_COLUMNS, POSTGRES_KEYS, Some(POSTGRES_PARENTS)),
-        Kind::Mysql => (MYSQL_COLUMNS, MYSQL_KEYS, None),
-        Kind::Sqlite => (SQLITE_COLUMNS, SQLITE_KEYS, None),
+        DatabaseKind::Postgres => (POSTGRES_COLUMNS, POSTGRES_KEYS, Some(POSTGRES_PARENTS)),
+        DatabaseKind::Mysql => (MYSQL_COLUMNS, MYSQL_KEYS, None),
+        DatabaseKind::Sqlite => (SQLITE_COLUMNS, SQLITE_KEYS, None),
     };
-    let mut catalog = Catalog::default();
+    let mut catalog = DatabaseCatalog::default();
     for row in rows(reading, columns).await? {
         catalog.add_column(&row);
     }
@@ -154,10 +154,10 @@ pub(super) async fn read(reading: &mut Reading) -> Result<Catalog, ReadError> {
 }
 
 async fn rows(
-    reading: &mut Reading,
+    reading: &mut ReadTransaction,
     sql: &'static str,
 ) -> Result<Vec<Vec<Option<String>>>, ReadError> {
-    let limits = Limits {
+    let limits = QueryLimits {
         rows: MOST_COLUMNS,
         bytes: usize::MAX,
         time: std::time::Duration::ZERO,
@@ -175,7 +175,7 @@ fn text(row: &[Option<String>], place: usize) -> &str {
     row.get(place).and_then(Option::as_deref).unwrap_or_default()
 }
 
-impl Catalog {
+impl DatabaseCatalog {
     fn places(&self) -> BTreeMap<(String, String), usize> {
         let named = self.relations.iter().enumerate();
         named.map(|(at, r)| ((r.schema.clone(), r.name.clone()), at)).collect()

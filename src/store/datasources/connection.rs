@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{CELL_CHARS, Column, Kind, Limits, ReadError, Table};
+use super::{CELL_CHARS, Column, DatabaseKind, QueryLimits, ReadError, ResultTable};
 
 /// How long a query waits for a connection, new or in use.
 const ACQUIRE_FOR: Duration = Duration::from_secs(5);
@@ -30,7 +30,7 @@ pub(super) enum Pool {
 }
 
 /// An open transaction. Dropped, it is rolled back.
-pub(super) enum Reading {
+pub(super) enum ReadTransaction {
     Postgres(Transaction<'static, Postgres>),
     Mysql(Transaction<'static, MySql>),
     Sqlite(Transaction<'static, Sqlite>),
@@ -48,7 +48,7 @@ macro_rules! on {
 }
 
 impl Pool {
-    pub(super) fn open(url: &str, limits: Limits) -> Result<Self, &'static str> {
+    pub(super) fn open(url: &str, limits: QueryLimits) -> Result<Self, &'static str> {
         let unreadable = "the URL cannot be read";
         let scheme = url.split(':').next().unwrap_or_default();
         match scheme {
@@ -84,15 +84,15 @@ impl Pool {
         }
     }
 
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> DatabaseKind {
         match self {
-            Self::Postgres(_) => Kind::Postgres,
-            Self::Mysql(_) => Kind::Mysql,
-            Self::Sqlite(_) => Kind::Sqlite,
+            Self::Postgres(_) => DatabaseKind::Postgres,
+            Self::Mysql(_) => DatabaseKind::Mysql,
+            Self::Sqlite(_) => DatabaseKind::Sqlite,
         }
     }
 
-    pub(super) async fn begin(&self, time: Duration) -> Result<Reading, ReadError> {
+    pub(super) async fn begin(&self, time: Duration) -> Result<ReadTransaction, ReadError> {
         match self {
             Self::Postgres(pool) => {
                 let begin = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY";
@@ -106,12 +106,12 @@ impl Pool {
                 let restricted =
                     sqlx::query(restrict).bind(time.as_millis().to_string()).execute(&mut *tx);
                 restricted.await.map_err(|e| failed(&e, time))?;
-                Ok(Reading::Postgres(tx))
+                Ok(ReadTransaction::Postgres(tx))
             }
             Self::Mysql(pool) => {
                 let begin = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";
                 let tx = pool.begin_with(begin).await.map_err(|e| unreachable(&e))?;
-                Ok(Reading::Mysql(tx))
+                Ok(ReadTransaction::Mysql(tx))
             }
             Self::Sqlite(pool) => {
                 let mut tx =
@@ -120,13 +120,13 @@ impl Pool {
                 let until = Instant::now() + time;
                 handle.set_progress_handler(INSTRUCTIONS, move || Instant::now() < until);
                 drop(handle);
-                Ok(Reading::Sqlite(tx))
+                Ok(ReadTransaction::Sqlite(tx))
             }
         }
     }
 }
 
-fn small<DB: sqlx::Database>(pool: PoolOptions<DB>, limits: Limits) -> PoolOptions<DB> {
+fn small<DB: sqlx::Database>(pool: PoolOptions<DB>, limits: QueryLimits) -> PoolOptions<DB> {
     pool.min_connections(0)
         .max_connections(limits.connections)
         .acquire_timeout(ACQUIRE_FOR)
@@ -152,19 +152,19 @@ async fn restrict_mysql(
     Ok(())
 }
 
-impl Reading {
-    pub(super) fn kind(&self) -> Kind {
+impl ReadTransaction {
+    pub(super) fn kind(&self) -> DatabaseKind {
         match self {
-            Self::Postgres(_) => Kind::Postgres,
-            Self::Mysql(_) => Kind::Mysql,
-            Self::Sqlite(_) => Kind::Sqlite,
+            Self::Postgres(_) => DatabaseKind::Postgres,
+            Self::Mysql(_) => DatabaseKind::Mysql,
+            Self::Sqlite(_) => DatabaseKind::Sqlite,
         }
     }
 
     /// The columns that the query gives. It is not run.
     pub(super) async fn columns(&mut self, sql: &str) -> Result<Vec<Column>, ReadError> {
         let sql = AssertSqlSafe(sql.to_owned());
-        on!(self, Reading, |tx| {
+        on!(self, ReadTransaction, |tx| {
             let prepared = (&mut **tx).prepare(sqlx::SqlSafeStr::into_sql_str(sql)).await;
             let prepared = prepared.map_err(|e| failed(&e, Duration::ZERO))?;
             let columns = prepared.columns().iter().map(|column| {
@@ -177,11 +177,15 @@ impl Reading {
     }
 
     /// The rows of a query whose columns are all text, up to the limits.
-    pub(super) async fn table(&mut self, sql: &str, limits: Limits) -> Result<Table, ReadError> {
+    pub(super) async fn table(
+        &mut self,
+        sql: &str,
+        limits: QueryLimits,
+    ) -> Result<ResultTable, ReadError> {
         let sql = AssertSqlSafe(sql.to_owned());
-        let mut table = Table::default();
+        let mut table = ResultTable::default();
         let mut bytes = 0;
-        on!(self, Reading, |tx| {
+        on!(self, ReadTransaction, |tx| {
             let mut rows = sqlx::query(sql).persistent(false).fetch(&mut **tx);
             while let Some(row) = rows.try_next().await.map_err(|e| failed(&e, limits.time))? {
                 if table.rows.len() >= limits.rows || bytes > limits.bytes {
@@ -203,7 +207,7 @@ impl Reading {
 
     /// Gives the connection back.
     pub(super) async fn end(self) {
-        let ended = on!(self, Reading, |tx| tx.rollback().await);
+        let ended = on!(self, ReadTransaction, |tx| tx.rollback().await);
         if let Err(error) = ended {
             tracing::warn!(%error, "could not end a read of a data source");
         }

@@ -13,7 +13,7 @@ mod connection;
 use std::{sync::Arc, time::Duration};
 use thiserror::Error;
 
-use catalog::Catalog;
+use catalog::DatabaseCatalog;
 use connection::Pool;
 
 /// The maximum length of a value, in characters.
@@ -24,14 +24,14 @@ const COLUMNS: usize = 200;
 const GRACE: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum DatabaseKind {
     Postgres,
     Mysql,
     Sqlite,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct QueryLimits {
     pub rows: usize,
     pub bytes: usize,
     pub time: Duration,
@@ -42,12 +42,12 @@ pub struct Limits {
 #[derive(Clone)]
 pub struct DataSource {
     pool: Arc<Pool>,
-    pub limits: Limits,
+    pub limits: QueryLimits,
 }
 
 /// A result as text; `None` is NULL.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Table {
+pub struct ResultTable {
     pub columns: Vec<String>,
     pub rows: Vec<Vec<Option<String>>>,
     /// The limit of rows or bytes was reached.
@@ -71,15 +71,15 @@ pub enum ReadError {
 
 impl DataSource {
     /// Connects to nothing yet. The error does not contain the URL.
-    pub fn open(url: &str, limits: Limits) -> Result<Self, &'static str> {
+    pub fn open(url: &str, limits: QueryLimits) -> Result<Self, &'static str> {
         Ok(Self { pool: Arc::new(Pool::open(url, limits)?), limits })
     }
 
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> DatabaseKind {
         self.pool.kind()
     }
 
-    pub async fn catalog(&self) -> Result<Catalog, ReadError> {
+    pub async fn catalog(&self) -> Result<DatabaseCatalog, ReadError> {
         self.bounded(async {
             let mut reading = self.pool.begin(self.limits.time).await?;
             let catalog = catalog::read(&mut reading).await?;
@@ -93,8 +93,8 @@ impl DataSource {
     /// business.
     pub async fn read(
         &self,
-        plan: impl FnOnce(&Catalog) -> Result<String, String> + Send,
-    ) -> Result<Table, ReadError> {
+        plan: impl FnOnce(&DatabaseCatalog) -> Result<String, String> + Send,
+    ) -> Result<ResultTable, ReadError> {
         self.bounded(async {
             let mut reading = self.pool.begin(self.limits.time).await?;
             let catalog = catalog::read(&mut reading).await?;
@@ -108,7 +108,7 @@ impl DataSource {
             let table = reading.table(&sql, self.limits).await?;
             reading.end().await;
             let columns = columns.into_iter().map(|column| column.name).collect();
-            Ok(Table { columns, ..table })
+            Ok(ResultTable { columns, ..table })
         })
         .await
     }
@@ -134,7 +134,7 @@ struct Column {
 
 /// Wraps the query so that the database turns every value into text of bounded length, and gives
 /// one row more than the limit at most. As a subquery it cannot be anything but a query.
-fn as_text(kind: Kind, sql: &str, columns: &[Column], rows: usize) -> String {
+fn as_text(kind: DatabaseKind, sql: &str, columns: &[Column], rows: usize) -> String {
     let names: Vec<_> = (1..=columns.len()).map(|number| format!("c{number}")).collect();
     let values: Vec<_> = names
         .iter()
@@ -142,25 +142,25 @@ fn as_text(kind: Kind, sql: &str, columns: &[Column], rows: usize) -> String {
         .map(|(name, column)| {
             let value = format!("countersign_result.{name}");
             let text = match kind {
-                Kind::Postgres => format!("{value}::text"),
-                Kind::Mysql if column.is_binary => format!("HEX({value})"),
-                Kind::Mysql => format!("CAST({value} AS CHAR)"),
-                Kind::Sqlite => format!(
+                DatabaseKind::Postgres => format!("{value}::text"),
+                DatabaseKind::Mysql if column.is_binary => format!("HEX({value})"),
+                DatabaseKind::Mysql => format!("CAST({value} AS CHAR)"),
+                DatabaseKind::Sqlite => format!(
                     "CASE typeof({value}) WHEN 'blob' THEN hex({value}) ELSE CAST({value} AS TEXT) END"
                 ),
             };
             match kind {
-                Kind::Postgres | Kind::Mysql => format!("LEFT({text}, {})", CELL_CHARS + 1),
-                Kind::Sqlite => format!("substr({text}, 1, {})", CELL_CHARS + 1),
+                DatabaseKind::Postgres | DatabaseKind::Mysql => format!("LEFT({text}, {})", CELL_CHARS + 1),
+                DatabaseKind::Sqlite => format!("substr({text}, 1, {})", CELL_CHARS + 1),
             }
         })
         .collect();
     let (values, names, limit) = (values.join(", "), names.join(", "), rows + 1);
     match kind {
-        Kind::Postgres => {
+        DatabaseKind::Postgres => {
             format!("SELECT {values} FROM ({sql}) AS countersign_result({names}) LIMIT {limit}")
         }
-        Kind::Mysql | Kind::Sqlite => format!(
+        DatabaseKind::Mysql | DatabaseKind::Sqlite => format!(
             "WITH countersign_result({names}) AS ({sql}) SELECT {values} FROM countersign_result LIMIT {limit}"
         ),
     }

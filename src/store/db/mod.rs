@@ -41,7 +41,7 @@ const GROUP: usize = 128;
 
 #[derive(Clone)]
 pub(super) enum Db {
-    Sqlite { writer: mpsc::Sender<Job>, readers: SqlitePool },
+    Sqlite { writer: mpsc::Sender<WriteJob>, readers: SqlitePool },
     Postgres(PgPool),
 }
 
@@ -226,11 +226,11 @@ fn is_conflict(problem: &anyhow::Error) -> bool {
 
 /// A transaction for the writing connection: returns whether it succeeded, and is told the outcome
 /// of the commit.
-pub(super) type Job =
+pub(super) type WriteJob =
     Box<dyn for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, (bool, Finish)> + Send>;
 type Finish = Box<dyn FnOnce(Result<(), String>) + Send>;
 
-fn job<T, F>(work: F, answer: oneshot::Sender<Result<(T, Rung)>>) -> Job
+fn job<T, F>(work: F, answer: oneshot::Sender<Result<(T, Rung)>>) -> WriteJob
 where
     T: Send + 'static,
     F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Send + 'static,
@@ -281,7 +281,7 @@ async fn open_sqlite(path: &str, durability: Durability) -> Result<Db> {
     Ok(Db::Sqlite { writer, readers })
 }
 
-async fn write_in_groups(mut conn: SqliteConnection, mut jobs: mpsc::Receiver<Job>) {
+async fn write_in_groups(mut conn: SqliteConnection, mut jobs: mpsc::Receiver<WriteJob>) {
     let mut group = Vec::with_capacity(GROUP);
     while jobs.recv_many(&mut group, GROUP).await > 0 {
         let (finishes, committed) = commit_group(&mut conn, group.drain(..)).await;
@@ -296,7 +296,7 @@ async fn write_in_groups(mut conn: SqliteConnection, mut jobs: mpsc::Receiver<Jo
 /// A job that fails rolls back its own changes only.
 async fn commit_group(
     conn: &mut SqliteConnection,
-    jobs: impl ExactSizeIterator<Item = Job>,
+    jobs: impl ExactSizeIterator<Item = WriteJob>,
 ) -> (Vec<Finish>, Result<(), String>) {
     let mut finishes = Vec::new();
     if let Err(problem) = exec(conn, "BEGIN IMMEDIATE").await {

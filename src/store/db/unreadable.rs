@@ -24,7 +24,7 @@ const REMEMBERED: usize = 10_000;
 
 /// A table with rows that contain JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(in crate::store) enum Table {
+pub(in crate::store) enum JsonTable {
     Approvals,
     Conversations,
     Grants,
@@ -32,7 +32,7 @@ pub(in crate::store) enum Table {
     Schedules,
 }
 
-impl Table {
+impl JsonTable {
     fn name(self) -> &'static str {
         match self {
             Self::Approvals => "approvals",
@@ -50,12 +50,12 @@ struct Wait {
     length: Duration,
 }
 
-type Waits = HashMap<(Table, String), Wait>;
+type Waits = HashMap<(JsonTable, String), Wait>;
 
 static WAITS: LazyLock<Mutex<Waits>> = LazyLock::new(Mutex::default);
 
 /// Returns the row if it could be read; otherwise sets it aside.
-pub(in crate::store) fn readable<T>(table: Table, id: &str, parsed: Result<T>) -> Option<T> {
+pub(in crate::store) fn readable<T>(table: JsonTable, id: &str, parsed: Result<T>) -> Option<T> {
     match parsed {
         Ok(row) => Some(row),
         Err(problem) => {
@@ -67,7 +67,7 @@ pub(in crate::store) fn readable<T>(table: Table, id: &str, parsed: Result<T>) -
 
 /// Returns the rows that could be read, in order; sets the others aside.
 pub(in crate::store) fn readable_rows<R, T>(
-    table: Table,
+    table: JsonTable,
     rows: Vec<R>,
     id: impl Fn(&R) -> &str,
     parse: impl Fn(R) -> Result<T>,
@@ -80,7 +80,7 @@ pub(in crate::store) fn readable_rows<R, T>(
 }
 
 /// Excludes a row from queries, for longer than the last time.
-pub(in crate::store) fn set_aside(table: Table, id: &str, problem: &anyhow::Error) {
+pub(in crate::store) fn set_aside(table: JsonTable, id: &str, problem: &anyhow::Error) {
     let (now, mut waits) = (Instant::now(), waits());
     let key = (table, id.to_owned());
     let last = waits.get(&key).copied();
@@ -108,7 +108,7 @@ impl Store {
         if problem.chain().find_map(|cause| cause.downcast_ref::<journal::Unreadable>()).is_none() {
             return Ok(false);
         }
-        set_aside(Table::Conversations, lease.conversation().as_str(), problem);
+        set_aside(JsonTable::Conversations, lease.conversation().as_str(), problem);
         self.release(lease).await?;
         Ok(true)
     }
@@ -116,7 +116,7 @@ impl Store {
 
 /// The ids of the rows that are excluded now, separated by spaces, for queries with `$1 NOT LIKE
 /// '%' || id || '%'`.
-pub(in crate::store) fn waiting(table: Table) -> String {
+pub(in crate::store) fn waiting(table: JsonTable) -> String {
     let now = Instant::now();
     let waits = waits();
     let ids = waits.iter().filter(|((of, _), wait)| *of == table && now < wait.until);
@@ -134,10 +134,10 @@ mod tests {
 
     #[test]
     fn an_unreadable_row_is_set_aside_and_others_are_not() {
-        assert_eq!(readable(Table::Schedules, "good", Ok(1)), Some(1));
-        assert_eq!(waiting(Table::Schedules), "");
-        assert_eq!(readable::<()>(Table::Schedules, "odd", Err(anyhow!("no"))), None);
-        assert_eq!(waiting(Table::Schedules), "odd");
-        assert_eq!(waiting(Table::Outbox), "");
+        assert_eq!(readable(JsonTable::Schedules, "good", Ok(1)), Some(1));
+        assert_eq!(waiting(JsonTable::Schedules), "");
+        assert_eq!(readable::<()>(JsonTable::Schedules, "odd", Err(anyhow!("no"))), None);
+        assert_eq!(waiting(JsonTable::Schedules), "odd");
+        assert_eq!(waiting(JsonTable::Outbox), "");
     }
 }

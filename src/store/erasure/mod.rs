@@ -55,7 +55,7 @@ pub struct Erasure {
 
 /// A remaining step of an erasure: one conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct ErasureStep {
     pub erasure: Erasure,
     pub conversation: ConversationId,
     pub kind: StepKind,
@@ -113,13 +113,13 @@ impl Store {
     }
 
     /// The remaining steps of an erasure.
-    pub async fn erasure_steps(&self, erasure: &Erasure) -> Result<Vec<Step>> {
+    pub async fn erasure_steps(&self, erasure: &Erasure) -> Result<Vec<ErasureStep>> {
         let erasure = erasure.clone();
         self.read(move |tx| Box::pin(pending::steps(tx, erasure))).await
     }
 
     /// Deletes or rewrites the rows of a conversation, in slices.
-    pub async fn erase_step(&self, step: &Step, now: DateTime<Utc>) -> Result<()> {
+    pub async fn erase_step(&self, step: &ErasureStep, now: DateTime<Utc>) -> Result<()> {
         match step.kind {
             StepKind::Shared { upto } => self.rewrite(step, upto).await,
             StepKind::Own => {
@@ -138,7 +138,7 @@ impl Store {
     }
 
     /// Records that a step is complete, in the database and outside of it.
-    pub async fn end_erasure_step(&self, step: &Step) -> Result<()> {
+    pub async fn end_erasure_step(&self, step: &ErasureStep) -> Result<()> {
         let step = step.clone();
         self.write("end step", move |tx| Box::pin(pending::end_step(tx, step))).await
     }

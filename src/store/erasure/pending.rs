@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-use super::{Erased, Erasure, Step, StepKind};
+use super::{Erased, Erasure, ErasureStep, StepKind};
 use crate::{
     journal::ids::ConversationId,
     store::{
@@ -86,7 +86,7 @@ pub(in crate::store) async fn insert_step(
     Ok(())
 }
 
-pub(in crate::store) async fn steps(tx: &mut Tx<'_>, erasure: Erasure) -> Result<Vec<Step>> {
+pub(in crate::store) async fn steps(tx: &mut Tx<'_>, erasure: Erasure) -> Result<Vec<ErasureStep>> {
     let rows: Vec<(String, String, i64)> = sql!(
         tx,
         fetch_all,
@@ -99,7 +99,7 @@ pub(in crate::store) async fn steps(tx: &mut Tx<'_>, erasure: Erasure) -> Result
     );
     let step = |(conversation, kind, upto): (String, String, i64)| {
         let kind = if kind == "own" { StepKind::Own } else { StepKind::Shared { upto } };
-        Step { erasure: erasure.clone(), conversation: ConversationId(conversation), kind }
+        ErasureStep { erasure: erasure.clone(), conversation: ConversationId(conversation), kind }
     };
     Ok(rows.into_iter().map(step).collect())
 }
@@ -148,7 +148,7 @@ pub(in crate::store) async fn count(
     Ok(())
 }
 
-pub(in crate::store) async fn end_step(tx: &mut Tx<'_>, step: Step) -> Result<()> {
+pub(in crate::store) async fn end_step(tx: &mut Tx<'_>, step: ErasureStep) -> Result<()> {
     sql!(
         tx,
         execute,

@@ -7,7 +7,7 @@ use anyhow::Result;
 use std::collections::BTreeSet;
 
 use super::{
-    Erased, SLICE, Step, pending,
+    Erased, ErasureStep, SLICE, pending,
     redaction::{Forgotten, NOBODY, nobody},
 };
 use crate::{
@@ -35,7 +35,7 @@ struct Rewritten {
 
 impl Store {
     /// Rewrites a conversation up to this event.
-    pub(in crate::store) async fn rewrite(&self, step: &Step, upto: Seq) -> Result<()> {
+    pub(in crate::store) async fn rewrite(&self, step: &ErasureStep, upto: Seq) -> Result<()> {
         let conversation = step.conversation.clone();
         let mut entries = self.events_after(&conversation, 0).await?;
         entries.retain(|entry| entry.seq <= upto);
@@ -59,7 +59,7 @@ impl Store {
             .await
     }
 
-    async fn rewrite_events(&self, step: &Step, events: Vec<(Seq, String)>) -> Result<()> {
+    async fn rewrite_events(&self, step: &ErasureStep, events: Vec<(Seq, String)>) -> Result<()> {
         for slice in events.chunks(SLICE) {
             let (step, slice) = (step.clone(), slice.to_vec());
             self.write("forget events", move |tx| Box::pin(write_events(tx, step, slice))).await?;
@@ -120,7 +120,7 @@ async fn shown(tx: &mut Tx<'_>, conversation: String) -> Result<Vec<(String, Str
     ))
 }
 
-async fn write_events(tx: &mut Tx<'_>, step: Step, slice: Vec<(Seq, String)>) -> Result<()> {
+async fn write_events(tx: &mut Tx<'_>, step: ErasureStep, slice: Vec<(Seq, String)>) -> Result<()> {
     journal::lock(tx, &step.conversation).await?;
     let events = slice.len() as i64;
     for (seq, body) in slice {
@@ -159,7 +159,7 @@ async fn write_shown(tx: &mut Tx<'_>, slice: Vec<(String, String)>) -> Result<()
 
 async fn forget_mentions(
     tx: &mut Tx<'_>,
-    step: Step,
+    step: ErasureStep,
     gone: BTreeSet<String>,
     upto: Seq,
 ) -> Result<()> {
@@ -184,7 +184,7 @@ async fn forget_mentions(
 }
 
 /// Redacts their notes and schedules.
-async fn forget_notes(tx: &mut Tx<'_>, step: &Step, forgotten: &Forgotten) -> Result<()> {
+async fn forget_notes(tx: &mut Tx<'_>, step: &ErasureStep, forgotten: &Forgotten) -> Result<()> {
     let (conversation, mention) =
         (step.conversation.as_str(), super::mention(&step.erasure.person)?);
     memory::clear(tx, conversation, &mention).await?;
@@ -203,7 +203,11 @@ async fn forget_notes(tx: &mut Tx<'_>, step: &Step, forgotten: &Forgotten) -> Re
 }
 
 /// Redacts approvals that were requested for them, mention them, or were answered by them.
-async fn forget_questions(tx: &mut Tx<'_>, step: &Step, forgotten: &Forgotten) -> Result<()> {
+async fn forget_questions(
+    tx: &mut Tx<'_>,
+    step: &ErasureStep,
+    forgotten: &Forgotten,
+) -> Result<()> {
     let (conversation, mention) =
         (step.conversation.as_str(), super::mention(&step.erasure.person)?);
     let files = attachments::of_conversation(tx, &step.conversation).await?;
@@ -252,7 +256,11 @@ async fn forget_questions(tx: &mut Tx<'_>, step: &Step, forgotten: &Forgotten) -
 }
 
 /// Deletes the files of redacted approvals that no other approval has.
-async fn forget_files(tx: &mut Tx<'_>, step: &Step, mut files: BTreeSet<String>) -> Result<()> {
+async fn forget_files(
+    tx: &mut Tx<'_>,
+    step: &ErasureStep,
+    mut files: BTreeSet<String>,
+) -> Result<()> {
     for digest in attachments::of_conversation(tx, &step.conversation).await? {
         files.remove(&digest);
     }

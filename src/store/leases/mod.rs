@@ -14,7 +14,7 @@ use super::{
     Store, Tx,
     db::{
         sql,
-        unreadable::{self, Table},
+        unreadable::{self, JsonTable},
     },
 };
 use crate::{
@@ -209,7 +209,7 @@ async fn any_ready(tx: &mut Tx<'_>, settled_at: DateTime<Utc>) -> Result<bool> {
         LIMIT 1",
         now,
         settled_at.timestamp_millis(),
-        unreadable::waiting(Table::Conversations)
+        unreadable::waiting(JsonTable::Conversations)
     );
     Ok(found.is_some())
 }
@@ -242,11 +242,11 @@ async fn claim(
         most as i64,
         settled_at.timestamp_millis(),
         expired_by,
-        unreadable::waiting(Table::Conversations)
+        unreadable::waiting(JsonTable::Conversations)
     );
     let claimed = rows.into_iter().filter_map(|row| {
         let (id, channel, place, language, fence, agent, root, depth, failures) = row;
-        let place = readable(Table::Conversations, &id, &place)?;
+        let place = readable(JsonTable::Conversations, &id, &place)?;
         let hold = held.hold(&id, fence);
         let (conversation, root) = (ConversationId(id), root.map(ConversationId));
         let lease = Lease { conversation, root, node: node.clone(), fence };
@@ -262,7 +262,7 @@ type ClaimedRow = (String, String, String, String, i64, Option<String>, Option<S
 /// Parses the JSON of a row. A row that cannot be read keeps its lease until that expires, and does
 /// not affect others.
 pub(super) fn readable<T: serde::de::DeserializeOwned>(
-    table: Table,
+    table: JsonTable,
     id: &str,
     body: &str,
 ) -> Option<T> {

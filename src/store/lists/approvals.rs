@@ -16,7 +16,7 @@ use crate::{
 
 /// An approval, open or settled.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Question {
+pub struct ListedApproval {
     pub id: ApprovalId,
     pub conversation: ConversationId,
     pub channel: String,
@@ -38,7 +38,7 @@ pub struct Question {
 
 /// A filter; empty fields match everything.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct WantedApprovals {
     pub id: String,
     pub conversation: String,
     /// `Some(true)` for open ones, `Some(false)` for settled ones.
@@ -64,7 +64,11 @@ type Columns = (
 );
 
 /// Lists approvals, newest first.
-pub async fn list(tx: &mut Tx<'_>, wanted: &Wanted, stretch: &Stretch) -> Result<Vec<Question>> {
+pub async fn list(
+    tx: &mut Tx<'_>,
+    wanted: &WantedApprovals,
+    stretch: &Stretch,
+) -> Result<Vec<ListedApproval>> {
     let open = wanted.open.map_or(-1, i64::from);
     let rows: Vec<Columns> = sql!(
         tx,
@@ -91,8 +95,8 @@ pub async fn list(tx: &mut Tx<'_>, wanted: &Wanted, stretch: &Stretch) -> Result
     rows.into_iter().map(question).collect()
 }
 
-fn question(row: Columns) -> Result<Question> {
-    Ok(Question {
+fn question(row: Columns) -> Result<ListedApproval> {
+    Ok(ListedApproval {
         id: ApprovalId(row.0),
         conversation: ConversationId(row.1),
         channel: row.2,

@@ -12,7 +12,7 @@ use crate::{
 
 /// A conversation, without its messages.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Listed {
+pub struct ListedConversation {
     pub id: ConversationId,
     pub channel: String,
     pub place: Place,
@@ -26,7 +26,7 @@ pub struct Listed {
 
 /// A filter; empty fields match everything.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct WantedConversations {
     pub id: String,
     pub channel: String,
     pub chat: String,
@@ -35,7 +35,11 @@ pub struct Wanted {
 type Columns = (String, String, String, i64, Option<i64>, i64, Option<i64>);
 
 /// Lists conversations, newest first.
-pub async fn list(tx: &mut Tx<'_>, wanted: &Wanted, stretch: &Stretch) -> Result<Vec<Listed>> {
+pub async fn list(
+    tx: &mut Tx<'_>,
+    wanted: &WantedConversations,
+    stretch: &Stretch,
+) -> Result<Vec<ListedConversation>> {
     let rows: Vec<Columns> = sql!(
         tx,
         fetch_all,
@@ -59,9 +63,9 @@ pub async fn list(tx: &mut Tx<'_>, wanted: &Wanted, stretch: &Stretch) -> Result
     rows.into_iter().map(listed).collect()
 }
 
-fn listed(row: Columns) -> Result<Listed> {
+fn listed(row: Columns) -> Result<ListedConversation> {
     let (id, channel, place, events, ready_at, created_ms, last_ms) = row;
-    Ok(Listed {
+    Ok(ListedConversation {
         id: ConversationId(id),
         channel,
         place: serde_json::from_str(&place)?,
@@ -98,6 +102,6 @@ pub async fn events(
 }
 
 /// Whether the conversation is a private chat.
-pub fn is_private(listed: &Listed) -> bool {
+pub fn is_private(listed: &ListedConversation) -> bool {
     listed.place.kind == PlaceKind::Private
 }

@@ -13,7 +13,7 @@ use crate::{
 
 /// A row of the outbox.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Listed {
+pub struct ListedMessage {
     pub id: OutboxId,
     pub conversation: ConversationId,
     pub channel: String,
@@ -40,7 +40,7 @@ pub async fn list(
     which: Which,
     id: &str,
     stretch: &Stretch,
-) -> Result<Vec<Listed>> {
+) -> Result<Vec<ListedMessage>> {
     let rows: Vec<Columns> = sql!(
         tx,
         fetch_all,
@@ -63,7 +63,7 @@ pub async fn list(
     );
     rows.into_iter()
         .map(|(id, conversation, channel, body, status, attempts, problem, created_ms)| {
-            Ok(Listed {
+            Ok(ListedMessage {
                 id: OutboxId(id),
                 conversation: ConversationId(conversation),
                 channel,

@@ -11,7 +11,7 @@ use crate::{
 
 /// A person who was let in or given a role.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedPerson {
     pub channel: String,
     pub person: String,
     pub name: String,
@@ -20,7 +20,7 @@ pub struct Listed {
 }
 
 /// Lists people by channel and id.
-pub async fn list(tx: &mut Tx<'_>, stretch: &Stretch) -> Result<Vec<Listed>> {
+pub async fn list(tx: &mut Tx<'_>, stretch: &Stretch) -> Result<Vec<ListedPerson>> {
     let (channel, person): (String, String) =
         serde_json::from_str(&stretch.after).unwrap_or_default();
     let rows: Vec<(String, String, String, String, i64)> = sql!(
@@ -36,7 +36,7 @@ pub async fn list(tx: &mut Tx<'_>, stretch: &Stretch) -> Result<Vec<Listed>> {
         person,
         stretch.most as i64
     );
-    let people = rows.into_iter().map(|(channel, person, name, role, since)| Listed {
+    let people = rows.into_iter().map(|(channel, person, name, role, since)| ListedPerson {
         channel,
         person,
         name,

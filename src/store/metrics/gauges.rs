@@ -7,7 +7,7 @@ use crate::store::{Store, Tx, db::sql};
 
 /// A queue's length and age.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Queue {
+pub struct QueueGauge {
     pub count: i64,
     /// The age of the oldest entry.
     pub oldest_ms: i64,
@@ -15,10 +15,10 @@ pub struct Queue {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Gauges {
-    pub outbox: Queue,
-    pub approvals: Queue,
+    pub outbox: QueueGauge,
+    pub approvals: QueueGauge,
     /// Webhook deliveries that wait, and how many have failed permanently.
-    pub notices: Queue,
+    pub notices: QueueGauge,
     pub dead_notices: i64,
     /// Conversations that a node is advancing, and those that wait for one.
     pub held: i64,
@@ -83,7 +83,7 @@ async fn figures(tx: &mut Tx<'_>, now: i64) -> Result<Gauges> {
         WHERE until > $1",
         lease_now
     );
-    let queue = |(count, oldest): (i64, Option<i64>)| Queue {
+    let queue = |(count, oldest): (i64, Option<i64>)| QueueGauge {
         count,
         oldest_ms: oldest.map_or(0, |at| (now - at).max(0)),
     };

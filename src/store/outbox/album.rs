@@ -8,12 +8,12 @@ use anyhow::Result;
 use channels::{Outgoing, Receipt};
 use chrono::{DateTime, Utc};
 
-use super::sending::{self, Ended, Sending};
+use super::sending::{self, SendOutcome, Sending};
 use crate::{
     journal::ids::{ConversationId, OutboxId},
     store::{
         Store, Tx,
-        db::{sql, unreadable::Table},
+        db::{sql, unreadable::JsonTable},
         leases::readable,
     },
 };
@@ -56,7 +56,7 @@ impl Store {
             Box::pin(async move {
                 if sending::lock(tx, &first).await? {
                     for other in &others {
-                        sending::record_end(tx, other, Ended::Sent, String::new()).await?;
+                        sending::record_end(tx, other, SendOutcome::Sent, String::new()).await?;
                     }
                 }
                 Ok(())
@@ -129,7 +129,7 @@ async fn behind(
     let mut others = Vec::new();
     let mut bytes = first.what.size_bytes();
     for (id, body, placed) in rows {
-        let what = readable::<Outgoing>(Table::Outbox, &id, &body).filter(Outgoing::is_picture);
+        let what = readable::<Outgoing>(JsonTable::Outbox, &id, &body).filter(Outgoing::is_picture);
         let Some(what) = what.filter(|_| placed.is_none()) else { break };
         bytes += what.size_bytes();
         if bytes > most_bytes {

@@ -15,7 +15,7 @@ use crate::{
     journal::ids::{ConversationId, NodeId, OutboxId},
     store::{
         Store, Tx,
-        db::{sql, unreadable::Table},
+        db::{sql, unreadable::JsonTable},
         leases::{
             held::{self, Held},
             readable,
@@ -323,7 +323,7 @@ async fn lease(tx: &mut Tx<'_>, claim: &Claim, ready: &[Due], lease_now: i64) ->
 
 /// `None` if this release cannot read the row. Its lease will expire, and a newer node may take it.
 fn sending(claim: &Claim, channel: &str, due: Due) -> Option<Sending> {
-    let of = Table::Outbox;
+    let of = JsonTable::Outbox;
     let what = readable(of, &due.id, &due.body)?;
     let place = readable(of, &due.id, &due.place)?;
     let receipt = match &due.receipt {
@@ -495,7 +495,7 @@ mod tests {
         assert!(scratch.claim("up", 64).await.is_empty(), "the second row is behind the first");
         scratch
             .store
-            .sent(&up[0], super::super::sending::Ended::Sent, String::new())
+            .sent(&up[0], super::super::sending::SendOutcome::Sent, String::new())
             .await
             .unwrap();
         assert_eq!(scratch.claim("up", 64).await[0].id.as_str(), "up1-2");

@@ -76,7 +76,7 @@ pub async fn put_before_answers(
     for (at, what) in shows.into_iter().enumerate() {
         let due = if at == 0 { Due::Now } else { Due::Behind };
         let (id, part) = (OutboxId::new(), part - 1);
-        let row = Row { id, seq, part, edits: None, approval: None, due };
+        let row = OutboxRow { id, seq, part, edits: None, approval: None, due };
         insert(tx, conversation, row, &what, now).await?;
     }
     Ok(())
@@ -133,7 +133,7 @@ pub(super) async fn put_rows(
     let first_part = next_part(tx, conversation, seq).await?;
     for (what, part) in shows.into_iter().zip(first_part..) {
         let due = if part == first_part { Due::Now } else { Due::Behind };
-        let row = Row { id: OutboxId::new(), seq, part, edits: None, approval: None, due };
+        let row = OutboxRow { id: OutboxId::new(), seq, part, edits: None, approval: None, due };
         let id = row.id.clone();
         insert(tx, conversation, row, &what, now).await?;
         if let Some(turn) = answers {
@@ -221,7 +221,7 @@ pub(super) async fn next_part(
 }
 
 /// The position of a row.
-pub(super) struct Row {
+pub(super) struct OutboxRow {
     pub id: OutboxId,
     pub seq: Seq,
     pub part: i64,
@@ -242,7 +242,7 @@ pub(super) enum Due {
 pub(super) async fn insert(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    row: Row,
+    row: OutboxRow,
     what: &Outgoing,
     now: DateTime<Utc>,
 ) -> Result<()> {

@@ -40,7 +40,7 @@ pub struct Sending {
 
 /// How a send ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum SendOutcome {
     Sent,
     Refused,
     Gone,
@@ -65,7 +65,7 @@ impl Store {
         self.write("placed", move |tx| Box::pin(placed(tx, sending, receipt))).await
     }
 
-    pub async fn sent(&self, sending: &Sending, ended: Ended, problem: String) -> Result<()> {
+    pub async fn sent(&self, sending: &Sending, ended: SendOutcome, problem: String) -> Result<()> {
         let sending = sending.clone();
         self.write("end", move |tx| {
             Box::pin(async move { end(tx, &sending, ended, problem).await.map(drop) })
@@ -126,7 +126,7 @@ async fn placed(tx: &mut Tx<'_>, sending: Sending, receipt: Option<Receipt>) -> 
 pub async fn end(
     tx: &mut Tx<'_>,
     sending: &Sending,
-    ended: Ended,
+    ended: SendOutcome,
     problem: String,
 ) -> Result<bool> {
     if !lock(tx, sending).await? {
@@ -140,13 +140,13 @@ pub async fn end(
 pub(in crate::store) async fn record_end(
     tx: &mut Tx<'_>,
     sending: &Sending,
-    ended: Ended,
+    ended: SendOutcome,
     problem: String,
 ) -> Result<()> {
     let status = match ended {
-        Ended::Sent => "sent",
-        Ended::Refused => "refused",
-        Ended::Gone => "gone",
+        SendOutcome::Sent => "sent",
+        SendOutcome::Refused => "refused",
+        SendOutcome::Gone => "gone",
     };
     let receipt = sending.receipt.as_ref().map(serde_json::to_string).transpose()?;
     let sent_at = tx.now_ms().await?;
@@ -167,7 +167,7 @@ pub(in crate::store) async fn record_end(
     );
     tx.rung.tally.push(committed::of_send(status));
     tx.rung.outbox = true;
-    if ended == Ended::Sent {
+    if ended == SendOutcome::Sent {
         subscriptions::shown(tx, &sending.conversation, &sending.what, at(sent_at)).await?;
     }
     Ok(())

@@ -33,7 +33,7 @@ pub fn at_most(person: &str, role: Role) -> Role {
 
 /// The kind of an access token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum AccessTokenKind {
     /// Exchanged for a session, once.
     SignIn,
     /// A sign-in with an OpenID provider that is in progress; it completes once.
@@ -43,7 +43,7 @@ pub enum Access {
 
 /// A browser session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Session {
+pub struct BrowserSession {
     pub person: String,
     /// The display name.
     pub name: String,
@@ -52,7 +52,7 @@ pub struct Session {
     pub claims: Option<Vec<String>>,
 }
 
-impl Access {
+impl AccessTokenKind {
     fn as_str(self) -> &'static str {
         match self {
             Self::SignIn => "sign_in",
@@ -65,7 +65,7 @@ impl Access {
 /// A new access token, of which only the hash is stored.
 #[derive(Clone, Copy)]
 pub struct NewAccess<'a> {
-    pub kind: Access,
+    pub kind: AccessTokenKind,
     /// The person; empty if nobody is signed in yet.
     pub name: &'a str,
     pub token: &'a str,
@@ -90,7 +90,7 @@ pub async fn grant_access(
         now.timestamp_millis(),
         expires_at.timestamp_millis()
     );
-    if kind == Access::Session {
+    if kind == AccessTokenKind::Session {
         web_sessions::note_first(tx, now).await?;
     }
     Ok(())
@@ -99,12 +99,12 @@ pub async fn grant_access(
 /// Creates a session for a person who signed in with an OpenID provider.
 pub async fn begin_session(
     tx: &mut Tx<'_>,
-    session: &Session,
+    session: &BrowserSession,
     token: &str,
     now: DateTime<Utc>,
     expires_at: DateTime<Utc>,
 ) -> Result<()> {
-    let access = NewAccess { kind: Access::Session, name: &session.person, token };
+    let access = NewAccess { kind: AccessTokenKind::Session, name: &session.person, token };
     grant_access(tx, access, now, expires_at).await?;
     let claims = session.claims.as_ref().map(serde_json::to_string).transpose()?;
     sql!(
@@ -123,7 +123,11 @@ pub async fn begin_session(
 }
 
 /// The session with this token.
-pub async fn session(tx: &mut Tx<'_>, token: &str, now: DateTime<Utc>) -> Result<Option<Session>> {
+pub async fn session(
+    tx: &mut Tx<'_>,
+    token: &str,
+    now: DateTime<Utc>,
+) -> Result<Option<BrowserSession>> {
     let found: Option<(String, Option<String>, Option<String>)> = sql!(
         tx,
         fetch_optional,
@@ -136,7 +140,7 @@ pub async fn session(tx: &mut Tx<'_>, token: &str, now: DateTime<Utc>) -> Result
     );
     let Some((person, shown, claims)) = found else { return Ok(None) };
     let claims = claims.map(|claims| serde_json::from_str(&claims)).transpose()?;
-    Ok(Some(Session { name: shown.unwrap_or_else(|| person.clone()), person, claims }))
+    Ok(Some(BrowserSession { name: shown.unwrap_or_else(|| person.clone()), person, claims }))
 }
 
 /// Whether a sign-in link is valid.
@@ -157,7 +161,7 @@ pub async fn is_link(tx: &mut Tx<'_>, token: &str, now: DateTime<Utc>) -> Result
 /// Redeems a single-use token, and returns its owner.
 pub async fn redeem(
     tx: &mut Tx<'_>,
-    kind: Access,
+    kind: AccessTokenKind,
     token: &str,
     now: DateTime<Utc>,
 ) -> Result<Option<String>> {

@@ -34,7 +34,7 @@ pub struct Pin {
 
 /// The trust in a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum PinState {
     /// The tool is as first seen. Its own claims that it is harmless are ignored.
     Seen,
     /// An operator trusted this definition.
@@ -49,11 +49,11 @@ impl Pin {
         self.offered.as_deref().unwrap_or(&self.definition)
     }
 
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> PinState {
         match (&self.offered, self.vouched_by.as_str()) {
-            (Some(_), _) => Standing::Changed,
-            (None, "") => Standing::Seen,
-            (None, _) => Standing::Vouched,
+            (Some(_), _) => PinState::Changed,
+            (None, "") => PinState::Seen,
+            (None, _) => PinState::Vouched,
         }
     }
 }

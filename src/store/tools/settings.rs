@@ -12,13 +12,13 @@ use crate::{
 
 /// What a setting applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum SettingKind {
     Tool,
     /// All tools of an MCP server.
     Mcp,
 }
 
-impl Kind {
+impl SettingKind {
     fn as_str(self) -> &'static str {
         match self {
             Self::Tool => "tool",
@@ -42,7 +42,7 @@ impl Default for Setting {
 }
 
 /// The settings by what they apply to; missing entries mean the default.
-pub type Settings = BTreeMap<(Kind, String), Setting>;
+pub type Settings = BTreeMap<(SettingKind, String), Setting>;
 
 /// The version of the settings.
 pub async fn version(tx: &mut Tx<'_>) -> Result<i64> {
@@ -68,7 +68,8 @@ pub async fn all(tx: &mut Tx<'_>) -> Result<(i64, Settings)> {
         SELECT kind, name, enabled, tier FROM tool_settings"
     );
     let settings = rows.into_iter().map(|(kind, name, enabled, tier)| {
-        let kind = if kind == Kind::Mcp.as_str() { Kind::Mcp } else { Kind::Tool };
+        let kind =
+            if kind == SettingKind::Mcp.as_str() { SettingKind::Mcp } else { SettingKind::Tool };
         ((kind, name), Setting { enabled, tier: tier_of(&tier) })
     });
     Ok((version, settings.collect()))
@@ -90,7 +91,7 @@ pub async fn raise(tx: &mut Tx<'_>) -> Result<()> {
 /// What a setting is for.
 #[derive(Debug, Clone, Copy)]
 pub struct SettingKey<'a> {
-    pub kind: Kind,
+    pub kind: SettingKind,
     pub name: &'a str,
 }
 

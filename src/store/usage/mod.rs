@@ -50,7 +50,7 @@ pub struct Line {
 
 /// Whether a message is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flow {
+pub enum Admission {
     Fine,
     /// Too fast, for the first time: the person is told how long to wait.
     Tell(Duration),
@@ -153,9 +153,9 @@ pub async fn flood(
     person: &str,
     per_minute: u32,
     now: DateTime<Utc>,
-) -> Result<Flow> {
+) -> Result<Admission> {
     if per_minute == 0 {
-        return Ok(Flow::Fine);
+        return Ok(Admission::Fine);
     }
     let now = now.timestamp_millis();
     let each = 60_000 / i64::from(per_minute);
@@ -177,7 +177,7 @@ pub async fn flood(
         ahead
     );
     if taken > 0 {
-        return Ok(Flow::Fine);
+        return Ok(Admission::Fine);
     }
     let (even_at, refused): (i64, i64) = sql!(
         tx,
@@ -191,7 +191,7 @@ pub async fn flood(
         person
     );
     let wait = (even_at - now - ahead).clamp(1, 60_000) as u64;
-    Ok(if refused == 1 { Flow::Tell(Duration::from_millis(wait)) } else { Flow::Drop })
+    Ok(if refused == 1 { Admission::Tell(Duration::from_millis(wait)) } else { Admission::Drop })
 }
 
 /// Records usage in the daily account and the windows of the rate limit.

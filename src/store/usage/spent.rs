@@ -17,7 +17,7 @@ use crate::{
 
 /// Whose usage.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scope {
+pub enum UsageScope {
     Person(String),
     Conversation(ConversationId),
     All,
@@ -44,7 +44,7 @@ const PARTS: u8 = 16;
 
 impl Store {
     /// The usage of the day so far.
-    pub async fn spent(&self, scope: Scope, now: DateTime<Utc>) -> Result<Spent> {
+    pub async fn spent(&self, scope: UsageScope, now: DateTime<Utc>) -> Result<Spent> {
         self.read(move |tx| Box::pin(spent(tx, scope, now))).await
     }
 
@@ -166,11 +166,11 @@ fn part(conversation: &ConversationId) -> String {
     (digest[0] % PARTS).to_string()
 }
 
-async fn spent(tx: &mut Tx<'_>, scope: Scope, now: DateTime<Utc>) -> Result<Spent> {
+async fn spent(tx: &mut Tx<'_>, scope: UsageScope, now: DateTime<Utc>) -> Result<Spent> {
     let (scope, owner) = match &scope {
-        Scope::Person(person) => ("person", person.as_str()),
-        Scope::Conversation(conversation) => ("conversation", conversation.as_str()),
-        Scope::All => return of_all(tx, now).await,
+        UsageScope::Person(person) => ("person", person.as_str()),
+        UsageScope::Conversation(conversation) => ("conversation", conversation.as_str()),
+        UsageScope::All => return of_all(tx, now).await,
     };
     let found: Option<(i64, i64, i64, i64)> = sql!(
         tx,

@@ -29,7 +29,7 @@ pub struct Notice {
 
 /// The result of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tried {
+pub struct DeliveryAttempt {
     pub then: Then,
     pub status: Option<u16>,
     pub problem: String,
@@ -80,7 +80,12 @@ impl Store {
         self.write("claim notices", move |tx| Box::pin(claim(tx, most, now))).await
     }
 
-    pub async fn told(&self, notice: &str, tried: Tried, now: DateTime<Utc>) -> Result<()> {
+    pub async fn told(
+        &self,
+        notice: &str,
+        tried: DeliveryAttempt,
+        now: DateTime<Utc>,
+    ) -> Result<()> {
         let notice = notice.to_owned();
         self.write("told", move |tx| Box::pin(told(tx, notice, tried, now))).await
     }
@@ -120,7 +125,12 @@ async fn claim(tx: &mut Tx<'_>, most: usize, now: DateTime<Utc>) -> Result<Vec<N
     Ok(rows.into_iter().map(notice).collect())
 }
 
-async fn told(tx: &mut Tx<'_>, notice: String, tried: Tried, now: DateTime<Utc>) -> Result<()> {
+async fn told(
+    tx: &mut Tx<'_>,
+    notice: String,
+    tried: DeliveryAttempt,
+    now: DateTime<Utc>,
+) -> Result<()> {
     let (status, not_before, outcome) = match tried.then {
         Then::Delivered => ("delivered", 0, "sent"),
         Then::Again(at) => ("waiting", at.timestamp_millis(), "failed"),

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{
     journal::{event::Event, ids::ConversationId},
-    store::{Store, Tx, approvals::request::Asked, conversations::places, db::sql},
+    store::{Store, Tx, approvals::request::NewApproval, conversations::places, db::sql},
 };
 
 /// The topics of a subscription.
@@ -149,7 +149,7 @@ async fn note_of(
 pub(in crate::store) async fn asked(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    asked: &Asked,
+    asked: &NewApproval,
     now: DateTime<Utc>,
 ) -> Result<()> {
     let told = json!({

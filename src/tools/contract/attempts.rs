@@ -5,13 +5,13 @@ use serde_json::Value;
 use std::time::Duration;
 
 use crate::{
-    agent::catalog::{EffectClass, Source, ToolSpec},
+    agent::catalog::{EffectClass, ToolSource, ToolSpec},
     tools::{
         Context, Output, Tool, ToolError,
         sandbox::{
-            Job, Limits, Sandbox, Work,
+            Job, Sandbox, SandboxLimits, Work,
             profile::Profile,
-            run::{self, Ended},
+            run::{self, ProgramResult},
         },
         workspace,
     },
@@ -23,18 +23,18 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis
 const COMPLAINT_BYTES: usize = 2_000;
 
 /// A tool, and the sandbox for its program.
-pub(in crate::tools) struct Worker<'a> {
+pub(in crate::tools) struct ToolRunner<'a> {
     pub tool: &'a dyn Tool,
     pub spec: &'a ToolSpec,
     pub sandbox: Option<&'a Sandbox>,
 }
 
-impl Worker<'_> {
+impl ToolRunner<'_> {
     /// Runs the call. A read-only tool is retried after an error of an external service; MCP
     /// servers have their own retries. All attempts count as one call for the limits.
     pub async fn attempt(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
         let retries =
-            self.spec.effect == EffectClass::ReadOnly && self.spec.source == Source::Builtin;
+            self.spec.effect == EffectClass::ReadOnly && self.spec.source == ToolSource::Builtin;
         if !retries {
             return self.once(arguments, context).await;
         }
@@ -75,7 +75,7 @@ impl Worker<'_> {
         let sandbox = self.sandbox.ok_or_else(|| ToolError::Sandbox(NO_SANDBOX.into()))?;
         // Creates the folder when it is first needed.
         workspace::beneath(context, |_, _| Ok(())).await?;
-        let job = Job::new(Work::Program(program.to_vec()), Some(Limits::COMMAND));
+        let job = Job::new(Work::Program(program.to_vec()), Some(SandboxLimits::COMMAND));
         let profile = Profile::around(job).with_workspace(&context.workspace);
         let command = sandbox.walled(&profile)?;
         let input = arguments.to_string().into_bytes();
@@ -87,7 +87,7 @@ impl Worker<'_> {
 /// Why a tool of the container domain is unavailable.
 pub(in crate::tools) const NO_SANDBOX: &str = "it requires the sandbox, which is not available";
 
-fn told(ended: &Ended, limit: Duration) -> Result<Output, ToolError> {
+fn told(ended: &ProgramResult, limit: Duration) -> Result<Output, ToolError> {
     if ended.timed_out {
         return Err(ToolError::Timeout(limit));
     }

@@ -18,10 +18,10 @@ use crate::{
 
 /// One question.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Question {
+pub struct ElicitationQuestion {
     /// Who asks, by its own name.
     pub server: String,
-    pub asked: texts::Asked,
+    pub asked: texts::ElicitationText,
     /// The labels of its buttons; the answer is one of them.
     pub options: Vec<String>,
     /// Whether any text is an answer.
@@ -29,7 +29,7 @@ pub struct Question {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum ElicitationAnswer {
     Given(String),
     /// The person declined to answer.
     Declined,
@@ -39,43 +39,43 @@ pub enum Answer {
 
 /// A question that is passed to the worker.
 #[derive(Debug)]
-pub struct Wish {
+pub struct Elicitation {
     pub call: CallId,
-    pub question: Question,
-    pub answer: oneshot::Sender<Answer>,
+    pub question: ElicitationQuestion,
+    pub answer: oneshot::Sender<ElicitationAnswer>,
 }
 
 /// The people whom a call can ask.
 #[derive(Debug, Clone)]
-pub struct People {
-    wishes: Option<mpsc::UnboundedSender<Wish>>,
+pub struct Elicitor {
+    wishes: Option<mpsc::UnboundedSender<Elicitation>>,
     pub language: Language,
     /// The number of open questions of the call.
     open: watch::Sender<usize>,
 }
 
 /// Nobody can be asked.
-impl Default for People {
+impl Default for Elicitor {
     fn default() -> Self {
         Self { wishes: None, language: Language::default(), open: watch::Sender::default() }
     }
 }
 
-impl People {
-    pub fn reached_by(wishes: mpsc::UnboundedSender<Wish>, language: Language) -> Self {
+impl Elicitor {
+    pub fn reached_by(wishes: mpsc::UnboundedSender<Elicitation>, language: Language) -> Self {
         Self { wishes: Some(wishes), language, ..Self::default() }
     }
 
     /// Returns when the question is answered, declined or withdrawn.
-    pub async fn ask(&self, call: &CallId, question: Question) -> Answer {
-        let Some(wishes) = &self.wishes else { return Answer::Nobody };
+    pub async fn ask(&self, call: &CallId, question: ElicitationQuestion) -> ElicitationAnswer {
+        let Some(wishes) = &self.wishes else { return ElicitationAnswer::Nobody };
         let (answer, answered) = oneshot::channel();
-        if wishes.send(Wish { call: call.clone(), question, answer }).is_err() {
-            return Answer::Nobody;
+        if wishes.send(Elicitation { call: call.clone(), question, answer }).is_err() {
+            return ElicitationAnswer::Nobody;
         }
         self.open.send_modify(|open| *open += 1);
         let _closed = Open(&self.open);
-        answered.await.unwrap_or(Answer::Nobody)
+        answered.await.unwrap_or(ElicitationAnswer::Nobody)
     }
 
     /// The result of `work`, if it completes within the limit; time spent waiting for people does
@@ -120,18 +120,18 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_time_for_which_people_are_waited_for_does_not_count() {
         let (wishes, mut heard) = mpsc::unbounded_channel();
-        let people = People::reached_by(wishes, Language::English);
+        let people = Elicitor::reached_by(wishes, Language::English);
         let (limit, begun) = (Duration::from_secs(10), Instant::now());
         let work = async {
             let _ = timeout(Duration::from_secs(4), pending::<()>()).await;
-            let given = people.ask(&"c".into(), Question::default()).await;
-            assert_eq!(given, Answer::Given("red".into()));
+            let given = people.ask(&"c".into(), ElicitationQuestion::default()).await;
+            assert_eq!(given, ElicitationAnswer::Given("red".into()));
             pending::<()>().await;
         };
         let person = async {
             let wish = heard.recv().await.expect("a question");
             let _ = timeout(Duration::from_secs(100), pending::<()>()).await;
-            wish.answer.send(Answer::Given("red".into())).expect("somebody waits");
+            wish.answer.send(ElicitationAnswer::Given("red".into())).expect("somebody waits");
         };
         let (ended, ()) = tokio::join!(people.bounded(limit, work), person);
         assert_eq!((ended, begun.elapsed().as_secs()), (None, 110));
@@ -140,11 +140,14 @@ mod tests {
     /// A call does not wait if nobody can be asked.
     #[tokio::test]
     async fn where_nobody_can_be_asked_nobody_answers() {
-        let nobody = People::default().ask(&"c".into(), Question::default()).await;
-        assert_eq!(nobody, Answer::Nobody);
+        let nobody = Elicitor::default().ask(&"c".into(), ElicitationQuestion::default()).await;
+        assert_eq!(nobody, ElicitationAnswer::Nobody);
         let (wishes, heard) = mpsc::unbounded_channel();
         drop(heard);
-        let people = People::reached_by(wishes, Language::English);
-        assert_eq!(people.ask(&"c".into(), Question::default()).await, Answer::Nobody);
+        let people = Elicitor::reached_by(wishes, Language::English);
+        assert_eq!(
+            people.ask(&"c".into(), ElicitationQuestion::default()).await,
+            ElicitationAnswer::Nobody
+        );
     }
 }

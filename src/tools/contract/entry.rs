@@ -15,7 +15,7 @@ use crate::{
 
 /// A registered tool.
 #[derive(Clone)]
-pub(in crate::tools) struct Entry {
+pub(in crate::tools) struct RegisteredTool {
     pub tool: Arc<dyn Tool>,
     pub spec: Arc<ToolSpec>,
     pub schema: Arc<Validator>,
@@ -25,7 +25,7 @@ pub(in crate::tools) struct Entry {
     pub takes_approval: bool,
 }
 
-impl Entry {
+impl RegisteredTool {
     /// The context with the variables of this tool, and of no other.
     pub fn with_variables<'a>(&self, context: &'a Context) -> Cow<'a, Context> {
         if self.variables.is_empty() {

@@ -27,9 +27,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     agent::{
-        catalog::{Approval, ToolSpec},
+        catalog::{ApprovalMode, ToolSpec},
         paths::PathRefused,
-        policy::Files,
+        policy::FileDigests,
     },
     journal::{
         event::{Attachment, Seen, Speaker, Usage},
@@ -51,8 +51,12 @@ pub trait Tool: Send + Sync {
     /// The files that an approval is bound to, besides the arguments and the files that the spec's
     /// subject names, with their current state. If they cannot be determined, the call does not
     /// run.
-    async fn bound(&self, _arguments: &Value, _context: &Context) -> Result<Files, ToolError> {
-        Ok(Files::new())
+    async fn bound(
+        &self,
+        _arguments: &Value,
+        _context: &Context,
+    ) -> Result<FileDigests, ToolError> {
+        Ok(FileDigests::new())
     }
 
     /// The maximum cost of a call with these arguments, in millionths of a currency unit. A call
@@ -62,7 +66,7 @@ pub trait Tool: Send + Sync {
     }
 
     /// Whether a call with these arguments needs an approval, before any rule is applied.
-    fn approval(&self, _arguments: &Value) -> Approval {
+    fn approval(&self, _arguments: &Value) -> ApprovalMode {
         self.spec().approval
     }
 
@@ -103,7 +107,7 @@ pub struct Context {
     /// Progress messages in Markdown; the latest is shown.
     pub progress: watch::Sender<String>,
     /// The people whom the call can ask while it runs.
-    pub people: elicit::People,
+    pub people: elicit::Elicitor,
     /// The environment variables that the spec names, and no others.
     pub variables: BTreeMap<String, String>,
 }

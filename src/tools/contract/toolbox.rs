@@ -12,17 +12,17 @@ use thiserror::Error;
 
 use super::{
     arguments,
-    attempts::{NO_SANDBOX, Worker},
-    entry::Entry,
+    attempts::{NO_SANDBOX, ToolRunner},
+    entry::RegisteredTool,
     overflow,
 };
 use crate::{
     agent::{
-        catalog::{Approval, Rate, Source, ToolSpec, Variable},
+        catalog::{ApprovalMode, Rate, ToolSource, ToolSpec, Variable},
         delegation, disclosure,
         guard::Cleared,
         naming,
-        policy::Files,
+        policy::FileDigests,
         redact::Redactor,
     },
     journal::event::{Call, Outcome, ToolResult},
@@ -47,7 +47,7 @@ const RAW_CHARS: usize = 4_000;
 /// The tools. Some are added and removed at run time.
 #[derive(Default)]
 pub struct Toolbox {
-    tools: RwLock<BTreeMap<String, Entry>>,
+    tools: RwLock<BTreeMap<String, RegisteredTool>>,
     /// The MCP servers.
     pub servers: Servers,
     pub redactor: Redactor,
@@ -132,12 +132,12 @@ impl Toolbox {
     /// prefix, the first to connect keeps the name.
     pub fn serve(&self, server: &str, offered: Vec<Arc<dyn Tool>>) -> (Vec<Unfit>, bool) {
         let of_it = |spec: &ToolSpec| match &spec.source {
-            Source::Mcp { server: its, .. } => its == server,
-            Source::Builtin => false,
+            ToolSource::Mcp { server: its, .. } => its == server,
+            ToolSource::Builtin => false,
         };
         let checked: Vec<_> = offered.into_iter().map(|tool| self.checked(tool)).collect();
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
-        let specs = |tools: &BTreeMap<String, Entry>| -> Vec<_> {
+        let specs = |tools: &BTreeMap<String, RegisteredTool>| -> Vec<_> {
             tools.values().map(|entry| entry.spec.clone()).filter(|spec| of_it(spec)).collect()
         };
         let before = specs(&tools);
@@ -153,7 +153,7 @@ impl Toolbox {
                     continue;
                 }
             };
-            let is_ours = |there: &Entry| there.spec.source == Source::Builtin;
+            let is_ours = |there: &RegisteredTool| there.spec.source == ToolSource::Builtin;
             if is_reserved(&name) || tools.get(&name).is_some_and(is_ours) {
                 name = naming::free(&name, &mut taken);
                 Arc::make_mut(&mut entry.spec).name.clone_from(&name);
@@ -203,12 +203,12 @@ impl Toolbox {
 
     /// Whether this call needs an approval. `None`: there is no such tool, or the arguments are
     /// invalid.
-    pub fn approval(&self, call: &Call) -> Option<Approval> {
+    pub fn approval(&self, call: &Call) -> Option<ApprovalMode> {
         let entry = self.entry(&call.tool).ok()?;
         let arguments = entry.prepare(call.arguments.clone()).ok()?;
         let approval =
             std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool.approval(&arguments)));
-        Some(approval.unwrap_or(Approval::Always))
+        Some(approval.unwrap_or(ApprovalMode::Always))
     }
 
     /// What an approval shows besides the arguments. Nothing if the tool fails to provide it.
@@ -221,7 +221,7 @@ impl Toolbox {
     }
 
     /// The files that an approval of this call is bound to, besides those of its spec.
-    pub async fn bound(&self, call: &Call, context: &Context) -> Result<Files, ToolError> {
+    pub async fn bound(&self, call: &Call, context: &Context) -> Result<FileDigests, ToolError> {
         let entry = self.entry(&call.tool)?;
         let arguments = entry.prepare(call.arguments.clone())?;
         entry.tool.bound(&arguments, context).await
@@ -284,7 +284,7 @@ impl Toolbox {
         let context = &entry.with_variables(context);
         let arguments = entry.approved(arguments);
         let (tool, spec) = (entry.tool.as_ref(), entry.spec.as_ref());
-        let worker = Worker { tool, spec, sandbox: self.sandbox.as_deref() };
+        let worker = ToolRunner { tool, spec, sandbox: self.sandbox.as_deref() };
         let run = AssertUnwindSafe(worker.attempt(arguments, context)).catch_unwind();
         tokio::select! {
             // A completed call counts as completed even if it was stopped at the same time.
@@ -304,7 +304,7 @@ impl Toolbox {
         }
     }
 
-    fn entry(&self, name: &str) -> Result<Entry, ToolError> {
+    fn entry(&self, name: &str) -> Result<RegisteredTool, ToolError> {
         let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner);
         let entry = tools.get(name).cloned().ok_or_else(|| {
             let near = naming::near(name, tools.keys().map(String::as_str));
@@ -317,7 +317,7 @@ impl Toolbox {
     }
 
     /// Checks a tool; an invalid one is not registered.
-    fn checked(&self, tool: Arc<dyn Tool>) -> Result<(String, Entry), Unfit> {
+    fn checked(&self, tool: Arc<dyn Tool>) -> Result<(String, RegisteredTool), Unfit> {
         let mut spec = tool.spec();
         let name = spec.name.clone();
         if !is_fit(&name) {
@@ -345,7 +345,7 @@ impl Toolbox {
             spec.rate = Some(Rate::default());
         }
         let (spec, schema) = (Arc::new(spec), Arc::new(schema));
-        Ok((name, Entry { tool, spec, schema, variables, takes_approval }))
+        Ok((name, RegisteredTool { tool, spec, schema, variables, takes_approval }))
     }
 
     /// Why no program can run in the sandbox, if that is so.
@@ -544,7 +544,7 @@ mod tests {
         let of = |server: &str, name: &str| {
             let mut tool = Sample::named(name);
             let (server, original_name) = (server.to_owned(), name.to_owned());
-            tool.0.source = Source::Mcp { server, original_name };
+            tool.0.source = ToolSource::Mcp { server, original_name };
             Arc::new(tool) as Arc<dyn Tool>
         };
         let offered = ["sample", "enable_tool", "delegate", "free"].map(|name| of("a", name));
@@ -553,7 +553,7 @@ mod tests {
         assert_eq!((unfit, changed), (vec![Unfit::Taken("free".into())], false));
         let names: Vec<_> = toolbox.specs().into_iter().map(|spec| spec.name).collect();
         assert_eq!(names, ["delegate_2", "enable_tool_2", "free", "sample", "sample_2"]);
-        assert_eq!(toolbox.find("sample").unwrap().spec().source, Source::Builtin);
+        assert_eq!(toolbox.find("sample").unwrap().spec().source, ToolSource::Builtin);
         let delegate = Arc::new(Sample::named("delegate"));
         assert_eq!(toolbox.register(delegate), Err(Unfit::Taken("delegate".into())));
     }
@@ -633,7 +633,7 @@ mod tests {
     async fn a_tool_says_little_and_a_result_all() {
         let ToolSpec { source, approval, max_usage_count, result_as_answer, cache, .. } =
             ToolSpec::read_only("a", "A.", json!({ "type": "object" }));
-        assert_eq!((source, approval), (Source::Builtin, catalog::Approval::Never));
+        assert_eq!((source, approval), (ToolSource::Builtin, catalog::ApprovalMode::Never));
         assert_eq!((max_usage_count, result_as_answer, cache), (None, false, false));
         let call = sample().run_call("sample", json!({ "do": "x" }), &Place::new().context).await;
         let result = call.unwrap();
@@ -655,10 +655,10 @@ mod tests {
         let specs: BTreeMap<_, _> =
             all.map(|tool| tool.spec()).map(|spec| (spec.name.clone(), spec)).collect();
         for name in ["read_file", "list_dir"] {
-            assert_eq!(specs[name].approval, catalog::Approval::Never, "{name}");
+            assert_eq!(specs[name].approval, catalog::ApprovalMode::Never, "{name}");
         }
         for name in ["write_file", "apply_patch", "shell"] {
-            assert_ne!(specs[name].approval, catalog::Approval::Never, "{name}");
+            assert_ne!(specs[name].approval, catalog::ApprovalMode::Never, "{name}");
         }
         assert!(matches!(specs["shell"].domain, catalog::Domain::Container(_)));
         let seconds = |name: &str| specs[name].timeout.as_secs();

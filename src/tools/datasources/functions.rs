@@ -4,7 +4,7 @@
 //! sequences, change settings or run other queries are too many to list, and new ones come with each
 //! version.
 
-use crate::store::datasources::Kind;
+use crate::store::datasources::DatabaseKind;
 
 /// In all three kinds of database; a name that one of them does not have is its own error.
 const COMMON: &str = "
@@ -66,21 +66,21 @@ fn lists(list: &str, name: &str) -> bool {
 }
 
 /// Whether a query may call it; the name is in lower case.
-pub fn is_allowed(kind: Kind, name: &str) -> bool {
+pub fn is_allowed(kind: DatabaseKind, name: &str) -> bool {
     let own = match kind {
-        Kind::Postgres => POSTGRES,
-        Kind::Mysql => MYSQL,
-        Kind::Sqlite => SQLITE,
+        DatabaseKind::Postgres => POSTGRES,
+        DatabaseKind::Mysql => MYSQL,
+        DatabaseKind::Sqlite => SQLITE,
     };
     lists(COMMON, name) || lists(own, name)
 }
 
 /// Whether a query may select from it.
-pub fn gives_rows(kind: Kind, name: &str) -> bool {
+pub fn gives_rows(kind: DatabaseKind, name: &str) -> bool {
     let is_here = match kind {
-        Kind::Postgres => name != "json_tree",
-        Kind::Mysql => false,
-        Kind::Sqlite => ["json_each", "json_tree"].contains(&name),
+        DatabaseKind::Postgres => name != "json_tree",
+        DatabaseKind::Mysql => false,
+        DatabaseKind::Sqlite => ["json_each", "json_tree"].contains(&name),
     };
     is_here && lists(ROWS, name)
 }

@@ -3,13 +3,13 @@
 use sqlparser::ast::{BinaryOperator, DataType, Expr, Ident, ObjectName, ObjectNamePart, SetExpr};
 use std::ops::ControlFlow;
 
-pub(super) type Flow = ControlFlow<String>;
+pub(super) type CheckFlow = ControlFlow<String>;
 
-pub(super) fn refuse(why: impl Into<String>) -> Flow {
+pub(super) fn refuse(why: impl Into<String>) -> CheckFlow {
     ControlFlow::Break(why.into())
 }
 
-pub(super) fn require(holds: bool, why: &str) -> Flow {
+pub(super) fn require(holds: bool, why: &str) -> CheckFlow {
     if holds { ControlFlow::Continue(()) } else { refuse(why) }
 }
 
@@ -62,7 +62,7 @@ pub(super) fn is_harmless(expr: &Expr) -> bool {
     )
 }
 
-pub(super) fn check_body(body: &SetExpr) -> Flow {
+pub(super) fn check_body(body: &SetExpr) -> CheckFlow {
     match body {
         SetExpr::Select(_) | SetExpr::Query(_) | SetExpr::Values(_) => ControlFlow::Continue(()),
         SetExpr::SetOperation { left, right, .. } => {
@@ -73,7 +73,7 @@ pub(super) fn check_body(body: &SetExpr) -> Flow {
     }
 }
 
-pub(super) fn check_operator(op: &BinaryOperator) -> Flow {
+pub(super) fn check_operator(op: &BinaryOperator) -> CheckFlow {
     let odd = matches!(
         op,
         BinaryOperator::Custom(_)
@@ -84,7 +84,7 @@ pub(super) fn check_operator(op: &BinaryOperator) -> Flow {
 }
 
 /// A type of the database's own; one that somebody has made may run code of theirs.
-pub(super) fn check_type(data_type: &DataType) -> Flow {
+pub(super) fn check_type(data_type: &DataType) -> CheckFlow {
     match data_type {
         DataType::Custom(name, modifiers) => {
             let known =

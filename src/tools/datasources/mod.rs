@@ -32,12 +32,12 @@ use super::{
 use crate::{
     agent::catalog::{Tier, ToolSpec},
     store::datasources::{
-        DataSource, Kind, ReadError, Table,
+        DataSource, DatabaseKind, ReadError, ResultTable,
         catalog::{Column, RelationKind},
     },
 };
-use query::Terms;
-use visible::{Visibility, Visible, VisibleTable};
+use query::QueryTerms;
+use visible::{Visibility, VisibleCatalog, VisibleTable};
 
 /// Tables that are described in full by one call.
 const DESCRIBED: usize = 40;
@@ -47,7 +47,7 @@ const MOST_SAMPLE_ROWS: usize = 20;
 const MARGIN: Duration = Duration::from_secs(15);
 
 /// A database that the operator has configured.
-pub struct Source {
+pub struct ConfiguredSource {
     pub name: String,
     pub description: String,
     pub database: DataSource,
@@ -56,9 +56,9 @@ pub struct Source {
     pub functions: Vec<String>,
 }
 
-impl Source {
-    fn terms<'t>(&'t self, visible: &'t Visible<'t>) -> Terms<'t> {
-        Terms {
+impl ConfiguredSource {
+    fn terms<'t>(&'t self, visible: &'t VisibleCatalog<'t>) -> QueryTerms<'t> {
+        QueryTerms {
             kind: self.database.kind(),
             visible,
             functions: &self.functions,
@@ -67,7 +67,7 @@ impl Source {
     }
 
     /// Runs a query within what is visible.
-    async fn query(&self, sql: &str) -> Result<Table, ReadError> {
+    async fn query(&self, sql: &str) -> Result<ResultTable, ReadError> {
         let plan = |catalog: &_| {
             let visible = self.visibility.of(catalog);
             query::plan(sql, self.terms(&visible))
@@ -77,10 +77,10 @@ impl Source {
 }
 
 /// The configured databases, shared by the tools.
-type Sources = Arc<Vec<Source>>;
+type Sources = Arc<Vec<ConfiguredSource>>;
 
 /// No tools where no database is configured.
-pub fn tools(sources: Vec<Source>) -> Vec<Arc<dyn Tool>> {
+pub fn tools(sources: Vec<ConfiguredSource>) -> Vec<Arc<dyn Tool>> {
     if sources.is_empty() {
         return Vec::new();
     }
@@ -257,7 +257,7 @@ impl Tool for QuerySql {
     }
 }
 
-fn find<'s>(sources: &'s Sources, name: &str) -> Result<&'s Source, ToolError> {
+fn find<'s>(sources: &'s Sources, name: &str) -> Result<&'s ConfiguredSource, ToolError> {
     sources.iter().find(|source| source.name == name).ok_or_else(|| {
         let names: Vec<_> = sources.iter().map(|source| source.name.as_str()).collect();
         let why = format!("there is no data source `{name}`; there are {}", names.join(", "));
@@ -265,7 +265,7 @@ fn find<'s>(sources: &'s Sources, name: &str) -> Result<&'s Source, ToolError> {
     })
 }
 
-fn failed(source: &Source, error: ReadError) -> ToolError {
+fn failed(source: &ConfiguredSource, error: ReadError) -> ToolError {
     let text = format!("{}: {error}", source.name);
     match error {
         ReadError::Unreachable(_) => ToolError::ExternalService(text),
@@ -274,11 +274,11 @@ fn failed(source: &Source, error: ReadError) -> ToolError {
     }
 }
 
-fn dialect(kind: Kind) -> &'static str {
+fn dialect(kind: DatabaseKind) -> &'static str {
     match kind {
-        Kind::Postgres => "PostgreSQL",
-        Kind::Mysql => "MySQL",
-        Kind::Sqlite => "SQLite",
+        DatabaseKind::Postgres => "PostgreSQL",
+        DatabaseKind::Mysql => "MySQL",
+        DatabaseKind::Sqlite => "SQLite",
     }
 }
 
@@ -289,7 +289,11 @@ fn is_called(table: &VisibleTable<'_>, name: &str) -> bool {
     relation.name.eq_ignore_ascii_case(name) || full.eq_ignore_ascii_case(name)
 }
 
-fn described(source: &Source, visible: &Visible<'_>, tables: &[&VisibleTable<'_>]) -> String {
+fn described(
+    source: &ConfiguredSource,
+    visible: &VisibleCatalog<'_>,
+    tables: &[&VisibleTable<'_>],
+) -> String {
     let mut text = format!("{} ({})\n", source.name, dialect(source.database.kind()));
     for table in tables.iter().take(DESCRIBED) {
         let relation = table.relation;
@@ -310,7 +314,7 @@ fn described(source: &Source, visible: &Visible<'_>, tables: &[&VisibleTable<'_>
 }
 
 /// A key to what is hidden is not told.
-fn keys(visible: &Visible<'_>, column: &Column) -> String {
+fn keys(visible: &VisibleCatalog<'_>, column: &Column) -> String {
     let mut text = String::new();
     if column.is_primary {
         text.push_str(", primary key");

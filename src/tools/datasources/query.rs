@@ -22,12 +22,13 @@ use std::ops::ControlFlow;
 use super::{
     functions,
     grammar::{
-        Flow, check_body, check_operator, check_type, is_harmless, plain_parts, refuse, require,
+        CheckFlow, check_body, check_operator, check_type, is_harmless, plain_parts, refuse,
+        require,
     },
     tokens::tokens,
-    visible::{Visible, VisibleTable, is_quotable},
+    visible::{VisibleCatalog, VisibleTable, is_quotable},
 };
-use crate::store::datasources::Kind;
+use crate::store::datasources::DatabaseKind;
 
 /// Relations of the databases' own begin so; no other name may.
 const SYSTEM: [&str; 7] =
@@ -35,9 +36,9 @@ const SYSTEM: [&str; 7] =
 
 /// What a query may use.
 #[derive(Debug, Clone, Copy)]
-pub struct Terms<'t> {
-    pub kind: Kind,
-    pub visible: &'t Visible<'t>,
+pub struct QueryTerms<'t> {
+    pub kind: DatabaseKind,
+    pub visible: &'t VisibleCatalog<'t>,
     /// Functions that the operator allows besides the usual ones, in lower case.
     pub functions: &'t [String],
     /// For a query that sets no limit.
@@ -45,7 +46,7 @@ pub struct Terms<'t> {
 }
 
 /// The text for the database, or why there is none.
-pub fn plan(sql: &str, terms: Terms<'_>) -> Result<String, String> {
+pub fn plan(sql: &str, terms: QueryTerms<'_>) -> Result<String, String> {
     let dialect = dialect(terms.kind);
     let (tokens, literals) = tokens(sql, dialect)?;
     let parsed = Parser::new(dialect).with_tokens(tokens).parse_statements();
@@ -78,24 +79,24 @@ pub fn plan(sql: &str, terms: Terms<'_>) -> Result<String, String> {
     Ok(query.to_string())
 }
 
-fn dialect(kind: Kind) -> &'static dyn Dialect {
+fn dialect(kind: DatabaseKind) -> &'static dyn Dialect {
     match kind {
-        Kind::Postgres => &PostgreSqlDialect {},
-        Kind::Mysql => &MySqlDialect {},
-        Kind::Sqlite => &SQLiteDialect {},
+        DatabaseKind::Postgres => &PostgreSqlDialect {},
+        DatabaseKind::Mysql => &MySqlDialect {},
+        DatabaseKind::Sqlite => &SQLiteDialect {},
     }
 }
 
 /// A name as the database reads it, whatever it is.
-pub fn quoted(kind: Kind, name: &str) -> String {
+pub fn quoted(kind: DatabaseKind, name: &str) -> String {
     match kind {
-        Kind::Mysql => format!("`{name}`"),
-        Kind::Postgres | Kind::Sqlite => format!("\"{name}\""),
+        DatabaseKind::Mysql => format!("`{name}`"),
+        DatabaseKind::Postgres | DatabaseKind::Sqlite => format!("\"{name}\""),
     }
 }
 
 struct Check<'t> {
-    terms: Terms<'t>,
+    terms: QueryTerms<'t>,
     dialect: &'static dyn Dialect,
     /// The names of the common table expressions of each query around this place.
     scopes: Vec<Vec<String>>,
@@ -105,7 +106,7 @@ struct Check<'t> {
 impl VisitorMut for Check<'_> {
     type Break = String;
 
-    fn pre_visit_query(&mut self, query: &mut Query) -> Flow {
+    fn pre_visit_query(&mut self, query: &mut Query) -> CheckFlow {
         require(query.locks.is_empty(), "FOR UPDATE and FOR SHARE lock rows: leave them out")?;
         let plain = query.for_clause.is_none()
             && query.settings.is_none()
@@ -124,16 +125,16 @@ impl VisitorMut for Check<'_> {
         check_body(&query.body)
     }
 
-    fn post_visit_query(&mut self, _query: &mut Query) -> Flow {
+    fn post_visit_query(&mut self, _query: &mut Query) -> CheckFlow {
         self.scopes.pop();
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_statement(&mut self, _statement: &mut Statement) -> Flow {
+    fn pre_visit_statement(&mut self, _statement: &mut Statement) -> CheckFlow {
         refuse("only SELECT, or WITH … SELECT, is run")
     }
 
-    fn pre_visit_select(&mut self, select: &mut Select) -> Flow {
+    fn pre_visit_select(&mut self, select: &mut Select) -> CheckFlow {
         require(select.into.is_none(), "SELECT … INTO writes: leave INTO out")?;
         let plain = select.optimizer_hints.is_empty()
             && select.select_modifiers.is_none()
@@ -151,7 +152,7 @@ impl VisitorMut for Check<'_> {
         require(plain, "a clause of this query is not supported")
     }
 
-    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> Flow {
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> CheckFlow {
         let unsupported = "this kind of table expression is not supported";
         match factor {
             TableFactor::Table {
@@ -183,13 +184,15 @@ impl VisitorMut for Check<'_> {
             TableFactor::Function { name, .. } => self.check_rows_function(name),
             TableFactor::Derived { sample, .. } => require(sample.is_none(), unsupported),
             TableFactor::NestedJoin { .. } => ControlFlow::Continue(()),
-            TableFactor::UNNEST { .. } => require(self.terms.kind == Kind::Postgres, unsupported),
+            TableFactor::UNNEST { .. } => {
+                require(self.terms.kind == DatabaseKind::Postgres, unsupported)
+            }
             _ => refuse(unsupported),
         }
     }
 
     /// After what is within: what replaces a table is not looked at again.
-    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> Flow {
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> CheckFlow {
         let TableFactor::Table { name, alias, args: None, .. } = factor else {
             return ControlFlow::Continue(());
         };
@@ -226,7 +229,7 @@ impl VisitorMut for Check<'_> {
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> Flow {
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> CheckFlow {
         match expr {
             Expr::Function(function) => self.check_function(function),
             Expr::BinaryOp { op, .. }
@@ -246,7 +249,7 @@ impl VisitorMut for Check<'_> {
         }
     }
 
-    fn pre_visit_ident(&mut self, ident: &mut Ident) -> Flow {
+    fn pre_visit_ident(&mut self, ident: &mut Ident) -> CheckFlow {
         let fits = match ident.quote_style {
             Some(_) => is_quotable(&ident.value),
             None => ident.value.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$'),
@@ -256,7 +259,7 @@ impl VisitorMut for Check<'_> {
 
     /// A text is written so that each of the databases reads exactly this text: with its quotes
     /// doubled, and nothing else that could be an escape.
-    fn pre_visit_value(&mut self, value: &mut ValueWithSpan) -> Flow {
+    fn pre_visit_value(&mut self, value: &mut ValueWithSpan) -> CheckFlow {
         let text = match &value.value {
             Value::Number(..) | Value::Boolean(_) | Value::Null => {
                 return ControlFlow::Continue(());
@@ -270,7 +273,7 @@ impl VisitorMut for Check<'_> {
             | Value::EscapedStringLiteral(text)
             | Value::NationalStringLiteral(text) => text,
             Value::DollarQuotedString(dollar) => &dollar.value,
-            Value::DoubleQuotedString(text) if self.terms.kind == Kind::Mysql => text,
+            Value::DoubleQuotedString(text) if self.terms.kind == DatabaseKind::Mysql => text,
             _ => return refuse("this kind of literal is not supported"),
         };
         require(!text.contains('\0'), "a text contains a NUL character")?;
@@ -283,14 +286,14 @@ impl VisitorMut for Check<'_> {
 impl<'t> Check<'t> {
     /// A name that the query defines must not be one of a table, hidden or not, nor of the database
     /// itself: where it is not in force it would mean that table.
-    fn check_new_name(&self, name: &str) -> Flow {
+    fn check_new_name(&self, name: &str) -> CheckFlow {
         let relations = &self.terms.visible.catalog.relations;
         let is_taken = relations.iter().any(|relation| relation.name.to_lowercase() == name)
             || SYSTEM.iter().any(|prefix| name.starts_with(prefix));
         require(!is_taken, "a WITH query has the name of a table: choose another name")
     }
 
-    fn check_rows_function(&self, name: &ObjectName) -> Flow {
+    fn check_rows_function(&self, name: &ObjectName) -> CheckFlow {
         let function = plain_parts(name).unwrap_or_default();
         match function.as_slice() {
             [only] if self.gives_rows(&only.value.to_lowercase()) => ControlFlow::Continue(()),
@@ -302,7 +305,7 @@ impl<'t> Check<'t> {
         functions::gives_rows(self.terms.kind, name)
     }
 
-    fn check_function(&self, function: &Function) -> Flow {
+    fn check_function(&self, function: &Function) -> CheckFlow {
         let unsupported = "this form of a function call is not supported";
         let plain =
             !function.uses_odbc_syntax && matches!(function.parameters, FunctionArguments::None);
@@ -352,9 +355,9 @@ impl<'t> Check<'t> {
 }
 
 /// An unquoted name as PostgreSQL reads it.
-fn folded(name: &Ident, kind: Kind) -> String {
+fn folded(name: &Ident, kind: DatabaseKind) -> String {
     match (kind, name.quote_style) {
-        (Kind::Postgres, None) => name.value.to_lowercase(),
+        (DatabaseKind::Postgres, None) => name.value.to_lowercase(),
         _ => name.value.clone(),
     }
 }

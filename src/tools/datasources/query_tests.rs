@@ -1,12 +1,12 @@
 //! What is made of queries, without a database.
 
 use super::{
-    query::{Terms, plan},
+    query::{QueryTerms, plan},
     visible::Visibility,
 };
 use crate::store::datasources::{
-    Kind,
-    catalog::{Catalog, Column, Inherits, Relation, RelationKind},
+    DatabaseKind,
+    catalog::{Column, DatabaseCatalog, Inherits, Relation, RelationKind},
 };
 
 fn relation(name: &str, kind: RelationKind, columns: &[&str]) -> Relation {
@@ -21,7 +21,7 @@ fn relation(name: &str, kind: RelationKind, columns: &[&str]) -> Relation {
     Relation { schema: "public".into(), name: name.into(), kind, columns }
 }
 
-fn catalog() -> Catalog {
+fn catalog() -> DatabaseCatalog {
     use RelationKind::{Table, View};
     let relations = vec![
         relation("users", Table, &["id", "name", "password_hash"]),
@@ -30,18 +30,22 @@ fn catalog() -> Catalog {
         relation("audit_log_2026", Table, &["id", "entry"]),
         relation("all_users", View, &["id", "login", "secret"]),
     ];
-    Catalog { relations, inherits: vec![Inherits { parent: 2, child: 3 }], is_writable: false }
+    DatabaseCatalog {
+        relations,
+        inherits: vec![Inherits { parent: 2, child: 3 }],
+        is_writable: false,
+    }
 }
 
-fn planned(kind: Kind, sql: &str) -> Result<String, String> {
+fn planned(kind: DatabaseKind, sql: &str) -> Result<String, String> {
     let catalog = catalog();
     let hidden = Visibility::new(&[], &["audit_log".into()], &["password*".into()]).unwrap();
     let visible = hidden.of(&catalog);
-    plan(sql, Terms { kind, visible: &visible, functions: &["st_area".into()], rows: 100 })
+    plan(sql, QueryTerms { kind, visible: &visible, functions: &["st_area".into()], rows: 100 })
 }
 
 fn postgres(sql: &str) -> Result<String, String> {
-    planned(Kind::Postgres, sql)
+    planned(DatabaseKind::Postgres, sql)
 }
 
 /// Tables are written with their schema; one with hidden columns is a subquery of the others.
@@ -72,7 +76,7 @@ fn a_table_is_replaced_by_what_may_be_seen_of_it() {
     ] {
         assert_eq!(postgres(sql).as_deref(), Ok(expected), "{sql}");
     }
-    let mysql = planned(Kind::Mysql, r#"SELECT `id`, "a\"b\\" FROM users"#).unwrap();
+    let mysql = planned(DatabaseKind::Mysql, r#"SELECT `id`, "a\"b\\" FROM users"#).unwrap();
     let expected = r#"SELECT `id`, 'a"b\' FROM (SELECT `id`, `name` FROM `public`.`users`) AS users LIMIT 101"#;
     assert_eq!(mysql, expected, "a backslash is no escape there any more");
 }
@@ -174,7 +178,7 @@ const NOT_PLAIN: &[&str] = &[
 #[test]
 fn what_is_not_one_harmless_select_is_refused() {
     for sql in NOT_READING.iter().chain(NOT_VISIBLE).chain(NOT_PLAIN) {
-        for kind in [Kind::Postgres, Kind::Mysql, Kind::Sqlite] {
+        for kind in [DatabaseKind::Postgres, DatabaseKind::Mysql, DatabaseKind::Sqlite] {
             let planned = planned(kind, sql);
             assert!(planned.is_err(), "{kind:?} {sql}: {planned:?}");
         }
@@ -192,7 +196,7 @@ fn what_is_not_one_harmless_select_is_refused() {
         "SELECT _utf8mb4 0x41",
         "SELECT CAST('a' AS ENUM('b\\'c'))",
     ] {
-        let planned = planned(Kind::Mysql, sql);
+        let planned = planned(DatabaseKind::Mysql, sql);
         assert!(planned.is_err(), "{sql}: {planned:?}");
     }
 }
@@ -203,14 +207,17 @@ fn a_text_cannot_be_left() {
     let evil = r"SELECT 'a\'' UNION SELECT password_hash FROM users -- '";
     let text = r"SELECT 'a\'' UNION SELECT password_hash FROM users -- ' LIMIT 101";
     assert_eq!(postgres(evil).as_deref(), Ok(text), "all of it is a text");
-    let mysql = planned(Kind::Mysql, evil).unwrap();
+    let mysql = planned(DatabaseKind::Mysql, evil).unwrap();
     let begin = "SELECT 'a''' UNION SELECT password_hash FROM (SELECT `id`, `name` FROM";
     assert!(mysql.starts_with(begin), "the text ends, and the rest sees what may be seen: {mysql}");
     let ends = r"SELECT 'a\', id FROM orders";
-    assert!(planned(Kind::Mysql, ends).is_err(), "there it does not end");
-    assert!(planned(Kind::Postgres, ends).unwrap().contains(r"'a\', id"));
+    assert!(planned(DatabaseKind::Mysql, ends).is_err(), "there it does not end");
+    assert!(planned(DatabaseKind::Postgres, ends).unwrap().contains(r"'a\', id"));
     let joined = "SELECT '👩\u{200d}💻'";
-    assert!(planned(Kind::Sqlite, joined).is_ok(), "an emoji may need an invisible character");
+    assert!(
+        planned(DatabaseKind::Sqlite, joined).is_ok(),
+        "an emoji may need an invisible character"
+    );
 }
 
 /// What is nested or long beyond reason ends with a word, not with the process.

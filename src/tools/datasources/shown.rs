@@ -1,6 +1,6 @@
 //! Results as a Markdown table for the model, and as CSV for files.
 
-use crate::store::datasources::Table;
+use crate::store::datasources::ResultTable;
 
 /// Rows that the model reads at once.
 pub const ROWS: usize = 50;
@@ -9,14 +9,14 @@ const CHARS: usize = 8_000;
 /// A longer value is shown in part.
 const CELL_CHARS: usize = 300;
 
-pub struct Shown {
+pub struct ShownResult {
     pub text: String,
     /// Rows or values were left out.
     pub is_part: bool,
 }
 
 /// The first rows, in lines that no value can leave.
-pub fn markdown(table: &Table, rows: usize) -> Shown {
+pub fn markdown(table: &ResultTable, rows: usize) -> ShownResult {
     let names: Vec<_> = table.columns.iter().map(|name| cell(name).text).collect();
     let mut text = line(&names);
     text.push('\n');
@@ -35,18 +35,18 @@ pub fn markdown(table: &Table, rows: usize) -> Shown {
         text.push('\n');
         text.push_str(&line);
     }
-    Shown { text, is_part }
+    ShownResult { text, is_part }
 }
 
 fn line(cells: &[String]) -> String {
     format!("| {} |", cells.join(" | "))
 }
 
-fn null() -> Shown {
-    Shown { text: "NULL".into(), is_part: false }
+fn null() -> ShownResult {
+    ShownResult { text: "NULL".into(), is_part: false }
 }
 
-fn cell(value: &str) -> Shown {
+fn cell(value: &str) -> ShownResult {
     let (value, is_part) = match value.char_indices().nth(CELL_CHARS) {
         Some((at, _)) => (&value[..at], true),
         None => (value, false),
@@ -63,11 +63,11 @@ fn cell(value: &str) -> Shown {
     if is_part {
         text.push('…');
     }
-    Shown { text, is_part }
+    ShownResult { text, is_part }
 }
 
 /// RFC 4180, with a header. NULL is an empty field, an empty text one in quotes.
-pub fn csv(table: &Table) -> String {
+pub fn csv(table: &ResultTable) -> String {
     let mut text = String::new();
     let names: Vec<_> = table.columns.iter().map(|name| field(name)).collect();
     text.push_str(&names.join(","));

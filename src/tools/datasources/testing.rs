@@ -3,8 +3,8 @@
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
 use std::time::Duration;
 
-use super::{Source, visible::Visibility};
-use crate::store::datasources::{DataSource, Kind, Limits};
+use super::{ConfiguredSource, visible::Visibility};
+use crate::store::datasources::{DataSource, DatabaseKind, QueryLimits};
 
 /// In a column that no agent may see.
 pub const CANARY: &str = "canary-c0ffee17";
@@ -21,7 +21,7 @@ INSERT INTO audit_log VALUES (1, 'canary-c0ffee17')";
 
 /// A database; it is dropped by [`Database::end`].
 pub struct Database {
-    pub kind: Kind,
+    pub kind: DatabaseKind,
     pub url: String,
     name: String,
     server: String,
@@ -34,7 +34,7 @@ pub async fn databases() -> Vec<Database> {
     let name = format!("cs_{}", uuid::Uuid::new_v4().simple());
     let folder = tempfile::tempdir().unwrap();
     let sqlite = Database {
-        kind: Kind::Sqlite,
+        kind: DatabaseKind::Sqlite,
         url: format!("sqlite://{}", folder.path().join("data.db").display()),
         name: String::new(),
         server: String::new(),
@@ -49,8 +49,8 @@ pub async fn databases() -> Vec<Database> {
     };
     let all = vec![
         sqlite,
-        served(Kind::Postgres, "COUNTERSIGN_TEST_PG"),
-        served(Kind::Mysql, "COUNTERSIGN_TEST_MARIADB"),
+        served(DatabaseKind::Postgres, "COUNTERSIGN_TEST_PG"),
+        served(DatabaseKind::Mysql, "COUNTERSIGN_TEST_MARIADB"),
     ];
     for database in &all {
         database.administer(&format!("CREATE DATABASE {}", database.name)).await;
@@ -65,16 +65,16 @@ impl Database {
     pub async fn run(&self, sql: &str) {
         let sql = AssertSqlSafe(sql.to_owned());
         let ran = match self.kind {
-            Kind::Sqlite => {
+            DatabaseKind::Sqlite => {
                 let url = format!("{}?mode=rwc", self.url);
                 let mut connection = sqlx::SqliteConnection::connect(&url).await.unwrap();
                 connection.execute(sql).await.map(drop)
             }
-            Kind::Postgres => {
+            DatabaseKind::Postgres => {
                 let mut connection = sqlx::PgConnection::connect(&self.url).await.unwrap();
                 connection.execute(sql).await.map(drop)
             }
-            Kind::Mysql => {
+            DatabaseKind::Mysql => {
                 let mut connection = sqlx::MySqlConnection::connect(&self.url).await.unwrap();
                 connection.execute(sql).await.map(drop)
             }
@@ -91,15 +91,15 @@ impl Database {
             ..*self
         };
         match self.kind {
-            Kind::Sqlite => {}
-            Kind::Postgres => at(format!("{}/postgres", self.server)).run(sql).await,
-            Kind::Mysql => at(format!("{}/mysql", self.server)).run(sql).await,
+            DatabaseKind::Sqlite => {}
+            DatabaseKind::Postgres => at(format!("{}/postgres", self.server)).run(sql).await,
+            DatabaseKind::Mysql => at(format!("{}/mysql", self.server)).run(sql).await,
         }
     }
 
     /// Without the passwords and the audit log.
-    pub fn source(&self, limits: Limits) -> Source {
-        Source {
+    pub fn source(&self, limits: QueryLimits) -> ConfiguredSource {
+        ConfiguredSource {
             name: "shop".into(),
             description: "Orders".into(),
             database: DataSource::open(&self.url, limits).unwrap(),
@@ -109,11 +109,11 @@ impl Database {
     }
 
     pub async fn end(self) {
-        let force = if self.kind == Kind::Postgres { " WITH (FORCE)" } else { "" };
+        let force = if self.kind == DatabaseKind::Postgres { " WITH (FORCE)" } else { "" };
         self.administer(&format!("DROP DATABASE {}{force}", self.name)).await;
     }
 }
 
-pub fn limits() -> Limits {
-    Limits { rows: 1_000, bytes: 1024 * 1024, time: Duration::from_secs(20), connections: 2 }
+pub fn limits() -> QueryLimits {
+    QueryLimits { rows: 1_000, bytes: 1024 * 1024, time: Duration::from_secs(20), connections: 2 }
 }

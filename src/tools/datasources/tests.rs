@@ -7,12 +7,12 @@ use std::{
 };
 
 use super::{
-    Source,
+    ConfiguredSource,
     testing::{CANARY, databases, limits},
     tools,
 };
 use crate::{
-    store::datasources::{Kind, Limits},
+    store::datasources::{DatabaseKind, QueryLimits},
     tools::{Tool, ToolError, testing::Place},
 };
 
@@ -26,7 +26,7 @@ async fn runs(
     Ok(place.runs(&**tool, arguments).await?.text)
 }
 
-async fn queried(source: Source, sql: &str) -> Result<String, ToolError> {
+async fn queried(source: ConfiguredSource, sql: &str) -> Result<String, ToolError> {
     let arguments = json!({ "source": "shop", "sql": sql });
     runs(&tools(vec![source]), &mut Place::new(), "query_sql", arguments).await
 }
@@ -67,7 +67,7 @@ async fn a_database_is_listed_described_sampled_and_queried() {
                    FROM orders o JOIN users u ON u.id = o.user_id GROUP BY u.name ORDER BY u.name DESC";
         let query = json!({ "source": "shop", "sql": sql });
         let text = runs(&tools, &mut place, "query_sql", query).await.unwrap();
-        let sums = if kind == Kind::Sqlite { ["7", "15.0"] } else { ["7.00", "15.00"] };
+        let sums = if kind == DatabaseKind::Sqlite { ["7", "15.0"] } else { ["7.00", "15.00"] };
         let expected = format!(
             "| name | orders | total | first |\n| --- | --- | --- | --- |\n\
              | Bob \\| x | 1 | {} | NULL |\n| Ann | 2 | {} | 2026-01-02 |\n\n\
@@ -141,13 +141,13 @@ async fn what_is_hidden_stays_hidden() {
         assert!(left.unwrap().contains("| 3 |"), "{kind:?}");
         // The transaction does not write either, whatever it is given.
         let plain = database.source(limits());
-        if kind != Kind::Sqlite {
+        if kind != DatabaseKind::Sqlite {
             database.run("CREATE SEQUENCE numbers").await;
         }
         let (given, expected) = match kind {
-            Kind::Postgres => ("SELECT nextval('public.numbers') AS n", "transaction"),
-            Kind::Mysql => ("SELECT nextval(numbers) AS n", "transaction"),
-            Kind::Sqlite => ("DELETE FROM orders RETURNING id", "syntax error"),
+            DatabaseKind::Postgres => ("SELECT nextval('public.numbers') AS n", "transaction"),
+            DatabaseKind::Mysql => ("SELECT nextval(numbers) AS n", "transaction"),
+            DatabaseKind::Sqlite => ("DELETE FROM orders RETURNING id", "syntax error"),
         };
         let written = plain.database.read(|_| Ok(given.into())).await.unwrap_err().to_string();
         assert!(written.to_lowercase().contains(expected), "{kind:?} {written}");
@@ -166,7 +166,7 @@ async fn a_query_is_bounded_in_time_rows_and_bytes() {
                 SELECT i, name FROM n CROSS JOIN users ORDER BY i, name";
     for database in databases().await {
         let kind = database.kind;
-        let short = Limits { time: Duration::from_secs(1), ..limits() };
+        let short = QueryLimits { time: Duration::from_secs(1), ..limits() };
         let source = database.source(short);
         let started = Instant::now();
         let refused = source.query(endless).await.unwrap_err().to_string();
@@ -175,13 +175,13 @@ async fn a_query_is_bounded_in_time_rows_and_bytes() {
         assert!(source.query("SELECT 1 AS a").await.is_ok(), "{kind:?}");
         drop(source);
 
-        let few = Limits { rows: 100, ..limits() };
+        let few = QueryLimits { rows: 100, ..limits() };
         let text = queried(database.source(few), many).await.unwrap();
         let end = "100 rows (there are more: this is the limit of the data source), shown in part; \
                    all of them are in downloads/call1/shop.csv.";
         assert!(text.ends_with(end), "{kind:?} {text}");
         assert!(text.contains("\n| 1 | Ann |\n| 1 | Bob \\| x |\n| 2 | Ann |"), "{kind:?} {text}");
-        let small = Limits { bytes: 2_000, ..limits() };
+        let small = QueryLimits { bytes: 2_000, ..limits() };
         let table = database.source(small).query(many).await.unwrap();
         assert!(table.is_cut && table.rows.len() < 100, "{kind:?} {}", table.rows.len());
         database.end().await;
@@ -194,16 +194,16 @@ async fn values_of_all_kinds_are_shown() {
     for database in databases().await {
         let kind = database.kind;
         let own = match kind {
-            Kind::Postgres => {
+            DatabaseKind::Postgres => {
                 "SELECT 1 AS a, 2 AS a, true AS b, '{\"x\": 1}'::jsonb AS c, \
                 ARRAY[1, 2] AS d, '\\x00ff'::bytea AS e, 1.5::float8 AS f, DATE '2026-01-02' AS g, \
                 interval '2 days' AS h, NULL AS i"
             }
-            Kind::Mysql => {
+            DatabaseKind::Mysql => {
                 "SELECT 1 AS a, 2 AS a, TRUE AS b, JSON_OBJECT('x', 1) AS c, X'00ff' AS e, \
                 1.5e0 AS f, DATE '2026-01-02' AS g, NULL AS i"
             }
-            Kind::Sqlite => {
+            DatabaseKind::Sqlite => {
                 "SELECT 1 AS a, 2 AS a, TRUE AS b, json_object('x', 1) AS c, X'00ff' AS e, \
                 1.5 AS f, date('2026-01-02') AS g, NULL AS i"
             }
@@ -211,11 +211,11 @@ async fn values_of_all_kinds_are_shown() {
         let text = queried(database.source(limits()), own).await.unwrap();
         let row = text.lines().nth(2).unwrap();
         let expected = match kind {
-            Kind::Postgres => {
+            DatabaseKind::Postgres => {
                 "| 1 | 2 | true | {\"x\": 1} | {1,2} | \\\\x00ff | 1.5 | 2026-01-02 | 2 days | NULL |"
             }
-            Kind::Mysql => "| 1 | 2 | 1 | {\"x\": 1} | 00FF | 1.5 | 2026-01-02 | NULL |",
-            Kind::Sqlite => "| 1 | 2 | 1 | {\"x\":1} | 00FF | 1.5 | 2026-01-02 | NULL |",
+            DatabaseKind::Mysql => "| 1 | 2 | 1 | {\"x\": 1} | 00FF | 1.5 | 2026-01-02 | NULL |",
+            DatabaseKind::Sqlite => "| 1 | 2 | 1 | {\"x\":1} | 00FF | 1.5 | 2026-01-02 | NULL |",
         };
         assert_eq!(row, expected, "{kind:?}");
         let none = queried(database.source(limits()), "SELECT id FROM orders WHERE id < 0").await;

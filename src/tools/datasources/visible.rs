@@ -3,7 +3,7 @@
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use std::collections::BTreeSet;
 
-use crate::store::datasources::catalog::{Catalog, Column, Relation, RelationKind};
+use crate::store::datasources::catalog::{Column, DatabaseCatalog, Relation, RelationKind};
 
 /// What the operator shows and hides, by patterns.
 #[derive(Debug, Clone)]
@@ -20,10 +20,10 @@ pub struct Visibility {
 
 /// A catalog as agents see it.
 #[derive(Debug)]
-pub struct Visible<'c> {
+pub struct VisibleCatalog<'c> {
     pub tables: Vec<VisibleTable<'c>>,
     /// All that there is, for names that must not be used for anything else.
-    pub catalog: &'c Catalog,
+    pub catalog: &'c DatabaseCatalog,
 }
 
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl Visibility {
         })
     }
 
-    pub fn of<'c>(&self, catalog: &'c Catalog) -> Visible<'c> {
+    pub fn of<'c>(&self, catalog: &'c DatabaseCatalog) -> VisibleCatalog<'c> {
         let relations = || catalog.relations.iter();
         let mut kept: Vec<_> = relations()
             .map(|relation| (!self.hides(relation)).then(|| self.hidden_columns(relation)))
@@ -65,7 +65,7 @@ impl Visibility {
             let columns: Vec<_> = relation.columns.iter().filter(is_shown).collect();
             (!columns.is_empty()).then_some(VisibleTable { relation, columns })
         });
-        Visible { tables: tables.collect(), catalog }
+        VisibleCatalog { tables: tables.collect(), catalog }
     }
 
     fn hides(&self, relation: &Relation) -> bool {
@@ -104,7 +104,7 @@ fn names(relation: &Relation) -> [String; 2] {
 
 /// A table shows the rows of its partitions, and these are tables themselves: what is hidden in one
 /// is hidden in the other.
-fn share_with_heirs(catalog: &Catalog, kept: &mut [Option<BTreeSet<String>>]) {
+fn share_with_heirs(catalog: &DatabaseCatalog, kept: &mut [Option<BTreeSet<String>>]) {
     loop {
         let mut changed = false;
         for pair in &catalog.inherits {

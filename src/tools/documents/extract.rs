@@ -18,8 +18,8 @@ use crate::{
             arguments::{parse, schema},
             overflow,
         },
-        files::page::{Page, Pager, Range},
-        sandbox::{Job, Limits, Sandbox, Work, profile::Profile, run},
+        files::page::{Pager, Range, TextPage},
+        sandbox::{Job, Sandbox, SandboxLimits, Work, profile::Profile, run},
         workspace::{self, confined_reader},
     },
 };
@@ -157,7 +157,7 @@ impl ExtractDocument {
     async fn recognised(&self, kind: Kind, bytes: Vec<u8>) -> Result<String, String> {
         let kind = if kind == Kind::Pdf { "pdf" } else { "picture" };
         let program = ["/bin/sh", "-c", RECOGNISE, "recognise", kind].map(str::to_owned).to_vec();
-        let cell = Profile::around(Job::new(Work::Program(program), Some(Limits::PICTURES)));
+        let cell = Profile::around(Job::new(Work::Program(program), Some(SandboxLimits::PICTURES)));
         let without =
             |why: &str| format!("It shows pictures whose text was not recognised: {why}.");
         let command = self.sandbox.walled(&cell).map_err(|e| without(&e.to_string()))?;
@@ -194,7 +194,7 @@ fn told(path: &str, reading: &Reading, start: (u64, u64)) -> Result<String, Tool
     let range = Range { start_line, start_column, end_line: u64::MAX, max_chars: PAGE_CHARS };
     let mut pager = Pager::new(range);
     pager.feed(&reading.markdown);
-    let page: Page = pager.finish();
+    let page: TextPage = pager.finish();
     if start_line > page.total_lines.max(1) {
         return Err(ToolError::InvalidParameters(format!(
             "line {start_line} is past the end: {path} has {} lines of text",

@@ -29,7 +29,7 @@ use blob::Blob;
 use office::Office;
 use pool::{Drawn, RenderPool};
 use protocol::{Names, RenderOptions};
-use request::{DocumentRequest, Part, Source, Text};
+use request::{DocumentRequest, RenderPart, RenderText, TextSource};
 
 const MAX_WARNINGS: usize = 20;
 
@@ -46,18 +46,18 @@ pub fn tools(
 ) -> Vec<Arc<dyn Tool>> {
     let press = Arc::new(RenderPool::new(sandbox.clone(), house.fonts()));
     let (house, office) = (Arc::new(house), office.map(Arc::new));
-    let of = |source: Source| {
+    let of = |source: TextSource| {
         FORMATS.map(|format| {
             let (press, house, office) = (press.clone(), house.clone(), office.clone());
             Arc::new(Rendering { format, source, press, house, office }) as Arc<dyn Tool>
         })
     };
-    [of(Source::Text), of(Source::File)].into_iter().flatten().collect()
+    [of(TextSource::Text), of(TextSource::File)].into_iter().flatten().collect()
 }
 
 struct Rendering {
     format: Format,
-    source: Source,
+    source: TextSource,
     press: Arc<RenderPool>,
     house: Arc<Branding>,
     office: Option<Arc<Office>>,
@@ -69,12 +69,12 @@ impl Tool for Rendering {
         let ending = self.format.ending();
         let parameters = request::parameters(self.format, self.source);
         let spec = match self.source {
-            Source::Text => ToolSpec::read_only(
+            TextSource::Text => ToolSpec::read_only(
                 &format!("render_{ending}"),
                 &about::about(self.format),
                 parameters,
             ),
-            Source::File => ToolSpec {
+            TextSource::File => ToolSpec {
                 tier: Tier::Extension,
                 subject: Some(Subject::Path("filePath")),
                 ..ToolSpec::read_only(
@@ -127,7 +127,7 @@ impl Rendering {
     /// Loads the pictures that the texts refer to; returns the template that they name.
     async fn load(
         &self,
-        parts: &mut [Part],
+        parts: &mut [RenderPart],
         context: &Context,
     ) -> Result<Option<Vec<u8>>, ToolError> {
         let texts = parts.iter().map(|part| part.text.clone()).collect();
@@ -143,7 +143,7 @@ impl Rendering {
 
     async fn draw(&self, mut job: DocumentRequest, context: &Context) -> Result<Drawn, ToolError> {
         let mut dress = self.house.dress();
-        if let Text::Markdown(parts) = &mut job.text
+        if let RenderText::Markdown(parts) = &mut job.text
             && let Some(template) = self.load(parts, context).await?
         {
             dress.template = Some(Blob(template));
@@ -199,7 +199,7 @@ fn losses(warnings: &[String]) -> String {
 mod tests {
     use super::*;
     use crate::tools::{
-        documents::protocol::{Answer, RenderRequest},
+        documents::protocol::{RenderRequest, RenderResponse},
         testing::Place,
     };
     use renderers::markdown;
@@ -211,21 +211,25 @@ mod tests {
             RenderRequest::File(wish) => {
                 let text = format!("{wish:?}");
                 if text.contains("bad table") {
-                    return (Answer::Refused("Line 1: no columns".into()), Vec::new());
+                    return (RenderResponse::Refused("Line 1: no columns".into()), Vec::new());
                 }
                 let warnings = (0..25).map(|n| format!("loss {n}")).collect();
                 let title = wish.title.clone();
                 let picture =
                     if wish.with_picture && wish.format == Format::Pdf { "PNG" } else { "" };
-                let answer =
-                    Answer::File { title, pages: 3, warnings, picture_bytes: picture.len() };
+                let answer = RenderResponse::File {
+                    title,
+                    pages: 3,
+                    warnings,
+                    picture_bytes: picture.len(),
+                };
                 (answer, (text + picture).into_bytes())
             }
             other => panic!("{other:?}"),
         }))
     }
 
-    fn tool(format: Format, source: Source) -> Rendering {
+    fn tool(format: Format, source: TextSource) -> Rendering {
         Rendering { format, source, press: press(), house: Arc::default(), office: None }
     }
 
@@ -234,7 +238,8 @@ mod tests {
     async fn the_person_gets_the_file_and_the_model_a_receipt() {
         let mut place = Place::new();
         let arguments = json!({ "markdown": "# Hello", "title": "Q3: Sales/Report" });
-        let output = place.runs(&tool(Format::Pdf, Source::Text), arguments.clone()).await.unwrap();
+        let output =
+            place.runs(&tool(Format::Pdf, TextSource::Text), arguments.clone()).await.unwrap();
         let [picture, attachment] = &output.attachments[..] else { panic!("{output:?}") };
         assert_eq!(picture.name, "Q3: Sales-Report.png");
         assert_eq!(picture.media_type, "image/png");
@@ -245,10 +250,10 @@ mod tests {
         assert!(output.text.contains("3 pages"), "{}", output.text);
         assert!(output.text.contains("- loss 19\n- and 5 more"), "{}", output.text);
         assert!(!output.text.contains("http"), "{}", output.text);
-        let again = place.runs(&tool(Format::Pdf, Source::Text), arguments).await.unwrap();
+        let again = place.runs(&tool(Format::Pdf, TextSource::Text), arguments).await.unwrap();
         assert_eq!(again, output, "twice is the same as once");
         place.context.shows_pictures = false;
-        let pdf = tool(Format::Pdf, Source::Text);
+        let pdf = tool(Format::Pdf, TextSource::Text);
         let bare = place.runs(&pdf, json!({ "markdown": "x" })).await.unwrap();
         assert_eq!(bare.attachments.len(), 1, "no picture is drawn for nobody");
     }
@@ -258,7 +263,7 @@ mod tests {
     async fn a_document_is_made_from_a_file_of_the_workspace_only() {
         let mut place = Place::new();
         place.has("texts/plan.md", "the plan");
-        let deck = tool(Format::Pptx, Source::File);
+        let deck = tool(Format::Pptx, TextSource::File);
         let arguments = json!({ "file_path": "texts/plan.md", "aspectRatio": "4:3" });
         let output = place.runs(&deck, arguments).await.unwrap();
         assert_eq!(output.attachments[0].name, "plan.pptx");
@@ -282,19 +287,19 @@ mod tests {
         place.has("two.md", "second part");
         place.has("data/sales.csv", "id,amount\n007,1\n");
         place.has("data/odd.json", "{");
-        let word = tool(Format::Docx, Source::File);
+        let word = tool(Format::Docx, TextSource::File);
         let arguments = json!({ "filePath": "a/one.md", "further_paths": ["two.md"] });
         let output = place.runs(&word, arguments).await.unwrap();
         let stored = place.context.artifacts.read(&output.attachments[0].digest).await.unwrap();
         let stored = String::from_utf8_lossy(&stored).into_owned();
         assert!(stored.find("first part").unwrap() < stored.find("second part").unwrap());
-        let book = tool(Format::Xlsx, Source::File);
+        let book = tool(Format::Xlsx, TextSource::File);
         let output = place.runs(&book, json!({ "filePath": "data/sales.csv" })).await.unwrap();
         assert_eq!(output.attachments[0].name, "sales.xlsx");
         assert!(output.text.contains("3 sheets"), "{}", output.text);
         let error = place.runs(&book, json!({ "filePath": "data/odd.json" })).await.unwrap_err();
         assert!(error.to_string().contains("is not valid JSON"), "{error}");
-        let rows = tool(Format::Xlsx, Source::Text);
+        let rows = tool(Format::Xlsx, TextSource::Text);
         let arguments = json!({ "rows": [{ "b": 1, "a": "x" }], "title": "T" });
         let output = place.runs(&rows, arguments).await.unwrap();
         assert_eq!(output.attachments[0].name, "T.xlsx");
@@ -316,7 +321,7 @@ mod tests {
         let both = json!({ "filePath": "north.csv", "furtherPaths": ["data/South.JSON"] });
         for format in [Format::Xlsx, Format::Docx] {
             let real =
-                Rendering { press: Arc::new(RenderPool::real()), ..tool(format, Source::File) };
+                Rendering { press: Arc::new(RenderPool::real()), ..tool(format, TextSource::File) };
             let output = place.runs(&real, both.clone()).await.unwrap();
             let drawn = place.context.artifacts.read(&output.attachments[0].digest).await.unwrap();
             let name = format!("a.{}", format.ending());
@@ -325,7 +330,7 @@ mod tests {
                 assert!(read.contains(words), "{words} in {read}");
             }
         }
-        let book = tool(Format::Xlsx, Source::File);
+        let book = tool(Format::Xlsx, TextSource::File);
         for (first, next) in [("north.csv", "text.md"), ("text.md", "north.csv")] {
             let mixed = json!({ "filePath": first, "furtherPaths": [next] });
             let error = place.runs(&book, mixed).await.unwrap_err();
@@ -341,7 +346,7 @@ mod tests {
             [(Format::Docx, "a.docx", "3 pages"), (Format::Xlsx, "a.xlsx", "3 sheets")]
         {
             let arguments = json!({ "markdown": "x", "fileName": "a" });
-            let output = place.runs(&tool(format, Source::Text), arguments).await.unwrap();
+            let output = place.runs(&tool(format, TextSource::Text), arguments).await.unwrap();
             assert_eq!(output.attachments[0].name, name);
             assert!(output.text.contains(unit), "{}", output.text);
             let media_type = &output.attachments[0].media_type;
@@ -352,7 +357,7 @@ mod tests {
     #[tokio::test]
     async fn a_document_that_is_refused_is_an_error_in_its_words() {
         let mut place = Place::new();
-        let pdf = tool(Format::Pdf, Source::Text);
+        let pdf = tool(Format::Pdf, TextSource::Text);
         let error = place.runs(&pdf, json!({ "markdown": "bad table" })).await.unwrap_err();
         assert_eq!(error.to_string(), "Line 1: no columns");
     }
@@ -360,7 +365,7 @@ mod tests {
     #[tokio::test]
     async fn what_cannot_be_meant_is_refused() {
         let mut place = Place::new();
-        let pdf = tool(Format::Pdf, Source::Text);
+        let pdf = tool(Format::Pdf, TextSource::Text);
         for arguments in [
             json!({ "markdown": "  \n" }),
             json!({ "markdown": "x", "fileName": "../x" }),
@@ -383,7 +388,7 @@ mod tests {
         );
         let from_file = Rendering {
             format: Format::Pdf,
-            source: Source::File,
+            source: TextSource::File,
             press: Arc::new(RenderPool::real()),
             house: Arc::default(),
             office: None,
@@ -406,8 +411,10 @@ mod tests {
         let house = markdown::read("---\nheader: House of Rivers\n---\nx").unwrap();
         let house = renderers::render(&house, Format::Docx).unwrap();
         place.has("brand/house.docx", house.bytes);
-        let word =
-            Rendering { press: Arc::new(RenderPool::real()), ..tool(Format::Docx, Source::Text) };
+        let word = Rendering {
+            press: Arc::new(RenderPool::real()),
+            ..tool(Format::Docx, TextSource::Text)
+        };
         for (path, is_there) in [("brand/house.docx", true), ("../house.docx", false)] {
             let text = format!("---\ntemplate: {path}\n---\n\n# Hi");
             let output = place.runs(&word, json!({ "markdown": text })).await.unwrap();
@@ -432,7 +439,7 @@ mod tests {
         let book = Rendering {
             press: Arc::new(RenderPool::real()),
             house: Arc::new(house),
-            ..tool(Format::Xlsx, Source::Text)
+            ..tool(Format::Xlsx, TextSource::Text)
         };
         let many = "a,b\n1,2\n".repeat(10_001);
         for rows in

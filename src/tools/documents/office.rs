@@ -9,7 +9,7 @@ use std::{
 };
 use tokio::{sync::Semaphore, time::timeout};
 
-use crate::tools::sandbox::{Job, Limits, Sandbox, Work, profile::Profile, run};
+use crate::tools::sandbox::{Job, Sandbox, SandboxLimits, Work, profile::Profile, run};
 
 /// Where Debian and others install it, and where an operator would.
 const PLACES: [&str; 2] = ["/usr/bin/soffice", "/usr/local/bin/soffice"];
@@ -81,7 +81,7 @@ impl Office {
         let _turn = self.turn.acquire().await.expect("the semaphore is never closed");
         let program = self.program.to_str()?;
         let words = ["/bin/sh", "-c", DRAW, "draw", program, ending].map(str::to_owned);
-        let job = Job::new(Work::Program(words.to_vec()), Some(Limits::OFFICE));
+        let job = Job::new(Work::Program(words.to_vec()), Some(SandboxLimits::OFFICE));
         // `program/soffice` needs the files in the parent of its folder.
         let home = self.program.parent()?.parent()?;
         let command = self.sandbox.walled(&Profile::around(job).showing(home, home)).ok()?;

@@ -3,7 +3,7 @@
 use renderers::brand;
 use std::collections::BTreeMap;
 
-use super::{blob::Blob, request::Part};
+use super::{blob::Blob, request::RenderPart};
 use crate::tools::{
     Context, ToolError,
     workspace::{self, Workspace},
@@ -15,7 +15,11 @@ const MAX_PICTURES: usize = 64;
 
 /// Loads the pictures that a text refers to, by paths relative to its folder or to the workspace.
 /// Pictures that cannot be loaded are listed in the warnings; nothing is fetched.
-pub async fn load(part: &mut Part, urls: Vec<String>, context: &Context) -> Result<(), ToolError> {
+pub async fn load(
+    part: &mut RenderPart,
+    urls: Vec<String>,
+    context: &Context,
+) -> Result<(), ToolError> {
     let urls: Vec<String> = urls.into_iter().filter(|url| is_path(url)).collect();
     if urls.is_empty() {
         return Ok(());
@@ -36,7 +40,7 @@ pub async fn load(part: &mut Part, urls: Vec<String>, context: &Context) -> Resu
 
 /// The template that a text names, by the same rules as pictures.
 pub async fn template(
-    part: &mut Part,
+    part: &mut RenderPart,
     path: String,
     context: &Context,
 ) -> Result<Option<Vec<u8>>, ToolError> {
@@ -138,8 +142,8 @@ mod tests {
     use super::*;
     use crate::tools::testing::Place;
 
-    async fn loaded(folder: &str, urls: &[&str], place: &Place) -> Part {
-        let mut part = Part::new(String::new(), folder);
+    async fn loaded(folder: &str, urls: &[&str], place: &Place) -> RenderPart {
+        let mut part = RenderPart::new(String::new(), folder);
         let urls = urls.iter().map(|url| (*url).to_owned()).collect();
         load(&mut part, urls, &place.context).await.unwrap();
         part

@@ -5,12 +5,12 @@ use renderers::Rendered;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 
-use super::protocol::{Answer, Names, RenderOptions, RenderRequest};
+use super::protocol::{Names, RenderOptions, RenderRequest, RenderResponse};
 use crate::tools::{
     ToolError,
     sandbox::{
-        Limits, Sandbox,
-        run::{self, Ended},
+        Sandbox, SandboxLimits,
+        run::{self, ProgramResult},
     },
 };
 
@@ -24,7 +24,7 @@ const WAIT: Duration = Duration::from_secs(100);
 pub struct RenderPool {
     turns: Semaphore,
     place: Place,
-    pub limits: Limits,
+    pub limits: SandboxLimits,
     pub wait: Duration,
     /// The maximum file size: in a chat, what can be sent; elsewhere it may be larger.
     pub most_bytes: usize,
@@ -43,7 +43,7 @@ enum Place {
     Apart(Arc<Sandbox>, Vec<PathBuf>),
     /// In this process, for tests that inspect the request.
     #[cfg(test)]
-    Here(fn(RenderRequest) -> (Answer, Vec<u8>)),
+    Here(fn(RenderRequest) -> (RenderResponse, Vec<u8>)),
 }
 
 impl RenderPool {
@@ -52,13 +52,19 @@ impl RenderPool {
     }
 
     #[cfg(test)]
-    pub fn here(answer: fn(RenderRequest) -> (Answer, Vec<u8>)) -> Self {
+    pub fn here(answer: fn(RenderRequest) -> (RenderResponse, Vec<u8>)) -> Self {
         Self::at(Place::Here(answer))
     }
 
     fn at(place: Place) -> Self {
         let turns = Semaphore::new(AT_ONCE);
-        Self { turns, place, limits: Limits::DRAWING, wait: WAIT, most_bytes: run::KEPT_BYTES }
+        Self {
+            turns,
+            place,
+            limits: SandboxLimits::DRAWING,
+            wait: WAIT,
+            most_bytes: run::KEPT_BYTES,
+        }
     }
 
     /// The real renderer, but in this process.
@@ -81,7 +87,7 @@ impl RenderPool {
             return Ok(Names { pictures: vec![Vec::new(); texts.len()], template: None });
         }
         match self.ask(RenderRequest::Names(texts)).await? {
-            (Answer::Names(names), _) => Ok(names),
+            (RenderResponse::Names(names), _) => Ok(names),
             _ => Err(odd()),
         }
     }
@@ -89,7 +95,7 @@ impl RenderPool {
     /// Renders the requested file.
     pub async fn draw(&self, wish: RenderOptions) -> Result<Drawn, ToolError> {
         let (answer, mut bytes) = self.ask(RenderRequest::File(Box::new(wish))).await?;
-        let Answer::File { title, pages, warnings, picture_bytes } = answer else {
+        let RenderResponse::File { title, pages, warnings, picture_bytes } = answer else {
             return Err(odd());
         };
         let end = bytes.len().checked_sub(picture_bytes).ok_or_else(odd)?;
@@ -98,14 +104,14 @@ impl RenderPool {
     }
 
     /// The answer of the process and the bytes that follow it; a refusal is an error.
-    pub async fn ask(&self, order: RenderRequest) -> Result<(Answer, Vec<u8>), ToolError> {
+    pub async fn ask(&self, order: RenderRequest) -> Result<(RenderResponse, Vec<u8>), ToolError> {
         let (answer, bytes) = match &self.place {
             Place::Apart(sandbox, fonts) => self.ask_apart(sandbox, fonts, &order).await?,
             #[cfg(test)]
             Place::Here(answer) => answer(order),
         };
         match answer {
-            Answer::Refused(why) => Err(ToolError::ExecutionFailed(why)),
+            RenderResponse::Refused(why) => Err(ToolError::ExecutionFailed(why)),
             answer => Ok((answer, bytes)),
         }
     }
@@ -115,7 +121,7 @@ impl RenderPool {
         sandbox: &Sandbox,
         fonts: &[PathBuf],
         order: &RenderRequest,
-    ) -> Result<(Answer, Vec<u8>), ToolError> {
+    ) -> Result<(RenderResponse, Vec<u8>), ToolError> {
         let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
         let command = sandbox.drawer(fonts, self.limits)?;
         let order = serde_json::to_vec(order).expect("a request is plain text and numbers");
@@ -133,7 +139,7 @@ impl RenderPool {
     }
 
     /// Why there is no file, and what to do.
-    fn why(&self, ended: &Ended) -> String {
+    fn why(&self, ended: &ProgramResult) -> String {
         let said = ended.stderr.text();
         let why = if said.contains("memory allocation of") {
             let most = self.limits.memory_bytes >> 20;

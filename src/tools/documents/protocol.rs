@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use super::{
     blob::Blob,
     branding::{self, BrandingAssets},
-    request::{Aspect, Part, Text},
+    request::{Aspect, RenderPart, RenderText},
 };
 
 /// Sent as JSON.
@@ -32,7 +32,7 @@ pub enum RenderRequest {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RenderOptions {
     pub format: Format,
-    pub text: Text,
+    pub text: RenderText,
     pub title: Option<String>,
     /// The default date of documents.
     pub date: Option<NaiveDate>,
@@ -45,7 +45,7 @@ pub struct RenderOptions {
 
 /// Returned as a line of JSON; the bytes of a file follow.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Answer {
+pub enum RenderResponse {
     Names(Names),
     File {
         title: Option<String>,
@@ -83,28 +83,31 @@ pub fn answer(order: &[u8], fonts: &[PathBuf]) -> Vec<u8> {
         .map_err(|error| RenderError::Invalid(error.to_string()))
         .and_then(|order| follow(order, fonts));
     let (answer, bytes) =
-        done.unwrap_or_else(|refused| (Answer::Refused(refused.to_string()), Vec::new()));
+        done.unwrap_or_else(|refused| (RenderResponse::Refused(refused.to_string()), Vec::new()));
     let mut whole = serde_json::to_vec(&answer).expect("an answer is plain text and numbers");
     whole.push(b'\n');
     whole.extend(bytes);
     whole
 }
 
-fn follow(order: RenderRequest, fonts: &[PathBuf]) -> Result<(Answer, Vec<u8>), RenderError> {
+fn follow(
+    order: RenderRequest,
+    fonts: &[PathBuf],
+) -> Result<(RenderResponse, Vec<u8>), RenderError> {
     match order {
         RenderRequest::Names(texts) => {
             let read = texts.iter().map(|text| markdown::read(text));
             let documents = read.collect::<Result<Vec<_>, _>>()?;
             let pictures = documents.iter().map(markdown::image_urls).collect();
             let template = documents.into_iter().next().and_then(|first| first.meta.template);
-            Ok((Answer::Names(Names { pictures, template }), Vec::new()))
+            Ok((RenderResponse::Names(Names { pictures, template }), Vec::new()))
         }
         RenderRequest::File(wish) => {
             let (Rendered { mut bytes, pages, warnings }, picture, title) = draw(*wish, fonts)?;
             let picture = picture.unwrap_or_default();
             bytes.extend(&picture);
             let picture_bytes = picture.len();
-            Ok((Answer::File { title, pages, warnings, picture_bytes }, bytes))
+            Ok((RenderResponse::File { title, pages, warnings, picture_bytes }, bytes))
         }
         #[cfg(debug_assertions)]
         RenderRequest::Break(how) => break_down(how),
@@ -119,7 +122,7 @@ fn draw(wish: RenderOptions, fonts: &[PathBuf]) -> Result<Drawn, RenderError> {
     let named = title.as_deref().unwrap_or("Rows");
     let mut long = None;
     let mut document = match text {
-        Text::Csv(csv) if format == Format::Xlsx && rows::is_long(&csv) => {
+        RenderText::Csv(csv) if format == Format::Xlsx && rows::is_long(&csv) => {
             long = Some(csv);
             Document::default()
         }
@@ -144,11 +147,11 @@ fn draw(wish: RenderOptions, fonts: &[PathBuf]) -> Result<Drawn, RenderError> {
 }
 
 /// The document of a text, with this name if the text has none.
-fn read(named: &str, text: Text) -> Result<Document, RenderError> {
+fn read(named: &str, text: RenderText) -> Result<Document, RenderError> {
     let documents = match text {
-        Text::Csv(csv) => return rows::from_csv(named, &csv),
-        Text::Json(rows) => return rows::from_json(named, &rows),
-        Text::Files(files) => {
+        RenderText::Csv(csv) => return rows::from_csv(named, &csv),
+        RenderText::Json(rows) => return rows::from_json(named, &rows),
+        RenderText::Files(files) => {
             let files = files.into_iter().map(|(name, text)| read(&name, text));
             let mut files = files.collect::<Result<Vec<_>, _>>()?;
             for file in &mut files {
@@ -156,7 +159,7 @@ fn read(named: &str, text: Text) -> Result<Document, RenderError> {
             }
             files
         }
-        Text::Markdown(parts) => {
+        RenderText::Markdown(parts) => {
             parts.into_iter().map(with_pictures).collect::<Result<Vec<_>, _>>()?
         }
     };
@@ -167,7 +170,7 @@ fn read(named: &str, text: Text) -> Result<Document, RenderError> {
     Ok(whole.unwrap_or_default())
 }
 
-fn with_pictures(part: Part) -> Result<Document, RenderError> {
+fn with_pictures(part: RenderPart) -> Result<Document, RenderError> {
     let mut document = markdown::read(&part.text)?;
     document.assets = part.pictures.into_iter().map(|(url, Blob(bytes))| (url, bytes)).collect();
     document.warnings.extend(part.warnings);
@@ -189,7 +192,7 @@ fn drop_repeated_title(document: &mut Document) {
 }
 
 #[cfg(debug_assertions)]
-fn break_down(how: Breakdown) -> Result<(Answer, Vec<u8>), RenderError> {
+fn break_down(how: Breakdown) -> Result<(RenderResponse, Vec<u8>), RenderError> {
     fn deeper(depth: u64) -> u64 {
         let room = std::hint::black_box([depth; 64]);
         if room[0] == u64::MAX { 0 } else { deeper(depth + 1) + room[1] }

@@ -19,14 +19,14 @@ const MAX_FILES: usize = 50;
 
 /// The source of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum TextSource {
     Text,
     File,
 }
 
 /// The parsed arguments.
 pub struct DocumentRequest {
-    pub text: Text,
+    pub text: RenderText,
     /// Without extension; `None` if the title determines it.
     pub name: Option<String>,
     pub title: Option<String>,
@@ -34,18 +34,18 @@ pub struct DocumentRequest {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Text {
+pub enum RenderText {
     /// Several texts, one after the other.
-    Markdown(Vec<Part>),
+    Markdown(Vec<RenderPart>),
     Csv(String),
     Json(Value),
     /// Rows by the names of their files, each a sheet or a section.
-    Files(Vec<(String, Text)>),
+    Files(Vec<(String, RenderText)>),
 }
 
 /// One text, and its pictures.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Part {
+pub struct RenderPart {
     pub text: String,
     /// The folder to which the paths of its pictures are relative.
     pub folder: String,
@@ -54,7 +54,7 @@ pub struct Part {
     pub warnings: Vec<String>,
 }
 
-impl Part {
+impl RenderPart {
     pub fn new(text: String, folder: &str) -> Self {
         let folder = folder.to_owned();
         Self { text, folder, pictures: BTreeMap::new(), warnings: Vec::new() }
@@ -126,11 +126,11 @@ pub enum Aspect {
 }
 
 /// The parameters of the tool for this format and source.
-pub fn parameters(format: Format, source: Source) -> Value {
+pub fn parameters(format: Format, source: TextSource) -> Value {
     let mut schema = match (source, format) {
-        (Source::File, _) => schema::<FromFile>(),
-        (Source::Text, Format::Xlsx) => return schema::<FromRows>(),
-        (Source::Text, _) => schema::<FromText>(),
+        (TextSource::File, _) => schema::<FromFile>(),
+        (TextSource::Text, Format::Xlsx) => return schema::<FromRows>(),
+        (TextSource::Text, _) => schema::<FromText>(),
     };
     if format != Format::Pptx
         && let Some(fields) = schema["properties"].as_object_mut()
@@ -143,17 +143,17 @@ pub fn parameters(format: Format, source: Source) -> Value {
 /// Parses the arguments, and reads the files that they name.
 pub async fn read(
     format: Format,
-    source: Source,
+    source: TextSource,
     arguments: Value,
     context: &Context,
 ) -> Result<DocumentRequest, ToolError> {
     let job = match (source, format) {
-        (Source::File, _) => from_file(parse(arguments)?, context).await?,
-        (Source::Text, Format::Xlsx) => from_rows(parse(arguments)?)?,
-        (Source::Text, _) => {
+        (TextSource::File, _) => from_file(parse(arguments)?, context).await?,
+        (TextSource::Text, Format::Xlsx) => from_rows(parse(arguments)?)?,
+        (TextSource::Text, _) => {
             let it: FromText = parse(arguments)?;
             DocumentRequest {
-                text: Text::Markdown(vec![Part::new(it.markdown, ".")]),
+                text: RenderText::Markdown(vec![RenderPart::new(it.markdown, ".")]),
                 name: checked(it.file_name)?,
                 title: it.title,
                 aspect: it.aspect_ratio,
@@ -161,10 +161,10 @@ pub async fn read(
         }
     };
     match &job.text {
-        Text::Markdown(parts) if parts.iter().all(|part| part.text.trim().is_empty()) => {
+        RenderText::Markdown(parts) if parts.iter().all(|part| part.text.trim().is_empty()) => {
             Err(ToolError::InvalidParameters("there is no text to render".into()))
         }
-        Text::Markdown(parts)
+        RenderText::Markdown(parts)
             if parts.iter().map(|part| part.text.len() as u64).sum::<u64>() > MAX_TEXT_BYTES =>
         {
             Err(ToolError::InvalidParameters("the text is over 5 MB: split it".into()))
@@ -175,11 +175,11 @@ pub async fn read(
 
 fn from_rows(it: FromRows) -> Result<DocumentRequest, ToolError> {
     let text = match (it.markdown, it.rows, it.csv) {
-        (Some(markdown), None, None) => Text::Markdown(vec![Part::new(markdown, ".")]),
+        (Some(markdown), None, None) => RenderText::Markdown(vec![RenderPart::new(markdown, ".")]),
         (None, Some(rows), None) => {
-            Text::Json(Value::Array(rows.into_iter().map(Value::Object).collect()))
+            RenderText::Json(Value::Array(rows.into_iter().map(Value::Object).collect()))
         }
-        (None, None, Some(csv)) => Text::Csv(csv),
+        (None, None, Some(csv)) => RenderText::Csv(csv),
         _ => {
             let one = "give one of markdown, rows and csv";
             return Err(ToolError::InvalidParameters(one.into()));
@@ -210,31 +210,31 @@ async fn from_file(it: FromFile, context: &Context) -> Result<DocumentRequest, T
                 let (stem, _) = stem_and_ending(path);
                 files.push((stem.to_owned(), rows(path, context).await?));
             }
-            Text::Files(files)
+            RenderText::Files(files)
         }
         _ => {
             let mut all = Vec::new();
             for path in paths {
                 let text = bytes(path, MAX_TEXT_BYTES, context).await?;
-                all.push(Part::new(text, parts(path).0));
+                all.push(RenderPart::new(text, parts(path).0));
             }
-            Text::Markdown(all)
+            RenderText::Markdown(all)
         }
     };
     let title = it.title.or_else(|| (of_rows > 0).then(|| stem.to_owned()));
     Ok(DocumentRequest { text, name, title, aspect: it.aspect_ratio })
 }
 
-async fn rows(path: &str, context: &Context) -> Result<Text, ToolError> {
+async fn rows(path: &str, context: &Context) -> Result<RenderText, ToolError> {
     let text = bytes(path, MAX_ROWS_BYTES, context).await?;
     if stem_and_ending(path).1 != "json" {
-        return Ok(Text::Csv(text));
+        return Ok(RenderText::Csv(text));
     }
     let json = serde_json::from_str(&text);
     let odd = |error: serde_json::Error| {
         ToolError::ExecutionFailed(format!("{path} is not valid JSON: {error}"))
     };
-    json.map(Text::Json).map_err(odd)
+    json.map(RenderText::Json).map_err(odd)
 }
 
 fn is_rows(path: &str) -> bool {

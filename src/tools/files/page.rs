@@ -20,7 +20,7 @@ pub struct Next {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page {
+pub struct TextPage {
     /// Lines such as `    10│ fn main() {`.
     pub content: String,
     pub total_lines: u64,
@@ -72,7 +72,7 @@ impl Pager {
         }
     }
 
-    pub fn finish(mut self) -> Page {
+    pub fn finish(mut self) -> TextPage {
         let ends_with_newline = !self.open;
         if self.open {
             self.end_line();
@@ -80,7 +80,7 @@ impl Pager {
         let total_lines = self.line - 1;
         let after = self.range.end_line.saturating_add(1);
         let more = (after <= total_lines).then_some(Next { line: after, column: None });
-        Page {
+        TextPage {
             content: self.content,
             total_lines,
             lines_shown: self.shown,
@@ -159,7 +159,7 @@ mod tests {
     const ALL: Range =
         Range { start_line: 1, start_column: 1, end_line: u64::MAX, max_chars: 1000 };
 
-    fn page(text: &str, range: Range) -> Page {
+    fn page(text: &str, range: Range) -> TextPage {
         let mut pager = Pager::new(range);
         pager.feed(text);
         pager.finish()

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     agent::{
-        catalog::{Approval, EffectClass, Subject, ToolSpec},
+        catalog::{ApprovalMode, EffectClass, Subject, ToolSpec},
         paths::{absolute, normalise},
     },
     texts::preview::Preview,
@@ -60,7 +60,7 @@ impl Tool for ApplyPatch {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             effect: EffectClass::AtMostOnce,
-            approval: Approval::UnlessAllowed,
+            approval: ApprovalMode::UnlessAllowed,
             subject: Some(Subject::Path("path")),
             rate: RATE,
             ..ToolSpec::read_only(
@@ -317,7 +317,7 @@ mod tests {
     fn edits_are_limited_and_need_approval() {
         let spec = tool().spec();
         assert_eq!(spec.rate, Some(crate::agent::catalog::Rate::new(20, 200)));
-        assert_eq!(spec.approval, Approval::UnlessAllowed);
+        assert_eq!(spec.approval, ApprovalMode::UnlessAllowed);
         assert_eq!(spec.effect, EffectClass::AtMostOnce);
     }
 }

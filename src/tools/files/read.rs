@@ -9,7 +9,7 @@ use std::io::Read;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    page::{Page, Pager, Range},
+    page::{Pager, Range, TextPage},
     seen,
 };
 use crate::{
@@ -151,7 +151,7 @@ fn read(
 }
 
 /// One line of JSON, then the lines as they are: escaped, they could not be quoted in an edit.
-fn told(path: &str, page: &Page) -> String {
+fn told(path: &str, page: &TextPage) -> String {
     let mut about = json!({
         "path": absolute(path),
         "total_lines": page.total_lines,
@@ -199,7 +199,7 @@ fn page_of(
     mut file: impl Read,
     range: Range,
     cancelled: &CancellationToken,
-) -> Result<(Page, String), Unreadable> {
+) -> Result<(TextPage, String), Unreadable> {
     let mut pager = Pager::new(range);
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 64 * 1024];

@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError};
 use super::{MAX_WRITE_BYTES, RATE, diff, digest, edits::Edits, seen};
 use crate::{
     agent::{
-        catalog::{Approval, EffectClass, Subject, ToolSpec},
+        catalog::{ApprovalMode, EffectClass, Subject, ToolSpec},
         paths::{absolute, normalise},
     },
     texts::preview::Preview,
@@ -45,7 +45,7 @@ impl Tool for WriteFile {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             effect: EffectClass::Idempotent,
-            approval: Approval::UnlessAllowed,
+            approval: ApprovalMode::UnlessAllowed,
             subject: Some(Subject::Path("path")),
             rate: RATE,
             ..ToolSpec::read_only(
@@ -245,6 +245,6 @@ mod tests {
     fn writes_are_limited_to_twenty_a_minute_and_two_hundred_an_hour() {
         let spec = tool().spec();
         assert_eq!(spec.rate, Some(crate::agent::catalog::Rate::new(20, 200)));
-        assert_eq!(spec.approval, Approval::UnlessAllowed, "MC-20");
+        assert_eq!(spec.approval, ApprovalMode::UnlessAllowed, "MC-20");
     }
 }

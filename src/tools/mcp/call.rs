@@ -13,7 +13,7 @@ use std::{collections::BTreeMap, future::pending, sync::Arc};
 use super::{
     EXECUTE_FOR, McpConfig, SILENT_FOR,
     client_handler::{ClientEvents, InFlightCall},
-    session::{Fault, Session},
+    session::{Fault, McpSession},
 };
 use crate::tools::ToolError;
 
@@ -23,7 +23,7 @@ const ROUNDS: usize = 4;
 /// Makes the call once. Dropping the future cancels it at the server.
 pub(super) async fn call(
     config: &McpConfig,
-    session: &Session,
+    session: &McpSession,
     mut wanted: CallToolRequestParams,
     ongoing: &Arc<InFlightCall>,
 ) -> Result<CallToolResult, Fault> {
@@ -47,7 +47,7 @@ pub(super) async fn call(
 
 /// Sends the call and waits for its answer, as long as the server shows progress.
 async fn ask(
-    session: &Session,
+    session: &McpSession,
     wanted: CallToolRequestParams,
     ongoing: &Arc<InFlightCall>,
 ) -> Result<Result<ServerResult, ServiceError>, Fault> {

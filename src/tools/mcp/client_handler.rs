@@ -19,7 +19,7 @@ use super::elicit::{self, Asker};
 use crate::{
     journal::ids::CallId,
     texts,
-    tools::{Context, contract::elicit::People},
+    tools::{Context, contract::elicit::Elicitor},
 };
 
 /// One for each connection.
@@ -38,7 +38,7 @@ pub(super) struct InFlightCall {
     call: CallId,
     /// Where progress is shown, and whom the server can ask.
     progress: watch::Sender<String>,
-    pub people: People,
+    pub people: Elicitor,
     /// Notified on each sign of progress.
     pub alive: Notify,
     /// What the server has asked without getting an answer.

@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use crate::{
     agent::catalog,
     journal::ids::CallId,
-    texts::{Asked, Asking},
-    tools::contract::elicit::{Answer, People, Question},
+    texts::{ElicitationText, ElicitationTexts},
+    tools::contract::elicit::{ElicitationAnswer, ElicitationQuestion, Elicitor},
 };
 
 /// If there are more options, the answer is typed.
@@ -44,7 +44,7 @@ const SECRET_WORDS: [&str; 6] = ["secret", "token", "pin", "cvv", "cvc", "clave"
 pub(super) struct Asker<'a> {
     pub server: &'a str,
     pub call: &'a CallId,
-    pub people: &'a People,
+    pub people: &'a Elicitor,
 }
 
 /// The person's answers, and what the model is told about them.
@@ -75,7 +75,7 @@ pub(super) async fn put(
 type Given<T> = Result<T, ElicitationAction>;
 
 impl Asker<'_> {
-    fn words(&self) -> &'static Asking {
+    fn words(&self) -> &'static ElicitationTexts {
         &self.people.language.words().asking
     }
 
@@ -87,7 +87,8 @@ impl Asker<'_> {
             return Err(ElicitationAction::Decline);
         }
         if fields.is_empty() {
-            let asked = Asked { message: message.to_owned(), ..Asked::default() };
+            let asked =
+                ElicitationText { message: message.to_owned(), ..ElicitationText::default() };
             self.ask(asked, vec![self.words().confirm.to_owned()], false).await?;
             return Ok(Some(Value::Object(none)));
         }
@@ -97,7 +98,7 @@ impl Asker<'_> {
         let mut content = Map::new();
         for (name, schema) in fields {
             let field = Field::of(name, schema, required(name));
-            let asked = Asked { message: message.to_owned(), ..field.asked() };
+            let asked = ElicitationText { message: message.to_owned(), ..field.asked() };
             if field.choices.len() > MOST_CHOICES {
                 return Err(ElicitationAction::Decline);
             }
@@ -115,13 +116,14 @@ impl Asker<'_> {
             return Err(ElicitationAction::Decline);
         }
         let address = Some(neutralise(url).replace(['`', '\n'], ""));
-        let asked = Asked { message: message.to_owned(), address, ..Asked::default() };
+        let asked =
+            ElicitationText { message: message.to_owned(), address, ..ElicitationText::default() };
         self.ask(asked, vec![self.words().done_there.to_owned()], false).await?;
         Ok(None)
     }
 
     /// `None` if the field was skipped and has no default.
-    async fn field(&self, field: &Field<'_>, mut asked: Asked) -> Given<Option<Value>> {
+    async fn field(&self, field: &Field<'_>, mut asked: ElicitationText) -> Given<Option<Value>> {
         let words = self.words();
         let mut options = field.labels(words);
         let typed = options.is_empty();
@@ -141,12 +143,18 @@ impl Asker<'_> {
         Err(ElicitationAction::Cancel)
     }
 
-    async fn ask(&self, asked: Asked, options: Vec<String>, typed: bool) -> Given<String> {
-        let question = Question { server: self.server.to_owned(), asked, options, typed };
+    async fn ask(
+        &self,
+        asked: ElicitationText,
+        options: Vec<String>,
+        typed: bool,
+    ) -> Given<String> {
+        let question =
+            ElicitationQuestion { server: self.server.to_owned(), asked, options, typed };
         match self.people.ask(self.call, question).await {
-            Answer::Given(text) => Ok(text),
-            Answer::Declined => Err(ElicitationAction::Decline),
-            Answer::Nobody => Err(ElicitationAction::Cancel),
+            ElicitationAnswer::Given(text) => Ok(text),
+            ElicitationAnswer::Declined => Err(ElicitationAction::Decline),
+            ElicitationAnswer::Nobody => Err(ElicitationAction::Cancel),
         }
     }
 }
@@ -194,7 +202,7 @@ impl<'s> Field<'s> {
     }
 
     /// The labels of the buttons; empty if the answer is typed.
-    fn labels(&self, words: &Asking) -> Vec<String> {
+    fn labels(&self, words: &ElicitationTexts) -> Vec<String> {
         if self.is("boolean") {
             return vec![words.yes.to_owned(), words.no.to_owned()];
         }
@@ -210,7 +218,7 @@ impl<'s> Field<'s> {
         self.is("array") || self.choices.len() > MOST_BUTTONS || self.choices.iter().any(long)
     }
 
-    fn asked(&self) -> Asked {
+    fn asked(&self) -> ElicitationText {
         let text = |key: &str| self.schema[key].as_str().unwrap_or_default().to_owned();
         let title = Some(text("title")).filter(|title| !title.is_empty());
         let listed = self.choices.iter().filter(|_| self.is_listed());
@@ -219,18 +227,18 @@ impl<'s> Field<'s> {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         });
-        Asked {
+        ElicitationText {
             field: title.unwrap_or_else(|| self.name.to_owned()),
             description: text("description"),
             listed: listed.collect(),
             several: self.is("array"),
             usually,
-            ..Asked::default()
+            ..ElicitationText::default()
         }
     }
 
     /// Converts the answer to a value, or says what is wrong with it.
-    fn read(&self, text: &str, words: &Asking) -> Result<Value, String> {
+    fn read(&self, text: &str, words: &ElicitationTexts) -> Result<Value, String> {
         let text = text.trim();
         let value = if self.is("boolean") {
             Value::Bool(text.to_lowercase() == words.yes.to_lowercase())
@@ -302,19 +310,19 @@ mod tests {
     use tokio::sync::mpsc;
 
     /// What a server that asks for these fields gets, if a person gives these answers.
-    async fn asks(schema: Value, answers: &[&str]) -> (ElicitResult, Vec<Question>) {
+    async fn asks(schema: Value, answers: &[&str]) -> (ElicitResult, Vec<ElicitationQuestion>) {
         let (wishes, mut heard) = mpsc::unbounded_channel();
-        let people = People::reached_by(wishes, Language::English);
+        let people = Elicitor::reached_by(wishes, Language::English);
         let call = CallId::from("c");
         let request: ElicitRequestParams = serde_json::from_value(schema).expect("a request");
         let person = async {
             let mut asked = Vec::new();
             for answer in answers {
-                let wish: crate::tools::contract::elicit::Wish =
+                let wish: crate::tools::contract::elicit::Elicitation =
                     heard.recv().await.expect("a question");
                 let answer = match *answer {
-                    "declined" => Answer::Declined,
-                    text => Answer::Given(text.to_owned()),
+                    "declined" => ElicitationAnswer::Declined,
+                    text => ElicitationAnswer::Given(text.to_owned()),
                 };
                 wish.answer.send(answer).expect("somebody waits");
                 asked.push(wish.question);
@@ -380,7 +388,7 @@ mod tests {
         let (result, _) = asks(form(fields, &["a", "b"]), &["one", "declined"]).await;
         assert_eq!((result.action, result.content), (ElicitationAction::Decline, None));
         let request = serde_json::from_value(form(json!({}), &[])).expect("a request");
-        let people = People::default();
+        let people = Elicitor::default();
         let nobody = Asker { server: "s", call: &"c".into(), people: &people };
         let (result, told) = put(&nobody, &request).await;
         assert_eq!(result.action, ElicitationAction::Cancel);

@@ -29,7 +29,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{McpConfig, Refused};
+use super::{ConnectionRefused, McpConfig};
 use crate::{
     encryption::Encryption,
     tools::{ToolError, web::address},
@@ -54,11 +54,11 @@ pub struct Login {
 }
 
 /// A sign-in that a person has to continue in a browser.
-pub struct Begun {
+pub struct StartedLogin {
     session: AuthorizationSession,
 }
 
-impl Begun {
+impl StartedLogin {
     /// The URL that the person has to open.
     pub fn address(&self) -> &str {
         self.session.get_authorization_url()
@@ -113,7 +113,7 @@ pub fn redirect(listener: &TcpListener) -> io::Result<String> {
 pub const NOWHERE: &str = "http://127.0.0.1:33418/callback";
 
 /// Discovers where to sign in, and registers the client.
-pub async fn begin(config: &McpConfig, redirect: &str) -> Result<Begun, ToolError> {
+pub async fn begin(config: &McpConfig, redirect: &str) -> Result<StartedLogin, ToolError> {
     let (Some(url), Some(login)) = (&config.url, &config.login) else {
         return Err(
             config.broken("does not support signing in: that requires a `url` without a token")
@@ -132,7 +132,7 @@ pub async fn begin(config: &McpConfig, redirect: &str) -> Result<Begun, ToolErro
     }
     let begun = AuthorizationSession::new(manager, request).await;
     let session = begun.map_err(|(_, error)| failed(config, &error))?;
-    Ok(Begun { session })
+    Ok(StartedLogin { session })
 }
 
 async fn answered(mut browser: TcpStream, state: &str) -> io::Result<Option<String>> {
@@ -166,7 +166,7 @@ pub(super) async fn token(
     config: &McpConfig,
     url: &Url,
     login: &Login,
-) -> Result<Option<SecretString>, Refused> {
+) -> Result<Option<SecretString>, ConnectionRefused> {
     if !tokio::fs::try_exists(&login.file).await.unwrap_or(false) {
         return Ok(None);
     }
@@ -177,7 +177,11 @@ pub(super) async fn token(
 }
 
 /// Refreshes the token after the server has rejected it. Returns whether there is a new one.
-pub(super) async fn refresh(config: &McpConfig, url: &Url, login: &Login) -> Result<bool, Refused> {
+pub(super) async fn refresh(
+    config: &McpConfig,
+    url: &Url,
+    login: &Login,
+) -> Result<bool, ConnectionRefused> {
     let known = known(url, login).await.map_err(|error| refused(config, &error))?;
     let Some(manager) = known else { return Ok(false) };
     match manager.refresh_token().await {
@@ -188,9 +192,9 @@ pub(super) async fn refresh(config: &McpConfig, url: &Url, login: &Login) -> Res
 }
 
 /// If the credentials are rejected, a person has to sign in again; other problems are temporary.
-fn refused(config: &McpConfig, error: &AuthError) -> Refused {
+fn refused(config: &McpConfig, error: &AuthError) -> ConnectionRefused {
     let for_good = matches!(error, AuthError::AuthorizationRequired);
-    Refused { error: failed(config, error), for_good }
+    ConnectionRefused { error: failed(config, error), for_good }
 }
 
 async fn manager(url: &Url, login: &Login) -> Result<AuthorizationManager, AuthError> {

@@ -47,7 +47,7 @@ const EXECUTE_FOR: Duration = Duration::from_mins(5);
 
 /// Why there is no connection.
 #[derive(Debug)]
-pub struct Refused {
+pub struct ConnectionRefused {
     pub error: ToolError,
     /// An immediate retry would not help.
     pub for_good: bool,

@@ -1,12 +1,12 @@
 //! The MCP client against a server that changes, dies, stalls and asks.
 
 use super::{
-    supervisor::{Found, Supervisor},
+    supervisor::{FoundTools, Supervisor},
     testing::{Desk, named, run},
     *,
 };
 use crate::{
-    agent::catalog::{Approval, EffectClass},
+    agent::catalog::{ApprovalMode, EffectClass},
     tools::{Tool, ToolError, testing::Place},
 };
 use serde_json::{Value, json};
@@ -41,11 +41,14 @@ async fn a_tool_that_has_changed_is_withheld_until_somebody_answers_for_it() {
         named(&tools, name).spec()
     };
     let first = spec("m_read").await;
-    assert_eq!((first.effect, first.approval), (EffectClass::AtMostOnce, Approval::UnlessAllowed));
+    assert_eq!(
+        (first.effect, first.approval),
+        (EffectClass::AtMostOnce, ApprovalMode::UnlessAllowed)
+    );
     assert_eq!(first.parameters["properties"]["path"]["description"], "Where‹U+202E› it is");
     desk.trusts("m", Some("read")).await;
     let vouched = spec("m_read").await;
-    assert_eq!((vouched.effect, vouched.approval), (EffectClass::ReadOnly, Approval::Never));
+    assert_eq!((vouched.effect, vouched.approval), (EffectClass::ReadOnly, ApprovalMode::Never));
     assert!(vouched.untrusted && vouched.outward, "what it says is still other people's word");
     assert_eq!(spec("m_echo").await.effect, EffectClass::AtMostOnce, "only that one");
 
@@ -127,7 +130,7 @@ async fn a_server_may_have_many_tools() {
 }
 
 /// What a supervisor reports, until the guard is dropped.
-fn watched(mut watch: Supervisor) -> (UnboundedReceiver<Found>, DropGuard) {
+fn watched(mut watch: Supervisor) -> (UnboundedReceiver<FoundTools>, DropGuard) {
     let (tell, told) = unbounded_channel();
     let stop = CancellationToken::new();
     let guard = stop.clone().drop_guard();
@@ -141,7 +144,7 @@ fn watched(mut watch: Supervisor) -> (UnboundedReceiver<Found>, DropGuard) {
     (told, guard)
 }
 
-async fn names(told: &mut UnboundedReceiver<Found>) -> Vec<String> {
+async fn names(told: &mut UnboundedReceiver<FoundTools>) -> Vec<String> {
     let tools: Vec<Arc<dyn Tool>> = told.recv().await.expect("it watches").expect("tools");
     tools.iter().map(|tool| tool.spec().name).collect()
 }

@@ -5,7 +5,7 @@ use reqwest::Url;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 
-use super::{McpConfig, Refused};
+use super::{ConnectionRefused, McpConfig};
 
 /// The client's credentials.
 #[derive(Debug, Clone)]
@@ -28,7 +28,7 @@ pub(super) async fn token(
     credentials: &Credentials,
     client: &reqwest::Client,
     resource: &Url,
-) -> Result<SecretString, Refused> {
+) -> Result<SecretString, ConnectionRefused> {
     let scopes = credentials.scopes.join(" ");
     let form = [
         ("grant_type", "client_credentials"),
@@ -44,7 +44,7 @@ pub(super) async fn token(
         .header("content-type", "application/x-www-form-urlencoded")
         .header("accept", "application/json")
         .body(body);
-    let refused = |what: String, for_good| Refused {
+    let refused = |what: String, for_good| ConnectionRefused {
         error: config.broken(&format!("cannot be used: its authorization server {what}")),
         for_good,
     };

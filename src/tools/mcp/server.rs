@@ -12,8 +12,8 @@ use std::{
 use tokio::sync::{Mutex, Notify};
 
 use super::{
-    McpConfig, Refused,
-    session::{self, Session},
+    ConnectionRefused, McpConfig,
+    session::{self, McpSession},
     tool::{self, McpTool, Withheld},
 };
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
     store::{
         Store,
         tools::{
-            pins::{self, Pin, Standing},
+            pins::{self, Pin, PinState},
             settings,
         },
     },
@@ -68,15 +68,15 @@ pub struct Server {
     pub(super) pauses: [Duration; 2],
     store: Store,
     clock: Arc<dyn Clock>,
-    session: Mutex<Option<Arc<Session>>>,
+    session: Mutex<Option<Arc<McpSession>>>,
     health: RwLock<Health>,
 }
 
 /// The tools that were listed over a connection, and the version of the settings that they were
 /// compared with.
 #[derive(Default)]
-pub(super) struct Seen {
-    pub session: Option<Arc<Session>>,
+pub(super) struct ListedTools {
+    pub session: Option<Arc<McpSession>>,
     definitions: Vec<Definition>,
     version: i64,
 }
@@ -93,11 +93,11 @@ impl Server {
 
     /// The current tools; connects if necessary.
     pub async fn tools(self: &Arc<Self>) -> Result<Vec<Arc<dyn Tool>>, ToolError> {
-        Ok(self.look(&mut Seen::default()).await?.unwrap_or_default())
+        Ok(self.look(&mut ListedTools::default()).await?.unwrap_or_default())
     }
 
     /// The open connection, or a new one if there is none or it has died. Three attempts.
-    pub(super) async fn session(&self) -> Result<Arc<Session>, ToolError> {
+    pub(super) async fn session(&self) -> Result<Arc<McpSession>, ToolError> {
         for pause in self.pauses {
             match self.connected().await {
                 Err(refused) if !refused.for_good => {
@@ -109,7 +109,7 @@ impl Server {
         self.connected().await.map_err(|refused| refused.error)
     }
 
-    async fn connected(&self) -> Result<Arc<Session>, Refused> {
+    async fn connected(&self) -> Result<Arc<McpSession>, ConnectionRefused> {
         let mut open = self.session.lock().await;
         if let Some(session) = open.as_ref().filter(|session| is_open(session)) {
             return Ok(session.clone());
@@ -127,7 +127,7 @@ impl Server {
     }
 
     /// A broken connection is not reused.
-    pub(super) async fn lost(&self, broken: &Arc<Session>) {
+    pub(super) async fn lost(&self, broken: &Arc<McpSession>) {
         let mut open = self.session.lock().await;
         if open.as_ref().is_some_and(|session| Arc::ptr_eq(session, broken)) {
             *open = None;
@@ -146,7 +146,7 @@ impl Server {
     /// The tools, if they may have changed since `seen`.
     pub(super) async fn look(
         self: &Arc<Self>,
-        seen: &mut Seen,
+        seen: &mut ListedTools,
     ) -> Result<Option<Vec<Arc<dyn Tool>>>, ToolError> {
         let session = self.connected().await.map_err(|refused| refused.error)?;
         let same = seen.session.as_ref().is_some_and(|known| Arc::ptr_eq(known, &session));
@@ -195,11 +195,11 @@ impl Server {
             let is_shared = namesakes.get(&name).is_some_and(|all| all.len() > 1);
             if is_shared || name.is_empty() { tool::own_name(&name, tool) } else { name }
         };
-        let standing = |name: &str| pins.get(name).map_or(Standing::Changed, Pin::standing);
+        let standing = |name: &str| pins.get(name).map_or(PinState::Changed, Pin::standing);
         let tools = short.iter().map(|(tool, _)| {
             let standing = standing(&tool.name);
             let spec = tool::spec(&self.config, tool, standing, &name(&tool.name));
-            if standing == Standing::Changed {
+            if standing == PinState::Changed {
                 return Arc::new(Withheld { spec }) as Arc<dyn Tool>;
             }
             let original_name = tool.name.to_string();
@@ -207,7 +207,7 @@ impl Server {
         });
         let tools = tools.collect();
         let changed = short.iter().map(|(tool, _)| tool.name.to_string());
-        let withheld = changed.filter(|name| standing(name) == Standing::Changed).collect();
+        let withheld = changed.filter(|name| standing(name) == PinState::Changed).collect();
         self.note(|health| health.withheld = withheld);
         Ok(tools)
     }
@@ -226,7 +226,7 @@ impl Server {
     }
 
     /// Checks whether the server still answers, if no call is running.
-    pub(super) async fn ping(&self, session: &Arc<Session>) {
+    pub(super) async fn ping(&self, session: &Arc<McpSession>) {
         let old = session.peer_info().is_some_and(|info| info.protocol_version.has_initialize());
         if !old || !session.service().rests() {
             return;
@@ -245,7 +245,7 @@ impl Server {
     }
 
     /// In the new protocol, changes are only reported to subscribers.
-    pub(super) async fn subscribe(&self, session: &Session) -> Option<Subscription> {
+    pub(super) async fn subscribe(&self, session: &McpSession) -> Option<Subscription> {
         let old = session.peer_info()?.protocol_version.has_initialize();
         let wanted = SubscriptionFilter::builder().tools_list_changed().build();
         if old {
@@ -255,10 +255,10 @@ impl Server {
     }
 }
 
-fn is_open(session: &Arc<Session>) -> bool {
+fn is_open(session: &Arc<McpSession>) -> bool {
     !session.is_closed() && !session.is_transport_closed()
 }
 
-fn version_of(session: &Session) -> Option<String> {
+fn version_of(session: &McpSession) -> Option<String> {
     session.peer_info().map(|info| info.protocol_version.as_str().to_owned())
 }

@@ -19,8 +19,8 @@ use std::{
 use tokio::{process::Command, sync::Notify, time};
 
 use super::{
-    CONNECT_FOR, DISCOVER_FOR, McpConfig, Protocol, Refused, client_handler::ClientEvents, login,
-    oauth,
+    CONNECT_FOR, ConnectionRefused, DISCOVER_FOR, McpConfig, Protocol,
+    client_handler::ClientEvents, login, oauth,
 };
 use crate::tools::ToolError;
 
@@ -28,14 +28,17 @@ use crate::tools::ToolError;
 const INHERITED: [&str; 3] = ["PATH", "HOME", "LANG"];
 
 /// An open connection.
-pub(super) type Session = RunningService<RoleClient, ClientEvents>;
+pub(super) type McpSession = RunningService<RoleClient, ClientEvents>;
 
 /// Connects once.
-pub(super) async fn open(config: &McpConfig, changed: &Arc<Notify>) -> Result<Session, Refused> {
+pub(super) async fn open(
+    config: &McpConfig,
+    changed: &Arc<Notify>,
+) -> Result<McpSession, ConnectionRefused> {
     let opened = time::timeout(CONNECT_FOR, Box::pin(begin_either(config, changed))).await;
     opened.unwrap_or_else(|_| {
         let error = config.broken(&format!("did not answer within {CONNECT_FOR:?}"));
-        Err(Refused { error, for_good: false })
+        Err(ConnectionRefused { error, for_good: false })
     })
 }
 
@@ -50,7 +53,7 @@ pub async fn probe(config: &McpConfig) -> Result<(String, usize), ToolError> {
 /// All tools, from all pages.
 pub(super) async fn list(
     config: &McpConfig,
-    session: &Session,
+    session: &McpSession,
 ) -> Result<Vec<Definition>, ToolError> {
     bounded(DISCOVER_FOR, session.list_all_tools())
         .await?
@@ -66,7 +69,10 @@ pub(super) async fn bounded<T>(
 
 /// With the old handshake, otherwise the new one. Each on its own connection, because a server may
 /// close it after an unknown message.
-async fn begin_either(config: &McpConfig, changed: &Arc<Notify>) -> Result<Session, Refused> {
+async fn begin_either(
+    config: &McpConfig,
+    changed: &Arc<Notify>,
+) -> Result<McpSession, ConnectionRefused> {
     let new = || ClientLifecycleMode::Discover {
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],
     };
@@ -93,7 +99,7 @@ async fn begin_either(config: &McpConfig, changed: &Arc<Notify>) -> Result<Sessi
     Err(refused(config, &error))
 }
 
-fn refused(config: &McpConfig, error: &ClientInitializeError) -> Refused {
+fn refused(config: &McpConfig, error: &ClientInitializeError) -> ConnectionRefused {
     let told = error.to_string();
     // Servers report missing authentication in different ways.
     if error.is_authorization_required() || told.contains("HTTP 401") {
@@ -102,19 +108,19 @@ fn refused(config: &McpConfig, error: &ClientInitializeError) -> Refused {
                 `bearer`, or `token_url`, `client_id` and `client_secret`, for its [[mcp]]",
             config.name
         );
-        return Refused { error: config.broken(&what), for_good: true };
+        return ConnectionRefused { error: config.broken(&what), for_good: true };
     }
     let for_good = told.contains("HTTP 403") || told.contains("HTTP 404");
     let error = config.broken(&format!("does not answer like an MCP server: {told}"));
-    Refused { error, for_good }
+    ConnectionRefused { error, for_good }
 }
 
 async fn begin(
     config: &McpConfig,
     changed: &Arc<Notify>,
     mode: ClientLifecycleMode,
-) -> Result<Result<Session, ClientInitializeError>, Refused> {
-    let for_good = |error| Refused { error, for_good: true };
+) -> Result<Result<McpSession, ClientInitializeError>, ConnectionRefused> {
+    let for_good = |error| ConnectionRefused { error, for_good: true };
     match (&config.command, &config.url) {
         (Some(command), None) => {
             let process = process(config, command).map_err(for_good)?;
@@ -157,8 +163,8 @@ fn process(config: &McpConfig, command: &[String]) -> Result<TokioChildProcess, 
 async fn http(
     config: &McpConfig,
     url: &Url,
-) -> Result<StreamableHttpClientTransport<reqwest::Client>, Refused> {
-    let for_good = |error| Refused { error, for_good: true };
+) -> Result<StreamableHttpClientTransport<reqwest::Client>, ConnectionRefused> {
+    let for_good = |error| ConnectionRefused { error, for_good: true };
     // A redirect would send the headers to another host.
     let client = crate::tls::client_builder()
         .connect_timeout(CONNECT_FOR)

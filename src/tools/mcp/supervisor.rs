@@ -6,7 +6,7 @@ use std::{future::pending, sync::Arc, time::Duration};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::server::{Seen, Server};
+use super::server::{ListedTools, Server};
 use crate::tools::{Tool, ToolError};
 
 /// How often trust and settings are checked for changes.
@@ -18,12 +18,12 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 const BETWEEN_LISTS: Duration = Duration::from_secs(1);
 
 /// The current tools of a server, or why there are none.
-pub type Found = Result<Vec<Arc<dyn Tool>>, ToolError>;
+pub type FoundTools = Result<Vec<Arc<dyn Tool>>, ToolError>;
 
 /// The state of a server.
 pub struct Supervisor {
     server: Arc<Server>,
-    seen: Seen,
+    seen: ListedTools,
     /// The number of consecutive failures to connect.
     failures: u32,
     changes: Option<Subscription>,
@@ -31,18 +31,18 @@ pub struct Supervisor {
 
 impl Supervisor {
     pub fn over(server: Arc<Server>) -> Self {
-        Self { server, seen: Seen::default(), failures: 0, changes: None }
+        Self { server, seen: ListedTools::default(), failures: 0, changes: None }
     }
 
     /// `None` if nothing has changed.
-    pub async fn look(&mut self) -> Option<Found> {
+    pub async fn look(&mut self) -> Option<FoundTools> {
         let found = self.server.look(&mut self.seen).await;
         self.failures = if found.is_err() { self.failures + 1 } else { 0 };
         found.transpose()
     }
 
     /// Runs until shutdown, and reports changes.
-    pub async fn keep(mut self, stop: CancellationToken, mut tell: impl FnMut(Found)) {
+    pub async fn keep(mut self, stop: CancellationToken, mut tell: impl FnMut(FoundTools)) {
         let mut pinged = Instant::now();
         while !stop.is_cancelled() {
             if let Some(session) = &self.seen.session

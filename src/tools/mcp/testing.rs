@@ -9,7 +9,7 @@ use crate::{
     clock::SystemClock,
     store::{
         Store,
-        audit::{Query, Row},
+        audit::{AuditRecord, Query},
         db::Durability,
         tools::pins,
     },
@@ -78,7 +78,7 @@ impl Desk {
         assert!(!trust.await.expect("it is written").is_empty());
     }
 
-    pub async fn audit(&self, kind: &str) -> Vec<Row> {
+    pub async fn audit(&self, kind: &str) -> Vec<AuditRecord> {
         let query = Query { kind: kind.into(), most: 100, ..Query::default() };
         self.store.audit(query).await.expect("an audit")
     }

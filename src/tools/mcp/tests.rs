@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     agent::{
-        catalog::{Approval, EffectClass, Source},
+        catalog::{ApprovalMode, EffectClass, ToolSource},
         naming::{of_server, sanitise},
     },
     tools::{ToolError, testing::Place},
@@ -114,7 +114,7 @@ async fn the_tools_of_a_server_are_listed_over_all_pages() {
     for tool in &tools {
         let spec = tool.spec();
         assert_eq!(spec.effect, EffectClass::AtMostOnce, "{}", spec.name);
-        assert_eq!(spec.approval, Approval::UnlessAllowed, "{}", spec.name);
+        assert_eq!(spec.approval, ApprovalMode::UnlessAllowed, "{}", spec.name);
     }
     desk.trusts("My Files", None).await;
     let tools = desk.tools(config).await.expect("tools");
@@ -124,14 +124,17 @@ async fn the_tools_of_a_server_are_listed_over_all_pages() {
     assert_eq!(names, ["my_files_fail", "my_files_odd", "my_files_put", &other, &read]);
     let read = named(&tools, &read).spec();
     let original_name = "readAll".to_owned();
-    assert_eq!(read.source, Source::Mcp { server: "My Files".into(), original_name });
-    assert_eq!((read.effect, read.approval), (EffectClass::ReadOnly, Approval::Never));
+    assert_eq!(read.source, ToolSource::Mcp { server: "My Files".into(), original_name });
+    assert_eq!((read.effect, read.approval), (EffectClass::ReadOnly, ApprovalMode::Never));
     assert_eq!((read.description.as_str(), read.tier), ("Reads it.", Tier::Extension));
     let put = named(&tools, "my_files_put").spec();
-    assert_eq!((put.effect, put.approval), (EffectClass::Idempotent, Approval::UnlessAllowed));
+    assert_eq!((put.effect, put.approval), (EffectClass::Idempotent, ApprovalMode::UnlessAllowed));
     assert_eq!(put.description, "Tool put from My Files");
     let fail = named(&tools, "my_files_fail").spec();
-    assert_eq!((fail.effect, fail.approval), (EffectClass::AtMostOnce, Approval::UnlessAllowed));
+    assert_eq!(
+        (fail.effect, fail.approval),
+        (EffectClass::AtMostOnce, ApprovalMode::UnlessAllowed)
+    );
     assert!(tools.iter().all(|t| t.spec().untrusted));
     assert_eq!(fake.sent("initialize").len(), 2, "one session for all of it");
 }

@@ -12,11 +12,11 @@ use super::{
 };
 use crate::{
     agent::{
-        catalog::{Approval, Confinement, Domain, EffectClass, Source, ToolSpec},
+        catalog::{ApprovalMode, Confinement, Domain, EffectClass, ToolSource, ToolSpec},
         guard::canonical,
         naming::NAME_CHARS,
     },
-    store::tools::pins::Standing,
+    store::tools::pins::PinState,
     tools::{Context, Output, Tool, ToolError},
 };
 
@@ -124,12 +124,14 @@ impl Tool for Withheld {
 pub(super) fn spec(
     config: &McpConfig,
     tool: &Definition,
-    standing: Standing,
+    standing: PinState,
     name: &str,
 ) -> ToolSpec {
-    let source =
-        Source::Mcp { server: config.name.clone(), original_name: tool.name.clone().into_owned() };
-    if standing == Standing::Changed {
+    let source = ToolSource::Mcp {
+        server: config.name.clone(),
+        original_name: tool.name.clone().into_owned(),
+    };
+    if standing == PinState::Changed {
         let why = withheld(&config.name, &tool.name);
         return ToolSpec {
             source,
@@ -146,8 +148,8 @@ pub(super) fn spec(
         tier: config.tier,
         source,
         approval: match effect {
-            EffectClass::ReadOnly => Approval::Never,
-            EffectClass::Idempotent | EffectClass::AtMostOnce => Approval::UnlessAllowed,
+            EffectClass::ReadOnly => ApprovalMode::Never,
+            EffectClass::Idempotent | EffectClass::AtMostOnce => ApprovalMode::UnlessAllowed,
         },
         // A lost connection is reopened within the call.
         timeout: CONNECT_FOR + EXECUTE_FOR,
@@ -170,8 +172,8 @@ fn withheld(server: &str, tool: &str) -> String {
 }
 
 /// A server's claim that a tool is harmless counts if an operator trusts the tool.
-fn effect(tool: &Definition, standing: Standing) -> EffectClass {
-    let hints = tool.annotations.as_ref().filter(|_| standing == Standing::Vouched);
+fn effect(tool: &Definition, standing: PinState) -> EffectClass {
+    let hints = tool.annotations.as_ref().filter(|_| standing == PinState::Vouched);
     match hints {
         Some(h) if h.read_only_hint == Some(true) => EffectClass::ReadOnly,
         Some(h) if h.idempotent_hint == Some(true) => EffectClass::Idempotent,

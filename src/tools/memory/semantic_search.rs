@@ -42,7 +42,7 @@ pub struct Meaning {
 }
 
 /// The model that was asked, and its usage.
-pub type Asked = (String, Usage);
+pub type AskedModel = (String, Usage);
 
 /// Searches by words and, if the model answers, semantically.
 pub async fn search(
@@ -51,7 +51,7 @@ pub async fn search(
     memory_scope: &MemoryScope,
     query: &str,
     most: usize,
-) -> Result<(Vec<Memory>, Option<Asked>)> {
+) -> Result<(Vec<Memory>, Option<AskedModel>)> {
     let (of, wanted) = (memory_scope.clone(), query.to_owned());
     let search =
         store.read(move |tx| Box::pin(async move { memory::search(tx, &of, &wanted, most).await }));

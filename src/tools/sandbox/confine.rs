@@ -17,7 +17,10 @@ use std::{
     thread,
 };
 
-use super::{HOLDS, Job, Limits, Work, init, proxy_bridge, seccomp, seccomp::Reach};
+use super::{
+    HOLDS, Job, SandboxLimits, Work, init, proxy_bridge,
+    seccomp::{self, Reach},
+};
 use crate::tools::documents::{self, blob::Blob};
 
 /// The exit code if the restrictions could not be applied.
@@ -107,7 +110,7 @@ fn close_inherited() -> Result<()> {
 
 /// `memory_bytes` limits allocations; limiting the address space would include the size of this
 /// binary.
-fn limit(limits: Limits, work: &Work) -> Result<()> {
+fn limit(limits: SandboxLimits, work: &Work) -> Result<()> {
     // Without bubblewrap, all processes of this user would count. A reader starts no process
     // anyway.
     let starts = matches!(work, Work::Program(_)).then_some((Resource::Nproc, limits.processes));

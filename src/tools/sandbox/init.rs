@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Limits, MIB, profile::TEMPORARY};
+use super::{MIB, SandboxLimits, profile::TEMPORARY};
 
 /// The initial interval between checks, so that a short program is not delayed.
 const FIRST_LOOK: Duration = Duration::from_millis(1);
@@ -31,7 +31,11 @@ const FREE_BYTES: u64 = 1024 * MIB;
 const FREE_SHARE: u64 = 20;
 
 /// Starts the program and waits for its end; returns its exit code as a shell would.
-pub fn over(program: &[String], limits: Option<Limits>, writable: &[PathBuf]) -> Result<i32> {
+pub fn over(
+    program: &[String],
+    limits: Option<SandboxLimits>,
+    writable: &[PathBuf],
+) -> Result<i32> {
     let (name, arguments) = program.split_first().context("there is no program to start")?;
     let child = Command::new(name).args(arguments).spawn();
     let child = child.with_context(|| format!("{name} cannot be started"))?;
@@ -78,7 +82,7 @@ fn standing() -> Vec<u64> {
     others.map(|entry| resident(entry).unwrap_or(0)).collect()
 }
 
-fn excess(limits: Limits, processes: &[u64]) -> Option<String> {
+fn excess(limits: SandboxLimits, processes: &[u64]) -> Option<String> {
     if processes.len() as u64 > limits.processes {
         return Some(format!("it had more than {} processes", limits.processes));
     }
@@ -94,7 +98,7 @@ struct Disk {
 }
 
 /// The disks of these folders; file systems in memory have a size limit already.
-fn disks(limits: &Limits, writable: &[PathBuf]) -> Vec<Disk> {
+fn disks(limits: &SandboxLimits, writable: &[PathBuf]) -> Vec<Disk> {
     let folders = writable.iter().filter(|folder| !TEMPORARY.map(Path::new).contains(&&***folder));
     let disk = |folder: &PathBuf| {
         let (free, whole) = free_bytes(folder)?;
@@ -131,7 +135,8 @@ mod tests {
     /// Proves S7.
     #[test]
     fn too_many_and_too_large_are_found() {
-        let limits = Limits { processes: 2, total_bytes: 10 * MIB, ..Limits::COMMAND };
+        let limits =
+            SandboxLimits { processes: 2, total_bytes: 10 * MIB, ..SandboxLimits::COMMAND };
         assert_eq!(excess(limits, &[1, 2]), None);
         assert!(excess(limits, &[1, 2, 3]).unwrap().contains("2 processes"));
         let pages = 10 * MIB / rustix::param::page_size() as u64;

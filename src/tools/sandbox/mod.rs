@@ -55,7 +55,7 @@ pub struct Sandbox {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Job {
     pub work: Work,
-    pub limits: Option<Limits>,
+    pub limits: Option<SandboxLimits>,
     /// Writable paths inside the sandbox.
     pub writable: Vec<PathBuf>,
     /// The path inside the sandbox of a socket that leads to a proxy.
@@ -81,7 +81,7 @@ pub enum Work {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct SandboxLimits {
     /// What one process may allocate.
     pub memory_bytes: u64,
     /// What all processes together may use.
@@ -97,7 +97,7 @@ pub struct Limits {
     pub disk_bytes: u64,
 }
 
-impl Limits {
+impl SandboxLimits {
     /// For commands of an agent.
     pub const COMMAND: Self = Self {
         memory_bytes: 1024 * MIB,
@@ -201,26 +201,26 @@ impl Sandbox {
     /// A document reader: inside bubblewrap if possible, otherwise in a process that can neither
     /// open files or sockets nor start processes.
     pub fn reader(&self, name: &str) -> Result<Command, ToolError> {
-        self.reader_within(name, Limits::DOCUMENT)
+        self.reader_within(name, SandboxLimits::DOCUMENT)
     }
 
-    pub fn reader_within(&self, name: &str, limits: Limits) -> Result<Command, ToolError> {
+    pub fn reader_within(&self, name: &str, limits: SandboxLimits) -> Result<Command, ToolError> {
         self.alone(Profile::around(Job::new(Work::Read(name.to_owned()), Some(limits))))
     }
 
     /// A finder of page elements, isolated like [`reader`](Self::reader).
     pub fn finder(&self, marks: &[&str]) -> Result<Command, ToolError> {
         let marks = marks.iter().map(|&mark| mark.to_owned()).collect();
-        self.alone(Profile::around(Job::new(Work::Find(marks), Some(Limits::DOCUMENT))))
+        self.alone(Profile::around(Job::new(Work::Find(marks), Some(SandboxLimits::DOCUMENT))))
     }
 
     /// A picture decoder, isolated like [`reader`](Self::reader).
     pub fn viewer(&self) -> Result<Command, ToolError> {
-        self.alone(Profile::around(Job::new(Work::View, Some(Limits::DOCUMENT))))
+        self.alone(Profile::around(Job::new(Work::View, Some(SandboxLimits::DOCUMENT))))
     }
 
     /// A renderer, isolated like [`reader`](Self::reader); it can read only these folders.
-    pub fn drawer(&self, fonts: &[PathBuf], limits: Limits) -> Result<Command, ToolError> {
+    pub fn drawer(&self, fonts: &[PathBuf], limits: SandboxLimits) -> Result<Command, ToolError> {
         let cell = Profile::around(Job::new(Work::Draw(fonts.to_vec()), Some(limits)));
         self.alone(fonts.iter().fold(cell, |cell, folder| cell.showing(folder, folder)))
     }
@@ -249,7 +249,7 @@ impl Sandbox {
 }
 
 impl Job {
-    pub fn new(work: Work, limits: Option<Limits>) -> Self {
+    pub fn new(work: Work, limits: Option<SandboxLimits>) -> Self {
         Self { work, limits, writable: Vec::new(), egress: None }
     }
 
@@ -259,7 +259,7 @@ impl Job {
 }
 
 fn probe_job() -> Job {
-    Job::new(Work::Probe, Some(Limits::DOCUMENT))
+    Job::new(Work::Probe, Some(SandboxLimits::DOCUMENT))
 }
 
 /// The output of a successful probe.

@@ -49,7 +49,7 @@ const SETTINGS: [&str; 13] = [
 #[derive(Debug)]
 pub struct Profile {
     pub job: Job,
-    pub files: Files,
+    pub files: ReadableFiles,
     /// Writable folders: outside and inside paths.
     pub folders: Vec<(PathBuf, PathBuf)>,
     /// Additional readable folders.
@@ -61,7 +61,7 @@ pub struct Profile {
 
 /// What can be read.
 #[derive(Debug)]
-pub enum Files {
+pub enum ReadableFiles {
     /// Programs only.
     Programs,
     /// The whole machine, except for these files and folders and what is in /run; with symbolic
@@ -84,7 +84,7 @@ impl Profile {
     /// Programs only, and no network.
     pub fn around(job: Job) -> Self {
         let (folders, shown) = (Vec::new(), Vec::new());
-        Self { job, files: Files::Programs, folders, shown, network: false, egress: None }
+        Self { job, files: ReadableFiles::Programs, folders, shown, network: false, egress: None }
     }
 
     /// Adds a conversation's folder, in which the program starts.
@@ -161,7 +161,7 @@ impl Profile {
 
     fn show(&self, command: &mut Command) {
         match &self.files {
-            Files::Programs => {
+            ReadableFiles::Programs => {
                 for place in PROGRAMS {
                     show_as_it_is(command, Path::new(place));
                 }
@@ -170,7 +170,7 @@ impl Profile {
                     command.args(["--ro-bind-try", &place, &place]);
                 }
             }
-            Files::Machine { .. } => {
+            ReadableFiles::Machine { .. } => {
                 command.args(["--ro-bind", "/", "/"]);
             }
         }
@@ -179,7 +179,7 @@ impl Profile {
         for place in TEMPORARY {
             command.args(["--size", &TEMPORARY_BYTES.to_string(), "--tmpfs", place]);
         }
-        if let Files::Machine { .. } = &self.files {
+        if let ReadableFiles::Machine { .. } = &self.files {
             // The sockets of local services would give access to them.
             command.args(["--tmpfs", "/run"]);
             for kept in ["/run/systemd/resolve", "/run/current-system"] {
@@ -191,7 +191,7 @@ impl Profile {
     /// Outer paths first, so that inner ones override them.
     fn places(&self) -> Vec<(&Path, Place<'_>)> {
         let mut places = Vec::new();
-        if let Files::Machine { hidden, shown, links } = &self.files {
+        if let ReadableFiles::Machine { hidden, shown, links } = &self.files {
             places.extend(hidden.iter().map(|path| (&**path, Place::Hidden)));
             places.extend(shown.iter().map(|path| (&**path, Place::Shown(path))));
             places.extend(links.iter().map(|(link, target)| (&**link, Place::Link(target))));

@@ -16,7 +16,7 @@ const TAIL_BYTES: usize = 8 * 1024;
 
 /// The result of a program.
 #[derive(Debug)]
-pub struct Ended {
+pub struct ProgramResult {
     /// `None` if it was killed.
     pub code: Option<i32>,
     pub stdout: Stream,
@@ -91,7 +91,7 @@ pub async fn to_its_end(
     command: Command,
     input: Vec<u8>,
     wait: Duration,
-) -> Result<Ended, ToolError> {
+) -> Result<ProgramResult, ToolError> {
     keeping(KEPT_BYTES, command, input, wait).await
 }
 
@@ -101,7 +101,7 @@ pub async fn keeping(
     mut command: Command,
     input: Vec<u8>,
     wait: Duration,
-) -> Result<Ended, ToolError> {
+) -> Result<ProgramResult, ToolError> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child =
         command.process_group(0).kill_on_drop(true).spawn().map_err(|error| {
@@ -127,7 +127,7 @@ pub async fn keeping(
         // It has just ended by itself, or ends now.
         let _ = child.kill().await;
     }
-    Ok(Ended { code, stdout, stderr, timed_out })
+    Ok(ProgramResult { code, stdout, stderr, timed_out })
 }
 
 #[cfg(test)]

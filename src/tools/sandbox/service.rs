@@ -10,8 +10,8 @@ use std::{
 use tokio::process::Command;
 
 use super::{
-    Job, Limits, Sandbox, Work,
-    profile::{Files, HOME, Profile, TEMPORARY},
+    Job, Sandbox, SandboxLimits, Work,
+    profile::{HOME, Profile, ReadableFiles, TEMPORARY},
 };
 use crate::tools::ToolError;
 
@@ -57,8 +57,8 @@ impl ServerSandbox {
         let mut folders = vec![(self.home.clone(), PathBuf::from(HOME))];
         folders.extend(open.into_iter().map(|folder| (folder.clone(), folder)));
         let cell = Profile {
-            job: Job::new(Work::Program(program.to_vec()), Some(Limits::SERVER)),
-            files: Files::Machine { hidden, shown, links },
+            job: Job::new(Work::Program(program.to_vec()), Some(SandboxLimits::SERVER)),
+            files: ReadableFiles::Machine { hidden, shown, links },
             folders,
             shown: Vec::new(),
             network: self.network,

@@ -25,7 +25,7 @@ const ORIGIN: &str = ".origin.json";
 
 /// The origin of a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
+pub struct SkillOrigin {
     pub source: String,
     /// The digest of the contents that the operator trusts.
     pub vouched: Option<String>,
@@ -34,7 +34,7 @@ pub struct Origin {
 /// One installed skill.
 pub struct Kept {
     pub skill: Skill,
-    pub origin: Option<Origin>,
+    pub origin: Option<SkillOrigin>,
     pub warnings: Vec<String>,
 }
 
@@ -101,7 +101,7 @@ pub fn kept(place: &Path) -> Result<Kept> {
     Ok(Kept { skill, origin, warnings: front.warnings })
 }
 
-fn origin(place: &Path) -> Result<Option<Origin>> {
+fn origin(place: &Path) -> Result<Option<SkillOrigin>> {
     match fs::read(place.join(ORIGIN)) {
         Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes).context(ORIGIN)?)),
         Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -148,7 +148,7 @@ pub fn put(folder: &Path, name: &str, package: &Package, source: &str) -> Result
     fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
     let new = folder.join(format!(".new-{}", uuid::Uuid::new_v4().simple()));
     let written = package.write(&new).and_then(|()| {
-        let origin = Origin { source: source.to_owned(), vouched: None };
+        let origin = SkillOrigin { source: source.to_owned(), vouched: None };
         fs::write(new.join(ORIGIN), serde_json::to_vec_pretty(&origin)?)?;
         let place = folder.join(name);
         // At no time is the skill missing.

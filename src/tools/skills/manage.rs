@@ -11,7 +11,7 @@ use std::path::Path;
 
 use super::{Folders, folder, front, of, package::Package, scan};
 use crate::{
-    agent::catalog::{Approval, EffectClass, Subject, Tier, ToolSpec},
+    agent::catalog::{ApprovalMode, EffectClass, Subject, Tier, ToolSpec},
     texts::preview::Preview,
     tools::{
         Context, Output, Tool, ToolError,
@@ -56,7 +56,7 @@ impl Tool for SkillManage {
         ToolSpec {
             effect: EffectClass::AtMostOnce,
             tier: Tier::Extension,
-            approval: Approval::Always,
+            approval: ApprovalMode::Always,
             subject: Some(Subject::Text("name")),
             ..ToolSpec::read_only(
                 "skill_manage",
@@ -245,6 +245,6 @@ mod tests {
     #[test]
     fn somebody_is_always_asked() {
         let spec = SkillManage { folders: Folders::default() }.spec();
-        assert_eq!(spec.approval, Approval::Always);
+        assert_eq!(spec.approval, ApprovalMode::Always);
     }
 }

@@ -15,9 +15,9 @@ use std::{
 use super::{Folders, Ways, folder, of};
 use crate::{
     agent::{
-        catalog::{Approval, Confinement, Domain, EffectClass, Skill, Subject, Tier, ToolSpec},
+        catalog::{ApprovalMode, Confinement, Domain, EffectClass, Skill, Subject, Tier, ToolSpec},
         paths::normalise,
-        policy::Files,
+        policy::FileDigests,
     },
     texts::preview::Preview,
     tools::{
@@ -25,7 +25,7 @@ use crate::{
         contract::arguments::{parse, schema},
         files::diff,
         sandbox::{
-            Job, Limits, Sandbox, Work,
+            Job, Sandbox, SandboxLimits, Work,
             profile::{Profile, SKILL},
         },
         shell,
@@ -71,7 +71,7 @@ impl Tool for RunSkillScript {
         ToolSpec {
             effect: EffectClass::AtMostOnce,
             tier: Tier::Extension,
-            approval: Approval::UnlessAllowed,
+            approval: ApprovalMode::UnlessAllowed,
             subject: Some(Subject::Text("script")),
             timeout: Duration::from_secs(MOST_SECONDS) + AROUND,
             untrusted: true,
@@ -115,7 +115,7 @@ impl Tool for RunSkillScript {
 
     /// The whole skill, whose files a script may read, and the files of the workspace in its
     /// arguments.
-    async fn bound(&self, arguments: &Value, context: &Context) -> Result<Files, ToolError> {
+    async fn bound(&self, arguments: &Value, context: &Context) -> Result<FileDigests, ToolError> {
         let Arguments { skill, args, .. } = parse(arguments.clone())?;
         let folder = of(&self.folders, context)?.clone();
         let state = move || {
@@ -141,7 +141,7 @@ impl Tool for RunSkillScript {
         let wait = Duration::from_secs(timeout.unwrap_or(USUAL_SECONDS).clamp(1, MOST_SECONDS));
         // Creates the folder when it is first needed.
         workspace::beneath(context, |_, _| Ok(())).await?;
-        let cell = Profile::around(Job::new(Work::Program(command), Some(Limits::COMMAND)))
+        let cell = Profile::around(Job::new(Work::Program(command), Some(SandboxLimits::COMMAND)))
             .with_workspace(&context.workspace)
             .showing(&place, Path::new(SKILL));
         let input = input.unwrap_or_default().into_bytes();

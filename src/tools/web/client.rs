@@ -55,7 +55,7 @@ pub struct Ask {
 
 /// A response.
 #[derive(Debug)]
-pub struct Answer {
+pub struct WebResponse {
     /// The final URL, after redirects.
     pub url: Url,
     pub status: StatusCode,
@@ -71,7 +71,7 @@ impl Ask {
     }
 }
 
-impl Answer {
+impl WebResponse {
     /// The media type without parameters, in lower case.
     pub fn media_type(&self) -> String {
         let media_type = self.content_type().split(';').next().unwrap_or_default();
@@ -111,7 +111,7 @@ impl Outside {
     }
 
     /// Only GET requests follow redirects; others report where they were redirected.
-    pub async fn send(&self, ask: Ask) -> Result<Answer, ToolError> {
+    pub async fn send(&self, ask: Ask) -> Result<WebResponse, ToolError> {
         self.send_where(ask, &|_| true).await
     }
 
@@ -120,7 +120,7 @@ impl Outside {
         &self,
         ask: Ask,
         may_follow: &MayFollow<'_>,
-    ) -> Result<Answer, ToolError> {
+    ) -> Result<WebResponse, ToolError> {
         let within = tokio::time::timeout(ANSWER_FOR, self.follow(ask, may_follow));
         within.await.map_err(|_| ToolError::Timeout(ANSWER_FOR))?
     }
@@ -146,7 +146,11 @@ impl Outside {
         connected.map_err(|_| far("did not answer in time"))?.map_err(|_| far("cannot be reached"))
     }
 
-    async fn follow(&self, mut ask: Ask, may_follow: &MayFollow<'_>) -> Result<Answer, ToolError> {
+    async fn follow(
+        &self,
+        mut ask: Ask,
+        may_follow: &MayFollow<'_>,
+    ) -> Result<WebResponse, ToolError> {
         let fetches = matches!(ask.method, Method::GET | Method::HEAD);
         for _ in 0..=MOST_REDIRECTS {
             self.may_go(&ask.url)?;
@@ -168,7 +172,7 @@ impl Outside {
         Err(ToolError::ExternalService(format!("more than {MOST_REDIRECTS} redirects")))
     }
 
-    async fn send_once(&self, ask: &Ask) -> Result<Answer, ToolError> {
+    async fn send_once(&self, ask: &Ask) -> Result<WebResponse, ToolError> {
         let http = if self.is_named(&ask.url) { &self.inside } else { &self.public };
         let mut request =
             http.request(ask.method.clone(), ask.url.clone()).headers(ask.headers.clone());
@@ -186,7 +190,7 @@ impl Outside {
                 break;
             }
         }
-        Ok(Answer { url: ask.url.clone(), status, headers, body, is_cut })
+        Ok(WebResponse { url: ask.url.clone(), status, headers, body, is_cut })
     }
 
     /// Checks a URL before its host is resolved.
@@ -253,7 +257,7 @@ fn is_inside(name: &str) -> bool {
     matches!(last, "localhost" | "local" | "internal" | "home" | "lan")
 }
 
-fn next_hop(answer: &Answer) -> Option<Url> {
+fn next_hop(answer: &WebResponse) -> Option<Url> {
     if !matches!(answer.status.as_u16(), 301 | 302 | 303 | 307 | 308) {
         return None;
     }
@@ -328,7 +332,7 @@ mod tests {
         Outside::new(named.iter().map(|&host| host.to_owned()).collect()).unwrap()
     }
 
-    async fn asked(outside: &Outside, url: &str) -> Result<Answer, ToolError> {
+    async fn asked(outside: &Outside, url: &str) -> Result<WebResponse, ToolError> {
         outside.send(Ask::get(url.parse().unwrap(), 1000)).await
     }
 

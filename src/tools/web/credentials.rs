@@ -35,19 +35,19 @@ pub struct Credential {
     pub url: Url,
     /// The agents that may use it; empty means all.
     pub agents: Vec<String>,
-    pub place: Place,
-    pub secret: Source,
+    pub place: SecretPlacement,
+    pub secret: SecretSource,
 }
 
 /// Where in a request the secret goes.
 #[derive(Debug)]
-pub enum Place {
+pub enum SecretPlacement {
     Header { name: HeaderName, prefix: String },
     Query(String),
 }
 
 #[derive(Debug)]
-pub enum Source {
+pub enum SecretSource {
     Fixed(SecretString),
     Client(Box<OAuthClient>),
 }
@@ -61,11 +61,11 @@ pub struct OAuthClient {
     pub scopes: Vec<String>,
     /// Reaches the token endpoint, which may be inside.
     pub outside: Outside,
-    pub kept: Mutex<Option<Token>>,
+    pub kept: Mutex<Option<ClientToken>>,
 }
 
 #[derive(Debug, Clone)]
-pub struct Token {
+pub struct ClientToken {
     value: SecretString,
     until: DateTime<Utc>,
 }
@@ -102,8 +102,8 @@ impl Credential {
     /// The secret for a request at that time; a token that is kept is used again.
     pub async fn injection(&self, now: DateTime<Utc>) -> Result<Injection<'_>, ToolError> {
         let (secret, more) = match &self.secret {
-            Source::Fixed(secret) => (secret.clone(), decoded(&self.place, secret)),
-            Source::Client(client) => {
+            SecretSource::Fixed(secret) => (secret.clone(), decoded(&self.place, secret)),
+            SecretSource::Client(client) => {
                 (client.token(now).await?, vec![client.secret.expose_secret().to_owned()])
             }
         };
@@ -113,7 +113,7 @@ impl Credential {
 
     /// Forgets the token that was refused: whether a new one can be had.
     pub fn renews(&self, status: StatusCode) -> bool {
-        let Source::Client(client) = &self.secret else { return false };
+        let SecretSource::Client(client) = &self.secret else { return false };
         let refused = status == StatusCode::UNAUTHORIZED;
         if refused {
             *client.kept.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -123,8 +123,8 @@ impl Credential {
 }
 
 /// Of HTTP Basic, also what the server reads: `user:password`, and the password.
-fn decoded(place: &Place, secret: &SecretString) -> Vec<String> {
-    let Place::Header { prefix, .. } = place else { return Vec::new() };
+fn decoded(place: &SecretPlacement, secret: &SecretString) -> Vec<String> {
+    let SecretPlacement::Header { prefix, .. } = place else { return Vec::new() };
     if !prefix.trim().eq_ignore_ascii_case("basic") {
         return Vec::new();
     }
@@ -145,13 +145,13 @@ impl Injection<'_> {
             Err(ToolError::InvalidParameters(why))
         };
         match &self.credential.place {
-            Place::Header { name, .. } if ask.headers.contains_key(name) => {
+            SecretPlacement::Header { name, .. } if ask.headers.contains_key(name) => {
                 return taken(&format!("the header `{name}`"));
             }
-            Place::Query(name) if ask.url.query_pairs().any(|(key, _)| key == *name) => {
+            SecretPlacement::Query(name) if ask.url.query_pairs().any(|(key, _)| key == *name) => {
                 return taken(&format!("the query parameter `{name}`"));
             }
-            Place::Header { name, prefix } => {
+            SecretPlacement::Header { name, prefix } => {
                 let value = format!("{prefix}{}", self.secret.expose_secret());
                 let mut value = HeaderValue::from_str(&value).map_err(|_| {
                     ToolError::ExecutionFailed("the credential of this host cannot be sent".into())
@@ -159,7 +159,7 @@ impl Injection<'_> {
                 value.set_sensitive(true);
                 ask.headers.insert(name.clone(), value);
             }
-            Place::Query(_) => self.add_query(&mut ask.url),
+            SecretPlacement::Query(_) => self.add_query(&mut ask.url),
         }
         Ok(())
     }
@@ -175,7 +175,7 @@ impl Injection<'_> {
     }
 
     fn add_query(&self, url: &mut Url) {
-        if let Place::Query(name) = &self.credential.place
+        if let SecretPlacement::Query(name) = &self.credential.place
             && !url.query_pairs().any(|(key, _)| key == *name)
         {
             url.query_pairs_mut().append_pair(name, self.secret.expose_secret());
@@ -209,7 +209,7 @@ impl OAuthClient {
         Ok(token.value)
     }
 
-    async fn fetch(&self, now: DateTime<Utc>) -> Result<Token, ToolError> {
+    async fn fetch(&self, now: DateTime<Utc>) -> Result<ClientToken, ToolError> {
         let failed = |what: &str| {
             let host = self.token_url.host_str().unwrap_or_default();
             ToolError::ExternalService(format!("the token endpoint {host} {what}"))
@@ -230,7 +230,7 @@ impl OAuthClient {
         let life = granted.expires_in.and_then(TimeDelta::try_seconds).unwrap_or(USUAL_LIFE);
         let life = life.clamp(TimeDelta::zero(), LONGEST_LIFE);
         // One that lives shorter than the margin is for this request alone.
-        Ok(Token { value: granted.access_token, until: now + life - MARGIN })
+        Ok(ClientToken { value: granted.access_token, until: now + life - MARGIN })
     }
 
     fn ask(&self) -> Ask {

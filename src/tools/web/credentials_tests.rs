@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use super::{
     client::{Outside, place},
-    credentials::{Credential, OAuthClient, Place as Where, Source},
+    credentials::{Credential, OAuthClient, SecretPlacement as Where, SecretSource},
     hosts::{HostPattern, HostRule},
     request::{Access, HttpRequest},
 };
@@ -19,7 +19,7 @@ fn outside() -> Outside {
 }
 
 fn fixed(url: &str, place: Where) -> Credential {
-    let secret = Source::Fixed(SecretString::from(KEY));
+    let secret = SecretSource::Fixed(SecretString::from(KEY));
     Credential { url: url.parse().unwrap(), agents: vec![], place, secret }
 }
 
@@ -37,7 +37,7 @@ fn oauth(api: &Account) -> Credential {
         kept: Mutex::default(),
     };
     let place = header("authorization", "Bearer ");
-    Credential { secret: Source::Client(Box::new(client)), ..fixed(api.url(), place) }
+    Credential { secret: SecretSource::Client(Box::new(client)), ..fixed(api.url(), place) }
 }
 
 fn tool(credential: Credential) -> HttpRequest {
@@ -192,7 +192,7 @@ async fn a_token_is_fetched_once_and_renewed() {
     assert_eq!(api.issued(), 4);
 
     let mut wrong = oauth(&api);
-    if let Source::Client(client) = &mut wrong.secret {
+    if let SecretSource::Client(client) = &mut wrong.secret {
         client.scopes.clear();
     }
     let refused = json!({ "url": format!("{}/data", api.url()) });

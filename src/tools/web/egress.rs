@@ -52,11 +52,11 @@ impl Egress {
     }
 
     /// Opens the proxy at a socket with that path.
-    pub fn open(&self, socket: &Path) -> Result<Open<'_>, ToolError> {
+    pub fn open(&self, socket: &Path) -> Result<OpenProxy<'_>, ToolError> {
         let listener = UnixListener::bind(socket).map_err(|problem| {
             ToolError::Sandbox(format!("there is no network access: {problem}"))
         })?;
-        Ok(Open { egress: self, listener })
+        Ok(OpenProxy { egress: self, listener })
     }
 
     async fn pass(&self, mut from: UnixStream) -> std::io::Result<()> {
@@ -86,12 +86,12 @@ impl Egress {
 }
 
 /// An open proxy.
-pub struct Open<'e> {
+pub struct OpenProxy<'e> {
     egress: &'e Egress,
     listener: UnixListener,
 }
 
-impl Open<'_> {
+impl OpenProxy<'_> {
     /// Serves connections for as long as it is polled; never returns.
     pub async fn serve(self) -> std::convert::Infallible {
         let mut passing = FuturesUnordered::new();

@@ -10,7 +10,7 @@ use url::Url;
 
 use super::{
     address,
-    client::{Answer, Ask, Outside},
+    client::{Ask, Outside, WebResponse},
 };
 use crate::{
     agent::catalog::{Subject, Tier, ToolSpec},
@@ -82,7 +82,7 @@ impl Tool for WebFetch {
     }
 }
 
-fn bounded(answer: &Answer) -> Result<&[u8], ToolError> {
+fn bounded(answer: &WebResponse) -> Result<&[u8], ToolError> {
     if answer.is_cut || answer.body.len() > MAX_PAGE_BYTES {
         let most = file_names::size(MAX_PAGE_BYTES as u64);
         return Err(ToolError::ExecutionFailed(format!(
@@ -102,7 +102,7 @@ fn is_text(media_type: &str) -> bool {
 }
 
 /// Stores the bytes where the other tools can open them.
-async fn keep(answer: Answer, context: &Context) -> Result<String, ToolError> {
+async fn keep(answer: WebResponse, context: &Context) -> Result<String, ToolError> {
     if answer.is_cut {
         let most = file_names::size(MAX_BYTES as u64);
         return Err(ToolError::ExecutionFailed(format!(

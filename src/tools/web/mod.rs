@@ -24,7 +24,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use super::{Tool, sandbox::Sandbox};
 use crate::agent::spec::Variable;
 use client::Outside;
-use providers::Provider;
+use providers::SearchProvider;
 use request::Access;
 use search::WebSearch;
 
@@ -34,7 +34,7 @@ pub struct WebConfig {
     /// Allowed private hosts, as `host` or `host:port`.
     pub inside: BTreeSet<String>,
     /// The search providers, used in order until one answers.
-    pub search: Vec<Provider>,
+    pub search: Vec<SearchProvider>,
     /// The missing keys of other providers.
     pub missing: Vec<Variable>,
     /// What `http_request` may do, and with which credentials.
@@ -49,7 +49,7 @@ pub fn tools(
     let WebConfig { inside, search, missing, access } = config;
     let outside = Outside::new(inside.clone())?;
     // The operator's own search service is not available to other tools.
-    let own = search.iter().filter_map(Provider::own_place);
+    let own = search.iter().filter_map(SearchProvider::own_place);
     let searching = Outside::new(inside.into_iter().chain(own).collect())?;
     Ok(vec![
         Arc::new(fetch::WebFetch { outside: outside.clone(), sandbox: sandbox.clone() }),
@@ -69,7 +69,7 @@ fn address(text: &str) -> Result<url::Url, super::ToolError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{providers::Kind, *};
+    use super::{providers::SearchEngine, *};
     use crate::tools::{ToolError, testing::Place};
     use fakes::web::FakeWeb;
     use serde_json::json;
@@ -80,7 +80,7 @@ mod tests {
     async fn a_search_service_inside_is_open_to_the_search_alone() {
         let (server, mut place) = (FakeWeb::start().await, Place::new());
         let url: url::Url = format!("{}/searxng", server.url()).parse().unwrap();
-        let own = Provider { kind: Kind::Searxng, url, key: None, price_micros: 0 };
+        let own = SearchProvider { kind: SearchEngine::Searxng, url, key: None, price_micros: 0 };
         let config = WebConfig { search: vec![own], ..WebConfig::default() };
         for tool in tools(config, &Arc::new(Sandbox::off("not here"))).unwrap() {
             let name = tool.spec().name;

@@ -20,8 +20,8 @@ const MOST: usize = 10;
 
 /// A configured search provider.
 #[derive(Debug, Clone)]
-pub struct Provider {
-    pub kind: Kind,
+pub struct SearchProvider {
+    pub kind: SearchEngine,
     /// Its URL.
     pub url: Url,
     pub key: Option<SecretString>,
@@ -31,7 +31,7 @@ pub struct Provider {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum SearchEngine {
     Serper,
     Tavily,
     Brave,
@@ -39,7 +39,7 @@ pub enum Kind {
     Duckduckgo,
 }
 
-impl Kind {
+impl SearchEngine {
     /// The provider's default URL; SearXNG is self-hosted and has none.
     pub fn usual_url(self) -> Option<Url> {
         let url = match self {
@@ -57,7 +57,7 @@ impl Kind {
     }
 }
 
-impl Provider {
+impl SearchProvider {
     /// The operator's own service may be in a private network.
     pub(super) fn own_place(&self) -> Option<String> {
         let is_own = Some(&self.url) != self.kind.usual_url().as_ref();
@@ -68,7 +68,7 @@ impl Provider {
 /// The query: the arguments of the tool.
 #[derive(Deserialize, JsonSchema, Clone, PartialEq, Eq, Hash)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wish {
+pub(super) struct SearchQuery {
     /// What to search for.
     pub query: String,
     /// Number of results, 1 to 10; default 5.
@@ -114,25 +114,25 @@ pub(super) struct Hit {
     pub snippet: String,
 }
 
-impl Wish {
+impl SearchQuery {
     pub fn count(&self) -> usize {
         self.count.unwrap_or(USUAL_COUNT).clamp(1, MOST)
     }
 }
 
 /// The request in the provider's format.
-pub(super) fn question(provider: &Provider, wish: &Wish) -> Option<Ask> {
+pub(super) fn question(provider: &SearchProvider, wish: &SearchQuery) -> Option<Ask> {
     let (query, count, since) = (&wish.query, wish.count().to_string(), wish.freshness);
     let language = wish.language.as_deref();
     let mut ask = Ask::get(provider.url.clone(), MAX_BYTES);
     let mut json = None;
     let mut pairs = Vec::new();
     match provider.kind {
-        Kind::Serper => {
+        SearchEngine::Serper => {
             let since = since.map(|since| format!("qdr:{}", since.letter()));
             json = Some(json!({ "q": query, "num": wish.count(), "tbs": since, "hl": language }));
         }
-        Kind::Tavily => {
+        SearchEngine::Tavily => {
             let since = since.map(Freshness::name);
             let count = wish.count();
             // Tavily has no parameter for the language.
@@ -144,17 +144,17 @@ pub(super) fn question(provider: &Provider, wish: &Wish) -> Option<Ask> {
                 "country": country,
             }));
         }
-        Kind::Brave => {
+        SearchEngine::Brave => {
             pairs = vec![("q", query.clone()), ("count", count)];
             pairs.extend(since.map(|since| ("freshness", format!("p{}", since.letter()))));
             pairs.extend(language.map(|language| ("search_lang", language.to_owned())));
         }
-        Kind::Searxng => {
+        SearchEngine::Searxng => {
             pairs = vec![("q", query.clone()), ("format", "json".to_owned())];
             pairs.extend(since.map(|since| ("time_range", since.name().to_owned())));
             pairs.extend(language.map(|language| ("language", language.to_owned())));
         }
-        Kind::Duckduckgo => {
+        SearchEngine::Duckduckgo => {
             pairs = vec![("q", query.clone())];
             pairs.extend(since.map(|since| ("df", since.letter().to_owned())));
             let region = language.and_then(super::regions::region);
@@ -177,12 +177,12 @@ pub(super) fn question(provider: &Provider, wish: &Wish) -> Option<Ask> {
     Some(ask)
 }
 
-fn sign(kind: Kind, key: &SecretString, headers: &mut HeaderMap) -> Option<()> {
+fn sign(kind: SearchEngine, key: &SecretString, headers: &mut HeaderMap) -> Option<()> {
     let key = key.expose_secret();
     let (name, value) = match kind {
-        Kind::Serper => ("x-api-key", key.to_owned()),
-        Kind::Brave => ("x-subscription-token", key.to_owned()),
-        Kind::Tavily | Kind::Searxng | Kind::Duckduckgo => {
+        SearchEngine::Serper => ("x-api-key", key.to_owned()),
+        SearchEngine::Brave => ("x-subscription-token", key.to_owned()),
+        SearchEngine::Tavily | SearchEngine::Searxng | SearchEngine::Duckduckgo => {
             ("authorization", format!("Bearer {key}"))
         }
     };
@@ -193,11 +193,11 @@ fn sign(kind: Kind, key: &SecretString, headers: &mut HeaderMap) -> Option<()> {
 }
 
 /// The results in a provider's JSON response.
-pub(super) fn listed(kind: Kind, body: &str) -> Result<Vec<Hit>, String> {
+pub(super) fn listed(kind: SearchEngine, body: &str) -> Result<Vec<Hit>, String> {
     let body: Value = serde_json::from_str(body).map_err(|_| "sent invalid JSON")?;
     let (list, title, url, snippet) = match kind {
-        Kind::Serper => (&body["organic"], "title", "link", "snippet"),
-        Kind::Brave => (&body["web"]["results"], "title", "url", "description"),
+        SearchEngine::Serper => (&body["organic"], "title", "link", "snippet"),
+        SearchEngine::Brave => (&body["web"]["results"], "title", "url", "description"),
         _ => (&body["results"], "title", "url", "content"),
     };
     let text = |hit: &Value, field: &str| hit[field].as_str().unwrap_or_default().to_owned();

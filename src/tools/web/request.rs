@@ -14,12 +14,12 @@ use url::Url;
 
 use super::{
     address,
-    client::{Answer, Ask, Outside},
+    client::{Ask, Outside, WebResponse},
     credentials::Credential,
     hosts::HostRule,
 };
 use crate::{
-    agent::catalog::{Approval, EffectClass, Rate, Subject, Tier, ToolSpec},
+    agent::catalog::{ApprovalMode, EffectClass, Rate, Subject, Tier, ToolSpec},
     tools::{
         Context, Output, Tool, ToolError,
         contract::arguments::{parse, schema},
@@ -79,7 +79,7 @@ impl Tool for HttpRequest {
         ToolSpec {
             effect: EffectClass::AtMostOnce,
             tier: Tier::Extension,
-            approval: Approval::UnlessAllowed,
+            approval: ApprovalMode::UnlessAllowed,
             subject: Some(Subject::Text("url")),
             rate: Some(Rate::new(30, 500)),
             untrusted: true,
@@ -95,10 +95,10 @@ impl Tool for HttpRequest {
 
     /// Deletions need an approval every time. Everything else, reads included, needs one unless a
     /// rule allows it: the rules of `http.hosts` decide where the agent may read.
-    fn approval(&self, arguments: &Value) -> Approval {
+    fn approval(&self, arguments: &Value) -> ApprovalMode {
         match arguments["method"].as_str() {
-            Some("DELETE") => Approval::Always,
-            _ => Approval::UnlessAllowed,
+            Some("DELETE") => ApprovalMode::Always,
+            _ => ApprovalMode::UnlessAllowed,
         }
     }
 
@@ -194,7 +194,7 @@ impl Verb {
 }
 
 /// What the caller got wrong is told apart from what the service did.
-fn finished(answer: &Answer, text: String) -> Result<Output, ToolError> {
+fn finished(answer: &WebResponse, text: String) -> Result<Output, ToolError> {
     match answer.status {
         status if status.is_server_error() => Err(ToolError::ExternalService(text)),
         status if status.is_client_error() => Err(ToolError::ExecutionFailed(text)),
@@ -215,7 +215,7 @@ fn written(headers: &BTreeMap<String, String>) -> Result<HeaderMap, ToolError> {
     Ok(map)
 }
 
-fn shown(answer: &Answer) -> String {
+fn shown(answer: &WebResponse) -> String {
     let status = answer.status.as_u16();
     let mut text = format!("HTTP {status} — {} bytes\n", answer.body.len());
     for (name, value) in &answer.headers {

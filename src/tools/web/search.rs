@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::{
     client::Outside,
-    providers::{Hit, Kind, MARKS, Provider, Wish, listed, page, question},
+    providers::{Hit, MARKS, SearchEngine, SearchProvider, SearchQuery, listed, page, question},
 };
 use crate::{
     agent::catalog::{Subject, Tier, ToolSpec, Variable},
@@ -39,15 +39,15 @@ pub struct WebSearch {
     outside: Outside,
     /// The sandbox in which pages are parsed.
     sandbox: Arc<Sandbox>,
-    providers: Vec<Provider>,
+    providers: Vec<SearchProvider>,
     /// The missing keys of other providers.
     missing: Vec<Variable>,
     patience: Duration,
-    kept: Mutex<LinkedHashMap<Wish, (chrono::DateTime<chrono::Utc>, String)>>,
+    kept: Mutex<LinkedHashMap<SearchQuery, (chrono::DateTime<chrono::Utc>, String)>>,
 }
 
 impl WebSearch {
-    pub fn new(outside: Outside, sandbox: Arc<Sandbox>, providers: Vec<Provider>) -> Self {
+    pub fn new(outside: Outside, sandbox: Arc<Sandbox>, providers: Vec<SearchProvider>) -> Self {
         let (missing, kept) = <_>::default();
         Self { outside, sandbox, providers, missing, patience: PATIENCE, kept }
     }
@@ -58,13 +58,13 @@ impl WebSearch {
         Self { missing, ..self }
     }
 
-    fn kept(&self, wish: &Wish, now: chrono::DateTime<chrono::Utc>) -> Option<String> {
+    fn kept(&self, wish: &SearchQuery, now: chrono::DateTime<chrono::Utc>) -> Option<String> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let (at, text) = kept.get(wish)?;
         (now - *at < FRESH_FOR).then(|| text.clone())
     }
 
-    fn keep(&self, wish: Wish, now: chrono::DateTime<chrono::Utc>, text: String) {
+    fn keep(&self, wish: SearchQuery, now: chrono::DateTime<chrono::Utc>, text: String) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.insert(wish, (now, text));
         if kept.len() > KEPT {
@@ -72,12 +72,16 @@ impl WebSearch {
         }
     }
 
-    async fn ask(&self, provider: &Provider, wish: &Wish) -> Result<Vec<Hit>, String> {
+    async fn ask(&self, provider: &SearchProvider, wish: &SearchQuery) -> Result<Vec<Hit>, String> {
         let answered = timeout(self.patience, self.answer(provider, wish)).await;
         answered.unwrap_or_else(|_| Err("did not answer in time".into()))
     }
 
-    async fn answer(&self, provider: &Provider, wish: &Wish) -> Result<Vec<Hit>, String> {
+    async fn answer(
+        &self,
+        provider: &SearchProvider,
+        wish: &SearchQuery,
+    ) -> Result<Vec<Hit>, String> {
         let ask = question(provider, wish).ok_or("its key is not a valid header")?;
         let answer = self.outside.send(ask).await.map_err(|problem| problem.to_string())?;
         if !answer.status.is_success() {
@@ -85,7 +89,7 @@ impl WebSearch {
         }
         let body = String::from_utf8_lossy(&answer.body);
         let hits = match provider.kind {
-            Kind::Duckduckgo => {
+            SearchEngine::Duckduckgo => {
                 let found =
                     confined_reader::elements(&self.sandbox, &MARKS, body.into_owned()).await;
                 page(found.map_err(|problem| problem.to_string())?)?
@@ -110,7 +114,7 @@ impl Tool for WebSearch {
                 "web_search",
                 "Searches the web: title, URL and a snippet of each result.\nRead a result with \
                     web_fetch.",
-                schema::<Wish>(),
+                schema::<SearchQuery>(),
             )
         }
     }
@@ -122,7 +126,7 @@ impl Tool for WebSearch {
     }
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
-        let wish: Wish = parse(arguments)?;
+        let wish: SearchQuery = parse(arguments)?;
         if wish.query.trim().is_empty() {
             return Err(ToolError::InvalidParameters("the query is empty".into()));
         }
@@ -182,13 +186,13 @@ mod tests {
     use secrecy::SecretString;
     use serde_json::json;
 
-    fn provider(server: &FakeWeb, kind: Kind) -> Provider {
+    fn provider(server: &FakeWeb, kind: SearchEngine) -> SearchProvider {
         let url = format!("{}/{}", server.url(), format!("{kind:?}").to_lowercase());
         let key = kind.needs_key().then(|| SecretString::from("k-canary"));
-        Provider { kind, url: url.parse().unwrap(), key, price_micros: 0 }
+        SearchProvider { kind, url: url.parse().unwrap(), key, price_micros: 0 }
     }
 
-    fn tool(server: &FakeWeb, kinds: &[Kind]) -> WebSearch {
+    fn tool(server: &FakeWeb, kinds: &[SearchEngine]) -> WebSearch {
         let outside = Outside::new(["127.0.0.1".to_owned()].into()).unwrap();
         let sandbox = Arc::new(Sandbox::off("no page is read here"));
         WebSearch::new(outside, sandbox, kinds.iter().map(|kind| provider(server, *kind)).collect())
@@ -199,7 +203,9 @@ mod tests {
     #[tokio::test]
     async fn every_service_with_an_interface_is_understood() {
         let mut place = Place::new();
-        for kind in [Kind::Serper, Kind::Tavily, Kind::Brave, Kind::Searxng] {
+        for kind in
+            [SearchEngine::Serper, SearchEngine::Tavily, SearchEngine::Brave, SearchEngine::Searxng]
+        {
             let server = FakeWeb::start().await;
             let wish =
                 json!({ "query": "rivers", "count": 2, "freshness": "week", "language": "de" });
@@ -221,7 +227,8 @@ mod tests {
         let (server, mut place) = (FakeWeb::start().await, Place::new());
         server.fails("/serper", 500);
         server.fails("/tavily", 429);
-        let tool = tool(&server, &[Kind::Serper, Kind::Tavily, Kind::Searxng]);
+        let tool =
+            tool(&server, &[SearchEngine::Serper, SearchEngine::Tavily, SearchEngine::Searxng]);
         let wish = json!({ "query": "rivers" });
         let output = place.runs(&tool, wish.clone()).await.unwrap();
         let raw = output.raw.unwrap_or_default();
@@ -243,7 +250,7 @@ mod tests {
     async fn the_next_is_asked_when_one_hangs() {
         let (server, mut place) = (FakeWeb::start().await, Place::new());
         server.hangs("/serper");
-        let mut tool = tool(&server, &[Kind::Serper, Kind::Searxng]);
+        let mut tool = tool(&server, &[SearchEngine::Serper, SearchEngine::Searxng]);
         assert!(5 * tool.patience < tool.spec().timeout, "all can be asked");
         tool.patience = Duration::from_millis(200);
         let output = place.runs(&tool, json!({ "query": "rivers" })).await.unwrap();
@@ -256,7 +263,7 @@ mod tests {
     async fn when_none_answers_it_is_said_without_keys() {
         let (server, mut place) = (FakeWeb::start().await, Place::new());
         server.fails("/brave", 401);
-        let tool = tool(&server, &[Kind::Brave, Kind::Duckduckgo]);
+        let tool = tool(&server, &[SearchEngine::Brave, SearchEngine::Duckduckgo]);
         let error = place.runs(&tool, json!({ "query": "x" })).await.unwrap_err().to_string();
         assert!(error.contains("Brave answered 401"), "{error}");
         assert!(error.contains("no page is read here"), "{error}");

@@ -17,7 +17,7 @@ use std::{
 };
 
 use super::Workspace;
-use crate::{agent::named_files::Named, texts, tools::ToolError};
+use crate::{agent::named_files::NamedFiles, texts, tools::ToolError};
 
 /// The total size of files that are read for one call; further files are identified by size and
 /// times.
@@ -38,7 +38,7 @@ const OWN_FOLDER: &str = ".countersign";
 /// The files that a call reads, including the scripts that its scripts run.
 pub fn bind_named(
     workspace: &Workspace,
-    mut named: Named,
+    mut named: NamedFiles,
 ) -> Result<BTreeMap<String, String>, ToolError> {
     let root = workspace.root();
     let mut read = BTreeSet::new();
@@ -349,7 +349,7 @@ mod tests {
             ] {
                 fs::write(root.join(path), text).unwrap();
             }
-            let bound = || bind_named(&workspace, Named::of_line(line)).unwrap();
+            let bound = || bind_named(&workspace, NamedFiles::of_line(line)).unwrap();
             let asked = bound();
             assert_eq!(bound(), asked, "{line}");
             fs::write(root.join(".countersign/result"), "a result of another call").unwrap();
@@ -359,7 +359,7 @@ mod tests {
         }
         let (_outer, root, workspace) = place();
         fs::write(root.join("a.sh"), "echo").unwrap();
-        let bound = || bind_named(&workspace, Named::of_line("sh a.sh")).unwrap();
+        let bound = || bind_named(&workspace, NamedFiles::of_line("sh a.sh")).unwrap();
         let asked = bound();
         fs::write(root.join("unrelated"), "new").unwrap();
         assert_eq!(bound(), asked, "what is not read is not bound");

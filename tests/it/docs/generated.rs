@@ -4,7 +4,7 @@ use clap::{Arg, ArgAction, Command};
 use countersign::{
     admin::{api, metrics::METRICS},
     agent::{
-        catalog::{Approval, Tier},
+        catalog::{ApprovalMode, Tier},
         rules,
     },
     app::{App, Overrides},
@@ -133,7 +133,7 @@ fn row(argument: &Arg) -> String {
 }
 
 fn metrics() -> String {
-    let row = |(name, kind, says): &(&str, countersign::admin::metrics::Kind, &str)| {
+    let row = |(name, kind, says): &(&str, countersign::admin::metrics::MetricKind, &str)| {
         let kind = format!("{kind:?}").to_lowercase();
         format!("| `{name}` | {kind} | {says} |\n")
     };
@@ -175,9 +175,9 @@ async fn tools() -> String {
     for spec in app.worker.toolbox.specs() {
         let tier = if spec.tier == Tier::Core { "core" } else { "extension" };
         let approval = match spec.approval {
-            Approval::Never => "none",
-            Approval::UnlessAllowed => "unless allowed",
-            Approval::Always => "always",
+            ApprovalMode::Never => "none",
+            ApprovalMode::UnlessAllowed => "unless allowed",
+            ApprovalMode::Always => "always",
         };
         // Markdown links in a description are not links of this page.
         let says = spec.description.lines().next().unwrap_or_default().replace("](", "\\](");

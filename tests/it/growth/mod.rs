@@ -14,7 +14,7 @@ use countersign::{
     gateway::approvals,
     journal::ids::ConversationId,
     llm::scripted::say,
-    store::{audit::Fact, conversations::places, outbox::due::Share, usage::spent::Scope},
+    store::{audit::Fact, conversations::places, outbox::due::Share, usage::spent::UsageScope},
     worker::erasure,
 };
 use std::time::{Duration, Instant};
@@ -58,9 +58,9 @@ async fn measure(world: &mut World, size: Size) -> Figures {
 
     let limits = async {
         for scope in [
-            Scope::Person(format!("room/{}", generate::person(1))),
-            Scope::Conversation(ConversationId("c1".into())),
-            Scope::All,
+            UsageScope::Person(format!("room/{}", generate::person(1))),
+            UsageScope::Conversation(ConversationId("c1".into())),
+            UsageScope::All,
         ] {
             store.spent(scope, world.clock.now()).await.unwrap();
         }

@@ -1,6 +1,6 @@
 //! Realistic MCP tools: fifty written by hand, the others from a deterministic generator.
 
-use countersign::agent::catalog::{Source, Tier, ToolSpec};
+use countersign::agent::catalog::{Tier, ToolSource, ToolSpec};
 use serde_json::{Map, Value, json};
 
 /// The number of tools; the written ones come first.
@@ -38,7 +38,7 @@ fn spec(line: &str) -> ToolSpec {
         "additionalProperties": false,
         "$schema": "http://json-schema.org/draft-07/schema#",
     });
-    let source = Source::Mcp { server: server.into(), original_name: original_name.into() };
+    let source = ToolSource::Mcp { server: server.into(), original_name: original_name.into() };
     let name = format!("{server}_{original_name}");
     ToolSpec {
         tier: Tier::Extension,

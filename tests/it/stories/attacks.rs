@@ -8,7 +8,7 @@ use chrono::TimeDelta;
 use comrak::nodes::NodeValue;
 use countersign::{
     agent::{
-        catalog::{Approval, EffectClass, Rate, Source, Subject, ToolSpec},
+        catalog::{ApprovalMode, EffectClass, Rate, Subject, ToolSource, ToolSpec},
         policy::Action,
         rules::RuleEntry,
     },
@@ -84,10 +84,10 @@ fn sinks(ran: &Arc<Mutex<Vec<String>>>, shell: Subject) -> Vec<Arc<dyn Tool>> {
     };
     let acts = |name: &str, fields: &[&str]| ToolSpec {
         effect: EffectClass::AtMostOnce,
-        approval: Approval::UnlessAllowed,
+        approval: ApprovalMode::UnlessAllowed,
         ..ToolSpec::read_only(name, "Acts", schema(fields))
     };
-    let server = Source::Mcp { server: "notes".into(), original_name: "lookup".into() };
+    let server = ToolSource::Mcp { server: "notes".into(), original_name: "lookup".into() };
     let specs = [
         ToolSpec { outward: true, ..reads("fetch", &["url"]) },
         // A server that declares its tool read-only.

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use countersign::{
     cli::audit::{AuditCommand, run},
     llm::scripted::{call, calls, say},
-    store::audit::{Fact, Query, Row},
+    store::audit::{AuditRecord, Fact, Query},
 };
 use futures::future::join_all;
 use insta::assert_snapshot;
@@ -28,7 +28,7 @@ async fn lives(world: &mut World) {
     world.ann_presses("Deny").await;
 }
 
-async fn rows(world: &World) -> Vec<Row> {
+async fn rows(world: &World) -> Vec<AuditRecord> {
     let query = Query { most: 1_000, ..Query::default() };
     let mut rows = world.node().await.gateway.store.audit(query).await.unwrap();
     rows.reverse();

@@ -31,7 +31,7 @@ async fn configured(world: &mut World) {
     world.config.datasources = Config::load(None, &variables).unwrap().datasources;
 }
 
-fn query() -> countersign::llm::scripted::Step {
+fn query() -> countersign::llm::scripted::ScriptStep {
     call("query_sql", json!({ "source": "shop", "sql": "SELECT * FROM orders ORDER BY id" }))
 }
 

@@ -12,7 +12,7 @@ use countersign::{
     journal::event::{Event, Heritage, Outcome},
     llm::{
         ModelError, Reply,
-        scripted::{Gate, Step, answer, call, calls, fail, say, think, wait},
+        scripted::{Gate, ScriptStep, answer, call, calls, fail, say, think, wait},
     },
     store::audit::Fact,
     texts::Language,
@@ -46,11 +46,11 @@ fn to(agent: &str, task: &str) -> (String, Value) {
     ("delegate".to_owned(), json!({ "agent": agent, "task": task }))
 }
 
-fn delegate(agent: &str, task: &str) -> Step {
+fn delegate(agent: &str, task: &str) -> ScriptStep {
     calls(vec![to(agent, task)])
 }
 
-fn delete() -> Step {
+fn delete() -> ScriptStep {
     call("delete", json!({ "path": "a.txt" }))
 }
 

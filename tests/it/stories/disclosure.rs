@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use countersign::{
     agent::{
-        catalog::{Source, Tier, ToolSpec},
+        catalog::{Tier, ToolSource, ToolSpec},
         disclosure::Disclosure,
         prompt::{Message, Prompt},
     },
@@ -100,7 +100,7 @@ struct Served(&'static str);
 impl Tool for Served {
     fn spec(&self) -> ToolSpec {
         let (server, original_name) = self.0.split_once('_').unwrap();
-        let source = Source::Mcp { server: server.into(), original_name: original_name.into() };
+        let source = ToolSource::Mcp { server: server.into(), original_name: original_name.into() };
         let parameters = json!({ "type": "object", "properties": {} });
         let about = format!("Lets {server} do {original_name}");
         ToolSpec {

@@ -9,7 +9,7 @@ use countersign::{
     llm::scripted::{Gate, call, say, wait},
     store::{
         approvals::grants,
-        conversations::record::{Change, Recorded, Terms},
+        conversations::record::{Change, Precondition, Recorded},
     },
     tools::{Context, Output, Tool, ToolError},
 };
@@ -348,7 +348,7 @@ story! {
             }
         });
         let events = vec![Event::ToolStarted { call: "c".into() }];
-        let change = Change { events, terms: Terms::Always, ..Change::default() };
+        let change = Change { events, terms: Precondition::Always, ..Change::default() };
         let starting = async {
             written.notified().await;
             let mut recording = Box::pin(store.record(&lease.lease, change, now));

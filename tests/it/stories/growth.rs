@@ -7,7 +7,7 @@ use countersign::{
     clock::Clock as _,
     journal::ids::ConversationId,
     llm::scripted::{Gate, call, say, wait},
-    store::{audit::Fact, conversations::places, files, retention, usage::spent::Scope},
+    store::{audit::Fact, conversations::places, files, retention, usage::spent::UsageScope},
     worker::{
         erasure,
         maintenance::{self, Round},
@@ -160,9 +160,9 @@ story! {
         assert_eq!(world.prompts().len(), 6);
         let store = &app.gateway.store;
         let spent = async |scope| store.spent(scope, world.clock.now()).await.unwrap();
-        let total = spent(Scope::Person("room/1".into())).await;
+        let total = spent(UsageScope::Person("room/1".into())).await;
         assert_eq!(total, Spent { messages: 6, ..total });
-        assert_eq!(spent(Scope::All).await, total, "the totals agree");
+        assert_eq!(spent(UsageScope::All).await, total, "the totals agree");
         assert!(total.tokens > 0);
         for n in 0..6 {
             let said = world.said("once more");

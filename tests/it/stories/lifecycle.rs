@@ -47,7 +47,7 @@ impl Tool for Count {
     }
 }
 
-fn count(arguments: &str) -> countersign::llm::scripted::Step {
+fn count(arguments: &str) -> countersign::llm::scripted::ScriptStep {
     call("count", serde_json::from_str(arguments).unwrap())
 }
 

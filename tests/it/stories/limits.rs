@@ -33,7 +33,7 @@ fn limit(tool: &str) -> ToolLimitEntry {
     }
 }
 
-fn delete() -> countersign::llm::scripted::Step {
+fn delete() -> countersign::llm::scripted::ScriptStep {
     call("delete", json!({ "path": "a.txt" }))
 }
 

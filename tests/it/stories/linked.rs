@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use countersign::{
     agent::approvers::Voter,
     clock::Clock as _,
-    gateway::approvals::{Came, Choice, by_id},
+    gateway::approvals::{Choice, DecisionOutcome, by_id},
     journal::{event::Speaker, role::Role},
     llm::scripted::{call, say},
     store::{
@@ -32,7 +32,7 @@ async fn asked_in_group(world: &mut World) {
 }
 
 /// Decides in the console, with that account of the web chat.
-async fn in_the_console(world: &World, person: &str, choice: Choice) -> (Came, String) {
+async fn in_the_console(world: &World, person: &str, choice: Choice) -> (DecisionOutcome, String) {
     let app = world.node().await;
     let approval = app.gateway.store.read(|tx| Box::pin(open(tx, 1))).await.unwrap().remove(0);
     let voter = Voter {
@@ -77,13 +77,13 @@ story! {
         let press = world.press("Allow once");
         world.happens_at(World::group(), ("1", &[]), press).await;
         let (came, text) = in_the_console(world, "ann", Choice::Once).await;
-        assert_eq!(came, Came::Refused);
+        assert_eq!(came, DecisionOutcome::Refused);
         assert_snapshot!(stable(&text), @"This request needs different people to decide, so your accounts must be linked first. Send /link to the bot on the channel where it was asked, and then send the code from this account.");
 
         world.ann_says("/link").await;
         let code = code(world);
         links(world, "ann", code.clone()).await;
-        assert_eq!(in_the_console(world, "ann", Choice::Once).await.0, Came::Done);
+        assert_eq!(in_the_console(world, "ann", Choice::Once).await.0, DecisionOutcome::Done);
         assert_eq!(world.deletions(), 0, "that was Ann again");
         assert_snapshot!(world.shown(), @"
         Allow **delete**? … 1 of 2: Ann [Allow once] [Deny]
@@ -110,12 +110,12 @@ story! {
     async fn the_requester_is_not_somebody_else_in_the_console(world: &mut World) {
         world.guard("{ approvers = { who = ['role:approver'], but_requester = true } }");
         asked_in_group(world).await;
-        assert_eq!(in_the_console(world, "ann", Choice::Once).await.0, Came::Refused);
+        assert_eq!(in_the_console(world, "ann", Choice::Once).await.0, DecisionOutcome::Refused);
         world.ann_says("/link").await;
         let own = code(world);
         links(world, "ann", own).await;
         let (came, text) = in_the_console(world, "ann", Choice::Once).await;
-        assert_eq!(came, Came::Refused);
+        assert_eq!(came, DecisionOutcome::Refused);
         assert_snapshot!(stable(&text), @"Someone other than the requester has to decide this.");
         assert_eq!(world.deletions(), 0);
 
@@ -125,13 +125,13 @@ story! {
         let bobs = code(world);
         links(world, "bob", bobs).await;
         world.model_will(say("Done."));
-        assert_eq!(in_the_console(world, "bob", Choice::Once).await.0, Came::Done);
+        assert_eq!(in_the_console(world, "bob", Choice::Once).await.0, DecisionOutcome::Done);
         assert_eq!(world.deletions(), 1);
 
         asked_in_group(world).await;
         world.model_will(say("Then not."));
         let deny = Choice::Deny { reason: None };
-        assert_eq!(in_the_console(world, "eve", deny).await.0, Came::Done);
+        assert_eq!(in_the_console(world, "eve", deny).await.0, DecisionOutcome::Done);
     }
 }
 

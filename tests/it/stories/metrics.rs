@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use countersign::{
-    admin::metrics::{Kind, METRICS},
+    admin::metrics::{METRICS, MetricKind},
     config::secret::Secret,
     llm::scripted::{call, say},
     store::webhooks::subscriptions::Topic,
@@ -84,10 +84,10 @@ story! {
         for (name, kind, _) in METRICS {
             let told = kinds.get(*name).unwrap_or_else(|| panic!("{name} is missing: {text}"));
             let wanted = match kind {
-                Kind::Counter => "counter",
-                Kind::Gauge => "gauge",
-                Kind::Histogram => "histogram",
-                Kind::Process => told,
+                MetricKind::Counter => "counter",
+                MetricKind::Gauge => "gauge",
+                MetricKind::Histogram => "histogram",
+                MetricKind::Process => told,
             };
             assert_eq!(told, wanted, "{name}");
         }

@@ -141,7 +141,7 @@ story! {
 async fn start_and_die(world: &World, app: &countersign::app::App) {
     use countersign::{
         clock::Clock as _,
-        store::conversations::record::{Change, Recorded, Terms},
+        store::conversations::record::{Change, Precondition, Recorded},
     };
     let store = &app.gateway.store;
     let claimed = store.claim(1, world.clock.now()).await.unwrap().pop().expect("ready");
@@ -150,7 +150,7 @@ async fn start_and_die(world: &World, app: &countersign::app::App) {
         _ => None,
     });
     let events = vec![Event::ToolStarted { call: call.unwrap() }];
-    let change = Change { events, terms: Terms::Always, ..Change::default() };
+    let change = Change { events, terms: Precondition::Always, ..Change::default() };
     let now = "2026-05-04T10:00:00Z".parse().unwrap();
     assert_eq!(store.record(&claimed.lease, change, now).await.unwrap(), Recorded::Done);
     store.release(&claimed.lease).await.unwrap();

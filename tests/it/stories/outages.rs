@@ -10,7 +10,7 @@ use countersign::{
     llm::scripted::say,
     store::outbox::{
         due::Share,
-        sending::{Ended, Failed, Sending},
+        sending::{Failed, SendOutcome, Sending},
     },
     texts::Language,
 };
@@ -229,10 +229,10 @@ story! {
             is_unknown: true,
         };
         store.try_again(&late, failed).await.unwrap();
-        store.sent(&late, Ended::Refused, "late".into()).await.unwrap();
+        store.sent(&late, SendOutcome::Refused, "late".into()).await.unwrap();
         assert_eq!(world.rows_of("outbox").await, before);
         assert!(two.gateway.store.placed(&now, Some(&receipt)).await.unwrap());
-        two.gateway.store.sent(&now, Ended::Sent, String::new()).await.unwrap();
+        two.gateway.store.sent(&now, SendOutcome::Sent, String::new()).await.unwrap();
         assert_eq!(statuses(world).await, ["sent"]);
     }
 }

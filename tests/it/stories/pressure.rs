@@ -5,7 +5,7 @@ use channels::{Place, PlaceKind, What};
 use countersign::{
     agent::{catalog::ToolSpec, prompt::Message},
     journal::event::{Event, Outcome},
-    llm::scripted::{Step, answer, calls, say, think},
+    llm::scripted::{ScriptStep, answer, calls, say, think},
     store::conversations::journal,
     texts::Language,
     tools::{Context, Output, Tool, ToolError},
@@ -83,7 +83,7 @@ story! {
 }
 
 /// Makes 32 recalls at once if asked to; otherwise it just answers.
-fn recalls() -> Step {
+fn recalls() -> ScriptStep {
     think(|prompt| {
         let text = match prompt.messages.last() {
             Some(Message::Tool { .. }) => return Ok(answer("I remember.", vec![])),

@@ -314,7 +314,7 @@ async fn many(world: &World, app: &App, count: usize) {
             conversation,
             does: Does::Remind,
             text: format!("number {n}."),
-            rule: countersign::agent::schedule_rule::Rule::Once,
+            rule: countersign::agent::schedule_rule::Recurrence::Once,
             zone: "UTC".into(),
             by: countersign::journal::event::Speaker { id: "1".into(), name: "Ann".into() },
             taint: vec![],

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use channels::{CheckError, Outgoing, SendError};
 use countersign::{
-    agent::catalog::{Source, ToolSpec},
+    agent::catalog::{ToolSource, ToolSpec},
     app::{App, Overrides},
     clock::Clock as _,
     gateway::{Connected, Manners, people::Allow},
@@ -118,7 +118,7 @@ struct OfServer;
 #[async_trait]
 impl Tool for OfServer {
     fn spec(&self) -> ToolSpec {
-        let source = Source::Mcp { server: "files".into(), original_name: "list".into() };
+        let source = ToolSource::Mcp { server: "files".into(), original_name: "list".into() };
         ToolSpec {
             source,
             ..ToolSpec::read_only("files_list", "Lists", json!({ "type": "object" }))

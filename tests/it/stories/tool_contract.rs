@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use countersign::{
     agent::{
-        catalog::{Approval, Confinement, Domain, EffectClass, Tier, ToolSpec},
+        catalog::{ApprovalMode, Confinement, Domain, EffectClass, Tier, ToolSpec},
         naming,
         policy::Action,
     },
@@ -29,7 +29,7 @@ use crate::{sandbox::sandbox, shown::stable, story, world::World};
 /// A tool made of closures.
 struct Made<Run> {
     spec: ToolSpec,
-    approval: fn(&Value) -> Option<Approval>,
+    approval: fn(&Value) -> Option<ApprovalMode>,
     run: Run,
 }
 
@@ -45,7 +45,7 @@ impl<Run: Fn(&Value) -> Result<Output, ToolError> + Send + Sync> Tool for Made<R
         self.spec.clone()
     }
 
-    fn approval(&self, arguments: &Value) -> Approval {
+    fn approval(&self, arguments: &Value) -> ApprovalMode {
         (self.approval)(arguments).unwrap_or(self.spec.approval)
     }
 
@@ -68,12 +68,12 @@ story! {
         let kept = ran.clone();
         let spec = ToolSpec {
             effect: EffectClass::AtMostOnce,
-            approval: Approval::UnlessAllowed,
+            approval: ApprovalMode::UnlessAllowed,
             ..spec("api", &json!({ "method": { "type": "string" } }))
         };
         let approval = |arguments: &Value| match arguments["method"].as_str() {
-            Some("GET") => Some(Approval::Never),
-            Some("DELETE") => Some(Approval::Always),
+            Some("GET") => Some(ApprovalMode::Never),
+            Some("DELETE") => Some(ApprovalMode::Always),
             _ => None,
         };
         let run = move |arguments: &Value| {
@@ -116,7 +116,7 @@ story! {
         let flag = json!({ "type": "boolean", "default": false, "description": "Approved" });
         let risky = ToolSpec {
             effect: EffectClass::AtMostOnce,
-            approval: Approval::UnlessAllowed,
+            approval: ApprovalMode::UnlessAllowed,
             ..spec("risky", &json!({ "approved": flag, "what": { "type": "string" } }))
         };
         world.tools = vec![Made::tool(risky, move |arguments| {

@@ -11,7 +11,7 @@ use countersign::{
     },
     gateway::webhooks::{
         outgoing,
-        signature::{Key, Verify},
+        signature::{SharedSecret, Verify},
     },
     journal::{event::Event, role::Role},
     llm::scripted::{call, say},
@@ -91,7 +91,10 @@ pub async fn pushes(world: &World, (secret, id): (&str, &str), body: &str) -> (S
     let headers = [
         ("webhook-id", id.to_owned()),
         ("webhook-timestamp", now.timestamp().to_string()),
-        ("webhook-signature", Key::standard(secret).unwrap().sign(id, now, body.as_bytes())),
+        (
+            "webhook-signature",
+            SharedSecret::standard(secret).unwrap().sign(id, now, body.as_bytes()),
+        ),
     ];
     post(world, "/hooks/ci", &headers, body.to_owned()).await
 }
@@ -146,7 +149,7 @@ story! {
         let headers = [
             ("webhook-id", "m2".to_owned()),
             ("webhook-timestamp", stale.timestamp().to_string()),
-            ("webhook-signature", Key::standard(SECRET).unwrap().sign("m2", stale, b"{}")),
+            ("webhook-signature", SharedSecret::standard(SECRET).unwrap().sign("m2", stale, b"{}")),
         ];
         let late = post(world, "/hooks/ci", &headers, "{}".into()).await;
         assert_eq!(late.0, StatusCode::UNAUTHORIZED);
@@ -253,8 +256,9 @@ impl Hearer {
                 let body = &text[text.len() - length..];
                 let at = DateTime::from_timestamp(head["webhook-timestamp"].parse().unwrap(), 0);
                 let id = &head["webhook-id"];
-                let signed = [SECRET, OTHER]
-                    .map(|secret| Key::standard(secret).unwrap().sign(id, at.unwrap(), body));
+                let signed = [SECRET, OTHER].map(|secret| {
+                    SharedSecret::standard(secret).unwrap().sign(id, at.unwrap(), body)
+                });
                 assert_eq!(head["webhook-signature"], signed.join(" "));
                 kept.lock().unwrap().push((head, serde_json::from_slice(body).unwrap()));
                 let status = if answers.len() > 1 { answers.remove(0) } else { answers[0] };

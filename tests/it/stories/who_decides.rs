@@ -9,7 +9,7 @@ use countersign::{
         event::{Decider, Decision, Event},
         role::Role,
     },
-    llm::scripted::{Gate, Step, call, say, wait},
+    llm::scripted::{Gate, ScriptStep, call, say, wait},
     store::approvals::{by_id, open},
     texts::Language,
 };
@@ -155,7 +155,7 @@ story! {
 }
 
 /// Ann requests something, and Bob writes during the task, after which the agent makes these calls.
-async fn both_speak(world: &mut World, then: Vec<Step>) {
+async fn both_speak(world: &mut World, then: Vec<ScriptStep>) {
     let gate = Gate::new();
     for step in [call("rare", json!({})), wait(&gate)].into_iter().chain(then) {
         world.model_will(step);
