@@ -367,7 +367,7 @@ mod tests {
         covered_by("tool", covers, call)
     }
 
-    fn covered_by(tool: &str, covers: Covers, spec: ToolSpec, call: Call) -> bool {
+    fn covered_by(tool: &str, covers: Covers, (spec, call): (ToolSpec, Call)) -> bool {
         let grant = Grant {
             id: GrantId::new(),
             tool: tool.into(),

@@ -72,8 +72,7 @@ pub async fn show_open_approvals(app: &App) -> Result<()> {
                 return Ok(());
             };
             for approval in approvals::shown_beside(tx, &conversation).await? {
-                let here = (&conversation, None);
-                display::show_again(tx, &approval, here, now).await?;
+                display::show_again(tx, &approval, &conversation, None, now).await?;
             }
             Ok(())
         })

@@ -87,9 +87,10 @@ pub(super) async fn run(
             let app = open().await?;
             let read = rules::read(&form, &text, &rules::tool_names(&app.worker))
                 .with_context(|| file.display().to_string())?;
-            let by = (COMMAND_LINE, SystemClock.now());
             let store = &app.worker.gateway.store;
-            let count = rules::take_in(store, read.document, replace, by).await?;
+            let count =
+                rules::take_in(store, read.document, replace, COMMAND_LINE, SystemClock.now())
+                    .await?;
             say(&format!("{count} rules were imported and are active."))?;
             read.notes.iter().try_for_each(|note| say(&format!("  note: {note}")))
         }

@@ -20,8 +20,8 @@ pub(super) async fn show(
     if limits.album < 2 || first.receipt.is_some() || !first.what.is_picture() {
         return Ok(None);
     }
-    let most = (limits.album, limits.upload_bytes);
-    let others = gateway.store.begin_album(first, most).await.map_err(temporary)?;
+    let others = gateway.store.begin_album(first, limits.album, limits.upload_bytes);
+    let others = others.await.map_err(temporary)?;
     if others.is_empty() {
         return Ok(None);
     }

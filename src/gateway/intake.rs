@@ -176,8 +176,8 @@ async fn may_talk(gateway: &Gateway, context: &IntakeContext, person: channels::
     let context = context.clone();
     let role = gateway.store.read(move |tx| {
         Box::pin(async move {
-            let here = (context.channel.as_str(), &context.allow);
-            people::role(tx, here, &context.manners.roles, &person).await
+            let IntakeContext { channel, allow, manners, .. } = &context;
+            people::role(tx, channel, allow, &manners.roles, &person).await
         })
     });
     role.await.ok().flatten().is_some_and(|role| role >= Role::Member)

@@ -68,16 +68,17 @@ pub async fn role(
 /// access, the person is assumed to have one.
 pub async fn is_welcome(
     tx: &mut Tx<'_>,
-    here: (&str, &Allow),
+    channel: &str,
+    allow: &Allow,
     roles: &BTreeMap<String, Role>,
     id: &str,
 ) -> Result<bool> {
-    if here.1.names(id) {
+    if allow.names(id) {
         return Ok(true);
     }
     let (name, language) = (String::new(), None);
     let person = Person { id: id.to_owned(), name, language, is_bot: false, roles: vec![] };
-    let role = role(tx, here, roles, &person).await?;
+    let role = role(tx, channel, allow, roles, &person).await?;
     let by_platform = roles.keys().any(|of| !matches!(of.as_str(), "owner" | "admin"));
     Ok(role.map_or(by_platform, |role| role >= Role::Member))
 }

@@ -92,7 +92,7 @@ impl Paces {
     /// Stops drafts in a place for some time, after the platform asked to slow down.
     pub fn park(&self, channel: &str, place: &Place, now: DateTime<Utc>, after: Duration) {
         let until = now + TimeDelta::from_std(after).unwrap_or(TimeDelta::minutes(5));
-        if let Some(window) = self.windows().at((channel.to_owned(), place.chat.clone()), now) {
+        if let Some(window) = self.windows().at(channel.to_owned(), place.chat.clone(), now) {
             window.parked_until = Some(until);
         }
     }
@@ -122,8 +122,8 @@ impl Paces {
                 window.room(*pace, reserve, now)?;
             }
         }
-        for (key, pace) in paced {
-            if let Some(window) = windows.at(key, now) {
+        for ((channel, chat), pace) in paced {
+            if let Some(window) = windows.at(channel, chat, now) {
                 window.within = TimeDelta::from_std(pace.within).unwrap_or_default();
                 window.sent.push_back(now);
             }
@@ -143,7 +143,8 @@ fn of_bot(channel: &str) -> (String, String) {
 impl Windows {
     /// The window for a key. Expired windows are removed before there are twice as many as after
     /// the last sweep. `None` if there are still too many.
-    fn at(&mut self, key: (String, String), now: DateTime<Utc>) -> Option<&mut Window> {
+    fn at(&mut self, channel: String, chat: String, now: DateTime<Utc>) -> Option<&mut Window> {
+        let key = (channel, chat);
         let full_at = SWEPT_FROM.max(self.left * 2).min(MOST);
         if self.of.len() >= full_at && !self.of.contains_key(&key) {
             if self.swept_at.is_none_or(|at| at + SWEPT_EVERY <= now || full_at < MOST) {

@@ -104,8 +104,8 @@ pub(super) async fn take(
         return Ok(None);
     }
     if let What::Moved { to } = &incoming.what {
-        let chats = (incoming.place.chat.as_str(), to.as_str());
-        approvals::relocation::chat_moved(tx, &context.channel, chats, context.now).await?;
+        let from = incoming.place.chat.as_str();
+        approvals::relocation::chat_moved(tx, &context.channel, from, to, context.now).await?;
         return Ok(None);
     }
     if incoming.what == What::Expelled {
@@ -130,8 +130,8 @@ async fn take_from(
     person: &Person,
 ) -> Result<Option<Ephemeral>> {
     let Prepared { incoming, folded } = prepared;
-    let here = (context.channel.as_str(), &context.allow);
-    let role = people::role(tx, here, &context.manners.roles, person).await?;
+    let IntakeContext { channel, allow, manners, .. } = context;
+    let role = people::role(tx, channel, allow, &manners.roles, person).await?;
     let Some(role) = role.filter(|role| *role >= Role::Member) else {
         return from_stranger(tx, context, incoming, person).await;
     };

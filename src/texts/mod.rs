@@ -224,6 +224,17 @@ fn button(label: &str, key: char) -> Choice {
     Choice { label: label.to_owned(), key }
 }
 
+/// Which buttons an approval can have besides those that it always has.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PossibleChoices {
+    /// The call can be allowed for the rest of the conversation.
+    pub conversation: bool,
+    /// A grant can be given.
+    pub grant: bool,
+    /// Something is not shown, so that it can be requested.
+    pub everything: bool,
+}
+
 impl Messages {
     /// The first line of an approval, which remains when it is settled.
     pub fn question_title(&self, asks: Asks, tool: &str) -> String {
@@ -234,10 +245,9 @@ impl Messages {
         }
     }
 
-    /// `lasting`: whether the call can be allowed for the rest of the conversation, and whether a
-    /// grant can be given; `cut`: whether something is not shown.
-    pub fn choices(&self, asks: Asks, lasting: (bool, bool), cut: bool) -> Vec<Choice> {
-        let (here, always) = lasting;
+    /// The buttons of an approval.
+    pub fn choices(&self, asks: Asks, possible: PossibleChoices) -> Vec<Choice> {
+        let PossibleChoices { conversation: here, grant: always, everything: cut } = possible;
         let all = match asks {
             Asks::Allow => vec![
                 (true, self.allow_once, 'a'),

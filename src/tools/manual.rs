@@ -110,7 +110,8 @@ fn contents() -> String {
     format!("The pages of the manual:\n{lines}")
 }
 
-fn is_called((path, text): &ManualPage, wanted: &str) -> bool {
+fn is_called(page: &ManualPage, wanted: &str) -> bool {
+    let (path, text) = page;
     let last = path.rsplit('/').next().unwrap_or(path);
     [*path, last, title(text)].iter().any(|name| name.to_lowercase() == *wanted)
 }

@@ -19,7 +19,7 @@ use crate::{
         ids::ApprovalId,
     },
     store::{self, approvals::request::NewApproval},
-    texts::{self, QuestionText},
+    texts::{self, PossibleChoices, QuestionText},
     tools::{Context, files, workspace},
 };
 
@@ -85,7 +85,12 @@ async fn put(turn: &Turn<'_>, question: &ApprovalNeeded, digest: String) -> Resu
     let open = lasting && redactor.value(&call.arguments) == call.arguments;
     let proposal = spec.filter(|_| open).and_then(|spec| grants::propose(spec, call));
     let here = lasting && !spec.is_some_and(grants::runs_anything);
-    let choices = turn.claimed.words().choices(*asks, (here, proposal.is_some()), file.is_some());
+    let possible = PossibleChoices {
+        conversation: here,
+        grant: proposal.is_some(),
+        everything: file.is_some(),
+    };
+    let choices = turn.claimed.words().choices(*asks, possible);
     let offers = choices.iter().map(|choice| choice.key).collect();
     let (approval, reply_to) = (id.to_string(), turn.reply_to());
     let what = Outgoing::Question { markdown: text.markdown, approval, choices, reply_to };

@@ -91,8 +91,8 @@ async fn fire(worker: &Arc<Worker>, schedule: Schedule) -> Result<bool> {
 async fn is_welcome(tx: &mut Tx<'_>, worker: &Worker, schedule: &Schedule) -> Result<bool> {
     let (channel, _) = places::place(tx, &schedule.conversation).await?;
     let Some(connected) = worker.gateway.channels.get(&channel) else { return Ok(true) };
-    let here = (channel.as_str(), &connected.allow);
-    people::is_welcome(tx, here, &connected.manners.roles, &schedule.by.id).await
+    people::is_welcome(tx, &channel, &connected.allow, &connected.manners.roles, &schedule.by.id)
+        .await
 }
 
 async fn remind(

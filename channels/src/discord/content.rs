@@ -39,13 +39,13 @@ pub(super) fn text(message: &Message, content: &Value, guilds: &Guilds) -> Strin
 /// All files: the person's own, those of forwarded messages, and those of the message that is
 /// replied to.
 pub(super) fn files(content: &Value, me: u64) -> Vec<FileRef> {
-    let at = (&content["channel_id"], &content["id"]);
+    let (channel, id) = (&content["channel_id"], &content["id"]);
     let answered = &content["referenced_message"];
     let to_others = answered["author"]["id"].as_str().is_some_and(|id| id != me.to_string());
-    let mut files: Vec<FileRef> = files::of(content, at).collect();
-    files.extend(forwarded(content).flat_map(|forwarded| files::of(forwarded, at)));
+    let mut files: Vec<FileRef> = files::of(content, channel, id).collect();
+    files.extend(forwarded(content).flat_map(|forwarded| files::of(forwarded, channel, id)));
     if to_others {
-        files.extend(files::of(answered, (&answered["channel_id"], &answered["id"])));
+        files.extend(files::of(answered, &answered["channel_id"], &answered["id"]));
     }
     files
 }

@@ -17,8 +17,8 @@ const MOST: u64 = 25 * 1024 * 1024;
 
 /// The files of a message that can be read again `at` a channel and message: a URL is valid for a
 /// day, and that of a forwarded file is found in the message that forwards it.
-pub(super) fn of(message: &Value, at: (&Value, &Value)) -> impl Iterator<Item = FileRef> {
-    let at = format!("{}/{}", text(at.0), text(at.1));
+pub(super) fn of(message: &Value, channel: &Value, id: &Value) -> impl Iterator<Item = FileRef> {
+    let at = format!("{}/{}", text(channel), text(id));
     let attached =
         message["attachments"].as_array().into_iter().flatten().map(move |file| FileRef {
             id: format!("{at}/{} {}", text(&file["id"]), text(&file["url"])),

@@ -48,15 +48,15 @@ pub async fn set(
     visit: PageContext,
     Sent(made): Sent<PairingCodeForm>,
 ) -> Result<Redirect, Problem> {
-    let whom = (made.channel.as_str(), made.person.trim());
+    let (channel, person) = (made.channel.as_str(), made.person.trim());
     let Some(role) = made.role else {
-        let there = people::dismiss(&visit.admin, &visit.caller, whom).await?;
+        let there = people::dismiss(&visit.admin, &visit.caller, channel, person).await?;
         return there.then(|| back("people", "removed")).ok_or_else(|| none("person"));
     };
-    if whom.1.is_empty() {
+    if person.is_empty() {
         return Err(Problem::unfit("Enter the person’s id on their platform."));
     }
-    people::appoint(&visit.admin, &visit.caller, whom, role).await?;
+    people::appoint(&visit.admin, &visit.caller, channel, person, role).await?;
     Ok(back("people", "changed"))
 }
 

@@ -35,6 +35,7 @@ use crate::{
         files::Artifacts,
         people::{self, AccessTokenKind},
     },
+    texts::{Language, PossibleChoices},
     tools::sandbox::Sandbox,
     worker::{
         Worker, Workspaces, agent_cache::AgentCache, fetch::FetchBudget, guard_context::RuleBook,
@@ -198,10 +199,9 @@ impl World {
         let question = Outgoing::Question {
             markdown: "Allow **note_save**?".into(),
             approval: id.to_string(),
-            choices: crate::texts::Language::English.words().choices(
+            choices: Language::English.words().choices(
                 Asks::Allow,
-                (true, false),
-                false,
+                PossibleChoices { conversation: true, ..PossibleChoices::default() },
             ),
             reply_to: None,
         };

@@ -37,11 +37,11 @@ impl Store {
         let mut heads = self.read(|tx| Box::pin(heads(tx))).await?;
         let mut seals = self.read_seals(&mut heads, &mut verified).await?;
         let mut walk = Walk::default();
-        let mut after = (String::new(), -1);
+        let (mut chain, mut n) = (String::new(), -1);
         loop {
-            let page = self.page(after).await?;
+            let page = self.page(chain, n).await?;
             let Some(last) = page.last() else { break };
-            after = (last.chain.clone(), last.n);
+            (chain, n) = (last.chain.clone(), last.n);
             for row in page.iter().filter(|row| row.chain != SEALS) {
                 if row.chain != walk.chain {
                     self.end(&walk, &mut heads, &mut verified.faults).await?;
@@ -73,7 +73,7 @@ impl Store {
         let mut seals: BTreeMap<String, Sealed> = BTreeMap::new();
         let mut walk = Walk::of(SEALS, Sealed::default());
         loop {
-            let page = self.page((SEALS.to_owned(), walk.last.0)).await?;
+            let page = self.page(SEALS.to_owned(), walk.last.0).await?;
             let rows: Vec<_> = page.iter().filter(|row| row.chain == SEALS).collect();
             if rows.is_empty() {
                 break;
@@ -115,8 +115,9 @@ impl Store {
         Ok(())
     }
 
-    async fn page(&self, after: (String, i64)) -> Result<Vec<AuditRecord>> {
-        self.read(move |tx| Box::pin(page(tx, after))).await
+    /// The records after number `n` of a chain, and those of later chains.
+    async fn page(&self, chain: String, n: i64) -> Result<Vec<AuditRecord>> {
+        self.read(move |tx| Box::pin(page(tx, chain, n))).await
     }
 }
 
@@ -225,7 +226,7 @@ async fn has_seal(tx: &mut Tx<'_>, hash: String) -> Result<bool> {
     Ok(found.is_some())
 }
 
-async fn page(tx: &mut Tx<'_>, (chain, n): (String, i64)) -> Result<Vec<AuditRecord>> {
+async fn page(tx: &mut Tx<'_>, chain: String, n: i64) -> Result<Vec<AuditRecord>> {
     let rows: Vec<Columns> = sql!(
         tx,
         fetch_all,

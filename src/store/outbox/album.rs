@@ -30,14 +30,19 @@ impl Sending {
 impl Store {
     /// Marks the pictures that follow the first one, up to the given count and size, and returns
     /// them. No other node takes them while the first one waits.
-    pub async fn begin_album(&self, first: &Sending, most: (usize, u64)) -> Result<Vec<Sending>> {
+    pub async fn begin_album(
+        &self,
+        first: &Sending,
+        most: usize,
+        most_bytes: u64,
+    ) -> Result<Vec<Sending>> {
         let first = first.clone();
         self.write("begin album", move |tx| {
             Box::pin(async move {
                 if !sending::lock(tx, &first).await? {
                     return Ok(Vec::new());
                 }
-                let others = behind(tx, &first, most).await?;
+                let others = behind(tx, &first, most, most_bytes).await?;
                 if !others.is_empty() {
                     note(tx, [&first].into_iter().chain(&others), Some(&Receipt::nowhere()))
                         .await?;

@@ -100,8 +100,8 @@ impl Tool for ExtractDocument {
         })
         .await?;
         let reading = self.reading(&path, bytes, context).await?;
-        let start = (start_line.unwrap_or(1), start_column.unwrap_or(1));
-        told(&path, &reading, start).map(Output::text)
+        let (line, column) = (start_line.unwrap_or(1), start_column.unwrap_or(1));
+        told(&path, &reading, line, column).map(Output::text)
     }
 }
 
@@ -189,8 +189,12 @@ async fn keep(at: &str, reading: &Reading, context: &Context) {
 }
 
 /// One line of JSON, and the lines of this page.
-fn told(path: &str, reading: &Reading, start: (u64, u64)) -> Result<String, ToolError> {
-    let (start_line, start_column) = start;
+fn told(
+    path: &str,
+    reading: &Reading,
+    start_line: u64,
+    start_column: u64,
+) -> Result<String, ToolError> {
     let range = Range { start_line, start_column, end_line: u64::MAX, max_chars: PAGE_CHARS };
     let mut pager = Pager::new(range);
     pager.feed(&reading.markdown);

@@ -61,7 +61,8 @@ async fn links(world: &World, person: &'static str, code: String) {
         let code = code.clone();
         Box::pin(async move {
             let account = Account::new("web", person);
-            identities::redeem_link(tx, &account, "Ann", &code, now).await
+            let own = identities::NamedAccount { account: &account, name: "Ann" };
+            identities::redeem_link(tx, own, &code, now).await
         })
     });
     assert!(matches!(link.await.unwrap(), identities::Linking::Linked { .. }));
