@@ -24,6 +24,10 @@ const SHORTEST: usize = 6;
 /// Replaces a secret of the configuration.
 const OWN: &str = "…";
 
+/// What a reload of the configuration reports if a secret has changed. It looks like a secret with
+/// its name, but is none.
+pub const SECRETS_CHANGED: &str = "secrets: changed";
+
 /// Redacts the secrets of the configuration.
 #[derive(Clone, Default)]
 pub struct Redactor {
@@ -191,6 +195,9 @@ impl Shape {
     fn without<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.looks.replace_all(text, |found: &Captures<'_>| {
             let part = |name| found.name(name).map_or("", |part| part.as_str());
+            if found[0].strip_suffix(part("tail")) == Some(SECRETS_CHANGED) {
+                return found[0].to_owned();
+            }
             format!("{}[redacted: {}]{}", part("keep"), self.name, part("tail"))
         })
     }
@@ -283,6 +290,15 @@ mod tests {
     use serde_json::json;
 
     const CANARY: &str = "c4nary/Secret+\"1\"=";
+
+    /// The report of a reload says that secrets have changed; a password of that form is redacted.
+    #[test]
+    fn the_report_of_changed_secrets_can_be_read() {
+        let redactor = Redactor::default();
+        let line = "changes=\"secrets: changed; limits.messages_per_minute: 30 → 60\"";
+        assert_eq!(redactor.text(line), line);
+        assert_eq!(redactor.text("secrets: hunter22"), "secrets: [redacted: secret]");
+    }
 
     /// Plain, in base64 at any offset, in hex, in URLs, in JSON.
     /// Proves S11.

@@ -15,6 +15,7 @@ use tokio_util::task::TaskTracker;
 use super::{App, GRACE, Overrides, secrets, shown};
 use crate::{
     admin::reload::Reload,
+    agent::redact::SECRETS_CHANGED,
     config::Config,
     store::{
         audit::{self, Fact},
@@ -89,7 +90,7 @@ impl Serving {
         let mut changes = changes(&self.config, &config)?;
         let secrets = secrets(&config, &self.variables);
         if secrets != self.secrets {
-            changes.push("secrets: changed".to_owned());
+            changes.push(SECRETS_CHANGED.to_owned());
         }
         let fixed = |key: &str| changes.iter().any(|change| change.starts_with(key));
         if let Some(key) = FIXED.into_iter().find(|key| fixed(key)) {
