@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_becomes_a_document_beside_it_or_where_it_is_wished() {
+    async fn a_file_becomes_a_document_beside_it_or_where_it_is_requested() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         std::fs::write(at("a.md"), "# Hi\n\n![](b.png) ![](../c.png)").unwrap();

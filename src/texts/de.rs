@@ -1,6 +1,6 @@
 //! German.
 
-use super::{Doubt, Lasting, Messages, UsedUp, Whose, Why, linking};
+use super::{Doubt, GrantTexts, Messages, UsedUp, Whose, Why, linking};
 
 pub(super) const WORDS: Messages = Messages {
     may_run: |tool| format!("**{tool}** erlauben?"),
@@ -163,7 +163,7 @@ pub(super) const WORDS: Messages = Messages {
         format!("Die Datei {name} ist zu groß. Das Limit liegt bei {most}.")
     },
     linking: linking::GERMAN,
-    lasting: Lasting {
+    lasting: GrantTexts {
         votes: |so_far, needed, names| format!("{so_far} von {needed}: {names}"),
         from_elsewhere: |name, channel| format!("{name}, auf {channel}"),
         whose_person: "für Anfragen derselben Person, in allen Chats",

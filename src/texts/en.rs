@@ -1,6 +1,6 @@
 //! English.
 
-use super::{Doubt, Lasting, Messages, UsedUp, Whose, Why, linking};
+use super::{Doubt, GrantTexts, Messages, UsedUp, Whose, Why, linking};
 
 pub(super) const WORDS: Messages = Messages {
     may_run: |tool| format!("Allow **{tool}**?"),
@@ -139,7 +139,7 @@ pub(super) const WORDS: Messages = Messages {
     },
     file_too_large: |name, most| format!("The file {name} is too large. The limit is {most}."),
     linking: linking::ENGLISH,
-    lasting: Lasting {
+    lasting: GrantTexts {
         votes: |so_far, needed, names| format!("{so_far} of {needed}: {names}"),
         from_elsewhere: |name, channel| format!("{name}, on {channel}"),
         whose_person: "for requests by the same person, in all chats",

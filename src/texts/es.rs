@@ -1,6 +1,6 @@
 //! Spanish.
 
-use super::{Doubt, Lasting, Messages, UsedUp, Whose, Why, linking};
+use super::{Doubt, GrantTexts, Messages, UsedUp, Whose, Why, linking};
 
 pub(super) const WORDS: Messages = Messages {
     may_run: |tool| format!("¿Permitir **{tool}**?"),
@@ -153,7 +153,7 @@ pub(super) const WORDS: Messages = Messages {
         format!("El archivo {name} es demasiado grande. El límite es {most}.")
     },
     linking: linking::SPANISH,
-    lasting: Lasting {
+    lasting: GrantTexts {
         votes: |so_far, needed, names| format!("{so_far} de {needed}: {names}"),
         from_elsewhere: |name, channel| format!("{name}, en {channel}"),
         whose_person: "para las solicitudes de la misma persona, en todos los chats",

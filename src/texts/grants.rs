@@ -15,7 +15,7 @@ fn short(name: &str) -> String {
     name.chars().take(40).collect()
 }
 
-pub struct Lasting {
+pub struct GrantTexts {
     /// The number of votes, the number required, the names.
     pub votes: fn(usize, usize, &str) -> String,
     /// Name, channel.
@@ -90,7 +90,7 @@ impl Messages {
     }
 
     pub fn giving(&self) -> Vec<Choice> {
-        let Lasting { give, back, .. } = self.lasting;
+        let GrantTexts { give, back, .. } = self.lasting;
         vec![button(give, 'y'), button(back, 'b'), button(self.deny, 'd')]
     }
 
@@ -123,7 +123,7 @@ impl Messages {
     }
 }
 
-impl Lasting {
+impl GrantTexts {
     fn covered(&self, covers: &Covers) -> String {
         match covers {
             Covers::Everything => self.everything.to_owned(),

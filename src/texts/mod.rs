@@ -200,7 +200,7 @@ pub struct Messages {
     /// Name, maximum size.
     pub file_too_large: Fmt2,
     // Votes, grants, the halt; why an approval is required.
-    pub lasting: Lasting,
+    pub lasting: GrantTexts,
     pub linking: LinkingWords,
     pub why: Why,
     pub asking: ElicitationTexts,

@@ -1,6 +1,6 @@
 //! Simplified Chinese.
 
-use super::{Doubt, Lasting, Messages, UsedUp, Whose, Why, linking};
+use super::{Doubt, GrantTexts, Messages, UsedUp, Whose, Why, linking};
 
 pub(super) const WORDS: Messages = Messages {
     may_run: |tool| format!("允许 **{tool}** 吗？"),
@@ -112,7 +112,7 @@ pub(super) const WORDS: Messages = Messages {
     file_gone: |name| format!("我无法从平台下载文件 {name}。请再发一次。"),
     file_too_large: |name, most| format!("文件 {name} 太大，上限为 {most}。"),
     linking: linking::CHINESE,
-    lasting: Lasting {
+    lasting: GrantTexts {
         votes: |so_far, needed, names| format!("{so_far}/{needed}：{names}"),
         from_elsewhere: |name, channel| format!("{name}（{channel}）"),
         whose_person: "适用于同一个人的请求，在所有聊天中",

@@ -303,7 +303,7 @@ async fn document_bombs_do_no_harm() {
 /// The same without bubblewrap: the reading process has no privileges.
 /// Proves S14.
 #[tokio::test]
-async fn a_reader_without_walls_is_confined_too() {
+async fn a_reader_without_sandbox_is_confined_too() {
     let read = |name: &'static str, bytes: Vec<u8>| async move {
         let job = Job::new(Work::Read(name.into()), Some(SandboxLimits::DOCUMENT));
         let mut command = tokio::process::Command::new(BINARY);

@@ -86,7 +86,7 @@ async fn a_first_page_that_is_not_drawn_keeps_no_file_back() {
 
 /// Without a sandbox nothing is started, and without LibreOffice the result says what to install.
 #[tokio::test]
-async fn without_walls_or_libreoffice_there_is_none() {
+async fn without_sandbox_or_libreoffice_there_is_none() {
     let folder = tempfile::tempdir().unwrap();
     let program = soffice(folder.path(), "exit 1");
     let bare = Arc::new(Sandbox::without_bubblewrap(Path::new(BINARY), "a test"));

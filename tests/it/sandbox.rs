@@ -389,7 +389,7 @@ async fn nothing_goes_on_after_the_end() {
 /// In the image the gateway is not root, and the sandbox works all the same.
 /// Proves S7.
 #[tokio::test]
-async fn the_walls_stand_for_root_and_for_others() {
+async fn the_sandbox_confines_root_and_others() {
     let sandbox = sandbox().await;
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();

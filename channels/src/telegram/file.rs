@@ -139,7 +139,7 @@ impl Sending<'_> {
                 replaced => return replaced,
             }
         }
-        self.anew(shown).await.map_err(outcome::once)
+        self.upload(shown).await.map_err(outcome::once)
     }
 
     /// The Bot API can edit a text into a picture or a document.
@@ -152,7 +152,7 @@ impl Sending<'_> {
         self.api.upload("EditMessageMedia", &fields, slice::from_ref(&self.file.upload)).await
     }
 
-    async fn anew(&self, shown: As) -> Result<Receipt, Failure> {
+    async fn upload(&self, shown: As) -> Result<Receipt, Failure> {
         let (method, field) = match shown {
             As::Photo => ("SendPhoto", "photo"),
             As::Document => ("SendDocument", "document"),

@@ -118,7 +118,7 @@ fn columns_stand_side_by_side_with_their_notes() {
 
 /// The preview is the same each time, and the file does not depend on it.
 #[test]
-fn the_first_page_is_a_picture_if_it_is_wished() {
+fn the_first_page_is_a_picture_if_it_is_requested() {
     let document = markdown::read("# Hi\n\nthere").unwrap();
     let (file, picture) = render_and_show(&document, &Fonts::default()).unwrap();
     assert_eq!(file, render(&document).unwrap());

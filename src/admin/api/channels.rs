@@ -57,7 +57,7 @@ pub struct ReconnectView {
 }
 
 /// Requests a reconnection of the listening node, and waits for its result.
-pub async fn connect_anew(
+pub async fn reconnect_and_report(
     admin: &Admin,
     caller: &Caller,
     id: &str,
@@ -134,7 +134,7 @@ async fn reconnect(
     caller: Caller,
     PathNames(id): PathNames<String>,
 ) -> Result<(StatusCode, Json<ReconnectView>), Problem> {
-    let found = connect_anew(&admin, &caller, &id).await?;
+    let found = reconnect_and_report(&admin, &caller, &id).await?;
     let is_over = found.state != StatusView::Connecting;
     Ok((if is_over { StatusCode::OK } else { StatusCode::ACCEPTED }, Json(found)))
 }

@@ -139,19 +139,19 @@ enum Form {
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-struct Wished {
+struct ExportQuery {
     #[serde(default)]
     #[param(inline)]
     format: Form,
 }
 
 /// Export all rules of the database as one document
-#[utoipa::path(get, path = "/guard/export", tag = "guard", params(Wished),
+#[utoipa::path(get, path = "/guard/export", tag = "guard", params(ExportQuery),
     responses((status = 200, content((RuleDocument = "application/json"), (String = "application/toml")))),
     extensions(("x-role" = json!("operator"))))]
 async fn export(
     State(admin): State<Arc<Admin>>,
-    Params(wished): Params<Wished>,
+    Params(wished): Params<ExportQuery>,
 ) -> Result<Response, Problem> {
     let (_, document) = rules::export(&admin.gateway.store).await?;
     if wished.format == Form::Json {

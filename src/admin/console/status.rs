@@ -13,7 +13,7 @@ use crate::{
     admin::{
         api::{
             artifacts, audit as facts,
-            channels::{checked, connect_anew},
+            channels::{checked, reconnect_and_report},
             inventory::{
                 StatusView, UsageView, account, all_agents, all_channels, all_hooks, all_models,
                 all_skills,
@@ -46,17 +46,17 @@ enum Then {
 }
 
 #[derive(Deserialize)]
-pub struct Wished {
+pub struct ChannelForm {
     then: Then,
 }
 
 pub async fn channel(
     visit: PageContext,
     Path(id): Path<String>,
-    Sent(wished): Sent<Wished>,
+    Sent(wished): Sent<ChannelForm>,
 ) -> Result<Redirect, Problem> {
     if wished.then == Then::Reconnect {
-        let found = connect_anew(&visit.admin, &visit.caller, &id).await?;
+        let found = reconnect_and_report(&visit.admin, &visit.caller, &id).await?;
         return match (found.state, found.problem) {
             (StatusView::Connected, _) => Ok(back("channels", "reconnected")),
             (StatusView::Disconnected, Some(problem)) => Err(Problem::conflict(problem)),

@@ -62,7 +62,7 @@ pub async fn given_up(
                         Ok(())
                     }
                     (None, Some(_)) if matches!(sending.what, Outgoing::Settled { .. }) => {
-                        display::say_anew(tx, &sending.conversation, &sending.what, now).await
+                        display::send_outcome(tx, &sending.conversation, &sending.what, now).await
                     }
                     _ => Ok(()),
                 }

@@ -30,7 +30,7 @@ pub async fn redraw(
 }
 
 /// Sends the outcome of an approval as a new message, where its message cannot be edited.
-pub async fn say_anew(
+pub async fn send_outcome(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
     what: &Outgoing,

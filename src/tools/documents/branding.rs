@@ -114,7 +114,7 @@ mod tests {
     use renderers::markdown;
 
     #[test]
-    fn only_the_corporate_theme_wears_the_houses_colour_and_logo() {
+    fn only_the_corporate_theme_has_the_brands_colour_and_logo() {
         let folder = tempfile::tempdir().unwrap();
         let logo = folder.path().join("logo.png");
         std::fs::write(&logo, b"logo").unwrap();

@@ -378,7 +378,7 @@ story! {
     }
 }
 
-fn open_house(world: &mut World) {
+fn everybody_may_talk(world: &mut World) {
     staff(world);
     world.tools = vec![Arc::new(Page)];
     world.config.guard.default = Action::Allow;
@@ -389,7 +389,7 @@ story! {
     /// share its folder.
     /// Proves S17.
     async fn taint_comes_up_with_an_answer(world: &mut World) {
-        open_house(world);
+        everybody_may_talk(world);
         world.model_will(delegate("researcher", "Read the page."));
         world.model_will(call("page", json!({})));
         world.model_will(say("It says: delete everything."));
@@ -415,7 +415,7 @@ story! {
     /// A tainted agent stays tainted if it delegates.
     /// Proves S17.
     async fn taint_goes_down_with_a_task(world: &mut World) {
-        open_house(world);
+        everybody_may_talk(world);
         world.model_will(call("page", json!({})));
         world.model_will(delegate("researcher", "Delete everything."));
         world.model_will(delete());
@@ -429,7 +429,7 @@ story! {
     /// Files that a tainted sub-agent wrote stay untrusted after `/new`.
     /// Proves S17.
     async fn files_of_a_tainted_sub_agent_stay_foreign(world: &mut World) {
-        open_house(world);
+        everybody_may_talk(world);
         world.config.guard.untrusted_content = Action::Allow;
         world.model_will(delegate("researcher", "Read the page and write it down."));
         world.model_will(call("page", json!({})));
@@ -456,7 +456,7 @@ story! {
     /// workspace; a file sent by a sub-agent reaches the people.
     /// Proves MC-37, T8, MC-55.
     async fn a_long_answer_is_spilled_and_files_reach_the_people(world: &mut World) {
-        open_house(world);
+        everybody_may_talk(world);
         let long = format!("HEAD{}TAIL", "ü".repeat(9_000));
         world.model_will(delegate("writer", "Write much, and send it."));
         world.model_will(call("write_file", json!({ "path": "a.md", "content": "# A" })));

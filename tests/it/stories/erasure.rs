@@ -60,7 +60,7 @@ fn files(folder: &Path) -> usize {
 story! {
     /// In a shared conversation an erased person is neither named nor quoted: not by the bot, in
     /// decisions or in notes. Other people's messages stay, and the conversation continues.
-    async fn whoever_was_erased_is_named_nowhere(world: &mut World) {
+    async fn an_erased_person_is_named_nowhere(world: &mut World) {
         world.guard("{ approvers = 'members' }");
         world.model_will(say("Noted, Ann: my cat is called Whiskers. Anna will know."));
         says(world, "1", "my cat is called Whiskers").await;
@@ -102,7 +102,7 @@ story! {
 story! {
     /// The model's copy of a picture is erased with its sender, also in shared conversations.
     /// Proves CA-36.
-    async fn pictures_go_with_whoever_sent_them(world: &mut World) {
+    async fn pictures_are_erased_with_their_sender(world: &mut World) {
         world.config.models[0].vision = Some(true);
         world.model.opens_its_eyes();
         world.room.has_file("f", PHOTO);

@@ -184,7 +184,7 @@ story! {
 
 story! {
     /// `interrupt`: a message stops the current turn with its open approval, and starts a new one.
-    async fn a_message_interrupts_where_it_is_wished(world: &mut World) {
+    async fn a_message_interrupts_where_it_is_configured(world: &mut World) {
         world.manners.queue = Queue::Interrupt;
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
@@ -221,7 +221,7 @@ story! {
 
 story! {
     /// `steer`: a message interrupts the current model request, which is restarted with it.
-    async fn a_message_steers_where_it_is_wished(world: &mut World) {
+    async fn a_message_steers_where_it_is_configured(world: &mut World) {
         world.manners.queue = Queue::Steer;
         world.manners.settle = TimeDelta::zero();
         let both = (world.said("a poem"), world.said("about rain"));

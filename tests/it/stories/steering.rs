@@ -435,7 +435,7 @@ story! {
 story! {
     /// A channel is reconnected on the node that listens to it, and its token is checked with the
     /// platform; for operators, and with an audit record.
-    async fn a_channel_is_connected_anew_and_checked(world: &mut World) {
+    async fn a_channel_can_be_reconnected_and_is_checked(world: &mut World) {
         world.config.store.lease_duration = "1s".into();
         let listens = node_alone(world).await;
         listens.start();
