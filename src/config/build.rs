@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::{
     AgentEntry, Config, GuardConfig, datasources,
-    limits::{Action, DailyEntry, HookEntry, LimitsConfig, ToolLimitEntry},
+    limits::{DailyEntry, HookAction, HookEntry, LimitsConfig, ToolLimitEntry},
 };
 use crate::{
     agent::{
@@ -196,11 +196,11 @@ fn act(entry: &HookEntry) -> Result<Act> {
         Ok(Check { pattern, argument: entry.argument.clone(), text: text()? })
     };
     Ok(match entry.action {
-        Action::Redact => {
+        HookAction::Redact => {
             let text = entry.text.clone().unwrap_or_else(|| "…".into());
             Act::Redact { pattern, text }
         }
-        Action::Inject => match (entry.on, &entry.argument) {
+        HookAction::Inject => match (entry.on, &entry.argument) {
             (Point::BeforeLlm, _) | (Point::BeforeTool, Some(_)) => {
                 Act::Inject { argument: entry.argument.clone(), text: text()? }
             }
@@ -211,11 +211,13 @@ fn act(entry: &HookEntry) -> Result<Act> {
                 )
             }
         },
-        Action::Annotate if entry.on == Point::BeforeLlm => bail!("action: use inject here"),
-        Action::Annotate => Act::Annotate { text: text()? },
-        Action::Validate => Act::Validate(check(Some(pattern.context("pattern: is missing")?))?),
-        Action::Filter => Act::Filter(check(pattern)?),
-        Action::Run => Act::Run(program(entry)?),
+        HookAction::Annotate if entry.on == Point::BeforeLlm => bail!("action: use inject here"),
+        HookAction::Annotate => Act::Annotate { text: text()? },
+        HookAction::Validate => {
+            Act::Validate(check(Some(pattern.context("pattern: is missing")?))?)
+        }
+        HookAction::Filter => Act::Filter(check(pattern)?),
+        HookAction::Run => Act::Run(program(entry)?),
     })
 }
 

@@ -68,7 +68,7 @@ pub struct AuditConfig {
 pub struct HookEntry {
     pub name: String,
     pub on: Point,
-    pub action: Action,
+    pub action: HookAction,
     pub tool: Option<String>,
     pub argument: Option<String>,
     pub pattern: Option<String>,
@@ -87,7 +87,7 @@ fn yes() -> bool {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Action {
+pub enum HookAction {
     Redact,
     Inject,
     Validate,

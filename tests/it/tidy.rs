@@ -1,5 +1,7 @@
 //! The project's rules that neither the compiler nor a linter checks.
 
+mod syntax;
+
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,33 +10,18 @@ use std::{
     process::Command,
 };
 
-/// The layers of the program. A folder may use the folders before it.
-const ORDER: &[&str] = &[
-    "clock",
-    "crash",
-    "tls",
-    "encryption",
-    "journal",
-    "texts",
-    "agent",
-    "store",
-    "llm",
-    "tools",
-    "gateway",
-    "worker",
-    "admin",
-    "config",
-    "telemetry",
-    "app",
-    "cli",
-];
+/// Types with the same name in two files: alternatives of a feature.
+const ALTERNATIVES: &[&str] = &["Traces"];
 
-/// Exceptions from the order: user, used folder, reason.
-const EXCEPTIONS: &[(&str, &str, &str)] = &[];
+/// Words of names that are neither plain English nor defined in the glossary.
+const BANNED_IN_NAMES: &[&str] = &[
+    "anew", "desk", "house", "lasting", "shelf", "teller", "tongue", "walls", "whoever", "wish",
+    "wished",
+];
 
 /// Names defined by other crates: file, item, owner.
 const FOREIGN: &[(&str, &str, &str)] =
-    &[("src/tools/mcp/client_handler.rs", "fn get_info", "rmcp's trait")];
+    &[("src/tools/mcp/client_handler.rs", "get_info", "rmcp's trait")];
 
 const LONGEST_FILE: usize = 400;
 
@@ -88,13 +75,29 @@ fn collect(folder: &Path, found: &mut BTreeMap<String, String>) {
     }
 }
 
-/// The file without its unit tests.
-fn program(text: &str) -> &str {
-    text.split("\n#[cfg(test)]").next().unwrap_or(text)
+/// The text without its unit tests, which begin with the attribute and end with the next line that
+/// is indented like it: a brace or a semicolon.
+fn program(text: &str) -> String {
+    let mut kept = String::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let Some(indent) = line.strip_suffix("#[cfg(test)]") else {
+            kept += line;
+            kept.push('\n');
+            continue;
+        };
+        let is_end = |line: &&str| {
+            let ends = line.ends_with([';', '}']);
+            ends && line.strip_prefix(indent).is_some_and(|rest| !rest.starts_with(' '))
+        };
+        lines.by_ref().find(is_end);
+    }
+    kept
 }
 
 fn is_test(name: &str) -> bool {
-    name.ends_with("tests.rs") || name.ends_with("testing.rs")
+    let is_folder = name.split('/').any(|part| part == "tests" || part.ends_with("_tests"));
+    is_folder || name.ends_with("tests.rs") || name.ends_with("testing.rs")
 }
 
 #[test]
@@ -114,18 +117,30 @@ fn the_tree_is_two_folders_deep() {
     }
 }
 
+/// The order is the one in `ARCHITECTURE.md`: a module may use itself and those before it.
 #[test]
 fn dependencies_run_one_way() {
-    let place = |folder: &str| ORDER.iter().position(|known| *known == folder);
-    for (name, text) in sources() {
-        let Some(folder) = name.strip_prefix("src/").map(top) else { continue };
-        let Some(here) = place(folder) else { continue };
-        for used in uses(program(&text)) {
-            let there = place(&used).unwrap_or_else(|| panic!("{name} uses crate::{used}"));
-            let excepted = EXCEPTIONS.iter().any(|(who, whom, _)| *who == folder && *whom == used);
-            assert!(there <= here || excepted, "{name} uses {used}, which stands to its right");
+    let order = order();
+    let place = |module: &str| order.iter().position(|known| known == module);
+    for (name, source) in syntax::sources(&["src"]) {
+        let folder = top(name.strip_prefix("src/").unwrap());
+        if ["lib", "main"].contains(&folder) {
+            continue;
+        }
+        let here = place(folder).unwrap_or_else(|| panic!("ARCHITECTURE.md has no {folder}"));
+        for used in &source.uses {
+            let there = place(used).unwrap_or_else(|| panic!("{name} uses crate::{used}"));
+            assert!(there <= here, "{name} uses {used}, which stands to its right");
         }
     }
+}
+
+/// The modules from left to right, as `ARCHITECTURE.md` lists them after the two crates.
+fn order() -> Vec<String> {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let list = text.split('`').find(|code| code.starts_with("channels renderers |")).unwrap();
+    let words = list.split([' ', '|']).filter(|word| !word.is_empty());
+    words.skip(2).map(str::to_owned).collect()
 }
 
 /// `journal/event.rs` → `journal`, `texts.rs` → `texts`.
@@ -133,42 +148,29 @@ fn top(path: &str) -> &str {
     path.split('/').next().unwrap_or(path).trim_end_matches(".rs")
 }
 
-/// The modules of this crate that a file uses.
-fn uses(text: &str) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    for (at, _) in text.match_indices("crate::") {
-        let rest = &text[at + "crate::".len()..];
-        match rest.strip_prefix('{') {
-            Some(list) => found.extend(first_words(list)),
-            None => found.extend(word(rest)),
-        }
+/// A tuple has no names: two values of one type can change places unnoticed.
+#[test]
+fn parameters_are_not_tuples() {
+    for (name, source) in syntax::sources(&["src", "channels/src", "macros/src"]) {
+        assert!(source.tuple_parameters.is_empty(), "{name}: {:?}", source.tuple_parameters);
     }
-    found
 }
 
-/// The first words of the entries of a `use` list, which may be nested.
-fn first_words(list: &str) -> Vec<String> {
-    let (mut depth, mut words, mut fresh) = (0, Vec::new(), true);
-    for (at, c) in list.char_indices() {
-        match c {
-            '{' => depth += 1,
-            '}' if depth == 0 => break,
-            '}' => depth -= 1,
-            ',' if depth == 0 => fresh = true,
-            c if fresh && c.is_ascii_lowercase() => {
-                words.extend(word(&list[at..]));
-                fresh = false;
-            }
-            _ => {}
+/// A name that crosses a file has one meaning in its crate.
+#[test]
+fn type_names_are_unique() {
+    let mut known: BTreeMap<String, String> = BTreeMap::new();
+    for (name, source) in syntax::sources(&["src"]) {
+        for defined in source.types.into_iter().filter(|defined| defined.is_visible) {
+            let before = known.insert(defined.name.clone(), name.clone());
+            let is_alternative = ALTERNATIVES.contains(&defined.name.as_str());
+            assert!(
+                before.is_none() || is_alternative,
+                "{} is defined in {name} and in {before:?}",
+                defined.name
+            );
         }
     }
-    words
-}
-
-fn word(text: &str) -> Option<String> {
-    let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
-    let word = &text[..end];
-    word.starts_with(|c: char| c.is_ascii_lowercase()).then(|| word.to_owned())
 }
 
 #[test]
@@ -207,16 +209,8 @@ fn what_decides_does_no_io_and_asks_no_clock() {
 
 #[test]
 fn few_traits_carry_the_design() {
-    let traits: Vec<_> = sources()
-        .into_iter()
-        .filter(|(name, _)| name.starts_with("src/") || name.starts_with("channels/"))
-        .flat_map(|(_, text)| {
-            let names = program(&text).lines().filter_map(|line| line.strip_prefix("pub trait "));
-            names
-                .filter_map(|rest| Some(rest.split([':', ' ', '<']).next()?.to_owned()))
-                .collect::<Vec<_>>()
-        })
-        .collect();
+    let sources = syntax::sources(&["src", "channels/src"]);
+    let traits: Vec<_> = sources.into_values().flat_map(|source| source.traits).collect();
     assert!(traits.len() <= 6, "{traits:?}");
 }
 
@@ -234,24 +228,35 @@ fn names_say_what_things_are() {
         "Data",
         "Info",
     ];
-    for (name, text) in sources() {
-        for line in program(&text).lines() {
-            for kind in ["struct ", "enum ", "trait "] {
-                let Some(defined) = line.trim_start().trim_start_matches("pub ").strip_prefix(kind)
-                else {
-                    continue;
-                };
-                let defined = defined.split(|c: char| !c.is_alphanumeric()).next().unwrap();
-                let bad = banned.iter().find(|word| defined.ends_with(**word));
-                assert!(bad.is_none(), "{name} defines {defined}");
-            }
-            let verb = line.trim_start().trim_start_matches("pub ").trim_start_matches("async ");
-            let bad = ["fn get_", "fn handle_", "fn process_"].iter().any(|p| verb.starts_with(p));
-            let theirs =
-                FOREIGN.iter().any(|(place, what, _)| name == *place && verb.starts_with(what));
-            assert!(!bad || theirs, "{name}: {line}");
+    for (name, source) in syntax::sources(&["src", "channels/src", "renderers/src"]) {
+        for defined in &source.types {
+            let bad = banned.iter().find(|word| defined.name.ends_with(**word));
+            assert!(bad.is_none(), "{name} defines {}", defined.name);
+        }
+        for function in &source.functions {
+            let bad = ["get_", "handle_", "process_"].iter().any(|p| function.starts_with(p));
+            let theirs = FOREIGN.iter().any(|(place, what, _)| name == *place && function == what);
+            assert!(!bad || theirs, "{name} defines {function}");
+        }
+        let types = source.types.iter().map(|defined| words_of(&defined.name));
+        let functions = source.functions.iter().map(|function| words_of(function));
+        for words in types.chain(functions) {
+            let bad = words.iter().find(|word| BANNED_IN_NAMES.contains(&word.as_str()));
+            assert!(bad.is_none(), "{name}: {words:?}");
         }
     }
+}
+
+/// `FooBar` and `foo_bar` → `foo`, `bar`.
+fn words_of(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    for c in name.chars() {
+        if c == '_' || c.is_uppercase() {
+            words.push(String::new());
+        }
+        words.last_mut().unwrap().extend(c.to_lowercase().filter(|c| *c != '_'));
+    }
+    words
 }
 
 #[test]

@@ -168,7 +168,7 @@ pub async fn set(
     caller: &Caller,
     kind: SettingKind,
     name: &str,
-    change: Change,
+    change: ToolChange,
 ) -> Result<()> {
     let (by, name, now) = (caller.id.clone(), name.to_owned(), admin.gateway.clock.now());
     let fact = caller.did("tool_set").of(&name).with("change", serde_json::to_value(change)?);
@@ -179,8 +179,8 @@ pub async fn set(
         .write("set tool", move |tx| {
             Box::pin(async move {
                 let apply = move |setting: &mut Setting| match change {
-                    Change::Enabled(enabled) => setting.enabled = enabled,
-                    Change::Tier(tier) => setting.tier = Some(tier),
+                    ToolChange::Enabled(enabled) => setting.enabled = enabled,
+                    ToolChange::Tier(tier) => setting.tier = Some(tier),
                 };
                 let of = SettingKey { kind, name: &name };
                 settings::change(tx, of, apply, &by, now).await?;
@@ -192,7 +192,7 @@ pub async fn set(
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Change {
+pub enum ToolChange {
     Enabled(bool),
     Tier(Tier),
 }
@@ -202,7 +202,7 @@ pub async fn set_tool(
     admin: &Admin,
     caller: &Caller,
     id: &str,
-    change: Change,
+    change: ToolChange,
 ) -> Result<ToolView, Problem> {
     let tool = one(admin, id).await?.ok_or_else(|| none("tool"))?;
     if let Some(server) = tool.server {
@@ -230,7 +230,7 @@ pub async fn set_server(
     admin: &Admin,
     caller: &Caller,
     id: &str,
-    change: Change,
+    change: ToolChange,
 ) -> Result<ServerView, Problem> {
     let _there = server(admin, id).await?;
     set(admin, caller, SettingKind::Mcp, id, change).await?;
@@ -275,7 +275,7 @@ async fn enable(
     PathNames(id): PathNames<String>,
     Body(body): Body<EnabledBody>,
 ) -> Result<Json<ToolView>, Problem> {
-    set_tool(&admin, &caller, &id, Change::Enabled(body.enabled)).await.map(Json)
+    set_tool(&admin, &caller, &id, ToolChange::Enabled(body.enabled)).await.map(Json)
 }
 
 /// Set the tier of a tool: `core` (schema in every prompt) or `extension` (one line in the tool
@@ -289,7 +289,7 @@ async fn set_tier(
     PathNames(id): PathNames<String>,
     Body(body): Body<TierBody>,
 ) -> Result<Json<ToolView>, Problem> {
-    set_tool(&admin, &caller, &id, Change::Tier(body.tier)).await.map(Json)
+    set_tool(&admin, &caller, &id, ToolChange::Tier(body.tier)).await.map(Json)
 }
 
 /// List MCP servers
@@ -309,7 +309,7 @@ async fn enable_server(
     PathNames(id): PathNames<String>,
     Body(body): Body<EnabledBody>,
 ) -> Result<Json<ServerView>, Problem> {
-    set_server(&admin, &caller, &id, Change::Enabled(body.enabled)).await.map(Json)
+    set_server(&admin, &caller, &id, ToolChange::Enabled(body.enabled)).await.map(Json)
 }
 
 /// Set the tier of all tools of an MCP server
@@ -322,5 +322,5 @@ async fn set_tier_of_server(
     PathNames(id): PathNames<String>,
     Body(body): Body<TierBody>,
 ) -> Result<Json<ServerView>, Problem> {
-    set_server(&admin, &caller, &id, Change::Tier(body.tier)).await.map(Json)
+    set_server(&admin, &caller, &id, ToolChange::Tier(body.tier)).await.map(Json)
 }

@@ -12,7 +12,7 @@ use crate::{
     admin::{
         api::{
             mcp::{self, TrustBody},
-            tools::{Change, all, all_servers, set_server as apply_to_server, set_tool},
+            tools::{ToolChange, all, all_servers, set_server as apply_to_server, set_tool},
         },
         problem::Problem,
     },
@@ -32,8 +32,8 @@ pub struct ToolForm {
 }
 
 impl ToolForm {
-    fn change(self) -> Result<Change, Problem> {
-        let change = self.enabled.map(Change::Enabled).or(self.tier.map(Change::Tier));
+    fn change(self) -> Result<ToolChange, Problem> {
+        let change = self.enabled.map(ToolChange::Enabled).or(self.tier.map(ToolChange::Tier));
         change.ok_or_else(|| Problem::unfit("Specify `enabled` or `tier`."))
     }
 }

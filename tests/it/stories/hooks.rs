@@ -2,10 +2,12 @@
 
 use countersign::{
     agent::{hooks::OnFailure, prompt::Message},
-    config::limits::{Action, HookEntry},
+    config::limits::{HookAction, HookEntry},
     journal::event::{Event, Point},
-    llm::ModelError,
-    llm::scripted::{Gate, call, fail, say, wait},
+    llm::{
+        ModelError,
+        scripted::{Gate, call, fail, say, wait},
+    },
     texts::stopped_by_hook,
 };
 use insta::{allow_duplicates, assert_snapshot};
@@ -14,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{shown::stable, story, world::World};
 
-pub(super) fn hook(name: &str, on: Point, action: Action) -> HookEntry {
+pub(super) fn hook(name: &str, on: Point, action: HookAction) -> HookEntry {
     HookEntry {
         name: name.to_owned(),
         on,
@@ -36,7 +38,7 @@ fn script(world: &World, name: &str, on: Point, then: &str) -> (HookEntry, PathB
     let given = world.config.data_dir.join(format!("{name}.given"));
     let script = format!("cat >> {0}; echo >> {0}; {then}", given.display());
     let command = Some(vec!["/bin/sh".into(), "-c".into(), script]);
-    (HookEntry { command, ..hook(name, on, Action::Run) }, given)
+    (HookEntry { command, ..hook(name, on, HookAction::Run) }, given)
 }
 
 fn questions(given: &Path) -> Vec<Value> {
@@ -180,11 +182,11 @@ story! {
             HookEntry {
                 pattern: Some("(?i)project x".into()),
                 text,
-                ..hook("topics", Point::BeforeLlm, Action::Filter)
+                ..hook("topics", Point::BeforeLlm, HookAction::Filter)
             },
             HookEntry {
                 pattern: Some(r"\d{16}".into()),
-                ..hook("cards", Point::BeforeLlm, Action::Redact)
+                ..hook("cards", Point::BeforeLlm, HookAction::Redact)
             },
         ];
         world.ann_says("tell me about Project X").await;
@@ -207,16 +209,16 @@ story! {
             HookEntry {
                 pattern: text("(?i)darn"),
                 text: text("d***"),
-                ..hook("manners", Point::AfterLlm, Action::Redact)
+                ..hook("manners", Point::AfterLlm, HookAction::Redact)
             },
-            HookEntry { text: text("Made by a machine."), ..hook("label", Point::AfterLlm, Action::Annotate) },
+            HookEntry { text: text("Made by a machine."), ..hook("label", Point::AfterLlm, HookAction::Annotate) },
             HookEntry {
                 pattern: text("indeed"),
                 text: text("nobody may know"),
                 tool: text("rare"),
-                ..hook("vault", Point::AfterTool, Action::Filter)
+                ..hook("vault", Point::AfterTool, HookAction::Filter)
             },
-            HookEntry { text: text("Call 555."), ..hook("help", Point::OnError, Action::Annotate) },
+            HookEntry { text: text("Call 555."), ..hook("help", Point::OnError, HookAction::Annotate) },
         ];
         world.model_will(call("rare", json!({})));
         world.model_will(say("Darn it."));
@@ -247,7 +249,7 @@ story! {
              printf '{{\"note\":\"run %s, %s\"}}' $n \"$HOME\""
         );
         let command = Some(vec!["/bin/sh".into(), "-c".into(), seen]);
-        let program = HookEntry { command, ..hook("gate", Point::BeforeTool, Action::Run) };
+        let program = HookEntry { command, ..hook("gate", Point::BeforeTool, HookAction::Run) };
         let timeout = Some("20s".to_owned());
         world.config.hooks = vec![HookEntry { sandbox: true, timeout, ..program }];
         world.model_will(call("delete", json!({ "path": "a.txt" })));

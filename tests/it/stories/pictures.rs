@@ -7,7 +7,7 @@ use countersign::{
         prompt::{Message, Picture, Prompt},
         rules::RuleEntry,
     },
-    config::limits::{Action, HookEntry},
+    config::limits::{HookAction, HookEntry},
     journal::event::{Event, Point},
     llm::scripted::{call, say},
 };
@@ -150,7 +150,7 @@ story! {
         sends(world, "keep it", "c.png").await;
         world.ann_says("/new").await;
         let (pattern, text) = (Some("as a picture".into()), Some("nobody may see it".into()));
-        let withholds = hook("discreet", Point::AfterTool, Action::Filter);
+        let withholds = hook("discreet", Point::AfterTool, HookAction::Filter);
         world.config.hooks = vec![HookEntry { pattern, text, ..withholds }];
         world.model_will(call("look_at", json!({ "path": "inbox/c.png" }))).will(say("I may not."));
         world.ann_says("look at it").await;

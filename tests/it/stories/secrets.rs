@@ -5,7 +5,7 @@ use countersign::{
     cli,
     config::{
         Config,
-        limits::{Action as Do, HookEntry},
+        limits::{HookAction as Do, HookEntry},
         secret::Secret,
         webhooks::WebhookOutEntry,
     },

@@ -1,0 +1,238 @@
+//! The sources as syntax trees, without their unit tests, so that the rules see code and neither
+//! strings nor comments.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
+use syn::{
+    Attribute, File, FnArg, ImplItem, Item, ItemUse, Pat, Path as CodePath, Signature, Type,
+    UseTree, Visibility,
+    visit::{self, Visit},
+};
+
+use super::root;
+
+/// What a source defines and uses.
+#[derive(Debug, Default)]
+pub struct Source {
+    /// The modules at the top of the crate that it uses.
+    pub uses: BTreeSet<String>,
+    /// The names of its types, and whether other files can see them.
+    pub types: Vec<DefinedType>,
+    pub traits: Vec<String>,
+    pub functions: Vec<String>,
+    /// Functions with a parameter that is a tuple.
+    pub tuple_parameters: Vec<String>,
+}
+
+#[derive(Debug)]
+pub struct DefinedType {
+    pub name: String,
+    pub is_visible: bool,
+}
+
+/// Every source below the folders, by its path from the root. Files of unit tests are left out.
+pub fn sources(folders: &[&str]) -> BTreeMap<String, Source> {
+    let mut found = BTreeMap::new();
+    for folder in folders {
+        collect(&root().join(folder), &mut found);
+    }
+    found
+}
+
+fn collect(folder: &Path, found: &mut BTreeMap<String, Source>) {
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        let name = path.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
+        if super::is_test(&name) {
+            continue;
+        }
+        if path.is_dir() {
+            collect(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.insert(name.clone(), source(&name, &fs::read_to_string(&path).unwrap()));
+        }
+    }
+}
+
+fn source(name: &str, text: &str) -> Source {
+    let file: File = syn::parse_file(text).unwrap_or_else(|problem| panic!("{name}: {problem}"));
+    let mut walk = Walk { module: module_of(name), source: Source::default(), is_inside: false };
+    walk.visit_file(&file);
+    walk.source
+}
+
+/// `src/store/db/mod.rs` → `store`, `db`.
+fn module_of(name: &str) -> Vec<String> {
+    let below = name.split_once("src/").unwrap().1.trim_end_matches(".rs");
+    let below = below.strip_suffix("/mod").unwrap_or(below);
+    match below {
+        "lib" | "main" | "mod" => Vec::new(),
+        path => path.split('/').map(str::to_owned).collect(),
+    }
+}
+
+struct Walk {
+    /// The module of the items that are being visited.
+    module: Vec<String>,
+    source: Source,
+    /// Whether the items are inside a function, where no other file sees them.
+    is_inside: bool,
+}
+
+impl Walk {
+    fn note(&mut self, path: &[String]) {
+        let mut base = match path.first().map(String::as_str) {
+            Some("crate") => Vec::new(),
+            Some("self" | "super") => self.module.clone(),
+            _ => return,
+        };
+        for segment in path {
+            match segment.as_str() {
+                "crate" | "self" => {}
+                "super" => drop(base.pop()),
+                name => base.push(name.to_owned()),
+            }
+        }
+        self.source.uses.extend(base.into_iter().next());
+    }
+
+    fn note_tree(&mut self, tree: &UseTree, before: &mut Vec<String>) {
+        match tree {
+            UseTree::Path(path) => {
+                before.push(path.ident.to_string());
+                self.note_tree(&path.tree, before);
+                before.pop();
+            }
+            UseTree::Group(group) => {
+                group.items.iter().for_each(|tree| self.note_tree(tree, before));
+            }
+            UseTree::Name(name) => self.note_leaf(name.ident.to_string(), before),
+            UseTree::Rename(rename) => self.note_leaf(rename.ident.to_string(), before),
+            UseTree::Glob(_) => self.note(before),
+        }
+    }
+
+    fn note_leaf(&mut self, leaf: String, before: &mut Vec<String>) {
+        before.push(leaf);
+        self.note(before);
+        before.pop();
+    }
+
+    fn define(&mut self, name: &syn::Ident, visibility: &Visibility) {
+        let is_visible = !self.is_inside && !matches!(visibility, Visibility::Inherited);
+        self.source.types.push(DefinedType { name: name.to_string(), is_visible });
+    }
+}
+
+impl<'ast> Visit<'ast> for Walk {
+    fn visit_item(&mut self, item: &'ast Item) {
+        if is_for_tests(attributes(item)) {
+            return;
+        }
+        match item {
+            Item::Struct(item) => self.define(&item.ident, &item.vis),
+            Item::Enum(item) => self.define(&item.ident, &item.vis),
+            Item::Type(item) => self.define(&item.ident, &item.vis),
+            Item::Trait(item) => {
+                self.define(&item.ident, &item.vis);
+                self.source.traits.push(item.ident.to_string());
+            }
+            Item::Mod(item) => {
+                self.module.push(item.ident.to_string());
+                visit::visit_item_mod(self, item);
+                self.module.pop();
+                return;
+            }
+            _ => {}
+        }
+        visit::visit_item(self, item);
+    }
+
+    fn visit_impl_item(&mut self, item: &'ast ImplItem) {
+        let is_test = matches!(item, ImplItem::Fn(function) if is_for_tests(&function.attrs));
+        if !is_test {
+            visit::visit_impl_item(self, item);
+        }
+    }
+
+    fn visit_block(&mut self, block: &'ast syn::Block) {
+        let was = std::mem::replace(&mut self.is_inside, true);
+        visit::visit_block(self, block);
+        self.is_inside = was;
+    }
+
+    fn visit_item_use(&mut self, item: &'ast ItemUse) {
+        self.note_tree(&item.tree, &mut Vec::new());
+    }
+
+    fn visit_path(&mut self, path: &'ast CodePath) {
+        let segments: Vec<_> = path.segments.iter().map(|s| s.ident.to_string()).collect();
+        self.note(&segments);
+        visit::visit_path(self, path);
+    }
+
+    /// The arguments of a macro are tokens, in which only paths of this crate are found.
+    fn visit_macro(&mut self, call: &'ast syn::Macro) {
+        let tokens = call.tokens.to_string().replace(' ', "");
+        for (at, _) in tokens.match_indices("crate::") {
+            let rest = &tokens[at + "crate::".len()..];
+            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+            self.note(&["crate".to_owned(), rest[..end].to_owned()]);
+        }
+        self.visit_path(&call.path);
+    }
+
+    fn visit_signature(&mut self, signature: &'ast Signature) {
+        let name = signature.ident.to_string();
+        let is_tuple = |input: &FnArg| match input {
+            FnArg::Typed(input) => matches!(*input.pat, Pat::Tuple(_)) || is_tuple(&input.ty),
+            FnArg::Receiver(_) => false,
+        };
+        if signature.inputs.iter().any(is_tuple) {
+            self.source.tuple_parameters.push(name.clone());
+        }
+        self.source.functions.push(name);
+        visit::visit_signature(self, signature);
+    }
+}
+
+fn is_tuple(ty: &Type) -> bool {
+    match ty {
+        Type::Tuple(tuple) => !tuple.elems.is_empty(),
+        Type::Reference(reference) => is_tuple(&reference.elem),
+        Type::Paren(inner) => is_tuple(&inner.elem),
+        Type::Group(inner) => is_tuple(&inner.elem),
+        _ => false,
+    }
+}
+
+fn is_for_tests(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        let tokens = attribute.meta.require_list().map(|list| list.tokens.to_string());
+        let is_cfg = attribute.path().is_ident("cfg");
+        let is_test = |tokens: String| {
+            tokens.split(|c: char| !c.is_alphanumeric()).any(|word| word == "test")
+        };
+        attribute.path().is_ident("test") || is_cfg && tokens.is_ok_and(is_test)
+    })
+}
+
+fn attributes(item: &Item) -> &[Attribute] {
+    match item {
+        Item::Const(item) => &item.attrs,
+        Item::Enum(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Macro(item) => &item.attrs,
+        Item::Mod(item) => &item.attrs,
+        Item::Static(item) => &item.attrs,
+        Item::Struct(item) => &item.attrs,
+        Item::Trait(item) => &item.attrs,
+        Item::Type(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        _ => &[],
+    }
+}
