@@ -84,14 +84,14 @@ pub async fn is_welcome(
 }
 
 /// The reply to a stranger. A pairing code in the text is redeemed.
-pub async fn greet_stranger(
+pub(super) async fn greet_stranger(
     tx: &mut Tx<'_>,
     context: &IntakeContext,
     person: &Person,
     text: &str,
 ) -> Result<String> {
     let IntakeContext { channel, owned, now, .. } = context;
-    let (owned, now) = (*owned, *now);
+    let (channel, owned, now) = (channel.as_str(), *owned, *now);
     let words = Language::of(person.language.as_deref()).words();
     let Some(code) = pairing_code(text) else { return Ok(words.stranger(&person.id)) };
     let bearer = Bearer { channel, id: &person.id, name: &person.name, code: &code, owned };

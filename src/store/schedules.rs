@@ -18,6 +18,7 @@ use super::{
     Store, Tx, at,
     conversations::journal,
     db::{
+        row::row,
         sql,
         unreadable::{self, JsonTable, readable_rows},
     },
@@ -136,26 +137,38 @@ impl Store {
     }
 }
 
-type Row = (String, String, String, String, String, String, String, String, String, i64);
+row! {
+    struct ScheduleRow {
+        id: String,
+        conversation: String,
+        does: String,
+        text: String,
+        rule: String,
+        zone: String,
+        by_whom: String,
+        taint: String,
+        status: String,
+        due_at: i64,
+    }
+}
 
-fn schedule(row: Row) -> Result<Schedule> {
-    let (id, conversation, does, text, rule, zone, by, taint, state, due_ms) = row;
+fn schedule(row: ScheduleRow) -> Result<Schedule> {
     Ok(Schedule {
-        id: ScheduleId(id),
-        conversation: ConversationId(conversation),
-        does: Does::parse(&does).context("what a schedule does")?,
-        text,
-        rule: serde_json::from_str(&rule)?,
-        zone,
-        by: serde_json::from_str(&by)?,
-        taint: serde_json::from_str(&taint)?,
-        state: State::parse(&state),
-        due_at: at(due_ms),
+        id: ScheduleId(row.id),
+        conversation: ConversationId(row.conversation),
+        does: Does::parse(&row.does).context("what a schedule does")?,
+        text: row.text,
+        rule: serde_json::from_str(&row.rule)?,
+        zone: row.zone,
+        by: serde_json::from_str(&row.by_whom)?,
+        taint: serde_json::from_str(&row.taint)?,
+        state: State::parse(&row.status),
+        due_at: at(row.due_at),
     })
 }
 
 async fn due(tx: &mut Tx<'_>, most: usize, now: DateTime<Utc>) -> Result<Vec<Schedule>> {
-    let rows: Vec<Row> = sql!(
+    let rows: Vec<ScheduleRow> = sql!(
         tx,
         fetch_all,
         "
@@ -180,8 +193,8 @@ async fn due(tx: &mut Tx<'_>, most: usize, now: DateTime<Utc>) -> Result<Vec<Sch
 }
 
 /// A schedule that cannot be read does not hide the others.
-fn readable(rows: Vec<Row>) -> Vec<Schedule> {
-    readable_rows(JsonTable::Schedules, rows, |row| &row.0, schedule)
+fn readable(rows: Vec<ScheduleRow>) -> Vec<Schedule> {
+    readable_rows(JsonTable::Schedules, rows, |row| &row.id, schedule)
 }
 
 /// The schedules of a conversation that have not ended, next due first.
@@ -189,7 +202,7 @@ pub async fn of_conversation(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
 ) -> Result<Vec<Schedule>> {
-    let rows: Vec<Row> = sql!(
+    let rows: Vec<ScheduleRow> = sql!(
         tx,
         fetch_all,
         "
@@ -206,7 +219,7 @@ pub async fn of_conversation(
 /// The schedules of all conversations, or of one if `conversation` is not empty, that have not
 /// ended, newest first.
 pub async fn list(tx: &mut Tx<'_>, conversation: &str, stretch: &Stretch) -> Result<Vec<Schedule>> {
-    let rows: Vec<Row> = sql!(
+    let rows: Vec<ScheduleRow> = sql!(
         tx,
         fetch_all,
         "
@@ -226,7 +239,7 @@ pub async fn list(tx: &mut Tx<'_>, conversation: &str, stretch: &Stretch) -> Res
 }
 
 pub async fn by_id(tx: &mut Tx<'_>, id: &ScheduleId) -> Result<Option<Schedule>> {
-    let row: Option<Row> = sql!(
+    let row: Option<ScheduleRow> = sql!(
         tx,
         fetch_optional,
         "

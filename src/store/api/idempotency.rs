@@ -13,7 +13,10 @@
 use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::store::{Tx, db::sql};
+use crate::store::{
+    Tx,
+    db::{row::row, sql},
+};
 
 /// A stored response.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +65,15 @@ fn under_way_for() -> TimeDelta {
     TimeDelta::minutes(1)
 }
 
-type Columns = (String, Option<i64>, String, String, i64);
+row! {
+    struct AnswerRow {
+        request: String,
+        status: Option<i64>,
+        media_type: String,
+        body: String,
+        at: i64,
+    }
+}
 
 /// Claims the key for this request, if it is free.
 pub async fn begin(
@@ -102,7 +113,7 @@ pub async fn begin(
     if begun > 0 {
         return Ok(Before::Nothing);
     }
-    let (own, status, media_type, body, begun_at): Columns = sql!(
+    let AnswerRow { request: own, status, media_type, body, at: begun_at }: AnswerRow = sql!(
         tx,
         fetch_one,
         "

@@ -5,7 +5,13 @@ use chrono::{DateTime, Utc};
 
 use crate::{
     journal::role::Role,
-    store::{Tx, approvals::hash_of, at, db::sql, lists::Stretch},
+    store::{
+        Tx,
+        approvals::hash_of,
+        at,
+        db::{row::row, sql},
+        lists::Stretch,
+    },
 };
 
 /// A token, without its secret.
@@ -21,7 +27,18 @@ pub struct ApiToken {
     pub revoked_at: Option<DateTime<Utc>>,
 }
 
-type Columns = (String, String, String, String, i64, Option<i64>, Option<i64>, Option<i64>);
+row! {
+    struct TokenRow {
+        id: String,
+        name: String,
+        role: String,
+        created_by: String,
+        created_at: i64,
+        expires_at: Option<i64>,
+        used_at: Option<i64>,
+        revoked_at: Option<i64>,
+    }
+}
 
 macro_rules! select {
     ($rest:literal) => {
@@ -35,17 +52,17 @@ macro_rules! select {
     };
 }
 
-fn token(row: Columns) -> Result<ApiToken> {
-    let (id, name, role, created_by, created_ms, expires_ms, used_ms, revoked_ms) = row;
+fn token(row: TokenRow) -> Result<ApiToken> {
     Ok(ApiToken {
-        role: Role::parse(&role).with_context(|| format!("the role of the token {id}"))?,
-        id,
-        name,
-        created_by,
-        created_at: at(created_ms),
-        expires_at: expires_ms.map(at),
-        used_at: used_ms.map(at),
-        revoked_at: revoked_ms.map(at),
+        role: Role::parse(&row.role)
+            .with_context(|| format!("the role of the token {}", row.id))?,
+        id: row.id,
+        name: row.name,
+        created_by: row.created_by,
+        created_at: at(row.created_at),
+        expires_at: row.expires_at.map(at),
+        used_at: row.used_at.map(at),
+        revoked_at: row.revoked_at.map(at),
     })
 }
 
@@ -76,7 +93,7 @@ pub async fn by_secret(
     secret: &str,
     now: DateTime<Utc>,
 ) -> Result<Option<ApiToken>> {
-    let row: Option<Columns> = sql!(
+    let row: Option<TokenRow> = sql!(
         tx,
         fetch_optional,
         select!(
@@ -106,7 +123,7 @@ pub async fn used(tx: &mut Tx<'_>, id: &str, now: DateTime<Utc>) -> Result<()> {
 
 /// All tokens, including revoked ones, newest first.
 pub async fn list(tx: &mut Tx<'_>, stretch: &Stretch) -> Result<Vec<ApiToken>> {
-    let rows: Vec<Columns> = sql!(
+    let rows: Vec<TokenRow> = sql!(
         tx,
         fetch_all,
         select!(

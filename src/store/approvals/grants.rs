@@ -12,6 +12,7 @@ use crate::{
     store::{
         Store, Tx, at,
         db::{
+            row::row,
             sql,
             unreadable::{JsonTable, readable_rows},
         },
@@ -57,7 +58,18 @@ impl Store {
     }
 }
 
-type Columns = (String, String, String, String, String, String, i64, Option<i64>);
+row! {
+    struct GrantRow {
+        id: String,
+        tool: String,
+        covers: String,
+        scope: String,
+        owner: String,
+        given_by: String,
+        expires_at: i64,
+        uses_left: Option<i64>,
+    }
+}
 
 /// Selects valid grants; `$1` is the time.
 macro_rules! select {
@@ -79,7 +91,7 @@ pub async fn in_force(
     conversation: &ConversationId,
     now: DateTime<Utc>,
 ) -> Result<Vec<Grant>> {
-    let rows: Vec<Columns> = sql!(
+    let rows: Vec<GrantRow> = sql!(
         tx,
         fetch_all,
         select!(
@@ -97,13 +109,13 @@ pub async fn in_force(
 
 /// All valid grants, for owners of the bot.
 pub async fn all(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<Vec<Grant>> {
-    let rows: Vec<Columns> = sql!(tx, fetch_all, select!("ORDER BY id"), now.timestamp_millis());
+    let rows: Vec<GrantRow> = sql!(tx, fetch_all, select!("ORDER BY id"), now.timestamp_millis());
     Ok(readable(rows))
 }
 
 /// One page of them, in order of creation.
 pub async fn list(tx: &mut Tx<'_>, stretch: &Stretch, now: DateTime<Utc>) -> Result<Vec<Grant>> {
-    let rows: Vec<Columns> = sql!(
+    let rows: Vec<GrantRow> = sql!(
         tx,
         fetch_all,
         select!(
@@ -120,7 +132,7 @@ pub async fn list(tx: &mut Tx<'_>, stretch: &Stretch, now: DateTime<Utc>) -> Res
 
 /// The grant with this id, if it is valid.
 pub async fn by_id(tx: &mut Tx<'_>, id: &str, now: DateTime<Utc>) -> Result<Option<Grant>> {
-    let row: Option<Columns> =
+    let row: Option<GrantRow> =
         sql!(tx, fetch_optional, select!("AND id = $2"), now.timestamp_millis(), id);
     row.map(grant).transpose()
 }
@@ -131,7 +143,7 @@ pub async fn of_approval(
     approval: &ApprovalId,
     now: DateTime<Utc>,
 ) -> Result<Option<Grant>> {
-    let row: Option<Columns> = sql!(
+    let row: Option<GrantRow> = sql!(
         tx,
         fetch_optional,
         select!("AND approval = $2"),
@@ -142,21 +154,20 @@ pub async fn of_approval(
 }
 
 /// A grant that cannot be read allows nothing.
-fn readable(rows: Vec<Columns>) -> Vec<Grant> {
-    readable_rows(JsonTable::Grants, rows, |row| &row.0, grant)
+fn readable(rows: Vec<GrantRow>) -> Vec<Grant> {
+    readable_rows(JsonTable::Grants, rows, |row| &row.id, grant)
 }
 
-fn grant(row: Columns) -> Result<Grant> {
-    let (id, tool, covers, scope, owner, given_by, expires_at, uses_left) = row;
+fn grant(row: GrantRow) -> Result<Grant> {
     Ok(Grant {
-        id: GrantId(id),
-        tool,
-        covers: serde_json::from_str(&covers)?,
-        scope: Scope::parse(&scope).context("a grant's scope")?,
-        owner,
-        given_by: serde_json::from_str(&given_by)?,
-        expires_at: at(expires_at),
-        uses_left,
+        id: GrantId(row.id),
+        tool: row.tool,
+        covers: serde_json::from_str(&row.covers)?,
+        scope: Scope::parse(&row.scope).context("a grant's scope")?,
+        owner: row.owner,
+        given_by: serde_json::from_str(&row.given_by)?,
+        expires_at: at(row.expires_at),
+        uses_left: row.uses_left,
     })
 }
 

@@ -24,6 +24,7 @@ use sha2::{Digest as _, Sha256};
 use super::{
     Store, Tx, at,
     db::{
+        row::row,
         sql,
         unreadable::{self, JsonTable, readable_rows},
     },
@@ -37,24 +38,26 @@ use crate::journal::{
 };
 use request::{Approval, NewApproval};
 
-type Columns = (
-    String,
-    String,
-    String,
-    String,
-    String,
-    String,
-    String,
-    String,
-    String,
-    String,
-    i64,
-    Option<String>,
-    String,
-    String,
-    Option<String>,
-    String,
-);
+row! {
+    struct ApprovalRow {
+        id: String,
+        conversation: String,
+        call: String,
+        asks: String,
+        tool: String,
+        arguments: String,
+        title: String,
+        requester: String,
+        question: String,
+        status: String,
+        expires_at: i64,
+        decided_by: Option<String>,
+        approvers: String,
+        offers: String,
+        proposal: Option<String>,
+        shown_in: String,
+    }
+}
 
 /// Selects whole rows; `a` is the table.
 macro_rules! select {
@@ -181,7 +184,7 @@ pub(super) async fn ask(
 
 /// The approval whose buttons carry this token.
 pub async fn by_token(tx: &mut Tx<'_>, token: &str) -> Result<Option<Approval>> {
-    let row: Option<Columns> = sql!(
+    let row: Option<ApprovalRow> = sql!(
         tx,
         fetch_optional,
         select!(
@@ -194,13 +197,13 @@ pub async fn by_token(tx: &mut Tx<'_>, token: &str) -> Result<Option<Approval>> 
 }
 
 pub async fn by_id(tx: &mut Tx<'_>, id: &str) -> Result<Option<Approval>> {
-    let row: Option<Columns> = sql!(tx, fetch_optional, select!("WHERE a.id = $1"), id);
+    let row: Option<ApprovalRow> = sql!(tx, fetch_optional, select!("WHERE a.id = $1"), id);
     row.map(approval).transpose()
 }
 
 /// The open approvals of a conversation and its sub-agents, oldest first.
 pub async fn pending(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<Vec<Approval>> {
-    let rows: Vec<Columns> = sql!(
+    let rows: Vec<ApprovalRow> = sql!(
         tx,
         fetch_all,
         select!(
@@ -217,7 +220,7 @@ pub async fn pending(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<V
 /// The open approvals that are shown in the same place as a conversation, oldest first, including
 /// those of other conversations there.
 pub async fn shown_beside(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<Vec<Approval>> {
-    let rows: Vec<Columns> = sql!(
+    let rows: Vec<ApprovalRow> = sql!(
         tx,
         fetch_all,
         select!(
@@ -235,7 +238,7 @@ pub async fn shown_beside(tx: &mut Tx<'_>, conversation: &ConversationId) -> Res
 /// The open approvals that are shown in a conversation, oldest first. Another conversation may have
 /// requested them.
 pub async fn shown_in(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<Vec<Approval>> {
-    let rows: Vec<Columns> = sql!(
+    let rows: Vec<ApprovalRow> = sql!(
         tx,
         fetch_all,
         select!(
@@ -250,7 +253,7 @@ pub async fn shown_in(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<
 /// Up to `most` open approvals of all conversations, grouped by conversation in a fixed order, so
 /// that concurrent callers that settle them cannot deadlock.
 pub async fn open(tx: &mut Tx<'_>, most: usize) -> Result<Vec<Approval>> {
-    let rows: Vec<Columns> = sql!(
+    let rows: Vec<ApprovalRow> = sql!(
         tx,
         fetch_all,
         select!(
@@ -301,7 +304,7 @@ pub struct DuePage {
 
 /// Reads one page of approvals whose deadline has passed. An unreadable row affects only itself.
 async fn due(tx: &mut Tx<'_>, after: Deadline, now: DateTime<Utc>, most: usize) -> Result<DuePage> {
-    let rows: Vec<Columns> = sql!(
+    let rows: Vec<ApprovalRow> = sql!(
         tx,
         fetch_all,
         select!(
@@ -317,7 +320,7 @@ async fn due(tx: &mut Tx<'_>, after: Deadline, now: DateTime<Utc>, most: usize) 
         unreadable::waiting(JsonTable::Approvals)
     );
     let last = rows.last().filter(|_| rows.len() == most);
-    let next = last.map(|row| Deadline { expires_at: row.10, id: row.0.clone() });
+    let next = last.map(|row| Deadline { expires_at: row.expires_at, id: row.id.clone() });
     Ok(DuePage { approvals: readable(rows), next })
 }
 
@@ -350,30 +353,29 @@ pub async fn settle(
 }
 
 /// An approval that cannot be read does not hide the others.
-fn readable(rows: Vec<Columns>) -> Vec<Approval> {
-    readable_rows(JsonTable::Approvals, rows, |row| &row.0, approval)
+fn readable(rows: Vec<ApprovalRow>) -> Vec<Approval> {
+    readable_rows(JsonTable::Approvals, rows, |row| &row.id, approval)
 }
 
-fn approval(row: Columns) -> Result<Approval> {
-    let (id, conversation, call, asks, tool, arguments, title, requester, question, ..) = &row;
-    let proposal = row.14.as_deref().map(serde_json::from_str).transpose()?;
+fn approval(row: ApprovalRow) -> Result<Approval> {
+    let proposal = row.proposal.as_deref().map(serde_json::from_str).transpose()?;
     Ok(Approval {
-        id: ApprovalId(id.clone()),
-        conversation: ConversationId(conversation.clone()),
-        call: CallId(call.clone()),
-        asks: serde_json::from_str(asks)?,
-        tool: tool.clone(),
-        arguments: serde_json::from_str(arguments)?,
-        title: title.clone(),
-        requester: serde_json::from_str(requester)?,
-        approvers: serde_json::from_str(&row.12)?,
-        offers: row.13.clone(),
+        id: ApprovalId(row.id),
+        conversation: ConversationId(row.conversation),
+        call: CallId(row.call),
+        asks: serde_json::from_str(&row.asks)?,
+        tool: row.tool,
+        arguments: serde_json::from_str(&row.arguments)?,
+        title: row.title,
+        requester: serde_json::from_str(&row.requester)?,
+        approvers: serde_json::from_str(&row.approvers)?,
+        offers: row.offers,
         proposal,
-        shown_in: ConversationId(row.15.clone()),
-        question: OutboxId(question.clone()),
-        status: Status::parse(&row.9).context("an approval's status")?,
-        expires_at: at(row.10),
-        decided_by: row.11,
+        shown_in: ConversationId(row.shown_in),
+        question: OutboxId(row.question),
+        status: Status::parse(&row.status).context("an approval's status")?,
+        expires_at: at(row.expires_at),
+        decided_by: row.decided_by,
     })
 }
 

@@ -6,12 +6,12 @@
 //! of all chains that have grown into a further chain, so that a whole chain cannot disappear
 //! unnoticed. The hash of the last seal, stored elsewhere, proves that nothing before it changed.
 
+mod record;
 pub mod verify;
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
 use super::{
     Store, Tx,
@@ -23,6 +23,8 @@ use crate::journal::{
     event::{Decider, Decision, Status},
     grant::Grant,
 };
+pub use record::AuditRecord;
+use record::StoredRecord;
 
 /// The chain of records without a conversation.
 pub const ADMIN: &str = "admin";
@@ -100,46 +102,6 @@ impl Fact {
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.body[name] = value.into();
         self
-    }
-}
-
-/// A stored record.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AuditRecord {
-    pub chain: String,
-    pub n: i64,
-    pub at: DateTime<Utc>,
-    pub kind: String,
-    pub person: String,
-    pub tool: String,
-    /// The JSON exactly as stored.
-    pub body: String,
-    pub hash: String,
-}
-
-pub(super) type Columns = (String, i64, i64, String, String, String, String, String);
-
-impl AuditRecord {
-    pub(super) fn read((chain, n, ms, kind, person, tool, body, hash): Columns) -> Self {
-        Self { chain, n, at: at(ms), kind, person, tool, body, hash }
-    }
-
-    /// The position of the record, as text.
-    pub fn own_place(&self) -> String {
-        json!([self.at.timestamp_millis(), self.chain, self.n]).to_string()
-    }
-
-    /// Parses a position.
-    pub fn place(text: &str) -> Option<AuditPosition> {
-        serde_json::from_str(text).ok()
-    }
-
-    /// The hash that the record must have after the given previous hash.
-    pub(super) fn hash_after(&self, previous: &str) -> String {
-        let Self { chain, n, at, kind, person, tool, body, .. } = self;
-        let bound = json!([previous, chain, n, at.timestamp_millis(), kind, person, tool, body])
-            .to_string();
-        hex::encode(Sha256::digest(bound))
     }
 }
 
@@ -372,7 +334,7 @@ async fn search(tx: &mut Tx<'_>, query: Query) -> Result<Vec<AuditRecord>> {
     let ms =
         |at: Option<DateTime<Utc>>, otherwise| at.map_or(otherwise, |at| at.timestamp_millis());
     let after = query.after.unwrap_or((i64::MAX, String::new(), 0));
-    let rows: Vec<Columns> = sql!(
+    let rows: Vec<StoredRecord> = sql!(
         tx,
         fetch_all,
         "

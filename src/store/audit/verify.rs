@@ -4,7 +4,7 @@
 use anyhow::Result;
 use std::collections::BTreeMap;
 
-use super::{AuditRecord, Columns, SEALS};
+use super::{AuditRecord, SEALS, StoredRecord};
 use crate::store::{Store, Tx, audit, db::sql};
 
 /// The number of rows that are read at once.
@@ -227,7 +227,7 @@ async fn has_seal(tx: &mut Tx<'_>, hash: String) -> Result<bool> {
 }
 
 async fn page(tx: &mut Tx<'_>, chain: String, n: i64) -> Result<Vec<AuditRecord>> {
-    let rows: Vec<Columns> = sql!(
+    let rows: Vec<StoredRecord> = sql!(
         tx,
         fetch_all,
         "

@@ -9,7 +9,10 @@ use crate::{
         event::Seq,
         ids::{ConversationId, OutboxId},
     },
-    store::{Tx, at, db::sql},
+    store::{
+        Tx, at,
+        db::{row::row, sql},
+    },
 };
 
 /// An outbox row, as shown in the history.
@@ -29,7 +32,7 @@ pub async fn history(
     conversation: &ConversationId,
     most: usize,
 ) -> Result<Vec<ShownRow>> {
-    let rows: Vec<Columns> = sql!(
+    let rows: Vec<SentRow> = sql!(
         tx,
         fetch_all,
         "
@@ -41,7 +44,7 @@ pub async fn history(
         conversation.as_str(),
         most as i64
     );
-    rows.into_iter().rev().map(row).collect()
+    rows.into_iter().rev().map(shown).collect()
 }
 
 /// The rows created after the row `after`, in order of creation, one page at a time.
@@ -51,7 +54,7 @@ pub async fn made_after(
     after: &str,
     most: usize,
 ) -> Result<Vec<ShownRow>> {
-    let rows: Vec<Columns> = sql!(
+    let rows: Vec<SentRow> = sql!(
         tx,
         fetch_all,
         "
@@ -64,19 +67,28 @@ pub async fn made_after(
         after,
         most as i64
     );
-    rows.into_iter().map(row).collect()
+    rows.into_iter().map(shown).collect()
 }
 
-type Columns = (String, i64, String, Option<String>, String, i64);
+row! {
+    struct SentRow {
+        id: String,
+        seq: i64,
+        body: String,
+        edits: Option<String>,
+        status: String,
+        created_at: i64,
+    }
+}
 
-fn row((id, seq, body, edits, status, created_ms): Columns) -> Result<ShownRow> {
+fn shown(row: SentRow) -> Result<ShownRow> {
     Ok(ShownRow {
-        id: OutboxId(id),
-        seq,
-        what: serde_json::from_str(&body)?,
-        edits: edits.map(OutboxId),
-        status,
-        created_at: at(created_ms),
+        id: OutboxId(row.id),
+        seq: row.seq,
+        what: serde_json::from_str(&row.body)?,
+        edits: row.edits.map(OutboxId),
+        status: row.status,
+        created_at: at(row.created_at),
     })
 }
 

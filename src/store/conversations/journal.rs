@@ -12,7 +12,12 @@ use crate::{
         event::{Entry, Event, Seq},
         ids::ConversationId,
     },
-    store::{Store, Tx, at, db::sql, metrics::committed, webhooks::subscriptions},
+    store::{
+        Store, Tx, at,
+        db::{row::row, sql},
+        metrics::committed,
+        webhooks::subscriptions,
+    },
 };
 
 /// An event that this release does not know, written by a newer one.
@@ -46,7 +51,7 @@ pub async fn events_after(
     conversation: ConversationId,
     seq: Seq,
 ) -> Result<Vec<Entry>> {
-    let rows: Vec<(i64, i64, String)> = sql!(
+    let rows: Vec<EventRow> = sql!(
         tx,
         fetch_all,
         "
@@ -67,7 +72,7 @@ pub(in crate::store) async fn events_page(
     seq: Seq,
     most: usize,
 ) -> Result<Vec<Entry>> {
-    let rows: Vec<(i64, i64, String)> = sql!(
+    let rows: Vec<EventRow> = sql!(
         tx,
         fetch_all,
         "
@@ -83,8 +88,16 @@ pub(in crate::store) async fn events_page(
     rows.into_iter().map(|row| entry(&conversation, row)).collect()
 }
 
-fn entry(conversation: &ConversationId, row: (i64, i64, String)) -> Result<Entry> {
-    let (seq, ms, body) = row;
+row! {
+    struct EventRow {
+        seq: i64,
+        at: i64,
+        body: String,
+    }
+}
+
+fn entry(conversation: &ConversationId, row: EventRow) -> Result<Entry> {
+    let EventRow { seq, at: ms, body } = row;
     let event = serde_json::from_str(&body).map_err(|problem| Unreadable {
         conversation: conversation.clone(),
         seq,

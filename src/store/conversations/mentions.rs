@@ -15,7 +15,10 @@ use std::collections::BTreeSet;
 use super::participants;
 use crate::{
     journal::{event::Event, ids::ConversationId},
-    store::{Store, Tx, at, db::sql},
+    store::{
+        Store, Tx, at,
+        db::{row::row, sql},
+    },
 };
 
 const BACKFILL: &str = "mentions";
@@ -131,17 +134,15 @@ struct Progress {
     position: String,
 }
 
-/// A row whose mentions are to be recorded.
-#[derive(Debug, Clone)]
-struct Noted {
-    conversation: String,
-    seq: i64,
-    id: String,
-    body: String,
-}
-
-fn row((conversation, seq, id, body): (String, i64, String, String)) -> Noted {
-    Noted { conversation, seq, id, body }
+row! {
+    /// A row whose mentions are to be recorded.
+    #[derive(Debug, Clone)]
+    struct Noted {
+        conversation: String,
+        seq: i64,
+        id: String,
+        body: String,
+    }
 }
 
 impl Store {
@@ -232,7 +233,7 @@ async fn begin(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<()> {
 async fn slice(tx: &mut Tx<'_>, from: Position) -> Result<(Vec<Noted>, Option<Position>)> {
     match from {
         Position::Events(conversation, seq) => {
-            let rows: Vec<(String, i64, String, String)> = sql!(
+            let rows: Vec<Noted> = sql!(
                 tx,
                 fetch_all,
                 "
@@ -245,13 +246,12 @@ async fn slice(tx: &mut Tx<'_>, from: Position) -> Result<(Vec<Noted>, Option<Po
                 seq,
                 SLICE
             );
-            let rows: Vec<_> = rows.into_iter().map(row).collect();
             let last = rows.last().filter(|_| rows.len() as i64 == SLICE);
             let next = last.map(|row| Position::Events(row.conversation.clone(), row.seq));
             Ok((rows, Some(next.unwrap_or_else(|| Position::Outbox(String::new())))))
         }
         Position::Outbox(id) => {
-            let rows: Vec<(String, i64, String, String)> = sql!(
+            let rows: Vec<Noted> = sql!(
                 tx,
                 fetch_all,
                 "
@@ -263,7 +263,6 @@ async fn slice(tx: &mut Tx<'_>, from: Position) -> Result<(Vec<Noted>, Option<Po
                 id,
                 SLICE
             );
-            let rows: Vec<_> = rows.into_iter().map(row).collect();
             let last = rows.last().filter(|_| rows.len() as i64 == SLICE);
             let next = last.map(|row| Position::Outbox(row.id.clone()));
             Ok((rows, next))

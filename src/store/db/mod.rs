@@ -10,6 +10,7 @@ pub(super) mod bind;
 pub mod modes;
 mod oldest_release;
 pub mod process_lock;
+pub(super) mod row;
 pub mod transient;
 pub mod unreadable;
 
@@ -32,6 +33,7 @@ use crate::{
     crash,
 };
 use oldest_release::{OLDEST, ensure_new_enough};
+pub(super) use row::sql;
 use transient::Unavailable;
 
 /// The delays before each retry of a transaction after a deadlock or serialization failure.
@@ -66,28 +68,6 @@ pub(super) enum Conn<'c> {
     Sqlite(&'c mut SqliteConnection),
     Postgres(&'c mut PgConnection),
 }
-
-/// Runs a statement on both databases: `sql!(tx, execute, "…", bind, bind)`. The verbs are sqlx's:
-/// `execute` (rows affected), `fetch_one`, `fetch_optional`, `fetch_all` (tuples).
-macro_rules! sql {
-    ($tx:expr, execute, $sql:expr $(, $bind:expr)* $(,)?) => {
-        match &mut $tx.conn {
-            $crate::store::db::Conn::Sqlite(c) =>
-                sqlx::query($sql)$(.bind($crate::store::db::bind::Bind::bound($bind)))*.execute(&mut **c).await?.rows_affected(),
-            $crate::store::db::Conn::Postgres(c) =>
-                sqlx::query($sql)$(.bind($crate::store::db::bind::Bind::bound($bind)))*.execute(&mut **c).await?.rows_affected(),
-        }
-    };
-    ($tx:expr, $fetch:ident, $sql:expr $(, $bind:expr)* $(,)?) => {
-        match &mut $tx.conn {
-            $crate::store::db::Conn::Sqlite(c) =>
-                sqlx::query_as($sql)$(.bind($crate::store::db::bind::Bind::bound($bind)))*.$fetch(&mut **c).await?,
-            $crate::store::db::Conn::Postgres(c) =>
-                sqlx::query_as($sql)$(.bind($crate::store::db::bind::Bind::bound($bind)))*.$fetch(&mut **c).await?,
-        }
-    };
-}
-pub(super) use sql;
 
 impl Tx<'_> {
     /// The database's clock, which is the only one used to compare leases of several nodes. For

@@ -13,6 +13,7 @@ use std::time::Duration;
 use super::{
     Store, Tx,
     db::{
+        row::row,
         sql,
         unreadable::{self, JsonTable},
     },
@@ -245,19 +246,30 @@ async fn claim(
         unreadable::waiting(JsonTable::Conversations)
     );
     let claimed = rows.into_iter().filter_map(|row| {
-        let (id, channel, place, language, fence, agent, root, depth, failures) = row;
-        let place = readable(JsonTable::Conversations, &id, &place)?;
-        let hold = held.hold(&id, fence);
-        let (conversation, root) = (ConversationId(id), root.map(ConversationId));
-        let lease = Lease { conversation, root, node: node.clone(), fence };
-        let sub_agent = agent.map(|agent| SubAgent { agent, depth: depth as u32 });
-        let failures = failures as u32;
+        let place = readable(JsonTable::Conversations, &row.id, &row.place)?;
+        let hold = held.hold(&row.id, row.fence);
+        let (conversation, root) = (ConversationId(row.id), row.root.map(ConversationId));
+        let lease = Lease { conversation, root, node: node.clone(), fence: row.fence };
+        let sub_agent = row.agent.map(|agent| SubAgent { agent, depth: row.depth as u32 });
+        let (channel, language, failures) = (row.channel, row.language, row.failures as u32);
         Some(Claimed { lease, channel, place, language, sub_agent, failures, _hold: hold })
     });
     Ok(claimed.collect())
 }
 
-type ClaimedRow = (String, String, String, String, i64, Option<String>, Option<String>, i64, i64);
+row! {
+    struct ClaimedRow {
+        id: String,
+        channel: String,
+        place: String,
+        language: String,
+        fence: i64,
+        agent: Option<String>,
+        root: Option<String>,
+        depth: i64,
+        failures: i64,
+    }
+}
 
 /// Parses the JSON of a row. A row that cannot be read keeps its lease until that expires, and does
 /// not affect others.

@@ -11,7 +11,10 @@ use crate::{
         event::{Asks, Speaker, Status},
         ids::{ApprovalId, ConversationId},
     },
-    store::{Tx, at, db::sql},
+    store::{
+        Tx, at,
+        db::{row::row, sql},
+    },
 };
 
 /// An approval, open or settled.
@@ -45,23 +48,25 @@ pub struct WantedApprovals {
     pub open: Option<bool>,
 }
 
-type Columns = (
-    String,
-    String,
-    String,
-    String,
-    String,
-    String,
-    String,
-    String,
-    String,
-    String,
-    String,
-    i64,
-    i64,
-    Option<i64>,
-    Option<String>,
-);
+row! {
+    struct ListedRow {
+        id: String,
+        conversation: String,
+        channel: String,
+        asks: String,
+        tool: String,
+        arguments: String,
+        title: String,
+        requester: String,
+        approvers: String,
+        offers: String,
+        status: String,
+        created_at: i64,
+        expires_at: i64,
+        decided_at: Option<i64>,
+        decided_by: Option<String>,
+    }
+}
 
 /// Lists approvals, newest first.
 pub async fn list(
@@ -70,7 +75,7 @@ pub async fn list(
     stretch: &Stretch,
 ) -> Result<Vec<ListedApproval>> {
     let open = wanted.open.map_or(-1, i64::from);
-    let rows: Vec<Columns> = sql!(
+    let rows: Vec<ListedRow> = sql!(
         tx,
         fetch_all,
         "
@@ -95,22 +100,22 @@ pub async fn list(
     rows.into_iter().map(question).collect()
 }
 
-fn question(row: Columns) -> Result<ListedApproval> {
+fn question(row: ListedRow) -> Result<ListedApproval> {
     Ok(ListedApproval {
-        id: ApprovalId(row.0),
-        conversation: ConversationId(row.1),
-        channel: row.2,
-        asks: serde_json::from_str(&row.3)?,
-        tool: row.4,
-        arguments: serde_json::from_str(&row.5)?,
-        title: row.6,
-        requester: serde_json::from_str(&row.7)?,
-        approvers: serde_json::from_str(&row.8)?,
-        offers: row.9,
-        status: Status::parse(&row.10).context("an approval's status")?,
-        created_at: at(row.11),
-        expires_at: at(row.12),
-        decided_at: row.13.map(at),
-        decided_by: row.14,
+        id: ApprovalId(row.id),
+        conversation: ConversationId(row.conversation),
+        channel: row.channel,
+        asks: serde_json::from_str(&row.asks)?,
+        tool: row.tool,
+        arguments: serde_json::from_str(&row.arguments)?,
+        title: row.title,
+        requester: serde_json::from_str(&row.requester)?,
+        approvers: serde_json::from_str(&row.approvers)?,
+        offers: row.offers,
+        status: Status::parse(&row.status).context("an approval's status")?,
+        created_at: at(row.created_at),
+        expires_at: at(row.expires_at),
+        decided_at: row.decided_at.map(at),
+        decided_by: row.decided_by,
     })
 }

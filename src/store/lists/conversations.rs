@@ -7,7 +7,10 @@ use chrono::{DateTime, Utc};
 use super::Stretch;
 use crate::{
     journal::{event::Entry, ids::ConversationId},
-    store::{Tx, at, db::sql},
+    store::{
+        Tx, at,
+        db::{row::row, sql},
+    },
 };
 
 /// A conversation, without its messages.
@@ -32,7 +35,17 @@ pub struct WantedConversations {
     pub chat: String,
 }
 
-type Columns = (String, String, String, i64, Option<i64>, i64, Option<i64>);
+row! {
+    struct ListedRow {
+        id: String,
+        channel: String,
+        place: String,
+        last_seq: i64,
+        ready_at: Option<i64>,
+        created_at: i64,
+        last_at: Option<i64>,
+    }
+}
 
 /// Lists conversations, newest first.
 pub async fn list(
@@ -40,12 +53,13 @@ pub async fn list(
     wanted: &WantedConversations,
     stretch: &Stretch,
 ) -> Result<Vec<ListedConversation>> {
-    let rows: Vec<Columns> = sql!(
+    let rows: Vec<ListedRow> = sql!(
         tx,
         fetch_all,
         "
         -- list conversations
-        SELECT c.id, c.channel, c.place, c.last_seq, c.ready_at, c.created_at, e.at
+        SELECT c.id, c.channel, c.place, c.last_seq, c.ready_at, c.created_at,
+               e.at AS last_at
         FROM conversations c
         LEFT JOIN events e ON e.conversation = c.id AND e.seq = c.last_seq
         WHERE ($1 = '' OR c.id < $1)
@@ -63,16 +77,15 @@ pub async fn list(
     rows.into_iter().map(listed).collect()
 }
 
-fn listed(row: Columns) -> Result<ListedConversation> {
-    let (id, channel, place, events, ready_at, created_ms, last_ms) = row;
+fn listed(row: ListedRow) -> Result<ListedConversation> {
     Ok(ListedConversation {
-        id: ConversationId(id),
-        channel,
-        place: serde_json::from_str(&place)?,
-        events,
-        is_ready: ready_at.is_some(),
-        created_at: at(created_ms),
-        last_at: last_ms.map(at),
+        id: ConversationId(row.id),
+        channel: row.channel,
+        place: serde_json::from_str(&row.place)?,
+        events: row.last_seq,
+        is_ready: row.ready_at.is_some(),
+        created_at: at(row.created_at),
+        last_at: row.last_at.map(at),
     })
 }
 

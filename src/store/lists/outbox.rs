@@ -8,7 +8,10 @@ use std::collections::BTreeMap;
 use super::Stretch;
 use crate::{
     journal::ids::{ConversationId, OutboxId},
-    store::{Tx, at, db::sql},
+    store::{
+        Tx, at,
+        db::{row::row, sql},
+    },
 };
 
 /// A row of the outbox.
@@ -32,7 +35,18 @@ pub enum Which {
     Files,
 }
 
-type Columns = (String, String, String, String, String, i64, Option<String>, i64);
+row! {
+    struct ListedRow {
+        id: String,
+        conversation: String,
+        channel: String,
+        body: String,
+        status: String,
+        attempts: i64,
+        problem: Option<String>,
+        created_at: i64,
+    }
+}
 
 /// Lists rows, newest first; `id` is empty or selects one row.
 pub async fn list(
@@ -41,7 +55,7 @@ pub async fn list(
     id: &str,
     stretch: &Stretch,
 ) -> Result<Vec<ListedMessage>> {
-    let rows: Vec<Columns> = sql!(
+    let rows: Vec<ListedRow> = sql!(
         tx,
         fetch_all,
         "
@@ -61,20 +75,20 @@ pub async fn list(
         i64::from(which == Which::GivenUp),
         stretch.most as i64
     );
-    rows.into_iter()
-        .map(|(id, conversation, channel, body, status, attempts, problem, created_ms)| {
-            Ok(ListedMessage {
-                id: OutboxId(id),
-                conversation: ConversationId(conversation),
-                channel,
-                what: serde_json::from_str(&body)?,
-                status,
-                attempts,
-                problem: problem.unwrap_or_default(),
-                created_at: at(created_ms),
-            })
-        })
-        .collect()
+    rows.into_iter().map(listed).collect()
+}
+
+fn listed(row: ListedRow) -> Result<ListedMessage> {
+    Ok(ListedMessage {
+        id: OutboxId(row.id),
+        conversation: ConversationId(row.conversation),
+        channel: row.channel,
+        what: serde_json::from_str(&row.body)?,
+        status: row.status,
+        attempts: row.attempts,
+        problem: row.problem.unwrap_or_default(),
+        created_at: at(row.created_at),
+    })
 }
 
 /// Sends a row again that was given up. Returns whether it was.

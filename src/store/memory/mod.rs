@@ -4,14 +4,19 @@
 //! same: each letter of a script without spaces is a word, and several of them are a phrase.
 
 pub mod embeddings;
+mod rewrite;
 pub mod scope;
 mod words;
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 
-use super::{Tx, at, db::sql};
+use super::{
+    Tx, at,
+    db::{row::row, sql},
+};
 use crate::journal::{event::Speaker, ids::CallId};
+pub(super) use rewrite::rewrite;
 use scope::MemoryScope;
 use words::words;
 
@@ -66,15 +71,23 @@ pub enum Written {
     Full,
 }
 
-type Row = (String, String, String, String, i64);
+row! {
+    struct MemoryRow {
+        path: String,
+        content: String,
+        by_whom: String,
+        taint: String,
+        changed_at: i64,
+    }
+}
 
-fn memory((path, content, by, taint, changed_ms): Row) -> Result<Memory> {
-    let (by, taint) = (serde_json::from_str(&by)?, serde_json::from_str(&taint)?);
-    Ok(Memory { path, content, by, taint, changed_at: at(changed_ms) })
+fn memory(row: MemoryRow) -> Result<Memory> {
+    let (by, taint) = (serde_json::from_str(&row.by_whom)?, serde_json::from_str(&row.taint)?);
+    Ok(Memory { path: row.path, content: row.content, by, taint, changed_at: at(row.changed_at) })
 }
 
 pub async fn recall(tx: &mut Tx<'_>, scope: &MemoryScope, path: &str) -> Result<Option<Memory>> {
-    let row: Option<Row> = sql!(
+    let row: Option<MemoryRow> = sql!(
         tx,
         fetch_optional,
         "
@@ -90,12 +103,12 @@ pub async fn recall(tx: &mut Tx<'_>, scope: &MemoryScope, path: &str) -> Result<
 
 /// All memories of a scope without their content, most recently changed first.
 pub async fn list(tx: &mut Tx<'_>, scope: &MemoryScope) -> Result<Vec<Memory>> {
-    let rows: Vec<Row> = sql!(
+    let rows: Vec<MemoryRow> = sql!(
         tx,
         fetch_all,
         "
         -- list memories
-        SELECT path, '', by_whom, taint, changed_at FROM memories
+        SELECT path, '' AS content, by_whom, taint, changed_at FROM memories
         WHERE agent = $1 AND shelf = $2
         ORDER BY changed_at DESC, path",
         scope.agent.as_str(),
@@ -296,33 +309,6 @@ pub(super) async fn clear(tx: &mut Tx<'_>, scope: &str, by: &str) -> Result<()> 
     Ok(())
 }
 
-/// Rewrites the memories of all scopes with this key.
-pub(super) async fn rewrite(
-    tx: &mut Tx<'_>,
-    scope: &str,
-    left: &(dyn Fn(&str) -> String + Sync),
-) -> Result<()> {
-    let rows: Vec<(i64, String, String, String, String, String, i64)> = sql!(
-        tx,
-        fetch_all,
-        "
-        -- memories of a scope
-        SELECT id, call, path, content, by_whom, taint, changed_at FROM memories
-        WHERE shelf = $1",
-        scope
-    );
-    for (id, call, path, content, by, taint, changed_ms) in rows {
-        let is = memory((path, content, by, taint, changed_ms))?;
-        let (content, call) = (left(&is.content), CallId(call));
-        if content != is.content {
-            let what = Write::Whole(String::new());
-            let note = Note { path: is.path, what, call, by: is.by, taint: is.taint };
-            put(tx, id, content, note, is.changed_at).await?;
-        }
-    }
-    Ok(())
-}
-
 macro_rules! search {
     ($matches:literal, $order:literal) => {
         concat!(
@@ -364,7 +350,7 @@ pub async fn search(
         phrases.iter().map(|words| phrase(words)).collect::<Vec<_>>().join(or)
     };
     let wanted = tx.either(all(sqlite_phrase, " OR "), all(postgres_phrase, " | "));
-    let rows: Vec<Row> = sql!(
+    let rows: Vec<MemoryRow> = sql!(
         tx,
         fetch_all,
         search,

@@ -4,7 +4,11 @@
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 
-use crate::store::{Tx, at, db::sql, lists::Stretch};
+use crate::store::{
+    Tx, at,
+    db::{row::row, sql},
+    lists::Stretch,
+};
 
 /// A session, or a sign-in link that was not used yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,20 +65,28 @@ impl std::fmt::Display for AccessId {
     }
 }
 
-/// Hash, name, kind, creation time, expiry, display name, claims.
-type AccessRow = (String, String, String, i64, i64, Option<String>, Option<String>);
+row! {
+    struct AccessRow {
+        hash: String,
+        name: String,
+        kind: String,
+        created_at: i64,
+        expires_at: i64,
+        shown: Option<String>,
+        claims: Option<String>,
+    }
+}
 
 fn open_access(row: AccessRow) -> OpenAccess {
-    let (hash, person, kind, created_ms, expires_ms, shown, claims) = row;
-    let hash_start = hash.chars().take(HASH_CHARS).collect();
+    let hash_start = row.hash.chars().take(HASH_CHARS).collect();
     OpenAccess {
-        id: AccessId { created_ms, hash_start },
-        kind: if kind == "session" { AccessKind::Session } else { AccessKind::Link },
-        name: shown.unwrap_or_else(|| person.clone()),
-        person,
-        by_issuer: claims.is_some(),
-        created_at: at(created_ms),
-        expires_at: at(expires_ms),
+        id: AccessId { created_ms: row.created_at, hash_start },
+        kind: if row.kind == "session" { AccessKind::Session } else { AccessKind::Link },
+        name: row.shown.unwrap_or_else(|| row.name.clone()),
+        person: row.name,
+        by_issuer: row.claims.is_some(),
+        created_at: at(row.created_at),
+        expires_at: at(row.expires_at),
     }
 }
 

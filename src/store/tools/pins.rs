@@ -15,7 +15,7 @@ use crate::{
     store::{
         Tx,
         audit::{self, Fact},
-        db::sql,
+        db::{row::row, sql},
     },
 };
 
@@ -63,11 +63,19 @@ pub fn digest(definition: &str) -> String {
     hex::encode(Sha256::digest(definition))
 }
 
-type Columns = (String, String, String, Option<String>, String);
+row! {
+    struct PinRow {
+        server: String,
+        tool: String,
+        definition: String,
+        offered: Option<String>,
+        vouched_by: String,
+    }
+}
 
 /// All tools that were ever seen, by server and name.
 pub async fn all(tx: &mut Tx<'_>) -> Result<Vec<Pin>> {
-    let rows: Vec<Columns> = sql!(
+    let rows: Vec<PinRow> = sql!(
         tx,
         fetch_all,
         "
@@ -75,12 +83,12 @@ pub async fn all(tx: &mut Tx<'_>) -> Result<Vec<Pin>> {
         SELECT server, tool, definition, offered, vouched_by FROM mcp_tools
         ORDER BY server, tool"
     );
-    let pin = |(server, tool, definition, offered, vouched_by)| Pin {
-        server,
-        tool,
-        definition,
-        offered,
-        vouched_by,
+    let pin = |row: PinRow| Pin {
+        server: row.server,
+        tool: row.tool,
+        definition: row.definition,
+        offered: row.offered,
+        vouched_by: row.vouched_by,
     };
     Ok(rows.into_iter().map(pin).collect())
 }

@@ -6,7 +6,10 @@ use anyhow::Result;
 use chrono::{DateTime, Utc};
 use std::time::Duration;
 
-use super::{Store, Tx, db::sql};
+use super::{
+    Store, Tx,
+    db::{row::row, sql},
+};
 use crate::{
     agent::{
         catalog::Rate,
@@ -260,19 +263,36 @@ pub(super) fn day(now: DateTime<Utc>) -> String {
     now.date_naive().to_string()
 }
 
-type Columns = (String, String, String, String, String, i64, i64, i64, i64, i64, i64);
+row! {
+    struct AccountRow {
+        day: String,
+        agent: String,
+        person: String,
+        kind: String,
+        name: String,
+        times: i64,
+        input_tokens: i64,
+        output_tokens: i64,
+        cached_tokens: i64,
+        cost_micros: i64,
+        took_ms: i64,
+    }
+}
 
 /// The account from the given day on, by day, agent, person and kind of usage.
 pub async fn account(tx: &mut Tx<'_>, since: DateTime<Utc>) -> Result<Vec<Line>> {
-    let rows: Vec<Columns> = sql!(
+    let rows: Vec<AccountRow> = sql!(
         tx,
         fetch_all,
         "
         -- account
-        SELECT day, agent, person, kind, name, CAST(SUM(times) AS BIGINT),
-               CAST(SUM(input_tokens) AS BIGINT), CAST(SUM(output_tokens) AS BIGINT),
-               CAST(SUM(cached_tokens) AS BIGINT), CAST(SUM(cost_micros) AS BIGINT),
-               CAST(SUM(took_ms) AS BIGINT)
+        SELECT day, agent, person, kind, name,
+               CAST(SUM(times) AS BIGINT) AS times,
+               CAST(SUM(input_tokens) AS BIGINT) AS input_tokens,
+               CAST(SUM(output_tokens) AS BIGINT) AS output_tokens,
+               CAST(SUM(cached_tokens) AS BIGINT) AS cached_tokens,
+               CAST(SUM(cost_micros) AS BIGINT) AS cost_micros,
+               CAST(SUM(took_ms) AS BIGINT) AS took_ms
         FROM usage
         WHERE day >= $1
         GROUP BY day, agent, person, kind, name
@@ -280,13 +300,12 @@ pub async fn account(tx: &mut Tx<'_>, since: DateTime<Utc>) -> Result<Vec<Line>>
         day(since)
     );
     let lines = rows.into_iter().map(|row| {
-        let (day, agent, person, kind, name, times, input, output, cached, cost_micros, took_ms) =
-            row;
         let usage = Usage {
-            input_tokens: input as u64,
-            output_tokens: output as u64,
-            cached_tokens: cached as u64,
+            input_tokens: row.input_tokens as u64,
+            output_tokens: row.output_tokens as u64,
+            cached_tokens: row.cached_tokens as u64,
         };
+        let AccountRow { day, agent, person, kind, name, times, cost_micros, took_ms, .. } = row;
         Line { day, agent, person, kind, name, times, usage, cost_micros, took_ms }
     });
     Ok(lines.collect())

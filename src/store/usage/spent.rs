@@ -12,7 +12,10 @@ use super::day;
 use crate::{
     agent::limits::{Daily, Spent},
     journal::ids::ConversationId,
-    store::{Store, Tx, db::sql},
+    store::{
+        Store, Tx,
+        db::{row::row, sql},
+    },
 };
 
 /// Whose usage.
@@ -58,7 +61,7 @@ impl Store {
 
 async fn reserve(tx: &mut Tx<'_>, request: Request, now: DateTime<Utc>) -> Result<Spent> {
     let Request { person, conversation, expected, daily } = request;
-    let spent: (i64, i64, i64, i64) = sql!(
+    let spent: TotalRow = sql!(
         tx,
         fetch_one,
         "
@@ -71,7 +74,7 @@ async fn reserve(tx: &mut Tx<'_>, request: Request, now: DateTime<Utc>) -> Resul
         day(now),
         person.as_str()
     );
-    let others: Vec<(i64, i64, i64)> = sql!(
+    let others: Vec<ReservedRow> = sql!(
         tx,
         fetch_all,
         "
@@ -82,7 +85,12 @@ async fn reserve(tx: &mut Tx<'_>, request: Request, now: DateTime<Utc>) -> Resul
         conversation.as_str(),
         now.timestamp_millis()
     );
-    let others = others.into_iter().map(|(messages, tokens, cost)| (messages, tokens, cost, 0));
+    let others = others.into_iter().map(|row| TotalRow {
+        messages: row.messages,
+        tokens: row.tokens,
+        cost_micros: row.cost_micros,
+        tool_ms: 0,
+    });
     let spent = sum([spent].into_iter().chain(others));
     if daily.used_up(&spent).is_none() {
         sql!(
@@ -172,7 +180,7 @@ async fn spent(tx: &mut Tx<'_>, scope: UsageScope, now: DateTime<Utc>) -> Result
         UsageScope::Conversation(conversation) => ("conversation", conversation.as_str()),
         UsageScope::All => return of_all(tx, now).await,
     };
-    let found: Option<(i64, i64, i64, i64)> = sql!(
+    let found: Option<TotalRow> = sql!(
         tx,
         fetch_optional,
         "
@@ -187,7 +195,7 @@ async fn spent(tx: &mut Tx<'_>, scope: UsageScope, now: DateTime<Utc>) -> Result
 }
 
 async fn of_all(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<Spent> {
-    let parts: Vec<(i64, i64, i64, i64)> = sql!(
+    let parts: Vec<TotalRow> = sql!(
         tx,
         fetch_all,
         "
@@ -199,7 +207,7 @@ async fn of_all(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<Spent> {
     Ok(sum(parts.into_iter()))
 }
 
-fn sum(parts: impl Iterator<Item = (i64, i64, i64, i64)>) -> Spent {
+fn sum(parts: impl Iterator<Item = TotalRow>) -> Spent {
     parts.map(total).fold(Spent::default(), |sum, part| Spent {
         messages: sum.messages + part.messages,
         tokens: sum.tokens + part.tokens,
@@ -208,12 +216,29 @@ fn sum(parts: impl Iterator<Item = (i64, i64, i64, i64)>) -> Spent {
     })
 }
 
-fn total((messages, tokens, cost_micros, tool_ms): (i64, i64, i64, i64)) -> Spent {
+row! {
+    struct TotalRow {
+        messages: i64,
+        tokens: i64,
+        cost_micros: i64,
+        tool_ms: i64,
+    }
+}
+
+row! {
+    struct ReservedRow {
+        messages: i64,
+        tokens: i64,
+        cost_micros: i64,
+    }
+}
+
+fn total(row: TotalRow) -> Spent {
     Spent {
-        messages: messages as u64,
-        tokens: tokens as u64,
-        cost_micros: cost_micros as u64,
-        tool_ms: tool_ms as u64,
+        messages: row.messages as u64,
+        tokens: row.tokens as u64,
+        cost_micros: row.cost_micros as u64,
+        tool_ms: row.tool_ms as u64,
     }
 }
 

@@ -11,7 +11,12 @@ use anyhow::Result;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use crate::store::{Store, Tx, at, db::sql, lists::Stretch, metrics::committed};
+use crate::store::{
+    Store, Tx, at,
+    db::{row::row, sql},
+    lists::Stretch,
+    metrics::committed,
+};
 
 /// The lease of an attempt, which is longer than any attempt takes.
 const TERM_MS: i64 = 60_000;
@@ -91,9 +96,18 @@ impl Store {
     }
 }
 
-type Row = (String, String, String, String, i64);
+row! {
+    struct ClaimedRow {
+        id: String,
+        subscription: String,
+        topic: String,
+        body: String,
+        attempts: i64,
+    }
+}
 
-fn notice((id, subscription, topic, body, attempts): Row) -> Notice {
+fn notice(row: ClaimedRow) -> Notice {
+    let ClaimedRow { id, subscription, topic, body, attempts } = row;
     Notice { id, subscription, topic, body, attempts }
 }
 
@@ -113,7 +127,7 @@ async fn any_waiting(tx: &mut Tx<'_>) -> Result<bool> {
 async fn claim(tx: &mut Tx<'_>, most: usize, now: DateTime<Utc>) -> Result<Vec<Notice>> {
     let lease_now = tx.now_ms().await?;
     let claim = tx.either(claim!(""), claim!("FOR NO KEY UPDATE SKIP LOCKED"));
-    let rows: Vec<Row> = sql!(
+    let rows: Vec<ClaimedRow> = sql!(
         tx,
         fetch_all,
         claim,
@@ -179,7 +193,17 @@ pub struct Delivery {
     pub created_at: DateTime<Utc>,
 }
 
-type Listed = (String, String, String, String, String, i64, i64);
+row! {
+    struct ListedRow {
+        id: String,
+        subscription: String,
+        topic: String,
+        body: String,
+        status: String,
+        attempts: i64,
+        created_at: i64,
+    }
+}
 
 /// The delivery log, newest first; an empty `status` or `id` matches everything.
 pub async fn list(
@@ -188,7 +212,7 @@ pub async fn list(
     id: &str,
     stretch: &Stretch,
 ) -> Result<Vec<Delivery>> {
-    let rows: Vec<Listed> = sql!(
+    let rows: Vec<ListedRow> = sql!(
         tx,
         fetch_all,
         "
@@ -204,14 +228,14 @@ pub async fn list(
         id,
         stretch.most as i64
     );
-    let delivery = |(id, subscription, topic, body, status, attempts, ms)| Delivery {
-        id,
-        subscription,
-        topic,
-        body,
-        status,
-        attempts,
-        created_at: at(ms),
+    let delivery = |row: ListedRow| Delivery {
+        id: row.id,
+        subscription: row.subscription,
+        topic: row.topic,
+        body: row.body,
+        status: row.status,
+        attempts: row.attempts,
+        created_at: at(row.created_at),
     };
     Ok(rows.into_iter().map(delivery).collect())
 }
