@@ -147,8 +147,8 @@ impl Admin {
     }
 
     /// Sets the incoming webhooks.
-    pub fn taking(self, inlets: BTreeMap<String, Inlet>, teller: &WebhookSender) -> Self {
-        let subscriptions = teller.subscriptions.clone();
+    pub fn taking(self, inlets: BTreeMap<String, Inlet>, webhook_sender: &WebhookSender) -> Self {
+        let subscriptions = webhook_sender.subscriptions.clone();
         Self { inlets, subscriptions, ..self }
     }
 

@@ -643,8 +643,8 @@ mod tests {
             (&open, ApprovalMode::UnlessAllowed, "run"),
         ] {
             let spec = spec(approval, EffectClass::AtMostOnce);
-            let context = (policy, &GuardContext::default());
-            let verdict = told(&json!({ "path": "a" }), &spec, &Session::default(), context);
+            let (session, scene) = (Session::default(), GuardContext::default());
+            let verdict = told(&json!({ "path": "a" }), &spec, &session, policy, &scene);
             assert_eq!(verdict, expected, "{approval:?}");
         }
     }
@@ -671,8 +671,8 @@ mod tests {
             (joined, &paths, "ask"),
             (nobody, &paths, "ask"),
         ] {
-            let context = (&Policy::default(), &GuardContext::default());
-            let verdict = told(&json!({ "path": "a" }), spec, &session, context);
+            let (policy, scene) = (Policy::default(), GuardContext::default());
+            let verdict = told(&json!({ "path": "a" }), spec, &session, &policy, &scene);
             assert_eq!(verdict, expected, "{:?} {:?}", session.requester, session.allowed);
         }
     }

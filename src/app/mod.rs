@@ -76,7 +76,7 @@ pub struct App {
     pub worker: Arc<Worker>,
     pub admin: Arc<Admin>,
     pub sandbox: Arc<Sandbox>,
-    pub teller: Arc<WebhookSender>,
+    pub webhook_sender: Arc<WebhookSender>,
     config: Config,
     /// The supervisors of MCP servers, from the start on.
     watches: Mutex<Vec<(String, Supervisor)>>,
@@ -140,15 +140,15 @@ impl App {
             fetching: FetchBudget::default(),
             agent_cache: AgentCache::default(),
         });
-        let teller = teller(config, variables, &gateway)?;
-        let admin = serves(config, variables, &worker, webs, &teller)?;
+        let webhook_sender = webhook_sender(config, variables, &gateway)?;
+        let admin = serves(config, variables, &worker, webs, &webhook_sender)?;
         let admin = Arc::new(admin.reloading(given.reloads));
         admin::metrics::begin(&gateway);
         let (config, watches) = (config.clone(), <_>::default());
-        let app = Self { gateway, worker, admin, sandbox, teller, config, watches };
+        let app = Self { gateway, worker, admin, sandbox, webhook_sender, config, watches };
         tools::connect_mcp(&app, variables).await?;
         // The last step that can fail: an invalid configuration changes nothing.
-        app.gateway.store.subscribe(topics(&app.teller)).await?;
+        app.gateway.store.subscribe(topics(&app.webhook_sender)).await?;
         Ok(app)
     }
 
@@ -156,7 +156,7 @@ impl App {
     pub fn start(&self) {
         self.gateway.start();
         self.worker.start();
-        self.gateway.tasks.spawn(outgoing::tell(self.teller.clone()));
+        self.gateway.tasks.spawn(outgoing::tell(self.webhook_sender.clone()));
         self.gateway.tasks.spawn(admin::metrics::keep(self.gateway.clone()));
         let (worker, config) = (self.worker.clone(), self.config.clone());
         self.gateway.tasks.spawn(tools::watch_skills(worker, config));
@@ -211,12 +211,12 @@ fn serves(
     variables: &BTreeMap<String, String>,
     worker: &Arc<Worker>,
     webs: BTreeMap<String, Arc<Web>>,
-    teller: &WebhookSender,
+    webhook_sender: &WebhookSender,
 ) -> Result<Admin> {
     let demo = config.models.iter().any(|m| m.provider == ProviderName::Demo);
     Ok(Admin::new(worker.clone(), webs, demo)
         .configured(worker.redactor.own_value(&shown(config)?))
-        .taking(webhooks::inlets(config, variables)?, teller)
+        .taking(webhooks::inlets(config, variables)?, webhook_sender)
         .measured(metrics_token(config, variables)?)
         .behind(config.admin.proxies()?)
         .answering_to(config.admin.hosts())
@@ -224,13 +224,13 @@ fn serves(
 }
 
 /// The topics of each subscription.
-fn topics(teller: &WebhookSender) -> Vec<(String, Vec<Topic>)> {
-    let subscriptions = teller.subscriptions.iter();
+fn topics(webhook_sender: &WebhookSender) -> Vec<(String, Vec<Topic>)> {
+    let subscriptions = webhook_sender.subscriptions.iter();
     subscriptions.map(|(name, one)| (name.clone(), one.topics.clone())).collect()
 }
 
 /// Builds the sender of webhook deliveries.
-fn teller(
+fn webhook_sender(
     config: &Config,
     variables: &BTreeMap<String, String>,
     gateway: &Arc<Gateway>,

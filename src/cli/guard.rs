@@ -100,8 +100,8 @@ pub(super) async fn run(
         }
         GuardCommand::Remove { name } => {
             let store = open_store(config).await?;
-            let by = (COMMAND_LINE, SystemClock.now());
-            let removed = rules::remove(&store, name.clone(), by).await?;
+            let now = SystemClock.now();
+            let removed = rules::remove(&store, name.clone(), COMMAND_LINE, now).await?;
             anyhow::ensure!(removed, "there is no rule `{name}` in the database");
             say("The rule was deleted.")
         }

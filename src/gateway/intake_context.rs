@@ -45,7 +45,11 @@ pub(super) struct TypedMessage<'a> {
 
 impl IntakeContext {
     /// The key of this person's conversation in a place.
-    pub(super) fn seat<'a>(&self, place: &'a Place, person: &'a Person) -> ConversationKey<'a> {
+    pub(super) fn conversation_key<'a>(
+        &self,
+        place: &'a Place,
+        person: &'a Person,
+    ) -> ConversationKey<'a> {
         let own = self.manners.per_person && place.kind == PlaceKind::Group;
         ConversationKey { place, person: if own { &person.id } else { "" } }
     }

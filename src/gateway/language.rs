@@ -34,8 +34,8 @@ pub(super) async fn of_presser(
     if let Some(tag) = &person.language {
         return Ok(Language::of(Some(tag)));
     }
-    let seat = context.seat(&incoming.place, person);
-    Ok(match journal::find_conversation(tx, &context.channel, seat).await? {
+    let key = context.conversation_key(&incoming.place, person);
+    Ok(match journal::find_conversation(tx, &context.channel, key).await? {
         Some(here) => Language::of(Some(&conversations::language(tx, &here, None).await?)),
         None => Language::default(),
     })

@@ -136,11 +136,11 @@ async fn take_from(
         return from_stranger(tx, context, incoming, person).await;
     };
     let by = Speaker { id: person.id.clone(), name: person.name.clone() };
-    let seat = context.seat(&incoming.place, person);
+    let key = context.conversation_key(&incoming.place, person);
     match &incoming.what {
         What::Text { text, addressed: true, message, reply_to, files, album, foreign } => {
             let conversation =
-                journal::conversation(tx, &context.channel, seat, context.now).await?;
+                journal::conversation(tx, &context.channel, key, context.now).await?;
             let language = language::spoken(tx, &conversation, person).await?;
             let group = incoming.place.kind == PlaceKind::Group;
             let (roles, reply_to) = (&person.roles[..], reply_to.as_deref());
@@ -151,7 +151,7 @@ async fn take_from(
             Ok(None)
         }
         What::Edited { message, text, addressed: true } => {
-            let here = journal::find_conversation(tx, &context.channel, seat).await?;
+            let here = journal::find_conversation(tx, &context.channel, key).await?;
             if let Some(conversation) = here {
                 let edit = Edit { by, message, text, folded: folded.as_ref() };
                 approvals::edits::edited(tx, &conversation, edit, context.now).await?;

@@ -73,7 +73,12 @@ pub fn think(of: impl FnOnce(&Prompt) -> Result<Reply, ModelError> + Send + 'sta
 /// An answer with calls that have new ids.
 pub fn answer(text: impl Into<String>, calls: Vec<(String, Value)>) -> Reply {
     let usage = Usage { input_tokens: 100, output_tokens: 10, cached_tokens: 0 };
-    Reply { text: text.into(), calls: calls.into_iter().map(made).collect(), usage, by: None }
+    Reply {
+        text: text.into(),
+        calls: calls.into_iter().map(|(tool, arguments)| made(tool, arguments)).collect(),
+        usage,
+        by: None,
+    }
 }
 
 fn made(tool: String, arguments: Value) -> Call {

@@ -73,8 +73,8 @@ async fn fire(worker: &Arc<Worker>, schedule: Schedule) -> Result<bool> {
                     schedule.id = %id, person = by,
                     "schedule paused: its creator no longer has access"
                 );
-                let paused = (State::Paused, next.unwrap_or(schedule.due_at));
-                schedules::set(tx, &schedule, paused, now).await?;
+                let due_at = next.unwrap_or(schedule.due_at);
+                schedules::set(tx, &schedule, State::Paused, due_at, now).await?;
                 return Ok(true);
             }
             match schedule.does {

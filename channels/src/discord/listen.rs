@@ -133,14 +133,14 @@ impl Discord {
             return self.interaction(content).into_iter().collect();
         }
         let mut guilds = self.guilds();
-        let mark = (mark.as_str(), rooms.time());
+        let (mark, at) = (mark.as_str(), rooms.time());
         let opened = guilds.hear(name, content);
         let closed = guilds.lose(name, content);
         for room in &closed {
             rooms.forget(*room);
         }
-        let opened = opened.into_iter().map(|room| receive::moved(room, What::Admitted, mark));
-        let closed = closed.into_iter().map(|room| receive::moved(room, What::Expelled, mark));
+        let opened = opened.into_iter().map(|room| receive::moved(room, What::Admitted, mark, at));
+        let closed = closed.into_iter().map(|room| receive::moved(room, What::Expelled, mark, at));
         opened.chain(closed).chain(receive::incoming(name, content, &guilds)).collect()
     }
 

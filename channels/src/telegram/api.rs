@@ -97,7 +97,8 @@ impl Api {
         fields: &[(&str, String)],
         files: &[Upload],
     ) -> Result<Value, Failure> {
-        self.post(method, form(fields, files), LARGE).await
+        let (content_type, body) = form(fields, files);
+        self.post(method, content_type, body, LARGE).await
     }
 
     async fn post(

@@ -153,8 +153,8 @@ impl Pages<'_> {
                     Some(_) => self.typed(cell, signs[column]),
                     None => self.meaning(cell, signs[column]),
                 };
-                let place = (at as u32 + 1, column as u16);
-                remember(&mut self.grid, place, &runs, meaning.as_ref());
+                let (row, column) = (at as u32 + 1, column as u16);
+                remember(&mut self.grid, row, column, &runs, meaning.as_ref());
                 line.push((runs, meaning));
             }
             read.push(line);

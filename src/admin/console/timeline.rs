@@ -61,22 +61,22 @@ pub struct Total {
 
 /// The steps in order, with a heading before each turn.
 pub fn steps(happened: &Happened<'_>) -> Vec<TimelineStep> {
-    let mut teller =
+    let mut builder =
         TimelineBuilder { model: happened.model.clone(), ..TimelineBuilder::default() };
     for fact in happened.facts.iter().rev() {
         let (call, by) = (fact.body.get("call"), fact.body.get("rule"));
         if let (Some(Value::String(call)), Some(by)) = (call, by) {
-            let told = if fact.kind == "asked" { &mut teller.why } else { &mut teller.leave };
+            let told = if fact.kind == "asked" { &mut builder.why } else { &mut builder.leave };
             told.insert(call.clone(), authority(by));
         }
     }
     for view in happened.events {
         let Ok(event) = serde_json::from_value::<Event>(view.event.clone()) else { continue };
-        teller.happened(view, event, happened.prices);
+        builder.happened(view, event, happened.prices);
         let sent = happened.shown.iter().filter(|shown| shown.event == view.number);
-        teller.steps.extend(sent.filter_map(sent_step));
+        builder.steps.extend(sent.filter_map(sent_step));
     }
-    teller.steps
+    builder.steps
 }
 
 #[derive(Default)]

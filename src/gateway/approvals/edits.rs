@@ -41,8 +41,8 @@ pub(in crate::gateway) async fn before(
     let (context, place, person) = (context.clone(), incoming.place.clone(), person.clone());
     let folded = gateway.store.read(move |tx| {
         Box::pin(async move {
-            let seat = context.seat(&place, &person);
-            let Some(here) = journal::find_conversation(tx, &context.channel, seat).await? else {
+            let key = context.conversation_key(&place, &person);
+            let Some(here) = journal::find_conversation(tx, &context.channel, key).await? else {
                 return Ok(None);
             };
             if questions::pending(tx, &here).await?.is_empty() {

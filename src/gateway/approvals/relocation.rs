@@ -107,8 +107,8 @@ pub async fn chat_moved(
     for conversation in conversations {
         let (_, place) = places::place(tx, &conversation).await?;
         let person = places::person(tx, &conversation).await?;
-        let seat = ConversationKey { place: &place, person: &person };
-        let there = journal::find_conversation(tx, channel, seat).await?;
+        let key = ConversationKey { place: &place, person: &person };
+        let there = journal::find_conversation(tx, channel, key).await?;
         let into = there.unwrap_or_else(|| conversation.clone());
         for approval in questions::shown_in(tx, &conversation).await? {
             if outbox::receipt(tx, &approval.question).await?.is_some() || into != conversation {

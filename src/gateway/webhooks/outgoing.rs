@@ -46,10 +46,10 @@ pub struct WebhookSender {
 
 /// Delivers webhooks until shutdown. Every node looks for deliveries; a node that claims one sends
 /// it.
-pub async fn tell(teller: Arc<WebhookSender>) {
-    let stop = teller.gateway.stop.clone();
+pub async fn tell(webhook_sender: Arc<WebhookSender>) {
+    let stop = webhook_sender.gateway.stop.clone();
     while !stop.is_cancelled() {
-        match tell_ready(&teller).await {
+        match tell_ready(&webhook_sender).await {
             // There may be more.
             Ok(AT_ONCE) => continue,
             Ok(_) => {}
@@ -62,11 +62,11 @@ pub async fn tell(teller: Arc<WebhookSender>) {
 }
 
 /// Sends all webhook deliveries that are due, once. Returns how many there were.
-pub async fn tell_ready(teller: &WebhookSender) -> Result<usize> {
-    let now = teller.gateway.clock.now();
-    let notices = teller.gateway.store.claim_notices(AT_ONCE, now).await?;
+pub async fn tell_ready(webhook_sender: &WebhookSender) -> Result<usize> {
+    let now = webhook_sender.gateway.clock.now();
+    let notices = webhook_sender.gateway.store.claim_notices(AT_ONCE, now).await?;
     let told = notices.into_iter().map(|notice| async move {
-        let tried = tell_one(teller, &notice, now).await;
+        let tried = tell_one(webhook_sender, &notice, now).await;
         if tried.then != Then::Delivered {
             let DeliveryAttempt { problem, then, .. } = &tried;
             tracing::warn!(
@@ -76,18 +76,22 @@ pub async fn tell_ready(teller: &WebhookSender) -> Result<usize> {
                 "could not record a webhook delivery"
             );
         }
-        teller.gateway.store.told(&notice.id, tried, now).await
+        webhook_sender.gateway.store.told(&notice.id, tried, now).await
     });
     let told = futures::future::join_all(told).await;
     told.into_iter().map(|told| told.map(|()| 1)).sum()
 }
 
-async fn tell_one(teller: &WebhookSender, notice: &Notice, now: DateTime<Utc>) -> DeliveryAttempt {
-    let Some(subscription) = teller.subscriptions.get(&notice.subscription) else {
+async fn tell_one(
+    webhook_sender: &WebhookSender,
+    notice: &Notice,
+    now: DateTime<Utc>,
+) -> DeliveryAttempt {
+    let Some(subscription) = webhook_sender.subscriptions.get(&notice.subscription) else {
         let problem = "the configuration no longer names this subscription".to_owned();
         return DeliveryAttempt { then: Then::Dead, status: None, problem };
     };
-    let body = body(teller, notice, subscription);
+    let body = body(webhook_sender, notice, subscription);
     let ask = Ask {
         method: Method::POST,
         url: subscription.url.clone(),
@@ -95,7 +99,7 @@ async fn tell_one(teller: &WebhookSender, notice: &Notice, now: DateTime<Utc>) -
         body: Some(body.into()),
         at_most_bytes: ANSWER_BYTES,
     };
-    outcome(notice, teller.outside.send(ask).await, now)
+    outcome(notice, webhook_sender.outside.send(ask).await, now)
 }
 
 fn signed(id: &str, keys: &[SharedSecret], now: DateTime<Utc>, body: &str) -> HeaderMap {
@@ -111,12 +115,16 @@ fn signed(id: &str, keys: &[SharedSecret], now: DateTime<Utc>, body: &str) -> He
 
 /// The body, which is the same for each attempt. Subscribers who may decide an approval also get
 /// its callback URLs.
-fn body(teller: &WebhookSender, notice: &Notice, subscription: &Subscription) -> String {
+fn body(webhook_sender: &WebhookSender, notice: &Notice, subscription: &Subscription) -> String {
     let asks = notice.topic == Topic::ApprovalAsked.name() && subscription.role.is_some();
     let told: Option<Value> = serde_json::from_str(&notice.body).ok().filter(|_| asks);
     let Some(mut told) = told else { return notice.body.clone() };
-    let answers =
-        callback::addresses(&teller.base, &notice.subscription, subscription, &told["data"]);
+    let answers = callback::addresses(
+        &webhook_sender.base,
+        &notice.subscription,
+        subscription,
+        &told["data"],
+    );
     told["data"]["answers"] = json!(answers);
     told.to_string()
 }

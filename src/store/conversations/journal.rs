@@ -177,14 +177,14 @@ pub(in crate::store) async fn insert(
 pub async fn conversation(
     tx: &mut Tx<'_>,
     channel: &str,
-    seat: impl Into<ConversationKey<'_>> + Send,
+    key: impl Into<ConversationKey<'_>> + Send,
     now: DateTime<Utc>,
 ) -> Result<ConversationId> {
-    let seat = seat.into();
-    if let Some(id) = find_conversation(tx, channel, seat).await? {
+    let key = key.into();
+    if let Some(id) = find_conversation(tx, channel, key).await? {
         return Ok(id);
     }
-    let ConversationKey { place, person } = seat;
+    let ConversationKey { place, person } = key;
     sql!(
         tx,
         execute,
@@ -204,15 +204,15 @@ pub async fn conversation(
         now.timestamp_millis(),
         places::first_owner(place)
     );
-    find_conversation(tx, channel, seat).await?.context("the conversation was just created")
+    find_conversation(tx, channel, key).await?.context("the conversation was just created")
 }
 
 pub async fn find_conversation(
     tx: &mut Tx<'_>,
     channel: &str,
-    seat: impl Into<ConversationKey<'_>> + Send,
+    key: impl Into<ConversationKey<'_>> + Send,
 ) -> Result<Option<ConversationId>> {
-    let ConversationKey { place, person } = seat.into();
+    let ConversationKey { place, person } = key.into();
     let found: Option<(String,)> = sql!(
         tx,
         fetch_optional,

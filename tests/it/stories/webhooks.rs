@@ -280,7 +280,7 @@ impl Hearer {
 }
 
 pub async fn tells(world: &World) -> usize {
-    outgoing::tell_ready(&world.node().await.teller).await.unwrap()
+    outgoing::tell_ready(&world.node().await.webhook_sender).await.unwrap()
 }
 
 story! {
