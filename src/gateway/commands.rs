@@ -155,6 +155,7 @@ async fn decide_typed(
     match shown.as_slice() {
         [(one, _)] => {
             let voter = typed.voter(&context.channel);
+            let choice = approvals::lasting_grants::proposed_first(tx, one, choice).await?;
             Ok(approvals::decide(tx, one, choice, &voter, context.now).await?.text)
         }
         [] if hidden > 0 => Ok(typed.words().not_shown_yet.to_owned()),

@@ -4,7 +4,7 @@ use anyhow::Result;
 use channels::{Outgoing, PlaceKind};
 use chrono::{DateTime, Utc};
 
-use super::{Terms, end_of};
+use super::{Choice, Terms, end_of};
 use crate::{
     agent::approvers::Voter,
     journal::{
@@ -41,11 +41,25 @@ pub(super) async fn propose(
             Outgoing::Question { markdown, approval: id, choices: words.giving(), reply_to }
         }
         // On platforms without buttons the reply itself shows the proposal.
-        _ => return Ok(voter.words().proposal_typed(&grant, end_of(approval.id.as_str()))),
+        _ => {
+            approval_files::set_proposed(tx, &approval.id, Some(now)).await?;
+            return Ok(voter.words().proposal_typed(&grant, end_of(approval.id.as_str())));
+        }
     };
     approval_files::set_proposed(tx, &approval.id, Some(now)).await?;
     approval_display::redraw(tx, approval, what, now).await?;
     Ok(voter.words().lasting.proposed.to_owned())
+}
+
+/// A grant has to be shown before it can be given: until then, `/always yes` shows the proposal.
+pub(in crate::gateway) async fn proposed_first(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    choice: Choice,
+) -> Result<Choice> {
+    let gives = matches!(choice, Choice::Give(_));
+    let is_shown = !gives || approval_files::is_proposed(tx, &approval.id).await?;
+    Ok(if is_shown { choice } else { Choice::Propose })
 }
 
 /// Shows the original approval again.

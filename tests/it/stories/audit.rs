@@ -84,6 +84,7 @@ story! {
         world.model_will(say("Done."));
         world.ann_says("delete it").await;
         world.bob_presses("Always…").await;
+        world.ann_says("/always").await;
         world.ann_says("/always yes 2x").await;
         world.ann_presses("Revoke").await;
         world.make_owner("1").await;
@@ -111,6 +112,7 @@ story! {
         world.model_will(call("delete", json!({ "path": "notes/a.txt" })));
         world.model_will(say("Done."));
         world.ann_says("delete it").await;
+        world.ann_says("/always").await;
         world.ann_says("/always yes").await;
         world.model_will(call("delete", json!({ "path": "notes/b.txt" })));
         world.model_will(say("Done."));
