@@ -89,6 +89,12 @@ const KEYS: &[Key] = &[
     ),
     key("documents.logo", "", "Logo of the theme `corporate` (PNG, JPEG, SVG)"),
     key(
+        "documents.office_previews",
+        "true",
+        "Whether a picture of the first page precedes a Word, Excel or PowerPoint file, if \
+            LibreOffice is installed, which takes one or two seconds of a core to draw it",
+    ),
+    key(
         "limits.messages_per_minute",
         "30",
         "Messages that one person may send per minute (0 for unlimited); further ones are rejected \
