@@ -61,6 +61,7 @@ fn sections(config: &Config) -> Checks {
     let lease = build::duration(&config.store.lease_duration).context("store.lease_duration");
     vec![
         lease.map(drop),
+        config.store.check(),
         config.admin.proxies().map(drop),
         config.admin.oidc.check(),
         config.documents.check().map_err(anyhow::Error::msg),

@@ -18,7 +18,7 @@ use std::{future::pending, panic::AssertUnwindSafe, str::FromStr as _, time::Dur
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    modes,
+    StoreOptions, modes,
     oldest_release::{OLDEST, ensure_new_enough},
     transient::Unavailable,
     wake::Rung,
@@ -115,9 +115,9 @@ pub(super) async fn reach(url: &str) -> Result<()> {
 }
 
 impl Db {
-    pub(super) async fn open(url: &str, durability: Durability) -> Result<Self> {
+    pub(super) async fn open(url: &str, settings: StoreOptions) -> Result<Self> {
         if let Some(path) = url.strip_prefix("sqlite:") {
-            return open_sqlite(path.trim_start_matches("//"), durability).await;
+            return open_sqlite(path.trim_start_matches("//"), settings.durability).await;
         }
         if !url.starts_with("postgres:") && !url.starts_with("postgresql:") {
             bail!("store.url must begin with sqlite: or postgres:");
@@ -125,7 +125,7 @@ impl Db {
         let options = PgConnectOptions::from_str(url)?.statement_cache_capacity(256);
         // Pinged before each use, unlike files: else the first reads after an outage would fail.
         let pool = PgPoolOptions::new()
-            .max_connections(16)
+            .max_connections(settings.connections)
             .acquire_timeout(Duration::from_secs(10))
             .connect_with(options)
             .await?;

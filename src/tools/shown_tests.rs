@@ -26,7 +26,7 @@ use crate::{
     },
     journal::{event::Call, ids::CallId},
     store::{
-        Store,
+        Store, StoreOptions,
         datasources::{DataSource, Limits},
         db::Durability,
     },
@@ -191,7 +191,8 @@ async fn every_character_that_runs_is_shown_or_offered() {
     place.has("a.txt", "one\ntwo\nthree\n");
     place.runs(&files::read::ReadFile, json!({ "path": "a.txt" })).await.unwrap();
     let url = format!("sqlite://{}", place.folder.path().join("x.db").display());
-    let store = Store::open(&url, Durability::Normal, Duration::from_mins(1)).await.unwrap();
+    let options = StoreOptions { durability: Durability::Normal, ..StoreOptions::default() };
+    let store = Store::open(&url, options).await.unwrap();
     let toolbox = all(&place, &store);
     let redactor = Redactor::new([SECRET]);
     let mut runner = TestRunner::deterministic();
