@@ -51,7 +51,7 @@ use crate::{
     store::{Store, address, files::Artifacts, subscriptions::Topic},
     telemetry,
     tools::{
-        Tool, datasources,
+        Tool, datasources, jobs,
         mcp::supervisor::Supervisor,
         memory,
         sandbox::Sandbox,
@@ -253,6 +253,7 @@ fn stored(
     });
     let mut tools = memory::tools(store, terms.zone, meaning);
     tools.extend(schedule::tools(store, terms));
+    tools.extend(jobs::tools(store, config.jobs.build(build::coworkers(&config.agents))?));
     Ok(tools)
 }
 

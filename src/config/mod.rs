@@ -12,7 +12,7 @@
 //! - [`listen`]: the address to listen on
 //! - [`store`]: the database
 //! - [`limits`]: hooks, limits, redaction, audit
-//! - [`datasources`], [`http`], [`mcp`], [`retention`], [`schedules`], [`web`], [`webhooks`]: the
+//! - [`datasources`], [`http`], [`jobs`], [`mcp`], [`retention`], [`schedules`], [`web`], [`webhooks`], [`wiki`]: the
 //!   sections and lists of these names
 //! - [`renamed`]: old names of keys
 //! - [`paths`]: relative paths
@@ -28,6 +28,7 @@ pub mod datasources;
 pub mod environment;
 pub mod example;
 pub mod http;
+pub mod jobs;
 pub mod key;
 pub mod limits;
 pub mod listen;
@@ -56,7 +57,9 @@ use std::{
 };
 
 use crate::{
-    agent::{approvers::Approvers, disclosure::Disclosure, policy::Action, rules::RuleEntry},
+    agent::{
+        approvers::Approvers, disclosure::Disclosure, policy::Action, rules::RuleEntry,
+    },
     gateway::Queue,
     tools::documents::Branding,
 };
@@ -108,6 +111,7 @@ pub struct Config {
     pub http: http::HttpSection,
     pub datasources: Vec<datasources::DatasourceEntry>,
     pub schedules: schedules::SchedulesSection,
+    pub jobs: jobs::JobsSection,
     pub web: web::WebSection,
     pub webhooks_in: Vec<webhooks::WebhookInEntry>,
     pub webhooks_out: Vec<webhooks::WebhookOutEntry>,
@@ -222,6 +226,7 @@ impl Default for Config {
             http: http::HttpSection::default(),
             datasources: Vec::new(),
             schedules: schedules::SchedulesSection::default(),
+            jobs: jobs::JobsSection::default(),
             web: web::WebSection::default(),
             webhooks_in: Vec::new(),
             webhooks_out: Vec::new(),

@@ -4,14 +4,22 @@ use anyhow::Result;
 use std::fmt::Write as _;
 
 use super::{
-    Config, admin, datasources, http,
+    Config, admin, datasources, http, jobs,
     key::{Key, key},
     oidc, retention, store,
 };
 
 /// All keys, in the order of the file.
 pub fn keys() -> impl Iterator<Item = &'static Key> {
-    let sections = [admin::KEYS, oidc::KEYS, retention::KEYS, KEYS, http::KEYS, datasources::KEYS];
+    let sections = [
+        admin::KEYS,
+        oidc::KEYS,
+        retention::KEYS,
+        KEYS,
+        jobs::KEYS,
+        http::KEYS,
+        datasources::KEYS,
+    ];
     store::KEYS.iter().chain(sections.into_iter().flatten())
 }
 

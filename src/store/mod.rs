@@ -76,6 +76,7 @@ pub mod history;
 pub mod idempotency;
 pub mod identities;
 pub mod inbox;
+pub mod jobs;
 pub mod journal;
 pub mod leases;
 pub mod lists;

@@ -78,6 +78,7 @@ pub const RULES: &[Rule] = &[
     rule("mentions", "with their conversation"),
     rule("participants", "with their conversation"),
     rule("tasks", "with the conversation of the sub-agent"),
+    rule("jobs", "retention.tasks after their report, or with their conversation"),
     rule("deliveries", "retention.deliveries; used addresses of webhook answers, 400 days"),
     rule("positions", "one for each channel"),
     rule("unparsed", "retention.unparsed"),
@@ -276,6 +277,11 @@ const PRUNES: &[Prune] = &[
         "schedules",
         |kept| kept.schedules,
         &[older!("schedules", "id", "changed_at", "AND status IN ('done', 'deleted')")],
+    ),
+    prune(
+        "jobs",
+        |kept| kept.tasks,
+        &[older!("jobs", "id", "changed_at", "AND status IN ('reported', 'cancelled')")],
     ),
     prune(
         "webhook deliveries",

@@ -34,6 +34,7 @@ pub const PAGES: &[Page] = pages![
     "concepts/memory",
     "concepts/schedules",
     "concepts/delegation",
+    "concepts/jobs",
     "concepts/threat-model",
     "guides/console",
     "guides/mcp",

@@ -50,6 +50,8 @@ impl Desk {
             call: CallId::from("call1"),
             agent: "default".into(),
             person: Speaker { id: "ann".into(), name: "Ann".into() },
+            joined: Vec::new(),
+            depth: 0,
             workspace: folder.path().join("work"),
             artifacts: Artifacts::new(folder.path().join("artifacts")),
             shelf: MemoryScope { agent: "default".into(), scope: String::new() },

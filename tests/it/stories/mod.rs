@@ -19,6 +19,7 @@ mod guard;
 mod hooks;
 mod http;
 mod intake;
+mod jobs;
 mod languages;
 mod lasting;
 mod lifecycle;
