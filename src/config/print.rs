@@ -118,7 +118,7 @@ const KEYS: &[Key] = &[
     key("limits.tools.per_minute", "the tool's, or 60", "Calls per person and minute"),
     key("limits.tools.per_hour", "the tool's, or 1000", "Calls per person and hour"),
     key("limits.tools.unlimited", "false", "No limit on calls per person"),
-    key("limits.tools.max_usage_count", "", "Calls per conversation"),
+    key("limits.tools.max_usage_count", "", "Calls per conversation, with its sub-agents"),
     key(
         "redaction.results",
         "all",

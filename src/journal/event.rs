@@ -282,6 +282,12 @@ fn is_false(flag: &bool) -> bool {
 }
 
 impl ToolResult {
+    /// Whether the tool has run. A call with invalid arguments has not.
+    pub fn has_run(&self) -> bool {
+        let ended = matches!(self.outcome, Outcome::Done | Outcome::Failed);
+        ended && !self.text.starts_with("Invalid parameters: ")
+    }
+
     /// A result with this text and nothing else.
     pub fn text(outcome: Outcome, text: String) -> Self {
         Self {
@@ -351,6 +357,9 @@ pub struct Heritage {
     /// Passed down only: people who took part besides the requester.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<Speaker>,
+    /// Runs of tools with a limit, which counts for the whole delegation.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub used: BTreeMap<String, u32>,
     /// Passed up only: the tokens of a sub-agent count towards the turn that it worked for.
     pub tokens: u64,
 }

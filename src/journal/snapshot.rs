@@ -52,7 +52,7 @@ mod tests {
             { "kind": "model_chosen", "by": by, "model": "large" },
             { "kind": "said", "by": by, "text": "one", "message": "m1" },
             { "kind": "restarted", "by": by },
-            { "kind": "inherited", "taint": ["a page"], "foreign": ["b.txt"], "joined": [by], "tokens": 7 },
+            { "kind": "inherited", "taint": ["a page"], "foreign": ["b.txt"], "joined": [by], "used": { "t": 2 }, "tokens": 7 },
             { "kind": "said", "by": by, "text": "do it", "message": "m2" },
             { "kind": "file_sent", "message": "m2", "file": { "id": "f", "name": "a.png", "media_type": null, "size_bytes": null } },
             { "kind": "file_sent", "message": "m2", "file": { "id": "g", "name": "b.png", "media_type": null, "size_bytes": null } },

@@ -10,6 +10,7 @@
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 use super::{Tx, approval_withdrawal, conversations, db::sql, jobs, journal, leases::Lease};
 use crate::{
@@ -39,21 +40,29 @@ pub struct Answer {
     pub heritage: Heritage,
 }
 
-/// Propagates taint, tasks and answers of a conversation to its parent and sub-agents, in the same
-/// transaction.
+/// What a change passes on to all running agents of the same delegation.
+pub(super) struct Passed(Heritage);
+
+impl Passed {
+    pub fn of(events: &[Event], used: BTreeMap<String, u32>) -> Self {
+        let sources = events.iter().filter_map(|event| match event {
+            Event::Tainted { source } => Some(source.clone()),
+            _ => None,
+        });
+        Self(Heritage { taint: sources.collect(), used, ..Heritage::default() })
+    }
+}
+
+/// Propagates taint, counts, tasks and answers of a conversation to its parent and sub-agents, in
+/// the same transaction.
 pub(super) async fn propagate(
     tx: &mut Tx<'_>,
     lease: &Lease,
-    (events, delegates, answer): (&[Event], Vec<Delegation>, Option<Answer>),
+    (Passed(heritage), delegates, answer): (Passed, Vec<Delegation>, Option<Answer>),
     now: DateTime<Utc>,
 ) -> Result<()> {
-    let sources = events.iter().filter_map(|event| match event {
-        Event::Tainted { source } => Some(source.clone()),
-        _ => None,
-    });
-    let taint: Vec<_> = sources.collect();
-    if !taint.is_empty() {
-        spread(tx, &lease.conversation, taint, now).await?;
+    if heritage != Heritage::default() {
+        spread(tx, &lease.conversation, heritage, now).await?;
     }
     for delegation in delegates {
         begin(tx, &lease.conversation, delegation, now).await?;
@@ -276,11 +285,12 @@ async fn under_way(tx: &mut Tx<'_>, parent: &ConversationId) -> Result<Vec<Conve
     Ok(rows.into_iter().map(|(child,)| ConversationId(child)).collect())
 }
 
-/// Propagates taint to all running agents of the same delegation, because they share a folder.
+/// Propagates taint and counts to all running agents of the same delegation, because they share a
+/// folder and limits.
 async fn spread(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    taint: Vec<String>,
+    heritage: Heritage,
     now: DateTime<Utc>,
 ) -> Result<()> {
     let relatives: Vec<(String,)> = sql!(
@@ -299,8 +309,8 @@ async fn spread(
         conversation.as_str()
     );
     for (relative,) in relatives {
-        let heritage = Heritage { taint: taint.clone(), ..Heritage::default() };
-        journal::append(tx, &ConversationId(relative), &Event::Inherited(heritage), now).await?;
+        let inherited = Event::Inherited(heritage.clone());
+        journal::append(tx, &ConversationId(relative), &inherited, now).await?;
     }
     Ok(())
 }

@@ -270,7 +270,7 @@ impl Jobs {
                 taint: context.taint.clone(),
                 foreign: context.foreign.iter().cloned().collect(),
                 joined: context.joined.clone(),
-                tokens: 0,
+                ..Heritage::default()
             },
             budget: self.terms.budget,
         })
