@@ -60,6 +60,7 @@ use crate::{
         skills,
         toolbox::{self, Toolbox},
         web::{self, client::Outside},
+        wiki,
     },
     worker::{
         Worker, Workspaces, agent_cache::AgentCache, fetch::FetchBudget, guard_context::RuleBook,
@@ -251,7 +252,8 @@ fn stored(
         let (store, model) = (store.clone(), Arc::new(model));
         Meaning { store, model, name }
     });
-    let mut tools = memory::tools(store, terms.zone, meaning);
+    let mut tools = memory::tools(store, terms.zone, meaning.clone());
+    tools.extend(wiki::tools(store, meaning));
     tools.extend(schedule::tools(store, terms));
     tools.extend(jobs::tools(store, config.jobs.build(build::coworkers(&config.agents))?));
     Ok(tools)

@@ -46,6 +46,7 @@ pub fn whole_policy(config: &Config) -> Result<Policy> {
     let mut policy = policy(&config.guard)?;
     policy.rules.extend(config.http.rules()?);
     policy.rules.extend(datasources::rules(config)?);
+    policy.rules.extend(config.wiki.rules()?);
     Ok(policy)
 }
 

@@ -67,6 +67,7 @@ fn sections(config: &Config) -> Checks {
         config.http.check(),
         config.schedules.build().map(drop),
         config.jobs.build(Vec::new()).map(drop),
+        config.wiki.check(),
         retention::retention(config).map(drop),
         build::policy(&guard).map(drop),
         build::limited(&config.limits, Vec::new()).map(drop),

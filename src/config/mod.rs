@@ -47,6 +47,7 @@ mod source;
 pub mod store;
 pub mod web;
 pub mod webhooks;
+pub mod wiki;
 
 use anyhow::Result;
 use schemars::JsonSchema;
@@ -112,6 +113,7 @@ pub struct Config {
     pub datasources: Vec<datasources::DatasourceEntry>,
     pub schedules: schedules::SchedulesSection,
     pub jobs: jobs::JobsSection,
+    pub wiki: wiki::WikiSection,
     pub web: web::WebSection,
     pub webhooks_in: Vec<webhooks::WebhookInEntry>,
     pub webhooks_out: Vec<webhooks::WebhookOutEntry>,
@@ -227,6 +229,7 @@ impl Default for Config {
             datasources: Vec::new(),
             schedules: schedules::SchedulesSection::default(),
             jobs: jobs::JobsSection::default(),
+            wiki: wiki::WikiSection::default(),
             web: web::WebSection::default(),
             webhooks_in: Vec::new(),
             webhooks_out: Vec::new(),

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::{
     Config, admin, datasources, http, jobs,
     key::{Key, key},
-    oidc, retention, store,
+    oidc, retention, store, wiki,
 };
 
 /// All keys, in the order of the file.
@@ -17,6 +17,7 @@ pub fn keys() -> impl Iterator<Item = &'static Key> {
         retention::KEYS,
         KEYS,
         jobs::KEYS,
+        wiki::KEYS,
         http::KEYS,
         datasources::KEYS,
     ];

@@ -39,6 +39,7 @@ pub const PAGES: &[Page] = pages![
     "guides/console",
     "guides/mcp",
     "guides/skills",
+    "guides/wiki",
     "guides/hooks",
     "guides/http",
     "guides/datasources",

@@ -10,7 +10,8 @@
 //! - [`skills`]: skills, and their tools
 //! - [`manual`]: our own documentation
 //! - [`datasources`], [`files`], [`documents`], [`extract`], [`json`], [`view_image`], [`memory`],
-//!   [`jobs`], [`schedule`], [`send`], [`shell`], [`time`], [`web`]: the tools
+//!   [`jobs`], [`schedule`], [`send`], [`shell`], [`time`], [`web`], [`wiki`]:
+//!   the tools
 //! - [`semantic_search`]: semantic search of memories
 //! - [`mcp`]: tools of MCP servers
 
@@ -48,6 +49,7 @@ pub mod time;
 pub mod toolbox;
 pub mod view_image;
 pub mod web;
+pub mod wiki;
 pub mod workspace;
 
 use async_trait::async_trait;

@@ -17,6 +17,7 @@ use super::{
     toolbox::{Toolbox, builtin, sandboxed},
     view_image::LookAt,
     web::{self, WebConfig},
+    wiki,
 };
 use crate::{
     agent::{
@@ -151,6 +152,7 @@ fn all(place: &Place, store: &Store) -> Toolbox {
         .chain(memory::tools(store, chrono_tz::UTC, None))
         .chain(schedule::tools(store, terms))
         .chain(jobs::tools(store, job_terms()))
+        .chain(wiki::tools(store, None))
         .chain(skills::tools(&folders, skills::Ways::new(), &sandbox))
         .chain(web::tools(WebConfig::default(), &sandbox).unwrap())
         .chain(datasources::tools(vec![source(place)]))
@@ -179,7 +181,7 @@ fn source(place: &Place) -> Source {
 }
 
 /// One tool of each family, so that none is left out by mistake.
-const FAMILIES: [&str; 13] = [
+const FAMILIES: [&str; 14] = [
     "apply_patch",
     "create_job",
     "delegate",
@@ -193,6 +195,7 @@ const FAMILIES: [&str; 13] = [
     "run_skill_script",
     "schedule",
     "shell",
+    "wiki_compile_page",
 ];
 
 /// Proves S18, A4, A8.

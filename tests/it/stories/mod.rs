@@ -46,3 +46,4 @@ mod steering;
 mod tool_contract;
 pub mod webhooks;
 mod who_decides;
+mod wiki;
