@@ -363,7 +363,7 @@ fn tools_of(
         .into_iter()
         .chain(confined)
         .chain(skills::tools(&tools::folders(config), tools::ways(config)?, sandbox))
-        .chain(tools::eyes(config, sandbox))
+        .chain(tools::eyes(config, sandbox)?)
         .chain(web::tools(tools::web(config, variables)?, sandbox)?)
         .chain(datasources::tools(sources(config, variables)?))
         .chain(stored(config, variables, store)?))
