@@ -5,6 +5,7 @@
 //! - [`policy`]: rules, defaults and approvers, as data
 //! - [`advice`]: warnings about weak settings
 //! - [`approvers`]: who can decide an approval; [`exclusion`]: calls that are denied to a person
+//! - [`required_approval`]: approvals that the operator requires of more tools
 //! - [`rules`]: rules as written, and the shipped rules
 //! - [`rule_import`]: rules of other programs
 //! - [`shell`]: parses command lines into the programs that they start
@@ -40,6 +41,7 @@ pub mod paths;
 pub mod policy;
 pub mod prompt;
 pub mod redact;
+pub mod required_approval;
 pub mod rule_import;
 pub mod rules;
 pub mod schedule_rule;

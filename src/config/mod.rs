@@ -59,7 +59,8 @@ use std::{
 
 use crate::{
     agent::{
-        approvers::Approvers, disclosure::Disclosure, policy::Action, rules::RuleEntry,
+        approvers::Approvers, disclosure::Disclosure, policy::Action,
+        required_approval::RequiredApproval, rules::RuleEntry,
     },
     gateway::Queue,
     tools::documents::Branding,
@@ -199,6 +200,7 @@ pub struct GuardConfig {
     pub untrusted_content: Action,
     pub link_hosts: Vec<String>,
     pub disabled_rules: Vec<String>,
+    pub required_approvals: BTreeMap<String, RequiredApproval>,
     pub rules: Vec<RuleEntry>,
 }
 
@@ -246,6 +248,7 @@ impl Default for GuardConfig {
             untrusted_content: Action::Ask,
             link_hosts: Vec::new(),
             disabled_rules: Vec::new(),
+            required_approvals: BTreeMap::new(),
             rules: Vec::new(),
         }
     }

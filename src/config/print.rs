@@ -55,6 +55,12 @@ const KEYS: &[Key] = &[
         "Hosts that replies may link to after untrusted content was read",
     ),
     key("guard.disabled_rules", "[]", "Names of shipped rules to disable; [\"*\"] for all"),
+    key(
+        "guard.required_approvals",
+        "{}",
+        "Tools that require an approval although they have no side effects, by name or pattern: \
+            unless_allowed or always",
+    ),
     key("guard.rules.name", "rule N", "The name of the rule, shown in approvals"),
     key("guard.rules.tool", "", "Tool name; * and ? match"),
     key(
