@@ -14,7 +14,7 @@
 //! - [`grants`]: which calls a grant covers
 //! - [`delegation`]: delegating work to sub-agents
 //! - [`spec`]: the properties of a tool; [`catalog`]: tools and skills
-//! - [`disclosure`], [`tool_listing`], [`search`]: how the model learns about them
+//! - [`disclosure`], [`tool_listing`], [`tool_family`], [`search`]: how the model learns about them
 //! - [`naming`]: tool names
 //! - [`prompt`]: the prompt
 //! - [`compact`], [`limits`]: when to summarise, when to stop
@@ -49,6 +49,7 @@ pub mod search;
 pub mod shell;
 pub mod spec;
 pub mod taint;
+pub mod tool_family;
 pub mod tool_listing;
 
 use catalog::Catalog;

@@ -314,3 +314,18 @@ story! {
         assert!(written.contains("## Food"), "{written}");
     }
 }
+
+story! {
+    /// The fourteen tools have one short line in the bare prompt, and one name enables all of them.
+    /// Proves MC-05, MC-09.
+    async fn the_wiki_is_enabled_by_one_name(world: &mut World) {
+        world.model_will(call("enable_tool", json!({ "toolName": "wiki" })));
+        world.model_will(say("Enabled."));
+        world.ann_says("open the wiki").await;
+        let prompts = world.prompts();
+        let bare = format!("{:?}", prompts[0].tools);
+        assert!(bare.contains("- wiki: shared pages") && !bare.contains("wiki_read_page"), "{bare}");
+        let enabled = prompts[1].tools.iter().filter(|tool| tool.name.starts_with("wiki_"));
+        assert_eq!(enabled.count(), 14);
+    }
+}
