@@ -18,6 +18,7 @@ mod serve;
 mod skill;
 mod token;
 mod web_access;
+pub mod wiki;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -133,6 +134,12 @@ enum Command {
     /// Print the text of a document as agents read it, in the sandbox
     #[command(after_help = examples::EXTRACT)]
     Extract(extract::Extract),
+    /// Export the wiki of an agent
+    #[command(after_help = examples::WIKI)]
+    Wiki {
+        #[command(subcommand)]
+        what: wiki::WikiCommand,
+    },
     /// Print a completion script for a shell
     #[command(after_help = examples::COMPLETIONS)]
     Completions { shell: clap_complete::Shell },
@@ -204,6 +211,7 @@ impl Command {
             | Self::Mcp { .. }
             | Self::Token(_)
             | Self::People(_)
+            | Self::Wiki { .. }
             | Self::Pair { .. } => IfMissing::Fail,
         }
     }
@@ -270,6 +278,9 @@ pub async fn run(cli: Cli, mut variables: BTreeMap<String, String>) -> Result<()
         }
         Command::People(wish) => {
             say(&people::run(&app::database::open_store(&config).await?, wish).await?)
+        }
+        Command::Wiki { what } => {
+            say(&wiki::run(&app::database::open_store(&config).await?, what).await?)
         }
         Command::Extract(wish) => say(&extract::run(&wish).await?),
         Command::Completions { .. } | Command::Man { .. } => {

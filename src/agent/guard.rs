@@ -104,7 +104,7 @@ pub fn judge(
     match &open.state {
         CallState::New => {
             let spec = spec.asking(scene.approvals.get(&call.id).copied());
-            fresh(call, &spec, (session, words), policy, ruled())
+            fresh(call, &policy.requiring(&spec), (session, words), policy, ruled())
         }
         CallState::Decided { digest, asks, .. }
             if *digest != digest_of(call, scene) && !crash::planted("binding") =>
@@ -192,7 +192,7 @@ fn fresh(
         Action::Ask if let Some(grant) = granted() => {
             Verdict::Run(Cleared { call: call.clone(), grant: Some(grant.id.clone()) })
         }
-        Action::Ask if default == Action::Ask => ask((words.why.changes)(&call.tool), lasting),
+        Action::Ask if default == Action::Ask => ask(policy.why_asked(spec, words), lasting),
         Action::Ask => ask((words.why.outside)(&call.tool), lasting),
         Action::Allow => run(call),
     }

@@ -51,7 +51,7 @@ use crate::{
     store::{Store, address, files::Artifacts, subscriptions::Topic},
     telemetry,
     tools::{
-        Tool, datasources,
+        Tool, datasources, jobs,
         mcp::supervisor::Supervisor,
         memory,
         sandbox::Sandbox,
@@ -60,6 +60,7 @@ use crate::{
         skills,
         toolbox::{self, Toolbox},
         web::{self, client::Outside},
+        wiki,
     },
     worker::{
         Worker, Workspaces, agent_cache::AgentCache, fetch::FetchBudget, guard_context::RuleBook,
@@ -251,8 +252,10 @@ fn stored(
         let (store, model) = (store.clone(), Arc::new(model));
         Meaning { store, model, name }
     });
-    let mut tools = memory::tools(store, terms.zone, meaning);
+    let mut tools = memory::tools(store, terms.zone, meaning.clone());
+    tools.extend(wiki::tools(store, meaning));
     tools.extend(schedule::tools(store, terms));
+    tools.extend(jobs::tools(store, config.jobs.build(build::coworkers(&config.agents))?));
     Ok(tools)
 }
 
@@ -360,7 +363,7 @@ fn tools_of(
         .into_iter()
         .chain(confined)
         .chain(skills::tools(&tools::folders(config), tools::ways(config)?, sandbox))
-        .chain(tools::eyes(config, sandbox))
+        .chain(tools::eyes(config, sandbox)?)
         .chain(web::tools(tools::web(config, variables)?, sandbox)?)
         .chain(datasources::tools(sources(config, variables)?))
         .chain(stored(config, variables, store)?))

@@ -25,7 +25,7 @@ use crate::{
         sandbox::{Sandbox, service::ServerSandbox},
         shell::Way,
         skills::{self, folder},
-        view_image::LookAt,
+        view_image::{LookAt, LookAtUrl},
         web::{WebConfig, client::Outside, egress::Egress},
     },
     worker::{Worker, hooks::HookSandbox},
@@ -162,10 +162,16 @@ pub fn server(
     })
 }
 
-/// The `look_at` tool, if a model supports images.
-pub(super) fn eyes(config: &Config, sandbox: &Arc<Sandbox>) -> Option<Arc<dyn Tool>> {
-    let sees = config.models.iter().any(ModelEntry::sees);
-    sees.then(|| Arc::new(LookAt { sandbox: sandbox.clone() }) as Arc<dyn Tool>)
+/// The tools that show pictures to the model, if a model supports images.
+pub(super) fn eyes(config: &Config, sandbox: &Arc<Sandbox>) -> Result<Vec<Arc<dyn Tool>>> {
+    if !config.models.iter().any(ModelEntry::sees) {
+        return Ok(vec![]);
+    }
+    let outside = Outside::new(config.web.inside())?;
+    Ok(vec![
+        Arc::new(LookAt { sandbox: sandbox.clone() }),
+        Arc::new(LookAtUrl { outside, sandbox: sandbox.clone() }),
+    ])
 }
 
 /// The folder with the credentials of MCP logins.

@@ -172,6 +172,15 @@ Examples:
   countersign people
   countersign people --channel telegram --json";
 
+pub(super) const WIKI: &str = "\
+Examples:
+  countersign wiki export ./wiki";
+
+pub(super) const WIKI_EXPORT: &str = "\
+Examples:
+  countersign wiki export ./wiki
+  countersign wiki export ./research --agent researcher";
+
 pub(super) const EXTRACT: &str = "\
 Examples:
   countersign extract report.pdf > report.md";

@@ -67,6 +67,8 @@ fn sections(config: &Config) -> Checks {
         config.documents.check().map_err(anyhow::Error::msg),
         config.http.check(),
         config.schedules.build().map(drop),
+        config.jobs.build(Vec::new()).map(drop),
+        config.wiki.check(),
         retention::retention(config).map(drop),
         build::policy(&guard).map(drop),
         build::limited(&config.limits, Vec::new()).map(drop),

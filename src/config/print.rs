@@ -4,14 +4,23 @@ use anyhow::Result;
 use std::fmt::Write as _;
 
 use super::{
-    Config, admin, datasources, http,
+    Config, admin, datasources, http, jobs,
     key::{Key, key},
-    oidc, retention, store,
+    oidc, retention, store, wiki,
 };
 
 /// All keys, in the order of the file.
 pub fn keys() -> impl Iterator<Item = &'static Key> {
-    let sections = [admin::KEYS, oidc::KEYS, retention::KEYS, KEYS, http::KEYS, datasources::KEYS];
+    let sections = [
+        admin::KEYS,
+        oidc::KEYS,
+        retention::KEYS,
+        KEYS,
+        jobs::KEYS,
+        wiki::KEYS,
+        http::KEYS,
+        datasources::KEYS,
+    ];
     store::KEYS.iter().chain(sections.into_iter().flatten())
 }
 
@@ -46,6 +55,12 @@ const KEYS: &[Key] = &[
         "Hosts that replies may link to after untrusted content was read",
     ),
     key("guard.disabled_rules", "[]", "Names of shipped rules to disable; [\"*\"] for all"),
+    key(
+        "guard.required_approvals",
+        "{}",
+        "Tools that require an approval although they have no side effects, by name or pattern: \
+            unless_allowed or always",
+    ),
     key("guard.rules.name", "rule N", "The name of the rule, shown in approvals"),
     key("guard.rules.tool", "", "Tool name; * and ? match"),
     key(
@@ -116,7 +131,7 @@ const KEYS: &[Key] = &[
     key("limits.tools.per_minute", "the tool's, or 60", "Calls per person and minute"),
     key("limits.tools.per_hour", "the tool's, or 1000", "Calls per person and hour"),
     key("limits.tools.unlimited", "false", "No limit on calls per person"),
-    key("limits.tools.max_usage_count", "", "Calls per conversation"),
+    key("limits.tools.max_usage_count", "", "Calls per conversation, with its sub-agents"),
     key(
         "redaction.results",
         "all",

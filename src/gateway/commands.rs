@@ -16,7 +16,8 @@ use crate::{
         role::Role,
     },
     store::{
-        Tx, approval_withdrawal, approvals as questions, conversations, journal, outbox, tasks,
+        Tx, approval_withdrawal, approvals as questions, conversations, jobs, journal, outbox,
+        tasks,
     },
 };
 
@@ -46,6 +47,7 @@ pub(super) async fn obey(
         }
         "stop" => {
             stop(tx, context, conversation, by).await?;
+            jobs::cancel_all(tx, conversation, by, context.now).await?;
             words.stopped.to_owned()
         }
         "new" => {

@@ -76,6 +76,7 @@ pub mod history;
 pub mod idempotency;
 pub mod identities;
 pub mod inbox;
+pub mod jobs;
 pub mod journal;
 pub mod leases;
 pub mod lists;
@@ -115,6 +116,7 @@ pub mod votes;
 pub mod wake;
 pub mod web_sessions;
 pub mod webhook_deliveries;
+pub mod wiki;
 
 use anyhow::{Context as _, Result, ensure};
 use chrono::{DateTime, TimeZone as _, Utc};

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use channels::Outgoing;
 use chrono::{DateTime, Utc};
+use std::collections::BTreeMap;
 
 use super::{
     Store, Tx, album,
@@ -14,7 +15,7 @@ use super::{
     grants, journal,
     leases::{self, Lease},
     outbox::{self, Behind},
-    tasks::{self, Answer, Delegation},
+    tasks::{self, Answer, Delegation, Passed},
     usage::{self, Used},
 };
 use crate::journal::{
@@ -40,6 +41,8 @@ pub struct Change {
     pub used: Vec<Used>,
     /// The grants that the calls that start here use, once each.
     pub spends: Vec<GrantId>,
+    /// Runs of tools with a limit, which the rest of the delegation shares.
+    pub runs: BTreeMap<String, u32>,
     /// Tasks for sub-agents, which start with this change.
     pub delegates: Vec<Delegation>,
     /// The answer to the task that this conversation was created for.
@@ -169,7 +172,8 @@ async fn record(
         tasks::abandon(tx, &lease.conversation, now).await?;
     }
     audit::append(tx, lease.conversation.as_str(), change.facts, now).await?;
-    tasks::propagate(tx, &lease, (&change.events, change.delegates, change.answer), now).await?;
+    let passed = Passed::of(&change.events, change.runs);
+    tasks::propagate(tx, &lease, (passed, change.delegates, change.answer), now).await?;
     // After all rows of conversations, so that a transaction that has locked one of these totals
     // waits for none of those.
     for used in change.used {

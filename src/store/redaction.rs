@@ -103,6 +103,11 @@ impl Forgotten {
                 *by = nobody();
                 NOBODY.clone_into(text);
             }
+            Event::JobReported { by, task, text, .. } if by.id == self.person => {
+                *by = nobody();
+                NOBODY.clone_into(task);
+                NOBODY.clone_into(text);
+            }
             Event::FileSent { file, .. } if self.files.contains(&entry.seq) => {
                 NOBODY.clone_into(&mut file.name);
             }
@@ -192,6 +197,7 @@ pub(super) fn speakers(event: &Event) -> Vec<&Speaker> {
         | Event::Edited { by, .. }
         | Event::Ticked { by, .. }
         | Event::Pushed { by, .. }
+        | Event::JobReported { by, .. }
         | Event::Stopped { by }
         | Event::Restarted { by }
         | Event::ModelChosen { by, .. }

@@ -28,6 +28,7 @@ pub(super) enum Table {
     Approvals,
     Conversations,
     Grants,
+    Jobs,
     Outbox,
     Schedules,
 }
@@ -38,6 +39,7 @@ impl Table {
             Self::Approvals => "approvals",
             Self::Conversations => "conversations",
             Self::Grants => "grants",
+            Self::Jobs => "jobs",
             Self::Outbox => "outbox",
             Self::Schedules => "schedules",
         }

@@ -260,6 +260,7 @@ pub(super) const WORDS: Messages = Messages {
         and_more: |more| format!(" und {more} weitere"),
         always_asks: |tool| format!("{tool} muss jedes Mal genehmigt werden."),
         changes: |tool| format!("{tool} nimmt Änderungen vor, und keine Regel erlaubt es."),
+        required: |tool| format!("{tool} muss hier genehmigt werden, und keine Regel erlaubt es."),
         severity_high: "\u{1f534} Schweregrad: hoch.",
         severity_critical: "\u{1f534} Schweregrad: kritisch.",
         outcome_unknown: "Es wurde unterbrochen, und es ist nicht bekannt, ob es ausgeführt wurde.",

@@ -234,6 +234,7 @@ pub(super) const WORDS: Messages = Messages {
         and_more: |more| format!(" and {more} more"),
         always_asks: |tool| format!("{tool} requires approval every time."),
         changes: |tool| format!("{tool} makes changes, and no rule allows it."),
+        required: |tool| format!("{tool} requires approval here, and no rule allows it."),
         severity_high: "\u{1f534} Severity: high.",
         severity_critical: "\u{1f534} Severity: critical.",
         outcome_unknown: "It was interrupted, and it is not known whether it took effect.",

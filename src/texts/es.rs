@@ -251,6 +251,7 @@ pub(super) const WORDS: Messages = Messages {
         and_more: |more| format!(" y {more} más"),
         always_asks: |tool| format!("{tool} requiere aprobación cada vez."),
         changes: |tool| format!("{tool} realiza cambios y ninguna regla lo permite."),
+        required: |tool| format!("Aquí {tool} requiere aprobación y ninguna regla lo permite."),
         severity_high: "\u{1f534} Gravedad: alta.",
         severity_critical: "\u{1f534} Gravedad: crítica.",
         outcome_unknown: "Se interrumpió y no se sabe si llegó a tener efecto.",

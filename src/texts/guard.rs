@@ -56,6 +56,7 @@ pub struct Why {
     pub and_more: fn(usize) -> String,
     pub always_asks: Fmt1,
     pub changes: Fmt1,
+    pub required: Fmt1,
     pub outcome_unknown: &'static str,
     pub severity_high: &'static str,
     pub severity_critical: &'static str,

@@ -193,6 +193,7 @@ pub(super) const WORDS: Messages = Messages {
         and_more: |more| format!(" 以及另外 {more} 项"),
         always_asks: |tool| format!("{tool} 每次都需要审批。"),
         changes: |tool| format!("{tool} 会做出更改，且没有规则允许它。"),
+        required: |tool| format!("{tool} 在此需要审批，且没有规则允许它。"),
         severity_high: "\u{1f534} 严重程度：高。",
         severity_critical: "\u{1f534} 严重程度：极高。",
         outcome_unknown: "它被中断了，尚不清楚是否已生效。",

@@ -10,7 +10,8 @@
 //! - [`skills`]: skills, and their tools
 //! - [`manual`]: our own documentation
 //! - [`datasources`], [`files`], [`documents`], [`extract`], [`json`], [`view_image`], [`memory`],
-//!   [`schedule`], [`send`], [`shell`], [`time`], [`web`]: the tools
+//!   [`jobs`], [`schedule`], [`send`], [`shell`], [`time`], [`web`], [`wiki`]:
+//!   the tools
 //! - [`semantic_search`]: semantic search of memories
 //! - [`mcp`]: tools of MCP servers
 
@@ -28,6 +29,7 @@ pub mod extract;
 pub mod file_binding;
 pub mod file_names;
 pub mod files;
+pub mod jobs;
 pub mod json;
 pub mod manual;
 pub mod mcp;
@@ -47,6 +49,7 @@ pub mod time;
 pub mod toolbox;
 pub mod view_image;
 pub mod web;
+pub mod wiki;
 pub mod workspace;
 
 use async_trait::async_trait;
@@ -120,6 +123,10 @@ pub struct Context {
     /// The person on whose behalf the agent acts: the requester; for a sub-agent, that of the agent
     /// above it.
     pub person: Speaker,
+    /// Other people whose messages may have led to the call.
+    pub joined: Vec<Speaker>,
+    /// The number of agents above the acting one.
+    pub depth: u32,
     /// The folder of this conversation. Created when it is first needed.
     pub workspace: PathBuf,
     pub artifacts: Artifacts,

@@ -10,13 +10,14 @@ use super::{
     Tool,
     datasources::{self, Source, visible::Visibility},
     documents::Branding,
-    files, memory,
+    files, jobs, memory,
     sandbox::Sandbox,
     schedule, shell, skills,
     testing::Place,
     toolbox::{Toolbox, builtin, sandboxed},
     view_image::LookAt,
     web::{self, WebConfig},
+    wiki,
 };
 use crate::{
     agent::{
@@ -24,11 +25,15 @@ use crate::{
         delegation,
         redact::Redactor,
     },
-    journal::{event::Call, ids::CallId},
+    journal::{
+        event::{Call, JobBudget},
+        ids::CallId,
+    },
     store::{
         Store, StoreOptions,
         datasources::{DataSource, Limits},
         db::Durability,
+        jobs::Most,
     },
     texts::{self, Language, QuestionParts, QuestionText, preview::Preview},
 };
@@ -146,6 +151,8 @@ fn all(place: &Place, store: &Store) -> Toolbox {
         .chain(sandboxed(&sandbox, Branding::default(), Some(shell::Way::default())))
         .chain(memory::tools(store, chrono_tz::UTC, None))
         .chain(schedule::tools(store, terms))
+        .chain(jobs::tools(store, job_terms()))
+        .chain(wiki::tools(store, None))
         .chain(skills::tools(&folders, skills::Ways::new(), &sandbox))
         .chain(web::tools(WebConfig::default(), &sandbox).unwrap())
         .chain(datasources::tools(vec![source(place)]))
@@ -153,6 +160,11 @@ fn all(place: &Place, store: &Store) -> Toolbox {
     let toolbox = Toolbox::default();
     tools.for_each(|tool| toolbox.register(tool).unwrap());
     toolbox
+}
+
+fn job_terms() -> jobs::Terms {
+    let budget = JobBudget { steps: 1, tokens: 1, time_ms: 1 };
+    jobs::Terms { most: Most { per_conversation: 1, per_person: 1 }, budget, agents: vec![] }
 }
 
 fn source(place: &Place) -> Source {
@@ -169,8 +181,9 @@ fn source(place: &Place) -> Source {
 }
 
 /// One tool of each family, so that none is left out by mistake.
-const FAMILIES: [&str; 12] = [
+const FAMILIES: [&str; 14] = [
     "apply_patch",
+    "create_job",
     "delegate",
     "extract_document",
     "http_request",
@@ -182,6 +195,7 @@ const FAMILIES: [&str; 12] = [
     "run_skill_script",
     "schedule",
     "shell",
+    "wiki_compile_page",
 ];
 
 /// Proves S18, A4, A8.

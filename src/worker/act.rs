@@ -189,5 +189,6 @@ fn finished(turn: &Turn<'_>, running: &Running, done: &Done, result: &ToolResult
     events.extend(guard_context::tainted(turn, &call.id, result));
     events.push(Event::ToolFinished { call: call.id.clone(), result: result.clone() });
     let change = turn.change(events, files);
-    Change { terms: Terms::Always, shows_wait, facts, used, ..change }
+    let runs = limits::limited_run(turn, call, result);
+    Change { terms: Terms::Always, shows_wait, facts, used, runs, ..change }
 }

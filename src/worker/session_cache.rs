@@ -191,6 +191,7 @@ pub(super) fn weight(session: &Session) -> usize {
         answered_upto: _,
         reminded_upto: _,
         prepared: _,
+        job: _,
     } = session;
     let Turn { asking, .. } = turn;
     let texts = [enabled, taint, pinned].into_iter().flatten();

@@ -24,6 +24,7 @@ mod schedules;
 mod status;
 mod timeline;
 mod tools;
+mod wiki;
 
 use axum::{
     Router,
@@ -90,6 +91,8 @@ pub fn doors() -> Vec<Door> {
         deed_at("/console/grants/{id}", Operator, people::revoke),
         page_at("/console/schedules", Operator, schedules::index),
         deed_at("/console/schedules/{id}", Operator, schedules::change),
+        page_at("/console/wiki", Operator, wiki::index),
+        page_at("/console/wiki/{agent}/{page}", Operator, wiki::show),
         page_at("/console/artifacts", Operator, status::artifacts),
         page_at("/console/artifacts/{id}", Operator, status::download),
         page_at("/console/channels", Viewer, status::channels),

@@ -50,6 +50,8 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("tools.html", include_str!("pages/tools.html")),
     ("usage.html", include_str!("pages/usage.html")),
     ("webhooks.html", include_str!("pages/webhooks.html")),
+    ("wiki.html", include_str!("pages/wiki.html")),
+    ("wiki_page.html", include_str!("pages/wiki_page.html")),
 ];
 
 /// The pages of the navigation, in order: path, title, required role.
@@ -62,6 +64,7 @@ const NAV: &[(&str, &str, Role)] = &[
     ("/console/people", "People", Role::Operator),
     ("/console/access", "Access", Role::Owner),
     ("/console/schedules", "Schedules", Role::Operator),
+    ("/console/wiki", "Wiki", Role::Operator),
     ("/console/artifacts", "Artifacts", Role::Operator),
     ("/console/dead-letters", "Dead letters", Role::Operator),
     ("/console/webhooks", "Webhooks", Role::Operator),

@@ -258,6 +258,9 @@ fn plain(event: Event) -> Step {
         Event::Ticked { by, text, .. } => {
             with(text, step("said", format!("A task of {} was due", by.name)))
         }
+        Event::JobReported { job, text, .. } => {
+            with(text, step("said", format!("The background job {} reported", job.code())))
+        }
         Event::Pushed { hook, text, .. } => with(text, step("said", format!("The webhook {hook}"))),
         Event::FileSent { file, .. } => step("note", format!("File received: {}", file.name)),
         Event::FileTaken { path, .. } => step("note", format!("Stored in the workspace: {path}")),

@@ -10,7 +10,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    event::{Attachment, Call, Decider, Decision, Did, Entry, Event, Point, Seq, Speaker, Usage},
+    event::{
+        Attachment, Call, Decider, Decision, Did, Entry, Event, JobBudget, Point, Seq, Speaker,
+        Usage,
+    },
     grant::Standing,
     ids::CallId,
 };
@@ -65,6 +68,8 @@ pub struct Session {
     pub memory: Option<String>,
     /// The model that a person chose.
     pub model: Option<String>,
+    /// The limits of the background job that this conversation works on.
+    pub job: Option<JobBudget>,
     /// Not folded: the worker sets it each time it reads the journal.
     #[serde(skip)]
     pub standing: Standing,
@@ -182,6 +187,11 @@ impl Session {
             Event::Delegated { call, .. } => self.delegated(entry.at, call),
             Event::Reused { call, from } => self.reuse(call, from),
             Event::Inherited(heritage) => self.inherit(heritage),
+            Event::JobStarted { budget } => self.job = Some(*budget),
+            Event::JobReported { job, by, task, is_done, text } => {
+                let report = messages::job_report(job, task, *is_done, text);
+                self.said(entry, by, &report, "");
+            }
         }
     }
 
@@ -330,6 +340,7 @@ fn requires_new_request(event: &Event) -> bool {
         Event::Said { .. }
             | Event::Ticked { .. }
             | Event::Pushed { .. }
+            | Event::JobReported { .. }
             | Event::Replied { .. }
             | Event::ToolFinished { .. }
             | Event::Reused { .. }

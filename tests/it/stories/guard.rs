@@ -434,3 +434,26 @@ async fn the_command_line_explains_the_guard() {
     assert!(good && said.contains("rules_imported") && said.contains("rule_removed"), "{said}");
     site.end().await;
 }
+
+story! {
+    /// Reading a file asks where the operator requires it, until a person has allowed it for the
+    /// conversation; *always* asks every time.
+    /// Proves FO-06, IC-27.
+    async fn reading_asks_where_the_operator_requires_it(world: &mut World) {
+        world.guard("{ required_approvals = { 'read_*' = 'unless_allowed' } }");
+        let read = || call("read_file", json!({ "path": "a.txt" }));
+        world.model_will(read());
+        world.ann_says("read it").await;
+        assert_snapshot!(world.last(), @r"Allow **read\_file**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+        world.model_will(say("There is none."));
+        world.ann_presses("Allow in this conversation").await;
+        world.model_will(read());
+        world.model_will(say("Still none."));
+        world.ann_says("again").await;
+        assert_eq!(world.last(), "Still none.");
+        world.guard("{ required_approvals = { 'read_*' = 'unless_allowed', read_file = 'always' } }");
+        world.model_will(read());
+        world.ann_says("again").await;
+        assert_snapshot!(world.last(), @r"Allow **read\_file**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
+    }
+}
