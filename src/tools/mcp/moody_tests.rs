@@ -126,6 +126,19 @@ async fn a_server_may_have_many_tools() {
     );
 }
 
+/// A tool without `inputSchema` has no arguments, an invalid one is skipped, and neither affects
+/// the other tools of the server.
+#[tokio::test]
+async fn an_incomplete_tool_does_not_make_the_server_unusable() {
+    let desk = Desk::new().await;
+    let listed = json!([tool("echo"), { "name": "bare" }, { "description": "has no name" }]);
+    let tools = desk.tools(desk.moody(&listed)).await.expect("tools");
+    let names: Vec<String> = tools.iter().map(|tool| tool.spec().name).collect();
+    assert_eq!(names, ["m_bare", "m_echo"]);
+    assert_eq!(tools[0].spec().parameters["type"], "object");
+    assert_eq!(run(&tools, "m_bare", json!({})).await.expect("a result"), "{}");
+}
+
 /// What a supervisor reports, until the guard is dropped.
 fn watched(mut watch: Supervisor) -> (UnboundedReceiver<Found>, DropGuard) {
     let (tell, told) = unbounded_channel();
@@ -174,6 +187,32 @@ async fn a_server_that_has_died_is_connected_again() {
     assert_eq!(names(&mut told).await, ["m_die", "m_echo"], "listed over a new connection");
     assert_eq!(server.health().problem, None);
     assert_eq!(run(&tools, "m_echo", json!({})).await.expect("a result"), "{}");
+}
+
+/// What a local server wrote to its standard error before it failed is part of the error and of its
+/// state.
+#[tokio::test]
+async fn a_server_that_does_not_start_says_why() {
+    let desk = Desk::new().await;
+    let env = [("SHOP_KEY".to_owned(), "s3cret-value".into())].into();
+    let config = McpConfig { env, ..desk.moody(&json!([tool("die")])) };
+    let said = "Traceback:\n  SHOP_URL is not set (key s3cret-value)\n";
+    std::fs::write(desk.folder.path().join("broken"), said).expect("written");
+    let server = desk.server(config.clone());
+    let refused = server.tools().await.err().expect("it ends at once").to_string();
+    assert!(refused.contains("The last lines of its standard error:\nTraceback:\n"), "{refused}");
+    assert!(refused.contains("SHOP_URL is not set (key …)"), "{refused}");
+    let health = server.health();
+    assert_eq!(health.stderr, ["Traceback:", "  SHOP_URL is not set (key …)"]);
+    assert!(health.problem.is_some_and(|problem| !problem.contains("SHOP_URL")));
+    let probed = session::probe(&config).await.expect_err("it ends at once").to_string();
+    assert!(probed.contains("SHOP_URL is not set"), "{probed}");
+
+    std::fs::remove_file(desk.folder.path().join("broken")).expect("it was there");
+    let tools = server.tools().await.expect("tools");
+    assert_eq!(server.health().stderr, Vec::<String>::new(), "a new process");
+    assert_eq!(run(&tools, "m_die", json!({})).await, Err(ToolError::Unknown));
+    assert_eq!(server.health().stderr, ["out of memory"]);
 }
 
 /// A harmless call is repeated silently.
