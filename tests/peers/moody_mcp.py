@@ -26,6 +26,14 @@ def tools():
     return json.loads((folder / "tools.json").read_text())
 
 
+def resources():
+    return json.loads((folder / "resources.json").read_text())
+
+
+def extra():
+    return {"resources": {}} if (folder / "resources.json").exists() else {}
+
+
 def text(words):
     return {"content": [{"type": "text", "text": words}]}
 
@@ -77,13 +85,23 @@ for message in messages:
         case "initialize":
             result = {
                 "protocolVersion": "2025-06-18",
-                "capabilities": {"tools": {"listChanged": True}},
+                "capabilities": {"tools": {"listChanged": True}} | extra(),
                 "serverInfo": {"name": "moody", "version": "1"},
             }
         case "tools/list":
             result = {"tools": tools()}
         case "tools/call":
             result = call(message["params"], messages)
+        case "resources/list":
+            result = {"resources": resources()}
+        case "resources/read":
+            found = [r for r in resources() if r["uri"] == message["params"]["uri"]]
+            if found:
+                result = {"contents": [{"uri": r["uri"], "text": "of " + r["name"]} for r in found]}
+            else:
+                result = None
+                error = {"code": -32002, "message": "no such resource"}
+                say(id=message["id"], error=error)
         case "ping":
             result = {}
         case _:

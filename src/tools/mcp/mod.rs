@@ -16,6 +16,7 @@
 //! - [`call`]: one call
 //! - [`tool`]: converts a tool's definition
 //! - [`content`]: converts a result
+//! - [`resources`]: the resources of a server
 
 mod call;
 mod client_handler;
@@ -24,6 +25,7 @@ mod elicit;
 mod listing;
 pub mod login;
 mod oauth;
+mod resources;
 pub mod server;
 pub mod session;
 mod stderr;

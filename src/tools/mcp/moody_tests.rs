@@ -139,6 +139,32 @@ async fn an_incomplete_tool_does_not_make_the_server_unusable() {
     assert_eq!(run(&tools, "m_bare", json!({})).await.expect("a result"), "{}");
 }
 
+/// The resources of a server are listed and read by one tool, which exists if the server has any.
+#[tokio::test]
+async fn resources_are_listed_and_read() {
+    let desk = Desk::new().await;
+    let config = desk.moody(&json!([tool("echo")]));
+    assert_eq!(desk.tools(config.clone()).await.expect("tools").len(), 1, "it has none");
+    let offered = json!([
+        { "uri": "note:///a", "name": "a", "description": "The\nfirst", "mimeType": "text/plain" },
+        { "uri": "note:///b", "name": "b\u{202e}" },
+    ]);
+    std::fs::write(desk.folder.path().join("resources.json"), offered.to_string()).expect("it");
+    let tools = desk.tools(config).await.expect("tools");
+    let spec = named(&tools, "m_resources").spec();
+    assert_eq!((spec.effect, spec.approval), (EffectClass::Idempotent, Approval::UnlessAllowed));
+    assert!(spec.untrusted && spec.outward && spec.tier == Tier::Extension);
+    let listed = run(&tools, "m_resources", json!({})).await.expect("a list");
+    assert_eq!(listed, "- note:///a: a, The first [text/plain]\n- note:///b: b‹U+202E›");
+    let read = run(&tools, "m_resources", json!({ "uri": "note:///a" })).await;
+    assert_eq!(read.expect("its text"), "[resource: note:///a]\nof a");
+    let none = run(&tools, "m_resources", json!({ "uri": "note:///c" })).await;
+    assert!(
+        matches!(&none, Err(ToolError::ExecutionFailed(why)) if why == "no such resource"),
+        "{none:?}"
+    );
+}
+
 /// What a supervisor reports, until the guard is dropped.
 fn watched(mut watch: Supervisor) -> (UnboundedReceiver<Found>, DropGuard) {
     let (tell, told) = unbounded_channel();

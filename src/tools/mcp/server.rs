@@ -13,6 +13,7 @@ use tokio::sync::Mutex;
 
 use super::{
     McpConfig, Refused, listing,
+    resources::{self, Resources},
     session::{self, Link, Session},
     tool::{self, McpTool, Withheld},
 };
@@ -166,9 +167,21 @@ impl Server {
             seen.definitions.sort_by(|a, b| a.name.cmp(&b.name));
             seen.definitions.dedup_by(|a, b| a.name == b.name);
         }
-        let tools = self.held(&seen.definitions).await?;
+        let mut tools = self.held(&seen.definitions).await?;
+        let capabilities = session.peer_info().map(|info| info.capabilities.clone());
+        if capabilities.is_some_and(|capabilities| capabilities.resources.is_some()) {
+            tools.push(self.resources(&tools));
+        }
         (seen.session, seen.version) = (Some(session), version);
         Ok(Some(tools))
+    }
+
+    /// The tool for resources. It steps back if a tool of the server has its name.
+    fn resources(self: &Arc<Self>, others: &[Arc<dyn Tool>]) -> Arc<dyn Tool> {
+        let name = naming::of_server(&self.config.name, resources::NAME);
+        let is_taken = others.iter().any(|tool| tool.spec().name == name);
+        let name = if is_taken { tool::own_name(&name, resources::NAME) } else { name };
+        Arc::new(Resources { server: self.clone(), name })
     }
 
     async fn version(&self) -> Result<i64, ToolError> {
