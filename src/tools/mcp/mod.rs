@@ -17,8 +17,10 @@
 //! - [`tool`]: converts a tool's definition
 //! - [`content`]: converts a result
 //! - [`resources`]: the resources of a server
+//! - [`challenge`]: how a server refuses a request without a token
 
 mod call;
+mod challenge;
 mod client_handler;
 mod content;
 mod elicit;

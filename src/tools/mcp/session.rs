@@ -19,7 +19,7 @@ use std::{
 use tokio::{process::Command, sync::Notify, time};
 
 use super::{
-    CONNECT_FOR, McpConfig, Protocol, Refused,
+    CONNECT_FOR, McpConfig, Protocol, Refused, challenge,
     client_handler::ClientEvents,
     listing, login, oauth,
     stderr::{LastLines, LocalServer},
@@ -222,8 +222,14 @@ impl Fault {
             ServiceError::McpError(error) => {
                 Self::Told(ToolError::ExecutionFailed(error.message.into_owned()))
             }
-            ServiceError::TransportSend(error) if untaken(error.error.as_ref()) => Self::NotRun,
-            ServiceError::TransportSend(_) | ServiceError::TransportClosed => Self::Broken,
+            ServiceError::TransportSend(error) => {
+                let error = error.error.as_ref();
+                if let Some(insufficient) = challenge::insufficient(config, error) {
+                    return Self::Told(insufficient);
+                }
+                if untaken(error) { Self::NotRun } else { Self::Broken }
+            }
+            ServiceError::TransportClosed => Self::Broken,
             ServiceError::Timeout { timeout } => Self::Told(ToolError::Timeout(timeout)),
             other => Self::Told(config.broken(&format!("sent an unexpected answer: {other}"))),
         }
