@@ -96,6 +96,8 @@ pub enum Protocol {
 }
 
 #[cfg(test)]
+mod conformance_tests;
+#[cfg(test)]
 mod moody_tests;
 #[cfg(test)]
 mod peers_tests;
