@@ -7,7 +7,8 @@
 //!
 //! - [`front`]: the front matter of a `SKILL.md`
 //! - [`folder`]: the installed skills, their origin and trust
-//! - [`package`]: a package to install: a folder, a zip file, a git repository
+//! - [`source`]: finds the skills in a folder, a zip file or a git repository
+//! - [`package`]: the files of one skill
 //! - [`scan`]: findings to review before installation
 //! - [`script`], [`manage`]: the tools
 
@@ -17,6 +18,7 @@ pub mod manage;
 pub mod package;
 pub mod scan;
 pub mod script;
+pub mod source;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
