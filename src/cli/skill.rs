@@ -35,7 +35,10 @@ enum SkillCommand {
     Install {
         /// A path, or a URL with https://, ssh:// or file://
         source: String,
-        /// Install despite severe findings
+        /// Accept a finding that you have reviewed, by its name; can be repeated
+        #[arg(long, value_name = "FINDING")]
+        accept: Vec<String>,
+        /// Install despite all findings
         #[arg(long)]
         force: bool,
     },
@@ -64,8 +67,9 @@ pub fn run(config: &Config, wish: Skill) -> Result<()> {
     };
     let folder = config.skills_dir(agent.context("there is no agent with this id")?);
     match wish.what {
-        SkillCommand::Install { source, force } => {
-            let installed = install(&folder, &source, force)?;
+        SkillCommand::Install { source, accept, force } => {
+            let accepted = if force { scan::ids().collect() } else { accepted(&accept)? };
+            let installed = install(&folder, &source, &accepted)?;
             say(&installed.report.join("\n"))?;
             let Installation { refused, .. } = installed;
             ensure!(refused == 0, "{refused} of {} skills not installed", installed.found);
@@ -92,8 +96,20 @@ struct Installation {
     refused: usize,
 }
 
+/// The findings with these names, all of which must exist.
+fn accepted(names: &[String]) -> Result<BTreeSet<&'static str>> {
+    let find = |name: &String| {
+        let known = scan::ids().find(|id| id == name);
+        known.with_context(|| {
+            let known = scan::ids().collect::<Vec<_>>().join(", ");
+            format!("there is no finding `{name}`; the findings are: {known}")
+        })
+    };
+    names.iter().map(find).collect()
+}
+
 /// Installs the skills that pass; the others do not prevent it.
-fn install(folder: &Path, source: &str, force: bool) -> Result<Installation> {
+fn install(folder: &Path, source: &str, accepted: &BTreeSet<&'static str>) -> Result<Installation> {
     let mut installed = Installation::default();
     let mut names = BTreeSet::new();
     let scratch = Scratch::within(folder)?;
@@ -104,8 +120,13 @@ fn install(folder: &Path, source: &str, force: bool) -> Result<Installation> {
         let done = found.skill(root, &fallback(source)).and_then(|(name, skill)| {
             let findings = scan::scan(&skill);
             report.extend(findings.iter().map(|finding| line(&name, finding)));
-            let grave = findings.iter().any(|finding| finding.grave);
-            ensure!(force || !grave, "use --force to install it nevertheless");
+            let open = findings.iter().filter(|f| f.grave && !accepted.contains(f.id));
+            let open: BTreeSet<&str> = open.map(|finding| finding.id).collect();
+            ensure!(
+                open.is_empty(),
+                "review its findings, and accept them if they are harmless: {}",
+                open.iter().map(|id| format!("--accept {id}")).collect::<Vec<_>>().join(" ")
+            );
             ensure!(names.insert(name.clone()), "another skill has the name `{name}`");
             ensure!(
                 folder::find(folder, &name).is_err(),
@@ -227,5 +248,6 @@ fn scan(folder: &Path, source: &str) -> Result<String> {
 
 fn line(name: &str, finding: &Finding) -> String {
     let weight = if finding.grave { "GRAVE" } else { "note" };
-    format!("{name}: {weight}: {} {}", finding.file, finding.what)
+    let place = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
+    format!("{name}: {weight}: {}: {}{place} {}", finding.id, finding.file, finding.what)
 }
