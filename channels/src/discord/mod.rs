@@ -137,6 +137,7 @@ fn limits() -> Limits {
         pictures: true,
         album: 1,
         // Messages: 5 in 5 seconds per channel; the bot: 50 requests per second.
+        reactions: true,
         paces: Paces {
             private: Some(Pace { most: 5, within: Duration::from_secs(5) }),
             group: Some(Pace { most: 5, within: Duration::from_secs(5) }),
