@@ -151,7 +151,7 @@ impl Show {
             "flags": NO_PREVIEW,
         });
         if let Some(file) = &self.file {
-            fields["attachments"] = json!([{ "id": 0, "filename": file.name }]);
+            fields["attachments"] = json!([{ "id": "0", "filename": file.name }]);
         }
         fields
     }
