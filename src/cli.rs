@@ -272,7 +272,7 @@ pub async fn run(cli: Cli, mut variables: BTreeMap<String, String>) -> Result<()
             say(&audit::run(&app::database::open_store(&config).await?, what).await?)
         }
         Command::Mcp { what } => mcp::run((&config, &variables), what).await,
-        Command::Skill(wish) => say(&skill::run(&config, wish)?),
+        Command::Skill(wish) => skill::run(&config, wish),
         Command::Token(wish) => {
             say(&token::run(&config, &app::database::open_store(&config).await?, wish).await?)
         }

@@ -52,6 +52,7 @@ impl Web {
             own_drafts: true,
             reasons: false,
             pictures: true,
+            reactions: false,
             album: 1,
             paces: Paces::default(),
         };

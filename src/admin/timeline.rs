@@ -218,6 +218,7 @@ fn shown(what: Outgoing) -> Option<Shown> {
         | Outgoing::Draft { .. }
         | Outgoing::Removal
         | Outgoing::Typing
+        | Outgoing::Reaction { .. }
         | Outgoing::Toast { .. } => return None,
     })
 }

@@ -2,16 +2,20 @@
 
 use anyhow::{Context as _, Result};
 use channels::{
+    discord::Admission,
     telegram::{Menu, Mode, Telegram, TelegramConfig},
     web::Web,
 };
-use futures::future::join_all;
+use futures::{FutureExt as _, future::join_all};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use super::discord;
 use crate::{
     config::{ChannelEntry, ChannelKind, ChannelMode, Config, build},
-    gateway::{Connected, Manners, people::Allow},
+    gateway::{
+        Connected, Manners,
+        people::{self, Allow},
+    },
     journal::role::Role,
     store::{Store, places},
     texts::{self, Language},
@@ -32,7 +36,8 @@ pub async fn connect(
                 telegram(entry, variables).with_context(|| format!("channels.{}", entry.id))?,
             ),
             ChannelKind::Discord => {
-                let discord = discord::connect(entry, variables)
+                let admission = admission(entry, manners(entry)?, store);
+                let discord = discord::connect(entry, variables, admission)
                     .with_context(|| format!("channels.{}", entry.id))?;
                 discord.remember(private_chats(store, &entry.id).await?);
                 Arc::new(discord)
@@ -69,6 +74,24 @@ fn manners(entry: &ChannelEntry) -> Result<Manners> {
     Ok(Manners { queue: entry.while_busy, settle, roles, per_person: entry.per_person })
 }
 
+/// Admits those who may talk on the channel. If the database is unavailable, the person is
+/// admitted: the press is checked again when it is received.
+fn admission(entry: &ChannelEntry, manners: Manners, store: &Store) -> Admission {
+    let (store, channel) = (store.clone(), entry.id.clone());
+    let (allow, roles) = (Allow::from_list(&entry.allow), manners.roles);
+    Admission::by(move |person| {
+        let (store, channel) = (store.clone(), channel.clone());
+        let (allow, roles) = (allow.clone(), roles.clone());
+        let role = async move {
+            let read = store.read(move |tx| {
+                Box::pin(async move { people::role(tx, (&channel, &allow), &roles, &person).await })
+            });
+            read.await.map_or(true, |role| role.is_some_and(|role| role >= Role::Member))
+        };
+        role.boxed()
+    })
+}
+
 /// The private chats with people, which Discord does not list.
 async fn private_chats(store: &Store, channel: &str) -> Result<Vec<u64>> {
     let channel = channel.to_owned();
@@ -82,7 +105,7 @@ async fn private_chats(store: &Store, channel: &str) -> Result<Vec<u64>> {
 pub async fn check(entry: &ChannelEntry, variables: &BTreeMap<String, String>) -> Result<()> {
     let channel: Box<dyn channels::Channel> = match entry.kind {
         ChannelKind::Telegram => Box::new(telegram(entry, variables)?),
-        ChannelKind::Discord => Box::new(discord::connect(entry, variables)?),
+        ChannelKind::Discord => Box::new(discord::connect(entry, variables, Admission::default())?),
         ChannelKind::Web => return Ok(()),
     };
     Ok(channel.check().await?)

@@ -197,6 +197,7 @@ fn login(
         encryption: super::database::encryption(config, variables)?,
         client_id: entry.client_id.clone(),
         client_secret: secret.transpose().context("client_secret")?,
+        client_metadata: entry.client_metadata_url.as_ref().map(ToString::to_string),
         scopes: entry.scopes.clone(),
     }))
 }

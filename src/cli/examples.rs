@@ -133,7 +133,8 @@ Examples:
 pub(super) const SKILL_INSTALL: &str = "\
 Examples:
   countersign skill install ./letters
-  countersign skill install https://github.com/example/skills";
+  countersign skill install https://github.com/example/skills
+  countersign skill install ./letters --accept read-keys";
 
 pub(super) const SKILL_LIST: &str = "\
 Examples:

@@ -259,6 +259,7 @@ const KEYS: &[Key] = &[
     key("mcp.token_url", "", "The token endpoint for OAuth client credentials"),
     key("mcp.client_id", "", "The client id for token_url, or for `mcp login`"),
     key("mcp.client_secret", "", "The client secret, as a secret"),
+    key("mcp.client_metadata_url", "", "URL of a client metadata document, for `mcp login`"),
     key("mcp.scopes", "[]", "The OAuth scopes; by default those that the server names"),
     key("mcp.tier", "extension", "core: in every prompt; extension: after enable_tool"),
     key("mcp.protocol", "auto", "initialize, discover (from 2026-07-28 on), or auto"),

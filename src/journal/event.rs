@@ -326,6 +326,9 @@ pub struct Attachment {
     pub size_bytes: u64,
     /// The SHA-256 of the contents, in hex.
     pub digest: String,
+    /// The text with which it is sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caption: Option<String>,
 }
 
 /// A file as the agent last read it.

@@ -148,6 +148,7 @@ impl Forgotten {
                 result.text = self.redact_text(&result.text);
                 for file in &mut result.attachments {
                     file.name = self.redact_text(&file.name);
+                    file.caption = file.caption.as_deref().map(|text| self.redact_text(text));
                 }
             }
             _ => return None,

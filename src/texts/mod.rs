@@ -33,7 +33,7 @@ use chrono::TimeDelta;
 
 use crate::journal::event::{Asks, Status};
 pub use approval::{QuestionParts, QuestionText, arguments_file, everything, in_short};
-pub use elicitation::{Asked, Asking};
+pub use elicitation::{Asked, Asking, AutoDecline};
 pub use grants::*;
 pub use guard::*;
 pub use limits::*;
@@ -429,6 +429,9 @@ mod tests {
                 ((words.asking.answered)("Ann", "red"), "Ann"),
                 ((words.asking.answered)("Ann", "red"), "red"),
                 ((words.asking.type_it)("1a2b"), "/answer 1a2b"),
+                ((words.asking.omitted)("colour"), "colour"),
+                (words.auto_declined("shop", AutoDecline::Secret), "shop"),
+                (words.auto_declined("shop", AutoDecline::TooMuch), words.asking.wants_too_much),
                 (words.votes(&["Ann".into()], 2), "Ann"),
                 (words.votes(&["Ann".into()], 2), "2"),
                 ((words.lasting.halted)(12), "/panic off"),

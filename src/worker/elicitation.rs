@@ -5,7 +5,7 @@ use anyhow::Result;
 use channels::Outgoing;
 use chrono::TimeDelta;
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
@@ -24,7 +24,7 @@ use crate::{
         approval_withdrawal, files,
         record::{Change, Terms},
     },
-    tools::elicit::{Answer, People, Wish},
+    tools::elicit::{Answer, Notice, People, Request, Wish},
 };
 
 /// How long a call waits for a person. Its turn is kept in memory for that time.
@@ -32,9 +32,11 @@ const WAITS_FOR: TimeDelta = TimeDelta::minutes(10);
 
 /// The elicitations of the calls of one turn.
 pub(super) struct Asking {
-    requests: mpsc::UnboundedSender<Wish>,
-    received: mpsc::UnboundedReceiver<Wish>,
+    requests: mpsc::UnboundedSender<Request>,
+    received: mpsc::UnboundedReceiver<Request>,
     open: BTreeMap<ApprovalId, Open>,
+    /// The running calls for which a notice was shown; each has at most one.
+    told: BTreeSet<CallId>,
 }
 
 /// An elicitation that is shown in the chat, and the call that waits for its answer. The sender is
@@ -47,7 +49,7 @@ struct Open {
 impl Default for Asking {
     fn default() -> Self {
         let (requests, received) = mpsc::unbounded_channel();
-        Self { requests, received, open: BTreeMap::new() }
+        Self { requests, received, open: BTreeMap::new(), told: BTreeSet::new() }
     }
 }
 
@@ -61,13 +63,34 @@ impl Asking {
         People::reached_by(self.requests.clone(), turn.claimed.language())
     }
 
-    /// The next elicitation of a call.
-    pub async fn next(&mut self) -> Option<Wish> {
+    /// The next elicitation or notice of a call.
+    pub async fn next(&mut self) -> Option<Request> {
         self.received.recv().await
     }
 
+    pub async fn handle(&mut self, turn: &Turn<'_>, next: Request) -> Result<Flow> {
+        match next {
+            Request::Question(wish) => self.request(turn, wish).await,
+            Request::Notice(notice) => self.show(turn, notice).await,
+        }
+    }
+
+    /// Records the notice and shows it.
+    async fn show(&mut self, turn: &Turn<'_>, notice: Notice) -> Result<Flow> {
+        let Notice { call, markdown, recorded } = notice;
+        if !self.told.insert(call) {
+            return Ok(Flow::Around);
+        }
+        let markdown = turn.worker.redactor.own(&markdown).into_owned();
+        let shown = turn.text(markdown);
+        let flow = turn.record(Change { terms: Terms::Always, ..turn.change(vec![], vec![shown]) });
+        let flow = flow.await?;
+        let _ = recorded.send(());
+        Ok(flow)
+    }
+
     /// Records the elicitation and shows it.
-    pub async fn request(&mut self, turn: &Turn<'_>, next: Wish) -> Result<Flow> {
+    async fn request(&mut self, turn: &Turn<'_>, next: Wish) -> Result<Flow> {
         let open = turn.session.open_calls().find(|open| open.call.id == next.call);
         let Some(call) = open.map(|open| &open.call) else { return Ok(Flow::Around) };
         if approval_requests::room_for_questions(turn).await? == 0 {
@@ -105,6 +128,7 @@ impl Asking {
 
     /// Withdraws the elicitations of a call that has ended.
     pub async fn end(&mut self, turn: &Turn<'_>, call: &CallId) -> Result<()> {
+        self.told.remove(call);
         if self.open.values().all(|open| open.call != *call) {
             return Ok(());
         }

@@ -253,7 +253,8 @@ fn of_file(sent: &SentFile) -> usize {
 }
 
 fn of_attachment(file: &Attachment) -> usize {
-    file.name.len() + file.media_type.len() + file.digest.len()
+    let caption = file.caption.as_ref().map_or(0, String::len);
+    file.name.len() + file.media_type.len() + file.digest.len() + caption
 }
 
 fn of_value(value: &Value) -> usize {

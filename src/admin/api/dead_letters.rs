@@ -81,7 +81,10 @@ fn summary(message: &Outgoing) -> String {
         | Outgoing::Draft { markdown } => markdown,
         Outgoing::File { name, .. } => name,
         Outgoing::Toast { text, .. } => text,
-        Outgoing::Placeholder { .. } | Outgoing::Removal | Outgoing::Typing => "",
+        Outgoing::Placeholder { .. }
+        | Outgoing::Removal
+        | Outgoing::Typing
+        | Outgoing::Reaction { .. } => "",
     };
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     let Some((end, _)) = line.char_indices().nth(SUMMARY) else { return line.to_owned() };

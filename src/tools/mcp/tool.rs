@@ -154,11 +154,18 @@ pub(super) fn spec(
         untrusted: true,
         // Whatever it claims, its arguments are sent to another program.
         outward: true,
-        domain: match config.sandbox {
+        domain: config.domain(),
+        ..ToolSpec::read_only(name, &said, parameters(tool))
+    }
+}
+
+impl McpConfig {
+    /// Where its tools run.
+    pub(super) fn domain(&self) -> Domain {
+        match self.sandbox {
             Some(_) => Domain::Container(Confinement::OWN),
             None => Domain::Orchestrator,
-        },
-        ..ToolSpec::read_only(name, &said, parameters(tool))
+        }
     }
 }
 
