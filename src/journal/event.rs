@@ -328,7 +328,7 @@ pub struct Attachment {
     pub digest: String,
     /// The text with which it is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub caption: Option<String>,
+    pub caption: Option<Box<str>>,
 }
 
 /// A file as the agent last read it.

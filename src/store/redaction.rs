@@ -148,7 +148,8 @@ impl Forgotten {
                 result.text = self.redact_text(&result.text);
                 for file in &mut result.attachments {
                     file.name = self.redact_text(&file.name);
-                    file.caption = file.caption.as_deref().map(|text| self.redact_text(text));
+                    let caption = file.caption.as_deref();
+                    file.caption = caption.map(|text| self.redact_text(text).into_boxed_str());
                 }
             }
             _ => return None,

@@ -40,7 +40,7 @@ pub enum Answer {
 /// What a call passes to the worker.
 #[derive(Debug)]
 pub enum Request {
-    Question(Wish),
+    Question(Box<Wish>),
     Notice(Notice),
 }
 
@@ -86,7 +86,7 @@ impl People {
     pub async fn ask(&self, call: &CallId, question: Question) -> Answer {
         let Some(requests) = &self.requests else { return Answer::Nobody };
         let (answer, answered) = oneshot::channel();
-        let wish = Wish { call: call.clone(), question, answer };
+        let wish = Box::new(Wish { call: call.clone(), question, answer });
         if requests.send(Request::Question(wish)).is_err() {
             return Answer::Nobody;
         }

@@ -66,7 +66,7 @@ impl Tool for SendFile {
             )));
         }
         let media_type = file_names::media_type(&name, &bytes);
-        let caption = caption.filter(|text| !text.trim().is_empty());
+        let caption = caption.filter(|text| !text.trim().is_empty()).map(String::into_boxed_str);
         let attachment = Attachment { caption, ..keep(context, &name, &media_type, bytes).await? };
         Ok(Output {
             text: receipt(&attachment, ""),

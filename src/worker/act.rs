@@ -178,7 +178,7 @@ fn finished(turn: &Turn<'_>, running: &Running, done: &Done, result: &ToolResult
         media_type: file.media_type.clone(),
         size_bytes: file.size_bytes,
         digest: file.digest.clone(),
-        caption: file.caption.clone(),
+        caption: file.caption.as_deref().map(str::to_owned),
         reply_to: turn.reply_to(),
     });
     let files: Vec<_> = files.collect();

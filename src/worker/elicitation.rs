@@ -70,7 +70,7 @@ impl Asking {
 
     pub async fn handle(&mut self, turn: &Turn<'_>, next: Request) -> Result<Flow> {
         match next {
-            Request::Question(wish) => self.request(turn, wish).await,
+            Request::Question(wish) => self.request(turn, *wish).await,
             Request::Notice(notice) => self.show(turn, notice).await,
         }
     }

@@ -253,7 +253,7 @@ fn of_file(sent: &SentFile) -> usize {
 }
 
 fn of_attachment(file: &Attachment) -> usize {
-    let caption = file.caption.as_ref().map_or(0, String::len);
+    let caption = file.caption.as_deref().map_or(0, str::len);
     file.name.len() + file.media_type.len() + file.digest.len() + caption
 }
 

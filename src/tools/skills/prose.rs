@@ -165,7 +165,7 @@ impl Reader {
             self.introduction.clear();
             self.begin(Kind::Paragraph, number, heading.trim_start_matches('#'));
             self.end();
-            self.heading = heading.trim_start_matches('#').trim().to_owned();
+            heading.trim_start_matches('#').trim().clone_into(&mut self.heading);
             return;
         }
         let (kind, rest) = marked(text);
@@ -185,7 +185,7 @@ impl Reader {
         }
         self.kind = kind;
         self.first_line = number;
-        self.paragraph = text.trim().to_owned();
+        text.trim().clone_into(&mut self.paragraph);
     }
 
     fn context(&self) -> String {
