@@ -2,10 +2,11 @@
 
 use anyhow::{Context as _, Result};
 use channels::{
+    SendError,
     telegram::{Menu, Mode, Telegram, TelegramConfig},
-    web::Web,
+    web::{ReadUpload, Web},
 };
-use futures::future::join_all;
+use futures::{FutureExt as _, future::join_all};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use super::discord;
@@ -13,7 +14,7 @@ use crate::{
     config::{ChannelEntry, ChannelKind, ChannelMode, Config, build},
     gateway::{Connected, Manners, people::Allow},
     journal::role::Role,
-    store::{Store, places},
+    store::{Store, files::Artifacts, places},
     texts::{self, Language},
 };
 
@@ -24,6 +25,7 @@ pub async fn connect(
     config: &Config,
     variables: &BTreeMap<String, String>,
     store: &Store,
+    artifacts: &Artifacts,
 ) -> Result<(Channels, Webs)> {
     let (mut channels, mut webs) = (Channels::new(), Webs::new());
     for entry in &config.channels {
@@ -38,7 +40,8 @@ pub async fn connect(
                 Arc::new(discord)
             }
             ChannelKind::Web => {
-                let web = Arc::new(Web::new(&entry.id).embedded(entry.origins.clone()));
+                let web = Web::new(&entry.id).embedded(entry.origins.clone());
+                let web = Arc::new(web.with_uploads(uploads(artifacts.clone())));
                 webs.insert(entry.id.clone(), web.clone());
                 web
             }
@@ -54,6 +57,18 @@ pub async fn connect(
         channels.insert(entry.id.clone(), connected);
     }
     Ok((channels, webs))
+}
+
+/// Reads uploaded files, which are artifacts.
+fn uploads(artifacts: Artifacts) -> ReadUpload {
+    Arc::new(move |digest| {
+        let artifacts = artifacts.clone();
+        async move {
+            let read = artifacts.read(&digest).await;
+            read.map_err(|problem| SendError::Gone(format!("{problem:#}")))
+        }
+        .boxed()
+    })
 }
 
 fn model_of(config: &Config, agent: &str) -> String {

@@ -126,6 +126,13 @@ impl Messages {
         })
     }
 
+    /// What a call does, for the list of calls: the sentence for people, or the name of the tool.
+    pub fn call_summary(&self, tool: &str, arguments: &Value) -> String {
+        let sentence = tool_sentence(tool).map(self.tool_sentence);
+        let filled = sentence.and_then(|sentence| filled(sentence, arguments));
+        filled.map_or_else(|| code(tool, LINE_CHARS), |summary| summary.markdown)
+    }
+
     /// Short values are shown on one line, long ones in a block. `None` if the preview shows
     /// exactly this value.
     fn argument(&self, name: &str, value: &Value, parts: &QuestionParts<'_>) -> Option<Shown> {

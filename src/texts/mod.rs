@@ -6,13 +6,14 @@
 //! - [`guard`], [`grants`]: why an approval is required; votes, grants and the halt
 //! - [`elicitation`]: elicitations of tool servers
 //! - [`linking`]: linking accounts
-//! - [`page`]: the web chat
+//! - [`page`], [`chat_script`]: the web chat, and its scripts
 //! - [`oidc`]: signing in with an OpenID provider
 //! - [`progress`]: the progress of a call
 //! - [`tool_sentences`]: what each built-in tool does
 //! - [`model`], [`limits`]: texts for the model, in English
 
 mod approval;
+mod chat_script;
 mod de;
 mod elicitation;
 mod en;
@@ -35,6 +36,7 @@ use chrono::TimeDelta;
 
 use crate::journal::event::{Asks, Status};
 pub use approval::{QuestionParts, QuestionText, arguments_file, everything, in_short};
+pub use chat_script::Script;
 pub use elicitation::{Asked, Asking};
 pub use grants::*;
 pub use guard::*;
@@ -42,7 +44,7 @@ pub use limits::*;
 pub use linking::LinkingWords;
 pub use model::*;
 pub use oidc::SignOn;
-pub use page::{Page, Script};
+pub use page::Page;
 pub use progress::progress;
 pub use tool_sentences::{ToolSentence, tool_sentence};
 
