@@ -382,6 +382,7 @@ fn migrations(sql: Sql) -> Migrator {
         (28, "first sign-in", include_str!("../../migrations/0028_first_sign_in.sql")),
         (29, "channel problems", include_str!("../../migrations/0029_channel_problems.sql")),
         (30, "conversation titles", include_str!("../../migrations/0030_conversation_titles.sql")),
+        (31, "failed turns", include_str!("../../migrations/0031_failed_turns.sql")),
     ];
     let migration = |(number, name, text): (i64, &'static str, &'static str)| {
         let text = sqlx::SqlStr::from_static(text);
