@@ -16,7 +16,6 @@ use std::{fmt::Write as _, sync::Arc};
 use super::{
     Admin,
     participant::Participant,
-    place_of,
     problem::{FILE_GONE, NO_SUCH_FILE, Problem},
 };
 use crate::store::{history, journal};
@@ -70,7 +69,7 @@ async fn shown(
         return Ok(None);
     }
     let (channel, digest) = (talker.channel.clone(), digest.to_owned());
-    let place = place_of(&talker.speaker.id);
+    let place = talker.place();
     let files = admin
         .gateway
         .store

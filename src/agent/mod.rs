@@ -2,6 +2,7 @@
 //!
 //! - [`next`]: the next effect; start reading here
 //! - [`guard`]: whether a call may run; the only place that can clear one
+//! - [`canonical_json`]: what digests are made of
 //! - [`policy`]: rules, defaults and approvers, as data
 //! - [`advice`]: warnings about weak settings
 //! - [`approvers`]: who can decide an approval; [`exclusion`]: calls that are denied to a person
@@ -25,6 +26,7 @@
 
 pub mod advice;
 pub mod approvers;
+pub mod canonical_json;
 pub mod catalog;
 pub mod compact;
 pub mod delegation;

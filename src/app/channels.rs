@@ -2,9 +2,10 @@
 
 use anyhow::{Context as _, Result};
 use channels::{
+    SendError,
     discord::Admission,
     telegram::{Menu, Mode, Telegram, TelegramConfig},
-    web::Web,
+    web::{ReadUpload, Web},
 };
 use futures::{FutureExt as _, future::join_all};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -17,7 +18,7 @@ use crate::{
         people::{self, Allow},
     },
     journal::role::Role,
-    store::{Store, places},
+    store::{Store, files::Artifacts, places},
     texts::{self, Language},
 };
 
@@ -28,6 +29,7 @@ pub async fn connect(
     config: &Config,
     variables: &BTreeMap<String, String>,
     store: &Store,
+    artifacts: &Artifacts,
 ) -> Result<(Channels, Webs)> {
     let (mut channels, mut webs) = (Channels::new(), Webs::new());
     for entry in &config.channels {
@@ -43,7 +45,8 @@ pub async fn connect(
                 Arc::new(discord)
             }
             ChannelKind::Web => {
-                let web = Arc::new(Web::new(&entry.id).embedded(entry.origins.clone()));
+                let web = Web::new(&entry.id).embedded(entry.origins.clone());
+                let web = Arc::new(web.with_uploads(uploads(artifacts.clone())));
                 webs.insert(entry.id.clone(), web.clone());
                 web
             }
@@ -59,6 +62,18 @@ pub async fn connect(
         channels.insert(entry.id.clone(), connected);
     }
     Ok((channels, webs))
+}
+
+/// Reads uploaded files, which are artifacts.
+fn uploads(artifacts: Artifacts) -> ReadUpload {
+    Arc::new(move |digest| {
+        let artifacts = artifacts.clone();
+        async move {
+            let read = artifacts.read(&digest).await;
+            read.map_err(|problem| SendError::Gone(format!("{problem:#}")))
+        }
+        .boxed()
+    })
 }
 
 fn model_of(config: &Config, agent: &str) -> String {

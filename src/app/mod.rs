@@ -104,12 +104,13 @@ impl App {
         given: Overrides,
     ) -> Result<Self> {
         let store = open_store(config).await?.with_encryption(encryption(config, variables)?);
-        let (mut channels, webs) = channels::connect(config, variables, &store).await?;
+        let artifacts = Artifacts::new(config.data_dir.join("artifacts"));
+        let (mut channels, webs) = channels::connect(config, variables, &store, &artifacts).await?;
         channels.extend(given.channels);
         let gateway = Arc::new(Gateway {
             store,
             clock: given.clock.unwrap_or_else(|| Arc::new(SystemClock)),
-            artifacts: Artifacts::new(config.data_dir.join("artifacts")),
+            artifacts,
             channels,
             messages_per_minute: config.limits.messages_per_minute,
             models: config.models.iter().map(|model| model.id.clone()).collect(),

@@ -381,6 +381,8 @@ fn migrations(sql: Sql) -> Migrator {
         (27, "approval files", include_str!("../../migrations/0027_approval_files.sql")),
         (28, "first sign-in", include_str!("../../migrations/0028_first_sign_in.sql")),
         (29, "channel problems", include_str!("../../migrations/0029_channel_problems.sql")),
+        (30, "conversation titles", include_str!("../../migrations/0030_conversation_titles.sql")),
+        (31, "failed turns", include_str!("../../migrations/0031_failed_turns.sql")),
         (34, "jobs", include_str!("../../migrations/0034_jobs.sql")),
         (35, "wiki", include_str!("../../migrations/0035_wiki.sql")),
     ];

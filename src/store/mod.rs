@@ -88,6 +88,7 @@ mod mentions;
 pub mod modes;
 mod oldest_release;
 pub mod outbox;
+pub mod own_conversations;
 pub mod pairing;
 mod participants;
 pub mod people;

@@ -5,11 +5,16 @@ use super::{Doubt, Lasting, Messages, UsedUp, Whose, Why, linking};
 pub(super) const WORDS: Messages = Messages {
     may_run: |tool| format!("**{tool}** erlauben?"),
     run_again: |tool| format!("**{tool}** wurde unterbrochen. Noch einmal ausführen?"),
-    argument_below: |name, length, digest| {
-        format!("{name}: {length} Zeichen, SHA-256 `{digest}…`, siehe unten")
-    },
+    tool_sentence: |of| of.german,
+    argument_below: |name| format!("{name}: siehe die Änderungen unten"),
     argument_cut: |name, shown, length, digest| {
         format!("{name}: die ersten {shown} von {length} Zeichen, SHA-256 `{digest}…`")
+    },
+    conversation_covers: |tool, by| {
+        format!(
+            "\u{201e}In dieser Unterhaltung erlauben\u{201c} gilt hier für jeden späteren Aufruf \
+                von {tool}, den {by} anfragt, mit beliebigen Argumenten, bis /new."
+        )
     },
     asked_for: |by, until, code| format!("Angefragt von {by}. Offen bis {until}, Code `{code}`."),
     allow_once: "Einmal erlauben",

@@ -5,11 +5,16 @@ use super::{Doubt, Lasting, Messages, UsedUp, Whose, Why, linking};
 pub(super) const WORDS: Messages = Messages {
     may_run: |tool| format!("Allow **{tool}**?"),
     run_again: |tool| format!("**{tool}** was interrupted. Run it again?"),
-    argument_below: |name, length, digest| {
-        format!("{name}: {length} characters, SHA-256 `{digest}…`, see below")
-    },
+    tool_sentence: |of| of.english,
+    argument_below: |name| format!("{name}: see the changes below"),
     argument_cut: |name, shown, length, digest| {
         format!("{name}: the first {shown} of {length} characters, SHA-256 `{digest}…`")
+    },
+    conversation_covers: |tool, by| {
+        format!(
+            "\u{201c}Allow in this conversation\u{201d} covers every later call of {tool} that {by} \
+                requests here, whatever its arguments, until /new."
+        )
     },
     asked_for: |by, until, code| format!("Requested by {by}. Open until {until}, code `{code}`."),
     allow_once: "Allow once",

@@ -5,11 +5,16 @@ use super::{Doubt, Lasting, Messages, UsedUp, Whose, Why, linking};
 pub(super) const WORDS: Messages = Messages {
     may_run: |tool| format!("¿Permitir **{tool}**?"),
     run_again: |tool| format!("**{tool}** se interrumpió. ¿Ejecutarlo otra vez?"),
-    argument_below: |name, length, digest| {
-        format!("{name}: {length} caracteres, SHA-256 `{digest}…`, véase abajo")
-    },
+    tool_sentence: |of| of.spanish,
+    argument_below: |name| format!("{name}: véanse los cambios más abajo"),
     argument_cut: |name, shown, length, digest| {
         format!("{name}: los primeros {shown} de {length} caracteres, SHA-256 `{digest}…`")
+    },
+    conversation_covers: |tool, by| {
+        format!(
+            "\u{ab}Permitir en esta conversación\u{bb} permite aquí todas las llamadas posteriores de {tool} que \
+                solicite {by}, con cualquier argumento, hasta /new."
+        )
     },
     asked_for: |by, until, code| {
         format!("Solicitado por {by}. Abierta hasta el {until}, código `{code}`.")

@@ -74,17 +74,17 @@ async fn put(turn: &Turn<'_>, question: &Question, digest: String) -> Result<Ask
     let Question { call, asks, lasting, approvers, .. } = question;
     let id = ApprovalId::new();
     let expires_at = turn.worker.gateway.clock.now() + turn.agent.policy.approval_for;
-    let request = request(turn, question, &id, expires_at).await?;
-    let Request { title, arguments, text, file } = request;
     // Where several approvers are required, each call needs its own approval.
     let lasting = *lasting && approvers.needed == 1;
     let spec = turn.spec(call);
     let redactor = &turn.worker.redactor;
+    let here = lasting && !spec.is_some_and(grants::runs_anything);
+    let terms = Terms { id: &id, expires_at, for_conversation: here && *asks == Asks::Allow };
+    let Request { title, arguments, text, file } = request(turn, question, terms).await?;
     // A grant is listed and shown to others, so its arguments must not contain anything that looks
     // like a secret.
     let open = lasting && redactor.value(&call.arguments) == call.arguments;
     let proposal = spec.filter(|_| open).and_then(|spec| grants::propose(spec, call));
-    let here = lasting && !spec.is_some_and(grants::runs_anything);
     let choices = turn.claimed.words().choices(*asks, (here, proposal.is_some()), file.is_some());
     let offers = choices.iter().map(|choice| choice.key).collect();
     let (approval, reply_to) = (id.to_string(), turn.reply_to());
@@ -107,6 +107,13 @@ async fn put(turn: &Turn<'_>, question: &Question, digest: String) -> Result<Ask
     })
 }
 
+/// What a request offers, and until when.
+struct Terms<'a> {
+    id: &'a ApprovalId,
+    expires_at: DateTime<Utc>,
+    for_conversation: bool,
+}
+
 /// What people are shown. The digest binds the approval to the call that runs.
 struct Request {
     title: String,
@@ -118,12 +125,7 @@ struct Request {
 
 /// Only secrets of the configuration are redacted. Text that merely looks like a secret may be what
 /// the decision depends on.
-async fn request(
-    turn: &Turn<'_>,
-    question: &Question,
-    id: &ApprovalId,
-    expires_at: DateTime<Utc>,
-) -> Result<Request> {
+async fn request(turn: &Turn<'_>, question: &Question, terms: Terms<'_>) -> Result<Request> {
     let Question { call, asks, reason, .. } = question;
     let redactor = &turn.worker.redactor;
     let arguments = redactor.marked_value(&call.arguments);
@@ -141,13 +143,15 @@ async fn request(
     };
     let text = words.question(&texts::QuestionParts {
         title: &title,
-        summary: turn.spec(call).map_or("", |spec| spec.description.as_str()),
+        tool: &call.tool,
+        description: turn.spec(call).map_or("", |spec| spec.description.as_str()),
         arguments: &arguments,
         preview: preview.as_ref(),
         reason: &reason,
         requester: &turn.requester().name,
-        expires_at,
-        code: &approvals::code(id),
+        for_conversation: terms.for_conversation,
+        expires_at: terms.expires_at,
+        code: &approvals::code(terms.id),
     });
     let mut file = None;
     if text.is_cut {

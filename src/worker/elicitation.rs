@@ -13,7 +13,7 @@ use super::{
     turn::{Flow, Turn},
 };
 use crate::{
-    agent::{approvers::Approvers, guard},
+    agent::{approvers::Approvers, canonical_json::canonical},
     gateway::approvals::{self, TYPED},
     journal::{
         event::{Asks, Decider, Decision, Entry, Event},
@@ -186,7 +186,7 @@ fn approval_request(turn: &Turn<'_>, next: &Wish) -> Asked {
         call: call.clone(),
         asks: Asks::Answer,
         tool: question.server.clone(),
-        digest: files::digest_of(guard::canonical(&arguments).as_bytes()),
+        digest: files::digest_of(canonical(&arguments).as_bytes()),
         title,
         arguments,
         requester: turn.requester(),

@@ -191,6 +191,11 @@ impl Room {
         self.state.lock().unwrap().chats.insert(chat.into(), problem);
     }
 
+    /// Sends to that chat succeed again.
+    pub fn mends(&self, chat: &str) {
+        self.state.lock().unwrap().chats.remove(chat);
+    }
+
     pub fn fails_next(&self, fault: Fault) {
         self.state.lock().unwrap().faults.push_back(fault);
     }

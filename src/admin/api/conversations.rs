@@ -50,6 +50,8 @@ pub struct ConversationView {
     pub busy: bool,
     pub created_at: DateTime<Utc>,
     pub last_at: Option<DateTime<Utc>>,
+    /// The reference of the last failed turn
+    pub failed: Option<String>,
 }
 
 impl From<Listed> for ConversationView {
@@ -64,6 +66,7 @@ impl From<Listed> for ConversationView {
             busy: listed.is_ready,
             created_at: listed.created_at,
             last_at: listed.last_at,
+            failed: listed.failed,
         }
     }
 }
@@ -106,6 +109,9 @@ pub struct Filter {
     /// Only the conversation of a failed turn, by the reference that people were shown
     #[serde(default)]
     pub reference: String,
+    /// Only conversations in which a turn has failed
+    #[serde(default)]
+    pub failed: bool,
 }
 
 /// Lists conversations, newest first.
@@ -114,10 +120,11 @@ pub async fn page(
     filter: Filter,
     stretch: Stretch,
 ) -> Result<Page<ConversationView>> {
-    let Filter { channel, chat, reference } = filter;
+    let Filter { channel, chat, reference, failed: only_failed } = filter;
     let failed = FailureReference::parse(&reference).map(|turn| turn.conversation.0);
     // Earlier releases showed the id of the conversation.
-    let wanted = Wanted { id: failed.unwrap_or(reference), channel, chat };
+    let id = failed.unwrap_or(reference);
+    let wanted = Wanted { id, channel, chat, failed: only_failed };
     let (rows, stretch) = admin
         .gateway
         .store

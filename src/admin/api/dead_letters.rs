@@ -122,6 +122,33 @@ pub async fn settle(admin: &Admin, caller: &Caller, id: &str, fate: Fate) -> Res
         .await
 }
 
+/// The maximum number of transactions of one request to replay everything.
+const ROUNDS: usize = 100;
+
+/// Tries again to deliver every dead letter, of one channel if it is not empty. Returns how many.
+pub async fn replay_all(admin: &Admin, caller: &Caller, channel: &str) -> Result<u64> {
+    let mut total = 0;
+    for _ in 0..ROUNDS {
+        let (channel, now) = (channel.to_owned(), admin.gateway.clock.now());
+        let fact = caller.did("letters_replayed").with("channel", channel.as_str());
+        let write = admin.gateway.store.write("replay letters", move |tx| {
+            Box::pin(async move {
+                let replayed = outbox::replay_many(tx, &channel).await?;
+                if replayed > 0 {
+                    let fact = fact.with("letters", replayed);
+                    audit::append(tx, audit::ADMIN, vec![fact], now).await?;
+                }
+                Ok(replayed)
+            })
+        });
+        match write.await? {
+            0 => break,
+            replayed => total += replayed,
+        }
+    }
+    Ok(total)
+}
+
 /// The response to a request to replay or drop something.
 pub(super) fn told(settled: bool, what: &'static str) -> Result<StatusCode, Problem> {
     settled.then_some(StatusCode::NO_CONTENT).ok_or_else(|| none(what))

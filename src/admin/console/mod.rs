@@ -2,6 +2,7 @@
 //!
 //! - [`page`]: templates, and the context of a request
 //! - [`live`]: notifies open pages of changes
+//! - [`overview`]: the first page
 //! - [`approvals`]: approvals and deciding them
 //! - [`conversations`], [`timeline`]: events of conversations, turn by turn
 //! - [`tools`], [`rules`]: tools and guard rules
@@ -17,6 +18,7 @@ mod approvals;
 mod conversations;
 mod dead_letters;
 mod live;
+mod overview;
 pub mod page;
 mod people;
 mod rules;
@@ -67,6 +69,7 @@ pub fn doors() -> Vec<Door> {
     use Role::{Approver, Operator, Owner, Viewer};
     vec![
         page_at("/console", Viewer, begin),
+        page_at("/console/overview", Viewer, overview::index),
         page_at("/console/events", Viewer, live::events),
         page_at("/console/approvals", Approver, approvals::open),
         page_at("/console/approvals/history", Approver, approvals::history),
@@ -81,6 +84,7 @@ pub fn doors() -> Vec<Door> {
         deed_at("/console/rules", Owner, rules::add),
         deed_at("/console/rules/{name}", Owner, rules::change),
         page_at("/console/dead-letters", Operator, dead_letters::index),
+        deed_at("/console/dead-letters", Operator, dead_letters::replay_all),
         deed_at("/console/dead-letters/{id}", Operator, dead_letters::settle),
         page_at("/console/webhooks", Operator, dead_letters::webhooks),
         deed_at("/console/webhooks/{id}", Operator, dead_letters::settle_webhook),
@@ -114,6 +118,7 @@ pub fn router(admin: Arc<Admin>) -> Router<Arc<Admin>> {
         router = router.route(door.path, door.route.route_layer(lock));
     }
     router
+        .route("/console/{*rest}", get(super::problem::no_such_page))
         .layer(from_fn(security_headers::own_pages_only))
         .layer(from_fn_with_state(admin, as_page))
 }
@@ -159,8 +164,6 @@ async fn as_page(State(admin): State<Arc<Admin>>, request: Request, next: Next) 
     response
 }
 
-/// Redirects to the first page that the person may see.
-async fn begin(visit: page::PageContext) -> Redirect {
-    let decides = visit.caller.role >= Role::Approver;
-    Redirect::to(if decides { "/console/approvals" } else { "/console/channels" })
+async fn begin() -> Redirect {
+    Redirect::to("/console/overview")
 }

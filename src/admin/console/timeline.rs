@@ -327,6 +327,11 @@ fn authority(by: &Value) -> String {
         let from = by.get("from").and_then(Value::as_str).unwrap_or("the shipped rules");
         return format!("rule {name} ({from})");
     }
+    if let Some(approval) = by.get("conversation").and_then(Value::as_str) {
+        let person = by.get("allowed").and_then(|by| by.get("person")?.get("name")?.as_str());
+        let person = person.unwrap_or("somebody");
+        return format!("allowed in this conversation by {person} (approval {approval})");
+    }
     if let Some(grant) = by.get("grant").and_then(Value::as_str) {
         return format!("an earlier grant ({grant})");
     }
@@ -466,6 +471,10 @@ mod tests {
             (json!({ "grant": "g" }), "an earlier grant (g)"),
             (json!({ "allowed": { "person": { "id": "1", "name": "Ann" } } }), "allowed by Ann"),
             (json!({ "rule": "r", "from": null }), "rule r (the shipped rules)"),
+            (
+                json!({ "conversation": "q", "allowed": { "person": { "id": "1", "name": "Ann" } } }),
+                "allowed in this conversation by Ann (approval q)",
+            ),
         ] {
             assert_eq!(authority(&by), words);
         }

@@ -15,7 +15,7 @@ use super::{
         Usage,
     },
     grant::Standing,
-    ids::CallId,
+    ids::{ApprovalId, CallId},
 };
 use messages::SentFile;
 pub use open_call::{CallState, OpenCall};
@@ -30,8 +30,8 @@ pub struct Session {
     pub calls: Vec<OpenCall>,
     /// Extension tools whose schemas are in the prompt, in the order in which they were enabled.
     pub enabled: Vec<String>,
-    /// Tools allowed for the rest of the conversation, each for the person who requested it.
-    pub allowed: BTreeSet<(String, String)>,
+    /// Tools allowed for the rest of the conversation.
+    pub allowed: Vec<ConversationPermission>,
     /// Files as the agent last read them: path → SHA-256.
     pub seen: BTreeMap<String, String>,
     /// The last message, and the last one that the model (or a failure notice) has answered.
@@ -73,6 +73,16 @@ pub struct Session {
     /// Not folded: the worker sets it each time it reads the journal.
     #[serde(skip)]
     pub standing: Standing,
+}
+
+/// A permission for every call of a tool that one person requests, for the rest of the conversation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ConversationPermission {
+    pub person: String,
+    pub tool: String,
+    /// The approval by which it was given.
+    pub approval: ApprovalId,
+    pub by: Decider,
 }
 
 /// What the current turn has used so far.
@@ -272,7 +282,7 @@ impl Session {
 
     fn decided(&mut self, id: &CallId, decision: &Decision, by: &Decider) {
         let Some(open) = self.calls.iter().find(|c| c.call.id == *id) else { return };
-        let CallState::Asked { asks, digest, .. } = &open.state else { return };
+        let CallState::Asked { approval, asks, digest } = &open.state else { return };
         let state = CallState::Decided {
             asks: *asks,
             digest: digest.clone(),
@@ -281,7 +291,12 @@ impl Session {
         };
         if *decision == Decision::Conversation {
             let person = self.requester.as_ref().map(|r| r.id.clone()).unwrap_or_default();
-            self.allowed.insert((person, open.call.tool.clone()));
+            let (tool, approval) = (open.call.tool.clone(), approval.clone());
+            let is_known = |one: &ConversationPermission| one.person == person && one.tool == tool;
+            if !self.allowed.iter().any(is_known) {
+                let by = by.clone();
+                self.allowed.push(ConversationPermission { person, tool, approval, by });
+            }
         }
         self.set(id, state);
     }

@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{
     agent::{
+        canonical_json::canonical,
         catalog::{Approval, Confinement, Domain, EffectClass, Source, ToolSpec},
-        guard::canonical,
         naming::NAME_CHARS,
     },
     store::mcp_tools::Standing,

@@ -132,6 +132,31 @@ story! {
 }
 
 story! {
+    /// A call that runs because of *Allow in this conversation* names the approval and its approver.
+    /// Proves MC-44.
+    async fn the_audit_names_the_permission_for_a_conversation(world: &mut World) {
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        world.ann_says("delete them").await;
+        world.model_will(call("delete", json!({ "path": "b.txt" })));
+        world.model_will(say("Done."));
+        world.ann_presses("Allow in this conversation").await;
+        world.model_will(call("delete", json!({ "path": "c.txt" })));
+        world.model_will(say("Done."));
+        world.ann_says("and c").await;
+        assert_eq!(world.deletions(), 3);
+        let rows = rows(world).await;
+        let body = |row: &Row| serde_json::from_str::<Value>(&row.body).unwrap();
+        let asked = rows.iter().find(|row| row.kind == "asked").map(body).unwrap();
+        let ran: Vec<_> = rows.iter().filter(|row| row.kind == "ran").map(body).collect();
+        assert_eq!(ran[0]["rule"]["conversation"], Value::Null, "decided itself");
+        for later in &ran[1..] {
+            assert_eq!(later["rule"]["conversation"], asked["approval"]);
+            assert_eq!(later["rule"]["allowed"]["person"]["name"], "Ann");
+        }
+    }
+}
+
+story! {
     /// Changed, moved or deleted records are named, and so is a missing chain.
     async fn tampering_is_named(world: &mut World) {
         lives(world).await;

@@ -436,6 +436,7 @@ story! {
 
         delete affects systems outside this chat\.
         ⚠️ This conversation contains untrusted content \(page\)\, which may have prompted this request\.
+        “Allow in this conversation” covers every later call of delete that Ann requests here, whatever its arguments, until /new.
         Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
     }

@@ -116,6 +116,7 @@ story! {
 
         delete makes changes\, and no rule allows it\.
         ⚠️ This conversation contains untrusted content \(read\_file inbox\/a\.txt\)\, which may have prompted this request\.
+        “Allow in this conversation” covers every later call of delete that Ann requests here, whatever its arguments, until /new.
         Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
         let mut questions = vec![];
@@ -134,6 +135,7 @@ story! {
 
         delete makes changes\, and no rule allows it\.
         ⚠️ This conversation contains untrusted content \(read\_file downloads\/1\/a\.pdf\)\, which may have prompted this request\.
+        “Allow in this conversation” covers every later call of delete that Ann requests here, whatever its arguments, until /new.
         Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
 
         After downloads2/a.pdf: Allow **delete**?
@@ -142,6 +144,7 @@ story! {
         path: `a.txt`
 
         delete makes changes\, and no rule allows it\.
+        “Allow in this conversation” covers every later call of delete that Ann requests here, whatever its arguments, until /new.
         Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
     }
@@ -175,6 +178,7 @@ story! {
 
         delete affects systems outside this chat\.
         ⚠️ This conversation contains untrusted content \(a message of Eve\)\, which may have prompted this request\.
+        “Allow in this conversation” covers every later call of delete that Ann requests here, whatever its arguments, until /new.
         Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
     }
@@ -280,6 +284,7 @@ story! {
 
         delete makes changes, and no rule allows it.
         ⚠️ This conversation contains untrusted content (page), which may have prompted this request.
+        “Allow in this conversation” covers every later call of delete that Ann requests here, whatever its arguments, until /new.
         Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
         assert_eq!(world.deletions(), 1, "what was allowed before does not count");

@@ -28,6 +28,7 @@ async fn leave_is_given(world: &mut World) {
     path: `notes/a.txt`
 
     delete makes changes\, and no rule allows it\.
+    “Allow in this conversation” covers every later call of delete that Ann requests here, whatever its arguments, until /new.
     Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
 
     **Always** would allow, without asking again:
