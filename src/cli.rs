@@ -251,6 +251,7 @@ pub async fn run(cli: Cli, mut variables: BTreeMap<String, String>) -> Result<()
         IfMissing::Fail => app::database::must_exist(&config)?,
         IfMissing::GoOn => {}
     }
+    let store = async || app::database::open_store(&config).await;
     match command {
         Command::Serve(_) => Box::pin(serve::run(cli.config, config, variables)).await,
         Command::Confine { .. } => {
@@ -260,7 +261,7 @@ pub async fn run(cli: Cli, mut variables: BTreeMap<String, String>) -> Result<()
         Command::Chat => chat(config, &variables).await,
         Command::Check(output) => check::run(&config, &variables, output).await,
         Command::Migrate => {
-            app::database::open_store(&config).await?;
+            store().await?;
             say("The tables are up to date.")
         }
         Command::Config { what } => configuration(what, &config, &variables),
@@ -268,20 +269,12 @@ pub async fn run(cli: Cli, mut variables: BTreeMap<String, String>) -> Result<()
         Command::Restore { file } => restore(&config, &file).await,
         Command::Guard { what } => guard::run(&config, &variables, what).await,
         Command::Render(wish) => draw(&config, &wish).await,
-        Command::Audit { what } => {
-            say(&audit::run(&app::database::open_store(&config).await?, what).await?)
-        }
+        Command::Audit { what } => say(&audit::run(&store().await?, what).await?),
         Command::Mcp { what } => mcp::run((&config, &variables), what).await,
         Command::Skill(wish) => skill::run(&config, wish),
-        Command::Token(wish) => {
-            say(&token::run(&config, &app::database::open_store(&config).await?, wish).await?)
-        }
-        Command::People(wish) => {
-            say(&people::run(&app::database::open_store(&config).await?, wish).await?)
-        }
-        Command::Wiki { what } => {
-            say(&wiki::run(&app::database::open_store(&config).await?, what).await?)
-        }
+        Command::Token(wish) => say(&token::run(&config, &store().await?, wish).await?),
+        Command::People(wish) => say(&people::run(&store().await?, wish).await?),
+        Command::Wiki { what } => say(&wiki::run(&store().await?, what).await?),
         Command::Extract(wish) => say(&extract::run(&wish).await?),
         Command::Completions { .. } | Command::Man { .. } => {
             unreachable!("these commands need no configuration")

@@ -1,6 +1,7 @@
 //! Formulas as `MathML`, which browsers draw without a script.
 
 use renderers::latex::{Formula, Style, parse};
+use std::fmt::{self, Write as _};
 
 use super::markdown_html::escape;
 
@@ -77,6 +78,11 @@ impl Writer {
         }
     }
 
+    fn put(&mut self, text: fmt::Arguments<'_>) {
+        // Writing to a string does not fail.
+        let _ = self.out.write_fmt(text);
+    }
+
     fn row(&mut self, inside: impl FnOnce(&mut Self)) {
         self.out.push_str("<mrow>");
         inside(self);
@@ -89,18 +95,20 @@ impl Writer {
     }
 
     fn element(&mut self, name: &str, arguments: &[&Formula]) {
-        self.out.push_str(&format!("<{name}>"));
-        arguments.iter().for_each(|one| self.argument(one));
-        self.out.push_str(&format!("</{name}>"));
+        self.put(format_args!("<{name}>"));
+        for argument in arguments {
+            self.argument(argument);
+        }
+        self.put(format_args!("</{name}>"));
     }
 
     fn token(&mut self, name: &str, text: &str) {
         let text: String = text.chars().map(|c| styled(c, self.style)).collect();
-        self.out.push_str(&format!("<{name}>{}</{name}>", escape(&text)));
+        self.put(format_args!("<{name}>{}</{name}>", escape(&text)));
     }
 
     fn upright(&mut self, name: &str) {
-        self.out.push_str(&format!("<mi mathvariant=\"normal\">{}</mi>", escape(name)));
+        self.put(format_args!("<mi mathvariant=\"normal\">{}</mi>", escape(name)));
     }
 
     fn symbol(&mut self, symbol: char) {
@@ -113,7 +121,7 @@ impl Writer {
 
     fn space(&mut self, em: f32) {
         if em > 0.0 {
-            self.out.push_str(&format!("<mspace width=\"{em:.2}em\"></mspace>"));
+            self.put(format_args!("<mspace width=\"{em:.2}em\"></mspace>"));
         }
     }
 
@@ -138,7 +146,7 @@ impl Writer {
     fn fence(&mut self, open: Option<char>, close: Option<char>, inside: impl FnOnce(&mut Self)) {
         let bracket = |w: &mut Self, bracket: Option<char>| {
             let bracket = bracket.map(String::from).unwrap_or_default();
-            w.out.push_str(&format!("<mo stretchy=\"true\">{}</mo>", escape(&bracket)));
+            w.put(format_args!("<mo stretchy=\"true\">{}</mo>", escape(&bracket)));
         };
         self.row(|w| {
             if open.is_some() || close.is_some() {
@@ -152,7 +160,7 @@ impl Writer {
     }
 
     fn table(&mut self, attributes: &str, rows: &[Vec<Formula>]) {
-        self.out.push_str(&format!("<mtable{attributes}>"));
+        self.put(format_args!("<mtable{attributes}>"));
         for row in rows {
             self.out.push_str("<mtr>");
             for cell in row {
@@ -166,10 +174,10 @@ impl Writer {
     }
 
     fn marked(&mut self, name: &str, mark: char, body: &Formula) {
-        self.out.push_str(&format!("<{name}>"));
+        self.put(format_args!("<{name}>"));
         self.argument(body);
         let mark = escape(&spacing(mark).to_string());
-        self.out.push_str(&format!("<mo stretchy=\"true\">{mark}</mo></{name}>"));
+        self.put(format_args!("<mo stretchy=\"true\">{mark}</mo></{name}>"));
     }
 }
 

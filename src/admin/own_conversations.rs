@@ -131,7 +131,7 @@ fn listed(own: Vec<OwnConversation>, found: Vec<OwnEvent>, words: &str) -> Vec<O
 fn excerpt(text: &str, words: &str) -> Option<String> {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     // Lower case may have another length, so positions are counted in characters of it.
-    let lower: Vec<char> = line.chars().flat_map(|c| c.to_lowercase().next()).collect();
+    let lower: Vec<char> = line.chars().filter_map(|c| c.to_lowercase().next()).collect();
     let wanted: Vec<char> = words.chars().collect();
     let at = lower.windows(wanted.len().max(1)).position(|window| window == wanted)?;
     let begin = at.saturating_sub(AROUND_CHARS);
@@ -273,13 +273,12 @@ fn lines(said: Vec<Entry>, shown: Vec<ShownRow>, words: &Page) -> Vec<Line> {
             Outgoing::File { name, .. } => format!("{}: `{name}`", words.sent_file),
             _ => continue,
         };
-        match row.edits.as_ref().and_then(|edited| places.get(edited.as_str())) {
-            Some(edited) => lines[*edited].markdown = markdown,
-            None => {
-                places.insert(row.id.to_string(), lines.len());
-                let order = (row.seq, place + 1);
-                lines.push(Line { order, at: row.created_at, is_own: false, markdown });
-            }
+        if let Some(edited) = row.edits.as_ref().and_then(|edited| places.get(edited.as_str())) {
+            lines[*edited].markdown = markdown;
+        } else {
+            places.insert(row.id.to_string(), lines.len());
+            let order = (row.seq, place + 1);
+            lines.push(Line { order, at: row.created_at, is_own: false, markdown });
         }
     }
     lines.sort_by_key(|line| line.order);

@@ -118,12 +118,10 @@ impl FromRequestParts<Arc<Admin>> for Participant {
         let path = RawPathParams::from_request_parts(parts, admin).await.ok();
         let path = path.as_ref().into_iter().flatten();
         let channel = path.filter(|(name, _)| *name == visitor::CHANNEL).map(|(_, value)| value);
-        match channel.map(str::to_owned).last() {
-            Some(channel) => Self::visiting(parts, admin, &channel).await,
-            None => {
-                let signed = Signed::from_request_parts(parts, admin).await?;
-                Self::signed_in(admin, signed, named(parts)?)
-            }
+        if let Some(channel) = channel.map(str::to_owned).last() {
+            return Self::visiting(parts, admin, &channel).await;
         }
+        let signed = Signed::from_request_parts(parts, admin).await?;
+        Self::signed_in(admin, signed, named(parts)?)
     }
 }

@@ -58,7 +58,7 @@ impl Cleared {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
-    Run(Cleared),
+    Run(Box<Cleared>),
     /// A person has to decide; `reason` says why.
     Ask {
         asks: Asks,
@@ -197,10 +197,10 @@ fn fresh(
     match default.max(tainted_says) {
         Action::Deny => refused(),
         Action::Ask if permission.is_some() => {
-            Verdict::Run(Cleared { permission: permission.cloned(), ..cleared(call) })
+            Verdict::Run(Box::new(Cleared { permission: permission.cloned(), ..cleared(call) }))
         }
         Action::Ask if let Some(grant) = granted() => {
-            Verdict::Run(Cleared { grant: Some(grant.id.clone()), ..cleared(call) })
+            Verdict::Run(Box::new(Cleared { grant: Some(grant.id.clone()), ..cleared(call) }))
         }
         Action::Ask if default == Action::Ask => ask(policy.why_asked(spec, words), lasting),
         Action::Ask => ask((words.why.outside)(&call.tool), lasting),
@@ -361,7 +361,7 @@ fn decided(call: &Call, asks: Asks, decision: &Decision, by: &Decider) -> Verdic
 }
 
 fn run(call: &Call) -> Verdict {
-    Verdict::Run(cleared(call))
+    Verdict::Run(Box::new(cleared(call)))
 }
 
 fn cleared(call: &Call) -> Cleared {

@@ -253,7 +253,7 @@ async fn every_character_that_runs_is_shown_or_offered() {
 async fn every_builtin_tool_has_a_sentence_for_people() {
     let place = Place::new();
     let url = format!("sqlite://{}", place.folder.path().join("x.db").display());
-    let store = Store::open(&url, Durability::Normal, Duration::from_mins(1)).await.unwrap();
+    let store = Store::open(&url, StoreOptions::default()).await.unwrap();
     let coworker = Coworker { id: "helper".into(), description: "Helps".into() };
     let specs = [
         all(&place, &store).specs(),

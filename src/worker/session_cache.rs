@@ -244,7 +244,7 @@ fn of_file(sent: &SentFile) -> usize {
     let state = match &sent.state {
         FileState::Waiting => 0,
         FileState::Taken { path, attachment, view } => {
-            let view = view.as_ref().map_or(0, of_attachment);
+            let view = view.as_deref().map_or(0, of_attachment);
             path.len() + of_attachment(attachment) + view
         }
         FileState::Lost { reason } => reason.len(),

@@ -382,7 +382,7 @@ async fn no_statement_scans_a_table_that_grows() {
         let (on, now) = (world.is_on_sqlite(), world.clock.now());
         drop(world.node().await);
         recorder.take();
-        a_day(&mut world).await;
+        Box::pin(a_day(&mut world)).await;
         let statements = recorder.take();
         assert!(
             statements.len() > 100,

@@ -34,19 +34,15 @@ pub(super) async fn propose(
     let Some(grant) = proposed(tx, approval, Terms::default(), voter, now).await? else {
         return Ok(voter.words().lasting.not_offered.to_owned());
     };
-    let what = match approval_display::what(tx, &approval.question).await? {
-        Outgoing::Question { markdown, approval: id, reply_to, .. } => {
-            let words = conversations::words(tx, &approval.shown_in).await?;
-            let markdown = format!("{markdown}\n\n{}", words.proposal(&grant));
-            Outgoing::Question { markdown, approval: id, choices: words.giving(), reply_to }
-        }
-        // On platforms without buttons the reply itself shows the proposal.
-        _ => {
-            approval_files::set_proposed(tx, &approval.id, Some(now)).await?;
-            return Ok(voter.words().proposal_typed(&grant, end_of(approval.id.as_str())));
-        }
-    };
     approval_files::set_proposed(tx, &approval.id, Some(now)).await?;
+    let what = approval_display::what(tx, &approval.question).await?;
+    let Outgoing::Question { markdown, approval: id, reply_to, .. } = what else {
+        // On platforms without buttons the reply itself shows the proposal.
+        return Ok(voter.words().proposal_typed(&grant, end_of(approval.id.as_str())));
+    };
+    let words = conversations::words(tx, &approval.shown_in).await?;
+    let markdown = format!("{markdown}\n\n{}", words.proposal(&grant));
+    let what = Outgoing::Question { markdown, approval: id, choices: words.giving(), reply_to };
     approval_display::redraw(tx, approval, what, now).await?;
     Ok(voter.words().lasting.proposed.to_owned())
 }

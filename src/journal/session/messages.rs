@@ -26,7 +26,7 @@ pub enum FileState {
         path: String,
         attachment: Attachment,
         /// The version of a picture that the model is shown.
-        view: Option<Attachment>,
+        view: Option<Box<Attachment>>,
     },
     Lost {
         reason: String,
@@ -249,7 +249,7 @@ impl Item {
             _ => (&[][..], None),
         };
         let sent = files.iter().filter_map(|sent| match &sent.state {
-            FileState::Taken { view, .. } => view.as_ref(),
+            FileState::Taken { view, .. } => view.as_deref(),
             _ => None,
         });
         sent.chain(looked)

@@ -183,7 +183,8 @@ impl Session {
             Event::FileSent { message, file } => self.file_sent(entry.seq, message, file),
             Event::FileTaken { file, path, attachment, view } => {
                 self.file_taken(*file, path);
-                let (path, attachment, view) = (path.clone(), attachment.clone(), view.clone());
+                let (path, attachment) = (path.clone(), attachment.clone());
+                let view = view.clone().map(Box::new);
                 self.set_file(*file, messages::FileState::Taken { path, attachment, view });
             }
             Event::FileLost { file, reason } => {

@@ -61,11 +61,17 @@ async fn reports(world: &World) -> Vec<(bool, String)> {
 }
 
 async fn last_result(world: &World) -> (Outcome, String) {
-    let ends = world.journal().await.into_iter().filter_map(|entry| match entry.event {
+    let mut ends = world.journal().await.into_iter().filter_map(|entry| match entry.event {
         Event::ToolFinished { result, .. } => Some((result.outcome, result.text)),
         _ => None,
     });
-    ends.last().expect("a call has ended")
+    ends.next_back().expect("a call has ended")
+}
+
+/// The model creates a job that deletes a file.
+fn starts(world: &mut World) {
+    let (tool, arguments) = create("Delete a.txt.");
+    world.model_will(call(tool, arguments));
 }
 
 story! {
@@ -174,17 +180,11 @@ story! {
 }
 
 story! {
-    /// Jobs are limited in number for a conversation and for a person, and each in its steps and
-    /// time; a sub-agent creates none. A job that reaches a limit reports that.
-    async fn jobs_are_limited(world: &mut World) {
+    /// Jobs are limited in number for a conversation and for a person.
+    async fn the_number_of_jobs_is_limited(world: &mut World) {
         staff(world);
         (world.config.jobs.per_conversation, world.config.jobs.per_person) = (1, 2);
-        world.config.jobs.max_steps = 3;
         world.guard("{ rules = [{ name = 'jobs', tool = 'create_job', action = 'allow' }] }");
-        let starts = |world: &mut World| {
-            let (tool, arguments) = create("Delete a.txt.");
-            world.model_will(call(tool, arguments));
-        };
         let group = |chat: &str| Place { chat: chat.into(), thread: None, kind: PlaceKind::Group };
         starts(world);
         world.model_will(say("It runs."));
@@ -209,10 +209,16 @@ story! {
             _ => None,
         });
         assert_snapshot!(refused.unwrap(), @"The maximum of 2 jobs runs for this person, in all conversations: wait until one has ended");
+    }
+}
 
-        world.ann_says("/stop").await;
-        let stop = world.said("/stop");
-        world.happens_at(group("-1"), ("1", &[]), stop).await;
+story! {
+    /// A job is limited in its steps and its time, and reports that it has reached a limit; a
+    /// sub-agent creates none.
+    async fn a_job_is_limited(world: &mut World) {
+        staff(world);
+        world.config.jobs.max_steps = 3;
+        world.guard("{ rules = [{ name = 'jobs', tool = 'create_job', action = 'allow' }] }");
         starts(world);
         world.model_will(say("It runs."));
         world.model_will(call("create_job", json!({ "task": "more" })));
