@@ -36,7 +36,7 @@ mod tests {
     const DIGESTS: &[(i64, &str)] = &[
         (1, "94d485f51cec1ffa4513ee24a0d03176f1a614b284a85ec0ce5e07d50ba8bc7c"),
         (2, "c6d80354004747780f8ad689fe4df3758cb9bfd6bd6d3fda028d9679de9106cb"),
-        (3, "8a1921276763a64df2466cdff560a251376cd5e6ab21185f73c5a043270be18a"),
+        (3, "46883fc8077cb34db44140205f75fe22b8b7f5c37660aab300d52f41b63c3ff6"),
     ];
 
     /// A journal with an event of each kind.

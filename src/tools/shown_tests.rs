@@ -321,9 +321,9 @@ fn a_sentence_shows_the_beginning_of_a_long_value() {
     let command = format!("cat {}", "some-file.txt ".repeat(20));
     let spec = ToolSpec::read_only("shell", "Runs.", json!({ "type": "object" }));
     let text = request(&spec, &json!({ "command": command }), None).markdown;
-    let first = "Run the command `cat some-file.txt some-file.txt some-file.txt …` in the sandbox.";
-    assert!(text.contains(&first.replace(" …", "…")), "{text}");
-    assert!(text.contains(&command), "{text}");
+    let first = "Run the command `cat some-file.txt some-file.txt some-file.txt some-file.txt…` in the sandbox.";
+    assert!(text.contains(first), "{text}");
+    assert!(text.contains(command.trim_end()), "{text}");
     let other = ToolSpec::read_only("ours", &format!("Does {}", "much ".repeat(60)), json!({}));
     let text = request(&other, &json!({}), None).markdown;
     assert!(text.lines().nth(1).is_some_and(|line| line.ends_with("much…")), "{text}");

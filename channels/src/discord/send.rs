@@ -217,7 +217,6 @@ impl Target {
 
     async fn react(&self, api: &Api, message: &str, emoji: &str) -> Result<Receipt, SendError> {
         let message = number(Some(message))?.ok_or_else(|| rejected("no message to react to"))?;
-        let emoji: String = url::form_urlencoded::byte_serialize(emoji.as_bytes()).collect();
         let chat = self.chat;
         let route = Route::put(format!("channels/{chat}/messages/{message}/reactions/{emoji}/@me"));
         let called = self.write(api, route, Body::Empty).await;

@@ -250,7 +250,7 @@ async fn stopping_ends_open_pages_and_then_the_server() {
     let mut page = world.page(&cookie).await;
     page.until("past").await;
     world.stop.cancel();
-    assert_eq!(page.next().await, None);
+    while page.next().await.is_some() {}
     drop(page);
     world.serving.await.unwrap().unwrap();
 }

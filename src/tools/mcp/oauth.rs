@@ -155,7 +155,7 @@ mod tests {
             form.ends_with(by_form) && !headers.contains_key("authorization")
         } else {
             headers.get("authorization").is_some_and(|value| value == by_header)
-                && !form.contains("client_")
+                && !form.contains("client_id")
         };
         if !begins || !known || !form.contains("&scope=a+b") {
             return StatusCode::BAD_REQUEST.into_response();

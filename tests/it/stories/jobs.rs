@@ -83,7 +83,7 @@ story! {
         world.ann_says("clean up in the background").await;
         assert_snapshot!(world.last_text(), @r"
         Allow **create\_job**?
-        Starts a background job\: a sub\-agent that works on a task while this conversation goes on\.
+        Start a background job.
 
         task: `Delete a.txt.`
 
@@ -148,9 +148,7 @@ story! {
         world.ann_says("cancel it").await;
         assert_snapshot!(world.last_text(), @r"
         Allow **cancel\_job**?
-        Cancels a running background job of this conversation\. It does not report\.
-
-        id: `<code>`
+        Cancel the background job `<code>`.
 
         running
 

@@ -165,7 +165,7 @@ story! {
         asks_to_delete(world, "notes/a.txt").await;
         world.ann_says("/always yes 5x").await;
         assert_eq!(world.deletions(), 0);
-        assert!(world.shown().contains("only paths below `notes/`"), "{}", world.shown());
+        assert!(world.shown().contains("Grant this permission?"), "{}", world.shown());
         world.ann_presses("Back").await;
         world.ann_says("/always yes 5x").await;
         assert_eq!(world.deletions(), 0, "what was taken back is no longer shown");

@@ -167,9 +167,11 @@ story! {
         assert!(jpeg(pictures(&prompt)[0]).starts_with(b"\xff\xd8\xff"));
         let tainted = |event: &Event| matches!(event, Event::Tainted { .. });
         assert!(world.journal().await.iter().any(|entry| tainted(&entry.event)));
-        world.ann_says("/new").await;
-        world.model_will(look("/gone")).will(look("/report.pdf")).will(say("Nothing."));
-        world.ann_says("and these?").await;
+        for path in ["/gone", "/report.pdf"] {
+            world.ann_says("/new").await;
+            world.model_will(look(path)).will(say("Nothing."));
+            world.ann_says("and this?").await;
+        }
         let results = world.results().await;
         assert!(results[2].contains("answered 410"), "{}", results[2]);
         assert!(results[3].contains("cannot be shown"), "{}", results[3]);

@@ -55,10 +55,7 @@ story! {
         world.ann_says("write that down").await;
         assert_snapshot!(world.last_text(), @r"
         Allow **wiki\_create\_page**?
-        Creates a page of the wiki\, which all conversations share\.
-
-        page: `Garden/Bees`
-        content: `Bees make honey.`
+        Create the wiki page `Garden/Bees`.
 
         ```
         Bees make honey.

@@ -1,24 +1,8 @@
-//! What each built-in tool does, in a sentence for the people who decide about a call.
-//!
-//! The description of a tool is written for the model. A tool without a sentence (of an MCP server,
-//! or a custom one) is described by the first sentence of its description.
+//! The sentences of the tools that have no file of their own here.
 
-/// A sentence in each language. `{name}` is the value of an argument.
-#[derive(Debug)]
-pub struct ToolSentence {
-    pub tool: &'static str,
-    pub english: &'static str,
-    pub chinese: &'static str,
-    pub german: &'static str,
-    pub spanish: &'static str,
-}
+use super::ToolSentence;
 
-/// The sentence of a built-in tool.
-pub fn tool_sentence(tool: &str) -> Option<&'static ToolSentence> {
-    TOOL_SENTENCES.iter().find(|sentence| sentence.tool == tool)
-}
-
-const TOOL_SENTENCES: &[ToolSentence] = &[
+pub(super) const SENTENCES: &[ToolSentence] = &[
     ToolSentence {
         tool: "apply_patch",
         english: "Change the file {path}.",
@@ -294,10 +278,10 @@ const TOOL_SENTENCES: &[ToolSentence] = &[
     },
     ToolSentence {
         tool: "send_file",
-        english: "Send the file {file_path} here.",
-        chinese: "把文件 {file_path} 发送到这里。",
-        german: "Die Datei {file_path} hier senden.",
-        spanish: "Enviar aquí el archivo {file_path}.",
+        english: "Send the file {filePath} here.",
+        chinese: "把文件 {filePath} 发送到这里。",
+        german: "Die Datei {filePath} hier senden.",
+        spanish: "Enviar aquí el archivo {filePath}.",
     },
     ToolSentence {
         tool: "shell",
