@@ -18,6 +18,7 @@ mod serve;
 mod skill;
 mod token;
 mod web_access;
+pub mod wiki;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -133,6 +134,12 @@ enum Command {
     /// Print the text of a document as agents read it, in the sandbox
     #[command(after_help = examples::EXTRACT)]
     Extract(extract::Extract),
+    /// Export the wiki of an agent
+    #[command(after_help = examples::WIKI)]
+    Wiki {
+        #[command(subcommand)]
+        what: wiki::WikiCommand,
+    },
     /// Print a completion script for a shell
     #[command(after_help = examples::COMPLETIONS)]
     Completions { shell: clap_complete::Shell },
@@ -204,6 +211,7 @@ impl Command {
             | Self::Mcp { .. }
             | Self::Token(_)
             | Self::People(_)
+            | Self::Wiki { .. }
             | Self::Pair { .. } => IfMissing::Fail,
         }
     }
@@ -243,6 +251,7 @@ pub async fn run(cli: Cli, mut variables: BTreeMap<String, String>) -> Result<()
         IfMissing::Fail => app::database::must_exist(&config)?,
         IfMissing::GoOn => {}
     }
+    let store = async || app::database::open_store(&config).await;
     match command {
         Command::Serve(_) => Box::pin(serve::run(cli.config, config, variables)).await,
         Command::Confine { .. } => {
@@ -252,7 +261,7 @@ pub async fn run(cli: Cli, mut variables: BTreeMap<String, String>) -> Result<()
         Command::Chat => chat(config, &variables).await,
         Command::Check(output) => check::run(&config, &variables, output).await,
         Command::Migrate => {
-            app::database::open_store(&config).await?;
+            store().await?;
             say("The tables are up to date.")
         }
         Command::Config { what } => configuration(what, &config, &variables),
@@ -260,17 +269,12 @@ pub async fn run(cli: Cli, mut variables: BTreeMap<String, String>) -> Result<()
         Command::Restore { file } => restore(&config, &file).await,
         Command::Guard { what } => guard::run(&config, &variables, what).await,
         Command::Render(wish) => draw(&config, &wish).await,
-        Command::Audit { what } => {
-            say(&audit::run(&app::database::open_store(&config).await?, what).await?)
-        }
+        Command::Audit { what } => say(&audit::run(&store().await?, what).await?),
         Command::Mcp { what } => mcp::run(&config, &variables, what).await,
-        Command::Skill(wish) => say(&skill::run(&config, wish)?),
-        Command::Token(wish) => {
-            say(&token::run(&config, &app::database::open_store(&config).await?, wish).await?)
-        }
-        Command::People(wish) => {
-            say(&people::run(&app::database::open_store(&config).await?, wish).await?)
-        }
+        Command::Skill(wish) => skill::run(&config, wish),
+        Command::Token(wish) => say(&token::run(&config, &store().await?, wish).await?),
+        Command::People(wish) => say(&people::run(&store().await?, wish).await?),
+        Command::Wiki { what } => say(&wiki::run(&store().await?, what).await?),
         Command::Extract(wish) => say(&extract::run(&wish).await?),
         Command::Completions { .. } | Command::Man { .. } => {
             unreachable!("these commands need no configuration")

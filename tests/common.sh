@@ -44,6 +44,7 @@ is_here() {
         postgresql) [ -n "$(postgres_programs)" ] ;;
         # Debian's Python comes without the part that creates virtual environments.
         python3-venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
+        tesseract-ocr) command -v tesseract ;;
         systemd) command -v systemd-analyze ;;
         *) command -v "$1" ;;
     esac >/dev/null

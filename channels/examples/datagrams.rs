@@ -50,6 +50,7 @@ impl Datagrams {
             own_drafts: false,
             reasons: false,
             pictures: false,
+            reactions: false,
             album: 1,
             paces: Paces::default(),
         };
@@ -140,7 +141,10 @@ impl Channel for Datagrams {
             | Outgoing::Question { markdown, .. }
             | Outgoing::Settled { markdown, .. } => text::format(markdown).text,
             Outgoing::Toast { text, .. } => text.clone(),
-            Outgoing::Placeholder { .. } | Outgoing::Draft { .. } | Outgoing::Typing => {
+            Outgoing::Placeholder { .. }
+            | Outgoing::Draft { .. }
+            | Outgoing::Typing
+            | Outgoing::Reaction { .. } => {
                 return Ok(Receipt::nowhere());
             }
             Outgoing::File { .. } | Outgoing::Removal => {

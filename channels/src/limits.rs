@@ -32,6 +32,8 @@ pub struct Limits {
     pub reasons: bool,
     /// Whether pictures are shown inline.
     pub pictures: bool,
+    /// Whether the bot can react to messages of people.
+    pub reactions: bool,
     /// The maximum number of pictures in an album; 1 if there are no albums.
     pub album: usize,
     /// The platform's rate limits.
@@ -86,7 +88,9 @@ impl Outgoing {
             Self::Draft { .. } if limits.drafts.is_none() => Vec::new(),
             Self::Draft { markdown } => newest(&markdown, limits),
             Self::Typing if limits.typing_for.is_none() => Vec::new(),
+            Self::Reaction { .. } if !limits.reactions => Vec::new(),
             same @ (Self::Typing
+            | Self::Reaction { .. }
             | Self::Placeholder { .. }
             | Self::Removal
             | Self::Toast { .. }) => vec![same],
@@ -210,6 +214,7 @@ mod tests {
             own_drafts: false,
             reasons: false,
             pictures: false,
+            reactions: false,
             album: 1,
             paces: Paces::default(),
         }

@@ -72,6 +72,12 @@ pub enum Outgoing {
     Removal,
     /// The typing indicator.
     Typing,
+    /// A reaction to a message of a person. It is not recorded in the outbox.
+    Reaction {
+        message: String,
+        /// One that every platform accepts: Telegram has a fixed set.
+        emoji: String,
+    },
     /// An ephemeral reply to a press. An empty text only stops the button's spinner.
     Toast {
         /// The id of the press.

@@ -68,6 +68,7 @@ impl Terminal {
             own_drafts: false,
             reasons: false,
             pictures: false,
+            reactions: false,
             album: 1,
             paces: Paces::default(),
         };
@@ -216,7 +217,10 @@ impl Channel for Terminal {
                 caption.into_iter().chain([saved]).collect::<Vec<_>>().join("\n")
             }
             Outgoing::Toast { text, .. } => text.clone(),
-            Outgoing::Placeholder { .. } | Outgoing::Draft { .. } | Outgoing::Typing => {
+            Outgoing::Placeholder { .. }
+            | Outgoing::Draft { .. }
+            | Outgoing::Typing
+            | Outgoing::Reaction { .. } => {
                 return Ok(Receipt { message: shipment.key.clone() });
             }
             Outgoing::Removal => return Err(rejected("what is printed cannot be deleted")),

@@ -1,9 +1,10 @@
 //! The web chat: messages are shown on the open pages, and input comes from the admin server.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use futures::future::BoxFuture;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
@@ -17,10 +18,15 @@ use crate::{
 /// How many messages a slow page may lag behind before it has to read its history again.
 const BACKLOG: usize = 256;
 
+/// Reads an uploaded file by the id of its [`FileRef`].
+pub type ReadUpload =
+    Arc<dyn Fn(String) -> BoxFuture<'static, Result<Bytes, SendError>> + Send + Sync>;
+
 /// The web chat of one gateway.
 pub struct Web {
     id: String,
     origins: Vec<String>,
+    uploads: Option<ReadUpload>,
     limits: Limits,
     hub: broadcast::Sender<WebShown>,
 }
@@ -30,6 +36,8 @@ pub struct Web {
 pub struct WebShown {
     /// The chat: the id of the person.
     pub chat: String,
+    /// The conversation of the person; `None` is their first one.
+    pub thread: Option<String>,
     /// The outbox row: a page replaces what it shows under the same key.
     pub key: String,
     /// The key of an earlier message that this one replaces.
@@ -55,16 +63,22 @@ impl Web {
             own_drafts: true,
             reasons: false,
             pictures: true,
+            reactions: false,
             album: 1,
             paces: Paces::default(),
         };
         let (hub, _) = broadcast::channel(BACKLOG);
-        Self { id: id.into(), origins: Vec::new(), limits, hub }
+        Self { id: id.into(), origins: Vec::new(), uploads: None, limits, hub }
     }
 
     /// A web chat embedded in pages of these sites (`https://shop.example`), for their visitors.
     pub fn embedded(self, origins: Vec<String>) -> Self {
         Self { origins, ..self }
+    }
+
+    /// Sets how uploaded files are read. Without it there are none.
+    pub fn with_uploads(self, read: ReadUpload) -> Self {
+        Self { uploads: Some(read), ..self }
     }
 
     /// The sites that may embed it.
@@ -110,6 +124,7 @@ impl Channel for Web {
         }
         let shown = WebShown {
             chat: shipment.place.chat.clone(),
+            thread: shipment.place.thread.clone(),
             key: shipment.key.clone(),
             replaces: shipment.receipt.as_ref().map(|receipt| receipt.message.clone()),
             what: shipment.what.clone(),
@@ -120,8 +135,11 @@ impl Channel for Web {
         Ok(Receipt { message: shipment.key.clone() })
     }
 
-    async fn fetch(&self, _file: &FileRef) -> Result<Bytes, SendError> {
-        Err(SendError::Rejected("the web chat has no files of its own".to_owned()))
+    async fn fetch(&self, file: &FileRef) -> Result<Bytes, SendError> {
+        match &self.uploads {
+            Some(read) => read(file.id.clone()).await,
+            None => Err(SendError::Rejected("this web chat has no files of its own".to_owned())),
+        }
     }
 }
 
@@ -159,6 +177,16 @@ mod tests {
         let shown = one.recv().await.expect("it lives");
         assert_eq!((shown.chat.as_str(), shown.replaces.as_deref()), ("c1", Some("k0")));
         assert_eq!(two.recv().await.expect("it lives"), shown);
+    }
+
+    #[tokio::test]
+    async fn an_uploaded_file_is_read_by_its_id() {
+        let file =
+            FileRef { id: "f1".into(), name: "a.txt".into(), media_type: None, size_bytes: None };
+        assert!(Web::new("web").fetch(&file).await.is_err(), "nothing was uploaded");
+        let read: ReadUpload = Arc::new(|id| Box::pin(async move { Ok(Bytes::from(id)) }));
+        let web = Web::new("web").with_uploads(read);
+        assert_eq!(web.fetch(&file).await.expect("it is there"), "f1");
     }
 
     #[tokio::test]

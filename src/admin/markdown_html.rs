@@ -3,11 +3,21 @@
 
 use comrak::{
     Arena, Node, Options, format_html,
-    nodes::{AstNode, NodeValue},
+    nodes::{AstNode, NodeMath, NodeValue},
     parse_document,
 };
+use regex::Regex;
+use std::sync::LazyLock;
 
+use super::mathml::{Display, mathml};
 use crate::texts::PageTexts;
+
+/// The links back from footnotes, and the ids of footnotes.
+static FOOTNOTE_LINK: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(" ?<a href=\"#fnref-[^>]*>↩(<sup[^>]*>\\d+</sup>)?</a>").expect("tested")
+});
+static FOOTNOTE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new("<li id=\"fn-[^>]*>").expect("tested"));
 
 const DOOR: &str = include_str!("web/door.html");
 
@@ -20,7 +30,10 @@ pub fn from_markdown(markdown: &str) -> String {
     }
     let mut html = String::new();
     format_html(root, &options, &mut html).expect("writing to a String cannot fail");
-    // Everything else that looks like this is escaped, so only the tags of links match.
+    // Everything else that looks like this is escaped, so only the tags of links and footnotes match.
+    let html = FOOTNOTE_LINK.replace_all(&html, "");
+    let html = FOOTNOTE.replace_all(&html, "<li>");
+    let html = html.replace(" data-footnotes>", ">");
     html.replace("<a href=\"", "<a target=\"_blank\" rel=\"noopener noreferrer\" href=\"")
 }
 
@@ -30,6 +43,8 @@ fn options() -> Options<'static> {
     options.extension.table = true;
     options.extension.autolink = true;
     options.extension.tasklist = true;
+    options.extension.footnotes = true;
+    options.extension.math_dollars = true;
     options.render.escape = true;
     // In a chat, line breaks are kept.
     options.render.hardbreaks = true;
@@ -41,6 +56,19 @@ fn tame<'a>(arena: &'a Arena<'a>, node: Node<'a>) {
     let link = match value {
         NodeValue::HtmlBlock(block) => return show_as_text(arena, node, &block.literal),
         NodeValue::Link(link) => link,
+        NodeValue::Math(math) => {
+            let display = if math.display_math { Display::Block } else { Display::Inline };
+            node.data_mut().value = match mathml(math.literal.trim(), display) {
+                Some(formula) => NodeValue::Raw(formula),
+                None => NodeValue::Text(source(&math).into()),
+            };
+            return;
+        }
+        // The messages of a page share one name space, so a footnote leads nowhere.
+        NodeValue::FootnoteReference(note) => {
+            node.data_mut().value = NodeValue::Raw(format!("<sup>{}</sup>", note.ix));
+            return;
+        }
         NodeValue::Image(image) => {
             if node.first_child().is_none() {
                 let url = NodeValue::Text(image.url.clone().into());
@@ -59,6 +87,12 @@ fn tame<'a>(arena: &'a Arena<'a>, node: Node<'a>) {
         }
         node.detach();
     }
+}
+
+/// A formula that cannot be drawn, as it was written.
+fn source(math: &NodeMath) -> String {
+    let mark = if math.display_math { "$$" } else { "$" };
+    format!("{mark}{}{mark}", math.literal)
 }
 
 /// A paragraph with the lines of a block of raw HTML.
@@ -148,6 +182,10 @@ mod tests {
             "[a](https://x.example \"t\\\" onmouseover=alert(1) x=\")",
             "```\"><script>alert(1)</script>\nx\n```",
             "| a |\n| - |\n| <svg onload=alert(1)> |",
+            "$\\text{<script>alert(1)</script>}$ and $<img src=x onerror=alert(1)>$",
+            "$$\n\\href{javascript:alert(1)}{x}\n$$",
+            "a[^\"><script>]\n\n[^\"><script>]: <svg onload=alert(1)>",
+            "a[^1] b[^1]\n\n[^1]: [x](javascript:alert(1))",
         ];
         for attack in attacks {
             let html = from_markdown(attack);
@@ -160,7 +198,8 @@ mod tests {
         let tag = regex::Regex::new("<[^>]*>").unwrap();
         let harmless = regex::Regex::new(
             "^</?(p|em|strong|del|code|pre|ul|ol|li|br|hr|blockquote|h[1-6]|table|thead|tbody|tr|td|th)( /)?>$\
-             |^<code class=\"language-[^\"<>]*\">$|^</a>$\
+             |^<code class=\"language-[^\"<>]*\">$|^</a>$|^<section class=\"footnotes\">$|^</?(section|sup)>$\
+             |^</?m(ath|row|i|n|o|text|frac|sqrt|root|sub|sup|subsup|under|over|underover|table|tr|td|space)( (display|linethickness|mathvariant|stretchy|columnalign|width)=\"[a-z0-9.]+\")?>$\
              |^<a target=\"_blank\" rel=\"noopener noreferrer\" href=\"(https?://|mailto:)[^\"<>]*\"( title=\"[^\"<>]*\")?>$",
         )
         .unwrap();
@@ -180,6 +219,18 @@ mod tests {
              alt</a></p>\n"
         );
         assert_eq!(from_markdown("[a](file:///etc/passwd)"), "<p>a</p>\n");
+    }
+
+    #[test]
+    fn formulas_and_footnotes_are_drawn() {
+        let html = from_markdown("It costs $5 or $x^2$.[^1] Not $\\nosuch{x}$.\n\n[^1]: A note.");
+        assert!(html.contains("<msup>") && html.contains("$5 or"), "{html}");
+        assert!(html.contains("<sup>1</sup>") && html.contains("$\\nosuch{x}$"), "{html}");
+        assert!(
+            html.contains("<section class=\"footnotes\">\n<ol>\n<li>\n<p>A note.</p>"),
+            "{html}"
+        );
+        assert!(!html.contains("id=") && !html.contains("href="), "{html}");
     }
 
     #[test]

@@ -5,13 +5,14 @@
 //! - [`chat`]: the web chat, also as a widget in pages of other sites
 //! - [`console`]: pages for operators, built on the functions of the API
 //! - [`language`]: parses `Accept-Language`
-//! - [`markdown_html`]: renders Markdown as safe HTML
+//! - [`markdown_html`], [`mathml`]: render Markdown as safe HTML, and its formulas
 //! - [`rules`]: guard rules
 //! - [`reload`]: reloads the configuration
 //! - [`webhooks`], [`health`]: requests from platforms, and probes
 //! - [`metrics`]: Prometheus metrics
 //! - [`problem`]: error responses
 
+mod activity;
 pub mod api;
 pub mod auth;
 pub mod chat;
@@ -19,6 +20,7 @@ pub mod console;
 pub mod health;
 pub mod language;
 pub mod markdown_html;
+mod mathml;
 pub mod metrics;
 pub mod problem;
 pub mod reload;
@@ -86,6 +88,7 @@ pub struct Admin {
     metrics_token: Option<SecretString>,
     reloads: Option<Reloads>,
     visits: visitor::Visits,
+    uploads: uploads::Uploads,
     /// Limits invalid sign-in links.
     wrong: rate_limit::AddressLimit,
     /// The trusted proxies.
@@ -121,6 +124,7 @@ impl Admin {
             metrics_token: None,
             reloads: None,
             visits: visitor::Visits::default(),
+            uploads: uploads::Uploads::default(),
             wrong,
             proxies: rate_limit::Proxies::default(),
             hosts: hosts::Hosts::default(),
@@ -196,7 +200,7 @@ impl Admin {
     }
 }
 
-/// The only conversation of a person in the web chat.
+/// The first conversation of a person in the web chat.
 fn place_of(person: &str) -> Place {
     Place { chat: person.to_owned(), thread: None, kind: PlaceKind::Private }
 }
@@ -233,6 +237,7 @@ async fn too_late(stop: &CancellationToken) {
 fn talks() -> Router<Arc<Admin>> {
     Router::new()
         .route("/chat/events", get(events::events))
+        .route("/chat/older", get(events::older))
         .route("/chat/messages", post(chat::say))
         .route("/chat/press", post(chat::press))
         .route("/files/{digest}/{name}", get(downloads::download))
@@ -243,12 +248,20 @@ fn router(admin: Arc<Admin>) -> Router {
     let pages = Router::new()
         .route("/", get(chat::page))
         .route("/assets/{name}", get(chat::asset))
+        .route("/manifest.webmanifest", get(chat::manifest))
+        .route("/chat/conversations", get(own_conversations::index))
+        .route("/chat/conversations/rename", post(own_conversations::rename))
+        .route("/chat/export", get(own_conversations::export))
         .route("/sign-in", get(web_session::page).post(web_session::redeem))
         .route("/sign-in/oidc", get(oidc::begin))
         .route(oidc::BACK, get(oidc::end))
         .route("/sign-out", post(web_session::sign_out))
         .merge(talks())
         .nest("/widget/{channel}", talks())
+        .layer(middleware::from_fn(security_headers::own_pages_only));
+    // Outside of the limit for all other requests.
+    let uploads = Router::new()
+        .route("/chat/files", post(uploads::upload))
         .layer(middleware::from_fn(security_headers::own_pages_only));
     let pushed = Router::new()
         .route("/channels/{id}/webhook", post(webhooks::receive))
@@ -267,8 +280,9 @@ fn router(admin: Arc<Admin>) -> Router {
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .fallback(problem::no_such_page)
-        .layer(DefaultBodyLimit::disable())
         .layer(RequestBodyLimitLayer::new(BODY_BYTES))
+        .merge(uploads)
+        .layer(DefaultBodyLimit::disable())
         .layer(middleware::from_fn_with_state(admin.clone(), hosts::known_only))
         .layer(CatchPanicLayer::custom(problem::panicked))
         .layer(middleware::from_fn(problem::in_their_language))

@@ -29,6 +29,8 @@ pub const NO_SUCH_PAGE: Says = |page| page.no_such_page;
 pub const NO_SUCH_FILE: Says = |page| page.no_such_file;
 pub const FILE_GONE: Says = |page| page.file_gone;
 pub const TOO_FAST: Says = |page| page.too_fast;
+pub const FILE_TOO_LARGE: Says = |page| page.file_too_large;
+pub const TOO_MANY_CONVERSATIONS: Says = |page| page.too_many_conversations;
 pub const FOREIGN: Says = |page| page.foreign;
 
 /// The media type of problem details.

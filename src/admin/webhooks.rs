@@ -22,6 +22,7 @@ use crate::gateway::{
     webhooks::{
         callback::{CallbackOutcome, Chosen, Sealed, answer as decide},
         incoming::{Taken, take as take_in},
+        signature::Verify,
     },
 };
 
@@ -104,6 +105,8 @@ pub async fn hook(
     };
     let request = pushed(&headers, body);
     Ok(match take_in(&admin.gateway, inlet, &request).await? {
+        // Slack shows what a slash command returns to the person.
+        Taken::Yes if inlet.verify == Verify::Slack => StatusCode::OK.into_response(),
         Taken::Yes => Json(json!({ "taken": true })).into_response(),
         Taken::Challenged(challenge) => Json(json!({ "challenge": challenge })).into_response(),
         Taken::Refused(refused) => {

@@ -15,6 +15,7 @@ use super::{
     disclosure::{self, Disclosure},
     naming,
     search::Index,
+    tool_family,
 };
 use crate::texts;
 
@@ -241,7 +242,7 @@ impl Catalog {
     /// is.
     pub fn enabling(&self, arguments: &Value) -> Result<Vec<String>, String> {
         let wanted: Vec<_> =
-            disclosure::names_in(arguments).iter().map(|name| self.meant(name)).collect();
+            disclosure::names_in(arguments).iter().flat_map(|name| self.wanted(name)).collect();
         if wanted.is_empty() {
             return Err("Invalid parameters: /names must hold at least one tool name".into());
         }
@@ -253,6 +254,15 @@ impl Catalog {
             }
         }
         Ok(wanted.into_iter().filter(|n| self.extensions().any(|s| s.name == *n)).collect())
+    }
+
+    /// The tool of this name, or all tools of the family of this name.
+    fn wanted(&self, name: &str) -> Vec<String> {
+        let meant = self.meant(name);
+        let is_tool = !matches!(self.find(&meant), Found::Nothing { .. });
+        let own = self.extensions().filter(|spec| spec.source == Source::Builtin);
+        let members = tool_family::members(name, own);
+        if is_tool || members.is_empty() { vec![meant] } else { members }
     }
 
     /// The tools that a `find_tool` call finds, best match first.

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 
 use super::{
     approvers::Approvers,
+    canonical_json::canonical,
     catalog::{ApprovalMode, EffectClass, Subject, ToolSpec},
     grants,
     named_files::NamedFiles,
@@ -26,7 +27,7 @@ use crate::{
     journal::{
         event::{Asks, Call, Decider, Decision},
         ids::GrantId,
-        session::{CallState, OpenCall, Session},
+        session::{CallState, ConversationPermission, OpenCall, Session},
     },
     texts::{self, Doubt, Messages},
 };
@@ -36,6 +37,7 @@ use crate::{
 pub struct Cleared {
     call: Call,
     grant: Option<GrantId>,
+    permission: Option<ConversationPermission>,
 }
 
 impl Cleared {
@@ -47,11 +49,16 @@ impl Cleared {
     pub fn grant(&self) -> Option<&GrantId> {
         self.grant.as_ref()
     }
+
+    /// The permission for the conversation that covers it.
+    pub fn permission(&self) -> Option<&ConversationPermission> {
+        self.permission.as_ref()
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
-    Run(Cleared),
+    Run(Box<Cleared>),
     /// A person has to decide; `reason` says why.
     Ask {
         asks: Asks,
@@ -102,7 +109,7 @@ pub fn judge(
     }
     let ruled = || ruling(call, spec, session, policy, scene);
     match &open.state {
-        CallState::New => fresh(call, spec, session, policy, scene),
+        CallState::New => fresh(call, &policy.requiring(spec), session, policy, scene),
         CallState::Decided { digest, asks, .. }
             if *digest != digest_of(call, scene) && !crash::planted("binding") =>
         {
@@ -178,7 +185,8 @@ fn fresh(
     };
     // A permission of the requester does not cover people who joined in.
     let alone = session.joined.is_empty() || crash::planted("joined");
-    let freed = alone && !grants::runs_anything(spec) && allowed_before(call, session);
+    let covers = alone && !grants::runs_anything(spec);
+    let permission = permission_for(call, session).filter(|_| covers);
     let tainted_says =
         if tainted && !(allowed && ruled.names_tool) { policy.tainted } else { Action::Allow };
     // The grant was given before the untrusted content was read.
@@ -188,11 +196,13 @@ fn fresh(
     };
     match default.max(tainted_says) {
         Action::Deny => refused(),
-        Action::Ask if freed => run(call),
-        Action::Ask if let Some(grant) = granted() => {
-            Verdict::Run(Cleared { call: call.clone(), grant: Some(grant.id.clone()) })
+        Action::Ask if permission.is_some() => {
+            Verdict::Run(Box::new(Cleared { permission: permission.cloned(), ..cleared(call) }))
         }
-        Action::Ask if default == Action::Ask => ask((words.why.changes)(&call.tool), lasting),
+        Action::Ask if let Some(grant) = granted() => {
+            Verdict::Run(Box::new(Cleared { grant: Some(grant.id.clone()), ..cleared(call) }))
+        }
+        Action::Ask if default == Action::Ask => ask(policy.why_asked(spec, words), lasting),
         Action::Ask => ask((words.why.outside)(&call.tool), lasting),
         Action::Allow => run(call),
     }
@@ -218,9 +228,10 @@ fn unrun(asks: Asks, why: String) -> Verdict {
     })
 }
 
-fn allowed_before(call: &Call, session: &Session) -> bool {
-    let person = session.requester.as_ref().map(|requester| requester.id.clone());
-    session.allowed.contains(&(person.unwrap_or_default(), call.tool.clone()))
+/// The permission for the conversation that covers a call.
+fn permission_for<'s>(call: &Call, session: &'s Session) -> Option<&'s ConversationPermission> {
+    let person = session.requester.as_ref().map_or("", |requester| requester.id.as_str());
+    session.allowed.iter().find(|one| one.person == person && one.tool == call.tool)
 }
 
 /// What the rules say, and which of them; for the verdict, the audit and explanations.
@@ -350,7 +361,11 @@ fn decided(call: &Call, asks: Asks, decision: &Decision, by: &Decider) -> Verdic
 }
 
 fn run(call: &Call) -> Verdict {
-    Verdict::Run(Cleared { call: call.clone(), grant: None })
+    Verdict::Run(Box::new(cleared(call)))
+}
+
+fn cleared(call: &Call) -> Cleared {
+    Cleared { call: call.clone(), grant: None, permission: None }
 }
 
 /// Binds a decision to exactly this tool, these arguments, this folder and the current contents of
@@ -376,25 +391,6 @@ pub fn files_named(spec: &ToolSpec, arguments: &Value) -> NamedFiles {
             NamedFiles { paths, ..NamedFiles::default() }
         }
         _ => NamedFiles::default(),
-    }
-}
-
-/// JSON with sorted keys, so that equal values have equal texts.
-pub fn canonical(value: &Value) -> String {
-    match value {
-        Value::Object(fields) => {
-            let mut names: Vec<_> = fields.keys().collect();
-            names.sort();
-            let fields: Vec<_> = names
-                .into_iter()
-                .map(|name| format!("{}:{}", json!(name), canonical(&fields[name])))
-                .collect();
-            format!("{{{}}}", fields.join(","))
-        }
-        Value::Array(items) => {
-            format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(","))
-        }
-        other => other.to_string(),
     }
 }
 
@@ -656,7 +652,12 @@ mod tests {
         let person = |id: &str| Speaker { id: id.into(), name: "Ann".into() };
         let session = |requester: &str, tool: &str| Session {
             requester: Some(person(requester)),
-            allowed: [("1".to_owned(), tool.to_owned())].into(),
+            allowed: vec![ConversationPermission {
+                person: "1".into(),
+                tool: tool.into(),
+                approval: ApprovalId::from("a"),
+                by: Decider::Person(person("1")),
+            }],
             ..Session::default()
         };
         let paths = spec(ApprovalMode::UnlessAllowed, EffectClass::AtMostOnce);

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     journal::{
-        event::{Call, Usage},
+        event::{Call, JobBudget, Usage},
         session::{CallState, Item, Session},
     },
     texts::{self, Messages, UsedUp},
@@ -57,9 +57,19 @@ impl Default for Budget {
     }
 }
 
+impl Budget {
+    /// The budget of a background job of this agent.
+    fn of_job(self, job: JobBudget) -> Self {
+        let time = i64::try_from(job.time_ms).ok().and_then(TimeDelta::try_milliseconds);
+        let time = time.unwrap_or(self.time);
+        Self { steps: job.steps, tokens: job.tokens, time, ..self }
+    }
+}
+
 /// Why this turn has to end, as text for the person.
 pub fn exhausted(session: &Session, budget: &Budget, scene: &GuardContext) -> Option<String> {
     let (turn, words) = (&session.turn, scene.language.words());
+    let budget = &session.job.map_or(*budget, |job| budget.of_job(job));
     if turn.steps >= budget.steps {
         return Some((words.out_of_steps)(budget.steps));
     }

@@ -2,9 +2,11 @@
 //!
 //! - [`next`]: the next effect; start reading here
 //! - [`guard`]: whether a call may run; the only place that can clear one
+//! - [`canonical_json`]: what digests are made of
 //! - [`policy`]: rules, defaults and approvers, as data
 //! - [`advice`]: warnings about weak settings
 //! - [`approvers`]: who can decide an approval; [`exclusion`]: calls that are denied to a person
+//! - [`required_approval`]: approvals that the operator requires of more tools
 //! - [`rules`]: rules as written, and the shipped rules
 //! - [`rule_import`]: rules of other programs
 //! - [`shell`]: parses command lines into the programs that they start
@@ -13,7 +15,7 @@
 //! - [`grants`]: which calls a grant covers
 //! - [`delegation`]: delegating work to sub-agents
 //! - [`spec`]: the properties of a tool; [`catalog`]: tools and skills
-//! - [`disclosure`], [`tool_listing`], [`search`]: how the model learns about them
+//! - [`disclosure`], [`tool_listing`], [`tool_family`], [`search`]: how the model learns about them
 //! - [`naming`]: tool names
 //! - [`prompt`]: the prompt
 //! - [`compact`], [`limits`]: when to summarise, when to stop
@@ -24,6 +26,7 @@
 
 pub mod advice;
 pub mod approvers;
+pub mod canonical_json;
 pub mod catalog;
 pub mod compact;
 pub mod delegation;
@@ -40,6 +43,7 @@ pub mod paths;
 pub mod policy;
 pub mod prompt;
 pub mod redact;
+pub mod required_approval;
 pub mod rule_import;
 pub mod rules;
 pub mod schedule_rule;
@@ -47,6 +51,7 @@ pub mod search;
 pub mod shell;
 pub mod spec;
 pub mod taint;
+pub mod tool_family;
 pub mod tool_listing;
 
 use catalog::Catalog;

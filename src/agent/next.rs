@@ -223,8 +223,8 @@ impl Plan {
             }
             Verdict::Run(cleared) => {
                 match delegation::order(call, &agent.catalog.coworkers, scene.depth) {
-                    None => self.run.push(cleared),
-                    Some(Order::Tasks(tasks)) => self.delegate.push((cleared, tasks)),
+                    None => self.run.push(*cleared),
+                    Some(Order::Tasks(tasks)) => self.delegate.push((*cleared, tasks)),
                     Some(Order::Told(text)) => self.settle.push(ended(call, Outcome::Done, text)),
                     Some(Order::Refused(text)) => self.settle.push(failed(call, text)),
                 }

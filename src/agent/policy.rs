@@ -2,8 +2,7 @@
 //!
 //! Among the rules of one source and one severity, the first that matches decides, by priority,
 //! then in order. Of these decisions, over all severities and sources, the strictest applies. A
-//! rule that allows, in the configuration or the database, therefore does not override a denial of
-//! the shipped rules, which are disabled by name.
+//! rule that allows does not override a denial of the shipped rules, which are disabled by name.
 
 use chrono::{DateTime, Datelike as _, NaiveTime, TimeDelta, Utc};
 use chrono_tz::Tz;
@@ -19,6 +18,7 @@ use super::{
     approvers::Approvers,
     catalog::{ApprovalMode, Subject, ToolSpec},
     paths,
+    required_approval::Required,
     shell::{self, Command, Script},
 };
 use crate::texts::{Doubt, Messages};
@@ -27,8 +27,7 @@ use crate::texts::{Doubt, Messages};
 pub struct Policy {
     /// For tools that ask unless allowed, if no rule matches.
     pub default: Action,
-    /// For calls with side effects, or to the outside, of a conversation that has read untrusted
-    /// content, if no rule names the tool.
+    /// For calls with effects after untrusted content was read, if no rule names the tool.
     pub tainted: Action,
     /// The shipped and configured rules; those of the database are in the [`GuardContext`].
     pub rules: Vec<Rule>,
@@ -38,6 +37,7 @@ pub struct Policy {
     pub approval_for: TimeDelta,
     /// The approvers, if the rule names none.
     pub approvers: Approvers,
+    pub required: Vec<Required>,
 }
 
 impl Default for Policy {
@@ -49,6 +49,7 @@ impl Default for Policy {
             link_hosts: Vec::new(),
             approval_for: TimeDelta::minutes(30),
             approvers: Approvers::default(),
+            required: Vec::new(),
         }
     }
 }

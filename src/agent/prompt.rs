@@ -300,7 +300,7 @@ mod tests {
         let name = format!("{number}]\n.jpg");
         let (media_type, digest) = ("image/jpeg".into(), "0".repeat(64));
         let size_bytes = 1;
-        let view = Attachment { name, media_type, size_bytes, digest };
+        let view = Attachment { name, media_type, size_bytes, digest, caption: None };
         Message::Picture(Picture::of(&view))
     }
 

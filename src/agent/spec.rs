@@ -25,7 +25,7 @@ pub struct ToolSpec {
     pub timeout: Duration,
     /// The limit of runs for one person; `None` is no limit.
     pub rate: Option<Rate>,
-    /// The maximum number of runs in one conversation.
+    /// The maximum number of runs in one conversation, with its sub-agents.
     pub max_usage_count: Option<u32>,
     /// Its results are untrusted content and taint the session.
     pub untrusted: bool,

@@ -7,6 +7,7 @@ use super::{
     catalog::Catalog,
     disclosure::LISTED,
     spec::{ToolSource, ToolSpec},
+    tool_family::{families_of, is_in_family},
 };
 
 /// The maximum length of a tool's line.
@@ -30,8 +31,11 @@ pub fn directory(catalog: &Catalog) -> String {
     } else {
         text.push_str(THESE);
     }
-    for spec in own.iter().take(LISTED) {
+    for spec in own.iter().filter(|spec| !is_in_family(spec)).take(LISTED) {
         let _ = write!(text, "\n- {}: {}", spec.name, line(spec));
+    }
+    for family in families_of(&own) {
+        let _ = write!(text, "\n- {}: {}", family.name, family.about);
     }
     if !catalog.is_large() {
         for (server, specs) in by_server(&served) {

@@ -2,18 +2,23 @@
 
 use anyhow::{Context as _, Result};
 use channels::{
+    SendError,
+    discord::Admission,
     telegram::{Menu, Mode, Telegram, TelegramConfig},
-    web::Web,
+    web::{ReadUpload, Web},
 };
-use futures::future::join_all;
+use futures::{FutureExt as _, future::join_all};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use super::discord;
 use crate::{
     config::{ChannelEntry, ChannelKind, ChannelMode, Config, build},
-    gateway::{Connected, Manners, people::Allow},
+    gateway::{
+        Connected, Manners,
+        people::{self, Allow},
+    },
     journal::role::Role,
-    store::{Store, conversations::places},
+    store::{Store, conversations::places, files::Artifacts},
     texts::{self, Language},
 };
 
@@ -24,6 +29,7 @@ pub async fn connect(
     config: &Config,
     variables: &BTreeMap<String, String>,
     store: &Store,
+    artifacts: &Artifacts,
 ) -> Result<(Channels, Webs)> {
     let (mut channels, mut webs) = (Channels::new(), Webs::new());
     for entry in &config.channels {
@@ -32,13 +38,15 @@ pub async fn connect(
                 telegram(entry, variables).with_context(|| format!("channels.{}", entry.id))?,
             ),
             ChannelKind::Discord => {
-                let discord = discord::connect(entry, variables)
+                let admission = admission(entry, manners(entry)?, store);
+                let discord = discord::connect(entry, variables, admission)
                     .with_context(|| format!("channels.{}", entry.id))?;
                 discord.remember(private_chats(store, &entry.id).await?);
                 Arc::new(discord)
             }
             ChannelKind::Web => {
-                let web = Arc::new(Web::new(&entry.id).embedded(entry.origins.clone()));
+                let web = Web::new(&entry.id).embedded(entry.origins.clone());
+                let web = Arc::new(web.with_uploads(uploads(artifacts.clone())));
                 webs.insert(entry.id.clone(), web.clone());
                 web
             }
@@ -56,6 +64,18 @@ pub async fn connect(
     Ok((channels, webs))
 }
 
+/// Reads uploaded files, which are artifacts.
+fn uploads(artifacts: Artifacts) -> ReadUpload {
+    Arc::new(move |digest| {
+        let artifacts = artifacts.clone();
+        async move {
+            let read = artifacts.read(&digest).await;
+            read.map_err(|problem| SendError::Gone(format!("{problem:#}")))
+        }
+        .boxed()
+    })
+}
+
 fn model_of(config: &Config, agent: &str) -> String {
     let agent = config.agents.iter().find(|entry| entry.id == agent);
     agent.map(|agent| agent.model.clone()).unwrap_or_default()
@@ -67,6 +87,24 @@ fn manners(entry: &ChannelEntry) -> Result<Manners> {
     let owners = entry.owners.iter().map(|id| (id.clone(), Role::Owner));
     let roles = entry.roles.clone().into_iter().chain(owners).collect();
     Ok(Manners { queue: entry.while_busy, settle, roles, per_person: entry.per_person })
+}
+
+/// Admits those who may talk on the channel. If the database is unavailable, the person is
+/// admitted: the press is checked again when it is received.
+fn admission(entry: &ChannelEntry, manners: Manners, store: &Store) -> Admission {
+    let (store, channel) = (store.clone(), entry.id.clone());
+    let (allow, roles) = (Allow::from_list(&entry.allow), manners.roles);
+    Admission::by(move |person| {
+        let (store, channel) = (store.clone(), channel.clone());
+        let (allow, roles) = (allow.clone(), roles.clone());
+        let role = async move {
+            let read = store.read(move |tx| {
+                Box::pin(async move { people::role(tx, (&channel, &allow), &roles, &person).await })
+            });
+            read.await.map_or(true, |role| role.is_some_and(|role| role >= Role::Member))
+        };
+        role.boxed()
+    })
 }
 
 /// The private chats with people, which Discord does not list.
@@ -82,7 +120,7 @@ async fn private_chats(store: &Store, channel: &str) -> Result<Vec<u64>> {
 pub async fn check(entry: &ChannelEntry, variables: &BTreeMap<String, String>) -> Result<()> {
     let channel: Box<dyn channels::Channel> = match entry.kind {
         ChannelKind::Telegram => Box::new(telegram(entry, variables)?),
-        ChannelKind::Discord => Box::new(discord::connect(entry, variables)?),
+        ChannelKind::Discord => Box::new(discord::connect(entry, variables, Admission::default())?),
         ChannelKind::Web => return Ok(()),
     };
     Ok(channel.check().await?)

@@ -4,11 +4,11 @@ use anyhow::{Context as _, Result, bail, ensure};
 use std::{collections::BTreeMap, path::PathBuf};
 
 use crate::{
-    config::{Config, DATABASE, build, secret::Secret},
+    config::{Config, DATABASE, build, secret::Secret, store::StoreConfig},
     crash::SHORTEST_LEASE,
     encryption::Encryption,
     store::{
-        Store,
+        Store, StoreOptions,
         db::{backup, modes, process_lock::ProcessLock},
     },
 };
@@ -56,7 +56,9 @@ pub async fn open_store(config: &Config) -> Result<Store> {
         SHORTEST_LEASE.as_secs()
     );
     modes::create_folder(&config.data_dir)?;
-    Store::open(&config.store_url(), config.store.durability, lease).await
+    let StoreConfig { durability, connections, .. } = config.store;
+    let options = StoreOptions { durability, lease_for: lease, connections };
+    Store::open(&config.store_url(), options).await
 }
 
 /// The keys that encrypt the secrets that the gateway stores.

@@ -1,7 +1,7 @@
 //! Connects a Discord account, with the commands in every language.
 
 use anyhow::{Context as _, Result, anyhow};
-use channels::discord::{self, Command, Discord, DiscordConfig, Roots, Worded};
+use channels::discord::{self, Admission, Command, Discord, DiscordConfig, Roots, Worded};
 use std::{collections::BTreeMap, fs, path::Path};
 
 use crate::{
@@ -17,6 +17,7 @@ const TAKES: [(&str, &str); 1] = [("model", "name")];
 pub(super) fn connect(
     entry: &ChannelEntry,
     variables: &BTreeMap<String, String>,
+    admission: Admission,
 ) -> Result<Discord> {
     let token = entry.token.as_ref().context("token is missing")?;
     let token = token.reveal(variables).context("token")?;
@@ -30,7 +31,9 @@ pub(super) fn connect(
             reason: worded(|words| words.why_not.to_owned()),
             denial: worded(|words| words.deny.to_owned()),
             unreadable: worded(|words| words.unreadable.to_owned()),
+            not_yours: worded(|words| words.not_yours.to_owned()),
         },
+        admission,
         ..DiscordConfig::new(&entry.id, token)
     }))
 }

@@ -53,12 +53,13 @@ use crate::{
     tools::{
         Tool,
         contract::toolbox::{self, Toolbox},
-        datasources,
+        datasources, jobs,
         mcp::supervisor::Supervisor,
         memory::{self, semantic_search::Meaning},
         sandbox::Sandbox,
         schedule, skills,
         web::{self, client::Outside},
+        wiki,
     },
     worker::{
         Worker, Workspaces, agent_cache::AgentCache, fetch::FetchBudget, guard_context::RuleBook,
@@ -102,12 +103,13 @@ impl App {
         given: Overrides,
     ) -> Result<Self> {
         let store = open_store(config).await?.with_encryption(encryption(config, variables)?);
-        let (mut channels, webs) = channels::connect(config, variables, &store).await?;
+        let artifacts = Artifacts::new(config.data_dir.join("artifacts"));
+        let (mut channels, webs) = channels::connect(config, variables, &store, &artifacts).await?;
         channels.extend(given.channels);
         let gateway = Arc::new(Gateway {
             store,
             clock: given.clock.unwrap_or_else(|| Arc::new(SystemClock)),
-            artifacts: Artifacts::new(config.data_dir.join("artifacts")),
+            artifacts,
             channels,
             messages_per_minute: config.limits.messages_per_minute,
             models: config.models.iter().map(|model| model.id.clone()).collect(),
@@ -252,8 +254,10 @@ fn stored(
         let (store, model) = (store.clone(), Arc::new(model));
         Meaning { store, model, name }
     });
-    let mut tools = memory::tools(store, terms.zone, meaning);
+    let mut tools = memory::tools(store, terms.zone, meaning.clone());
+    tools.extend(wiki::tools(store, meaning));
     tools.extend(schedule::tools(store, terms));
+    tools.extend(jobs::tools(store, config.jobs.build(build::coworkers(&config.agents))?));
     Ok(tools)
 }
 
@@ -362,7 +366,7 @@ fn tools_of(
         .into_iter()
         .chain(confined)
         .chain(skills::tools(&tools::folders(config), tools::ways(config)?, sandbox))
-        .chain(tools::eyes(config, sandbox))
+        .chain(tools::eyes(config, sandbox)?)
         .chain(web::tools(tools::web(config, variables)?, sandbox)?)
         .chain(datasources::tools(sources(config, variables)?))
         .chain(stored(config, variables, store)?))

@@ -25,7 +25,7 @@ use crate::{
         sandbox::{Sandbox, service::ServerSandbox},
         shell::Way,
         skills::{self, folder},
-        view_image::LookAt,
+        view_image::{LookAt, LookAtUrl},
         web::{WebConfig, client::Outside, egress::Egress},
     },
     worker::{Worker, hooks::HookSandbox},
@@ -163,10 +163,16 @@ pub fn server(
     })
 }
 
-/// The `look_at` tool, if a model supports images.
-pub(super) fn eyes(config: &Config, sandbox: &Arc<Sandbox>) -> Option<Arc<dyn Tool>> {
-    let sees = config.models.iter().any(ModelEntry::sees);
-    sees.then(|| Arc::new(LookAt { sandbox: sandbox.clone() }) as Arc<dyn Tool>)
+/// The tools that show pictures to the model, if a model supports images.
+pub(super) fn eyes(config: &Config, sandbox: &Arc<Sandbox>) -> Result<Vec<Arc<dyn Tool>>> {
+    if !config.models.iter().any(ModelEntry::sees) {
+        return Ok(vec![]);
+    }
+    let outside = Outside::new(config.web.inside())?;
+    Ok(vec![
+        Arc::new(LookAt { sandbox: sandbox.clone() }),
+        Arc::new(LookAtUrl { outside, sandbox: sandbox.clone() }),
+    ])
 }
 
 /// The folder with the credentials of MCP logins.
@@ -192,6 +198,7 @@ fn login(
         encryption: super::database::encryption(config, variables)?,
         client_id: entry.client_id.clone(),
         client_secret: secret.transpose().context("client_secret")?,
+        client_metadata: entry.client_metadata_url.as_ref().map(ToString::to_string),
         scopes: entry.scopes.clone(),
     }))
 }

@@ -102,7 +102,7 @@ pub async fn run(
 async fn look(report: &mut Report, config: &Config, variables: &BTreeMap<String, String>) {
     report.check("data_dir", data_dir(config));
     report.check("database", database(config).await);
-    confined(report).await;
+    confined(config, report).await;
     report.check("tools", tools(config, variables).await);
     report.check("fonts", Ok(fonts(config)));
     report.check("guard", guard(config));
@@ -230,7 +230,7 @@ async fn datasource(
 }
 
 /// Checks the sandbox, and rendering in it.
-async fn confined(report: &mut Report) {
+async fn confined(config: &Config, report: &mut Report) {
     let sandbox = match std::env::current_exe() {
         Ok(program) => Arc::new(Sandbox::probe(&program).await),
         Err(problem) => return report.add(CheckStatus::Fault, "sandbox", problem.to_string()),
@@ -240,7 +240,9 @@ async fn confined(report: &mut Report) {
     }
     report.add(CheckStatus::Fine, "sandbox", "works");
     let missing = Office::packages(Office::installed(&sandbox).as_ref());
-    let (found, says) = if missing.is_empty() {
+    let (found, says) = if !config.documents.office_previews {
+        (CheckStatus::Fine, "are shown for PDFs only (documents.office_previews is off)".to_owned())
+    } else if missing.is_empty() {
         (CheckStatus::Fine, "are also shown for Word, Excel and PowerPoint files".to_owned())
     } else {
         let install = missing.join(" ");

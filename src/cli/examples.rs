@@ -133,7 +133,8 @@ Examples:
 pub(super) const SKILL_INSTALL: &str = "\
 Examples:
   countersign skill install ./letters
-  countersign skill install https://github.com/example/skills";
+  countersign skill install https://github.com/example/skills
+  countersign skill install ./letters --accept read-keys";
 
 pub(super) const SKILL_LIST: &str = "\
 Examples:
@@ -171,6 +172,15 @@ pub(super) const PEOPLE: &str = "\
 Examples:
   countersign people
   countersign people --channel telegram --json";
+
+pub(super) const WIKI: &str = "\
+Examples:
+  countersign wiki export ./wiki";
+
+pub(super) const WIKI_EXPORT: &str = "\
+Examples:
+  countersign wiki export ./wiki
+  countersign wiki export ./research --agent researcher";
 
 pub(super) const EXTRACT: &str = "\
 Examples:

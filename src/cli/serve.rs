@@ -198,9 +198,9 @@ fn greeting(config: &Config, link: Option<&str>) -> String {
 }
 
 const NO_KEY: &str = "
-  There is no key of a language model: the built-in demo model answers. It is a
-  rule-based stand-in. Set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or
-  OLLAMA_HOST for a real one.";
+  No model API key found, so the built-in demo model is answering: a script, not
+  a language model. Set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or
+  OLLAMA_HOST, and restart.";
 
 #[cfg(test)]
 mod tests {
@@ -220,9 +220,9 @@ mod tests {
           Sign in    http://127.0.0.1:8642/sign-in?token=x
                      (valid once, for an hour; `countersign token` prints another)
 
-          There is no key of a language model: the built-in demo model answers. It is a
-          rule-based stand-in. Set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or
-          OLLAMA_HOST for a real one.
+          No model API key found, so the built-in demo model is answering: a script, not
+          a language model. Set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or
+          OLLAMA_HOST, and restart.
 
         Next: open the sign-in link, and ask the agent what it can do.
         ");

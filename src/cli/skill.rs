@@ -1,17 +1,20 @@
 //! `countersign skill`: installs, lists, scans and removes skills.
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, ensure};
 use clap::{Args, Subcommand};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
-use super::{examples, output::OutputFormat};
+use super::{examples, output::OutputFormat, say};
 use crate::{
     config::Config,
     tools::skills::{
         folder, front,
-        package::Package,
         scan::{self, Finding},
+        source::Source,
     },
 };
 
@@ -32,7 +35,10 @@ enum SkillCommand {
     Install {
         /// A path, or a URL with https://, ssh:// or file://
         source: String,
-        /// Install despite severe findings
+        /// Accept a finding that you have reviewed, by its name; can be repeated
+        #[arg(long, value_name = "FINDING")]
+        accept: Vec<String>,
+        /// Install despite all findings
         #[arg(long)]
         force: bool,
     },
@@ -53,62 +59,115 @@ enum SkillCommand {
     Remove { name: String },
 }
 
-/// Runs the command and returns its output.
-pub fn run(config: &Config, wish: SkillArgs) -> Result<String> {
+/// Runs the command and prints its output.
+pub fn run(config: &Config, wish: SkillArgs) -> Result<()> {
     let agent = match &wish.agent {
         None => config.agents.first(),
         Some(id) => config.agents.iter().find(|agent| agent.id == *id),
     };
     let folder = config.skills_dir(agent.context("there is no agent with this id")?);
     match wish.what {
-        SkillCommand::Install { source, force } => install(&folder, &source, force),
-        SkillCommand::List(output) => list(&folder, output),
-        SkillCommand::Scan { source } => scan(&folder, &source),
+        SkillCommand::Install { source, accept, force } => {
+            let accepted = if force { scan::ids().collect() } else { accepted(&accept)? };
+            let installed = install(&folder, &source, &accepted)?;
+            say(&installed.report.join("\n"))?;
+            let Installation { refused, .. } = installed;
+            ensure!(refused == 0, "{refused} of {} skills not installed", installed.found);
+            Ok(())
+        }
+        SkillCommand::List(output) => say(&list(&folder, output)?),
+        SkillCommand::Scan { source } => say(&scan(&folder, &source)?),
         SkillCommand::Vouch { name } => {
             folder::vouch(&folder, &name)?;
-            Ok(format!("{name} is trusted until it changes."))
+            say(&format!("{name} is trusted until it changes."))
         }
         SkillCommand::Remove { name } => {
             folder::remove(&folder, &name)?;
-            Ok(format!("{name} was removed."))
+            say(&format!("{name} was removed."))
         }
     }
 }
 
-fn install(folder: &Path, source: &str, force: bool) -> Result<String> {
-    let skills = package(folder, source)?.skills(&fallback(source))?;
-    let mut said = Vec::new();
-    for (name, skill) in &skills {
-        let findings = scan::scan(skill);
-        said.extend(findings.iter().map(|finding| line(name, finding)));
-        if !force && findings.iter().any(|finding| finding.grave) {
-            bail!(
-                "{}\nNothing was installed. Use --force to install it nevertheless.",
-                said.join("\n")
+/// What an installation has done.
+#[derive(Default)]
+struct Installation {
+    report: Vec<String>,
+    found: usize,
+    refused: usize,
+}
+
+/// The findings with these names, all of which must exist.
+fn accepted(names: &[String]) -> Result<BTreeSet<&'static str>> {
+    let find = |name: &String| {
+        let known = scan::ids().find(|id| id == name);
+        known.with_context(|| {
+            let known = scan::ids().collect::<Vec<_>>().join(", ");
+            format!("there is no finding `{name}`; the findings are: {known}")
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+/// Installs the skills that pass; the others do not prevent it.
+fn install(folder: &Path, source: &str, accepted: &BTreeSet<&'static str>) -> Result<Installation> {
+    let mut installed = Installation::default();
+    let mut names = BTreeSet::new();
+    let scratch = Scratch::within(folder)?;
+    let found = scratch.open(source)?;
+    for root in &found.roots {
+        installed.found += 1;
+        let report = &mut installed.report;
+        let done = found.skill(root, &fallback(source)).and_then(|(name, skill)| {
+            let findings = scan::scan(&skill);
+            report.extend(findings.iter().map(|finding| line(&name, finding)));
+            let open = findings.iter().filter(|f| f.grave && !accepted.contains(f.id));
+            let open: BTreeSet<&str> = open.map(|finding| finding.id).collect();
+            ensure!(
+                open.is_empty(),
+                "review its findings, and accept them if they are harmless: {}",
+                open.iter().map(|id| format!("--accept {id}")).collect::<Vec<_>>().join(" ")
             );
-        }
-        if folder::find(folder, name).is_ok() {
-            bail!("there is already a skill `{name}`; remove it first");
+            ensure!(names.insert(name.clone()), "another skill has the name `{name}`");
+            ensure!(
+                folder::find(folder, &name).is_err(),
+                "there is already a skill `{name}`; remove it first"
+            );
+            folder::put(folder, &name, &skill, source)?;
+            Ok(name)
+        });
+        match done {
+            Ok(name) => report.push(format!(
+                "{name} was installed. Loading it taints a conversation, because it is untrusted \
+                    content: review it, then run `countersign skill vouch {name}`."
+            )),
+            Err(problem) => {
+                installed.refused += 1;
+                let root = if root.is_empty() { source } else { root };
+                report.push(format!("{root} was not installed: {problem:#}"));
+            }
         }
     }
-    for (name, skill) in &skills {
-        folder::put(folder, name, skill, source)?;
-        said.push(format!(
-            "{name} was installed. Loading it taints a conversation, because it is untrusted \
-                content: review it, then run `countersign skill vouch {name}`."
-        ));
-    }
-    Ok(said.join("\n"))
+    Ok(installed)
 }
 
-fn package(folder: &Path, source: &str) -> Result<Package> {
-    std::fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
-    let scratch = folder.join(format!(".clone-{}", uuid::Uuid::new_v4().simple()));
-    let package = Package::of(source, &scratch);
-    if scratch.exists() {
-        std::fs::remove_dir_all(&scratch)?;
+/// A folder for a clone, removed when dropped.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn within(folder: &Path) -> Result<Self> {
+        std::fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+        Ok(Self(folder.join(format!(".clone-{}", uuid::Uuid::new_v4().simple()))))
     }
-    package.with_context(|| format!("reading {source}"))
+
+    fn open(&self, source: &str) -> Result<Source> {
+        Source::open(source, &self.0).with_context(|| format!("reading {source}"))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 /// The name of a skill that does not declare one.
@@ -159,17 +218,26 @@ fn list(folder: &Path, output: OutputFormat) -> Result<String> {
 }
 
 fn scan(folder: &Path, source: &str) -> Result<String> {
-    let package = match folder::find(folder, source) {
-        Ok(place) => Package::of_folder(&place)?,
-        Err(_) => package(folder, source)?,
-    };
+    let place = folder::find(folder, source).map(|place| place.to_string_lossy().into_owned());
+    let source = place.as_deref().unwrap_or(source);
+    let scratch = Scratch::within(folder)?;
+    let found = scratch.open(source)?;
     let mut said = Vec::new();
-    for (name, skill) in package.skills(&fallback(source))? {
+    for root in &found.roots {
+        let (name, skill) = match found.skill(root, &fallback(source)) {
+            Ok(read) => read,
+            // A source that is one skill fails as a whole.
+            Err(problem) if root.is_empty() => return Err(problem),
+            Err(problem) => {
+                said.push(format!("{root}: cannot be read: {problem:#}"));
+                continue;
+            }
+        };
         let main = skill.text("SKILL.md").unwrap_or_default();
         let mut front = front::parse(main).map_err(anyhow::Error::msg)?;
-        let folder = fallback(source);
-        if Path::new(source).is_dir() && skill == package && folder != name {
-            front.warnings.push(format!("its folder is named `{folder}`"));
+        let own_folder = fallback(source);
+        if root.is_empty() && Path::new(source).is_dir() && own_folder != name {
+            front.warnings.push(format!("its folder is named `{own_folder}`"));
         }
         said.extend(front.warnings.iter().map(|warning| format!("{name}: warning: {warning}")));
         said.extend(scan::scan(&skill).iter().map(|finding| line(&name, finding)));
@@ -180,5 +248,6 @@ fn scan(folder: &Path, source: &str) -> Result<String> {
 
 fn line(name: &str, finding: &Finding) -> String {
     let weight = if finding.grave { "GRAVE" } else { "note" };
-    format!("{name}: {weight}: {} {}", finding.file, finding.what)
+    let place = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
+    format!("{name}: {weight}: {}: {}{place} {}", finding.id, finding.file, finding.what)
 }

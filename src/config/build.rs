@@ -15,6 +15,7 @@ use crate::{
         hooks::{Act, Check, Hook, OnFailure, Program},
         limits::{Budget, Daily, Price},
         policy::{Origin, Policy},
+        required_approval::Required,
         rules,
     },
     journal::event::Point,
@@ -31,7 +32,12 @@ pub fn policy(guard: &GuardConfig) -> Result<Policy> {
     }
     let mut all = rules::shipped(&guard.disabled_rules);
     all.extend(rules::compile(&guard.rules, Origin::Configuration).context("guard.rules")?);
+    let required = guard.required_approvals.iter().map(|(tool, approval)| -> Result<_> {
+        let tool = Glob::new(tool).context("guard.required_approvals")?.compile_matcher();
+        Ok(Required { tool, approval: *approval })
+    });
     Ok(Policy {
+        required: required.collect::<Result<_>>()?,
         default: guard.default,
         tainted: guard.untrusted_content,
         rules: all,
@@ -46,6 +52,7 @@ pub fn whole_policy(config: &Config) -> Result<Policy> {
     let mut policy = policy(&config.guard)?;
     policy.rules.extend(config.http.rules()?);
     policy.rules.extend(datasources::rules(config)?);
+    policy.rules.extend(config.wiki.rules()?);
     Ok(policy)
 }
 

@@ -61,11 +61,14 @@ fn sections(config: &Config) -> Checks {
     let lease = build::duration(&config.store.lease_duration).context("store.lease_duration");
     vec![
         lease.map(drop),
+        config.store.check(),
         config.admin.proxies().map(drop),
         config.admin.oidc.check(),
         config.documents.check().map_err(anyhow::Error::msg),
         config.http.check(),
         config.schedules.build().map(drop),
+        config.jobs.build(Vec::new()).map(drop),
+        config.wiki.check(),
         retention::retention(config).map(drop),
         build::policy(&guard).map(drop),
         build::limited(&config.limits, Vec::new()).map(drop),

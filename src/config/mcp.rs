@@ -23,6 +23,7 @@ pub struct McpEntry {
     pub token_url: Option<url::Url>,
     pub client_id: Option<String>,
     pub client_secret: Option<Secret>,
+    pub client_metadata_url: Option<url::Url>,
     #[serde(default)]
     pub scopes: Vec<String>,
     #[serde(default = "extension")]
@@ -70,6 +71,15 @@ impl McpEntry {
         }
         if self.token_url.is_some() && (self.url.is_none() || self.bearer.is_some()) {
             bail!("mcp.{}: token_url requires a url and no bearer", self.name);
+        }
+        if let Some(metadata) = &self.client_metadata_url {
+            if self.url.is_none() || self.bearer.is_some() || id {
+                let name = &self.name;
+                bail!("mcp.{name}: client_metadata_url requires a url, no bearer and no client_id");
+            }
+            if metadata.scheme() != "https" || metadata.path() == "/" {
+                bail!("mcp.{}: client_metadata_url must be https with a path", self.name);
+            }
         }
         Ok(())
     }

@@ -12,7 +12,7 @@
 //! - [`listen`]: the address to listen on
 //! - [`store`]: the database
 //! - [`limits`]: hooks, limits, redaction, audit
-//! - [`datasources`], [`http`], [`mcp`], [`retention`], [`schedules`], [`web`], [`webhooks`]: the
+//! - [`datasources`], [`http`], [`jobs`], [`mcp`], [`retention`], [`schedules`], [`web`], [`webhooks`], [`wiki`]: the
 //!   sections and lists of these names
 //! - [`renamed`]: old names of keys
 //! - [`paths`]: relative paths
@@ -28,6 +28,7 @@ pub mod datasources;
 pub mod environment;
 pub mod example;
 pub mod http;
+pub mod jobs;
 pub mod key;
 pub mod limits;
 pub mod listen;
@@ -46,6 +47,7 @@ mod source;
 pub mod store;
 pub mod web;
 pub mod webhooks;
+pub mod wiki;
 
 use anyhow::Result;
 use schemars::JsonSchema;
@@ -56,7 +58,10 @@ use std::{
 };
 
 use crate::{
-    agent::{approvers::Approvers, disclosure::Disclosure, policy::Action, rules::RuleEntry},
+    agent::{
+        approvers::Approvers, disclosure::Disclosure, policy::Action,
+        required_approval::RequiredApproval, rules::RuleEntry,
+    },
     gateway::Queue,
     tools::documents::Branding,
 };
@@ -108,6 +113,8 @@ pub struct Config {
     pub http: http::HttpSection,
     pub datasources: Vec<datasources::DatasourceEntry>,
     pub schedules: schedules::SchedulesSection,
+    pub jobs: jobs::JobsSection,
+    pub wiki: wiki::WikiSection,
     pub web: web::WebSection,
     pub webhooks_in: Vec<webhooks::WebhookInEntry>,
     pub webhooks_out: Vec<webhooks::WebhookOutEntry>,
@@ -193,6 +200,7 @@ pub struct GuardConfig {
     pub untrusted_content: Action,
     pub link_hosts: Vec<String>,
     pub disabled_rules: Vec<String>,
+    pub required_approvals: BTreeMap<String, RequiredApproval>,
     pub rules: Vec<RuleEntry>,
 }
 
@@ -222,6 +230,8 @@ impl Default for Config {
             http: http::HttpSection::default(),
             datasources: Vec::new(),
             schedules: schedules::SchedulesSection::default(),
+            jobs: jobs::JobsSection::default(),
+            wiki: wiki::WikiSection::default(),
             web: web::WebSection::default(),
             webhooks_in: Vec::new(),
             webhooks_out: Vec::new(),
@@ -238,6 +248,7 @@ impl Default for GuardConfig {
             untrusted_content: Action::Ask,
             link_hosts: Vec::new(),
             disabled_rules: Vec::new(),
+            required_approvals: BTreeMap::new(),
             rules: Vec::new(),
         }
     }

@@ -4,14 +4,23 @@ use anyhow::Result;
 use std::fmt::Write as _;
 
 use super::{
-    Config, admin, datasources, http,
+    Config, admin, datasources, http, jobs,
     key::{ConfigKey, key},
-    oidc, retention, store,
+    oidc, retention, store, wiki,
 };
 
 /// All keys, in the order of the file.
 pub fn keys() -> impl Iterator<Item = &'static ConfigKey> {
-    let sections = [admin::KEYS, oidc::KEYS, retention::KEYS, KEYS, http::KEYS, datasources::KEYS];
+    let sections = [
+        admin::KEYS,
+        oidc::KEYS,
+        retention::KEYS,
+        KEYS,
+        jobs::KEYS,
+        wiki::KEYS,
+        http::KEYS,
+        datasources::KEYS,
+    ];
     store::KEYS.iter().chain(sections.into_iter().flatten())
 }
 
@@ -46,6 +55,12 @@ const KEYS: &[ConfigKey] = &[
         "Hosts that replies may link to after untrusted content was read",
     ),
     key("guard.disabled_rules", "[]", "Names of shipped rules to disable; [\"*\"] for all"),
+    key(
+        "guard.required_approvals",
+        "{}",
+        "Tools that require an approval although they have no side effects, by name or pattern: \
+            unless_allowed or always",
+    ),
     key("guard.rules.name", "rule N", "The name of the rule, shown in approvals"),
     key("guard.rules.tool", "", "Tool name; * and ? match"),
     key(
@@ -89,6 +104,12 @@ const KEYS: &[ConfigKey] = &[
     ),
     key("documents.logo", "", "Logo of the theme `corporate` (PNG, JPEG, SVG)"),
     key(
+        "documents.office_previews",
+        "true",
+        "Whether a picture of the first page precedes a Word, Excel or PowerPoint file, if \
+            LibreOffice is installed, which takes one or two seconds of a core to draw it",
+    ),
+    key(
         "limits.messages_per_minute",
         "30",
         "Messages that one person may send per minute (0 for unlimited); further ones are rejected \
@@ -110,7 +131,7 @@ const KEYS: &[ConfigKey] = &[
     key("limits.tools.per_minute", "the tool's, or 60", "Calls per person and minute"),
     key("limits.tools.per_hour", "the tool's, or 1000", "Calls per person and hour"),
     key("limits.tools.unlimited", "false", "No limit on calls per person"),
-    key("limits.tools.max_usage_count", "", "Calls per conversation"),
+    key("limits.tools.max_usage_count", "", "Calls per conversation, with its sub-agents"),
     key(
         "redaction.results",
         "all",
@@ -238,6 +259,7 @@ const KEYS: &[ConfigKey] = &[
     key("mcp.token_url", "", "The token endpoint for OAuth client credentials"),
     key("mcp.client_id", "", "The client id for token_url, or for `mcp login`"),
     key("mcp.client_secret", "", "The client secret, as a secret"),
+    key("mcp.client_metadata_url", "", "URL of a client metadata document, for `mcp login`"),
     key("mcp.scopes", "[]", "The OAuth scopes; by default those that the server names"),
     key("mcp.tier", "extension", "core: in every prompt; extension: after enable_tool"),
     key("mcp.protocol", "auto", "initialize, discover (from 2026-07-28 on), or auto"),

@@ -33,6 +33,11 @@ pub(super) const KEYS: &[ConfigKey] = &[
             its leases three times as often",
     ),
     key(
+        "store.connections",
+        "16",
+        "The maximum number of connections to PostgreSQL, at least 4; each node has as many",
+    ),
+    key(
         "store.encryption_key",
         "",
         "Encrypts the tokens of MCP logins and the gateway's signing keys where they are stored: \
@@ -55,10 +60,27 @@ pub struct StoreConfig {
     pub durability: Durability,
     /// How long the conversations of a dead node stay claimed: at least 6 s.
     pub lease_duration: String,
+    /// The maximum number of connections to PostgreSQL: at least 4.
+    #[schemars(range(min = 4))]
+    pub connections: u32,
     /// 32 random bytes in base64; encrypts the tokens of MCP logins and the gateway's signing keys.
     pub encryption_key: Option<Secret>,
     /// The previous key, which still decrypts.
     pub previous_encryption_key: Option<Secret>,
+}
+
+/// The fewest connections with which the timers, the heartbeat and a turn can run at once.
+const FEWEST_CONNECTIONS: u32 = 4;
+
+impl StoreConfig {
+    pub(super) fn check(&self) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            self.connections >= FEWEST_CONNECTIONS,
+            "store.connections is {}, but must be at least {FEWEST_CONNECTIONS}",
+            self.connections
+        );
+        Ok(())
+    }
 }
 
 impl Default for StoreConfig {
@@ -67,6 +89,7 @@ impl Default for StoreConfig {
             url: None,
             durability: Durability::default(),
             lease_duration: "15s".into(),
+            connections: 16,
             encryption_key: None,
             previous_encryption_key: None,
         }

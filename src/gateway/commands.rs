@@ -19,7 +19,7 @@ use crate::{
         Tx,
         approvals::{self as questions, withdrawal},
         conversations::{self, journal, tasks},
-        outbox,
+        jobs, outbox,
     },
 };
 
@@ -49,6 +49,7 @@ pub(super) async fn obey(
         }
         "stop" => {
             stop(tx, context, conversation, by).await?;
+            jobs::cancel_all(tx, conversation, by, context.now).await?;
             words.stopped.to_owned()
         }
         "new" => {
@@ -165,6 +166,7 @@ async fn decide_typed(
     match shown.as_slice() {
         [(one, _)] => {
             let voter = typed.voter(&context.channel);
+            let choice = approvals::lasting_grants::proposed_first(tx, one, choice).await?;
             Ok(approvals::decide(tx, one, choice, &voter, context.now).await?.text)
         }
         [] if hidden > 0 => Ok(typed.words().not_shown_yet.to_owned()),

@@ -45,6 +45,9 @@ pub struct Drafts<'g> {
     growing: Growing,
     /// Continues even if nobody waits for it: a message must not be sent and then forgotten.
     under_way: Option<UnderWay>,
+    /// Set when the outcome of a placeholder is unknown: another one could be a second "…" that
+    /// nothing replaces.
+    stray: Arc<OnceLock<()>>,
 }
 
 struct UnderWay {
@@ -63,7 +66,7 @@ enum End {
 
 impl<'g> Drafts<'g> {
     pub fn new(gateway: &'g Arc<Gateway>, claimed: &'g Claimed, growing: Growing) -> Self {
-        Self { gateway, claimed, growing, under_way: None }
+        Self { gateway, claimed, growing, under_way: None, stray: Arc::default() }
     }
 
     /// Shows the growing text and the typing indicator for as long as it is polled; never returns.
@@ -141,7 +144,8 @@ impl<'g> Drafts<'g> {
             let _ = self.gateway.show_now(&channel, &place, draft).await;
             return;
         }
-        if self.under_way.as_ref().is_some_and(|sending| !sending.task.is_finished()) {
+        let is_sending = self.under_way.as_ref().is_some_and(|s| !s.task.is_finished());
+        if is_sending || self.stray.get().is_some() {
             return;
         }
         let now = self.gateway.clock.now();
@@ -156,6 +160,7 @@ impl<'g> Drafts<'g> {
             growing: self.growing.clone(),
             shipment: shipment(place),
             end: end.clone(),
+            stray: self.stray.clone(),
         };
         let task = self.gateway.tasks.spawn(async move {
             if let Err(problem) = message.grow(draft).await {
@@ -174,6 +179,7 @@ struct Message {
     growing: Growing,
     shipment: Shipment,
     end: Arc<OnceLock<End>>,
+    stray: Arc<OnceLock<()>>,
 }
 
 impl Message {
@@ -197,7 +203,11 @@ impl Message {
     /// Sends the message and records it for the answer; `None` if it is too late for that.
     async fn begin(&mut self) -> anyhow::Result<Option<Receipt>> {
         self.shipment.what = Outgoing::Placeholder { reply_to: self.growing.reply_to.clone() };
-        let receipt = self.send().await?;
+        let receipt = self.send().await.inspect_err(|problem| {
+            if matches!(problem, SendError::Unknown(_)) {
+                let _ = self.stray.set(());
+            }
+        })?;
         let is_late = self.end.get() == Some(&End::Abandoned);
         let store = &self.gateway.store;
         let kept = if is_late {

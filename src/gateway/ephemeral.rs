@@ -25,7 +25,11 @@ pub(super) async fn say(gateway: Arc<Gateway>, channel: String, reply: Ephemeral
         let wait = next.and_then(|wait| match &problem {
             SendError::Retry { after, .. } => Some(after.unwrap_or(wait).min(LONGEST_WAIT)),
             // A text could be shown twice.
-            SendError::Unknown(_) if matches!(reply.what, Outgoing::Toast { .. }) => Some(wait),
+            SendError::Unknown(_)
+                if matches!(reply.what, Outgoing::Toast { .. } | Outgoing::Reaction { .. }) =>
+            {
+                Some(wait)
+            }
             _ => None,
         });
         let Some(wait) = wait else {

@@ -152,11 +152,10 @@ async fn take_from(
         }
         What::Edited { message, text, addressed: true } => {
             let here = journal::find_conversation(tx, &context.channel, key).await?;
-            if let Some(conversation) = here {
-                let edit = Edit { by, message, text, folded: folded.as_ref() };
-                approvals::edits::edited(tx, &conversation, edit, context.now).await?;
-            }
-            Ok(None)
+            let Some(conversation) = here else { return Ok(None) };
+            let edit = Edit { by, message, text, folded: folded.as_ref() };
+            approvals::edits::edited(tx, &conversation, edit, context.now).await?;
+            Ok(context.limits.reactions.then(|| noted(&incoming.place, message)))
         }
         What::Press { press, message, data, reason } => {
             let (channel, reason) = (context.channel.as_str(), reason.as_deref());
@@ -264,6 +263,9 @@ async fn is_within_rate_limit(
     Ok(flow == usage::Admission::Fine)
 }
 
+/// A writing hand.
+const NOTED: &str = "\u{270d}";
+
 /// The number of parts of one paste that count as one message; further parts count again.
 const PARTS: usize = 8;
 
@@ -330,6 +332,12 @@ async fn from_stranger(
         }
         _ => Ok(None),
     }
+}
+
+/// Shows the author of an edit that it was read.
+fn noted(place: &Place, message: &str) -> Ephemeral {
+    let what = Outgoing::Reaction { message: message.to_owned(), emoji: NOTED.to_owned() };
+    Ephemeral { place: place.clone(), what }
 }
 
 pub(super) fn toast(place: &Place, press: &str, text: String) -> Ephemeral {

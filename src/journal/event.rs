@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-use super::ids::{ApprovalId, CallId, ConversationId, ScheduleId};
+use super::ids::{ApprovalId, CallId, ConversationId, JobId, ScheduleId};
 
 /// The number of an event within its conversation, starting at 1.
 pub type Seq = i64;
@@ -89,6 +89,21 @@ pub enum Event {
     Reused { call: CallId, from: CallId },
     /// Taint and usage that another conversation of the same delegation passes on.
     Inherited(Heritage),
+    /// The sub-agent of this conversation works on a background job, within these limits.
+    JobStarted { budget: JobBudget },
+    /// A background job has ended. Its report is read like a message of the person who asked for
+    /// it.
+    JobReported { job: JobId, by: Speaker, task: String, is_done: bool, text: String },
+}
+
+/// The limits of a background job, which replace those of its agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobBudget {
+    /// Requests to the model.
+    pub steps: u32,
+    pub tokens: u64,
+    /// Without the time that people take to decide.
+    pub time_ms: u64,
 }
 
 /// When a hook is asked.
@@ -267,6 +282,12 @@ fn is_false(flag: &bool) -> bool {
 }
 
 impl ToolResult {
+    /// Whether the tool has run. A call with invalid arguments has not.
+    pub fn has_run(&self) -> bool {
+        let ended = matches!(self.outcome, Outcome::Done | Outcome::Failed);
+        ended && !self.text.starts_with("Invalid parameters: ")
+    }
+
     /// A result with this text and nothing else.
     pub fn text(outcome: Outcome, text: String) -> Self {
         Self {
@@ -305,6 +326,9 @@ pub struct Attachment {
     pub size_bytes: u64,
     /// The SHA-256 of the contents, in hex.
     pub digest: String,
+    /// The text with which it is sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caption: Option<Box<str>>,
 }
 
 /// A file as the agent last read it.
@@ -336,6 +360,9 @@ pub struct Heritage {
     /// Passed down only: people who took part besides the requester.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<Speaker>,
+    /// Runs of tools with a limit, which counts for the whole delegation.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub used: BTreeMap<String, u32>,
     /// Passed up only: the tokens of a sub-agent count towards the turn that it worked for.
     pub tokens: u64,
 }

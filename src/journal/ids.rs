@@ -54,6 +54,18 @@ id!(
     ApprovalId
 );
 id!(
+    /// A background job: the call that created it.
+    JobId
+);
+
+impl JobId {
+    /// The end of the id, by which people and models name the job.
+    pub fn code(&self) -> &str {
+        &self.0[self.0.len().saturating_sub(8)..]
+    }
+}
+
+id!(
     /// A grant.
     GrantId
 );

@@ -4,7 +4,7 @@ use super::session::Session;
 
 /// The version of the fold. Increase it whenever the same events yield a different session, or the
 /// serialisation changes: snapshots of other versions are ignored.
-pub const VERSION: i64 = 2;
+pub const VERSION: i64 = 3;
 
 /// Larger sessions are folded again each time; compaction keeps sessions far below this size.
 const LONGEST_BYTES: usize = 8 * 1024 * 1024;
@@ -36,6 +36,7 @@ mod tests {
     const DIGESTS: &[(i64, &str)] = &[
         (1, "94d485f51cec1ffa4513ee24a0d03176f1a614b284a85ec0ce5e07d50ba8bc7c"),
         (2, "c6d80354004747780f8ad689fe4df3758cb9bfd6bd6d3fda028d9679de9106cb"),
+        (3, "46883fc8077cb34db44140205f75fe22b8b7f5c37660aab300d52f41b63c3ff6"),
     ];
 
     /// A journal with an event of each kind.
@@ -51,7 +52,7 @@ mod tests {
             { "kind": "model_chosen", "by": by, "model": "large" },
             { "kind": "said", "by": by, "text": "one", "message": "m1" },
             { "kind": "restarted", "by": by },
-            { "kind": "inherited", "taint": ["a page"], "foreign": ["b.txt"], "joined": [by], "tokens": 7 },
+            { "kind": "inherited", "taint": ["a page"], "foreign": ["b.txt"], "joined": [by], "used": { "t": 2 }, "tokens": 7 },
             { "kind": "said", "by": by, "text": "do it", "message": "m2" },
             { "kind": "file_sent", "message": "m2", "file": { "id": "f", "name": "a.png", "media_type": null, "size_bytes": null } },
             { "kind": "file_sent", "message": "m2", "file": { "id": "g", "name": "b.png", "media_type": null, "size_bytes": null } },
@@ -83,6 +84,8 @@ mod tests {
             { "kind": "said", "by": by, "text": "again", "message": "m4" },
             { "kind": "replied", "text": "", "calls": [call("g", "write_file")], "upto": 34, "usage": usage },
             { "kind": "approval_asked", "approval": "r", "call": "g", "digest": "d", "asks": "retry" },
+            { "kind": "job_started", "budget": { "steps": 9, "tokens": 99, "time_ms": 999 } },
+            { "kind": "job_reported", "job": "j", "by": by, "task": "look", "is_done": true, "text": "Found." },
         ])
     }
 
@@ -120,9 +123,11 @@ mod tests {
             Event::Delegated { .. } => "delegated",
             Event::Reused { .. } => "reused",
             Event::Inherited(_) => "inherited",
+            Event::JobStarted { .. } => "job_started",
+            Event::JobReported { .. } => "job_reported",
         }
     }
-    const KINDS: usize = 25;
+    const KINDS: usize = 27;
 
     /// If the fold of the same events changes, old snapshots must not be used.
     #[test]

@@ -33,6 +33,7 @@ impl Artifacts {
             media_type: media_type.to_owned(),
             size_bytes: bytes.len() as u64,
             digest: digest.clone(),
+            caption: None,
         };
         let path = self.path(&digest);
         tokio::task::spawn_blocking(move || write_once(&path, &bytes))

@@ -36,6 +36,7 @@ pub mod datasources;
 pub mod db;
 pub mod erasure;
 pub mod files;
+pub mod jobs;
 pub mod leases;
 pub mod lists;
 pub mod memory;
@@ -49,6 +50,7 @@ pub mod tools;
 pub mod usage;
 pub mod wake;
 pub mod webhooks;
+pub mod wiki;
 
 use anyhow::{Context as _, Result, ensure};
 use chrono::{DateTime, TimeZone as _, Utc};
@@ -85,6 +87,27 @@ pub struct Store {
     encryption: Encryption,
 }
 
+/// How the database is used.
+#[derive(Debug, Clone, Copy)]
+pub struct StoreOptions {
+    /// What a commit survives on SQLite.
+    pub durability: Durability,
+    /// A lease expires this long after the last heartbeat.
+    pub lease_for: Duration,
+    /// The maximum number of connections to PostgreSQL.
+    pub connections: u32,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self {
+            durability: Durability::default(),
+            lease_for: Duration::from_secs(15),
+            connections: 16,
+        }
+    }
+}
+
 impl Store {
     /// Checks that a database server answers and accepts the credentials; a file needs no check.
     pub async fn reach(url: &str, within: Duration) -> Result<()> {
@@ -92,10 +115,10 @@ impl Store {
         asked.context("the database does not answer")?
     }
 
-    /// Opens the database at `url` (`sqlite://path` or `postgres://…`) and migrates its tables. A
-    /// lease expires `lease_for` after the last heartbeat.
-    pub async fn open(url: &str, durability: Durability, lease_for: Duration) -> Result<Self> {
-        let db = Db::open(url, durability).await.with_context(|| {
+    /// Opens the database at `url` (`sqlite://path` or `postgres://…`) and migrates its tables.
+    pub async fn open(url: &str, options: StoreOptions) -> Result<Self> {
+        let lease_for = options.lease_for;
+        let db = Db::open(url, options).await.with_context(|| {
             format!("opening the database {}", db::address::without_password(url))
         })?;
         let writers = if db.is_shared() { Writers::OtherNodes } else { Writers::ThisProcess };

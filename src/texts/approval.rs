@@ -6,19 +6,26 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 
-use super::{EVERYTHING_NAME, EVERYTHING_WITH_PREVIEW, Messages, hosts, plain, preview::Preview};
+use super::{
+    EVERYTHING_NAME, EVERYTHING_WITH_PREVIEW, Messages, hosts, plain, preview::Preview,
+    tool_sentences::tool_sentence,
+};
 use crate::crash;
 
 /// The contents of an approval request.
 pub struct QuestionParts<'a> {
     pub title: &'a str,
-    /// What the tool does; the first line is shown.
-    pub summary: &'a str,
+    pub tool: &'a str,
+    /// What the tool does, in the words for the model. Its first sentence is shown if there is no
+    /// sentence for people.
+    pub description: &'a str,
     pub arguments: &'a Value,
     /// What the tool adds, such as the diff of an edit.
     pub preview: Option<&'a Preview>,
     pub reason: &'a str,
     pub requester: &'a str,
+    /// Whether the tool can be allowed for the rest of the conversation.
+    pub for_conversation: bool,
     pub expires_at: DateTime<Utc>,
     /// The code that a person types to decide without buttons.
     pub code: &'a str,
@@ -28,7 +35,8 @@ pub struct QuestionParts<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuestionText {
     pub markdown: String,
-    /// Whether the text omits a part of what would run.
+    /// Whether a part of what would run is not shown literally, so that all of it is offered as a
+    /// file.
     pub is_cut: bool,
 }
 
@@ -37,73 +45,122 @@ pub struct QuestionText {
 const ARGUMENTS_SHOWN: usize = 1_500;
 /// The longest value that is shown on one line with its name.
 const LINE_CHARS: usize = 80;
+/// The longest summary, and the longest value in one that is not shown in full there.
+const SUMMARY_CHARS: usize = 160;
+const SUMMARY_VALUE_CHARS: usize = 60;
 
-/// One argument, and whether it is shown in full.
+/// What a call would do, and the arguments that this shows in full.
+#[derive(Default)]
+struct Summary<'a> {
+    markdown: String,
+    shows: Vec<&'a str>,
+}
+
+/// How much of an argument the request shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    Whole,
+    /// The preview shows what it changes.
+    AsChange,
+    Cut,
+}
+
+/// One argument.
 struct Shown {
     markdown: String,
-    is_cut: bool,
+    extent: Extent,
 }
 
 impl Messages {
     /// Shows exactly what will run, neutralised: control, bidi and zero-width characters and
-    /// unusual spaces are made visible, and nothing in the arguments acts as Markdown.
+    /// unusual spaces are made visible, and nothing in the arguments acts as Markdown. Nothing is
+    /// shown twice: an argument that the summary or the preview contains in full is not listed.
     pub fn question(&self, parts: &QuestionParts<'_>) -> QuestionText {
-        let mut markdown = format!("{}\n", parts.title);
-        let mut is_cut = parts.preview.is_some_and(Preview::is_cut);
-        if let Some(summary) = parts.summary.lines().next().filter(|line| !line.is_empty()) {
-            let summary: String = summary.chars().take(160).collect();
-            let _ = writeln!(markdown, "{}", plain(&summary));
-        }
+        let summary = self.summary(parts);
+        let (mut lines, mut extents) = (Vec::new(), Vec::new());
         if let Value::Object(fields) = parts.arguments {
-            for (name, value) in fields {
-                let shown = self.argument(name, value, parts.preview);
-                is_cut |= shown.is_cut;
-                let _ = write!(markdown, "\n{}", shown.markdown);
+            let listed = fields.iter().filter(|(name, _)| !summary.shows.contains(&name.as_str()));
+            for shown in listed.filter_map(|(name, value)| self.argument(name, value, parts)) {
+                extents.push(shown.extent);
+                lines.push(shown.markdown);
             }
         } else {
-            let _ = write!(markdown, "\n{}", fenced(&parts.arguments.to_string()));
+            lines.push(fenced(&parts.arguments.to_string()));
         }
-        for note in self.hosts(parts.arguments) {
-            let _ = write!(markdown, "\n{note}");
+        lines.extend(self.hosts(parts.arguments));
+        let omits = parts.preview.is_some_and(Preview::is_cut) || extents.contains(&Extent::Cut);
+        let paragraphs = [
+            [parts.title, &summary.markdown].join("\n"),
+            lines.join("\n"),
+            parts.preview.map(|preview| text::reveal(&preview.shown())).unwrap_or_default(),
+            if omits { self.not_all_shown.to_owned() } else { String::new() },
+            self.circumstances(parts),
+        ];
+        let paragraphs = paragraphs.iter().map(|text| text.trim_end_matches('\n'));
+        let shown = paragraphs.filter(|text| !text.is_empty()).collect::<Vec<_>>();
+        QuestionText {
+            markdown: shown.join("\n\n"),
+            is_cut: omits || extents.contains(&Extent::AsChange),
         }
-        if let Some(preview) = parts.preview {
-            let _ = write!(markdown, "\n\n{}", text::reveal(&preview.shown()));
-        }
-        if is_cut {
-            let _ = write!(markdown, "\n\n{}", self.not_all_shown);
-        }
-        let until = parts.expires_at.format("%Y-%m-%d %H:%M UTC").to_string();
-        let asked_for = (self.asked_for)(&plain(parts.requester), &until, parts.code);
-        let _ = write!(markdown, "\n\n{}\n{asked_for}", plain(parts.reason));
-        QuestionText { markdown, is_cut }
     }
 
-    /// Short values are shown on one line, long ones in a block. If the preview shows a value in
-    /// full, only its size and digest are shown.
-    fn argument(&self, name: &str, value: &Value, preview: Option<&Preview>) -> Shown {
+    /// Why the guard asks, what the choices cover, who asked, and until when.
+    fn circumstances(&self, parts: &QuestionParts<'_>) -> String {
+        let requester = plain(parts.requester);
+        let until = parts.expires_at.format("%Y-%m-%d %H:%M UTC").to_string();
+        let covers = parts
+            .for_conversation
+            .then(|| (self.conversation_covers)(&text::escape(parts.tool), &requester));
+        let asked_for = (self.asked_for)(&requester, &until, parts.code);
+        let lines = [Some(plain(parts.reason)), covers, Some(asked_for)];
+        lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
+    }
+
+    /// The sentence for people, or the first sentence of the description.
+    fn summary<'a>(&self, parts: &QuestionParts<'a>) -> Summary<'a> {
+        let sentence = tool_sentence(parts.tool).map(self.tool_sentence);
+        let filled = sentence.and_then(|sentence| filled(sentence, parts.arguments));
+        filled.unwrap_or_else(|| Summary {
+            markdown: plain(&shortened(first_sentence(parts.description), SUMMARY_CHARS)),
+            shows: Vec::new(),
+        })
+    }
+
+    /// What a call does, for the list of calls: the sentence for people, or the name of the tool.
+    pub fn call_summary(&self, tool: &str, arguments: &Value) -> String {
+        let sentence = tool_sentence(tool).map(self.tool_sentence);
+        let filled = sentence.and_then(|sentence| filled(sentence, arguments));
+        filled.map_or_else(|| code(tool, LINE_CHARS), |summary| summary.markdown)
+    }
+
+    /// Short values are shown on one line, long ones in a block. `None` if the preview shows
+    /// exactly this value.
+    fn argument(&self, name: &str, value: &Value, parts: &QuestionParts<'_>) -> Option<Shown> {
         let value = match value {
             Value::String(content) => content.clone(),
             other => other.to_string(),
         };
-        let covered = preview.is_some_and(|preview| preview.covers(name));
+        if parts.preview.is_some_and(|preview| preview.shows(name, &value)) {
+            return None;
+        }
+        let covered = parts.preview.is_some_and(|preview| preview.covers(name));
         let name = plain(name);
         let length = value.chars().count();
-        if length <= LINE_CHARS && !value.contains(['\n', '`']) {
-            return Shown::whole(format!("{name}: `{}`", text::reveal(&value)));
+        if is_one_line(&value) {
+            return Some(Shown::whole(format!("{name}: `{}`", text::reveal(&value))));
         }
-        let digest = hex::encode(Sha256::digest(&value));
-        let digest = &digest[..16];
         if covered && (value.contains('\n') || length > 1_024) {
-            let markdown = (self.argument_below)(&name, &length.to_string(), digest);
-            return Shown { markdown, is_cut: true };
+            let markdown = (self.argument_below)(&name);
+            return Some(Shown { markdown, extent: Extent::AsChange });
         }
         if length <= ARGUMENTS_SHOWN {
-            return Shown::whole(format!("{name}:\n{}", fenced(&value)));
+            return Some(Shown::whole(format!("{name}:\n{}", fenced(&value))));
         }
+        let digest = hex::encode(Sha256::digest(&value));
         let head: String = value.chars().take(ARGUMENTS_SHOWN).collect();
         let (shown, length) = (ARGUMENTS_SHOWN.to_string(), length.to_string());
-        let cut = (self.argument_cut)(&name, &shown, &length, digest);
-        Shown { markdown: format!("{cut}\n{}", fenced(&head)), is_cut: true }
+        let cut = (self.argument_cut)(&name, &shown, &length, &digest[..16]);
+        Some(Shown { markdown: format!("{cut}\n{}", fenced(&head)), extent: Extent::Cut })
     }
 
     /// A line for each host that differs from the one that would be contacted.
@@ -120,8 +177,53 @@ impl Messages {
 
 impl Shown {
     fn whole(markdown: String) -> Self {
-        Self { markdown, is_cut: false }
+        Self { markdown, extent: Extent::Whole }
     }
+}
+
+/// Fills the `{names}` of a sentence with arguments. `None` if one is missing.
+fn filled(sentence: &'static str, arguments: &Value) -> Option<Summary<'static>> {
+    let mut summary = Summary::default();
+    let mut pieces = sentence.split('{');
+    summary.markdown += pieces.next().unwrap_or_default();
+    for piece in pieces {
+        let (name, rest) = piece.split_once('}')?;
+        let value = arguments.get(name)?.as_str().filter(|value| !value.trim().is_empty())?;
+        if is_one_line(value) {
+            summary.shows.push(name);
+            let _ = write!(summary.markdown, "`{}`{rest}", text::reveal(value));
+        } else {
+            let _ = write!(summary.markdown, "{}{rest}", code(value, SUMMARY_VALUE_CHARS));
+        }
+    }
+    Some(summary)
+}
+
+/// Whether a value is shown in full on one line, in a code span.
+fn is_one_line(value: &str) -> bool {
+    value.chars().count() <= LINE_CHARS && !value.contains(['\n', '`'])
+}
+
+/// The beginning of a value as a code span on one line.
+fn code(value: &str, most_chars: usize) -> String {
+    let shown = text::reveal(&shortened(value.trim(), most_chars));
+    format!("`{}`", shown.replace('`', "\u{2019}").replace('\n', " "))
+}
+
+/// The first sentence of a description, on one line.
+fn first_sentence(description: &str) -> &str {
+    let line = description.lines().next().unwrap_or_default();
+    line.find(". ").map_or(line, |end| &line[..=end])
+}
+
+/// The beginning of a text, with an ellipsis if it is longer. A word is cut only if it is long
+/// itself.
+pub(super) fn shortened(text: &str, most_chars: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(most_chars) else { return text.to_owned() };
+    let head = &text[..end];
+    let whole_words = head.rfind(char::is_whitespace).filter(|at| *at >= end / 2);
+    let kept = whole_words.map_or(head, |at| &head[..at]);
+    format!("{}…", kept.trim_end())
 }
 
 /// A code block whose fence cannot be closed by its contents.
@@ -135,9 +237,9 @@ fn fenced(content: &str) -> String {
 
 /// The arguments on one line, for a settled approval.
 pub fn in_short(arguments: &Value) -> String {
-    let shown: String = match arguments.as_object().and_then(|fields| fields.values().next()) {
-        Some(Value::String(first)) => first.chars().filter(|c| *c != '`').take(80).collect(),
-        Some(first) => first.to_string().chars().filter(|c| *c != '`').take(80).collect(),
+    let shown = match arguments.as_object().and_then(|fields| fields.values().next()) {
+        Some(Value::String(first)) => shortened(&first.replace('`', ""), LINE_CHARS),
+        Some(first) => shortened(&first.to_string().replace('`', ""), LINE_CHARS),
         None => return String::new(),
     };
     format!("`{}`", text::reveal(&shown).replace('\n', " "))

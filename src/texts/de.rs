@@ -5,11 +5,16 @@ use super::{Doubt, GrantTexts, Messages, UsedUp, Whose, Why, linking};
 pub(super) const WORDS: Messages = Messages {
     may_run: |tool| format!("**{tool}** erlauben?"),
     run_again: |tool| format!("**{tool}** wurde unterbrochen. Noch einmal ausführen?"),
-    argument_below: |name, length, digest| {
-        format!("{name}: {length} Zeichen, SHA-256 `{digest}…`, siehe unten")
-    },
+    tool_sentence: |of| of.german,
+    argument_below: |name| format!("{name}: siehe die Änderungen unten"),
     argument_cut: |name, shown, length, digest| {
         format!("{name}: die ersten {shown} von {length} Zeichen, SHA-256 `{digest}…`")
+    },
+    conversation_covers: |tool, by| {
+        format!(
+            "\u{201e}In dieser Unterhaltung erlauben\u{201c} gilt hier für jeden späteren Aufruf \
+                von {tool}, den {by} anfragt, mit beliebigen Argumenten, bis /new."
+        )
     },
     asked_for: |by, until, code| format!("Angefragt von {by}. Offen bis {until}, Code `{code}`."),
     allow_once: "Einmal erlauben",
@@ -260,6 +265,7 @@ pub(super) const WORDS: Messages = Messages {
         and_more: |more| format!(" und {more} weitere"),
         always_asks: |tool| format!("{tool} muss jedes Mal genehmigt werden."),
         changes: |tool| format!("{tool} nimmt Änderungen vor, und keine Regel erlaubt es."),
+        required: |tool| format!("{tool} muss hier genehmigt werden, und keine Regel erlaubt es."),
         severity_high: "\u{1f534} Schweregrad: hoch.",
         severity_critical: "\u{1f534} Schweregrad: kritisch.",
         outcome_unknown: "Es wurde unterbrochen, und es ist nicht bekannt, ob es ausgeführt wurde.",

@@ -29,6 +29,26 @@ pub struct ElicitationTexts {
     pub taken: &'static str,
     /// Why an answer is not valid.
     pub unfit: Fmt1,
+    /// The names of the optional fields that are not asked for.
+    pub omitted: Fmt1,
+    /// The server's name, and why its elicitation was declined.
+    pub declined: Fmt2,
+    pub wants_secret: &'static str,
+    pub wants_too_much: &'static str,
+    pub wants_other_address: &'static str,
+    pub wants_unknown: &'static str,
+}
+
+/// Why an elicitation is declined without asking the person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AutoDecline {
+    Secret,
+    /// Too many fields or options.
+    TooMuch,
+    /// Not a web address.
+    Address,
+    /// A kind of elicitation that is not supported.
+    Unknown,
 }
 
 /// One elicitation; all of it is text of the server.
@@ -43,12 +63,17 @@ pub struct ElicitationText {
     pub several: bool,
     pub usually: Option<String>,
     pub address: Option<String>,
+    /// The optional fields that are not asked for, if there are too many.
+    pub omitted: Vec<String>,
     /// Why the previous answer was not valid.
     pub unfit: Option<String>,
 }
 
 const MESSAGE_CHARS: usize = 1_000;
 const LINE_CHARS: usize = 200;
+/// The maximum number of omitted fields that are named, and the length of their names.
+const MOST_OMITTED: usize = 20;
+const OMITTED_CHARS: usize = 40;
 
 impl Messages {
     /// The text without its title. Nothing in the server's text acts as Markdown.
@@ -74,16 +99,32 @@ impl Messages {
         if let Some(address) = &asked.address {
             let _ = write!(markdown, "\n\n{}\n```\n{address}\n```", words.go_there);
         }
+        let omitted = asked.omitted.iter().map(|name| cut(name, OMITTED_CHARS));
+        let omitted = omitted.take(MOST_OMITTED).collect::<Vec<_>>().join(", ");
+        let omitted = (!asked.omitted.is_empty()).then(|| (words.omitted)(&omitted));
         let several = asked.several.then(|| words.several.to_owned());
         let usually =
             asked.usually.as_deref().map(|usual| (words.usually)(&cut(usual, LINE_CHARS)));
         let unfit = asked.unfit.as_deref().map(|why| (words.unfit)(&cut(why, LINE_CHARS)));
         let typed = typed.map(|code| (words.type_it)(code));
-        let hints: Vec<_> = [unfit, several, usually, typed].into_iter().flatten().collect();
+        let hints: Vec<_> =
+            [unfit, several, usually, omitted, typed].into_iter().flatten().collect();
         for hint in hints.iter().map(String::as_str).chain([words.no_secrets]) {
             let _ = write!(markdown, "\n\n{hint}");
         }
         markdown
+    }
+
+    /// Tells a person that an elicitation was declined on their behalf.
+    pub fn auto_declined(&self, server: &str, why: AutoDecline) -> String {
+        let words = &self.asking;
+        let why = match why {
+            AutoDecline::Secret => words.wants_secret,
+            AutoDecline::TooMuch => words.wants_too_much,
+            AutoDecline::Address => words.wants_other_address,
+            AutoDecline::Unknown => words.wants_unknown,
+        };
+        (words.declined)(&plain(server), why)
     }
 
     /// Buttons for the options, and one to decline.
@@ -127,6 +168,16 @@ pub(super) const ENGLISH: ElicitationTexts = ElicitationTexts {
     answered: |by, answer| format!("{by} answered: {answer}"),
     taken: "Your answer was sent.",
     unfit: |why| format!("⚠️ That answer isn't valid: {why}"),
+    omitted: |names| {
+        format!("Not asked, because it's optional and there are too many fields: {names}")
+    },
+    declined: |server, why| {
+        format!("The tool server **{server}** asked you something. I declined for you: {why}")
+    },
+    wants_secret: "it wants a password, key or another secret.",
+    wants_too_much: "there are too many fields or options.",
+    wants_other_address: "the address that it wants you to open isn't a web address.",
+    wants_unknown: "I don't know this kind of question.",
 };
 
 pub(super) const GERMAN: ElicitationTexts = ElicitationTexts {
@@ -151,6 +202,18 @@ pub(super) const GERMAN: ElicitationTexts = ElicitationTexts {
     answered: |by, answer| format!("{by} hat geantwortet: {answer}"),
     taken: "Deine Antwort wurde gesendet.",
     unfit: |why| format!("⚠️ Diese Antwort ist ungültig: {why}"),
+    omitted: |names| {
+        format!("Nicht gefragt, weil freiwillig und weil es zu viele Felder sind: {names}")
+    },
+    declined: |server, why| {
+        format!(
+            "Der Werkzeugserver **{server}** hat dich etwas gefragt. Ich habe für dich abgelehnt: {why}"
+        )
+    },
+    wants_secret: "Er will ein Passwort, einen Schlüssel oder ein anderes Geheimnis.",
+    wants_too_much: "Es sind zu viele Felder oder Auswahlmöglichkeiten.",
+    wants_other_address: "Die Adresse, die du öffnen sollst, ist keine Webadresse.",
+    wants_unknown: "Diese Art von Frage kenne ich nicht.",
 };
 
 pub(super) const SPANISH: ElicitationTexts = ElicitationTexts {
@@ -174,6 +237,16 @@ pub(super) const SPANISH: ElicitationTexts = ElicitationTexts {
     answered: |by, answer| format!("{by} respondió: {answer}"),
     taken: "Tu respuesta se ha enviado.",
     unfit: |why| format!("⚠️ Esa respuesta no es válida: {why}"),
+    omitted: |names| format!("No se pregunta, porque es opcional y hay demasiados campos: {names}"),
+    declined: |server, why| {
+        format!(
+            "El servidor de herramientas **{server}** te preguntó algo. Lo rechacé por ti: {why}"
+        )
+    },
+    wants_secret: "quiere una contraseña, una clave u otro secreto.",
+    wants_too_much: "hay demasiados campos u opciones.",
+    wants_other_address: "la dirección que quiere que abras no es una dirección web.",
+    wants_unknown: "no conozco este tipo de pregunta.",
 };
 
 pub(super) const CHINESE: ElicitationTexts = ElicitationTexts {
@@ -194,4 +267,10 @@ pub(super) const CHINESE: ElicitationTexts = ElicitationTexts {
     answered: |by, answer| format!("{by} 回答：{answer}"),
     taken: "你的回答已发送。",
     unfit: |why| format!("⚠️ 回答无效：{why}"),
+    omitted: |names| format!("字段太多，以下可选字段未询问：{names}"),
+    declined: |server, why| format!("工具服务器 **{server}** 向你提问。我已代你拒绝：{why}"),
+    wants_secret: "它要求密码、密钥或其他机密信息。",
+    wants_too_much: "字段或选项太多。",
+    wants_other_address: "它要你打开的地址不是网址。",
+    wants_unknown: "不支持这类问题。",
 };

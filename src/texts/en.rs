@@ -5,11 +5,16 @@ use super::{Doubt, GrantTexts, Messages, UsedUp, Whose, Why, linking};
 pub(super) const WORDS: Messages = Messages {
     may_run: |tool| format!("Allow **{tool}**?"),
     run_again: |tool| format!("**{tool}** was interrupted. Run it again?"),
-    argument_below: |name, length, digest| {
-        format!("{name}: {length} characters, SHA-256 `{digest}…`, see below")
-    },
+    tool_sentence: |of| of.english,
+    argument_below: |name| format!("{name}: see the changes below"),
     argument_cut: |name, shown, length, digest| {
         format!("{name}: the first {shown} of {length} characters, SHA-256 `{digest}…`")
+    },
+    conversation_covers: |tool, by| {
+        format!(
+            "\u{201c}Allow in this conversation\u{201d} covers every later call of {tool} that {by} \
+                requests here, whatever its arguments, until /new."
+        )
     },
     asked_for: |by, until, code| format!("Requested by {by}. Open until {until}, code `{code}`."),
     allow_once: "Allow once",
@@ -234,6 +239,7 @@ pub(super) const WORDS: Messages = Messages {
         and_more: |more| format!(" and {more} more"),
         always_asks: |tool| format!("{tool} requires approval every time."),
         changes: |tool| format!("{tool} makes changes, and no rule allows it."),
+        required: |tool| format!("{tool} requires approval here, and no rule allows it."),
         severity_high: "\u{1f534} Severity: high.",
         severity_critical: "\u{1f534} Severity: critical.",
         outcome_unknown: "It was interrupted, and it is not known whether it took effect.",

@@ -5,11 +5,16 @@ use super::{Doubt, GrantTexts, Messages, UsedUp, Whose, Why, linking};
 pub(super) const WORDS: Messages = Messages {
     may_run: |tool| format!("¿Permitir **{tool}**?"),
     run_again: |tool| format!("**{tool}** se interrumpió. ¿Ejecutarlo otra vez?"),
-    argument_below: |name, length, digest| {
-        format!("{name}: {length} caracteres, SHA-256 `{digest}…`, véase abajo")
-    },
+    tool_sentence: |of| of.spanish,
+    argument_below: |name| format!("{name}: véanse los cambios más abajo"),
     argument_cut: |name, shown, length, digest| {
         format!("{name}: los primeros {shown} de {length} caracteres, SHA-256 `{digest}…`")
+    },
+    conversation_covers: |tool, by| {
+        format!(
+            "\u{ab}Permitir en esta conversación\u{bb} permite aquí todas las llamadas posteriores de {tool} que \
+                solicite {by}, con cualquier argumento, hasta /new."
+        )
     },
     asked_for: |by, until, code| {
         format!("Solicitado por {by}. Abierta hasta el {until}, código `{code}`.")
@@ -251,6 +256,7 @@ pub(super) const WORDS: Messages = Messages {
         and_more: |more| format!(" y {more} más"),
         always_asks: |tool| format!("{tool} requiere aprobación cada vez."),
         changes: |tool| format!("{tool} realiza cambios y ninguna regla lo permite."),
+        required: |tool| format!("Aquí {tool} requiere aprobación y ninguna regla lo permite."),
         severity_high: "\u{1f534} Gravedad: alta.",
         severity_critical: "\u{1f534} Gravedad: crítica.",
         outcome_unknown: "Se interrumpió y no se sabe si llegó a tener efecto.",

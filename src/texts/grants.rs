@@ -209,11 +209,13 @@ mod tests {
             let arguments = json!({ name: value, "path": other });
             let question = Language::English.words().question(&QuestionParts {
                 title: &Language::English.words().question_title(Asks::Allow, "delete"),
-                summary: &reason,
+                tool: "delete",
+                description: &reason,
                 arguments: &arguments,
                 preview: None,
                 reason: &reason,
                 requester: &other,
+                for_conversation: true,
                 expires_at: DateTime::UNIX_EPOCH,
                 code: "12345678",
             });

@@ -3,7 +3,7 @@
 use channels::text;
 use std::fmt::Write as _;
 
-use super::{Fmt1, Fmt2, Messages};
+use super::{Fmt1, Fmt2, Messages, approval::shortened};
 
 /// Why rules cannot be applied to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +56,7 @@ pub struct Why {
     pub and_more: fn(usize) -> String,
     pub always_asks: Fmt1,
     pub changes: Fmt1,
+    pub required: Fmt1,
     pub outcome_unknown: &'static str,
     pub severity_high: &'static str,
     pub severity_critical: &'static str,
@@ -83,7 +84,7 @@ impl Messages {
             (None, None) => words.no_rule.to_owned(),
         };
         if let Some(program) = program {
-            let short: String = program.chars().filter(|c| *c != '`').take(120).collect();
+            let short = shortened(&program.replace('`', ""), 120);
             let _ = write!(why, " (`{}`)", text::reveal(&short).replace('\n', " "));
         }
         why + words.full_stop
@@ -91,10 +92,11 @@ impl Messages {
 
     /// Describes the untrusted content that a conversation contains.
     pub fn tainted(&self, sources: &[String]) -> String {
-        let shown = sources.iter().rev().take(5).map(|source| {
-            let short: String = source.chars().take(80).collect();
-            text::reveal(&short).replace('\n', " ")
-        });
+        let shown = sources
+            .iter()
+            .rev()
+            .take(5)
+            .map(|source| text::reveal(&shortened(source, 80)).replace('\n', " "));
         let mut shown = shown.collect::<Vec<_>>().join(", ");
         let more = sources.len().saturating_sub(5);
         if more > 0 {

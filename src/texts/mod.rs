@@ -6,12 +6,14 @@
 //! - [`guard`], [`grants`]: why an approval is required; votes, grants and the halt
 //! - [`elicitation`]: elicitations of tool servers
 //! - [`linking`]: linking accounts
-//! - [`page`]: the web chat
+//! - [`page`], [`chat_script`]: the web chat, and its scripts
 //! - [`oidc`]: signing in with an OpenID provider
 //! - [`progress`]: the progress of a call
+//! - [`tool_sentences`]: what each built-in tool does
 //! - [`model`], [`limits`]: texts for the model, in English
 
 mod approval;
+mod chat_script;
 mod de;
 mod elicitation;
 mod en;
@@ -26,6 +28,7 @@ mod oidc;
 mod page;
 pub mod preview;
 mod progress;
+mod tool_sentences;
 mod zh;
 
 use channels::{Choice, text};
@@ -33,15 +36,17 @@ use chrono::TimeDelta;
 
 use crate::journal::event::{Asks, Status};
 pub use approval::{QuestionParts, QuestionText, arguments_file, everything, in_short};
-pub use elicitation::{ElicitationText, ElicitationTexts};
+pub use chat_script::ScriptTexts;
+pub use elicitation::{AutoDecline, ElicitationText, ElicitationTexts};
 pub use grants::*;
 pub use guard::*;
 pub use limits::*;
 pub use linking::LinkingWords;
 pub use model::*;
 pub use oidc::SignOn;
-pub use page::{PageTexts, ScriptTexts};
+pub use page::PageTexts;
 pub use progress::progress;
+pub use tool_sentences::{ToolSentence, tool_sentence};
 
 /// The commands that platforms offer in a menu; [`Messages::menu`] describes them.
 pub const MENU: [&str; 8] = ["new", "stop", "status", "model", "grants", "whoami", "help", "panic"];
@@ -100,10 +105,12 @@ pub struct Messages {
     // Approval requests.
     pub may_run: Fmt1,
     pub run_again: Fmt1,
-    /// Name, length, digest.
-    pub argument_below: Fmt3,
+    pub tool_sentence: fn(&'static ToolSentence) -> &'static str,
+    pub argument_below: Fmt1,
     /// Name, length shown, total length, digest.
     pub argument_cut: fn(&str, &str, &str, &str) -> String,
+    /// What [`Self::allow_conversation`] covers: tool, requester.
+    pub conversation_covers: Fmt2,
     /// Requester, deadline, code to type.
     pub asked_for: Fmt3,
     pub allow_once: &'static str,
@@ -439,6 +446,9 @@ mod tests {
                 ((words.asking.answered)("Ann", "red"), "Ann"),
                 ((words.asking.answered)("Ann", "red"), "red"),
                 ((words.asking.type_it)("1a2b"), "/answer 1a2b"),
+                ((words.asking.omitted)("colour"), "colour"),
+                (words.auto_declined("shop", AutoDecline::Secret), "shop"),
+                (words.auto_declined("shop", AutoDecline::TooMuch), words.asking.wants_too_much),
                 (words.votes(&["Ann".into()], 2), "Ann"),
                 (words.votes(&["Ann".into()], 2), "2"),
                 ((words.lasting.halted)(12), "/panic off"),
@@ -452,6 +462,9 @@ mod tests {
                 ((words.contacts_host)("`a`", "`b`"), "`b`"),
                 ((words.and_more_hosts)("12"), "12"),
                 ((words.asked_for)("Ann", "10:00", "1a2b"), "1a2b"),
+                ((words.conversation_covers)("delete", "Ann"), "delete"),
+                ((words.conversation_covers)("delete", "Ann"), "Ann"),
+                ((words.conversation_covers)("delete", "Ann"), words.allow_conversation),
             ] {
                 assert!(one.contains(part), "{language:?}: {one}");
             }

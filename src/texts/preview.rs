@@ -66,6 +66,12 @@ impl Preview {
         is_whole && self.covers.contains(&argument)
     }
 
+    /// Whether the shown text is exactly the value of this argument, and not a diff of it.
+    pub fn shows(&self, argument: &str, value: &str) -> bool {
+        let is_value = self.block.as_ref().is_some_and(|block| block.text == value);
+        is_value && self.covers(argument) && reveal(&self.shown()).contains(&reveal(value))
+    }
+
     /// Whether the shown text omits anything.
     pub fn is_cut(&self) -> bool {
         self.block.as_ref().is_some_and(Block::is_cut)
@@ -161,6 +167,18 @@ mod tests {
             assert!(cut.is_cut() && !cut.covers("content"), "{cut:?}");
         }
         assert!(!Preview::note("Nothing changes.").covering(&["content"]).covers("content"));
+    }
+
+    /// A preview that shows a value otherwise than it is does not stand for it.
+    #[test]
+    fn only_an_identical_text_shows_an_argument() {
+        let shows =
+            |text: &str, value: &str| block(text).covering(&["content"]).shows("content", value);
+        assert!(shows("a\nb\n", "a\nb\n"));
+        assert!(!shows("+a\n", "a\n"), "a diff");
+        assert!(!shows("a\nb\nc", "a\nb\nc"), "a cut");
+        assert!(!shows("a\r\nb", "a\r\nb"), "line ends that are written out");
+        assert!(!block("a").shows("content", "a"), "not declared");
     }
 
     #[test]

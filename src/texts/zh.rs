@@ -5,11 +5,15 @@ use super::{Doubt, GrantTexts, Messages, UsedUp, Whose, Why, linking};
 pub(super) const WORDS: Messages = Messages {
     may_run: |tool| format!("允许 **{tool}** 吗？"),
     run_again: |tool| format!("**{tool}** 被中断了。要再运行一次吗？"),
-    argument_below: |name, length, digest| {
-        format!("{name}：{length} 个字符，SHA-256 `{digest}…`，见下文")
-    },
+    tool_sentence: |of| of.chinese,
+    argument_below: |name| format!("{name}：见下方的更改"),
     argument_cut: |name, shown, length, digest| {
         format!("{name}：共 {length} 个字符，显示前 {shown} 个，SHA-256 `{digest}…`")
+    },
+    conversation_covers: |tool, by| {
+        format!(
+            "\u{201c}在此对话中允许\u{201d}适用于 {by} 之后在此请求的所有 {tool} 调用，不论参数如何，直到 /new。"
+        )
     },
     asked_for: |by, until, code| format!("请求者：{by}。有效期至 {until}，代码 `{code}`。"),
     allow_once: "允许一次",
@@ -193,6 +197,7 @@ pub(super) const WORDS: Messages = Messages {
         and_more: |more| format!(" 以及另外 {more} 项"),
         always_asks: |tool| format!("{tool} 每次都需要审批。"),
         changes: |tool| format!("{tool} 会做出更改，且没有规则允许它。"),
+        required: |tool| format!("{tool} 在此需要审批，且没有规则允许它。"),
         severity_high: "\u{1f534} 严重程度：高。",
         severity_critical: "\u{1f534} 严重程度：极高。",
         outcome_unknown: "它被中断了，尚不清楚是否已生效。",

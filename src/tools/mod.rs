@@ -7,8 +7,8 @@
 //! - [`sandbox`]: sandboxes for the programs that we start
 //! - [`skills`]: skills, and their tools
 //! - [`manual`]: our own documentation
-//! - [`datasources`], [`documents`], [`files`], [`json`], [`memory`], [`schedule`], [`send`],
-//!   [`shell`], [`time`], [`view_image`], [`web`]: the tools
+//! - [`datasources`], [`documents`], [`files`], [`jobs`], [`json`], [`memory`], [`schedule`],
+//!   [`send`], [`shell`], [`time`], [`view_image`], [`web`], [`wiki`]: the tools
 //! - [`mcp`]: tools of MCP servers
 
 pub mod contract;
@@ -18,6 +18,7 @@ pub mod datasources;
 pub mod documents;
 pub mod echo;
 pub mod files;
+pub mod jobs;
 pub mod json;
 pub mod manual;
 pub mod mcp;
@@ -34,6 +35,7 @@ mod testing;
 pub mod time;
 pub mod view_image;
 pub mod web;
+pub mod wiki;
 pub mod workspace;
 
 pub use contract::{Context, Output, Tool, ToolError};

@@ -31,6 +31,9 @@ struct Arguments {
     /// Name for the person; by default its own name.
     #[serde(default, alias = "file_name")]
     file_name: Option<String>,
+    /// Text shown with the file, in Markdown.
+    #[serde(default)]
+    caption: Option<String>,
 }
 
 #[async_trait]
@@ -50,7 +53,7 @@ impl Tool for SendFile {
     }
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
-        let Arguments { file_path, file_name } = parse(arguments)?;
+        let Arguments { file_path, file_name, caption } = parse(arguments)?;
         let own_name = file_path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
         let name = file_names::file_name(file_name.as_deref().unwrap_or(own_name))?;
         let path = file_path.clone();
@@ -63,7 +66,8 @@ impl Tool for SendFile {
             )));
         }
         let media_type = file_names::media_type(&name, &bytes);
-        let attachment = keep(context, &name, &media_type, bytes).await?;
+        let caption = caption.filter(|text| !text.trim().is_empty()).map(String::into_boxed_str);
+        let attachment = Attachment { caption, ..keep(context, &name, &media_type, bytes).await? };
         Ok(Output {
             text: receipt(&attachment, ""),
             attachments: vec![attachment],
@@ -118,11 +122,14 @@ mod tests {
     async fn the_bytes_are_stored_and_never_told() {
         let mut place = Place::new();
         place.has("notes/a.csv", "secret,1\n");
-        let arguments = json!({ "file_path": "notes/a.csv", "file_name": "Report.csv" });
+        let arguments = json!({
+            "file_path": "notes/a.csv", "file_name": "Report.csv", "caption": "*This* year",
+        });
         let sent = place.runs(&SendFile, arguments).await.unwrap();
         let attachment = &sent.attachments[0];
         assert_eq!(attachment.name, "Report.csv");
         assert_eq!(attachment.media_type, "text/csv");
+        assert_eq!(attachment.caption.as_deref(), Some("*This* year"));
         assert_eq!(attachment.digest, hex::encode(Sha256::digest("secret,1\n")));
         assert!(sent.text.starts_with("Report.csv (9B) is attached"), "{}", sent.text);
         assert!(!sent.text.contains("secret") && !sent.text.contains("http"), "{}", sent.text);

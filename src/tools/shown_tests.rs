@@ -2,6 +2,7 @@
 //! in its approval, or in the file behind *Show everything*.
 
 use chrono::DateTime;
+use insta::assert_snapshot;
 use proptest::{prelude::*, strategy::ValueTree as _, test_runner::TestRunner};
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
@@ -11,24 +12,29 @@ use super::{
     contract::toolbox::{Toolbox, builtin, sandboxed},
     datasources::{self, ConfiguredSource, visible::Visibility},
     documents::Branding,
-    files, memory,
+    files, jobs, memory,
     sandbox::Sandbox,
     schedule, shell, skills,
     testing::Place,
     view_image::LookAt,
     web::{self, WebConfig},
+    wiki,
 };
 use crate::{
     agent::{
         catalog::{Coworker, ToolSpec},
-        delegation,
+        delegation, disclosure,
         redact::Redactor,
     },
-    journal::{event::Call, ids::CallId},
+    journal::{
+        event::{Call, JobBudget},
+        ids::CallId,
+    },
     store::{
-        Store,
+        Store, StoreOptions,
         datasources::{DataSource, QueryLimits},
         db::Durability,
+        jobs::Most,
     },
     texts::{self, Language, QuestionParts, QuestionText, preview::Preview},
 };
@@ -109,11 +115,13 @@ fn arguments(spec: &ToolSpec) -> BoxedStrategy<Value> {
 fn request(spec: &ToolSpec, arguments: &Value, preview: Option<&Preview>) -> QuestionText {
     Language::English.words().question(&QuestionParts {
         title: "Allow?",
-        summary: &spec.description,
+        tool: &spec.name,
+        description: &spec.description,
         arguments,
         preview,
         reason: "why",
         requester: "Ann",
+        for_conversation: true,
         expires_at: DateTime::UNIX_EPOCH,
         code: "12345678",
     })
@@ -146,6 +154,8 @@ fn all(place: &Place, store: &Store) -> Toolbox {
         .chain(sandboxed(&sandbox, Branding::default(), Some(shell::Way::default())))
         .chain(memory::tools(store, chrono_tz::UTC, None))
         .chain(schedule::tools(store, terms))
+        .chain(jobs::tools(store, job_terms()))
+        .chain(wiki::tools(store, None))
         .chain(skills::tools(&folders, skills::Ways::new(), &sandbox))
         .chain(web::tools(WebConfig::default(), &sandbox).unwrap())
         .chain(datasources::tools(vec![source(place)]))
@@ -153,6 +163,11 @@ fn all(place: &Place, store: &Store) -> Toolbox {
     let toolbox = Toolbox::default();
     tools.for_each(|tool| toolbox.register(tool).unwrap());
     toolbox
+}
+
+fn job_terms() -> jobs::Terms {
+    let budget = JobBudget { steps: 1, tokens: 1, time_ms: 1 };
+    jobs::Terms { most: Most { per_conversation: 1, per_person: 1 }, budget, agents: vec![] }
 }
 
 fn source(place: &Place) -> ConfiguredSource {
@@ -169,8 +184,9 @@ fn source(place: &Place) -> ConfiguredSource {
 }
 
 /// One tool of each family, so that none is left out by mistake.
-const FAMILIES: [&str; 12] = [
+const FAMILIES: [&str; 14] = [
     "apply_patch",
+    "create_job",
     "delegate",
     "extract_document",
     "http_request",
@@ -182,6 +198,7 @@ const FAMILIES: [&str; 12] = [
     "run_skill_script",
     "schedule",
     "shell",
+    "wiki_compile_page",
 ];
 
 /// Proves S18, A4, A8.
@@ -191,7 +208,8 @@ async fn every_character_that_runs_is_shown_or_offered() {
     place.has("a.txt", "one\ntwo\nthree\n");
     place.runs(&files::read::ReadFile, json!({ "path": "a.txt" })).await.unwrap();
     let url = format!("sqlite://{}", place.folder.path().join("x.db").display());
-    let store = Store::open(&url, Durability::Normal, Duration::from_mins(1)).await.unwrap();
+    let options = StoreOptions { durability: Durability::Normal, ..StoreOptions::default() };
+    let store = Store::open(&url, options).await.unwrap();
     let toolbox = all(&place, &store);
     let redactor = Redactor::new([SECRET]);
     let mut runner = TestRunner::deterministic();
@@ -226,6 +244,89 @@ async fn every_character_that_runs_is_shown_or_offered() {
         }
     }
     assert!(previews > 50 && cut > 30, "{previews} previews, {cut} cut");
+}
+
+/// People who decide about a call read a sentence that is not written for the model, and that shows
+/// arguments which the tool has.
+/// Proves A8.
+#[tokio::test]
+async fn every_builtin_tool_has_a_sentence_for_people() {
+    let place = Place::new();
+    let url = format!("sqlite://{}", place.folder.path().join("x.db").display());
+    let store = Store::open(&url, StoreOptions::default()).await.unwrap();
+    let coworker = Coworker { id: "helper".into(), description: "Helps".into() };
+    let specs = [
+        all(&place, &store).specs(),
+        delegation::specs(&[coworker]),
+        vec![disclosure::enable_tool(), disclosure::find_tool(), disclosure::load_skill()],
+    ];
+    for spec in specs.concat() {
+        let sentence = texts::tool_sentence(&spec.name);
+        let sentence = sentence.unwrap_or_else(|| panic!("{} has no sentence", spec.name));
+        let languages = Language::ALL.map(|language| (language.words().tool_sentence)(sentence));
+        let known = |name: &str| spec.parameters["properties"].get(name).is_some();
+        for text in languages {
+            let names = text.split('{').skip(1).map(|piece| piece.split('}').next().unwrap());
+            let unknown: Vec<_> = names.filter(|name| !known(name)).collect();
+            assert!(unknown.is_empty(), "{}: {text} shows {unknown:?}", spec.name);
+            assert!(!spec.description.contains(text) || spec.name == "echo", "{}", spec.name);
+        }
+        let different: std::collections::BTreeSet<_> = languages.into_iter().collect();
+        assert_eq!(different.len(), languages.len(), "{}", spec.name);
+    }
+}
+
+fn write_file(arguments: &Value, preview: Option<&Preview>) -> QuestionText {
+    let spec = files::write::WriteFile { edits: Arc::default() }.spec();
+    request(&spec, arguments, preview)
+}
+
+/// A short note is shown once, and in full, so nothing is offered as a file.
+/// Proves A8.
+#[tokio::test]
+async fn what_is_shown_in_full_is_neither_repeated_nor_called_cut() {
+    let place = Place::new();
+    place.has("old.txt", "one\ntwo\nthree\n");
+    let tool = files::write::WriteFile { edits: Arc::default() };
+    let note = json!({ "path": "notes/milk.md", "content": "buy milk\n" });
+    let preview = tool.preview(&note, &place.context).await;
+    let new = write_file(&note, preview.as_ref());
+    assert_snapshot!(new.markdown, @r"
+    Allow?
+    Write the file `notes/milk.md`.
+
+    ```
+    buy milk
+    ```
+
+    why
+    “Allow in this conversation” covers every later call of write\_file that Ann requests here, whatever its arguments, until /new.
+    Requested by Ann. Open until 1970-01-01 00:00 UTC, code `12345678`.
+    ");
+    assert!(!new.is_cut);
+    let change = json!({ "path": "old.txt", "content": "one\n2\nthree\n" });
+    let preview = tool.preview(&change, &place.context).await;
+    let changed = write_file(&change, preview.as_ref());
+    assert!(changed.markdown.contains("content: see the changes below\n"), "{}", changed.markdown);
+    assert!(!changed.markdown.contains("not shown here"), "{}", changed.markdown);
+    assert!(changed.is_cut, "the unchanged lines are in the file");
+    let long = json!({ "path": "a.txt", "content": "word ".repeat(400) });
+    let cut = write_file(&long, None);
+    assert!(cut.is_cut && cut.markdown.contains("Some of it is not shown here."));
+}
+
+/// A long value is cut between words, and listed in full below.
+#[test]
+fn a_sentence_shows_the_beginning_of_a_long_value() {
+    let command = format!("cat {}", "some-file.txt ".repeat(20));
+    let spec = ToolSpec::read_only("shell", "Runs.", json!({ "type": "object" }));
+    let text = request(&spec, &json!({ "command": command }), None).markdown;
+    let first = "Run the command `cat some-file.txt some-file.txt some-file.txt some-file.txt…` in the sandbox.";
+    assert!(text.contains(first), "{text}");
+    assert!(text.contains(command.trim_end()), "{text}");
+    let other = ToolSpec::read_only("ours", &format!("Does {}", "much ".repeat(60)), json!({}));
+    let text = request(&other, &json!({}), None).markdown;
+    assert!(text.lines().nth(1).is_some_and(|line| line.ends_with("much…")), "{text}");
 }
 
 /// The check itself works: a preview that claims to cover what it does not show is detected.

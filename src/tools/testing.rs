@@ -28,6 +28,8 @@ impl Place {
             call: CallId::from("call1"),
             agent: "default".into(),
             person: Speaker { id: "ann".into(), name: "Ann".into() },
+            joined: Vec::new(),
+            depth: 0,
             workspace: folder.path().join("work"),
             artifacts: Artifacts::new(folder.path().join("artifacts")),
             shelf: MemoryScope { agent: "default".into(), scope: "c1".into() },

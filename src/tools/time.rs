@@ -56,13 +56,19 @@ fn told(now: DateTime<Utc>, zone: Tz) -> String {
     )
 }
 
+/// The longest name that an error quotes.
+const NAME_CHARS: usize = 60;
+
 pub(super) fn zone(name: &str) -> Result<Tz, ToolError> {
     let name = name.trim();
     let exact = TZ_VARIANTS.iter().find(|zone| zone.name().eq_ignore_ascii_case(name));
     exact.copied().ok_or_else(|| {
-        let shown: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
+        // A part of a name could be a part of a secret, which is only recognised as a whole.
+        let is_short = name.chars().count() <= NAME_CHARS;
+        let shown: String = name.chars().filter(|c| !c.is_control()).take(NAME_CHARS).collect();
+        let quoted = if is_short { format!("'{shown}'") } else { "of this name".to_owned() };
         ToolError::InvalidParameters(format!(
-            "there is no time zone '{shown}': use an IANA name{}",
+            "there is no time zone {quoted}: use an IANA name{}",
             near(&shown)
         ))
     })

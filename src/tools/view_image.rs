@@ -1,4 +1,4 @@
-//! `look_at`: shows a picture of the workspace to the model. The picture is decoded in the sandbox,
+//! `look_at`, `look_at_url`: show a picture of the workspace, or of the web, to the model. The picture is decoded in the sandbox,
 //! because it is untrusted, and stored as an artifact, so that the same bytes are in every prompt.
 
 use async_trait::async_trait;
@@ -13,6 +13,10 @@ use super::{
     contract::arguments::{parse, schema},
     documents::blob::Blob,
     sandbox::{Sandbox, run},
+    web::{
+        address,
+        client::{Ask, Outside},
+    },
     workspace::{self, file_names},
 };
 use crate::{
@@ -38,6 +42,60 @@ struct Arguments {
     /// What to find out about it.
     #[serde(default)]
     question: Option<String>,
+}
+
+/// `look_at_url`
+pub struct LookAtUrl {
+    pub outside: Outside,
+    pub sandbox: Arc<Sandbox>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct UrlArguments {
+    /// The URL of the picture: PNG, JPEG, GIF, WebP or BMP.
+    image_url: String,
+    /// What to do with it.
+    #[serde(default)]
+    action: Option<String>,
+}
+
+/// The request for a picture without a question of its own.
+const ANALYZE: &str = "Analyze this image";
+
+#[async_trait]
+impl Tool for LookAtUrl {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            subject: Some(Subject::Text("image_url")),
+            tier: Tier::Extension,
+            untrusted: true,
+            outward: true,
+            domain: Domain::Container(Confinement::OWN),
+            ..ToolSpec::read_only(
+                "look_at_url",
+                "Shows you a picture of the web.",
+                schema::<UrlArguments>(),
+            )
+        }
+    }
+
+    async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
+        let UrlArguments { image_url, action } = parse(arguments)?;
+        let answer = self.outside.send(Ask::get(address(&image_url)?, limits::INPUT_BYTES)).await?;
+        let found = answer.url.to_string();
+        if !answer.status.is_success() {
+            return Err(ToolError::ExternalService(format!("{found} answered {}", answer.status)));
+        }
+        if answer.is_cut {
+            let most = file_names::size(limits::INPUT_BYTES as u64);
+            return Err(ToolError::ExecutionFailed(format!("{found} is larger than {most}")));
+        }
+        let view = view(&self.sandbox, &found, answer.body, &context.artifacts).await?;
+        let action = action.unwrap_or_else(|| ANALYZE.to_owned());
+        let text = format!("{found} follows as a picture. {action}");
+        Ok(Output { views: vec![view], ..Output::text(text) })
+    }
 }
 
 #[async_trait]
@@ -66,7 +124,7 @@ impl Tool for LookAt {
         })
         .await?;
         let view = view(&self.sandbox, &path, bytes, &context.artifacts).await?;
-        let question = question.unwrap_or_else(|| "Analyze this image.".to_owned());
+        let question = question.unwrap_or_else(|| ANALYZE.to_owned());
         let text = format!("{path} follows as a picture. {question}");
         Ok(Output { views: vec![view], ..Output::text(text) })
     }

@@ -178,7 +178,7 @@ fn finished(turn: &Turn<'_>, running: &Running, done: &Done, result: &ToolResult
         media_type: file.media_type.clone(),
         size_bytes: file.size_bytes,
         digest: file.digest.clone(),
-        caption: None,
+        caption: file.caption.as_deref().map(str::to_owned),
         reply_to: turn.reply_to(),
     });
     let files: Vec<_> = files.collect();
@@ -189,5 +189,6 @@ fn finished(turn: &Turn<'_>, running: &Running, done: &Done, result: &ToolResult
     events.extend(guard_context::tainted(turn, &call.id, result));
     events.push(Event::ToolFinished { call: call.id.clone(), result: result.clone() });
     let change = turn.change(events, files);
-    Change { terms: Precondition::Always, shows_wait, facts, used, ..change }
+    let runs = limits::limited_run(turn, call, result);
+    Change { terms: Precondition::Always, shows_wait, facts, used, runs, ..change }
 }

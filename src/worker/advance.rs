@@ -184,16 +184,16 @@ impl Turn<'_> {
             said.mark_changed();
         }
         let mut drafts = Drafts::new(&self.worker.gateway, self.claimed, self.growing());
-        let mut wish = None;
+        let mut request = None;
         let done = tokio::select! {
             Some(done) = running.calls.next() => Some(done),
-            Some(asked) = running.asking.next() => { wish = Some(asked); None }
+            Some(next) = running.asking.next() => { request = Some(next); None }
             () = self.bell.news() => None,
             () = drafts.show(said) => None,
         };
         drafts.end().await;
-        if let Some(wish) = wish {
-            return running.asking.request(self, wish).await;
+        if let Some(request) = request {
+            return running.asking.handle(self, request).await;
         }
         let Some(done) = done else { return Ok(Flow::Around) };
         running.progress.send_replace(String::new());

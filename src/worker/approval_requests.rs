@@ -74,17 +74,17 @@ async fn put(turn: &Turn<'_>, question: &ApprovalNeeded, digest: String) -> Resu
     let ApprovalNeeded { call, asks, lasting, approvers, .. } = question;
     let id = ApprovalId::new();
     let expires_at = turn.worker.gateway.clock.now() + turn.agent.policy.approval_for;
-    let request = request(turn, question, &id, expires_at).await?;
-    let Request { title, arguments, text, file } = request;
     // Where several approvers are required, each call needs its own approval.
     let lasting = *lasting && approvers.needed == 1;
     let spec = turn.spec(call);
     let redactor = &turn.worker.redactor;
+    let here = lasting && !spec.is_some_and(grants::runs_anything);
+    let terms = Terms { id: &id, expires_at, for_conversation: here && *asks == Asks::Allow };
+    let Request { title, arguments, text, file } = request(turn, question, terms).await?;
     // A grant is listed and shown to others, so its arguments must not contain anything that looks
     // like a secret.
     let open = lasting && redactor.value(&call.arguments) == call.arguments;
     let proposal = spec.filter(|_| open).and_then(|spec| grants::propose(spec, call));
-    let here = lasting && !spec.is_some_and(grants::runs_anything);
     let possible = PossibleChoices {
         conversation: here,
         grant: proposal.is_some(),
@@ -112,6 +112,13 @@ async fn put(turn: &Turn<'_>, question: &ApprovalNeeded, digest: String) -> Resu
     })
 }
 
+/// What a request offers, and until when.
+struct Terms<'a> {
+    id: &'a ApprovalId,
+    expires_at: DateTime<Utc>,
+    for_conversation: bool,
+}
+
 /// What people are shown. The digest binds the approval to the call that runs.
 struct Request {
     title: String,
@@ -126,8 +133,7 @@ struct Request {
 async fn request(
     turn: &Turn<'_>,
     question: &ApprovalNeeded,
-    id: &ApprovalId,
-    expires_at: DateTime<Utc>,
+    terms: Terms<'_>,
 ) -> Result<Request> {
     let ApprovalNeeded { call, asks, reason, .. } = question;
     let redactor = &turn.worker.redactor;
@@ -146,13 +152,15 @@ async fn request(
     };
     let text = words.question(&texts::QuestionParts {
         title: &title,
-        summary: turn.spec(call).map_or("", |spec| spec.description.as_str()),
+        tool: &call.tool,
+        description: turn.spec(call).map_or("", |spec| spec.description.as_str()),
         arguments: &arguments,
         preview: preview.as_ref(),
         reason: &reason,
         requester: &turn.requester().name,
-        expires_at,
-        code: &approvals::code(id),
+        for_conversation: terms.for_conversation,
+        expires_at: terms.expires_at,
+        code: &approvals::code(terms.id),
     });
     let mut file = None;
     if text.is_cut {

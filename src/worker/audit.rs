@@ -68,6 +68,10 @@ pub(super) fn authority(turn: &Turn<'_>, cleared: &Cleared) -> Value {
     if let Some(CallState::Decided { by, .. }) = open.map(|open| &open.state) {
         return json!({ Status::Allowed.as_str(): by });
     }
+    if let Some(permission) = cleared.permission() {
+        let approval = permission.approval.as_str();
+        return json!({ "conversation": approval, Status::Allowed.as_str(): permission.by });
+    }
     if let Some(grant) = cleared.grant() {
         return json!({ "grant": grant.as_str() });
     }

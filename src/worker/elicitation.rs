@@ -5,7 +5,7 @@ use anyhow::Result;
 use channels::Outgoing;
 use chrono::TimeDelta;
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
     turn::{Flow, Turn},
 };
 use crate::{
-    agent::{approvers::Approvers, guard},
+    agent::{approvers::Approvers, canonical_json::canonical},
     gateway::approvals::{self, TYPED},
     journal::{
         event::{Asks, Decider, Decision, Entry, Event},
@@ -24,7 +24,9 @@ use crate::{
         conversations::record::{Change, Precondition},
         files,
     },
-    tools::contract::elicit::{Elicitation, ElicitationAnswer, Elicitor},
+    tools::contract::elicit::{
+        Elicitation, ElicitationAnswer, ElicitationRequest, Elicitor, Notice,
+    },
 };
 
 /// How long a call waits for a person. Its turn is kept in memory for that time.
@@ -32,9 +34,11 @@ const WAITS_FOR: TimeDelta = TimeDelta::minutes(10);
 
 /// The elicitations of the calls of one turn.
 pub(super) struct TurnElicitations {
-    requests: mpsc::UnboundedSender<Elicitation>,
-    received: mpsc::UnboundedReceiver<Elicitation>,
+    requests: mpsc::UnboundedSender<ElicitationRequest>,
+    received: mpsc::UnboundedReceiver<ElicitationRequest>,
     open: BTreeMap<ApprovalId, Open>,
+    /// The running calls for which a notice was shown; each has at most one.
+    told: BTreeSet<CallId>,
 }
 
 /// An elicitation that is shown in the chat, and the call that waits for its answer. The sender is
@@ -47,7 +51,7 @@ struct Open {
 impl Default for TurnElicitations {
     fn default() -> Self {
         let (requests, received) = mpsc::unbounded_channel();
-        Self { requests, received, open: BTreeMap::new() }
+        Self { requests, received, open: BTreeMap::new(), told: BTreeSet::new() }
     }
 }
 
@@ -61,13 +65,34 @@ impl TurnElicitations {
         Elicitor::reached_by(self.requests.clone(), turn.claimed.language())
     }
 
-    /// The next elicitation of a call.
-    pub async fn next(&mut self) -> Option<Elicitation> {
+    /// The next elicitation or notice of a call.
+    pub async fn next(&mut self) -> Option<ElicitationRequest> {
         self.received.recv().await
     }
 
+    pub async fn handle(&mut self, turn: &Turn<'_>, next: Request) -> Result<Flow> {
+        match next {
+            Request::Question(wish) => self.request(turn, *wish).await,
+            Request::Notice(notice) => self.show(turn, notice).await,
+        }
+    }
+
+    /// Records the notice and shows it.
+    async fn show(&mut self, turn: &Turn<'_>, notice: Notice) -> Result<Flow> {
+        let Notice { call, markdown, recorded } = notice;
+        if !self.told.insert(call) {
+            return Ok(Flow::Around);
+        }
+        let markdown = turn.worker.redactor.own(&markdown).into_owned();
+        let shown = turn.text(markdown);
+        let flow = turn.record(Change { terms: Terms::Always, ..turn.change(vec![], vec![shown]) });
+        let flow = flow.await?;
+        let _ = recorded.send(());
+        Ok(flow)
+    }
+
     /// Records the elicitation and shows it.
-    pub async fn request(&mut self, turn: &Turn<'_>, next: Elicitation) -> Result<Flow> {
+    async fn request(&mut self, turn: &Turn<'_>, next: Elicitation) -> Result<Flow> {
         let open = turn.session.open_calls().find(|open| open.call.id == next.call);
         let Some(call) = open.map(|open| &open.call) else { return Ok(Flow::Around) };
         if approval_requests::room_for_questions(turn).await? == 0 {
@@ -105,6 +130,7 @@ impl TurnElicitations {
 
     /// Withdraws the elicitations of a call that has ended.
     pub async fn end(&mut self, turn: &Turn<'_>, call: &CallId) -> Result<()> {
+        self.told.remove(call);
         if self.open.values().all(|open| open.call != *call) {
             return Ok(());
         }
@@ -162,7 +188,7 @@ fn approval_request(turn: &Turn<'_>, next: &Elicitation) -> NewApproval {
         call: call.clone(),
         asks: Asks::Answer,
         tool: question.server.clone(),
-        digest: files::digest_of(guard::canonical(&arguments).as_bytes()),
+        digest: files::digest_of(canonical(&arguments).as_bytes()),
         title,
         arguments,
         requester: turn.requester(),

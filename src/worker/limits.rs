@@ -274,6 +274,27 @@ fn model_used(turn: &Turn<'_>, upto: Seq, messages: u64, reply: &Reply) -> Used 
     Used { agent: turn.agent.id.clone(), person: person(turn, upto), what, took_ms: 0 }
 }
 
+/// How often the tools with a limit have run, for the sub-agents that share it.
+pub(super) fn limited_runs(turn: &Turn<'_>) -> BTreeMap<String, u32> {
+    let used = turn.session.used.iter();
+    let limited = used.filter(|(tool, _)| is_limited(turn, tool));
+    limited.map(|(tool, runs)| (tool.clone(), *runs)).collect()
+}
+
+/// The run of a tool with a limit, for the rest of the delegation.
+pub(super) fn limited_run(
+    turn: &Turn<'_>,
+    call: &Call,
+    result: &ToolResult,
+) -> BTreeMap<String, u32> {
+    let counts = result.has_run() && is_limited(turn, &call.tool);
+    counts.then(|| (call.tool.clone(), 1)).into_iter().collect()
+}
+
+fn is_limited(turn: &Turn<'_>, tool: &str) -> bool {
+    matches!(turn.agent.catalog.find(tool), Found::Tool(spec) if spec.max_usage_count.is_some())
+}
+
 /// The usage of a delegation, charged to its tool.
 pub(super) fn delegated(turn: &Turn<'_>, call: &Call, counted: bool) -> Used {
     let counted = counted || rate_of(turn, &call.tool).is_none();

@@ -1,4 +1,4 @@
-//! Runs schedules that are due: a reminder is put into the outbox, a task into the journal, in the
+//! Runs schedules that are due, and reports background jobs that have ended: a reminder is put into the outbox, a task into the journal, in the
 //! transaction that advances the due time. Every node looks for due schedules. The update of the
 //! due time is conditional, so exactly one node succeeds, and no node waits for another that has
 //! died.
@@ -13,10 +13,14 @@ use super::Worker;
 use crate::{
     agent::taint,
     gateway::people,
-    journal::event::Event,
+    journal::{
+        event::{Event, Speaker},
+        ids::ConversationId,
+    },
     store::{
         Tx,
         conversations::{self, journal, places},
+        jobs::{self, Job},
         outbox,
         schedules::{self, Does, Schedule, State},
     },
@@ -42,8 +46,52 @@ pub(super) async fn tick(worker: Arc<Worker>) {
     }
 }
 
-/// Runs all schedules that are due. Returns how many there were.
+/// Runs all schedules that are due, and reports all jobs that have ended. Returns how many there
+/// were.
 pub async fn fire_due(worker: &Arc<Worker>) -> Result<usize> {
+    Ok(fire_schedules(worker).await? + report_jobs(worker).await?)
+}
+
+async fn report_jobs(worker: &Arc<Worker>) -> Result<usize> {
+    let ended = worker.gateway.store.jobs_to_report(AT_ONCE).await?;
+    let mut reported = 0;
+    for job in ended {
+        let id = job.id.clone();
+        match report(worker, job).await {
+            Ok(done) => reported += usize::from(done),
+            Err(problem) => {
+                let problem = format!("{problem:#}");
+                tracing::error!(job.id = %id, problem, "could not report a job");
+            }
+        }
+    }
+    Ok(reported)
+}
+
+/// Returns `false` if another node has reported it.
+async fn report(worker: &Arc<Worker>, job: Job) -> Result<bool> {
+    let (worker, now) = (worker.clone(), worker.gateway.clock.now());
+    let store = &worker.gateway.store.clone();
+    let reported = store.write("report job", move |tx| {
+        Box::pin(async move {
+            if !jobs::begin_report(tx, &job, now).await? {
+                return Ok(false);
+            }
+            if is_welcome(tx, &worker, (&job.conversation, &job.by)).await? {
+                jobs::report(tx, job, now).await?;
+            } else {
+                tracing::warn!(
+                    job.id = %job.id, person = job.by.id,
+                    "job not reported: its creator no longer has access"
+                );
+            }
+            Ok(true)
+        })
+    });
+    reported.await
+}
+
+async fn fire_schedules(worker: &Arc<Worker>) -> Result<usize> {
     let due = worker.gateway.store.due_schedules(AT_ONCE, worker.gateway.clock.now()).await?;
     let firing = due.into_iter().map(|schedule| async move {
         let id = schedule.id.clone();
@@ -67,7 +115,7 @@ async fn fire(worker: &Arc<Worker>, schedule: Schedule) -> Result<bool> {
             if !schedules::fire(tx, &schedule, next, now).await? {
                 return Ok(false);
             }
-            if !is_welcome(tx, &worker, &schedule).await? {
+            if !is_welcome(tx, &worker, (&schedule.conversation, &schedule.by)).await? {
                 let (by, id) = (&schedule.by.id, &schedule.id);
                 tracing::warn!(
                     schedule.id = %id, person = by,
@@ -87,12 +135,16 @@ async fn fire(worker: &Arc<Worker>, schedule: Schedule) -> Result<bool> {
     fired.await
 }
 
-/// Schedules of people who have lost access do not run.
-async fn is_welcome(tx: &mut Tx<'_>, worker: &Worker, schedule: &Schedule) -> Result<bool> {
-    let (channel, _) = places::place(tx, &schedule.conversation).await?;
+/// Whether the person still has access: otherwise their schedules do not run, and their jobs do not
+/// report.
+async fn is_welcome(
+    tx: &mut Tx<'_>,
+    worker: &Worker,
+    (conversation, by): (&ConversationId, &Speaker),
+) -> Result<bool> {
+    let (channel, _) = places::place(tx, conversation).await?;
     let Some(connected) = worker.gateway.channels.get(&channel) else { return Ok(true) };
-    people::is_welcome(tx, &channel, &connected.allow, &connected.manners.roles, &schedule.by.id)
-        .await
+    people::is_welcome(tx, &channel, &connected.allow, &connected.manners.roles, &by.id).await
 }
 
 async fn remind(

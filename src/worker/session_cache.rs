@@ -193,6 +193,7 @@ pub(super) fn weight(session: &Session) -> usize {
         answered_upto: _,
         reminded_upto: _,
         prepared: _,
+        job: _,
     } = session;
     let TurnUsage { asking, .. } = turn;
     let texts = [enabled, taint, pinned].into_iter().flatten();
@@ -245,7 +246,7 @@ fn of_file(sent: &SentFile) -> usize {
     let state = match &sent.state {
         FileState::Waiting => 0,
         FileState::Taken { path, attachment, view } => {
-            let view = view.as_ref().map_or(0, of_attachment);
+            let view = view.as_deref().map_or(0, of_attachment);
             path.len() + of_attachment(attachment) + view
         }
         FileState::Lost { reason } => reason.len(),
@@ -254,7 +255,8 @@ fn of_file(sent: &SentFile) -> usize {
 }
 
 fn of_attachment(file: &Attachment) -> usize {
-    file.name.len() + file.media_type.len() + file.digest.len()
+    let caption = file.caption.as_deref().map_or(0, str::len);
+    file.name.len() + file.media_type.len() + file.digest.len() + caption
 }
 
 fn of_value(value: &Value) -> usize {

@@ -157,6 +157,8 @@ impl Turn<'_> {
             conversation: self.claimed.lease.home().clone(),
             call,
             person: self.requester(),
+            joined: self.session.joined.clone(),
+            depth: self.claimed.sub_agent.as_ref().map_or(0, |own| own.depth),
             artifacts: worker.gateway.artifacts.clone(),
             shelf: worker.memory_scope(&self.agent.id, self.claimed),
             seen: self.session.seen.clone(),

@@ -76,7 +76,11 @@ async function decide() {
   await signIn(chat, base, token);
   await chat.getByRole("link", { name: "Console" }).waitFor();
   await page.goto(`${base}/console`);
-  await page.waitForURL(`${base}/console/approvals`);
+  await page.waitForURL(`${base}/console/overview`);
+  await page.getByRole("heading", { name: "Channels" }).waitFor();
+  assert.match(await page.locator(".who").innerText(), /^Signed in as\s+owner$/, "the role is not a second name");
+  await looksRight("overview");
+  await open("Approvals");
   await page.getByText("No open approvals.").waitFor();
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate(() => document.activeElement.className), "skip", "the skip link comes first");
@@ -95,6 +99,10 @@ async function decide() {
   await page.screenshot({ path: beside("inbox") });
   await page.setViewportSize({ width: 390, height: 780 });
   await page.screenshot({ path: beside("phone") });
+  await open("Tools");
+  assert.equal(await page.locator(".labelled td").first().evaluate((cell) => getComputedStyle(cell).display), "block");
+  await page.screenshot({ path: beside("cards") });
+  await open("Approvals");
   await page.setViewportSize({ width: 1100, height: 820 });
   await question.getByRole("button", { name: "Allow once" }).click();
   await page.getByText("Decision saved.").waitFor();
@@ -118,6 +126,16 @@ async function settings() {
   await page.getByRole("button", { name: "Test", exact: true }).click();
   await page.getByText("Test only; nothing was run.").waitFor();
   assert.match(await page.locator("pre").first().innerText(), /^.*The guard (refuses|asks)\./s);
+  // A mistake is shown above the form, which keeps what was typed.
+  await page.getByLabel("Name").fill("no deletions");
+  await page.getByLabel("Tool").nth(1).fill("delete*");
+  await page.getByLabel(/^Subject/).fill("(");
+  await page.getByRole("button", { name: "Add", exact: true }).click();
+  await page.getByRole("alert").waitFor();
+  assert.equal(await page.getByLabel("Name").inputValue(), "no deletions");
+  await looksRight("a mistake");
+  complaints.length = 0; // The browser reports the status of the response.
+  await page.getByLabel(/^Subject/).fill("");
   await page.getByLabel("Name").fill("no deletions");
   await page.getByLabel("Tool").nth(1).fill("delete*");
   await page.getByRole("button", { name: "Add", exact: true }).click();
@@ -174,7 +192,7 @@ async function letters() {
   await open("Dead letters");
   await page.getByText("the platform refused it").waitFor();
   await looksRight("dead letters");
-  await page.getByRole("button", { name: "Replay" }).click();
+  await page.getByRole("button", { name: "Replay all" }).click();
   await page.getByText("Queued for another attempt.").waitFor();
   await page.getByText("None yet.").waitFor();
 }

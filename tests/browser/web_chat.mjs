@@ -7,11 +7,14 @@
 
 import { strict as assert } from "node:assert";
 import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { complaints, launch, listen, signIn } from "./browser.mjs";
 
 const [base, token, out] = process.argv.slice(2);
 assert(out, "usage: node web_chat.mjs BASE_URL SIGN_IN_TOKEN OUT.png");
 const beside = (name) => out.replace(/(\.png)?$/, `-${name}.png`);
+
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core"), "utf8");
 
 const browser = await launch();
 const context = await browser.newContext({ viewport: { width: 1100, height: 900 } });
@@ -108,8 +111,83 @@ try {
   const bytes = await readFile(await download.path());
   assert.equal(bytes.subarray(0, 4).toString("latin1"), "%PDF");
 
+  // Each call has a line, which unfolds.
+  const call = page.locator('#log > [data-kind="call"]').first();
+  assert.match(await call.innerText(), /Write the file/);
+  await call.locator("summary").click();
+  await call.getByText('"content"').waitFor();
+
+  // A file that is attached, removed, and pasted; what is typed outlives a reload.
+  const chips = page.locator("#chips .chip");
+  const attach = (name, body) => page.locator("#picker").setInputFiles({ name, mimeType: "text/plain", buffer: Buffer.from(body) });
+  await attach("wrong.txt", "x");
+  await page.getByRole("button", { name: "Remove wrong.txt" }).click();
+  assert.equal(await chips.count(), 0);
+  await field.fill("half a thought");
+  await field.evaluate((area) => area.dispatchEvent(new Event("input")));
+  await page.waitForTimeout(500);
+  await page.reload();
+  await page.waitForFunction(() => document.getElementById("text").value === "half a thought");
+  await attach("list.txt", "milk, bread");
+  await field.evaluate((area) => {
+    const data = new DataTransfer();
+    data.items.add(new File(["eggs"], "pasted.txt", { type: "text/plain" }));
+    area.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true }));
+  });
+  await page.waitForFunction(() => document.querySelectorAll("#chips .chip").length === 2 && !document.getElementById("send").disabled);
+  await page.screenshot({ path: beside("files") });
+  await say("what can you do");
+  const withFiles = page.locator('#log > [data-kind="said"]').last();
+  await withFiles.getByText("pasted.txt").waitFor();
+  assert.match(await withFiles.innerText(), /list\.txt\s+· 11 bytes/);
+  await page.waitForFunction(() => document.getElementById("stop").hidden);
+  assert.equal(await log.getByText(/couldn't download/).count(), 0, "the gateway has read the files");
+
+  // The menu of commands, by keyboard.
+  await field.pressSequentially("/st");
+  await page.getByRole("option", { name: /status/ }).waitFor();
+  await field.press("ArrowDown");
+  await field.press("Tab");
+  assert.equal(await field.inputValue(), "/status");
+  await field.fill("");
+
+  // A second conversation begins empty, gets its name from the first message, is renamed and found.
+  if (await page.getByRole("button", { name: "Conversations" }).isVisible()) await page.getByRole("button", { name: "Conversations" }).click();
+  await page.getByRole("button", { name: "New conversation" }).click();
+  await page.waitForURL(/conversation=/);
+  await page.getByRole("heading", { name: /^Hello/ }).waitFor();
+  await say("what can you do about elephants");
+  await shown("text", 1);
+  const list = page.locator("#threads");
+  await list.getByText("what can you do about elephants").waitFor();
+  await list.getByRole("button", { name: /^Rename what can you do about elephants/ }).click();
+  await page.getByLabel("Name of the conversation").fill("Elephants");
+  await page.getByLabel("Name of the conversation").press("Enter");
+  await list.getByRole("link", { name: "Elephants" }).waitFor();
+  await page.getByLabel("Search conversations").fill("feed the cat");
+  await page.waitForFunction(() => document.querySelectorAll("#threads a").length === 1);
+  const [exported] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("link", { name: "Export as Markdown" }).click(),
+  ]);
+  assert.match(await readFile(await exported.path(), "utf8"), /^# Elephants\n\n\*\*You\*\*/);
+  await page.screenshot({ path: beside("conversations") });
+  await list.getByRole("link").click();
+  await shown("file", 2);
+
+  await page.evaluate(axe);
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme });
+    // The label of a file says what a press does, with a comma that the page does not show.
+    const rules = { "label-content-name-mismatch": { enabled: false } };
+    const { violations } = await page.evaluate((rules) => window.axe.run({ rules }), rules);
+    const grave = violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
+    assert.deepEqual(grave.map(({ id, nodes }) => [colorScheme, id, nodes[0].html]), []);
+  }
+
   // The answer that follows the file may still be on its way; then everything stands still.
-  await page.locator("#typing, #draft").last().waitFor({ state: "hidden" });
+  await page.locator("#typing").waitFor({ state: "hidden" });
+  await page.locator("#draft").waitFor({ state: "hidden" });
   await page.waitForFunction(() => {
     const count = document.getElementById("log").childElementCount;
     const [before, since] = window.seen ?? [-1, 0];

@@ -382,6 +382,15 @@ fn a_hook_that_makes_no_sense_is_refused() {
     }
 }
 
+/// With fewer connections the heartbeat would wait for turns.
+#[test]
+fn too_few_connections_are_refused() {
+    let load = |count| load(&format!("[store]\nconnections = {count}\n"), &[]);
+    assert_eq!(load(4).unwrap().store.connections, 4);
+    let problem = format!("{:#}", load(3).unwrap_err());
+    assert!(problem.contains("store.connections is 3, but must be at least 4"), "{problem}");
+}
+
 #[test]
 fn what_is_printed_loads_again() {
     let printed = print::commented(&load("", &[]).unwrap()).unwrap();

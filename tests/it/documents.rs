@@ -50,6 +50,8 @@ impl Desk {
             call: CallId::from("call1"),
             agent: "default".into(),
             person: Speaker { id: "ann".into(), name: "Ann".into() },
+            joined: Vec::new(),
+            depth: 0,
             workspace: folder.path().join("work"),
             artifacts: Artifacts::new(folder.path().join("artifacts")),
             shelf: MemoryScope { agent: "default".into(), scope: String::new() },
@@ -375,6 +377,44 @@ async fn pictures_are_recognised_or_it_is_said_what_is_missing() {
     let installed = std::path::Path::new("/usr/bin/tesseract").exists();
     assert_eq!(installed, text.contains("HELLO"), "{text} {warnings}");
     assert_eq!(!installed, warnings.contains("apt-get install tesseract-ocr"), "{warnings}");
+}
+
+/// A page that is only a picture, as a scanner writes it.
+fn scanned(png: &[u8]) -> Vec<u8> {
+    let number = |at: usize| i64::from(u32::from_be_bytes(png[at..at + 4].try_into().unwrap()));
+    let (width, height) = (number(16), number(20));
+    let mut pixels = Vec::new();
+    let mut at = 8;
+    while at < png.len() {
+        let length = number(at) as usize;
+        if &png[at + 4..at + 8] == b"IDAT" {
+            pixels.extend_from_slice(&png[at + 8..at + 8 + length]);
+        }
+        at += length + 12;
+    }
+    let picture = dictionary! {
+        "Type" => "XObject", "Subtype" => "Image", "Width" => width, "Height" => height,
+        "ColorSpace" => "DeviceGray", "BitsPerComponent" => 1, "Filter" => "FlateDecode",
+        "DecodeParms" => dictionary! {
+            "Predictor" => 15, "Colors" => 1, "BitsPerComponent" => 1, "Columns" => width,
+        },
+    };
+    let drawn = format!("q {width} 0 0 {height} 100 600 cm /X Do Q");
+    pdf(Stream::new(Dictionary::new(), drawn.into_bytes()), |document| {
+        let picture = document.add_object(Stream::new(picture, pixels));
+        dictionary! { "XObject" => dictionary! { "X" => picture } }
+    })
+}
+
+/// The text of a scanned PDF is recognised, with the programs that `tests/run` installs.
+/// Proves MC-26.
+#[tokio::test]
+async fn a_scanned_pdf_is_recognised() {
+    let desk = Desk::new().await;
+    let picture = base64::engine::general_purpose::STANDARD.decode(HELLO).unwrap();
+    desk.has("scan.pdf", scanned(&picture));
+    let (about, text) = desk.reads(json!({ "path": "scan.pdf" })).await.unwrap();
+    assert!(text.contains("HELLO"), "{text} {about}");
 }
 
 /// Failed recognition is retried; successful results are reused.

@@ -36,6 +36,7 @@ mod sandbox;
 mod shell_oracle;
 mod shells;
 mod shown;
+mod skill_scan;
 mod skills;
 mod store;
 mod stories;

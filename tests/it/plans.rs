@@ -47,6 +47,7 @@ const GROWING: &[&str] = &[
     "floods",
     "grants",
     "identities",
+    "jobs",
     "link_codes",
     "memories",
     "mentions",
@@ -193,6 +194,15 @@ async fn delegate(world: &mut World) {
     world.model_will(say("An answer."));
     world.model_will(say("It says: an answer."));
     world.ann_says("ask it").await;
+    world.model_will(call("create_job", json!({ "task": "Think." })));
+    world.ann_says("in the background").await;
+    for text in ["It runs.", "Thought.", "It thought."] {
+        world.model_will(say(text));
+    }
+    world.ann_presses("Allow once").await;
+    world.model_will(call("list_jobs", json!({})));
+    world.model_will(say("One."));
+    world.ann_says("list the jobs").await;
 }
 
 async fn come_to_grief(world: &mut World) {
@@ -248,6 +258,7 @@ const PARTIAL: &[&str] = &[
     "approvals_shown",
     "audit_unsealed",
     "grants_of_owner",
+    "jobs_to_report",
     "notices_waiting",
     "outbox_waiting",
     "people_owners",
@@ -371,7 +382,7 @@ async fn no_statement_scans_a_table_that_grows() {
         let (on, now) = (world.is_on_sqlite(), world.clock.now());
         drop(world.node().await);
         recorder.take();
-        a_day(&mut world).await;
+        Box::pin(a_day(&mut world)).await;
         let statements = recorder.take();
         assert!(
             statements.len() > 100,

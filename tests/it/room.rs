@@ -32,6 +32,8 @@ pub struct Message {
 struct State {
     messages: Vec<Message>,
     toasts: Vec<String>,
+    /// The messages that were reacted to, and how.
+    reactions: Vec<(String, String)>,
     faults: VecDeque<Fault>,
     /// Faults of the next toasts.
     toast_faults: VecDeque<SendError>,
@@ -97,6 +99,7 @@ impl Room {
             own_drafts: false,
             reasons: false,
             pictures: true,
+            reactions: false,
             album: 10,
             paces: Paces::default(),
         };
@@ -112,6 +115,10 @@ impl Room {
 
     pub fn messages(&self) -> Vec<Message> {
         self.state.lock().unwrap().messages.clone()
+    }
+
+    pub fn reactions(&self) -> Vec<(String, String)> {
+        self.state.lock().unwrap().reactions.clone()
     }
 
     pub fn toasts(&self) -> Vec<String> {
@@ -184,6 +191,11 @@ impl Room {
         self.state.lock().unwrap().chats.insert(chat.into(), problem);
     }
 
+    /// Sends to that chat succeed again.
+    pub fn mends(&self, chat: &str) {
+        self.state.lock().unwrap().chats.remove(chat);
+    }
+
     pub fn fails_next(&self, fault: Fault) {
         self.state.lock().unwrap().faults.push_back(fault);
     }
@@ -237,7 +249,9 @@ impl State {
                 message.text = "(deleted)".into();
                 message.is_deleted = true;
             }
-            Outgoing::Typing | Outgoing::Toast { .. } => unreachable!(),
+            Outgoing::Typing | Outgoing::Toast { .. } | Outgoing::Reaction { .. } => {
+                unreachable!()
+            }
         }
         for further in &shipment.album {
             self.show(further);
@@ -295,6 +309,10 @@ impl Channel for Room {
                 return Err(problem);
             }
             state.toasts.push(text.clone());
+            return Ok(Receipt::nowhere());
+        }
+        if let Outgoing::Reaction { message, emoji } = &shipment.what {
+            state.reactions.push((message.clone(), emoji.clone()));
             return Ok(Receipt::nowhere());
         }
         if matches!(shipment.what, Outgoing::Typing) {

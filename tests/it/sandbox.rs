@@ -4,7 +4,7 @@
 use countersign::{
     agent::catalog::Tier,
     clock::SystemClock,
-    store::{Store, db::Durability},
+    store::{Store, StoreOptions, db::Durability},
     tools::{
         mcp::{McpConfig, Protocol, Server},
         sandbox::{
@@ -575,7 +575,8 @@ async fn the_official_server_works_confined() {
         }),
     };
     let url = format!("sqlite://{}", house.path("pins.db"));
-    let store = Store::open(&url, Durability::Normal, WAIT).await.unwrap();
+    let options = StoreOptions { durability: Durability::Normal, ..StoreOptions::default() };
+    let store = Store::open(&url, options).await.unwrap();
     let server = |config| Server::new(config, store.clone(), Arc::new(SystemClock));
     let tools = server(config.clone()).tools().await.unwrap();
     assert!(tools.iter().any(|tool| tool.spec().name == "py_add"));

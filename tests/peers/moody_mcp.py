@@ -26,6 +26,14 @@ def tools():
     return json.loads((folder / "tools.json").read_text())
 
 
+def resources():
+    return json.loads((folder / "resources.json").read_text())
+
+
+def extra():
+    return {"resources": {}} if (folder / "resources.json").exists() else {}
+
+
 def text(words):
     return {"content": [{"type": "text", "text": words}]}
 
@@ -36,6 +44,7 @@ def call(params, messages):
         case "die":
             # Not over the same question twice, so that a second try can be seen.
             if (folder / "heard").read_text().count('"tools/call"') == 1:
+                print("out of memory", file=sys.stderr)
                 sys.exit(1)
             return text("alive")
         case "slow":
@@ -66,19 +75,33 @@ def call(params, messages):
             return text(json.dumps(params["arguments"]))
 
 
+if (folder / "broken").exists():
+    # As a server does that lacks its configuration.
+    sys.exit((folder / "broken").read_text())
+
 messages = hear()
 for message in messages:
     match message.get("method"):
         case "initialize":
             result = {
                 "protocolVersion": "2025-06-18",
-                "capabilities": {"tools": {"listChanged": True}},
+                "capabilities": {"tools": {"listChanged": True}} | extra(),
                 "serverInfo": {"name": "moody", "version": "1"},
             }
         case "tools/list":
             result = {"tools": tools()}
         case "tools/call":
             result = call(message["params"], messages)
+        case "resources/list":
+            result = {"resources": resources()}
+        case "resources/read":
+            found = [r for r in resources() if r["uri"] == message["params"]["uri"]]
+            if found:
+                result = {"contents": [{"uri": r["uri"], "text": "of " + r["name"]} for r in found]}
+            else:
+                result = None
+                error = {"code": -32002, "message": "no such resource"}
+                say(id=message["id"], error=error)
         case "ping":
             result = {}
         case _:

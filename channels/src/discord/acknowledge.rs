@@ -56,8 +56,11 @@ impl Discord {
     pub(super) async fn acknowledge(&self, interaction: &Value) {
         let id = interaction["id"].as_str().unwrap_or_default();
         let token = interaction["token"].as_str().unwrap_or_default();
-        let answer = self.first_answer(interaction);
-        let failed = match timeout(WITHIN, insist(&self.api, id, token, &answer)).await {
+        let respond = async {
+            let answer = self.first_answer(interaction).await;
+            insist(&self.api, id, token, &answer).await
+        };
+        let failed = match timeout(WITHIN, respond).await {
             Ok(Ok(())) => None,
             Ok(Err(reason)) => Some(reason),
             Err(_) => Some("no answer in time".to_owned()),
@@ -69,20 +72,27 @@ impl Discord {
     }
 
     /// The callback for the initial response to this interaction.
-    fn first_answer(&self, interaction: &Value) -> Value {
+    async fn first_answer(&self, interaction: &Value) -> Value {
         let locale = interaction["locale"].as_str().unwrap_or_default();
         match read(interaction, &self.commands) {
             Some(Act::Press(_) | Act::Reason { .. }) => json!({ "type": 6 }),
-            Some(Act::AskReason(data)) => self.window(data, locale),
+            Some(Act::AskReason(data)) => {
+                let is_admitted = match self.presser(interaction) {
+                    Some(person) => self.admission.admits(person).await,
+                    None => true,
+                };
+                if is_admitted {
+                    self.window(data, locale)
+                } else {
+                    privately(self.words.not_yours.to(locale))
+                }
+            }
             Some(Act::Command { command, .. }) => {
                 json!({ "type": 5, "data": { "flags": if command.private { EPHEMERAL } else { 0 } } })
             }
             // An autocomplete interaction cannot be answered with a message.
             None if interaction["type"] == 4 => json!({ "type": 8, "data": { "choices": [] } }),
-            None => {
-                let content = self.words.unreadable.to(locale);
-                json!({ "type": 4, "data": { "content": content, "flags": EPHEMERAL } })
-            }
+            None => privately(self.words.unreadable.to(locale)),
         }
     }
 
@@ -100,6 +110,11 @@ impl Discord {
             "data": { "custom_id": format!("{data}d"), "title": title, "components": rows },
         })
     }
+}
+
+/// A text that only the presser sees.
+fn privately(content: &str) -> Value {
+    json!({ "type": 4, "data": { "content": content, "flags": EPHEMERAL } })
 }
 
 /// The path of the initial response to an interaction.

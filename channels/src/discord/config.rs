@@ -1,10 +1,14 @@
 //! The configuration of a Discord bot account.
 
-use std::{collections::BTreeMap, net::SocketAddr};
+use std::{collections::BTreeMap, fmt, net::SocketAddr, sync::Arc};
+
+use futures::future::BoxFuture;
 
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 use secrecy::SecretString;
 use url::Url;
+
+use crate::Person;
 
 /// One bot account.
 #[derive(Debug, Clone)]
@@ -27,6 +31,34 @@ pub struct DiscordConfig {
     pub commands: Vec<Command>,
     /// The texts of the adapter itself.
     pub words: Words,
+    pub admission: Admission,
+}
+
+/// Decides whether a person may talk to the bot. Asked before a modal is opened for them, because
+/// the response to the press has to be a modal or a text; everything else is decided
+/// when the press is received. By default, everybody is admitted.
+#[derive(Clone, Default)]
+pub struct Admission(Option<Arc<Decide>>);
+
+type Decide = dyn Fn(Person) -> BoxFuture<'static, bool> + Send + Sync;
+
+impl Admission {
+    pub fn by(decide: impl Fn(Person) -> BoxFuture<'static, bool> + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(decide)))
+    }
+
+    pub(super) async fn admits(&self, person: Person) -> bool {
+        match &self.0 {
+            Some(decide) => decide(person).await,
+            None => true,
+        }
+    }
+}
+
+impl fmt::Debug for Admission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Admission").finish_non_exhaustive()
+    }
 }
 
 impl DiscordConfig {
@@ -41,6 +73,7 @@ impl DiscordConfig {
             resolve: None,
             commands: Vec::new(),
             words: Words::default(),
+            admission: Admission::default(),
         }
     }
 }
@@ -128,6 +161,8 @@ pub struct Words {
     pub denial: Worded,
     /// The reply to a press or command that cannot be parsed.
     pub unreadable: Worded,
+    /// The reply to a person who is not admitted.
+    pub not_yours: Worded,
 }
 
 impl Default for Words {
@@ -137,6 +172,7 @@ impl Default for Words {
             denial: "Deny".into(),
             unreadable: "I couldn't read this, so nothing was done. Please send a message instead."
                 .into(),
+            not_yours: "You can't decide this.".into(),
         }
     }
 }

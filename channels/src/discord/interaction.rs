@@ -116,7 +116,7 @@ impl Discord {
         })
     }
 
-    fn presser(&self, content: &Value) -> Option<Person> {
+    pub(super) fn presser(&self, content: &Value) -> Option<Person> {
         let user = user(content)?;
         let person = id(&user["id"])?;
         let (member, text) =

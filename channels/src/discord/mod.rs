@@ -44,7 +44,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-pub use config::{Command, DiscordConfig, Roots, Worded, Words};
+pub use config::{Admission, Command, DiscordConfig, Roots, Worded, Words};
 pub use endpoint::pong;
 
 use crate::{
@@ -65,6 +65,7 @@ pub struct Discord {
     limits: Limits,
     commands: Vec<Command>,
     words: Words,
+    admission: Admission,
     guilds: Mutex<Guilds>,
     underway: Underway,
     /// Private chats that are known from earlier runs.
@@ -83,6 +84,7 @@ impl Discord {
             limits: limits(),
             commands: config.commands,
             words: config.words,
+            admission: config.admission,
             guilds: Mutex::default(),
             underway: Underway::default(),
             private: Mutex::default(),
@@ -135,6 +137,7 @@ fn limits() -> Limits {
         own_drafts: false,
         reasons: true,
         pictures: true,
+        reactions: true,
         album: 1,
         // Messages: 5 in 5 seconds per channel; the bot: 50 requests per second.
         paces: Paces {

@@ -56,6 +56,7 @@ impl Discord {
                 called.map(|_| Receipt::nowhere()).map_err(repeatable)
             }
             Outgoing::Toast { press, text, .. } => self.toast(press, text).await,
+            Outgoing::Reaction { message, emoji } => target.react(&self.api, message, emoji).await,
         }
     }
 
@@ -150,7 +151,7 @@ impl Show {
             "flags": NO_PREVIEW,
         });
         if let Some(file) = &self.file {
-            fields["attachments"] = json!([{ "id": 0, "filename": file.name }]);
+            fields["attachments"] = json!([{ "id": "0", "filename": file.name }]);
         }
         fields
     }
@@ -212,6 +213,14 @@ impl Target {
             Err(Failure::Lost(reason)) => Err(Failure::Unsent(reason)),
             Err(refused) => Err(refused),
         }
+    }
+
+    async fn react(&self, api: &Api, message: &str, emoji: &str) -> Result<Receipt, SendError> {
+        let message = number(Some(message))?.ok_or_else(|| rejected("no message to react to"))?;
+        let chat = self.chat;
+        let route = Route::put(format!("channels/{chat}/messages/{message}/reactions/{emoji}/@me"));
+        let called = self.write(api, route, Body::Empty).await;
+        called.map(|_| Receipt::nowhere()).map_err(repeatable)
     }
 
     /// A message that no longer exists counts as deleted.

@@ -114,6 +114,7 @@ fn limits() -> Limits {
         own_drafts: true,
         reasons: false,
         pictures: true,
+        reactions: true,
         album: 10,
         // "Avoid sending more than one message per second" to a chat, "20 messages per minute" to a
         // group, "about 30 messages per second" (core.telegram.org/bots/faq).

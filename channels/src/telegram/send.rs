@@ -6,11 +6,12 @@ use teloxide::{
     payloads::{
         AnswerCallbackQuery, AnswerCallbackQuerySetters, DeleteMessage, EditMessageText,
         EditMessageTextSetters, SendChatAction, SendMessage, SendMessageSetters,
+        SetMessageReaction, SetMessageReactionSetters,
     },
     requests::Payload,
     types::{
         CallbackQueryId, ChatAction, InlineKeyboardButton, InlineKeyboardMarkup,
-        LinkPreviewOptions, MessageId,
+        LinkPreviewOptions, MessageId, ReactionType,
     },
 };
 
@@ -63,6 +64,7 @@ pub(super) async fn send(api: &Api, shipment: &Shipment) -> Result<Receipt, Send
         Outgoing::File { .. } => file::send(api, &target, shipment).await,
         Outgoing::Removal => target.remove(api).await,
         Outgoing::Typing => target.typing(api).await,
+        Outgoing::Reaction { message, emoji } => target.react(api, message, emoji).await,
         Outgoing::Toast { press, text, alert } => toast(api, press, text, *alert).await,
     }
 }
@@ -131,6 +133,12 @@ impl Target {
             }
             deleted => deleted,
         }
+    }
+
+    async fn react(&self, api: &Api, message: &str, emoji: &str) -> Result<Receipt, SendError> {
+        let message = number(Some(message))?.ok_or_else(|| rejected("no message to react to"))?;
+        let reaction = ReactionType::Emoji { emoji: emoji.to_owned() };
+        done(api, &SetMessageReaction::new(self.chat, message).reaction([reaction])).await
     }
 
     async fn typing(&self, api: &Api) -> Result<Receipt, SendError> {

@@ -11,8 +11,9 @@ use super::{
     unit::Unit,
 };
 
-/// Parts of `markdown`, each of which is at most `limit` long once it is formatted. One part, the
-/// same text, if it fits; none if there is nothing to show.
+/// Parts of `markdown`, each of which is at most `limit` long once it is formatted, and has no more
+/// formatted ranges than a message may have. One part, the same text, if it fits; none if there is
+/// nothing to show.
 pub fn split(markdown: &str, limit: usize, unit: Unit) -> Vec<String> {
     let mut parts = Vec::new();
     let mut rest = Some(Rest::of(markdown));
@@ -54,6 +55,10 @@ struct Measure {
 impl Measure {
     fn of(&self, markdown: &str) -> usize {
         self.unit.of(markdown)
+    }
+
+    fn fits(&self, markdown: &str) -> bool {
+        self.of(markdown) <= self.limit && !self.unit.is_dense(markdown)
     }
 
     /// How far into the source a cut is searched: far enough for a usual share of markup, near
@@ -114,7 +119,7 @@ impl<'t> Rest<'t> {
             return (None, None);
         }
         let view = self.view(measure.window(&self.source));
-        if !view.goes_on && measure.of(&view.text) <= measure.limit {
+        if !view.goes_on && measure.fits(&view.text) {
             return (view.is_shown().then_some(view.text), None);
         }
         let at = view.best(measure);
@@ -159,16 +164,16 @@ impl View {
     }
 
     fn best(&self, measure: &Measure) -> usize {
-        let enough = measure.limit / 4;
+        let enough = self.room(measure) / 4;
         let mut unclean = None;
         for place in PLACES {
             let candidates = self.candidates(place);
-            let fitting = candidates
-                .partition_point(|at| measure.of(&self.head(*at, measure)) <= measure.limit);
+            let fitting = candidates.partition_point(|at| measure.fits(&self.head(*at, measure)));
             let last = matches!(place, Place::Grapheme | Place::Char);
             for at in candidates[..fitting].iter().rev().take(8) {
-                let shown = measure.of(&self.head(*at, measure));
-                if shown == 0 || shown > measure.limit || (!last && shown < enough) {
+                let head = self.head(*at, measure);
+                let shown = measure.of(&head);
+                if shown == 0 || !measure.fits(&head) || (!last && shown < enough) {
                     continue;
                 }
                 if self.is_clean(*at, place) {
@@ -178,6 +183,17 @@ impl View {
             }
         }
         unclean.unwrap_or_else(|| self.next_char())
+    }
+
+    /// The length of what fits at most: less than the limit if the text has so much formatting that
+    /// this decides.
+    fn room(&self, measure: &Measure) -> usize {
+        if !measure.unit.is_dense(&self.text) {
+            return measure.limit;
+        }
+        let words = self.candidates(Place::Word);
+        let fitting = words.partition_point(|at| measure.fits(&self.head(*at, measure)));
+        fitting.checked_sub(1).map_or(0, |at| measure.of(&self.head(words[at], measure)))
     }
 
     /// The minimum that makes progress, for a limit that nothing fits into.
@@ -358,6 +374,20 @@ mod tests {
         wanted.iter().all(|c| all.any(|other| other == c))
     }
 
+    /// Telegram formats at most 100 ranges of a message.
+    #[test]
+    fn a_text_with_much_formatting_is_split_before_it_would_lose_some() {
+        let text = "**a** `b` *c* d. ".repeat(100);
+        let parts = split(&text, 4096, Unit::Utf16);
+        assert!((3..=4).contains(&parts.len()), "{parts:?}");
+        for part in &parts {
+            assert!(format(part).spans.len() <= 100, "{part}");
+        }
+        assert_eq!(split(&text, 4096, Unit::Chars).len(), 1, "the others have no such limit");
+        let spans: usize = parts.iter().map(|part| format(part).spans.len()).sum();
+        assert_eq!(spans, 300, "no formatting is lost");
+    }
+
     #[test]
     fn a_text_that_fits_is_one_part() {
         assert_eq!(split("a **b** c", 5, Unit::Utf16), ["a **b** c"]);
@@ -437,7 +467,7 @@ mod tests {
 
     #[test]
     fn a_very_long_text_is_cut_into_full_parts() {
-        let text = "word and *more* words. ".repeat(2_000);
+        let text = "word and more words. ".repeat(2_000);
         let parts = split(&text, 4096, Unit::Utf16);
         assert!((11..=13).contains(&parts.len()), "{}", parts.len());
     }

@@ -5,7 +5,7 @@ use super::{discord, format};
 /// The unit in which a platform counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// UTF-16 code units (Telegram).
+    /// UTF-16 code units, as Telegram counts.
     Utf16,
     /// Unicode scalar values.
     Chars,
@@ -20,6 +20,20 @@ impl Unit {
             Self::Utf16 => text.encode_utf16().count(),
             Self::Chars | Self::Discord => text.chars().count(),
         }
+    }
+
+    /// The maximum number of formatted ranges in a message, beyond which the platform drops the
+    /// formatting without an error. <https://core.telegram.org/bots/api#formatting-options>
+    fn most_spans(self) -> Option<usize> {
+        match self {
+            Self::Utf16 => Some(100),
+            Self::Chars | Self::Discord => None,
+        }
+    }
+
+    /// Whether this Markdown has too many formatted ranges for one message.
+    pub(super) fn is_dense(self, markdown: &str) -> bool {
+        self.most_spans().is_some_and(|most| format(markdown).spans.len() > most)
     }
 
     /// The length of this Markdown once it is shown.

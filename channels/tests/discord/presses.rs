@@ -1,6 +1,7 @@
 //! Buttons: acknowledged first, and never lost.
 
 use super::*;
+use channels::discord::Admission;
 
 async fn asked(fake: &FakeDiscord) -> (u64, u64, u64) {
     let (ann, general) = (fake.person("Ann"), fake.general());
@@ -143,5 +144,33 @@ async fn a_denial_with_a_reason_opens_a_window_and_what_is_typed_there_is_the_pr
     let toast = Outgoing::Toast { press, text: "Denied.".to_owned(), alert: false };
     show(&channel, general, toast).await.expect("said");
     assert_eq!(fake.whispers(submitted), ["Denied."]);
+    listening.end().await.expect("it ends well");
+}
+
+/// The response to the button that asks for a reason is a window, or a text that only they see.
+#[tokio::test]
+async fn a_stranger_is_refused_before_a_window_opens() {
+    let fake = FakeDiscord::start().await;
+    let (ann, bob, general) = (fake.person("Ann"), fake.person("Bob"), fake.general());
+    let admission = Admission::by(move |person| {
+        let is_ann = person.id == ann.to_string();
+        Box::pin(async move { is_ann })
+    });
+    let api_url = Some(fake.url().parse().expect("a URL"));
+    let usual = DiscordConfig::new("dc", TOKEN.into());
+    let channel = Arc::new(Discord::new(DiscordConfig { api_url, admission, ..usual }));
+    let listening = Listening::begin(&channel, None);
+    fake.until(FakeDiscord::is_connected).await;
+    let mut asking = question("Delete it?");
+    if let Outgoing::Question { choices, .. } = &mut asking {
+        choices.push(Choice { label: "Deny, and say why".to_owned(), key: Choice::WITH_REASON });
+    }
+    let message = id(&show(&channel, general, asking).await.expect("sent"));
+    for (person, kind, opens) in [(bob, 4, false), (ann, 9, true)] {
+        let pressed = fake.presses(general, person, (message, "Deny, and say why"));
+        fake.until(|fake| fake.answer(pressed).is_some()).await;
+        assert_eq!(fake.answer(pressed).map(|(kind, _)| kind), Some(kind));
+        assert_eq!(fake.window(pressed).is_some(), opens);
+    }
     listening.end().await.expect("it ends well");
 }

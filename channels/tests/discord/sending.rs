@@ -107,6 +107,22 @@ async fn a_limit_names_its_time_and_holds_its_chat_only() {
     assert!(matches!(typed, Err(SendError::Paused { .. })), "{typed:?}");
 }
 
+#[tokio::test]
+async fn a_reaction_is_shown() {
+    let fake = FakeDiscord::start().await;
+    let (general, channel) = (fake.general(), discord(&fake));
+    let said = show(&channel, general, text("x")).await.expect("sent").message;
+    let react = |message: &str| Outgoing::Reaction { message: message.into(), emoji: "✍".into() };
+    show(&channel, general, react(&said)).await.expect("shown");
+    let reacted = fake.calls().pop().expect("a call");
+    assert_eq!(reacted.act, "react");
+    assert!(
+        reacted.path.ends_with(&format!("messages/{said}/reactions/%E2%9C%8D/@me")),
+        "{}",
+        reacted.path
+    );
+}
+
 /// Proves M4.
 #[tokio::test]
 async fn a_limit_that_is_about_to_be_reached_is_not_run_into() {

@@ -50,6 +50,8 @@ async fn every_request_is_what_the_official_schema_wants() {
         fake.messages(chat).into_iter().find(|m| !m.buttons.is_empty()).expect("a question");
     let press = fake.user_presses(chat, "Ann", asked.id, "Allow");
     assert!(matches!(listening.what().await, What::Press { .. }));
+    let reaction = Outgoing::Reaction { message: receipt.message.clone(), emoji: "✍".into() };
+    channel.send(&shipment(chat, reaction, None)).await.expect("shown");
     let toast = Outgoing::Toast { press, text: "Allowed".into(), alert: false };
     channel.send(&shipment(chat, toast, None)).await.expect("answered");
     media(&fake, &channel, &mut listening).await;

@@ -257,6 +257,18 @@ async fn typing_is_shown() {
     assert_eq!(fake.granted("sendChatAction")[0]["action"], "typing");
 }
 
+#[tokio::test]
+async fn a_reaction_is_shown() {
+    let (fake, channel, chat) = stage().await;
+    let said = fake.user_says(chat, "Ann", "hi").to_string();
+    let react = |message: &str| Outgoing::Reaction { message: message.into(), emoji: "✍".into() };
+    channel.send(&shipment(chat, react(&said), None)).await.expect("shown");
+    let reaction = &fake.granted("setMessageReaction")[0];
+    assert_eq!(reaction["reaction"][0]["emoji"], "✍");
+    let refused = channel.send(&shipment(chat, react("999"), None)).await;
+    assert!(matches!(refused, Err(SendError::Rejected(_))), "{refused:?}");
+}
+
 /// The header of a PNG of that size, which is all that the platform reads.
 pub fn png(width: u32, height: u32) -> Bytes {
     let size = [width.to_be_bytes(), height.to_be_bytes()].concat();

@@ -50,6 +50,8 @@ pub struct ConversationView {
     pub busy: bool,
     pub created_at: DateTime<Utc>,
     pub last_at: Option<DateTime<Utc>>,
+    /// The reference of the last failed turn
+    pub failed: Option<String>,
 }
 
 impl From<ListedConversation> for ConversationView {
@@ -64,6 +66,7 @@ impl From<ListedConversation> for ConversationView {
             busy: listed.is_ready,
             created_at: listed.created_at,
             last_at: listed.last_at,
+            failed: listed.failed,
         }
     }
 }
@@ -106,6 +109,9 @@ pub struct ConversationFilter {
     /// Only the conversation of a failed turn, by the reference that people were shown
     #[serde(default)]
     pub reference: String,
+    /// Only conversations in which a turn has failed
+    #[serde(default)]
+    pub failed: bool,
 }
 
 /// Lists conversations, newest first.
@@ -114,10 +120,11 @@ pub async fn page(
     filter: ConversationFilter,
     stretch: Stretch,
 ) -> Result<Page<ConversationView>> {
-    let ConversationFilter { channel, chat, reference } = filter;
+    let ConversationFilter { channel, chat, reference, failed: only_failed } = filter;
     let failed = FailureReference::parse(&reference).map(|turn| turn.conversation.0);
     // Earlier releases showed the id of the conversation.
-    let wanted = WantedConversations { id: failed.unwrap_or(reference), channel, chat };
+    let id = failed.unwrap_or(reference);
+    let wanted = WantedConversations { id, channel, chat, failed: only_failed };
     let (rows, stretch) = admin
         .gateway
         .store

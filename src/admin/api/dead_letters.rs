@@ -81,7 +81,10 @@ fn summary(message: &Outgoing) -> String {
         | Outgoing::Draft { markdown } => markdown,
         Outgoing::File { name, .. } => name,
         Outgoing::Toast { text, .. } => text,
-        Outgoing::Placeholder { .. } | Outgoing::Removal | Outgoing::Typing => "",
+        Outgoing::Placeholder { .. }
+        | Outgoing::Removal
+        | Outgoing::Typing
+        | Outgoing::Reaction { .. } => "",
     };
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     let Some((end, _)) = line.char_indices().nth(SUMMARY) else { return line.to_owned() };
@@ -117,6 +120,33 @@ pub async fn settle(admin: &Admin, caller: &Caller, id: &str, fate: Fate) -> Res
             })
         })
         .await
+}
+
+/// The maximum number of transactions of one request to replay everything.
+const ROUNDS: usize = 100;
+
+/// Tries again to deliver every dead letter, of one channel if it is not empty. Returns how many.
+pub async fn replay_all(admin: &Admin, caller: &Caller, channel: &str) -> Result<u64> {
+    let mut total = 0;
+    for _ in 0..ROUNDS {
+        let (channel, now) = (channel.to_owned(), admin.gateway.clock.now());
+        let fact = caller.did("letters_replayed").with("channel", channel.as_str());
+        let write = admin.gateway.store.write("replay letters", move |tx| {
+            Box::pin(async move {
+                let replayed = outbox::replay_many(tx, &channel).await?;
+                if replayed > 0 {
+                    let fact = fact.with("letters", replayed);
+                    audit::append(tx, audit::ADMIN, vec![fact], now).await?;
+                }
+                Ok(replayed)
+            })
+        });
+        match write.await? {
+            0 => break,
+            replayed => total += replayed,
+        }
+    }
+    Ok(total)
 }
 
 /// The response to a request to replay or drop something.

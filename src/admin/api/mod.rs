@@ -14,6 +14,7 @@
 //! - [`dead_letters`], [`webhooks`]: failed messages; webhook deliveries
 //! - [`channels`]: reconnecting and checking channels
 //! - [`tools`], [`mcp`], [`inventory`], [`tokens`], [`sessions`]: tools, settings and access
+//! - [`wiki`]: the wikis of the agents
 
 pub mod approvals;
 pub mod artifacts;
@@ -38,6 +39,7 @@ pub mod sessions;
 pub mod tokens;
 pub mod tools;
 pub mod webhooks;
+pub mod wiki;
 
 use axum::{
     Json, Router,
@@ -94,6 +96,7 @@ fn resources() -> OpenApiRouter<Arc<Admin>> {
         .merge(dead_letters::routes())
         .merge(webhooks::routes())
         .merge(schedules::routes())
+        .merge(wiki::routes())
         .merge(conversations::routes())
         .merge(export::routes())
         .merge(artifacts::routes())

@@ -5,7 +5,7 @@ use axum::{Extension, Json, extract::State, http::StatusCode};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -65,6 +65,18 @@ pub async fn page(admin: &Admin, stretch: Stretch) -> Result<Page<MemberView>> {
         .await?;
     let key = |row: &ListedPerson| json!([row.channel, row.person]).to_string();
     Ok(Page::of(rows, &stretch, key, Into::into))
+}
+
+/// The most people whose names are looked up for a page.
+const NAMED: usize = 5_000;
+
+/// The names of people with access, by `channel/id`.
+pub async fn names(admin: &Admin) -> Result<BTreeMap<String, String>> {
+    let stretch = Stretch { most: NAMED, ..Stretch::default() };
+    let read =
+        admin.gateway.store.read(move |tx| Box::pin(async move { list(tx, &stretch).await }));
+    let named = read.await?.into_iter().filter(|one| !one.name.is_empty());
+    Ok(named.map(|one| (format!("{}/{}", one.channel, one.person), one.name)).collect())
 }
 
 /// List people with access

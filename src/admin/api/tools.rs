@@ -17,6 +17,7 @@ use super::{
 use crate::{
     admin::{Admin, problem::Problem},
     agent::catalog::{EffectClass, Tier, ToolSource, ToolSpec},
+    journal::role::Role,
     store::{
         audit,
         lists::Stretch,
@@ -64,6 +65,8 @@ pub struct ServerView {
     pub connected: bool,
     /// The current problem
     pub problem: Option<String>,
+    /// The last lines that its process wrote to its standard error, for operators
+    pub stderr: Vec<String>,
     /// The protocol version
     pub protocol: Option<String>,
     /// Tools that have changed since they were first seen, and are withheld until somebody trusts
@@ -130,7 +133,8 @@ struct Configured {
     tier: Tier,
 }
 
-pub async fn all_servers(admin: &Admin) -> Result<Vec<ServerView>> {
+/// The servers as a person with this role sees them.
+pub async fn all_servers(admin: &Admin, role: Role) -> Result<Vec<ServerView>> {
     let settings = settings(admin).await?;
     let mut tools: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for spec in admin.worker.toolbox.specs() {
@@ -139,6 +143,9 @@ pub async fn all_servers(admin: &Admin) -> Result<Vec<ServerView>> {
         }
     }
     let configured: Vec<Configured> = admin.section("mcp")?;
+    let redacted = |lines: &[String]| -> Vec<String> {
+        lines.iter().map(|line| admin.redactor().text(line).into_owned()).collect()
+    };
     let view = |server: Configured| {
         let key = (SettingKind::Mcp, server.name.clone());
         let Setting { enabled, tier } = settings.get(&key).copied().unwrap_or_default();
@@ -150,6 +157,7 @@ pub async fn all_servers(admin: &Admin) -> Result<Vec<ServerView>> {
             tier: tier.unwrap_or(server.tier),
             connected: health.connected,
             problem: health.problem,
+            stderr: if role >= Role::Operator { redacted(&health.stderr) } else { vec![] },
             protocol: health.protocol,
             withheld: health.withheld,
             // The arguments of the program may contain secrets.
@@ -220,8 +228,8 @@ async fn show_tool(admin: &Admin, id: &str) -> Result<ToolView, Problem> {
     one(admin, id).await?.ok_or_else(|| none("tool"))
 }
 
-async fn server(admin: &Admin, id: &str) -> Result<ServerView, Problem> {
-    let found = all_servers(admin).await?.into_iter().find(|server| server.id == id);
+async fn server(admin: &Admin, role: Role, id: &str) -> Result<ServerView, Problem> {
+    let found = all_servers(admin, role).await?.into_iter().find(|server| server.id == id);
     found.ok_or_else(|| none("MCP server"))
 }
 
@@ -232,9 +240,9 @@ pub async fn set_server(
     id: &str,
     change: ToolChange,
 ) -> Result<ServerView, Problem> {
-    let _there = server(admin, id).await?;
+    let _there = server(admin, caller.role, id).await?;
     set(admin, caller, SettingKind::Mcp, id, change).await?;
-    server(admin, id).await
+    server(admin, caller.role, id).await
 }
 
 /// Cuts one page out of a complete list.
@@ -295,8 +303,11 @@ async fn set_tier(
 /// List MCP servers
 #[utoipa::path(get, path = "/mcp-servers", tag = "tools",
     responses((status = 200, body = Page<ServerView>)), extensions(("x-role" = json!("viewer"))))]
-async fn servers(State(admin): State<Arc<Admin>>) -> Result<Json<Page<ServerView>>, Problem> {
-    Ok(Json(Page { items: all_servers(&admin).await?, next: None }))
+async fn servers(
+    State(admin): State<Arc<Admin>>,
+    caller: Caller,
+) -> Result<Json<Page<ServerView>>, Problem> {
+    Ok(Json(Page { items: all_servers(&admin, caller.role).await?, next: None }))
 }
 
 /// Enable or disable all tools of an MCP server

@@ -16,7 +16,7 @@ use axum::{
 use crate::admin::problem::{FOREIGN, Problem};
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
-    connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+    connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// Marks a response that other sites may show in a frame, as far as its policy allows.
 #[derive(Debug, Clone, Copy)]

@@ -16,7 +16,7 @@ use std::{fmt::Write as _, sync::Arc};
 use super::participant::Participant;
 use crate::{
     admin::{
-        Admin, place_of,
+        Admin,
         problem::{FILE_GONE, NO_SUCH_FILE, Problem},
     },
     store::conversations::{history, journal},
@@ -71,7 +71,7 @@ async fn shown(
         return Ok(None);
     }
     let (channel, digest) = (talker.channel.clone(), digest.to_owned());
-    let place = place_of(&talker.speaker.id);
+    let place = talker.place();
     let files = admin
         .gateway
         .store

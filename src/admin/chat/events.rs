@@ -6,7 +6,9 @@
 
 use anyhow::Result;
 use axum::{
-    extract::State,
+    Json,
+    extract::{Query, State},
+    http::HeaderMap,
     response::{
         IntoResponse as _, Response,
         sse::{Event, KeepAlive, Sse},
@@ -14,6 +16,7 @@ use axum::{
 };
 use channels::{Outgoing, web::WebShown};
 use futures::{StreamExt as _, stream};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{collections::VecDeque, convert::Infallible, sync::Arc, time::Duration};
 use tokio::{
@@ -22,10 +25,14 @@ use tokio::{
 };
 
 use super::{
+    activity::Activity,
     participant::Participant,
-    timeline::{ShownItem, Timeline},
+    timeline::{Older, ShownItem, Timeline, TimelineItem},
 };
-use crate::admin::{Admin, auth::rate_limit::Opened, markdown_html, problem::Problem};
+use crate::{
+    admin::{Admin, auth::rate_limit::Opened, language, markdown_html, problem::Problem},
+    journal::event::Seq,
+};
 
 /// How often a page polls.
 const LOOKS_EVERY: Duration = Duration::from_secs(2);
@@ -35,11 +42,13 @@ const ALIVE_EVERY: Duration = Duration::from_secs(15);
 pub async fn events(
     State(admin): State<Arc<Admin>>,
     talker: Participant,
+    headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let mut looks = interval_at(tokio::time::Instant::now() + LOOKS_EVERY, LOOKS_EVERY);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut page = Page {
-        timeline: Timeline::new(&talker.channel, &talker.speaker.id),
+        timeline: Timeline::new(&talker, language::of(&headers)),
+        told: None,
         // Subscribe before the past is read, so that nothing is missed.
         shown: talker.web.subscribe(),
         changed: admin.changed.subscribe(),
@@ -61,11 +70,29 @@ pub async fn events(
     Ok(([("x-accel-buffering", "no")], sse).into_response())
 }
 
+#[derive(Deserialize)]
+pub struct Before {
+    before: Seq,
+}
+
+/// The items before an event, for a page on which a person scrolls back.
+pub async fn older(
+    State(admin): State<Arc<Admin>>,
+    talker: Participant,
+    headers: HeaderMap,
+    Query(Before { before }): Query<Before>,
+) -> Result<Json<Older>, Problem> {
+    let timeline = Timeline::new(&talker, language::of(&headers));
+    Ok(Json(timeline.older(&admin, before).await?))
+}
+
 /// One open page.
 struct Page {
     admin: Arc<Admin>,
     talker: Participant,
     timeline: Timeline,
+    /// The activity that the page was told last.
+    told: Option<Activity>,
     shown: Receiver<WebShown>,
     changed: Receiver<String>,
     looks: Interval,
@@ -76,9 +103,10 @@ struct Page {
 
 impl Page {
     async fn tell_past(&mut self) -> Result<()> {
-        let items = self.timeline.news(&self.admin.gateway.store).await?;
-        let begins_late = self.timeline.begins_late;
-        self.tell("past", &json!({ "items": items, "begins_late": begins_late }));
+        let items = self.timeline.news(&self.admin).await?;
+        let before = self.timeline.before;
+        self.tell("past", &json!({ "items": items, "before": before }));
+        self.tell_activity();
         Ok(())
     }
 
@@ -106,7 +134,7 @@ impl Page {
 
     async fn hear(&mut self, shown: Result<WebShown, RecvError>) {
         match shown {
-            Ok(shown) if shown.chat != self.talker.speaker.id => {}
+            Ok(shown) if !self.is_here(&shown) => {}
             Ok(shown) => self.tell_shown(shown).await,
             Err(RecvError::Lagged(_)) => self.look(Vec::new()).await,
             Err(RecvError::Closed) => self.ended = true,
@@ -139,11 +167,16 @@ impl Page {
     /// they are.
     async fn look(&mut self, mut heard: Vec<WebShown>) {
         loop {
-            let items = match self.timeline.news(&self.admin.gateway.store).await {
+            let items = match self.timeline.news(&self.admin).await {
                 Ok(items) => items,
                 Err(problem) => return troubled(&problem),
             };
-            let answers = items.iter().any(|item| !matches!(item.what, ShownItem::Said { .. }));
+            // Before the items: a page keeps the beginning of an answer whose turn has failed.
+            self.tell_activity();
+            let passing = |item: &TimelineItem| {
+                matches!(item.what, ShownItem::Said { .. } | ShownItem::Call { .. })
+            };
+            let answers = items.iter().any(|item| !passing(item));
             if !items.is_empty() {
                 self.tell("items", &json!({ "items": items }));
             }
@@ -169,11 +202,37 @@ impl Page {
         let mut rows = Vec::new();
         while let Ok(shown) = self.shown.try_recv() {
             let passing = matches!(shown.what, Outgoing::Draft { .. } | Outgoing::Typing);
-            if !passing && shown.chat == self.talker.speaker.id {
+            if !passing && self.is_here(&shown) {
                 rows.push(shown);
             }
         }
         rows
+    }
+
+    fn is_here(&self, shown: &WebShown) -> bool {
+        shown.chat == self.talker.speaker.id && shown.thread == self.talker.thread
+    }
+
+    /// Tells the page what the conversation does, if that has changed.
+    fn tell_activity(&mut self) {
+        let activity = self.timeline.activity();
+        if self.told.as_ref() == Some(&activity) {
+            return;
+        }
+        let now = self.admin.gateway.clock.now();
+        let lasts = activity.since.map_or(0, |since| (now - since).num_milliseconds().max(0));
+        let hides = self.talker.is_visitor();
+        let tools = if hides { &[][..] } else { &activity.tools[..] };
+        self.tell(
+            "activity",
+            &json!({
+                "state": activity.waits,
+                "for_ms": lasts,
+                "tools": tools,
+                "failed": activity.failed,
+            }),
+        );
+        self.told = Some(activity);
     }
 
     fn tell(&mut self, name: &str, what: &Value) {

@@ -22,7 +22,7 @@ use axum::{
     },
     response::{Html, IntoResponse as _, Response},
 };
-use channels::{Batch, Incoming, Person, What};
+use channels::{Batch, FileRef, Incoming, Person, What};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ use super::{
     Admin,
     api::caller::by_session,
     auth::web_session::{self, Signed},
-    language, markdown_html, place_of,
+    language, markdown_html,
     problem::{BAD_ID, BAD_REQUEST, EMPTY, NO_SUCH_PAGE, NOT_SAVED, Problem, TOO_LONG},
 };
 use crate::{
@@ -40,7 +40,7 @@ use crate::{
         self,
         approvals::by_id::{PressedButton, decide_by_id},
     },
-    texts::Language,
+    texts::{self, Language},
 };
 use participant::Participant;
 
@@ -50,6 +50,10 @@ const TEXT_CHARS: usize = 100_000;
 const CHAT: &str = include_str!("../web/chat.html");
 const BANNER: &str = include_str!("../web/demo.html");
 const WHO: &str = include_str!("../web/who.html");
+const MANIFEST: &str = include_str!("../web/manifest.html");
+const OPENER: &str = include_str!("../web/opener.html");
+const SIDE: &str = include_str!("../web/side.html");
+const ATTACH: &str = include_str!("../web/attach.html");
 const FOCUS: &str = " autofocus";
 const CONSOLE: &str = "<a class=\"quiet\" href=\"/console\">{{console}}</a>";
 
@@ -90,7 +94,8 @@ pub enum ChatView<'a> {
 /// Renders the chat.
 pub fn drawn(admin: &Admin, language: Language, door: ChatView<'_>) -> String {
     let words = &language.words().page;
-    let script = serde_json::to_string(&words.script).unwrap_or_default();
+    let script = script_words(language);
+    let is_framed = matches!(door, Door::Frame(_));
     // In a frame of another site, only that site sets the focus.
     let (person, base, who, console, focus) = match door {
         ChatView::Signed { person, steers: true } => (person, "", WHO, CONSOLE, FOCUS),
@@ -109,18 +114,72 @@ pub fn drawn(admin: &Admin, language: Language, door: ChatView<'_>) -> String {
         .replacen("<!-- who -->", who, 1)
         .replacen("<!-- focus -->", focus, 1)
         .replacen("<!-- console -->", console, 1);
+    // A visitor of another site has one conversation, and uploads nothing.
+    let own = [
+        ("<!-- manifest -->", MANIFEST),
+        ("<!-- opener -->", OPENER),
+        ("<!-- side -->", SIDE),
+        ("<!-- attach -->", ATTACH),
+    ];
+    let page = own
+        .iter()
+        .fold(page, |page, (mark, part)| page.replacen(mark, if is_framed { "" } else { part }, 1));
     markdown_html::page(&page, words, &values)
 }
 
+/// The texts of the scripts, as JSON.
+fn script_words(language: Language) -> String {
+    let words = language.words();
+    let commands = texts::MENU.iter().zip(words.menu);
+    let commands: Vec<_> =
+        commands.map(|(name, does)| json!({ "name": name, "does": does })).collect();
+    let mut script = serde_json::to_value(&words.page.script).unwrap_or_default();
+    script["commands"] = commands.into();
+    script.to_string()
+}
+
+fn icon(name: &str, sizes: &str, purpose: &str) -> Value {
+    let src = format!("/assets/{name}");
+    json!({ "src": src, "sizes": sizes, "type": "image/png", "purpose": purpose })
+}
+
+/// Describes the page to a browser that installs it.
+pub async fn manifest(State(admin): State<Arc<Admin>>) -> Response {
+    let manifest = json!({
+        "id": "/",
+        "name": admin.bot,
+        "short_name": admin.bot,
+        "start_url": "/",
+        "scope": "/",
+        "display": "standalone",
+        "background_color": "#f7f6f3",
+        "theme_color": "#0f6b5c",
+        "icons": [
+            icon("icon-192.png", "192x192", "any"),
+            icon("icon-512.png", "512x512", "any"),
+            icon("icon-maskable.png", "512x512", "maskable"),
+        ],
+    });
+    ([(CONTENT_TYPE, "application/manifest+json")], manifest.to_string()).into_response()
+}
+
 pub async fn asset(Path(name): Path<String>) -> Result<Response, Problem> {
-    let (media_type, content) = match name.as_str() {
-        "style.css" => ("text/css; charset=utf-8", include_str!("../web/style.css")),
-        "chat.js" => ("text/javascript; charset=utf-8", include_str!("../web/chat.js")),
-        "console.css" => ("text/css; charset=utf-8", include_str!("../console/pages/console.css")),
-        "console.js" => {
-            ("text/javascript; charset=utf-8", include_str!("../console/pages/console.js"))
-        }
-        "icon.svg" => ("image/svg+xml", include_str!("../web/icon.svg")),
+    const CSS: &str = "text/css; charset=utf-8";
+    const SCRIPT: &str = "text/javascript; charset=utf-8";
+    const PNG: &str = "image/png";
+    let (media_type, content): (_, &[u8]) = match name.as_str() {
+        "style.css" => (CSS, include_bytes!("../web/style.css")),
+        "chat.js" => (SCRIPT, include_bytes!("../web/chat.js")),
+        "compose.js" => (SCRIPT, include_bytes!("../web/compose.js")),
+        "dom.js" => (SCRIPT, include_bytes!("../web/dom.js")),
+        "items.js" => (SCRIPT, include_bytes!("../web/items.js")),
+        "threads.js" => (SCRIPT, include_bytes!("../web/threads.js")),
+        "console.css" => (CSS, include_bytes!("../console/pages/console.css")),
+        "console.js" => (SCRIPT, include_bytes!("../console/pages/console.js")),
+        "icon.svg" => ("image/svg+xml", include_bytes!("../web/icon.svg")),
+        "icon-192.png" => (PNG, include_bytes!("../web/icon-192.png")),
+        "icon-512.png" => (PNG, include_bytes!("../web/icon-512.png")),
+        "icon-maskable.png" => (PNG, include_bytes!("../web/icon-maskable.png")),
         _ => return Err(Problem::new(StatusCode::NOT_FOUND, NO_SUCH_PAGE)),
     };
     Ok(([(CONTENT_TYPE, media_type), (CACHE_CONTROL, "no-cache")], content).into_response())
@@ -131,6 +190,15 @@ pub struct PostedMessage {
     /// Created by the page, so that a message that is sent twice is stored once.
     id: String,
     text: String,
+    /// The ids of uploaded files.
+    #[serde(default)]
+    files: Vec<String>,
+}
+
+/// A message with its files.
+struct Written {
+    message: Message,
+    files: Vec<FileRef>,
 }
 
 /// Responds once the message is in the database.
@@ -142,8 +210,10 @@ pub async fn say(
 ) -> Result<StatusCode, Problem> {
     let Json(message) = message.map_err(unreadable)?;
     let channel = talker.channel.as_str();
-    let batch =
-        Batch { incomings: vec![incoming(&admin, &talker, &headers, message)?], position: None };
+    let files = uploads::files(&admin, &talker, &message.files).await?;
+    let new = own_conversations::new_name(&admin, &talker, &message.text).await?;
+    let incoming = incoming(&admin, &talker, &headers, Written { message, files })?;
+    let batch = Batch { incomings: vec![incoming], position: None };
     if let Err(problem) = gateway::receive::receive(&admin.gateway, channel, batch).await {
         let problem = format!("{problem:#}");
         tracing::error!(
@@ -153,6 +223,9 @@ pub async fn say(
         );
         return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, NOT_SAVED));
     }
+    if let Some(name) = new {
+        own_conversations::name(&admin, &talker, name).await?;
+    }
     admin.changed.send(talker.speaker.id).ok();
     Ok(StatusCode::NO_CONTENT)
 }
@@ -161,11 +234,11 @@ fn incoming(
     admin: &Admin,
     talker: &Participant,
     headers: &HeaderMap,
-    message: PostedMessage,
+    Written { message, files }: Written,
 ) -> Result<Incoming, Problem> {
     let id =
         Uuid::try_parse(&message.id).map_err(|_| Problem::new(StatusCode::BAD_REQUEST, BAD_ID))?;
-    if message.text.trim().is_empty() {
+    if message.text.trim().is_empty() && files.is_empty() {
         return Err(Problem::new(StatusCode::BAD_REQUEST, EMPTY));
     }
     if message.text.chars().count() > TEXT_CHARS {
@@ -182,14 +255,14 @@ fn incoming(
     Ok(Incoming {
         key: key.clone(),
         at: admin.gateway.clock.now(),
-        place: place_of(&talker.speaker.id),
+        place: talker.place(),
         person: Some(person),
         what: What::Text {
             message: key,
             text: message.text,
             reply_to: None,
             addressed: true,
-            files: vec![],
+            files,
             album: None,
             foreign: None,
         },
@@ -209,8 +282,9 @@ pub async fn press(
     pressed: Result<Json<Pressed>, JsonRejection>,
 ) -> Result<Json<Value>, Problem> {
     let Json(pressed) = pressed.map_err(unreadable)?;
+    let place = talker.place();
     let Participant { channel, speaker, .. } = talker;
-    let (place, person) = (place_of(&speaker.id), speaker.id.clone());
+    let person = speaker.id.clone();
     let button = PressedButton { approval: &pressed.approval, key: pressed.key };
     let decided = decide_by_id(&admin.gateway, &channel, &place, button, speaker);
     let text = decided.await?;

@@ -6,7 +6,7 @@ use axum::{
     extract::{ConnectInfo, FromRequestParts, RawPathParams},
     http::{Method, StatusCode, request::Parts},
 };
-use channels::web::Web;
+use channels::{Place, web::Web};
 use std::{
     net::{IpAddr, SocketAddr},
     sync::Arc,
@@ -17,7 +17,8 @@ use crate::{
     admin::{
         Admin,
         auth::{rate_limit::Opened, web_session::Signed},
-        problem::{NO_WEB_CHAT, Problem, TOO_FAST},
+        place_of,
+        problem::{BAD_REQUEST, NO_WEB_CHAT, Problem, TOO_FAST},
     },
     journal::event::Speaker,
     store::people::BrowserSession,
@@ -28,6 +29,8 @@ pub struct Participant {
     pub channel: String,
     pub web: Arc<Web>,
     pub speaker: Speaker,
+    /// The conversation that the request is about; `None` is the person's first one.
+    pub thread: Option<String>,
     pass: Pass,
     /// The address of a visitor.
     from: Option<IpAddr>,
@@ -40,6 +43,16 @@ enum Pass {
 }
 
 impl Participant {
+    /// The place of the conversation.
+    pub fn place(&self) -> Place {
+        Place { thread: self.thread.clone(), ..place_of(&self.speaker.id) }
+    }
+
+    /// Whether they have only a pass, and no account.
+    pub fn is_visitor(&self) -> bool {
+        matches!(self.pass, Pass::Visit(_))
+    }
+
     /// Whether the access is still valid.
     pub async fn is_still_let_in(&self, admin: &Admin) -> Result<bool> {
         match &self.pass {
@@ -54,13 +67,13 @@ impl Participant {
         self.from.map(enter).transpose()
     }
 
-    fn signed_in(admin: &Admin, signed: Signed) -> Result<Self, Problem> {
+    fn signed_in(admin: &Admin, signed: Signed, thread: Option<String>) -> Result<Self, Problem> {
         let none = || Problem::new(StatusCode::NOT_FOUND, NO_WEB_CHAT);
         let (channel, web) = admin.web().ok_or_else(none)?;
         let (channel, web) = (channel.to_owned(), web.clone());
         let BrowserSession { person, name, .. } = signed.session.clone();
         let speaker = Speaker { id: person, name };
-        Ok(Self { channel, web, speaker, pass: Pass::Session(signed), from: None })
+        Ok(Self { channel, web, speaker, thread, pass: Pass::Session(signed), from: None })
     }
 
     async fn visiting(parts: &Parts, admin: &Admin, channel: &str) -> Result<Self, Problem> {
@@ -74,8 +87,26 @@ impl Participant {
             return Err(too_fast());
         }
         let (channel, speaker) = (channel.to_owned(), visit.speaker(&parts.headers));
-        Ok(Self { channel, web, speaker, pass: Pass::Visit(visit), from })
+        Ok(Self { channel, web, speaker, thread: None, pass: Pass::Visit(visit), from })
     }
+}
+
+/// The conversation that the query of a request names.
+fn named(parts: &Parts) -> Result<Option<String>, Problem> {
+    let query = parts.uri.query().unwrap_or_default();
+    let mut pairs = url::form_urlencoded::parse(query.as_bytes());
+    let named = pairs.find(|(name, _)| name == "conversation").map(|(_, value)| value.into_owned());
+    match named.filter(|thread| !thread.is_empty()) {
+        Some(thread) if !is_thread(&thread) => {
+            Err(Problem::new(StatusCode::BAD_REQUEST, BAD_REQUEST))
+        }
+        thread => Ok(thread),
+    }
+}
+
+/// Whether this is the id of a conversation, which the page creates.
+pub fn is_thread(id: &str) -> bool {
+    id.len() == 32 && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 fn too_fast() -> Problem {
@@ -87,12 +118,13 @@ impl FromRequestParts<Arc<Admin>> for Participant {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, admin: &Arc<Admin>) -> Result<Self, Problem> {
-        let named = RawPathParams::from_request_parts(parts, admin).await.ok();
-        let named = named.as_ref().into_iter().flatten();
-        let channel = named.filter(|(name, _)| *name == visitor::CHANNEL).map(|(_, value)| value);
-        match channel.map(str::to_owned).last() {
-            Some(channel) => Self::visiting(parts, admin, &channel).await,
-            None => Self::signed_in(admin, Signed::from_request_parts(parts, admin).await?),
+        let path = RawPathParams::from_request_parts(parts, admin).await.ok();
+        let path = path.as_ref().into_iter().flatten();
+        let channel = path.filter(|(name, _)| *name == visitor::CHANNEL).map(|(_, value)| value);
+        if let Some(channel) = channel.map(str::to_owned).last() {
+            return Self::visiting(parts, admin, &channel).await;
         }
+        let signed = Signed::from_request_parts(parts, admin).await?;
+        Self::signed_in(admin, signed, named(parts)?)
     }
 }

@@ -1,14 +1,19 @@
 //! A conversation as the page shows it: received and sent messages in one order.
 
 use anyhow::Result;
-use channels::{Choice, Outgoing, text};
+use channels::{Choice, Outgoing, Place, text};
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use std::collections::HashMap;
 
-use super::downloads::percent;
+use super::{
+    activity::{Activity, CallStatus, Trace, TracedCall},
+    downloads::percent,
+    participant::Participant,
+};
 use crate::{
-    admin::{markdown_html, place_of},
+    admin::{Admin, markdown_html},
+    agent::redact::Redactor,
     journal::{
         event::{Entry, Event, Seq},
         ids::{ConversationId, OutboxId},
@@ -20,12 +25,18 @@ use crate::{
             journal,
         },
     },
+    texts::Language,
 };
 
 /// How many outbox rows of the past a page shows initially.
 const PAST: usize = 400;
 /// How many rows are read to find new ones.
 const FRESH: usize = 50;
+/// How many rows a page loads at once when a person scrolls back, and how many events.
+const OLDER: usize = 200;
+const OLDER_EVENTS: usize = 5_000;
+/// How much is shown of the arguments and of the result of a call.
+const CALL_CHARS: usize = 4_000;
 
 /// An item of the timeline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -47,6 +58,7 @@ pub enum ShownItem {
     Said {
         text: String,
         message: String,
+        files: Vec<SentFile>,
     },
     Text {
         html: String,
@@ -67,18 +79,56 @@ pub enum ShownItem {
         url: String,
         html: String,
     },
+    /// A tool call, without secrets.
+    Call {
+        tool: String,
+        /// What the call does, in a sentence.
+        summary: String,
+        state: CallStatus,
+        arguments: String,
+        result: Option<String>,
+        took_ms: Option<u64>,
+    },
+}
+
+/// A file that came with a message.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SentFile {
+    pub name: String,
+    pub size_bytes: Option<u64>,
+}
+
+/// Items that came before others, and before which event there are more.
+#[derive(Debug, Serialize)]
+pub struct Older {
+    pub items: Vec<Item>,
+    pub before: Option<Seq>,
+}
+
+impl Item {
+    /// The files of this message, if the item is one.
+    fn files_of(&mut self, id: &str) -> Option<&mut Vec<SentFile>> {
+        match &mut self.what {
+            Shown::Said { message, files, .. } if message == id => Some(files),
+            _ => None,
+        }
+    }
 }
 
 /// What one page has, and what it lacks.
 pub struct Timeline {
     channel: String,
-    person: String,
+    place: Place,
+    language: Language,
+    /// Visitors are not shown what the agent does.
+    shows_calls: bool,
+    trace: Trace,
     conversation: Option<ConversationId>,
     /// The rows that are shown: their place and time, and the edit that they have.
     shown: HashMap<String, Known>,
     heard: Seq,
-    /// Whether older messages are not shown.
-    pub begins_late: bool,
+    /// Before which event there are older messages.
+    pub before: Option<Seq>,
 }
 
 struct Known {
@@ -89,15 +139,23 @@ struct Known {
 }
 
 impl Timeline {
-    pub fn new(channel: &str, person: &str) -> Self {
+    pub fn new(talker: &Participant, language: Language) -> Self {
         Self {
-            channel: channel.to_owned(),
-            person: person.to_owned(),
+            channel: talker.channel.clone(),
+            place: talker.place(),
+            language,
+            shows_calls: !talker.is_visitor(),
+            trace: Trace::default(),
             conversation: None,
             shown: HashMap::new(),
             heard: 0,
-            begins_late: false,
+            before: None,
         }
+    }
+
+    /// What the conversation does, after the last call of [`Self::news`].
+    pub fn activity(&self) -> Activity {
+        self.trace.activity()
     }
 
     /// Whether the page has this row.
@@ -106,7 +164,8 @@ impl Timeline {
     }
 
     /// What is new or changed since the last call; everything, the first time.
-    pub async fn news(&mut self, store: &Store) -> Result<Vec<TimelineItem>> {
+    pub async fn news(&mut self, admin: &Admin) -> Result<Vec<TimelineItem>> {
+        let store = &admin.gateway.store;
         let first = self.conversation.is_none();
         let Some(conversation) = self.find(store).await? else { return Ok(Vec::new()) };
         let mut rows = rows(store, &conversation, if first { PAST } else { FRESH }).await?;
@@ -115,19 +174,50 @@ impl Timeline {
             rows = self::rows(store, &conversation, PAST).await?;
         }
         if first && rows.len() == PAST {
-            self.begins_late = true;
             self.heard = rows.first().map_or(0, |row| row.seq);
+            self.before = Some(self.heard + 1);
         }
-        let said = store.events_after(&conversation, self.heard).await?;
-        let mut items = self.said(said);
+        let entries = store.events_after(&conversation, self.heard).await?;
+        let mut items = self.happened(entries, admin.redactor());
         items.extend(rows.into_iter().filter_map(|row| self.show(row)));
         items.sort_by(|a, b| a.order.cmp(&b.order));
         Ok(items)
     }
 
+    /// What came before the event `before`.
+    pub async fn older(mut self, admin: &Admin, before: Seq) -> Result<Older> {
+        let store = &admin.gateway.store;
+        let Some(conversation) = self.find(store).await? else {
+            return Ok(Older { items: Vec::new(), before: None });
+        };
+        let stretch = history::Before { seq: before, most: OLDER };
+        let read = store.read(move |tx| {
+            Box::pin(async move {
+                let rows = history::before(tx, &conversation, stretch).await?;
+                let begins = rows.first().filter(|_| rows.len() == OLDER).map(|row| row.seq);
+                // All rows may be of one event: then the rest of them is skipped.
+                let (after, more) = match begins {
+                    None => (0, None),
+                    Some(begins) if begins + 1 < before => (begins, Some(begins + 1)),
+                    Some(begins) => (begins - 1, Some(begins)),
+                };
+                let within = history::Within { after, before };
+                let entries =
+                    history::events_within(tx, &conversation, within, OLDER_EVENTS).await?;
+                let edits = history::edits_from(tx, &conversation, stretch).await?;
+                Ok((rows, more, entries, edits))
+            })
+        });
+        let (rows, more, entries, edits) = read.await?;
+        let mut items = self.happened(entries, admin.redactor());
+        items.extend(rows.into_iter().chain(edits).filter_map(|row| self.show(row)));
+        items.sort_by(|a, b| a.order.cmp(&b.order));
+        Ok(Older { items, before: more })
+    }
+
     async fn find(&mut self, store: &Store) -> Result<Option<ConversationId>> {
         if self.conversation.is_none() {
-            let (channel, place) = (self.channel.clone(), place_of(&self.person));
+            let (channel, place) = (self.channel.clone(), self.place.clone());
             self.conversation = store
                 .read(move |tx| {
                     Box::pin(async move { journal::find_conversation(tx, &channel, &place).await })
@@ -142,21 +232,51 @@ impl Timeline {
         self.shown.contains_key(id.as_str())
     }
 
-    fn said(&mut self, entries: Vec<Entry>) -> Vec<TimelineItem> {
-        let mut items = Vec::new();
+    fn happened(&mut self, entries: Vec<Entry>, redactor: &Redactor) -> Vec<TimelineItem> {
+        let mut items: Vec<TimelineItem> = Vec::new();
         for entry in entries {
             self.heard = entry.seq;
-            if let Event::Said { text, message, .. } = entry.event {
-                items.push(TimelineItem {
+            let calls = self.trace.apply(&entry);
+            if self.shows_calls {
+                items.extend(calls.into_iter().map(|call| self.call(call, redactor)));
+            }
+            match entry.event {
+                Event::Said { text, message, .. } => items.push(TimelineItem {
                     id: format!("e{}", entry.seq),
                     edit: String::new(),
                     order: order(entry.seq, 0, ""),
                     at: entry.at,
-                    what: ShownItem::Said { text, message },
-                });
+                    what: ShownItem::Said { text, message, files: Vec::new() },
+                }),
+                // Recorded together with its message.
+                Event::FileSent { message, file } => {
+                    let sent = SentFile { name: file.name, size_bytes: file.size_bytes };
+                    let mut said = items.iter_mut().rev();
+                    if let Some(files) = said.find_map(|item| item.files_of(&message)) {
+                        files.push(sent);
+                    }
+                }
+                _ => {}
             }
         }
         items
+    }
+
+    fn call(&self, traced: TracedCall, redactor: &Redactor) -> Item {
+        let TracedCall { call, status, result, took_ms, made, place, made_at, changed, .. } =
+            traced;
+        let arguments = redactor.value(&call.arguments);
+        let summary = self.language.words().call_summary(&call.tool, &arguments);
+        let what = Shown::Call {
+            summary: markdown_html::from_markdown(&summary),
+            state: status,
+            arguments: beginning(&text::reveal(&format!("{arguments:#}"))),
+            result: result.map(|text| beginning(&text::reveal(&redactor.text(&text)))),
+            took_ms,
+            tool: call.tool,
+        };
+        let (id, edit) = (format!("c{}", call.id), format!("{changed:019}"));
+        Item { id, edit, order: order(made, 2, &format!("{place:03}")), at: made_at, what }
     }
 
     /// The row as the page shows it, if it is new to the page.
@@ -192,6 +312,14 @@ async fn rows(store: &Store, conversation: &ConversationId, most: usize) -> Resu
     read.await
 }
 
+/// The beginning of a long text.
+fn beginning(text: &str) -> String {
+    match text.char_indices().nth(CALL_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// Messages come before the replies to them; ids sort in order of creation.
 fn order(seq: Seq, rank: u8, id: &str) -> String {
     format!("{seq:019}.{rank}.{id}")
@@ -221,6 +349,7 @@ fn shown(what: Outgoing) -> Option<ShownItem> {
         | Outgoing::Draft { .. }
         | Outgoing::Removal
         | Outgoing::Typing
+        | Outgoing::Reaction { .. }
         | Outgoing::Toast { .. } => return None,
     })
 }

@@ -20,6 +20,7 @@ use crate::{
             audit,
             conversations::{ConversationFilter, ConversationView, happened, one, page, shown},
             parts::{Params, Slice, none},
+            people,
         },
         problem::Problem,
     },
@@ -35,8 +36,7 @@ pub async fn index(
     Params(slice): Params<Slice>,
     Params(filter): Params<ConversationFilter>,
 ) -> Result<Response, Problem> {
-    let values =
-        json!({ "channel": filter.channel, "chat": filter.chat, "reference": filter.reference });
+    let values = json!({ "channel": filter.channel, "chat": filter.chat, "reference": filter.reference, "failed": filter.failed });
     let reference = FailureReference::parse(&filter.reference);
     let found = page(&visit.admin, filter, slice.stretch()?).await?;
     if let (Some(reference), [one]) = (reference, found.items.as_slice()) {
@@ -44,7 +44,8 @@ pub async fn index(
         return Ok(Redirect::to(&to).into_response());
     }
     let channels: Vec<_> = visit.admin.gateway.channels.keys().collect();
-    let values = json!({ "found": found, "wanted": values, "channels": channels });
+    let names = people::names(&visit.admin).await?;
+    let values = json!({ "found": found, "wanted": values, "channels": channels, "names": names });
     visit.page("conversations.html", values).await
 }
 

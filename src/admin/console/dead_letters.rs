@@ -19,7 +19,19 @@ use crate::admin::{
 
 pub async fn index(visit: PageContext, Params(slice): Params<Slice>) -> Result<Response, Problem> {
     let found = dead_letters::page(&visit.admin, slice.stretch()?).await?;
-    visit.page("dead_letters.html", json!({ "found": found })).await
+    let channels: Vec<_> = visit.admin.gateway.channels.keys().collect();
+    visit.page("dead_letters.html", json!({ "found": found, "channels": channels })).await
+}
+
+#[derive(Deserialize)]
+pub struct All {
+    #[serde(default)]
+    channel: String,
+}
+
+pub async fn replay_all(visit: PageContext, Sent(all): Sent<All>) -> Result<Redirect, Problem> {
+    dead_letters::replay_all(&visit.admin, &visit.caller, &all.channel).await?;
+    Ok(back("dead-letters", "replayed"))
 }
 
 pub async fn webhooks(

@@ -2,6 +2,7 @@
 //!
 //! - [`page`]: templates, and the context of a request
 //! - [`live`]: notifies open pages of changes
+//! - [`overview`]: the first page
 //! - [`approvals`]: approvals and deciding them
 //! - [`conversations`], [`timeline`]: events of conversations, turn by turn
 //! - [`tools`], [`rules`]: tools and guard rules
@@ -17,6 +18,7 @@ mod approvals;
 mod conversations;
 mod dead_letters;
 mod live;
+mod overview;
 pub mod page;
 mod people;
 mod rules;
@@ -24,6 +26,7 @@ mod schedules;
 mod status;
 mod timeline;
 mod tools;
+mod wiki;
 
 use axum::{
     Router,
@@ -74,6 +77,7 @@ pub fn doors() -> Vec<ConsoleRoute> {
     use Role::{Approver, Operator, Owner, Viewer};
     vec![
         page_at("/console", Viewer, begin),
+        page_at("/console/overview", Viewer, overview::index),
         page_at("/console/events", Viewer, live::events),
         page_at("/console/approvals", Approver, approvals::open),
         page_at("/console/approvals/history", Approver, approvals::history),
@@ -88,6 +92,7 @@ pub fn doors() -> Vec<ConsoleRoute> {
         deed_at("/console/rules", Owner, rules::add),
         deed_at("/console/rules/{name}", Owner, rules::change),
         page_at("/console/dead-letters", Operator, dead_letters::index),
+        deed_at("/console/dead-letters", Operator, dead_letters::replay_all),
         deed_at("/console/dead-letters/{id}", Operator, dead_letters::settle),
         page_at("/console/webhooks", Operator, dead_letters::webhooks),
         deed_at("/console/webhooks/{id}", Operator, dead_letters::settle_webhook),
@@ -98,6 +103,8 @@ pub fn doors() -> Vec<ConsoleRoute> {
         deed_at("/console/grants/{id}", Operator, people::revoke),
         page_at("/console/schedules", Operator, schedules::index),
         deed_at("/console/schedules/{id}", Operator, schedules::change),
+        page_at("/console/wiki", Operator, wiki::index),
+        page_at("/console/wiki/{agent}/{page}", Operator, wiki::show),
         page_at("/console/artifacts", Operator, status::artifacts),
         page_at("/console/artifacts/{id}", Operator, status::download),
         page_at("/console/channels", Viewer, status::channels),
@@ -119,6 +126,7 @@ pub fn router(admin: Arc<Admin>) -> Router<Arc<Admin>> {
         router = router.route(door.path, door.route.route_layer(lock));
     }
     router
+        .route("/console/{*rest}", get(super::problem::no_such_page))
         .layer(from_fn(security_headers::own_pages_only))
         .layer(from_fn_with_state(admin, as_page))
 }
@@ -164,8 +172,6 @@ async fn as_page(State(admin): State<Arc<Admin>>, request: Request, next: Next) 
     response
 }
 
-/// Redirects to the first page that the person may see.
-async fn begin(visit: page::PageContext) -> Redirect {
-    let decides = visit.caller.role >= Role::Approver;
-    Redirect::to(if decides { "/console/approvals" } else { "/console/channels" })
+async fn begin() -> Redirect {
+    Redirect::to("/console/overview")
 }

@@ -42,6 +42,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("frame.html", include_str!("pages/frame.html")),
     ("grants.html", include_str!("pages/grants.html")),
     ("history.html", include_str!("pages/history.html")),
+    ("overview.html", include_str!("pages/overview.html")),
     ("parts.html", include_str!("pages/parts.html")),
     ("people.html", include_str!("pages/people.html")),
     ("rules.html", include_str!("pages/rules.html")),
@@ -50,10 +51,13 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("tools.html", include_str!("pages/tools.html")),
     ("usage.html", include_str!("pages/usage.html")),
     ("webhooks.html", include_str!("pages/webhooks.html")),
+    ("wiki.html", include_str!("pages/wiki.html")),
+    ("wiki_page.html", include_str!("pages/wiki_page.html")),
 ];
 
 /// The pages of the navigation, in order: path, title, required role.
 const NAV: &[(&str, &str, Role)] = &[
+    ("/console/overview", "Overview", Role::Viewer),
     ("/console/approvals", "Approvals", Role::Approver),
     ("/console/conversations", "Conversations", Role::Operator),
     ("/console/tools", "Tools", Role::Viewer),
@@ -62,6 +66,7 @@ const NAV: &[(&str, &str, Role)] = &[
     ("/console/people", "People", Role::Operator),
     ("/console/access", "Access", Role::Owner),
     ("/console/schedules", "Schedules", Role::Operator),
+    ("/console/wiki", "Wiki", Role::Operator),
     ("/console/artifacts", "Artifacts", Role::Operator),
     ("/console/dead-letters", "Dead letters", Role::Operator),
     ("/console/webhooks", "Webhooks", Role::Operator),
@@ -97,6 +102,8 @@ static PAGES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     pages.add_filter("markdown", |text: &str| {
         Shown::from_safe_string(markdown_html::from_markdown(text))
     });
+    pages.add_filter("markdown_line", |text: &str| channels::text::format(text).text);
+    pages.add_filter("without_title", |text: &str| without_title(text).to_owned());
     pages.add_filter("segment", |text: &str| percent(text));
     pages.add_filter("money", |micros: f64| format!("{:.4}", micros / 1e6));
     pages.add_filter("lasted", |ms: f64| lasted(ms));
@@ -112,6 +119,12 @@ fn instant(text: &str) -> Shown {
     let Ok(at) = text.parse::<DateTime<Utc>>() else { return Shown::from(text) };
     let (exact, shown) = (at.to_rfc3339(), at.format("%Y-%m-%d %H:%M:%S"));
     Shown::from_safe_string(format!("<time datetime=\"{exact}\">{shown}</time>"))
+}
+
+/// The text of an approval without its first line, which is the heading of the page. A line that
+/// also names a sub-agent is kept.
+fn without_title(text: &str) -> &str {
+    text.split_once('\n').filter(|(title, _)| !title.contains(": ")).map_or(text, |(_, rest)| rest)
 }
 
 /// The exact text, with invisible characters made visible.
@@ -208,6 +221,15 @@ pub fn problem(admin: &Admin, problem: &Problem) -> Response {
     (status, Html(markdown_html::door(PROBLEM, &language.words().page, &values))).into_response()
 }
 
+/// What is wrong with a form, to be shown above it. Other errors are pages of their own.
+pub fn mistake(problem: Problem) -> Result<String, Problem> {
+    if problem.status().is_client_error() {
+        Ok(problem.detail(Language::default()))
+    } else {
+        Err(problem)
+    }
+}
+
 /// Redirects to a page, which shows the notice for the action.
 pub fn back(page: &str, done: &str) -> Redirect {
     Redirect::to(&format!("/console/{page}?done={done}"))
@@ -248,6 +270,8 @@ mod tests {
     #[test]
     fn sizes_and_times_are_told_in_few_digits() {
         assert_eq!([size(999), size(1_500), size(2_340_000)], ["999 bytes", "1.5 kB", "2.3 MB"]);
+        assert_eq!(without_title("Allow **a**?\nDoes."), "Does.");
+        assert_eq!(without_title("cleaner: Allow **a**?\nDoes."), "cleaner: Allow **a**?\nDoes.");
         assert_eq!([lasted(12.0), lasted(1_234.0)], ["12 ms", "1.2 s"]);
         assert_eq!(exact(&Shown::from("a\u{202e}b")), "a‹U+202E›b");
     }

@@ -2,12 +2,12 @@
 
 use axum::{
     extract::Path,
-    response::{Redirect, Response},
+    response::{IntoResponse as _, Redirect, Response},
 };
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use super::page::{PageContext, Sent, back};
+use super::page::{self, PageContext, Sent, back};
 use crate::{
     admin::{
         api::{
@@ -21,22 +21,33 @@ use crate::{
 };
 
 pub async fn index(visit: PageContext, Params(slice): Params<Slice>) -> Result<Response, Problem> {
-    shown(&visit, &slice, None).await
+    shown(&visit, &slice, Forms::default()).await
 }
 
-async fn shown(
-    visit: &PageContext,
-    slice: &Slice,
+/// The forms of the page: what was typed, what is wrong with it, and a new pairing code.
+#[derive(Default, Serialize)]
+struct Forms {
     offer: Option<OfferView>,
-) -> Result<Response, Problem> {
+    person_fault: Option<String>,
+    person: Made,
+    code_fault: Option<String>,
+    code: Offered,
+}
+
+async fn shown(visit: &PageContext, slice: &Slice, forms: Forms) -> Result<Response, Problem> {
     let found = people::page(&visit.admin, slice.stretch()?).await?;
     let channels: Vec<_> = visit.admin.gateway.channels.keys().collect();
     let roles = [Role::Viewer, Role::Member, Role::Approver, Role::Operator, Role::Owner];
-    let values = json!({ "found": found, "channels": channels, "roles": roles, "offer": offer });
+    let mut values = json!({ "found": found, "channels": channels, "roles": roles });
+    if let (Some(values), Ok(Value::Object(forms))) =
+        (values.as_object_mut(), serde_json::to_value(forms))
+    {
+        values.extend(forms);
+    }
     visit.page("people.html", values).await
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize, Serialize)]
 pub struct PairingCodeForm {
     channel: String,
     person: String,
@@ -44,23 +55,30 @@ pub struct PairingCodeForm {
     role: Option<Role>,
 }
 
+/// A person who cannot be added is shown again in the form, with the reason.
 pub async fn set(
     visit: PageContext,
     Sent(made): Sent<PairingCodeForm>,
-) -> Result<Redirect, Problem> {
+) -> Result<Response, Problem> {
     let (channel, person) = (made.channel.as_str(), made.person.trim());
     let Some(role) = made.role else {
         let there = people::dismiss(&visit.admin, &visit.caller, channel, person).await?;
-        return there.then(|| back("people", "removed")).ok_or_else(|| none("person"));
+        let removed = there.then(|| back("people", "removed")).ok_or_else(|| none("person"))?;
+        return Ok(removed.into_response());
     };
-    if person.is_empty() {
-        return Err(Problem::unfit("Enter the person’s id on their platform."));
-    }
-    people::appoint(&visit.admin, &visit.caller, channel, person, role).await?;
-    Ok(back("people", "changed"))
+    let set = if person.is_empty() {
+        Err(Problem::unfit("Enter the person’s id on their platform."))
+    } else {
+        people::appoint(&visit.admin, &visit.caller, channel, person, role).await
+    };
+    let Err(problem) = set else { return Ok(back("people", "changed").into_response()) };
+    let person_fault = Some(page::mistake(problem.clone())?);
+    let forms = Forms { person_fault, person: made, ..Forms::default() };
+    let shown = shown(&visit, &Slice::default(), forms).await?;
+    Ok((problem.status(), shown).into_response())
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize, Serialize)]
 pub struct Offered {
     #[serde(default)]
     channel: String,
@@ -70,17 +88,35 @@ pub struct Offered {
     role: String,
 }
 
+impl Default for Offered {
+    fn default() -> Self {
+        Self { channel: String::new(), hours: 24, role: String::new() }
+    }
+}
+
 /// The code is shown here only.
-pub async fn offer(visit: PageContext, Sent(offered): Sent<Offered>) -> Result<Response, Problem> {
-    let role = Role::parse(&offered.role);
-    let body = OfferBody { channel: Some(offered.channel), hours: Some(offered.hours), role };
-    let offer = people::offered(&visit.admin, &visit.caller, body).await?;
-    shown(&visit, &Slice::default(), Some(offer)).await
+pub async fn offer(visit: PageContext, Sent(code): Sent<Offered>) -> Result<Response, Problem> {
+    let Offered { channel, hours, role } = code.clone();
+    let role = Role::parse(&role);
+    let body = OfferBody { channel: Some(channel), hours: Some(hours), role };
+    match people::offered(&visit.admin, &visit.caller, body).await {
+        Ok(offer) => {
+            let forms = Forms { offer: Some(offer), ..Forms::default() };
+            shown(&visit, &Slice::default(), forms).await
+        }
+        Err(problem) => {
+            let code_fault = Some(page::mistake(problem.clone())?);
+            let forms = Forms { code_fault, code, ..Forms::default() };
+            let shown = shown(&visit, &Slice::default(), forms).await?;
+            Ok((problem.status(), shown).into_response())
+        }
+    }
 }
 
 pub async fn grants(visit: PageContext, Params(slice): Params<Slice>) -> Result<Response, Problem> {
     let found = grants::page(&visit.admin, slice.stretch()?).await?;
-    visit.page("grants.html", json!({ "found": found })).await
+    let names = people::names(&visit.admin).await?;
+    visit.page("grants.html", json!({ "found": found, "names": names })).await
 }
 
 pub async fn revoke(visit: PageContext, Path(id): Path<String>) -> Result<Redirect, Problem> {

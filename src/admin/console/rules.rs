@@ -2,13 +2,13 @@
 
 use axum::{
     extract::Path,
-    response::{Redirect, Response},
+    response::{IntoResponse as _, Redirect, Response},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-use super::page::{PageContext, Sent, back};
+use super::page::{self, PageContext, Sent, back};
 use crate::{
     admin::{
         api::{
@@ -57,6 +57,21 @@ pub async fn index(
     visit: PageContext,
     Params(tried): Params<TestedCall>,
 ) -> Result<Response, Problem> {
+    shown(&visit, tried, Rejected::default()).await
+}
+
+/// A form that was not accepted, with what was typed.
+#[derive(Default)]
+struct Rejected {
+    fault: Option<String>,
+    typed: NewRule,
+}
+
+async fn shown(
+    visit: &PageContext,
+    tried: TestedCall,
+    rejected: Rejected,
+) -> Result<Response, Problem> {
     let mut explanation: Option<Explained> = None;
     let mut fault = None;
     if !tried.tool.is_empty() {
@@ -82,11 +97,13 @@ pub async fn index(
         "told": explanation.as_ref().map(ToString::to_string),
         "does": explanation.map(|explained| explained.does),
         "fault": fault,
+        "rejected": rejected.fault,
+        "typed": rejected.typed,
     });
     visit.page("rules.html", values).await
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 pub struct NewRule {
     name: String,
     tool: String,
@@ -99,16 +116,41 @@ pub struct NewRule {
     action: Action,
 }
 
-pub async fn add(visit: PageContext, Sent(new): Sent<NewRule>) -> Result<Redirect, Problem> {
-    let rule = RuleEntry {
-        name: Some(new.name.trim().to_owned()),
-        arg_pattern: Some(new.arg_pattern).filter(|pattern| !pattern.is_empty()),
-        command: new.command.split_whitespace().map(str::to_owned).collect(),
-        severity: new.severity,
-        ..RuleEntry::of(new.tool.trim(), new.action)
-    };
-    add_rule(&visit.admin, &visit.caller, &rule).await?;
-    Ok(back("rules", "added"))
+impl Default for NewRule {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            tool: String::new(),
+            arg_pattern: String::new(),
+            command: String::new(),
+            severity: Severity::Medium,
+            action: Action::Ask,
+        }
+    }
+}
+
+impl NewRule {
+    fn entry(&self) -> RuleEntry {
+        RuleEntry {
+            name: Some(self.name.trim().to_owned()),
+            arg_pattern: Some(self.arg_pattern.clone()).filter(|pattern| !pattern.is_empty()),
+            command: self.command.split_whitespace().map(str::to_owned).collect(),
+            severity: self.severity,
+            ..RuleEntry::of(self.tool.trim(), self.action)
+        }
+    }
+}
+
+/// A rule that is not accepted is shown again, with the reason.
+pub async fn add(visit: PageContext, Sent(new): Sent<NewRule>) -> Result<Response, Problem> {
+    match add_rule(&visit.admin, &visit.caller, &new.entry()).await {
+        Ok(()) => Ok(back("rules", "added").into_response()),
+        Err(problem) => {
+            let fault = Some(page::mistake(problem.clone())?);
+            let shown = shown(&visit, Tried::default(), Rejected { fault, typed: new }).await?;
+            Ok((problem.status(), shown).into_response())
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

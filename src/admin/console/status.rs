@@ -2,7 +2,8 @@
 
 use axum::{
     extract::Path,
-    response::{Redirect, Response},
+    http::StatusCode,
+    response::{IntoResponse as _, Redirect, Response},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -20,6 +21,7 @@ use crate::{
             },
             panic::{halt_all, lift},
             parts::{Params, Slice},
+            people,
         },
         problem::Problem,
     },
@@ -27,6 +29,11 @@ use crate::{
 };
 
 pub async fn channels(visit: PageContext) -> Result<Response, Problem> {
+    shown(&visit, None).await
+}
+
+/// The channels, with the result of a check that failed.
+async fn shown(visit: &PageContext, fault: Option<String>) -> Result<Response, Problem> {
     let admin = &visit.admin;
     let values = json!({
         "channels": all_channels(admin, visit.caller.role).await?,
@@ -34,6 +41,7 @@ pub async fn channels(visit: PageContext) -> Result<Response, Problem> {
         "models": all_models(admin)?,
         "skills": all_skills(admin).await?,
         "hooks": all_hooks(admin)?,
+        "fault": fault,
     });
     visit.page("channels.html", values).await
 }
@@ -54,17 +62,25 @@ pub async fn channel(
     visit: PageContext,
     Path(id): Path<String>,
     Sent(wished): Sent<ChannelForm>,
-) -> Result<Redirect, Problem> {
-    if wished.then == Then::Reconnect {
+) -> Result<Response, Problem> {
+    let fault = if wished.then == Then::Reconnect {
         let found = reconnect_and_report(&visit.admin, &visit.caller, &id).await?;
-        return match (found.state, found.problem) {
-            (StatusView::Connected, _) => Ok(back("channels", "reconnected")),
-            (StatusView::Disconnected, Some(problem)) => Err(Problem::conflict(problem)),
-            _ => Ok(back("channels", "reconnecting")),
+        match (found.state, found.problem) {
+            (StatusView::Connected, _) => {
+                return Ok(back("channels", "reconnected").into_response());
+            }
+            (StatusView::Disconnected, Some(problem)) => problem,
+            _ => return Ok(back("channels", "reconnecting").into_response()),
+        }
+    } else {
+        let found = checked(&visit.admin, &visit.caller, &id).await?;
+        let Some(problem) = found.problem else {
+            return Ok(back("channels", "known").into_response());
         };
-    }
-    let found = checked(&visit.admin, &visit.caller, &id).await?;
-    found.problem.map_or_else(|| Ok(back("channels", "known")), |says| Err(Problem::conflict(says)))
+        problem
+    };
+    let shown = shown(&visit, Some(format!("{id}: {fault}"))).await?;
+    Ok((StatusCode::CONFLICT, shown).into_response())
 }
 
 #[derive(Deserialize)]
@@ -110,12 +126,18 @@ fn named(agent: &str) -> &str {
     if agent.is_empty() { "unknown" } else { agent }
 }
 
+/// The name of a person, with their id.
+fn named_person(names: &BTreeMap<String, String>, person: &str) -> String {
+    names.get(person).map_or_else(|| person.to_owned(), |name| format!("{name} ({person})"))
+}
+
 pub async fn usage(
     visit: PageContext,
     Params(Days { days }): Params<Days>,
 ) -> Result<Response, Problem> {
     let days = days.clamp(1, 366);
     let lines = account(&visit.admin, days).await?;
+    let names = people::names(&visit.admin).await?;
     let by_day = sums(&lines, |line| line.day.clone());
     let by_agent = sums(&lines, |line| named(&line.agent).to_owned());
     let values = json!({
@@ -124,7 +146,7 @@ pub async fn usage(
         "most_by_agent": most(&by_agent),
         "by_day": by_day,
         "by_agent": by_agent,
-        "by_person": sums(&lines, |line| line.person.clone()),
+        "by_person": sums(&lines, |line| named_person(&names, &line.person)),
         "by_name": sums(&lines, |line| format!("{} {}", line.kind, line.name)),
     });
     visit.page("usage.html", values).await

@@ -283,6 +283,9 @@ fn plain(event: Event) -> TimelineStep {
         Event::Ticked { by, text, .. } => {
             with(text, step("said", format!("A task of {} was due", by.name)))
         }
+        Event::JobReported { job, text, .. } => {
+            with(text, step("said", format!("The background job {} reported", job.code())))
+        }
         Event::Pushed { hook, text, .. } => with(text, step("said", format!("The webhook {hook}"))),
         Event::FileSent { file, .. } => step("note", format!("File received: {}", file.name)),
         Event::FileTaken { path, .. } => step("note", format!("Stored in the workspace: {path}")),
@@ -348,6 +351,11 @@ fn authority(by: &Value) -> String {
     if let Some(name) = by.get("rule").and_then(Value::as_str) {
         let from = by.get("from").and_then(Value::as_str).unwrap_or("the shipped rules");
         return format!("rule {name} ({from})");
+    }
+    if let Some(approval) = by.get("conversation").and_then(Value::as_str) {
+        let person = by.get("allowed").and_then(|by| by.get("person")?.get("name")?.as_str());
+        let person = person.unwrap_or("somebody");
+        return format!("allowed in this conversation by {person} (approval {approval})");
     }
     if let Some(grant) = by.get("grant").and_then(Value::as_str) {
         return format!("an earlier grant ({grant})");
@@ -488,6 +496,10 @@ mod tests {
             (json!({ "grant": "g" }), "an earlier grant (g)"),
             (json!({ "allowed": { "person": { "id": "1", "name": "Ann" } } }), "allowed by Ann"),
             (json!({ "rule": "r", "from": null }), "rule r (the shipped rules)"),
+            (
+                json!({ "conversation": "q", "allowed": { "person": { "id": "1", "name": "Ann" } } }),
+                "allowed in this conversation by Ann (approval q)",
+            ),
         ] {
             assert_eq!(authority(&by), words);
         }

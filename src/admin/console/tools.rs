@@ -20,7 +20,8 @@ use crate::{
 };
 
 pub async fn index(visit: PageContext) -> Result<Response, Problem> {
-    let (tools, servers) = (all(&visit.admin).await?, all_servers(&visit.admin).await?);
+    let tools = all(&visit.admin).await?;
+    let servers = all_servers(&visit.admin, visit.caller.role).await?;
     let pins = mcp::all(&visit.admin).await?;
     visit.page("tools.html", json!({ "tools": tools, "servers": servers, "pins": pins })).await
 }

@@ -2,5 +2,6 @@
 
 mod chat;
 mod doors;
+mod own;
 mod widget;
 mod world;

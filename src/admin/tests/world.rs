@@ -28,7 +28,7 @@ use crate::{
         ids::{ApprovalId, CallId, ConversationId},
     },
     store::{
-        Store,
+        Store, StoreOptions,
         approvals::request::NewApproval,
         conversations::{journal, record::Change},
         db::Durability,
@@ -263,13 +263,8 @@ fn worker(gateway: Arc<Gateway>, folder: &TempDir) -> Arc<Worker> {
 
 async fn open(folder: &TempDir) -> Store {
     let path = folder.path().join("test.db");
-    Store::open(
-        &format!("sqlite://{}", path.display()),
-        Durability::Normal,
-        std::time::Duration::from_secs(15),
-    )
-    .await
-    .unwrap()
+    let options = StoreOptions { durability: Durability::Normal, ..StoreOptions::default() };
+    Store::open(&format!("sqlite://{}", path.display()), options).await.unwrap()
 }
 
 fn connected(channel: Arc<dyn Channel>) -> Connected {

@@ -53,5 +53,6 @@ fn arguments_of(approval: &Approval) -> Attachment {
         media_type: "application/json".to_owned(),
         size_bytes: bytes.len() as u64,
         digest: files::digest_of(&bytes),
+        caption: None,
     }
 }

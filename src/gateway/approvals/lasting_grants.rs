@@ -4,7 +4,7 @@ use anyhow::Result;
 use channels::{Outgoing, PlaceKind};
 use chrono::{DateTime, Utc};
 
-use super::{GrantBounds, end_of};
+use super::{Choice, GrantBounds, end_of};
 use crate::{
     agent::approvers::Voter,
     journal::{
@@ -33,18 +33,28 @@ pub(super) async fn propose(
     let Some(grant) = proposed(tx, approval, GrantBounds::default(), voter, now).await? else {
         return Ok(voter.words().lasting.not_offered.to_owned());
     };
-    let what = match display::what(tx, &approval.question).await? {
-        Outgoing::Question { markdown, approval: id, reply_to, .. } => {
-            let words = conversations::words(tx, &approval.shown_in).await?;
-            let markdown = format!("{markdown}\n\n{}", words.proposal(&grant));
-            Outgoing::Question { markdown, approval: id, choices: words.giving(), reply_to }
-        }
-        // On platforms without buttons the reply itself shows the proposal.
-        _ => return Ok(voter.words().proposal_typed(&grant, end_of(approval.id.as_str()))),
-    };
     attachments::set_proposed(tx, &approval.id, Some(now)).await?;
+    let what = display::what(tx, &approval.question).await?;
+    let Outgoing::Question { markdown, approval: id, reply_to, .. } = what else {
+        // On platforms without buttons the reply itself shows the proposal.
+        return Ok(voter.words().proposal_typed(&grant, end_of(approval.id.as_str())));
+    };
+    let words = conversations::words(tx, &approval.shown_in).await?;
+    let markdown = format!("{markdown}\n\n{}", words.proposal(&grant));
+    let what = Outgoing::Question { markdown, approval: id, choices: words.giving(), reply_to };
     display::redraw(tx, approval, what, now).await?;
     Ok(voter.words().lasting.proposed.to_owned())
+}
+
+/// A grant has to be shown before it can be given: until then, `/always yes` shows the proposal.
+pub(in crate::gateway) async fn proposed_first(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    choice: Choice,
+) -> Result<Choice> {
+    let gives = matches!(choice, Choice::Give(_));
+    let is_shown = !gives || approval_files::is_proposed(tx, &approval.id).await?;
+    Ok(if is_shown { choice } else { Choice::Propose })
 }
 
 /// Shows the original approval again.

@@ -11,7 +11,10 @@ use minijinja::{
 use serde_json::Value as Json;
 use std::{collections::BTreeMap, time::Duration};
 
-use super::signature::{SharedSecret, SignatureError, Verify, verified};
+use super::{
+    body,
+    signature::{SharedSecret, SignatureError, Verify, verified},
+};
 use crate::{
     gateway::Gateway,
     journal::event::{Event, Speaker},
@@ -81,8 +84,7 @@ impl Inlet {
     }
 
     fn told(&self, request: &WebhookRequest) -> Result<String, minijinja::Error> {
-        let text = String::from_utf8_lossy(&request.body);
-        let payload = serde_json::from_str(&text).unwrap_or_else(|_| Json::from(&*text));
+        let payload = body::payload(request);
         let headers: BTreeMap<_, _> =
             HEADERS.iter().filter_map(|name| Some((*name, request.header(name)?))).collect();
         let template = self.template.get_template(TEMPLATE).expect("the template was added above");

@@ -2,9 +2,11 @@
 //!
 //! - [`signature`]: signs and verifies requests
 //! - [`incoming`]: incoming webhooks
+//! - [`body`]: parses their bodies
 //! - [`outgoing`]: webhook deliveries
 //! - [`callback`]: URLs by which a subscriber decides an approval
 
+mod body;
 pub mod callback;
 pub mod incoming;
 pub mod outgoing;

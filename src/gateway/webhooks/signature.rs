@@ -101,8 +101,8 @@ pub fn verified(
     let body = &request.body[..];
     match verify {
         Verify::Standard => {
-            let (id, at) = (header("webhook-id")?, header("webhook-timestamp")?);
-            let given = header("webhook-signature")?.split_whitespace();
+            let [id, at, given] = standard_headers(request).ok_or(Refused::Unsigned)?;
+            let given = given.split_whitespace();
             let given = given.filter_map(|one| STANDARD.decode(one.strip_prefix("v1,")?).ok());
             let signed = [id.as_bytes(), b".", at.as_bytes(), b".", body];
             by_one_of(keys, &signed, given)?;
@@ -140,6 +140,19 @@ pub fn verified(
             Ok(named_in(body, "event_id").unwrap_or_else(|| digest(&signed)))
         }
     }
+}
+
+/// The id, the timestamp and the signatures. Senders that use Svix, on which the specification is
+/// based, prefix them with `svix` instead of `webhook`.
+fn standard_headers(request: &WebhookRequest) -> Option<[&str; 3]> {
+    [
+        ["webhook-id", "webhook-timestamp", "webhook-signature"],
+        ["svix-id", "svix-timestamp", "svix-signature"],
+    ]
+    .into_iter()
+    .find_map(|[id, at, given]| {
+        Some([request.header(id)?, request.header(at)?, request.header(given)?])
+    })
 }
 
 fn by_one_of(
@@ -220,6 +233,17 @@ mod tests {
         assert_eq!(verify(&sent("", body), &keys, NOW), Err(SignatureError::Unsigned));
         assert_eq!(verify(&request(&[], body), &keys, NOW), Err(SignatureError::Unsigned));
         assert_eq!(verify(&good, &[], NOW), Err(SignatureError::Unsigned));
+        let svix = [
+            ("svix-id", id.to_owned()),
+            ("svix-timestamp", NOW.to_string()),
+            ("svix-signature", right.to_owned()),
+        ];
+        assert_eq!(verify(&request(&svix, body), &keys, NOW), Ok(id.to_owned()));
+        assert_eq!(verify(&request(&svix, "{}"), &keys, NOW), Err(SignatureError::Unsigned));
+        assert_eq!(verify(&request(&svix, body), &keys, NOW + 301), Err(SignatureError::Stale));
+        // A header of one set does not complete the other.
+        let mixed = [svix[0].clone(), svix[1].clone(), ("webhook-signature", right.to_owned())];
+        assert_eq!(verify(&request(&mixed, body), &keys, NOW), Err(SignatureError::Unsigned));
         let other = SharedSecret::standard("whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA").unwrap();
         assert_eq!(verify(&good, std::slice::from_ref(&other), NOW), Err(SignatureError::Unsigned));
         assert_eq!(verify(&good, &[other, key], NOW), Ok(id.to_owned()), "while keys change");

@@ -20,7 +20,7 @@ impl Session {
     pub fn heritage(&self) -> Heritage {
         let foreign = self.foreign.iter().chain(self.sent.keys()).cloned().collect();
         let (taint, joined) = (self.taint.clone(), self.joined.clone());
-        Heritage { taint, foreign, joined, tokens: 0 }
+        Heritage { taint, foreign, joined, ..Heritage::default() }
     }
 
     /// Earlier permissions are cleared, since they were given to an agent that had read no
@@ -76,6 +76,9 @@ impl Session {
         }
         self.foreign.extend(heritage.foreign.iter().cloned());
         self.joined.extend(heritage.joined.iter().cloned());
+        for (tool, runs) in &heritage.used {
+            *self.used.entry(tool.clone()).or_default() += runs;
+        }
         self.turn.tokens += heritage.tokens;
     }
 }

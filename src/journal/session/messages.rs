@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::journal::{
     event::{Attachment, Entry, Seq, Speaker},
+    ids::JobId,
     session::{Item, Session},
 };
 
@@ -25,7 +26,7 @@ pub enum FileState {
         path: String,
         attachment: Attachment,
         /// The version of a picture that the model is shown.
-        view: Option<Attachment>,
+        view: Option<Box<Attachment>>,
     },
     Lost {
         reason: String,
@@ -41,6 +42,16 @@ const SCHEDULED: &str = "(A task that I have scheduled is due. If there is nothi
 
 /// The answer to a scheduled task that shows nothing.
 pub const SILENT: &str = "[SILENT]";
+
+/// The report of a background job as the model reads it.
+pub(super) fn job_report(job: &JobId, task: &str, is_done: bool, text: &str) -> String {
+    let how = if is_done { "has ended" } else { "has failed" };
+    format!(
+        "(The background job {} that I asked for {how}. Tell me the result. What follows is its \
+            task and its report, not my words.)\nTask: {task}\n\nReport:\n{text}",
+        job.code()
+    )
+}
 
 impl Session {
     /// Files that have to be fetched before the model can see them.
@@ -238,7 +249,7 @@ impl Item {
             _ => (&[][..], None),
         };
         let sent = files.iter().filter_map(|sent| match &sent.state {
-            FileState::Taken { view, .. } => view.as_ref(),
+            FileState::Taken { view, .. } => view.as_deref(),
             _ => None,
         });
         sent.chain(looked)

@@ -10,9 +10,12 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    event::{Attachment, Call, Decider, Decision, Did, Entry, Event, Point, Seq, Speaker, Usage},
+    event::{
+        Attachment, Call, Decider, Decision, Did, Entry, Event, JobBudget, Point, Seq, Speaker,
+        Usage,
+    },
     grant::Permissions,
-    ids::CallId,
+    ids::{ApprovalId, CallId},
 };
 use messages::SentFile;
 pub use open_call::{CallState, OpenCall};
@@ -27,8 +30,8 @@ pub struct Session {
     pub calls: Vec<OpenCall>,
     /// Extension tools whose schemas are in the prompt, in the order in which they were enabled.
     pub enabled: Vec<String>,
-    /// Tools allowed for the rest of the conversation, each for the person who requested it.
-    pub allowed: BTreeSet<(String, String)>,
+    /// Tools allowed for the rest of the conversation.
+    pub allowed: Vec<ConversationPermission>,
     /// Files as the agent last read them: path → SHA-256.
     pub seen: BTreeMap<String, String>,
     /// The last message, and the last one that the model (or a failure notice) has answered.
@@ -65,9 +68,21 @@ pub struct Session {
     pub memory: Option<String>,
     /// The model that a person chose.
     pub model: Option<String>,
+    /// The limits of the background job that this conversation works on.
+    pub job: Option<JobBudget>,
     /// Not folded: the worker sets it each time it reads the journal.
     #[serde(skip)]
     pub standing: Permissions,
+}
+
+/// A permission for every call of a tool that one person requests, for the rest of the conversation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ConversationPermission {
+    pub person: String,
+    pub tool: String,
+    /// The approval by which it was given.
+    pub approval: ApprovalId,
+    pub by: Decider,
 }
 
 /// What the current turn has used so far.
@@ -169,7 +184,8 @@ impl Session {
             Event::FileSent { message, file } => self.file_sent(entry.seq, message, file),
             Event::FileTaken { file, path, attachment, view } => {
                 self.file_taken(*file, path);
-                let (path, attachment, view) = (path.clone(), attachment.clone(), view.clone());
+                let (path, attachment) = (path.clone(), attachment.clone());
+                let view = view.clone().map(Box::new);
                 self.set_file(*file, messages::FileState::Taken { path, attachment, view });
             }
             Event::FileLost { file, reason } => {
@@ -183,6 +199,11 @@ impl Session {
             Event::Delegated { call, .. } => self.delegated(entry.at, call),
             Event::Reused { call, from } => self.reuse(call, from),
             Event::Inherited(heritage) => self.inherit(heritage),
+            Event::JobStarted { budget } => self.job = Some(*budget),
+            Event::JobReported { job, by, task, is_done, text } => {
+                let report = messages::job_report(job, task, *is_done, text);
+                self.said(entry, by, &report, "");
+            }
         }
     }
 
@@ -263,7 +284,7 @@ impl Session {
 
     fn decided(&mut self, id: &CallId, decision: &Decision, by: &Decider) {
         let Some(open) = self.calls.iter().find(|c| c.call.id == *id) else { return };
-        let CallState::Asked { asks, digest, .. } = &open.state else { return };
+        let CallState::Asked { approval, asks, digest } = &open.state else { return };
         let state = CallState::Decided {
             asks: *asks,
             digest: digest.clone(),
@@ -272,7 +293,12 @@ impl Session {
         };
         if *decision == Decision::Conversation {
             let person = self.requester.as_ref().map(|r| r.id.clone()).unwrap_or_default();
-            self.allowed.insert((person, open.call.tool.clone()));
+            let (tool, approval) = (open.call.tool.clone(), approval.clone());
+            let is_known = |one: &ConversationPermission| one.person == person && one.tool == tool;
+            if !self.allowed.iter().any(is_known) {
+                let by = by.clone();
+                self.allowed.push(ConversationPermission { person, tool, approval, by });
+            }
         }
         self.set(id, state);
     }
@@ -331,6 +357,7 @@ fn requires_new_request(event: &Event) -> bool {
         Event::Said { .. }
             | Event::Ticked { .. }
             | Event::Pushed { .. }
+            | Event::JobReported { .. }
             | Event::Replied { .. }
             | Event::ToolFinished { .. }
             | Event::Reused { .. }

@@ -14,9 +14,7 @@ impl Session {
         let open = self.open_calls().find(|c| c.call.id == *id);
         if let Some(tool) = open.map(|open| open.call.tool.clone()) {
             self.end(id, &result.text);
-            // A call with invalid arguments has not run.
-            let ran = matches!(result.outcome, Outcome::Done | Outcome::Failed);
-            if ran && !result.text.starts_with("Invalid parameters: ") {
+            if result.has_run() {
                 *self.used.entry(tool).or_default() += 1;
             }
         }

@@ -17,6 +17,8 @@ struct Stream {
     provider: Provider,
     /// The behaviour.
     name: String,
+    /// The status of the response, with which the name of its file begins if it is not 200.
+    status: u16,
     media_type: &'static str,
     body: Vec<u8>,
 }
@@ -46,11 +48,17 @@ fn corpus() -> Vec<Stream> {
                 _ => "text/html",
             };
             let name = path.file_stem().expect("a name").to_string_lossy().replace('-', " ");
+            let status = name.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(200);
             let body = fs::read(&path).expect("readable");
-            streams.push(Stream { provider, name, media_type, body });
+            streams.push(Stream { provider, name, status, media_type, body });
         }
     }
     streams
+}
+
+/// The responses that are answers.
+fn answers() -> impl Iterator<Item = Stream> {
+    corpus().into_iter().filter(|stream| stream.status == 200)
 }
 
 /// What becomes of a call.
@@ -74,6 +82,7 @@ fn outcome(answer: &Result<Reply, ModelError>) -> String {
         Err(error) => {
             let attempts = match error {
                 ModelError::Retry { .. } => "after 5 attempts: ",
+                problem if problem.is_size() => "after the conversation was shortened: ",
                 ModelError::Failed(_) => "after 3 attempts: ",
                 ModelError::MalformedCall(_) => "after 3 attempts without a delay: ",
                 _ => "at once: ",
@@ -87,9 +96,9 @@ fn outcome(answer: &Result<Reply, ModelError>) -> String {
 fn table(outcomes: &BTreeMap<(String, &str), String>) -> String {
     let mut table = String::from(
         "# Responses of language models as they occur\n\n\
-         Each file is a response to a request for a streamed answer. This table shows, for each \
-         behaviour and dialect, what the person sees. ▶ is a call that is judged and run with \
-         exactly these arguments. ✗ is a call that neither runs nor is put up for approval: the \
+         Each file is a response to a request for a streamed answer; its status is 200 unless its \
+         name begins with another one. This table shows, for each behaviour and dialect, what the \
+         person sees. ▶ is a call that is judged and run with exactly these arguments. ✗ is a call that neither runs nor is put up for approval: the \
          model gets an error that quotes it. A test keeps the table true, and updates it when the \
          variable `COUNTERSIGN_UPDATE_DOCS` is set.\n\n\
          | Behaviour | OpenAI | Anthropic | Gemini | Ollama |\n| --- | --- | --- | --- | --- |\n",
@@ -110,9 +119,9 @@ fn table(outcomes: &BTreeMap<(String, &str), String>) -> String {
 #[tokio::test]
 async fn each_response_has_the_outcome_that_the_table_says() {
     let mut outcomes = BTreeMap::new();
-    for Stream { provider, name, media_type, body } in corpus() {
+    for Stream { provider, name, status, media_type, body } in corpus() {
         let llm = FakeLlm::start().await;
-        llm.will(llm::raw(media_type, body));
+        llm.will(llm::raw_with_status(status, media_type, body));
         let (answer, heard) = ask(&model(&llm, provider), &hello()).await;
         let drafts: String = heard.concat();
         assert!(!drafts.contains("Hm.") || heard.iter().any(String::is_empty), "{name}: {drafts}");
@@ -122,7 +131,7 @@ async fn each_response_has_the_outcome_that_the_table_says() {
         }
         outcomes.insert((name, dialect(provider)), outcome(&answer));
     }
-    assert!(outcomes.len() >= 120, "a part of the corpus is missing");
+    assert!(outcomes.len() >= 150, "a part of the corpus is missing");
     let (path, table) = (folder().join("README.md"), table(&outcomes));
     if std::env::var_os("COUNTERSIGN_UPDATE_DOCS").is_some() {
         fs::write(&path, &table).expect("writable");
@@ -160,7 +169,7 @@ fn finished(provider: Provider, pieces: &[&[u8]]) -> Result<Finished, Broken> {
 #[test]
 fn no_cut_changes_the_arguments_of_a_call() {
     let mut cuts = 0;
-    for Stream { provider, name, body, .. } in corpus() {
+    for Stream { provider, name, body, .. } in answers() {
         let whole = received(provider, &[&body]).map_or(vec![], |(calls, _)| calls);
         for end in 0..body.len() {
             cuts += 1;
@@ -173,7 +182,7 @@ fn no_cut_changes_the_arguments_of_a_call() {
 
 #[test]
 fn no_boundary_of_the_pieces_changes_an_answer() {
-    for Stream { provider, name, body, .. } in corpus() {
+    for Stream { provider, name, body, .. } in answers() {
         let whole = received(provider, &[&body]);
         for at in 0..body.len() {
             let (first, second) = body.split_at(at);
@@ -226,7 +235,7 @@ fn damaged_responses_do_no_harm() {
         dice ^= dice << 17;
         (dice % below.max(1) as u64) as usize
     };
-    for Stream { provider, body, .. } in corpus() {
+    for Stream { provider, body, .. } in answers() {
         for _ in 0..20 {
             let mut damaged = body.clone();
             for _ in 0..=roll(4) {

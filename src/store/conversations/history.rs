@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 
 use crate::{
     journal::{
-        event::Seq,
+        event::{Entry, Seq},
         ids::{ConversationId, OutboxId},
     },
     store::{
@@ -45,6 +45,91 @@ pub async fn history(
         most as i64
     );
     rows.into_iter().rev().map(shown).collect()
+}
+
+/// A number of rows before an event.
+#[derive(Debug, Clone, Copy)]
+pub struct Before {
+    pub seq: Seq,
+    pub most: usize,
+}
+
+/// The events between two others.
+#[derive(Debug, Clone, Copy)]
+pub struct Within {
+    pub after: Seq,
+    pub before: Seq,
+}
+
+/// The newest messages of a conversation that were shown before an event, oldest first.
+pub async fn before(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    stretch: Before,
+) -> Result<Vec<ShownRow>> {
+    let rows: Vec<Columns> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- history before an event
+        SELECT id, seq, body, edits, status, created_at FROM outbox
+        WHERE conversation = $1 AND seq < $2
+        ORDER BY seq DESC, part DESC, id DESC
+        LIMIT $3",
+        conversation.as_str(),
+        stretch.seq,
+        stretch.most as i64
+    );
+    rows.into_iter().rev().map(row).collect()
+}
+
+/// The edits that were made from an event on, oldest first. They may concern earlier messages.
+pub async fn edits_from(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    stretch: Before,
+) -> Result<Vec<ShownRow>> {
+    let rows: Vec<Columns> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- edits from an event on
+        SELECT id, seq, body, edits, status, created_at FROM outbox
+        WHERE conversation = $1 AND seq >= $2 AND edits IS NOT NULL
+        ORDER BY seq, part, id
+        LIMIT $3",
+        conversation.as_str(),
+        stretch.seq,
+        stretch.most as i64
+    );
+    rows.into_iter().map(row).collect()
+}
+
+/// The last events between two others, in order.
+pub async fn events_within(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    within: Within,
+    most: usize,
+) -> Result<Vec<Entry>> {
+    let rows: Vec<(i64, i64, String)> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- events within
+        SELECT seq, at, body FROM events
+        WHERE conversation = $1 AND seq > $2 AND seq < $3
+        ORDER BY seq DESC
+        LIMIT $4",
+        conversation.as_str(),
+        within.after,
+        within.before,
+        most as i64
+    );
+    let entries = rows.into_iter().rev();
+    entries
+        .map(|(seq, ms, body)| Ok(Entry { seq, at: at(ms), event: serde_json::from_str(&body)? }))
+        .collect()
 }
 
 /// The rows created after the row `after`, in order of creation, one page at a time.

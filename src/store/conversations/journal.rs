@@ -168,9 +168,27 @@ pub(in crate::store) async fn insert(
         now.timestamp_millis(),
         body.as_str()
     );
+    if matches!(event, Event::Failed { .. }) {
+        note_failure(tx, conversation, seq).await?;
+    }
     mentions::note(tx, conversation, &body).await?;
     tx.rung.tally.extend(committed::of_event(event));
     subscriptions::of_event(tx, conversation, event, now).await
+}
+
+async fn note_failure(tx: &mut Tx<'_>, conversation: &ConversationId, seq: Seq) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- note failed turn
+        UPDATE conversations
+        SET failed_seq = $1
+        WHERE id = $2",
+        seq,
+        conversation.as_str()
+    );
+    Ok(())
 }
 
 /// The conversation with this key, created if there is none.

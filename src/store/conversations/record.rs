@@ -3,6 +3,7 @@
 use anyhow::Result;
 use channels::Outgoing;
 use chrono::{DateTime, Utc};
+use std::collections::BTreeMap;
 
 use super::{
     journal::{self, Number},
@@ -44,6 +45,8 @@ pub struct Change {
     pub used: Vec<Used>,
     /// The grants that the calls that start here use, once each.
     pub spends: Vec<GrantId>,
+    /// Runs of tools with a limit, which the rest of the delegation shares.
+    pub runs: BTreeMap<String, u32>,
     /// Tasks for sub-agents, which start with this change.
     pub delegates: Vec<Delegation>,
     /// The answer to the task that this conversation was created for.
@@ -173,8 +176,11 @@ async fn record(
         tasks::abandon(tx, &lease.conversation, now).await?;
     }
     audit::append(tx, lease.conversation.as_str(), change.facts, now).await?;
-    let effects =
-        TaskEffects { events: &change.events, delegates: change.delegates, answer: change.answer };
+    let effects = TaskEffects {
+        heritage: tasks::passed_on(&change.events, change.runs),
+        delegates: change.delegates,
+        answer: change.answer,
+    };
     tasks::propagate(tx, &lease, effects, now).await?;
     // After all rows of conversations, so that a transaction that has locked one of these totals
     // waits for none of those.

@@ -85,7 +85,7 @@ async fn ended_sub_agents(tx: &mut Tx<'_>, before: DateTime<Utc>) -> Result<Vec<
           AND c.thread <> 'erased'
           AND NOT EXISTS (
               SELECT 1 FROM tasks o
-              WHERE o.parent = t.parent AND o.call = t.call AND o.status = 'open'
+              WHERE o.parent = t.parent AND o.call = t.call AND o.status IN ('open', 'background')
           )
           AND NOT EXISTS (SELECT 1 FROM tasks below WHERE below.parent = c.id)
         ORDER BY c.created_at, c.id
@@ -115,6 +115,10 @@ async fn idle(
                 AND NOT EXISTS (
                     SELECT 1 FROM schedules s
                     WHERE s.conversation = c.id AND s.status IN ('waiting', 'paused')
+                )
+                AND NOT EXISTS (
+                    SELECT 1 FROM jobs j
+                    WHERE j.conversation = c.id AND j.status IN ('running', 'ended')
                 )
                 AND NOT EXISTS (
                     SELECT 1 FROM outbox o
@@ -220,6 +224,15 @@ pub(in crate::store) async fn retire(tx: &mut Tx<'_>, conversation: &Conversatio
         WHERE conversation = $1",
         conversation.as_str()
     );
+    sql!(
+        tx,
+        execute,
+        "
+        -- retire jobs
+        DELETE FROM jobs
+        WHERE conversation = $1",
+        conversation.as_str()
+    );
     conversations::close(tx, conversation).await
 }
 
@@ -286,6 +299,7 @@ pub(in crate::store) async fn remove(
         "DELETE FROM approvals WHERE conversation = $1",
         "DELETE FROM drafts WHERE conversation = $1",
         "DELETE FROM schedules WHERE conversation = $1",
+        "DELETE FROM jobs WHERE conversation = $1",
         "DELETE FROM usage WHERE conversation = $1",
         "DELETE FROM tasks WHERE conversation = $1 OR parent = $1",
         "DELETE FROM mentions WHERE conversation = $1",

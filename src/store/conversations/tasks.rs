@@ -4,15 +4,18 @@
 //! open ──► ended     the answer, or the reason for the failure, is in the parent's journal
 //!      ──► stopped   the parent no longer waits for it
 //! ```
+//! The task of a background job is `background` instead of `open`, because no call waits for it;
+//! [`jobs`] has its answer.
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 use super::journal;
 use crate::{
     journal::{
-        event::{Event, Heritage, Outcome, Speaker, Status, ToolResult},
+        event::{Event, Heritage, JobBudget, Outcome, Speaker, Status, ToolResult},
         ids::{CallId, ConversationId},
         session::delegation::Task,
     },
@@ -39,27 +42,32 @@ pub struct TaskAnswer {
 }
 
 /// The parts of a change that concern the sub-agents of a conversation and the agent above it.
-pub(in crate::store) struct TaskEffects<'a> {
-    pub events: &'a [Event],
+pub(in crate::store) struct TaskEffects {
+    /// What it passes on to all running agents of the same delegation.
+    pub heritage: Heritage,
     pub delegates: Vec<Delegation>,
     pub answer: Option<TaskAnswer>,
 }
 
-/// Propagates taint, tasks and answers of a conversation to its parent and sub-agents, in the same
-/// transaction.
-pub(in crate::store) async fn propagate(
-    tx: &mut Tx<'_>,
-    lease: &Lease,
-    TaskEffects { events, delegates, answer }: TaskEffects<'_>,
-    now: DateTime<Utc>,
-) -> Result<()> {
+/// What these events and runs pass on to all running agents of the same delegation.
+pub(in crate::store) fn passed_on(events: &[Event], used: BTreeMap<String, u32>) -> Heritage {
     let sources = events.iter().filter_map(|event| match event {
         Event::Tainted { source } => Some(source.clone()),
         _ => None,
     });
-    let taint: Vec<_> = sources.collect();
-    if !taint.is_empty() {
-        spread(tx, &lease.conversation, taint, now).await?;
+    Heritage { taint: sources.collect(), used, ..Heritage::default() }
+}
+
+/// Propagates taint, counts, tasks and answers of a conversation to its parent and sub-agents, in
+/// the same transaction.
+pub(in crate::store) async fn propagate(
+    tx: &mut Tx<'_>,
+    lease: &Lease,
+    TaskEffects { heritage, delegates, answer }: TaskEffects,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    if heritage != Heritage::default() {
+        spread(tx, &lease.conversation, heritage, now).await?;
     }
     for delegation in delegates {
         begin(tx, &lease.conversation, delegation, now).await?;
@@ -77,52 +85,83 @@ async fn begin(
     now: DateTime<Utc>,
 ) -> Result<()> {
     let Delegation { call, tasks, by, heritage } = delegation;
+    let start = Start { parent, call: call.as_str(), by: &by, heritage: &heritage, job: None };
     for ((child, task), place) in tasks.into_iter().zip(0_i64..) {
-        sql!(
-            tx,
-            execute,
-            "
-            -- start sub-agent
-            INSERT INTO conversations
-                (id, channel, chat, thread, place, last_seq, lease_node, lease_until, fence,
-                 created_at, language, agent, root, depth, owner)
-            SELECT CAST($1 AS TEXT), channel, id, CAST($1 AS TEXT), place, 0, '', 0, 0,
-                   CAST($2 AS BIGINT), language, CAST($3 AS TEXT), COALESCE(root, id), depth + 1, ''
-            FROM conversations
-            WHERE id = $4",
-            child.as_str(),
-            now.timestamp_millis(),
-            task.agent,
-            parent.as_str()
-        );
-        sql!(
-            tx,
-            execute,
-            "
-            -- give task
-            INSERT INTO tasks (conversation, parent, call, place, status)
-            VALUES ($1, $2, $3, $4, 'open')",
-            child.as_str(),
-            parent.as_str(),
-            call.as_str(),
-            place
-        );
-        if heritage != Heritage::default() {
-            journal::append(tx, &child, &Event::Inherited(heritage.clone()), now).await?;
-        }
-        let said = Event::Said { by: by.clone(), text: task.text, message: String::new() };
-        journal::append(tx, &child, &said, now).await?;
+        self::start(tx, &start, (&child, &task, place), now).await?;
     }
     Ok(())
 }
 
-/// Passes an answer to the parent. The last answer of a call ends the call.
+/// On whose behalf sub-agents start, and for whom.
+pub(super) struct Start<'a> {
+    pub parent: &'a ConversationId,
+    pub call: &'a str,
+    pub by: &'a Speaker,
+    pub heritage: &'a Heritage,
+    /// The limits of a background job.
+    pub job: Option<JobBudget>,
+}
+
+/// Creates the conversation of a sub-agent and gives it its task.
+pub(super) async fn start(
+    tx: &mut Tx<'_>,
+    start: &Start<'_>,
+    (child, task, place): (&ConversationId, &Task, i64),
+    now: DateTime<Utc>,
+) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- start sub-agent
+        INSERT INTO conversations
+            (id, channel, chat, thread, place, last_seq, lease_node, lease_until, fence,
+             created_at, language, agent, root, depth, owner)
+        SELECT CAST($1 AS TEXT), channel, id, CAST($1 AS TEXT), place, 0, '', 0, 0,
+               CAST($2 AS BIGINT), language, CAST($3 AS TEXT), COALESCE(root, id), depth + 1, ''
+        FROM conversations
+        WHERE id = $4",
+        child.as_str(),
+        now.timestamp_millis(),
+        task.agent.as_str(),
+        start.parent.as_str()
+    );
+    sql!(
+        tx,
+        execute,
+        "
+        -- give task
+        INSERT INTO tasks (conversation, parent, call, place, status)
+        VALUES ($1, $2, $3, $4, $5)",
+        child.as_str(),
+        start.parent.as_str(),
+        start.call,
+        place,
+        if start.job.is_some() { "background" } else { "open" }
+    );
+    if let Some(budget) = start.job {
+        // The first event: a release that does not know jobs leaves the conversation to others.
+        journal::append(tx, child, &Event::JobStarted { budget }, now).await?;
+    }
+    if *start.heritage != Heritage::default() {
+        journal::append(tx, child, &Event::Inherited(start.heritage.clone()), now).await?;
+    }
+    let (by, text) = (start.by.clone(), task.text.clone());
+    let said = Event::Said { by, text, message: String::new() };
+    journal::append(tx, child, &said, now).await.map(drop)
+}
+
+/// Passes an answer to the parent. The last answer of a call ends the call; that of a background
+/// job is reported later.
 async fn deliver_answer(
     tx: &mut Tx<'_>,
     child: &ConversationId,
     answer: TaskAnswer,
     now: DateTime<Utc>,
 ) -> Result<()> {
+    if jobs::end(tx, child, &answer, now).await? {
+        return set_status(tx, child, "ended").await;
+    }
     let task: Option<(String, String)> = sql!(
         tx,
         fetch_optional,
@@ -176,8 +215,8 @@ fn together(mut results: Vec<(String, ToolResult)>) -> ToolResult {
     ToolResult { took_ms, ..ToolResult::text(outcome, texts::answers(&texts)) }
 }
 
-/// Stops all sub-agents of this conversation, whose row is locked, at any depth, and withdraws
-/// their approvals. Each is locked before its own sub-agents are read, so that it cannot start
+/// Stops all sub-agents that calls of this conversation wait for, at any depth, and withdraws their
+/// approvals. The conversation's row is locked, and each is locked before its own sub-agents are read, so that it cannot start
 /// more.
 pub async fn stop(
     tx: &mut Tx<'_>,
@@ -209,6 +248,34 @@ pub async fn stop(
     Ok(())
 }
 
+/// Stops the sub-agent of a background job, whose row is locked, and everything below it.
+pub(super) async fn stop_job(
+    tx: &mut Tx<'_>,
+    child: &ConversationId,
+    by: &Speaker,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    set_status(tx, child, "stopped").await?;
+    journal::append(tx, child, &Event::Stopped { by: by.clone() }, now).await?;
+    approval_withdrawal::all(tx, child, (Status::Withdrawn, &by.name), now).await?;
+    stop(tx, child, by, now).await
+}
+
+async fn set_status(tx: &mut Tx<'_>, child: &ConversationId, status: &str) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- set the status of a background task
+        UPDATE tasks
+        SET status = $1
+        WHERE conversation = $2 AND status = 'background'",
+        status,
+        child.as_str()
+    );
+    Ok(())
+}
+
 async fn under_way(tx: &mut Tx<'_>, parent: &ConversationId) -> Result<Vec<ConversationId>> {
     let rows: Vec<(String,)> = sql!(
         tx,
@@ -223,11 +290,12 @@ async fn under_way(tx: &mut Tx<'_>, parent: &ConversationId) -> Result<Vec<Conve
     Ok(rows.into_iter().map(|(child,)| ConversationId(child)).collect())
 }
 
-/// Propagates taint to all running agents of the same delegation, because they share a folder.
+/// Propagates taint and counts to all running agents of the same delegation, because they share a
+/// folder and limits.
 async fn spread(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    taint: Vec<String>,
+    heritage: Heritage,
     now: DateTime<Utc>,
 ) -> Result<()> {
     let relatives: Vec<(String,)> = sql!(
@@ -241,13 +309,13 @@ async fn spread(
         SELECT c.id FROM conversations own
         JOIN conversations c ON c.root = COALESCE(own.root, own.id)
         JOIN tasks t ON t.conversation = c.id
-        WHERE own.id = $1 AND c.id <> own.id AND t.status = 'open'
+        WHERE own.id = $1 AND c.id <> own.id AND t.status IN ('open', 'background')
         ORDER BY id",
         conversation.as_str()
     );
     for (relative,) in relatives {
-        let heritage = Heritage { taint: taint.clone(), ..Heritage::default() };
-        journal::append(tx, &ConversationId(relative), &Event::Inherited(heritage), now).await?;
+        let inherited = Event::Inherited(heritage.clone());
+        journal::append(tx, &ConversationId(relative), &inherited, now).await?;
     }
     Ok(())
 }
@@ -261,7 +329,7 @@ pub async fn at_work(tx: &mut Tx<'_>, root: &ConversationId) -> Result<Vec<Strin
         -- is at work
         SELECT c.agent FROM conversations c
         JOIN tasks t ON t.conversation = c.id
-        WHERE c.root = $1 AND t.status = 'open'
+        WHERE c.root = $1 AND t.status IN ('open', 'background')
         ORDER BY c.id",
         root.as_str()
     );

@@ -27,7 +27,7 @@ use sqlx::{
 use std::{future::pending, panic::AssertUnwindSafe, str::FromStr as _, time::Duration};
 use tokio::sync::{mpsc, oneshot};
 
-use super::wake::Rung;
+use super::{StoreOptions, wake::Rung};
 use crate::{
     clock::{Clock as _, SystemClock},
     crash,
@@ -101,9 +101,9 @@ pub(super) async fn reach(url: &str) -> Result<()> {
 }
 
 impl Db {
-    pub(super) async fn open(url: &str, durability: Durability) -> Result<Self> {
+    pub(super) async fn open(url: &str, settings: StoreOptions) -> Result<Self> {
         if let Some(path) = url.strip_prefix("sqlite:") {
-            return open_sqlite(path.trim_start_matches("//"), durability).await;
+            return open_sqlite(path.trim_start_matches("//"), settings.durability).await;
         }
         if !url.starts_with("postgres:") && !url.starts_with("postgresql:") {
             bail!("store.url must begin with sqlite: or postgres:");
@@ -111,7 +111,7 @@ impl Db {
         let options = PgConnectOptions::from_str(url)?.statement_cache_capacity(256);
         // Pinged before each use, unlike files: else the first reads after an outage would fail.
         let pool = PgPoolOptions::new()
-            .max_connections(16)
+            .max_connections(settings.connections)
             .acquire_timeout(Duration::from_secs(10))
             .connect_with(options)
             .await?;
@@ -371,6 +371,14 @@ fn migrations(sql: Sql) -> Migrator {
         (27, "approval files", include_str!("../../../migrations/0027_approval_files.sql")),
         (28, "first sign-in", include_str!("../../../migrations/0028_first_sign_in.sql")),
         (29, "channel problems", include_str!("../../../migrations/0029_channel_problems.sql")),
+        (
+            30,
+            "conversation titles",
+            include_str!("../../../migrations/0030_conversation_titles.sql"),
+        ),
+        (31, "failed turns", include_str!("../../../migrations/0031_failed_turns.sql")),
+        (34, "jobs", include_str!("../../../migrations/0034_jobs.sql")),
+        (35, "wiki", include_str!("../../../migrations/0035_wiki.sql")),
     ];
     let migration = |(number, name, text): (i64, &'static str, &'static str)| {
         let text = sqlx::SqlStr::from_static(text);

@@ -28,6 +28,7 @@ pub(in crate::store) enum JsonTable {
     Approvals,
     Conversations,
     Grants,
+    Jobs,
     Outbox,
     Schedules,
 }
@@ -38,6 +39,7 @@ impl JsonTable {
             Self::Approvals => "approvals",
             Self::Conversations => "conversations",
             Self::Grants => "grants",
+            Self::Jobs => "jobs",
             Self::Outbox => "outbox",
             Self::Schedules => "schedules",
         }

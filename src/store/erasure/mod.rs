@@ -13,7 +13,8 @@
 //! The person's own conversations are deleted as a whole, with their files and their audit chain,
 //! which is cut behind a seal like an old one, so that the audit still verifies. From conversations
 //! with other people, the person's words and names are removed. Shared memories of an agent are
-//! deleted if they were noted for the person. What remains: what others said or noted, what the bot
+//! deleted if they were noted for the person; wiki pages stay, without the name of the person for
+//! whom they were written. What remains: what others said or noted, what the bot
 //! said in its own words without the person's name, files in the workspace of a group, and audit
 //! records, which contain only the person's id.
 
@@ -35,6 +36,7 @@ use super::{
     memory,
     people::identities::{self, Account},
     usage::spent,
+    wiki,
 };
 use crate::journal::{
     event::{Event, Seq},
@@ -226,6 +228,8 @@ async fn begin(
     }
     delete_outside_conversations(tx, erasure, now).await?;
     memory::clear(tx, "", &mention(person)?).await?;
+    let nobody = serde_json::to_string(&nobody())?;
+    wiki::forget_author(tx, &mention(person)?, &nobody).await?;
     Ok(true)
 }
 

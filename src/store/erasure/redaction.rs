@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use crate::{
     agent::redact,
     journal::{
-        event::{Decider, Decision, Entry, Event, Seq, Speaker},
+        event::{Decider, Decision, Entry, Event, Seq, Speaker, ToolResult},
         ids::ApprovalId,
     },
 };
@@ -103,6 +103,11 @@ impl Forgotten {
                 *by = nobody();
                 NOBODY.clone_into(text);
             }
+            Event::JobReported { by, task, text, .. } if by.id == self.person => {
+                *by = nobody();
+                NOBODY.clone_into(task);
+                NOBODY.clone_into(text);
+            }
             Event::FileSent { file, .. } if self.files.contains(&entry.seq) => {
                 NOBODY.clone_into(&mut file.name);
             }
@@ -131,23 +136,28 @@ impl Forgotten {
                     *by = nobody();
                 }
             }
-            Event::Failed { cause: Some(cause), .. } => *cause = self.redact_text(cause),
-            Event::Tainted { source } => *source = self.redact_text(source),
+            Event::Failed { cause: Some(text), .. } | Event::Tainted { source: text } => {
+                *text = self.redact_text(text);
+            }
             Event::Replied { text, calls, .. } => {
                 *text = self.redact_text(text);
                 for call in calls {
                     call.arguments = self.redact_json(&call.arguments, &[]);
                 }
             }
-            Event::ToolFinished { result, .. } => {
-                result.text = self.redact_text(&result.text);
-                for file in &mut result.attachments {
-                    file.name = self.redact_text(&file.name);
-                }
-            }
+            Event::ToolFinished { result, .. } => self.redact_result(result),
             _ => return None,
         }
         (event != entry.event).then_some(event)
+    }
+
+    fn redact_result(&self, result: &mut ToolResult) {
+        result.text = self.redact_text(&result.text);
+        for file in &mut result.attachments {
+            file.name = self.redact_text(&file.name);
+            let caption = file.caption.as_deref();
+            file.caption = caption.map(|text| self.redact_text(text).into_boxed_str());
+        }
     }
 
     /// The bot's text without the person's names and quotations.
@@ -192,6 +202,7 @@ pub(in crate::store) fn speakers(event: &Event) -> Vec<&Speaker> {
         | Event::Edited { by, .. }
         | Event::Ticked { by, .. }
         | Event::Pushed { by, .. }
+        | Event::JobReported { by, .. }
         | Event::Stopped { by }
         | Event::Restarted { by }
         | Event::ModelChosen { by, .. }

@@ -197,6 +197,16 @@ async fn forget_notes(tx: &mut Tx<'_>, step: &ErasureStep, forgotten: &Forgotten
         DELETE FROM schedules
         WHERE conversation = $1 AND by_whom LIKE $2 ESCAPE '!'",
         conversation,
+        mention.as_str()
+    );
+    sql!(
+        tx,
+        execute,
+        "
+        -- delete their jobs
+        DELETE FROM jobs
+        WHERE conversation = $1 AND by_whom LIKE $2 ESCAPE '!'",
+        conversation,
         mention
     );
     Ok(())

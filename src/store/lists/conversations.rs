@@ -3,10 +3,14 @@
 use anyhow::Result;
 use channels::{Place, PlaceKind};
 use chrono::{DateTime, Utc};
+use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
 
 use super::Stretch;
 use crate::{
-    journal::{event::Entry, ids::ConversationId},
+    journal::{
+        event::{Entry, Event},
+        ids::ConversationId,
+    },
     store::{
         Tx, at,
         db::{row::row, sql},
@@ -25,6 +29,8 @@ pub struct ListedConversation {
     pub created_at: DateTime<Utc>,
     /// When the last event happened.
     pub last_at: Option<DateTime<Utc>>,
+    /// The reference of the last failed turn.
+    pub failed: Option<String>,
 }
 
 /// A filter; empty fields match everything.
@@ -33,6 +39,21 @@ pub struct WantedConversations {
     pub id: String,
     pub channel: String,
     pub chat: String,
+    /// Only conversations in which a turn has failed.
+    pub failed: bool,
+}
+
+/// The last failed turn of a conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FailedTurn {
+    pub conversation: ConversationId,
+    pub channel: String,
+    pub chat: String,
+    pub at: DateTime<Utc>,
+    /// What people were told, and what only operators are shown.
+    pub reason: String,
+    pub cause: Option<String>,
+    pub reference: String,
 }
 
 row! {
@@ -44,6 +65,17 @@ row! {
         ready_at: Option<i64>,
         created_at: i64,
         last_at: Option<i64>,
+        failed: Option<String>,
+    }
+}
+
+row! {
+    struct FailedRow {
+        id: String,
+        channel: String,
+        chat: String,
+        at: i64,
+        body: String,
     }
 }
 
@@ -58,26 +90,30 @@ pub async fn list(
         fetch_all,
         "
         -- list conversations
-        SELECT c.id, c.channel, c.place, c.last_seq, c.ready_at, c.created_at,
-               e.at AS last_at
+        SELECT c.id, c.channel, c.place, c.last_seq, c.ready_at, c.created_at, e.at AS last_at,
+               f.body AS failed
         FROM conversations c
         LEFT JOIN events e ON e.conversation = c.id AND e.seq = c.last_seq
+        LEFT JOIN events f ON f.conversation = c.id AND f.seq = c.failed_seq
         WHERE ($1 = '' OR c.id < $1)
           AND ($2 = '' OR c.id = $2)
           AND ($3 = '' OR c.channel = $3)
           AND ($4 = '' OR c.chat = $4)
+          AND ($5 = 0 OR c.failed_seq IS NOT NULL)
         ORDER BY c.id DESC
-        LIMIT $5",
+        LIMIT $6",
         stretch.after.as_str(),
         wanted.id.as_str(),
         wanted.channel.as_str(),
         wanted.chat.as_str(),
+        i64::from(wanted.failed),
         stretch.most as i64
     );
     rows.into_iter().map(listed).collect()
 }
 
 fn listed(row: ListedRow) -> Result<ListedConversation> {
+    let failed = row.failed.and_then(|body| serde_json::from_str(&body).ok());
     Ok(ListedConversation {
         id: ConversationId(row.id),
         channel: row.channel,
@@ -86,7 +122,46 @@ fn listed(row: ListedRow) -> Result<ListedConversation> {
         is_ready: row.ready_at.is_some(),
         created_at: at(row.created_at),
         last_at: row.last_at.map(at),
+        failed: match failed {
+            Some(Event::Failed { reference, .. }) => Some(reference),
+            _ => None,
+        },
     })
+}
+
+/// The last failed turn of each conversation since then, latest first.
+pub async fn failures(
+    tx: &mut Tx<'_>,
+    since: DateTime<Utc>,
+    most: usize,
+) -> Result<Vec<FailedTurn>> {
+    let rows: Vec<FailedRow> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- failed turns
+        SELECT c.id, c.channel, c.chat, e.at, e.body
+        FROM conversations c
+        JOIN events e ON e.conversation = c.id AND e.seq = c.failed_seq
+        WHERE c.failed_seq IS NOT NULL AND e.at >= $1
+        ORDER BY e.at DESC
+        LIMIT $2",
+        since.timestamp_millis(),
+        most as i64
+    );
+    let turns = rows.into_iter().filter_map(|row| match serde_json::from_str(&row.body) {
+        Ok(Event::Failed { reason, cause, reference, .. }) => Some(FailedTurn {
+            conversation: ConversationId(row.id),
+            channel: row.channel,
+            chat: row.chat,
+            at: at(row.at),
+            reason,
+            cause,
+            reference,
+        }),
+        _ => None,
+    });
+    Ok(turns.collect())
 }
 
 /// The events of a conversation, in order.

@@ -108,6 +108,34 @@ pub async fn replay(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
     Ok(replayed > 0)
 }
 
+/// The number of rows that are sent again at once.
+const REPLAYED_AT_ONCE: i64 = 1_000;
+
+/// Sends the oldest rows again that were given up, of one channel if it is not empty. Returns how
+/// many.
+pub async fn replay_many(tx: &mut Tx<'_>, channel: &str) -> Result<u64> {
+    let replayed = sql!(
+        tx,
+        execute,
+        "
+        -- replay many
+        UPDATE outbox
+        SET status = 'waiting', attempts = 0, not_before = 0, lease_until = 0, due_at = 0,
+            unknowns = 0, aged_ms = 0
+        WHERE id IN (
+            SELECT o.id FROM outbox o
+            JOIN conversations c ON c.id = o.conversation
+            WHERE o.status IN ('refused', 'gone') AND COALESCE(o.problem, '') <> ''
+              AND ($1 = '' OR c.channel = $1)
+            ORDER BY o.id
+            LIMIT $2)",
+        channel,
+        REPLAYED_AT_ONCE
+    );
+    tx.rung.outbox = true;
+    Ok(replayed)
+}
+
 /// Drops a row that was given up. Returns whether it was.
 pub async fn drop(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
     let dropped = sql!(

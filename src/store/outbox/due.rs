@@ -349,8 +349,20 @@ fn sending(claim: &Claim, channel: &str, due: Due) -> Option<Sending> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::db::Durability;
-    use std::time::{Duration, Instant};
+    use crate::store::StoreOptions;
+    use futures::FutureExt as _;
+
+    /// Without a free permit there is nothing to claim, and the database is not asked.
+    #[tokio::test]
+    async fn nothing_is_claimed_for_no_permit() {
+        let scratch = on_sqlite().await;
+        scratch.fill("tg", 1, 1).await;
+        let sends = scratch.store.claim_sends(vec![Share { channel: "tg".into(), most: 0 }], now());
+        assert!(sends.now_or_never().expect("it does not wait").unwrap().is_empty());
+        let turns = scratch.store.claim(0, now());
+        assert!(turns.now_or_never().expect("it does not wait").unwrap().is_empty());
+        scratch.end().await;
+    }
 
     /// A store on an empty database of each kind, with its cleanup.
     struct Scratch {
@@ -362,7 +374,7 @@ mod tests {
     async fn on_sqlite() -> Scratch {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}/due.db", folder.path().display());
-        let store = Store::open(&url, Durability::Normal, Duration::from_secs(15)).await.unwrap();
+        let store = Store::open(&url, StoreOptions::default()).await.unwrap();
         Scratch { store, _folder: folder, on_server: None }
     }
 
@@ -372,7 +384,7 @@ mod tests {
         let name = format!("cs_{}", uuid::Uuid::new_v4().simple());
         administer(&server, format!("CREATE DATABASE {name}")).await;
         let url = format!("{server}/{name}");
-        let store = Store::open(&url, Durability::Normal, Duration::from_secs(15)).await.unwrap();
+        let store = Store::open(&url, StoreOptions::default()).await.unwrap();
         let folder = tempfile::tempdir().unwrap();
         Scratch { store, _folder: folder, on_server: Some((server, name)) }
     }
@@ -482,14 +494,7 @@ mod tests {
                 assert!(!plan.contains(scan), "{plan}");
             }
         }
-        let mut fastest = Duration::MAX;
-        for _ in 0..5 {
-            let begun = Instant::now();
-            let claimed = scratch.claim("down", 64).await;
-            fastest = fastest.min(begun.elapsed());
-            assert_eq!(claimed.len(), 64);
-        }
-        assert!(fastest < Duration::from_millis(60), "{fastest:?} for 64 of 100,000 rows");
+        assert_eq!(scratch.claim("down", 64).await.len(), 64);
         let up = scratch.claim("up", 64).await;
         assert_eq!(up.iter().map(|s| s.id.as_str()).collect::<Vec<_>>(), ["up1-1"]);
         assert!(scratch.claim("up", 64).await.is_empty(), "the second row is behind the first");

@@ -61,19 +61,7 @@ impl Store {
 
 async fn reserve(tx: &mut Tx<'_>, request: Request, now: DateTime<Utc>) -> Result<Spent> {
     let Request { person, conversation, expected, daily } = request;
-    let spent: TotalRow = sql!(
-        tx,
-        fetch_one,
-        "
-        -- lock a person's usage
-        INSERT INTO spent (day, scope, owner, messages, tokens, cost_micros, tool_ms)
-        VALUES ($1, 'person', $2, 0, 0, 0, 0)
-        ON CONFLICT (day, scope, owner) DO UPDATE
-        SET messages = spent.messages
-        RETURNING messages, tokens, cost_micros, tool_ms",
-        day(now),
-        person.as_str()
-    );
+    let spent = locked(tx, &person, now).await?;
     let others: Vec<ReservedRow> = sql!(
         tx,
         fetch_all,
@@ -111,6 +99,27 @@ async fn reserve(tx: &mut Tx<'_>, request: Request, now: DateTime<Utc>) -> Resul
         );
     }
     Ok(spent)
+}
+
+/// Makes transactions that do something for the same person wait for each other.
+pub(super) async fn lock_person(tx: &mut Tx<'_>, person: &str, now: DateTime<Utc>) -> Result<()> {
+    locked(tx, person, now).await.map(drop)
+}
+
+async fn locked(tx: &mut Tx<'_>, person: &str, now: DateTime<Utc>) -> Result<(i64, i64, i64, i64)> {
+    Ok(sql!(
+        tx,
+        fetch_one,
+        "
+        -- lock a person's usage
+        INSERT INTO spent (day, scope, owner, messages, tokens, cost_micros, tool_ms)
+        VALUES ($1, 'person', $2, 0, 0, 0, 0)
+        ON CONFLICT (day, scope, owner) DO UPDATE
+        SET messages = spent.messages
+        RETURNING messages, tokens, cost_micros, tool_ms",
+        day(now),
+        person
+    ))
 }
 
 /// Ends the reservation of a request whose reply is recorded.

@@ -37,7 +37,14 @@ pub enum ElicitationAnswer {
     Nobody,
 }
 
-/// A question that is passed to the worker.
+/// What a call passes to the worker.
+#[derive(Debug)]
+pub enum Request {
+    Question(Box<Wish>),
+    Notice(Notice),
+}
+
+/// A question for a person.
 #[derive(Debug)]
 pub struct Elicitation {
     pub call: CallId,
@@ -45,10 +52,19 @@ pub struct Elicitation {
     pub answer: oneshot::Sender<ElicitationAnswer>,
 }
 
+/// A text for a person, who does not have to do anything.
+#[derive(Debug)]
+pub struct Notice {
+    pub call: CallId,
+    pub markdown: String,
+    /// Notified when it is recorded.
+    pub recorded: oneshot::Sender<()>,
+}
+
 /// The people whom a call can ask.
 #[derive(Debug, Clone)]
 pub struct Elicitor {
-    wishes: Option<mpsc::UnboundedSender<Elicitation>>,
+    requests: Option<mpsc::UnboundedSender<ElicitationRequest>>,
     pub language: Language,
     /// The number of open questions of the call.
     open: watch::Sender<usize>,
@@ -57,25 +73,36 @@ pub struct Elicitor {
 /// Nobody can be asked.
 impl Default for Elicitor {
     fn default() -> Self {
-        Self { wishes: None, language: Language::default(), open: watch::Sender::default() }
+        Self { requests: None, language: Language::default(), open: watch::Sender::default() }
     }
 }
 
 impl Elicitor {
-    pub fn reached_by(wishes: mpsc::UnboundedSender<Elicitation>, language: Language) -> Self {
-        Self { wishes: Some(wishes), language, ..Self::default() }
+    pub fn reached_by(requests: mpsc::UnboundedSender<ElicitationRequest>, language: Language) -> Self {
+        Self { requests: Some(requests), language, ..Self::default() }
     }
 
     /// Returns when the question is answered, declined or withdrawn.
     pub async fn ask(&self, call: &CallId, question: ElicitationQuestion) -> ElicitationAnswer {
-        let Some(wishes) = &self.wishes else { return ElicitationAnswer::Nobody };
+        let Some(requests) = &self.requests else { return ElicitationAnswer::Nobody };
         let (answer, answered) = oneshot::channel();
-        if wishes.send(Elicitation { call: call.clone(), question, answer }).is_err() {
+        let wish = Box::new(Elicitation { call: call.clone(), question, answer });
+        if requests.send(ElicitationRequest::Question(wish)).is_err() {
             return ElicitationAnswer::Nobody;
         }
         self.open.send_modify(|open| *open += 1);
         let _closed = Open(&self.open);
         answered.await.unwrap_or(ElicitationAnswer::Nobody)
+    }
+
+    /// Returns when the notice is recorded, or when nobody can be reached.
+    pub async fn tell(&self, call: &CallId, markdown: String) {
+        let Some(requests) = &self.requests else { return };
+        let (recorded, done) = oneshot::channel();
+        let notice = Notice { call: call.clone(), markdown, recorded };
+        if requests.send(Request::Notice(notice)).is_ok() {
+            let _ = done.await;
+        }
     }
 
     /// The result of `work`, if it completes within the limit; time spent waiting for people does
@@ -129,7 +156,9 @@ mod tests {
             pending::<()>().await;
         };
         let person = async {
-            let wish = heard.recv().await.expect("a question");
+            let Some(Request::Question(wish)) = heard.recv().await else {
+                panic!("a question");
+            };
             let _ = timeout(Duration::from_secs(100), pending::<()>()).await;
             wish.answer.send(ElicitationAnswer::Given("red".into())).expect("somebody waits");
         };
@@ -142,9 +171,11 @@ mod tests {
     async fn where_nobody_can_be_asked_nobody_answers() {
         let nobody = Elicitor::default().ask(&"c".into(), ElicitationQuestion::default()).await;
         assert_eq!(nobody, ElicitationAnswer::Nobody);
+        Elicitor::default().tell(&"c".into(), "A notice".into()).await;
         let (wishes, heard) = mpsc::unbounded_channel();
         drop(heard);
         let people = Elicitor::reached_by(wishes, Language::English);
+        people.tell(&"c".into(), "A notice".into()).await;
         assert_eq!(
             people.ask(&"c".into(), ElicitationQuestion::default()).await,
             ElicitationAnswer::Nobody

@@ -85,7 +85,8 @@ pub fn sandboxed(
     house: documents::Branding,
     with_shell: Option<shell::Way>,
 ) -> Vec<Arc<dyn Tool>> {
-    let office = documents::office::Office::installed(sandbox);
+    let previews = house.office_previews;
+    let office = previews.then(|| documents::office::Office::installed(sandbox)).flatten();
     let mut tools = documents::tools(house, sandbox, office);
     tools.push(Arc::new(extract::ExtractDocument { sandbox: sandbox.clone() }));
     if let Some(shell::Way(egress)) = with_shell {

@@ -1,4 +1,4 @@
-//! The configured branding of documents: fonts, colour, logo.
+//! The configured branding of documents: fonts, colour, logo, previews.
 
 use renderers::{Document, Fonts, Format, RenderError, Rendered, brand, document};
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use super::{blob::Blob, fonts};
 const LOGO_BYTES: u64 = 2 * 1024 * 1024;
 
 /// The section `documents` of the configuration.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Branding {
     /// Folders with fonts, searched before the system's.
@@ -22,6 +22,15 @@ pub struct Branding {
     pub logo: Option<PathBuf>,
     /// An Office file whose look all documents take over.
     pub template: Option<PathBuf>,
+    /// Whether a picture of the first page precedes a Word, Excel or PowerPoint file. LibreOffice
+    /// draws it, if it is installed, in one or two seconds of a core.
+    pub office_previews: bool,
+}
+
+impl Default for Branding {
+    fn default() -> Self {
+        Self { fonts: Vec::new(), color: None, logo: None, template: None, office_previews: true }
+    }
 }
 
 impl Branding {

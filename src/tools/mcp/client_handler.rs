@@ -5,7 +5,7 @@ use rmcp::{
     model::{
         ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
         ElicitationCapability, ErrorData, FormElicitationCapability, Implementation,
-        ProgressNotificationParam, ProgressToken, UrlElicitationCapability,
+        ProgressNotificationParam, ProgressToken, ProtocolVersion, UrlElicitationCapability,
     },
     service::{NotificationContext, RequestContext, RoleClient},
 };
@@ -115,7 +115,8 @@ impl ClientHandler for ClientEvents {
         let form = FormElicitationCapability::new().with_schema_validation(true);
         let elicitation = ElicitationCapability::new().with_form(form);
         able.elicitation = Some(elicitation.with_url(UrlElicitationCapability::new()));
-        ClientConfig::new(able, us)
+        // This is the version that `initialize` proposes; `server/discover` has its own.
+        ClientConfig::new(able, us).with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {

@@ -51,17 +51,26 @@ async fn told(block: &ContentBlock, place: usize, context: &Context) -> String {
             kept(&what, &audio.data, &audio.mime_type, place, context).await
         }
         ContentBlock::ResourceLink(r) => format!("[resource: {} at {}]", r.name, r.uri),
-        ContentBlock::Resource(embedded) => match &embedded.resource {
-            ResourceContents::TextResourceContents { uri, text, .. } => {
-                format!("[resource: {uri}]\n{text}")
-            }
-            ResourceContents::BlobResourceContents { uri, blob, mime_type, .. } => {
-                let media_type = mime_type.as_deref().unwrap_or_default();
-                kept(&format!("resource: {uri}"), blob, media_type, place, context).await
-            }
-            _ => "[a resource of an unknown kind]".to_owned(),
-        },
+        ContentBlock::Resource(embedded) => resource(&embedded.resource, place, context).await,
         _ => "[content of an unknown kind]".to_owned(),
+    }
+}
+
+/// The contents of a resource: its text, or the file in which other contents are.
+pub(super) async fn resource(
+    contents: &ResourceContents,
+    place: usize,
+    context: &Context,
+) -> String {
+    match contents {
+        ResourceContents::TextResourceContents { uri, text, .. } => {
+            format!("[resource: {uri}]\n{text}")
+        }
+        ResourceContents::BlobResourceContents { uri, blob, mime_type, .. } => {
+            let media_type = mime_type.as_deref().unwrap_or_default();
+            kept(&format!("resource: {uri}"), blob, (media_type, place), context).await
+        }
+        _ => "[a resource of an unknown kind]".to_owned(),
     }
 }
 

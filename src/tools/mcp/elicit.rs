@@ -1,7 +1,7 @@
 //! Elicitations of a server: its fields, one at a time, with buttons if there are options.
 //!
 //! All text is the server's and shown as such. Requests for secrets are declined without asking, as
-//! the protocol forbids them. A URL is shown, and never opened from here.
+//! the protocol forbids them, and the person is told so. A URL is shown, and never opened from here.
 
 use channels::text::neutralise;
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::{
     agent::catalog,
     journal::ids::CallId,
-    texts::{ElicitationText, ElicitationTexts},
+    texts::{AutoDecline, ElicitationText, ElicitationTexts},
     tools::contract::elicit::{ElicitationAnswer, ElicitationQuestion, Elicitor},
 };
 
@@ -60,19 +60,42 @@ pub(super) async fn put(
         ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
             (format!("{message} ({url})"), asker.address(message, url).await)
         }
-        _ => ("(a question of an unknown kind)".to_owned(), Err(ElicitationAction::Decline)),
+        _ => ("(a question of an unknown kind)".to_owned(), Err(AutoDecline::Unknown.into())),
     };
-    match answer {
+    let action = match answer {
         Ok(content) => {
             let accepted = ElicitResult::new(ElicitationAction::Accept);
-            (content.into_iter().fold(accepted, ElicitResult::with_content), None)
+            return (content.into_iter().fold(accepted, ElicitResult::with_content), None);
         }
-        Err(action) => (ElicitResult::new(action), Some(message)),
-    }
+        Err(Ungiven::Declined) => ElicitationAction::Decline,
+        Err(Ungiven::Nobody) => ElicitationAction::Cancel,
+        Err(Ungiven::Unasked(why)) => {
+            let words = asker.people.language.words();
+            asker.people.tell(asker.call, words.auto_declined(asker.server, why)).await;
+            ElicitationAction::Decline
+        }
+    };
+    (ElicitResult::new(action), Some(message))
 }
 
 /// The answer, or why there is none.
-type Given<T> = Result<T, ElicitationAction>;
+type Given<T> = Result<T, Ungiven>;
+
+#[derive(Debug)]
+enum Ungiven {
+    /// By the person.
+    Declined,
+    /// Nobody answered, or the answers were not valid.
+    Nobody,
+    /// Declined on behalf of the person.
+    Unasked(AutoDecline),
+}
+
+impl From<AutoDecline> for Ungiven {
+    fn from(why: AutoDecline) -> Self {
+        Self::Unasked(why)
+    }
+}
 
 impl Asker<'_> {
     fn words(&self) -> &'static ElicitationTexts {
@@ -81,29 +104,42 @@ impl Asker<'_> {
 
     async fn form(&self, message: &str, schema: &Value) -> Given<Option<Value>> {
         let none = Map::new();
-        let fields = schema["properties"].as_object().unwrap_or(&none);
-        let secret = fields.iter().any(|(name, field)| is_secret(name, field));
-        if secret || fields.len() > MOST_FIELDS {
-            return Err(ElicitationAction::Decline);
-        }
-        if fields.is_empty() {
-            let asked =
-                ElicitationText { message: message.to_owned(), ..ElicitationText::default() };
-            self.ask(asked, vec![self.words().confirm.to_owned()], false).await?;
-            return Ok(Some(Value::Object(none)));
+        let properties = schema["properties"].as_object().unwrap_or(&none);
+        if properties.iter().any(|(name, field)| is_secret(name, field)) {
+            return Err(AutoDecline::Secret.into());
         }
         let required = |name: &String| {
             schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name))
         };
+        let fields = properties.iter();
+        let mut fields: Vec<_> =
+            fields.map(|(name, schema)| Field::of(name, schema, required(name))).collect();
+        let mut omitted = Vec::new();
+        if fields.len() > MOST_FIELDS {
+            let optional = fields.extract_if(.., |field| !field.required);
+            omitted = optional.map(|field| field.asked().field).collect();
+        }
+        let too_long = |field: &Field<'_>| field.choices.len() > MOST_CHOICES;
+        if fields.len() > MOST_FIELDS || fields.iter().any(too_long) {
+            return Err(AutoDecline::TooMuch.into());
+        }
+        self.fields(Asked { message: message.to_owned(), omitted, ..Asked::default() }, fields)
+            .await
+    }
+
+    /// Asks for one field after the other. The first question names those that are omitted.
+    async fn fields(&self, form: Asked, fields: Vec<Field<'_>>) -> Given<Option<Value>> {
         let mut content = Map::new();
-        for (name, schema) in fields {
-            let field = Field::of(name, schema, required(name));
-            let asked = ElicitationText { message: message.to_owned(), ..field.asked() };
-            if field.choices.len() > MOST_CHOICES {
-                return Err(ElicitationAction::Decline);
-            }
+        if fields.is_empty() {
+            self.ask(form, vec![self.words().confirm.to_owned()], false).await?;
+            return Ok(Some(Value::Object(content)));
+        }
+        let ElicitationText { message, mut omitted, .. } = form;
+        for field in fields {
+            let omitted = std::mem::take(&mut omitted);
+            let asked = ElicitationText { message: message.clone(), omitted, ..field.asked() };
             if let Some(value) = self.field(&field, asked).await? {
-                content.insert(name.clone(), value);
+                content.insert(field.name.to_owned(), value);
             }
         }
         Ok(Some(Value::Object(content)))
@@ -113,7 +149,7 @@ impl Asker<'_> {
         let web =
             url.parse().is_ok_and(|url: reqwest::Url| matches!(url.scheme(), "https" | "http"));
         if !web {
-            return Err(ElicitationAction::Decline);
+            return Err(AutoDecline::Address.into());
         }
         let address = Some(neutralise(url).replace(['`', '\n'], ""));
         let asked =
@@ -140,7 +176,7 @@ impl Asker<'_> {
                 Err(why) => asked.unfit = Some(why),
             }
         }
-        Err(ElicitationAction::Cancel)
+        Err(Ungiven::Nobody)
     }
 
     async fn ask(
@@ -153,8 +189,8 @@ impl Asker<'_> {
             ElicitationQuestion { server: self.server.to_owned(), asked, options, typed };
         match self.people.ask(self.call, question).await {
             ElicitationAnswer::Given(text) => Ok(text),
-            ElicitationAnswer::Declined => Err(ElicitationAction::Decline),
-            ElicitationAnswer::Nobody => Err(ElicitationAction::Cancel),
+            ElicitationAnswer::Declined => Err(Ungiven::Declined),
+            ElicitationAnswer::Nobody => Err(Ungiven::Nobody),
         }
     }
 }
@@ -305,11 +341,12 @@ fn choices(schema: &Value) -> Vec<(String, Value)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::texts::Language;
+    use crate::{texts::Language, tools::elicit::Request};
     use serde_json::json;
     use tokio::sync::mpsc;
 
-    /// What a server that asks for these fields gets, if a person gives these answers.
+    /// What a server that asks for these fields gets, if a person gives these answers. An answer
+    /// to a notice is that it was read.
     async fn asks(schema: Value, answers: &[&str]) -> (ElicitResult, Vec<ElicitationQuestion>) {
         let (wishes, mut heard) = mpsc::unbounded_channel();
         let people = Elicitor::reached_by(wishes, Language::English);
@@ -318,8 +355,14 @@ mod tests {
         let person = async {
             let mut asked = Vec::new();
             for answer in answers {
-                let wish: crate::tools::contract::elicit::Elicitation =
-                    heard.recv().await.expect("a question");
+                let wish = match heard.recv().await.expect("a question") {
+                    ElicitationRequest::Question(wish) => wish,
+                    ElicitationRequest::Notice(notice) => {
+                        assert!(notice.markdown.contains(answer), "{}", notice.markdown);
+                        notice.recorded.send(()).expect("somebody waits");
+                        continue;
+                    }
+                };
                 let answer = match *answer {
                     "declined" => ElicitationAnswer::Declined,
                     text => ElicitationAnswer::Given(text.to_owned()),
@@ -381,6 +424,28 @@ mod tests {
         assert_eq!(asked[9].options, ["Skip"]);
     }
 
+    /// Of a form with too many fields, the required ones are asked for, and the person learns which
+    /// ones are not. If there are too many of those as well, the form is declined.
+    #[tokio::test]
+    async fn a_long_form_is_reduced_to_its_required_fields() {
+        let fields: Map<String, Value> = (0..12)
+            .map(|n| {
+                (format!("f{n:02}"), json!({ "type": "string", "title": format!("Field {n}") }))
+            })
+            .collect();
+        let (result, asked) =
+            asks(form(fields.clone().into(), &["f03", "f07"]), &["three", "seven"]).await;
+        assert_eq!(result.content, Some(json!({ "f03": "three", "f07": "seven" })));
+        assert_eq!(asked[0].asked.omitted.len(), 10);
+        assert_eq!(asked[0].asked.omitted[..2], ["Field 0", "Field 1"]);
+        assert!(asked[1].asked.omitted.is_empty(), "it was said");
+        let (result, asked) = asks(form(fields.clone().into(), &[]), &["Confirm"]).await;
+        assert_eq!((result.content, asked[0].asked.omitted.len()), (Some(json!({})), 12));
+        let all: Vec<&str> = fields.keys().map(String::as_str).collect();
+        let (result, _) = asks(form(fields.clone().into(), &all), &["too many fields"]).await;
+        assert_eq!(result.action, ElicitationAction::Decline);
+    }
+
     /// Declining one field declines the whole elicitation, and nothing is sent to the server.
     #[tokio::test]
     async fn what_is_declined_reaches_nobody() {
@@ -410,7 +475,7 @@ mod tests {
             ("contraseña", ""),
             ("a", "您的密码"),
         ] {
-            let (result, _) = asks(about(name, what), &[]).await;
+            let (result, _) = asks(about(name, what), &["another secret"]).await;
             assert_eq!(result.action, ElicitationAction::Decline, "{name}");
         }
         for name in ["max_tokens", "secretary", "pinned"] {
@@ -419,10 +484,11 @@ mod tests {
         }
         let many: Vec<_> = (0..1_000).map(|n| n.to_string()).collect();
         let (result, _) =
-            asks(form(json!({ "a": { "type": "string", "enum": many } }), &[]), &[]).await;
+            asks(form(json!({ "a": { "type": "string", "enum": many } }), &[]), &["too many"])
+                .await;
         assert_eq!(result.action, ElicitationAction::Decline, "nobody reads a thousand");
         let page = |url: &str| json!({ "mode": "url", "message": "Sign in", "url": url, "elicitationId": "1" });
-        let (result, _) = asks(page("javascript:alert(1)"), &[]).await;
+        let (result, _) = asks(page("javascript:alert(1)"), &["isn't a web address"]).await;
         assert_eq!(result.action, ElicitationAction::Decline);
         let (result, asked) = asks(page("https://example.org/a"), &["I'll open it"]).await;
         assert_eq!((result.action, result.content), (ElicitationAction::Accept, None));

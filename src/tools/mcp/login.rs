@@ -29,7 +29,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{ConnectionRefused, McpConfig};
+use super::{ConnectionRefused, McpConfig, challenge};
 use crate::{
     encryption::Encryption,
     tools::{ToolError, web::address},
@@ -50,6 +50,9 @@ pub struct Login {
     /// A client that the operator has registered; otherwise the gateway registers one at sign-in.
     pub client_id: Option<String>,
     pub client_secret: Option<SecretString>,
+    /// The URL of a client metadata document, which servers that support it accept as the client's
+    /// id.
+    pub client_metadata: Option<String>,
     pub scopes: Vec<String>,
 }
 
@@ -120,10 +123,18 @@ pub async fn begin(config: &McpConfig, redirect: &str) -> Result<StartedLogin, T
         );
     };
     let mut manager = manager(url, login).await.map_err(|error| failed(config, &error))?;
-    let found = manager.resolve_metadata().await.map_err(|error| failed(config, &error))?;
-    manager.set_metadata(found.metadata);
+    let challenge = challenge::of(url).await;
+    let found = manager.resolve_metadata_from_challenge(challenge.as_deref()).await;
+    manager.set_metadata(found.map_err(|error| failed(config, &error))?.metadata);
     let mut request = AuthorizationRequest::new(redirect).with_client_name("Countersign");
-    request = request.with_scopes(login.scopes.iter().cloned());
+    // What the server requires, besides what the operator wants.
+    let required = challenge.map(|challenge| challenge::scopes(&challenge, url));
+    let mut scopes = login.scopes.clone();
+    scopes.extend(required.into_iter().flatten().filter(|scope| !login.scopes.contains(scope)));
+    request = request.with_scopes(scopes).with_initial_scope_selection();
+    if let Some(metadata) = &login.client_metadata {
+        request = request.with_client_metadata_url(metadata);
+    }
     if let Some(id) = &login.client_id {
         request = request.with_preregistered_client(id);
     }
@@ -337,7 +348,9 @@ mod tests {
         let url = state.url().parse().ok();
         let (client_id, client_secret, scopes) = (None, None, vec!["read".to_owned()]);
         let encryption = Encryption::default();
-        let login = Some(Login { file, encryption, client_id, client_secret, scopes });
+        let client_metadata = None;
+        let login =
+            Some(Login { file, encryption, client_id, client_secret, client_metadata, scopes });
         McpConfig { url, login, ..usual("g") }
     }
 
@@ -346,6 +359,15 @@ mod tests {
         let browser = reqwest::Client::builder().build().expect("a client");
         let page = browser.get(address).send().await.expect("an answer");
         assert!(page.text().await.expect("a page").starts_with("You can close this page"));
+    }
+
+    async fn signs_in(config: &McpConfig) {
+        let begun = begin(config, NOWHERE).await.expect("begun");
+        let browser = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+        let page = browser.build().expect("a client").get(begun.address()).send().await;
+        let page = page.expect("an answer");
+        let back = page.headers()["location"].to_str().expect("text");
+        begun.end(config, back).await.expect("signed in");
     }
 
     /// A server that requires signing in says where; the credentials are stored privately and
@@ -376,7 +398,8 @@ mod tests {
         begun.end(&config, &back.expect("it comes back")).await.expect("signed in");
         let asked = state.asked();
         assert_eq!((&*asked["client_id"], &asked["resource"]), ("c7", &state.url()));
-        assert!(asked["scope"].contains("read"), "{asked:?}");
+        // What the operator wants, and what the server's refusal says that it requires.
+        assert!(asked["scope"].starts_with("read act"), "{asked:?}");
         let mode = std::fs::metadata(&file).expect("it is kept").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         let tools = desk.tools(config.clone()).await.expect("tools");
@@ -396,18 +419,28 @@ mod tests {
         assert!(refused.contains("countersign mcp login g"), "{refused}");
     }
 
+    /// A call that needs a further scope has not run, and nobody is asked whether to run it again:
+    /// the error says which scope it is, and what to do.
+    #[tokio::test]
+    async fn a_call_that_needs_a_further_scope_says_so() {
+        let (state, desk) = (Guarded::start().await, Desk::new().await);
+        let config = config(&state, desk.folder.path().join("g.json"));
+        signs_in(&config).await;
+        let tools = desk.tools(config).await.expect("tools");
+        state.is_strict();
+        let refused = run(&tools, "g_act", json!({})).await;
+        let Err(ToolError::ExternalService(why)) = refused else { panic!("{refused:?}") };
+        assert!(why.contains("has not run: it requires the scope `act delete`"), "{why}");
+        assert!(why.contains("countersign mcp login g"), "{why}");
+    }
+
     /// With a key the tokens are encrypted, including those that were stored before there was one.
     #[tokio::test]
     async fn tokens_are_encrypted_where_there_is_a_key() {
         let (state, desk) = (Guarded::start().await, Desk::new().await);
         let file = desk.folder.path().join("g.json");
         let config = config(&state, file.clone());
-        let begun = begin(&config, NOWHERE).await.expect("begun");
-        let browser = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
-        let page = browser.build().expect("a client").get(begun.address()).send().await;
-        let back =
-            page.expect("an answer").headers()["location"].to_str().expect("text").to_owned();
-        begun.end(&config, &back).await.expect("signed in");
+        signs_in(&config).await;
         let stored = || std::fs::read_to_string(&file).expect("a file");
         assert!(stored().contains("access_token"), "{}", stored());
         let with = |key: char| {

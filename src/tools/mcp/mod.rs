@@ -7,22 +7,30 @@
 //! - [`server`]: one server: its connection, tools and health
 //! - [`supervisor`]: reconnects, and updates the list of tools
 //! - [`session`]: opens a connection, with either generation of the protocol
+//! - [`listing`]: lists the tools
 //! - [`login`]: signing in to a server with a user's authorisation
 //! - [`oauth`]: client credentials
 //! - [`client_handler`]: notifications and elicitation requests
 //! - [`elicit`]: elicitation requests shown to people as questions
+//! - [`stderr`]: the last lines that a local server wrote to its standard error
 //! - [`call`]: one call
 //! - [`tool`]: converts a tool's definition
 //! - [`content`]: converts a result
+//! - [`resources`]: the resources of a server
+//! - [`challenge`]: how a server refuses a request without a token
 
 mod call;
+mod challenge;
 mod client_handler;
 mod content;
 mod elicit;
+mod listing;
 pub mod login;
 mod oauth;
+mod resources;
 pub mod server;
 pub mod session;
+mod stderr;
 pub mod supervisor;
 mod tool;
 
@@ -87,6 +95,8 @@ pub enum Protocol {
     Discover,
 }
 
+#[cfg(test)]
+mod conformance_tests;
 #[cfg(test)]
 mod moody_tests;
 #[cfg(test)]

@@ -129,6 +129,45 @@ async fn a_server_may_have_many_tools() {
     );
 }
 
+/// A tool without `inputSchema` has no arguments, an invalid one is skipped, and neither affects
+/// the other tools of the server.
+#[tokio::test]
+async fn an_incomplete_tool_does_not_make_the_server_unusable() {
+    let desk = Desk::new().await;
+    let listed = json!([tool("echo"), { "name": "bare" }, { "description": "has no name" }]);
+    let tools = desk.tools(desk.moody(&listed)).await.expect("tools");
+    let names: Vec<String> = tools.iter().map(|tool| tool.spec().name).collect();
+    assert_eq!(names, ["m_bare", "m_echo"]);
+    assert_eq!(tools[0].spec().parameters["type"], "object");
+    assert_eq!(run(&tools, "m_bare", json!({})).await.expect("a result"), "{}");
+}
+
+/// The resources of a server are listed and read by one tool, which exists if the server has any.
+#[tokio::test]
+async fn resources_are_listed_and_read() {
+    let desk = Desk::new().await;
+    let config = desk.moody(&json!([tool("echo")]));
+    assert_eq!(desk.tools(config.clone()).await.expect("tools").len(), 1, "it has none");
+    let offered = json!([
+        { "uri": "note:///a", "name": "a", "description": "The\nfirst", "mimeType": "text/plain" },
+        { "uri": "note:///b", "name": "b\u{202e}" },
+    ]);
+    std::fs::write(desk.folder.path().join("resources.json"), offered.to_string()).expect("it");
+    let tools = desk.tools(config).await.expect("tools");
+    let spec = named(&tools, "m_resources").spec();
+    assert_eq!((spec.effect, spec.approval), (EffectClass::Idempotent, Approval::UnlessAllowed));
+    assert!(spec.untrusted && spec.outward && spec.tier == Tier::Extension);
+    let listed = run(&tools, "m_resources", json!({})).await.expect("a list");
+    assert_eq!(listed, "- note:///a: a, The first [text/plain]\n- note:///b: b‹U+202E›");
+    let read = run(&tools, "m_resources", json!({ "uri": "note:///a" })).await;
+    assert_eq!(read.expect("its text"), "[resource: note:///a]\nof a");
+    let none = run(&tools, "m_resources", json!({ "uri": "note:///c" })).await;
+    assert!(
+        matches!(&none, Err(ToolError::ExecutionFailed(why)) if why == "no such resource"),
+        "{none:?}"
+    );
+}
+
 /// What a supervisor reports, until the guard is dropped.
 fn watched(mut watch: Supervisor) -> (UnboundedReceiver<FoundTools>, DropGuard) {
     let (tell, told) = unbounded_channel();
@@ -177,6 +216,32 @@ async fn a_server_that_has_died_is_connected_again() {
     assert_eq!(names(&mut told).await, ["m_die", "m_echo"], "listed over a new connection");
     assert_eq!(server.health().problem, None);
     assert_eq!(run(&tools, "m_echo", json!({})).await.expect("a result"), "{}");
+}
+
+/// What a local server wrote to its standard error before it failed is part of the error and of its
+/// state.
+#[tokio::test]
+async fn a_server_that_does_not_start_says_why() {
+    let desk = Desk::new().await;
+    let env = [("SHOP_KEY".to_owned(), "s3cret-value".into())].into();
+    let config = McpConfig { env, ..desk.moody(&json!([tool("die")])) };
+    let said = "Traceback:\n  SHOP_URL is not set (key s3cret-value)\n";
+    std::fs::write(desk.folder.path().join("broken"), said).expect("written");
+    let server = desk.server(config.clone());
+    let refused = server.tools().await.err().expect("it ends at once").to_string();
+    assert!(refused.contains("The last lines of its standard error:\nTraceback:\n"), "{refused}");
+    assert!(refused.contains("SHOP_URL is not set (key …)"), "{refused}");
+    let health = server.health();
+    assert_eq!(health.stderr, ["Traceback:", "  SHOP_URL is not set (key …)"]);
+    assert!(health.problem.is_some_and(|problem| !problem.contains("SHOP_URL")));
+    let probed = session::probe(&config).await.expect_err("it ends at once").to_string();
+    assert!(probed.contains("SHOP_URL is not set"), "{probed}");
+
+    std::fs::remove_file(desk.folder.path().join("broken")).expect("it was there");
+    let tools = server.tools().await.expect("tools");
+    assert_eq!(server.health().stderr, Vec::<String>::new(), "a new process");
+    assert_eq!(run(&tools, "m_die", json!({})).await, Err(ToolError::Unknown));
+    assert_eq!(server.health().stderr, ["out of memory"]);
 }
 
 /// A harmless call is repeated silently.
@@ -264,7 +329,12 @@ async fn the_handshake_can_be_forced() {
         let server = desk.server(config);
         let found = server.tools().await;
         assert_eq!(found.is_ok(), first == "initialize", "this server is an old one");
-        assert_eq!(desk.heard()[0]["method"], first);
+        let heard = desk.heard();
+        assert_eq!(heard[0]["method"], first);
+        if first == "initialize" {
+            // The newest version that begins with this request.
+            assert_eq!(heard[0]["params"]["protocolVersion"], "2025-11-25");
+        }
         let spoken = server.health().protocol;
         assert_eq!(spoken.as_deref(), found.is_ok().then_some("2025-06-18"));
     }

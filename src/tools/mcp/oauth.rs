@@ -4,8 +4,13 @@
 use reqwest::Url;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
+use std::time::Duration;
 
 use super::{ConnectionRefused, McpConfig};
+
+/// The timeout for the metadata of the authorization server, and their maximum size.
+const METADATA_FOR: Duration = Duration::from_secs(5);
+const METADATA_BYTES: usize = 64 * 1024;
 
 /// The client's credentials.
 #[derive(Debug, Clone)]
@@ -21,6 +26,47 @@ struct Granted {
     access_token: SecretString,
 }
 
+/// How the client authenticates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Method {
+    Basic,
+    Post,
+}
+
+/// What the metadata of an authorization server (RFC 8414) says about this.
+#[derive(Deserialize)]
+struct Metadata {
+    token_endpoint: Url,
+    token_endpoint_auth_methods_supported: Option<Vec<String>>,
+}
+
+/// HTTP Basic, which every server has to support and is the default, unless the server's metadata
+/// names other methods only.
+async fn method(client: &reqwest::Client, token_url: &Url) -> Method {
+    let Ok(address) = token_url.join("/.well-known/oauth-authorization-server") else {
+        return Method::Basic;
+    };
+    let asked = async {
+        let mut answer = client.get(address).timeout(METADATA_FOR).send().await.ok()?;
+        let mut bytes = Vec::new();
+        while let Some(chunk) = answer.chunk().await.ok()? {
+            bytes.extend_from_slice(&chunk);
+            if bytes.len() > METADATA_BYTES {
+                return None;
+            }
+        }
+        let metadata: Metadata = serde_json::from_slice(&bytes).ok()?;
+        (metadata.token_endpoint == *token_url).then_some(metadata)
+    };
+    let methods = asked.await.and_then(|metadata| metadata.token_endpoint_auth_methods_supported);
+    let supports = |method: &str| methods.iter().flatten().any(|supported| supported == method);
+    if supports("client_secret_post") && !supports("client_secret_basic") {
+        Method::Post
+    } else {
+        Method::Basic
+    }
+}
+
 /// A new token. It is requested for each connection and not stored; an expired token ends its
 /// connection.
 pub(super) async fn token(
@@ -29,21 +75,28 @@ pub(super) async fn token(
     client: &reqwest::Client,
     resource: &Url,
 ) -> Result<SecretString, ConnectionRefused> {
+    let (id, secret) = (&credentials.client_id, credentials.client_secret.expose_secret());
     let scopes = credentials.scopes.join(" ");
-    let form = [
-        ("grant_type", "client_credentials"),
-        ("client_id", credentials.client_id.as_str()),
-        ("client_secret", credentials.client_secret.expose_secret()),
-        ("scope", scopes.as_str()),
-        ("resource", resource.as_str()),
-    ];
-    let form = form.into_iter().filter(|(name, value)| *name != "scope" || !value.is_empty());
-    let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
-    let request = client
+    let mut form = vec![("grant_type", "client_credentials"), ("resource", resource.as_str())];
+    if !scopes.is_empty() {
+        form.push(("scope", scopes.as_str()));
+    }
+    let mut request = client
         .post(credentials.token_url.clone())
         .header("content-type", "application/x-www-form-urlencoded")
-        .header("accept", "application/json")
-        .body(body);
+        .header("accept", "application/json");
+    match method(client, &credentials.token_url).await {
+        Method::Basic => {
+            // Both are form-encoded first (RFC 6749, section 2.3.1).
+            let encoded = |text: &str| -> String {
+                url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
+            };
+            request = request.basic_auth(encoded(id), Some(encoded(secret)));
+        }
+        Method::Post => form.extend([("client_id", id.as_str()), ("client_secret", secret)]),
+    }
+    let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+    let request = request.body(body);
     let refused = |what: String, for_good| ConnectionRefused {
         error: config.broken(&format!("cannot be used: its authorization server {what}")),
         for_good,
@@ -69,11 +122,11 @@ mod tests {
         extract::State,
         http::{HeaderMap, StatusCode},
         response::{IntoResponse as _, Response},
-        routing::post,
+        routing::{get, post},
     };
     use serde_json::{Value, json};
     use std::sync::{
-        Arc,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicUsize, Ordering},
     };
 
@@ -83,16 +136,46 @@ mod tests {
         granted: AtomicUsize,
         expired: AtomicUsize,
         calls: AtomicUsize,
+        /// The methods that its metadata names; without any, there are no metadata.
+        methods: Mutex<Vec<&'static str>>,
+        at: OnceLock<String>,
     }
 
-    async fn grant(State(state): State<Arc<Guarded>>, form: String) -> Response {
-        let fits = "grant_type=client_credentials&client_id=us&client_secret=s3%2Bcret&scope=a+b\
-                    &resource=http%3A%2F%2F127.0.0.1";
-        if !form.starts_with(fits) {
+    async fn grant(
+        State(state): State<Arc<Guarded>>,
+        headers: HeaderMap,
+        form: String,
+    ) -> Response {
+        let by_form = "&client_id=us&client_secret=s3%2Bcret";
+        // us:s3%2Bcret
+        let by_header = "Basic dXM6czMlMkJjcmV0";
+        let wants_form = *state.methods.lock().expect("not poisoned") == ["client_secret_post"];
+        let begins =
+            form.starts_with("grant_type=client_credentials&resource=http%3A%2F%2F127.0.0.1");
+        let known = if wants_form {
+            form.ends_with(by_form) && !headers.contains_key("authorization")
+        } else {
+            headers.get("authorization").is_some_and(|value| value == by_header)
+                && !form.contains("client_id")
+        };
+        if !begins || !known || !form.contains("&scope=a+b") {
             return StatusCode::BAD_REQUEST.into_response();
         }
         let n = state.granted.fetch_add(1, Ordering::SeqCst) + 1;
         Json(json!({ "access_token": format!("t{n}"), "token_type": "Bearer" })).into_response()
+    }
+
+    async fn metadata(State(state): State<Arc<Guarded>>) -> Response {
+        let methods = state.methods.lock().expect("not poisoned").clone();
+        if methods.is_empty() {
+            return StatusCode::NOT_FOUND.into_response();
+        }
+        let at = state.at.get().expect("it runs");
+        Json(json!({
+            "issuer": at, "token_endpoint": format!("{at}/token"),
+            "token_endpoint_auth_methods_supported": methods,
+        }))
+        .into_response()
     }
 
     async fn answer(
@@ -112,12 +195,16 @@ mod tests {
     #[tokio::test]
     async fn a_token_is_got_and_got_again_when_it_has_expired() {
         let state = Arc::<Guarded>::default();
-        let app = Router::new().route("/mcp", post(answer)).route("/token", post(grant));
-        let app = app.with_state(state.clone());
+        let app = Router::new()
+            .route("/mcp", post(answer))
+            .route("/token", post(grant))
+            .route("/.well-known/oauth-authorization-server", get(metadata))
+            .with_state(state.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let at = format!("http://{}", listener.local_addr().expect("an address"));
         #[expect(clippy::disallowed_methods, reason = "ends with the test")]
         tokio::spawn(async move { axum::serve(listener, app).await });
+        state.at.set(at.clone()).expect("once");
         let url: Option<Url> = format!("{at}/mcp").parse().ok();
         let credentials = |secret: &str| Credentials {
             token_url: format!("{at}/token").parse().expect("a URL"),
@@ -133,6 +220,16 @@ mod tests {
         let refused = desk.tools(wrong).await.err().expect("no token").to_string();
         assert!(refused.contains("refuses to issue a token (400"), "{refused}");
         let right = McpConfig { oauth: Some(credentials("s3+cret")), ..config };
+        for methods in
+            [vec!["client_secret_post"], vec!["client_secret_post", "client_secret_basic"]]
+        {
+            *state.methods.lock().expect("not poisoned") = methods;
+            desk.tools(right.clone()).await.expect("tools");
+        }
+        state.methods.lock().expect("not poisoned").clear();
+        let before = state.granted.load(Ordering::SeqCst);
+        state.granted.store(0, Ordering::SeqCst);
+        assert_eq!(before, 2);
         let tools = desk.tools(right).await.expect("tools");
         assert_eq!(run(&tools, "g_act", json!({})).await.expect("a result"), "done 1");
         state.expired.store(1, Ordering::SeqCst);

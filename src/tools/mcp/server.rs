@@ -9,11 +9,12 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
     time::Duration,
 };
-use tokio::sync::{Mutex, Notify};
+use tokio::sync::Mutex;
 
 use super::{
-    ConnectionRefused, McpConfig,
-    session::{self, McpSession},
+    ConnectionRefused, McpConfig, listing,
+    resources::{self, Resources},
+    session::{self, Link, McpSession},
     tool::{self, McpTool, Withheld},
 };
 use crate::{
@@ -43,6 +44,8 @@ pub struct Health {
     pub problem: Option<String>,
     /// The tools that have changed since they were pinned, by their names on the server.
     pub withheld: Vec<String>,
+    /// The last lines that its process wrote to its standard error.
+    pub stderr: Vec<String>,
 }
 
 /// All configured servers, by name.
@@ -63,8 +66,7 @@ impl Servers {
 
 pub struct Server {
     pub config: McpConfig,
-    /// Notified when the server's tools may have changed.
-    pub(super) changed: Arc<Notify>,
+    pub(super) link: Link,
     pub(super) pauses: [Duration; 2],
     store: Store,
     clock: Arc<dyn Clock>,
@@ -83,12 +85,13 @@ pub(super) struct ListedTools {
 
 impl Server {
     pub fn new(config: McpConfig, store: Store, clock: Arc<dyn Clock>) -> Arc<Self> {
-        let (changed, session, health) = <_>::default();
-        Arc::new(Self { config, changed, pauses: PAUSES, store, clock, session, health })
+        let (link, session, health) = <_>::default();
+        Arc::new(Self { config, link, pauses: PAUSES, store, clock, session, health })
     }
 
     pub fn health(&self) -> Health {
-        self.health.read().unwrap_or_else(PoisonError::into_inner).clone()
+        let health = self.health.read().unwrap_or_else(PoisonError::into_inner).clone();
+        Health { stderr: self.link.stderr.lines(&self.config), ..health }
     }
 
     /// The current tools; connects if necessary.
@@ -115,14 +118,17 @@ impl Server {
             return Ok(session.clone());
         }
         *open = None;
-        let opened = session::open(&self.config, &self.changed).await;
+        let opened = session::open(&self.config, &self.link).await;
         let told = opened.as_ref().map(version_of).map_err(|refused| refused.error.to_string());
         self.note(|health| {
             health.connected = told.is_ok();
             health.problem = told.as_ref().err().cloned();
             health.protocol = told.ok().flatten();
         });
-        let session = Arc::new(opened?);
+        let session = Arc::new(opened.map_err(|refused| Refused {
+            error: self.link.stderr.explain(&self.config, refused.error),
+            ..refused
+        })?);
         Ok(open.insert(session).clone())
     }
 
@@ -135,7 +141,7 @@ impl Server {
                 health.connected = false;
                 health.problem = Some("the connection was lost".to_owned());
             });
-            self.changed.notify_one();
+            self.link.changed.notify_one();
         }
     }
 
@@ -155,7 +161,7 @@ impl Server {
             return Ok(None);
         }
         if !same {
-            let listed = session::list(&self.config, &session).await;
+            let listed = listing::list(&self.config, &session).await;
             seen.definitions = listed.inspect_err(|error| {
                 self.note(|health| health.problem = Some(error.to_string()));
             })?;
@@ -163,9 +169,21 @@ impl Server {
             seen.definitions.sort_by(|a, b| a.name.cmp(&b.name));
             seen.definitions.dedup_by(|a, b| a.name == b.name);
         }
-        let tools = self.held(&seen.definitions).await?;
+        let mut tools = self.held(&seen.definitions).await?;
+        let capabilities = session.peer_info().map(|info| info.capabilities.clone());
+        if capabilities.is_some_and(|capabilities| capabilities.resources.is_some()) {
+            tools.push(self.resources(&tools));
+        }
         (seen.session, seen.version) = (Some(session), version);
         Ok(Some(tools))
+    }
+
+    /// The tool for resources. It steps back if a tool of the server has its name.
+    fn resources(self: &Arc<Self>, others: &[Arc<dyn Tool>]) -> Arc<dyn Tool> {
+        let name = naming::of_server(&self.config.name, resources::NAME);
+        let is_taken = others.iter().any(|tool| tool.spec().name == name);
+        let name = if is_taken { tool::own_name(&name, resources::NAME) } else { name };
+        Arc::new(Resources { server: self.clone(), name })
     }
 
     async fn version(&self) -> Result<i64, ToolError> {

@@ -2,7 +2,7 @@
 
 use reqwest::{StatusCode, Url, header};
 use rmcp::{
-    model::{ErrorCode, ProtocolVersion, Tool as Definition},
+    model::{ErrorCode, ProtocolVersion},
     service::{
         ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RoleClient, RunningService,
         ServiceError,
@@ -19,8 +19,10 @@ use std::{
 use tokio::{process::Command, sync::Notify, time};
 
 use super::{
-    CONNECT_FOR, ConnectionRefused, DISCOVER_FOR, McpConfig, Protocol,
-    client_handler::ClientEvents, login, oauth,
+    CONNECT_FOR, ConnectionRefused, McpConfig, Protocol, challenge,
+    client_handler::ClientEvents,
+    listing, login, oauth,
+    stderr::{LastLines, LocalServer},
 };
 use crate::tools::ToolError;
 
@@ -30,12 +32,21 @@ const INHERITED: [&str; 3] = ["PATH", "HOME", "LANG"];
 /// An open connection.
 pub(super) type McpSession = RunningService<RoleClient, ClientEvents>;
 
+/// What all connections of a server share.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Link {
+    /// Notified when the server's tools may have changed.
+    pub changed: Arc<Notify>,
+    /// The standard error of its process.
+    pub stderr: Arc<LastLines>,
+}
+
 /// Connects once.
 pub(super) async fn open(
     config: &McpConfig,
-    changed: &Arc<Notify>,
+    link: &Link,
 ) -> Result<McpSession, ConnectionRefused> {
-    let opened = time::timeout(CONNECT_FOR, Box::pin(begin_either(config, changed))).await;
+    let opened = time::timeout(CONNECT_FOR, Box::pin(begin_either(config, link))).await;
     opened.unwrap_or_else(|_| {
         let error = config.broken(&format!("did not answer within {CONNECT_FOR:?}"));
         Err(ConnectionRefused { error, for_good: false })
@@ -44,20 +55,13 @@ pub(super) async fn open(
 
 /// Checks whether a server answers: the protocol, and the number of its tools.
 pub async fn probe(config: &McpConfig) -> Result<(String, usize), ToolError> {
-    let opened = open(config, &Arc::default()).await;
-    let session = opened.map_err(|refused| refused.error)?;
+    let link = Link::default();
+    let opened = open(config, &link).await;
+    let session = opened.map_err(|refused| link.stderr.explain(config, refused.error))?;
     let spoken = session.peer_info().map(|info| info.protocol_version.to_string());
-    Ok((spoken.unwrap_or_default(), list(config, &session).await?.len()))
-}
-
-/// All tools, from all pages.
-pub(super) async fn list(
-    config: &McpConfig,
-    session: &McpSession,
-) -> Result<Vec<Definition>, ToolError> {
-    bounded(DISCOVER_FOR, session.list_all_tools())
-        .await?
-        .map_err(|e| config.broken(&format!("cannot list its tools: {e}")))
+    let tools = listing::list(config, &session).await;
+    let tools = tools.map_err(|error| link.stderr.explain(config, error))?;
+    Ok((spoken.unwrap_or_default(), tools.len()))
 }
 
 pub(super) async fn bounded<T>(
@@ -71,20 +75,20 @@ pub(super) async fn bounded<T>(
 /// close it after an unknown message.
 async fn begin_either(
     config: &McpConfig,
-    changed: &Arc<Notify>,
+    link: &Link,
 ) -> Result<McpSession, ConnectionRefused> {
     let new = || ClientLifecycleMode::Discover {
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],
     };
     let old = ClientLifecycleMode::Initialize;
     let first = if config.protocol == Protocol::Discover { new() } else { old };
-    let mut begun = begin(config, changed, first.clone()).await?;
+    let mut begun = begin(config, link, first.clone()).await?;
     // The token may have been revoked before its expiry.
     if let (Err(error), Some(url), Some(login)) = (&begun, &config.url, &config.login)
         && error.is_authorization_required()
         && login::refresh(config, url, login).await?
     {
-        begun = begin(config, changed, first).await?;
+        begun = begin(config, link, first).await?;
     }
     let error = match begun {
         Ok(session) => return Ok(session),
@@ -92,7 +96,7 @@ async fn begin_either(
     };
     if config.protocol == Protocol::Auto
         && !error.is_authorization_required()
-        && let Ok(session) = begin(config, changed, new()).await?
+        && let Ok(session) = begin(config, link, new()).await?
     {
         return Ok(session);
     }
@@ -117,24 +121,25 @@ fn refused(config: &McpConfig, error: &ClientInitializeError) -> ConnectionRefus
 
 async fn begin(
     config: &McpConfig,
-    changed: &Arc<Notify>,
+    link: &Link,
     mode: ClientLifecycleMode,
 ) -> Result<Result<McpSession, ClientInitializeError>, ConnectionRefused> {
     let for_good = |error| ConnectionRefused { error, for_good: true };
+    let events = || ClientEvents::ringing(link.changed.clone());
     match (&config.command, &config.url) {
         (Some(command), None) => {
-            let process = process(config, command).map_err(for_good)?;
-            Ok(ClientEvents::ringing(changed.clone()).serve_with_lifecycle(process, mode).await)
+            let process = process(config, command, link).map_err(for_good)?;
+            Ok(events().serve_with_lifecycle(process, mode).await)
         }
         (None, Some(url)) => {
             let transport = http(config, url).await?;
-            Ok(ClientEvents::ringing(changed.clone()).serve_with_lifecycle(transport, mode).await)
+            Ok(events().serve_with_lifecycle(transport, mode).await)
         }
         _ => Err(for_good(config.broken("needs either `command` or `url`"))),
     }
 }
 
-fn process(config: &McpConfig, command: &[String]) -> Result<TokioChildProcess, ToolError> {
+fn process(config: &McpConfig, command: &[String], link: &Link) -> Result<LocalServer, ToolError> {
     let Some((program, arguments)) = command.split_first() else {
         return Err(config.broken("has an empty `command`"));
     };
@@ -154,10 +159,11 @@ fn process(config: &McpConfig, command: &[String]) -> Result<TokioChildProcess, 
     };
     command.kill_on_drop(true);
     command.envs(config.env.iter().map(|(name, value)| (name, value.expose_secret())));
-    let spawned = TokioChildProcess::builder(command).stderr(Stdio::null()).spawn();
-    let (process, _) =
+    link.stderr.clear();
+    let spawned = TokioChildProcess::builder(command).stderr(Stdio::piped()).spawn();
+    let (process, stderr) =
         spawned.map_err(|e| config.broken(&format!("cannot be started (`{program}`): {e}")))?;
-    Ok(process)
+    Ok(LocalServer::new(process, stderr, link.stderr.clone()))
 }
 
 async fn http(
@@ -222,8 +228,14 @@ impl Fault {
             ServiceError::McpError(error) => {
                 Self::Told(ToolError::ExecutionFailed(error.message.into_owned()))
             }
-            ServiceError::TransportSend(error) if untaken(error.error.as_ref()) => Self::NotRun,
-            ServiceError::TransportSend(_) | ServiceError::TransportClosed => Self::Broken,
+            ServiceError::TransportSend(error) => {
+                let error = error.error.as_ref();
+                if let Some(insufficient) = challenge::insufficient(config, error) {
+                    return Self::Told(insufficient);
+                }
+                if untaken(error) { Self::NotRun } else { Self::Broken }
+            }
+            ServiceError::TransportClosed => Self::Broken,
             ServiceError::Timeout { timeout } => Self::Told(ToolError::Timeout(timeout)),
             other => Self::Told(config.broken(&format!("sent an unexpected answer: {other}"))),
         }

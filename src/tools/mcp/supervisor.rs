@@ -52,7 +52,7 @@ impl Supervisor {
             }
             tokio::select! {
                 () = wait(pause(self.failures), &stop) => {}
-                () = self.server.changed.notified() => self.seen.session = None,
+                () = self.server.link.changed.notified() => self.seen.session = None,
                 () = told(&mut self.changes) => self.seen.session = None,
             }
             if let Some(session) = self.seen.session.clone()

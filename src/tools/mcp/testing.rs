@@ -8,7 +8,7 @@ use crate::{
     agent::catalog::Tier,
     clock::SystemClock,
     store::{
-        Store,
+        Store, StoreOptions,
         audit::{AuditRecord, Query},
         db::Durability,
         tools::pins,
@@ -57,8 +57,8 @@ impl Desk {
     pub async fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let url = format!("sqlite://{}", folder.path().join("desk.db").display());
-        let lease = std::time::Duration::from_secs(15);
-        let store = Store::open(&url, Durability::Normal, lease).await.expect("a database");
+        let options = StoreOptions { durability: Durability::Normal, ..StoreOptions::default() };
+        let store = Store::open(&url, options).await.expect("a database");
         Self { folder, store }
     }
 

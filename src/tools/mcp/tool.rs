@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{
     agent::{
+        canonical_json::canonical,
         catalog::{ApprovalMode, Confinement, Domain, EffectClass, ToolSource, ToolSpec},
-        guard::canonical,
         naming::NAME_CHARS,
     },
     store::tools::pins::PinState,
@@ -156,11 +156,18 @@ pub(super) fn spec(
         untrusted: true,
         // Whatever it claims, its arguments are sent to another program.
         outward: true,
-        domain: match config.sandbox {
+        domain: config.domain(),
+        ..ToolSpec::read_only(name, &said, parameters(tool))
+    }
+}
+
+impl McpConfig {
+    /// Where its tools run.
+    pub(super) fn domain(&self) -> Domain {
+        match self.sandbox {
             Some(_) => Domain::Container(Confinement::OWN),
             None => Domain::Orchestrator,
-        },
-        ..ToolSpec::read_only(name, &said, parameters(tool))
+        }
     }
 }
 

@@ -7,16 +7,20 @@
 //!
 //! - [`front`]: the front matter of a `SKILL.md`
 //! - [`folder`]: the installed skills, their origin and trust
-//! - [`package`]: a package to install: a folder, a zip file, a git repository
+//! - [`source`]: finds the skills in a folder, a zip file or a git repository
+//! - [`package`]: the files of one skill
 //! - [`scan`]: findings to review before installation
+//! - [`prose`]: phrases within their sentence
 //! - [`script`], [`manage`]: the tools
 
 pub mod folder;
 pub mod front;
 pub mod manage;
 pub mod package;
+mod prose;
 pub mod scan;
 pub mod script;
+pub mod source;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 

@@ -59,7 +59,7 @@ pub fn tools(
 }
 
 /// Parses a URL as people and models write it.
-fn address(text: &str) -> Result<url::Url, super::ToolError> {
+pub(super) fn address(text: &str) -> Result<url::Url, super::ToolError> {
     let text = text.trim();
     let whole = if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
     whole.parse().map_err(|problem| {

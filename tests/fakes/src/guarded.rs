@@ -34,6 +34,8 @@ pub struct Guarded {
     expired: AtomicUsize,
     /// Whether a token has all but run out when it is granted.
     brief: AtomicBool,
+    /// Whether calls require a scope that no token has.
+    strict: AtomicBool,
 }
 
 impl Guarded {
@@ -43,8 +45,8 @@ impl Guarded {
         let at = format!("http://{}", listener.local_addr().expect("it is bound"));
         state.at.set(at).expect("nobody else has");
         let app = Router::new()
-            .route("/.well-known/oauth-protected-resource", get(resource))
-            .route("/.well-known/oauth-protected-resource/mcp", get(resource))
+            // Only the challenge says where this is.
+            .route("/about/this-resource", get(resource))
             .route("/.well-known/oauth-authorization-server", get(server))
             .route("/register", post(register))
             .route("/authorize", get(authorize))
@@ -77,6 +79,11 @@ impl Guarded {
     /// Rejects the first tokens from now on.
     pub fn expires(&self, tokens: usize) {
         self.expired.store(tokens, Ordering::SeqCst);
+    }
+
+    /// From now on calls require a further scope.
+    pub fn is_strict(&self) {
+        self.strict.store(true, Ordering::SeqCst);
     }
 
     /// From now on tokens are granted for a few seconds.
@@ -146,7 +153,19 @@ async fn called(
     Json(body): Json<Value>,
 ) -> Response {
     let expired = state.expired.load(Ordering::SeqCst);
-    answer(&headers, &body, expired, |token| format!("done by t{token}"))
+    let challenge = |rest: &str| {
+        let about = format!("{}/about/this-resource", state.at());
+        [(header::WWW_AUTHENTICATE, format!("Bearer {rest}, resource_metadata=\"{about}\""))]
+    };
+    let answer = answer(&headers, &body, expired, |token| format!("done by t{token}"));
+    if answer.status() == StatusCode::UNAUTHORIZED {
+        return (answer.status(), challenge("scope=\"act\"")).into_response();
+    }
+    if body["method"] == "tools/call" && state.strict.load(Ordering::SeqCst) {
+        let refused = challenge("error=\"insufficient_scope\", scope=\"act delete\"");
+        return (StatusCode::FORBIDDEN, refused).into_response();
+    }
+    answer
 }
 
 /// A server with one tool that requires a token: `t1`, `t2`, …, of which the first ones are

@@ -56,6 +56,7 @@ impl FakeWeb {
             .route("/bomb", get(bomb))
             .route("/gone", get(|| async { StatusCode::GONE }))
             .route("/report.pdf", get(report))
+            .route("/picture.png", get(picture))
             .route("/{service}", any(search))
             .layer(axum::middleware::from_fn_with_state(shared.clone(), note))
             .with_state(shared.clone());
@@ -154,6 +155,11 @@ async fn bomb() -> Response {
 
 async fn report() -> Response {
     ([("content-type", "application/pdf")], "%PDF-1.7 not really").into_response()
+}
+
+async fn picture() -> Response {
+    let picture = include_bytes!("../../../renderers/tests/corpus/img/chart.png");
+    ([("content-type", "image/png")], Body::from(picture.as_slice())).into_response()
 }
 
 /// What a service wants to see: how, and which fields with which values.

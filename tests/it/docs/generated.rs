@@ -24,6 +24,7 @@ pub async fn parts(cli: &Command) -> BTreeMap<&'static str, String> {
         ("api", operations()),
         ("rules", shipped_rules()),
         ("tools", tools().await),
+        ("skill-scan", crate::skill_scan::table()),
     ])
 }
 

@@ -4,9 +4,11 @@
 //!
 //! - [`scenario`]: the job, its people and its world
 //! - [`history`]: what must hold afterwards
+//! - [`jobs`]: a background job
 //! - [`timers`]: a reminder that is due at that moment
 
 mod history;
+mod jobs;
 mod scenario;
 mod timers;
 

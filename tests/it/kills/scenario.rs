@@ -114,6 +114,8 @@ impl Scenario {
 fn configuration(model: &str, platform: &str, chat: i64, tools: &str) -> String {
     format!(
         r#"
+[documents]
+office_previews = false
 [[models]]
 id = "main"
 provider = "openai"

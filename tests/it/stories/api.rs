@@ -57,6 +57,7 @@ story! {
         path: `a.txt`
 
         delete makes changes\, and no rule allows it\.
+        “Allow in this conversation” covers every later call of delete that Ann requests here, whatever its arguments, until /new.
         Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
 

@@ -254,9 +254,8 @@ story! {
         let question = &messages.last().unwrap().text;
         assert_snapshot!(stable(question), @r"
         Allow **apply\_patch**?
-        Replaces old\_string by new\_string in a file of the workspace\. The file must have been read with read\_file before\, and old\_string must match exactly\, including w
+        Change the file `a.txt`.
 
-        path: `a.txt`
         old\_string: `two`
         new\_string:
         ````
@@ -273,6 +272,7 @@ story! {
         ````
 
         apply\_patch makes changes\, and no rule allows it\.
+        “Allow in this conversation” covers every later call of apply\_patch that Ann requests here, whatever its arguments, until /new.
         Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
         assert!(!question.contains(['\u{202e}', '\u{200b}']), "{question}");

@@ -84,6 +84,7 @@ story! {
         world.model_will(say("Done."));
         world.ann_says("delete it").await;
         world.bob_presses("Always…").await;
+        world.ann_says("/always").await;
         world.ann_says("/always yes 2x").await;
         world.ann_presses("Revoke").await;
         world.make_owner("1").await;
@@ -111,6 +112,7 @@ story! {
         world.model_will(call("delete", json!({ "path": "notes/a.txt" })));
         world.model_will(say("Done."));
         world.ann_says("delete it").await;
+        world.ann_says("/always").await;
         world.ann_says("/always yes").await;
         world.model_will(call("delete", json!({ "path": "notes/b.txt" })));
         world.model_will(say("Done."));
@@ -126,6 +128,31 @@ story! {
         assert_eq!(by[0]["allowed"]["person"]["name"], "Ann");
         assert!(by[1]["grant"].is_string(), "{by:?}");
         assert_eq!(by[2], json!({ "rule": "tidy", "from": "configuration" }));
+    }
+}
+
+story! {
+    /// A call that runs because of *Allow in this conversation* names the approval and its approver.
+    /// Proves MC-44.
+    async fn the_audit_names_the_permission_for_a_conversation(world: &mut World) {
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        world.ann_says("delete them").await;
+        world.model_will(call("delete", json!({ "path": "b.txt" })));
+        world.model_will(say("Done."));
+        world.ann_presses("Allow in this conversation").await;
+        world.model_will(call("delete", json!({ "path": "c.txt" })));
+        world.model_will(say("Done."));
+        world.ann_says("and c").await;
+        assert_eq!(world.deletions(), 3);
+        let rows = rows(world).await;
+        let body = |row: &Row| serde_json::from_str::<Value>(&row.body).unwrap();
+        let asked = rows.iter().find(|row| row.kind == "asked").map(body).unwrap();
+        let ran: Vec<_> = rows.iter().filter(|row| row.kind == "ran").map(body).collect();
+        assert_eq!(ran[0]["rule"]["conversation"], Value::Null, "decided itself");
+        for later in &ran[1..] {
+            assert_eq!(later["rule"]["conversation"], asked["approval"]);
+            assert_eq!(later["rule"]["allowed"]["person"]["name"], "Ann");
+        }
     }
 }
 

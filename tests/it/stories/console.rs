@@ -5,7 +5,10 @@ use chrono::TimeDelta;
 use countersign::{
     admin::console,
     journal::role::Role,
-    llm::scripted::{call, say},
+    llm::{
+        ModelError,
+        scripted::{call, fail, say},
+    },
     store::{conversations::journal, outbox, webhooks::subscriptions::Topic},
 };
 use insta::{allow_duplicates, assert_snapshot};
@@ -643,5 +646,96 @@ story! {
         }
         | trusted by oli
         "#);
+    }
+}
+
+story! {
+    /// The first page shows what is wrong: a failed turn with its cause, and what waits for a
+    /// decision. Failed turns can be listed.
+    async fn the_overview_shows_what_needs_attention(world: &mut World) {
+        staffed(world);
+        let served = Served::of(world).await;
+        let oli = Operator::signed_in(&served, "oli").await;
+        let fresh = oli.reads("/overview").await;
+        assert!(fresh.contains("<p class=\"quiet\">None.</p>"), "{fresh}");
+        let none = oli.reads("/conversations?failed=true").await;
+        world.model_will(fail(ModelError::Rejected("401 <b>wrong key</b>".into())));
+        world.ann_says("hello").await;
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        world.ann_says("delete it").await;
+        let page = oli.reads("/overview").await;
+        assert!(page.contains("401 &lt;b&gt;wrong key"), "{page}");
+        let tile = between(&page, "<dt>Open approvals</dt>", "</div>");
+        assert_eq!(visible(tile).trim(), "1");
+        let failures = between(&page, "Failed turns of the last 7 days", "</ul>");
+        let link = between(failures, "<a href=\"/console/conversations/", "\"");
+        assert!(oli.reads(&format!("/conversations/{link}")).await.contains("wrong key"));
+        let listed = oli.reads("/conversations?failed=true").await;
+        assert!(listed.contains("failed turn") && !none.contains("failed turn"), "{listed}");
+
+        let vic = Operator::signed_in(&served, "vic").await;
+        let little = vic.reads("/overview").await;
+        assert!(!little.contains("wrong key") && !little.contains("Cost today"), "{little}");
+        let begins = vic.looks("").await;
+        assert_eq!(begins.url().path(), "/console/overview");
+    }
+}
+
+story! {
+    /// After an outage, all dead letters are sent again at once.
+    async fn all_dead_letters_are_replayed_at_once(world: &mut World) {
+        staffed(world);
+        let served = Served::of(world).await;
+        let oli = Operator::signed_in(&served, "oli").await;
+        world.room.breaks("7", SendError::Rejected("the platform is ill".into()));
+        for n in 0..3 {
+            world.model_will(say(format!("Answer {n}.")));
+            world.ann_says("hello").await;
+        }
+        assert_eq!(oli.reads("/dead-letters").await.matches("the platform is ill").count(), 3);
+        let nothing = oli.presses("/dead-letters", &[("channel", "nowhere")]).await;
+        assert_eq!(nothing.matches("the platform is ill").count(), 3);
+        world.room.mends("7");
+        let left = oli.presses("/dead-letters", &[("channel", "room")]).await;
+        assert!(left.contains("None yet.") && left.contains("Queued for another attempt."), "{left}");
+        settles(world).await;
+        for n in 0..3 {
+            assert_eq!(world.shown().matches(&format!("Answer {n}.")).count(), 1, "{}", world.shown());
+        }
+        let owner = Operator::signed_in(&served, "owner").await;
+        assert!(owner.reads("/audit?kind=letters_replayed").await.contains("letters_replayed"));
+    }
+}
+
+story! {
+    /// A form that is not accepted is shown again with what was typed, and the reason above it.
+    async fn a_form_keeps_what_was_typed(world: &mut World) {
+        staffed(world);
+        let served = Served::of(world).await;
+        let owner = Operator::signed_in(&served, "owner").await;
+        let rule = [
+            ("name", "my <rule>"), ("tool", "shell"), ("arg_pattern", "("), ("command", "ls"),
+            ("severity", "high"), ("action", "deny"),
+        ];
+        let answer = owner.sends("/rules", &rule).await;
+        assert!(answer.status().is_client_error(), "{}", answer.status());
+        let page = answer.text().await.unwrap();
+        let form = between(&page, "<h2 id=\"new\">", "</form>");
+        for kept in ["role=\"alert\"", "value=\"my &lt;rule&gt;\"", "value=\"(\"", "<option selected>high", "<option selected>deny"] {
+            assert!(form.contains(kept), "{kept} in {form}");
+        }
+        let person = [("channel", "room"), ("person", " "), ("role", "viewer")];
+        let answer = owner.sends("/people", &person).await;
+        assert_eq!(answer.status(), StatusCode::UNPROCESSABLE_ENTITY);
+        let page = answer.text().await.unwrap();
+        let form = between(&page, "<h2 id=\"let-in\">", "</form>");
+        assert!(form.contains("Enter the person") && form.contains("<option selected>viewer"), "{form}");
+        let code = [("channel", "room"), ("hours", "0"), ("role", "member")];
+        let page = owner.sends("/pairing-codes", &code).await.text().await.unwrap();
+        let form = between(&page, "<h2 id=\"pair\">", "</form>");
+        assert!(form.contains("1 to 8760") && form.contains("value=\"0\""), "{form}");
+        let nowhere = owner.looks("/nope").await;
+        assert_eq!(nowhere.status(), StatusCode::NOT_FOUND);
+        assert!(nowhere.text().await.unwrap().contains("<html"), "a page, not JSON");
     }
 }

@@ -158,6 +158,36 @@ story! {
 }
 
 story! {
+    /// The number of runs of a tool is limited for a conversation with all its sub-agents, which
+    /// count each other's runs.
+    /// Proves CA-03, CA-12.
+    async fn sub_agents_share_the_number_of_runs(world: &mut World) {
+        staff(world);
+        let runs = |most| ToolLimitEntry {
+            tool: "delete".into(), per_minute: None, per_hour: None, max_usage_count: Some(most),
+            unlimited: false,
+        };
+        world.config.limits.tools = vec![runs(3)];
+        world.guard("{ default = 'allow' }");
+        world.model_will(delete());
+        world.model_will(delegate("writer", "Delete it."));
+        world.model_will(delete());
+        world.model_will(say("Deleted."));
+        world.model_will(delegate("researcher", "Delete it again."));
+        world.model_will(delete());
+        world.model_will(delete());
+        world.model_will(say("Not a fourth time."));
+        world.model_will(delete());
+        world.model_will(say("That was all."));
+        world.ann_says("go").await;
+        assert_eq!((world.deletions(), world.last()), (3, "That was all.".to_owned()));
+        let refused = "Tool 'delete' has reached its maximum usage limit of 3";
+        assert!(last(&world.prompts()[7]).starts_with(refused), "{:?}", world.prompts()[7]);
+        assert!(world.results().await.last().unwrap().starts_with(refused));
+    }
+}
+
+story! {
     /// Several run at the same time, from one call or from several; the answers are in the order of
     /// the tasks.
     /// Proves MC-37, MC-47.
@@ -406,6 +436,7 @@ story! {
 
         delete affects systems outside this chat\.
         ⚠️ This conversation contains untrusted content \(page\)\, which may have prompted this request\.
+        “Allow in this conversation” covers every later call of delete that Ann requests here, whatever its arguments, until /new.
         Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
     }

@@ -14,13 +14,14 @@ use super::messages::with_file;
 use crate::{api::Served, story, world::World};
 
 const PHOTO: &[u8] = include_bytes!("../../../renderers/tests/corpus/img/photo.jpg");
-const KEPT: [&str; 10] = [
+const KEPT: [&str; 11] = [
     "events",
     "outbox",
     "approvals",
     "votes",
     "memories",
     "schedules",
+    "jobs",
     "grants",
     "people",
     "usage",

@@ -116,6 +116,7 @@ story! {
 
         delete makes changes\, and no rule allows it\.
         ⚠️ This conversation contains untrusted content \(read\_file inbox\/a\.txt\)\, which may have prompted this request\.
+        “Allow in this conversation” covers every later call of delete that Ann requests here, whatever its arguments, until /new.
         Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
         let mut questions = vec![];
@@ -134,6 +135,7 @@ story! {
 
         delete makes changes\, and no rule allows it\.
         ⚠️ This conversation contains untrusted content \(read\_file downloads\/1\/a\.pdf\)\, which may have prompted this request\.
+        “Allow in this conversation” covers every later call of delete that Ann requests here, whatever its arguments, until /new.
         Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
 
         After downloads2/a.pdf: Allow **delete**?
@@ -142,6 +144,7 @@ story! {
         path: `a.txt`
 
         delete makes changes\, and no rule allows it\.
+        “Allow in this conversation” covers every later call of delete that Ann requests here, whatever its arguments, until /new.
         Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
     }
@@ -175,6 +178,7 @@ story! {
 
         delete affects systems outside this chat\.
         ⚠️ This conversation contains untrusted content \(a message of Eve\)\, which may have prompted this request\.
+        “Allow in this conversation” covers every later call of delete that Ann requests here, whatever its arguments, until /new.
         Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
     }
@@ -280,6 +284,7 @@ story! {
 
         delete makes changes, and no rule allows it.
         ⚠️ This conversation contains untrusted content (page), which may have prompted this request.
+        “Allow in this conversation” covers every later call of delete that Ann requests here, whatever its arguments, until /new.
         Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
         assert_eq!(world.deletions(), 1, "what was allowed before does not count");
@@ -433,4 +438,27 @@ async fn the_command_line_explains_the_guard() {
     let (good, said) = site.run(&["audit", "show"]).await;
     assert!(good && said.contains("rules_imported") && said.contains("rule_removed"), "{said}");
     site.end().await;
+}
+
+story! {
+    /// Reading a file asks where the operator requires it, until a person has allowed it for the
+    /// conversation; *always* asks every time.
+    /// Proves FO-06, IC-27.
+    async fn reading_asks_where_the_operator_requires_it(world: &mut World) {
+        world.guard("{ required_approvals = { 'read_*' = 'unless_allowed' } }");
+        let read = || call("read_file", json!({ "path": "a.txt" }));
+        world.model_will(read());
+        world.ann_says("read it").await;
+        assert_snapshot!(world.last(), @r"Allow **read\_file**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+        world.model_will(say("There is none."));
+        world.ann_presses("Allow in this conversation").await;
+        world.model_will(read());
+        world.model_will(say("Still none."));
+        world.ann_says("again").await;
+        assert_eq!(world.last(), "Still none.");
+        world.guard("{ required_approvals = { 'read_*' = 'unless_allowed', read_file = 'always' } }");
+        world.model_will(read());
+        world.ann_says("again").await;
+        assert_snapshot!(world.last(), @r"Allow **read\_file**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
+    }
 }

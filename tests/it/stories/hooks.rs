@@ -68,6 +68,7 @@ story! {
 
         delete makes changes, and no rule allows it.
         moved to safe/
+        “Allow in this conversation” covers every later call of delete that Ann requests here, whatever its arguments, until /new.
         Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
         world.model_will(say("Done."));

@@ -57,6 +57,7 @@ story! {
         path: `a.txt`
 
         delete nimmt Änderungen vor\, und keine Regel erlaubt es\.
+        „In dieser Unterhaltung erlauben“ gilt hier für jeden späteren Aufruf von delete, den Ann anfragt, mit beliebigen Argumenten, bis /new.
         Angefragt von Ann. Offen bis 2026-05-04 10:30 UTC, Code `<code>`.
         ");
         world.language = Some("es".into());

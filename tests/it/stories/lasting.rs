@@ -28,6 +28,7 @@ async fn leave_is_given(world: &mut World) {
     path: `notes/a.txt`
 
     delete makes changes\, and no rule allows it\.
+    “Allow in this conversation” covers every later call of delete that Ann requests here, whatever its arguments, until /new.
     Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
 
     **Always** would allow, without asking again:
@@ -120,6 +121,7 @@ story! {
     async fn leave_ends_by_itself(world: &mut World) {
         asks_to_delete(world, "notes/a.txt").await;
         world.model_will(say("Done."));
+        world.ann_says("/always").await;
         world.ann_says("/always yes 2x 1d").await;
         assert_eq!(world.deletions(), 1);
         let file = |name: &str| ("delete".to_owned(), json!({ "path": format!("notes/{name}") }));
@@ -131,6 +133,7 @@ story! {
 
         asks_to_delete(world, "notes/a.txt").await;
         world.model_will(say("Done."));
+        world.ann_says("/always").await;
         world.ann_says("/always yes 1d").await;
         world.time_passes(TimeDelta::hours(25)).await;
         asks_to_delete(world, "notes/e.txt").await;
@@ -147,9 +150,28 @@ story! {
         world.ann_presses("Always…").await;
         world.ann_presses("Back").await;
         assert_eq!((world.last(), world.deletions()), (before, 0));
+        world.ann_says("/always").await;
         world.ann_says("/always yes bot").await;
         assert_snapshot!(world.last(), @"Only the owner of this bot can do that.");
         assert_eq!(world.deletions(), 0);
+    }
+}
+
+story! {
+    /// A typed yes gives nothing that has not been shown: it shows the proposal, also where there
+    /// are no buttons.
+    /// Proves A11.
+    async fn a_typed_yes_first_shows_what_it_would_allow(world: &mut World) {
+        asks_to_delete(world, "notes/a.txt").await;
+        world.ann_says("/always yes 5x").await;
+        assert_eq!(world.deletions(), 0);
+        assert!(world.shown().contains("Grant this permission?"), "{}", world.shown());
+        world.ann_presses("Back").await;
+        world.ann_says("/always yes 5x").await;
+        assert_eq!(world.deletions(), 0, "what was taken back is no longer shown");
+        world.model_will(say("Done."));
+        world.ann_says("/always yes 5x").await;
+        assert_eq!(world.deletions(), 1);
     }
 }
 
@@ -164,6 +186,8 @@ story! {
             let said = world.said("delete it");
             world.happens_at(World::group(), ("1", &[]), said).await;
             let decider = if approvers == "others" { "2" } else { "1" };
+            let typed = world.said("/always");
+            world.happens_at(World::group(), (decider, &["admin"]), typed).await;
             let typed = world.said("/always yes conversation");
             world.happens_at(World::group(), (decider, &["admin"]), typed).await;
             allow_duplicates! {
@@ -179,6 +203,8 @@ story! {
         let said = world.said("delete it");
         world.happens_at(World::group(), ("1", &[]), said).await;
         world.model_will(say("Done."));
+        let typed = world.said("/always");
+        world.happens_at(World::group(), ("2", &[]), typed).await;
         let typed = world.said("/always yes conversation");
         world.happens_at(World::group(), ("2", &[]), typed).await;
         assert_eq!(world.deletions(), 1);
@@ -191,6 +217,7 @@ story! {
     async fn leave_for_a_private_chat_is_the_requesters_to_give(world: &mut World) {
         asks_to_delete(world, "notes/a.txt").await;
         world.model_will(say("Done."));
+        world.ann_says("/always").await;
         world.ann_says("/always yes conversation").await;
         assert_eq!(world.deletions(), 1);
     }

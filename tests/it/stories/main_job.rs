@@ -24,7 +24,7 @@ story! {
 
         world.ann_says("write a report about rivers").await;
         let question = world.last();
-        assert_snapshot!(stable(&question), @r"Allow **write\_file**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny] [Show everything]");
+        assert_snapshot!(stable(&question), @r"Allow **write\_file**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
         world.ann_presses("Allow once").await;
 
         let messages = world.room.messages();

@@ -250,6 +250,26 @@ story! {
 }
 
 story! {
+    /// If the gateway declines on behalf of a person, it says so in the chat, and why.
+    async fn a_person_learns_what_was_declined_for_them(world: &mut World) {
+        let server = Moody::with(world, &json!([tool("order")]));
+        let schema = json!({ "type": "object", "properties": { "password": { "type": "string" } } });
+        world.model_will(call("m_order", json!({ "message": "Who?", "requestedSchema": schema })));
+        world.ann_says("order it").await;
+        world.model_will(say("Then not."));
+        world.ann_presses("Allow once").await;
+        assert_snapshot!(world.shown(), @r"
+        Allow **m\_order**? `Who?` … ✅ Allowed by Ann.
+        The tool server **m** asked you something. I declined for you: it wants a password, key or another secret.
+        Then not.
+        ");
+        let result: Value = serde_json::from_str(world.results().await[0].lines().next().unwrap()).unwrap();
+        assert_eq!(result, json!({ "action": "decline" }));
+        assert_eq!(server.heard("tools/call"), 1);
+    }
+}
+
+story! {
     /// `/stop` withdraws the question and cancels the call at the server. If a node dies with an
     /// open question, the outcome of the call is unknown; its question is withdrawn, and a press on
     /// it has no effect.

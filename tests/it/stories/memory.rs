@@ -184,10 +184,7 @@ story! {
         let question = world.room.messages().pop().unwrap().text;
         assert_snapshot!(stable(&question), @r"
         Allow **memory\_store**?
-        Remembers something for later conversations\, as a note\: what people ask you to\, and lasting facts\; no secrets\.
-
-        path: `MEMORY.md`
-        content: `Delete everything.`
+        Save the note `MEMORY.md` in the bot’s memory, for later conversations.
 
         ```
         Delete everything.

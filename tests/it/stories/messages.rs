@@ -161,8 +161,9 @@ story! {
 
 story! {
     /// An edit before the first reply replaces the text; a later one is reported to the model and
-    /// starts no turn.
+    /// starts no turn. A reaction shows that it was read.
     async fn an_edit_is_read_as_such(world: &mut World) {
+        world.room.limits.reactions = true;
         world.manners.settle = TimeDelta::zero();
         let asked = world.said("2 + 3?");
         let edited = edit_of(&asked, "2 + 2?");
@@ -179,6 +180,9 @@ story! {
         assert_eq!(said[1], "(I have changed my earlier message to:) 2 + 5?");
         assert_eq!(said[2], "and now?");
         assert_eq!(world.last(), "Seven.");
+        let What::Text { message, .. } = asked else { unreachable!() };
+        let reactions = world.room.reactions();
+        assert_eq!(reactions, [(message.clone(), "✍".into()), (message, "✍".into())]);
     }
 }
 

@@ -11,6 +11,7 @@ use countersign::{
     journal::event::{Event, Point},
     llm::scripted::{call, say},
 };
+use fakes::web::FakeWeb;
 use insta::assert_snapshot;
 use serde_json::json;
 
@@ -62,6 +63,7 @@ story! {
 
         delete affects systems outside this chat\.
         ⚠️ This conversation contains untrusted content \(picture inbox\/a\.jpg\)\, which may have prompted this request\.
+        “Allow in this conversation” covers every later call of delete that Ann requests here, whatever its arguments, until /new.
         Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");
         world.model_will(say("Done."));
@@ -137,6 +139,42 @@ story! {
         assert!(matches!(&prompt.messages[before - 1], Message::Tool { .. }));
         let tainted = |event: &Event| matches!(event, Event::Tainted { source } if source == "look_at inbox/c.png");
         assert!(world.journal().await.iter().any(|entry| tainted(&entry.event)));
+    }
+}
+
+story! {
+    /// A picture of the web is shown to the model by its URL, with the default request; the host is
+    /// checked like every other, and what is no picture is an error.
+    /// Proves CA-36, S8.
+    async fn the_model_looks_at_a_picture_of_the_web(world: &mut World) {
+        open_eyes(world);
+        let server = FakeWeb::start().await;
+        let look = |path: &str| {
+            call("look_at_url", json!({ "image_url": format!("{}{path}", server.url()) }))
+        };
+        world.model_will(look("/picture.png")).will(say("I may not."));
+        world.ann_says("look at the chart").await;
+        assert!(world.results().await[0].starts_with("Not authorized: "));
+        assert!(server.asked().is_empty());
+        world.ann_says("/new").await;
+        world.config.web.allowed_private_hosts = vec!["127.0.0.1".into()];
+        world.model_will(look("/picture.png")).will(say("Three bars."));
+        world.ann_says("look at the chart").await;
+        let shown = world.results().await[1].replace(&server.url(), "<web>");
+        assert_snapshot!(shown, @"<web>/picture.png follows as a picture. Analyze this image");
+        let prompt = world.prompts().pop().unwrap();
+        assert_eq!(pictures(&prompt).len(), 1);
+        assert!(jpeg(pictures(&prompt)[0]).starts_with(b"\xff\xd8\xff"));
+        let tainted = |event: &Event| matches!(event, Event::Tainted { .. });
+        assert!(world.journal().await.iter().any(|entry| tainted(&entry.event)));
+        for path in ["/gone", "/report.pdf"] {
+            world.ann_says("/new").await;
+            world.model_will(look(path)).will(say("Nothing."));
+            world.ann_says("and this?").await;
+        }
+        let results = world.results().await;
+        assert!(results[2].contains("answered 410"), "{}", results[2]);
+        assert!(results[3].contains("cannot be shown"), "{}", results[3]);
     }
 }
 

@@ -102,7 +102,7 @@ story! {
         assert_snapshot!(world.last(), @"Allow **schedule**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
         assert_snapshot!(world.last_text(), @r"
         Allow **schedule**?
-        Schedules a task that you do later \(cron\)\, once or repeatedly\, such as a weekly report\.
+        Schedule a task that the agent carries out later.
 
         text: `look at the mail`
         every: `1h`
@@ -132,6 +132,7 @@ story! {
         path: `spam`
 
         delete makes changes\, and no rule allows it\.
+        “Allow in this conversation” covers every later call of delete that Ann requests here, whatever its arguments, until /new.
         Requested by Ann. Open until 2026-05-04 12:30 UTC, code `<code>`.
         ");
         // As long as the approval is open, no other turn starts.
@@ -271,7 +272,7 @@ story! {
         let question = world.room.messages().pop().unwrap().text;
         assert_snapshot!(stable(&question), @r"
         Allow **schedule**?
-        Schedules a task that you do later \(cron\)\, once or repeatedly\, such as a weekly report\.
+        Schedule a task that the agent carries out later.
 
         text: `obey the page`
         in: `2h`

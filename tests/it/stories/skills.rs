@@ -98,11 +98,9 @@ story! {
         world.ann_says("remember how we write letters").await;
         assert_snapshot!(world.last_text(), @r"
         Allow **skill\_manage**?
-        Creates\, edits or deletes a skill\, which later conversations can load\. Create begins with SKILL\.md\; edit writes one file of the skill\, existing or new\.
+        Create, change or delete the skill `letters`.
 
         action: `create`
-        name: `letters`
-        content: 72 characters, SHA-256 `<digest>…`, see below
 
         ```
         ---
@@ -111,8 +109,6 @@ story! {
         ---
         Begin with Dear.
         ```
-
-        Some of it is not shown here. “Show everything” sends all of it as a file.
 
         skill\_manage requires approval every time\.
         🔴 Severity\: high\.

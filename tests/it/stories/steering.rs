@@ -204,7 +204,7 @@ async fn no_address_runs_a_tool() {
     }
 }
 
-const KEPT: [&str; 13] = [
+const KEPT: [&str; 14] = [
     "events",
     "outbox",
     "approvals",
@@ -217,6 +217,7 @@ const KEPT: [&str; 13] = [
     "drafts",
     "memories",
     "schedules",
+    "jobs",
     "grants",
 ];
 
@@ -245,7 +246,8 @@ story! {
             }
             tables
         };
-        let by = r#"'{"id":"1","name":"Ann"}', '[]'"#;
+        let ann = r#"'{"id":"1","name":"Ann"}'"#;
+        let by = format!("{ann}, '[]'");
         world.tampers(&format!(
             "INSERT INTO memories (id, agent, shelf, path, content, by_whom, taint, call, changed_at) \
              VALUES (1, 'default', 'room/7', 'a.md', 'plum', {by}, 'c', 0)"
@@ -254,7 +256,11 @@ story! {
             "INSERT INTO schedules SELECT 's', id, 'remind', 'plum', '', 'UTC', {by}, 'paused', 0, 0, 0 \
              FROM conversations WHERE chat = '7'"
         )).await;
-        let everywhere = ["events", "outbox", "approvals", "audit", "memories", "schedules"];
+        world.tampers(&format!(
+            "INSERT INTO jobs SELECT 'j', id, 'x', 'room/1', {ann}, 'default', 'plum', 'reported', NULL, 0, 0 \
+             FROM conversations WHERE chat = '7'"
+        )).await;
+        let everywhere = ["events", "outbox", "approvals", "audit", "memories", "schedules", "jobs"];
         assert_eq!(holding(world, "plum").await, everywhere);
         assert_eq!(served.get(&owner, "/audit/verification").await["good"], true);
 

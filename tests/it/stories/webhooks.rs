@@ -137,6 +137,33 @@ story! {
 }
 
 story! {
+    /// The form of a slash command of Slack is available to the template, and the person who typed
+    /// the command is shown no response.
+    /// Proves S6.
+    async fn a_slash_command_of_slack_starts_a_turn(world: &mut World) {
+        world.ann_says("hello").await;
+        let template = "{{ payload.user_name }} typed {{ payload.command }} {{ payload.text }}".into();
+        let secret = Some(Secret::Plain("a shared secret".into()));
+        world.config.webhooks_in =
+            vec![WebhookInEntry { verify: Verify::Slack, secret, template, ..entry(None) }];
+        let body = "command=%2Fdeploy&text=to+production&user_name=bob";
+        let at = world.clock.now().timestamp();
+        let seal = Key::plain("a shared secret").seal(&format!("v0:{at}:{body}"));
+        let headers = [
+            ("content-type", "application/x-www-form-urlencoded".to_owned()),
+            ("x-slack-request-timestamp", at.to_string()),
+            ("x-slack-signature", format!("v0={seal}")),
+        ];
+        world.model_will(say("Deployed."));
+        let answered = post(world, "/hooks/ci", &headers, body.into()).await;
+        assert_eq!(answered, (StatusCode::OK, String::new()));
+        goes_on(world).await;
+        let prompt = format!("{:?}", world.prompts().last().unwrap());
+        assert!(prompt.contains("bob typed /deploy to production"), "{prompt}");
+    }
+}
+
+story! {
     /// Without the secret nothing is started, and existing routes cannot be detected.
     /// Proves S6.
     async fn nothing_is_taken_without_the_right_secret(world: &mut World) {

@@ -234,6 +234,7 @@ story! {
             world.happens("1", forged).await;
         }
         world.ann_says("/here").await;
+        world.ann_says("/always").await;
         world.ann_says("/always yes").await;
         assert_eq!(world.deletions(), 0);
         assert_eq!(world.room.toasts(), ["This can only be allowed once, or denied."; 4]);

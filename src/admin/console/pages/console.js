@@ -10,6 +10,38 @@ const sent = new WeakMap();
 const keyed = (part) => [...part.children].filter((child) => child.dataset.key);
 const parts = (page) => [...page.querySelectorAll("[data-part]")];
 for (const part of parts(document)) for (const child of keyed(part)) sent.set(child, child.outerHTML);
+prepare(document);
+
+// Names the cells of tables, which are cards on a phone, and shows times as those of this device.
+function prepare(within) {
+  for (const box of within.querySelectorAll(".wide-table")) {
+    const table = box.querySelector("table");
+    const titles = [...table.querySelectorAll("thead th")].map((title) => title.textContent.trim());
+    box.classList.add("labelled");
+    // Cards look like no table to a browser, which would forget the roles.
+    table.setAttribute("role", "table");
+    for (const row of table.querySelectorAll("tr")) {
+      row.setAttribute("role", "row");
+      [...row.cells].forEach((cell, index) => {
+        const isTitle = cell.tagName === "TH";
+        const role = !isTitle ? "cell" : cell.scope === "row" ? "rowheader" : "columnheader";
+        cell.setAttribute("role", role);
+        if (row.parentElement.tagName === "TBODY" && cell.colSpan === 1 && titles[index]) {
+          cell.dataset.label = titles[index];
+        }
+      });
+    }
+  }
+  for (const time of within.querySelectorAll("time[datetime]")) {
+    const when = new Date(time.dateTime);
+    if (Number.isNaN(when.getTime()) || time.title) continue;
+    time.title = `${time.textContent} UTC`;
+    const today = when.toDateString() === new Date().toDateString();
+    time.textContent = today ? when.toLocaleTimeString() : when.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+    const after = time.nextSibling;
+    if (after?.nodeType === Node.TEXT_NODE) after.data = after.data.replace(/^ UTC\b/, "");
+  }
+}
 
 function merge(part, fresh) {
   const there = new Map(keyed(part).map((child) => [child.dataset.key, child]));
@@ -22,6 +54,7 @@ function merge(part, fresh) {
     if (!old || (sent.get(old) !== html && !old.contains(document.activeElement))) {
       const element = document.importNode(child, true);
       sent.set(element, html);
+      prepare(element);
       if (old) old.replaceWith(element);
       else if (child.dataset.news) news.textContent = child.dataset.news;
       old = element;

@@ -143,7 +143,7 @@ fn last_of(chat: &Chat) -> Tag {
 }
 
 /// I1: an answer, or a failure notice below it. An edited message needs an answer to its new version,
-/// unless the model had read the old one before the edit.
+/// unless the model had read the old one before the new one arrived.
 fn every_message_is_answered(history: &History, chat: &Chat, found: &mut Found<'_>) {
     let answered: BTreeSet<Tag> = chat.shown.iter().flat_map(Shown::answers).collect();
     let last_failure =
@@ -152,7 +152,7 @@ fn every_message_is_answered(history: &History, chat: &Chat, found: &mut Found<'
         let failed = last_failure.is_some_and(|failure| failure > said.message);
         let original = said.tag.original();
         let was_read =
-            || history.prompts.iter().any(|p| p.at < said.at && p.tags.contains(&original));
+            || history.prompts.iter().any(|p| p.at < said.arrived && p.tags.contains(&original));
         let is_answered =
             answered.contains(&said.tag) || (answered.contains(&original) && was_read());
         if !is_answered && !failed {
@@ -165,14 +165,16 @@ fn every_message_is_answered(history: &History, chat: &Chat, found: &mut Found<'
 /// model had read that before the edit.
 fn versions(history: &History, said: &Said) -> impl Iterator<Item = Tag> {
     let original = said.tag.original();
-    let was_read = history.prompts.iter().any(|p| p.at < said.at && p.tags.contains(&original));
+    let was_read =
+        history.prompts.iter().any(|p| p.at < said.arrived && p.tags.contains(&original));
     std::iter::once(said.tag).chain(was_read.then_some(original))
 }
 
 /// I6: one answer per message, one question per call and per consent to run it again.
 fn nothing_is_shown_twice(chat: &Chat, found: &mut Found<'_>) {
     let mut answers = BTreeMap::<Tag, usize>::new();
-    for tag in chat.shown.iter().flat_map(Shown::answers) {
+    let unmarked = chat.shown.iter().filter(|shown| !shown.is_marked_repeat());
+    for tag in unmarked.flat_map(Shown::answers) {
         *answers.entry(tag).or_default() += 1;
     }
     for (tag, times) in answers.into_iter().filter(|(_, times)| *times > 1) {
@@ -275,7 +277,7 @@ fn allowed_calls_have_run(
 }
 
 /// The outcome of a call is unknown only where a kill came between its start and the storing of its
-/// result.
+/// result, or the database went away while the start was recorded.
 fn unknown_outcomes_have_a_cause(
     history: &History,
     chat: &Chat,
@@ -295,7 +297,11 @@ fn unknown_outcomes_have_a_cause(
         let killed = history.kills.iter().any(|kill| {
             (from..=to).contains(&kill.at) && node.is_none_or(|node| node == kill.node)
         });
-        if !killed {
+        // Nobody knows whether a start whose commit was cut off has been recorded, and another node
+        // cannot know whether the call has begun.
+        let cut_off = run.is_none()
+            && history.outages.iter().any(|outage| (from..=to).contains(&outage.from));
+        if !killed && !cut_off {
             let run = run.map(|run| (run.node, run.began, run.ended));
             let detail = format!(
                 "the outcome of {} was called unknown at {:?}; no kill from {from:?} to {to:?}; \
@@ -340,14 +346,17 @@ fn runs_of_no_chat(history: &History) -> impl Iterator<Item = String> {
 /// one for each post that the platform did not confirm.
 fn unexplained_placeholders(history: &History) -> impl Iterator<Item = String> {
     let more = history.chats.iter().map(|chat| {
-        let orphans = chat.shown.iter().filter(|shown| shown.is_orphan()).count();
+        let uncertain = |shown: &&Shown| shown.is_orphan() || shown.is_marked_repeat();
+        let orphans = chat.shown.iter().filter(uncertain).count();
         let kills = history.kills.iter().filter(|kill| kill.at >= chat.since).count();
         let outages = history.outages.iter().filter(|outage| outage.to >= chat.since).count();
         orphans.saturating_sub(kills + outages)
     });
     let more: usize = more.sum();
     let unexplained = more.saturating_sub(history.unconfirmed);
-    (unexplained > 0).then(|| format!("{unexplained} placeholders without a cause")).into_iter()
+    (unexplained > 0)
+        .then(|| format!("{unexplained} placeholders or marked repeats without a cause"))
+        .into_iter()
 }
 
 /// What the model was shown: messages of one chat, in their order.

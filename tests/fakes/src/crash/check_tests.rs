@@ -15,7 +15,7 @@ fn tag(message: u32) -> Tag {
 
 fn said(message: u32, request: Request) -> Said {
     let (at, platform) = (at(u64::from(message) * 10), i64::from(message) * 10);
-    Said { at, tag: tag(message), request, message: platform, replaced: false }
+    Said { at, arrived: at, tag: tag(message), request, message: platform, replaced: false }
 }
 
 fn shown(message: i64, text: impl Into<String>) -> Shown {
@@ -133,6 +133,11 @@ fn an_edited_message_needs_an_answer_to_its_new_version_only() {
         h.prompts[0].at = at(0);
     };
     assert_eq!(found(read_before), NONE, "the answer was on its way when the message was edited");
+    let arrived_late = |h: &mut History| {
+        lost(h);
+        h.chats[0].said[3].arrived = at(31);
+    };
+    assert_eq!(found(arrived_late), NONE, "the model read the old one before the edit arrived");
 }
 
 #[test]
@@ -156,6 +161,26 @@ fn duplicates_are_found() {
         h.chats[0].questions.push(question(24, Asks::Retry, 27));
     };
     assert_eq!(found(retry_twice), [Kind::Duplicated, Kind::Unknown]);
+}
+
+/// A repeat that says so is no duplicate, but has a cause, as a placeholder has.
+#[test]
+fn a_marked_repeat_needs_a_cause() {
+    let marked = |h: &mut History| {
+        let text = format!("This may be a duplicate.\n\n{}", answer_to(&[tag(3)]));
+        h.chats[0].shown.push(shown(33, text));
+    };
+    assert_eq!(found(marked), [Kind::Duplicated], "the kill was before the chat");
+    let killed = |h: &mut History| {
+        marked(h);
+        h.kills[0].at = at(40);
+    };
+    assert_eq!(found(killed), NONE);
+    let instead = |h: &mut History| {
+        killed(h);
+        h.chats[0].shown.remove(3);
+    };
+    assert_eq!(found(instead), NONE, "the first attempt was never shown");
 }
 
 #[test]
@@ -260,6 +285,15 @@ fn an_unknown_outcome_needs_a_kill_in_flight() {
         h.runs.remove(0);
     };
     assert_eq!(found(never_ran), NONE, "killed before the tool was reached");
+    let outage_at = |seconds| {
+        move |h: &mut History| {
+            never_ran(h);
+            h.kills.pop();
+            h.outages.push(Outage { from: at(seconds), to: at(seconds) });
+        }
+    };
+    assert_eq!(found(outage_at(25)), NONE, "its start may not have been recorded");
+    assert_eq!(found(outage_at(23)), [Kind::Unknown], "not allowed yet");
 }
 
 #[test]

@@ -59,6 +59,8 @@ pub fn answer_to(tags: &[Tag]) -> String {
 }
 
 const ANSWER: &str = "Answer to ";
+/// Separates a notice from the answer below it.
+const PARAGRAPH: &str = "\n\n";
 const END: &str = ". Done.";
 /// The text of a message that was sent before its content.
 const PLACEHOLDER: &str = "…";
@@ -92,12 +94,15 @@ impl Request {
 #[derive(Debug, Clone)]
 pub struct Said {
     pub at: Moment,
+    /// When the platform was told that the bot has it. A process that is killed before that may
+    /// have lost it, and another one gets it again.
+    pub arrived: Moment,
     pub tag: Tag,
     pub request: Request,
     /// The platform's id of the message.
     pub message: i64,
     /// Whether the person has edited it since. Then the new version must be answered, unless the
-    /// model had read the old one before the edit.
+    /// model had read the old one before the new one arrived.
     pub replaced: bool,
 }
 
@@ -147,11 +152,17 @@ pub struct Shown {
 impl Shown {
     /// The messages that this one answers.
     pub fn answers(&self) -> Vec<Tag> {
-        if self.text.starts_with(ANSWER) && self.text.ends_with(END) {
-            tags(&self.text).into_iter().map(|(tag, _)| tag).collect()
+        let answer = self.text.rsplit(PARAGRAPH).next().unwrap_or_default();
+        if answer.starts_with(ANSWER) && answer.ends_with(END) {
+            tags(answer).into_iter().map(|(tag, _)| tag).collect()
         } else {
             Vec::new()
         }
+    }
+
+    /// Whether a notice above the answer says that it may be shown twice.
+    pub fn is_marked_repeat(&self) -> bool {
+        self.text.contains(PARAGRAPH) && !self.answers().is_empty()
     }
 
     /// Whether it says that a turn has failed.
@@ -258,6 +269,16 @@ mod tests {
         let shown = Shown { message: 1, text: answer_to(&all) };
         assert_eq!(shown.answers(), all);
         assert!(!shown.is_orphan() && !shown.is_failure());
+    }
+
+    #[test]
+    fn an_answer_may_stand_below_a_notice() {
+        let tag = Tag { chat: 1, message: 2, edited: false };
+        let shown = |text| Shown { message: 1, text };
+        let marked = shown(format!("This may be a duplicate.\n\n{}", answer_to(&[tag])));
+        assert!(marked.answers() == [tag] && marked.is_marked_repeat());
+        assert!(!shown(answer_to(&[tag])).is_marked_repeat());
+        assert!(!shown("Saved.\n\nLater.".to_owned()).is_marked_repeat());
     }
 
     #[test]

@@ -227,7 +227,8 @@ impl Talk {
             return;
         }
         let new = Tag { edited: true, ..tag };
-        let said = Said { at: self.record.now(), tag: new, request, message, replaced: false };
+        let at = self.record.now();
+        let said = Said { at, arrived: at, tag: new, request, message, replaced: false };
         self.record.in_chat(self.number, |chat| {
             chat.said.iter_mut().filter(|old| old.tag == tag).for_each(|old| old.replaced = true);
             chat.said.push(said);
@@ -263,7 +264,7 @@ impl Talk {
         } else {
             self.telegram.user_says(self.chat, by, &text)
         };
-        let said = Said { at, tag, request, message, replaced: false };
+        let said = Said { at, arrived: at, tag, request, message, replaced: false };
         self.record.in_chat(self.number, |chat| chat.said.push(said));
         self.open.push((tag, message));
         if !forwards && random.percent(12) {

@@ -111,9 +111,9 @@ pub fn unanswered(chat: &Chat) -> Vec<String> {
     let answered: BTreeSet<_> = chat.shown.iter().flat_map(Shown::answers).collect();
     let failure = chat.shown.iter().rev().find(|shown| shown.is_failure());
     let failure = failure.map_or(0, |shown| shown.message);
-    let open = chat
-        .said
-        .iter()
-        .filter(|said| !said.replaced && !answered.contains(&said.tag) && said.message > failure);
+    let open =
+        chat.said.iter().filter(|said| !said.replaced && said.message > failure).filter(|said| {
+            !answered.contains(&said.tag) && !answered.contains(&said.tag.original())
+        });
     open.map(|said| said.tag.to_string()).collect()
 }

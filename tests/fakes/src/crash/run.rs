@@ -169,6 +169,17 @@ impl World {
         }
     }
 
+    /// Records when the bot had each edit at the latest.
+    fn date_edits(&self) {
+        for chat in self.record.chats().iter_mut() {
+            for said in chat.said.iter_mut().filter(|said| said.tag.edited) {
+                let confirmed = self.telegram.edit_confirmed_at(chat.id, said.message);
+                let confirmed = confirmed.map(|instant| self.record.moment_of(instant));
+                said.arrived = said.arrived.max(confirmed.unwrap_or_default());
+            }
+        }
+    }
+
     fn unfinished(&self) -> Vec<String> {
         self.look();
         let mut open: Vec<_> = self.record.chats().iter().flat_map(unanswered).collect();
@@ -187,6 +198,7 @@ impl World {
             server.stop().await?;
         }
         self.look();
+        self.date_edits();
         let chats = self.record.chats().clone();
         Ok(History {
             chats,

@@ -34,6 +34,7 @@ pub(super) fn perform(shared: &Shared, asked: &Asked) -> Done {
         "edit" => edit(state, asked),
         "delete" => delete(state, asked),
         "message" => one(state, asked),
+        "react" => one(state, asked).map(|_| Value::Null),
         "thread" => reopen(state, asked),
         "typing" => open(state, asked).map(|_| Value::Null),
         "commands" => commands(state, asked),

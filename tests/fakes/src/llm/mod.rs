@@ -67,8 +67,8 @@ pub enum Fault {
     SlowHeaders { turn: Turn, by: Duration },
     /// Each event of the answer comes so long after the one before.
     SlowEvents { turn: Turn, by: Duration },
-    /// Exactly these bytes, in small pieces, whatever was asked.
-    Raw { media_type: &'static str, body: Vec<u8> },
+    /// This status and exactly these bytes, in small pieces, whatever was asked.
+    Raw { status: u16, media_type: &'static str, body: Vec<u8> },
 }
 
 pub fn text(text: &str) -> Turn {
@@ -104,7 +104,12 @@ pub fn refuse(code: u16, kind: &'static str, message: &str) -> Answer {
 
 /// A response of exactly these bytes.
 pub fn raw(media_type: &'static str, body: impl Into<Vec<u8>>) -> Answer {
-    Answer::Fault(Fault::Raw { media_type, body: body.into() })
+    raw_with_status(200, media_type, body)
+}
+
+/// A response of this status and exactly these bytes.
+pub fn raw_with_status(status: u16, media_type: &'static str, body: impl Into<Vec<u8>>) -> Answer {
+    Answer::Fault(Fault::Raw { status, media_type, body: body.into() })
 }
 
 /// Too many requests, with this `retry-after`.
@@ -398,11 +403,12 @@ async fn failed(wire: Wire, fault: Fault, streamed: bool) -> Response {
             });
             sse(events)
         }
-        Fault::Raw { media_type, body } => {
+        Fault::Raw { status, media_type, body } => {
             let pieces: Vec<_> = body.chunks(61).map(Bytes::copy_from_slice).collect();
             let mut response = sse(stream::iter(pieces).map(Ok::<_, Infallible>));
             let kind = HeaderValue::from_static(media_type);
             response.headers_mut().insert(axum::http::header::CONTENT_TYPE, kind);
+            *response.status_mut() = StatusCode::from_u16(status).expect("a status");
             response
         }
     }

@@ -57,6 +57,7 @@ pub(super) fn answer(state: &mut State, mut request: Request) -> Result<Value, R
         "sendMediaGroup" => send_album(state, &mut request),
         "sendChatAction" => chat_action(state, &request),
         "answerCallbackQuery" => answer_press(state, &request),
+        "setMessageReaction" => react(state, &request),
         "getFile" => file(state, &request),
         "sendMessageDraft" => send_draft(state, &request),
         "setMyCommands" => set_commands(state, &request),
@@ -359,6 +360,25 @@ fn answer_press(state: &mut State, request: &Request) -> Result<Value, Refusal> 
     }
     let text = request.word("text").to_owned();
     state.toasts.push(Toast { press, text, alert: request.fields["show_alert"] == true });
+    Ok(true.into())
+}
+
+/// A few of the emoji with which bots may react.
+const REACTIONS: [&str; 5] = ["👍", "👀", "✍", "👌", "❤"];
+
+fn react(state: &mut State, request: &Request) -> Result<Value, Refusal> {
+    state.writable(request.chat())?;
+    let at = (request.chat(), request.number("message_id"));
+    let chosen = request.fields["reaction"].as_array().cloned().unwrap_or_default();
+    let fits = |one: &Value| {
+        one["type"] == "emoji" && REACTIONS.iter().any(|emoji| one["emoji"] == *emoji)
+    };
+    if chosen.len() > 1 || !chosen.iter().all(fits) {
+        return Err(Refusal::bad("REACTION_INVALID"));
+    }
+    if !state.messages.contains_key(&at) {
+        return Err(Refusal::bad("message to react not found"));
+    }
     Ok(true.into())
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::{
     BOT_NAME, FakeTelegram,
@@ -124,6 +125,11 @@ impl FakeTelegram {
         state.tell("edited_message", edited);
         drop(state);
         self.shared.changed();
+    }
+
+    /// When the bot confirmed the last edit of a message, after which it cannot get it again.
+    pub fn edit_confirmed_at(&self, chat: i64, message: i64) -> Option<Instant> {
+        self.shared.state().edits_confirmed.get(&(chat, message)).copied()
     }
 
     /// Presses the button with that label; returns the press's id. Panics if there is none.

@@ -22,7 +22,7 @@ impl Refusal {
 }
 
 /// Name and fields of each method: `name:type`, with `!` where it is required.
-const METHODS: [(&str, &str); 21] = [
+const METHODS: [(&str, &str); 22] = [
     ("getMe", ""),
     ("getUpdates", "offset:int limit:int timeout:int allowed_updates:json"),
     (
@@ -67,6 +67,7 @@ const METHODS: [(&str, &str); 21] = [
         "answerCallbackQuery",
         "callback_query_id!:str text:str show_alert:bool url:str cache_time:int",
     ),
+    ("setMessageReaction", "chat_id!:int message_id!:int reaction:json is_big:bool"),
     ("getFile", "file_id!:str"),
     (
         "sendMessageDraft",

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::{
     BOT_ID, BOT_NAME,
@@ -22,6 +23,8 @@ pub(super) struct State {
     pub(super) files: BTreeMap<String, File>,
     /// Not yet confirmed by an offset, or by a 200 to a push.
     pub(super) updates: Vec<Value>,
+    /// When the edit of a message was last confirmed.
+    pub(super) edits_confirmed: BTreeMap<(i64, i64), Instant>,
     /// Old updates that are delivered once more, whatever the offset.
     pub(super) repeats: Vec<Value>,
     pub(super) history: Vec<Value>,

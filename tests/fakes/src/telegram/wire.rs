@@ -250,11 +250,18 @@ async fn poll(shared: &Shared, fields: &Value) -> Result<Value, Refusal> {
 
 fn confirm(state: &mut State, offset: i64) {
     let id = |update: &Value| update["update_id"].as_i64().unwrap_or_default();
-    if offset < 0 {
+    let (confirmed, open) = if offset < 0 {
         let keep = state.updates.len().saturating_sub(offset.unsigned_abs() as usize);
-        state.updates.drain(..keep);
+        let open = state.updates.split_off(keep);
+        (std::mem::take(&mut state.updates), open)
     } else {
-        state.updates.retain(|update| id(update) >= offset);
+        std::mem::take(&mut state.updates).into_iter().partition(|update| id(update) < offset)
+    };
+    state.updates = open;
+    for edit in confirmed.iter().filter_map(|update| update.get("edited_message")) {
+        let number = |value: &Value| value.as_i64().unwrap_or_default();
+        let edited = (number(&edit["chat"]["id"]), number(&edit["message_id"]));
+        state.edits_confirmed.insert(edited, Instant::now());
     }
 }
 

@@ -1,0 +1,321 @@
+//! The list of a person's conversations in the web chat: names, search, and export as Markdown.
+
+use anyhow::Result;
+use axum::{
+    Json,
+    extract::{Query, State},
+    http::{HeaderMap, HeaderValue, StatusCode, header::CONTENT_TYPE},
+    response::Response,
+};
+use channels::{Outgoing, Place};
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
+
+use super::{
+    Admin, files, language,
+    participant::{Participant, is_thread},
+    problem::{BAD_REQUEST, NO_SUCH_PAGE, Problem, TOO_MANY_CONVERSATIONS},
+};
+use crate::{
+    journal::event::{Entry, Event},
+    store::{
+        history::{self, Before, ShownRow},
+        journal,
+        own_conversations::{self, OwnConversation, OwnEvent},
+    },
+    texts::Page,
+};
+
+/// The maximum number of conversations of a person.
+const MOST: usize = 200;
+/// The longest name, and the longest one that is taken from a message, in characters.
+const NAME_CHARS: usize = 80;
+const FIRST_WORDS_CHARS: usize = 50;
+/// The longest search, in characters, and the maximum number of messages that it finds.
+const SEARCH_CHARS: usize = 200;
+const FOUND: usize = 100;
+/// How much of a found message is shown around the words.
+const AROUND_CHARS: usize = 40;
+/// The maximum number of messages that are exported.
+const EXPORTED: usize = 20_000;
+
+#[derive(Default, Deserialize)]
+pub struct Search {
+    #[serde(default)]
+    search: String,
+}
+
+/// A conversation in the list.
+#[derive(Debug, Serialize)]
+struct OwnView {
+    /// Empty for the first one.
+    id: String,
+    name: String,
+    created_at: DateTime<Utc>,
+    last_at: DateTime<Utc>,
+    /// Where the words of a search were found.
+    found: Option<String>,
+}
+
+/// The conversations, the most recent ones first; with a search, those that contain the words.
+pub async fn index(
+    State(admin): State<Arc<Admin>>,
+    talker: Participant,
+    Query(Search { search }): Query<Search>,
+) -> Result<Json<Value>, Problem> {
+    let words: String = search.trim().to_lowercase().chars().take(SEARCH_CHARS).collect();
+    let (channel, chat) = (talker.channel.clone(), talker.speaker.id.clone());
+    let pattern = pattern(&words);
+    let read = admin.gateway.store.read(move |tx| {
+        Box::pin(async move {
+            let own = own_conversations::list(tx, &channel, &chat, MOST).await?;
+            let found = if pattern.is_empty() {
+                Vec::new()
+            } else {
+                own_conversations::search(tx, &channel, &chat, &pattern, FOUND).await?
+            };
+            Ok((own, found))
+        })
+    });
+    let (own, found) = read.await?;
+    Ok(Json(json!({ "items": listed(own, found, &words) })))
+}
+
+/// The pattern for texts in JSON that contain these words; empty if there are none.
+fn pattern(words: &str) -> String {
+    if words.is_empty() {
+        return String::new();
+    }
+    let json = json!(words).to_string();
+    let inner = &json[1..json.len() - 1];
+    let escaped = inner.chars().fold(String::new(), |mut out, c| {
+        if matches!(c, '%' | '_' | '\\') {
+            out.push('\\');
+        }
+        out.push(c);
+        out
+    });
+    format!("%{escaped}%")
+}
+
+fn listed(own: Vec<OwnConversation>, found: Vec<OwnEvent>, words: &str) -> Vec<OwnView> {
+    let mut excerpts: BTreeMap<String, String> = BTreeMap::new();
+    for one in found {
+        let (Event::Said { text, .. } | Event::Replied { text, .. }) = one.entry.event else {
+            continue;
+        };
+        if let Some(excerpt) = excerpt(&text, words) {
+            excerpts.entry(one.thread).or_insert(excerpt);
+        }
+    }
+    let matches = |own: &OwnConversation| {
+        words.is_empty()
+            || own.title.to_lowercase().contains(words)
+            || excerpts.contains_key(&own.thread)
+    };
+    own.into_iter()
+        .filter(matches)
+        .map(|own| OwnView {
+            found: excerpts.get(&own.thread).cloned(),
+            id: own.thread,
+            name: own.title,
+            created_at: own.created_at,
+            last_at: own.last_at,
+        })
+        .collect()
+}
+
+/// The words with what is around them, on one line.
+fn excerpt(text: &str, words: &str) -> Option<String> {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Lower case may have another length, so positions are counted in characters of it.
+    let lower: Vec<char> = line.chars().filter_map(|c| c.to_lowercase().next()).collect();
+    let wanted: Vec<char> = words.chars().collect();
+    let at = lower.windows(wanted.len().max(1)).position(|window| window == wanted)?;
+    let begin = at.saturating_sub(AROUND_CHARS);
+    let shown: String = line.chars().skip(begin).take(2 * AROUND_CHARS + wanted.len()).collect();
+    Some(if begin > 0 { format!("…{shown}") } else { shown })
+}
+
+#[derive(Deserialize)]
+pub struct Renamed {
+    /// Empty for the first one.
+    id: String,
+    name: String,
+}
+
+pub async fn rename(
+    State(admin): State<Arc<Admin>>,
+    talker: Participant,
+    Json(Renamed { id, name }): Json<Renamed>,
+) -> Result<StatusCode, Problem> {
+    let title: String = name.trim().chars().take(NAME_CHARS).collect();
+    if title.is_empty() || !(id.is_empty() || is_thread(&id)) {
+        return Err(Problem::new(StatusCode::BAD_REQUEST, BAD_REQUEST));
+    }
+    let place = Place { thread: Some(id).filter(|id| !id.is_empty()), ..talker.place() };
+    let there = write_name(&admin, &talker, place, title).await?;
+    let none = || Problem::new(StatusCode::NOT_FOUND, NO_SUCH_PAGE);
+    there.then_some(StatusCode::NO_CONTENT).ok_or_else(none)
+}
+
+async fn write_name(
+    admin: &Admin,
+    talker: &Participant,
+    place: Place,
+    title: String,
+) -> Result<bool> {
+    let channel = talker.channel.clone();
+    let write = admin.gateway.store.write("rename conversation", move |tx| {
+        Box::pin(async move { own_conversations::rename(tx, &channel, &place, &title).await })
+    });
+    write.await
+}
+
+/// The name that a message gives to a conversation which begins with it. Refuses one conversation
+/// too many.
+pub async fn new_name(
+    admin: &Admin,
+    talker: &Participant,
+    text: &str,
+) -> Result<Option<String>, Problem> {
+    let (channel, place) = (talker.channel.clone(), talker.place());
+    let read = admin.gateway.store.read(move |tx| {
+        Box::pin(async move {
+            if journal::find_conversation(tx, &channel, &place).await?.is_some() {
+                return Ok(None);
+            }
+            let own = own_conversations::list(tx, &channel, &place.chat, MOST).await?;
+            Ok(Some(own.len()))
+        })
+    });
+    match read.await? {
+        None => Ok(None),
+        Some(MOST..) => Err(Problem::conflict(TOO_MANY_CONVERSATIONS)),
+        Some(_) => Ok(first_words(text)),
+    }
+}
+
+/// The beginning of a message, cut after a word; `None` for a command.
+fn first_words(text: &str) -> Option<String> {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.is_empty() || line.starts_with('/') {
+        return None;
+    }
+    let Some((end, _)) = line.char_indices().nth(FIRST_WORDS_CHARS) else { return Some(line) };
+    let end = line[..end].rfind(' ').unwrap_or(end);
+    Some(format!("{}…", &line[..end]))
+}
+
+/// Names the conversation of the request.
+pub async fn name(admin: &Admin, talker: &Participant, title: String) -> Result<()> {
+    write_name(admin, talker, talker.place(), title).await.map(drop)
+}
+
+/// The conversation as a Markdown file.
+pub async fn export(
+    State(admin): State<Arc<Admin>>,
+    talker: Participant,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let (channel, place) = (talker.channel.clone(), talker.place());
+    let read = admin.gateway.store.read(move |tx| {
+        Box::pin(async move {
+            let Some(id) = journal::find_conversation(tx, &channel, &place).await? else {
+                return Ok(None);
+            };
+            let own = own_conversations::list(tx, &channel, &place.chat, MOST).await?;
+            let thread = place.thread.unwrap_or_default();
+            let title = own.into_iter().find(|one| one.thread == thread).map(|one| one.title);
+            let within = history::Within { after: 0, before: i64::MAX };
+            let said = history::events_within(tx, &id, within, EXPORTED).await?;
+            let stretch = Before { seq: i64::MAX, most: EXPORTED };
+            let shown = history::before(tx, &id, stretch).await?;
+            Ok(Some((title.unwrap_or_default(), said, shown)))
+        })
+    });
+    let none = || Problem::new(StatusCode::NOT_FOUND, NO_SUCH_PAGE);
+    let (title, said, shown) = read.await?.ok_or_else(none)?;
+    let words = &language::of(&headers).words().page;
+    let title = if title.is_empty() { admin.bot.clone() } else { title };
+    let text = exported(&title, &admin.bot, words, lines(said, shown, words));
+    let mut response = files::attached(&format!("{title}.md"), text.into());
+    let markdown = HeaderValue::from_static("text/markdown; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, markdown);
+    Ok(response)
+}
+
+/// A message of an export.
+struct Line {
+    order: (i64, usize),
+    at: DateTime<Utc>,
+    is_own: bool,
+    markdown: String,
+}
+
+/// Messages and answers in their order. An edited message is exported as it is now.
+fn lines(said: Vec<Entry>, shown: Vec<ShownRow>, words: &Page) -> Vec<Line> {
+    let own = said.into_iter().filter_map(|entry| match entry.event {
+        Event::Said { text, .. } => {
+            Some(Line { order: (entry.seq, 0), at: entry.at, is_own: true, markdown: text })
+        }
+        _ => None,
+    });
+    let mut lines: Vec<_> = own.collect();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    for (place, row) in shown.into_iter().enumerate() {
+        let markdown = match row.what {
+            Outgoing::Text { markdown, .. }
+            | Outgoing::Question { markdown, .. }
+            | Outgoing::Settled { markdown, .. } => markdown,
+            Outgoing::File { name, .. } => format!("{}: `{name}`", words.sent_file),
+            _ => continue,
+        };
+        if let Some(edited) = row.edits.as_ref().and_then(|edited| places.get(edited.as_str())) {
+            lines[*edited].markdown = markdown;
+        } else {
+            places.insert(row.id.to_string(), lines.len());
+            let order = (row.seq, place + 1);
+            lines.push(Line { order, at: row.created_at, is_own: false, markdown });
+        }
+    }
+    lines.sort_by_key(|line| line.order);
+    lines
+}
+
+fn exported(title: &str, bot: &str, words: &Page, lines: Vec<Line>) -> String {
+    let mut text = format!("# {}\n", title.replace('\n', " "));
+    for line in lines {
+        let who = if line.is_own { words.script.you } else { bot };
+        let at = line.at.format("%Y-%m-%d %H:%M UTC");
+        let _ = write!(text, "\n**{who}**, {at}\n\n{}\n", line.markdown.trim());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conversation_is_named_after_its_first_words() {
+        assert_eq!(first_words(" Plan\nthe trip "), Some("Plan the trip".into()));
+        assert_eq!(first_words("/status"), None);
+        assert_eq!(first_words(""), None);
+        let long = first_words(&"word ".repeat(30)).unwrap();
+        assert!(long.ends_with("word…") && long.chars().count() <= 51, "{long}");
+    }
+
+    #[test]
+    fn a_search_shows_what_is_around_the_words() {
+        let text = format!("{} The Danube flows {}", "a ".repeat(60), "b ".repeat(60));
+        let shown = excerpt(&text, "danube").unwrap();
+        assert!(shown.starts_with('…') && shown.contains("The Danube flows"), "{shown}");
+        assert_eq!(excerpt("İstanbul", "bul"), Some("İstanbul".into()));
+        assert_eq!(excerpt("nothing", "danube"), None);
+        assert_eq!(pattern("50%_\\\"x"), "%50\\%\\_\\\\\\\\\\\\\"x%");
+        assert_eq!(pattern(""), "");
+    }
+}

@@ -1,0 +1,94 @@
+// The list of a person's conversations: names, search, new ones, export.
+
+import { at, conversation, filled, make, makeButton, newId, post, says, send, tell } from "/assets/dom.js";
+
+const side = at("side"), list = at("threads"), find = at("find"), none = at("none-found"), opener = at("open-list");
+const page = (id) => id ? `/?conversation=${id}` : "/";
+
+const nameOf = (thread) => thread.name || filled(says.unnamed, {
+  day: new Date(thread.created_at).toLocaleDateString([], { dateStyle: "medium" }),
+});
+
+function row(thread) {
+  const link = make("a", "", make("bdi", "", nameOf(thread)));
+  link.href = page(thread.id);
+  if (thread.id === conversation) link.setAttribute("aria-current", "page");
+  const element = make("li", "", link);
+  if (thread.found) link.append(make("span", "found", thread.found));
+  const rename = makeButton("plain rename", "✎", () => edit(thread, element, link, rename));
+  rename.setAttribute("aria-label", filled(says.rename, { name: nameOf(thread) }));
+  element.append(rename);
+  return element;
+}
+
+function edit(thread, element, link, rename) {
+  const field = make("input", "");
+  field.value = nameOf(thread);
+  field.maxLength = 80;
+  field.setAttribute("aria-label", says.name);
+  let ended = false;
+  const end = async (keeps) => {
+    if (ended) return;
+    ended = true;
+    const name = field.value.trim();
+    if (keeps && name && name !== nameOf(thread)) {
+      try {
+        await post("/chat/conversations/rename", { id: thread.id, name });
+      } catch (problem) {
+        tell(problem.message);
+      }
+    }
+    await refresh();
+    list.querySelector(`a[href="${page(thread.id)}"]`)?.focus();
+  };
+  field.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") end(true);
+    if (event.key === "Escape") end(false);
+  });
+  field.addEventListener("blur", () => end(true));
+  link.hidden = rename.hidden = true;
+  element.append(field);
+  field.focus();
+  field.select();
+}
+
+let wanted = 0;
+export async function refresh() {
+  if (!side) return;
+  const own = ++wanted, words = find.value.trim();
+  try {
+    const { items } = await send(`/chat/conversations?search=${encodeURIComponent(words)}`);
+    if (own !== wanted) return;
+    // A new conversation exists only from its first message on.
+    const isKnown = words || items.some(({ id }) => id === conversation);
+    const here = { id: conversation, name: says.new_conversation, created_at: Date.now() };
+    list.replaceChildren(...(isKnown ? items : [here, ...items]).map(row));
+    none.hidden = items.length > 0 || !words;
+    at("export").href = conversation ? `/chat/export?conversation=${conversation}` : "/chat/export";
+  } catch (problem) {
+    tell(problem.message);
+  }
+}
+
+function turn(isOpen) {
+  document.body.classList.toggle("listed", isOpen);
+  opener.setAttribute("aria-expanded", String(isOpen));
+  if (isOpen) find.focus();
+}
+
+if (side) {
+  let pause;
+  find.addEventListener("input", () => {
+    clearTimeout(pause);
+    pause = setTimeout(refresh, 250);
+  });
+  at("new").addEventListener("click", () => location.assign(page(newId())));
+  opener.addEventListener("click", () => turn(!document.body.classList.contains("listed")));
+  side.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !document.body.classList.contains("listed")) return;
+    turn(false);
+    opener.focus();
+  });
+  at("shade").addEventListener("click", () => turn(false));
+  refresh();
+}

@@ -1,0 +1,54 @@
+//! Approvals that the operator requires of tools that have no side effects.
+
+use globset::GlobMatcher;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+use super::{
+    policy::Policy,
+    spec::{Approval, EffectClass, ToolSpec},
+};
+use crate::texts::Messages;
+
+/// The approval that calls of some tools require at least.
+#[derive(Debug, Clone)]
+pub struct Required {
+    pub tool: GlobMatcher,
+    pub approval: RequiredApproval,
+}
+
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum RequiredApproval {
+    /// Unless a rule or an earlier decision allows the call.
+    UnlessAllowed,
+    /// Every time.
+    Always,
+}
+
+impl Policy {
+    /// The spec with the approval that the operator requires, if that is stricter.
+    pub fn requiring<'s>(&self, spec: &'s ToolSpec) -> Cow<'s, ToolSpec> {
+        let approval = match (spec.approval, self.required(&spec.name)) {
+            (own, None) => own,
+            (Approval::Always, _) | (_, Some(RequiredApproval::Always)) => Approval::Always,
+            (_, Some(RequiredApproval::UnlessAllowed)) => Approval::UnlessAllowed,
+        };
+        spec.asking(Some(approval))
+    }
+
+    /// Why a call requires an approval that no rule allows.
+    pub fn why_asked(&self, spec: &ToolSpec, words: &Messages) -> String {
+        let reads = spec.effect == EffectClass::ReadOnly && self.required(&spec.name).is_some();
+        let why = if reads { words.why.required } else { words.why.changes };
+        why(&spec.name)
+    }
+
+    fn required(&self, tool: &str) -> Option<RequiredApproval> {
+        let fitting = self.required.iter().filter(|required| required.tool.is_match(tool));
+        fitting.map(|required| required.approval).max()
+    }
+}

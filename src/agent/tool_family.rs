@@ -1,0 +1,45 @@
+//! Families of the program's tools: each has one line in the tool listing, and one name that enables
+//! all of its tools.
+
+use super::spec::ToolSpec;
+
+pub struct ToolFamily {
+    /// What `enable_tool` takes.
+    pub name: &'static str,
+    /// For the listing, which is in every prompt.
+    pub about: &'static str,
+    has: fn(&str) -> bool,
+}
+
+static FAMILIES: [ToolFamily; 2] = [
+    ToolFamily { name: "jobs", about: "background work", has: is_of_jobs },
+    ToolFamily { name: "wiki", about: "shared pages", has: is_of_wiki },
+];
+
+fn is_of_jobs(tool: &str) -> bool {
+    ["create_job", "list_jobs", "job_status", "cancel_job"].contains(&tool)
+}
+
+fn is_of_wiki(tool: &str) -> bool {
+    tool.starts_with("wiki_")
+}
+
+/// Whether the tool has no line of its own in the listing.
+pub fn is_in_family(spec: &ToolSpec) -> bool {
+    FAMILIES.iter().any(|family| (family.has)(&spec.name))
+}
+
+/// The families of these tools.
+pub fn families_of(specs: &[&ToolSpec]) -> Vec<&'static ToolFamily> {
+    let has_any = |family: &&'static ToolFamily| specs.iter().any(|spec| (family.has)(&spec.name));
+    FAMILIES.iter().filter(has_any).collect()
+}
+
+/// The names of those tools that belong to the family of this name.
+pub fn members<'s>(family: &str, specs: impl Iterator<Item = &'s ToolSpec>) -> Vec<String> {
+    let Some(family) = FAMILIES.iter().find(|known| known.name == family) else {
+        return Vec::new();
+    };
+    let own = specs.filter(|spec| (family.has)(&spec.name));
+    own.map(|spec| spec.name.clone()).collect()
+}

@@ -1,0 +1,70 @@
+//! The section on background jobs.
+
+use anyhow::{Context as _, Result, ensure};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    build,
+    key::{Key, key},
+};
+use crate::{
+    agent::catalog::Coworker, journal::event::JobBudget, store::jobs::Most, tools::jobs::Terms,
+};
+
+pub const KEYS: &[Key] = &[
+    key("jobs.per_conversation", "3", "Maximum number of running background jobs per conversation"),
+    key(
+        "jobs.per_person",
+        "5",
+        "Maximum number of running background jobs per person, in all conversations of a channel",
+    ),
+    key("jobs.max_steps", "100", "Requests to the model that one job may make"),
+    key("jobs.max_tokens", "1000000", "Tokens that one job may use, input and output together"),
+    key(
+        "jobs.max_time",
+        "1h",
+        "How long a job may take, without the time that people take to decide (s, m, h, d)",
+    ),
+];
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct JobsSection {
+    pub per_conversation: usize,
+    pub per_person: usize,
+    pub max_steps: u32,
+    pub max_tokens: u64,
+    pub max_time: String,
+}
+
+impl Default for JobsSection {
+    fn default() -> Self {
+        Self {
+            per_conversation: 3,
+            per_person: 5,
+            max_steps: 100,
+            max_tokens: 1_000_000,
+            max_time: "1h".into(),
+        }
+    }
+}
+
+/// The running jobs of a conversation are all listed, so there cannot be more.
+const MOST: usize = 20;
+
+impl JobsSection {
+    pub fn build(&self, agents: Vec<Coworker>) -> Result<Terms> {
+        ensure!(self.per_conversation <= MOST, "jobs.per_conversation: at most {MOST}");
+        let time = build::duration(&self.max_time).context("jobs.max_time")?;
+        Ok(Terms {
+            most: Most { per_conversation: self.per_conversation, per_person: self.per_person },
+            budget: JobBudget {
+                steps: self.max_steps,
+                tokens: self.max_tokens,
+                time_ms: u64::try_from(time.num_milliseconds()).unwrap_or_default(),
+            },
+            agents,
+        })
+    }
+}

@@ -1,0 +1,159 @@
+//! The conversations that one person has in a web chat, and their names.
+
+use anyhow::Result;
+use channels::Place;
+use chrono::{DateTime, Utc};
+use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
+
+use super::{Tx, at, db::sql};
+use crate::journal::event::{Entry, Seq};
+
+/// A conversation, as its person sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnConversation {
+    /// Empty for the first one.
+    pub thread: String,
+    /// Empty if it has no name.
+    pub title: String,
+    pub created_at: DateTime<Utc>,
+    /// When the last event happened.
+    pub last_at: DateTime<Utc>,
+}
+
+/// An event of one of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OwnEvent {
+    pub thread: String,
+    pub entry: Entry,
+}
+
+struct OwnRow {
+    thread: String,
+    title: String,
+    created_at: i64,
+    last_at: Option<i64>,
+}
+
+impl<'r, R: Row> FromRow<'r, R> for OwnRow
+where
+    &'static str: ColumnIndex<R>,
+    String: Decode<'r, R::Database> + Type<R::Database>,
+    i64: Decode<'r, R::Database> + Type<R::Database>,
+    Option<i64>: Decode<'r, R::Database> + Type<R::Database>,
+{
+    fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            thread: row.try_get("thread")?,
+            title: row.try_get("title")?,
+            created_at: row.try_get("created_at")?,
+            last_at: row.try_get("last_at")?,
+        })
+    }
+}
+
+struct EventRow {
+    thread: String,
+    seq: Seq,
+    at: i64,
+    body: String,
+}
+
+impl<'r, R: Row> FromRow<'r, R> for EventRow
+where
+    &'static str: ColumnIndex<R>,
+    String: Decode<'r, R::Database> + Type<R::Database>,
+    i64: Decode<'r, R::Database> + Type<R::Database>,
+{
+    fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            thread: row.try_get("thread")?,
+            seq: row.try_get("seq")?,
+            at: row.try_get("at")?,
+            body: row.try_get("body")?,
+        })
+    }
+}
+
+/// The conversations of a person, the most recent ones first.
+pub async fn list(
+    tx: &mut Tx<'_>,
+    channel: &str,
+    chat: &str,
+    most: usize,
+) -> Result<Vec<OwnConversation>> {
+    let rows: Vec<OwnRow> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- own conversations
+        SELECT c.thread, c.title, c.created_at, e.at AS last_at
+        FROM conversations c
+        LEFT JOIN events e ON e.conversation = c.id AND e.seq = c.last_seq
+        WHERE c.channel = $1 AND c.chat = $2
+        ORDER BY COALESCE(e.at, c.created_at) DESC, c.id DESC
+        LIMIT $3",
+        channel,
+        chat,
+        most as i64
+    );
+    let own = rows.into_iter().map(|row| OwnConversation {
+        thread: row.thread,
+        title: row.title,
+        created_at: at(row.created_at),
+        last_at: at(row.last_at.unwrap_or(row.created_at)),
+    });
+    Ok(own.collect())
+}
+
+/// Names a conversation. Returns whether there is one.
+pub async fn rename(tx: &mut Tx<'_>, channel: &str, place: &Place, title: &str) -> Result<bool> {
+    let renamed = sql!(
+        tx,
+        execute,
+        "
+        -- rename conversation
+        UPDATE conversations
+        SET title = $1
+        WHERE channel = $2 AND chat = $3 AND thread = $4",
+        title,
+        channel,
+        place.chat.as_str(),
+        place.thread.as_deref().unwrap_or_default()
+    );
+    Ok(renamed > 0)
+}
+
+/// The newest events of a person's conversations whose text contains `pattern`, a pattern in lower
+/// case for `LIKE` with the escape character `\`.
+pub async fn search(
+    tx: &mut Tx<'_>,
+    channel: &str,
+    chat: &str,
+    pattern: &str,
+    most: usize,
+) -> Result<Vec<OwnEvent>> {
+    let rows: Vec<EventRow> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- search own conversations
+        SELECT c.thread, e.seq, e.at, e.body
+        FROM conversations c
+        JOIN events e ON e.conversation = c.id
+        WHERE c.channel = $1 AND c.chat = $2
+          AND (e.body LIKE '{\"kind\":\"said\"%' OR e.body LIKE '{\"kind\":\"replied\"%')
+          AND LOWER(e.body) LIKE $3 ESCAPE '\\'
+        ORDER BY e.at DESC
+        LIMIT $4",
+        channel,
+        chat,
+        pattern,
+        most as i64
+    );
+    let found = rows.into_iter().map(|row| {
+        let event = serde_json::from_str(&row.body)?;
+        let entry = Entry { seq: row.seq, at: at(row.at), event };
+        Ok(OwnEvent { thread: row.thread, entry })
+    });
+    found.collect()
+}

@@ -1,0 +1,361 @@
+//! Background jobs: sub-agents that no call waits for, and the reports that they owe.
+//!
+//! ```text
+//! running ──► ended ──► reported   the report is in the journal of the conversation
+//!    └──────► cancelled
+//! ```
+//! A job is created in one transaction with the conversation of its sub-agent, which then runs like
+//! any other. Its answer ends the job in the transaction that records it. The report is a separate
+//! step, which waits until the conversation is idle: one conditional update in the transaction that
+//! appends the event, so that it happens once, on whichever node looks first.
+//!
+//! Rows are locked in the order conversation, sub-agent, job.
+
+mod row;
+
+use anyhow::{Context as _, Result};
+use chrono::{DateTime, Utc};
+use row::{JobRow, job};
+
+use super::{
+    Store, Tx,
+    db::sql,
+    journal, places, spent,
+    tasks::{self, Answer, Start},
+    unreadable::{Table, readable_rows},
+};
+use crate::journal::{
+    event::{Event, Heritage, JobBudget, Outcome, Speaker},
+    ids::{ConversationId, JobId},
+    session::delegation::Task,
+};
+
+/// The number of jobs of a conversation that are listed.
+const LISTED: i64 = 20;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    Running,
+    /// It has ended, and its report waits until the conversation is idle.
+    Ended,
+    Reported,
+    Cancelled,
+}
+
+impl State {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Ended => "ended",
+            Self::Reported => "reported",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let all = [Self::Running, Self::Ended, Self::Reported, Self::Cancelled];
+        all.into_iter().find(|state| state.as_str() == text)
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Job {
+    pub id: JobId,
+    /// The conversation that it reports to.
+    pub conversation: ConversationId,
+    /// The conversation of its sub-agent.
+    pub child: ConversationId,
+    pub agent: String,
+    pub task: String,
+    /// The person on whose behalf it runs.
+    pub by: Speaker,
+    pub state: State,
+    pub answer: Option<Answer>,
+    pub created_at: DateTime<Utc>,
+    /// When it was created, ended, reported or cancelled.
+    pub changed_at: DateTime<Utc>,
+}
+
+/// A job to create.
+#[derive(Debug, Clone)]
+pub struct NewJob {
+    pub id: JobId,
+    pub conversation: ConversationId,
+    pub agent: String,
+    pub task: String,
+    pub by: Speaker,
+    pub heritage: Heritage,
+    pub budget: JobBudget,
+}
+
+/// How many jobs may run at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Most {
+    pub per_conversation: usize,
+    pub per_person: usize,
+}
+
+/// The result of creating a job.
+#[derive(Debug, Clone)]
+pub enum Created {
+    New(Box<Job>),
+    /// The same call has already created it.
+    Existing(Box<Job>),
+    /// This number of jobs runs in the conversation.
+    ConversationFull(usize),
+    /// This number of jobs runs for the person.
+    PersonFull(usize),
+}
+
+fn readable(rows: Vec<JobRow>) -> Vec<Job> {
+    readable_rows(Table::Jobs, rows, |row| &row.id, job)
+}
+
+impl Store {
+    /// Up to `most` jobs that have ended and whose conversation is idle, in the order in which they
+    /// ended.
+    pub async fn jobs_to_report(&self, most: usize) -> Result<Vec<Job>> {
+        self.read(move |tx| Box::pin(to_report(tx, most))).await
+    }
+}
+
+async fn to_report(tx: &mut Tx<'_>, most: usize) -> Result<Vec<Job>> {
+    let rows: Vec<JobRow> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- jobs to report
+        SELECT j.id, j.conversation, j.child, j.by_whom, j.agent, j.task, j.status, j.answer,
+               j.created_at, j.changed_at
+        FROM jobs j
+        JOIN conversations c ON c.id = j.conversation
+        WHERE j.status = 'ended' AND c.ready_at IS NULL
+        AND NOT EXISTS (
+            SELECT 1 FROM approvals a
+            WHERE a.conversation = c.id AND a.status = 'pending'
+        )
+        AND NOT EXISTS (
+            SELECT 1 FROM tasks t
+            WHERE t.parent = c.id AND t.status = 'open'
+        )
+        ORDER BY j.changed_at
+        LIMIT $1",
+        most as i64
+    );
+    Ok(readable(rows))
+}
+
+/// Creates a job and the conversation of its sub-agent, unless the limits are reached.
+pub async fn create(
+    tx: &mut Tx<'_>,
+    new: &NewJob,
+    most: Most,
+    now: DateTime<Utc>,
+) -> Result<Created> {
+    journal::lock(tx, &new.conversation).await?;
+    if let Some(job) = find(tx, &new.id).await? {
+        return Ok(Created::Existing(Box::new(job)));
+    }
+    let (channel, _) = places::place(tx, &new.conversation).await?;
+    let person = format!("{channel}/{}", new.by.id);
+    // Creations for one person wait for each other, so that they count each other.
+    spent::lock_person(tx, &person, now).await?;
+    let (here, everywhere) = running(tx, &new.conversation, &person).await?;
+    if here >= most.per_conversation {
+        return Ok(Created::ConversationFull(here));
+    }
+    if everywhere >= most.per_person {
+        return Ok(Created::PersonFull(everywhere));
+    }
+    let child = ConversationId::new();
+    insert(tx, new, (&child, &person), now).await?;
+    let task = Task { agent: new.agent.clone(), text: new.task.clone() };
+    let start = Start {
+        parent: &new.conversation,
+        call: new.id.as_str(),
+        by: &new.by,
+        heritage: &new.heritage,
+        job: Some(new.budget),
+    };
+    tasks::start(tx, &start, (&child, &task, 0), now).await?;
+    let job = find(tx, &new.id).await?.context("the job was just inserted")?;
+    Ok(Created::New(Box::new(job)))
+}
+
+async fn insert(
+    tx: &mut Tx<'_>,
+    new: &NewJob,
+    (child, person): (&ConversationId, &str),
+    now: DateTime<Utc>,
+) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- insert job
+        INSERT INTO jobs
+            (id, conversation, child, person, by_whom, agent, task, status, created_at, changed_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, 'running', $8, $8)",
+        new.id.as_str(),
+        new.conversation.as_str(),
+        child.as_str(),
+        person,
+        serde_json::to_string(&new.by)?,
+        new.agent.as_str(),
+        new.task.replace('\0', ""),
+        now.timestamp_millis()
+    );
+    Ok(())
+}
+
+/// The number of running jobs in the conversation, and for the person.
+async fn running(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    person: &str,
+) -> Result<(usize, usize)> {
+    let (here,): (i64,) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- running jobs of a conversation
+        SELECT COUNT(*) FROM jobs
+        WHERE conversation = $1 AND status = 'running'",
+        conversation.as_str()
+    );
+    let (everywhere,): (i64,) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- running jobs of a person
+        SELECT COUNT(*) FROM jobs
+        WHERE person = $1 AND status = 'running'",
+        person
+    );
+    Ok((here as usize, everywhere as usize))
+}
+
+async fn find(tx: &mut Tx<'_>, id: &JobId) -> Result<Option<Job>> {
+    let row: Option<JobRow> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- job
+        SELECT id, conversation, child, by_whom, agent, task, status, answer, created_at, changed_at
+        FROM jobs
+        WHERE id = $1",
+        id.as_str()
+    );
+    row.map(job).transpose()
+}
+
+/// The last jobs of a conversation, newest first. All running ones are among them, because their
+/// number is limited.
+pub async fn of_conversation(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<Vec<Job>> {
+    let rows: Vec<JobRow> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- jobs of a conversation
+        SELECT id, conversation, child, by_whom, agent, task, status, answer, created_at, changed_at
+        FROM jobs
+        WHERE conversation = $1
+        ORDER BY CASE WHEN status = 'running' THEN 0 ELSE 1 END, id DESC
+        LIMIT $2",
+        conversation.as_str(),
+        LISTED
+    );
+    Ok(readable(rows))
+}
+
+/// Ends the job that this sub-agent works on, if it is one. Its row is locked.
+pub(super) async fn end(
+    tx: &mut Tx<'_>,
+    child: &ConversationId,
+    answer: &Answer,
+    now: DateTime<Utc>,
+) -> Result<bool> {
+    let ended = sql!(
+        tx,
+        execute,
+        "
+        -- end job
+        UPDATE jobs
+        SET status = 'ended', answer = $1, changed_at = $2
+        WHERE child = $3 AND status = 'running'",
+        serde_json::to_string(answer)?,
+        now.timestamp_millis(),
+        child.as_str()
+    );
+    Ok(ended > 0)
+}
+
+/// Cancels a job with everything that it has started. Returns `false` if it has ended.
+pub async fn cancel(tx: &mut Tx<'_>, job: &Job, by: &Speaker, now: DateTime<Utc>) -> Result<bool> {
+    journal::lock(tx, &job.child).await?;
+    let cancelled = sql!(
+        tx,
+        execute,
+        "
+        -- cancel job
+        UPDATE jobs
+        SET status = 'cancelled', changed_at = $1
+        WHERE id = $2 AND status = 'running'",
+        now.timestamp_millis(),
+        job.id.as_str()
+    );
+    if cancelled > 0 {
+        tasks::stop_job(tx, &job.child, by, now).await?;
+    }
+    Ok(cancelled > 0)
+}
+
+/// Cancels all running jobs of a conversation, whose row is locked.
+pub async fn cancel_all(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    by: &Speaker,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    for job in of_conversation(tx, conversation).await? {
+        if job.state == State::Running {
+            cancel(tx, &job, by, now).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Marks a job as reported. Returns `false` if another node has reported it.
+pub async fn begin_report(tx: &mut Tx<'_>, job: &Job, now: DateTime<Utc>) -> Result<bool> {
+    journal::lock(tx, &job.conversation).await?;
+    let begun = sql!(
+        tx,
+        execute,
+        "
+        -- report job
+        UPDATE jobs
+        SET status = 'reported', changed_at = $1
+        WHERE id = $2 AND status = 'ended'",
+        now.timestamp_millis(),
+        job.id.as_str()
+    );
+    Ok(begun > 0)
+}
+
+/// Appends the report to the journal, with the taint of the sub-agent.
+pub async fn report(tx: &mut Tx<'_>, job: Job, now: DateTime<Utc>) -> Result<()> {
+    let answer = job.answer.context("a job that has ended has an answer")?;
+    // The tokens were spent in turns of their own.
+    let heritage = Heritage { tokens: 0, joined: vec![], ..answer.heritage };
+    if heritage != Heritage::default() {
+        journal::append(tx, &job.conversation, &Event::Inherited(heritage), now).await?;
+    }
+    let reported = Event::JobReported {
+        job: job.id,
+        by: job.by,
+        task: job.task,
+        is_done: answer.result.outcome == Outcome::Done,
+        text: answer.result.text,
+    };
+    journal::append(tx, &job.conversation, &reported, now).await.map(drop)
+}

@@ -1,0 +1,349 @@
+//! The wikis of agents: pages in Markdown with their versions, sources and links.
+//!
+//! The current text of a page that is not archived is also a memory of its agent, in a scope of its
+//! own, so that pages are found by words and by meaning like memories.
+
+mod change;
+mod page_text;
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
+
+pub use change::{Change, Edit, Saved, delete, enriched, save, set_archived};
+pub use page_text::{name, targets};
+
+use super::{Tx, at, db::sql, memory, memory_scope::MemoryScope};
+use crate::journal::event::Speaker;
+
+/// The scope of the memories that are pages.
+const SCOPE: &str = ":wiki";
+/// The number of versions of a page that are kept.
+pub const VERSIONS: i64 = 50;
+/// The maximum number of sources of a page.
+pub const MOST_SOURCES: usize = 100;
+/// The maximum number of pages that a page names.
+pub const MOST_LINKS: usize = 200;
+/// The maximum number of links that are read at once.
+const LINKS_READ: i64 = 50_000;
+
+/// The scope in which pages of this agent are found.
+pub fn scope(agent: &str) -> MemoryScope {
+    MemoryScope { agent: agent.to_owned(), scope: SCOPE.to_owned() }
+}
+
+/// What a page was compiled from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    pub kind: SourceKind,
+    /// A path in the workspace, a URL, the name of a page, the id of a conversation, or a text.
+    pub name: String,
+    /// The SHA-256 of a file as it was read, or the version of a page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    /// The passage that was used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quote: Option<String>,
+    /// The version in which it was added.
+    pub since: i64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceKind {
+    File,
+    Url,
+    Page,
+    Conversation,
+    Text,
+}
+
+impl SourceKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Url => "URL",
+            Self::Page => "page",
+            Self::Conversation => "conversation",
+            Self::Text => "text",
+        }
+    }
+}
+
+/// A version of a page.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page {
+    pub page: String,
+    pub title: String,
+    pub content: String,
+    pub version: i64,
+    pub sources: Vec<Source>,
+    /// The person on whose behalf it was written.
+    pub by: Speaker,
+    /// The sources of untrusted content that had been read when it was written.
+    pub taint: Vec<String>,
+    pub is_archived: bool,
+    pub written_at: DateTime<Utc>,
+}
+
+/// A page in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heading {
+    pub agent: String,
+    pub page: String,
+    pub title: String,
+    pub version: i64,
+    pub is_archived: bool,
+    pub changed_at: DateTime<Utc>,
+}
+
+/// A page that names another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    pub page: String,
+    pub target: String,
+}
+
+struct PageRow {
+    page: String,
+    title: String,
+    content: String,
+    version: i64,
+    sources: String,
+    by_whom: String,
+    taint: String,
+    archived_at: Option<i64>,
+    created_at: i64,
+}
+
+impl<'r, R: Row> FromRow<'r, R> for PageRow
+where
+    &'static str: ColumnIndex<R>,
+    String: Decode<'r, R::Database> + Type<R::Database>,
+    i64: Decode<'r, R::Database> + Type<R::Database>,
+    Option<i64>: Decode<'r, R::Database> + Type<R::Database>,
+{
+    fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            page: row.try_get("page")?,
+            title: row.try_get("title")?,
+            content: row.try_get("content")?,
+            version: row.try_get("version")?,
+            sources: row.try_get("sources")?,
+            by_whom: row.try_get("by_whom")?,
+            taint: row.try_get("taint")?,
+            archived_at: row.try_get("archived_at")?,
+            created_at: row.try_get("created_at")?,
+        })
+    }
+}
+
+impl TryFrom<PageRow> for Page {
+    type Error = anyhow::Error;
+
+    fn try_from(row: PageRow) -> Result<Self> {
+        Ok(Self {
+            page: row.page,
+            title: row.title,
+            content: row.content,
+            version: row.version,
+            sources: serde_json::from_str(&row.sources)?,
+            by: serde_json::from_str(&row.by_whom)?,
+            taint: serde_json::from_str(&row.taint)?,
+            is_archived: row.archived_at.is_some(),
+            written_at: at(row.created_at),
+        })
+    }
+}
+
+struct HeadingRow {
+    agent: String,
+    page: String,
+    title: String,
+    version: i64,
+    archived_at: Option<i64>,
+    changed_at: i64,
+}
+
+impl<'r, R: Row> FromRow<'r, R> for HeadingRow
+where
+    &'static str: ColumnIndex<R>,
+    String: Decode<'r, R::Database> + Type<R::Database>,
+    i64: Decode<'r, R::Database> + Type<R::Database>,
+    Option<i64>: Decode<'r, R::Database> + Type<R::Database>,
+{
+    fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            agent: row.try_get("agent")?,
+            page: row.try_get("page")?,
+            title: row.try_get("title")?,
+            version: row.try_get("version")?,
+            archived_at: row.try_get("archived_at")?,
+            changed_at: row.try_get("changed_at")?,
+        })
+    }
+}
+
+impl From<HeadingRow> for Heading {
+    fn from(row: HeadingRow) -> Self {
+        Self {
+            agent: row.agent,
+            page: row.page,
+            title: row.title,
+            version: row.version,
+            is_archived: row.archived_at.is_some(),
+            changed_at: at(row.changed_at),
+        }
+    }
+}
+
+struct LinkRow {
+    page: String,
+    target: String,
+}
+
+impl<'r, R: Row> FromRow<'r, R> for LinkRow
+where
+    &'static str: ColumnIndex<R>,
+    String: Decode<'r, R::Database> + Type<R::Database>,
+{
+    fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
+        Ok(Self { page: row.try_get("page")?, target: row.try_get("target")? })
+    }
+}
+
+/// The current version of a page.
+pub async fn find(tx: &mut Tx<'_>, agent: &str, page: &str) -> Result<Option<Page>> {
+    let row: Option<PageRow> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- wiki page
+        SELECT p.page, v.title, v.content, v.version, v.sources, v.by_whom, v.taint, p.archived_at,
+               v.created_at
+        FROM wiki_pages p
+        JOIN wiki_versions v ON v.agent = p.agent AND v.page = p.page AND v.version = p.version
+        WHERE p.agent = $1 AND p.page = $2",
+        agent,
+        page
+    );
+    row.map(Page::try_from).transpose()
+}
+
+/// The other pages of an agent, without their text.
+pub async fn with_sources(tx: &mut Tx<'_>, agent: &str, page: &str) -> Result<Vec<Page>> {
+    let rows: Vec<PageRow> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- sources of wiki pages
+        SELECT p.page, v.title, '' AS content, v.version, v.sources, v.by_whom, v.taint,
+               p.archived_at, v.created_at
+        FROM wiki_pages p
+        JOIN wiki_versions v ON v.agent = p.agent AND v.page = p.page AND v.version = p.version
+        WHERE p.agent = $1 AND p.page <> $2
+        ORDER BY p.page
+        LIMIT $3",
+        agent,
+        page,
+        memory::MOST as i64
+    );
+    rows.into_iter().map(Page::try_from).collect()
+}
+
+/// The versions of a page that are kept, newest first.
+pub async fn versions(tx: &mut Tx<'_>, agent: &str, page: &str) -> Result<Vec<Page>> {
+    let rows: Vec<PageRow> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- versions of a wiki page
+        SELECT v.page, v.title, v.content, v.version, v.sources, v.by_whom, v.taint, p.archived_at,
+               v.created_at
+        FROM wiki_versions v
+        JOIN wiki_pages p ON p.agent = v.agent AND p.page = v.page
+        WHERE v.agent = $1 AND v.page = $2
+        ORDER BY v.version DESC",
+        agent,
+        page
+    );
+    rows.into_iter().map(Page::try_from).collect()
+}
+
+/// Which pages to list.
+#[derive(Debug, Clone, Default)]
+pub struct Listing {
+    /// Of this agent.
+    pub agent: String,
+    /// Whose name begins so.
+    pub prefix: String,
+    /// After this page.
+    pub after: String,
+    pub most: usize,
+}
+
+/// Pages in the order of their names.
+pub async fn list(tx: &mut Tx<'_>, listing: &Listing) -> Result<Vec<Heading>> {
+    let rows: Vec<HeadingRow> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- wiki pages
+        SELECT agent, page, title, version, archived_at, changed_at FROM wiki_pages
+        WHERE agent = $1 AND page > $2 AND SUBSTR(page, 1, LENGTH($3)) = $3
+        ORDER BY page
+        LIMIT $4",
+        listing.agent.as_str(),
+        listing.after.as_str(),
+        listing.prefix.as_str(),
+        listing.most as i64
+    );
+    Ok(rows.into_iter().map(Heading::from).collect())
+}
+
+/// The links between the pages of an agent.
+pub async fn links(tx: &mut Tx<'_>, agent: &str) -> Result<Vec<Link>> {
+    let rows: Vec<LinkRow> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- wiki links
+        SELECT page, target FROM wiki_links
+        WHERE agent = $1
+        ORDER BY page, target
+        LIMIT $2",
+        agent,
+        LINKS_READ
+    );
+    Ok(rows.into_iter().map(|row| Link { page: row.page, target: row.target }).collect())
+}
+
+/// Removes the name of a person from the versions that were written on their behalf. The pages
+/// themselves are kept.
+pub(super) async fn forget_author(tx: &mut Tx<'_>, mention: &str, nobody: &str) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- forget an author
+        UPDATE wiki_versions
+        SET by_whom = $1
+        WHERE by_whom LIKE $2 ESCAPE '!'",
+        nobody,
+        mention
+    );
+    sql!(
+        tx,
+        execute,
+        "
+        -- forget an author of memories
+        UPDATE memories
+        SET by_whom = $1
+        WHERE shelf = $2 AND by_whom LIKE $3 ESCAPE '!'",
+        nobody,
+        SCOPE,
+        mention
+    );
+    Ok(())
+}

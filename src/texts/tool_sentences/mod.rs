@@ -1,0 +1,22 @@
+//! What each built-in tool does, in a sentence for the people who decide about a call.
+//!
+//! The description of a tool is written for the model. A tool without a sentence (of an MCP server,
+//! or a custom one) is described by the first sentence of its description.
+
+mod jobs_and_wiki;
+mod tools;
+
+/// A sentence in each language. `{name}` is the value of an argument.
+#[derive(Debug)]
+pub struct ToolSentence {
+    pub tool: &'static str,
+    pub english: &'static str,
+    pub chinese: &'static str,
+    pub german: &'static str,
+    pub spanish: &'static str,
+}
+
+/// The sentence of a built-in tool.
+pub fn tool_sentence(tool: &str) -> Option<&'static ToolSentence> {
+    tools::SENTENCES.iter().chain(jobs_and_wiki::SENTENCES).find(|sentence| sentence.tool == tool)
+}

@@ -1,0 +1,350 @@
+//! `create_job`, `list_jobs`, `job_status`, `cancel_job`: background jobs of this conversation.
+//!
+//! A job is a sub-agent that no call waits for, so it can do nothing that the agent could not do
+//! itself: each of its calls is judged, and its approvals are shown in the conversation.
+
+use async_trait::async_trait;
+use chrono::{DateTime, TimeDelta, Utc};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use std::{fmt::Write as _, sync::Arc};
+
+use super::{
+    Context, Output, Tool, ToolError,
+    arguments::{parse, schema},
+    files::diff,
+};
+use crate::{
+    agent::catalog::{Approval, Coworker, EffectClass, Rate, Subject, Tier, ToolSpec},
+    journal::{
+        event::{Heritage, JobBudget, Outcome},
+        ids::JobId,
+        session::{CallState, Session},
+    },
+    store::{
+        Store,
+        jobs::{self, Created, Job, Most, NewJob, State},
+    },
+    texts::preview::Preview,
+};
+
+const CREATE: &str = "Starts a background job: a sub-agent that works on a task while this \
+    conversation goes on.\nFor work that takes long. You return at once, tell the person that the \
+    job runs, and receive its report as a message when it has ended. It knows nothing about this \
+    conversation, and works in the same workspace.";
+
+/// The maximum length of a task.
+const TASK_CHARS: usize = 8_000;
+/// The maximum length of a task in the list.
+const LISTED_CHARS: usize = 200;
+
+/// The operator's limits.
+#[derive(Debug, Clone)]
+pub struct Terms {
+    pub most: Most,
+    pub budget: JobBudget,
+    /// The agents that can work on a job, besides the one that creates it.
+    pub agents: Vec<Coworker>,
+}
+
+#[derive(Clone)]
+struct Jobs {
+    store: Store,
+    terms: Terms,
+}
+
+/// All four tools.
+pub fn tools(store: &Store, terms: Terms) -> Vec<Arc<dyn Tool>> {
+    let jobs = Jobs { store: store.clone(), terms };
+    vec![
+        Arc::new(CreateJob(jobs.clone())),
+        Arc::new(ListJobs(jobs.clone())),
+        Arc::new(JobStatus(jobs.clone())),
+        Arc::new(CancelJob(jobs)),
+    ]
+}
+
+/// `create_job`
+struct CreateJob(Jobs);
+
+/// `list_jobs`
+struct ListJobs(Jobs);
+
+/// `job_status`
+struct JobStatus(Jobs);
+
+/// `cancel_job`
+struct CancelJob(Jobs);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NewTask {
+    /// What to do, complete, with everything that the job needs to know and what to report.
+    task: String,
+    /// The agent that works on it; by default you.
+    #[serde(default)]
+    agent: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Which {
+    /// The id, as shown in the list.
+    id: String,
+}
+
+#[async_trait]
+impl Tool for CreateJob {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            effect: EffectClass::Idempotent,
+            approval: Approval::UnlessAllowed,
+            tier: Tier::Extension,
+            subject: Some(Subject::Text("task")),
+            rate: Some(Rate::default()),
+            ..ToolSpec::read_only("create_job", CREATE, schema::<NewTask>())
+        }
+    }
+
+    async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
+        let wanted: NewTask = parse(arguments.clone()).ok()?;
+        match self.0.planned(wanted, context) {
+            Ok(new) => Some(Preview::note(limits(&new))),
+            Err(error) => Some(Preview::failure(error)),
+        }
+    }
+
+    async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
+        let new = self.0.planned(parse(arguments)?, context)?;
+        let (most, now) = (self.0.terms.most, context.now);
+        let create = self.0.store.write("create job", move |tx| {
+            Box::pin(async move { jobs::create(tx, &new, most, now).await })
+        });
+        let failed = |text: String| Err(ToolError::ExecutionFailed(text));
+        match create.await.map_err(|error| broken(&error))? {
+            Created::New(job) => Ok(Output::text(format!(
+                "The job {} runs. Its report arrives here as a message; do not wait for it.",
+                job.id.code()
+            ))),
+            Created::Existing(job) => Ok(Output::text(line(&job))),
+            Created::ConversationFull(most) => failed(format!(
+                "The maximum of {most} jobs runs in this conversation: wait for one, or cancel one \
+                    (list_jobs, cancel_job)"
+            )),
+            Created::PersonFull(most) => failed(format!(
+                "The maximum of {most} jobs runs for this person, in all conversations: wait until \
+                    one has ended"
+            )),
+        }
+    }
+}
+
+#[async_trait]
+impl Tool for ListJobs {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            tier: Tier::Extension,
+            ..ToolSpec::read_only(
+                "list_jobs",
+                "Lists the background jobs of this conversation, with their ids.",
+                schema::<Nothing>(),
+            )
+        }
+    }
+
+    async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
+        let Nothing {} = parse(arguments)?;
+        let all = self.0.all(context).await?;
+        if all.is_empty() {
+            return Ok(Output::text("There are no jobs in this conversation."));
+        }
+        let lines: Vec<_> = all.iter().map(line).collect();
+        Ok(Output::text(lines.join("\n")))
+    }
+}
+
+#[async_trait]
+impl Tool for JobStatus {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            tier: Tier::Extension,
+            subject: Some(Subject::Text("id")),
+            ..ToolSpec::read_only(
+                "job_status",
+                "Shows what a background job is doing, or its report.\nlist_jobs shows the ids. \
+                    Do not ask repeatedly: the report arrives by itself.",
+                schema::<Which>(),
+            )
+        }
+    }
+
+    async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
+        let Which { id } = parse(arguments)?;
+        let job = self.0.find(&id, context).await?;
+        let mut text = line(&job);
+        if job.state == State::Running {
+            let session = self.0.store.current_session(&job.child).await;
+            let session = session.map_err(|error| broken(&error))?;
+            let _ = write!(text, "\n{}", progress(&session));
+        }
+        let Some(answer) = job.answer else { return Ok(Output::text(text)) };
+        let _ = write!(text, "\nReport:\n{}", answer.result.text);
+        Ok(Output { foreign: answer.heritage.taint, ..Output::text(text) })
+    }
+}
+
+#[async_trait]
+impl Tool for CancelJob {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            effect: EffectClass::Idempotent,
+            approval: Approval::UnlessAllowed,
+            tier: Tier::Extension,
+            subject: Some(Subject::Text("id")),
+            ..ToolSpec::read_only(
+                "cancel_job",
+                "Cancels a running background job of this conversation. It does not report.\n\
+                    list_jobs shows the ids.",
+                schema::<Which>(),
+            )
+        }
+    }
+
+    async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
+        let Which { id } = parse(arguments.clone()).ok()?;
+        match self.0.find(&id, context).await {
+            Ok(job) => Some(diff::created(&job.task).after(state(&job))),
+            Err(error) => Some(Preview::failure(error)),
+        }
+    }
+
+    async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
+        let Which { id } = parse(arguments)?;
+        let job = self.0.find(&id, context).await?;
+        let (known, by, now) = (job.clone(), context.person.clone(), context.now);
+        let cancel = self.0.store.write("cancel job", move |tx| {
+            Box::pin(async move { jobs::cancel(tx, &known, &by, now).await })
+        });
+        let cancelled = cancel.await.map_err(|error| broken(&error))?;
+        // A call that is repeated after a crash finds the job cancelled.
+        let text =
+            if cancelled || job.state == State::Cancelled { "Cancelled" } else { "It has ended" };
+        Ok(Output::text(format!("{text}: {}", line(&job))))
+    }
+}
+
+impl Jobs {
+    fn planned(&self, wanted: NewTask, context: &Context) -> Result<NewJob, ToolError> {
+        let NewTask { task, agent } = wanted;
+        if context.depth > 0 {
+            return Err(ToolError::NotAuthorized(
+                "a sub-agent creates no jobs: do the work yourself, or delegate it".into(),
+            ));
+        }
+        let count = task.chars().count();
+        if task.trim().is_empty() || count > TASK_CHARS {
+            return Err(ToolError::InvalidParameters(format!(
+                "the task has {count} characters; 1 to {TASK_CHARS} are allowed"
+            )));
+        }
+        let agent = agent.unwrap_or_else(|| context.agent.clone());
+        if agent != context.agent && !self.terms.agents.iter().any(|known| known.id == agent) {
+            let known: Vec<_> = self.terms.agents.iter().map(|known| known.id.as_str()).collect();
+            let known = if known.is_empty() { "none but you".to_owned() } else { known.join(", ") };
+            return Err(ToolError::InvalidParameters(format!(
+                "there is no agent {agent:?}; there are: {known}"
+            )));
+        }
+        Ok(NewJob {
+            id: JobId(context.call.to_string()),
+            conversation: context.conversation.clone(),
+            agent,
+            task,
+            by: context.person.clone(),
+            heritage: Heritage {
+                taint: context.taint.clone(),
+                foreign: context.foreign.iter().cloned().collect(),
+                joined: context.joined.clone(),
+                ..Heritage::default()
+            },
+            budget: self.terms.budget,
+        })
+    }
+
+    async fn all(&self, context: &Context) -> Result<Vec<Job>, ToolError> {
+        let conversation = context.conversation.clone();
+        let all = self.store.read(move |tx| {
+            Box::pin(async move { jobs::of_conversation(tx, &conversation).await })
+        });
+        all.await.map_err(|error| broken(&error))
+    }
+
+    async fn find(&self, id: &str, context: &Context) -> Result<Job, ToolError> {
+        let all = self.all(context).await?;
+        let found = all.into_iter().find(|job| job.id.code() == id.trim());
+        found.ok_or_else(|| {
+            ToolError::InvalidParameters(format!(
+                "this conversation has no job with the id {id:?}: list_jobs shows the ids"
+            ))
+        })
+    }
+}
+
+/// `1a2b3c4d: running since 2026-05-04 10:00 UTC, by default, for Ann: "Compare the offers"`
+fn line(job: &Job) -> String {
+    let mut task: String = job.task.chars().take(LISTED_CHARS).collect();
+    if job.task.chars().count() > LISTED_CHARS {
+        task.push('…');
+    }
+    let since = minute(if job.state == State::Running { job.created_at } else { job.changed_at });
+    let (code, agent, by) = (job.id.code(), &job.agent, &job.by.name);
+    format!("{code}: {} since {since}, by {agent}, for {by}: {task:?}", state(job))
+}
+
+fn state(job: &Job) -> &'static str {
+    let is_done = job.answer.as_ref().is_some_and(|answer| answer.result.outcome == Outcome::Done);
+    match job.state {
+        State::Running => "running",
+        State::Cancelled => "cancelled",
+        State::Ended | State::Reported if is_done => "done",
+        State::Ended | State::Reported => "failed",
+    }
+}
+
+/// What a running job has used, and what it does now.
+fn progress(session: &Session) -> String {
+    let open: Vec<_> = session.open_calls().collect();
+    let names: Vec<_> = open.iter().map(|open| open.call.tool.as_str()).collect();
+    let asked = open.iter().any(|open| matches!(open.state, CallState::Asked { .. }));
+    let now = match (names.as_slice(), asked) {
+        ([], _) => "it is thinking".to_owned(),
+        (names, true) => format!("it waits for an approval ({})", names.join(", ")),
+        (names, false) => format!("it is running {}", names.join(", ")),
+    };
+    let (steps, tokens) = (session.turn.steps, session.turn.tokens);
+    format!("So far {steps} steps and {tokens} tokens; {now}.")
+}
+
+fn limits(new: &NewJob) -> String {
+    let JobBudget { steps, tokens, time_ms } = new.budget;
+    let time = TimeDelta::try_milliseconds(i64::try_from(time_ms).unwrap_or(i64::MAX));
+    let minutes = time.unwrap_or(TimeDelta::MAX).num_minutes();
+    format!(
+        "Runs in the background, at most {minutes} minutes, {steps} steps and {tokens} tokens. \
+            What it does is checked like everything else and asked here."
+    )
+}
+
+fn minute(at: DateTime<Utc>) -> String {
+    at.format("%F %H:%M UTC").to_string()
+}
+
+fn broken(error: &anyhow::Error) -> ToolError {
+    tracing::error!(problem = format!("{error:#}"), "the jobs are unavailable");
+    ToolError::ExecutionFailed("The jobs are unavailable: try again later".into())
+}
