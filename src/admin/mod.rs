@@ -12,7 +12,6 @@
 //! - [`metrics`]: Prometheus metrics
 //! - [`problem`]: error responses
 
-mod activity;
 pub mod api;
 pub mod auth;
 pub mod chat;
@@ -47,7 +46,7 @@ use tokio_util::sync::CancellationToken;
 use tower_http::{catch_panic::CatchPanicLayer, limit::RequestBodyLimitLayer};
 
 use auth::{hosts, oidc, oidc_provider, rate_limit, security_headers, web_session};
-use chat::{downloads, events, visitor, widget};
+use chat::{downloads, events, own_conversations, uploads, visitor, widget};
 use reload::Reloads;
 
 use crate::{

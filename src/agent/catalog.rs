@@ -260,7 +260,7 @@ impl Catalog {
     fn wanted(&self, name: &str) -> Vec<String> {
         let meant = self.meant(name);
         let is_tool = !matches!(self.find(&meant), Found::Nothing { .. });
-        let own = self.extensions().filter(|spec| spec.source == Source::Builtin);
+        let own = self.extensions().filter(|spec| spec.source == ToolSource::Builtin);
         let members = tool_family::members(name, own);
         if is_tool || members.is_empty() { vec![meant] } else { members }
     }

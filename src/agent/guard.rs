@@ -109,7 +109,7 @@ pub fn judge(
     }
     let ruled = || ruling(call, spec, session, policy, scene);
     match &open.state {
-        CallState::New => fresh(call, &policy.requiring(spec), session, policy, scene),
+        CallState::New => fresh(call, spec, session, policy, scene),
         CallState::Decided { digest, asks, .. }
             if *digest != digest_of(call, scene) && !crash::planted("binding") =>
         {
@@ -149,7 +149,8 @@ fn fresh(
 ) -> Verdict {
     let words = scene.language.words();
     let ruled = ruling(call, spec, session, policy, scene);
-    let spec = &spec.asking(scene.approvals.get(&call.id).copied());
+    let spec = spec.asking(scene.approvals.get(&call.id).copied());
+    let spec = &*policy.requiring(&spec);
     let tainted = taint::concerns(spec, session);
     let lasting = ruled.severity < Severity::Critical;
     let ask = |why: String, lasting| Verdict::Ask {

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::{
     policy::Policy,
-    spec::{Approval, EffectClass, ToolSpec},
+    spec::{ApprovalMode, EffectClass, ToolSpec},
 };
 use crate::texts::Messages;
 
@@ -34,8 +34,8 @@ impl Policy {
     pub fn requiring<'s>(&self, spec: &'s ToolSpec) -> Cow<'s, ToolSpec> {
         let approval = match (spec.approval, self.required(&spec.name)) {
             (own, None) => own,
-            (Approval::Always, _) | (_, Some(RequiredApproval::Always)) => Approval::Always,
-            (_, Some(RequiredApproval::UnlessAllowed)) => Approval::UnlessAllowed,
+            (ApprovalMode::Always, _) | (_, Some(RequiredApproval::Always)) => ApprovalMode::Always,
+            (_, Some(RequiredApproval::UnlessAllowed)) => ApprovalMode::UnlessAllowed,
         };
         spec.asking(Some(approval))
     }

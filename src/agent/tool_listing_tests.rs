@@ -21,7 +21,7 @@ fn served(server: &str, name: &str, about: &str) -> ToolSpec {
         "properties": { "title": { "type": "string" }, "labels": { "type": "array" } },
         "required": ["title"],
     });
-    let source = Source::Mcp { server: server.into(), original_name: name.into() };
+    let source = ToolSource::Mcp { server: server.into(), original_name: name.into() };
     let name = format!("{server}_{name}");
     ToolSpec { source, tier: Tier::Extension, ..ToolSpec::read_only(&name, about, parameters) }
 }

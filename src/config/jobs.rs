@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     build,
-    key::{Key, key},
+    key::{ConfigKey, key},
 };
 use crate::{
     agent::catalog::Coworker, journal::event::JobBudget, store::jobs::Most, tools::jobs::Terms,
 };
 
-pub const KEYS: &[Key] = &[
+pub const KEYS: &[ConfigKey] = &[
     key("jobs.per_conversation", "3", "Maximum number of running background jobs per conversation"),
     key(
         "jobs.per_person",

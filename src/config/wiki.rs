@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::key::{Key, key};
+use super::key::{ConfigKey, key};
 use crate::{
     agent::{
         policy::{Action, Origin, Rule, Severity},
@@ -13,7 +13,7 @@ use crate::{
     journal::role::Role,
 };
 
-pub const KEYS: &[Key] = &[
+pub const KEYS: &[ConfigKey] = &[
     key(
         "wiki.read_role",
         "member",

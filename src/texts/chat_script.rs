@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// The texts of the script.
 #[derive(Debug, Serialize)]
-pub struct Script {
+pub struct ScriptTexts {
     pub you: &'static str,
     pub decision: &'static str,
     pub download: &'static str,
@@ -54,7 +54,7 @@ pub struct Script {
     pub discard: &'static str,
 }
 
-pub(super) const ENGLISH: Script = Script {
+pub(super) const ENGLISH: ScriptTexts = ScriptTexts {
     you: "You",
     decision: "Your decision",
     download: "Download {name}, {size}",
@@ -104,7 +104,7 @@ pub(super) const ENGLISH: Script = Script {
     discard: "Discard",
 };
 
-pub(super) const GERMAN: Script = Script {
+pub(super) const GERMAN: ScriptTexts = ScriptTexts {
     you: "Du",
     decision: "Deine Entscheidung",
     download: "{name} herunterladen, {size}",
@@ -154,7 +154,7 @@ pub(super) const GERMAN: Script = Script {
     discard: "Verwerfen",
 };
 
-pub(super) const SPANISH: Script = Script {
+pub(super) const SPANISH: ScriptTexts = ScriptTexts {
     you: "Tú",
     decision: "Tu decisión",
     download: "Descargar {name}, {size}",
@@ -204,7 +204,7 @@ pub(super) const SPANISH: Script = Script {
     discard: "Descartar",
 };
 
-pub(super) const CHINESE: Script = Script {
+pub(super) const CHINESE: ScriptTexts = ScriptTexts {
     you: "你",
     decision: "你的决定",
     download: "下载 {name}，{size}",

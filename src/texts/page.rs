@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{
-    chat_script::{self, Script},
+    chat_script::{self, ScriptTexts},
     oidc::{self, SignOn},
 };
 

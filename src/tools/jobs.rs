@@ -12,11 +12,11 @@ use std::{fmt::Write as _, sync::Arc};
 
 use super::{
     Context, Output, Tool, ToolError,
-    arguments::{parse, schema},
+    contract::arguments::{parse, schema},
     files::diff,
 };
 use crate::{
-    agent::catalog::{Approval, Coworker, EffectClass, Rate, Subject, Tier, ToolSpec},
+    agent::catalog::{ApprovalMode, Coworker, EffectClass, Rate, Subject, Tier, ToolSpec},
     journal::{
         event::{Heritage, JobBudget, Outcome},
         ids::JobId,
@@ -103,7 +103,7 @@ impl Tool for CreateJob {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             effect: EffectClass::Idempotent,
-            approval: Approval::UnlessAllowed,
+            approval: ApprovalMode::UnlessAllowed,
             tier: Tier::Extension,
             subject: Some(Subject::Text("task")),
             rate: Some(Rate::default()),
@@ -203,7 +203,7 @@ impl Tool for CancelJob {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             effect: EffectClass::Idempotent,
-            approval: Approval::UnlessAllowed,
+            approval: ApprovalMode::UnlessAllowed,
             tier: Tier::Extension,
             subject: Some(Subject::Text("id")),
             ..ToolSpec::read_only(

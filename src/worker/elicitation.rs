@@ -70,10 +70,10 @@ impl TurnElicitations {
         self.received.recv().await
     }
 
-    pub async fn handle(&mut self, turn: &Turn<'_>, next: Request) -> Result<Flow> {
+    pub async fn handle(&mut self, turn: &Turn<'_>, next: ElicitationRequest) -> Result<Flow> {
         match next {
-            Request::Question(wish) => self.request(turn, *wish).await,
-            Request::Notice(notice) => self.show(turn, notice).await,
+            ElicitationRequest::Question(wish) => self.request(turn, *wish).await,
+            ElicitationRequest::Notice(notice) => self.show(turn, notice).await,
         }
     }
 
@@ -85,7 +85,7 @@ impl TurnElicitations {
         }
         let markdown = turn.worker.redactor.own(&markdown).into_owned();
         let shown = turn.text(markdown);
-        let flow = turn.record(Change { terms: Terms::Always, ..turn.change(vec![], vec![shown]) });
+        let flow = turn.record(Change { terms: Precondition::Always, ..turn.change(vec![], vec![shown]) });
         let flow = flow.await?;
         let _ = recorded.send(());
         Ok(flow)

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::parts::{Named, Page, Params, PersonView, Slice, none};
+use super::parts::{Page, Params, PathNames, PersonView, Slice, none};
 use crate::{
     admin::{Admin, problem::Problem},
     store::{
@@ -173,7 +173,7 @@ async fn index(
     extensions(("x-role" = json!("operator"))))]
 async fn show(
     State(admin): State<Arc<Admin>>,
-    Named((agent, page)): Named<(String, String)>,
+    PathNames((agent, page)): PathNames<(String, String)>,
 ) -> Result<Json<WikiPageView>, Problem> {
     find(&admin, &agent, &page).await?.map(Json).ok_or_else(|| none("page"))
 }

@@ -4,12 +4,18 @@
 //! - [`widget`], [`visitor`]: the web chat in pages of other sites, and its visitors
 //! - [`events`]: the event stream of an open page
 //! - [`timeline`]: a conversation as the page shows it
+//! - [`activity`]: what the running turn does, and its tool calls
+//! - [`own_conversations`]: the list of a person's conversations
+//! - [`uploads`]: files that people upload
 //! - [`downloads`]: downloads of files that were sent
 
+mod activity;
 pub mod downloads;
 pub mod events;
+pub mod own_conversations;
 pub mod participant;
 pub mod timeline;
+pub mod uploads;
 pub mod visitor;
 pub mod widget;
 
@@ -95,7 +101,7 @@ pub enum ChatView<'a> {
 pub fn drawn(admin: &Admin, language: Language, door: ChatView<'_>) -> String {
     let words = &language.words().page;
     let script = script_words(language);
-    let is_framed = matches!(door, Door::Frame(_));
+    let is_framed = matches!(door, ChatView::Frame(_));
     // In a frame of another site, only that site sets the focus.
     let (person, base, who, console, focus) = match door {
         ChatView::Signed { person, steers: true } => (person, "", WHO, CONSOLE, FOCUS),
@@ -197,7 +203,7 @@ pub struct PostedMessage {
 
 /// A message with its files.
 struct Written {
-    message: Message,
+    message: PostedMessage,
     files: Vec<FileRef>,
 }
 

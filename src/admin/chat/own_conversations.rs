@@ -14,18 +14,21 @@ use serde_json::{Value, json};
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
 use super::{
-    Admin, files, language,
+    downloads,
     participant::{Participant, is_thread},
-    problem::{BAD_REQUEST, NO_SUCH_PAGE, Problem, TOO_MANY_CONVERSATIONS},
 };
 use crate::{
+    admin::{
+        Admin, language,
+        problem::{BAD_REQUEST, NO_SUCH_PAGE, Problem, TOO_MANY_CONVERSATIONS},
+    },
     journal::event::{Entry, Event},
-    store::{
+    store::conversations::{
         history::{self, Before, ShownRow},
         journal,
-        own_conversations::{self, OwnConversation, OwnEvent},
+        own::{self as own_conversations, OwnConversation, OwnEvent},
     },
-    texts::Page,
+    texts::PageTexts,
 };
 
 /// The maximum number of conversations of a person.
@@ -241,7 +244,7 @@ pub async fn export(
     let words = &language::of(&headers).words().page;
     let title = if title.is_empty() { admin.bot.clone() } else { title };
     let text = exported(&title, &admin.bot, words, lines(said, shown, words));
-    let mut response = files::attached(&format!("{title}.md"), text.into());
+    let mut response = downloads::attached(&format!("{title}.md"), text.into());
     let markdown = HeaderValue::from_static("text/markdown; charset=utf-8");
     response.headers_mut().insert(CONTENT_TYPE, markdown);
     Ok(response)
@@ -256,7 +259,7 @@ struct Line {
 }
 
 /// Messages and answers in their order. An edited message is exported as it is now.
-fn lines(said: Vec<Entry>, shown: Vec<ShownRow>, words: &Page) -> Vec<Line> {
+fn lines(said: Vec<Entry>, shown: Vec<ShownRow>, words: &PageTexts) -> Vec<Line> {
     let own = said.into_iter().filter_map(|entry| match entry.event {
         Event::Said { text, .. } => {
             Some(Line { order: (entry.seq, 0), at: entry.at, is_own: true, markdown: text })
@@ -285,7 +288,7 @@ fn lines(said: Vec<Entry>, shown: Vec<ShownRow>, words: &Page) -> Vec<Line> {
     lines
 }
 
-fn exported(title: &str, bot: &str, words: &Page, lines: Vec<Line>) -> String {
+fn exported(title: &str, bot: &str, words: &PageTexts, lines: Vec<Line>) -> String {
     let mut text = format!("# {}\n", title.replace('\n', " "));
     for line in lines {
         let who = if line.is_own { words.script.you } else { bot };

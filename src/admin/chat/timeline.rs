@@ -101,15 +101,15 @@ pub struct SentFile {
 /// Items that came before others, and before which event there are more.
 #[derive(Debug, Serialize)]
 pub struct Older {
-    pub items: Vec<Item>,
+    pub items: Vec<TimelineItem>,
     pub before: Option<Seq>,
 }
 
-impl Item {
+impl TimelineItem {
     /// The files of this message, if the item is one.
     fn files_of(&mut self, id: &str) -> Option<&mut Vec<SentFile>> {
         match &mut self.what {
-            Shown::Said { message, files, .. } if message == id => Some(files),
+            ShownItem::Said { message, files, .. } if message == id => Some(files),
             _ => None,
         }
     }
@@ -262,12 +262,12 @@ impl Timeline {
         items
     }
 
-    fn call(&self, traced: TracedCall, redactor: &Redactor) -> Item {
+    fn call(&self, traced: TracedCall, redactor: &Redactor) -> TimelineItem {
         let TracedCall { call, status, result, took_ms, made, place, made_at, changed, .. } =
             traced;
         let arguments = redactor.value(&call.arguments);
         let summary = self.language.words().call_summary(&call.tool, &arguments);
-        let what = Shown::Call {
+        let what = ShownItem::Call {
             summary: markdown_html::from_markdown(&summary),
             state: status,
             arguments: beginning(&text::reveal(&format!("{arguments:#}"))),
@@ -276,7 +276,7 @@ impl Timeline {
             tool: call.tool,
         };
         let (id, edit) = (format!("c{}", call.id), format!("{changed:019}"));
-        Item { id, edit, order: order(made, 2, &format!("{place:03}")), at: made_at, what }
+        TimelineItem { id, edit, order: order(made, 2, &format!("{place:03}")), at: made_at, what }
     }
 
     /// The row as the page shows it, if it is new to the page.

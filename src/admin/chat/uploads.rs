@@ -19,13 +19,16 @@ use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use tokio::sync::{OnceCell, Semaphore};
 
-use super::{
-    Admin,
-    participant::Participant,
-    problem::{BAD_REQUEST, FILE_TOO_LARGE, NOT_SAVED, Problem, TOO_FAST},
-    web_session::new_token,
+use super::participant::Participant;
+use crate::{
+    admin::{
+        Admin,
+        auth::web_session::new_token,
+        problem::{BAD_REQUEST, FILE_TOO_LARGE, NOT_SAVED, Problem, TOO_FAST},
+    },
+    gateway::webhooks::signature::SharedSecret,
+    tools::workspace::file_names,
 };
-use crate::{gateway::webhooks::signature::Key, tools::file_names};
 
 /// The maximum number of files of one message.
 pub const FILES: usize = 10;
@@ -40,7 +43,7 @@ const NAME_CHARS: usize = 200;
 
 /// The uploads of this node.
 pub struct Uploads {
-    key: OnceCell<Key>,
+    key: OnceCell<SharedSecret>,
     running: Semaphore,
 }
 
@@ -62,7 +65,7 @@ struct Upload {
 }
 
 #[derive(Deserialize)]
-pub struct Named {
+pub struct UploadQuery {
     name: String,
 }
 
@@ -70,7 +73,7 @@ pub struct Named {
 pub async fn upload(
     State(admin): State<Arc<Admin>>,
     talker: Participant,
-    Query(Named { name }): Query<Named>,
+    Query(UploadQuery { name }): Query<UploadQuery>,
     body: Body,
 ) -> Result<Json<Value>, Problem> {
     let slow = || Problem::new(StatusCode::TOO_MANY_REQUESTS, TOO_FAST);
@@ -129,22 +132,22 @@ impl Upload {
         FileRef { id: digest, name, media_type: Some(media_type), size_bytes: Some(size_bytes) }
     }
 
-    fn sealed(&self, key: &Key) -> String {
+    fn sealed(&self, key: &SharedSecret) -> String {
         let told = URL_SAFE_NO_PAD.encode(json!(self).to_string());
         format!("{told}.{}", key.seal(&told))
     }
 
-    fn unsealed(id: &str, key: &Key) -> Option<Self> {
+    fn unsealed(id: &str, key: &SharedSecret) -> Option<Self> {
         let (told, _) = id.split_once('.').filter(|(told, seal)| key.has_sealed(told, seal))?;
         serde_json::from_slice(&URL_SAFE_NO_PAD.decode(told).ok()?).ok()
     }
 }
 
 /// The signing key, shared by all nodes.
-async fn key(admin: &Admin) -> Result<&Key> {
+async fn key(admin: &Admin) -> Result<&SharedSecret> {
     let made = admin.uploads.key.get_or_try_init(async || {
         let secret = admin.gateway.store.signing_key("uploads", new_token()).await?;
-        anyhow::Ok(Key::plain(&secret))
+        anyhow::Ok(SharedSecret::plain(&secret))
     });
     made.await
 }

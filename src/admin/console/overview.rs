@@ -10,7 +10,7 @@ use crate::{
     admin::{
         Admin,
         api::{
-            approvals::{self, Filter, Standing},
+            approvals::{self, ApprovalFilter, Standing},
             inventory::{account, all_channels},
         },
         problem::Problem,
@@ -52,7 +52,7 @@ pub async fn index(visit: PageContext) -> Result<Response, Problem> {
 }
 
 async fn questions(admin: &Admin) -> Result<Value> {
-    let filter = Filter { status: Some(Standing::Pending), ..Filter::default() };
+    let filter = ApprovalFilter { status: Some(Standing::Pending), ..ApprovalFilter::default() };
     let found = approvals::page(admin, filter, live::first(SHOWN)).await?;
     Ok(json!(found.items))
 }

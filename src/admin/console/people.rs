@@ -29,7 +29,7 @@ pub async fn index(visit: PageContext, Params(slice): Params<Slice>) -> Result<R
 struct Forms {
     offer: Option<OfferView>,
     person_fault: Option<String>,
-    person: Made,
+    person: PairingCodeForm,
     code_fault: Option<String>,
     code: Offered,
 }

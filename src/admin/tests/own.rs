@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{
-    super::uploads::FILE_BYTES,
+    super::chat::uploads::FILE_BYTES,
     world::{OpenPage, SHOP, World},
 };
 use crate::{
     journal::event::{Call, Event, Outcome, ToolResult, Usage},
-    store::journal,
+    store::conversations::journal,
 };
 
 const TRIP: &str = "0123456789abcdef0123456789abcdef";

@@ -53,7 +53,7 @@ pub(in crate::gateway) async fn proposed_first(
     choice: Choice,
 ) -> Result<Choice> {
     let gives = matches!(choice, Choice::Give(_));
-    let is_shown = !gives || approval_files::is_proposed(tx, &approval.id).await?;
+    let is_shown = !gives || attachments::is_proposed(tx, &approval.id).await?;
     Ok(if is_shown { choice } else { Choice::Propose })
 }
 

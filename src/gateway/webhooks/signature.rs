@@ -101,7 +101,7 @@ pub fn verified(
     let body = &request.body[..];
     match verify {
         Verify::Standard => {
-            let [id, at, given] = standard_headers(request).ok_or(Refused::Unsigned)?;
+            let [id, at, given] = standard_headers(request).ok_or(SignatureError::Unsigned)?;
             let given = given.split_whitespace();
             let given = given.filter_map(|one| STANDARD.decode(one.strip_prefix("v1,")?).ok());
             let signed = [id.as_bytes(), b".", at.as_bytes(), b".", body];

@@ -67,7 +67,7 @@ pub async fn before(
     conversation: &ConversationId,
     stretch: Before,
 ) -> Result<Vec<ShownRow>> {
-    let rows: Vec<Columns> = sql!(
+    let rows: Vec<SentRow> = sql!(
         tx,
         fetch_all,
         "
@@ -80,7 +80,7 @@ pub async fn before(
         stretch.seq,
         stretch.most as i64
     );
-    rows.into_iter().rev().map(row).collect()
+    rows.into_iter().rev().map(shown).collect()
 }
 
 /// The edits that were made from an event on, oldest first. They may concern earlier messages.
@@ -89,7 +89,7 @@ pub async fn edits_from(
     conversation: &ConversationId,
     stretch: Before,
 ) -> Result<Vec<ShownRow>> {
-    let rows: Vec<Columns> = sql!(
+    let rows: Vec<SentRow> = sql!(
         tx,
         fetch_all,
         "
@@ -102,7 +102,7 @@ pub async fn edits_from(
         stretch.seq,
         stretch.most as i64
     );
-    rows.into_iter().map(row).collect()
+    rows.into_iter().map(shown).collect()
 }
 
 /// The last events between two others, in order.

@@ -3,6 +3,7 @@
 pub mod history;
 pub mod journal;
 pub(super) mod mentions;
+pub mod own;
 pub(super) mod participants;
 pub mod places;
 pub mod record;

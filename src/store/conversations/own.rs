@@ -3,10 +3,14 @@
 use anyhow::Result;
 use channels::Place;
 use chrono::{DateTime, Utc};
-use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
 
-use super::{Tx, at, db::sql};
-use crate::journal::event::{Entry, Seq};
+use crate::{
+    journal::event::Entry,
+    store::{
+        Tx, at,
+        db::{row::row, sql},
+    },
+};
 
 /// A conversation, as its person sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,50 +31,21 @@ pub struct OwnEvent {
     pub entry: Entry,
 }
 
-struct OwnRow {
-    thread: String,
-    title: String,
-    created_at: i64,
-    last_at: Option<i64>,
-}
-
-impl<'r, R: Row> FromRow<'r, R> for OwnRow
-where
-    &'static str: ColumnIndex<R>,
-    String: Decode<'r, R::Database> + Type<R::Database>,
-    i64: Decode<'r, R::Database> + Type<R::Database>,
-    Option<i64>: Decode<'r, R::Database> + Type<R::Database>,
-{
-    fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
-        Ok(Self {
-            thread: row.try_get("thread")?,
-            title: row.try_get("title")?,
-            created_at: row.try_get("created_at")?,
-            last_at: row.try_get("last_at")?,
-        })
+row! {
+    struct OwnRow {
+        thread: String,
+        title: String,
+        created_at: i64,
+        last_at: Option<i64>,
     }
 }
 
-struct EventRow {
-    thread: String,
-    seq: Seq,
-    at: i64,
-    body: String,
-}
-
-impl<'r, R: Row> FromRow<'r, R> for EventRow
-where
-    &'static str: ColumnIndex<R>,
-    String: Decode<'r, R::Database> + Type<R::Database>,
-    i64: Decode<'r, R::Database> + Type<R::Database>,
-{
-    fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
-        Ok(Self {
-            thread: row.try_get("thread")?,
-            seq: row.try_get("seq")?,
-            at: row.try_get("at")?,
-            body: row.try_get("body")?,
-        })
+row! {
+    struct OwnEventRow {
+        thread: String,
+        seq: i64,
+        at: i64,
+        body: String,
     }
 }
 
@@ -132,7 +107,7 @@ pub async fn search(
     pattern: &str,
     most: usize,
 ) -> Result<Vec<OwnEvent>> {
-    let rows: Vec<EventRow> = sql!(
+    let rows: Vec<OwnEventRow> = sql!(
         tx,
         fetch_all,
         "

@@ -19,7 +19,7 @@ use crate::{
         ids::{CallId, ConversationId},
         session::delegation::Task,
     },
-    store::{Tx, approvals::withdrawal, conversations, db::sql, leases::Lease},
+    store::{Tx, approvals::withdrawal, conversations, db::sql, jobs, leases::Lease},
     texts,
 };
 
@@ -93,7 +93,7 @@ async fn begin(
 }
 
 /// On whose behalf sub-agents start, and for whom.
-pub(super) struct Start<'a> {
+pub(in crate::store) struct Start<'a> {
     pub parent: &'a ConversationId,
     pub call: &'a str,
     pub by: &'a Speaker,
@@ -103,7 +103,7 @@ pub(super) struct Start<'a> {
 }
 
 /// Creates the conversation of a sub-agent and gives it its task.
-pub(super) async fn start(
+pub(in crate::store) async fn start(
     tx: &mut Tx<'_>,
     start: &Start<'_>,
     (child, task, place): (&ConversationId, &Task, i64),
@@ -249,7 +249,7 @@ pub async fn stop(
 }
 
 /// Stops the sub-agent of a background job, whose row is locked, and everything below it.
-pub(super) async fn stop_job(
+pub(in crate::store) async fn stop_job(
     tx: &mut Tx<'_>,
     child: &ConversationId,
     by: &Speaker,
@@ -257,7 +257,7 @@ pub(super) async fn stop_job(
 ) -> Result<()> {
     set_status(tx, child, "stopped").await?;
     journal::append(tx, child, &Event::Stopped { by: by.clone() }, now).await?;
-    approval_withdrawal::all(tx, child, (Status::Withdrawn, &by.name), now).await?;
+    withdrawal::all(tx, child, Status::Withdrawn, &by.name, now).await?;
     stop(tx, child, by, now).await
 }
 

@@ -19,10 +19,15 @@ use row::{JobRow, job};
 
 use super::{
     Store, Tx,
-    db::sql,
-    journal, places, spent,
-    tasks::{self, Answer, Start},
-    unreadable::{Table, readable_rows},
+    conversations::{
+        journal, places,
+        tasks::{self, Start, TaskAnswer},
+    },
+    db::{
+        sql,
+        unreadable::{JsonTable, readable_rows},
+    },
+    usage::spent,
 };
 use crate::journal::{
     event::{Event, Heritage, JobBudget, Outcome, Speaker},
@@ -70,7 +75,7 @@ pub struct Job {
     /// The person on whose behalf it runs.
     pub by: Speaker,
     pub state: State,
-    pub answer: Option<Answer>,
+    pub answer: Option<TaskAnswer>,
     pub created_at: DateTime<Utc>,
     /// When it was created, ended, reported or cancelled.
     pub changed_at: DateTime<Utc>,
@@ -108,7 +113,7 @@ pub enum Created {
 }
 
 fn readable(rows: Vec<JobRow>) -> Vec<Job> {
-    readable_rows(Table::Jobs, rows, |row| &row.id, job)
+    readable_rows(JsonTable::Jobs, rows, |row| &row.id, job)
 }
 
 impl Store {
@@ -272,7 +277,7 @@ pub async fn of_conversation(tx: &mut Tx<'_>, conversation: &ConversationId) -> 
 pub(super) async fn end(
     tx: &mut Tx<'_>,
     child: &ConversationId,
-    answer: &Answer,
+    answer: &TaskAnswer,
     now: DateTime<Utc>,
 ) -> Result<bool> {
     let ended = sql!(

@@ -9,12 +9,15 @@ mod page_text;
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
-use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
 
 pub use change::{Change, Edit, Saved, delete, enriched, save, set_archived};
 pub use page_text::{name, targets};
 
-use super::{Tx, at, db::sql, memory, memory_scope::MemoryScope};
+use super::{
+    Tx, at,
+    db::{row::row, sql},
+    memory::{self, scope::MemoryScope},
+};
 use crate::journal::event::Speaker;
 
 /// The scope of the memories that are pages.
@@ -105,37 +108,17 @@ pub struct Link {
     pub target: String,
 }
 
-struct PageRow {
-    page: String,
-    title: String,
-    content: String,
-    version: i64,
-    sources: String,
-    by_whom: String,
-    taint: String,
-    archived_at: Option<i64>,
-    created_at: i64,
-}
-
-impl<'r, R: Row> FromRow<'r, R> for PageRow
-where
-    &'static str: ColumnIndex<R>,
-    String: Decode<'r, R::Database> + Type<R::Database>,
-    i64: Decode<'r, R::Database> + Type<R::Database>,
-    Option<i64>: Decode<'r, R::Database> + Type<R::Database>,
-{
-    fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
-        Ok(Self {
-            page: row.try_get("page")?,
-            title: row.try_get("title")?,
-            content: row.try_get("content")?,
-            version: row.try_get("version")?,
-            sources: row.try_get("sources")?,
-            by_whom: row.try_get("by_whom")?,
-            taint: row.try_get("taint")?,
-            archived_at: row.try_get("archived_at")?,
-            created_at: row.try_get("created_at")?,
-        })
+row! {
+    struct PageRow {
+        page: String,
+        title: String,
+        content: String,
+        version: i64,
+        sources: String,
+        by_whom: String,
+        taint: String,
+        archived_at: Option<i64>,
+        created_at: i64,
     }
 }
 
@@ -157,31 +140,14 @@ impl TryFrom<PageRow> for Page {
     }
 }
 
-struct HeadingRow {
-    agent: String,
-    page: String,
-    title: String,
-    version: i64,
-    archived_at: Option<i64>,
-    changed_at: i64,
-}
-
-impl<'r, R: Row> FromRow<'r, R> for HeadingRow
-where
-    &'static str: ColumnIndex<R>,
-    String: Decode<'r, R::Database> + Type<R::Database>,
-    i64: Decode<'r, R::Database> + Type<R::Database>,
-    Option<i64>: Decode<'r, R::Database> + Type<R::Database>,
-{
-    fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
-        Ok(Self {
-            agent: row.try_get("agent")?,
-            page: row.try_get("page")?,
-            title: row.try_get("title")?,
-            version: row.try_get("version")?,
-            archived_at: row.try_get("archived_at")?,
-            changed_at: row.try_get("changed_at")?,
-        })
+row! {
+    struct HeadingRow {
+        agent: String,
+        page: String,
+        title: String,
+        version: i64,
+        archived_at: Option<i64>,
+        changed_at: i64,
     }
 }
 
@@ -198,18 +164,10 @@ impl From<HeadingRow> for Heading {
     }
 }
 
-struct LinkRow {
-    page: String,
-    target: String,
-}
-
-impl<'r, R: Row> FromRow<'r, R> for LinkRow
-where
-    &'static str: ColumnIndex<R>,
-    String: Decode<'r, R::Database> + Type<R::Database>,
-{
-    fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
-        Ok(Self { page: row.try_get("page")?, target: row.try_get("target")? })
+row! {
+    struct LinkRow {
+        page: String,
+        target: String,
     }
 }
 

@@ -39,8 +39,8 @@ pub enum ElicitationAnswer {
 
 /// What a call passes to the worker.
 #[derive(Debug)]
-pub enum Request {
-    Question(Box<Wish>),
+pub enum ElicitationRequest {
+    Question(Box<Elicitation>),
     Notice(Notice),
 }
 
@@ -100,7 +100,7 @@ impl Elicitor {
         let Some(requests) = &self.requests else { return };
         let (recorded, done) = oneshot::channel();
         let notice = Notice { call: call.clone(), markdown, recorded };
-        if requests.send(Request::Notice(notice)).is_ok() {
+        if requests.send(ElicitationRequest::Notice(notice)).is_ok() {
             let _ = done.await;
         }
     }
@@ -156,7 +156,7 @@ mod tests {
             pending::<()>().await;
         };
         let person = async {
-            let Some(Request::Question(wish)) = heard.recv().await else {
+            let Some(ElicitationRequest::Question(wish)) = heard.recv().await else {
                 panic!("a question");
             };
             let _ = timeout(Duration::from_secs(100), pending::<()>()).await;

@@ -11,7 +11,7 @@ use crate::{
     texts::Language,
     tools::{
         ToolError,
-        elicit::{Answer, People, Request},
+        contract::elicit::{ElicitationAnswer, ElicitationRequest, Elicitor},
         testing::Place,
     },
 };
@@ -80,12 +80,12 @@ async fn uses(desk: &Desk, config: &McpConfig) -> Result<(), ToolError> {
     for tool in desk.tools(config.clone()).await? {
         let mut place = Place::new();
         let (requests, mut received) = mpsc::unbounded_channel();
-        place.context.people = People::reached_by(requests, Language::English);
+        place.context.people = Elicitor::reached_by(requests, Language::English);
         let answers = async {
-            while let Some(Request::Question(wish)) = received.recv().await {
+            while let Some(ElicitationRequest::Question(wish)) = received.recv().await {
                 let skip = Language::English.words().asking.leave_out.to_owned();
                 let answer = wish.question.options.last().cloned().unwrap_or(skip);
-                let _ = wish.answer.send(Answer::Given(answer));
+                let _ = wish.answer.send(ElicitationAnswer::Given(answer));
             }
             std::future::pending::<()>().await;
         };

@@ -123,12 +123,12 @@ impl Asker<'_> {
         if fields.len() > MOST_FIELDS || fields.iter().any(too_long) {
             return Err(AutoDecline::TooMuch.into());
         }
-        self.fields(Asked { message: message.to_owned(), omitted, ..Asked::default() }, fields)
+        self.fields(ElicitationText { message: message.to_owned(), omitted, ..ElicitationText::default() }, fields)
             .await
     }
 
     /// Asks for one field after the other. The first question names those that are omitted.
-    async fn fields(&self, form: Asked, fields: Vec<Field<'_>>) -> Given<Option<Value>> {
+    async fn fields(&self, form: ElicitationText, fields: Vec<Field<'_>>) -> Given<Option<Value>> {
         let mut content = Map::new();
         if fields.is_empty() {
             self.ask(form, vec![self.words().confirm.to_owned()], false).await?;
@@ -341,7 +341,7 @@ fn choices(schema: &Value) -> Vec<(String, Value)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{texts::Language, tools::elicit::Request};
+    use crate::{texts::Language, tools::contract::elicit::ElicitationRequest};
     use serde_json::json;
     use tokio::sync::mpsc;
 

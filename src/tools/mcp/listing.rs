@@ -9,7 +9,7 @@ use rmcp::{
 };
 use serde_json::{Map, Value};
 
-use super::{DISCOVER_FOR, McpConfig, session, session::Session};
+use super::{DISCOVER_FOR, McpConfig, session, session::McpSession};
 use crate::tools::ToolError;
 
 /// The maximum number of pages, for a server that always returns another one.
@@ -26,14 +26,14 @@ struct Page {
 /// All tools, from all pages.
 pub(super) async fn list(
     config: &McpConfig,
-    session: &Session,
+    session: &McpSession,
 ) -> Result<Vec<Definition>, ToolError> {
     session::bounded(DISCOVER_FOR, pages(config, session))
         .await?
         .map_err(|e| config.broken(&format!("cannot list its tools: {e}")))
 }
 
-async fn pages(config: &McpConfig, session: &Session) -> Result<Vec<Definition>, ServiceError> {
+async fn pages(config: &McpConfig, session: &McpSession) -> Result<Vec<Definition>, ServiceError> {
     let (mut tools, mut cursor) = (Vec::new(), None);
     for _ in 0..MOST_PAGES {
         let page = page(session, cursor).await?;
@@ -54,7 +54,7 @@ async fn pages(config: &McpConfig, session: &Session) -> Result<Vec<Definition>,
     Ok(tools)
 }
 
-async fn page(session: &Session, cursor: Option<String>) -> Result<Page, ServiceError> {
+async fn page(session: &McpSession, cursor: Option<String>) -> Result<Page, ServiceError> {
     let params = PaginatedRequestParams::default().with_cursor(cursor);
     let request = ListToolsRequest::with_param(params);
     match session.send_request(ClientRequest::ListToolsRequest(request)).await? {

@@ -10,10 +10,10 @@ use std::{fmt::Write as _, sync::Arc};
 
 use super::{CONNECT_FOR, DISCOVER_FOR, SILENT_FOR, Server, content, session, session::Fault};
 use crate::{
-    agent::catalog::{Approval, EffectClass, Source, ToolSpec},
+    agent::catalog::{ApprovalMode, EffectClass, ToolSource, ToolSpec},
     tools::{
         Context, Output, Tool, ToolError,
-        arguments::{parse, schema},
+        contract::arguments::{parse, schema},
     },
 };
 
@@ -45,8 +45,8 @@ impl Tool for Resources {
         ToolSpec {
             effect: EffectClass::Idempotent,
             tier: self.server.config.tier,
-            source: Source::Mcp { server: server.clone(), original_name: NAME.to_owned() },
-            approval: Approval::UnlessAllowed,
+            source: ToolSource::Mcp { server: server.clone(), original_name: NAME.to_owned() },
+            approval: ApprovalMode::UnlessAllowed,
             timeout: CONNECT_FOR + DISCOVER_FOR + SILENT_FOR,
             untrusted: true,
             outward: true,

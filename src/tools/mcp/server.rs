@@ -125,7 +125,7 @@ impl Server {
             health.problem = told.as_ref().err().cloned();
             health.protocol = told.ok().flatten();
         });
-        let session = Arc::new(opened.map_err(|refused| Refused {
+        let session = Arc::new(opened.map_err(|refused| ConnectionRefused {
             error: self.link.stderr.explain(&self.config, refused.error),
             ..refused
         })?);

@@ -8,14 +8,14 @@ use serde_json::Value;
 use super::{Wiki, broken, changing, missing, named};
 use crate::{
     agent::{
-        catalog::{Approval, ToolSpec},
-        policy::Files,
+        catalog::{ApprovalMode, ToolSpec},
+        policy::FileDigests,
     },
     store::wiki,
     texts::preview::Preview,
     tools::{
         Context, Output, Tool, ToolError,
-        arguments::{parse, schema},
+        contract::arguments::{parse, schema},
         files::diff,
     },
 };
@@ -49,7 +49,7 @@ impl Tool for Keeps {
     fn spec(&self) -> ToolSpec {
         match self.fate {
             Fate::Delete => ToolSpec {
-                approval: Approval::Always,
+                approval: ApprovalMode::Always,
                 ..changing(
                     "wiki_delete_page",
                     "Deletes a page of the wiki permanently, with its history.\n\
@@ -81,7 +81,7 @@ impl Tool for Keeps {
         }
     }
 
-    async fn bound(&self, arguments: &Value, context: &Context) -> Result<Files, ToolError> {
+    async fn bound(&self, arguments: &Value, context: &Context) -> Result<FileDigests, ToolError> {
         let Which { page } = parse(arguments.clone())?;
         self.wiki.bound(&page, context).await
     }
@@ -117,9 +117,9 @@ impl Tool for Keeps {
 
 impl Wiki {
     /// The version of the page that an approval is bound to.
-    pub(super) async fn bound(&self, page: &str, context: &Context) -> Result<Files, ToolError> {
+    pub(super) async fn bound(&self, page: &str, context: &Context) -> Result<FileDigests, ToolError> {
         let old = self.find(page, context).await?;
         let state = old.map(|old| format!("version {}", old.version)).unwrap_or_default();
-        Ok(Files::from([(format!("wiki:{}", named(page)?), state)]))
+        Ok(FileDigests::from([(format!("wiki:{}", named(page)?), state)]))
     }
 }

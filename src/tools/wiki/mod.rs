@@ -15,9 +15,9 @@ mod write;
 
 use std::sync::Arc;
 
-use super::{Context, Tool, ToolError, semantic_search::Meaning};
+use super::{Context, Tool, ToolError, memory::semantic_search::Meaning};
 use crate::{
-    agent::catalog::{Approval, EffectClass, Subject, Tier, ToolSpec},
+    agent::catalog::{ApprovalMode, EffectClass, Subject, Tier, ToolSpec},
     store::{
         Store,
         wiki::{self, Heading, Link, Listing, Page},
@@ -67,7 +67,7 @@ fn reading(name: &str, description: &str, parameters: serde_json::Value) -> Tool
 fn changing(name: &str, description: &str, parameters: serde_json::Value) -> ToolSpec {
     ToolSpec {
         effect: EffectClass::Idempotent,
-        approval: Approval::UnlessAllowed,
+        approval: ApprovalMode::UnlessAllowed,
         outward: true,
         ..reading(name, description, parameters)
     }

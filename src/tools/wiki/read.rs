@@ -16,7 +16,7 @@ use crate::{
     },
     tools::{
         Context, Output, Tool, ToolError,
-        arguments::{parse, schema},
+        contract::arguments::{parse, schema},
     },
 };
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Wiki, broken, changing, missing, named};
 use crate::{
-    agent::{catalog::ToolSpec, paths::normalise, policy::Files},
+    agent::{catalog::ToolSpec, paths::normalise, policy::FileDigests},
     store::{
         memory::{MAX_BYTES, MOST},
         wiki::{self, Change, Edit, MOST_SOURCES, Saved, Source, SourceKind},
@@ -16,7 +16,7 @@ use crate::{
     texts::preview::Preview,
     tools::{
         Context, Output, Tool, ToolError,
-        arguments::{parse, schema},
+        contract::arguments::{parse, schema},
         files::diff,
     },
 };
@@ -149,7 +149,7 @@ impl Tool for Writes {
         Some(preview.covering(&["content"]))
     }
 
-    async fn bound(&self, arguments: &Value, context: &Context) -> Result<Files, ToolError> {
+    async fn bound(&self, arguments: &Value, context: &Context) -> Result<FileDigests, ToolError> {
         let wanted = self.wanted(arguments.clone())?;
         self.wiki.bound(&wanted.page, context).await
     }

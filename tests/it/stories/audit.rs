@@ -145,7 +145,7 @@ story! {
         world.ann_says("and c").await;
         assert_eq!(world.deletions(), 3);
         let rows = rows(world).await;
-        let body = |row: &Row| serde_json::from_str::<Value>(&row.body).unwrap();
+        let body = |row: &AuditRecord| serde_json::from_str::<Value>(&row.body).unwrap();
         let asked = rows.iter().find(|row| row.kind == "asked").map(body).unwrap();
         let ran: Vec<_> = rows.iter().filter(|row| row.kind == "ran").map(body).collect();
         assert_eq!(ran[0]["rule"]["conversation"], Value::Null, "decided itself");

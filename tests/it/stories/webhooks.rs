@@ -148,7 +148,7 @@ story! {
             vec![WebhookInEntry { verify: Verify::Slack, secret, template, ..entry(None) }];
         let body = "command=%2Fdeploy&text=to+production&user_name=bob";
         let at = world.clock.now().timestamp();
-        let seal = Key::plain("a shared secret").seal(&format!("v0:{at}:{body}"));
+        let seal = SharedSecret::plain("a shared secret").seal(&format!("v0:{at}:{body}"));
         let headers = [
             ("content-type", "application/x-www-form-urlencoded".to_owned()),
             ("x-slack-request-timestamp", at.to_string()),
