@@ -150,7 +150,8 @@ fn fresh(
     let words = scene.language.words();
     let ruled = ruling(call, spec, session, policy, scene);
     let spec = spec.asking(scene.approvals.get(&call.id).copied());
-    let spec = &*policy.requiring(&spec);
+    let required = policy.requiring(&spec);
+    let spec = &*required;
     let tainted = taint::concerns(spec, session);
     let lasting = ruled.severity < Severity::Critical;
     let ask = |why: String, lasting| Verdict::Ask {

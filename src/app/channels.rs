@@ -99,7 +99,7 @@ fn admission(entry: &ChannelEntry, manners: Manners, store: &Store) -> Admission
         let (allow, roles) = (allow.clone(), roles.clone());
         let role = async move {
             let read = store.read(move |tx| {
-                Box::pin(async move { people::role(tx, (&channel, &allow), &roles, &person).await })
+                Box::pin(async move { people::role(tx, &channel, &allow, &roles, &person).await })
             });
             read.await.map_or(true, |role| role.is_some_and(|role| role >= Role::Member))
         };

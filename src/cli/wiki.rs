@@ -11,7 +11,7 @@ use std::{
 use super::examples;
 use crate::store::{
     Store, memory,
-    wiki::{self, Listing, Page},
+    wiki::{self, Listing, WikiPage},
 };
 
 #[derive(Debug, Subcommand)]
@@ -50,7 +50,7 @@ pub async fn run(store: &Store, command: WikiCommand) -> Result<String> {
 }
 
 /// Names of pages contain letters, digits, hyphens and slashes only, so they stay in the folder.
-fn write(folder: &Path, page: &Page) -> Result<()> {
+fn write(folder: &Path, page: &WikiPage) -> Result<()> {
     let path = folder.join(format!("{}.md", page.page));
     let parent = path.parent().context("a file is in a folder")?;
     fs::create_dir_all(parent).with_context(|| format!("creating {}", parent.display()))?;
@@ -58,7 +58,7 @@ fn write(folder: &Path, page: &Page) -> Result<()> {
 }
 
 /// The page with its properties as front matter, in JSON strings, which are YAML.
-fn markdown(page: &Page) -> Result<String> {
+fn markdown(page: &WikiPage) -> Result<String> {
     let mut text = String::from("---\n");
     let _ = writeln!(text, "title: {}", serde_json::to_string(&page.title)?);
     let _ = writeln!(text, "version: {}", page.version);

@@ -24,7 +24,7 @@ use crate::{
     },
     store::{
         Store,
-        jobs::{self, Created, Job, Most, NewJob, State},
+        jobs::{self, BackgroundJob, Created, JobState, Most, NewJob},
     },
     texts::preview::Preview,
 };
@@ -187,7 +187,7 @@ impl Tool for JobStatus {
         let Which { id } = parse(arguments)?;
         let job = self.0.find(&id, context).await?;
         let mut text = line(&job);
-        if job.state == State::Running {
+        if job.state == JobState::Running {
             let session = self.0.store.current_session(&job.child).await;
             let session = session.map_err(|error| broken(&error))?;
             let _ = write!(text, "\n{}", progress(&session));
@@ -232,8 +232,11 @@ impl Tool for CancelJob {
         });
         let cancelled = cancel.await.map_err(|error| broken(&error))?;
         // A call that is repeated after a crash finds the job cancelled.
-        let text =
-            if cancelled || job.state == State::Cancelled { "Cancelled" } else { "It has ended" };
+        let text = if cancelled || job.state == JobState::Cancelled {
+            "Cancelled"
+        } else {
+            "It has ended"
+        };
         Ok(Output::text(format!("{text}: {}", line(&job))))
     }
 }
@@ -276,7 +279,7 @@ impl Jobs {
         })
     }
 
-    async fn all(&self, context: &Context) -> Result<Vec<Job>, ToolError> {
+    async fn all(&self, context: &Context) -> Result<Vec<BackgroundJob>, ToolError> {
         let conversation = context.conversation.clone();
         let all = self.store.read(move |tx| {
             Box::pin(async move { jobs::of_conversation(tx, &conversation).await })
@@ -284,7 +287,7 @@ impl Jobs {
         all.await.map_err(|error| broken(&error))
     }
 
-    async fn find(&self, id: &str, context: &Context) -> Result<Job, ToolError> {
+    async fn find(&self, id: &str, context: &Context) -> Result<BackgroundJob, ToolError> {
         let all = self.all(context).await?;
         let found = all.into_iter().find(|job| job.id.code() == id.trim());
         found.ok_or_else(|| {
@@ -296,23 +299,24 @@ impl Jobs {
 }
 
 /// `1a2b3c4d: running since 2026-05-04 10:00 UTC, by default, for Ann: "Compare the offers"`
-fn line(job: &Job) -> String {
+fn line(job: &BackgroundJob) -> String {
     let mut task: String = job.task.chars().take(LISTED_CHARS).collect();
     if job.task.chars().count() > LISTED_CHARS {
         task.push('…');
     }
-    let since = minute(if job.state == State::Running { job.created_at } else { job.changed_at });
+    let since =
+        minute(if job.state == JobState::Running { job.created_at } else { job.changed_at });
     let (code, agent, by) = (job.id.code(), &job.agent, &job.by.name);
     format!("{code}: {} since {since}, by {agent}, for {by}: {task:?}", state(job))
 }
 
-fn state(job: &Job) -> &'static str {
+fn state(job: &BackgroundJob) -> &'static str {
     let is_done = job.answer.as_ref().is_some_and(|answer| answer.result.outcome == Outcome::Done);
     match job.state {
-        State::Running => "running",
-        State::Cancelled => "cancelled",
-        State::Ended | State::Reported if is_done => "done",
-        State::Ended | State::Reported => "failed",
+        JobState::Running => "running",
+        JobState::Cancelled => "cancelled",
+        JobState::Ended | JobState::Reported if is_done => "done",
+        JobState::Ended | JobState::Reported => "failed",
     }
 }
 

@@ -130,11 +130,7 @@ struct Request {
 
 /// Only secrets of the configuration are redacted. Text that merely looks like a secret may be what
 /// the decision depends on.
-async fn request(
-    turn: &Turn<'_>,
-    question: &ApprovalNeeded,
-    terms: Terms<'_>,
-) -> Result<Request> {
+async fn request(turn: &Turn<'_>, question: &ApprovalNeeded, terms: Terms<'_>) -> Result<Request> {
     let ApprovalNeeded { call, asks, reason, .. } = question;
     let redactor = &turn.worker.redactor;
     let arguments = redactor.marked_value(&call.arguments);

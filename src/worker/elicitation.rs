@@ -25,7 +25,7 @@ use crate::{
         files,
     },
     tools::contract::elicit::{
-        Elicitation, ElicitationAnswer, ElicitationRequest, Elicitor, Notice,
+        Elicitation, ElicitationAnswer, ElicitationNotice, ElicitationRequest, Elicitor,
     },
 };
 
@@ -78,14 +78,15 @@ impl TurnElicitations {
     }
 
     /// Records the notice and shows it.
-    async fn show(&mut self, turn: &Turn<'_>, notice: Notice) -> Result<Flow> {
-        let Notice { call, markdown, recorded } = notice;
+    async fn show(&mut self, turn: &Turn<'_>, notice: ElicitationNotice) -> Result<Flow> {
+        let ElicitationNotice { call, markdown, recorded } = notice;
         if !self.told.insert(call) {
             return Ok(Flow::Around);
         }
         let markdown = turn.worker.redactor.own(&markdown).into_owned();
         let shown = turn.text(markdown);
-        let flow = turn.record(Change { terms: Precondition::Always, ..turn.change(vec![], vec![shown]) });
+        let flow =
+            turn.record(Change { terms: Precondition::Always, ..turn.change(vec![], vec![shown]) });
         let flow = flow.await?;
         let _ = recorded.send(());
         Ok(flow)

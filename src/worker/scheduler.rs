@@ -20,7 +20,7 @@ use crate::{
     store::{
         Tx,
         conversations::{self, journal, places},
-        jobs::{self, Job},
+        jobs::{self, BackgroundJob},
         outbox,
         schedules::{self, Does, Schedule, State},
     },
@@ -69,7 +69,7 @@ async fn report_jobs(worker: &Arc<Worker>) -> Result<usize> {
 }
 
 /// Returns `false` if another node has reported it.
-async fn report(worker: &Arc<Worker>, job: Job) -> Result<bool> {
+async fn report(worker: &Arc<Worker>, job: BackgroundJob) -> Result<bool> {
     let (worker, now) = (worker.clone(), worker.gateway.clock.now());
     let store = &worker.gateway.store.clone();
     let reported = store.write("report job", move |tx| {
@@ -77,7 +77,7 @@ async fn report(worker: &Arc<Worker>, job: Job) -> Result<bool> {
             if !jobs::begin_report(tx, &job, now).await? {
                 return Ok(false);
             }
-            if is_welcome(tx, &worker, (&job.conversation, &job.by)).await? {
+            if is_welcome(tx, &worker, &job.conversation, &job.by).await? {
                 jobs::report(tx, job, now).await?;
             } else {
                 tracing::warn!(
@@ -115,7 +115,7 @@ async fn fire(worker: &Arc<Worker>, schedule: Schedule) -> Result<bool> {
             if !schedules::fire(tx, &schedule, next, now).await? {
                 return Ok(false);
             }
-            if !is_welcome(tx, &worker, (&schedule.conversation, &schedule.by)).await? {
+            if !is_welcome(tx, &worker, &schedule.conversation, &schedule.by).await? {
                 let (by, id) = (&schedule.by.id, &schedule.id);
                 tracing::warn!(
                     schedule.id = %id, person = by,
@@ -140,7 +140,8 @@ async fn fire(worker: &Arc<Worker>, schedule: Schedule) -> Result<bool> {
 async fn is_welcome(
     tx: &mut Tx<'_>,
     worker: &Worker,
-    (conversation, by): (&ConversationId, &Speaker),
+    conversation: &ConversationId,
+    by: &Speaker,
 ) -> Result<bool> {
     let (channel, _) = places::place(tx, conversation).await?;
     let Some(connected) = worker.gateway.channels.get(&channel) else { return Ok(true) };

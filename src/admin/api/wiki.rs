@@ -13,7 +13,7 @@ use crate::{
     admin::{Admin, problem::Problem},
     store::{
         lists::Stretch,
-        wiki::{self, Heading, Listing, Source},
+        wiki::{self, Heading, Listing, WikiSource},
     },
 };
 
@@ -135,7 +135,7 @@ pub async fn find(admin: &Admin, agent: &str, page: &str) -> Result<Option<WikiP
         written_at: version.written_at,
     });
     let versions = versions.collect();
-    let source = |source: Source| WikiSourceView {
+    let source = |source: WikiSource| WikiSourceView {
         kind: source.kind.as_str().to_owned(),
         name: shown(&source.name),
         state: source.state,

@@ -71,7 +71,7 @@ pub async fn events(
 }
 
 #[derive(Deserialize)]
-pub struct Before {
+pub struct OlderQuery {
     before: Seq,
 }
 
@@ -80,7 +80,7 @@ pub async fn older(
     State(admin): State<Arc<Admin>>,
     talker: Participant,
     headers: HeaderMap,
-    Query(Before { before }): Query<Before>,
+    Query(OlderQuery { before }): Query<OlderQuery>,
 ) -> Result<Json<Older>, Problem> {
     let timeline = Timeline::new(&talker, language::of(&headers));
     Ok(Json(timeline.older(&admin, before).await?))

@@ -24,7 +24,7 @@ use crate::{
     },
     journal::event::{Entry, Event},
     store::conversations::{
-        history::{self, Before, ShownRow},
+        history::{self, RowsBefore, ShownRow},
         journal,
         own::{self as own_conversations, OwnConversation, OwnEvent},
     },
@@ -234,7 +234,7 @@ pub async fn export(
             let title = own.into_iter().find(|one| one.thread == thread).map(|one| one.title);
             let within = history::Within { after: 0, before: i64::MAX };
             let said = history::events_within(tx, &id, within, EXPORTED).await?;
-            let stretch = Before { seq: i64::MAX, most: EXPORTED };
+            let stretch = RowsBefore { seq: i64::MAX, most: EXPORTED };
             let shown = history::before(tx, &id, stretch).await?;
             Ok(Some((title.unwrap_or_default(), said, shown)))
         })

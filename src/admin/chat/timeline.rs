@@ -58,7 +58,7 @@ pub enum ShownItem {
     Said {
         text: String,
         message: String,
-        files: Vec<SentFile>,
+        files: Vec<ItemFile>,
     },
     Text {
         html: String,
@@ -93,7 +93,7 @@ pub enum ShownItem {
 
 /// A file that came with a message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SentFile {
+pub struct ItemFile {
     pub name: String,
     pub size_bytes: Option<u64>,
 }
@@ -107,7 +107,7 @@ pub struct Older {
 
 impl TimelineItem {
     /// The files of this message, if the item is one.
-    fn files_of(&mut self, id: &str) -> Option<&mut Vec<SentFile>> {
+    fn files_of(&mut self, id: &str) -> Option<&mut Vec<ItemFile>> {
         match &mut self.what {
             ShownItem::Said { message, files, .. } if message == id => Some(files),
             _ => None,
@@ -190,7 +190,7 @@ impl Timeline {
         let Some(conversation) = self.find(store).await? else {
             return Ok(Older { items: Vec::new(), before: None });
         };
-        let stretch = history::Before { seq: before, most: OLDER };
+        let stretch = history::RowsBefore { seq: before, most: OLDER };
         let read = store.read(move |tx| {
             Box::pin(async move {
                 let rows = history::before(tx, &conversation, stretch).await?;
@@ -250,7 +250,7 @@ impl Timeline {
                 }),
                 // Recorded together with its message.
                 Event::FileSent { message, file } => {
-                    let sent = SentFile { name: file.name, size_bytes: file.size_bytes };
+                    let sent = ItemFile { name: file.name, size_bytes: file.size_bytes };
                     let mut said = items.iter_mut().rev();
                     if let Some(files) = said.find_map(|item| item.files_of(&message)) {
                         files.push(sent);

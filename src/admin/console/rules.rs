@@ -147,7 +147,8 @@ pub async fn add(visit: PageContext, Sent(new): Sent<NewRule>) -> Result<Respons
         Ok(()) => Ok(back("rules", "added").into_response()),
         Err(problem) => {
             let fault = Some(page::mistake(problem.clone())?);
-            let shown = shown(&visit, TestedCall::default(), Rejected { fault, typed: new }).await?;
+            let shown =
+                shown(&visit, TestedCall::default(), Rejected { fault, typed: new }).await?;
             Ok((problem.status(), shown).into_response())
         }
     }

@@ -49,7 +49,7 @@ pub async fn history(
 
 /// A number of rows before an event.
 #[derive(Debug, Clone, Copy)]
-pub struct Before {
+pub struct RowsBefore {
     pub seq: Seq,
     pub most: usize,
 }
@@ -65,7 +65,7 @@ pub struct Within {
 pub async fn before(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    stretch: Before,
+    stretch: RowsBefore,
 ) -> Result<Vec<ShownRow>> {
     let rows: Vec<SentRow> = sql!(
         tx,
@@ -87,7 +87,7 @@ pub async fn before(
 pub async fn edits_from(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    stretch: Before,
+    stretch: RowsBefore,
 ) -> Result<Vec<ShownRow>> {
     let rows: Vec<SentRow> = sql!(
         tx,

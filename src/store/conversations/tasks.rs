@@ -87,7 +87,7 @@ async fn begin(
     let Delegation { call, tasks, by, heritage } = delegation;
     let start = Start { parent, call: call.as_str(), by: &by, heritage: &heritage, job: None };
     for ((child, task), place) in tasks.into_iter().zip(0_i64..) {
-        self::start(tx, &start, (&child, &task, place), now).await?;
+        self::start(tx, &start, PlacedTask { child: &child, task: &task, place }, now).await?;
     }
     Ok(())
 }
@@ -102,11 +102,18 @@ pub(in crate::store) struct Start<'a> {
     pub job: Option<JobBudget>,
 }
 
+/// A task, the conversation that is created for it, and its place among those of its call.
+pub(in crate::store) struct PlacedTask<'a> {
+    pub child: &'a ConversationId,
+    pub task: &'a Task,
+    pub place: i64,
+}
+
 /// Creates the conversation of a sub-agent and gives it its task.
 pub(in crate::store) async fn start(
     tx: &mut Tx<'_>,
     start: &Start<'_>,
-    (child, task, place): (&ConversationId, &Task, i64),
+    PlacedTask { child, task, place }: PlacedTask<'_>,
     now: DateTime<Utc>,
 ) -> Result<()> {
     sql!(

@@ -21,7 +21,7 @@ use super::{
     Store, Tx,
     conversations::{
         journal, places,
-        tasks::{self, Start, TaskAnswer},
+        tasks::{self, PlacedTask, Start, TaskAnswer},
     },
     db::{
         sql,
@@ -39,7 +39,7 @@ use crate::journal::{
 const LISTED: i64 = 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum JobState {
     Running,
     /// It has ended, and its report waits until the conversation is idle.
     Ended,
@@ -47,7 +47,7 @@ pub enum State {
     Cancelled,
 }
 
-impl State {
+impl JobState {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -64,7 +64,7 @@ impl State {
 }
 
 #[derive(Debug, Clone)]
-pub struct Job {
+pub struct BackgroundJob {
     pub id: JobId,
     /// The conversation that it reports to.
     pub conversation: ConversationId,
@@ -74,7 +74,7 @@ pub struct Job {
     pub task: String,
     /// The person on whose behalf it runs.
     pub by: Speaker,
-    pub state: State,
+    pub state: JobState,
     pub answer: Option<TaskAnswer>,
     pub created_at: DateTime<Utc>,
     /// When it was created, ended, reported or cancelled.
@@ -103,28 +103,28 @@ pub struct Most {
 /// The result of creating a job.
 #[derive(Debug, Clone)]
 pub enum Created {
-    New(Box<Job>),
+    New(Box<BackgroundJob>),
     /// The same call has already created it.
-    Existing(Box<Job>),
+    Existing(Box<BackgroundJob>),
     /// This number of jobs runs in the conversation.
     ConversationFull(usize),
     /// This number of jobs runs for the person.
     PersonFull(usize),
 }
 
-fn readable(rows: Vec<JobRow>) -> Vec<Job> {
+fn readable(rows: Vec<JobRow>) -> Vec<BackgroundJob> {
     readable_rows(JsonTable::Jobs, rows, |row| &row.id, job)
 }
 
 impl Store {
     /// Up to `most` jobs that have ended and whose conversation is idle, in the order in which they
     /// ended.
-    pub async fn jobs_to_report(&self, most: usize) -> Result<Vec<Job>> {
+    pub async fn jobs_to_report(&self, most: usize) -> Result<Vec<BackgroundJob>> {
         self.read(move |tx| Box::pin(to_report(tx, most))).await
     }
 }
 
-async fn to_report(tx: &mut Tx<'_>, most: usize) -> Result<Vec<Job>> {
+async fn to_report(tx: &mut Tx<'_>, most: usize) -> Result<Vec<BackgroundJob>> {
     let rows: Vec<JobRow> = sql!(
         tx,
         fetch_all,
@@ -173,7 +173,7 @@ pub async fn create(
         return Ok(Created::PersonFull(everywhere));
     }
     let child = ConversationId::new();
-    insert(tx, new, (&child, &person), now).await?;
+    insert(tx, new, &child, &person, now).await?;
     let task = Task { agent: new.agent.clone(), text: new.task.clone() };
     let start = Start {
         parent: &new.conversation,
@@ -182,7 +182,7 @@ pub async fn create(
         heritage: &new.heritage,
         job: Some(new.budget),
     };
-    tasks::start(tx, &start, (&child, &task, 0), now).await?;
+    tasks::start(tx, &start, PlacedTask { child: &child, task: &task, place: 0 }, now).await?;
     let job = find(tx, &new.id).await?.context("the job was just inserted")?;
     Ok(Created::New(Box::new(job)))
 }
@@ -190,7 +190,8 @@ pub async fn create(
 async fn insert(
     tx: &mut Tx<'_>,
     new: &NewJob,
-    (child, person): (&ConversationId, &str),
+    child: &ConversationId,
+    person: &str,
     now: DateTime<Utc>,
 ) -> Result<()> {
     sql!(
@@ -240,7 +241,7 @@ async fn running(
     Ok((here as usize, everywhere as usize))
 }
 
-async fn find(tx: &mut Tx<'_>, id: &JobId) -> Result<Option<Job>> {
+async fn find(tx: &mut Tx<'_>, id: &JobId) -> Result<Option<BackgroundJob>> {
     let row: Option<JobRow> = sql!(
         tx,
         fetch_optional,
@@ -256,7 +257,10 @@ async fn find(tx: &mut Tx<'_>, id: &JobId) -> Result<Option<Job>> {
 
 /// The last jobs of a conversation, newest first. All running ones are among them, because their
 /// number is limited.
-pub async fn of_conversation(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<Vec<Job>> {
+pub async fn of_conversation(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+) -> Result<Vec<BackgroundJob>> {
     let rows: Vec<JobRow> = sql!(
         tx,
         fetch_all,
@@ -296,7 +300,12 @@ pub(super) async fn end(
 }
 
 /// Cancels a job with everything that it has started. Returns `false` if it has ended.
-pub async fn cancel(tx: &mut Tx<'_>, job: &Job, by: &Speaker, now: DateTime<Utc>) -> Result<bool> {
+pub async fn cancel(
+    tx: &mut Tx<'_>,
+    job: &BackgroundJob,
+    by: &Speaker,
+    now: DateTime<Utc>,
+) -> Result<bool> {
     journal::lock(tx, &job.child).await?;
     let cancelled = sql!(
         tx,
@@ -323,7 +332,7 @@ pub async fn cancel_all(
     now: DateTime<Utc>,
 ) -> Result<()> {
     for job in of_conversation(tx, conversation).await? {
-        if job.state == State::Running {
+        if job.state == JobState::Running {
             cancel(tx, &job, by, now).await?;
         }
     }
@@ -331,7 +340,11 @@ pub async fn cancel_all(
 }
 
 /// Marks a job as reported. Returns `false` if another node has reported it.
-pub async fn begin_report(tx: &mut Tx<'_>, job: &Job, now: DateTime<Utc>) -> Result<bool> {
+pub async fn begin_report(
+    tx: &mut Tx<'_>,
+    job: &BackgroundJob,
+    now: DateTime<Utc>,
+) -> Result<bool> {
     journal::lock(tx, &job.conversation).await?;
     let begun = sql!(
         tx,
@@ -348,7 +361,7 @@ pub async fn begin_report(tx: &mut Tx<'_>, job: &Job, now: DateTime<Utc>) -> Res
 }
 
 /// Appends the report to the journal, with the taint of the sub-agent.
-pub async fn report(tx: &mut Tx<'_>, job: Job, now: DateTime<Utc>) -> Result<()> {
+pub async fn report(tx: &mut Tx<'_>, job: BackgroundJob, now: DateTime<Utc>) -> Result<()> {
     let answer = job.answer.context("a job that has ended has an answer")?;
     // The tokens were spent in turns of their own.
     let heritage = Heritage { tokens: 0, joined: vec![], ..answer.heritage };

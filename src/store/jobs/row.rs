@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 
-use super::{Job, State};
+use super::{BackgroundJob, JobState};
 use crate::{
     journal::ids::{ConversationId, JobId},
     store::{at, db::row::row},
@@ -23,15 +23,15 @@ row! {
     }
 }
 
-pub(super) fn job(row: JobRow) -> Result<Job> {
-    Ok(Job {
+pub(super) fn job(row: JobRow) -> Result<BackgroundJob> {
+    Ok(BackgroundJob {
         id: JobId(row.id),
         conversation: ConversationId(row.conversation),
         child: ConversationId(row.child),
         agent: row.agent,
         task: row.task,
         by: serde_json::from_str(&row.by_whom)?,
-        state: State::parse(&row.status).context("the status of a job")?,
+        state: JobState::parse(&row.status).context("the status of a job")?,
         answer: row.answer.as_deref().map(serde_json::from_str).transpose()?,
         created_at: at(row.created_at),
         changed_at: at(row.changed_at),

@@ -45,7 +45,7 @@ pub struct WantedConversations {
 
 /// The last failed turn of a conversation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FailedTurn {
+pub struct ListedFailure {
     pub conversation: ConversationId,
     pub channel: String,
     pub chat: String,
@@ -134,7 +134,7 @@ pub async fn failures(
     tx: &mut Tx<'_>,
     since: DateTime<Utc>,
     most: usize,
-) -> Result<Vec<FailedTurn>> {
+) -> Result<Vec<ListedFailure>> {
     let rows: Vec<FailedRow> = sql!(
         tx,
         fetch_all,
@@ -150,7 +150,7 @@ pub async fn failures(
         most as i64
     );
     let turns = rows.into_iter().filter_map(|row| match serde_json::from_str(&row.body) {
-        Ok(Event::Failed { reason, cause, reference, .. }) => Some(FailedTurn {
+        Ok(Event::Failed { reason, cause, reference, .. }) => Some(ListedFailure {
             conversation: ConversationId(row.id),
             channel: row.channel,
             chat: row.chat,

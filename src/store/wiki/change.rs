@@ -3,7 +3,7 @@
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 
-use super::{MOST_SOURCES, Page, Source, VERSIONS, find, page_text::targets, scope};
+use super::{MOST_SOURCES, VERSIONS, WikiPage, WikiSource, find, page_text::targets, scope};
 use crate::{
     journal::{event::Speaker, ids::CallId},
     store::{
@@ -15,20 +15,20 @@ use crate::{
 
 /// A change of a page, and the call that makes it. Repeating the call has no further effect.
 #[derive(Debug, Clone)]
-pub struct Edit {
+pub struct PageEdit {
     pub agent: String,
     pub page: String,
     /// The title; that of the current version, if there is none.
     pub title: Option<String>,
-    pub change: Change,
-    pub sources: Vec<Source>,
+    pub change: PageChange,
+    pub sources: Vec<WikiSource>,
     pub call: CallId,
     pub by: Speaker,
     pub taint: Vec<String>,
 }
 
 #[derive(Debug, Clone)]
-pub enum Change {
+pub enum PageChange {
     /// A page that does not exist yet.
     Create(String),
     /// The whole text of a page, which may be new.
@@ -52,10 +52,10 @@ pub enum Saved {
 }
 
 /// Writes the next version of a page.
-pub async fn save(tx: &mut Tx<'_>, edit: &Edit, now: DateTime<Utc>) -> Result<Saved> {
+pub async fn save(tx: &mut Tx<'_>, edit: &PageEdit, now: DateTime<Utc>) -> Result<Saved> {
     let is_new = match edit.change {
-        Change::Enrich { .. } => false,
-        Change::Create(_) | Change::Compile(_) => ensure(tx, edit, now).await?,
+        PageChange::Enrich { .. } => false,
+        PageChange::Create(_) | PageChange::Compile(_) => ensure(tx, edit, now).await?,
     };
     if !lock(tx, edit).await? {
         return Ok(Saved::Missing);
@@ -65,9 +65,9 @@ pub async fn save(tx: &mut Tx<'_>, edit: &Edit, now: DateTime<Utc>) -> Result<Sa
     }
     let old = find(tx, &edit.agent, &edit.page).await?;
     let saved = match (&old, &edit.change) {
-        (Some(_), Change::Create(_)) => Saved::Exists,
+        (Some(_), PageChange::Create(_)) => Saved::Exists,
         (Some(old), _) if old.is_archived => Saved::Archived,
-        (None, Change::Enrich { .. }) => Saved::Missing,
+        (None, PageChange::Enrich { .. }) => Saved::Missing,
         (old, _) => write(tx, edit, old.as_ref(), now).await?,
     };
     if is_new && !matches!(saved, Saved::Done { .. }) {
@@ -78,8 +78,8 @@ pub async fn save(tx: &mut Tx<'_>, edit: &Edit, now: DateTime<Utc>) -> Result<Sa
 
 async fn write(
     tx: &mut Tx<'_>,
-    edit: &Edit,
-    old: Option<&Page>,
+    edit: &PageEdit,
+    old: Option<&WikiPage>,
     now: DateTime<Utc>,
 ) -> Result<Saved> {
     let next = next_version(edit, old);
@@ -100,21 +100,21 @@ struct Next {
     version: i64,
     title: String,
     content: String,
-    sources: Vec<Source>,
+    sources: Vec<WikiSource>,
     taint: Vec<String>,
 }
 
 /// A page that is compiled again has the new sources only; one that is enriched has both.
-fn next_version(edit: &Edit, old: Option<&Page>) -> Next {
+fn next_version(edit: &PageEdit, old: Option<&WikiPage>) -> Next {
     let version = old.map_or(0, |page| page.version) + 1;
     let mut sources: Vec<_> =
-        edit.sources.iter().map(|source| Source { since: version, ..source.clone() }).collect();
+        edit.sources.iter().map(|source| WikiSource { since: version, ..source.clone() }).collect();
     let mut taint = edit.taint.clone();
     let content = match (&edit.change, old) {
-        (Change::Create(text) | Change::Compile(text), _) => text.clone(),
-        (Change::Enrich { heading, text }, old) => {
+        (PageChange::Create(text) | PageChange::Compile(text), _) => text.clone(),
+        (PageChange::Enrich { heading, text }, old) => {
             if let Some(old) = old {
-                let known = |new: &Source| old.sources.iter().any(|s| same(s, new));
+                let known = |new: &WikiSource| old.sources.iter().any(|s| same(s, new));
                 sources.retain(|new| !known(new));
                 sources.splice(0..0, old.sources.iter().cloned());
                 taint.extend(old.taint.iter().cloned());
@@ -130,7 +130,7 @@ fn next_version(edit: &Edit, old: Option<&Page>) -> Next {
     Next { version, title, content, sources, taint }
 }
 
-fn same(one: &Source, other: &Source) -> bool {
+fn same(one: &WikiSource, other: &WikiSource) -> bool {
     (one.kind, &one.name, &one.state, &one.quote)
         == (other.kind, &other.name, &other.state, &other.quote)
 }
@@ -157,7 +157,7 @@ pub fn enriched(old: &str, heading: Option<&str>, text: &str) -> String {
 }
 
 /// Inserts a page without a version, if there is none.
-async fn ensure(tx: &mut Tx<'_>, edit: &Edit, now: DateTime<Utc>) -> Result<bool> {
+async fn ensure(tx: &mut Tx<'_>, edit: &PageEdit, now: DateTime<Utc>) -> Result<bool> {
     let inserted = sql!(
         tx,
         execute,
@@ -173,7 +173,7 @@ async fn ensure(tx: &mut Tx<'_>, edit: &Edit, now: DateTime<Utc>) -> Result<bool
     Ok(inserted > 0)
 }
 
-async fn lock(tx: &mut Tx<'_>, edit: &Edit) -> Result<bool> {
+async fn lock(tx: &mut Tx<'_>, edit: &PageEdit) -> Result<bool> {
     let locked = sql!(
         tx,
         execute,
@@ -189,7 +189,7 @@ async fn lock(tx: &mut Tx<'_>, edit: &Edit) -> Result<bool> {
 }
 
 /// The version that this call has already written.
-async fn written_by(tx: &mut Tx<'_>, edit: &Edit) -> Result<Option<i64>> {
+async fn written_by(tx: &mut Tx<'_>, edit: &PageEdit) -> Result<Option<i64>> {
     let found: Option<(i64,)> = sql!(
         tx,
         fetch_optional,
@@ -205,7 +205,12 @@ async fn written_by(tx: &mut Tx<'_>, edit: &Edit) -> Result<Option<i64>> {
 }
 
 /// Makes the text of a page searchable.
-async fn index(tx: &mut Tx<'_>, edit: &Edit, next: &Next, now: DateTime<Utc>) -> Result<Written> {
+async fn index(
+    tx: &mut Tx<'_>,
+    edit: &PageEdit,
+    next: &Next,
+    now: DateTime<Utc>,
+) -> Result<Written> {
     let note = Note {
         path: edit.page.clone(),
         what: Write::Whole(format!("# {}\n\n{}", next.title, next.content)),
@@ -218,7 +223,7 @@ async fn index(tx: &mut Tx<'_>, edit: &Edit, next: &Next, now: DateTime<Utc>) ->
 
 async fn insert_version(
     tx: &mut Tx<'_>,
-    edit: &Edit,
+    edit: &PageEdit,
     next: &Next,
     now: DateTime<Utc>,
 ) -> Result<()> {
@@ -269,7 +274,7 @@ async fn insert_version(
     Ok(())
 }
 
-async fn relink(tx: &mut Tx<'_>, edit: &Edit, content: &str) -> Result<()> {
+async fn relink(tx: &mut Tx<'_>, edit: &PageEdit, content: &str) -> Result<()> {
     unlink(tx, &edit.agent, &edit.page).await?;
     for target in targets(content).into_iter().filter(|target| *target != edit.page) {
         sql!(
@@ -337,7 +342,8 @@ async fn remove(tx: &mut Tx<'_>, agent: &str, page: &str) -> Result<bool> {
 /// page, and whether it has changed otherwise.
 pub async fn set_archived(
     tx: &mut Tx<'_>,
-    (agent, page): (&str, &str),
+    agent: &str,
+    page: &str,
     archived_at: Option<DateTime<Utc>>,
     call: &CallId,
 ) -> Result<Option<bool>> {

@@ -10,7 +10,7 @@ use anyhow::Result;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-pub use change::{Change, Edit, Saved, delete, enriched, save, set_archived};
+pub use change::{PageChange, PageEdit, Saved, delete, enriched, save, set_archived};
 pub use page_text::{name, targets};
 
 use super::{
@@ -38,7 +38,7 @@ pub fn scope(agent: &str) -> MemoryScope {
 
 /// What a page was compiled from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Source {
+pub struct WikiSource {
     pub kind: SourceKind,
     /// A path in the workspace, a URL, the name of a page, the id of a conversation, or a text.
     pub name: String,
@@ -76,12 +76,12 @@ impl SourceKind {
 
 /// A version of a page.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Page {
+pub struct WikiPage {
     pub page: String,
     pub title: String,
     pub content: String,
     pub version: i64,
-    pub sources: Vec<Source>,
+    pub sources: Vec<WikiSource>,
     /// The person on whose behalf it was written.
     pub by: Speaker,
     /// The sources of untrusted content that had been read when it was written.
@@ -103,7 +103,7 @@ pub struct Heading {
 
 /// A page that names another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Link {
+pub struct PageLink {
     pub page: String,
     pub target: String,
 }
@@ -122,7 +122,7 @@ row! {
     }
 }
 
-impl TryFrom<PageRow> for Page {
+impl TryFrom<PageRow> for WikiPage {
     type Error = anyhow::Error;
 
     fn try_from(row: PageRow) -> Result<Self> {
@@ -172,7 +172,7 @@ row! {
 }
 
 /// The current version of a page.
-pub async fn find(tx: &mut Tx<'_>, agent: &str, page: &str) -> Result<Option<Page>> {
+pub async fn find(tx: &mut Tx<'_>, agent: &str, page: &str) -> Result<Option<WikiPage>> {
     let row: Option<PageRow> = sql!(
         tx,
         fetch_optional,
@@ -186,11 +186,11 @@ pub async fn find(tx: &mut Tx<'_>, agent: &str, page: &str) -> Result<Option<Pag
         agent,
         page
     );
-    row.map(Page::try_from).transpose()
+    row.map(WikiPage::try_from).transpose()
 }
 
 /// The other pages of an agent, without their text.
-pub async fn with_sources(tx: &mut Tx<'_>, agent: &str, page: &str) -> Result<Vec<Page>> {
+pub async fn with_sources(tx: &mut Tx<'_>, agent: &str, page: &str) -> Result<Vec<WikiPage>> {
     let rows: Vec<PageRow> = sql!(
         tx,
         fetch_all,
@@ -207,11 +207,11 @@ pub async fn with_sources(tx: &mut Tx<'_>, agent: &str, page: &str) -> Result<Ve
         page,
         memory::MOST as i64
     );
-    rows.into_iter().map(Page::try_from).collect()
+    rows.into_iter().map(WikiPage::try_from).collect()
 }
 
 /// The versions of a page that are kept, newest first.
-pub async fn versions(tx: &mut Tx<'_>, agent: &str, page: &str) -> Result<Vec<Page>> {
+pub async fn versions(tx: &mut Tx<'_>, agent: &str, page: &str) -> Result<Vec<WikiPage>> {
     let rows: Vec<PageRow> = sql!(
         tx,
         fetch_all,
@@ -226,7 +226,7 @@ pub async fn versions(tx: &mut Tx<'_>, agent: &str, page: &str) -> Result<Vec<Pa
         agent,
         page
     );
-    rows.into_iter().map(Page::try_from).collect()
+    rows.into_iter().map(WikiPage::try_from).collect()
 }
 
 /// Which pages to list.
@@ -261,7 +261,7 @@ pub async fn list(tx: &mut Tx<'_>, listing: &Listing) -> Result<Vec<Heading>> {
 }
 
 /// The links between the pages of an agent.
-pub async fn links(tx: &mut Tx<'_>, agent: &str) -> Result<Vec<Link>> {
+pub async fn links(tx: &mut Tx<'_>, agent: &str) -> Result<Vec<PageLink>> {
     let rows: Vec<LinkRow> = sql!(
         tx,
         fetch_all,
@@ -274,7 +274,7 @@ pub async fn links(tx: &mut Tx<'_>, agent: &str) -> Result<Vec<Link>> {
         agent,
         LINKS_READ
     );
-    Ok(rows.into_iter().map(|row| Link { page: row.page, target: row.target }).collect())
+    Ok(rows.into_iter().map(|row| PageLink { page: row.page, target: row.target }).collect())
 }
 
 /// Removes the name of a person from the versions that were written on their behalf. The pages

@@ -41,7 +41,7 @@ pub enum ElicitationAnswer {
 #[derive(Debug)]
 pub enum ElicitationRequest {
     Question(Box<Elicitation>),
-    Notice(Notice),
+    Notice(ElicitationNotice),
 }
 
 /// A question for a person.
@@ -54,7 +54,7 @@ pub struct Elicitation {
 
 /// A text for a person, who does not have to do anything.
 #[derive(Debug)]
-pub struct Notice {
+pub struct ElicitationNotice {
     pub call: CallId,
     pub markdown: String,
     /// Notified when it is recorded.
@@ -78,7 +78,10 @@ impl Default for Elicitor {
 }
 
 impl Elicitor {
-    pub fn reached_by(requests: mpsc::UnboundedSender<ElicitationRequest>, language: Language) -> Self {
+    pub fn reached_by(
+        requests: mpsc::UnboundedSender<ElicitationRequest>,
+        language: Language,
+    ) -> Self {
         Self { requests: Some(requests), language, ..Self::default() }
     }
 
@@ -99,7 +102,7 @@ impl Elicitor {
     pub async fn tell(&self, call: &CallId, markdown: String) {
         let Some(requests) = &self.requests else { return };
         let (recorded, done) = oneshot::channel();
-        let notice = Notice { call: call.clone(), markdown, recorded };
+        let notice = ElicitationNotice { call: call.clone(), markdown, recorded };
         if requests.send(ElicitationRequest::Notice(notice)).is_ok() {
             let _ = done.await;
         }

@@ -87,6 +87,10 @@ pub struct Context {
     /// The person on whose behalf the agent acts: the requester; for a sub-agent, that of the agent
     /// above it.
     pub person: Speaker,
+    /// Other people whose messages may have led to the call.
+    pub joined: Vec<Speaker>,
+    /// The number of agents above the acting one.
+    pub depth: u32,
     /// The folder of this conversation. Created when it is first needed.
     pub workspace: PathBuf,
     pub artifacts: Artifacts,

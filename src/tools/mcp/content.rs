@@ -68,7 +68,7 @@ pub(super) async fn resource(
         }
         ResourceContents::BlobResourceContents { uri, blob, mime_type, .. } => {
             let media_type = mime_type.as_deref().unwrap_or_default();
-            kept(&format!("resource: {uri}"), blob, (media_type, place), context).await
+            kept(&format!("resource: {uri}"), blob, media_type, place, context).await
         }
         _ => "[a resource of an unknown kind]".to_owned(),
     }

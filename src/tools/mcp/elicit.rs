@@ -123,8 +123,11 @@ impl Asker<'_> {
         if fields.len() > MOST_FIELDS || fields.iter().any(too_long) {
             return Err(AutoDecline::TooMuch.into());
         }
-        self.fields(ElicitationText { message: message.to_owned(), omitted, ..ElicitationText::default() }, fields)
-            .await
+        self.fields(
+            ElicitationText { message: message.to_owned(), omitted, ..ElicitationText::default() },
+            fields,
+        )
+        .await
     }
 
     /// Asks for one field after the other. The first question names those that are omitted.

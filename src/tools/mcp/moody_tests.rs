@@ -155,7 +155,10 @@ async fn resources_are_listed_and_read() {
     std::fs::write(desk.folder.path().join("resources.json"), offered.to_string()).expect("it");
     let tools = desk.tools(config).await.expect("tools");
     let spec = named(&tools, "m_resources").spec();
-    assert_eq!((spec.effect, spec.approval), (EffectClass::Idempotent, ApprovalMode::UnlessAllowed));
+    assert_eq!(
+        (spec.effect, spec.approval),
+        (EffectClass::Idempotent, ApprovalMode::UnlessAllowed)
+    );
     assert!(spec.untrusted && spec.outward && spec.tier == Tier::Extension);
     let listed = run(&tools, "m_resources", json!({})).await.expect("a list");
     assert_eq!(listed, "- note:///a: a, The first [text/plain]\n- note:///b: b‹U+202E›");

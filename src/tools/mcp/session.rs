@@ -42,10 +42,7 @@ pub(super) struct Link {
 }
 
 /// Connects once.
-pub(super) async fn open(
-    config: &McpConfig,
-    link: &Link,
-) -> Result<McpSession, ConnectionRefused> {
+pub(super) async fn open(config: &McpConfig, link: &Link) -> Result<McpSession, ConnectionRefused> {
     let opened = time::timeout(CONNECT_FOR, Box::pin(begin_either(config, link))).await;
     opened.unwrap_or_else(|_| {
         let error = config.broken(&format!("did not answer within {CONNECT_FOR:?}"));
@@ -73,10 +70,7 @@ pub(super) async fn bounded<T>(
 
 /// With the old handshake, otherwise the new one. Each on its own connection, because a server may
 /// close it after an unknown message.
-async fn begin_either(
-    config: &McpConfig,
-    link: &Link,
-) -> Result<McpSession, ConnectionRefused> {
+async fn begin_either(config: &McpConfig, link: &Link) -> Result<McpSession, ConnectionRefused> {
     let new = || ClientLifecycleMode::Discover {
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],
     };

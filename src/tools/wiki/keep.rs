@@ -22,19 +22,19 @@ use crate::{
 
 /// What becomes of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum PageFate {
     Delete,
     Archive,
     Unarchive,
 }
 
-impl Fate {
+impl PageFate {
     pub const ALL: [Self; 3] = [Self::Delete, Self::Archive, Self::Unarchive];
 }
 
 pub(super) struct Keeps {
     pub wiki: Wiki,
-    pub fate: Fate,
+    pub fate: PageFate,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -48,7 +48,7 @@ struct Which {
 impl Tool for Keeps {
     fn spec(&self) -> ToolSpec {
         match self.fate {
-            Fate::Delete => ToolSpec {
+            PageFate::Delete => ToolSpec {
                 approval: ApprovalMode::Always,
                 ..changing(
                     "wiki_delete_page",
@@ -57,12 +57,12 @@ impl Tool for Keeps {
                     schema::<Which>(),
                 )
             },
-            Fate::Archive => changing(
+            PageFate::Archive => changing(
                 "wiki_archive_page",
                 "Archives a page of the wiki: searches no longer find it, and it cannot be changed.",
                 schema::<Which>(),
             ),
-            Fate::Unarchive => changing(
+            PageFate::Unarchive => changing(
                 "wiki_unarchive_page",
                 "Restores an archived page of the wiki.",
                 schema::<Which>(),
@@ -73,7 +73,7 @@ impl Tool for Keeps {
     async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
         let Which { page } = parse(arguments.clone()).ok()?;
         match self.wiki.page(&page, context).await {
-            Ok(old) if self.fate == Fate::Delete => {
+            Ok(old) if self.fate == PageFate::Delete => {
                 Some(diff::changed(&old.page, &old.content, ""))
             }
             Ok(old) => Some(diff::created(&old.content)),
@@ -94,22 +94,22 @@ impl Tool for Keeps {
         let change = self.wiki.store.write("keep wiki page", move |tx| {
             Box::pin(async move {
                 match fate {
-                    Fate::Delete => Ok(wiki::delete(tx, &agent, &name).await?.then_some(true)),
-                    Fate::Archive => {
-                        wiki::set_archived(tx, (&agent, &name), Some(now), &call).await
+                    PageFate::Delete => Ok(wiki::delete(tx, &agent, &name).await?.then_some(true)),
+                    PageFate::Archive => {
+                        wiki::set_archived(tx, &agent, &name, Some(now), &call).await
                     }
-                    Fate::Unarchive => wiki::set_archived(tx, (&agent, &name), None, &call).await,
+                    PageFate::Unarchive => wiki::set_archived(tx, &agent, &name, None, &call).await,
                 }
             })
         });
         let changed = change.await.map_err(|error| broken(&error))?;
         let done = match (fate, changed) {
             (_, None) => return Err(missing(&page)),
-            (Fate::Delete, _) => "was deleted",
-            (Fate::Archive, Some(true)) => "was archived",
-            (Fate::Archive, _) => "is archived already",
-            (Fate::Unarchive, Some(true)) => "was restored",
-            (Fate::Unarchive, _) => "is not archived",
+            (PageFate::Delete, _) => "was deleted",
+            (PageFate::Archive, Some(true)) => "was archived",
+            (PageFate::Archive, _) => "is archived already",
+            (PageFate::Unarchive, Some(true)) => "was restored",
+            (PageFate::Unarchive, _) => "is not archived",
         };
         Ok(Output::text(format!("{} {done}.", named(&page)?)))
     }
@@ -117,7 +117,11 @@ impl Tool for Keeps {
 
 impl Wiki {
     /// The version of the page that an approval is bound to.
-    pub(super) async fn bound(&self, page: &str, context: &Context) -> Result<FileDigests, ToolError> {
+    pub(super) async fn bound(
+        &self,
+        page: &str,
+        context: &Context,
+    ) -> Result<FileDigests, ToolError> {
         let old = self.find(page, context).await?;
         let state = old.map(|old| format!("version {}", old.version)).unwrap_or_default();
         Ok(FileDigests::from([(format!("wiki:{}", named(page)?), state)]))

@@ -20,7 +20,7 @@ use crate::{
     agent::catalog::{ApprovalMode, EffectClass, Subject, Tier, ToolSpec},
     store::{
         Store,
-        wiki::{self, Heading, Link, Listing, Page},
+        wiki::{self, Heading, Listing, PageLink, WikiPage},
     },
 };
 
@@ -43,13 +43,13 @@ pub fn tools(store: &Store, meaning: Option<Meaning>) -> Vec<Arc<dyn Tool>> {
     for look in read::Look::ALL {
         tools.push(Arc::new(read::Reads { wiki: wiki.clone(), look }));
     }
-    for ask in relations::Ask::ALL {
+    for ask in relations::RelationQuery::ALL {
         tools.push(Arc::new(relations::Relates { wiki: wiki.clone(), ask }));
     }
     for write in write::Writing::ALL {
         tools.push(Arc::new(write::Writes { wiki: wiki.clone(), writing: write }));
     }
-    for fate in keep::Fate::ALL {
+    for fate in keep::PageFate::ALL {
         tools.push(Arc::new(keep::Keeps { wiki: wiki.clone(), fate }));
     }
     tools
@@ -74,18 +74,18 @@ fn changing(name: &str, description: &str, parameters: serde_json::Value) -> Too
 }
 
 impl Wiki {
-    async fn find(&self, page: &str, context: &Context) -> Result<Option<Page>, ToolError> {
+    async fn find(&self, page: &str, context: &Context) -> Result<Option<WikiPage>, ToolError> {
         let (agent, page) = (context.agent.clone(), named(page)?);
         let find =
             self.store.read(move |tx| Box::pin(async move { wiki::find(tx, &agent, &page).await }));
         find.await.map_err(|error| broken(&error))
     }
 
-    async fn page(&self, page: &str, context: &Context) -> Result<Page, ToolError> {
+    async fn page(&self, page: &str, context: &Context) -> Result<WikiPage, ToolError> {
         self.find(page, context).await?.ok_or_else(|| missing(page))
     }
 
-    async fn versions(&self, page: &str, context: &Context) -> Result<Vec<Page>, ToolError> {
+    async fn versions(&self, page: &str, context: &Context) -> Result<Vec<WikiPage>, ToolError> {
         let (agent, name) = (context.agent.clone(), named(page)?);
         let read = self
             .store
@@ -100,7 +100,7 @@ impl Wiki {
         list.await.map_err(|error| broken(&error))
     }
 
-    async fn links(&self, context: &Context) -> Result<Vec<Link>, ToolError> {
+    async fn links(&self, context: &Context) -> Result<Vec<PageLink>, ToolError> {
         let agent = context.agent.clone();
         let links =
             self.store.read(move |tx| Box::pin(async move { wiki::links(tx, &agent).await }));
@@ -123,7 +123,7 @@ fn missing(page: &str) -> ToolError {
 }
 
 /// The sources of untrusted content in these pages.
-fn foreign<'a>(pages: impl IntoIterator<Item = &'a Page>) -> Vec<String> {
+fn foreign<'a>(pages: impl IntoIterator<Item = &'a WikiPage>) -> Vec<String> {
     let tainted = pages.into_iter().filter(|page| !page.taint.is_empty());
     tainted.map(|page| format!("wiki {}", page.page)).collect()
 }

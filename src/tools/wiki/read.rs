@@ -12,7 +12,7 @@ use crate::{
     agent::catalog::{Subject, ToolSpec},
     store::{
         memory::{self, Memory},
-        wiki::{self, Listing, Page, Source},
+        wiki::{self, Listing, WikiPage, WikiSource},
     },
     tools::{
         Context, Output, Tool, ToolError,
@@ -246,7 +246,7 @@ impl Reads {
 }
 
 /// The sources of the current version, and the versions that are kept, newest first.
-fn history(versions: &[Page]) -> String {
+fn history(versions: &[WikiPage]) -> String {
     let mut text = String::new();
     if let [current, ..] = versions {
         let _ = writeln!(text, "{}, version {}", current.page, current.version);
@@ -254,7 +254,7 @@ fn history(versions: &[Page]) -> String {
     }
     let _ = writeln!(text, "History:");
     for version in versions.iter().take(HISTORY) {
-        let Page { version: number, title, by, written_at, .. } = version;
+        let WikiPage { version: number, title, by, written_at, .. } = version;
         let at = written_at.format("%F %H:%M UTC");
         let _ = writeln!(text, "- version {number}, {at}, for {}: {title}", by.name);
     }
@@ -262,8 +262,8 @@ fn history(versions: &[Page]) -> String {
 }
 
 /// The sources of the version that brought the passage into the page.
-fn passage_sources(versions: &[Page], passage: &str) -> Result<String, ToolError> {
-    let has = |page: &&Page| page.content.contains(passage);
+fn passage_sources(versions: &[WikiPage], passage: &str) -> Result<String, ToolError> {
+    let has = |page: &&WikiPage| page.content.contains(passage);
     if !versions.first().is_some_and(|current| current.content.contains(passage)) {
         return Err(ToolError::ExecutionFailed(
             "The page does not contain this passage: quote it exactly".into(),
@@ -283,7 +283,7 @@ fn passage_sources(versions: &[Page], passage: &str) -> Result<String, ToolError
 }
 
 /// A page with everything that belongs to it.
-fn whole(page: &Page) -> String {
+fn whole(page: &WikiPage) -> String {
     let at = page.written_at.format("%F %H:%M UTC");
     let archived = if page.is_archived { ", archived" } else { "" };
     let read = match page.taint.as_slice() {
@@ -303,8 +303,8 @@ fn whole(page: &Page) -> String {
     )
 }
 
-fn sources(sources: &[Source]) -> String {
-    let line = |source: &Source| {
+fn sources(sources: &[WikiSource]) -> String {
+    let line = |source: &WikiSource| {
         let quote = source.quote.as_ref().map(|quote| format!(": {quote:?}")).unwrap_or_default();
         let state = source.state.as_ref().map(|state| {
             let start: String = state.chars().take(12).collect();

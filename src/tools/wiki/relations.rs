@@ -11,7 +11,7 @@ use crate::{
     agent::catalog::ToolSpec,
     store::{
         memory,
-        wiki::{self, Link, Listing, Page, SourceKind},
+        wiki::{self, Listing, PageLink, SourceKind, WikiPage},
     },
     tools::{
         Context, Output, Tool, ToolError,
@@ -26,18 +26,18 @@ const STEPS: usize = 4;
 
 /// What a tool tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ask {
+pub(super) enum RelationQuery {
     Related,
     Explain,
 }
 
-impl Ask {
+impl RelationQuery {
     pub const ALL: [Self; 2] = [Self::Related, Self::Explain];
 }
 
 pub(super) struct Relates {
     pub wiki: Wiki,
-    pub ask: Ask,
+    pub ask: RelationQuery,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -60,13 +60,13 @@ struct Both {
 impl Tool for Relates {
     fn spec(&self) -> ToolSpec {
         match self.ask {
-            Ask::Related => reading(
+            RelationQuery::Related => reading(
                 "wiki_related_pages",
                 "Lists the pages of the wiki that have to do with a page, and why: links, common \
                     sources, similar words.",
                 schema::<Of>(),
             ),
-            Ask::Explain => reading(
+            RelationQuery::Explain => reading(
                 "wiki_explain_relation",
                 "Explains how two pages of the wiki are related: the passages that link them, \
                     common links and sources, and the shortest way between them.",
@@ -77,12 +77,12 @@ impl Tool for Relates {
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
         match self.ask {
-            Ask::Related => {
+            RelationQuery::Related => {
                 let Of { page } = parse(arguments)?;
                 let page = self.wiki.page(&page, context).await?;
                 self.related(&page, context).await
             }
-            Ask::Explain => {
+            RelationQuery::Explain => {
                 let Both { page, other } = parse(arguments)?;
                 let page = self.wiki.page(&page, context).await?;
                 let other = self.wiki.page(&other, context).await?;
@@ -95,7 +95,7 @@ impl Tool for Relates {
 }
 
 impl Relates {
-    async fn related(&self, page: &Page, context: &Context) -> Result<Output, ToolError> {
+    async fn related(&self, page: &WikiPage, context: &Context) -> Result<Output, ToolError> {
         let mut reasons = BTreeMap::<String, Vec<String>>::new();
         for link in self.wiki.links(context).await? {
             if link.page == page.page {
@@ -141,7 +141,7 @@ impl Relates {
     /// The pages that have sources in common with this one.
     async fn with_common_sources(
         &self,
-        page: &Page,
+        page: &WikiPage,
         context: &Context,
     ) -> Result<Vec<(String, String)>, ToolError> {
         let (agent, of) = (context.agent.clone(), page.page.clone());
@@ -160,12 +160,12 @@ impl Relates {
 }
 
 /// The sources that tell something about a relation: a conversation does not.
-fn named_sources(page: &Page) -> BTreeSet<String> {
+fn named_sources(page: &WikiPage) -> BTreeSet<String> {
     let sources = page.sources.iter().filter(|source| source.kind != SourceKind::Conversation);
     sources.map(|source| source.name.clone()).collect()
 }
 
-fn explained(page: &Page, other: &Page, links: &[Link]) -> String {
+fn explained(page: &WikiPage, other: &WikiPage, links: &[PageLink]) -> String {
     let mut found = Vec::new();
     for (from, to) in [(page, other), (other, page)] {
         for line in passages(from, &to.page) {
@@ -196,13 +196,13 @@ fn explained(page: &Page, other: &Page, links: &[Link]) -> String {
 }
 
 /// The lines of a page that link to another.
-fn passages(page: &Page, target: &str) -> Vec<String> {
+fn passages(page: &WikiPage, target: &str) -> Vec<String> {
     let links = |line: &&str| wiki::targets(line).iter().any(|found| found == target);
     page.content.lines().filter(links).take(3).map(|line| line.trim().to_owned()).collect()
 }
 
 /// The shortest way along links in either direction.
-fn way(from: &str, to: &str, links: &[Link]) -> Option<Vec<String>> {
+fn way(from: &str, to: &str, links: &[PageLink]) -> Option<Vec<String>> {
     let mut near = BTreeMap::<&str, BTreeSet<&str>>::new();
     for link in links {
         near.entry(&link.page).or_default().insert(&link.target);

@@ -11,7 +11,7 @@ use crate::{
     agent::{catalog::ToolSpec, paths::normalise, policy::FileDigests},
     store::{
         memory::{MAX_BYTES, MOST},
-        wiki::{self, Change, Edit, MOST_SOURCES, Saved, Source, SourceKind},
+        wiki::{self, MOST_SOURCES, PageChange, PageEdit, Saved, SourceKind, WikiSource},
     },
     texts::preview::Preview,
     tools::{
@@ -100,7 +100,7 @@ struct Enriched {
 struct Wanted {
     page: String,
     title: Option<String>,
-    change: Change,
+    change: PageChange,
     sources: Vec<GivenSource>,
 }
 
@@ -135,13 +135,13 @@ impl Tool for Writes {
         };
         let old = old.map(|page| page.content);
         let preview = match (&wanted.change, old) {
-            (Change::Create(_), Some(_)) => return Some(Preview::failure("the page exists")),
-            (Change::Create(text) | Change::Compile(text), None) => diff::created(text),
-            (Change::Compile(text), Some(old)) => diff::changed(&wanted.page, &old, text),
-            (Change::Enrich { .. }, None) => {
+            (PageChange::Create(_), Some(_)) => return Some(Preview::failure("the page exists")),
+            (PageChange::Create(text) | PageChange::Compile(text), None) => diff::created(text),
+            (PageChange::Compile(text), Some(old)) => diff::changed(&wanted.page, &old, text),
+            (PageChange::Enrich { .. }, None) => {
                 return Some(Preview::failure(missing(&wanted.page)));
             }
-            (Change::Enrich { heading, text }, Some(old)) => {
+            (PageChange::Enrich { heading, text }, Some(old)) => {
                 let new = wiki::enriched(&old, heading.as_deref(), text);
                 diff::changed(&wanted.page, &old, &new)
             }
@@ -157,7 +157,7 @@ impl Tool for Writes {
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
         let wanted = self.wanted(arguments)?;
         let sources = self.sources(wanted.sources, context).await?;
-        let edit = Edit {
+        let edit = PageEdit {
             agent: context.agent.clone(),
             page: named(&wanted.page)?,
             title: wanted.title,
@@ -180,18 +180,18 @@ impl Writes {
         let wanted = match self.writing {
             Writing::Create => {
                 let Created { page, title, content, sources } = parse(arguments)?;
-                Wanted { page, title, change: Change::Create(content), sources }
+                Wanted { page, title, change: PageChange::Create(content), sources }
             }
             Writing::Compile => {
                 let Compiled { page, title, content, sources } = parse(arguments)?;
                 if sources.is_empty() {
                     return Err(ToolError::InvalidParameters("sources is empty".into()));
                 }
-                Wanted { page, title, change: Change::Compile(content), sources }
+                Wanted { page, title, change: PageChange::Compile(content), sources }
             }
             Writing::Enrich => {
                 let Enriched { page, content, section, sources } = parse(arguments)?;
-                let change = Change::Enrich { heading: section, text: content };
+                let change = PageChange::Enrich { heading: section, text: content };
                 Wanted { page, title: None, change, sources }
             }
         };
@@ -219,7 +219,7 @@ impl Writes {
         &self,
         given: Vec<GivenSource>,
         context: &Context,
-    ) -> Result<Vec<Source>, ToolError> {
+    ) -> Result<Vec<WikiSource>, ToolError> {
         let mut sources = Vec::new();
         for GivenSource { source, quote } in given {
             let source = source.trim();
@@ -236,10 +236,10 @@ impl Writes {
                         None => (SourceKind::Text, source.to_owned(), None),
                     }
                 };
-            sources.push(Source { kind, name, state, quote, since: 0 });
+            sources.push(WikiSource { kind, name, state, quote, since: 0 });
         }
         let conversation = context.conversation.to_string();
-        sources.push(Source {
+        sources.push(WikiSource {
             kind: SourceKind::Conversation,
             name: conversation,
             state: None,

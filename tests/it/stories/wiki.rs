@@ -228,11 +228,11 @@ story! {
         world.model_will(call("wiki_compile_page", new));
         world.ann_says("write it again").await;
         let app = world.node().await;
-        let edit = wiki::Edit {
+        let edit = wiki::PageEdit {
             agent: "default".into(),
             page: "hives".into(),
             title: None,
-            change: wiki::Change::Enrich { heading: None, text: "Bob was faster.".into() },
+            change: wiki::PageChange::Enrich { heading: None, text: "Bob was faster.".into() },
             sources: vec![],
             call: "another".into(),
             by: countersign::journal::event::Speaker { id: "2".into(), name: "Bob".into() },
