@@ -112,7 +112,7 @@ pub async fn events_within(
     within: Within,
     most: usize,
 ) -> Result<Vec<Entry>> {
-    let rows: Vec<(i64, i64, String)> = sql!(
+    let rows: Vec<EventWithin> = sql!(
         tx,
         fetch_all,
         "
@@ -126,10 +126,11 @@ pub async fn events_within(
         within.before,
         most as i64
     );
-    let entries = rows.into_iter().rev();
-    entries
-        .map(|(seq, ms, body)| Ok(Entry { seq, at: at(ms), event: serde_json::from_str(&body)? }))
-        .collect()
+    let entries = rows.into_iter().rev().map(|row| {
+        let event = serde_json::from_str(&row.body)?;
+        Ok(Entry { seq: row.seq, at: at(row.at), event })
+    });
+    entries.collect()
 }
 
 /// The rows created after the row `after`, in order of creation, one page at a time.
@@ -153,6 +154,14 @@ pub async fn made_after(
         most as i64
     );
     rows.into_iter().map(shown).collect()
+}
+
+row! {
+    struct EventWithin {
+        seq: i64,
+        at: i64,
+        body: String,
+    }
 }
 
 row! {

@@ -223,8 +223,8 @@ fn together(mut results: Vec<(String, ToolResult)>) -> ToolResult {
 }
 
 /// Stops all sub-agents that calls of this conversation wait for, at any depth, and withdraws their
-/// approvals. The conversation's row is locked, and each is locked before its own sub-agents are read, so that it cannot start
-/// more.
+/// approvals. The conversation's row is locked, and each is locked before its own sub-agents are
+/// read, so that it cannot start more.
 pub async fn stop(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,

@@ -3,7 +3,6 @@
 use anyhow::Result;
 use channels::{Place, PlaceKind};
 use chrono::{DateTime, Utc};
-use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
 
 use super::Stretch;
 use crate::{

@@ -102,11 +102,15 @@ async fn reserve(tx: &mut Tx<'_>, request: Request, now: DateTime<Utc>) -> Resul
 }
 
 /// Makes transactions that do something for the same person wait for each other.
-pub(super) async fn lock_person(tx: &mut Tx<'_>, person: &str, now: DateTime<Utc>) -> Result<()> {
+pub(in crate::store) async fn lock_person(
+    tx: &mut Tx<'_>,
+    person: &str,
+    now: DateTime<Utc>,
+) -> Result<()> {
     locked(tx, person, now).await.map(drop)
 }
 
-async fn locked(tx: &mut Tx<'_>, person: &str, now: DateTime<Utc>) -> Result<(i64, i64, i64, i64)> {
+async fn locked(tx: &mut Tx<'_>, person: &str, now: DateTime<Utc>) -> Result<TotalRow> {
     Ok(sql!(
         tx,
         fetch_one,
