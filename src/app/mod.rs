@@ -255,8 +255,7 @@ fn stored(
         Meaning { store, model, name }
     });
     let mut tools = memory::tools(store, terms.zone, meaning.clone());
-    tools.extend(wiki::tools(store, meaning));
-    tools.extend(schedule::tools(store, terms));
+    tools.extend(wiki::tools(store, meaning).into_iter().chain(schedule::tools(store, terms)));
     tools.extend(jobs::tools(store, config.jobs.build(build::coworkers(&config.agents))?));
     Ok(tools)
 }
