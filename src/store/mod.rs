@@ -11,6 +11,7 @@
 //! - [`db`]: the only file that distinguishes the two databases; its URL, backups, errors
 //! - [`erasure`]: erases a person
 //! - [`files`]: artifacts by their SHA-256
+//! - [`jobs`]: background jobs, and the reports that they owe
 //! - [`leases`]: leases and duties, and the heartbeat that renews them
 //! - [`lists`]: paginated lists for operators
 //! - [`memory`]: the agents' memories, full-text and semantic search
@@ -24,6 +25,7 @@
 //! - [`usage`]: usage and rate limits, the totals of the day
 //! - [`wake`]: in-process notifications
 //! - [`webhooks`]: subscriptions and deliveries
+//! - [`wiki`]: the wikis of agents
 //!
 //! The caller opens one transaction with [`Store::write`] and composes it from the functions here.
 
