@@ -142,7 +142,7 @@ pub async fn answer(
         return Ok(StatusCode::NOT_FOUND.into_response());
     };
     let sealed = Sealed { approval, choice, until, seal };
-    Ok(match decide(&admin.gateway, (&name, subscription), sealed).await? {
+    Ok(match decide(&admin.gateway, &name, subscription, sealed).await? {
         CallbackOutcome::Said(answer) => {
             let status = match answer.came {
                 approvals::DecisionOutcome::Done => StatusCode::OK,
