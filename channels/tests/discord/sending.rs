@@ -276,6 +276,8 @@ async fn a_file_is_as_large_as_the_guild_takes_it() {
     channel.send(&twelve).await.expect("sent");
     let shown = fake.messages(general).pop().expect("it is there");
     assert_eq!(shown["attachments"][0]["size"], 12 * MIB);
+    let sent = fake.calls().into_iter().rfind(|call| call.act == "send").expect("sent");
+    assert_eq!(sent.body["attachments"][0]["id"], "0", "a snowflake is a string");
     // Its boosts have expired without an event.
     let lost = Trouble::Refuse { status: 413, code: 40005, message: "too large".to_owned() };
     fake.fault("send", lost);

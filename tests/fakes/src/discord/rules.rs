@@ -163,12 +163,9 @@ fn attachments(listed: &Value, files: &[Uploaded<'_>]) -> Result<(), Refusal> {
         return Err(refusal(400, 30015, "Maximum number of attachments in a message reached (10)"));
     }
     for attachment in listed.as_array().into_iter().flatten() {
-        // A snowflake, which the platform documents as a string.
-        let Some(id) = attachment["id"].as_str() else {
-            let what = "Value is not snowflake.";
-            return Err(invalid("attachments", "NUMBER_TYPE_COERCE", what));
-        };
-        let id: Option<u64> = id.parse().ok();
+        // A snowflake: a string, of which the platform also takes a number.
+        let id = &attachment["id"];
+        let id = id.as_u64().or_else(|| id.as_str()?.parse().ok());
         let known = files.iter().any(|(number, _, _)| Some(*number) == id);
         // An attachment that stays is named by its own id.
         if !known && id.is_none_or(|id| id < 1000) {
