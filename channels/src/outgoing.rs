@@ -74,6 +74,7 @@ pub enum Outgoing {
     Typing,
     /// A reaction to a message of a person. It is not recorded in the outbox.
     Reaction {
+        /// The platform's id of the message.
         message: String,
         /// One that every platform accepts: Telegram has a fixed set.
         emoji: String,

@@ -454,7 +454,7 @@ mod tests {
     /// Proves IC-26 … IC-28, MC-42.
     #[test]
     fn rules_and_tools_are_weighed() {
-        use Approval::{Always, Never, UnlessAllowed};
+        use ApprovalMode::{Always, Never, UnlessAllowed};
         let note = json!({ "path": "notes/a.md", "content": "notes/" });
         for (rules, approval, expected) in [
             (vec![], Never, "run"),
@@ -606,7 +606,7 @@ mod tests {
     /// What a call that needs an approval is asked with: whether more than this call may be allowed.
     #[test]
     fn what_is_grave_or_always_asks_is_allowed_for_one_call_only() {
-        use Approval::{Always, UnlessAllowed};
+        use ApprovalMode::{Always, UnlessAllowed};
         let allow = |severity| RuleEntry { severity, ..rule("*", None, Action::Allow) };
         for (entries, approval, taint, expected) in [
             (vec![], UnlessAllowed, vec![], true),

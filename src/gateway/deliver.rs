@@ -256,8 +256,8 @@ fn admitted(
     channel: &dyn Channel,
     sending: &Sending,
 ) -> Result<(), DateTime<Utc>> {
-    let to = (sending.channel.as_str(), &sending.place);
-    gateway.paces.take(to, &channel.limits().paces, gateway.clock.now())
+    let paces = &channel.limits().paces;
+    gateway.paces.take(&sending.channel, &sending.place, paces, gateway.clock.now())
 }
 
 /// Sends a row, in two steps where the platform requires it.

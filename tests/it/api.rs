@@ -73,7 +73,8 @@ impl Served {
     pub async fn ask(
         &self,
         token: &str,
-        (method, path): (Method, &str),
+        method: Method,
+        path: &str,
         body: Option<Value>,
     ) -> (StatusCode, Value) {
         let mut request = self.request(method, &format!("/api/v1{path}")).bearer_auth(token);

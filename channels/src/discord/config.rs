@@ -31,6 +31,7 @@ pub struct DiscordConfig {
     pub commands: Vec<Command>,
     /// The texts of the adapter itself.
     pub words: Words,
+    /// Who may open a modal.
     pub admission: Admission,
 }
 
@@ -43,6 +44,7 @@ pub struct Admission(Option<Arc<Decide>>);
 type Decide = dyn Fn(Person) -> BoxFuture<'static, bool> + Send + Sync;
 
 impl Admission {
+    /// Admits the people for whom `decide` returns true.
     pub fn by(decide: impl Fn(Person) -> BoxFuture<'static, bool> + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(decide)))
     }

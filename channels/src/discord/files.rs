@@ -140,7 +140,7 @@ mod tests {
                 { "id": "5", "name": "Drawn", "format_type": 3 },
             ],
         });
-        let found: Vec<FileRef> = of(&message, (&json!("1"), &json!("2"))).collect();
+        let found: Vec<FileRef> = of(&message, &json!("1"), &json!("2")).collect();
         assert_eq!(found.len(), 2);
         assert_eq!(found[0].id, "1/2/3 https://cdn.discordapp.com/a");
         assert_eq!(found[0].media_type.as_deref(), Some("image/png"));

@@ -7,6 +7,7 @@
 pub mod address;
 pub mod backup;
 pub(super) mod bind;
+mod migrations;
 pub mod modes;
 mod oldest_release;
 pub mod process_lock;
@@ -20,7 +21,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sqlx::{
     Connection as _, PgConnection, PgPool, SqliteConnection, SqlitePool,
-    migrate::{Migration, MigrationType, Migrator},
     postgres::{PgConnectOptions, PgPoolOptions},
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
@@ -32,6 +32,7 @@ use crate::{
     clock::{Clock as _, SystemClock},
     crash,
 };
+use migrations::{Dialect, migrations};
 use oldest_release::{OLDEST, ensure_new_enough};
 pub(super) use row::sql;
 use transient::Unavailable;
@@ -115,7 +116,7 @@ impl Db {
             .acquire_timeout(Duration::from_secs(10))
             .connect_with(options)
             .await?;
-        let all = migrations(Sql::Postgres);
+        let all = migrations(Dialect::Postgres);
         all.run(&pool).await.context("migrating")?;
         ensure_new_enough(&all, sqlx::query_scalar(OLDEST).fetch_one(&pool).await?)?;
         Ok(Self::Postgres(pool))
@@ -250,7 +251,7 @@ async fn open_sqlite(path: &str, durability: Durability) -> Result<Db> {
         .busy_timeout(Duration::from_secs(10))
         .foreign_keys(true);
     let mut conn = SqliteConnection::connect_with(&options).await?;
-    let all = migrations(Sql::Sqlite);
+    let all = migrations(Dialect::Sqlite);
     all.run(&mut conn).await.context("migrating")?;
     ensure_new_enough(&all, sqlx::query_scalar(OLDEST).fetch_one(&mut conn).await?)?;
     let readers = SqlitePoolOptions::new().max_connections(4).test_before_acquire(false);
@@ -313,85 +314,10 @@ async fn exec(conn: &mut SqliteConnection, sql: &'static str) -> Result<(), Stri
     sqlx::query(sql).execute(conn).await.map(drop).map_err(|problem| problem.to_string())
 }
 
-/// The SQL of a migration, where one text does not work for both databases.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sql {
-    Sqlite,
-    Postgres,
-}
-
-fn migrations(sql: Sql) -> Migrator {
-    let per_person = match sql {
-        Sql::Sqlite => include_str!("../../../migrations/sqlite/0007_per_person.sql"),
-        Sql::Postgres => include_str!("../../../migrations/postgres/0007_per_person.sql"),
-    };
-    let memory = match sql {
-        Sql::Sqlite => concat!(
-            include_str!("../../../migrations/0009_memory.sql"),
-            include_str!("../../../migrations/sqlite/0009_memory_words.sql")
-        ),
-        Sql::Postgres => concat!(
-            include_str!("../../../migrations/0009_memory.sql"),
-            include_str!("../../../migrations/postgres/0009_memory_words.sql")
-        ),
-    };
-    let due = match sql {
-        Sql::Sqlite => include_str!("../../../migrations/sqlite/0022_outbox_due.sql"),
-        Sql::Postgres => include_str!("../../../migrations/postgres/0022_outbox_due.sql"),
-    };
-    let texts = [
-        (1, "first", include_str!("../../../migrations/0001_first.sql")),
-        (2, "positions", include_str!("../../../migrations/0002_positions.sql")),
-        (3, "approvals", include_str!("../../../migrations/0003_approvals.sql")),
-        (4, "rules", include_str!("../../../migrations/0004_rules.sql")),
-        (5, "limits and audit", include_str!("../../../migrations/0005_limits_and_audit.sql")),
-        (6, "gateway", include_str!("../../../migrations/0006_gateway.sql")),
-        (7, "per person", per_person),
-        (8, "admin", include_str!("../../../migrations/0008_admin.sql")),
-        (9, "memory", memory),
-        (10, "schedules", include_str!("../../../migrations/0010_schedules.sql")),
-        (11, "tasks", include_str!("../../../migrations/0011_tasks.sql")),
-        (12, "mcp tools", include_str!("../../../migrations/0012_mcp_tools.sql")),
-        (13, "operators", include_str!("../../../migrations/0013_operators.sql")),
-        (14, "memory vectors", include_str!("../../../migrations/0014_memory_vectors.sql")),
-        (15, "webhooks", include_str!("../../../migrations/0015_webhooks.sql")),
-        (17, "sign on", include_str!("../../../migrations/0017_sign_on.sql")),
-        (18, "failures", include_str!("../../../migrations/0018_failures.sql")),
-        (20, "sessions", include_str!("../../../migrations/0020_sessions.sql")),
-        (21, "oldest release", include_str!("../../../migrations/0021_oldest_release.sql")),
-        (22, "outbox due", due),
-        (23, "drafts", include_str!("../../../migrations/0023_drafts.sql")),
-        (
-            24,
-            "owners and mentions",
-            include_str!("../../../migrations/0024_owners_and_mentions.sql"),
-        ),
-        (25, "totals and links", include_str!("../../../migrations/0025_totals_and_links.sql")),
-        (26, "retention", include_str!("../../../migrations/0026_retention.sql")),
-        (27, "approval files", include_str!("../../../migrations/0027_approval_files.sql")),
-        (28, "first sign-in", include_str!("../../../migrations/0028_first_sign_in.sql")),
-        (29, "channel problems", include_str!("../../../migrations/0029_channel_problems.sql")),
-        (
-            30,
-            "conversation titles",
-            include_str!("../../../migrations/0030_conversation_titles.sql"),
-        ),
-        (31, "failed turns", include_str!("../../../migrations/0031_failed_turns.sql")),
-        (34, "jobs", include_str!("../../../migrations/0034_jobs.sql")),
-        (35, "wiki", include_str!("../../../migrations/0035_wiki.sql")),
-    ];
-    let migration = |(number, name, text): (i64, &'static str, &'static str)| {
-        let text = sqlx::SqlStr::from_static(text);
-        Migration::new(number, name.into(), MigrationType::Simple, text, false)
-    };
-    let mut all = Migrator::with_migrations(texts.map(migration).into());
-    // Migrations of a newer release, which this one may run beside.
-    all.set_ignore_missing(true);
-    all
-}
-
 #[cfg(test)]
 mod tests {
+    use sqlx::migrate::Migrator;
+
     use super::*;
 
     /// The schema before people could have their own conversations, with a row in each table that
@@ -449,7 +375,7 @@ mod tests {
         ($check:ident) => {{
             let options = SqliteConnectOptions::new().in_memory(true).foreign_keys(true);
             let mut conn = SqliteConnection::connect_with(&options).await.unwrap();
-            $check!(&mut conn, Sql::Sqlite);
+            $check!(&mut conn, Dialect::Sqlite);
 
             let server =
                 std::env::var("COUNTERSIGN_TEST_PG").expect("tests/run starts a PostgreSQL");
@@ -459,7 +385,7 @@ mod tests {
             let create = sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"));
             sqlx::raw_sql(create).execute(&mut conn).await.unwrap();
             let mut own = sqlx::PgConnection::connect(&format!("{server}/{name}")).await.unwrap();
-            $check!(&mut own, Sql::Postgres);
+            $check!(&mut own, Dialect::Postgres);
             own.close().await.unwrap();
             let drop = sqlx::AssertSqlSafe(format!("DROP DATABASE {name}"));
             sqlx::raw_sql(drop).execute(&mut conn).await.unwrap();

@@ -4,7 +4,7 @@ use channels::{Place, PlaceKind, What};
 use chrono::TimeDelta;
 use countersign::{
     journal::event::{Event, Outcome},
-    llm::scripted::{call, say, think},
+    llm::scripted::{ScriptStep, call, say, think},
     worker::scheduler,
 };
 use insta::assert_snapshot;
@@ -29,7 +29,7 @@ async fn ann_starts(world: &mut World, task: &str) {
     world.model_will(say("It runs."));
 }
 
-fn delete() -> countersign::llm::scripted::Step {
+fn delete() -> ScriptStep {
     call("delete", json!({ "path": "a.txt" }))
 }
 

@@ -190,9 +190,9 @@ story! {
         let decides = async |allow| served.ask(&approver, Method::POST, &path, Some(allow)).await;
         let (status, _) = decides(allow.clone()).await;
         assert_eq!(status, StatusCode::FORBIDDEN);
-        let link = (Method::PUT, "/people/api/token:bot/link");
+        let link = "/people/api/token:bot/link";
         let bob = json!({ "channel": "room", "person": "2" });
-        let (status, problem) = served.ask(&owner, link, Some(bob)).await;
+        let (status, problem) = served.ask(&owner, Method::PUT, link, Some(bob)).await;
         assert_eq!(status, StatusCode::NO_CONTENT, "{problem}");
         let (status, answer) = decides(allow).await;
         assert_eq!(status, StatusCode::OK, "{answer}");

@@ -82,8 +82,8 @@ story! {
 
         let served = Served::of(world).await;
         let owner = served.token("privacy", Role::Owner).await;
-        let erased = (Method::DELETE, "/people/room/2/content");
-        assert_eq!(served.ask(&owner, erased, None).await.0, StatusCode::OK);
+        let content = "/people/room/2/content";
+        assert_eq!(served.ask(&owner, Method::DELETE, content, None).await.0, StatusCode::OK);
         let of_bob = |rows: &[String]| rows.iter().any(|row| row.contains("Whiskers") || row.contains("Bob"));
         assert!(!of_bob(&world.rows_of("sessions").await));
 

@@ -228,8 +228,8 @@ story! {
         let served = Served::of(world).await;
         let owner = served.token("privacy", Role::Owner).await;
         asks_to_delete(world, "plum.txt").await;
-        let erase = (Method::DELETE, "/people/room/1/content");
-        let (status, problem) = served.ask(&owner, erase.clone(), None).await;
+        let content = "/people/room/1/content";
+        let (status, problem) = served.ask(&owner, Method::DELETE, content, None).await;
         assert_eq!(status, StatusCode::CONFLICT, "something is open: {problem}");
         world.model_will(say("Your plum is gone."));
         world.ann_presses("Allow once").await;
@@ -264,7 +264,7 @@ story! {
         assert_eq!(holding(world, "plum").await, everywhere);
         assert_eq!(served.get(&owner, "/audit/verification").await["good"], true);
 
-        let (status, erased) = served.ask(&owner, erase, None).await;
+        let (status, erased) = served.ask(&owner, Method::DELETE, content, None).await;
         assert_eq!((status, &erased["events"]), (StatusCode::OK, &json!(1)), "{erased}");
         assert_eq!(erased["conversations"].as_array().unwrap().len(), 1);
         assert_eq!(holding(world, "plum").await, [""; 0]);
