@@ -84,9 +84,13 @@ fn model_of(config: &Config, agent: &str) -> String {
 fn manners(entry: &ChannelEntry) -> Result<Manners> {
     let settle = build::duration(&entry.debounce)
         .with_context(|| format!("channels.{}.debounce", entry.id))?;
-    let owners = entry.owners.iter().map(|id| (id.clone(), Role::Owner));
-    let roles = entry.roles.clone().into_iter().chain(owners).collect();
-    Ok(Manners { queue: entry.while_busy, settle, roles, per_person: entry.per_person })
+    Ok(Manners {
+        queue: entry.while_busy,
+        settle,
+        roles: entry.all_roles(),
+        local_owner: entry.local_owner().map(str::to_owned),
+        per_person: entry.per_person,
+    })
 }
 
 /// Admits those who may talk on the channel. If the database is unavailable, the person is

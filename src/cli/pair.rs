@@ -74,10 +74,12 @@ pub(super) async fn offer(
 
 /// Whether the configuration names an owner.
 fn owned(config: &Config) -> Owned {
-    if config.channels.iter().any(|channel| !channel.owners.is_empty()) {
-        return Owned::ByConfiguration;
-    }
-    Owned::by(config.channels.iter().flat_map(|channel| channel.roles.values()))
+    let roles = config.channels.iter().flat_map(|channel| {
+        let mut roles = channel.all_roles();
+        roles.retain(|id, _| channel.local_owner() != Some(id));
+        roles.into_values()
+    });
+    Owned::by(&roles.collect::<Vec<_>>())
 }
 
 fn becomes(makes: Makes) -> String {

@@ -103,6 +103,18 @@ impl ChannelEntry {
         }
     }
 
+    /// The owner that [`Self::own_by_default`] set. It does not count as configured: the first
+    /// person on a platform still becomes an owner.
+    pub fn local_owner(&self) -> Option<&str> {
+        (self.is_own_chat() && self.owners == [OWNER_NAME]).then_some(OWNER_NAME)
+    }
+
+    /// The roles that `roles` and `owners` give, by the id of a person or of a platform role.
+    pub fn all_roles(&self) -> BTreeMap<String, Role> {
+        let owners = self.owners.iter().map(|id| (id.clone(), Role::Owner));
+        self.roles.clone().into_iter().chain(owners).collect()
+    }
+
     /// Whether it is for people who are signed in, not for visitors of other sites.
     pub fn is_own_chat(&self) -> bool {
         self.kind == ChannelKind::Web && self.origins.is_empty()

@@ -76,7 +76,7 @@ pub struct Gateway {
 impl Gateway {
     /// Whether the configuration names an owner on any channel.
     pub fn owned(&self) -> Owned {
-        Owned::by(self.channels.values().flat_map(|channel| channel.manners.roles.values()))
+        Owned::by(self.channels.values().flat_map(|channel| channel.manners.configured_roles()))
     }
 }
 
@@ -100,6 +100,8 @@ pub struct Manners {
     pub settle: TimeDelta,
     /// Roles by platform id of a person or platform role; also `owner` and `admin` of a chat.
     pub roles: BTreeMap<String, Role>,
+    /// The person in `roles` who is the owner only because a sign-in link was made on this machine.
+    pub local_owner: Option<String>,
     /// Whether each person has their own conversation in groups.
     pub per_person: bool,
 }
@@ -107,7 +109,21 @@ pub struct Manners {
 impl Default for Manners {
     fn default() -> Self {
         let settle = TimeDelta::seconds(1);
-        Self { queue: Queue::default(), settle, roles: BTreeMap::new(), per_person: false }
+        Self {
+            queue: Queue::default(),
+            settle,
+            roles: BTreeMap::new(),
+            local_owner: None,
+            per_person: false,
+        }
+    }
+}
+
+impl Manners {
+    /// The roles without that of the local owner.
+    fn configured_roles(&self) -> impl Iterator<Item = &Role> {
+        let named = self.roles.iter().filter(|(id, _)| self.local_owner.as_ref() != Some(id));
+        named.map(|(_, role)| role)
     }
 }
 

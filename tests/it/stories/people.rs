@@ -87,7 +87,6 @@ story! {
     /// raises a person's role and admits nobody.
     async fn roles_come_from_codes_and_from_the_platform(world: &mut World) {
         world.allow = vec![];
-        world.config.channels.iter_mut().for_each(|channel| channel.owners.clear());
         world.manners.roles = BTreeMap::from([("admin".into(), Role::Operator)]);
         world.roles = vec!["admin".into()];
         world.ann_says("/whoami").await;
