@@ -370,7 +370,11 @@ pub(super) fn error(mistakes: &[Mistake], source: &ConfigSource, table: &Table) 
         let place = source.shown(place);
         if key.is_empty() { format!("{place}: {says}") } else { format!("{place}: {key}: {says}") }
     };
-    let lines: Vec<_> = lines.iter().map(line).collect();
+    listed(lines.iter().map(line).collect())
+}
+
+/// An error that lists all mistakes, one in each line.
+pub(super) fn listed(lines: Vec<String>) -> anyhow::Error {
     match lines.as_slice() {
         [one] => anyhow::anyhow!("{one}"),
         lines => anyhow::anyhow!(

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io,
     path::{Path, PathBuf},
 };
@@ -11,7 +11,7 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use super::{DEFAULT_FILE, renamed};
+use super::{DEFAULT_FILE, mistakes, renamed};
 
 /// A key by its names and, in lists, positions: `["channels", "0", "token"]`.
 pub(super) type KeyPath = Vec<String>;
@@ -52,12 +52,24 @@ impl ConfigSource {
         Ok(Self { path: path.to_owned(), text, variables: Variables::new() })
     }
 
+    /// The values of the file. An error names all syntax errors.
     pub fn table(&self) -> Result<Table> {
-        self.text.parse().map_err(|problem: toml::de::Error| {
-            // Not the whole error, because it quotes the line, which may contain a secret.
-            let line = problem.span().map_or(1, |span| self.line_at(span.start));
-            anyhow::anyhow!("{}, line {line}: {}", self.path.display(), problem.message())
-        })
+        let (_, mut problems) = DeTable::parse_recoverable(&self.text);
+        if problems.is_empty() {
+            match self.text.parse() {
+                Ok(table) => return Ok(table),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        let lines: BTreeSet<_> = problems
+            .iter()
+            .map(|problem| {
+                // Not the whole error, because it quotes the line, which may contain a secret.
+                let line = problem.span().map_or(1, |span| self.line_at(span.start));
+                (line, format!("{}, line {line}: {}", self.path.display(), problem.message()))
+            })
+            .collect();
+        Err(mistakes::listed(lines.into_iter().map(|(_, shown)| shown).collect()))
     }
 
     /// The line or the variable that sets a key or, if there is none, its section.

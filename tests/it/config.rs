@@ -344,6 +344,17 @@ fn every_key_can_be_a_variable() {
     assert!(load("", &[("COUNTERSIGN__ADMIN__PORT", "1")]).is_err());
 }
 
+/// All syntax errors are named at once, without the text of the line, which may be a secret.
+/// Proves S11.
+#[test]
+fn every_syntax_error_is_named() {
+    let text = "data_dir = \n[admin\nlisten = \"127.0.0.1:1\"\n[[models]]\nid = \"m\"\nid = \"n\"\n\
+                api_key = sk-canary\n";
+    let problem = format!("{:#}", load(text, &[]).unwrap_err());
+    assert!(!problem.contains("canary"), "{problem}");
+    assert_snapshot!(stable(&problem), @"");
+}
+
 /// Proves O1, S11.
 #[test]
 fn secrets_are_not_printed() {
