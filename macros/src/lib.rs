@@ -17,7 +17,7 @@ use syn::{
 /// the model as a failure. The function may be `async` and may take a `&Context`.
 ///
 /// By default a tool has no effects and needs no approval. `#[tool(effect =
-/// EffectClass::AtMostOnce, approval = Approval::UnlessAllowed)]` sets fields of its `ToolSpec`.
+/// EffectClass::AtMostOnce, approval = ApprovalMode::UnlessAllowed)]` sets fields of its `ToolSpec`.
 #[proc_macro_attribute]
 pub fn tool(
     options: proc_macro::TokenStream,

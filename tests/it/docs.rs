@@ -1,7 +1,7 @@
 //! The documentation agrees with the program: links work, configurations load, commands parse, and
 //! generated parts are up to date.
 //!
-//! `COUNTERSIGN_UPDATE_DOCS=1 cargo test --test it docs::` updates the generated parts.
+//! `COUNTERSIGN_UPDATE_DOCS=1 tests/run -E 'test(docs::)'` updates the generated parts.
 
 use clap::{CommandFactory as _, Parser as _};
 use comrak::{
@@ -18,6 +18,7 @@ use std::{
     fs,
     io::Write as _,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 mod generated;
@@ -35,6 +36,8 @@ struct Page {
     /// Link targets as written.
     links: Vec<String>,
     anchors: BTreeSet<String>,
+    /// Texts set as code inside a paragraph.
+    code: Vec<String>,
     /// The language of each code block, and its text.
     blocks: Vec<(String, String)>,
 }
@@ -51,6 +54,7 @@ impl Page {
                 NodeValue::CodeBlock(block) => {
                     page.blocks.push((block.info.clone(), block.literal.clone()));
                 }
+                NodeValue::Code(code) => page.code.push(code.literal.clone()),
                 NodeValue::Heading(_) => {
                     let base = slug(&text_of(node));
                     let again = (1..).map(|number| format!("{base}-{number}"));
@@ -136,6 +140,30 @@ fn every_link_leads_somewhere() {
         }
     }
     assert!(broken.is_empty(), "{broken:#?}");
+}
+
+/// A source file that a page names exists, by its path from the root or the end of it.
+#[test]
+fn every_source_file_that_is_named_exists() {
+    let listed = Command::new("git").args(["ls-files"]).current_dir(root()).output().unwrap();
+    let files = String::from_utf8(listed.stdout).unwrap();
+    let is_plain =
+        |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
+    let exists = |named: &str| {
+        let end = format!("/{named}");
+        root().join(named).exists() || files.lines().any(|file| file.ends_with(&end))
+    };
+    let folders = ["src/", "tests/", "channels/", "renderers/", "macros/", "migrations/"];
+    let mut missing = Vec::new();
+    for (path, page) in pages() {
+        for code in page.code.iter().filter(|code| is_plain(code)) {
+            let is_path = folders.iter().any(|folder| code.starts_with(folder));
+            if (is_path || code.ends_with(".rs")) && !exists(code) {
+                missing.push(format!("{}: {code}", path.display()));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
 }
 
 /// The pages listed in `docs/SUMMARY.md`, in order, without extension.
