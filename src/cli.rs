@@ -6,12 +6,14 @@ mod doctor;
 mod examples;
 mod extract;
 mod guard;
+mod init;
 mod login;
 mod man;
 pub mod mcp;
 mod output;
 mod pair;
 mod people;
+mod prompt;
 mod render;
 mod report;
 mod serve;
@@ -65,6 +67,9 @@ enum Command {
     /// Run the gateway (the default)
     #[command(after_help = examples::SERVE)]
     Serve(serve::Serve),
+    /// Ask for a model and a chat platform, test both, and write a configuration file
+    #[command(after_help = examples::INIT)]
+    Init,
     /// Talk to the agent in the terminal
     #[command(after_help = examples::CHAT)]
     Chat,
@@ -200,6 +205,7 @@ impl Command {
             | Self::Skill(_)
             | Self::Confine { .. }
             | Self::Extract(_)
+            | Self::Init
             | Self::Completions { .. }
             | Self::Man { .. }
             | Self::Guard { what: GuardCommand::List(_) }
@@ -238,6 +244,7 @@ pub async fn run(cli: Cli, mut variables: BTreeMap<String, String>) -> Result<()
         Some(Command::Doctor(wish)) => {
             return doctor::run(cli.config.as_deref(), &variables, wish).await;
         }
+        Some(Command::Init) => return init::run(cli.config.as_deref(), &variables).await,
         Some(Command::Completions { shell }) => return say(&man::completions(*shell)),
         Some(Command::Man { folder }) => return say(&man::write(folder)?),
         _ => {}
@@ -276,7 +283,7 @@ pub async fn run(cli: Cli, mut variables: BTreeMap<String, String>) -> Result<()
         Command::People(wish) => say(&people::run(&store().await?, wish).await?),
         Command::Wiki { what } => say(&wiki::run(&store().await?, what).await?),
         Command::Extract(wish) => say(&extract::run(&wish).await?),
-        Command::Completions { .. } | Command::Man { .. } => {
+        Command::Init | Command::Completions { .. } | Command::Man { .. } => {
             unreachable!("these commands need no configuration")
         }
         Command::Pair { channel, role, hours } => {

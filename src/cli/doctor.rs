@@ -367,7 +367,7 @@ async fn live(report: &mut Report, config: &Config, variables: &BTreeMap<String,
     }
 }
 
-async fn answers(model: &dyn Model) -> Result<(CheckStatus, String)> {
+pub(super) async fn answers(model: &dyn Model) -> Result<(CheckStatus, String)> {
     let prompt = Prompt {
         system: "Answer with one word.".into(),
         tools: vec![],

@@ -2,6 +2,7 @@
 
 pub(super) const CLI: &str = "\
 Examples:
+  countersign init
   countersign
   countersign token
   countersign pair --role member
@@ -12,6 +13,11 @@ Examples:
   countersign
   countersign serve --config /etc/countersign/countersign.toml
   countersign serve --listen 0.0.0.0:8642";
+
+pub(super) const INIT: &str = "\
+Examples:
+  countersign init
+  countersign init --config /etc/countersign/countersign.toml";
 
 pub(super) const CHAT: &str = "\
 Examples:

@@ -20,6 +20,7 @@ mod fault_matrix;
 mod first_pages;
 mod fuzz;
 mod growth;
+mod init;
 mod kills;
 mod logins;
 mod measured;

@@ -285,6 +285,11 @@ impl Running {
         keyboard.write_all(keys).await.expect("it reads");
     }
 
+    /// Ends its input.
+    pub fn closes_its_input(&mut self) {
+        self.child.stdin = None;
+    }
+
     pub fn said(&self) -> String {
         read(&self.out) + &read(&self.err)
     }

@@ -1,0 +1,367 @@
+//! `countersign init`: asks for a model and a platform, tests both, and writes the configuration.
+
+use anyhow::{Context as _, Result, ensure};
+use std::{
+    collections::BTreeMap,
+    fs::OpenOptions,
+    io::Write as _,
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+};
+use toml::Value;
+
+use super::{
+    doctor,
+    pair::{self, PairArgs},
+    prompt, say,
+};
+use crate::{
+    agent::redact::Redactor,
+    app,
+    config::{Config, DEFAULT_FILE},
+    journal::role::Role,
+    store::db::modes,
+};
+
+/// The folder for keys and tokens, beside the configuration file.
+const SECRETS: &str = "secrets";
+/// How many hours the first pairing code is valid.
+const CODE_HOURS: u32 = 24;
+
+/// A provider of language models, and what has to be asked about it.
+struct ProviderChoice {
+    shown: &'static str,
+    provider: &'static str,
+    /// Empty if it cannot be guessed.
+    model: &'static str,
+    /// The variable that usually contains the key.
+    variable: Option<&'static str>,
+    /// The default address, if the address is asked for.
+    address: Option<&'static str>,
+}
+
+const PROVIDERS: [ProviderChoice; 5] = [
+    ProviderChoice {
+        shown: "Anthropic",
+        provider: "anthropic",
+        model: "claude-sonnet-4-5",
+        variable: Some("ANTHROPIC_API_KEY"),
+        address: None,
+    },
+    ProviderChoice {
+        shown: "OpenAI",
+        provider: "openai",
+        model: "gpt-5",
+        variable: Some("OPENAI_API_KEY"),
+        address: None,
+    },
+    ProviderChoice {
+        shown: "Google Gemini",
+        provider: "gemini",
+        model: "gemini-2.5-flash",
+        variable: Some("GEMINI_API_KEY"),
+        address: None,
+    },
+    ProviderChoice {
+        shown: "Ollama",
+        provider: "ollama",
+        model: "qwen3",
+        variable: None,
+        address: Some("http://localhost:11434"),
+    },
+    ProviderChoice {
+        shown: "Another server with the API of OpenAI",
+        provider: "openai",
+        model: "",
+        variable: Some("OPENAI_API_KEY"),
+        address: Some("http://localhost:8000/v1"),
+    },
+];
+
+/// A platform, the variable that usually contains the token, and where to get one.
+struct PlatformChoice {
+    shown: &'static str,
+    kind: &'static str,
+    variable: &'static str,
+    source: &'static str,
+}
+
+const PLATFORMS: [PlatformChoice; 2] = [
+    PlatformChoice {
+        shown: "Telegram",
+        kind: "telegram",
+        variable: "TELEGRAM_BOT_TOKEN",
+        source: "@BotFather on Telegram",
+    },
+    PlatformChoice {
+        shown: "Discord",
+        kind: "discord",
+        variable: "DISCORD_BOT_TOKEN",
+        source: "discord.com/developers, under Bot; turn on the Message Content Intent there",
+    },
+];
+
+/// A key or token: the variable that contains it, and the value if it was typed.
+struct NewSecret {
+    variable: &'static str,
+    typed: Option<String>,
+}
+
+impl NewSecret {
+    /// Asks for it, unless the variable is set. `None` if the answer is empty.
+    fn ask(
+        question: &str,
+        variable: &'static str,
+        variables: &BTreeMap<String, String>,
+    ) -> Result<Option<Self>> {
+        if variables.get(variable).is_some_and(|value| !value.trim().is_empty()) {
+            say(&format!("Using the environment variable {variable}."))?;
+            return Ok(Some(Self { variable, typed: None }));
+        }
+        let typed = prompt::secret(question)?;
+        Ok((!typed.is_empty()).then_some(Self { variable, typed: Some(typed) }))
+    }
+
+    /// Its file, relative to the configuration file.
+    fn file(&self) -> String {
+        format!("{SECRETS}/{}", self.variable.to_lowercase().replace('_', "-"))
+    }
+}
+
+/// What a value in the file refers to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Written {
+    /// The file that is kept: typed secrets are in files beside it.
+    Kept,
+    /// A file for the tests: typed secrets are in variables.
+    Draft,
+}
+
+/// A language model.
+struct NewModel {
+    choice: &'static ProviderChoice,
+    model: String,
+    address: Option<String>,
+    key: Option<NewSecret>,
+}
+
+/// A bot on a platform.
+struct NewChannel {
+    choice: &'static PlatformChoice,
+    token: NewSecret,
+}
+
+#[derive(Default)]
+struct Answers {
+    model: Option<NewModel>,
+    channel: Option<NewChannel>,
+}
+
+/// Asks, tests, writes the file, and prints a pairing code and the next step. An existing file is
+/// not changed, and nothing is written before the last answer.
+pub(super) async fn run(file: Option<&Path>, variables: &BTreeMap<String, String>) -> Result<()> {
+    let file = file.unwrap_or(Path::new(DEFAULT_FILE));
+    let shown = file.display();
+    ensure!(
+        !file.exists(),
+        "{shown} exists: edit it, or pass the name of a new file with --config"
+    );
+    say(&format!(
+        "This writes {shown}: a bot on a chat platform, and a language model. Enter takes the value \
+            in brackets."
+    ))?;
+    let mut answers = Answers::default();
+    ask_channel(&mut answers, variables).await?;
+    let role = answers.channel.as_ref().map(|_| first_role()).transpose()?;
+    ask_model(&mut answers, variables).await?;
+    write(file, &answers)?;
+    say(&format!("\nWrote {shown}."))?;
+    if let Some((role, channel)) = role.zip(answers.channel.as_ref()) {
+        let config = Config::load(Some(file), variables)?;
+        let channel = Some(channel.choice.kind.to_owned());
+        let code = PairArgs { channel, role: Some(role), hours: CODE_HOURS };
+        say(&format!("\nPairing code: {}", pair::offer(&config, variables, code).await?))?;
+    }
+    let is_default = file == Path::new(DEFAULT_FILE);
+    let option = if is_default { String::new() } else { format!(" --config {shown}") };
+    say(&format!("\nNext: `countersign{option}` starts the gateway."))
+}
+
+/// Asks for a bot until its token is accepted, or is kept as it is, or none is wanted.
+async fn ask_channel(answers: &mut Answers, variables: &BTreeMap<String, String>) -> Result<()> {
+    let mut options: Vec<_> = PLATFORMS.iter().map(|choice| choice.shown).collect();
+    options.push("None for now: only the web chat");
+    loop {
+        answers.channel = None;
+        let Some(choice) = PLATFORMS.get(prompt::choice("Chat platform", &options)?) else {
+            return Ok(());
+        };
+        let question = format!("Token from {}", choice.source);
+        let Some(token) = NewSecret::ask(&question, choice.variable, variables)? else {
+            say("A bot needs a token.")?;
+            continue;
+        };
+        answers.channel = Some(NewChannel { choice, token });
+        say("Checking the token…")?;
+        let tested = test_channel(answers, variables).await;
+        if is_kept(answers, tested, "The platform accepts the token.")? {
+            return Ok(());
+        }
+    }
+}
+
+async fn test_channel(answers: &Answers, variables: &BTreeMap<String, String>) -> Result<()> {
+    let (config, variables) = draft(answers, variables)?;
+    for entry in config.channels.iter().filter(|entry| entry.token.is_some()) {
+        app::channels::check(entry, &variables).await?;
+    }
+    Ok(())
+}
+
+/// Asks for a model until it answers, or is kept as it is, or none is wanted.
+async fn ask_model(answers: &mut Answers, variables: &BTreeMap<String, String>) -> Result<()> {
+    let mut options: Vec<_> = PROVIDERS.iter().map(|choice| choice.shown).collect();
+    options.push("None for now: a demo model answers");
+    loop {
+        answers.model = None;
+        let Some(choice) = PROVIDERS.get(prompt::choice("Language model", &options)?) else {
+            return Ok(());
+        };
+        let address = choice.address.map(|usual| prompt::line("Address", usual)).transpose()?;
+        let key = match choice.variable {
+            Some(variable) => NewSecret::ask("API key", variable, variables)?,
+            None => None,
+        };
+        let model = prompt::line("Model", choice.model)?;
+        answers.model = Some(NewModel { choice, model, address, key });
+        say("Sending a test request…")?;
+        let tested = test_model(answers, variables).await;
+        if is_kept(answers, tested, "The model answers.")? {
+            return Ok(());
+        }
+    }
+}
+
+async fn test_model(answers: &Answers, variables: &BTreeMap<String, String>) -> Result<()> {
+    let (config, variables) = draft(answers, variables)?;
+    for model in app::models::alone(&config, &variables)?.values() {
+        doctor::answers(model.as_ref()).await?;
+    }
+    Ok(())
+}
+
+/// Whether the values are kept: they work, or the operator wants them although they do not.
+fn is_kept(answers: &Answers, tested: Result<()>, success: &str) -> Result<bool> {
+    let Err(problem) = tested else {
+        say(success)?;
+        return Ok(true);
+    };
+    let secrets = answers.secrets();
+    let typed = secrets.iter().filter_map(|secret| secret.typed.as_deref());
+    let problem = format!("It failed: {problem:#}");
+    say(&Redactor::new(typed).own(&problem))?;
+    let options = ["Enter it again", "Keep it; `countersign doctor --live` tests it again"];
+    Ok(prompt::choice("What now?", &options)? == 1)
+}
+
+fn first_role() -> Result<Role> {
+    let roles = [Role::Owner, Role::Operator, Role::Approver, Role::Member];
+    let shown = [
+        "owner: may do everything",
+        "operator: may use the console and change settings",
+        "approver: may decide the approvals of others",
+        "member: may talk to the agent",
+    ];
+    let index = prompt::choice("Role of the person with the first pairing code", &shown)?;
+    Ok(roles[index])
+}
+
+/// The answers as a configuration, and the variables that contain the typed secrets.
+fn draft(
+    answers: &Answers,
+    variables: &BTreeMap<String, String>,
+) -> Result<(Config, BTreeMap<String, String>)> {
+    let mut variables = variables.clone();
+    let secrets = answers.secrets();
+    variables.extend(
+        secrets
+            .into_iter()
+            .filter_map(|secret| Some((secret.variable.to_owned(), secret.typed.clone()?))),
+    );
+    let folder = tempfile::tempdir().context("creating a temporary folder")?;
+    let file = folder.path().join(DEFAULT_FILE);
+    std::fs::write(&file, answers.text(Written::Draft)).context("writing the draft")?;
+    Ok((Config::load(Some(&file), &variables)?, variables))
+}
+
+impl Answers {
+    fn secrets(&self) -> Vec<&NewSecret> {
+        let key = self.model.as_ref().and_then(|model| model.key.as_ref());
+        let token = self.channel.as_ref().map(|channel| &channel.token);
+        key.into_iter().chain(token).collect()
+    }
+
+    /// The configuration file.
+    fn text(&self, written: Written) -> String {
+        let mut text = String::from(
+            "# Configuration of Countersign, written by `countersign init`.\n\
+             # `countersign config example` prints every key with its description and default,\n\
+             # `countersign doctor --live` tests this file.\n\n\
+             # The database and all files.\ndata_dir = \"./data\"\n",
+        );
+        if let Some(model) = &self.model {
+            text += "\n# The language model. The first one answers unless [[agents]] name others.\n\
+                 [[models]]\nid = \"main\"\n";
+            text += &key_value("provider", model.choice.provider);
+            if let Some(address) = &model.address {
+                text += &key_value("base_url", address);
+            }
+            text += &key_value("model", &model.model);
+            if let Some(key) = &model.key {
+                text += &format!("api_key = {}\n", reference(key, written));
+            }
+        }
+        if let Some(channel) = &self.channel {
+            let kind = channel.choice.kind;
+            text += "\n# The bot. `countersign pair` prints codes that give people access to it.\n\
+                 [[channels]]\n";
+            text += &(key_value("id", kind) + &key_value("kind", kind));
+            text += &format!("token = {}\n", reference(&channel.token, written));
+        }
+        text
+    }
+}
+
+fn key_value(key: &str, value: &str) -> String {
+    format!("{key} = {}\n", Value::from(value))
+}
+
+fn reference(secret: &NewSecret, written: Written) -> String {
+    if secret.typed.is_none() || written == Written::Draft {
+        return format!("{{ env = {} }}", Value::from(secret.variable));
+    }
+    format!("{{ file = {} }}", Value::from(secret.file()))
+}
+
+/// Writes the secrets and then the configuration. A file that exists is not overwritten.
+fn write(file: &Path, answers: &Answers) -> Result<()> {
+    let folder = file.parent().map_or_else(PathBuf::new, Path::to_owned);
+    for secret in answers.secrets() {
+        if let Some(typed) = &secret.typed {
+            modes::create_folder(&folder.join(SECRETS))?;
+            create(&folder.join(secret.file()), typed)?;
+        }
+    }
+    create(file, &answers.text(Written::Kept))
+}
+
+/// Creates a file that only its owner can read.
+fn create(file: &Path, text: &str) -> Result<()> {
+    let mut options = OpenOptions::new();
+    let opened = options.write(true).create_new(true).mode(0o600).open(file);
+    let written = opened.and_then(|mut opened| {
+        opened.write_all(text.as_bytes())?;
+        opened.sync_all()
+    });
+    written.with_context(|| format!("creating {}: move an existing file away", file.display()))
+}
