@@ -352,7 +352,13 @@ fn every_syntax_error_is_named() {
                 api_key = sk-canary\n";
     let problem = format!("{:#}", load(text, &[]).unwrap_err());
     assert!(!problem.contains("canary"), "{problem}");
-    assert_snapshot!(stable(&problem), @"");
+    assert_snapshot!(stable(&problem), @r"
+    the configuration has 4 mistakes:
+      <folder>, line 1: string values must be quoted, expected literal string
+      <folder>, line 2: unclosed table, expected `]`
+      <folder>, line 6: duplicate key
+      <folder>, line 7: string values must be quoted, expected literal string
+    ");
 }
 
 /// Proves O1, S11.

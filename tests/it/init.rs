@@ -51,9 +51,92 @@ async fn a_new_operator_is_asked_and_what_they_enter_is_tested() {
     for secret in [wrong, TOKEN, "wrong-key", API_KEY] {
         assert!(!said.contains(secret), "{secret}: {said}");
     }
-    assert_snapshot!(stable(&said), @"");
+    assert_snapshot!(stable(&said), @r"
+    This writes countersign.toml: a bot on a chat platform, and a language model. Enter takes the value in brackets.
+
+    Chat platform
+      1  Telegram
+      2  Discord
+      3  None for now: only the web chat
+    Choose [1]: Enter a number from 1 to 3.
+    Choose [1]: Token from @BotFather on Telegram (not shown): Checking the token…
+    It failed: the platform rejects the token (401: Unauthorized): check that it is correct and has not been revoked
+
+    What now?
+      1  Enter it again
+      2  Keep it; `countersign doctor --live` tests it again
+    Choose [1]: 
+    Chat platform
+      1  Telegram
+      2  Discord
+      3  None for now: only the web chat
+    Choose [1]: Token from @BotFather on Telegram (not shown): Checking the token…
+    The platform accepts the token.
+
+    Role of the person with the first pairing code
+      1  owner: may do everything
+      2  operator: may use the console and change settings
+      3  approver: may decide the approvals of others
+      4  member: may talk to the agent
+    Choose [1]: 
+    Language model
+      1  Anthropic
+      2  OpenAI
+      3  Google Gemini
+      4  Ollama
+      5  Another server with the API of OpenAI
+      6  None for now: a demo model answers
+    Choose [1]: Address [http://localhost:8000/v1]: API key (not shown): Model: Sending a test request…
+    It failed: refused: 127.0.0.1 rejects the key (401): check OPENAI_API_KEY, or `api_key` of the model `main`, and that it has access to a-model
+
+    What now?
+      1  Enter it again
+      2  Keep it; `countersign doctor --live` tests it again
+    Choose [1]: 
+    Language model
+      1  Anthropic
+      2  OpenAI
+      3  Google Gemini
+      4  Ollama
+      5  Another server with the API of OpenAI
+      6  None for now: a demo model answers
+    Choose [1]: Address [http://localhost:8000/v1]: API key (not shown): Model: Sending a test request…
+    The model answers.
+
+    Wrote countersign.toml.
+
+    Pairing code: <code>
+
+    https://t.me/counter_bot?start=<code>
+
+    Open the link, or send the code to the bot. It works once, for 24 hours.
+    The person who redeems the code gets the role owner. Use --role for a different one. A visitor of a widget is always a member.
+
+    Next: `countersign` starts the gateway.
+    ");
     let file = fs::read_to_string(site.path("countersign.toml")).unwrap();
-    assert_snapshot!(file.replace(&base, "<url>"), @"");
+    assert_snapshot!(file.replace(&base, "<url>"), @r##"
+    # Configuration of Countersign, written by `countersign init`.
+    # `countersign config example` prints every key with its description and default,
+    # `countersign doctor --live` tests this file.
+
+    # The database and all files.
+    data_dir = "./data"
+
+    # The language model. The first one answers unless [[agents]] name others.
+    [[models]]
+    id = "main"
+    provider = "openai"
+    base_url = "<url>"
+    model = "a-model"
+    api_key = { file = "secrets/openai-api-key" }
+
+    # The bot. `countersign pair` prints codes that give people access to it.
+    [[channels]]
+    id = "telegram"
+    kind = "telegram"
+    token = { file = "secrets/telegram-bot-token" }
+    "##);
     for (file, secret) in
         [("secrets/telegram-bot-token", TOKEN), ("secrets/openai-api-key", API_KEY)]
     {
@@ -101,11 +184,11 @@ async fn init_overwrites_nothing_and_writes_nothing_half() {
     init.types(b"3\n").await;
     init.closes_its_input();
     assert!(!init.ended().await.success());
-    assert_snapshot!(init.said().lines().last().unwrap_or_default(), @"");
+    assert_snapshot!(init.said().lines().last().unwrap_or_default(), @"Choose [1]: Error: the input ended before all questions were answered");
     assert!(site.files().is_empty() || !site.path("countersign.toml").exists());
     fs::write(site.path("countersign.toml"), "").unwrap();
     let (good, said) = site.run(&["init"]).await;
     assert!(!good);
-    assert_snapshot!(said.trim(), @"");
+    assert_snapshot!(said.trim(), @"Error: countersign.toml exists: edit it, or pass the name of a new file with --config");
     site.end().await;
 }

@@ -37,7 +37,7 @@ story! {
         let code = new_code();
         offer(world, &code).await;
         world.ann_says(&format!("/start {code}")).await;
-        assert_snapshot!(world.last(), @"Welcome! You can talk to me now. /help shows how.");
+        assert_snapshot!(world.last(), @"Welcome! You're the first person here, so you are my owner. /help shows how to talk to me.");
         world.bob_says(&code).await;
         assert_snapshot!(world.last(), @"That code isn't valid. Ask the operator for a new one.");
         world.model_will(say("Hello Ann."));
@@ -78,7 +78,7 @@ story! {
         assert_snapshot!(world.last(), @"Too many wrong codes. Try again in 15 minutes.");
         world.clock.advance(chrono::TimeDelta::minutes(16));
         world.ann_says(&code).await;
-        assert_snapshot!(world.last(), @"Welcome! You can talk to me now. /help shows how.");
+        assert_snapshot!(world.last(), @"Welcome! You're the first person here, so you are my owner. /help shows how to talk to me.");
     }
 }
 
