@@ -4,12 +4,14 @@
 //! - [`document`]: the model shared by all formats
 //! - [`budgets`]: upper limits for a source
 //! - [`markdown`]: Markdown (CommonMark + GFM, front matter) to the model
-//! - [`rows`]: CSV and JSON rows to the model
+//! - [`rows`]: CSV and JSON rows to the model; `records`: reading them
 //! - [`brand`]: a company's template, read as plain data
 //! - [`chart`]: charts from fenced blocks, and as vector pictures
 //! - [`latex`]: formulas, for the formats that support them
 //! - `package`: code shared by Word and PowerPoint: the zip of parts, text widths, appearance,
 //!   pictures
+//! - `color`: colours of themes and templates
+//! - `rendered`: the result of a rendering
 //! - [`pdf`], [`docx`], [`pptx`], [`xlsx`]: one folder per format, one file per concern
 //! - [`read`]: uploaded files to Markdown
 //!

@@ -1,6 +1,8 @@
 //! Builds everything from the configuration. The only module that knows all concrete types.
 //!
 //! - [`channels`], [`models`], [`tools`]: built from their sections of the configuration
+//! - `discord`: connects an account and registers commands
+//! - `masked_paths`: paths that are hidden from sandboxed programs
 //! - [`database`]: the store, its lock and its keys
 //! - [`terminal`]: a conversation in the terminal
 //! - [`reload`]: applies a new configuration at run time
@@ -68,7 +70,7 @@ use crate::{
 };
 
 /// How long shutdown waits for running turns. Turns that have not ended continue after the next
-/// start, or on another node. Including what follows, shutdown takes at most ten seconds.
+/// start or on another node. Shutdown as a whole takes at most ten seconds.
 const GRACE: Duration = Duration::from_secs(8);
 
 /// A complete gateway.
@@ -79,7 +81,7 @@ pub struct App {
     pub sandbox: Arc<Sandbox>,
     pub webhook_sender: Arc<WebhookSender>,
     config: Config,
-    /// The supervisors of MCP servers, from the start on.
+    /// The supervisors of MCP servers, until they are started.
     watches: Mutex<Vec<(String, Supervisor)>>,
 }
 
@@ -149,7 +151,7 @@ impl App {
         let (config, watches) = (config.clone(), <_>::default());
         let app = Self { gateway, worker, admin, sandbox, webhook_sender, config, watches };
         tools::connect_mcp(&app, variables).await?;
-        // The last step that can fail: an invalid configuration changes nothing.
+        // Subscribing is the last step that can fail, so an invalid configuration changes nothing.
         app.gateway.store.subscribe(topics(&app.webhook_sender)).await?;
         Ok(app)
     }
@@ -175,8 +177,8 @@ impl App {
         });
     }
 
-    /// Stops intake, because another app takes over, and lets running work finish, however long it
-    /// takes.
+    /// Stops intake and lets running work finish, without a time limit, because another app takes
+    /// over.
     async fn drain(&self) -> Result<()> {
         let store = &self.gateway.store;
         self.gateway.stop.cancel();
@@ -186,7 +188,7 @@ impl App {
         store.release_all().await
     }
 
-    /// Renews the leases of running work until the last task has ended.
+    /// Renews the leases of running work until its last task has ended.
     async fn beat_until_idle(&self) {
         let (tasks, store) = (&self.gateway.tasks, &self.gateway.store);
         while tokio::time::timeout(store.heartbeat_every(), tasks.wait()).await.is_err() {
@@ -196,7 +198,7 @@ impl App {
         }
     }
 
-    /// Stops intake, lets turns end or leaves them for later, and releases leases.
+    /// Stops intake, waits for turns to end within [`GRACE`], and releases the leases.
     pub async fn stop(&self) -> Result<()> {
         self.gateway.stop.cancel();
         self.gateway.tasks.close();
@@ -260,7 +262,7 @@ fn stored(
     Ok(tools)
 }
 
-/// Builds the agents with the current tools.
+/// Builds the agents from the current tools.
 fn agents(config: &Config, toolbox: &Toolbox) -> Result<BTreeMap<String, Arc<Agent>>> {
     let agent = |entry: &AgentEntry| -> Result<_> {
         let skills = tools::skills(config, entry)?;
@@ -288,7 +290,7 @@ fn agents(config: &Config, toolbox: &Toolbox) -> Result<BTreeMap<String, Arc<Age
 }
 
 impl App {
-    /// Registers a tool at run time. Agents are offered it from the next request to a model on.
+    /// Registers a tool at run time. Agents have it from the next model request on.
     pub fn add_tool(&self, tool: Arc<dyn Tool>) -> Result<()> {
         self.worker.toolbox.register(tool)?;
         refresh_agents(&self.worker, &self.config)
@@ -318,8 +320,8 @@ fn metrics_token(
     config.admin.metrics_token.as_ref().map(|token| token.reveal(variables)).transpose()
 }
 
-/// Builds the toolbox. Variables that the tools need are redacted like the secrets of the
-/// configuration.
+/// Builds the toolbox. The values of environment variables that tools require are redacted like the
+/// secrets of the configuration.
 fn toolbox(
     config: &Config,
     variables: &BTreeMap<String, String>,
@@ -340,7 +342,7 @@ fn toolbox(
     Ok(toolbox)
 }
 
-/// The tools that are unavailable, with the reasons.
+/// The unavailable tools and the reasons.
 pub fn unavailable(
     config: &Config,
     variables: &BTreeMap<String, String>,

@@ -2,7 +2,8 @@
 //!
 //! - [`Messages`]: the texts; a language in which one is missing does not compile
 //! - [`en`], [`zh`], [`de`], [`es`]: the languages
-//! - [`approval`]: the contents of an approval request
+//! - [`approval`]: the contents of an approval request; [`preview`]: the change that a call would
+//!   make; `hosts`: hosts that look like others
 //! - [`guard`], [`grants`]: why an approval is required; votes, grants and the halt
 //! - [`elicitation`]: elicitations of tool servers
 //! - [`linking`]: linking accounts

@@ -8,7 +8,7 @@
 //! - [`skills`]: skills, and their tools
 //! - [`manual`]: our own documentation
 //! - [`datasources`], [`documents`], [`files`], [`jobs`], [`json`], [`memory`], [`schedule`],
-//!   [`send`], [`shell`], [`time`], [`view_image`], [`web`], [`wiki`]: the tools
+//!   [`send`], `echo`, [`shell`], [`time`], [`view_image`], [`web`], [`wiki`]: the tools
 //! - [`mcp`]: tools of MCP servers
 
 pub mod contract;

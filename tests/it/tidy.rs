@@ -109,6 +109,26 @@ fn a_file_says_what_lives_in_it_and_is_not_long() {
     }
 }
 
+/// Where the introduction of a file lists its modules, it lists all of them.
+#[test]
+fn lists_of_modules_are_complete() {
+    let texts = sources();
+    for (name, source) in syntax::sources(&["src", "channels/src", "renderers/src"]) {
+        let lines = texts[&name].lines().take_while(|line| line.starts_with("//!"));
+        let introduction: Vec<_> = lines.collect();
+        let is_named = |module: &&String| {
+            let named = ["`{}`", "`mod@{}`", "`{}()`"].map(|form| form.replace("{}", module));
+            introduction.iter().any(|line| named.iter().any(|named| line.contains(named)))
+        };
+        let is_list = introduction.iter().any(|line| line.starts_with("//! - "));
+        if is_list && source.modules.iter().any(|module| is_named(&module)) {
+            let missing: Vec<_> =
+                source.modules.iter().filter(|module| !is_named(module)).collect();
+            assert!(missing.is_empty(), "{name} does not list {missing:?}");
+        }
+    }
+}
+
 #[test]
 fn the_tree_is_two_folders_deep() {
     for name in sources().keys() {

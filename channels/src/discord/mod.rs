@@ -8,7 +8,7 @@
 //! - `interaction`: a button, a reason, a command (`call`); `endpoint`: pushed interactions
 //! - `acknowledge`: the initial response; `answer`: later responses
 //! - `commands`: registers slash commands
-//! - `send`: a [`Shipment`] → calls
+//! - `send`: a [`Shipment`] → calls; `fold`: nonces of at most 25 characters
 //! - `ids`, `outcome`: ids, and the classification of results
 
 mod acknowledge;
@@ -68,12 +68,12 @@ pub struct Discord {
     admission: Admission,
     guilds: Mutex<Guilds>,
     underway: Underway,
-    /// Private chats that are known from earlier runs.
+    /// Private chats known from earlier runs.
     private: Mutex<BTreeSet<u64>>,
 }
 
 impl Discord {
-    /// Does no I/O: an unavailable platform is waited for in [`Channel::listen`].
+    /// Does no I/O. [`Channel::listen`] waits for an unavailable platform.
     pub fn new(config: DiscordConfig) -> Self {
         let usual = || Url::parse("https://discord.com").expect("a constant");
         let url = config.api_url.clone().unwrap_or_else(usual);
@@ -91,8 +91,8 @@ impl Discord {
         }
     }
 
-    /// Private chats to read when listening begins. The platform does not list a bot's private
-    /// chats, so messages that were missed are found only in the chats given here.
+    /// Sets the private chats to read when listening begins. The platform does not list a bot's
+    /// private chats, so missed messages are found only in these.
     pub fn remember(&self, private_chats: impl IntoIterator<Item = u64>) {
         self.private.lock().unwrap_or_else(PoisonError::into_inner).extend(private_chats);
     }
@@ -121,7 +121,7 @@ impl Discord {
     }
 }
 
-/// <https://discord.com/developers/docs/resources/message#create-message>: code points are counted,
+/// <https://discord.com/developers/docs/resources/message#create-message> counts code points,
 /// including those of markup and URLs. The upload limit depends on the guild: `send` reports files
 /// that exceed it.
 fn limits() -> Limits {

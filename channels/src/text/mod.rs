@@ -1,9 +1,12 @@
-//! Our Markdown: as formatting for the platforms, split to fit, and with text of others escaped.
+//! Markdown for the platforms: conversion to their formatting, splitting, and escaping of other
+//! people's text.
 //!
 //! - [`format()`]: Markdown → text and [`Span`]s
 //! - [`discord`]: Markdown → Discord's dialect of it
-//! - [`split`]: Markdown → parts, each of which fits a limit once it is formatted
-//! - [`Unit`]: the unit in which each platform counts
+//! - `table`: tables as lines of equal width
+//! - [`split`]: Markdown → parts, each of which fits a limit once it is formatted; `fence`: what is
+//!   repeated after a cut
+//! - [`Unit`] in `unit`: the unit in which each platform counts
 
 use std::fmt::Write;
 
@@ -19,7 +22,7 @@ pub use format::{Formatted, Span, Style, format};
 pub use split::{cut, split, split_off};
 pub use unit::Unit;
 
-/// Escapes text of others for our Markdown: every character that could have a meaning gets a
+/// Escapes other people's text for Markdown: every character that could have a meaning gets a
 /// backslash. Indentation becomes no-break spaces, because Markdown would drop it or turn it into
 /// code.
 pub fn escape(text: &str) -> String {
@@ -62,8 +65,8 @@ pub fn neutralise(text: &str) -> String {
     shown
 }
 
-/// Text of others for a person who decides by it: besides what [`neutralise`] makes visible, every
-/// unusual space, and variation selectors that follow no emoji.
+/// Prepares other people's text for a person who decides by it: in addition to [`neutralise`],
+/// makes every unusual space visible, and variation selectors that follow no emoji.
 pub fn reveal(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut before = ' ';
@@ -87,7 +90,7 @@ pub fn reveal(text: &str) -> String {
     shown
 }
 
-/// Spaces that look like the ordinary one, or are invisible.
+/// Spaces that are invisible, or look like the ordinary space.
 fn is_odd_space(c: char) -> bool {
     matches!(
         c,

@@ -1,5 +1,6 @@
 //! Markdown to the model: CommonMark, GFM, notes, alerts, math, description lists, front matter.
 //!
+//! - `reader`: the state of a parser run; `losses`: content that was dropped
 //! - [`front_matter`]: the text between the first two `---` lines
 //! - [`blocks`], [`inlines`]: converts the tree of comrak, at most
 //!   [`NESTING`](crate::budgets::NESTING) levels deep

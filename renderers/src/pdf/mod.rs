@@ -1,5 +1,6 @@
 //! Renders documents as PDF: tagged (PDF/UA-1) and archivable (PDF/A-2a) if the content allows it.
 //!
+//! - `drawing`: the state of a rendering
 //! - [`blocks`], [`inlines`], [`images`], [`formula`]: the model as Typst *content*. Text is never
 //!   parsed as Typst, so it cannot contain code
 //! - [`directions`]: text direction

@@ -1,9 +1,10 @@
 //! PowerPoint files (PresentationML, ECMA-376 transitional), written part by part.
 //!
+//! - `deck`: the state of a rendering; `page`: a slide with placed items
 //! - [`plan`]: splits the document into slides and extracts notes and directives
 //! - [`items`]: a slide's blocks as text, tables, code and pictures
 //! - [`fit`], [`flow`], [`bands`]: places items by measured text and continues on further slides
-//!   where needed; slides with columns
+//!   where needed; slides with columns. `geometry`, `heights`: positions and measured heights
 //! - [`slide`], [`paragraphs`], [`shapes`], [`charts`]: the XML of a slide, a [`sheet`]
 //! - [`markup`]: XML shared by slides, layouts and masters
 //! - [`layouts`], [`theme`], [`notes`], [`parts`]: the parts of every file

@@ -9,6 +9,7 @@
 //! - [`cells`]: typing of cell text, [`signs`]: decimal and thousands separators
 //! - [`formula`]: supported formulas, [`number_format`]: the format of their results
 //! - [`runs`], [`look`]: styled text
+//! - `properties`: author, date and default font
 
 mod cells;
 mod charts;

@@ -9,6 +9,7 @@
 //! - [`dead_letters`]: dead letters and webhook deliveries
 //! - [`access`]: browser sessions and API tokens
 //! - [`people`], [`schedules`]: people, pairing codes, grants, schedules
+//! - [`wiki`]: the pages of the agents' wikis
 //! - [`status`]: channels, usage, audit, settings
 //!
 //! [`doors`] lists all routes with their required roles.

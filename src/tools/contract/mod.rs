@@ -1,7 +1,8 @@
 //! The contract of a tool, and what runs it.
 //!
 //! - [`Tool`], [`Context`], [`Output`], [`ToolError`]: what a tool implements, gets and returns
-//! - [`toolbox`]: all tools by name; validates arguments, runs a call within its limits
+//! - [`toolbox`]: all tools by name; validates arguments, runs a call within its limits; `entry`: one
+//!   tool with its schema; `attempts`: retries
 //! - [`arguments`], [`overflow`]: parsing of arguments, truncation of results
 //! - [`elicit`]: elicitations of running calls
 

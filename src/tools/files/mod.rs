@@ -3,7 +3,7 @@
 //!
 //! - [`read`], [`page`]: a page of a file of any size, in constant memory
 //! - [`mod@write`], [`patch`], [`edits`]: whole files, replacements, and what may be edited
-//! - [`ListDir`](list::ListDir): folders
+//! - `list`: folders
 //! - [`kind`]: the type of a file
 //! - [`diff`]: previews of edits
 

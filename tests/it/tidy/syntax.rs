@@ -23,6 +23,8 @@ pub struct Source {
     pub types: Vec<DefinedType>,
     pub traits: Vec<String>,
     pub functions: Vec<String>,
+    /// The modules that have files of their own.
+    pub modules: Vec<String>,
     /// Functions with a parameter that is a tuple.
     pub tuple_parameters: Vec<String>,
 }
@@ -141,6 +143,9 @@ impl<'ast> Visit<'ast> for Walk {
                 self.source.traits.push(item.ident.to_string());
             }
             Item::Mod(item) => {
+                if item.content.is_none() {
+                    self.source.modules.push(item.ident.to_string());
+                }
                 self.module.push(item.ident.to_string());
                 visit::visit_item_mod(self, item);
                 self.module.pop();

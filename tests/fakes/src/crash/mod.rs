@@ -6,8 +6,9 @@
 //! - [`trial`]: when what is killed
 //! - [`gateway`], [`database`]: the processes that are killed
 //! - [`people`], [`model`], [`faults`]: who talks to the gateway, and what goes wrong meanwhile
-//! - [`history`]: what is recorded; [`check`]: what must hold of it
+//! - [`history`], `record`: what is recorded; [`check`]: what must hold of it
 //! - [`report`]: the table
+//! - `random`: choices that follow from a seed
 //! - [`burst`]: how long it takes when many people want something at once
 
 pub mod burst;

@@ -3,6 +3,8 @@
 //! - [`people`]: what the users of the platform do
 //! - [`faults`]: what goes wrong
 //! - `wire`: requests as they arrive; `rules`: what they may hold; `methods`: what they do
+//! - `state`: what the platform remembers
+//! - `markdown`: MarkdownV2
 //! - `push`: webhook delivery
 
 pub mod faults;
