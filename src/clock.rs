@@ -1,9 +1,9 @@
 //! The clock, which is passed in: no other code reads the machine's time.
 //!
 //! The clock of a process is monotonic. If several nodes share a database, it follows the
-//! database's clock ([`follow`]), so that deadlines mean the same on each node; otherwise it
-//! follows the machine's. It jumps ahead immediately. When it is ahead, it runs at half the speed
-//! until it is correct.
+//! database's clock ([`follow`]), so that deadlines mean the same on every node; otherwise it
+//! follows the machine's clock. If it is behind, it jumps ahead immediately. If it is ahead, it
+//! runs at half speed until it is correct.
 
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -17,7 +17,7 @@ use tokio::sync::watch;
 pub trait Clock: Send + Sync {
     fn now(&self) -> DateTime<Utc>;
 
-    /// Returns when `now` has reached `instant`.
+    /// Returns once `now` has reached `instant`.
     async fn sleep_until(&self, instant: DateTime<Utc>);
 }
 
@@ -33,9 +33,9 @@ impl SystemClock {
     }
 }
 
-/// The maximum round trip for a reading of the shared clock, whose error is at most half of it.
+/// The maximum round trip for reading the shared clock. The error is at most half of it.
 const PRECISE_WITHIN: Duration = Duration::from_millis(500);
-/// A long wait checks the clock in between, because it may have jumped ahead.
+/// How often a long wait checks the clock, because it may jump ahead.
 const LOOKS_EVERY: Duration = Duration::from_secs(1);
 
 /// Synchronises this process with the shared clock, which returned `time` between the two instants.
@@ -63,7 +63,7 @@ impl Reading {
 
 #[derive(Debug)]
 struct Progress {
-    /// The last time that the clock returned.
+    /// The last time that was returned.
     last: Option<Reading>,
     /// The last reading of the shared clock.
     shared: Option<Reading>,
@@ -107,7 +107,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is moved. For tests.
+/// A clock for tests that only moves when told to.
 #[derive(Debug)]
 pub struct HandClock {
     now: watch::Sender<DateTime<Utc>>,
@@ -159,7 +159,7 @@ mod tests {
         // 30.
         assert_eq!(clock.now(after(start, 20), at(920)), at(1_015));
         assert_eq!(clock.now(after(start, 40), at(940)), at(1_025));
-        // After twice the time it agrees with the machine's clock and follows it from there.
+        // After twice the time it agrees with the machine's clock, and follows it from there on.
         assert_eq!(clock.now(after(start, 210), at(1_110)), at(1_110));
         assert_eq!(clock.now(after(start, 211), at(1_111)), at(1_111));
         assert_eq!(clock.now(after(start, 212), at(5_000)), at(5_000), "it jumps ahead");

@@ -6,7 +6,7 @@ use thiserror::Error;
 /// Why something could not be sent.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum SendError {
-    /// Nothing was shown: repeat the same request, not before `after` if the platform named a time.
+    /// Nothing was shown. Repeat the same request, not before `after` if the platform named a time.
     #[error("try again{}: {reason}", after.map(|a| format!(" in {} s", a.as_secs())).unwrap_or_default())]
     Retry {
         /// The earliest time for the next attempt, from now; `None` if the platform named none.
@@ -14,29 +14,29 @@ pub enum SendError {
         /// The platform's message, for logs.
         reason: String,
     },
-    /// Like `Retry`, and until then nothing may be sent by this bot anywhere. Only Discord says so:
-    /// Telegram's 429 does not distinguish the chat's limit from the bot's, so it only pauses the
-    /// chat, and other chats get their own response.
+    /// Like `Retry`, but until then this bot must not send anything, in any chat. Only Discord
+    /// reports this. Telegram's 429 does not say whether the limit of the chat or of the bot was
+    /// exceeded, so it only pauses the chat; requests for other chats get their own response.
     #[error("paused for {} s: {reason}", .after.as_secs())]
     Paused {
-        /// How long the bot may send nothing.
+        /// How long the bot must not send anything.
         after: Duration,
         /// The platform's message, for logs.
         reason: String,
     },
-    /// The chat can no longer be written to (blocked, kicked, deleted): do not retry.
+    /// The chat can no longer be written to (blocked, kicked, deleted). Do not retry.
     #[error("the chat is gone: {0}")]
     Gone(String),
-    /// The chat has a new id (a group became a supergroup): send there.
+    /// The chat has a new id, because a group became a supergroup. Send to that id.
     #[error("the chat moved to {chat}")]
     Moved {
         /// The new chat id.
         chat: String,
     },
-    /// The platform rejects this content permanently: a retry would not help.
+    /// The platform rejects this content permanently. Retrying would not help.
     #[error("rejected by the platform: {0}")]
     Rejected(String),
-    /// The request was sent and no response arrived: it may or may not be shown.
+    /// The request was sent, but no response arrived. The message may or may not have been shown.
     #[error("no response, the outcome is unknown: {0}")]
     Unknown(String),
 }
@@ -46,10 +46,10 @@ pub(crate) fn rejected(reason: &str) -> SendError {
     SendError::Rejected(reason.to_owned())
 }
 
-/// Why listening ended permanently. Temporary problems are waited out inside `listen`.
+/// Why listening ended permanently. `listen` itself waits for temporary problems to end.
 #[derive(Debug, Error)]
 pub enum ListenError {
-    /// The platform rejects the token; a person has to replace it.
+    /// The platform rejects the token. A person has to replace it.
     #[error(
         "the platform rejects the token of channel `{channel}`: correct it in the configuration, \
         then reload the configuration or restart"
@@ -58,21 +58,21 @@ pub enum ListenError {
         /// The id of the channel in the configuration.
         channel: String,
     },
-    /// The gateway is shutting down: nothing receives events.
+    /// The gateway is shutting down, so nothing receives events.
     #[error("nothing receives incoming events any more")]
     Closed,
 }
 
-/// The response to a pushed request that was not accepted.
+/// Why a pushed request was not accepted, and how to respond.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum WebhookError {
-    /// This channel accepts no pushed requests: respond 404.
+    /// This channel accepts no pushed requests. Respond with 404.
     #[error("this channel has no webhook")]
     Absent,
-    /// The secret is missing or wrong: respond 401 without details.
+    /// The secret is missing or wrong. Respond with 401 and no details.
     #[error("not signed by the platform")]
     Forbidden,
-    /// Signed, but not valid: respond 400.
+    /// Correctly signed, but not valid. Respond with 400.
     #[error("cannot be parsed: {0}")]
     Malformed(String),
 }
@@ -80,12 +80,12 @@ pub enum WebhookError {
 /// Why the platform did not accept the account.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum CheckError {
-    /// It rejects the token: a person has to replace it.
+    /// It rejects the token. A person has to replace it.
     #[error(
         "the platform rejects the token ({0}): check that it is correct and has not been revoked"
     )]
     Refused(String),
-    /// It does not answer now: wait, or check the network.
+    /// It does not answer. Wait, or check the network.
     #[error("the platform does not answer correctly: {0}")]
     Silent(String),
 }

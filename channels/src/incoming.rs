@@ -29,7 +29,7 @@ pub struct Place {
     pub chat: String,
     /// A topic or thread of that chat, which is a conversation of its own.
     pub thread: Option<String>,
-    /// Whether others can read along.
+    /// Whether other people can read what is written there.
     pub kind: PlaceKind,
 }
 
@@ -43,8 +43,8 @@ pub enum PlaceKind {
     Group,
 }
 
-/// A person as named by the platform. Only `id` establishes identity; the rest can be changed at
-/// will.
+/// A person, as described by the platform. Only `id` identifies them; people can change the other
+/// values themselves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Person {
     /// The platform's numeric id, as text.
@@ -55,8 +55,8 @@ pub struct Person {
     pub language: Option<String>,
     /// Whether the account is another bot.
     pub is_bot: bool,
-    /// The person's roles in that place: `owner`, `admin`, Discord's role ids. Set for presses and
-    /// for commands in groups; at most a minute old.
+    /// The person's roles in that place: `owner`, `admin`, or ids of Discord roles. Set for
+    /// presses, and for commands in groups. At most a minute old.
     #[serde(default)]
     pub roles: Vec<String>,
 }
@@ -65,8 +65,7 @@ pub struct Person {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum What {
-    /// A message. `addressed` says that it is meant for the bot: a private chat, a mention, a reply
-    /// to the bot, a command. Messages with the same `album` are one for the person.
+    /// A message. Messages with the same `album` were sent together.
     Text {
         /// The id of the message.
         message: String,
@@ -74,7 +73,8 @@ pub enum What {
         text: String,
         /// The id of the message that this one replies to.
         reply_to: Option<String>,
-        /// Whether the message is meant for the bot.
+        /// Whether the message is meant for the bot: it is in a private chat, mentions the bot,
+        /// replies to it, or is a command.
         addressed: bool,
         /// The attached files, which have not been fetched yet.
         #[serde(default)]
@@ -82,8 +82,8 @@ pub enum What {
         /// The platform's id of the album that the message is part of.
         #[serde(default)]
         album: Option<String>,
-        /// The author of text in the message that is not the person's own: forwarded, quoted, made
-        /// by a bot.
+        /// The author of text in the message that is not the person's own, because it is forwarded,
+        /// quoted, or made by a bot.
         #[serde(default)]
         foreign: Option<String>,
     },
@@ -98,7 +98,7 @@ pub enum What {
     },
     /// A button press.
     Press {
-        /// The id of the press, with which it is acknowledged.
+        /// The id of the press, which is needed to acknowledge it.
         press: String,
         /// The id of the message with the button.
         message: String,
@@ -110,10 +110,10 @@ pub enum What {
     },
     /// The bot was added to the place.
     Admitted,
-    /// The bot was removed from the place (kicked, blocked): until it is back, nothing can be sent
-    /// there.
+    /// The bot was removed from the place (kicked, blocked). Nothing can be sent there until it is
+    /// added again.
     Expelled,
-    /// Content that is not supported, by the platform's name for it.
+    /// Content that is not supported.
     Unsupported {
         /// The id of the message.
         message: String,
@@ -125,7 +125,8 @@ pub enum What {
         /// The new chat id.
         to: String,
     },
-    /// An event that could not be parsed, in its raw form: stored and counted, never lost.
+    /// An event that could not be parsed, in its raw form. It is stored and counted, so that
+    /// nothing is lost.
     Unparsed {
         /// The event as the platform sent it.
         raw: String,
@@ -139,19 +140,18 @@ pub struct FileRef {
     pub id: String,
     /// The name that the sender gave it; not safe as a path.
     pub name: String,
-    /// The media type that the sender declared; not verified.
+    /// The media type that the sender declared, not verified.
     pub media_type: Option<String>,
     /// The declared size; `None` if the platform does not say.
     pub size_bytes: Option<u64>,
 }
 
 impl FileRef {
-    /// What the sender is told about a file that is not fetched because its contents do not match
-    /// its type.
+    /// The message to the sender if a file's contents do not match its declared type.
     pub(crate) const BELIED: &str = "the file's content does not match its declared type";
 
-    /// Whether the file is declared as an image, audio, video or PDF and certainly is none. The
-    /// exact image format is not checked, because clients often get it wrong.
+    /// Whether the file is declared as an image, audio, video or PDF but is certainly none. The
+    /// exact image format is not checked, because clients often declare it wrongly.
     pub(crate) fn belies(&self, bytes: &[u8]) -> bool {
         let begins = |with: &[&[u8]]| with.iter().any(|magic| bytes.starts_with(magic));
         let boxed = bytes.get(4..8) == Some(b"ftyp");
@@ -179,12 +179,12 @@ impl FileRef {
     }
 }
 
-/// Events that are committed together with the position after them.
+/// Events, and the position after them, which are committed together.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
     /// The events, oldest first.
     pub incomings: Vec<Incoming>,
-    /// The position to resume from after a restart, once this batch is committed; in the channel's
+    /// The position to resume from after a restart once this batch is committed, in the channel's
     /// own format.
     pub position: Option<String>,
 }
@@ -192,12 +192,12 @@ pub struct Batch {
 /// Whether a channel is connected to its platform.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum ConnectionState {
-    /// The first attempt has not ended yet.
+    /// The first attempt has not finished yet.
     #[default]
     Connecting,
     /// Events are received.
     Connected,
-    /// The platform does not answer, or not as expected; the channel keeps trying.
+    /// The platform does not answer, or not as expected. The channel keeps trying.
     Disconnected {
         /// What went wrong, for operators.
         problem: String,
@@ -236,7 +236,7 @@ impl Intake {
         self.connection.subscribe()
     }
 
-    /// Returns once the batch is in the database. If the confirmation is dropped, the batch was not
+    /// Returns once the batch is committed to the database. An error means that it was not
     /// committed and must not be acknowledged to the platform.
     pub async fn commit(&self, batch: Batch) -> Result<(), ListenError> {
         let (committed, wait) = oneshot::channel();

@@ -1,10 +1,10 @@
-//! Chat platforms: events come in as [`Incoming`], messages go out as [`Outgoing`]. A channel only
-//! translates.
+//! Adapters for chat platforms. Events arrive as [`Incoming`], messages are sent as [`Outgoing`]. A
+//! channel only translates between the two and the platform's API.
 //!
 //! - [`incoming`]: events of a platform
 //! - [`outgoing`]: messages to show on a platform
 //! - [`limits`]: what a channel can show, and how an `Outgoing` is degraded to fit
-//! - [`text`]: our Markdown in each platform's dialect, and splitting of long texts
+//! - [`text`]: conversion of Markdown to each platform's dialect, and splitting of long texts
 //! - [`error`]: errors, named by what the caller does next
 //! - [`discord`], [`telegram`], [`terminal`], [`web`]: a module per platform
 
@@ -42,10 +42,11 @@ pub trait Channel: Send + Sync {
     /// What this platform can show and accept.
     fn limits(&self) -> &Limits;
 
-    /// Receives events until `stop`. `from` is the position that was committed last. An event is
-    /// acknowledged to the platform only after [`Intake::commit`] has returned. An unavailable
-    /// platform is waited for; only a problem that a person has to fix (a revoked token) is
-    /// returned as an error. Each change of the connection is passed to [`Intake::report`].
+    /// Receives events until `stop` is cancelled. `from` is the position that was committed last.
+    /// An event is acknowledged to the platform only after [`Intake::commit`] has returned. If the
+    /// platform is unavailable, keeps trying; returns an error only for a problem that a person has
+    /// to fix, such as a revoked token. Reports each change of the connection with
+    /// [`Intake::report`].
     async fn listen(
         &self,
         intake: Intake,
@@ -53,14 +54,14 @@ pub trait Channel: Send + Sync {
         stop: CancellationToken,
     ) -> Result<(), ListenError>;
 
-    /// Translates a pushed request, after verifying that the platform sent it. The caller commits
-    /// the result before it responds 200.
+    /// Parses a pushed request after verifying that the platform sent it. The caller commits the
+    /// result before it responds with 200.
     async fn webhook(&self, request: &WebhookRequest) -> Result<Vec<Incoming>, WebhookError>;
 
-    /// Sends one message or, if the shipment has a receipt, edits that message.
+    /// Sends one message. If the shipment has a receipt, edits that message instead.
     async fn send(&self, shipment: &Shipment) -> Result<Receipt, SendError>;
 
-    /// The contents of a file that a person sent.
+    /// Downloads a file that a person sent.
     async fn fetch(&self, file: &FileRef) -> Result<Bytes, SendError>;
 
     /// A person's roles in a place, as in [`Person::roles`]. Empty if the platform has no roles or

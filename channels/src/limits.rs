@@ -1,4 +1,4 @@
-//! What a channel can show, and how an [`Outgoing`] is made to fit.
+//! What a channel can show, and how an [`Outgoing`] is degraded to fit.
 
 use std::time::Duration;
 
@@ -10,7 +10,8 @@ use crate::{
 /// What one platform can show and accept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// The maximum length of a message, in `unit`s, counted after Markdown has become formatting.
+    /// The maximum length of a message in `unit`s, counted after Markdown is converted to
+    /// formatting.
     pub text: usize,
     /// The maximum length of a file's caption.
     pub caption: usize,
@@ -18,17 +19,17 @@ pub struct Limits {
     pub unit: Unit,
     /// The maximum size of a file that can be sent.
     pub upload_bytes: u64,
-    /// Whether messages can have buttons; otherwise an approval lists the commands to type.
+    /// Whether messages can have buttons. If not, an approval lists the commands to type.
     pub buttons: bool,
-    /// How the platform recognises a repeated send.
+    /// How a send can be repeated without showing the message twice.
     pub repeat: Repeat,
     /// How long a typing indicator is shown before it has to be repeated; `None` if there is none.
     pub typing_for: Option<Duration>,
     /// How often a draft may be updated; `None` if drafts are not shown.
     pub drafts: Option<Duration>,
-    /// Whether private chats have native drafts. Elsewhere a draft is the edit of a message.
+    /// Whether private chats have native drafts. Elsewhere a draft is shown by editing a message.
     pub own_drafts: bool,
-    /// Whether a press can ask for a reason by itself (a modal). Elsewhere people reply.
+    /// Whether a button press can open a form for a reason (a modal). Elsewhere people reply.
     pub reasons: bool,
     /// Whether pictures are shown inline.
     pub pictures: bool,
@@ -63,17 +64,18 @@ pub struct Pace {
 /// How to repeat a send whose outcome is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeat {
-    /// Send again with the same key, and the platform drops the duplicate (Discord, the web chat).
+    /// Send again with the same key. The platform drops the duplicate (Discord, the web chat).
     NativeKey,
-    /// Send a placeholder first and edit the content in, since an edit can be repeated (Telegram,
+    /// Send a placeholder and then edit the content in, since an edit can be repeated (Telegram,
     /// Slack).
     EditInPlace,
 }
 
 impl Outgoing {
-    /// The messages that can actually be shown, in order: long texts are split, a caption that is
-    /// too long becomes a text after the file, an approval without buttons becomes a text that
-    /// lists the commands. Empty if the channel cannot show it (drafts, typing).
+    /// Converts the message to those that this channel can show, in order. Long texts are split, a
+    /// caption that is too long becomes a text after the file, and an approval without buttons
+    /// becomes a text that lists the commands. Empty if the channel cannot show it (drafts,
+    /// typing).
     pub fn degrade(self, limits: &Limits) -> Vec<Outgoing> {
         match self {
             Self::Text { markdown, reply_to } => texts(&markdown, reply_to, limits),
@@ -106,7 +108,7 @@ fn texts(markdown: &str, reply_to: Option<String>, limits: &Limits) -> Vec<Outgo
     parts.into_iter().zip(replies).map(text).collect()
 }
 
-/// The buttons are attached to the last part.
+/// An approval. The buttons are attached to the last part.
 fn asked(question: Outgoing, limits: &Limits) -> Vec<Outgoing> {
     let Outgoing::Question { markdown, approval, mut choices, reply_to } = question else {
         return vec![question];
@@ -124,7 +126,7 @@ fn asked(question: Outgoing, limits: &Limits) -> Vec<Outgoing> {
     shown
 }
 
-/// An edit shows one message: the remaining parts follow it.
+/// A settled approval. The edit shows the first part, and the remaining parts follow as messages.
 fn ended(settled: Outgoing, limits: &Limits) -> Vec<Outgoing> {
     let Outgoing::Settled { markdown, approval, choices } = settled else { return vec![settled] };
     let (first, rest) = text::split_off(&markdown, limits.text, limits.unit);
@@ -147,7 +149,7 @@ fn captioned(file: Outgoing, limits: &Limits) -> Vec<Outgoing> {
     shown
 }
 
-/// A draft is one message, which shows the end of the text.
+/// A draft, which is one message that shows the end of the text.
 fn newest(markdown: &str, limits: &Limits) -> Vec<Outgoing> {
     let last = text::split(markdown, limits.text, limits.unit).pop();
     last.map(|markdown| Outgoing::Draft { markdown }).into_iter().collect()
@@ -191,7 +193,7 @@ fn too_large(name: &str, size_bytes: u64, limits: &Limits, caption: Option<&str>
     format!("The file {name} can't be sent here: it has {size}, and the limit is {most}.{caption}")
 }
 
-/// Rounded up, so that a size above a limit never reads like the limit.
+/// Rounded up, so that a size above a limit is never displayed as the limit.
 fn megabytes(bytes: u64) -> String {
     let tenths = bytes.saturating_mul(10).div_ceil(1024 * 1024);
     format!("{}.{} MB", tenths / 10, tenths % 10)

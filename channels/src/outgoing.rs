@@ -1,4 +1,5 @@
-//! Messages to show on a platform. A new kind of message is a new variant here, never a new method.
+//! Messages to show on a platform. Add a new kind of message as a variant here, not as a new
+//! method.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -12,12 +13,12 @@ use crate::incoming::Place;
 pub enum Outgoing {
     /// A text.
     Text {
-        /// The text, of any length: [`Outgoing::degrade`] splits it.
+        /// The text, of any length. [`Outgoing::degrade`] splits it.
         markdown: String,
         /// The id of the message that this one answers.
         reply_to: Option<String>,
     },
-    /// A text with buttons, one press of which decides.
+    /// A text with buttons. One press decides.
     Question {
         /// The text.
         markdown: String,
@@ -29,7 +30,7 @@ pub enum Outgoing {
         #[serde(default)]
         reply_to: Option<String>,
     },
-    /// A settled approval: an edit, with the buttons that can still be pressed.
+    /// A settled approval: an edit that keeps only the buttons that can still be pressed.
     Settled {
         /// The text, with the outcome.
         markdown: String,
@@ -40,15 +41,15 @@ pub enum Outgoing {
         #[serde(default)]
         choices: Vec<Choice>,
     },
-    /// A file as a native attachment; its contents are in the [`Shipment`].
+    /// A file as a native attachment. Its contents are in the [`Shipment`].
     File {
         /// The name that people see.
         name: String,
         /// The media type, which decides whether it is shown inline.
         media_type: String,
-        /// The size, to be compared with [`crate::Limits::upload_bytes`].
+        /// The size, which must not exceed [`crate::Limits::upload_bytes`].
         size_bytes: u64,
-        /// SHA-256 of the contents, in hex, by which the artifact store finds them.
+        /// SHA-256 of the contents, in hex, with which the artifact store finds them.
         digest: String,
         /// Markdown below the file.
         caption: Option<String>,
@@ -56,19 +57,18 @@ pub enum Outgoing {
         #[serde(default)]
         reply_to: Option<String>,
     },
-    /// The content of a message until its real content is edited in, on platforms without
-    /// idempotency keys.
+    /// A message whose real content is edited in later, on platforms without idempotency keys.
     Placeholder {
         /// The id of the message that this one answers.
         reply_to: Option<String>,
     },
-    /// The model's text so far; each draft replaces the previous one.
+    /// The model's text so far. Each draft replaces the previous one.
     Draft {
-        /// The text so far, which may end within a word or a mark.
+        /// The text so far, which may end within a word or a markup sequence.
         markdown: String,
     },
-    /// Deletes the message of the receipt: one of ours that came too late. A channel that cannot
-    /// delete returns an error, and the message is kept.
+    /// Deletes the message of the receipt, which was sent by the bot but is obsolete. A channel
+    /// that cannot delete returns an error, and the message stays.
     Removal,
     /// The typing indicator.
     Typing,
@@ -76,7 +76,7 @@ pub enum Outgoing {
     Reaction {
         /// The platform's id of the message.
         message: String,
-        /// One that every platform accepts: Telegram has a fixed set.
+        /// An emoji that every platform accepts. Telegram only has a fixed set.
         emoji: String,
     },
     /// An ephemeral reply to a press. An empty text only stops the button's spinner.
@@ -85,7 +85,7 @@ pub enum Outgoing {
         press: String,
         /// Plain text, at most 200 characters on Telegram.
         text: String,
-        /// Whether the person has to close it, where the platform distinguishes that.
+        /// Whether the person has to dismiss it, on platforms that support this.
         alert: bool,
     },
 }
@@ -102,13 +102,13 @@ impl Outgoing {
         }
     }
 
-    /// What further parts of an answer reply to: nothing, except for native commands (`i:…`), whose
-    /// answers share the visibility of the first part.
+    /// What the further parts of an answer reply to. None, except for native commands (`i:…`),
+    /// whose answers share the visibility of the first part.
     pub(crate) fn behind(answered: &str) -> Option<String> {
         answered.strip_prefix("i:").map(|call| format!("f:{call}"))
     }
 
-    /// Whether it is an image that platforms show inline; none of them supports SVG.
+    /// Whether it is an image that platforms show inline. No platform supports SVG.
     pub fn is_picture(&self) -> bool {
         let shown = ["image/jpeg", "image/png", "image/webp"];
         matches!(self, Self::File { media_type, .. } if shown.contains(&media_type.as_str()))
@@ -137,12 +137,13 @@ impl Outgoing {
 pub struct Choice {
     /// The text on the button.
     pub label: String,
-    /// One character, the last of the button's data; an upper-case one stands for its label.
+    /// One character, the last one of the button's data. An upper-case letter marks an option with
+    /// its own label.
     pub key: char,
 }
 
 impl Choice {
-    /// Denies, after the platform has asked for the reason: the press then has the key `d`.
+    /// Denies after asking for the reason. The resulting press has the key `d`.
     pub const WITH_REASON: char = 'w';
 }
 
@@ -155,7 +156,7 @@ pub struct Shipment {
     pub place: Place,
     /// What is sent, already degraded to the limits of the channel.
     pub what: Outgoing,
-    /// The receipt of an earlier send (or of the message to edit): if set, this is an edit.
+    /// The receipt of an earlier send, or of the message to edit. If set, this is an edit.
     pub receipt: Option<Receipt>,
     /// The contents of an [`Outgoing::File`].
     pub bytes: Option<Bytes>,
@@ -174,7 +175,7 @@ pub struct Receipt {
 }
 
 impl Receipt {
-    /// The receipt of something that leaves no message, or an unknown one.
+    /// The receipt for something that leaves no message, or whose message is unknown.
     pub fn nowhere() -> Self {
         Self { message: String::new() }
     }

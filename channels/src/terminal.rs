@@ -1,5 +1,5 @@
-//! The terminal: a developer talks to the agent line by line. Approvals list the commands to type;
-//! files are saved into a folder and named.
+//! The terminal: a developer talks to the agent line by line. Approvals list the commands to type.
+//! Files are saved to a folder, and their names are printed.
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -39,13 +39,13 @@ pub struct Terminal {
 
 struct Output {
     to: Box<dyn Write + Send>,
-    /// The keys that were shown: a repeated send shows nothing twice.
+    /// The keys of messages that were shown, so that a repeated send shows nothing twice.
     shown: HashSet<String>,
 }
 
 impl Terminal {
-    /// A terminal for the person `name`. `lines` is what they type, `output` what they see; files
-    /// of the agent are saved in `folder`.
+    /// A terminal for the person `name`. `lines` is their input, `output` what they see; files from
+    /// the agent are saved in `folder`.
     pub fn new(
         id: impl Into<String>,
         name: impl Into<String>,
@@ -104,7 +104,7 @@ impl Terminal {
         };
         Incoming {
             key: number.to_string(),
-            // Not used by anything, and a channel has no clock.
+            // Not used: a channel has no clock.
             at: DateTime::UNIX_EPOCH,
             place: Self::place(),
             person: Some(self.person.clone()),
@@ -149,7 +149,7 @@ fn file_of(path: &str) -> FileRef {
     FileRef { id: path.to_owned(), name, media_type: None, size_bytes: None }
 }
 
-/// The file name within the folder; with a number if a different file has that name.
+/// A free file name in the folder, with a number appended if a different file has the name.
 fn free_path(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
     let plain = name.rsplit(['/', '\\']).next().filter(|name| !matches!(*name, "" | "." | ".."));
     let plain = plain.unwrap_or("file");
@@ -173,7 +173,8 @@ impl Channel for Terminal {
         &self.limits
     }
 
-    /// The position is the number of lines read over all starts, so that each line has its own key.
+    /// The position is the number of lines read so far, including earlier runs, so that each line
+    /// has its own key.
     async fn listen(
         &self,
         intake: Intake,

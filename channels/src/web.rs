@@ -1,4 +1,4 @@
-//! The web chat: messages are shown on the open pages, and input comes from the admin server.
+//! The web chat. Messages are shown on the open pages, and input comes from the admin server.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,7 +15,7 @@ use crate::{
     limits::{Paces, Repeat},
 };
 
-/// How many messages a slow page may lag behind before it has to read its history again.
+/// How many messages a slow page may lag behind before it has to reload its history.
 const BACKLOG: usize = 256;
 
 /// Reads an uploaded file by the id of its [`FileRef`].
@@ -36,9 +36,9 @@ pub struct Web {
 pub struct WebShown {
     /// The chat: the id of the person.
     pub chat: String,
-    /// The conversation of the person; `None` is their first one.
+    /// The conversation of the person. `None` is their first one.
     pub thread: Option<String>,
-    /// The outbox row: a page replaces what it shows under the same key.
+    /// The id of the outbox row. A page replaces what it shows under the same key.
     pub key: String,
     /// The key of an earlier message that this one replaces.
     pub replaces: Option<String>,
@@ -76,7 +76,7 @@ impl Web {
         Self { origins, ..self }
     }
 
-    /// Sets how uploaded files are read. Without it there are none.
+    /// Sets how uploaded files are read. Without it, no upload can be fetched.
     pub fn with_uploads(self, read: ReadUpload) -> Self {
         Self { uploads: Some(read), ..self }
     }
@@ -86,7 +86,7 @@ impl Web {
         &self.origins
     }
 
-    /// Everything that is shown from now on, in every chat.
+    /// Receives everything that is shown from now on, in every chat.
     pub fn subscribe(&self) -> broadcast::Receiver<WebShown> {
         self.hub.subscribe()
     }
@@ -117,7 +117,7 @@ impl Channel for Web {
         Err(WebhookError::Absent)
     }
 
-    /// Always succeeds: a page that is not open reads what it missed from its history.
+    /// Always succeeds, because a page that is not open loads what it missed from its history.
     async fn send(&self, shipment: &Shipment) -> Result<Receipt, SendError> {
         if matches!(shipment.what, Outgoing::Removal) {
             return Err(rejected("a page keeps what it shows"));
@@ -130,7 +130,7 @@ impl Channel for Web {
             what: shipment.what.clone(),
             token: shipment.token.clone(),
         };
-        // If no page is open there is nobody to notify, which is not an error.
+        // An error means that no page is open, which is normal.
         self.hub.send(shown).ok();
         Ok(Receipt { message: shipment.key.clone() })
     }

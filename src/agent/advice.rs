@@ -1,11 +1,11 @@
-//! Warnings about guard settings that are weaker than they look, for operators.
+//! Warnings for operators about guard settings that are weaker than they look.
 
 use super::{
     catalog::{Subject, ToolSpec},
     policy::{Action, Policy, Rule},
 };
 
-/// The warnings about a policy and these tools, one or two sentences each.
+/// The warnings about this policy and these tools, one or two sentences each.
 pub fn warnings(policy: &Policy, tools: &[ToolSpec]) -> Vec<String> {
     let is_shell = |tool: &&ToolSpec| {
         matches!(tool.subject, Some(Subject::Command(_))) && tool.unavailable.is_none()
@@ -25,7 +25,7 @@ pub fn shell_warning(tool: &str) -> String {
     )
 }
 
-/// Whether the rule asks about, or denies, every call of the tool.
+/// Whether the rule requires approval for, or denies, every call of the tool.
 fn asks_always(rule: &Rule, tool: &ToolSpec) -> bool {
     let patterns = rule.argument.is_some() || rule.command.is_some();
     let when = &rule.when;
@@ -48,7 +48,7 @@ mod tests {
     };
     use serde_json::json;
 
-    /// The shipped rules are no boundary if everything else is allowed.
+    /// The shipped rules are no security boundary if everything else is allowed.
     #[test]
     fn an_open_default_for_a_shell_is_warned_of() {
         let shell = ToolSpec {

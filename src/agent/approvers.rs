@@ -1,4 +1,4 @@
-//! Who can decide an approval, as data. Checked for every vote, against roles that the platform
+//! Who may decide an approval, as data. Checked for every vote, against the roles that the platform
 //! reports.
 
 use anyhow::{Result, bail};
@@ -17,7 +17,7 @@ use crate::{
 pub struct Approvers {
     /// Any of these.
     pub who: Vec<Who>,
-    /// The number of different people who have to agree; one denial is enough to deny.
+    /// The number of different people who have to allow it. One denial is enough to deny.
     pub needed: usize,
     /// Excludes the requester, whatever other roles they have.
     pub but_requester: bool,
@@ -25,13 +25,13 @@ pub struct Approvers {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Who {
-    /// The person on whose behalf the agent acts, except for visitors, who are not authenticated.
+    /// The person on whose behalf the agent acts, unless it is a visitor, who is not authenticated.
     Requester,
-    /// Anybody who may talk to the bot in that place.
+    /// Anyone who may talk to the bot in that place.
     Members,
     /// Administrators of the chat, according to the platform.
     Admins,
-    /// A numeric platform id, on any channel or on the one before a slash.
+    /// A numeric platform id on any channel, or on the channel before a slash.
     Id(String),
     /// A role in this gateway, or a higher one.
     Role(Role),
@@ -39,7 +39,7 @@ pub enum Who {
     PlatformRole(String),
 }
 
-/// A person who votes. None of these values can be chosen by themselves except for the name.
+/// A person who votes. People can choose none of these values themselves, except their name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Voter {
     pub speaker: Speaker,
@@ -72,20 +72,19 @@ impl Approvers {
             })
     }
 
-    /// Whether it matters that two accounts may belong to one person: several people have to agree,
-    /// or the requester may not decide.
+    /// Whether the rule depends on counting people rather than accounts: several people have to
+    /// agree, or the requester may not decide.
     pub fn counts_people(&self) -> bool {
         self.needed > 1 || self.but_requester
     }
 
-    /// Whether it depends on roles that only the platform knows.
+    /// Whether the decision depends on roles that only the platform knows.
     pub fn ask_the_platform(&self) -> bool {
         self.who.iter().any(|who| matches!(who, Who::Admins | Who::PlatformRole(_)))
     }
 
-    /// Whether this person may decide for every requester. Required for grants to everybody, which
-    /// would otherwise let others, or the person themselves, skip an approval that somebody else
-    /// has to give.
+    /// Whether this person may decide for every requester. Required for grants to everyone:
+    /// otherwise an approver could use one to skip approvals that somebody else has to decide.
     pub fn admit_for_all(&self, voter: &Voter) -> bool {
         !self.but_requester && self.who.iter().any(|who| who.is(voter))
     }
@@ -246,7 +245,7 @@ mod tests {
         }
     }
 
-    /// Decided by ids and by roles of the platform and the gateway, never by a name.
+    /// Approvers are recognised by ids and roles, never by name.
     /// Proves A13.
     #[test]
     fn whose_word_counts() {
@@ -282,8 +281,7 @@ mod tests {
         }
     }
 
-    /// An approval that an anonymous visitor requested cannot be decided by the visitor, unless
-    /// members may decide.
+    /// A visitor cannot decide an approval for their own request, unless members may decide.
     /// Proves A13.
     #[test]
     fn a_visitor_does_not_decide_as_the_requester() {

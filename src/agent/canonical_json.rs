@@ -1,8 +1,8 @@
-//! JSON in one form, so that equal values have equal digests.
+//! Canonical JSON, so that equal values have equal digests.
 
 use serde_json::{Value, json};
 
-/// JSON with sorted keys, so that equal values have equal texts.
+/// Serialises with sorted keys, so that equal values give equal texts.
 pub fn canonical(value: &Value) -> String {
     match value {
         Value::Object(fields) => {

@@ -31,7 +31,7 @@ pub struct Catalog {
     enable_tool: ToolSpec,
     find_tool: ToolSpec,
     load_skill: ToolSpec,
-    /// Whether the agent has `load_skill`; otherwise the prompt contains the skills.
+    /// Whether the agent has `load_skill`. Otherwise the prompt contains the skills.
     loads_skills: bool,
     mode: Disclosure,
 }
@@ -45,12 +45,12 @@ struct Listed {
 /// The main file of a skill.
 pub const MAIN_FILE: &str = "SKILL.md";
 
-/// A skill, which the model loads when it needs it.
+/// A skill. The model loads it when needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
     pub name: String,
     pub description: String,
-    /// By path within the skill; `SKILL.md` is the main file.
+    /// File contents by path within the skill. `SKILL.md` is the main file.
     pub files: BTreeMap<String, String>,
     /// Whether it is untrusted content, so that loading it taints the conversation.
     pub foreign: bool,
@@ -176,7 +176,7 @@ impl Catalog {
         }
     }
 
-    /// The canonical name of the tool that is meant; an unknown name is returned unchanged.
+    /// The canonical name of the tool that `name` refers to. An unknown name is returned unchanged.
     pub fn meant(&self, name: &str) -> String {
         let names = disclosure::TOOLS.into_iter().chain(self.names());
         let names = names.chain(self.unavailable.keys().map(String::as_str));
@@ -188,9 +188,9 @@ impl Catalog {
         self.tools.iter().map(|t| t.spec.name.as_str())
     }
 
-    /// The tools whose schemas are in the prompt: the core tools, `enable_tool` with the tool
-    /// listing, then the enabled ones in that order. Enabling a tool or changing the listing
-    /// therefore leaves the beginning of the prompt unchanged.
+    /// The tools whose schemas are in the prompt: core tools, `enable_tool` with the tool listing,
+    /// then the enabled tools in that order. Enabling a tool or changing the listing therefore
+    /// keeps the beginning of the prompt.
     pub fn disclosed<'a>(&'a self, enabled: &'a [String]) -> Vec<&'a ToolSpec> {
         let mut specs = Vec::new();
         if self.loads_skills && !self.skills.is_empty() {
@@ -214,7 +214,7 @@ impl Catalog {
         self.tools.iter().map(|t| &t.spec).filter(|s| s.tier == Tier::Extension)
     }
 
-    /// Whether there are too many tools for a line each.
+    /// Whether there are too many tools to list each on a line.
     pub fn is_large(&self) -> bool {
         self.extensions().nth(disclosure::LISTED).is_some()
     }
@@ -227,7 +227,7 @@ impl Catalog {
         self.loads_skills
     }
 
-    /// Validates the arguments against the tool's schema; the error names the path.
+    /// Validates the arguments against the tool's schema. The error names the path.
     pub fn check(&self, spec: &ToolSpec, arguments: &Value) -> Result<(), String> {
         if !arguments.is_object() {
             return Err("Arguments must be a JSON object or string".into());
@@ -238,8 +238,7 @@ impl Catalog {
         fits(&listed.arguments, arguments)
     }
 
-    /// The names that an `enable_tool` call requests. Either all of them can be enabled, or none
-    /// is.
+    /// The names that an `enable_tool` call requests. Fails unless all of them can be enabled.
     pub fn enabling(&self, arguments: &Value) -> Result<Vec<String>, String> {
         let wanted: Vec<_> =
             disclosure::names_in(arguments).iter().flat_map(|name| self.wanted(name)).collect();
@@ -256,7 +255,7 @@ impl Catalog {
         Ok(wanted.into_iter().filter(|n| self.extensions().any(|s| s.name == *n)).collect())
     }
 
-    /// The tool of this name, or all tools of the family of this name.
+    /// The tool with this name, or all tools of the family with this name.
     fn wanted(&self, name: &str) -> Vec<String> {
         let meant = self.meant(name);
         let is_tool = !matches!(self.find(&meant), Found::Nothing { .. });
@@ -276,7 +275,7 @@ impl Catalog {
         Ok(found.map(|place| extensions[place]).collect())
     }
 
-    /// The skill and file contents that a `load_skill` call requests.
+    /// The skill, and the file content that a `load_skill` call requests.
     pub fn loading(&self, arguments: &Value) -> Result<(&Skill, String), String> {
         let text = |key: &str| arguments.get(key).and_then(Value::as_str);
         let name = text("name").or_else(|| text("skillName")).unwrap_or_default();
@@ -309,10 +308,10 @@ impl Catalog {
     }
 }
 
-/// The maximum number of characters of a skill's file that are loaded at once.
+/// The maximum number of characters of a skill file that one call loads.
 const LOADED_CHARS: usize = 16_000;
 
-/// The whole lines from `from` on that are loaded at once, and the number of the next line.
+/// The whole lines from line `from` on that fit into one load, and the number of the next line.
 fn lines_from(content: &str, from: usize) -> (String, Option<usize>) {
     let (mut text, mut left) = (String::new(), LOADED_CHARS);
     for (number, line) in (1..).zip(content.split_inclusive('\n')).skip(from - 1) {
@@ -336,8 +335,8 @@ impl std::fmt::Debug for Catalog {
     }
 }
 
-/// Validates arguments against a schema. An error says what is wrong and where: `/rows/0: Missing
-/// 'name' parameter`.
+/// Validates arguments against a schema. The error says what is wrong and where, for example
+/// `/rows/0: Missing 'name' parameter`.
 pub fn fits(schema: &Validator, arguments: &Value) -> Result<(), String> {
     if holds_nul(arguments) {
         return Err("The arguments contain a NUL character (U+0000)".into());
@@ -346,8 +345,8 @@ pub fn fits(schema: &Validator, arguments: &Value) -> Result<(), String> {
     if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) }
 }
 
-/// Whether any text contains a NUL character. It is invisible, so a person would not see what runs,
-/// and not all databases can store it.
+/// Whether any text contains a NUL character. An approver would not see it, and not all databases
+/// can store it.
 fn holds_nul(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains('\0'),
@@ -364,7 +363,7 @@ fn fault(error: &ValidationError<'_>) -> String {
         ValidationErrorKind::Required { property } => {
             format!("Missing '{}' parameter", property.as_str().unwrap_or_default())
         }
-        // Truncated, because it may quote the arguments.
+        // Truncated, because the message may quote the arguments.
         _ => error.to_string().chars().take(300).collect(),
     };
     match error.instance_path().as_str() {

@@ -1,4 +1,4 @@
-//! When a dialogue has become too long for the model, and where to cut it.
+//! Decides when a dialogue is too long for the model, and where to cut it.
 
 use super::limits::Budget;
 use crate::journal::{
@@ -20,28 +20,28 @@ pub fn due(session: &Session, budget: &Budget) -> Option<Seq> {
     (estimated_tokens(session) > budget.context_tokens).then(|| cut(session)).flatten()
 }
 
-/// The event up to which a summary can replace everything: the newest items are kept, and a reply
-/// is never separated from the message that it answers.
+/// The last event that a summary can replace. Keeps the newest items, and never separates a reply
+/// from the message that it answers.
 pub fn cut(session: &Session) -> Option<Seq> {
     let place = session.items.len().checked_sub(KEPT.min(session.items.len() / 2))?;
     let upto = session.items.get(..place)?.last()?.seq();
     (upto > 0).then_some(upto)
 }
 
-/// Half of the dialogue up to `upto`, if it can be divided.
+/// The cut that summarises half of the dialogue up to `upto`, if it can be divided.
 pub fn less(session: &Session, upto: Seq) -> Option<Seq> {
     let old: Vec<_> = session.items.iter().map(Item::seq).filter(|seq| *seq <= upto).collect();
     old.get(old.len() / 2).copied().filter(|seq| 0 < *seq && *seq < upto)
 }
 
-/// Four characters per token: sufficient for this decision, never used for billing.
+/// Estimates four characters per token. Sufficient for this decision, never used for billing.
 pub fn estimated_tokens(session: &Session) -> u64 {
     let bytes: usize = session.items.iter().map(size).sum();
     let pictures: usize = session.items.iter().map(|item| item.views().count()).sum();
     bytes as u64 / 4 + pictures as u64 * PICTURE_TOKENS
 }
 
-/// The tokens that providers count for a picture of the size that is shown.
+/// The tokens that providers count for a picture of the displayed size.
 const PICTURE_TOKENS: u64 = 1_600;
 
 fn size(item: &Item) -> usize {

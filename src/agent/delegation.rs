@@ -1,7 +1,7 @@
-//! Sub-agents: the agents to delegate to, and the tasks that a call delegates.
+//! Delegation: the agents that can be delegated to, and the tasks of a delegating call.
 //!
-//! Such a call is judged like any other. When it is cleared, no tool runs: it starts conversations
-//! in the same place, whose answers end the call.
+//! The guard judges such a call like any other. Once cleared, it runs no tool but starts
+//! conversations in the same place, whose answers end the call.
 
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use crate::{
     texts,
 };
 
-/// The maximum depth of sub-agents, which then have to do the work themselves.
+/// The maximum depth of sub-agents. Agents at this depth cannot delegate.
 pub const DEPTH: u32 = 3;
 /// The maximum number of tasks in one call.
 pub const AT_ONCE: usize = 8;
@@ -25,7 +25,7 @@ pub const ANSWER_CHARS: usize = 4_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
     Tasks(Vec<Task>),
-    /// Answered immediately.
+    /// Answered immediately with this text.
     Told(String),
     Refused(String),
 }
@@ -36,7 +36,8 @@ const LIST_AGENTS: &str = "list_agents";
 /// Reserved tool names.
 pub const TOOLS: [&str; 3] = [DELEGATE, ASK_COWORKER, LIST_AGENTS];
 
-/// The tasks of this call, if it is one of these tools. `depth` is the number of agents above.
+/// The tasks of this call, if it is one of these tools. `depth` is the number of agents above this
+/// one.
 pub fn order(call: &Call, coworkers: &[Coworker], depth: u32) -> Option<Order> {
     if coworkers.is_empty() {
         return None;
@@ -60,7 +61,7 @@ pub fn order(call: &Call, coworkers: &[Coworker], depth: u32) -> Option<Order> {
     Some(tasks.map_or_else(Order::Refused, Order::Tasks))
 }
 
-/// Accepts our parameter names and those of other programs.
+/// Accepts the parameter names of other programs as well.
 fn task(asked: &Value, coworkers: &[Coworker]) -> Result<Task, String> {
     let text = |keys: &[&str]| {
         let found = keys.iter().find_map(|key| asked.get(key)?.as_str());
@@ -81,7 +82,7 @@ fn task(asked: &Value, coworkers: &[Coworker]) -> Result<Task, String> {
     Ok(Task { agent: known.id.clone(), text: words })
 }
 
-/// Models put names in quotes, in capitals, over two lines.
+/// Models write names in quotes, in capitals or over two lines.
 fn plain(name: &str) -> String {
     let name = name.to_lowercase().replace(['"', '\'', '`', '\u{201c}', '\u{201d}'], "");
     name.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -95,8 +96,8 @@ fn listed(coworkers: &[Coworker]) -> String {
     coworkers.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The tools for delegating work to these agents, if there are any. They have no side effects
-/// themselves: what a sub-agent does is judged when it does it.
+/// The delegation tools, if there are agents to delegate to. They have no side effects of their
+/// own: the calls of a sub-agent are judged when it makes them.
 pub fn specs(coworkers: &[Coworker]) -> Vec<ToolSpec> {
     if coworkers.is_empty() {
         return Vec::new();
@@ -158,7 +159,7 @@ pub fn specs(coworkers: &[Coworker]) -> Vec<ToolSpec> {
     ]
 }
 
-/// Adds the default rate limit: these tools ask models, which costs money.
+/// Adds the default rate limit, because these tools cost model requests.
 fn limited(spec: ToolSpec) -> ToolSpec {
     ToolSpec { rate: Some(Rate::default()), ..spec }
 }
@@ -178,7 +179,7 @@ mod tests {
         order(&call, &coworkers(), depth)
     }
 
-    /// Names as models write them, and parameter names of other programs.
+    /// Accepts names as models write them and the parameter names of other programs.
     /// Proves CA-34, CA-35.
     #[test]
     fn a_coworker_is_known_by_its_name_however_it_is_written() {

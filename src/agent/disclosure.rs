@@ -1,8 +1,8 @@
 //! How the model learns about tools whose schemas are not in every prompt.
 //!
-//! Up to [`LISTED`] tools are in the tool listing, one line each. If there are more, the listing
-//! has their numbers and sources, and `find_tool` searches them. `enable_tool` adds a schema to the
-//! prompt, after all others and until the end of the conversation. All three tools work without
+//! The tool listing has one line for each of up to [`LISTED`] tools. If there are more, it has only
+//! their numbers and sources, and `find_tool` searches them. `enable_tool` adds a schema at the end
+//! of the schemas in the prompt, for the rest of the conversation. All three tools work without
 //! I/O, because the catalog is data.
 
 use schemars::JsonSchema;
@@ -19,7 +19,7 @@ pub const TOOLS: [&str; 3] = [ENABLE_TOOL, FIND_TOOL, LOAD_SKILL];
 
 /// The maximum number of tools that are listed individually.
 pub const LISTED: usize = 60;
-/// The maximum number of tools of a small catalog.
+/// The maximum number of tools in a catalog that counts as small.
 const SMALL: usize = 20;
 /// The maximum number of tools that a search finds.
 pub const FOUND: usize = 8;
@@ -33,12 +33,12 @@ pub enum Disclosure {
     Progressive,
     /// All tools.
     Legacy,
-    /// All tools, if there are few.
+    /// All tools, if the catalog is small.
     Direct,
 }
 
 impl Disclosure {
-    /// Whether this number of extension tools is in every prompt.
+    /// Whether the schemas of this number of extension tools are in every prompt.
     pub fn is_at_once(self, extensions: usize) -> bool {
         match self {
             Self::Progressive => false,
@@ -48,7 +48,7 @@ impl Disclosure {
     }
 }
 
-/// Parses `names: […]`, and the parameters of other programs: `toolName`, `name`.
+/// Parses `names: […]` and the parameters of other programs: `toolName`, `name`.
 pub fn names_in(arguments: &Value) -> Vec<String> {
     let one = |key: &str| arguments.get(key).and_then(Value::as_str).map(str::to_owned);
     match arguments.get("names") {

@@ -1,4 +1,4 @@
-//! Calls that are denied because of who asks.
+//! Finds calls that are denied because of the person who requests them.
 
 use super::{
     guard::Ruling,
@@ -7,8 +7,8 @@ use super::{
 };
 use crate::texts;
 
-/// Whether a denied call is denied because of who asks: the rules would allow it to somebody else,
-/// or deny it to some people or roles only.
+/// Whether the denial depends on the requester: the rules would allow the call to somebody else, or
+/// they deny it to some people or roles only.
 fn excludes<'r>(
     mut rules: impl Iterator<Item = &'r Rule>,
     judged: &Judged<'_>,
@@ -39,7 +39,7 @@ impl Rule {
 }
 
 impl Ruling {
-    /// Notes whether the call is denied because of who asks.
+    /// Sets `excludes_person`.
     #[must_use]
     pub fn with_exclusion<'r>(
         self,

@@ -1,9 +1,9 @@
 //! Which calls a grant covers, and which grant to propose for a call. Pure.
 //!
-//! A grant is as narrow as the call can be described: the folder of its path, the origin of its
-//! URL, the command itself. For a read-only command (`git status`) it covers the program, the
-//! subcommand and its options, with any operands. No grant is proposed that would allow arbitrary
-//! code: for a shell, an interpreter, a script or build of the workspace.
+//! A proposed grant is as narrow as the call can be described: the folder of its path, the origin
+//! of its URL, or the command itself. For a read-only command (`git status`) it covers the program,
+//! the subcommand and its options, with any operands. No grant is proposed that would allow
+//! arbitrary code, such as one for a shell, an interpreter, or a script or build of the workspace.
 
 use url::Url;
 
@@ -17,7 +17,7 @@ use crate::journal::{
     session::Session,
 };
 
-/// Longer subjects could not be reviewed at a glance.
+/// A longer subject could not be reviewed at a glance.
 const LONGEST: usize = 200;
 
 /// The grant that covers this call, if there is one.
@@ -44,7 +44,7 @@ fn covers(covers: &Covers, spec: &ToolSpec, subject: Option<&str>) -> bool {
     }
 }
 
-/// What "always" would cover for this call; `None` if it must not be offered.
+/// What "always" would cover for this call. `None` if it must not be offered.
 pub fn propose(spec: &ToolSpec, call: &Call) -> Option<Covers> {
     let Some(kind) = &spec.subject else {
         return (!runs_anything(spec)).then_some(Covers::Everything);
@@ -69,7 +69,8 @@ pub fn propose(spec: &ToolSpec, call: &Call) -> Option<Covers> {
     }
 }
 
-/// The origin of a URL without a user name, because `https://bank@evil` is easily misread.
+/// The origin of a URL. `None` if it has a user name, because `https://bank@evil` is easily
+/// misread.
 fn origin_of(address: &str) -> Option<String> {
     let url = Url::parse(address).ok()?;
     let plain = matches!(url.scheme(), "http" | "https")
@@ -78,13 +79,12 @@ fn origin_of(address: &str) -> Option<String> {
     plain.then(|| url.origin().ascii_serialization())
 }
 
-/// Whether the tool's name says nothing about what happens, so that a grant for it would allow
-/// everything.
+/// Whether the tool runs arbitrary code, so that its name alone does not show what a call does.
 pub fn runs_anything(spec: &ToolSpec) -> bool {
     const TELLING: &[&str] = &["cmd", "code", "command", "expression", "query", "script", "sql"];
     match &spec.subject {
         Some(Subject::Command(_)) => true,
-        // The URL of a request does not say what is sent there.
+        // The URL of a request does not show what is sent there.
         Some(Subject::Text(_)) => spec.effect != EffectClass::ReadOnly,
         Some(Subject::Path(_)) => false,
         None => spec.parameters["properties"].as_object().is_some_and(|arguments| {
@@ -118,8 +118,8 @@ fn is_like(words: &[String], begin: &[String]) -> bool {
     })
 }
 
-/// The words of a command without any shell syntax: no quotes, variables, globs, redirections or
-/// further commands.
+/// The words of a command. `None` if it has any shell syntax: quotes, variables, globs,
+/// redirections or further commands.
 fn words(command: &str) -> Option<Vec<String>> {
     let plain = |c: char| c.is_ascii_alphanumeric() || " ._/:@,+%=-".contains(c);
     if !command.chars().all(plain) {
@@ -130,8 +130,8 @@ fn words(command: &str) -> Option<Vec<String>> {
     words.first().is_some_and(|first| !first.contains('=')).then_some(words)
 }
 
-/// Programs whose second word is a subcommand, and the subcommands that are read-only. Others run
-/// files of the workspace, or have effects that the operands do not show.
+/// Programs whose second word is a subcommand, with their read-only subcommands. Other subcommands
+/// run files of the workspace, or have effects that their operands do not show.
 const READ_ONLY_SUBCOMMANDS: &[(&str, &[&str])] = &[
     ("apt", &["list", "search", "show"]),
     ("brew", &["info", "list", "search"]),
@@ -153,7 +153,7 @@ const READ_ONLY_SUBCOMMANDS: &[(&str, &[&str])] = &[
     ("yarn", &["info", "list"]),
 ];
 
-/// Shells, interpreters and programs that start others, whose name says nothing about what happens.
+/// Shells, interpreters and programs that start other programs.
 const RUN_ANYTHING: &[&str] = &[
     "ash",
     "at",
@@ -238,7 +238,7 @@ const RUN_ANYTHING: &[&str] = &[
 ];
 
 fn runs_what_it_is_given(program: &str) -> bool {
-    // The file at a path can be replaced.
+    // The file at that path can be replaced.
     if program.contains('/') {
         return true;
     }
@@ -304,7 +304,7 @@ mod tests {
         }
     }
 
-    /// No grant for programs that run whatever they are given.
+    /// No grant is proposed for programs that run arbitrary code.
     /// Proves S3, A11.
     #[test]
     fn no_grant_is_proposed_for_interpreters_and_shells() {
@@ -348,7 +348,7 @@ mod tests {
         }
     }
 
-    /// A server's tool that runs what it is given is equivalent to a shell.
+    /// A server's tool that runs arbitrary code is treated like a shell.
     /// Proves S3.
     #[test]
     fn no_grant_is_proposed_for_tools_that_run_what_they_are_given() {
@@ -357,7 +357,7 @@ mod tests {
             let spec = ToolSpec { parameters, ..spec(None) };
             assert_eq!(propose(&spec, &call(json!({}))), None, "{argument}");
         }
-        // A grant that was given for a GET would also cover a DELETE.
+        // A grant given for a GET would also cover a DELETE.
         let (spec, call) = address("https://example.com/");
         let spec = ToolSpec { effect: EffectClass::AtMostOnce, ..spec };
         assert!(runs_anything(&spec) && propose(&spec, &call).is_none());

@@ -1,12 +1,13 @@
-//! The only place that can clear a call. Pure: judges the resolved name and the final arguments.
+//! Judges calls by their resolved name and final arguments. Pure, and the only module that can
+//! clear a call.
 //!
-//! For a shell command, each program is judged ([`super::shell`]), and the strictest verdict
-//! counts.
+//! Each program of a shell command is judged separately ([`super::shell`]), and the strictest
+//! verdict applies.
 //!
 //! A decision is bound to what was shown: the tool, its arguments, the folder they refer to and the
-//! files that they name ([`digest_of`]). It is not bound to the version of the policy, because a
-//! change of an unrelated rule would void it. Instead, the rules are evaluated again before an
-//! allowed call runs, and a new rule that denies it is respected.
+//! files that they name ([`digest_of`]). It is not bound to the version of the policy, because then
+//! a change of an unrelated rule would void it. Instead, the rules are evaluated again before an
+//! allowed call runs, so a new rule that denies the call takes effect.
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -45,7 +46,7 @@ impl Cleared {
         &self.call
     }
 
-    /// The grant that covers it, of which it takes one use.
+    /// The grant that covers the call. Running the call consumes one of its uses.
     pub fn grant(&self) -> Option<&GrantId> {
         self.grant.as_ref()
     }
@@ -63,7 +64,7 @@ pub enum Verdict {
     Ask {
         asks: Asks,
         reason: String,
-        /// Whether a permission for more than this call would count.
+        /// Whether a permission for more than this call would apply to later calls.
         lasting: bool,
         severity: Severity,
         /// Who can decide.
@@ -71,11 +72,11 @@ pub enum Verdict {
     },
     /// An approval is open.
     Wait,
-    /// The call does not run; the model reads why.
+    /// The call does not run. The model reads this reason.
     Refuse(String),
 }
 
-/// What the rules say about a call, and which of them decided.
+/// The verdict of the rules on a call, and the rule that decided.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ruling {
     /// `None` if no rule matches.
@@ -87,11 +88,11 @@ pub struct Ruling {
     pub names_tool: bool,
     /// The approvers that the rule names.
     pub approvers: Option<Approvers>,
-    /// Whether the call is denied because of who asks for it.
+    /// Whether the call is denied because of who requests it.
     pub excludes_person: bool,
-    /// Why it could not be evaluated.
+    /// Why the rule could not be evaluated.
     pub unclear: Option<Doubt>,
-    /// The program of a shell command that it applies to.
+    /// The program of a shell command that the ruling applies to.
     pub program: Option<String>,
 }
 
@@ -138,8 +139,9 @@ pub fn judge(
     }
 }
 
-/// The strictest of rule, tool and taint applies. A rule that allows only counts for a tool that
-/// asks *unless allowed*; a permission for the conversation only counts if no rule matches.
+/// Applies the strictest of rule, tool and taint. A rule that allows counts only for a tool with
+/// [`ApprovalMode::UnlessAllowed`]; a permission for the conversation counts only if no rule
+/// matches.
 fn fresh(
     call: &Call,
     spec: &ToolSpec,
@@ -210,8 +212,8 @@ fn fresh(
     }
 }
 
-/// Nothing starts; a call that had started is not started again, and its result does not claim that
-/// it has not run.
+/// Nothing starts during a halt. A call that had started is not started again, and its result does
+/// not say that it has not run.
 fn halted(open: &OpenCall) -> Verdict {
     match open.state {
         CallState::Asked { .. } | CallState::Delegated | CallState::Ended => Verdict::Wait,
@@ -236,7 +238,7 @@ fn permission_for<'s>(call: &Call, session: &'s Session) -> Option<&'s Conversat
     session.allowed.iter().find(|one| one.person == person && one.tool == call.tool)
 }
 
-/// What the rules say, and which of them; for the verdict, the audit and explanations.
+/// The ruling on a call, for the verdict, the audit and explanations.
 pub fn ruling(
     call: &Call,
     spec: &ToolSpec,
@@ -255,7 +257,7 @@ pub fn ruling(
     stricter(rulings)
 }
 
-/// The same, as if one person alone had asked.
+/// The ruling if this person alone had made the request.
 fn ruling_for(judged: &Judged<'_>, policy: &Policy) -> Ruling {
     let rules = || policy.rules.iter().chain(judged.scene.stored.iter());
     let ruling_of = |command: Option<&Command>| {
@@ -283,7 +285,7 @@ fn stricter(rulings: impl Iterator<Item = Ruling>) -> Ruling {
     strictest.unwrap_or_default()
 }
 
-/// The ruling for one program, or for a call that starts none.
+/// The ruling for one program, or for a call that starts no program.
 fn ruling_of<'r>(
     rules: impl Iterator<Item = &'r Rule>,
     judged: &Judged<'_>,
@@ -297,7 +299,8 @@ fn ruling_of<'r>(
         }
         match rule.matches(judged, command) {
             Match::No => {}
-            // A rule that cannot be evaluated asks, unless a later one denies.
+            // A rule that cannot be evaluated requires approval, unless a later rule denies the
+            // call.
             Match::Yes if groups.contains_key(&group) && rule.action < Action::Deny => {
                 groups.entry(group).and_modify(|(_, settled)| *settled = true);
             }
@@ -335,8 +338,8 @@ impl Ruling {
         Self { action: Some(Action::Ask), unclear: Some(why), ..Self::default() }
     }
 
-    /// Among equally strict rulings, one that names approvers takes precedence, then the one with
-    /// the higher severity.
+    /// The tie-breaker among equally strict rulings: those that name approvers come first, then
+    /// those with a higher severity.
     fn weight(&self) -> (bool, Severity, bool) {
         (self.approvers.is_some(), self.severity, self.unclear.is_none())
     }
@@ -370,8 +373,8 @@ fn cleared(call: &Call) -> Cleared {
     Cleared { call: call.clone(), grant: None, permission: None }
 }
 
-/// Binds a decision to exactly this tool, these arguments, this folder and the current contents of
-/// the files that it names.
+/// The digest that binds a decision to the tool, its arguments, the folder and the current contents
+/// of the files that it names.
 pub fn digest_of(call: &Call, scene: &GuardContext) -> String {
     let files = scene.files.get(&call.id).cloned().unwrap_or_default();
     let bound = json!({
@@ -380,7 +383,7 @@ pub fn digest_of(call: &Call, scene: &GuardContext) -> String {
     hex::encode(Sha256::digest(canonical(&bound)))
 }
 
-/// The files that a call names, as paths of the workspace: its subject, and the files that a shell
+/// The files that a call names, as paths in the workspace: its subject, and the files that a shell
 /// command reads.
 pub fn files_named(spec: &ToolSpec, arguments: &Value) -> NamedFiles {
     match &spec.subject {
@@ -450,8 +453,7 @@ mod tests {
         }
     }
 
-    /// The strictest of rule and tool applies.
-    /// Proves IC-26 … IC-28, MC-42.
+    /// The strictest of rule and tool applies. Proves IC-26 … IC-28, MC-42.
     #[test]
     fn rules_and_tools_are_weighed() {
         use ApprovalMode::{Always, Never, UnlessAllowed};
@@ -478,8 +480,8 @@ mod tests {
         }
     }
 
-    /// A pattern sees the decoded, normalised subject; other arguments or indirect paths do not
-    /// matter.
+    /// Patterns match the decoded, normalised subject. Other arguments and indirect paths have no
+    /// influence.
     #[test]
     fn a_pattern_cannot_be_tricked() {
         let allow = || vec![rule("*", Some("^notes/"), Action::Allow)];
@@ -497,8 +499,8 @@ mod tests {
         assert_eq!(verdict(allow(), ApprovalMode::UnlessAllowed, notes), "run");
     }
 
-    /// A rule that cannot be evaluated asks, even if a later rule would allow; a later denial
-    /// counts.
+    /// A rule that cannot be evaluated requires approval, even if a later rule would allow the
+    /// call. A later denial applies.
     #[test]
     fn a_rule_that_cannot_be_evaluated_asks() {
         let unclear = || rule("*", Some("x"), Action::Allow);
@@ -545,7 +547,7 @@ mod tests {
         );
     }
 
-    /// An interrupted call is repeated automatically only if that is harmless.
+    /// An interrupted call is repeated automatically only if repeating it is harmless.
     /// Proves T6.
     #[test]
     fn a_call_that_was_cut_off_is_put_to_the_person() {
@@ -603,7 +605,7 @@ mod tests {
         assert_eq!(verdict, Verdict::Wait);
     }
 
-    /// What a call that needs an approval is asked with: whether more than this call may be allowed.
+    /// Whether the approval of a call may offer a permission for more than this call.
     #[test]
     fn what_is_grave_or_always_asks_is_allowed_for_one_call_only() {
         use ApprovalMode::{Always, UnlessAllowed};
@@ -647,8 +649,8 @@ mod tests {
         }
     }
 
-    /// A permission for the conversation is for its requester, for the tool, and for tools that do
-    /// not run whatever they are given.
+    /// A permission for the conversation applies to its requester and its tool only, and never to
+    /// tools that run arbitrary code.
     #[test]
     fn a_permission_for_the_conversation_is_of_one_person_and_one_tool() {
         let person = |id: &str| Speaker { id: id.into(), name: "Ann".into() };

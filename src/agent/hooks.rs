@@ -1,5 +1,6 @@
-//! Hooks of the operator before and after model requests and tool calls: data, and the built-in
-//! actions. A hook may change, annotate or stop; nothing in its answer can allow a call.
+//! Hooks that the operator defines before and after model requests and tool calls: their data, and
+//! the built-in actions. A hook can change, annotate or stop; no field of its answer can allow a
+//! call.
 
 use globset::GlobMatcher;
 use regex::Regex;
@@ -15,7 +16,7 @@ use crate::journal::event::{Did, Point, Usage};
 pub struct Hook {
     pub name: String,
     pub on: Point,
-    /// Only for these tools; `None` means all.
+    /// Only for these tools. `None` means all tools.
     pub tool: Option<GlobMatcher>,
     pub act: Act,
     pub on_failure: OnFailure,
@@ -31,26 +32,26 @@ pub enum OnFailure {
 
 #[derive(Debug, Clone)]
 pub enum Act {
-    /// Replaces what the pattern matches with `text`; without a pattern, redacts what looks like a
-    /// secret.
+    /// Replaces matches of the pattern with `text`. Without a pattern, redacts everything that
+    /// looks like a secret.
     Redact { pattern: Option<Regex>, text: String },
     /// Adds text for the model, or sets an argument.
     Inject { argument: Option<String>, text: String },
     /// Stops unless the pattern matches.
     Validate(Check),
-    /// Stops if the pattern matches; without a pattern, always.
+    /// Stops if the pattern matches, or always if there is no pattern.
     Filter(Check),
     /// Adds a remark.
     Annotate { text: String },
-    /// Asks a program.
+    /// Runs a program.
     Run(Program),
 }
 
-/// A pattern, what it is matched against, and the reason that is given when it stops.
+/// A pattern, the text to match, and the reason to give when the hook stops.
 #[derive(Debug, Clone)]
 pub struct Check {
     pub pattern: Option<Regex>,
-    /// The argument of a call; `None` means every text in its arguments.
+    /// The argument of a call to match. `None` means every text in its arguments.
     pub argument: Option<String>,
     pub text: String,
 }
@@ -58,26 +59,25 @@ pub struct Check {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     pub command: Vec<String>,
-    /// Whether it runs in the sandbox: without the gateway's data, network access, or writing
-    /// elsewhere.
+    /// Whether the program runs in the sandbox: without access to the gateway's data or the
+    /// network, and without writing outside its folder.
     pub sandbox: bool,
     pub timeout: Duration,
-    /// The maximum size of its input and of its output.
+    /// The maximum size of its input, and of its output.
     pub max_bytes: usize,
 }
 
-/// What a hook is asked about.
+/// The input of a hook.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Matter {
-    /// Depending on the point: the new messages, the reply, the result, or the reason for a
-    /// failure.
+    /// Depends on the point: the new messages, the reply, the result, or the reason for a failure.
     pub text: String,
     pub tool: Option<String>,
     pub arguments: Option<Value>,
     /// The tokens that the reply used (`after_llm`).
     pub usage: Option<Usage>,
-    /// The reply to the person that a hook provides instead of the model, or instead of the notice
-    /// that the turn failed.
+    /// The reply to the person that a hook provides in place of the model's reply or of the failure
+    /// notice.
     pub answer: Option<String>,
 }
 
@@ -89,10 +89,10 @@ pub struct HookAnswer {
     pub text: Option<String>,
     /// Replaces the call's arguments.
     pub arguments: Option<Map<String, Value>>,
-    /// A note for the model, for the approver, or below the text.
+    /// A note: for the model, for the approver, or appended to the text.
     pub note: Option<String>,
-    /// The reply to the person. For `before_llm` the model is not asked; for `on_error` it replaces
-    /// the notice that the turn failed.
+    /// The reply to the person. For `before_llm` it replaces the model request, for `on_error` the
+    /// failure notice.
     pub answer: Option<String>,
     /// The reason to stop.
     pub stop: Option<String>,
@@ -107,16 +107,16 @@ impl Hook {
             }
     }
 
-    /// Whether it has to be asked and its answer recorded. A hook that only redacts the prompt
-    /// applies to every prompt in the same way.
+    /// Whether the hook runs once and its answer is recorded. A hook that only redacts the prompt
+    /// instead applies to every prompt in the same way.
     pub fn is_asked(&self) -> bool {
         !(self.on == Point::BeforeLlm && matches!(self.act, Act::Redact { .. }))
     }
 
-    /// The answer of a built-in action; a program has to be asked elsewhere.
+    /// The answer of a built-in action. `None` if a program has to run.
     pub fn answer(&self, matter: &Matter, redactor: &Redactor) -> Option<HookAnswer> {
         let nothing = HookAnswer::default;
-        // After the call, its arguments no longer matter.
+        // After the call, its arguments are no longer relevant.
         let of_a_call = matter.arguments.as_ref().filter(|_| self.on == Point::BeforeTool);
         Some(match &self.act {
             Act::Redact { pattern, text } => {
@@ -143,7 +143,7 @@ impl Hook {
         })
     }
 
-    /// The prompt's text as redacted by this hook.
+    /// The text of the prompt after redaction by this hook.
     pub fn cleaned(&self, text: &str, redactor: &Redactor) -> Option<String> {
         match &self.act {
             Act::Redact { pattern, text: mark } if self.on == Point::BeforeLlm => {
@@ -193,7 +193,7 @@ fn any_text(value: &Value, pattern: &Regex) -> bool {
 }
 
 impl Matter {
-    /// Applies an answer; a field that has no meaning at this point is an error.
+    /// Applies an answer. A field that does not apply at this point is an error.
     pub fn take(&mut self, on: Point, answer: HookAnswer) -> Result<Did, String> {
         let HookAnswer { text, arguments, note, answer, stop } = answer;
         if text.is_some() && matches!(on, Point::BeforeLlm | Point::BeforeTool) {

@@ -16,14 +16,14 @@ use crate::{
     texts::{self, Messages, UsedUp},
 };
 
-/// How often the same call may give the same result in one turn. After that it is not run again,
+/// How often the same call may give the same result in one turn. After that it is no longer run,
 /// and if the model repeats it, the turn ends.
 pub const SAME: usize = 3;
 
-/// The turn ends with this number of replies that contain a call whose arguments cannot be parsed.
+/// The number of replies with unparsable arguments after which the turn ends.
 pub const UNREADABLE: usize = 3;
 
-/// A call was refused because its tool has reached its limit in this conversation.
+/// The error for a call whose tool has reached its usage limit in this conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", texts::used_often_enough(.tool, *.most))]
 pub struct UsageLimitExceeded {
@@ -37,7 +37,7 @@ pub struct Budget {
     pub steps: u32,
     /// Input and output together, as reported by the provider.
     pub tokens: u64,
-    /// From the message to the end of the turn, without the time that people take to decide.
+    /// From the message to the end of the turn, excluding the time that people take to decide.
     pub time: TimeDelta,
     /// The maximum length of an answer.
     pub output_tokens: u32,
@@ -66,7 +66,7 @@ impl Budget {
     }
 }
 
-/// Why this turn has to end, as text for the person.
+/// The reason to end this turn, as text for the person.
 pub fn exhausted(session: &Session, budget: &Budget, scene: &GuardContext) -> Option<String> {
     let (turn, words) = (&session.turn, scene.language.words());
     let budget = &session.job.map_or(*budget, |job| budget.of_job(job));
@@ -80,17 +80,17 @@ pub fn exhausted(session: &Session, budget: &Budget, scene: &GuardContext) -> Op
     (scene.now - since - turn.waited > budget.time).then(|| words.out_of_time(budget.time))
 }
 
-/// How a call relates to earlier calls of its turn.
+/// How a call relates to earlier calls in its turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeated {
     No,
-    /// It gave the same result repeatedly: the model is told.
+    /// It gave the same result repeatedly. The model is told so.
     Enough,
-    /// The model was told, and repeats it.
+    /// The model was told so, and repeats the call.
     Told,
 }
 
-/// Whether the turn repeats itself with this call.
+/// Whether the turn is repeating itself with this call.
 pub fn repeated(session: &Session, call: &Call) -> Repeated {
     let told = texts::repeated(&call.tool, SAME);
     let mut last: Option<&str> = None;
@@ -115,8 +115,8 @@ fn results_before<'a>(session: &'a Session, call: &'a Call) -> impl Iterator<Ite
         .filter_map(|(_, result)| result.as_deref())
 }
 
-/// Why a call does not run whose tool has reached its limit in this conversation, as text for the
-/// model.
+/// The reason not to run a call whose tool has reached its usage limit in this conversation, as
+/// text for the model.
 pub fn usage_exhausted(session: &Session, spec: &ToolSpec, call: &Call) -> Option<String> {
     if repeated(session, call) != Repeated::No {
         return Some(texts::repeated(&call.tool, SAME));
@@ -124,7 +124,7 @@ pub fn usage_exhausted(session: &Session, spec: &ToolSpec, call: &Call) -> Optio
     check_usage(session, spec, call).err().map(|exceeded| exceeded.to_string())
 }
 
-/// Whether the tool may run once more in this conversation, with its sub-agents.
+/// Whether the tool may run once more in this conversation, including its sub-agents.
 pub fn check_usage(
     session: &Session,
     spec: &ToolSpec,
@@ -141,8 +141,8 @@ pub fn check_usage(
     Ok(())
 }
 
-/// Why the turn ends, if the model repeats a call that it was told is useless, or keeps making
-/// calls whose arguments cannot be parsed.
+/// The reason to end the turn if the model repeats a call that it was told is useless, or keeps
+/// making calls whose arguments cannot be parsed.
 pub fn looping(session: &Session, words: &Messages) -> Option<String> {
     if session.open_calls().any(|open| open.state != CallState::New) {
         return None;
@@ -169,7 +169,7 @@ fn replies(session: &Session) -> impl Iterator<Item = &[(Call, Option<String>)]>
     })
 }
 
-/// How long until one more call is within both windows. `calls` are sorted instants in
+/// How long until both windows have room for one more call. `calls` are sorted instants in
 /// milliseconds; those outside both windows are removed.
 pub fn room(calls: &mut Vec<i64>, rate: Rate, now: DateTime<Utc>) -> Result<(), Duration> {
     let now = now.timestamp_millis();
@@ -184,7 +184,8 @@ const HOUR_MS: i64 = 60 * MINUTE_MS;
 
 fn wait(calls: &[i64], limit: u32, window: i64, now: i64) -> Option<Duration> {
     let frees = match (limit as usize).checked_sub(1) {
-        // No call is ever allowed; the length of the window is an arbitrary answer.
+        // The limit is zero, so no call is ever allowed. The length of the window is an arbitrary
+        // answer.
         None => now + window,
         Some(others) => *calls.iter().rev().nth(others)? + window,
     };
@@ -216,7 +217,7 @@ impl Daily {
         *self != Self::default()
     }
 
-    /// Which part is used up. The time for tools counts only if a tool is to run.
+    /// Which part of the budget is used up. The time for tools counts only if a tool is to run.
     pub fn used_up(&self, spent: &Spent) -> Option<UsedUp> {
         let over = |limit: Option<u64>, used: u64| limit.is_some_and(|limit| used >= limit);
         if over(self.messages, spent.messages) {
@@ -239,8 +240,8 @@ pub fn until_tomorrow(now: DateTime<Utc>) -> TimeDelta {
     tomorrow.and_time(NaiveTime::MIN).and_utc() - now
 }
 
-/// The price of a model, in millionths of a currency unit per token, which equals units per million
-/// tokens.
+/// The price of a model, in millionths of a currency unit per token. This equals currency units per
+/// million tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Price {
     pub input: f64,
@@ -250,7 +251,7 @@ pub struct Price {
 }
 
 impl Price {
-    /// In millionths.
+    /// The cost in millionths of a currency unit.
     pub fn of(&self, usage: &Usage) -> u64 {
         let cached = usage.cached_tokens.min(usage.input_tokens);
         let fresh = usage.input_tokens - cached;

@@ -58,7 +58,7 @@ use catalog::Catalog;
 use limits::Budget;
 use policy::Policy;
 
-/// The configuration of one agent: everything that determines decisions besides the session.
+/// The configuration of one agent. Together with the session it determines every decision.
 #[derive(Debug, Clone)]
 pub struct Agent {
     pub id: String,

@@ -1,5 +1,5 @@
-//! Which files of the workspace a shell command line reads, as far as its text shows. A decision is
-//! bound to their contents.
+//! Finds the files of the workspace that a shell command line reads, as far as its text shows. A
+//! decision is bound to their contents.
 //!
 //! If the files cannot be determined, the decision is bound to the whole workspace.
 
@@ -13,20 +13,21 @@ use super::{
 /// The files that a command line reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NamedFiles {
-    /// Paths of the workspace. The files need not exist.
+    /// Paths in the workspace. The files need not exist.
     pub paths: BTreeSet<String>,
-    /// Those among them that run as shell scripts, whose files have to be added.
+    /// Those of the paths that run as shell scripts. The files that the scripts read must be added.
     pub scripts: BTreeSet<String>,
-    /// The folders that it may be in when it reads them; the workspace itself is the empty path.
+    /// The folders that the command may be in when it reads them. The empty path is the workspace
+    /// itself.
     pub folders: BTreeSet<String>,
-    /// Whether it reads files that it does not name.
+    /// Whether it may read files that it does not name.
     pub everything: bool,
 }
 
 const SHELLS: &[&str] =
     &["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash", ".", "source"];
 
-/// Programs that run what they find in a folder, or load what a script names.
+/// Programs that run files they find in a folder, or load files that a script names.
 const RUN_FOLDERS: &[&str] = &[
     "ansible-playbook",
     "ant",
@@ -106,18 +107,18 @@ const RUN_FOLDERS: &[&str] = &[
 const LOOKUP_VARIABLES: &[&str] =
     &["BASH_ENV", "CDPATH", "ENV", "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "PYTHONPATH"];
 
-/// Programs that read no file that is named by an operand.
+/// Programs whose operands name no file to read.
 const READ_NOTHING: &[&str] = &[
     "=", "[", "echo", "exit", "export", "false", "kill", "mkdir", "printf", "return", "sleep",
     "test", "true", "unset",
 ];
 
-/// Keywords that repeat commands or run them later: combined with `cd`, the commands run in more
-/// folders than the text names.
+/// Keywords that repeat commands or run them later. Combined with `cd`, the commands may run in
+/// folders that the text does not name.
 const REPEATS: &[&str] = &["for", "while", "until", "select", "function", "trap"];
 
 impl NamedFiles {
-    /// The files read by a command line that starts in these folders.
+    /// The files that a command line reads if it starts in one of these folders.
     pub fn of(text: &str, folders: &BTreeSet<String>) -> Self {
         let script = shell::parse(text);
         let mut named = Self { folders: folders.clone(), ..Self::default() };
@@ -129,7 +130,7 @@ impl NamedFiles {
         named
     }
 
-    /// The same for a line that starts in the workspace itself.
+    /// The files that a command line reads if it starts in the workspace itself.
     pub fn of_line(text: &str) -> Self {
         Self::of(text, &BTreeSet::from([String::new()]))
     }
@@ -147,7 +148,7 @@ impl NamedFiles {
         self.paths.is_empty() && !self.everything
     }
 
-    /// Follows one `cd` with a plain operand; in more complex cases, any file may be read.
+    /// Follows a single `cd` with a plain operand. In more complex cases, any file may be read.
     fn enter(&mut self, text: &str, commands: &[Command]) {
         let enters = |command: &&Command| {
             matches!(command.likely_name(), Some("cd" | "chdir" | "pushd" | "popd"))
@@ -169,7 +170,7 @@ impl NamedFiles {
                 let into = |before: &String| join(before, &folder);
                 self.folders.extend(self.folders.clone().iter().map(into));
             }
-            // Files outside of the workspace do not matter.
+            // Files outside the workspace do not matter.
             None if plain.is_some_and(|word| is_elsewhere(&word.text)) && !repeats => {}
             None => self.everything = true,
         }
@@ -228,7 +229,7 @@ impl NamedFiles {
         }
     }
 
-    /// A word may be a path, and so may be the value of an option.
+    /// Any word may be a path, and so may the value of an option.
     fn word(&mut self, word: &Word, reads: bool) {
         let value = word.text.split_once('=').map(|(_, value)| value);
         for part in [Some(word.text.as_str()), value].into_iter().flatten() {
@@ -246,7 +247,7 @@ impl NamedFiles {
         }
     }
 
-    /// The path in each of the folders; an absolute path is the same in all.
+    /// The path in each of the folders. An absolute path is the same in all of them.
     fn within(&self, written: &str, path: &str) -> Vec<String> {
         if written.starts_with('/') {
             return vec![path.to_owned()];
@@ -261,7 +262,7 @@ fn runs_a_folder(name: &str, command: &Command) -> bool {
         "find" => words().any(|word| word.starts_with("-exec") || word.starts_with("-ok")),
         "env" | "sudo" => words().any(|word| word.starts_with("-C") || word.starts_with("--chdir")),
         "=" => words().next().is_some_and(|name| LOOKUP_VARIABLES.contains(&name)),
-        // An interpreter that runs the output of another program.
+        // An interpreter runs the output of another program.
         "|" => true,
         _ => RUN_FOLDERS.contains(&name) || name.starts_with("python3."),
     }

@@ -19,7 +19,7 @@ const ELSEWHERE: [(&str, &str); 7] = [
     ("time", "get_current_datetime"),
 ];
 
-/// Converts `readFile` to `read_file`; only ASCII letters, digits and single `_` remain.
+/// Converts `readFile` to `read_file`. Only ASCII letters, digits and single `_` remain.
 pub fn sanitise(name: &str) -> String {
     let mut clean = String::new();
     let mut before = ' ';
@@ -38,7 +38,7 @@ pub fn sanitise(name: &str) -> String {
     clean.trim_matches('_').to_owned()
 }
 
-/// The name, truncated, with a number if it is taken.
+/// The truncated name, with a number appended if it is taken.
 pub fn free(name: &str, taken: &mut BTreeSet<String>) -> String {
     let cut = |chars: usize| name.chars().take(chars).collect::<String>();
     let mut free = cut(NAME_CHARS).trim_matches('_').to_owned();
@@ -51,18 +51,18 @@ pub fn free(name: &str, taken: &mut BTreeSet<String>) -> String {
     free
 }
 
-/// The name of a server's tool: the two names combined and truncated. Several may have the same.
+/// The name of a server's tool: both names combined and truncated. Not necessarily unique.
 pub fn of_server(server: &str, tool: &str) -> String {
     let name = format!("{}_{}", sanitise(server), sanitise(tool));
     name.chars().take(NAME_CHARS).collect::<String>().trim_matches('_').to_owned()
 }
 
-/// The name that is meant: an exact match, one that differs only in its notation, or by far the
-/// most similar one. A tie has no result.
+/// Resolves a name: an exact match, a match in another notation, or the one name that is clearly
+/// the most similar. `None` if two names are equally similar.
 pub fn meant<'a>(wanted: &str, names: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let clean: String = sanitise(wanted).chars().take(NAME_CHARS).collect();
     let exact = |name: &str| name == wanted || name == clean;
-    // `DocxRenderTool.renderDocx` stands for its last part.
+    // Of `DocxRenderTool.renderDocx`, only the last part counts.
     let last = sanitise(wanted.rsplit('.').next().unwrap_or_default());
     let named = names.clone().find(|name| exact(name));
     if let Some(name) = named.or_else(|| names.clone().find(|name| *name == last)) {
@@ -84,7 +84,7 @@ pub fn meant<'a>(wanted: &str, names: impl Iterator<Item = &'a str> + Clone) -> 
     }
 }
 
-/// At most three names that may have been meant.
+/// At most three similar names, as suggestions.
 pub fn near<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let wanted = wanted.to_lowercase();
     let mut scored: Vec<_> = names
@@ -95,9 +95,10 @@ pub fn near<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<Strin
     scored.into_iter().take(3).map(|(_, name)| name.to_owned()).collect()
 }
 
-/// Twice the number of common letters in the same order, divided by all letters.
+/// The similarity of two names: twice the length of their common subsequence, divided by the sum of
+/// their lengths.
 fn likeness(a: &str, b: &str) -> f64 {
-    // An upper bound: the common letters cannot exceed the shorter name.
+    // An upper bound: the common subsequence is at most as long as the shorter name.
     let all = a.len() + b.len();
     let most = 2 * a.len().min(b.len());
     if all == 0 || most as f64 / all as f64 <= ALIKE {
@@ -158,7 +159,7 @@ mod tests {
         assert_eq!(meant("web_serch"), Some("web_search"));
         assert_eq!(meant("dele"), None);
         assert_eq!(meant(""), None);
-        // 2 · 17 of 40 letters is 0.85, which is not more.
+        // 2 · 17 of 40 letters is exactly 0.85, which does not exceed the threshold.
         assert_eq!(meant("abcdefghijklmnopqrstuvw"), None);
         assert_eq!(meant("abcdefghijklmnopqrstu"), Some("abcdefghijklmnopq"));
     }
@@ -179,7 +180,7 @@ mod tests {
         }
     }
 
-    /// The best match wins; a tie has no result.
+    /// The most similar name wins. A tie has no result.
     /// Proves CA-19.
     #[test]
     fn the_best_of_several_is_meant_and_a_tie_is_no_answer() {

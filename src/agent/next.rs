@@ -1,8 +1,8 @@
-//! The next effect: a pure function of the session, the agent and the time.
+//! Computes the next effect: a pure function of the session, the agent and the time.
 //!
-//! A turn is a loop: ask the model → judge each call → run, ask or refuse → ask the model … until a
-//! reply makes no calls. Nothing waits here: if a person has to decide, the result is
-//! [`Effect::Rest`], and the decision is an event after which this function is called again.
+//! A turn is a loop: ask the model, judge each call, then run, ask or refuse it, until a reply
+//! makes no calls. This function never waits. If a person has to decide, it returns
+//! [`Effect::Rest`]; the decision is an event, after which it is called again.
 
 use std::collections::BTreeSet;
 
@@ -29,10 +29,10 @@ use crate::{
     texts,
 };
 
-/// What the worker does next, recording the result.
+/// What the worker does next. The worker records the result as events.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Nothing, until an event arrives.
+    /// Do nothing until an event arrives.
     Rest,
     /// Fetch files that came with messages.
     Fetch(Vec<SentFile>),
@@ -50,7 +50,7 @@ pub enum Effect {
     Settle(Vec<Event>),
     /// Remind the person that an approval is open.
     Remind,
-    /// Send this to the person: the result of a tool that answers directly.
+    /// Send this to the person: the result of a tool whose results are answers.
     Answer(String),
     /// Fail the turn with this reason.
     Fail(String),
@@ -62,13 +62,13 @@ pub struct ApprovalNeeded {
     pub asks: Asks,
     /// Why an approval is required.
     pub reason: String,
-    /// Whether a permission for more than this call is offered, if the tool supports it.
+    /// Whether the approval offers a permission for more than this call, if the tool supports it.
     pub lasting: bool,
     pub approvers: Approvers,
     pub severity: Severity,
 }
 
-/// `running` are the calls that this worker is running. A started call that is not among them was
+/// `running` are the calls that this worker is running. Any other call that has started was
 /// interrupted by a crash.
 pub fn next(
     session: &Session,
@@ -124,13 +124,13 @@ fn answer(session: &Session, agent: &Agent) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// An earlier call with the same result. Calls with side effects always run.
+/// An earlier call whose result can be reused. Calls with side effects always run.
 fn done_before(session: &Session, spec: &ToolSpec, call: &Call) -> Option<CallId> {
     let keeps = spec.cache && spec.effect == EffectClass::ReadOnly;
     session.done_before(call).filter(|_| keeps).cloned()
 }
 
-/// A message is never taken for a decision: it waits, and the person is reminded once.
+/// A message is never treated as a decision. It waits, and the person is reminded once.
 fn while_waiting(session: &Session, scene: &GuardContext) -> Effect {
     let asked_here = session.open_calls().any(|c| matches!(c.state, CallState::Asked { .. }));
     let asked = asked_here || scene.asked_below;
@@ -149,7 +149,7 @@ struct Plan {
     delegate: Vec<(Cleared, Vec<Task>)>,
 }
 
-/// What a call is judged by, besides the call itself.
+/// The context in which calls are judged.
 #[derive(Clone, Copy)]
 struct Surroundings<'a> {
     session: &'a Session,
@@ -262,7 +262,7 @@ impl Plan {
     }
 }
 
-/// A tool may be unavailable for a while, because its server is down. Calls that wait for a person
+/// A tool may be temporarily unavailable because its server is down. Calls that wait for a person
 /// keep waiting, and calls that had started are not reported as failed.
 fn missing(open: &OpenCall, why: String) -> Option<Event> {
     let text = match open.state {
@@ -276,7 +276,7 @@ fn missing(open: &OpenCall, why: String) -> Option<Event> {
     Some(failed(&open.call, text))
 }
 
-/// All or nothing: a failed call has no effect besides its message.
+/// All or nothing: if one name cannot be enabled, the call only returns an error text.
 fn enable(call: &Call, agent: &Agent) -> Vec<Event> {
     match agent.catalog.enabling(&call.arguments) {
         Ok(names) => {
@@ -287,7 +287,7 @@ fn enable(call: &Call, agent: &Agent) -> Vec<Event> {
     }
 }
 
-/// Tools that were found can be enabled by name; on request, the best match is enabled immediately.
+/// Found tools can be enabled by name. If requested, the best match is enabled immediately.
 fn find(call: &Call, session: &Session, agent: &Agent) -> Vec<Event> {
     let found = match agent.catalog.finding(&call.arguments) {
         Ok(found) => found,
@@ -374,7 +374,7 @@ mod tests {
         }
     }
 
-    /// A journal that is written as the loop would: each effect is recorded as done.
+    /// A journal that is written like the worker does: each effect is recorded as done.
     struct Run {
         agent: Agent,
         journal: Vec<Entry>,
@@ -398,7 +398,7 @@ mod tests {
             self.journal.push(entry);
         }
 
-        /// Another process reads the journal.
+        /// Simulates another process that reads the journal.
         fn restarts(&mut self) {
             let stored = serde_json::to_string(&self.journal).unwrap();
             self.journal = serde_json::from_str(&stored).unwrap();
@@ -417,8 +417,7 @@ mod tests {
             self.record(Event::Said { by, text: text.into(), message: "m".into() });
         }
 
-        /// Carries out effects until there is nothing to do; the model makes these calls, one per
-        /// step.
+        /// Carries out effects until there is nothing to do. The model makes `calls`, one per step.
         fn goes(&mut self, calls: &mut Vec<&str>) -> Effect {
             for _ in 0..100 {
                 match next(&self.session, &self.agent, &BTreeSet::new(), &GuardContext::default()) {
@@ -470,7 +469,7 @@ mod tests {
         assert!(matches!(given_up, Effect::Fail(reason) if reason.contains("5 steps")));
     }
 
-    /// Calls that are handled here go through the guard like any other. Without a rule they need no
+    /// Calls that are handled here pass the guard like any other. Without a rule they need no
     /// approval.
     /// Proves MC-01, MC-42.
     #[test]
@@ -583,8 +582,7 @@ mod tests {
         }
     }
 
-    /// Whatever is called or enabled, only existing tools get into the prompt, and a failure adds
-    /// nothing.
+    /// Only existing tools get into the prompt, and a failed call adds nothing.
     /// Proves MC-12, T2.
     #[test]
     fn a_failed_enable_or_search_leaves_no_trace() {
@@ -597,7 +595,7 @@ mod tests {
         }
     }
 
-    /// An allowed call runs although its tool has become unlisted since.
+    /// An allowed call runs even if its tool is no longer listed.
     /// Proves T3.
     #[test]
     fn what_was_allowed_runs_although_its_tool_is_out_of_sight() {

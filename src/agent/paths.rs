@@ -1,9 +1,9 @@
-//! Paths of the workspace, in the one notation that rules, records and files share.
+//! Paths in the workspace, in the notation that rules, records and files share.
 
 use thiserror::Error;
 
 /// The path of the workspace as the agent sees it. Results contain absolute paths below it, which
-/// reveal nothing about the machine and can be used as arguments.
+/// can be used as arguments and reveal nothing about the machine.
 pub const ROOT: &str = "/workspace";
 
 /// Longer than any legitimate path; keeps messages and rows short.
@@ -14,7 +14,7 @@ const MAX_BYTES: usize = 1024;
 #[error("Path not allowed: {0}")]
 pub struct PathRefused(pub String);
 
-/// The path relative to the workspace, without `.` and repeated slashes; the workspace itself is
+/// The path relative to the workspace, without `.` and repeated slashes. The workspace itself is
 /// `.`. Rejects `..`, absolute paths outside [`ROOT`], backslashes and control characters.
 pub fn normalise(path: &str) -> Result<String, PathRefused> {
     let refused = || PathRefused(shown(path));
@@ -49,7 +49,7 @@ fn relative(path: &str) -> Option<&str> {
     (rest.is_empty() || rest.starts_with('/')).then_some(rest)
 }
 
-/// Truncated, and without characters that could break a line or a terminal.
+/// Truncates the path and removes characters that could break a line or a terminal.
 fn shown(path: &str) -> String {
     let mut text: String =
         path.chars().take(200).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();

@@ -1,8 +1,9 @@
-//! The policy: rules, defaults and approvers, as data.
+//! The policy of the guard: rules, defaults and approvers, as data.
 //!
-//! Among the rules of one source and one severity, the first that matches decides, by priority,
-//! then in order. Of these decisions, over all severities and sources, the strictest applies. A
-//! rule that allows does not override a denial of the shipped rules, which are disabled by name.
+//! Among the rules of one source and one severity, the first match decides, by priority, then in
+//! order. Among these decisions, over all severities and sources, the strictest applies. A
+//! configured rule that allows a call therefore does not override a shipped rule that denies it;
+//! shipped rules can be disabled by name.
 
 use chrono::{DateTime, Datelike as _, NaiveTime, TimeDelta, Utc};
 use chrono_tz::Tz;
@@ -25,17 +26,18 @@ use crate::texts::{Doubt, Messages};
 
 #[derive(Debug, Clone)]
 pub struct Policy {
-    /// For tools that ask unless allowed, if no rule matches.
+    /// The action for tools that ask unless allowed, if no rule matches.
     pub default: Action,
-    /// For calls with effects after untrusted content was read, if no rule names the tool.
+    /// The action for calls with side effects after untrusted content was read, if no rule names
+    /// the tool.
     pub tainted: Action,
-    /// The shipped and configured rules; those of the database are in the [`GuardContext`].
+    /// The shipped and configured rules. Those in the database are in the [`GuardContext`].
     pub rules: Vec<Rule>,
-    /// Hosts that replies of a tainted conversation may link to.
+    /// Hosts that replies in a tainted conversation may link to.
     pub link_hosts: Vec<String>,
     /// How long an approval stays open before it counts as denied.
     pub approval_for: TimeDelta,
-    /// The approvers, if the rule names none.
+    /// The approvers for calls whose rule names none.
     pub approvers: Approvers,
     pub required: Vec<Required>,
 }
@@ -54,7 +56,7 @@ impl Default for Policy {
     }
 }
 
-/// Where and when a call is judged, and what the database adds to the policy.
+/// Where and when a call is judged, and the policy that the database adds.
 #[derive(Debug, Clone, Default)]
 pub struct GuardContext {
     pub agent: String,
@@ -68,9 +70,9 @@ pub struct GuardContext {
     pub stored: std::sync::Arc<Vec<Rule>>,
     /// The conversation's folder, by a name that is the same on every node.
     pub folder: String,
-    /// The current digests of the files that decided calls name.
+    /// The approval modes of new calls, where they depend on the arguments.
     pub files: BTreeMap<crate::journal::ids::CallId, FileDigests>,
-    /// Whether these new calls need an approval, where that depends on their arguments.
+    /// The approval modes of new calls for which they depend on the arguments.
     pub approvals: BTreeMap<crate::journal::ids::CallId, ApprovalMode>,
     /// The number of agents above this one.
     pub depth: u32,
@@ -81,7 +83,7 @@ pub struct GuardContext {
 /// Path → SHA-256; empty for a file that does not exist.
 pub type FileDigests = BTreeMap<String, String>;
 
-/// In ascending order of strictness.
+/// Ordered from least to most strict.
 #[derive(
     Debug,
     Clone,
@@ -104,7 +106,7 @@ pub enum Action {
     Deny,
 }
 
-/// How bad it is if a call that the rule matches goes wrong.
+/// How serious it is if a matching call goes wrong.
 #[derive(
     Debug,
     Clone,
@@ -126,12 +128,12 @@ pub enum Severity {
     #[default]
     Medium,
     High,
-    /// No permission for more than one call is accepted.
+    /// Every call needs its own approval; permissions and grants are not offered.
     Critical,
 }
 
 impl Severity {
-    /// The line in the approval, if the severity is high.
+    /// The line to show in the approval, if the severity is high.
     pub fn told(self, words: &Messages) -> Option<String> {
         match self {
             Self::Low | Self::Medium => None,
@@ -156,22 +158,22 @@ pub struct Rule {
     pub name: String,
     pub origin: Origin,
     pub severity: Severity,
-    /// The highest priority decides first.
+    /// Rules with a higher priority are matched first.
     pub priority: i32,
     pub tool: GlobSet,
     /// Whether `tool` is more specific than "any".
     pub names_tool: bool,
-    /// Matched against the decoded subject of the call, never against raw JSON; for a shell
-    /// command, against each program that it starts, with its arguments.
+    /// Matched against the decoded subject of the call, never against raw JSON. For a shell
+    /// command, matched against each program that it starts, with its arguments.
     pub argument: Option<Regex>,
     pub fields: Vec<FieldPattern>,
     /// The program that a shell command starts.
     pub command: Option<GlobSet>,
-    /// Each has to match one whole argument of the program.
+    /// Each pattern has to match one whole argument of the program.
     pub words: Vec<Regex>,
     pub when: Conditions,
     pub action: Action,
-    /// The approvers for calls that this rule asks about.
+    /// The approvers for calls that this rule requires approval for.
     pub approvers: Option<Approvers>,
 }
 
@@ -214,7 +216,7 @@ pub struct Hours {
     /// Monday first.
     pub days: [bool; 7],
     pub from: NaiveTime,
-    /// If not after `from`, on the next day.
+    /// If this is not after `from`, it is on the next day.
     pub until: NaiveTime,
     pub zone: Tz,
 }
@@ -224,7 +226,7 @@ pub struct Hours {
 pub enum Match {
     No,
     Yes,
-    /// It names the tool but cannot be evaluated, which requires approval.
+    /// The rule names the tool but cannot be evaluated, so the call requires approval.
     Unclear,
 }
 
@@ -239,7 +241,7 @@ impl Match {
     }
 }
 
-/// A call as rules see it.
+/// The view of a call that rules match.
 pub struct Judged<'a> {
     pub spec: &'a ToolSpec,
     pub arguments: &'a Value,
@@ -248,7 +250,7 @@ pub struct Judged<'a> {
 }
 
 impl Rule {
-    /// `command` is one program of a shell command; `None` for any other call.
+    /// `command` is one program of a shell command, or `None` for any other call.
     pub fn matches(&self, call: &Judged<'_>, command: Option<&Command>) -> Match {
         if !self.tool.is_match(&call.spec.name) {
             return Match::No;
@@ -269,7 +271,7 @@ impl Rule {
         }
     }
 
-    /// A guess may deny but not allow; a guess that does not match might still become a match.
+    /// A guess may deny but not allow. A guess that does not match may still turn out to match.
     fn command_matches(&self, command: &Command) -> Match {
         let allows = self.action == Action::Allow;
         if let Some(programs) = &self.command {
@@ -296,7 +298,7 @@ impl Rule {
     }
 
     /// An argument that the tool does not have is an error in the rule. An omitted argument, or a
-    /// list that an allowing rule matches only in part, is not.
+    /// list that a rule with `allow` matches only in part, is not.
     fn fields_match(&self, call: &Judged<'_>) -> Match {
         self.fields.iter().fold(Match::Yes, |so_far, field| {
             so_far.and(|| {
@@ -328,7 +330,7 @@ fn knows(spec: &ToolSpec, pointer: &str) -> bool {
     spec.parameters["properties"].get(name).is_some()
 }
 
-/// What an argument that is left out counts as, by the tool's schema.
+/// The default of an omitted argument in the tool's schema.
 fn default_of<'s>(spec: &'s ToolSpec, pointer: &str) -> Option<&'s Value> {
     let name = pointer.trim_start_matches('/');
     let default = spec.parameters["properties"].get(name)?.get("default")?;
@@ -380,7 +382,7 @@ impl Hours {
     }
 }
 
-/// The subject of the call, as rules see it: paths are normalised first, so that `notes/../x` does
+/// The subject of the call as rules see it. Paths are normalised first, so that `notes/../x` does
 /// not match `notes/`.
 pub fn subject(spec: &ToolSpec, arguments: &Value) -> Option<String> {
     match spec.subject.as_ref()? {

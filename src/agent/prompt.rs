@@ -1,4 +1,5 @@
-//! The prompt, whose bytes stay the same from one request to the next.
+//! Builds the prompt. Each prompt begins with the bytes of the previous one, so that providers can
+//! cache it.
 
 use serde_json::Value;
 use std::{
@@ -19,7 +20,7 @@ use crate::journal::{
     session::{Item, Session},
 };
 
-/// A request to a model. Each is the previous one with something appended.
+/// A request to a model. Each request appends to the previous one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prompt {
     pub system: String,
@@ -45,7 +46,7 @@ pub enum Message {
         text: String,
         calls: Vec<Call>,
     },
-    /// The result of a call; follows the assistant's message that made it.
+    /// The result of a call. It follows the assistant's message that made the call.
     Tool {
         call: Call,
         text: String,
@@ -54,7 +55,7 @@ pub enum Message {
     Picture(Picture),
 }
 
-/// A picture in a prompt; the contents of the artifact are added last.
+/// A picture in a prompt. The contents of the file are added last.
 #[derive(Clone, PartialEq)]
 pub struct Picture {
     /// The path in the workspace.
@@ -65,7 +66,7 @@ pub struct Picture {
     pub base64: Option<Arc<str>>,
 }
 
-/// Without the contents, because prompts may be logged.
+/// Omits the contents, because prompts may be logged.
 impl fmt::Debug for Picture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { path, digest, base64, .. } = self;
@@ -79,7 +80,7 @@ impl Picture {
         Self { path: one_line(&view.name), media_type, digest, base64: None }
     }
 
-    /// The line of text beside the picture, or in place of it.
+    /// The line of text next to the picture, or in place of it.
     pub fn line(&self) -> String {
         let unseen = if self.base64.is_some() { "" } else { ", which you cannot see" };
         format!("[picture: {}{unseen}]", self.path)
@@ -103,7 +104,7 @@ impl Prompt {
     }
 }
 
-/// `group`: several people may write, so each message names its author, as data.
+/// `group`: several people may write, so each message states its author, as data.
 pub fn build(session: &Session, agent: &Agent, group: bool) -> Prompt {
     let pinned = pinned(session, agent).map(|text| Message::User { text: text.clone() });
     let dialogue = session.items.iter().flat_map(|item| messages(item, group));
@@ -115,8 +116,8 @@ pub fn build(session: &Session, agent: &Agent, group: bool) -> Prompt {
     }
 }
 
-/// The skills that survive a summary: the newest ones that fit into a quarter of the context, at
-/// four bytes per token. Others can be loaded again.
+/// The loaded skills that survive a summary: the newest ones that fit into a quarter of the
+/// context, at four bytes per token. Others can be loaded again.
 fn pinned<'a>(session: &'a Session, agent: &Agent) -> impl Iterator<Item = &'a String> {
     let mut left_bytes = agent.budget.context_tokens as usize;
     let fits = |text: &&String| {
@@ -158,8 +159,8 @@ fn schema(spec: &ToolSpec) -> ToolSchema {
     }
 }
 
-/// The agent's system prompt, general instructions and skills. Nothing that changes within a
-/// conversation: no time, no names.
+/// The agent's system prompt, general instructions and skills. Contains nothing that changes within
+/// a conversation, such as the time or names.
 fn system(session: &Session, agent: &Agent) -> String {
     let mut text = format!("{}\n\n{HOUSE}", agent.system_prompt.trim());
     let (skills, listed) = (agent.catalog.skills(), agent.catalog.loads_skills());
@@ -220,7 +221,7 @@ fn pictures(item: &Item) -> impl Iterator<Item = Message> {
     item.views().map(|view| Message::Picture(Picture::of(view)))
 }
 
-/// The maximum number of pictures. When it is exceeded, this many of the oldest are left out at
+/// The maximum number of pictures. When it is exceeded, the oldest [`LEFT_OUT`] are removed at
 /// once, so that the prefix seldom changes.
 const PICTURES: usize = 20;
 const LEFT_OUT: usize = 10;
@@ -274,14 +275,14 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// Names the author. Further lines are indented, so that none of them looks like a message of
-/// somebody else.
+/// Prefixes the author's name. Further lines are indented, so that none of them looks like a
+/// message of another person.
 fn attributed(name: &str, text: &str) -> String {
     let text: String = text.chars().map(|c| if breaks_line(c) { '\n' } else { c }).collect();
     format!("[{}]: {}", one_line(name), text.replace('\n', "\n  "))
 }
 
-/// A name is data: it must not end its line and begin another.
+/// Keeps a name on one line, because it must not begin a line that looks like a message.
 fn one_line(name: &str) -> String {
     let name = channels::text::neutralise(name);
     name.chars().map(|c| if breaks_line(c) || "[]".contains(c) { ' ' } else { c }).collect()
@@ -304,8 +305,8 @@ mod tests {
         Message::Picture(Picture::of(&view))
     }
 
-    /// If there are too many pictures, the oldest are left out, ten at once; in between, each
-    /// request begins with the previous one.
+    /// Pictures are removed ten at once, the oldest first. In between, each request begins with the
+    /// previous one.
     /// Proves T1.
     #[test]
     fn pictures_are_bounded_and_the_prefix_seldom_changes() {
@@ -322,7 +323,7 @@ mod tests {
         assert_eq!(text, "[picture: 0  .jpg, not shown any more: `look_at` shows it again]");
     }
 
-    /// Skills survive a summary as far as they leave room for the dialogue, newest first.
+    /// Skills survive a summary if they leave room for the dialogue, newest first.
     /// Proves MC-15.
     #[test]
     fn loaded_skills_take_a_quarter_of_the_context_at_most() {
@@ -340,7 +341,7 @@ mod tests {
         assert_eq!(pins(&["12345678901"]), 0);
     }
 
-    /// Neither a name nor a text can begin a line that looks like a message of somebody else.
+    /// Neither a name nor a text can begin a line that looks like a message of another person.
     /// Proves S13.
     #[test]
     fn nobody_speaks_in_the_name_of_another() {

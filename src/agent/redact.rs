@@ -1,5 +1,5 @@
-//! Redacts secrets in texts: those of the configuration in any encoding, and what looks like a
-//! common kind of key.
+//! Redacts secrets in texts: those of the configuration in any encoding, and everything that looks
+//! like a common kind of key.
 
 use base64::{
     Engine,
@@ -21,11 +21,11 @@ use std::{
 /// Shorter secrets would redact ordinary words.
 const SHORTEST: usize = 6;
 
-/// Replaces a secret of the configuration.
+/// The replacement for a secret of the configuration.
 const OWN: &str = "…";
 
-/// What a reload of the configuration reports if a secret has changed. It looks like a secret with
-/// its name, but is none.
+/// The line in which a reload of the configuration reports that a secret has changed. It matches
+/// the pattern of a secret, so it is exempt from redaction.
 pub const SECRETS_CHANGED: &str = "secrets: changed";
 
 /// Redacts the secrets of the configuration.
@@ -48,15 +48,15 @@ pub enum Results {
     Own,
 }
 
-/// Without the secrets.
+/// Omits the secrets.
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Redactor").finish_non_exhaustive()
     }
 }
 
-/// A kind of secret: its name and pattern. `keep` is text before it that is kept, `tail` text after
-/// it.
+/// A kind of secret: its name and pattern. `keep` is text before the secret that is kept, `tail`
+/// text after it.
 struct Shape {
     name: &'static str,
     looks: Regex,
@@ -137,8 +137,8 @@ impl Redactor {
         }
     }
 
-    /// Redacts the secrets of the configuration in a model's text, including those that it spells
-    /// out: with spaces between the letters, backwards, in a different case.
+    /// Redacts the secrets of the configuration in a model's text, including those spelled with
+    /// spaces between the letters, backwards or in a different case.
     pub fn reply<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.spelled.iter().fold(self.own(text), |text, spelled| {
             match spelled.replace_all(&text, OWN) {
@@ -148,7 +148,7 @@ impl Redactor {
         })
     }
 
-    /// Redacts these, and everything that looks like a secret.
+    /// Redacts the secrets of the configuration and everything that looks like a secret.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         SHAPES.iter().fold(self.own(text), |text, shape| match shape.without(&text) {
             Cow::Borrowed(_) => text,
@@ -156,7 +156,7 @@ impl Redactor {
         })
     }
 
-    /// The same for all texts in the value; a field with the name of a secret is one.
+    /// Redacts all texts in the value, and every field whose name says that it is a secret.
     pub fn value(&self, value: &Value) -> Value {
         mapped(value, &|name, text| match name {
             Some(name) if SECRET_NAME.is_match(name) => "[redacted: secret]".to_owned(),
@@ -172,8 +172,7 @@ impl Redactor {
         }
     }
 
-    /// For an approval request: redacts only secrets of the configuration, and shows the length of
-    /// each.
+    /// Redacts the secrets of the configuration for an approval, showing the length of each.
     pub fn marked(&self, text: &str) -> String {
         let Some(own) = &self.own else { return text.to_owned() };
         let mark =
@@ -181,7 +180,7 @@ impl Redactor {
         own.replace_all(text, mark).into_owned()
     }
 
-    /// The same for all texts in the value.
+    /// Redacts all texts in the value like [`Self::marked`].
     pub fn marked_value(&self, value: &Value) -> Value {
         mapped(value, &|_, text| self.marked(text))
     }
@@ -203,8 +202,8 @@ impl Shape {
     }
 }
 
-/// Replaces all texts in the value, including names of fields; `change` receives the name of the
-/// field.
+/// Replaces all texts in the value, including field names. `change` receives the field's name and
+/// the text.
 pub fn mapped(value: &Value, change: &dyn Fn(Option<&str>, &str) -> String) -> Value {
     fn walk(
         value: &Value,
@@ -228,11 +227,11 @@ pub fn mapped(value: &Value, change: &dyn Fn(Option<&str>, &str) -> String) -> V
     walk(value, None, change)
 }
 
-/// A shorter secret, spelled out, would match ordinary words; a longer one would need a huge
-/// pattern, and nobody spells it out.
+/// The lengths of secrets that are searched for when spelled out. Shorter ones would match ordinary
+/// words; longer ones would need a huge pattern.
 const SPELLED_CHARS: RangeInclusive<usize> = 8..=256;
 
-/// A secret with any invisible characters between its letters, forwards or backwards.
+/// A pattern for a secret with any invisible characters between its letters, forwards or backwards.
 fn spelled(secret: &str) -> Option<Regex> {
     let letters: Vec<char> = secret.chars().filter(|c| !c.is_whitespace()).collect();
     if !SPELLED_CHARS.contains(&letters.len()) {
@@ -275,8 +274,8 @@ fn percent(bytes: &[u8], kept: &str) -> String {
     })
 }
 
-/// The base64 characters that are fully determined by these bytes, if `shift` bytes of the group of
-/// three precede them.
+/// The base64 characters that these bytes fully determine if `shift` bytes of the group of three
+/// precede them.
 fn within_base64(engine: &impl Engine, bytes: &[u8], shift: usize) -> String {
     let whole = engine.encode([&vec![0; shift], bytes].concat());
     let first = (shift * 8).div_ceil(6);
@@ -291,7 +290,7 @@ mod tests {
 
     const CANARY: &str = "c4nary/Secret+\"1\"=";
 
-    /// The report of a reload says that secrets have changed; a password of that form is redacted.
+    /// The line about changed secrets is not redacted, but a password in that form is.
     #[test]
     fn the_report_of_changed_secrets_can_be_read() {
         let redactor = Redactor::default();

@@ -1,4 +1,4 @@
-//! Approvals that the operator requires of tools that have no side effects.
+//! Approvals that the operator requires for tools without side effects.
 
 use globset::GlobMatcher;
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::texts::Messages;
 
-/// The approval that calls of some tools require at least.
+/// The minimum approval that calls of some tools require.
 #[derive(Debug, Clone)]
 pub struct Required {
     pub tool: GlobMatcher,
@@ -23,14 +23,14 @@ pub struct Required {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum RequiredApproval {
-    /// Unless a rule or an earlier decision allows the call.
+    /// Required unless a rule or an earlier decision allows the call.
     UnlessAllowed,
-    /// Every time.
+    /// Required every time.
     Always,
 }
 
 impl Policy {
-    /// The spec with the approval that the operator requires, if that is stricter.
+    /// The spec with the approval that the operator requires, if it is stricter.
     pub fn requiring<'s>(&self, spec: &'s ToolSpec) -> Cow<'s, ToolSpec> {
         let approval = match (spec.approval, self.required(&spec.name)) {
             (own, None) => own,

@@ -12,9 +12,9 @@ use super::{
 /// A tool of another program.
 struct Alias {
     theirs: &'static str,
-    /// A pattern for our tools with the same function.
+    /// A pattern for the tools of this program with the same function.
     ours: &'static str,
-    /// Similar tools, to which rules that ask or deny apply as well. Rules that allow do not.
+    /// Similar tools. Rules that ask or deny apply to them as well, rules that allow do not.
     near: &'static [&'static str],
 }
 
@@ -82,9 +82,9 @@ pub struct Imported {
     pub notes: Vec<String>,
 }
 
-/// Parses MateClaw's `mateclaw.tool.guard`, complete or starting at any of these keys. Its default
-/// policy becomes the last rule, which applies if no other does. `tools` are the names of the
-/// current tools: a rule for a tool that neither program has is an error, because it would match
+/// Parses MateClaw's `mateclaw.tool.guard`, complete or starting at any of its keys. Its default
+/// policy becomes the last rule, which applies if no other matches. `tools` are the names of the
+/// current tools. A rule for a tool that neither program has is an error, because it would match
 /// nothing.
 pub fn mateclaw(text: &str, tools: &[String]) -> Result<Imported> {
     let documents = Yaml::load_from_str(text).context("the document is not YAML")?;
@@ -161,13 +161,13 @@ fn action(value: &Yaml<'_>) -> Result<Action> {
     }
 }
 
-/// Our tools for one of theirs.
+/// The tools of this program that correspond to one of theirs.
 struct Ours {
     pattern: String,
     note: Option<String>,
 }
 
-/// Our tools for the one that a rule names. `DocxRenderTool.renderDocx` stands for its last part.
+/// Maps the tool that a rule names. Of `DocxRenderTool.renderDocx`, only the last part counts.
 fn ours(entry: &RuleEntry, tools: &[String]) -> Result<Ours> {
     let name = entry.tool.as_str();
     let find = |name: &str| ALIASES.iter().find(|alias| alias.theirs == name);
@@ -176,7 +176,7 @@ fn ours(entry: &RuleEntry, tools: &[String]) -> Result<Ours> {
         return Ok(alias.ours(entry.action, tools));
     }
     if last.starts_with("wiki_") {
-        // Their wiki is an MCP server here, whose name precedes the tool's.
+        // Their wiki is an MCP server here, whose name is a prefix of the tool's name.
         let pattern = format!("*{last}");
         return Ok(Ours { note: unmatched(last, &pattern, tools), pattern });
     }
@@ -211,7 +211,7 @@ impl Alias {
     }
 }
 
-/// A note if a pattern matches no current tool; a server that is connected later may have one.
+/// A note if a pattern matches no current tool. A server that is connected later may have one.
 fn unmatched(theirs: &str, pattern: &str, tools: &[String]) -> Option<String> {
     let matcher = globset::Glob::new(pattern).ok()?.compile_matcher();
     let matches = tools.iter().any(|tool| matcher.is_match(tool));
@@ -237,7 +237,7 @@ mateclaw:
           action: require_approval
 "#;
 
-    /// The tools of this program.
+    /// The tool names of this program.
     fn tools() -> Vec<String> {
         let names = [
             "shell",
@@ -330,7 +330,7 @@ mateclaw:
         "load_skill",
     ];
 
-    /// A rule for any of their tools applies to one of ours, or a note says that there is none.
+    /// A rule for any of their tools applies to a tool here, or a note says that there is none.
     /// Proves MC-42.
     #[test]
     fn every_tool_of_theirs_has_a_name_here() {

@@ -115,8 +115,8 @@ pub fn compile(entries: &[RuleEntry], origin: Origin) -> Result<Vec<Rule>, Unusa
     Ok(rules)
 }
 
-/// The rules that come before the named one and decide differently about calls that both may match:
-/// within one severity, the first matching rule decides.
+/// The rules that come before the named one and decide differently about calls that both may match.
+/// Within one severity, only the first matching rule decides.
 pub fn shadowing(entries: &[RuleEntry], name: &str) -> Vec<String> {
     let mut ordered: Vec<_> = entries.iter().filter(|entry| entry.enabled).collect();
     ordered.sort_by_key(|entry| std::cmp::Reverse(entry.priority));
@@ -151,7 +151,7 @@ fn may_meet(one: &RuleEntry, other: &RuleEntry) -> bool {
         && share(&one.roles, &other.roles)
 }
 
-/// The shipped rules, without the disabled ones.
+/// The shipped rules except the disabled ones.
 pub fn shipped(off: &[String]) -> Vec<Rule> {
     let is_off = |rule: &Rule| off.iter().any(|name| *name == rule.name || name == "*");
     SHIPPED.iter().filter(|rule| !is_off(rule)).cloned().collect()
@@ -209,7 +209,7 @@ fn rule(entry: &RuleEntry, number: usize, origin: Origin) -> Result<Rule, Unusab
     })
 }
 
-/// A name can be changed by its bearer; a number cannot.
+/// Only numeric ids are accepted, because people can change their names.
 fn is_id(id: &str) -> bool {
     !id.is_empty() && id.chars().all(|c| c.is_ascii_digit())
 }

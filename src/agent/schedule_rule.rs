@@ -1,10 +1,11 @@
-//! When a schedule is due: once, at intervals, or by a calendar in a time zone.
+//! Computes when a schedule is due: once, at intervals, or by a calendar in a time zone.
 //!
 //! When clocks change, a wall-clock time may be missing or occur twice. A one-time schedule at a
 //! missing time is rejected with the reason; if the time occurs twice, the earlier one is used. A
 //! calendar with a missing time is due right after the change, and one with a time that occurs
 //! twice is due at the earlier one only. A calendar for *every* minute or hour continues through
-//! both. Occurrences that were missed while nothing ran are caught up once, whatever their number.
+//! both. Occurrences that were missed while no node was running are caught up once, whatever their
+//! number.
 
 use chrono::{DateTime, LocalResult, NaiveDateTime, TimeDelta, TimeZone as _, Utc};
 use chrono_tz::Tz;
@@ -23,7 +24,7 @@ pub enum Recurrence {
     Cron { pattern: String, zone: String },
 }
 
-/// The time in the arguments of a call, of which one is given.
+/// The time in the arguments of a call. Exactly one field is set.
 #[derive(Debug, Clone, Default)]
 pub struct RequestedTime {
     /// A wall-clock time, or an instant with its offset.
@@ -34,13 +35,13 @@ pub struct RequestedTime {
     pub cron: Option<String>,
 }
 
-/// The number of occurrences of a calendar that are examined to find its shortest interval.
+/// How many occurrences of a calendar are examined to find its shortest interval.
 const LOOKED_AT: usize = 100;
 
-/// Later times are certainly mistakes.
+/// A later time is treated as a mistake.
 const FARTHEST: TimeDelta = TimeDelta::days(10 * 366);
 
-/// The rule and the first due time, or what is wrong, for the model.
+/// The rule and the first due time. An error is text for the model.
 pub fn plan(
     wish: &RequestedTime,
     zone: Tz,
@@ -82,7 +83,7 @@ pub fn plan(
 }
 
 impl Recurrence {
-    /// The first time after both.
+    /// The first occurrence after both `due` and `now`.
     pub fn next(&self, due: DateTime<Utc>, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         match self {
             Self::Once => None,

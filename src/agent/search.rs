@@ -1,7 +1,7 @@
-//! Finds tools by words: BM25 over names, descriptions and parameters.
+//! Searches tools by words: BM25 over names, descriptions and parameters.
 //!
-//! Existing crates include a stemmer and stop words for each language, and support one field where
-//! three are needed here; what remains is short.
+//! Existing crates bring a stemmer and stop words for each language, and support one field where
+//! this needs three; the code that remains is short.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -13,7 +13,8 @@ const NAME: f64 = 3.0;
 const DESCRIPTION: f64 = 1.0;
 const PARAMETERS: f64 = 0.5;
 
-/// How quickly repetitions of a word stop counting, and how strongly long texts are penalised.
+/// BM25 parameters: how quickly repetitions of a word stop counting, and how strongly long texts
+/// are penalised.
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
@@ -90,9 +91,9 @@ fn described(schema: &Value) -> String {
     text
 }
 
-/// `createIssues`, `create_issue` and "creating an issue" yield the same words. In scripts without
-/// spaces between words (Chinese, Japanese and, in effect, Korean), two neighbouring characters are
-/// a word.
+/// Splits a text into normalised words: `createIssues`, `create_issue` and "creating an issue" give
+/// the same words. In scripts without spaces between words (Chinese, Japanese and, in effect,
+/// Korean), each pair of neighbouring characters is a word.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let (mut word, mut run): (String, Vec<char>) = (String::new(), Vec::new());

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 pub struct ToolSpec {
     /// `snake_case`, at most 64 characters, unique.
     pub name: String,
-    /// For the model; the first line is shown in the listing of extension tools.
+    /// For the model. The first line is shown in the tool listing.
     pub description: String,
     /// JSON Schema (2020-12) of the arguments, an object.
     pub parameters: Value,
@@ -20,7 +20,7 @@ pub struct ToolSpec {
     pub source: ToolSource,
     /// When approval is required, unless a rule decides.
     pub approval: ApprovalMode,
-    /// The argument that is the subject; guard rules match on it.
+    /// The argument that is the subject, which guard rules match.
     pub subject: Option<Subject>,
     pub timeout: Duration,
     /// The limit of runs for one person; `None` is no limit.
@@ -29,17 +29,17 @@ pub struct ToolSpec {
     pub max_usage_count: Option<u32>,
     /// Its results are untrusted content and taint the session.
     pub untrusted: bool,
-    /// It contacts the outside although it has no side effects, for example by fetching a URL.
+    /// It contacts external systems although it has no side effects, for example by fetching a URL.
     pub outward: bool,
-    /// The same arguments give the same result for the whole conversation, except for results that
-    /// are marked as `Output::uncached`.
+    /// The same arguments give the same result for the whole conversation, except for results
+    /// marked with `Output::uncached`.
     pub cache: bool,
-    /// Its result is sent to the person as the answer, without the model reading it first.
+    /// Its result is sent to the person as the answer. The model does not read it first.
     pub result_as_answer: bool,
     pub domain: Domain,
     /// The environment variables that it reads.
     pub env: Vec<Variable>,
-    /// Why it is unavailable; then no agent has it.
+    /// Why the tool is unavailable. If set, no agent has it.
     pub unavailable: Option<String>,
 }
 
@@ -47,7 +47,8 @@ pub struct ToolSpec {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variable {
     pub name: String,
-    /// The default. Without one the tool requires the variable, and its value is a secret.
+    /// The default. Without one, the tool requires the variable and its value is treated as a
+    /// secret.
     pub default: Option<String>,
 }
 
@@ -60,7 +61,7 @@ impl Variable {
         Self { name: name.to_owned(), default: Some(default.to_owned()) }
     }
 
-    /// Its value, if it has one that is not blank.
+    /// Its value, unless it is missing or blank.
     pub fn value(&self, environment: &BTreeMap<String, String>) -> Option<String> {
         let set = environment.get(&self.name).filter(|value| !value.trim().is_empty());
         set.or(self.default.as_ref()).cloned()
@@ -72,7 +73,7 @@ impl Variable {
 pub enum Tier {
     /// Its schema is in every prompt.
     Core,
-    /// One line in the tool listing until `enable_tool`.
+    /// It has one line in the tool listing until it is enabled with `enable_tool`.
     Extension,
 }
 
@@ -94,9 +95,9 @@ pub enum ApprovalMode {
 /// The argument that a call acts on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
-    /// A path in the workspace, which is normalised before rules see it.
+    /// A path in the workspace. It is normalised before rules see it.
     Path(&'static str),
-    /// A shell command, which is parsed and judged by program.
+    /// A shell command. It is parsed, and each program is judged.
     Command(&'static str),
     /// Any other text.
     Text(&'static str),
@@ -122,7 +123,7 @@ impl Default for Rate {
 }
 
 impl ToolSpec {
-    /// A core tool without side effects and with default limits; other properties are set by field.
+    /// A core tool without side effects and with default limits. Other properties are set by field.
     pub fn read_only(name: &str, description: &str, parameters: Value) -> Self {
         Self {
             name: name.to_owned(),
@@ -154,13 +155,14 @@ impl ToolSpec {
         }
     }
 
-    /// Whether it acts on anything outside the gateway's own memory. Such a tool has the default
-    /// rate limit if its author has set none.
+    /// Whether it acts on anything outside the gateway's own memory. Such a tool gets the default
+    /// rate limit unless its author sets one.
     pub fn needs_rate(&self) -> bool {
         self.outward || self.untrusted || self.effect != EffectClass::ReadOnly
     }
 
-    /// Whether a call has side effects. A tool that may run twice and never asks has none.
+    /// Whether a call has side effects. A tool that may run twice and never requires approval has
+    /// none.
     pub fn changes_something(&self) -> bool {
         match self.effect {
             EffectClass::ReadOnly => false,
@@ -175,7 +177,7 @@ impl ToolSpec {
 pub enum Domain {
     /// In this process.
     Orchestrator,
-    /// In a separate process in the sandbox; without a sandbox, not at all.
+    /// In a separate process in the sandbox. If there is no sandbox, it does not run.
     Container(Confinement),
 }
 
@@ -189,9 +191,9 @@ impl Confinement {
     /// The tool starts its own programs in the sandbox. Only for built-in tools.
     pub(crate) const OWN: Self = Self { program: None };
 
-    /// Runs this program in the sandbox, in the folder of the conversation. It reads the arguments
-    /// as JSON from standard input and writes the result to standard output. The tool's `run` is
-    /// never called.
+    /// Runs this program in the sandbox, in the folder of the conversation. The program reads the
+    /// arguments as JSON from standard input and writes the result to standard output. The tool's
+    /// `run` is not called.
     pub fn program(command: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { program: Some(command.into_iter().map(Into::into).collect()) }
     }
@@ -207,14 +209,14 @@ impl Domain {
     }
 }
 
-/// The effect of a second run.
+/// The effect of running a call a second time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectClass {
     /// No side effects.
     ReadOnly,
-    /// The same as of one run.
+    /// The same effect as running it once.
     Idempotent,
-    /// Must not run twice.
+    /// It must not run twice.
     AtMostOnce,
 }

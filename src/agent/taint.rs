@@ -1,13 +1,13 @@
-//! Untrusted content in a conversation, and its consequences.
+//! Taint: untrusted content in a conversation, and its consequences.
 //!
-//! Text of a web page, a server or a mail may contain instructions for the agent. Once a
-//! conversation has read untrusted content (`Event::Tainted`, until `/new`), every call with side
-//! effects or to the outside requires approval, unless a rule names the tool. Permissions for the
-//! conversation that were given before are void.
+//! Text from a web page, a server or a mail may contain instructions for the agent. Once a
+//! conversation has read untrusted content (`Event::Tainted`, until `/new`), every call that has
+//! side effects or contacts external systems requires approval, unless a rule names the tool.
+//! Permissions for the conversation that were given before are void.
 //!
 //! Trusted are messages of people who may talk to the bot, and files of the workspace that the
-//! agent wrote, unless it wrote them while tainted. Files that people send are untrusted. This chat
-//! is not the outside: a tool that only shows something here never requires approval.
+//! agent wrote while it was not tainted. Files that people send are untrusted. A tool that only
+//! shows something in this chat never requires approval because of taint.
 
 use comrak::{
     Arena, Options,
@@ -33,7 +33,7 @@ const DOWNLOADS: &str = "downloads";
 /// The folder of files that people send.
 pub const INBOX: &str = "inbox";
 
-/// The source of this call's result, if it is untrusted content.
+/// The source of this call's result, if the result is untrusted content.
 pub fn source(call: &Call, spec: &ToolSpec, session: &Session) -> Option<String> {
     let about = policy::subject(spec, &call.arguments);
     let foreign = match (&spec.subject, &spec.source) {
@@ -56,7 +56,7 @@ fn is_anybodys(path: &str) -> bool {
     [KEPT_RESULTS, DOWNLOADS, INBOX].contains(&folder)
 }
 
-/// Whether this is a file in one of those folders. The folders' own names are ours.
+/// Whether this file is in one of the folders for untrusted files, but is not the folder itself.
 pub fn is_anybodys_file(path: &str) -> bool {
     let inner = path.split_once('/').is_some_and(|(_, inner)| !inner.is_empty());
     inner && is_anybodys(path)
@@ -73,7 +73,7 @@ pub fn told(session: &Session, words: &Messages) -> String {
     words.tainted(&session.taint)
 }
 
-/// What a reader or a platform may recognise as a URL, with or without a scheme.
+/// Matches what a client may recognise as a URL, with or without a scheme.
 static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = concat!(
         r"(?i)\b(?:[a-z][a-z0-9+.-]*://|www\.)\S+",
@@ -83,8 +83,8 @@ static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(pattern).expect("a literal")
 });
 
-/// Defuses a reply of a tainted conversation: links are shown as code, so that no client loads
-/// them, except for these hosts. A URL could leak what the conversation knows.
+/// Replaces the links of a reply in a tainted conversation with code, so that no client loads them.
+/// Links to these hosts are kept. A URL could leak what the conversation contains.
 pub fn defused(markdown: &str, hosts: &[String]) -> String {
     let mut options = Options::default();
     options.extension.strikethrough = true;
@@ -101,7 +101,7 @@ pub fn defused(markdown: &str, hosts: &[String]) -> String {
     }
 }
 
-/// Returns whether there was anything to defuse.
+/// Returns whether it changed anything.
 fn defuse<'a>(arena: &'a Arena<'a>, node: Node<'a>, hosts: &[String]) -> bool {
     let code = |literal: &str| {
         let literal = literal.replace('`', "'");

@@ -1,12 +1,12 @@
-//! Families of the program's tools: each has one line in the tool listing, and one name that enables
+//! Families of built-in tools. A family has one line in the tool listing, and one name that enables
 //! all of its tools.
 
 use super::spec::ToolSpec;
 
 pub struct ToolFamily {
-    /// What `enable_tool` takes.
+    /// The name that `enable_tool` accepts.
     pub name: &'static str,
-    /// For the listing, which is in every prompt.
+    /// The line in the listing, which is in every prompt.
     pub about: &'static str,
     has: fn(&str) -> bool,
 }
@@ -35,7 +35,7 @@ pub fn families_of(specs: &[&ToolSpec]) -> Vec<&'static ToolFamily> {
     FAMILIES.iter().filter(has_any).collect()
 }
 
-/// The names of those tools that belong to the family of this name.
+/// The names of those tools that belong to the family with this name.
 pub fn members<'s>(family: &str, specs: impl Iterator<Item = &'s ToolSpec>) -> Vec<String> {
     let Some(family) = FAMILIES.iter().find(|known| known.name == family) else {
         return Vec::new();

@@ -15,9 +15,9 @@ const LINE_CHARS: usize = 100;
 /// The maximum number of servers whose tools are counted separately; the others are combined.
 const COUNTED: usize = 40;
 
-/// The listing in the description of `enable_tool`'s argument. There, before the instructions, it
-/// stays in the provider's cache when a tool is enabled; and the description of an argument may
-/// have any length, unlike that of a tool.
+/// The listing, as part of the description of `enable_tool`'s argument. It precedes the
+/// instructions there, so it stays in the provider's cache when a tool is enabled. Unlike the
+/// description of a tool, that of an argument may have any length.
 pub fn directory(catalog: &Catalog) -> String {
     let (own, served): (Vec<_>, Vec<_>) =
         catalog.extensions().partition(|spec| spec.source == ToolSource::Builtin);
@@ -51,7 +51,7 @@ pub fn directory(catalog: &Catalog) -> String {
 const THESE: &str = "Of these tools:";
 const FOUND: &str = "Of what `find_tool` finds, or of the list below.";
 
-/// The result of a search: enough to choose and to enable.
+/// The result of a search: what the model needs to choose and enable tools.
 pub fn told(catalog: &Catalog, found: &[&ToolSpec], enabled: &[String]) -> String {
     let all = catalog.extensions().count();
     if found.is_empty() {
@@ -80,7 +80,7 @@ fn parameters(schema: &Value) -> Vec<String> {
     names.map(|name| if needed(name) { name.clone() } else { format!("{name}?") }).collect()
 }
 
-/// ` There are 97 tools of servers: github (40), mail (57).`
+/// For example ` There are 97 tools of servers: github (40), mail (57).`
 fn counts(served: &[&ToolSpec]) -> String {
     let mut text = format!(" There are {} tools of servers: ", served.len());
     let servers = by_server(served);

@@ -1,7 +1,7 @@
 //! Backup of all data into one file, and restore.
 //!
-//! The database is copied first, then the files: artifacts never change, so all that the copy
-//! refers to are among them.
+//! The database is copied first, then the files. Artifacts never change, so those that the copied
+//! database refers to are in the backup.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// The folders of `data_dir` that are part of a backup.
+/// The folders in `data_dir` that a backup includes.
 const FOLDERS: [&str; 4] = [ARTIFACTS, "workspaces", "skills", LOGINS];
 const ARTIFACTS: &str = "artifacts";
 const CONTENTS: &str = "backup.json";
@@ -32,11 +32,11 @@ const FORMAT: u32 = 1;
 struct Contents {
     format: u32,
     version: String,
-    /// `false` if the database is PostgreSQL, which has to be dumped separately.
+    /// `false` if the database is PostgreSQL, which has to be backed up separately.
     database: bool,
 }
 
-/// Whether the backup contains the database, or it has to be dumped with PostgreSQL's own tools.
+/// Whether the backup contains the database. PostgreSQL has to be dumped with its own tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holds {
     Everything,
@@ -47,7 +47,7 @@ pub enum Holds {
 pub async fn back_up(config: &Config, to: &Path) -> Result<Holds> {
     ensure!(!to.exists(), "{} already exists", to.display());
     let folder = to.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // In the same folder, so that a rename completes the file atomically.
+    // In the same folder, so that the file can be completed by an atomic rename.
     let scratch = Scratch::new(folder)?;
     let database = match backup::file_of(&config.store_url()) {
         Some(file) => {
@@ -67,8 +67,8 @@ pub async fn back_up(config: &Config, to: &Path) -> Result<Holds> {
     Ok(holds)
 }
 
-/// Restores a backup to the places that the configuration names. Everything is unpacked and checked
-/// first, and existing data is never overwritten.
+/// Restores a backup to the locations that the configuration names. Everything is unpacked and
+/// checked first, and existing data is never overwritten.
 pub async fn restore(config: &Config, from: &Path) -> Result<Holds> {
     let data = &config.data_dir;
     for folder in FOLDERS {
@@ -113,7 +113,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // If this fails, the name shows that the folder is temporary.
+        // If this fails, the folder's name shows that it is temporary.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -140,7 +140,7 @@ fn pack(data: &Path, database: Option<&Path>, to: &Path) -> Result<()> {
     Ok(file.sync_all()?)
 }
 
-/// Adds files and folders only. Files that agents delete in the meantime are left out.
+/// Adds regular files and folders. Files that agents delete in the meantime are left out.
 fn add(archive: &mut tar::Builder<BufWriter<File>>, data: &Path, folder: &Path) -> Result<()> {
     archive.append_dir(folder, data.join(folder))?;
     for entry in fs::read_dir(data.join(folder))? {
@@ -154,7 +154,7 @@ fn add(archive: &mut tar::Builder<BufWriter<File>>, data: &Path, folder: &Path) 
                 Ok(file) => {
                     let (mut header, known) = (tar::Header::new_gnu(), file.metadata()?);
                     header.set_metadata(&known);
-                    // Exactly as long as announced, even if an agent is writing to it.
+                    // The length must match the header, even if an agent is writing to the file.
                     let bytes = file.chain(io::repeat(0)).take(known.len());
                     archive.append_data(&mut header, &path, bytes)?;
                 }

@@ -64,7 +64,7 @@ pub async fn connect(
     Ok((channels, webs))
 }
 
-/// Reads uploaded files, which are artifacts.
+/// Reads uploaded files, which are stored as artifacts.
 fn uploads(artifacts: Artifacts) -> ReadUpload {
     Arc::new(move |digest| {
         let artifacts = artifacts.clone();
@@ -93,8 +93,8 @@ fn manners(entry: &ChannelEntry) -> Result<Manners> {
     })
 }
 
-/// Admits those who may talk on the channel. If the database is unavailable, the person is
-/// admitted: the press is checked again when it is received.
+/// Admits people who may talk on the channel. If the database is unavailable, everyone is admitted
+/// here, because the press of a button is checked again when it is processed.
 fn admission(entry: &ChannelEntry, manners: Manners, store: &Store) -> Admission {
     let (store, channel) = (store.clone(), entry.id.clone());
     let (allow, roles) = (Allow::from_list(&entry.allow), manners.roles);
@@ -111,7 +111,7 @@ fn admission(entry: &ChannelEntry, manners: Manners, store: &Store) -> Admission
     })
 }
 
-/// The private chats with people, which Discord does not list.
+/// The known private chats, which Discord's API does not list.
 async fn private_chats(store: &Store, channel: &str) -> Result<Vec<u64>> {
     let channel = channel.to_owned();
     let chats = store
@@ -130,10 +130,10 @@ pub async fn check(entry: &ChannelEntry, variables: &BTreeMap<String, String>) -
     Ok(channel.check().await?)
 }
 
-/// The timeout for reading a bot's name where it is optional.
+/// The timeout for reading a bot's name where the name is optional.
 const NAME_WITHIN: Duration = Duration::from_secs(5);
 
-/// The names of the bots on Telegram, of all channels or of one, without those that do not answer.
+/// The names of Telegram bots, of all channels or of one. Bots that do not answer are left out.
 pub async fn telegram_names(
     config: &Config,
     variables: &BTreeMap<String, String>,
@@ -176,7 +176,7 @@ fn telegram(entry: &ChannelEntry, variables: &BTreeMap<String, String>) -> Resul
     }))
 }
 
-/// English by default, and each language for its users.
+/// The menus in English as the default, and in each language for its users.
 fn menus() -> Vec<Menu> {
     let menu = |language: Option<Language>| {
         let says = language.unwrap_or_default().words().menu;

@@ -29,8 +29,8 @@ pub fn missing(config: &Config) -> Option<PathBuf> {
     backup::file_of(&config.store_url()).filter(|file| !file.exists())
 }
 
-/// Rejects a new database if an earlier release, for which `data_dir` was relative to the working
-/// directory, has left one there.
+/// Rejects a new database if an earlier release has left one in another folder, because it resolved
+/// `data_dir` relative to the working directory.
 pub fn not_left_behind(config: &Config) -> Result<()> {
     let (None, Some(file)) = (&config.store.url, missing(config)) else { return Ok(()) };
     let left = config.former_data_dir.as_ref().filter(|folder| folder.join(DATABASE).exists());
@@ -68,7 +68,7 @@ pub(super) fn encryption(
 ) -> Result<Encryption> {
     let key = |name: &'static str, key: &Option<Secret>| {
         let key = key.as_ref().map(|key| key.reveal(variables)).transpose().context(name)?;
-        // One at a time, so that an error names the key.
+        // Each key is checked separately, so that an error names the invalid one.
         Encryption::new(&key).context(name)?;
         anyhow::Ok(key)
     };
@@ -81,7 +81,7 @@ pub(super) fn encryption(
     Encryption::new(current.iter().chain(&before))
 }
 
-/// Takes the lock for running a gateway on this database, and releases the leases of an earlier
+/// Takes the lock for running a gateway on this database, and releases the leases of the previous
 /// process.
 pub(super) async fn lock(config: &Config) -> Result<Option<ProcessLock>> {
     let lock = ProcessLock::take(&config.store_url())?;

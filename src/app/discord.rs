@@ -1,4 +1,4 @@
-//! Connects a Discord account, with the commands in every language.
+//! Connects a Discord account, and registers the commands in every language.
 
 use anyhow::{Context as _, Result, anyhow};
 use channels::discord::{self, Admission, Command, Discord, DiscordConfig, Roots, Worded};
@@ -9,7 +9,7 @@ use crate::{
     texts::{Language, MENU, Messages},
 };
 
-/// Commands whose response is visible to everybody in the place.
+/// Commands whose response everyone in the place can see.
 const PUBLIC: [&str; 3] = ["new", "stop", "panic"];
 /// Commands with a text argument.
 const TAKES: [(&str, &str); 1] = [("model", "name")];

@@ -37,7 +37,7 @@ const AT_HOME: [&str; 28] = [
     ".zsh_history",
 ];
 
-/// Those that exist when a program starts.
+/// The paths to hide, if they exist when a program starts.
 pub(super) fn hidden(config: &Config) -> Vec<PathBuf> {
     let secrets = config.secrets().filter_map(|secret| match secret {
         Secret::File { file } => Some(file.clone()),
@@ -70,7 +70,7 @@ pub(super) fn absolute(path: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
-    /// The configuration, its secret files, other agents' folders and the database.
+    /// Hides the configuration, its secret files, other agents' folders and the database.
     /// Proves S16.
     #[test]
     fn what_is_ours_is_hidden_wherever_it_lies() {

@@ -17,7 +17,7 @@ use crate::{
 
 type Models = BTreeMap<String, Arc<dyn Model>>;
 
-/// Builds all models except for those in `given`, each with its fallbacks.
+/// Builds all models except those in `given`, each with its fallbacks.
 pub fn build(
     config: &Config,
     variables: &BTreeMap<String, String>,

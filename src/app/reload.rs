@@ -1,6 +1,6 @@
-//! A gateway whose configuration can be reloaded at run time (SIGHUP or the API). A second [`App`]
-//! is opened beside the running one and takes over only when it is complete. The previous one stops
-//! intake and finishes its work, like a node that shuts down.
+//! A gateway whose configuration can be reloaded at run time, by SIGHUP or the API. A second
+//! [`App`] is opened next to the running one, and takes over once it is complete. The previous one
+//! stops intake and finishes its work, like a node that shuts down.
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Map, Value, json};
@@ -52,7 +52,7 @@ impl Serving {
     ) -> Result<Self> {
         let lock = super::lock(&config).await?;
         let listener = bind(&config)?;
-        // With port 0 the system chooses the port; sign-in links and the greeting contain it.
+        // For port 0 the system chooses a port, which sign-in links and the greeting must contain.
         config.admin.listen = listener.local_addr()?;
         let (asks, reloads) = mpsc::channel(1);
         let app = open(&config, &variables, &listener, &asks).await?;
@@ -69,7 +69,7 @@ impl Serving {
     pub async fn next_request(&mut self) -> Reload {
         match self.reloads.recv().await {
             Some(request) => request,
-            // `asks` keeps the channel open.
+            // `asks` keeps the channel open, so this is never reached.
             None => std::future::pending().await,
         }
     }
@@ -79,8 +79,8 @@ impl Serving {
         let _ = answer.send(self.reload(fact).await);
     }
 
-    /// Reloads the configuration, and returns the changes, one per line. It is applied only if
-    /// `fact` records who requested it. After an error, nothing changes.
+    /// Reloads the configuration, and returns the changes, one per line. `fact` records who
+    /// requested it in the audit. After an error, nothing changes.
     pub async fn reload(&mut self, fact: Option<Fact>) -> Result<Vec<String>> {
         let mut config = Config::load(self.file.as_deref(), &self.variables)?;
         let (listen, bound) = (&mut config.admin.listen, self.config.admin.listen);
@@ -106,7 +106,7 @@ impl Serving {
         let app = open(&config, &self.variables, &listener, &self.asks).await?;
         (self.config, self.secrets, self.listener) = (config, secrets, listener);
         let before = mem::replace(&mut self.app, app);
-        // Immediately, so that removed secrets no longer authenticate anything.
+        // Immediately, so that removed secrets no longer authenticate requests.
         before.gateway.stop.cancel();
         self.before.spawn(async move {
             if let Err(problem) = before.drain().await {
@@ -146,7 +146,7 @@ async fn open(
 ) -> Result<App> {
     let given = Overrides { reloads: Some(asks.clone()), ..Overrides::default() };
     let listener = TcpListener::from_std(listener.try_clone()?)?;
-    // Everything that can fail happens before this point; from here on the previous app is
+    // Everything that can fail happens before this point. From here on the previous app is
     // replaced.
     let app = App::open(config, variables, given).await?;
     app.start();
@@ -191,7 +191,7 @@ fn compare(key: &str, before: Option<&Value>, after: Option<&Value>, changes: &m
     }
 }
 
-/// A table by its keys; a list of tables by their names, or by their positions if they have none.
+/// A table by its keys. A list of tables by their names, or by their positions if they have none.
 fn by_name(value: &Value) -> Option<Map<String, Value>> {
     match value {
         Value::Object(table) => Some(table.clone()),

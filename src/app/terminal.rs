@@ -1,5 +1,5 @@
-//! A conversation with the agent in the terminal, for developers, with its own database: a running
-//! gateway does not know this channel.
+//! A conversation with the agent in the terminal, for developers. It has its own database, so a
+//! running gateway does not know this channel.
 
 use anyhow::Result;
 use channels::terminal::Terminal;
@@ -37,7 +37,7 @@ pub async fn open(mut config: Config, variables: &BTreeMap<String, String>) -> R
     let lock = super::lock(&config).await?;
     config.channels.clear();
     let (typed, lines) = mpsc::channel(16);
-    // Not a task, because a read of the terminal cannot be cancelled.
+    // A thread rather than a task, because a read from the terminal cannot be cancelled.
     std::thread::spawn(move || {
         let lines = io::stdin().lock().split(b'\n').map_while(Result::ok);
         // Invalid UTF-8 does not end the conversation.
@@ -61,8 +61,8 @@ pub async fn open(mut config: Config, variables: &BTreeMap<String, String>) -> R
     Ok(Talk { app, terminal, _lock: lock })
 }
 
-/// Shows open approvals again, since the screen on which they were shown may be gone. Until then
-/// they cannot be decided.
+/// Shows open approvals again. They cannot be decided before, because the screen that showed them
+/// may be gone.
 pub async fn show_open_approvals(app: &App) -> Result<()> {
     let now = app.gateway.clock.now();
     let write = app.gateway.store.write("show approvals again", move |tx| {
@@ -80,7 +80,7 @@ pub async fn show_open_approvals(app: &App) -> Result<()> {
     write.await
 }
 
-/// Returns when the input has ended and everything is answered.
+/// Returns when the input has ended and every message is answered.
 pub async fn all_is_said(app: &App, terminal: &Terminal) -> Result<()> {
     terminal.ended().cancelled().await;
     let store = &app.gateway.store;

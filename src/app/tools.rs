@@ -31,10 +31,10 @@ use crate::{
     worker::{Worker, hooks::HookSandbox},
 };
 
-/// How often new skills are looked for.
+/// How often to check for new skills.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 
-/// Loads the tools of all servers that answer; the others are retried after the start.
+/// Loads the tools of all servers that answer. The others are retried after startup.
 pub(super) async fn connect_mcp(app: &App, variables: &BTreeMap<String, String>) -> Result<()> {
     let (config, gateway) = (&app.config, &app.gateway);
     let watch = |entry: &McpEntry| -> Result<_> {
@@ -175,10 +175,10 @@ pub(super) fn eyes(config: &Config, sandbox: &Arc<Sandbox>) -> Result<Vec<Arc<dy
     ])
 }
 
-/// The folder with the credentials of MCP logins.
+/// The folder for the credentials of MCP logins.
 pub(super) const LOGINS: &str = "mcp_logins";
 
-/// For a remote server without another kind of token.
+/// The login for a remote server that has no other kind of token.
 fn login(
     entry: &McpEntry,
     config: &Config,
@@ -189,7 +189,7 @@ fn login(
         return Ok(None);
     }
     let server = format!("{}\n{}", entry.name, url);
-    // Servers with similar names must not share a file.
+    // A digest, because servers with similar names must not share a file.
     let digest = &files::digest_of(server.as_bytes())[..12];
     let name = format!("{}-{digest}.json", sanitise(&entry.name));
     let secret = entry.client_secret.as_ref().map(|secret| secret.reveal(variables));
@@ -220,7 +220,7 @@ pub(super) fn ways(config: &Config) -> Result<skills::Ways> {
     config.skills.hosts.iter().filter(|(_, hosts)| !hosts.is_empty()).map(way).collect()
 }
 
-/// The web as the sections `web` and `http` describe it.
+/// The web access that the sections `web` and `http` configure.
 pub(super) fn web(config: &Config, variables: &BTreeMap<String, String>) -> Result<WebConfig> {
     let access = config.http.build(&config.web.inside(), variables)?;
     Ok(WebConfig { access: Arc::new(access), ..config.web.build(variables)? })
@@ -244,7 +244,7 @@ pub(super) fn skills(config: &Config, agent: &AgentEntry) -> Result<Vec<Skill>> 
     Ok(folder::all(&folder).into_iter().map(|kept| kept.skill).collect())
 }
 
-/// Reloads skills that were added or removed at run time, by this node, another one or the command
+/// Reloads skills that were added or removed at run time by this node, another node or the command
 /// line. Each change alters the prompts of all conversations once.
 pub(super) async fn watch_skills(worker: Arc<Worker>, config: Config) {
     let folders = folders(&config);

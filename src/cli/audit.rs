@@ -45,7 +45,7 @@ pub enum AuditCommand {
     },
 }
 
-/// Returns the output, or an error if verification fails.
+/// Returns the output. Fails if verification fails.
 pub async fn run(store: &Store, command: AuditCommand) -> Result<String> {
     match command {
         AuditCommand::Verify { seal } => verify(store, seal).await,

@@ -1,4 +1,4 @@
-//! `countersign check`: opens everything that the gateway opens, and prints a summary.
+//! `countersign check`: opens everything that the gateway would open, and prints a summary.
 
 use anyhow::Result;
 use serde::Serialize;
@@ -18,7 +18,7 @@ struct Summary<'c> {
     channels: Vec<&'c str>,
     tools: usize,
     unavailable_tools: Vec<Unavailable>,
-    /// Why there is no sandbox.
+    /// Why the sandbox is unavailable.
     sandbox_problem: Option<&'c str>,
     warnings: Vec<String>,
 }

@@ -57,13 +57,13 @@ pub struct Doctor {
     output: OutputFormat,
 }
 
-/// A disk with less free space than this is reported.
+/// Less free disk space than this is reported.
 const LOW_BYTES: u64 = 1024 * 1024 * 1024;
-/// A larger difference to the database's clock makes approvals expire at other times than shown.
+/// A larger difference from the database's clock makes approvals expire at other times than shown.
 const SKEW_MS: i64 = 2_000;
-/// The database counts as unavailable if it takes longer.
+/// The database counts as unavailable if it takes longer than this.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
-/// Scripts and symbols that documents may contain.
+/// Characters of scripts and symbols that documents may contain.
 const SAMPLE: &str = "a ä Ω я 中 あ 한 ع א 😀";
 
 /// Runs all checks and prints the report. Fails if there is a fault.
@@ -167,7 +167,7 @@ async fn database(config: &Config) -> Result<(CheckStatus, String)> {
         let says = format!("{file} does not exist yet; the gateway creates it when it starts");
         return Ok((CheckStatus::Warning, says));
     }
-    // A gateway waits for its database at startup; this command reports the current state.
+    // A gateway waits for its database at startup. This command reports the current state.
     Store::reach(&config.store_url(), ANSWERS_WITHIN).await.context(what_to_do)?;
     let store = app::database::open_store(config).await.context(what_to_do)?;
     if let Some(file) = backup::file_of(&config.store_url()) {
@@ -191,7 +191,7 @@ async fn database(config: &Config) -> Result<(CheckStatus, String)> {
     })
 }
 
-/// Whether everybody with a sign-in link may talk in the web chat.
+/// Checks that everyone with a sign-in link may talk in the web chat.
 async fn web_chat(config: &Config) -> Result<(CheckStatus, String)> {
     if app::database::missing(config).is_some() {
         return Ok((CheckStatus::Fine, "nobody has a sign-in link yet".to_owned()));
@@ -205,7 +205,7 @@ async fn web_chat(config: &Config) -> Result<(CheckStatus, String)> {
     })
 }
 
-/// Whether a database that agents read answers, and whether it has to trust us.
+/// Checks that a data source can be reached, and whether its account could write.
 async fn datasource(
     entry: &DatasourceEntry,
     variables: &BTreeMap<String, String>,
@@ -336,7 +336,7 @@ fn webhook_secrets(
     })
 }
 
-/// Checks that cost a little and need the network, all concurrently.
+/// Runs the checks that need the network and cost a little, all concurrently.
 async fn live(report: &mut Report, config: &Config, variables: &BTreeMap<String, String>) {
     let models = app::models::alone(config, variables).unwrap_or_default();
     let models = models.into_iter().map(|(id, model)| {
@@ -378,7 +378,7 @@ pub(super) async fn answers(model: &dyn Model) -> Result<(CheckStatus, String)> 
     Ok((CheckStatus::Fine, "answers".to_owned()))
 }
 
-/// Checks whether an MCP server answers.
+/// Checks that an MCP server answers.
 async fn served(
     entry: &McpEntry,
     config: &Config,

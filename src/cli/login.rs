@@ -14,8 +14,8 @@ use crate::{app, config::Config, tools::mcp::login};
 /// The timeout for signing in.
 const WAITS_FOR: Duration = Duration::from_mins(10);
 
-/// Prints the URL and waits for the browser or, if that is on another machine, for the URL it shows
-/// in the end.
+/// Prints the URL, and waits for the redirect of the browser. If the browser is on another machine,
+/// waits for the final URL as input instead.
 pub async fn run(
     config: &Config,
     variables: &BTreeMap<String, String>,

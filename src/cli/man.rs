@@ -1,4 +1,4 @@
-//! `countersign completions` and `countersign man`: files for shells and for `man`.
+//! `countersign completions` and `countersign man`: generate shell completions and manual pages.
 
 use anyhow::{Context as _, Result};
 use clap::CommandFactory as _;
@@ -16,7 +16,7 @@ pub(super) fn completions(shell: Shell) -> String {
     String::from_utf8_lossy(&script).trim_end().to_owned()
 }
 
-/// Writes a page for each command. Returns what to do with them.
+/// Writes a page for each command. Returns instructions for using them.
 pub(super) fn write(folder: &Path) -> Result<String> {
     let shown = folder.display();
     std::fs::create_dir_all(folder).with_context(|| format!("creating {shown}"))?;

@@ -1,4 +1,4 @@
-//! Results for people as text, and for scripts as JSON.
+//! Prints results as text for people, or as JSON for scripts.
 
 use anyhow::Result;
 use clap::Args;
@@ -18,7 +18,7 @@ impl OutputFormat {
         if self.json { Ok(serde_json::to_string_pretty(value)?) } else { Ok(text()) }
     }
 
-    /// One line for each entry, or `none`; as JSON, an array.
+    /// One line per entry, or `none`. As JSON, an array.
     pub fn list<T: Serialize>(
         self,
         entries: &[T],

@@ -21,7 +21,7 @@ pub struct PeopleArgs {
     output: OutputFormat,
 }
 
-/// The maximum number of people that are listed.
+/// The maximum number of people to list.
 const MOST_LISTED: usize = 10_000;
 
 /// Returns the list.

@@ -26,7 +26,8 @@ use crate::{
 /// Larger pictures are left out, as in the chat.
 const PICTURE_BYTES: u64 = 10 * 1024 * 1024;
 
-/// Files that are not sent may be larger, such as a workbook with the maximum number of rows.
+/// Files that are not sent to a chat may be larger, for example a workbook with the maximum number
+/// of rows.
 const FILE_BYTES: usize = 65 * 1024 * 1024;
 
 #[derive(Debug, clap::Args)]
@@ -112,7 +113,7 @@ fn ending(path: &Path) -> Option<String> {
     path.extension().map(|ending| ending.to_string_lossy().to_lowercase())
 }
 
-/// Pictures must be files in the source's folder or below; nothing is fetched.
+/// Finds the pictures, which must be in the source's folder or below. Nothing is downloaded.
 fn pictures(urls: impl Iterator<Item = String>, folder: &Path) -> BTreeMap<String, Blob> {
     let read = |url: String| {
         let path = Path::new(&url);

@@ -35,7 +35,7 @@ impl Report {
         self.lines.push(Line { check: what.to_owned(), found, says: says.into() });
     }
 
-    /// An error is a fault; otherwise the result says what was found.
+    /// Adds the result of a check. An error is reported as a fault.
     pub fn check(&mut self, what: &str, checked: Result<(CheckStatus, String)>) {
         match checked {
             Ok((found, says)) => self.add(found, what, says),

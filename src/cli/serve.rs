@@ -32,7 +32,7 @@ fn address(text: &str) -> Result<String, String> {
 }
 
 impl Serve {
-    /// The variable that sets the same.
+    /// The environment variable that sets the same address.
     pub(super) fn variable(&self) -> Option<(String, String)> {
         let listen = self.listen.as_ref()?;
         Some(("COUNTERSIGN__ADMIN__LISTEN".to_owned(), listen.clone()))
@@ -57,7 +57,8 @@ pub async fn run(
     let tasks = gateway.tasks.clone();
     tasks.spawn(async move { say_connected(&gateway, &redactor).await });
     loop {
-        // Only waits here: a reload that has begun must not be dropped when a signal arrives.
+        // Cancel safety: select only waits here, because a reload that has begun must not be
+        // dropped when a signal arrives.
         let request = tokio::select! {
             request = serving.next_request() => request,
             asked = signals.next() => match asked {
@@ -74,24 +75,24 @@ pub async fn run(
     serving.stop().await
 }
 
-/// How long to wait for the platforms at the start, and how often to look.
+/// How long to wait for the platforms at startup, and how often to check.
 const CONNECT_WITHIN: Duration = Duration::from_secs(30);
 const LOOKS_EVERY: Duration = Duration::from_millis(250);
 
-/// Prints the state of each channel with a platform, as soon as it is known. Nothing depends on it,
-/// so that an output that nobody reads any more ends nothing.
+/// Prints the state of each platform channel as soon as it is known. Failing to print ends nothing,
+/// because nobody may be reading the output any more.
 async fn say_connected(gateway: &Gateway, redactor: &Redactor) {
     let platforms = gateway.channels.iter().filter(|(_, connected)| connected.alone);
     let mut waiting: Vec<_> = platforms.map(|(id, _)| id).collect();
     let mut looks = CONNECT_WITHIN.as_millis() / LOOKS_EVERY.as_millis();
     while !waiting.is_empty() && looks > 0 {
-        // In real time, because nothing signals what another node reports.
+        // Polls in real time, because nothing signals what another node reports.
         let stopped = tokio::time::timeout(LOOKS_EVERY, gateway.stop.cancelled()).await;
         if stopped.is_ok() {
             return;
         }
         looks -= 1;
-        // The log has the problem of the database.
+        // The error is logged elsewhere.
         let Ok(states) = gateway.channel_states().await else { continue };
         waiting.retain(|id| {
             let Some(line) = states.get(*id).and_then(|state| connection(id, state)) else {
@@ -119,8 +120,8 @@ fn connection(id: &str, state: &ChannelState) -> Option<String> {
     }
 }
 
-/// The sign-in link to print. The output of a service is kept in logs, so it is printed there only
-/// until somebody has signed in for the first time.
+/// The sign-in link to print. The output of a service is kept in logs, so a service prints the link
+/// only until somebody has signed in for the first time.
 async fn link(config: &Config, store: &Store) -> Result<Option<String>> {
     let signed_in = store.read(|tx| Box::pin(web_sessions::has_anybody_signed_in(tx))).await?;
     if signed_in && !std::io::stdout().is_terminal() {
@@ -140,11 +141,11 @@ async fn read_again(serving: &mut Serving) {
 /// The action that a signal requests.
 pub(super) enum SignalAction {
     End,
-    /// The terminal was closed, or the configuration is to be reloaded.
+    /// The terminal was closed, or a reload of the configuration is requested.
     HangUp,
 }
 
-/// Handles signals from the start, so that none is lost and none kills the process.
+/// Handles signals from startup on, so that none is lost and none kills the process.
 pub(super) struct Signals {
     terminate: Signal,
     interrupt: Signal,

@@ -88,7 +88,7 @@ pub fn run(config: &Config, wish: SkillArgs) -> Result<()> {
     }
 }
 
-/// What an installation has done.
+/// The result of an installation.
 #[derive(Default)]
 struct Installation {
     report: Vec<String>,
@@ -96,7 +96,7 @@ struct Installation {
     refused: usize,
 }
 
-/// The findings with these names, all of which must exist.
+/// The findings with these names. Fails if one does not exist.
 fn accepted(names: &[String]) -> Result<BTreeSet<&'static str>> {
     let find = |name: &String| {
         let known = scan::ids().find(|id| id == name);
@@ -108,7 +108,7 @@ fn accepted(names: &[String]) -> Result<BTreeSet<&'static str>> {
     names.iter().map(find).collect()
 }
 
-/// Installs the skills that pass; the others do not prevent it.
+/// Installs the skills that pass the scan. The others are reported and do not prevent it.
 fn install(folder: &Path, source: &str, accepted: &BTreeSet<&'static str>) -> Result<Installation> {
     let mut installed = Installation::default();
     let mut names = BTreeSet::new();
@@ -170,7 +170,7 @@ impl Drop for Scratch {
     }
 }
 
-/// The name of a skill that does not declare one.
+/// The name for a skill that does not declare one.
 fn fallback(source: &str) -> String {
     let path = PathBuf::from(source.trim_end_matches('/').trim_end_matches(".git"));
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
@@ -181,7 +181,7 @@ fn fallback(source: &str) -> String {
 struct Installed {
     name: String,
     description: String,
-    /// Absent for a skill of one's own.
+    /// Absent for a skill that was not installed by this command.
     source: Option<String>,
     trusted: bool,
     warnings: Vec<String>,
@@ -226,7 +226,7 @@ fn scan(folder: &Path, source: &str) -> Result<String> {
     for root in &found.roots {
         let (name, skill) = match found.skill(root, &fallback(source)) {
             Ok(read) => read,
-            // A source that is one skill fails as a whole.
+            // If the source is a single skill, the whole installation fails.
             Err(problem) if root.is_empty() => return Err(problem),
             Err(problem) => {
                 said.push(format!("{root}: cannot be read: {problem:#}"));

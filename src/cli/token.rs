@@ -102,7 +102,7 @@ pub async fn run(config: &Config, store: &Store, wish: TokenArgs) -> Result<Stri
     })
 }
 
-/// One line for each valid session, link and token.
+/// Lists valid sessions, links and tokens, one per line.
 async fn list(store: &Store, output: OutputFormat) -> Result<String> {
     let now = SystemClock.now();
     let (open, tokens) = store
@@ -123,7 +123,7 @@ async fn list(store: &Store, output: OutputFormat) -> Result<String> {
     output.of(&access, || access.text())
 }
 
-/// All that gives access now.
+/// Everything that currently gives access.
 #[derive(Serialize)]
 struct Listed {
     sessions: Vec<SessionView>,
@@ -187,7 +187,7 @@ async fn revoke(store: &Store, which: String) -> Result<String> {
     ended.with_context(|| format!("there is no session or token {shown:?}; see `token list`"))
 }
 
-/// The maximum number of each kind that is listed.
+/// The maximum number of entries of each kind to list.
 const MOST_LISTED: usize = 1_000;
 
 pub async fn sign_in_link(config: &Config, store: &Store, name: String) -> Result<String> {

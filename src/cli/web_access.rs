@@ -1,4 +1,4 @@
-//! Whether the people with a sign-in link may talk in the web chat.
+//! Checks whether people with a sign-in link may talk in the web chat.
 
 use anyhow::Result;
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// The maximum number of sessions and links that are looked at.
+/// The maximum number of sessions and links to check.
 const MOST: usize = 1_000;
 
 /// The web chat that is served at `/`, if there is one.
@@ -42,8 +42,8 @@ pub(super) async fn warning(config: &Config, store: &Store, name: &str) -> Resul
     }))
 }
 
-/// The warnings for all people with a session or an unused link. Who signed in with an OpenID
-/// provider was given a role by it.
+/// The warnings for all people with a session or an unused link. People who signed in with an
+/// OpenID provider are skipped, because it gave them a role.
 pub(super) async fn warnings(config: &Config, store: &Store) -> Result<Vec<String>> {
     let now = SystemClock.now();
     let open = store

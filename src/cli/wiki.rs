@@ -27,7 +27,7 @@ pub enum WikiCommand {
     },
 }
 
-/// Exports the wiki and says how many pages there were.
+/// Exports the wiki and reports the number of pages.
 pub async fn run(store: &Store, command: WikiCommand) -> Result<String> {
     let WikiCommand::Export { folder, agent } = command;
     let shown = folder.display();
@@ -49,7 +49,8 @@ pub async fn run(store: &Store, command: WikiCommand) -> Result<String> {
     Ok(format!("{count} pages were written to {shown}."))
 }
 
-/// Names of pages contain letters, digits, hyphens and slashes only, so they stay in the folder.
+/// Writes a page. Names contain letters, digits, hyphens and slashes only, so the path stays in the
+/// folder.
 fn write(folder: &Path, page: &WikiPage) -> Result<()> {
     let path = folder.join(format!("{}.md", page.page));
     let parent = path.parent().context("a file is in a folder")?;
@@ -57,7 +58,7 @@ fn write(folder: &Path, page: &WikiPage) -> Result<()> {
     fs::write(&path, markdown(page)?).with_context(|| format!("writing {}", path.display()))
 }
 
-/// The page with its properties as front matter, in JSON strings, which are YAML.
+/// The page with its properties as front matter. The values are JSON strings, which are valid YAML.
 fn markdown(page: &WikiPage) -> Result<String> {
     let mut text = String::from("---\n");
     let _ = writeln!(text, "title: {}", serde_json::to_string(&page.title)?);

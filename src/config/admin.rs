@@ -19,7 +19,7 @@ pub struct AdminConfig {
     #[serde(deserialize_with = "listen::address")]
     #[schemars(schema_with = "listen::schema")]
     pub listen: SocketAddr,
-    /// The address in sign-in links, if it differs from `listen`.
+    /// The base URL of sign-in links, if it differs from `listen`.
     pub public_url: Option<url::Url>,
     pub metrics_token: Option<Secret>,
     pub otlp_url: Option<url::Url>,
@@ -81,7 +81,7 @@ impl AdminConfig {
         Hosts::new(self.listen, self.public_url.as_ref(), &self.hosts)
     }
 
-    /// If `listen` is a host name, accepts requests for it.
+    /// If `listen` is a host name, accepts requests for that name.
     pub(super) fn accept_own_name(&mut self, table: &toml::Table) {
         let written = table.get("admin").and_then(|admin| admin.get("listen")?.as_str());
         let name = written.and_then(|text| text.trim().rsplit_once(':')).map(|(name, _)| name);

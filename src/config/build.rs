@@ -1,4 +1,4 @@
-//! Converts plain values to policies and budgets; errors name the key.
+//! Converts configuration values to policies and budgets. Errors name the key.
 
 use anyhow::{Context as _, Result, bail};
 use chrono::TimeDelta;
@@ -47,7 +47,7 @@ pub fn policy(guard: &GuardConfig) -> Result<Policy> {
     })
 }
 
-/// The policy with the rules that other sections amount to.
+/// The policy, including the rules that other sections define.
 pub fn whole_policy(config: &Config) -> Result<Policy> {
     let mut policy = policy(&config.guard)?;
     policy.rules.extend(config.http.rules()?);
@@ -85,7 +85,7 @@ pub fn budget(agent: &AgentEntry) -> Budget {
     }
 }
 
-/// The agents to which work can be delegated: all, if there are several.
+/// The agents that work can be delegated to: all of them, if there are several.
 pub fn coworkers(agents: &[AgentEntry]) -> Vec<Coworker> {
     let coworker =
         |a: &AgentEntry| Coworker { id: a.id.clone(), description: a.description.clone() };
@@ -137,7 +137,7 @@ pub fn limited(limits: &LimitsConfig, mut specs: Vec<ToolSpec>) -> Result<Vec<To
     Ok(specs)
 }
 
-/// The rate limit that an entry sets. Keys that are not set keep the tool's own limit, or the
+/// The rate limit that an entry sets. Keys that are not set keep the tool's own limit or the
 /// default.
 fn rate(entry: &ToolLimitEntry, own: Option<Rate>) -> Option<Rate> {
     if entry.unlimited {
@@ -151,8 +151,8 @@ fn rate(entry: &ToolLimitEntry, own: Option<Rate>) -> Option<Rate> {
     })
 }
 
-/// The tools that the agent is bound to. Naming built-in tools does not exclude tools of servers,
-/// and vice versa.
+/// The tools that the agent may use. Naming built-in tools does not exclude tools of servers, and
+/// vice versa.
 pub fn bound(agent: &AgentEntry, mut specs: Vec<ToolSpec>) -> Result<Vec<ToolSpec>> {
     let own = patterns(&agent.tools).context("tools")?;
     let served = patterns(&agent.mcp).context("mcp")?;

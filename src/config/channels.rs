@@ -1,4 +1,4 @@
-//! The entries of `[[channels]]`: one bot account each.
+//! The entries of `[[channels]]`. Each is one bot account.
 
 use anyhow::{Result, bail};
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use super::secret::Secret;
 use crate::{gateway::Queue, journal::role::Role};
 
-/// The name in the sign-in link that a start prints.
+/// The name in the sign-in link that is printed at startup.
 pub const OWNER_NAME: &str = "owner";
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -60,7 +60,7 @@ pub enum ChannelMode {
 }
 
 impl ChannelEntry {
-    /// Checks that the keys are set that this kind of channel requires.
+    /// Checks that the keys that this kind of channel requires are set.
     pub(super) fn check(&self) -> Result<()> {
         if let (Some(giver), None) = (self.kind.gives_tokens(), &self.token) {
             bail!("channels.{}.token: is missing; get one from {giver}", self.id);
@@ -95,7 +95,8 @@ impl ChannelEntry {
     }
 
     /// Makes the name in the operator's sign-in link an owner of a web chat, unless the entry names
-    /// one. Links are made on the machine, by somebody who has access to everything.
+    /// an owner. Such links are created on the machine, by somebody who has access to everything
+    /// anyway.
     pub(super) fn own_by_default(&mut self) {
         let is_owned = self.roles.values().any(|role| *role == Role::Owner);
         if self.is_own_chat() && self.owners.is_empty() && !is_owned {
@@ -115,7 +116,7 @@ impl ChannelEntry {
         self.roles.clone().into_iter().chain(owners).collect()
     }
 
-    /// Whether it is for people who are signed in, not for visitors of other sites.
+    /// Whether it is for signed-in people, not for visitors of other sites.
     pub fn is_own_chat(&self) -> bool {
         self.kind == ChannelKind::Web && self.origins.is_empty()
     }
@@ -127,7 +128,7 @@ fn is_origin(text: &str) -> bool {
 }
 
 impl ChannelKind {
-    /// Who issues the tokens of this platform, if it has any.
+    /// Where to get a token for this platform, if it needs one.
     fn gives_tokens(self) -> Option<&'static str> {
         match self {
             Self::Telegram => Some("@BotFather"),

@@ -1,4 +1,4 @@
-//! Whether the values of a configuration agree with each other, and can be used.
+//! Checks that the values of a configuration are consistent and usable.
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use std::{collections::BTreeSet, slice};
@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, slice};
 use super::{Config, GuardConfig, McpEntry, build, datasources, mistakes::list, retention};
 use crate::agent::{policy::Origin, rules};
 
-/// What is wrong, each as `key: what`.
+/// The problems, each as `key: what is wrong`.
 pub(super) fn check(config: &Config) -> Vec<String> {
     let checks = [names(config), references(config), sections(config), entries(config)];
     let problems = checks.into_iter().flatten().filter_map(Result::err);
@@ -29,7 +29,7 @@ fn names(config: &Config) -> Checks {
     ]
 }
 
-/// What is referred to must exist.
+/// Referenced entries must exist.
 fn references(config: &Config) -> Checks {
     let mut checks = Checks::new();
     let models: Vec<_> = config.models.iter().map(|model| model.id.as_str()).collect();
@@ -101,7 +101,7 @@ fn entries(config: &Config) -> Checks {
     checks
 }
 
-/// Rejects a name that is not among those that exist.
+/// Rejects a name that is not among the known ones.
 pub(super) fn exists(what: &str, name: &str, known: &[&str]) -> Result<()> {
     if known.contains(&name) {
         return Ok(());

@@ -63,7 +63,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
     key("datasources.connections", "2", "Connections at once, up to 10"),
 ];
 
-/// The longest that a query may be allowed to take.
+/// The maximum of the configurable query timeout.
 const LONGEST: Duration = Duration::from_mins(2);
 const MOST_ROWS: usize = 100_000;
 const MOST_BYTES: usize = 64 * 1024 * 1024;
@@ -116,7 +116,7 @@ fn connections() -> u32 {
 }
 
 impl DatasourceEntry {
-    /// The source; it connects when it is first used.
+    /// Builds the source. It connects when it is first used.
     pub fn build(&self, variables: &BTreeMap<String, String>) -> Result<ConfiguredSource> {
         let url = self.url.reveal(variables).context("url")?;
         let database = DataSource::open(url.expose_secret(), self.limits()?)
@@ -159,7 +159,7 @@ impl DatasourceEntry {
         self.visibility().map(drop)
     }
 
-    /// The guard denies all four tools to anyone outside the roles of a source.
+    /// The rules that deny all four tools to anyone without one of the roles of the source.
     fn rules(&self, config: &Config) -> Vec<RuleEntry> {
         let roles = Role::ALL.iter().filter(|role| !self.roles.contains(role));
         let roles: Vec<_> = roles.map(|role| role.as_str().to_owned()).collect();
@@ -202,7 +202,7 @@ pub(super) fn check(entry: &DatasourceEntry, config: &Config) -> Result<()> {
     entry.check(config).with_context(|| format!("datasources.{}", entry.name))
 }
 
-/// All of them, for the tools.
+/// All data sources, for the tools.
 pub fn sources(
     config: &Config,
     variables: &BTreeMap<String, String>,
@@ -213,7 +213,7 @@ pub fn sources(
     config.datasources.iter().map(source).collect()
 }
 
-/// The passwords in their URLs, to be kept out of everything that is shown.
+/// The passwords in the URLs, for redaction.
 pub fn passwords(config: &Config, variables: &BTreeMap<String, String>) -> BTreeSet<String> {
     let urls = config.datasources.iter().filter_map(|entry| entry.url.reveal(variables).ok());
     urls.flat_map(|url| address::passwords(url.expose_secret())).collect()

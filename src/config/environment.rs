@@ -1,5 +1,5 @@
 //! Environment variables that override the file, and well-known variables that enable models and
-//! channels without one.
+//! channels without a file.
 
 use std::collections::BTreeMap;
 use toml::{Table, Value};
@@ -14,10 +14,10 @@ use super::{
 };
 use crate::agent::disclosure::Disclosure;
 
-/// `COUNTERSIGN__SECTION__KEY`; a number is a position in a list, from 0.
+/// The prefix of `COUNTERSIGN__SECTION__KEY`. A number in the name is a position in a list, from 0.
 const PREFIX: &str = "COUNTERSIGN__";
 
-/// Provider, the variable that enables it, its default model.
+/// Provider, the variable that enables it, and its default model.
 const PROVIDERS: [(&str, &str, &str); 4] = [
     ("openai", "OPENAI_API_KEY", "gpt-5"),
     ("anthropic", "ANTHROPIC_API_KEY", "claude-sonnet-4-5"),
@@ -25,7 +25,7 @@ const PROVIDERS: [(&str, &str, &str); 4] = [
     ("ollama", "OLLAMA_HOST", "qwen3"),
 ];
 
-/// Platform, the variable that enables it.
+/// Platform, and the variable that enables it.
 const PLATFORMS: [(&str, &str); 2] =
     [("telegram", "TELEGRAM_BOT_TOKEN"), ("discord", "DISCORD_BOT_TOKEN")];
 
@@ -83,7 +83,7 @@ fn by_variable(name: &str) -> Value {
     Value::Table(Table::from_iter([("env".to_owned(), Value::from(name))]))
 }
 
-/// Ollama's own variable may omit the scheme and the port.
+/// `OLLAMA_HOST` may omit the scheme and the port.
 fn ollama_url(host: &str) -> String {
     let host = host.trim().trim_end_matches('/');
     let url = if host.contains("://") { host.to_owned() } else { format!("http://{host}") };
@@ -91,8 +91,8 @@ fn ollama_url(host: &str) -> String {
     if has_port { url } else { format!("{url}:11434") }
 }
 
-/// Overrides the table with `COUNTERSIGN__…` variables. A value is parsed as TOML if possible,
-/// otherwise as text. Records which variable sets which key.
+/// Overrides the table with `COUNTERSIGN__…` variables. A value is parsed as TOML if possible and
+/// is a string otherwise. Records which variable sets which key.
 pub(super) fn overlay(
     table: &mut Table,
     variables: &BTreeMap<String, String>,
@@ -141,7 +141,7 @@ fn empty(next: Option<&str>) -> Value {
     }
 }
 
-/// The table at this position of the list; one after the end is appended.
+/// The table at this position in the list. The position after the last one appends a table.
 fn element<'a>(list: &'a mut Vec<Value>, index: &str) -> Option<&'a mut Table> {
     let index: usize = index.parse().ok()?;
     if index == list.len() {
@@ -192,7 +192,7 @@ pub(super) fn default_agent(model: &str) -> AgentEntry {
     }
 }
 
-/// Everybody who is signed in may talk, since signing in is restricted.
+/// Everyone who is signed in may talk, since signing in is restricted.
 pub(super) fn web(agent: String) -> ChannelEntry {
     ChannelEntry {
         id: "web".into(),

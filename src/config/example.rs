@@ -1,4 +1,5 @@
-//! A configuration file with every key, its description and its default, all commented out.
+//! Generates a configuration file with every key, its description and its default, all commented
+//! out.
 
 use anyhow::Result;
 use std::fmt::Write as _;
@@ -55,12 +56,12 @@ pub fn example() -> Result<String> {
     Ok(text)
 }
 
-/// The header of a section, as it is written in the file.
+/// The header of a section, as written in the file.
 pub fn header(section: &str) -> String {
     if LISTS.contains(&section) { format!("[[{section}]]") } else { format!("[{section}]") }
 }
 
-/// The default as TOML; empty if the key has none that can be written down.
+/// The default as TOML. Empty if the key has no default that can be written as a value.
 fn value(defaults: &Value, key: &ConfigKey) -> String {
     let real = key.path.split('.').try_fold(defaults, |place, name| place.get(name));
     let is_toml = || format!("value = {}", key.default).parse::<Table>().is_ok();

@@ -1,4 +1,5 @@
-//! The sections `[[http.hosts]]` and `[[http.credentials]]`: what `http_request` may do, and as whom.
+//! The sections `[[http.hosts]]` and `[[http.credentials]]`: the requests that `http_request` may
+//! make, and the credentials it uses.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use schemars::JsonSchema;
@@ -85,7 +86,7 @@ fn reading() -> Vec<Verb> {
     vec![Verb::Get, Verb::Head]
 }
 
-/// When a request to the host needs an approval.
+/// When a request to the host requires approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HostApproval {
@@ -135,7 +136,7 @@ impl HttpSection {
         })
     }
 
-    /// What can be checked without the secrets.
+    /// Checks everything that can be checked without the secrets.
     pub(super) fn check(&self) -> Result<()> {
         self.hosts.iter().try_for_each(|entry| entry.parsed().map(drop))?;
         let mut origins = BTreeSet::new();
@@ -156,7 +157,7 @@ impl HttpSection {
         Ok(())
     }
 
-    /// The hosts as rules of the guard. They come after the operator's own rules.
+    /// The guard rules for the hosts. They come after the operator's own rules.
     pub(super) fn rules(&self) -> Result<Vec<Rule>> {
         let free = self.hosts.iter().filter(|entry| entry.approval != HostApproval::Ask);
         let mut all = Vec::new();
@@ -174,7 +175,7 @@ impl HttpSection {
             };
             let mut compiled = rules::compile(&[rule], Origin::Configuration)?;
             for rule in &mut compiled {
-                // A rule that names the tool also speaks for a tainted conversation.
+                // A rule that names the tool also applies in a tainted conversation.
                 rule.names_tool = entry.approval == HostApproval::Never;
             }
             all.extend(compiled);

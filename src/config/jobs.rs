@@ -50,7 +50,7 @@ impl Default for JobsSection {
     }
 }
 
-/// The running jobs of a conversation are all listed, so there cannot be more.
+/// The upper bound for running jobs per conversation, because all of them are listed.
 const MOST: usize = 20;
 
 impl JobsSection {

@@ -1,5 +1,4 @@
-//! What is wrong with a configuration, in plain words: all mistakes at once, each with the line or
-//! the variable that it comes from.
+//! Reports the mistakes in a configuration: all of them at once, each with its line or variable.
 
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -24,7 +23,7 @@ impl Mistake {
         Self { key: key.to_owned(), says: says.into() }
     }
 
-    /// From `channels.tg.token: what is wrong`, where entries of lists have their names.
+    /// Parses `channels.tg.token: what is wrong`, in which entries of lists are identified by name.
     pub fn named(text: &str, table: &Table) -> Self {
         let (named, mut says) = text.split_once(": ").unwrap_or(("", text));
         let mut key = path_of(named, table);
@@ -50,13 +49,13 @@ impl Mistake {
         Self { key, says }
     }
 
-    /// Whether one of the keys contains the other.
+    /// Whether one of the keys is a prefix of the other.
     fn overlaps(&self, key: &[String]) -> bool {
         self.key.starts_with(key) || key.starts_with(&self.key)
     }
 }
 
-/// The values of a table, as far as they can be used.
+/// The valid values of a table.
 pub(super) struct Parsed {
     pub config: Option<Config>,
     pub mistakes: Vec<Mistake>,
@@ -73,7 +72,7 @@ impl Parsed {
         if !mistakes.iter().any(|mistake| mistake.overlaps(&problem.key)) {
             mistakes.push(problem);
         }
-        // What is left can have other mistakes.
+        // The remaining values may have further mistakes.
         let mut rest = table.clone();
         for mistake in &mistakes {
             remove(&mut rest, &mistake.key);
@@ -90,14 +89,14 @@ impl Parsed {
         Self { config, mistakes }
     }
 
-    /// Adds mistakes, unless they follow from one that is known.
+    /// Adds mistakes, except those that follow from a known mistake.
     pub fn add(&mut self, mut others: Vec<Mistake>) {
         others.retain(|other| !self.mistakes.iter().any(|known| known.overlaps(&other.key)));
         self.mistakes.extend(others);
     }
 }
 
-/// Returns the first mistake, in the words of the types.
+/// Returns the first mistake, as the deserialiser words it.
 fn parse(table: &Table) -> Result<Config, Mistake> {
     serde_path_to_error::deserialize(Value::Table(table.clone())).map_err(|problem| {
         use serde_path_to_error::Segment;
@@ -108,7 +107,7 @@ fn parse(table: &Table) -> Result<Config, Mistake> {
         };
         let key: KeyPath = problem.path().iter().filter_map(name).collect();
         let problem = problem.into_inner();
-        // The beginning may quote the value, which may be a secret.
+        // The beginning of the message may quote the value, which may be a secret.
         let says = problem.message();
         let says = match says.strip_prefix("invalid").and_then(|says| says.split_once("expected "))
         {
@@ -153,7 +152,7 @@ fn compare(value: &Value, schema: &Json, key: &mut KeyPath, found: &mut Vec<Mist
     }
 }
 
-/// The alternatives of a schema; a missing value is none of them.
+/// The alternatives of a schema, except for a missing value.
 fn choices(schema: &Json) -> Vec<&Json> {
     let nested = ["anyOf", "oneOf"].iter().find_map(|name| schema[*name].as_array());
     match nested {
@@ -185,7 +184,7 @@ fn has_type(value: &Value, schema: &Json) -> bool {
     })
 }
 
-/// The texts that a schema allows; none if it allows all.
+/// The texts that a schema allows. Empty if it allows any text.
 fn options(schema: &Json) -> impl Iterator<Item = &str> {
     let fixed = schema["const"].as_str().into_iter();
     fixed.chain(schema["enum"].as_array().into_iter().flatten().filter_map(Json::as_str))
@@ -295,7 +294,7 @@ fn did_you_mean<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Str
     nearest.map_or(String::new(), |near| format!("; did you mean `{near}`?"))
 }
 
-/// The only section that has this key.
+/// The section that has this key, if there is only one.
 fn elsewhere(name: &str) -> String {
     let paths = keys().map(|key| key.path);
     let same: Vec<_> =
@@ -312,7 +311,7 @@ fn name_of(entry: &Value) -> Option<&str> {
     name.filter(|name| !name.is_empty())
 }
 
-/// The positions of the entries that a key names.
+/// The path with positions, for a key that identifies entries by name.
 fn path_of(text: &str, table: &Table) -> KeyPath {
     let (mut path, mut rest) = (KeyPath::new(), text);
     let whole = Value::Table(table.clone());
@@ -360,7 +359,7 @@ fn shown(key: &[String], table: &Table) -> String {
     text
 }
 
-/// The mistakes as one error: those of variables first, then by line.
+/// The mistakes as one error: first those in variables, then those in the file by line.
 pub(super) fn error(mistakes: &[Mistake], source: &ConfigSource, table: &Table) -> anyhow::Error {
     let lines: BTreeSet<_> = mistakes
         .iter()

@@ -12,13 +12,13 @@
 //! - [`listen`]: the address to listen on
 //! - [`store`]: the database
 //! - [`limits`]: hooks, limits, redaction, audit
-//! - [`datasources`], [`http`], [`jobs`], [`mcp`], [`retention`], [`schedules`], [`web`], [`webhooks`], [`wiki`]: the
-//!   sections and lists of these names
+//! - [`datasources`], [`http`], [`jobs`], [`mcp`], [`retention`], [`schedules`], [`web`],
+//!   [`webhooks`], [`wiki`]: the sections and lists of these names
 //! - [`renamed`]: old names of keys
 //! - [`paths`]: relative paths
-//! - [`check`]: whether the values agree with each other
+//! - [`check`]: whether the values are consistent
 //! - [`mistakes`], [`source`]: what is wrong, and in which line or variable
-//! - [`build`]: converts plain values to policies and budgets, with errors that name the key
+//! - [`build`]: converts values to policies and budgets, with errors that name the key
 
 pub mod admin;
 pub mod build;
@@ -86,11 +86,11 @@ pub struct Config {
     /// The path of the file.
     #[serde(skip)]
     pub file: PathBuf,
-    /// Notices about keys that have their old names in the file.
+    /// Notices about keys that the file still has under their old names.
     #[serde(skip)]
     pub renamed: Vec<String>,
-    /// `data_dir` as in the file, if that is relative and the file is in another folder. An earlier
-    /// release took it as relative to the working directory.
+    /// `data_dir` as written in the file, if it is relative and the file is not in the working
+    /// directory. Earlier releases resolved it relative to the working directory.
     #[serde(skip)]
     pub former_data_dir: Option<PathBuf>,
     pub data_dir: PathBuf,
@@ -265,9 +265,9 @@ fn yes() -> bool {
 }
 
 impl Config {
-    /// Reads the file (the default one may be missing), overridden by `variables`. Relative paths in
-    /// the file are relative to its folder, those in variables to the working directory. An error
-    /// names all mistakes.
+    /// Reads the file (the default one may be missing) and overrides it with `variables`. Relative
+    /// paths in the file are relative to its folder, those in variables to the working directory.
+    /// The error lists all mistakes.
     pub fn load(file: Option<&Path>, variables: &BTreeMap<String, String>) -> Result<Self> {
         let mut source = ConfigSource::read(file)?;
         let mut table = source.table()?;

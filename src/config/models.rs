@@ -28,8 +28,8 @@ pub struct ModelEntry {
 }
 
 impl ModelEntry {
-    /// Whether it is shown pictures. Unknown for a model with its own base URL, so the default is
-    /// no.
+    /// Whether pictures are sent to it. Support is unknown for a model with its own base URL, so
+    /// the default is no.
     pub fn sees(&self) -> bool {
         let usually = match self.provider {
             ProviderName::Openai | ProviderName::Anthropic | ProviderName::Gemini => {

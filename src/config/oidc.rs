@@ -86,7 +86,7 @@ impl OidcSection {
     }
 }
 
-/// Whether the URL is on this machine.
+/// Whether the URL's host is this machine.
 fn is_here(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(address)) => address.is_loopback(),
@@ -96,7 +96,7 @@ fn is_here(url: &Url) -> bool {
     }
 }
 
-/// The provider, if one is configured. It may be in a private network, because the operator chose
+/// The provider, if one is configured. Private addresses are allowed, because the operator chose
 /// it.
 pub fn issuer(config: &Config, variables: &BTreeMap<String, String>) -> Result<Option<Issuer>> {
     let section = &config.admin.oidc;

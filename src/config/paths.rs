@@ -1,4 +1,4 @@
-//! Relative paths in the configuration file, which start at the folder of the file.
+//! Resolves relative paths in the configuration file against the folder of the file.
 
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
@@ -15,14 +15,14 @@ const PATHS: [&str; 8] = [
     "mcp.*.folders.*",
 ];
 
-/// Keys that contain the URL of a database, which can be a SQLite file.
+/// Keys that contain a database URL, which may name a SQLite file.
 const URLS: [&str; 2] = ["store.url", "datasources.*.url"];
 
 /// The default of `data_dir`.
 pub(super) const DATA_DIR: &str = "./data";
 
-/// Prefixes the relative paths of a file with its folder, which is empty for a file in the working
-/// directory. Returns `data_dir` as it was, if it changes.
+/// Prefixes the relative paths with the folder of the file, which is empty if the file is in the
+/// working directory. Returns the original `data_dir` if it changes.
 pub(super) fn resolve(file: &mut Table, folder: &Path) -> Option<PathBuf> {
     if folder.as_os_str().is_empty() {
         return None;
@@ -44,7 +44,7 @@ pub(super) fn resolve(file: &mut Table, folder: &Path) -> Option<PathBuf> {
 }
 
 fn join(folder: &Path, path: &str) -> String {
-    // Removes `.` from the middle.
+    // Removes `.` components.
     let joined: PathBuf = folder.join(path).components().collect();
     joined.to_string_lossy().into_owned()
 }
@@ -58,7 +58,7 @@ fn with_file(folder: &Path, url: &str) -> String {
     format!("sqlite://{}", join(folder, path))
 }
 
-/// Changes the texts at a key of this form.
+/// Applies `to` to the texts at a key of this form.
 fn change(value: &mut Value, key: &str, to: &dyn Fn(&str) -> String) {
     let (name, rest) = key.split_once('.').unwrap_or((key, ""));
     match value {
@@ -77,7 +77,7 @@ fn change(value: &mut Value, key: &str, to: &dyn Fn(&str) -> String) {
     }
 }
 
-/// Secrets of the form `{ file = "path" }`, wherever they are.
+/// Changes the paths of secrets in the form `{ file = "path" }` at any key.
 fn secret_files(value: &mut Value, folder: &Path) {
     match value {
         Value::Array(list) => list.iter_mut().for_each(|entry| secret_files(entry, folder)),

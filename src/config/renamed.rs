@@ -1,10 +1,10 @@
-//! Keys that had another name in an earlier release: the old name still works.
+//! Keys that had another name in an earlier release. The old name still works.
 
 use toml::{Table, Value};
 
 use super::mistakes::Mistake;
 
-/// A key that has a new name, within a section or the entries of a list.
+/// A renamed key of a section, or of the entries of a list.
 struct Renamed {
     section: &'static str,
     old: &'static str,
@@ -31,8 +31,8 @@ const RENAMED: [Renamed; 13] = [
     renamed("webhooks_out", "secret_before", "previous_secret"),
 ];
 
-/// Gives the keys of a file their present names. Returns a notice for each old name, and adds a
-/// mistake if a key has both.
+/// Renames old keys of a file. Returns a notice for each, and adds a mistake if both names are
+/// used.
 pub(super) fn rename(file: &mut Table, mistakes: &mut Vec<Mistake>) -> Vec<String> {
     let mut notices = Vec::new();
     for Renamed { section, old, new } in &RENAMED {
@@ -61,7 +61,7 @@ pub(super) fn rename(file: &mut Table, mistakes: &mut Vec<Mistake>) -> Vec<Strin
     notices
 }
 
-/// The present name of the last key of a path, as in `["channels", "0", "settle"]`.
+/// The current name of the last key of a path such as `["channels", "0", "settle"]`.
 pub(super) fn present_name<'a>(path: &[String], last: &'a str) -> &'a str {
     let section = path.first().map_or("", String::as_str);
     let found = RENAMED.iter().find(|renamed| renamed.section == section && renamed.old == last);

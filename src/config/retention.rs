@@ -1,4 +1,4 @@
-//! The section on how long everything is kept.
+//! The section on retention.
 
 use anyhow::{Context as _, Result, ensure};
 use chrono::TimeDelta;
@@ -69,7 +69,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
     ),
 ];
 
-/// How long everything is kept.
+/// The retention of each kind of data.
 pub fn retention(config: &Config) -> Result<Retention> {
     let section = &config.retention;
     let long =

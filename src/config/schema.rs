@@ -19,7 +19,7 @@ pub fn schema() -> Value {
     schema
 }
 
-/// The schema of a key, through lists.
+/// The schema of a key, including keys within lists.
 fn place_of<'a>(schema: &'a mut Value, key: &str) -> Option<&'a mut Map<String, Value>> {
     let mut place = schema;
     for name in key.split('.') {

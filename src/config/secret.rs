@@ -1,4 +1,5 @@
-//! Values that are never shown: given directly, or by the variable or file that contains them.
+//! Values that are never shown, given directly or by naming the variable or file that contains
+//! them.
 
 use anyhow::{Context as _, Result};
 use schemars::JsonSchema;
@@ -16,7 +17,7 @@ pub enum Secret {
 }
 
 impl Secret {
-    /// The value. An error names where it was looked for, but not what was found.
+    /// The value. An error says where it was looked up, but never quotes what was found.
     pub fn reveal(&self, variables: &BTreeMap<String, String>) -> Result<SecretString> {
         let value = match self {
             Self::Plain(value) => value.clone(),

@@ -1,4 +1,4 @@
-//! Where the values of a configuration come from: a line of the file, or an environment variable.
+//! Finds the line of the file or the environment variable that sets a value.
 
 use anyhow::{Context as _, Result};
 use std::{
@@ -13,7 +13,7 @@ use toml::{
 
 use super::{DEFAULT_FILE, mistakes, renamed};
 
-/// A key by its names and, in lists, positions: `["channels", "0", "token"]`.
+/// A key as a list of names and positions: `["channels", "0", "token"]`.
 pub(super) type KeyPath = Vec<String>;
 
 /// The environment variables by the keys that they set.
@@ -24,7 +24,7 @@ pub(super) type Variables = BTreeMap<KeyPath, String>;
 pub(super) enum ValueSource {
     Variable(String),
     Line(usize),
-    /// It is missing, and so is its section.
+    /// Neither the value nor its section is set.
     Nowhere,
 }
 
@@ -64,7 +64,7 @@ impl ConfigSource {
         let lines: BTreeSet<_> = problems
             .iter()
             .map(|problem| {
-                // Not the whole error, because it quotes the line, which may contain a secret.
+                // The complete error quotes the line, which may contain a secret.
                 let line = problem.span().map_or(1, |span| self.line_at(span.start));
                 (line, format!("{}, line {line}: {}", self.path.display(), problem.message()))
             })
@@ -72,7 +72,7 @@ impl ConfigSource {
         Err(mistakes::listed(lines.into_iter().map(|(_, shown)| shown).collect()))
     }
 
-    /// The line or the variable that sets a key or, if there is none, its section.
+    /// The line or variable that sets a key. If nothing sets it, that of its section.
     pub fn place(&self, key: &[String]) -> ValueSource {
         let above = |of: &KeyPath| key.starts_with(of);
         if let Some((_, name)) = self.variables.iter().rfind(|(of, _)| above(of)) {

@@ -69,7 +69,7 @@ pub struct StoreConfig {
     pub previous_encryption_key: Option<Secret>,
 }
 
-/// The fewest connections with which the timers, the heartbeat and a turn can run at once.
+/// The timers, the heartbeat and a turn need this many connections to run concurrently.
 const FEWEST_CONNECTIONS: u32 = 4;
 
 impl StoreConfig {

@@ -70,7 +70,7 @@ impl WebSection {
 }
 
 impl SearchEntry {
-    /// The variable that should contain the key, if it is not set.
+    /// The name of the variable for the key, if the key is not set.
     fn missing(&self, variables: &BTreeMap<String, String>) -> Option<&str> {
         let Some(Secret::Env { env }) = &self.key else { return None };
         Variable::required(env).value(variables).is_none().then_some(env)

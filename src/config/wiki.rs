@@ -45,7 +45,7 @@ impl Default for WikiSection {
 }
 
 impl WikiSection {
-    /// The rules that deny the tools to people with lesser roles.
+    /// The rules that deny the tools to people with lower roles.
     pub(super) fn rules(&self) -> Result<Vec<Rule>> {
         ensure!(
             self.read_role <= self.edit_role,
@@ -57,7 +57,7 @@ impl WikiSection {
             let roles: Vec<_> = Role::ALL.into_iter().filter(|role| *role < least).collect();
             (!roles.is_empty()).then(|| RuleEntry {
                 name: Some(format!("wiki.{key}")),
-                // Stricter than a rule that allows the tools, whichever comes first.
+                // Takes precedence over rules that allow the tools, independently of their order.
                 severity: Severity::High,
                 roles: roles.into_iter().map(|role| role.as_str().to_owned()).collect(),
                 ..RuleEntry::of(tools, Action::Deny)

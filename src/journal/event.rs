@@ -38,7 +38,7 @@ pub enum Event {
     ApprovalDecided { approval: ApprovalId, call: CallId, decision: Decision, by: Decider },
     /// Untrusted content entered the conversation: a web page, a server's response, a file.
     Tainted { source: String },
-    /// The schemas of these tools are in the prompt from here on.
+    /// The schemas of these tools are in the prompt from this event on.
     ToolsEnabled { names: Vec<String> },
     /// The person was reminded of an open approval, once for the messages up to `upto`.
     Reminded { upto: Seq },
@@ -48,7 +48,7 @@ pub enum Event {
         /// Identifies the turn in the console and the log.
         reference: String,
         upto: Seq,
-        /// What operators need to find out why; nobody else is shown it.
+        /// The technical cause, shown to operators only.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cause: Option<String>,
     },
@@ -58,7 +58,7 @@ pub enum Event {
     Restarted { by: Speaker },
     /// Everything up to `upto` is replaced by `summary`.
     Compacted { upto: Seq, summary: String, usage: Usage },
-    /// A file came with a message. The platform keeps it until it is fetched.
+    /// A file was attached to a message. The platform stores it until it is fetched.
     FileSent { message: String, file: FileRef },
     /// The file was fetched and is in the workspace under `path`.
     FileTaken {
@@ -69,44 +69,44 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         view: Option<Attachment>,
     },
-    /// The file will not be fetched; `reason` is what the model is told.
+    /// The file will not be fetched. `reason` is the text for the model.
     FileLost { file: Seq, reason: String },
     /// A person edited a message.
     Edited { by: Speaker, message: String, text: String },
-    /// `/model`: the model that is used from here on.
+    /// `/model`: the model to use from this event on.
     ModelChosen { by: Speaker, model: String },
     /// A scheduled task was due.
     Ticked { schedule: ScheduleId, by: Speaker, text: String },
     /// A webhook was received on behalf of a person. Its text is untrusted content.
     Pushed { hook: String, by: Speaker, text: String },
-    /// The agent's memory when the dialogue began, which is part of its prompts from here on.
+    /// The agent's memory when the dialogue began. It is part of its prompts from this event on.
     Remembered { text: String },
-    /// A hook was asked; its outcome is recorded here and in the event that it was about.
+    /// A hook ran. Its outcome is recorded here and in the event that it concerns.
     Hooked { hook: String, on: Point, call: Option<CallId>, did: Did },
-    /// A call was delegated to sub-agents, whose conversations end it with their answers.
+    /// A call was delegated to sub-agents. Their answers end it.
     Delegated { call: CallId, children: Vec<ConversationId> },
-    /// A call was answered with the result of an earlier one, and did not run.
+    /// A call was answered with the result of an earlier call, without running.
     Reused { call: CallId, from: CallId },
     /// Taint and usage that another conversation of the same delegation passes on.
     Inherited(Heritage),
     /// The sub-agent of this conversation works on a background job, within these limits.
     JobStarted { budget: JobBudget },
-    /// A background job has ended. Its report is read like a message of the person who asked for
-    /// it.
+    /// A background job ended. The model reads its report like a message from the person who
+    /// requested it.
     JobReported { job: JobId, by: Speaker, task: String, is_done: bool, text: String },
 }
 
-/// The limits of a background job, which replace those of its agent.
+/// The limits of a background job. They replace those of its agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobBudget {
     /// Requests to the model.
     pub steps: u32,
     pub tokens: u64,
-    /// Without the time that people take to decide.
+    /// Excludes the time that people take to decide.
     pub time_ms: u64,
 }
 
-/// When a hook is asked.
+/// When a hook runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Point {
@@ -133,7 +133,7 @@ pub struct Did {
 /// The author of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Speaker {
-    /// The platform's id, which alone establishes identity.
+    /// The platform's id of the person. Only this identifies them.
     pub id: String,
     pub name: String,
 }
@@ -155,9 +155,9 @@ impl Speaker {
 /// A tool call as the model made it, its arguments parsed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Call {
-    /// Assigned by us, globally unique.
+    /// Assigned by the gateway, globally unique.
     pub id: CallId,
-    /// The model's own id, which its provider expects back with the result.
+    /// The model's own id. Its provider expects it back with the result.
     pub model_id: String,
     pub tool: String,
     /// An object or, if the model's JSON was invalid, the text as a JSON string.
@@ -170,7 +170,7 @@ pub struct Call {
 pub enum Asks {
     /// Whether a call may run.
     Allow,
-    /// Whether to run a call again whose outcome is unknown, or to continue without it.
+    /// Whether to run a call again whose outcome is unknown. Denying continues without it.
     Retry,
     /// An elicitation of a running call.
     Answer,
@@ -195,7 +195,7 @@ pub enum Decider {
     Person(Speaker),
     /// Nobody decided in time.
     Timeout,
-    /// The approval could not be shown to anybody who may decide.
+    /// The approval could not be shown to anyone who may decide it.
     Undeliverable,
 }
 
@@ -209,7 +209,7 @@ pub enum Status {
     Withdrawn,
     /// The request that led to it was edited.
     Superseded,
-    /// It could not be shown to anybody who may decide.
+    /// It could not be shown to anyone who may decide it.
     Undeliverable,
 }
 
@@ -246,31 +246,31 @@ pub struct ToolResult {
     pub outcome: Outcome,
     /// The text that the model reads.
     pub text: String,
-    /// Files that were sent to the person, through the outbox, in the same transaction.
+    /// Files sent to the person through the outbox in the same transaction.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
-    /// Files that the agent has now read, by path in the workspace.
+    /// Files that the agent has read in this call, by path in the workspace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<Seen>,
-    /// The sources of untrusted content in the text, besides the tool's own.
+    /// Sources of untrusted content in the text, in addition to the tool's own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub foreign: Vec<String>,
     /// Pictures that the model is shown, by path in the workspace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub views: Vec<Attachment>,
-    /// Further details of the call for operators, which no model reads.
+    /// Details of the call for operators. They are never part of a prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<String>,
     /// The cost, in millionths of a currency unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_micros: Option<u64>,
-    /// The usage of models that the call asked, by model id.
+    /// The usage of models that the call requested, by model id.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub asked: BTreeMap<String, Usage>,
-    /// The result is the reply to the person; the model does not read it first.
+    /// The result is the reply to the person. The model does not read it first.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_answer: bool,
-    /// The result is not reused for an identical call.
+    /// The result must not be reused for an identical call.
     #[serde(default, skip_serializing_if = "is_false")]
     pub uncached: bool,
     pub took_ms: u64,
@@ -314,7 +314,7 @@ pub enum Outcome {
     Failed,
     /// Denied by a person, the policy or a timeout.
     Denied,
-    /// A person stopped the turn or restarted the dialogue before the call had ended.
+    /// A person stopped the turn or restarted the dialogue before the call ended.
     Withdrawn,
 }
 
@@ -326,7 +326,7 @@ pub struct Attachment {
     pub size_bytes: u64,
     /// The SHA-256 of the contents, in hex.
     pub digest: String,
-    /// The text with which it is sent.
+    /// The text that is sent with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caption: Option<Box<str>>,
 }
@@ -357,12 +357,12 @@ pub struct Heritage {
     /// Files of the shared workspace that may contain untrusted content.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub foreign: Vec<String>,
-    /// Passed down only: people who took part besides the requester.
+    /// Passed down only: people other than the requester who took part.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<Speaker>,
-    /// Runs of tools with a limit, which counts for the whole delegation.
+    /// Runs of tools with a usage limit. The limit applies to the whole delegation.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub used: BTreeMap<String, u32>,
-    /// Passed up only: the tokens of a sub-agent count towards the turn that it worked for.
+    /// Passed up only: the tokens of a sub-agent, which count towards the parent's turn.
     pub tokens: u64,
 }

@@ -1,7 +1,7 @@
 //! State that applies beyond one conversation: grants, and the halt.
 //!
-//! It is not an event and not part of the fold. The worker reads it each time calls are judged, so
-//! that a revocation or a halt takes effect immediately.
+//! It is neither an event nor part of the fold. The worker reads it each time it judges calls, so a
+//! revocation or a halt takes effect immediately.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub struct Grant {
     pub tool: String,
     pub covers: Covers,
     pub scope: Scope,
-    /// The person (`channel/id`) or the conversation that it is for; empty for everybody.
+    /// The person (`channel/id`) or the conversation that it applies to; empty for everyone.
     pub owner: String,
     pub given_by: Speaker,
     pub expires_at: DateTime<Utc>,
@@ -31,7 +31,7 @@ pub struct Grant {
     pub uses_left: Option<i64>,
 }
 
-/// Which calls of the tool a grant covers, by their subject.
+/// Which calls of the tool a grant covers, by subject.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Covers {

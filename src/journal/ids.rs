@@ -1,4 +1,4 @@
-//! Ids as newtypes, so that they cannot be confused.
+//! Ids as newtypes, so that they cannot be mixed up.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -46,7 +46,7 @@ id!(
     ConversationId
 );
 id!(
-    /// A tool call. Assigned by us, because the model's own ids are not unique enough to act on.
+    /// A tool call. Assigned by the gateway, because the ids that models assign are not unique.
     CallId
 );
 id!(
@@ -59,7 +59,7 @@ id!(
 );
 
 impl JobId {
-    /// The end of the id, by which people and models name the job.
+    /// The last part of the id, which people and models use to name the job.
     pub fn code(&self) -> &str {
         &self.0[self.0.len().saturating_sub(8)..]
     }
@@ -82,7 +82,7 @@ id!(
     NodeId
 );
 
-/// The reference of a failed turn, which people are shown.
+/// The reference of a failed turn, as shown to people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailureReference {
     pub conversation: ConversationId,

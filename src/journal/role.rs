@@ -4,13 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Each role includes those before it.
+/// Each role includes the permissions of those before it.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema, ToSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Can read, but not talk to the bot.
+    /// Can read, but cannot talk to the bot.
     Viewer,
     /// Can talk to the bot.
     Member,

@@ -6,11 +6,12 @@ use super::session::Session;
 /// serialisation changes: snapshots of other versions are ignored.
 pub const VERSION: i64 = 3;
 
-/// Larger sessions are folded again each time; compaction keeps sessions far below this size.
+/// Larger sessions are not stored but folded again each time. Compaction keeps sessions far below
+/// this size.
 const LONGEST_BYTES: usize = 8 * 1024 * 1024;
 
-/// Serialises a session. `None` if it is too large, or would not be read back exactly
-/// (floating-point arguments may change, and approvals are bound to them).
+/// Serialises a session. Returns `None` if it is too large or would not survive the round trip
+/// exactly: floating-point arguments may change, and approvals are bound to them.
 pub fn written(session: &Session) -> Option<String> {
     let text = serde_json::to_string(session).ok()?;
     let mut again = read(&text).filter(|_| text.len() <= LONGEST_BYTES)?;
@@ -32,7 +33,7 @@ mod tests {
     use sha2::{Digest as _, Sha256};
     use std::collections::BTreeSet;
 
-    /// The digest of the fixed journal's fold, by version. Entries are only ever added.
+    /// The digest of the fixed journal's fold, by version. Never change or remove an entry.
     const DIGESTS: &[(i64, &str)] = &[
         (1, "94d485f51cec1ffa4513ee24a0d03176f1a614b284a85ec0ce5e07d50ba8bc7c"),
         (2, "c6d80354004747780f8ad689fe4df3758cb9bfd6bd6d3fda028d9679de9106cb"),
@@ -95,7 +96,7 @@ mod tests {
         events.into_iter().zip(1..).map(|(event, seq)| Entry { seq, at: at(seq), event }).collect()
     }
 
-    /// Every event has a name here, so a new kind has to be added to the fixed journal.
+    /// Matches every event, so that a new kind does not compile until it is in the fixed journal.
     fn kind(event: &Event) -> &'static str {
         match event {
             Event::Said { .. } => "said",
@@ -129,7 +130,7 @@ mod tests {
     }
     const KINDS: usize = 27;
 
-    /// If the fold of the same events changes, old snapshots must not be used.
+    /// If the fold of the same events changes, old snapshots must be invalidated.
     #[test]
     fn a_change_of_the_fold_raises_the_version() {
         let entries = entries();

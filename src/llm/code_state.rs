@@ -1,6 +1,6 @@
-//! Follows the code blocks and inline code of a Markdown text that arrives in pieces.
+//! Tracks the code blocks and inline code of a Markdown text that arrives in pieces.
 
-/// Enough of a line to recognise the edge of a code block.
+/// How many characters of a line are kept to recognise the fence of a code block.
 const HEAD_CHARS: usize = 80;
 
 #[derive(Debug, Default)]
@@ -56,7 +56,7 @@ impl CodeState {
 struct Edge {
     letter: char,
     count: usize,
-    /// Whether there is nothing else on the line.
+    /// Whether the line contains nothing else.
     bare: bool,
 }
 
@@ -67,7 +67,7 @@ impl Edge {
 }
 
 impl Line {
-    /// The edge of a code block, if this line is one.
+    /// The fence of a code block, if this line is one.
     fn edge(&self) -> Option<Edge> {
         let head = self.head.trim();
         let letter = head.chars().next().filter(|c| matches!(c, '`' | '~'))?;

@@ -1,5 +1,5 @@
-//! The demo model: rules instead of an AI, so that everything else can be tried without a key. It
-//! knows only the prompt, and says in every answer what it is.
+//! The demo model: fixed rules instead of an AI, to try everything else without a key. It sees only
+//! the prompt, and every answer says that it is a demo.
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -67,11 +67,11 @@ enum Answer {
     Call(&'static str, Value),
 }
 
-/// The current turn: the last message, and the calls since then.
+/// The current turn: the last message and the calls since then.
 struct Turn<'a> {
     asked: &'a str,
     done: Vec<(&'a Call, &'a str)>,
-    /// Results of an earlier turn that have not been reported yet.
+    /// Results that no reply has reported yet.
     untold: Vec<(&'a Call, &'a str)>,
 }
 
@@ -151,7 +151,7 @@ fn begin(prompt: &Prompt, wish: &DemoIntent) -> Answer {
     }
 }
 
-/// Calls the tool; enables it first if it is only in the tool listing.
+/// Calls the tool. Enables it first if its schema is not in the prompt.
 fn want(prompt: &Prompt, tool: &'static str, arguments: Value) -> Answer {
     if prompt.tools.iter().any(|t| t.name == tool) {
         return Answer::Call(tool, arguments);
@@ -164,7 +164,7 @@ fn want(prompt: &Prompt, tool: &'static str, arguments: Value) -> Answer {
     Answer::Say(format!("For that I need the tool `{tool}`, which I do not have here."))
 }
 
-/// Whether the listing contains the tool, and not one with a longer name.
+/// Whether the listing contains exactly this tool name, and not only as the prefix of a longer one.
 fn names(directory: &str, tool: &str) -> bool {
     directory.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| word == tool)
 }
@@ -236,8 +236,9 @@ enum Outcome {
 }
 
 impl Outcome {
-    /// The prompt contains outcomes only as text. What the call itself contained (a path, a text)
-    /// is ignored, so that a note about a denied request is not mistaken for a denial.
+    /// Recognises the outcome by the text of the result, because the prompt contains nothing else.
+    /// Text from the call itself (a path, a note) is ignored, so that a note about a denied request
+    /// is not mistaken for a denial.
     fn of(call: &Call, result: &str) -> Self {
         const FILES: [&str; 4] = ["read_file", "list_dir", "write_file", "apply_patch"];
         const FAILED: [&str; 14] = [
@@ -271,7 +272,7 @@ impl Outcome {
     }
 }
 
-/// The beginning of the result, without text from the call.
+/// The beginning of the result, without text that comes from the call.
 fn words(call: &Call, result: &str) -> String {
     let mut words: String = result.chars().take(200).collect::<String>().to_lowercase();
     let said = call.arguments.as_object().into_iter().flatten().filter_map(|(_, v)| v.as_str());
@@ -281,7 +282,7 @@ fn words(call: &Call, result: &str) -> String {
     words.trim_start_matches(|c: char| !c.is_alphabetic()).to_owned()
 }
 
-/// What the person has asked for so far, which is all that rules can summarise.
+/// Lists what the person has asked for so far, because fixed rules cannot summarise anything else.
 fn summary(prompt: &Prompt) -> String {
     let mut wishes = Vec::new();
     for message in &prompt.messages {
@@ -304,7 +305,7 @@ fn first_line(text: &str) -> &str {
 fn quoted(text: &str) -> String {
     let short: String = text.chars().take(QUOTED_CHARS).collect();
     let more = if short.len() < text.len() { "\n…" } else { "" };
-    // A fence that is longer than any in the text.
+    // The fence must be longer than any run of backticks in the text.
     let fence = "`".repeat(3.max(longest_run(&short, '`') + 1));
     format!("{fence}\n{short}{more}\n{fence}")
 }

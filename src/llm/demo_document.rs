@@ -1,4 +1,4 @@
-//! The documents of the demo model: valid in form, without knowledge.
+//! The documents of the demo model: correct structure with placeholder content.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
@@ -9,7 +9,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// The format for a word that people use.
+    /// The format that a word refers to.
     pub(super) fn of(word: &str) -> Option<Self> {
         match word.to_lowercase().as_str() {
             "pdf" => Some(Self::Pdf),
@@ -45,7 +45,7 @@ impl Format {
 pub(super) fn compose(topic: &str, format: Format) -> String {
     let topic = topic.split_whitespace().collect::<Vec<_>>().join(" ");
     let title = capitalised(&topic);
-    // A title in YAML: quotes and backslashes would end it.
+    // Quotes and backslashes would end the YAML string.
     let quoted: String = title.chars().filter(|c| !matches!(c, '"' | '\\')).collect();
     let front = format!("---\ntitle: \"{quoted}\"\nauthor: \"Countersign demo model\"\n---\n\n");
     let body = match format {

@@ -1,4 +1,4 @@
-//! Recognises what a person asks of the demo model.
+//! Recognises what a person requests from the demo model.
 
 use regex::{Captures, Regex};
 use std::{borrow::Cow, sync::LazyLock};
@@ -24,7 +24,7 @@ pub(super) enum DemoIntent {
 }
 
 impl DemoIntent {
-    /// Without tools the model can only talk, so a text that mentions a summary requests one.
+    /// Without tools the model can only reply with text, so any mention of a summary requests one.
     pub(super) fn read(text: &str, only_talk: bool) -> Self {
         if only_talk && text.to_lowercase().contains("summar") {
             return Self::Summary;
@@ -121,7 +121,7 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     ]
 });
 
-/// `a report about X as pdf`: the topic, and the format that is named last or first.
+/// Parses `a report about X as pdf` into the topic and the format, which is named last or first.
 fn report(text: &str) -> DemoIntent {
     static AS: LazyLock<Regex> = LazyLock::new(|| {
         let pattern = r"(?is)^(.*?)\s*,?\s+(?:as|in|into)\s+(?:an?\s+)?(pdf|docx|word|xlsx|excel|spreadsheet|pptx|powerpoint|slides|presentation)(?:\s+(?:file|document|format))?[\s.!?]*$";
@@ -150,7 +150,7 @@ fn or(text: &str, otherwise: &str) -> String {
     if text.is_empty() { otherwise.to_owned() } else { text.to_owned() }
 }
 
-/// Without the quotes around it.
+/// Removes the quotes around the text.
 fn bare(text: &str) -> String {
     let text = text.trim();
     let quotes = [('"', '"'), ('\'', '\''), ('`', '`'), ('“', '”'), ('«', '»')];

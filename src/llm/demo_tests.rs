@@ -1,4 +1,4 @@
-//! The demo model in dialogues as the loop leads them.
+//! Dialogues with the demo model, with prompts as the worker builds them.
 
 use super::*;
 use crate::agent::prompt::ToolSchema;

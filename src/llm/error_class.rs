@@ -1,8 +1,8 @@
 //! Classifies errors of a provider by what the caller does next: retry, shorten the prompt, or give
 //! up.
 //!
-//! The messages may be shown to a person and logged, so they are written here: the client's own
-//! texts can contain the whole request, and a provider's can contain the key.
+//! The messages are composed here, because they may be logged and shown to people: the HTTP
+//! client's own texts can contain the whole request, and a provider's can contain the key.
 
 use chrono::DateTime;
 use reqwest::{StatusCode, header::HeaderMap};
@@ -103,7 +103,7 @@ fn unsent(error: &genai::webc::Error, config: &ModelConfig) -> ModelError {
     }
 }
 
-/// A response that began with a success, but contains no complete answer.
+/// An error in a response that began with a success status but has no complete answer.
 pub(super) fn broken(broken: Broken, config: &ModelConfig) -> ModelError {
     let name = config.name();
     match broken {
@@ -155,7 +155,7 @@ pub(super) fn unreached(error: &reqwest::Error, config: &ModelConfig) -> ModelEr
     again(format!("the connection to {} was lost", config.host()))
 }
 
-/// An error that arrived as an event, after the response had begun with 200.
+/// An error that arrived as an event after the response had begun with status 200.
 fn in_the_stream(body: &Value, config: &ModelConfig) -> ModelError {
     let text = body.to_string();
     let said = quote(&text, config);
@@ -187,7 +187,7 @@ fn rejected(reason: String) -> ModelError {
     ModelError::Rejected(reason)
 }
 
-/// Providers have no common status for this and the codes differ, so it is recognised by the text.
+/// Recognised by the text, because providers use no common status or code for it.
 fn too_long(body: &str) -> bool {
     const SIGNS: [&str; 10] = [
         "context_length_exceeded",
@@ -227,8 +227,8 @@ fn out_of_credit(body: &str) -> bool {
     ["insufficient_quota", "billing_error", "credit balance"].iter().any(|s| body.contains(s))
 }
 
-/// Seconds, milliseconds, or a date, which is compared with the server's own `Date`, since there is
-/// no clock here.
+/// The delay in seconds or milliseconds, or the time until a date. The date is compared with the
+/// server's own `Date` header, since there is no clock here.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|v| v.to_str().ok()).map(str::trim);
     let number = |name: &str| text(name).and_then(|t| t.parse::<f64>().ok());

@@ -1,4 +1,4 @@
-//! Uses the next model in the list if one does not answer.
+//! Falls back to the next model in a list.
 
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::{Model, ModelError, OnText, Reply};
 use crate::agent::prompt::Prompt;
 
-/// Uses the first model, or the next one after an error (so put [`super::retry::Retrying`] inside).
-/// A prompt that is too long or too large has to be shortened by the caller.
+/// Uses the first model, and after an error the next one. Put [`super::retry::Retrying`] inside, so
+/// that each model is retried first. Errors about the size of the prompt are returned, because the
+/// caller has to shorten it.
 pub struct Failover {
     first: Arc<dyn Model>,
     others: Vec<Arc<dyn Model>>,
@@ -25,7 +26,7 @@ impl Model for Failover {
         self.first.id()
     }
 
-    /// Models that do not support images get lines of text instead.
+    /// Prompts for models that do not support images have lines of text instead of pictures.
     fn sees(&self) -> bool {
         self.first.sees() || self.others.iter().any(|model| model.sees())
     }

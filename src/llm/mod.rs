@@ -27,8 +27,8 @@ use crate::{
     texts::Messages,
 };
 
-/// Receives each piece of text as it arrives. A named type, because `async_trait` would name the
-/// elided lifetime of the piece and so prevent short borrows.
+/// Receives each piece of text as it arrives. This is a named type because `async_trait` would
+/// otherwise name the elided lifetime of the piece, which prevents short borrows.
 pub type OnText<'a> = dyn Fn(&str) + Send + Sync + 'a;
 
 #[async_trait]
@@ -41,8 +41,8 @@ pub trait Model: Send + Sync {
         false
     }
 
-    /// Answers a prompt. `on_text` receives each piece of text as it arrives, for display only;
-    /// after a retry the text starts again, which is signalled by an empty piece.
+    /// Answers a prompt. `on_text` receives each piece of text as it arrives, for display only. An
+    /// empty piece means that the text starts again after a retry.
     async fn reply(&self, prompt: &Prompt, on_text: &OnText<'_>) -> Result<Reply, ModelError>;
 }
 
@@ -55,10 +55,10 @@ pub struct Reply {
     pub by: Option<String>,
 }
 
-/// Why there is no reply, by what the caller does next.
+/// Why there is no reply, classified by what the caller does next.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum ModelError {
-    /// Overloaded, rate-limited or cut off: retry, not before `after`.
+    /// Overloaded, rate-limited or disconnected: retry, not before `after`.
     #[error("try again{}: {reason}", after.map(|a| format!(" in {} s", a.as_secs())).unwrap_or_default())]
     Retry { after: Option<Duration>, reason: String },
     /// The prompt is longer than the model accepts: compact it and retry.
@@ -70,13 +70,14 @@ pub enum ModelError {
     /// A content filter blocked the prompt or the answer: another model may answer.
     #[error("filtered: {0}")]
     Filtered(String),
-    /// The model wrote a tool call that its provider could not parse: retry at once, twice.
+    /// The model wrote a tool call that its provider could not parse: retry immediately, at most
+    /// twice.
     #[error("malformed tool call: {0}")]
     MalformedCall(String),
-    /// The provider reported a failure of its own in the answer: retry twice.
+    /// The provider reported an internal failure in the answer: retry at most twice.
     #[error("failed: {0}")]
     Failed(String),
-    /// The request or the key was rejected: a retry would not help.
+    /// The request or the key was rejected: retrying would not help.
     #[error("refused: {0}")]
     Rejected(String),
 }
@@ -87,7 +88,7 @@ impl ModelError {
         matches!(self, Self::TooLong(_) | Self::TooLarge(_))
     }
 
-    /// What a person is told when all attempts have failed.
+    /// The text for the person when all attempts have failed.
     pub fn told(&self, words: &Messages) -> &'static str {
         match self {
             Self::Retry { .. } => words.model_unavailable,

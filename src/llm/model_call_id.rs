@@ -1,5 +1,5 @@
-//! What a provider expects back with a call: its id and, for Gemini, the thought signatures. Both
-//! are stored as `Call::model_id`.
+//! What a provider expects back with a call: the call's id and, for Gemini, the thought signature.
+//! Both are stored in `Call::model_id`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -14,8 +14,8 @@ pub(super) struct ModelCallId {
 }
 
 impl ModelCallId {
-    /// Of a call that a model has made. Some servers number the calls of each answer from 0, so
-    /// such an id would repeat and is replaced by ours.
+    /// The id of a call that a model has made. Some servers number the calls of each answer from 0;
+    /// such an id is not unique and is replaced by `ours`.
     pub fn new(ours: &CallId, theirs: String, signature: Option<String>) -> Self {
         let id = if theirs.len() < 9 { ours.as_str().to_owned() } else { theirs };
         Self { id, signatures: signature.map(|signature| vec![signature]) }
@@ -25,8 +25,8 @@ impl ModelCallId {
         if self.signatures.is_none() { self.id } else { json!(self).to_string() }
     }
 
-    /// For a request. A different provider than the one that made the call gets our id where it
-    /// would reject the original.
+    /// The id to send in a request. If another provider made the call, and this one would reject
+    /// its id, our own id is sent.
     pub fn of(call: &Call, provider: Provider) -> Self {
         let theirs = Self::read(&call.model_id);
         if provider == Provider::Gemini {

@@ -1,4 +1,4 @@
-//! Tool calls as text, for models without native ones: `<tool_call>{…}</tool_call>`.
+//! Tool calls as text, `<tool_call>{…}</tool_call>`, for models without native tool calls.
 
 use serde_json::{Value, json};
 use std::{fmt::Write as _, sync::Mutex};
@@ -13,14 +13,15 @@ use crate::{
     journal::event::Call,
 };
 
-/// Asks `model` with the tools described in the prompt, and parses calls out of its text. Text
+/// Sends `model` a prompt that describes the tools, and parses the calls from the answer. The text
 /// shown while streaming contains no part of a call.
 pub async fn reply(
     model: &dyn Model,
     prompt: &Prompt,
     on_text: &OnText<'_>,
 ) -> Result<Reply, ModelError> {
-    // With the first character of the answer: one that begins as JSON may be a call as a whole.
+    // Set by the first character of the answer: if that begins JSON, the whole answer may be a
+    // call.
     let state = Mutex::new((Scan::default(), None));
     let show = |piece: &str| {
         let mut state = state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -54,7 +55,7 @@ pub fn parse(answer: &str) -> (String, Vec<Call>) {
     (text.trim().to_owned(), calls)
 }
 
-/// The prompt for a model without native tools.
+/// Converts a prompt for a model without native tool calls.
 pub fn in_words(prompt: &Prompt) -> Prompt {
     let mut system = prompt.system.clone();
     if !prompt.tools.is_empty() {
@@ -91,10 +92,10 @@ You can write several of them in one answer. Then end your answer: the results c
 message as <tool_result>. Never write a <tool_result> yourself, and use no tool that is not in the \
 list. When you need no tool, answer in plain text.";
 
-/// The model is reminded of the format each time after this number of results.
+/// The prompt repeats the format after this number of results.
 const REMINDED_EVERY: usize = 3;
 
-/// Tool results become user messages; consecutive ones are combined.
+/// Converts tool results to user messages. Consecutive results become one message.
 fn messages(messages: &[Message], tools: &[ToolSchema]) -> Vec<Message> {
     let mut all = Vec::new();
     let mut results = String::new();
@@ -120,7 +121,7 @@ fn messages(messages: &[Message], tools: &[ToolSchema]) -> Vec<Message> {
     all
 }
 
-/// The same results always give the same text, so that each prompt is a prefix of the next one.
+/// Depends on the tools only, so that each prompt remains a prefix of the next one.
 fn reminder(tools: &[ToolSchema]) -> String {
     let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
     format!(
@@ -149,7 +150,7 @@ fn with_calls(text: &str, calls: &[Call]) -> String {
     all.trim_start().to_owned()
 }
 
-/// A result may contain untrusted text, which must not be able to close its tag.
+/// A result may contain untrusted content, which must not be able to close the tag.
 fn result(call: &Call, text: &str) -> String {
     let text = text.replace("</tool_result", "<\\/tool_result");
     format!("<tool_result name=\"{}\">\n{text}\n</tool_result>\n", call.tool)
@@ -362,7 +363,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any text in any pieces is parsed the same way and never panics.
+        /// The boundaries between the pieces do not change the result, and no text panics.
         /// Proves CV-17.
         #[test]
         fn pieces_change_nothing(

@@ -1,4 +1,4 @@
-//! A model of a provider, over HTTP.
+//! A model that is accessed over HTTP.
 
 use async_trait::async_trait;
 use futures::StreamExt;
@@ -25,7 +25,7 @@ pub struct RemoteModel {
 }
 
 impl RemoteModel {
-    /// Fails, with a message for the operator, if a key or URL is missing or invalid.
+    /// Fails with a message for the operator if a key or URL is missing or invalid.
     pub fn new(config: ModelConfig) -> Result<Self, ModelError> {
         let (tools, vision) = (config.tools, config.vision);
         Ok(Self { vendor: Vendor::new(config)?, tools, vision })
@@ -38,7 +38,7 @@ impl RemoteModel {
         }
     }
 
-    /// Computes embeddings of texts, and returns the usage. For embedding models.
+    /// Computes the embeddings of texts, and returns the usage. For embedding models only.
     pub async fn embed(&self, texts: Vec<String>) -> Result<(Vec<Vec<f32>>, Usage), ModelError> {
         let Vendor { config, http } = &self.vendor;
         let client = Client::builder()
@@ -68,8 +68,8 @@ impl Model for RemoteModel {
         self.vision
     }
 
-    /// A rejected picture must not end the conversation that contains it: the request is repeated
-    /// without pictures.
+    /// If the provider rejects the pictures, repeats the request without them. Otherwise one
+    /// rejected picture would end the conversation that contains it.
     async fn reply(&self, prompt: &Prompt, on_text: &OnText<'_>) -> Result<Reply, ModelError> {
         if !prompt.shows_pictures() {
             return self.ask(prompt, on_text).await;
@@ -87,7 +87,7 @@ impl Model for RemoteModel {
     }
 }
 
-/// After an answer is complete, how long to wait for the usage and the end of the response.
+/// How long to wait for the usage and the end of the response after the answer is complete.
 const AFTER_STOP: Duration = Duration::from_secs(5);
 
 /// A provider with native tool calls.
@@ -97,7 +97,7 @@ struct Vendor {
 }
 
 impl Vendor {
-    /// Checks the configuration, so that a mistake is reported at startup.
+    /// Validates the configuration, so that a mistake is reported at startup.
     fn new(config: ModelConfig) -> Result<Self, ModelError> {
         // A redirect would send the key to another host.
         let http = crate::tls::client_builder()
@@ -137,7 +137,7 @@ impl Vendor {
         Err(error_class::refused(&answer, config))
     }
 
-    /// The beginning of the body of an error, as far as it arrives.
+    /// Reads as much of an error's body as arrives.
     async fn error_body(&self, response: Response) -> String {
         const MAX_BYTES: usize = 64 * 1024;
         let mut body = Vec::new();

@@ -1,4 +1,4 @@
-//! Turns the draft of an answer into a reply, or into the reason why there is none.
+//! Turns the draft of an answer into a reply, or into an error.
 
 use super::{
     ModelError, Reply,
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::journal::{event::Call, ids::CallId};
 
-/// `limit`: the maximum number of output tokens that was requested.
+/// `limit` is the maximum number of output tokens that the request set.
 pub(super) fn reply(draft: Draft, limit: u32) -> Result<Reply, ModelError> {
     let Draft { mut text, calls: drafts, usage, stop, .. } = draft;
     let stop = stop.unwrap_or(Stop::Complete);

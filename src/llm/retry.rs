@@ -1,4 +1,4 @@
-//! Retries a request for a while if that may help.
+//! Retries failed model requests within limits.
 
 use async_trait::async_trait;
 use backon::{ExponentialBuilder, Retryable};
@@ -22,13 +22,12 @@ impl Default for Patience {
     }
 }
 
-/// How often a request is repeated after the provider itself failed, or could not parse what the
-/// model wrote: another attempt often succeeds, but many would not.
+/// How often a request is repeated after the provider failed internally or could not parse the
+/// model's output. A second attempt often succeeds, further ones rarely do.
 const OTHER_ATTEMPTS: usize = 2;
 
-/// A model that is asked again after [`ModelError::Retry`] and, less often, after
-/// [`ModelError::Failed`] and [`ModelError::MalformedCall`]. A failed answer has no effects, so
-/// repeating the request is safe.
+/// Retries after [`ModelError::Retry`] and, less often, after [`ModelError::Failed`] and
+/// [`ModelError::MalformedCall`]. A failed answer has no effects, so repeating the request is safe.
 pub struct Retrying {
     model: Arc<dyn Model>,
     patience: Patience,
@@ -39,7 +38,7 @@ impl Retrying {
         Self { model, patience }
     }
 
-    /// The next delay, if the provider's request and the limits allow one.
+    /// The next delay, at least as long as the provider requests. `None` if the limits forbid it.
     fn wait(&self, error: &ModelError, ours: Duration, spent: &mut Spent) -> Option<Duration> {
         let wait = match error {
             ModelError::Retry { after, .. } => after.map_or(ours, |after| after.max(ours)),

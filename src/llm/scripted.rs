@@ -1,4 +1,4 @@
-//! A model that follows a script, and records its prompts. For tests.
+//! A model for tests that follows a script and records its prompts.
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// Shared by its clones: one is the model, another writes the script.
+/// Clones share their state: one serves as the model, another writes the script.
 #[derive(Clone)]
 pub struct ScriptedModel {
     id: String,
@@ -31,7 +31,7 @@ struct State {
     sees: bool,
 }
 
-/// One answer, or a wait before the next one.
+/// One answer, or a wait before the next answer.
 pub struct ScriptStep(Act);
 
 enum Act {
@@ -60,12 +60,12 @@ pub fn fail(error: ModelError) -> ScriptStep {
     ScriptStep(Act::Fail(error))
 }
 
-/// Waits until the gate is opened, then takes the next step of the script.
+/// Waits until the gate is opened, then continues with the next step.
 pub fn wait(gate: &Gate) -> ScriptStep {
     ScriptStep(Act::Wait(gate.clone()))
 }
 
-/// An answer that depends on the prompt; [`answer`] makes its parts.
+/// An answer that depends on the prompt. Use [`answer`] to build the reply.
 pub fn think(of: impl FnOnce(&Prompt) -> Result<Reply, ModelError> + Send + 'static) -> ScriptStep {
     ScriptStep(Act::Think(Box::new(of)))
 }
@@ -96,7 +96,7 @@ impl ScriptStep {
         self
     }
 
-    /// Sends all but the last letters, and those when the gate is opened.
+    /// Sends the text except for its last letters, waits for the gate, then sends the rest.
     #[must_use]
     pub fn pausing(mut self, at: &Gate) -> Self {
         if let Act::Answer { gate, .. } = &mut self.0 {
@@ -106,7 +106,7 @@ impl ScriptStep {
     }
 }
 
-/// Holds a model in the middle of its answer.
+/// Pauses a model in the middle of its answer.
 #[derive(Clone)]
 pub struct Gate {
     reached: Arc<Semaphore>,
@@ -166,7 +166,7 @@ impl ScriptedModel {
         self.state().prompts.clone()
     }
 
-    /// Steps that were not used yet.
+    /// The number of unused steps.
     pub fn left(&self) -> usize {
         self.state().script.len()
     }

@@ -1,4 +1,4 @@
-//! Parses `<tool_call>` in text that arrives in pieces.
+//! Parses `<tool_call>` tags in text that arrives in pieces.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use crate::journal::{event::Call, ids::CallId};
 pub(super) const OPEN: &str = "<tool_call>";
 const CLOSE: &str = "</tool_call>";
 
-/// Character by character, so that the boundaries of the pieces do not matter.
+/// Reads character by character, so that the boundaries of the pieces do not matter.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     /// The beginning of a possible opening tag, which is not shown yet.
@@ -47,7 +47,7 @@ impl Scan {
     pub(super) fn finish(mut self) -> (String, Vec<Call>) {
         let mut shown = String::new();
         while let Some(body) = self.call.take() {
-            // An open quote hid the end of the call, so the first end tag counts after all.
+            // An unclosed quote hid the end tag, so the first end tag ends the call after all.
             match body.text.split_once(CLOSE) {
                 Some((inside, rest)) => {
                     self.calls.extend(read(inside));
@@ -85,7 +85,7 @@ impl Scan {
         self.show(letter, shown);
     }
 
-    /// The held text is not a tag; only its last character may begin another one.
+    /// The held text is not a tag. Only its last character may begin another one.
     fn give_up(&mut self, shown: &mut String) {
         let held = std::mem::take(&mut self.held);
         let (first, last) = match held.strip_suffix('<') {
@@ -105,7 +105,7 @@ impl Scan {
 }
 
 impl CallBody {
-    /// Adds a character; returns whether it ends the call. A tag inside a string ends nothing.
+    /// Adds a character and returns whether it ends the call. Tags inside strings are ignored.
     pub(super) fn closes(&mut self, letter: char) -> bool {
         self.text.push(letter);
         match letter {
@@ -118,7 +118,7 @@ impl CallBody {
     }
 }
 
-/// The calls of an answer that consists of JSON only, if `is_tool` knows all of them.
+/// The calls of an answer that consists of JSON only. Empty if `is_tool` rejects one.
 pub(super) fn bare(answer: &str, is_tool: impl Fn(&str) -> bool) -> Vec<Call> {
     let is_json = exact::read(unfenced(answer.trim()).as_bytes()).is_some();
     let calls = if is_json { read(answer) } else { Vec::new() };
@@ -149,7 +149,7 @@ fn unfenced(text: &str) -> &str {
     inner.split_once('\n').map_or(inner, |(_, rest)| rest).trim()
 }
 
-/// In our notation, or in one that models know from elsewhere.
+/// Accepts the format of the prompt, and formats that models know from other programs.
 fn read_one(value: &Value) -> Option<Call> {
     let name = ["name", "tool_name", "action"].iter().find_map(|key| value.get(key)?.as_str())?;
     let arguments = match ["arguments", "action_input"].iter().find_map(|key| value.get(key)) {
@@ -166,7 +166,7 @@ fn call(tool: &str, arguments: Value) -> Call {
     Call { model_id: id.as_str().to_owned(), id, tool: tool.to_owned(), arguments }
 }
 
-/// The name in JSON that is otherwise invalid, so that the answer can name the intended tool.
+/// The name in a call that is otherwise invalid JSON, so that the error can mention the tool.
 fn name_in(raw: &str) -> String {
     let name = raw.split_once("\"name\"").and_then(|(_, rest)| rest.split('"').nth(1));
     name.filter(|n| !n.is_empty() && n.len() <= 64).unwrap_or("tool_call").to_owned()

@@ -1,4 +1,4 @@
-//! Providers, and how to reach them.
+//! Providers and their URLs.
 
 use genai::adapter::AdapterKind;
 use reqwest::Url;
@@ -13,17 +13,17 @@ use crate::agent::prompt::Prompt;
 pub struct ModelConfig {
     pub id: String,
     pub provider: Provider,
-    /// The base URL of the API, without its last part (`…/v1`). If it has no path, the provider's
-    /// default is added.
+    /// The base URL of the API, without the last path segment (`…/v1`). If it has no path, the
+    /// provider's default is added.
     pub base_url: Option<Url>,
     pub api_key: Option<SecretString>,
     /// The provider's name of the model.
     pub model: String,
     pub tools: ToolCalls,
-    /// Whether it is shown pictures.
+    /// Whether pictures are sent to it.
     pub vision: bool,
     pub temperature: Option<f32>,
-    /// The upper bound for the output tokens that a prompt requests.
+    /// The maximum number of output tokens to request.
     pub max_output_tokens: Option<u32>,
     pub timeouts: Timeouts,
 }
@@ -37,7 +37,7 @@ pub enum Provider {
     Ollama,
 }
 
-/// How the model is told about its tools.
+/// How tools are described to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolCalls {
     /// Natively, by the provider's API.
@@ -49,11 +49,11 @@ pub enum ToolCalls {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
     pub connect: Duration,
-    /// From the request to the first byte of the answer: a local model may have to load.
+    /// From the request to the first byte of the answer. A local model may have to load first.
     pub headers: Duration,
-    /// Between two pieces of the answer: a model may be reasoning.
+    /// Between two pieces of the answer. A model may be reasoning.
     pub read: Duration,
-    /// The whole answer.
+    /// For the whole answer.
     pub total: Duration,
 }
 
@@ -121,7 +121,7 @@ impl ModelConfig {
         self.max_output_tokens.map_or(prompt.max_output_tokens, |m| m.min(prompt.max_output_tokens))
     }
 
-    /// Ends with a slash, as the client expects.
+    /// The base URL. Ends with a slash, as the client expects.
     pub(super) fn base_url(&self) -> Result<String, ModelError> {
         let (own, path) = self.provider.address();
         let Some(url) = &self.base_url else { return Ok(own.to_owned()) };
@@ -140,7 +140,7 @@ impl ModelConfig {
         Ok(url.into())
     }
 
-    /// A self-hosted server may not require a key; the providers do.
+    /// The key. A self-hosted server may not require one; the providers do.
     pub(super) fn key(&self) -> Result<String, ModelError> {
         match &self.api_key {
             Some(key) if !key.expose_secret().trim().is_empty() => {

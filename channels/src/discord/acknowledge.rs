@@ -17,9 +17,9 @@ use super::{
 };
 use crate::{Unit, text};
 
-/// A little less than the platform's timeout.
+/// A little shorter than the platform's timeout.
 const WITHIN: Duration = Duration::from_millis(2800);
-/// The delay between two attempts of a response that certainly did not arrive.
+/// The delay before a response is sent again that certainly did not arrive.
 const PAUSE: Duration = Duration::from_millis(200);
 /// The flag of a message that only the presser sees.
 pub(super) const EPHEMERAL: u64 = 1 << 6;
@@ -51,8 +51,8 @@ impl Underway {
 }
 
 impl Discord {
-    /// Acknowledges an interaction; one that cannot be parsed is answered with an error. A failure
-    /// is logged and has no other effect: the press is handled nevertheless.
+    /// Acknowledges an interaction. One that cannot be parsed is answered with an error. A failure
+    /// is logged and has no other effect, because the press is processed anyway.
     pub(super) async fn acknowledge(&self, interaction: &Value) {
         let id = interaction["id"].as_str().unwrap_or_default();
         let token = interaction["token"].as_str().unwrap_or_default();
@@ -96,7 +96,7 @@ impl Discord {
         }
     }
 
-    /// Asks for the reason of a denial in a modal; what is typed there arrives as a press of `d`.
+    /// A modal that asks for the reason of a denial. Submitting it arrives as a press of `d`.
     fn window(&self, data: &str, locale: &str) -> Value {
         let cut = |text: &str| text::cut(text, WORDS, Unit::Chars);
         let field = json!({
@@ -125,7 +125,7 @@ pub(super) fn callback(id: &str, token: &str) -> Route {
 async fn insist(api: &Api, id: &str, token: &str, answer: &Value) -> Result<(), String> {
     loop {
         match api.call(callback(id, token), Body::Json(answer.clone())).await {
-            // It was already acknowledged, by us before the connection was resumed.
+            // It was already acknowledged before the connection was resumed.
             Ok(_) | Err(Failure::Refused { code: 40060, .. }) => return Ok(()),
             Err(Failure::Refused { status: 400..500, message, .. }) => return Err(message),
             Err(_) => {

@@ -12,13 +12,13 @@ use super::{
 };
 use crate::{Receipt, SendError, Unit, error::rejected, text};
 
-/// The delay for an initial response that is being sent.
+/// How long to wait for an initial response that is being sent.
 const SOON: std::time::Duration = std::time::Duration::from_millis(250);
 
 impl Discord {
-    /// Replaces "is thinking" with the answer, by an edit, which can be repeated; further parts are
-    /// sent as followups with the same visibility. `None` when the token has expired after 15
-    /// minutes: then the answer has to be an ordinary message.
+    /// Replaces "is thinking" with the answer by an edit, which can be repeated. Further parts are
+    /// sent as followups with the same visibility. `None` if the token has expired, which happens
+    /// after 15 minutes: the answer then has to be an ordinary message.
     pub(super) async fn answer(
         &self,
         call: &Call<'_>,
@@ -63,8 +63,8 @@ impl Discord {
         }
     }
 
-    /// A reply that only the presser sees, after the acknowledgement, or in its place if that had
-    /// failed. A reply that comes too late cannot be delivered.
+    /// A reply that only the presser sees. It is sent after the acknowledgement, or as the
+    /// acknowledgement if that failed. A reply that is too late cannot be delivered.
     pub(super) async fn toast(&self, press: &str, text: &str) -> Result<Receipt, SendError> {
         if text.is_empty() {
             return Ok(Receipt::nowhere());
@@ -93,7 +93,7 @@ impl Discord {
                     Err(failure) => Err(repeatable(failure)),
                 }
             }
-            // Repeating it would send a second message.
+            // Not repeated, because that would send a second message.
             Err(failure) => Err(once(failure)),
         }
     }

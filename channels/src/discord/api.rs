@@ -1,8 +1,9 @@
-//! Calls of Discord's REST API. The only place that uses the token, which is redacted in all texts,
-//! and that enforces the platform's rate limits.
+//! Calls of Discord's REST API. This is the only module that uses the token, and it redacts the
+//! token in all texts. It also enforces the platform's rate limits.
 //!
-//! serenity's client is not used: without its own limiter it hides how long to wait, and with it
-//! the wait happens inside the call, invisible to the outbox and without support for a base URL.
+//! serenity's client is not used. Without its limiter it does not report how long to wait. With its
+//! limiter it waits inside the call, where the outbox cannot see it, and it does not support a base
+//! URL.
 
 use std::{
     borrow::Cow,
@@ -37,15 +38,15 @@ const USUAL: Duration = Duration::from_secs(20);
 /// The timeout for a file of the maximum size on a slow connection.
 const LARGE: Duration = Duration::from_mins(3);
 
-/// The result of a call that failed. The texts never contain a token.
+/// The result of a failed call. The texts never contain a token.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// The platform rejected the request. `code` is Discord's own, 0 without one. `everywhere`: the
-    /// whole bot has to wait.
+    /// The platform rejected the request. `code` is Discord's own error code, or 0. `everywhere`
+    /// means that the whole bot has to wait.
     Refused { status: u16, code: u64, message: String, after: Option<Duration>, everywhere: bool },
     /// The request was certainly not sent.
     Unsent(String),
-    /// The request may have been sent, and no valid response arrived.
+    /// The request may have been sent, but no valid response arrived.
     Lost(String),
 }
 
@@ -53,11 +54,11 @@ pub(super) enum Failure {
 #[derive(Clone)]
 pub(super) struct Route {
     method: Method,
-    /// Below `/api/v10`, without a leading slash.
+    /// The path below `/api/v10`, without a leading slash.
     path: String,
     query: Option<String>,
-    /// Whether the path authenticates the request (interactions): then no token is sent, and the
-    /// limit of the whole bot does not apply.
+    /// Whether the path itself authenticates the request, as for interactions. Then no token is
+    /// sent, and the limit of the whole bot does not apply.
     unsigned: bool,
 }
 
@@ -139,12 +140,12 @@ impl Api {
         Self { client, tls: Arc::new(tls), resolve, base, token, pauses: Mutex::default() }
     }
 
-    /// For the gateway's connection: its address, if it differs from DNS.
+    /// The address for the gateway's connection, if it differs from DNS.
     pub(super) fn resolve(&self) -> Option<SocketAddr> {
         self.resolve
     }
 
-    /// For the gateway's connection.
+    /// The TLS configuration for the gateway's connection.
     pub(super) fn tls(&self) -> Arc<ClientConfig> {
         Arc::clone(&self.tls)
     }
@@ -188,8 +189,8 @@ impl Api {
             };
         }
         let refusal = serde_json::from_slice::<Refusal>(&body);
-        // A proxy in front of the platform rejects requests in its own format, and those of the
-        // whole bot.
+        // Only two kinds of response concern the whole bot: the global rate limit, and the response
+        // of a proxy in front of the platform, which has its own format.
         let everywhere = text(&headers, "x-ratelimit-global") == Some("true") || refusal.is_err();
         let refusal = refusal.unwrap_or_default();
         let everywhere = status == 429 && (refusal.global || everywhere);
@@ -228,7 +229,7 @@ impl Api {
         }
     }
 
-    /// Whether the URL belongs to the platform: no other is fetched.
+    /// Whether the URL belongs to the platform. No other URL is fetched.
     pub(super) fn is_ours(&self, url: &Url) -> bool {
         let cdn = matches!(url.host_str(), Some("cdn.discordapp.com" | "media.discordapp.net"));
         (cdn && url.scheme() == "https") || url.origin() == self.base.origin()
@@ -281,7 +282,7 @@ impl Resolve for At {
     }
 }
 
-/// The TLS configuration for REST and the gateway: ring, with the roots that browsers trust and the
+/// The TLS configuration for REST and the gateway: ring, with the public root certificates and the
 /// configured ones.
 fn tls(more: &Roots) -> ClientConfig {
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };

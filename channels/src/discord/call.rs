@@ -1,4 +1,4 @@
-//! The message id that stands for a command: `i:ID:APPLICATION:TOKEN`.
+//! The message id that represents a command invocation: `i:ID:APPLICATION:TOKEN`.
 
 /// A command invocation.
 pub(super) struct Call<'a> {

@@ -1,4 +1,4 @@
-//! Registers the slash commands, only if they differ from the registered ones.
+//! Registers the slash commands if they differ from the registered ones.
 
 use std::{convert::Infallible, future::pending, time::Duration};
 
@@ -13,8 +13,8 @@ use super::{
 };
 
 impl Discord {
-    /// Registers our commands; never returns. Waits while the platform is unavailable. If it
-    /// rejects the commands, gives up, since everything can be typed as well.
+    /// Registers the commands, and never returns. Waits while the platform is unavailable. If it
+    /// rejects the commands, gives up, because people can also type them.
     pub(super) async fn offer_commands(&self) -> Infallible {
         let mut wait = Wait::new();
         while !self.commands.is_empty() {
@@ -80,13 +80,14 @@ fn written(command: &Command) -> Value {
     })
 }
 
-/// Whether exactly these are registered, in any order.
+/// Whether exactly these commands are registered, in any order.
 fn same(there: &Value, ours: &[Value]) -> bool {
     let there: Vec<Value> = there.as_array().into_iter().flatten().map(essence).collect();
     there.len() == ours.len() && ours.iter().all(|our| there.contains(&essence(our)))
 }
 
-/// The fields that we set. The platform omits empty and default values, and adds its own.
+/// The fields that `written` sets. The platform omits empty and default values, and adds fields of
+/// its own.
 fn essence(written: &Value) -> Value {
     json!({
         "type": written["type"],

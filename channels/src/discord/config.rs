@@ -15,19 +15,18 @@ use crate::Person;
 pub struct DiscordConfig {
     /// The id of the channel in the configuration.
     pub id: String,
-    /// As shown by the developer portal, without `Bot` in front.
+    /// The token as shown in the developer portal, without `Bot` in front.
     pub token: SecretString,
     /// A replacement for `https://discord.com`.
     pub api_url: Option<Url>,
     /// The application's public key, 64 hexadecimal digits. If set, pushed interactions are
     /// accepted.
     pub public_key: Option<String>,
-    /// Certificate authorities to trust for the platform's servers, besides those that browsers
-    /// trust.
+    /// Certificate authorities to trust for the platform's servers, in addition to the public ones.
     pub roots: Roots,
-    /// The address of all its servers, overriding DNS.
+    /// The address of all Discord servers, overriding DNS.
     pub resolve: Option<SocketAddr>,
-    /// The slash commands; if empty, registered commands are not changed.
+    /// The slash commands. If empty, the registered commands are not changed.
     pub commands: Vec<Command>,
     /// The texts of the adapter itself.
     pub words: Words,
@@ -35,9 +34,9 @@ pub struct DiscordConfig {
     pub admission: Admission,
 }
 
-/// Decides whether a person may talk to the bot. Asked before a modal is opened for them, because
-/// the response to the press has to be a modal or a text; everything else is decided
-/// when the press is received. By default, everybody is admitted.
+/// Decides whether a person may talk to the bot. It is asked before a modal is opened, because the
+/// response to a press must be either a modal or a text. All other checks happen when the press is
+/// processed. By default, everyone is admitted.
 #[derive(Clone, Default)]
 pub struct Admission(Option<Arc<Decide>>);
 
@@ -85,7 +84,7 @@ impl DiscordConfig {
 pub struct Roots(pub(super) Vec<CertificateDer<'static>>);
 
 impl Roots {
-    /// Parses a PEM file; the error says what is wrong with it.
+    /// Parses a PEM file. The error says what is wrong with it.
     pub fn from_pem(pem: &[u8]) -> Result<Self, String> {
         let roots: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
         let roots = roots.map_err(|e| format!("is not PEM: {e}"))?;
@@ -125,13 +124,14 @@ pub struct Worded {
 }
 
 impl Worded {
-    /// The text in the language of the person's client (an IETF tag), or in English.
+    /// The text in the language of the person's client (an IETF tag). Defaults to English.
     pub(super) fn to(&self, locale: &str) -> &str {
         let language = locale.split('-').next().unwrap_or_default();
         self.others.get(language).unwrap_or(&self.english)
     }
 
-    /// By Discord's language codes. <https://discord.com/developers/docs/reference#locales>
+    /// The texts by Discord's language codes.
+    /// <https://discord.com/developers/docs/reference#locales>
     pub(super) fn by_locale(&self) -> BTreeMap<&str, &str> {
         let named = self.others.iter().flat_map(|(language, text)| {
             let names: &[&str] = match language.as_str() {

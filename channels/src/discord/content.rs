@@ -1,4 +1,4 @@
-//! The contents of a message as text and files. Text of others is quoted.
+//! The contents of a message as text and files. Text of other people is quoted.
 
 use serde_json::Value;
 use serenity::model::{channel::Message, user::User};
@@ -9,8 +9,8 @@ use crate::FileRef;
 /// The maximum number of forwarded messages that are read.
 const FORWARDED: usize = 10;
 
-/// The text: the person's own words first, since a command is recognised by its beginning; then
-/// everything else.
+/// The text of a message. The person's own words come first, since a command is recognised at the
+/// beginning.
 pub(super) fn text(message: &Message, content: &Value, guilds: &Guilds) -> String {
     let roles: Vec<u64> = message.mention_roles.iter().map(|role| role.get()).collect();
     let own = readable(&message.content, &message.mentions, &roles, guilds);
@@ -50,8 +50,8 @@ pub(super) fn files(content: &Value, me: u64) -> Vec<FileRef> {
     files
 }
 
-/// The author of text in the message that is not the person's own. The platform does not say who
-/// wrote a forwarded message.
+/// The author of text in the message that is not the person's own. The platform does not name the
+/// author of a forwarded message.
 pub(super) fn others_in(message: &Message, content: &Value, me: u64) -> Option<String> {
     if forwarded(content).next().is_some() {
         return Some("somebody elsewhere".to_owned());
@@ -60,7 +60,7 @@ pub(super) fn others_in(message: &Message, content: &Value, me: u64) -> Option<S
     Some(line(&Value::from(shown_name(&answered.author))))
 }
 
-/// Removes a mention of the bot at the beginning, and replaces others with names.
+/// Removes a mention of the bot at the beginning, and replaces other mentions with names.
 pub(super) fn readable(text: &str, users: &[User], roles: &[u64], guilds: &Guilds) -> String {
     let me = guilds.me;
     let ours = [format!("<@{me}>"), format!("<@!{me}>")];
@@ -92,7 +92,7 @@ fn forwarded(content: &Value) -> impl Iterator<Item = &Value> {
     list(&content["message_snapshots"]).take(FORWARDED).map(|snapshot| &snapshot["message"])
 }
 
-/// Quotes line by line, so that nothing in it looks like the person's own words.
+/// Quotes every line, so that nothing in it looks like the person's own words.
 fn quoted(title: &str, message: &Value) -> Option<String> {
     let text = message["content"].as_str().unwrap_or_default().trim();
     let files = message["attachments"].as_array().is_some_and(|files| !files.is_empty());
@@ -103,7 +103,7 @@ fn quoted(title: &str, message: &Value) -> Option<String> {
     Some([format!("[{title}]")].into_iter().chain(lines).collect::<Vec<_>>().join("\n"))
 }
 
-/// A text that others have chosen, reduced to one line.
+/// Text that other people have chosen, reduced to one line.
 fn line(text: &Value) -> String {
     let text = text.as_str().unwrap_or_default();
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace(']', ")")

@@ -1,7 +1,7 @@
-//! Interactions that Discord pushes, signed, instead of sending them over the gateway.
+//! Interactions that Discord pushes as signed requests instead of sending them over the gateway.
 //!
-//! A push is acknowledged like an event of the gateway, by the callback, before it is handled. The
-//! platform's PING is not an event: see [`pong`].
+//! A pushed interaction is acknowledged like one from the gateway, by the callback, before it is
+//! processed. The platform's PING is not an event: see [`pong`].
 
 use serde_json::Value;
 use serenity::interactions_endpoint::Verifier;
@@ -12,8 +12,8 @@ use crate::{Incoming, WebhookError, WebhookRequest};
 /// Larger pushes are rejected.
 const PUSH_BYTES: usize = 1024 * 1024;
 
-/// The body of the response to a PING; `None` for everything else, which gets an empty response.
-/// Only for a request that [`crate::Channel::webhook`] has verified.
+/// The body of the response to a PING. `None` for everything else, which gets an empty response.
+/// Call this only for a request that [`crate::Channel::webhook`] has verified.
 pub fn pong(request: &WebhookRequest) -> Option<&'static str> {
     let push: Value = serde_json::from_slice(&request.body).ok()?;
     (push["type"] == 1).then_some(r#"{"type":1}"#)
@@ -21,9 +21,9 @@ pub fn pong(request: &WebhookRequest) -> Option<&'static str> {
 
 /// The key that verifies pushes.
 pub(super) enum Key {
-    /// None is configured, so there is no endpoint.
+    /// No key is configured, so there is no endpoint.
     Absent,
-    /// The configured key is not valid, so every push is rejected.
+    /// The configured key is invalid, so every push is rejected.
     Wrong,
     Of(Verifier),
 }

@@ -1,4 +1,4 @@
-//! Files that people sent: their location and contents.
+//! Files that people sent.
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -12,11 +12,12 @@ use super::{
 };
 use crate::{FileRef, SendError, error::rejected};
 
-/// The maximum size of a file that is fetched.
+/// The maximum size of a file that is downloaded.
 const MOST: u64 = 25 * 1024 * 1024;
 
-/// The files of a message that can be read again `at` a channel and message: a URL is valid for a
-/// day, and that of a forwarded file is found in the message that forwards it.
+/// The files of a message. Their ids name the channel and message that `at` refers to, where the
+/// URL can be read again: a URL is valid for a day, and that of a forwarded file is found in the
+/// message that forwards it.
 pub(super) fn of(message: &Value, channel: &Value, id: &Value) -> impl Iterator<Item = FileRef> {
     let at = format!("{}/{}", text(channel), text(id));
     let attached =
@@ -29,7 +30,7 @@ pub(super) fn of(message: &Value, channel: &Value, id: &Value) -> impl Iterator<
     attached.chain(message["sticker_items"].as_array().into_iter().flatten().filter_map(sticker))
 }
 
-/// Except for animated drawings in their own format.
+/// `None` for animated stickers in Discord's own format.
 /// <https://discord.com/developers/docs/resources/sticker#sticker-object-sticker-format-types>
 fn sticker(sticker: &Value) -> Option<FileRef> {
     let (host, kind) = match sticker["format_type"].as_u64()? {
@@ -54,7 +55,7 @@ impl Discord {
         let (at, url) =
             file.id.split_once(' ').ok_or_else(|| rejected("the file has no address"))?;
         let mut fetched = self.bytes_at(url).await;
-        // An expired signature and a deleted file look the same.
+        // An expired signature and a deleted file give the same status.
         if let Err(Failure::Refused { status: 403 | 404, .. }) = fetched
             && let Some(fresh) = self.read_again(at).await?
         {
@@ -105,7 +106,7 @@ impl Discord {
     }
 }
 
-/// A missing file does not mean that the chat is gone.
+/// If a file is missing, the chat still exists.
 fn repeatable_file(failure: Failure) -> SendError {
     match failure {
         Failure::Refused { status: 400..=407, message, .. } => SendError::Rejected(message),
@@ -113,7 +114,7 @@ fn repeatable_file(failure: Failure) -> SendError {
     }
 }
 
-/// Without its parameters.
+/// The media type without its parameters.
 fn bare(media_type: &str) -> String {
     media_type.split(';').next().unwrap_or_default().trim().to_lowercase()
 }

@@ -5,8 +5,8 @@ pub(super) const NONCE: usize = 25;
 
 const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 
-/// Short keys are kept; longer ones are hashed to 128 bits (FNV-1a), which is not secret: it only
-/// has to be the same for the same key.
+/// Keeps short keys, and hashes longer ones to 128 bits (FNV-1a). The hash only has to be stable;
+/// it is not secret.
 pub(super) fn fold(name: &str) -> String {
     if name.len() <= NONCE && name.is_ascii() {
         return name.to_owned();

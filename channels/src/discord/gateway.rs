@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! HELLO ─ no session ─ IDENTIFY ─ READY ───┐
-//!   └─── session ───── RESUME ─── RESUMED ─┴─ dispatches, heartbeats ─┬─ Broken ─── RESUME
-//!                                                                    └─ Expired ── IDENTIFY
+//! └─── session ───── RESUME ─── RESUMED ─┴─ dispatches, heartbeats ─┬─ Broken ─── RESUME
+//! └─ Expired ── IDENTIFY
 //! ```
 //!
-//! Our own implementation, because events must arrive in order, must not get lost if they cannot be
-//! parsed, and a press must be acknowledged before anything else.
+//! serenity's gateway client is not used, because events must arrive in order and must not get lost
+//! if they cannot be parsed, and a press must be acknowledged before anything else.
 
 #![expect(
     clippy::disallowed_types,
@@ -56,7 +56,7 @@ const MESSAGE_CONTENT: u64 = 1 << 15;
 #[derive(Debug)]
 pub(super) struct Dispatch {
     pub(super) name: String,
-    /// The same when it is replayed, and unique otherwise.
+    /// A key that stays the same when the event is replayed, and is unique otherwise.
     pub(super) mark: String,
     pub(super) content: Value,
 }
@@ -66,9 +66,9 @@ pub(super) struct Dispatch {
 pub(super) enum Ended {
     /// Missed events can be replayed.
     Broken(String),
-    /// The session is over; missed messages have to be read by REST.
+    /// The session is over. Missed messages have to be read by REST.
     Expired(String),
-    /// The platform asks to wait.
+    /// The platform asks to wait this long.
     Later(Duration, String),
     /// The token is rejected.
     Unauthorized,
@@ -117,7 +117,7 @@ impl<'a> Line<'a> {
         if matches!(ended, Ended::Expired(_) | Ended::Disallowed) {
             self.session = None;
         }
-        // Each of them ends by itself within the platform's three seconds.
+        // Each of them ends within the platform's three seconds.
         self.acknowledgements.finish().await;
         ended
     }
@@ -195,7 +195,7 @@ impl<'a> Line<'a> {
                 }
             };
             if let Err(ended) = done {
-                // Not 1000 or 1001, which would end the session.
+                // Dropped without a close frame, because codes 1000 and 1001 would end the session.
                 drop(connection);
                 return ended;
             }
@@ -249,8 +249,8 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The acknowledgements in progress. They are polled whatever the connection waits for, because the
-/// platform allows three seconds for each, and sending a heartbeat may take longer.
+/// The acknowledgements in progress. They are polled during every wait of the connection, because
+/// the platform allows only three seconds for each, and sending a heartbeat may take longer.
 #[derive(Default)]
 struct Acknowledgements<'a>(FuturesUnordered<BoxFuture<'a, ()>>);
 
@@ -259,7 +259,7 @@ impl<'a> Acknowledgements<'a> {
         self.0.push(acknowledgement);
     }
 
-    /// Awaits something while the acknowledgements continue.
+    /// Awaits a future while polling the acknowledgements.
     async fn during<T>(&mut self, awaited: impl Future<Output = T>) -> T {
         let mut awaited = pin!(awaited);
         loop {
@@ -341,7 +341,7 @@ impl Connection {
     }
 }
 
-/// The next frame, once there is room for it. Cancel safe.
+/// The next frame, once the queue has room for it. Cancel safe.
 async fn next<'q>(queue: &'q mpsc::Sender<Dispatch>, stream: &mut SplitStream<Socket>) -> Step<'q> {
     let Ok(permit) = queue.reserve().await else { return Step::Closed };
     Step::Frame(permit, receive(stream).await)
@@ -380,8 +380,8 @@ fn closed(code: u16, reason: &str) -> Ended {
     }
 }
 
-/// The first heartbeat is sent at a random time within the interval, so that not all clients of a
-/// restarted gateway send at once.
+/// The interval of heartbeats. The first one is sent at a random time within it, so that not all
+/// clients of a restarted gateway send at once.
 fn heart(every: Duration) -> Interval {
     let share = RandomState::new().build_hasher().finish() % 1000;
     let first = every.mul_f64(share as f64 / 1000.0);

@@ -35,11 +35,11 @@ struct Role {
     ours: bool,
 }
 
-/// The location of a channel.
+/// The guild and the parent of a channel.
 #[derive(Clone, Copy)]
 struct Stands {
     guild: u64,
-    /// For a thread.
+    /// The parent channel of a thread.
     parent: Option<u64>,
 }
 
@@ -80,7 +80,7 @@ impl Guilds {
     pub(super) fn lose(&mut self, name: &str, content: &Value) -> Vec<u64> {
         let Some(gone) = id(&content["id"]) else { return Vec::new() };
         let guild = match name {
-            // An unavailable guild comes back.
+            // A guild that is only unavailable will come back.
             "GUILD_DELETE" if content["unavailable"] != true => true,
             "CHANNEL_DELETE" | "THREAD_DELETE" => false,
             _ => return Vec::new(),
@@ -125,8 +125,8 @@ impl Guilds {
         let known = self.known.get(&here);
         let owns = known.is_some_and(|guild| guild.owner == person);
         let may = |role: u64| known.and_then(|g| g.roles.get(&role)).map_or(0, |r| r.permissions);
-        // An interaction contains the person's permissions; the role of everybody has the guild's
-        // id.
+        // An interaction contains the person's permissions. The id of the `@everyone` role is that
+        // of the guild.
         let permissions = id(&member["permissions"]).unwrap_or_else(|| {
             let of_roles = roles.iter().filter_map(|role| role.parse().ok()).map(may);
             of_roles.fold(may(here), |all, more| all | more)
@@ -175,7 +175,7 @@ impl Guilds {
 
     fn stand(&mut self, room: &Value, guild: &Value) -> Option<u64> {
         let (room_id, guild) = (id(&room["id"])?, id(guild)?);
-        // Otherwise it is the category that contains the channel.
+        // Otherwise the parent is the category that contains the channel.
         let is_thread = matches!(room["type"].as_u64(), Some(10..=12));
         let parent = id(&room["parent_id"]).filter(|_| is_thread);
         self.rooms.insert(room_id, Stands { guild, parent });

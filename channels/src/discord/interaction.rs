@@ -1,4 +1,4 @@
-//! Parses interactions: a button, a typed reason, a command.
+//! Parses interactions: button presses, submitted reasons and commands.
 
 use serde_json::Value;
 
@@ -14,11 +14,11 @@ use crate::{Choice, Incoming, Person, incoming::What};
 /// What a person did.
 #[derive(Debug)]
 pub(super) enum Act<'a> {
-    /// A button, and its data.
+    /// A press of a button with this data.
     Press(&'a str),
-    /// The button that asks for a reason first: its data without the key.
+    /// A press of the button that asks for a reason first, with its data without the key.
     AskReason(&'a str),
-    /// The reason, and the data of the modal.
+    /// A submitted reason, and the data of the modal.
     Reason {
         data: &'a str,
         reason: String,
@@ -35,7 +35,7 @@ pub(super) const REASON: &str = "reason";
 /// `None` for unknown interactions.
 pub(super) fn read<'a>(interaction: &'a Value, commands: &'a [Command]) -> Option<Act<'a>> {
     let data = &interaction["data"];
-    // Without these there is nobody to reply to, and no author.
+    // Without these there is no author and nobody to reply to.
     id(&interaction["id"]).and(interaction["token"].as_str()).and(user(interaction))?;
     match interaction["type"].as_u64()? {
         2 if data["type"].as_u64().unwrap_or(1) == 1 => {
@@ -59,7 +59,7 @@ pub(super) fn read<'a>(interaction: &'a Value, commands: &'a [Command]) -> Optio
     }
 }
 
-/// The value of our field, in the old format (a row) or the new (a label).
+/// The value of the reason field, in the old format (a row) or the new one (a label).
 fn typed(components: &Value) -> Option<&str> {
     let rows = components.as_array()?.iter();
     let mut fields = rows.flat_map(|row| {
@@ -75,7 +75,7 @@ fn user(interaction: &Value) -> Option<&Value> {
 }
 
 impl Discord {
-    /// `None` if a person first has to be asked for more.
+    /// `None` if the person has to be asked for more first.
     pub(super) fn interaction(&self, content: &Value) -> Option<Incoming> {
         let act = read(content, &self.commands);
         let text = |field: &str| content[field].as_str().unwrap_or_default();

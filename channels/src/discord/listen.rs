@@ -1,5 +1,5 @@
 //! The loop over connections, and the processing of their events: in order, each committed before
-//! the next, and after missed messages were read by REST.
+//! the next, after missed messages have been read by REST.
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
@@ -21,8 +21,8 @@ use super::{
 };
 use crate::{Batch, ConnectionState, Incoming, Intake, ListenError, What};
 
-/// The maximum number of events that were received and not yet committed; the platform keeps the
-/// others.
+/// The maximum number of events that are received but not yet committed. The platform keeps further
+/// ones.
 const QUEUE: usize = 1000;
 /// The maximum number of events that are committed together.
 const TOGETHER: usize = 100;
@@ -47,7 +47,7 @@ impl Discord {
         }
     }
 
-    /// Gives up only when a person has to fix something.
+    /// Reconnects until a person has to fix something.
     async fn stay_connected(
         &self,
         intake: &Intake,
@@ -113,7 +113,7 @@ impl Discord {
                     self.catch_up(missed, &mut rooms, intake).await?;
                 }
                 if matches!(dispatch.name.as_str(), "GUILD_CREATE" | "GUILD_DELETE") {
-                    // An unavailable guild comes back, and is read then.
+                    // An unavailable guild comes back and is read then.
                     if dispatch.content["unavailable"] != true {
                         rooms.caught_up(&dispatch.content);
                     }
@@ -125,7 +125,7 @@ impl Discord {
         Ok(())
     }
 
-    /// The contents of an event: a message, a press, or channels that the bot was added to or
+    /// The events in a dispatch: a message, a press, or channels that the bot was added to or
     /// removed from.
     fn translate(&self, dispatch: &Dispatch, rooms: &mut Rooms) -> Vec<Incoming> {
         let Dispatch { name, mark, content } = dispatch;
@@ -144,7 +144,7 @@ impl Discord {
         opened.chain(closed).chain(receive::incoming(name, content, &guilds)).collect()
     }
 
-    /// Reads messages that arrived while there was no session, by channel, oldest first.
+    /// Reads messages that arrived while there was no session, channel by channel, oldest first.
     async fn catch_up(
         &self,
         missed: Vec<Missed>,
@@ -183,8 +183,8 @@ impl Discord {
         }
     }
 
-    /// Adds what the gateway includes in messages of a guild and REST does not: the guild, and the
-    /// author's roles.
+    /// Adds the guild and the author's roles, which messages of the gateway contain and messages of
+    /// REST do not.
     async fn name_members(&self, channel: u64, messages: &mut [Value]) {
         let Some(guild) = self.guilds().of(channel) else { return };
         let mut members = BTreeMap::new();
@@ -192,7 +192,7 @@ impl Discord {
             let Some(person) = id(&message["author"]["id"]) else { continue };
             if let Entry::Vacant(unknown) = members.entry(person) {
                 let route = || Route::get(format!("guilds/{guild}/members/{person}"));
-                // Somebody who has left has no roles.
+                // Somebody who has left the guild has no roles.
                 unknown.insert(self.read(route).await.unwrap_or_default());
             }
             message["guild_id"] = guild.to_string().into();

@@ -10,8 +10,8 @@ pub(super) const TEXT: usize = 2000;
 /// The flag that suppresses link previews, which would fetch the links.
 pub(super) const NO_PREVIEW: u64 = 1 << 2;
 
-/// For requests with a nonce, or those that may be sent only once: without a response the outcome
-/// is unknown.
+/// Classifies the failure of a request that has a nonce or may be sent only once: without a
+/// response, the outcome is unknown.
 pub(super) fn once(failure: Failure) -> SendError {
     match failure {
         Failure::Lost(reason) => SendError::Unknown(reason),
@@ -19,7 +19,7 @@ pub(super) fn once(failure: Failure) -> SendError {
     }
 }
 
-/// For idempotent requests.
+/// Classifies the failure of an idempotent request.
 /// <https://discord.com/developers/docs/topics/opcodes-and-status-codes#json>
 pub(super) fn repeatable(failure: Failure) -> SendError {
     match failure {
@@ -28,8 +28,8 @@ pub(super) fn repeatable(failure: Failure) -> SendError {
             SendError::Paused { after, reason: message }
         }
         Failure::Refused { status, code, message, after, .. } => match (status, code) {
-            // A rejected token has to be replaced by a person, and what waits for it is not lost. A
-            // 403 that is not Discord's own comes from a proxy in front of it.
+            // A person has to replace a rejected token; until then messages wait and are not lost.
+            // A 403 without Discord's own code comes from a proxy in front of it.
             (401 | 408 | 429 | 500.., _) | (403, 0 | 40333) => {
                 SendError::Retry { after, reason: message }
             }

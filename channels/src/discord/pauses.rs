@@ -1,4 +1,4 @@
-//! Rate limits of the platform: per bucket of calls, and for the whole bot.
+//! Rate limits of the platform, per bucket of calls and for the whole bot.
 //! <https://discord.com/developers/docs/topics/rate-limits>
 
 use std::{collections::HashMap, time::Duration};
@@ -6,13 +6,13 @@ use std::{collections::HashMap, time::Duration};
 use reqwest::{Method, header::HeaderMap};
 use tokio::time::Instant;
 
-/// The number of waits from which expired ones are removed.
+/// When there are this many pauses, expired ones are removed.
 const MANY: usize = 1024;
 
 /// The calls that share a limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Bucket {
-    /// The method and the path, without its ids.
+    /// The method and the path without its ids.
     shape: String,
     /// The channel or interaction that the limit applies to.
     whose: String,
@@ -32,7 +32,7 @@ impl Bucket {
     }
 }
 
-/// How long a call has to wait, and whether all others have to as well.
+/// How long a call has to wait, and whether all other calls have to wait as well.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Left {
     pub(super) after: Duration,
@@ -43,12 +43,13 @@ pub(super) struct Left {
 pub(super) struct Pauses {
     everywhere: Option<Instant>,
     until: HashMap<(String, String), Instant>,
-    /// Which paths share a limit, by the platform's name for it.
+    /// The platform's name of the limit for each kind of path. Paths with the same name share a
+    /// limit.
     shared: HashMap<String, String>,
 }
 
 impl Pauses {
-    /// `unsigned`: a call without a token does not count towards the bot's limit.
+    /// `unsigned` means that the call has no token and does not count towards the bot's limit.
     pub(super) fn left(&self, bucket: &Bucket, unsigned: bool) -> Option<Left> {
         let everywhere = self.everywhere.filter(|_| !unsigned);
         let here = self.until.get(&self.key(bucket)).copied();
@@ -95,7 +96,7 @@ pub(super) fn seconds_of(text: &str) -> Option<Duration> {
     seconds(text.parse().ok()?)
 }
 
-/// At most a day, since longer times cannot be correct.
+/// At most a day, because a longer pause cannot be correct.
 pub(super) fn seconds(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds.clamp(0.0, 86_400.0)).ok()
 }

@@ -1,4 +1,5 @@
-//! An event of the gateway → [`Incoming`]. Pure; what cannot be parsed is kept as it is.
+//! Converts an event of the gateway to [`Incoming`]. Pure. Events that cannot be parsed are kept in
+//! raw form.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -25,7 +26,7 @@ pub(super) fn incoming(name: &str, content: &Value, guilds: &Guilds) -> Option<I
     }
 }
 
-/// A message that was read by REST, which does not contain the kind of its channel.
+/// A message that was read by REST, which does not say what kind of channel it is in.
 pub(super) fn found(content: &Value, kind: PlaceKind, guilds: &Guilds) -> Option<Incoming> {
     id(&content["id"])?;
     Some(message(content, Place { kind, ..here(content) }, guilds))
@@ -110,7 +111,7 @@ fn edited(content: &Value, guilds: &Guilds) -> Option<Incoming> {
     })
 }
 
-/// An event that cannot be parsed, under the platform's id if it has one.
+/// An event that cannot be parsed, with the platform's id as key if it has one.
 pub(super) fn unparsed(kind: char, content: &Value, place: Place) -> Incoming {
     let raw = content.to_string();
     let id = id(&content["id"]);
@@ -125,7 +126,7 @@ pub(super) fn unparsed(kind: char, content: &Value, place: Place) -> Incoming {
     }
 }
 
-/// A thread has an id like a channel, and is written to in the same way.
+/// A thread has an id like a channel and is written to in the same way.
 pub(super) fn here(content: &Value) -> Place {
     let private = content["guild_id"].as_str().is_none();
     Place {

@@ -1,4 +1,4 @@
-//! The known channels, and how far each has been read, to find what a new session has missed.
+//! Tracks how far each known channel has been read, to find messages that a new session has missed.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::ids::{id, snowflake, time};
 use crate::{Incoming, PlaceKind};
 
-/// After a restart, one more minute is read than was committed, because events of two channels need
-/// not arrive in the order of their ids. Duplicates are recognised by their keys.
+/// After a restart, reading begins one minute before the committed position, because events of two
+/// channels need not arrive in the order of their ids. Duplicates are recognised by their keys.
 const MARGIN: u64 = 60_000 << 22;
 /// The maximum number of keys that are remembered.
 const REMEMBERED: usize = 4096;
@@ -29,7 +29,7 @@ pub(super) struct Rooms {
 
 struct Room {
     kind: PlaceKind,
-    /// The newest message that was received, or that existed when we joined.
+    /// The newest message that was received, or that existed when the bot joined.
     last: Option<u64>,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Missed {
 }
 
 impl Rooms {
-    /// `private`: chats that are not announced by a guild and are read nevertheless.
+    /// `private` are chats to read although no guild announces them.
     pub(super) fn new(from: Option<i64>, private: impl IntoIterator<Item = u64>) -> Self {
         let from = from.and_then(|from| u64::try_from(from).ok());
         let room = |id| (id, Room { kind: PlaceKind::Private, last: None });
@@ -54,8 +54,8 @@ impl Rooms {
         }
     }
 
-    /// Starts a new session: everything since the last one may be missing. Private chats can be
-    /// read immediately, those of a guild once it is announced.
+    /// Starts a new session, after which everything since the last one may be missing. Returns the
+    /// private chats to read. Channels of a guild follow once it is announced.
     pub(super) fn begin(&mut self, ready: &Value) -> Vec<Missed> {
         if let Some(position) = self.position() {
             self.from = u64::try_from(position).ok();
@@ -69,7 +69,7 @@ impl Rooms {
         missed.collect()
     }
 
-    /// A guild is announced: returns its channels with newer messages.
+    /// Handles the announcement of a guild. Returns its channels with newer messages.
     pub(super) fn arrive(&mut self, guild: &Value) -> Vec<Missed> {
         let lists = [&guild["channels"], &guild["threads"]];
         let channels = lists.into_iter().filter_map(Value::as_array).flatten();
@@ -77,7 +77,8 @@ impl Rooms {
         channels.filter_map(|channel| self.compare(channel, awaited)).collect()
     }
 
-    /// Whether there is something to read, if we may have been there before.
+    /// Whether there is something to read. `awaited` means that the bot may have been in the guild
+    /// before.
     fn compare(&mut self, channel: &Value, awaited: bool) -> Option<Missed> {
         let kind = channel["type"].as_u64().unwrap_or(0);
         let room = id(&channel["id"]).filter(|_| WITH_MESSAGES.contains(&kind))?;
@@ -90,7 +91,7 @@ impl Rooms {
         Some(Missed { channel: room, after })
     }
 
-    /// The guild's missed messages were read.
+    /// Records that the guild's missed messages were read.
     pub(super) fn caught_up(&mut self, guild: &Value) {
         if let Some(id) = id(&guild["id"]) {
             self.awaited.remove(&id);
@@ -128,7 +129,8 @@ impl Rooms {
     }
 
     /// The position to resume from after a restart. It does not advance until all missed messages
-    /// were read; otherwise a newer message of one channel would hide missing ones of another.
+    /// have been read, because a newer message in one channel would otherwise hide missing ones in
+    /// another.
     pub(super) fn position(&self) -> Option<i64> {
         let whole = self.awaited.is_empty() && self.highest > 0;
         whole.then(|| i64::try_from(self.highest).unwrap_or(i64::MAX))

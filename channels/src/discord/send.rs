@@ -1,4 +1,4 @@
-//! A [`Shipment`] → calls. A repeated send is the same message, by its nonce.
+//! Sends a [`Shipment`]. A repeated send shows the message only once, because of its nonce.
 
 use serde_json::{Value, json};
 
@@ -60,7 +60,7 @@ impl Discord {
         }
     }
 
-    /// If the file is too large for the guild, a text is sent instead, so that nothing is lost
+    /// If the file is too large for the guild, a text is sent in its place, so that nothing is lost
     /// silently.
     async fn file(&self, target: &Target, shipment: &Shipment) -> Result<Receipt, SendError> {
         let Outgoing::File { name, media_type, size_bytes, caption, reply_to, .. } = &shipment.what
@@ -141,8 +141,8 @@ impl Show {
         Self { content: text::discord(markdown), rows: Vec::new(), reply_to: None, file: None }
     }
 
-    /// The fields of new messages and edits: an edit removes buttons that are not given, and nobody
-    /// is ever pinged.
+    /// The fields of new messages and edits. An edit removes buttons that are not given. Mentions
+    /// never notify anyone.
     fn fields(&self) -> Value {
         let mut fields = json!({
             "content": self.content,
@@ -209,7 +209,7 @@ impl Target {
         let route = Route::patch(format!("channels/{}/messages/{message}", self.chat));
         match self.write(api, route, show.body(show.fields())).await {
             Ok(_) => Ok(Receipt { message: message.to_string() }),
-            // It can be repeated, whatever the outcome.
+            // Can be repeated even if the outcome is unknown.
             Err(Failure::Lost(reason)) => Err(Failure::Unsent(reason)),
             Err(refused) => Err(refused),
         }
@@ -223,7 +223,7 @@ impl Target {
         called.map(|_| Receipt::nowhere()).map_err(repeatable)
     }
 
-    /// A message that no longer exists counts as deleted.
+    /// A message that no longer exists counts as removed.
     async fn remove(&self, api: &Api) -> Result<Receipt, SendError> {
         let message = self.message.ok_or_else(|| rejected("no message to delete"))?;
         let route = Route::delete(format!("channels/{}/messages/{message}", self.chat));
@@ -233,7 +233,7 @@ impl Target {
         }
     }
 
-    /// Unarchives an archived thread; a locked thread cannot be written to.
+    /// Unarchives an archived thread. A locked thread cannot be written to.
     async fn write(&self, api: &Api, route: Route, body: Body) -> Result<Value, Failure> {
         match api.call(route.clone(), body.clone()).await {
             Err(Failure::Refused { code: 50083, .. }) => {
@@ -276,7 +276,7 @@ fn style(key: char) -> u8 {
     }
 }
 
-/// The message that is replied to; a command is none.
+/// The message to reply to. A command invocation is not a message.
 fn reply(to: Option<&str>) -> Result<Option<u64>, SendError> {
     number(to.filter(|to| Call::of(to).is_none()))
 }

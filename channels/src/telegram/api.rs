@@ -1,5 +1,5 @@
-//! Calls of the Bot API, using teloxide's client. The only place that uses the token, which is
-//! redacted in all texts.
+//! Calls of the Bot API, using teloxide's client. This is the only module that uses the token, and
+//! it redacts the token in all texts.
 //!
 //! teloxide's own request functions are not used: on a 5xx they sleep for ten seconds, they hide
 //! the status, and they treat a response that they cannot parse as a failure although the request
@@ -23,14 +23,14 @@ pub(super) const USUAL: Duration = Duration::from_secs(20);
 /// The timeout for a file of the maximum size on a slow connection.
 pub(super) const LARGE: Duration = Duration::from_mins(3);
 
-/// The result of a call that failed. The texts never contain the token.
+/// The result of a failed call. The texts never contain the token.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// The platform rejected the request.
     Refused { code: u16, description: String, after: Option<Duration>, moved: Option<i64> },
     /// The request was certainly not sent.
     Unsent(String),
-    /// The request may have been sent, and no valid response arrived.
+    /// The request may have been sent, but no valid response arrived.
     Lost(String),
 }
 
@@ -184,8 +184,8 @@ impl Api {
         if unsent { Failure::Unsent(reason) } else { Failure::Lost(reason) }
     }
 
-    /// The text without the token, the whole or only its secret half, plain or as it appears in a
-    /// URL.
+    /// The text without the token, whether it contains all of it or only the secret half, plain or
+    /// as in a URL.
     fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let token = self.token.expose_secret();
         let half = token.split_once(':').map_or(token, |(_, half)| half);
@@ -231,7 +231,7 @@ fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
     bytes.windows(wanted.len()).any(|window| window == wanted)
 }
 
-/// Like browsers: characters that would end the line or the quotes are percent-encoded.
+/// Percent-encodes characters that would end the line or the quotes, as browsers do.
 fn in_quotes(text: &str) -> String {
     text.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
 }

@@ -8,7 +8,7 @@ use url::Url;
 pub struct TelegramConfig {
     /// The id of the channel in the configuration.
     pub id: String,
-    /// As issued by `@BotFather`.
+    /// The token as issued by `@BotFather`.
     pub token: SecretString,
     /// The Bot API server, usually `https://api.telegram.org`.
     pub api_url: Url,
@@ -21,7 +21,7 @@ pub struct TelegramConfig {
 /// The commands in one language.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Menu {
-    /// Two letters of ISO 639-1; `None` for people without a menu in their language.
+    /// Two letters of ISO 639-1. `None` for people without a menu in their language.
     pub language: Option<String>,
     /// Names (1 to 32 of `a-z 0-9 _`) and descriptions (1 to 256 characters).
     pub commands: Vec<(String, String)>,
@@ -30,10 +30,10 @@ pub struct Menu {
 /// How updates are received.
 #[derive(Debug, Clone)]
 pub enum Mode {
-    /// By long polling; only one process per token may do so.
+    /// By long polling. Only one process per token may do so.
     Poll,
-    /// Telegram pushes to `url` and sends `secret` with each request. The secret is 1 to 256
-    /// characters of `A-Z a-z 0-9 _ -`. During rotation the previous secret is accepted too,
+    /// Telegram pushes updates to `url` and sends `secret` with each request. The secret is 1 to
+    /// 256 characters of `A-Z a-z 0-9 _ -`. During rotation the previous secret is accepted too,
     /// because requests in flight and other nodes still use it.
     Webhook {
         /// The public HTTPS address of this channel's webhook.

@@ -1,4 +1,4 @@
-//! Native drafts: a preview that grows in a private chat and leaves no message.
+//! Native drafts: a preview in a private chat that grows and leaves no message.
 //! <https://core.telegram.org/bots/api#sendmessagedraft>
 
 use std::sync::atomic::Ordering;
@@ -32,11 +32,12 @@ impl Payload for SendMessageDraft {
     const NAME: &'static str = "SendMessageDraft";
 }
 
-/// One is enough: a conversation has one turn at a time, and changes of one draft are animated.
+/// One draft id is enough, because a conversation has one turn at a time. Clients animate changes
+/// of the same draft.
 const DRAFT: u64 = 1;
 
 impl Telegram {
-    /// A server without drafts is asked once; from then on our limits say so.
+    /// If the server does not support drafts, this is recorded, and the limits say so from then on.
     pub(super) async fn draft(&self, place: &Place, markdown: &str) -> Result<Receipt, SendError> {
         if place.kind != PlaceKind::Private || self.refuses_drafts.load(Ordering::Relaxed) {
             return Err(SendError::Rejected("a draft needs an existing message".to_owned()));

@@ -1,8 +1,8 @@
 //! Sends a file as a picture or a document.
 //!
-//! Only a single message can replace its placeholder by an edit, and only an edit can be repeated
-//! without showing it twice. An album is sent immediately and not repeated: if its response is
-//! lost, the caller sends the pictures one by one, marked as possible duplicates.
+//! A single file is edited into a placeholder, because only an edit can be repeated without showing
+//! the file twice. An album cannot be edited in. It is sent immediately and not repeated: if its
+//! response is lost, the caller sends the pictures one by one, marked as possible duplicates.
 
 use std::{iter, slice};
 
@@ -43,7 +43,7 @@ pub(super) async fn send(
     let shown = if file.is_photo { As::Photo } else { As::Document };
     let sending = Sending { api, target, file, reply_to };
     match sending.show(shown).await {
-        // Too long, too thin, or not a valid picture: send it as a document instead.
+        // Too large, too narrow, or not a valid picture: it is sent as a document instead.
         Err(SendError::Rejected(reason)) if shown == As::Photo && is_about_photo(&reason) => {
             sending.show(As::Document).await
         }
@@ -131,7 +131,7 @@ struct Sending<'a> {
 }
 
 impl Sending<'_> {
-    /// Edits the message if there is one; if it was deleted in the meantime, sends a new one.
+    /// Edits the message if there is one. If it was deleted in the meantime, sends a new one.
     async fn show(&self, shown: As) -> Result<Receipt, SendError> {
         if let Some(message) = self.target.message {
             match outcome::settled(self.replace(message, shown).await, message) {

@@ -1,6 +1,6 @@
-//! Receives updates. teloxide's listeners acknowledge updates, or respond 200, before they are
-//! stored; here the next `getUpdates`, which acknowledges the previous one, is sent only after the
-//! commit.
+//! Receives updates. teloxide's listeners are not used, because they acknowledge updates, or
+//! respond with 200, before the updates are stored. Here the next `getUpdates`, which acknowledges
+//! the previous ones, is sent only after the commit.
 
 use std::time::Duration;
 
@@ -24,14 +24,14 @@ use super::{
 };
 use crate::{Batch, ConnectionState, Intake, ListenError};
 
-/// How long the platform holds a poll open if there is nothing.
+/// How long the platform holds a poll open if there are no updates.
 const POLL_SECONDS: u64 = 50;
 const SHORTEST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
-/// How often a webhook is set again, in case it was removed.
+/// How often the webhook is set again, in case it was removed.
 const WEBHOOK_AGAIN: Duration = Duration::from_mins(10);
 
-/// The updates that we request.
+/// The kinds of updates to request.
 const KINDS: [AllowedUpdate; 6] = [
     AllowedUpdate::Message,
     AllowedUpdate::EditedMessage,
@@ -41,7 +41,8 @@ const KINDS: [AllowedUpdate; 6] = [
     AllowedUpdate::MyChatMember,
 ];
 
-/// `getUpdates`. teloxide's own payload has an offset of 32 bits and parses all updates or none.
+/// The payload of `getUpdates`. teloxide's own has an offset of 32 bits and parses either all
+/// updates or none.
 #[derive(Serialize)]
 struct Poll {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,7 +98,8 @@ impl Telegram {
                     (wait, timeout) = (Wait::new(), POLL_SECONDS);
                     intake.report(ConnectionState::Connected);
                     offset = tokio::select! {
-                        // What is not committed by now is delivered again after the restart.
+                        // Updates that are not committed by now are delivered again after the
+                        // restart.
                         () = stop.cancelled() => return Ok(()),
                         committed = self.commit(&intake, &updates, me, offset) => committed?,
                     };
@@ -106,14 +108,15 @@ impl Telegram {
                     self.weigh(&failure, &intake)?;
                     self.reclaim(&failure).await;
                     wait.after(&failure, &stop).await;
-                    // The next response says at once whether the platform is back.
+                    // Without a timeout, the next response immediately shows whether the platform
+                    // is back.
                     timeout = 0;
                 }
             }
         }
     }
 
-    /// Telegram pushes; we only check that the webhook stays set.
+    /// Waits while Telegram pushes updates, and checks that the webhook stays set.
     pub(super) async fn await_pushes(
         &self,
         intake: Intake,
@@ -148,8 +151,8 @@ impl Telegram {
         }
     }
 
-    /// Our own account, asked until the platform answers; for polling, also removes a webhook that
-    /// would prevent it. `None` on shutdown.
+    /// Requests the bot's account until the platform answers. For polling, also removes a webhook
+    /// that would prevent it. `None` on shutdown.
     async fn start(
         &self,
         intake: &Intake,
@@ -174,7 +177,7 @@ impl Telegram {
         }
     }
 
-    /// Our own id and name, asked once.
+    /// The bot's id and name, which are requested only once.
     pub(super) async fn me(&self) -> Result<&Me, Failure> {
         let ask = || async {
             let answer = self.api.call(&GetMe::new(), USUAL).await?;
@@ -183,7 +186,7 @@ impl Telegram {
         self.me.get_or_try_init(ask).await
     }
 
-    /// Calls until it succeeds; `None` on shutdown.
+    /// Repeats a call until it succeeds. `None` on shutdown.
     async fn insist<P>(
         &self,
         payload: &P,
@@ -209,7 +212,7 @@ impl Telegram {
         }
     }
 
-    /// A problem that a person has to fix ends listening; all others are reported and waited out.
+    /// Returns an error if a person has to fix the problem. Reports all other problems.
     fn weigh(&self, failure: &Failure, intake: &Intake) -> Result<(), ListenError> {
         match failure {
             Failure::Refused { code: 401, .. } => {
@@ -223,7 +226,7 @@ impl Telegram {
         }
     }
 
-    /// A 409 that says that a webhook is set: it has to be removed, or polling never works.
+    /// A 409 that says that a webhook is set. It has to be removed for polling to work.
     async fn reclaim(&self, failure: &Failure) {
         let Failure::Refused { code: 409, description, .. } = failure else { return };
         if description.contains("webhook")
@@ -233,7 +236,7 @@ impl Telegram {
         }
     }
 
-    /// Passes the updates on and returns the offset that acknowledges them.
+    /// Commits the updates and returns the offset that acknowledges them.
     async fn commit(
         &self,
         intake: &Intake,
@@ -256,8 +259,8 @@ impl Telegram {
     }
 }
 
-/// The offset of another bot is meaningless: after a change of the token, all waiting updates are
-/// read.
+/// The offset, unless it belongs to another bot: after a change of the token, all waiting updates
+/// are read.
 fn offset(position: Option<&str>, me: &Me) -> Option<i64> {
     let (bot, offset) = position?.split_once(':')?;
     offset.parse().ok().filter(|_| bot == me.id.to_string())
@@ -280,7 +283,7 @@ impl Wait {
         };
         let wait = asked.unwrap_or(self.next);
         self.next = (self.next * 2).min(LONGEST_WAIT);
-        // Ends after the delay or on shutdown, which the caller checks next.
+        // Ends after the delay or on shutdown. The caller checks for shutdown.
         tokio::time::timeout(wait, stop.cancelled()).await.ok();
     }
 }

@@ -1,4 +1,4 @@
-//! Our own account.
+//! The bot's own account.
 
 use serde::Deserialize;
 

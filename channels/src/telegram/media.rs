@@ -1,5 +1,5 @@
-//! The contents of a message besides text: files that can be fetched, and things that can be
-//! described.
+//! The contents of a message besides text: files that can be downloaded, and content that is
+//! described in words.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ const FILES: [(&str, &str); 8] = [
     ("photo", "image/jpeg"),
 ];
 
-/// The files of a message (raw, as the platform sent it); for a photo the largest size.
+/// The files of a raw message. Of a photo, only the largest size.
 pub(super) fn files(message: &Value) -> Vec<FileRef> {
     let found = FILES.iter().find_map(|(field, usual)| {
         let file = match &message[field] {
@@ -50,7 +50,7 @@ fn media_type(file: &Value, usual: &str) -> String {
     sticker.or_else(|| file["mime_type"].as_str()).unwrap_or(usual).to_owned()
 }
 
-/// The person's name for it, without a path; otherwise its kind and message.
+/// The sender's name for the file, without a path. If there is none, its kind and message id.
 fn name(file: &Value, field: &str, message: &Value, media_type: &str) -> String {
     let given = file["file_name"].as_str().map(one_line).unwrap_or_default();
     let given = given.replace(['/', '\\'], "_");
@@ -84,7 +84,7 @@ pub(super) fn described(message: &Value) -> Option<String> {
     let said = |name: &str, say: fn(&Value) -> String| {
         message[name].is_object().then(|| format!("[{}]", say(&message[name])))
     };
-    // A venue is sent as a location too.
+    // The platform also sends a venue as a location.
     said("venue", venue)
         .or_else(|| said("location", |it| format!("location: {}", position(it))))
         .or_else(|| said("contact", contact))
@@ -119,7 +119,7 @@ fn words(of: &Value, name: &str) -> String {
     one_line(of[name].as_str().unwrap_or_default())
 }
 
-/// Text of others, for use within our brackets.
+/// Text of other people on one line, for use within square brackets.
 pub(super) fn one_line(foreign: &str) -> String {
     let words: Vec<&str> = foreign.split_whitespace().collect();
     text::neutralise(&words.join(" ")).replace('[', "(").replace(']', ")")

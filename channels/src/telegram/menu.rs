@@ -1,4 +1,4 @@
-//! The command menus, set only if they differ.
+//! Sets the command menus if they differ from the current ones.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -15,7 +15,7 @@ use super::{
 };
 
 impl Telegram {
-    /// Nothing depends on it: if it fails, the next start sets it.
+    /// A failure is only logged, because the next start sets the menus.
     pub(super) async fn offer_menus(&self) {
         for menu in &self.menus {
             let language = menu.language.as_deref().unwrap_or("default");

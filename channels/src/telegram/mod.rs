@@ -57,7 +57,7 @@ const DOWNLOAD_BYTES: u64 = 20 * 1024 * 1024;
 /// A self-hosted Bot API server that was started with `--local`.
 const LOCAL_PATH: &str = "the Bot API server returns a path on its own disk instead of the file: \
     start it without --local";
-/// Larger pushes are rejected.
+/// Larger pushed requests are rejected.
 const PUSH_BYTES: usize = 1024 * 1024;
 
 /// One bot account on Telegram.
@@ -68,16 +68,16 @@ pub struct Telegram {
     limits: Limits,
     /// The limits if the platform does not support `sendMessageDraft`.
     without_drafts: Limits,
-    /// Whether it has rejected a draft.
+    /// Whether the platform has rejected a draft as unsupported.
     refuses_drafts: AtomicBool,
     menus: Vec<Menu>,
     roles: Roles,
-    /// Asked once: our own name is needed to recognise who is addressed in a group.
+    /// Requested once. The bot's name is needed to recognise who is addressed in a group.
     me: OnceCell<Me>,
 }
 
 impl Telegram {
-    /// Does no I/O: an unavailable platform is waited for in [`Channel::listen`].
+    /// Does no I/O. [`Channel::listen`] waits for an unavailable platform.
     pub fn new(config: TelegramConfig) -> Self {
         let TelegramConfig { id, token, api_url, mode, menus } = config;
         Self {
@@ -211,14 +211,15 @@ impl Channel for Telegram {
     async fn check(&self) -> Result<(), CheckError> {
         let asked = self.api.call(&GetMe::new(), USUAL).await;
         asked.map(drop).map_err(|failure| match failure {
-            // A malformed token is part of a URL that does not exist.
+            // A malformed token results in a URL that does not exist.
             Failure::Refused { code: 401 | 404, .. } => CheckError::Refused(failure.to_string()),
             _ => CheckError::Silent(failure.to_string()),
         })
     }
 }
 
-/// Whether the request has our secret; compared in constant time. An empty secret accepts nothing.
+/// Whether the request has the secret, compared in constant time. An empty secret rejects
+/// everything.
 fn is_signed(request: &WebhookRequest, secret: &SecretString) -> bool {
     let secret = secret.expose_secret().as_bytes();
     let shown = request.header("x-telegram-bot-api-secret-token").unwrap_or_default();

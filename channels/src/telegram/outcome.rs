@@ -10,7 +10,7 @@ pub(super) fn receipt(answer: &Value) -> Receipt {
     Receipt { message: answer["message_id"].as_i64().map(|id| id.to_string()).unwrap_or_default() }
 }
 
-/// An edit that changes nothing was already made.
+/// An edit that the platform rejects because it changes nothing was already made.
 pub(super) fn settled(
     edited: Result<Value, Failure>,
     message: MessageId,
@@ -24,8 +24,8 @@ pub(super) fn settled(
     Ok(Receipt { message: message.0.to_string() })
 }
 
-/// For requests that may be sent only once: after no response, or a server error, the outcome is
-/// unknown.
+/// Classifies the failure of a request that may be sent only once: without a response, or after a
+/// server error, the outcome is unknown.
 pub(super) fn once(failure: Failure) -> SendError {
     match failure {
         Failure::Lost(reason) | Failure::Refused { code: 500.., description: reason, .. } => {
@@ -35,13 +35,13 @@ pub(super) fn once(failure: Failure) -> SendError {
     }
 }
 
-/// For idempotent requests.
+/// Classifies the failure of an idempotent request.
 pub(super) fn repeatable(failure: Failure) -> SendError {
     match failure {
         Failure::Unsent(reason) | Failure::Lost(reason) => SendError::Retry { after: None, reason },
         Failure::Refused { moved: Some(chat), .. } => SendError::Moved { chat: chat.to_string() },
         Failure::Refused { code, description, after, .. } => match code {
-            // A rejected token has to be replaced by a person, and what waits for it is not lost.
+            // A person has to replace a rejected token; until then messages wait and are not lost.
             401 | 404 | 409 | 429 | 500.. => SendError::Retry { after, reason: description },
             403 => SendError::Gone(description),
             _ if is_gone(&description) => SendError::Gone(description),
@@ -50,7 +50,7 @@ pub(super) fn repeatable(failure: Failure) -> SendError {
     }
 }
 
-/// Errors that say that this place accepts nothing from us any more, whatever the content.
+/// Errors that mean that this place no longer accepts any message from the bot.
 fn is_gone(description: &str) -> bool {
     let gone = [
         "chat not found",
@@ -67,7 +67,7 @@ fn is_gone(description: &str) -> bool {
     gone.iter().any(|sign| description.contains(sign))
 }
 
-/// Errors that say that the message to edit no longer exists or cannot be edited.
+/// Errors that mean that the message to edit no longer exists or cannot be edited.
 pub(super) fn is_missing(reason: &str) -> bool {
     let missing = ["message to edit not found", "MESSAGE_ID_INVALID", "message can't be edited"];
     missing.iter().any(|sign| reason.contains(sign))

@@ -1,6 +1,6 @@
-//! An update of Telegram → [`Incoming`]. Pure; nothing is dropped here.
+//! Converts an update of Telegram to [`Incoming`]. Pure. No update is dropped here.
 //!
-//! Channel posts, and messages in the name of a chat, have no author: their `from` is a placeholder
+//! Channel posts and messages in the name of a chat have no author: their `from` is a placeholder
 //! of the platform for old bots. The same applies to service messages.
 
 use chrono::{DateTime, Utc};
@@ -16,14 +16,14 @@ use super::{
 };
 use crate::{Incoming, Person, Place, PlaceKind, incoming::What};
 
-/// `None` only without an `update_id`, which every update of Telegram has.
+/// `None` only if there is no `update_id`, which every update of Telegram has.
 ///
-/// The time of a press is that of the message with the button (the platform gives no other), and
-/// 1970 if that message is inaccessible.
+/// The time of a press is that of the message with the button, because the platform gives no other.
+/// It is 1970 if that message is inaccessible.
 pub(super) fn incoming(update: &Value, me: &Me) -> Option<Incoming> {
     let id = update["update_id"].as_u64()?;
     let raw = update.to_string();
-    // From text, not from the value: otherwise teloxide's parser loses the kind of an update.
+    // Parsed from text, because from a value teloxide's parser loses the kind of an update.
     let read = serde_json::from_str::<Update>(&raw).ok().map(|update| update.kind);
     let (name, content) = body(update);
     let found = match read {
@@ -62,7 +62,7 @@ impl Found {
         Self { at: message.date, place, person: from.map(person), what }
     }
 
-    /// For updates that are not supported: the place and person, if they are in the usual fields.
+    /// The place and person of an update that is not supported, if they are in the usual fields.
     fn of_other(content: &Value, name: &str) -> Self {
         let chat = if content["chat"].is_object() {
             &content["chat"]
@@ -94,7 +94,7 @@ impl Found {
     }
 }
 
-/// The kind of an update and its contents: the one field besides its id.
+/// The kind of an update and its contents: the only field besides its id.
 fn body(update: &Value) -> (&str, &Value) {
     let fields = update.as_object().into_iter().flatten();
     let mut kinds = fields.filter(|(name, _)| *name != "update_id");
@@ -120,14 +120,14 @@ fn message(message: &Message, raw: &Value, me: &Me) -> What {
     };
     let reply_to = words::reply(message).map(|reply| reply.id.0.to_string());
     let mut files = media::files(raw);
-    // A reply such as "read this" to a file that another person sent here.
+    // For example the reply "read this" to a file that another person sent here.
     files.extend(words::others(message, raw, me).map(media::files).unwrap_or_default());
     let album = raw["media_group_id"].as_str().map(str::to_owned);
     let foreign = words::others_in(message, raw, me);
     What::Text { message: id, text, reply_to, addressed, files, album, foreign }
 }
 
-/// An edit with a new file is described by the file's name; a live location that moves is ignored.
+/// An edit with a new file is described by the file's name. A live location that moves is ignored.
 fn edited(message: &Message, raw: &Value, me: &Me) -> What {
     let id = message.id.0.to_string();
     let Some(Heard { mut text, addressed }) = words::heard(message, raw, me) else {
@@ -194,8 +194,8 @@ fn person(user: &User) -> Person {
     }
 }
 
-/// Fields that every message may have; the remaining field names the content, including content
-/// that was added to the API later.
+/// Fields that any message may have. The remaining field names the content, including kinds that
+/// were added to the API later.
 const ENVELOPE: [&str; 34] = [
     "message_id",
     "message_thread_id",
@@ -233,7 +233,7 @@ const ENVELOPE: [&str; 34] = [
     "direct_messages_topic",
 ];
 
-/// Service messages of the platform, by the beginning of the field's name.
+/// Service messages of the platform, by the prefix of the field's name.
 const SERVICES: [&str; 31] = [
     "boost_added",
     "channel_chat_created",
@@ -276,7 +276,8 @@ fn is_service(what: &What) -> bool {
 fn content_name(raw: &Value) -> String {
     let fields: Vec<&str> =
         raw.as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect();
-    // An animation is sent as a document too, for old clients; a venue as a location.
+    // The platform also sends an animation as a document, for old clients, and a venue as a
+    // location.
     let special = ["animation", "venue"].into_iter().find(|name| fields.contains(name));
     let other = || fields.iter().copied().find(|name| !ENVELOPE.contains(name));
     special.or_else(other).unwrap_or("unknown").to_owned()

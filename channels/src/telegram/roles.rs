@@ -1,5 +1,5 @@
-//! The roles of people in a group, looked up when they may matter: for presses and commands. If the
-//! platform does not answer within two seconds, the person has none.
+//! The roles of people in a group, which are looked up for presses and commands. If the platform
+//! does not answer within two seconds, the person has no roles.
 
 use std::{
     collections::HashMap,
@@ -17,9 +17,9 @@ use tokio::time::Instant;
 use super::{Telegram, api::Api};
 use crate::{Incoming, Place, PlaceKind, incoming::What};
 
-/// How long an answer is cached: a dismissed administrator keeps the role for a minute at most.
+/// How long an answer is cached: a dismissed administrator keeps the role for at most a minute.
 const KNOWN_FOR: Duration = Duration::from_mins(1);
-/// A slow answer delays the other updates of the batch.
+/// The timeout. A slow answer delays the other updates of the batch.
 const WITHIN: Duration = Duration::from_secs(2);
 /// The maximum number of cached answers.
 const AT_MOST: usize = 10_000;
@@ -27,7 +27,7 @@ const AT_MOST: usize = 10_000;
 #[derive(Default)]
 pub(super) struct Roles(Mutex<Known>);
 
-/// The answers by chat and person, with their time.
+/// The cached answers by chat and person, with the time of each.
 type Known = HashMap<(i64, u64), (Instant, Vec<String>)>;
 
 impl Telegram {

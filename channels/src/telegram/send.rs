@@ -1,5 +1,5 @@
-//! A [`Shipment`] → calls. Important content is sent as an edit, which can be repeated: the Bot API
-//! has no key that would make a repeated send the same message.
+//! Sends a [`Shipment`]. Important content is sent as an edit, which can be repeated, because the
+//! Bot API has no idempotency key for new messages.
 
 use serde::Serialize;
 use teloxide::{
@@ -80,7 +80,8 @@ impl Show {
     pub(super) fn of(markdown: &str) -> Self {
         let mut formatted = text::format(markdown);
         if formatted.text.is_empty() {
-            // Markup around nothing (an empty code block): messages must not be empty.
+            // Markdown without visible text, such as an empty code block, is sent as written,
+            // because messages must not be empty.
             markdown.trim().clone_into(&mut formatted.text);
         }
         Self { formatted, keyboard: None, reply_to: None }
@@ -124,7 +125,7 @@ impl Target {
         settled(edited, message)
     }
 
-    /// A message that no longer exists counts as deleted.
+    /// A message that no longer exists counts as removed.
     async fn remove(&self, api: &Api) -> Result<Receipt, SendError> {
         let message = self.message.ok_or_else(|| rejected("no message to delete"))?;
         match done(api, &DeleteMessage::new(self.chat, message)).await {
@@ -148,7 +149,7 @@ impl Target {
     }
 }
 
-/// The reply to a press. A reply that comes too late cannot be delivered.
+/// The reply to a press. A reply that is too late cannot be delivered.
 async fn toast(api: &Api, press: &str, text: &str, alert: bool) -> Result<Receipt, SendError> {
     let mut payload = AnswerCallbackQuery::new(CallbackQueryId(press.to_owned())).show_alert(alert);
     payload.text = (!text.is_empty()).then(|| text::cut(text, TOAST, Unit::Utf16));
@@ -171,7 +172,7 @@ where
     called.map(|_| Receipt::nowhere()).map_err(repeatable)
 }
 
-/// The only error after which the text is sent without formatting.
+/// The only error after which the text is sent again without formatting.
 fn is_about_entities(failure: &Failure) -> bool {
     matches!(failure, Failure::Refused { code: 400, description, .. }
         if description.contains("parse entities") || description.contains("ENTIT"))
@@ -186,7 +187,7 @@ fn keyboard(choices: &[Choice], token: Option<&str>) -> Result<InlineKeyboardMar
             .ok_or_else(|| rejected("the data of a button has at most 64 bytes"))
     };
     let buttons: Vec<_> = choices.iter().map(button).collect::<Result<_, _>>()?;
-    // Long labels would be cut on a phone if they shared a row.
+    // Long labels in a shared row would be truncated on a phone.
     let short = choices.len() <= 3 && choices.iter().all(|c| c.label.chars().count() <= 12);
     let rows = if short { vec![buttons] } else { buttons.into_iter().map(|b| vec![b]).collect() };
     Ok(InlineKeyboardMarkup::new(rows))

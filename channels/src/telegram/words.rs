@@ -1,7 +1,7 @@
 //! The text of a message: what the person wrote and, marked as such, what others wrote.
 //!
-//! Text in square brackets is ours. Text of others is put there on one line and without brackets of
-//! its own, so that it cannot look like anything else.
+//! Text in square brackets is added here. Text of other people is placed in it on one line and
+//! without brackets of its own, so that it cannot imitate anything else.
 
 use serde_json::Value;
 use teloxide::types::{Message, MessageEntity, MessageEntityKind};
@@ -17,8 +17,8 @@ const PASSAGE: usize = 1000;
 
 pub(super) struct Heard {
     pub(super) text: String,
-    /// Whether the bot is addressed: by a command, a mention, a reply to one of our messages, or
-    /// because nobody else is there.
+    /// Whether the message is meant for the bot: it is a command, mentions the bot, replies to it,
+    /// or is in a private chat.
     pub(super) addressed: bool,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn heard(message: &Message, raw: &Value, me: &Me) -> Option<Heard> {
         return None;
     }
     let marks = marks(message);
-    // Commands and mentions in text of others have no effect.
+    // Commands and mentions in text of other people have no effect.
     let (text, to_us) = match (own, &foreign) {
         (Some(text), None) => hear(text, &marks, me),
         (text, _) => (text.unwrap_or_default().to_owned(), None),
@@ -45,7 +45,7 @@ pub(super) fn heard(message: &Message, raw: &Value, me: &Me) -> Option<Heard> {
     Some(Heard { text: parts.join("\n"), addressed })
 }
 
-/// Marks text that is not the person's own: forwarded, or made by an inline bot.
+/// The mark for text that is not the person's own: forwarded, or made by an inline bot.
 fn foreign(raw: &Value) -> Option<String> {
     let forwarded = &raw["forward_origin"];
     if forwarded.is_object() {
@@ -82,8 +82,8 @@ fn links(marks: &[Mark<'_>]) -> Option<String> {
     (!links.is_empty()).then(|| links.join("\n"))
 }
 
-/// The message that this one replies to. In a topic every message formally "replies" to the one
-/// that opened it, which is ignored.
+/// The message that this one replies to. In a topic every message formally replies to the one that
+/// opened it, which is ignored.
 pub(super) fn reply(message: &Message) -> Option<&Message> {
     message.reply_to_message().filter(|reply| reply.forum_topic_created().is_none())
 }
@@ -92,14 +92,14 @@ fn is_ours(message: &Message, me: &Me) -> bool {
     message.from.as_ref().is_some_and(|from| from.id.0 == me.id)
 }
 
-/// The message of another person in a group, which we have not received if it was not addressed to
-/// us.
+/// The message of another person in a group that this one replies to. The gateway has not received
+/// it if it was not addressed to the bot.
 pub(super) fn others<'a>(message: &Message, raw: &'a Value, me: &Me) -> Option<&'a Value> {
     let answered = reply(message).filter(|reply| !is_ours(reply, me))?;
     (!answered.chat.is_private()).then(|| &raw["reply_to_message"])
 }
 
-/// The passage that is quoted, or the message of another person that is replied to.
+/// The quoted passage, or the message of another person that is replied to.
 fn pointed(message: &Message, raw: &Value, me: &Me) -> Option<String> {
     let others = others(message, raw, me);
     let quote = raw["quote"]["text"].as_str().filter(|_| raw["quote"]["is_manual"] == true);
@@ -143,7 +143,7 @@ struct Mark<'a> {
     end: usize,
 }
 
-/// The entities of the platform. teloxide's own parser panics at an offset outside of the text or
+/// The entities of the platform. teloxide's own parser panics at an offset outside the text or
 /// within a character, and such an update would be delivered again and again.
 fn marks(message: &Message) -> Vec<Mark<'_>> {
     let Some(text) = message.text().or_else(|| message.caption()) else { return Vec::new() };
@@ -169,8 +169,8 @@ fn byte_at(text: &str, units: usize) -> Option<usize> {
     (seen == units).then_some(text.len())
 }
 
-/// Removes our name from a command and from the beginning. Returns whether the text is addressed to
-/// us, or to another bot, if it names one.
+/// Removes the bot's name from a command and from the beginning. Returns whether the text is
+/// addressed to this bot (`true`) or to another one (`false`), if it names one.
 fn hear(text: &str, marks: &[Mark<'_>], me: &Me) -> (String, Option<bool>) {
     let first = marks.iter().find(|e| *e.kind == MessageEntityKind::BotCommand && e.start == 0);
     if let Some(command) = first {

@@ -1,5 +1,6 @@
-//! Markdown → Discord's dialect: no tables, three sizes of headings, one level of quotes, code that
-//! cannot contain its own fence, and many characters that format or mention unintentionally.
+//! Converts Markdown to Discord's dialect: no tables, three sizes of headings, one level of quotes,
+//! code that cannot contain its own fence, and many characters that format or mention
+//! unintentionally.
 
 use comrak::{
     Arena, Options,
@@ -12,11 +13,11 @@ use super::table;
 
 /// Deeper nesting is shown as plain text, to bound the recursion.
 const DEEPEST: usize = 48;
-/// Invisible; separates characters that would have a meaning together.
+/// An invisible character that separates characters that would have a meaning together.
 const APART: char = '\u{200b}';
 
-/// Parses CommonMark with tables, strikethrough and task lists. What has no formatting is shown as
-/// text (HTML literally, images as links), so that nothing is lost.
+/// Parses CommonMark with tables, strikethrough and task lists. Elements without a counterpart are
+/// shown as text (HTML literally, images as links), so that nothing is lost.
 pub fn discord(markdown: &str) -> String {
     let arena = Arena::new();
     let mut options = Options::default();
@@ -78,7 +79,7 @@ impl Writer {
         }
     }
 
-    /// An inner quote is marked with `>` as in mail, because the platform shows one level only.
+    /// The platform shows one level of quotes only, so inner quotes are marked with `>` as in mail.
     fn quote(&mut self, node: Node<'_>) -> String {
         let outermost = !std::mem::replace(&mut self.in_quote, true);
         let shown = self.blocks(node, "\n\n");
@@ -106,7 +107,7 @@ impl Writer {
         let mut shown = String::new();
         for child in node.children() {
             let next = self.inline(child);
-            // Two adjacent marks would be read as a third.
+            // Two adjacent marks would be parsed as a different mark.
             let meet = shown.chars().last().filter(|last| matches!(last, '*' | '~' | '`'));
             if meet.is_some() && next.chars().next() == meet {
                 shown.push(APART);
@@ -142,7 +143,8 @@ impl Writer {
         if text.trim().is_empty() { text } else { format!("{mark}{text}{mark}") }
     }
 
-    /// The platform masks web addresses only, and not with a text that looks like a different one.
+    /// The platform supports link texts for web addresses only, and not if the text looks like a
+    /// different address.
     fn link(&mut self, node: Node<'_>, url: &str) -> String {
         let outer = !std::mem::replace(&mut self.in_link, true);
         let text = self.inlines(node);
@@ -164,12 +166,12 @@ fn looks_like_address(text: &str) -> bool {
     text.contains("://") || text.contains("www.")
 }
 
-/// Without characters that would end the link.
+/// The URL without characters that would end the link.
 fn masked(url: &Url) -> String {
     url.as_str().replace('(', "%28").replace(')', "%29").replace('*', "%2A").replace('_', "%5F")
 }
 
-/// A URL, which becomes a link by itself.
+/// A URL that the platform turns into a link by itself.
 fn bare(url: &str) -> String {
     url.replace('<', "%3C").replace('>', "%3E").replace('*', "%2A").replace('|', "%7C")
 }
@@ -181,7 +183,7 @@ fn code_block(code: &NodeCodeBlock) -> String {
     fenced(code.literal.strip_suffix('\n').unwrap_or(&code.literal), language)
 }
 
-/// A fence cannot be longer than three, so one within the code is separated.
+/// A fence cannot have more than three backticks, so one within the code is broken up.
 fn fenced(code: &str, language: &str) -> String {
     let mut code = code.replace("``", &format!("`{APART}`"));
     if code.ends_with('`') {
@@ -206,7 +208,7 @@ fn inline_code(code: &str) -> String {
     format!("``{before}{code}{after}``")
 }
 
-/// Escapes text; URLs are kept whole.
+/// Escapes text, except for URLs.
 fn literal(text: &str) -> String {
     let mut shown = String::with_capacity(text.len() + text.len() / 8);
     for word in text.split_inclusive([' ', '\n']) {
@@ -219,7 +221,7 @@ fn literal(text: &str) -> String {
     shown
 }
 
-/// URLs in which nothing formats or mentions anyway.
+/// Whether it is a URL in which nothing formats or mentions.
 fn is_address(word: &str) -> bool {
     let rest = word.strip_prefix("https://").or_else(|| word.strip_prefix("http://"));
     let harmless = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#&=%+,;!$".contains(c);
@@ -240,7 +242,7 @@ fn escape(word: &str, shown: &mut String) {
     }
 }
 
-/// Escapes what has a meaning only at the beginning of a line.
+/// Escapes characters that have a meaning only at the beginning of a line.
 fn at_line_start(line: &str) -> String {
     let body = line.trim_start_matches(' ');
     let indent = &line[..line.len() - body.len()];

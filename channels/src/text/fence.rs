@@ -1,16 +1,16 @@
-//! What has to be repeated after a cut: the code fence or the table header that it falls into.
+//! The code fence or table header that a cut interrupts and that has to be repeated after it.
 
 use std::ops::Range;
 
 /// What a cut interrupts.
 pub(super) enum Carry {
-    /// Without line ends.
+    /// The lines, without their line ends.
     Fence { opening: String, closing: String },
     /// The header row and the rule below it, each with its line end.
     Header(String),
 }
 
-/// What a cut of `text` at byte `at` interrupts, if it has to be repeated.
+/// What a cut of `text` at byte `at` interrupts.
 pub(super) fn carry(text: &str, at: usize) -> Option<Carry> {
     if let Some(fence) = open_fence(&text[..at]) {
         let opening = format!("{}{}", fence.marker(), fence.language);
@@ -27,12 +27,12 @@ pub(super) fn in_fence(head: &str) -> bool {
     open_fence(head).is_some()
 }
 
-/// The lines that open or close code, without their ends.
+/// The lines that open or close code blocks, without their line ends.
 pub(super) fn fence_lines(text: &str) -> Vec<Range<usize>> {
     lines(text).filter(|line| Fence::opened_by(&text[line.clone()]).is_some()).collect()
 }
 
-/// From the beginning of each opening line to the end of its closing one; the last may be open.
+/// The code blocks, each from its opening to its closing line. The last one may be unclosed.
 pub(super) fn code(text: &str) -> Vec<Range<usize>> {
     let (mut blocks, mut open) = (Vec::new(), None);
     for line in lines(text) {
@@ -60,7 +60,7 @@ fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
 }
 
 struct Fence {
-    /// The text before it on its line: indentation, quote marks.
+    /// The text before the fence on its line: indentation and quote marks.
     prefix: String,
     mark: char,
     length: usize,

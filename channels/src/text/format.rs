@@ -1,4 +1,4 @@
-//! Markdown → text and formatting spans, with offsets as in Telegram: in UTF-16 units.
+//! Converts Markdown to text and formatting spans with offsets in UTF-16 units, as Telegram uses.
 
 use comrak::{
     Arena, Options,
@@ -17,8 +17,8 @@ const DEEPEST: usize = 48;
 pub struct Formatted {
     /// The text without markup.
     pub text: String,
-    /// Ordered by offset, outer before inner. Two spans are disjoint or one contains the other;
-    /// code contains no span and is within no span except a quote; quotes are not nested.
+    /// Ordered by offset, outer spans before inner ones. Two spans are either disjoint or nested.
+    /// Code contains no span and is inside no span except a quote. Quotes are not nested.
     pub spans: Vec<Span>,
 }
 
@@ -49,14 +49,14 @@ pub enum Style {
         /// The language that the block names.
         language: Option<String>,
     },
-    /// `http`, `https` or `mailto`; all others are shown as text.
+    /// A link with `http`, `https` or `mailto`. Other links are shown as text.
     Link(Url),
     /// A quotation.
     Quote,
 }
 
-/// Parses CommonMark with tables, strikethrough and task lists. What has no formatting is shown as
-/// text (HTML literally, images as links), so that nothing is lost.
+/// Parses CommonMark with tables, strikethrough and task lists. Elements without a counterpart are
+/// shown as text (HTML literally, images as links), so that nothing is lost.
 pub fn format(markdown: &str) -> Formatted {
     let arena = Arena::new();
     let mut options = Options::default();
@@ -78,9 +78,9 @@ struct Writer {
     spans: Vec<Span>,
     /// The open spans, outermost first, with the offset at which each (last) began.
     open: Vec<(Style, usize)>,
-    /// Line ends that are written once something follows them.
+    /// The number of line ends to write before the next text.
     gap: usize,
-    /// Whether a list marker was just written, whose item begins on the same line.
+    /// Whether a list marker was just written, so that its item begins on the same line.
     at_marker: bool,
     lists: usize,
     depth: usize,
@@ -105,7 +105,7 @@ impl Writer {
         self.depth -= 1;
     }
 
-    /// Writes a block; returns `false` if the node is not one.
+    /// Writes a block. Returns `false` if the node is not a block.
     fn block(&mut self, node: Node<'_>, value: &NodeValue) -> bool {
         match value {
             NodeValue::Paragraph => {
@@ -174,7 +174,7 @@ impl Writer {
         self.lists -= 1;
     }
 
-    /// Platforms do not support nested quotes: an inner one is marked with `>` as in mail.
+    /// Platforms do not support nested quotes, so inner quotes are marked with `>` as in mail.
     fn quote(&mut self, node: Node<'_>) {
         self.part();
         if self.open.iter().any(|(style, _)| *style == Style::Quote) {
@@ -234,7 +234,7 @@ impl Writer {
         self.end();
     }
 
-    /// Code: open spans around it (except for a quote) are closed before and reopened after it.
+    /// Writes code. Closes open spans before it and reopens them after it, except for a quote.
     fn literal(&mut self, text: &str, style: Style) {
         let around = self.open.len();
         let quote = self.open.iter().position(|(open, _)| *open == Style::Quote);
@@ -265,7 +265,7 @@ impl Writer {
         style
     }
 
-    /// Begins a block: after an empty line or, in a list, on its own line.
+    /// Begins a block: after an empty line or, in a list, on a line of its own.
     fn part(&mut self) {
         self.gap_of(if self.lists > 0 { 1 } else { 2 });
     }
@@ -303,7 +303,7 @@ impl Writer {
         self.push(&plain(node));
     }
 
-    /// Platforms trim texts at both ends; doing it here keeps the spans correct.
+    /// Trims the text, because platforms do so as well and the spans must stay correct.
     fn finish(mut self) -> Formatted {
         let kept = self.text.trim_end().len();
         self.text.truncate(kept);
@@ -317,8 +317,8 @@ impl Writer {
             (to > from).then(|| Span { offset: from - lead, length: to - from, ..span })
         };
         let mut spans: Vec<Span> = self.spans.into_iter().filter_map(clip).collect();
-        // An inner span ends first and therefore comes first: reversed and sorted stably, the outer
-        // comes first.
+        // An inner span ends first and is therefore added first. Reversing and then sorting stably
+        // puts the outer span first.
         spans.reverse();
         spans.sort_by(|a, b| a.offset.cmp(&b.offset).then(b.length.cmp(&a.length)));
         Formatted { text: self.text, spans }

@@ -1,5 +1,5 @@
-//! Splits Markdown at good places: between paragraphs, lines, sentences, words; never within a
-//! grapheme. Code fences and table headers are repeated after a cut.
+//! Splits Markdown between paragraphs, lines, sentences or words, and never within a grapheme. Code
+//! fences and table headers are repeated after a cut.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -11,9 +11,9 @@ use super::{
     unit::Unit,
 };
 
-/// Parts of `markdown`, each of which is at most `limit` long once it is formatted, and has no more
-/// formatted ranges than a message may have. One part, the same text, if it fits; none if there is
-/// nothing to show.
+/// Splits `markdown` into parts that are each at most `limit` long once formatted, and that have no
+/// more formatted ranges than a message may have. A text that fits is returned unchanged as one
+/// part. Empty if there is nothing to show.
 pub fn split(markdown: &str, limit: usize, unit: Unit) -> Vec<String> {
     let mut parts = Vec::new();
     let mut rest = Some(Rest::of(markdown));
@@ -25,7 +25,7 @@ pub fn split(markdown: &str, limit: usize, unit: Unit) -> Vec<String> {
     parts
 }
 
-/// The longest good beginning of `markdown` that fits, and the rest.
+/// The longest beginning of `markdown` that fits and ends at a good place, and the rest.
 pub fn split_off(markdown: &str, limit: usize, unit: Unit) -> (Option<String>, Option<String>) {
     let (part, left) = Rest::of(markdown).cut(&Measure { limit, unit });
     (part, left.map(|rest| rest.carried + &rest.source))
@@ -61,8 +61,8 @@ impl Measure {
         self.of(markdown) <= self.limit && !self.unit.is_dense(markdown)
     }
 
-    /// How far into the source a cut is searched: far enough for a usual share of markup, near
-    /// enough that the length of the rest does not matter.
+    /// How far into the source to look for a cut: far enough for a usual share of markup, and
+    /// bounded so that the cost does not depend on the length of the rest.
     fn window(&self, source: &str) -> usize {
         near(source, self.limit.saturating_mul(4).saturating_add(256))
     }
@@ -79,15 +79,16 @@ fn near(text: &str, most: usize) -> usize {
 
 /// The text that is not shown yet.
 struct Rest<'t> {
-    /// Text that repeats a fence or a table header, or guards what follows.
+    /// Text that repeats a fence or a table header, or keeps the following text from gaining a
+    /// meaning.
     carried: String,
     source: Cow<'t, str>,
 }
 
-/// The beginning of a rest, in which a cut is searched.
+/// The beginning of a rest, within which a cut is chosen.
 struct View {
     text: String,
-    /// The bytes at the beginning that are carried over.
+    /// The number of bytes at the beginning that are carried over.
     carried: usize,
     /// Whether more text follows.
     goes_on: bool,
@@ -102,7 +103,7 @@ enum Place {
     Sentence,
     Word,
     Grapheme,
-    /// Only for a grapheme that is longer than the limit.
+    /// Between two characters. Only for a grapheme that is longer than the limit.
     Char,
 }
 
@@ -136,7 +137,7 @@ impl<'t> Rest<'t> {
         }
     }
 
-    /// The text after the cut, complete in itself.
+    /// The text after the cut, as valid Markdown of its own.
     fn behind(self, view: &View, at: usize, measure: &Measure) -> Self {
         let source = from(self.source, at - self.carried.len());
         match view.carries(at, measure) {
@@ -158,7 +159,7 @@ fn from(text: Cow<'_, str>, at: usize) -> Cow<'_, str> {
 }
 
 impl View {
-    /// A text that consists of a leftover fence shows nothing.
+    /// Whether the text shows anything. A leftover fence alone does not.
     fn is_shown(&self) -> bool {
         self.carried == 0 || !format(&self.text).text.is_empty()
     }
@@ -185,8 +186,8 @@ impl View {
         unclean.unwrap_or_else(|| self.next_char())
     }
 
-    /// The length of what fits at most: less than the limit if the text has so much formatting that
-    /// this decides.
+    /// The maximum length that fits. It is less than the limit if the text has too many formatted
+    /// ranges.
     fn room(&self, measure: &Measure) -> usize {
         if !measure.unit.is_dense(&self.text) {
             return measure.limit;
@@ -196,7 +197,7 @@ impl View {
         fitting.checked_sub(1).map_or(0, |at| measure.of(&self.head(words[at], measure)))
     }
 
-    /// The minimum that makes progress, for a limit that nothing fits into.
+    /// The minimum that makes progress if nothing fits into the limit.
     fn next_char(&self) -> usize {
         let next = self.text[self.carried..].chars().next().map_or(0, char::len_utf8);
         self.carried + next
@@ -227,8 +228,8 @@ impl View {
         self.fences.get(next).is_some_and(|line| line.start <= at)
     }
 
-    /// Whether the cut preserves the meaning: both sides, formatted, show what the whole shows, so
-    /// that no emphasis, link or code is split.
+    /// Whether the cut preserves the meaning: both sides together, formatted, show what the whole
+    /// shows, so that no emphasis, link or code is split.
     fn is_clean(&self, at: usize, place: Place) -> bool {
         if place == Place::Paragraph || in_fence(&self.text[..at]) {
             return true;
@@ -244,7 +245,7 @@ impl View {
         solid(head) + &solid(&format!("{mark}{tail}")) == solid(&self.text)
     }
 
-    /// What a cut interrupts and has to be repeated, if there is room for more.
+    /// The interrupted element that has to be repeated, if there is room for more.
     fn carries(&self, at: usize, measure: &Measure) -> Option<Carry> {
         carry(&self.text, at).filter(|carry| match carry {
             Carry::Fence { .. } => true,
@@ -252,7 +253,7 @@ impl View {
         })
     }
 
-    /// The text before a cut, complete in itself.
+    /// The text before a cut, as valid Markdown of its own.
     fn head(&self, at: usize, measure: &Measure) -> String {
         let head = &self.text[..at];
         match self.carries(at, measure) {
@@ -264,12 +265,11 @@ impl View {
     }
 }
 
-/// The maximum length of a definition's label, in bytes; markers are shorter.
+/// The maximum length of a definition's label, in bytes. Other markers are shorter.
 const LABEL: usize = 1_000;
 
-/// The text after a cut, with a guard so that its first characters do not gain a meaning: a word
-/// that looks like a heading, a list, a rule or a definition only because a line now begins with
-/// it.
+/// The text after a cut, with a prefix that keeps its first characters from gaining a meaning, such
+/// as a word that looks like a heading, a list, a rule or a definition now that it begins a line.
 fn guarded<'t>(tail: Cow<'t, str>, head: &str) -> (&'static str, Cow<'t, str>) {
     let inner = !head.ends_with('\n');
     let trimmed = if inner { tail.trim_start() } else { tail.trim_start_matches('\n') };
@@ -293,8 +293,8 @@ fn guarded<'t>(tail: Cow<'t, str>, head: &str) -> (&'static str, Cow<'t, str>) {
     (if definition || (inner && marker) { "\\" } else { "" }, tail)
 }
 
-/// Converts an inner item of a list, and its contents, to an outer one: without the list around it,
-/// its indentation would turn it into code.
+/// Turns an inner list item and its contents into an outer one. Without the enclosing list, its
+/// indentation would turn it into code.
 fn outdented(tail: &str) -> Option<String> {
     let body = tail.trim_start_matches(' ');
     let indent = tail.len() - body.len();
@@ -318,15 +318,15 @@ fn marker(body: &str) -> Option<&str> {
     (matches!(marker, "-" | "*" | "+") || is_number).then_some(marker)
 }
 
-/// The indentation of the contents of the item that this text ends in.
+/// The indentation of the contents of the list item at the end of this text.
 fn inset(head: &str) -> usize {
     let line = head.rsplit('\n').next().unwrap_or(head);
     let body = line.trim_start_matches(' ');
     line.len() - body.len() + marker(body).map_or(0, |marker| marker.len() + 1)
 }
 
-/// The rest of an item with less indentation: without the item around them, the markers of inner
-/// ones would become part of its text.
+/// The rest of an item with less indentation. Without the enclosing item, the markers of inner
+/// items would become part of its text.
 fn set_out(tail: Cow<'_, str>, inset: usize) -> Cow<'_, str> {
     let Some((first, below)) = tail.split_once('\n').filter(|_| inset > 0) else { return tail };
     let mut inside = true;
@@ -472,7 +472,7 @@ mod tests {
         assert!((11..=13).contains(&parts.len()), "{}", parts.len());
     }
 
-    /// Where a text is cut does not depend on text far behind, so each part costs the same and the
+    /// Text far behind the window does not affect a cut, so each part has the same cost and the
     /// total is linear.
     #[test]
     fn a_cut_looks_no_further_than_its_window() {

@@ -1,4 +1,4 @@
-//! A table as lines of equal width, for a monospaced font.
+//! Formats a table as lines of equal width, for a monospaced font.
 
 use comrak::nodes::TableAlignment;
 

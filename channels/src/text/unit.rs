@@ -9,12 +9,12 @@ pub enum Unit {
     Utf16,
     /// Unicode scalar values.
     Chars,
-    /// Characters of the message in Discord's own Markdown: marks and URLs count too.
+    /// Characters of the message in Discord's own Markdown, including markup and URLs.
     Discord,
 }
 
 impl Unit {
-    /// The length of a text that is shown as it is.
+    /// The length of a plain text.
     pub fn count(self, text: &str) -> usize {
         match self {
             Self::Utf16 => text.encode_utf16().count(),

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Rules match decoded arguments at their place; a list is allowed as a whole or not at all.
+/// Rules match decoded arguments at their path. A list is allowed only as a whole.
 #[test]
 fn fields_are_matched_where_they_stand() {
     let allow = json!({ "action": "allow", "fields": { "to": "^[^@]+@example\\.org$" } });

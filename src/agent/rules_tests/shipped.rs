@@ -1,8 +1,8 @@
-//! What the shipped rules catch.
+//! Commands that the shipped rules catch.
 
 use super::*;
 
-/// Commands that a guard must refuse, each in several variants.
+/// Commands that the shipped rules must refuse, each in several variants.
 const REFUSED: &[&str] = &[
     "rm -rf /",
     "rm -r -f dir",
@@ -103,7 +103,7 @@ const REFUSED: &[&str] = &[
     "ls ~$(rm -rf x)",
 ];
 
-/// Commands that a guard must at least ask about.
+/// Commands that the shipped rules must at least require approval for.
 const ASKED: &[&str] = &[
     "rm file.txt",
     "bash a",
@@ -145,7 +145,7 @@ const ASKED: &[&str] = &[
     "gawk -l ./x f",
 ];
 
-/// All of these are caught by the shipped rules, although nothing else would ask.
+/// The shipped rules catch all of these without any other rule.
 /// Proves MC-24.
 #[test]
 fn what_a_guard_must_catch_is_caught() {

@@ -1,4 +1,4 @@
-//! Arithmetic expressions: which variables they set, and whether they can start programs.
+//! Parses arithmetic expressions: which variables they set, and whether they can start programs.
 //!
 //! bash evaluates the value of a variable as an expression again, and runs `$(…)` in a subscript.
 //! An expression is therefore clear only if every value in it is a number.
@@ -146,7 +146,7 @@ mod tests {
         }
     }
 
-    /// A value that is evaluated again may run anything.
+    /// A value that is evaluated again may run any program.
     #[test]
     fn an_expression_of_unknown_values_is_doubtful() {
         for line in [

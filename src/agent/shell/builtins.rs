@@ -29,8 +29,8 @@ const EVALUATORS: &[&str] = &["test", "[", "printf", "let", "wait"];
 const OBSCURE: &[&str] =
     &["alias", "bind", "complete", "compgen", "coproc", "enable", "fc", "shopt"];
 
-/// Words that begin or end a compound command. If one appears as a program's name, it was
-/// constructed in a way that the parser does not understand.
+/// Words that begin or end a compound command. One that appears as a program's name was written in
+/// a way that the parser does not understand.
 const RESERVED: &[&str] = &[
     "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac",
     "in", "function", "select", "time", "!", "{", "}", "[[", "]]",
@@ -110,7 +110,7 @@ fn operands(walk: &mut Walk, name: &str, words: &[Word]) {
         if !word.sure && value.is_none() {
             walk.doubt(Doubt::Variable);
         }
-        // Exporting a variable that is set already does not set it.
+        // Exporting a variable that is already set does not set it.
         if value.is_some() || !declares {
             walk.sets(variable, value.as_ref());
         }

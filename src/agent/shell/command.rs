@@ -6,7 +6,7 @@ use crate::texts::Doubt;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Script {
     pub commands: Vec<Command>,
-    /// Why they are not fully known.
+    /// Why the list may be incomplete.
     pub unclear: Option<Doubt>,
 }
 
@@ -39,7 +39,7 @@ impl Command {
         Self { words: words.iter().map(|word| Word::sure(*word)).collect() }
     }
 
-    /// The program's name without its folder; `None` if it is not known.
+    /// The program's name without its folder. `None` if it is not known for certain.
     pub fn name(&self) -> Option<&str> {
         self.likely_name().filter(|_| self.words[0].sure)
     }
@@ -49,7 +49,7 @@ impl Command {
         self.words.first()?.text.rsplit('/').next()
     }
 
-    /// The name, if it is certainly a system program: `./ls` is not `ls`.
+    /// The name, if it is certainly that of a system program: `./ls` is not `ls`.
     pub fn own_name(&self) -> Option<&str> {
         let folder = self.words.first()?.text.rsplit_once('/').map_or("", |(folder, _)| folder);
         let own = ["", "/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin"];
@@ -60,7 +60,7 @@ impl Command {
         self.words.iter().all(|word| word.sure)
     }
 
-    /// One line for patterns and people; a word with special characters is quoted.
+    /// One line for patterns and people. Words with special characters are quoted.
     pub fn text(&self) -> String {
         let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%^~<>|*?[]{}$!()…".contains(c);
         let quoted = self.words.iter().map(|word| {

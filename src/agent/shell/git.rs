@@ -1,4 +1,4 @@
-//! The programs that `git` starts: by its settings, its aliases and its arguments.
+//! Finds the programs that `git` starts through its settings, aliases and arguments.
 
 use super::{
     command::{Command, Word},
@@ -11,7 +11,7 @@ use crate::texts::Doubt;
 
 const NONE: Options = Options { short: "", long: &[], words: &[], valued: "" };
 
-/// Subcommands that start nothing besides what the repository's own settings name.
+/// Subcommands that start only programs named in the repository's own settings.
 const PLAIN: &[&str] = &[
     "add",
     "am",
@@ -109,7 +109,7 @@ pub(super) fn follow(walk: &mut Walk, words: &[Word]) {
     }
 }
 
-/// Subcommands that start their arguments, or programs that settings name.
+/// Subcommands that start their arguments, or programs named in settings.
 const STARTS: &[&str] =
     &["bisect", "submodule", "difftool", "mergetool", "filter-branch", "config", "send-email"];
 

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A tilde prefix of the parser extends across syntax that shells run.
+/// The parser extends a tilde prefix over syntax that shells run.
 #[test]
 fn a_tilde_hides_nothing() {
     for line in [
@@ -145,7 +145,7 @@ const CONTEXTS: &[&str] = &[
     "ls \\\n@",
 ];
 
-/// What starts a program within a word, or sets a variable.
+/// Syntax that starts a program within a word, or sets a variable.
 const STARTS: &[&str] = &[
     "$(zap)",
     "$( zap)",
@@ -210,13 +210,13 @@ const STARTS: &[&str] = &[
     "$[zap=1]",
 ];
 
-/// Wherever a program may be started or a variable set outside single quotes, it is found, or the
-/// line is unclear.
+/// A program that starts, or a variable that is set, outside single quotes is found in every
+/// context, or the line is unclear.
 #[test]
 fn no_place_hides_what_starts_there() {
     for context in CONTEXTS {
         for start in STARTS {
-            // Nothing special within quotes; quotes within quotes end them.
+            // Within quotes, some syntax is not special, and quotes end the quoted text.
             let quotes = ["\"@", "\"a @", "\"~@", "<<X", "<<-X", "<<Y"];
             let is_substitution = start.contains("(zap)") && start.contains(['<', '>']);
             let is_text = is_substitution && quotes.iter().any(|quote| context.contains(quote));

@@ -1,4 +1,4 @@
-//! Programs that a program starts, and script interpreters.
+//! Programs that are started by other programs, and script interpreters.
 
 use super::{
     builtins,
@@ -13,7 +13,7 @@ use crate::texts::Doubt;
 /// Stands for the output of another program.
 pub(super) const FROM_A_PROGRAM: &str = "$(…)";
 
-/// Interpreters, which may do anything; a version may follow the name.
+/// Interpreters, which may run anything. A version may follow the name.
 const SHELLS: &[&str] = &[
     "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "csh", "tcsh", "rbash", "yash",
     "posh", "osh", "elvish", "nu", "xonsh",
@@ -66,7 +66,7 @@ fn is_named(names: &[&str], name: &str) -> bool {
     names.contains(&name) || names.contains(&plain)
 }
 
-/// A normalised path of the workspace.
+/// A normalised path in the workspace.
 pub(super) fn plain_path(path: &str) -> String {
     let parts = path.split('/').filter(|part| !part.is_empty() && *part != ".");
     parts.collect::<Vec<_>>().join("/")
@@ -145,7 +145,7 @@ fn shell(walk: &mut Walk, name: &str, words: &[Word], input: &Input) {
     }
 }
 
-/// A script in a file, or on standard input.
+/// An interpreter with a script in a file or on standard input.
 fn interpreter(walk: &mut Walk, name: &str, words: &[Word], input: &Input) {
     let mut operands = words.iter().filter(|word| word.text == "-" || !is_option(word));
     let inline = ["-c", "-e", "-E", "-r", "--eval", "-p", "--execute"];
@@ -180,7 +180,7 @@ fn reads_script(walk: &mut Walk, name: &str, words: &[Word]) {
     }
 }
 
-/// Records which files a program downloads or writes, and whether the program itself is such a
+/// Records the files that a program downloads or writes, and whether the program itself is such a
 /// file.
 fn notes_files(walk: &mut Walk, name: &str, words: &[Word]) {
     if words[0].text.contains('/') {

@@ -21,8 +21,8 @@ pub(super) fn follow(walk: &mut Walk, name: &str, words: &[Word], input: &Input)
     }
 }
 
-/// A text that may start programs in an unknown way. Commands that can be recognised in it are
-/// judged nevertheless, because a guess can deny.
+/// Marks a text that may start programs in an unknown way. Recognisable commands in it are still
+/// judged, because a guess can deny.
 pub(super) fn suspect(walk: &mut Walk, text: &str) {
     walk.doubt(Doubt::Starts);
     for part in text.split(['"', '\'', '!', '\n', '|', '(', '=']) {
@@ -127,7 +127,7 @@ fn sed_is_plain(script: &str) -> bool {
     }
 }
 
-/// The text after a number, `$` or `/expression/`, if there is one.
+/// The text after a leading number, `$` or `/expression/`, if there is one.
 fn address(text: &str) -> Option<&str> {
     let is_number = |c: char| c.is_ascii_digit() || c == '~';
     match text.chars().next() {
@@ -143,8 +143,8 @@ fn substitution(text: &str) -> Option<&str> {
     Some(rest.trim_start_matches(|c: char| c.is_ascii_digit() || "gpiImM".contains(c)))
 }
 
-/// The text after this many parts, separated by the first character. A separator in brackets is not
-/// supported.
+/// The text after this many parts, which the first character separates. Separators in brackets are
+/// not supported.
 fn delimited(text: &str, parts: usize) -> Option<&str> {
     let mut characters = text.char_indices();
     let (_, separator) = characters.next()?;

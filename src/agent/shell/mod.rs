@@ -3,15 +3,15 @@
 //!
 //! Every program counts: those of pipelines, lists, subshells, functions, substitutions and
 //! here-documents, those that `sh -c`, `sudo`, `xargs` and `find -exec` start ([`inner`],
-//! [`wrappers`]), and those that programs start by an option or by a language of their own
-//! ([`programs`], [`languages`], [`git`]). Further effects of a program are commands of their own,
-//! so that no rule that allows the program covers them: `> FILE` writes, `< /dev/tcp/…` connects,
-//! `= NAME` sets a variable, `| NAME` is an interpreter that runs piped input, `function NAME
+//! [`wrappers`]), and those that programs start through an option or a language of their own
+//! ([`programs`], [`languages`], [`git`]). Further effects are commands of their own, so that no
+//! rule that allows the program covers them: `> FILE` writes, `< /dev/tcp/…` connects, `= NAME`
+//! sets a variable, `| NAME` is an interpreter that runs piped input, `function NAME
 //! --calls-itself` never ends.
 //!
-//! What is not known in advance is guessed, and marked: a guess can deny, but never allow. A line
-//! that cannot be parsed completely is unclear, which requires approval; [`scan`] looks a second
-//! time for syntax that the parser may have missed.
+//! What is not known in advance is guessed and marked as a guess, which can deny but never allow. A
+//! line that cannot be parsed completely is unclear and requires approval. [`scan`] checks
+//! independently for syntax that the parser may have missed.
 
 mod arithmetic;
 mod builtins;

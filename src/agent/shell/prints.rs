@@ -1,4 +1,4 @@
-//! The output of the simplest programs, so that a script that one of them produces can be parsed.
+//! Computes the output of simple programs, so that a script that they print can be parsed.
 
 use base64::Engine as _;
 

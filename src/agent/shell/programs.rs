@@ -1,4 +1,4 @@
-//! Programs that start others by an option or by a language of their own.
+//! Programs that start other programs through an option or a language of their own.
 
 use super::{
     command::{Command, Word},
@@ -157,7 +157,7 @@ const PROGRAMS: &[Program] = &[
     ),
 ];
 
-/// Programs that can do anything with their arguments, which are not a shell script.
+/// Programs whose arguments can do anything, but are not a shell script.
 const OPEN_ENDED: &[&str] = &[
     "gdb",
     "lldb",
@@ -252,7 +252,7 @@ pub(super) fn follow(walk: &mut Walk, name: &str, words: &[Word], input: &Input)
     }
 }
 
-/// An action at a checkpoint may be a command; old-style options have no hyphen.
+/// A checkpoint action may be a command. Old-style options have no hyphen.
 fn tar(walk: &mut Walk, words: &[Word]) {
     let actions = Options { long: &["checkpoint-action"], ..NONE };
     for action in actions.values(words) {

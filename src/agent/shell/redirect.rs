@@ -51,7 +51,7 @@ impl Walk {
         input
     }
 
-    /// `<&3` is a number; `>&FILE` writes.
+    /// `<&3` duplicates a descriptor; `>&FILE` writes a file.
     fn duplicates(&mut self, word: &str) {
         if word.chars().all(|c| c.is_ascii_digit() || c == '-') {
             return;
@@ -67,7 +67,7 @@ impl Walk {
         let alternatives = self.braces(word).len();
         let words = self.words(word);
         if alternatives != 1 || words.len() != 1 {
-            // Braces are part of the name in some shells, and not in others.
+            // Some shells treat braces as part of the name, others expand them.
             self.doubt(Doubt::Braces);
         }
         for word in words {
@@ -88,8 +88,7 @@ impl Walk {
         Input { piped: true, text: None }
     }
 
-    /// A here-document is expanded as within double quotes, but quotes have no special meaning in
-    /// it.
+    /// Expands a here-document as within double quotes, except that quotes have no special meaning.
     fn expanded(&mut self, document: &str) {
         let starts = document.contains("$(") || document.contains('`') || document.contains("${");
         if starts && document.contains(['\'', '"']) {
@@ -98,7 +97,7 @@ impl Walk {
         self.inside(&format!("\"{}\"", document.replace(['\'', '"'], " ")));
     }
 
-    /// `<(…)` and `>(…)`
+    /// Handles `<(…)` and `>(…)`.
     pub(super) fn substituted(
         &mut self,
         kind: &ProcessSubstitutionKind,

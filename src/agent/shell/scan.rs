@@ -1,10 +1,10 @@
-//! A second, independent scan of a script's text for syntax that the walk has not followed.
+//! Scans a script's text a second time, independently, for syntax that the walk has not followed.
 //!
-//! The parser is another crate's. If it treats syntax as plain text (as version 0.3 of
-//! `brush-parser` does with `~$(…)`, whose tilde prefix extends to the next `/`), a program would
-//! start that no rule has seen. Every `$(`, `` ` ``, `${`, `<(` and `>(` that a shell would act
-//! upon must therefore begin a piece that the walk has followed; otherwise the script is unclear.
-//! The contents of such a piece are a script or a word of their own, and are checked when they are
+//! The parser is a third-party crate. If it treated syntax as plain text, a program would start
+//! that no rule has seen. Version 0.3 of `brush-parser` does so with `~$(…)`, whose tilde prefix
+//! extends to the next `/`. Every `$(`, `` ` ``, `${`, `<(` and `>(` that a shell would interpret
+//! must therefore begin a part that the walk has followed; otherwise the script is unclear. The
+//! contents of such a part are a script or a word of their own, and are checked when they are
 //! followed.
 
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 pub(super) fn overlooks(script: &str, followed: &BTreeSet<String>) -> bool {
     let unusual = |c: char| {
         !matches!(c, ' ' | '\t' | '\n') && (c.is_whitespace() || c.is_control())
-        // Parsers disagree about whether these separate words.
+        // Parsers disagree on whether these characters separate words.
     };
     if script.contains(unusual) {
         return true;
@@ -135,7 +135,7 @@ impl<'a> Scan<'a> {
         Some(self.rest.len() - rest.len())
     }
 
-    /// The bodies that begin after this end of a line.
+    /// The bodies that begin on the line after this newline.
     fn bodies(&mut self) -> Option<usize> {
         let mut length = 1;
         for document in std::mem::take(&mut self.documents) {

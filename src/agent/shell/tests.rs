@@ -1,4 +1,4 @@
-//! Which programs are found in which command lines.
+//! Command lines and the programs that are found in them.
 
 use super::*;
 
@@ -73,7 +73,7 @@ fn what_is_simply_encoded_is_decoded() {
     }
 }
 
-/// What is not known is reported as unclear; nothing makes the parser hang or crash.
+/// Unknown syntax is reported as unclear, and no input makes the parser hang or crash.
 #[test]
 fn what_cannot_be_known_is_unclear() {
     let deep = |open: &str, close: &str| format!("{}a{}", open.repeat(200), close.repeat(200));
@@ -233,7 +233,7 @@ fn what_programs_start_is_found() {
     }
 }
 
-/// Lines that may start anything; `make` is named by a rule.
+/// Lines that may start any program.
 const MAY_START: &[&str] = &[
     "git -C evil status",
     "git --git-dir=evil status",

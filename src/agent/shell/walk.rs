@@ -19,7 +19,7 @@ use super::{
 };
 use crate::texts::Doubt;
 
-/// Longer or deeper than anybody writes by hand; a recursive parser might overflow the stack.
+/// Longer or deeper lines are refused, because the recursive parser might overflow the stack.
 const MAX_BYTES: usize = 16_000;
 const MAX_DEPTH: usize = 8;
 const MAX_NESTING: usize = 12;
@@ -52,17 +52,17 @@ pub(super) struct Input {
     pub(super) text: Option<String>,
 }
 
-/// Within `<(…)`, the parser mistakes where the body of a here-document ends.
+/// Whether a line has both. The parser misplaces the end of a here-document's body within `<(…)`.
 fn has_both_documents_and_process_substitutions(text: &str) -> bool {
     let substitutes = text.contains("<(") || text.contains(">(");
     substitutes && text.replace("<<<", "").contains("<<")
 }
 
 impl Walk {
-    /// Returns the result.
+    /// Finishes the walk.
     pub(super) fn end(mut self) -> Script {
         for file in std::mem::take(&mut self.files_run) {
-            // It was written by the same line, so nobody has seen what it runs.
+            // The same line wrote the file, so its contents were not shown to anyone.
             if self.written.contains(&file) {
                 self.push(Command::of(&["|", &file]));
             }
@@ -262,7 +262,7 @@ impl Walk {
         }
     }
 
-    /// A variable changes what programs do; a variable set for one program may select another
+    /// A variable changes what programs do. One set for a single command may select another
     /// program.
     fn assign(&mut self, assignment: &Assignment, lasting: bool) {
         let name = assignment.name.to_string();
@@ -347,7 +347,7 @@ fn is_deep(text: &str) -> bool {
     deepest > MAX_NESTING || branches > MAX_BRANCHES || text.matches('`').count() > MAX_NESTING
 }
 
-/// A panic of the parser means that it has not understood the script.
+/// A panic of the parser counts as a script that it does not understand.
 fn program(text: &str) -> Option<Vec<CompoundList>> {
     let parsed = catch_unwind(|| {
         let tokens = brush_parser::tokenize_str(text).ok()?;

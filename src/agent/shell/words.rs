@@ -1,4 +1,4 @@
-//! The words of a command line with their quotes resolved, and the programs within them.
+//! Resolves the quotes in the words of a command line, and finds the programs within them.
 
 use brush_parser::{
     ParserOptions,
@@ -12,7 +12,7 @@ use std::{iter::Peekable, panic::catch_unwind, str::Chars};
 use super::{command::Word, inner, walk::Walk};
 use crate::texts::Doubt;
 
-/// The maximum number of words that one word with braces may become.
+/// The maximum number of words that one word with braces may expand to.
 const MAX_WORDS: usize = 64;
 
 impl Walk {
@@ -22,7 +22,8 @@ impl Walk {
         alternatives.iter().flat_map(|written| self.word(written)).collect()
     }
 
-    /// Follows what a text that is not a command's word runs: `$(…)` within `$((…))`.
+    /// Follows what runs in a text that is not a word of the command, such as `$(…)` within
+    /// `$((…))`.
     pub(super) fn inside(&mut self, written: &str) {
         self.word(written);
     }
@@ -44,9 +45,9 @@ impl Walk {
         }
     }
 
-    /// The parser is not used for tilde prefixes: version 0.3 of `brush-parser` lets one extend to
-    /// the next `/`, across `$(…)`, backquotes and quotes, in which shells start programs. It is
-    /// enough to treat a prefix as plain text; one that is not a plain name is unclear as well.
+    /// Handles tilde prefixes without the parser: version 0.3 of `brush-parser` extends one to the
+    /// next `/`, across `$(…)`, backquotes and quotes, in which shells start programs. It is enough
+    /// to treat a prefix as plain text. A prefix that is not a plain name is also unclear.
     fn word(&mut self, written: &str) -> Vec<Word> {
         let options = ParserOptions { tilde_expansion: false, ..ParserOptions::default() };
         if has_odd_tilde(written) {
@@ -123,8 +124,8 @@ impl Walk {
         }
     }
 
-    /// Within double quotes, single quotes in `${x:-…}` are plain text for shells, but not for the
-    /// parser: programs between them are started.
+    /// Within double quotes, shells treat single quotes in `${x:-…}` as plain text, but the parser
+    /// does not. Shells start programs between them.
     fn quotes_within_quotes(&mut self, source: &str) {
         let inner = source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
         let inner = inner.unwrap_or(source).replace('\'', " ");
@@ -176,8 +177,8 @@ impl Walk {
         words.into_iter().map(|word| word.text).collect::<Vec<_>>().join(" ")
     }
 
-    /// Follows what an expansion evaluates: its subscript, offsets and patterns. One that takes its
-    /// name or its text from a value is unclear.
+    /// Follows what an expansion evaluates: its subscript, offsets and patterns. An expansion that
+    /// takes its name or text from a value is unclear.
     fn expansion(&mut self, expression: &ParameterExpr) {
         use ParameterExpr as Expr;
         let (parameter, indirect) = match expression {
@@ -261,8 +262,8 @@ impl Spelled {
         self.open().text.push_str(text);
     }
 
-    /// A pattern of file names stands for names that others may have chosen; one that begins with
-    /// it may even stand for an option.
+    /// A glob matches names that others may have chosen. A word that begins with one may even
+    /// expand to an option.
     fn unquoted(&mut self, text: &str) {
         let open = self.open();
         open.text.push_str(text);

@@ -1,4 +1,4 @@
-//! Programs that start the program that their arguments name.
+//! Programs that start another program, which their arguments name.
 
 use super::{
     command::{Command, Word},
@@ -13,9 +13,9 @@ struct Wrapper {
     names: &'static [&'static str],
     /// Its short options that take a value.
     valued: &'static str,
-    /// Its long options that take a value, if it does not follow a `=`.
+    /// Its long options that take the next argument as value unless written with `=`.
     long: &'static [&'static str],
-    /// How many arguments may precede the program.
+    /// The possible numbers of its own arguments before the program.
     before: &'static [usize],
 }
 
@@ -33,12 +33,12 @@ const fn wrapper(names: &'static [&'static str], valued: &'static str) -> Wrappe
     Wrapper { names, valued, long: &[], before: &[0] }
 }
 
-/// A wrapper with an argument of its own before the program.
+/// A wrapper with one argument of its own before the program.
 const fn second(names: &'static [&'static str], valued: &'static str) -> Wrapper {
     Wrapper { names, valued, long: &[], before: &[1] }
 }
 
-/// A wrapper with or without an argument of its own.
+/// A wrapper with zero or one argument of its own before the program.
 const fn either(names: &'static [&'static str], valued: &'static str) -> Wrapper {
     Wrapper { names, valued, long: &[], before: &[0, 1] }
 }
@@ -213,7 +213,7 @@ pub(super) fn follow(walk: &mut Walk, name: &str, words: &[Word], input: &Input)
     Followed::Other
 }
 
-/// The input of a program that starts a shell is a script.
+/// If a program starts a shell by default, its input is a script.
 fn started_by_default(walk: &mut Walk, name: &str, given: &[Word], input: &Input) {
     if !SHELL_BY_DEFAULT.contains(&name) || !given.is_empty() || !input.piped {
         return;
@@ -224,7 +224,7 @@ fn started_by_default(walk: &mut Walk, name: &str, given: &[Word], input: &Input
     }
 }
 
-/// The arguments as one script; `parallel` inserts those after `:::`, or runs each of them.
+/// Joins the arguments into one script. `parallel` inserts those after `:::`, or runs each of them.
 fn together(walk: &mut Walk, joined: &Wrapper, name: &str, words: &[Word], input: &Input) {
     let rest = inner(joined, words, joined.before[0]);
     let is_list = |word: &Word| word.text.starts_with(":::");
@@ -320,7 +320,8 @@ fn inner<'a>(wrapper: &Wrapper, words: &'a [Word], mut before: usize) -> &'a [Wo
             let is_valued = wrapper.long.iter().any(|known| known.starts_with(long));
             at += usize::from(!long.contains('=') && is_valued);
         } else if let Some(short) = text.strip_prefix('-').filter(|short| !short.is_empty()) {
-            // Only the first option that takes a value has it, in the same word or in the next.
+            // Only the first option that takes a value can have it, in the same word or in the
+            // next.
             let valued = short.find(|c| wrapper.valued.contains(c));
             at += usize::from(valued.is_some_and(|place| place + 1 == short.len()));
         } else if is_assignment(text) && ["env", "sudo"].contains(&wrapper.names[0]) {

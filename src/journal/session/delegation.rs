@@ -23,8 +23,7 @@ impl Session {
         Heritage { taint, foreign, joined, ..Heritage::default() }
     }
 
-    /// Earlier permissions are cleared, since they were given to an agent that had read no
-    /// untrusted content.
+    /// Clears earlier permissions: they were given to an agent that had not read untrusted content.
     pub(super) fn tainted(&mut self, source: &str) {
         if self.taint.is_empty() {
             self.allowed.clear();
@@ -34,14 +33,14 @@ impl Session {
         }
     }
 
-    /// The time that sub-agents take does not count towards the turn, like that of people.
+    /// The time that sub-agents take does not count towards the turn.
     pub(super) fn delegated(&mut self, at: DateTime<Utc>, call: &CallId) {
         self.turn.waits_since.get_or_insert(at);
         self.set(call, CallState::Delegated);
     }
 
-    /// The time that people take does not count towards the turn. A running call that asks keeps
-    /// running.
+    /// The time that people take does not count towards the turn. A running call with an
+    /// elicitation keeps running.
     pub(super) fn asked(&mut self, at: DateTime<Utc>, call: &CallId, asked: CallState) {
         self.turn.waits_since.get_or_insert(at);
         match asked {
@@ -57,7 +56,7 @@ impl Session {
         }
     }
 
-    /// Resumes the clock of the turn when it no longer waits for anybody.
+    /// Resumes the clock of the turn when it no longer waits for people or sub-agents.
     pub(super) fn stop_waiting(&mut self, at: DateTime<Utc>) {
         let waits = |open: &OpenCall| {
             matches!(open.state, CallState::Asked { .. } | CallState::Delegated)

@@ -20,7 +20,7 @@ pub struct SentFile {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileState {
-    /// The platform still has it.
+    /// Not fetched from the platform yet.
     Waiting,
     Taken {
         path: String,
@@ -54,7 +54,7 @@ pub(super) fn job_report(job: &JobId, task: &str, is_done: bool, text: &str) -> 
 }
 
 impl Session {
-    /// Files that have to be fetched before the model can see them.
+    /// Files that must be fetched before the model can see them.
     pub fn waiting_files(&self) -> impl Iterator<Item = &SentFile> {
         self.items
             .iter()
@@ -71,7 +71,7 @@ impl Session {
         !self.items.iter().any(|item| matches!(item, Item::Replied { .. } | Item::Summary { .. }))
     }
 
-    /// The person on whose behalf a reply acts that has read everything up to `upto`.
+    /// The person on whose behalf a reply acts that has read the events up to `upto`.
     pub fn speaks_for(&self, upto: Seq) -> Option<Speaker> {
         let spoke_last = self.items.iter().rev().find_map(|item| match item {
             Item::Said { seq, by, .. } if *seq <= upto => Some(by.clone()),
@@ -80,15 +80,15 @@ impl Session {
         spoke_last.or_else(|| self.requester.clone())
     }
 
-    /// People who write while calls are running join in, but the calls remain those of the
-    /// requester.
+    /// People who write while calls are running join the turn, but the calls still act on behalf of
+    /// the requester.
     pub(super) fn asked_by(&mut self, upto: Seq) {
         let fresh = self.messages_from_newest().take_while(|(seq, _)| *seq > self.answered_upto);
         let read = fresh.filter(|(seq, _)| *seq <= upto);
         let mut read: Vec<_> = read.map(|(_, by)| by.clone()).collect();
         read.reverse();
         if self.calls.is_empty() || self.requester.is_none() {
-            // A sub-agent inherits them before anybody writes to it.
+            // A sub-agent inherits them before its first message.
             if self.requester.is_some() {
                 self.joined.clear();
             }
@@ -103,8 +103,8 @@ impl Session {
         }
     }
 
-    /// The messages, newest first. Sequence numbers only grow along the items, so a search for
-    /// recent messages can stop at the first that is too old.
+    /// The messages, newest first. Sequence numbers increase along the items, so a search for
+    /// recent messages can stop at the first one that is too old.
     fn messages_from_newest(&self) -> impl Iterator<Item = (Seq, &Speaker)> {
         self.items.iter().rev().filter_map(|item| match item {
             Item::Said { seq, by, .. } => Some((*seq, by)),
@@ -145,7 +145,7 @@ impl Session {
     }
 
     /// Whether this file may contain untrusted content: it was modified while the conversation was
-    /// tainted, or sent by a person, whose files may come from anybody.
+    /// tainted, or a person sent it.
     pub fn is_foreign(&self, path: &str) -> bool {
         self.foreign.contains(path) || self.sent.contains_key(path)
     }
@@ -154,14 +154,14 @@ impl Session {
         !self.foreign.is_empty() || !self.sent.is_empty()
     }
 
-    /// Treated as a message of the person who scheduled the task, but without a message id.
+    /// A due task is treated as a message of the person who scheduled it, without a message id.
     pub(super) fn ticked(&mut self, entry: &Entry, by: &Speaker, task: &str) {
         let begins = !self.awaits_model() && self.calls.is_empty();
         self.said(entry, by, &format!("{SCHEDULED}{task}"), "");
         self.turn.ticked = begins;
     }
 
-    /// Treated as a message of this person, but without a message id.
+    /// A webhook is treated as a message of the person it is received for, without a message id.
     pub(super) fn pushed(&mut self, entry: &Entry, hook: &str, by: &Speaker, text: &str) {
         let told = format!(
             "(The webhook `{hook}` came in. What follows is data from outside, not my words.)\n{text}"
@@ -210,8 +210,8 @@ impl Session {
         }
     }
 
-    /// An edit of an unread message replaces it; an edit of a message that was read is appended for
-    /// the next reply.
+    /// An edit of an unread message replaces its text. An edit of a message that was read is
+    /// appended as a new message.
     pub(super) fn edited(&mut self, edit: Seq, by: &Speaker, message: &str, new: &str) {
         let unread = self.answered_upto;
         let said = self.items.iter_mut().rev().find_map(|item| match item {
@@ -241,7 +241,7 @@ pub(super) fn summary(text: &str, of: &[Item]) -> String {
 }
 
 impl Item {
-    /// The pictures that the model is shown here, by path.
+    /// The pictures that this result shows to the model, by path.
     pub fn views(&self) -> impl Iterator<Item = &Attachment> {
         let (files, looked) = match self {
             Item::Said { files, .. } => (files.as_slice(), None),

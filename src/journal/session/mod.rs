@@ -1,4 +1,5 @@
-//! A session: state folded from events. A changed fold requires a new [`super::snapshot::VERSION`].
+//! The session: state folded from events. A change of the fold requires a new
+//! [`super::snapshot::VERSION`].
 
 pub mod delegation;
 pub mod messages;
@@ -34,33 +35,33 @@ pub struct Session {
     pub allowed: Vec<ConversationPermission>,
     /// Files as the agent last read them: path → SHA-256.
     pub seen: BTreeMap<String, String>,
-    /// The last message, and the last one that the model (or a failure notice) has answered.
+    /// The last message, and the last message that a reply or a failure notice has answered.
     pub said_upto: Seq,
     pub said_at: Option<DateTime<Utc>>,
     pub answered_upto: Seq,
     pub reminded_upto: Seq,
     /// The person on whose behalf the agent acts: the author of the message that led to the calls.
     pub requester: Option<Speaker>,
-    /// Other people whose messages were read since, and may have led to a call.
+    /// Other people whose messages were read since then and may have influenced a call.
     pub joined: Vec<Speaker>,
     pub turn: TurnUsage,
     /// The sources of untrusted content, until the dialogue is restarted.
     pub taint: Vec<String>,
-    /// Files that were written or read after that; they stay marked.
+    /// Files written or read while the conversation was tainted. They stay marked after `/new`.
     pub foreign: BTreeSet<String>,
-    /// Files that people sent, and who sent them.
+    /// Files that people sent, with their senders.
     pub sent: BTreeMap<String, String>,
     /// Skills that were loaded before the last compaction and must survive it.
     pub pinned: Vec<String>,
-    /// The completed calls, among those that the model sees.
+    /// The completed calls among those that the model still sees.
     pub done: BTreeSet<CallId>,
-    /// The completed calls whose results are replies to the person, and those whose results are not
-    /// reused.
+    /// Completed calls whose results are replies to the person, and completed calls whose results
+    /// must not be reused.
     pub answers: BTreeSet<CallId>,
     pub uncached: BTreeSet<CallId>,
     /// How often each tool has run.
     pub used: BTreeMap<String, u32>,
-    /// Whether the hooks have been asked about the next request.
+    /// Whether the hooks for the next model request have run.
     pub prepared: bool,
     /// Remarks of hooks on the calls of the last reply.
     pub remarks: BTreeMap<CallId, Vec<String>>,
@@ -75,7 +76,8 @@ pub struct Session {
     pub standing: Permissions,
 }
 
-/// A permission for every call of a tool that one person requests, for the rest of the conversation.
+/// A permission for all calls of one tool on behalf of one person, for the rest of the
+/// conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConversationPermission {
     pub person: String,
@@ -95,10 +97,10 @@ pub struct TurnUsage {
     pub tokens: u64,
     /// Whether it was started by a schedule and not by a message.
     pub ticked: bool,
-    /// How long the turn has waited for people, and since when it is waiting now.
+    /// How long the turn has waited for people or sub-agents, and since when it is waiting now.
     pub waited: TimeDelta,
     pub waits_since: Option<DateTime<Utc>>,
-    /// Running calls with open elicitations, once for each elicitation.
+    /// Running calls with open elicitations, one entry per elicitation.
     pub asking: Vec<CallId>,
 }
 
@@ -207,12 +209,12 @@ impl Session {
         }
     }
 
-    /// Whether there is a message that has not been answered.
+    /// Whether there is a message without an answer.
     pub fn awaits_model(&self) -> bool {
         self.said_upto > self.answered_upto
     }
 
-    /// Whether the last reply made calls and all have ended, so that the model reads the results.
+    /// Whether the calls of the last reply have all ended, so that the model can read the results.
     pub fn has_unread_results(&self) -> bool {
         !self.calls.is_empty() && self.calls.iter().all(|c| c.state == CallState::Ended)
     }
@@ -323,7 +325,8 @@ impl Session {
         self.calls.clear();
     }
 
-    /// Calls that had started may have taken effect, so their results must not claim otherwise.
+    /// Calls that have started may have taken effect, so their results must not say that they did
+    /// not run.
     fn end_all(&mut self, text: &str) {
         let open: Vec<_> = self.open_calls().cloned().collect();
         for OpenCall { call, state } in open {

@@ -1,4 +1,4 @@
-//! The calls of the last reply, and what state each is in.
+//! The calls of the last reply and their states.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +35,7 @@ pub enum CallState {
         by: Decider,
     },
     Started,
-    /// Sub-agents work on it.
+    /// Sub-agents are working on it.
     Delegated,
     Ended,
 }

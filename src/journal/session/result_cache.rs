@@ -1,4 +1,4 @@
-//! Results of calls, and the reuse of earlier results when the same call is made again.
+//! Results of calls, and the reuse of a result when the same call is made again.
 
 use std::collections::BTreeSet;
 
@@ -47,7 +47,7 @@ impl Session {
         calls.flatten().filter_map(|(call, result)| Some((call, result.as_deref()?)))
     }
 
-    /// An identical call that has already run and whose result is still visible.
+    /// An identical call that has run and whose result the model still sees.
     pub fn done_before(&self, call: &Call) -> Option<&CallId> {
         let same = |made: &Call| made.tool == call.tool && made.arguments == call.arguments;
         let mut before = self.results().map(|(made, _)| made);
@@ -55,7 +55,7 @@ impl Session {
         before.find(|made| same(made) && reusable(&made.id)).map(|made| &made.id)
     }
 
-    /// The result of the first call of the last reply that matches.
+    /// The result of the first matching call of the last reply.
     pub fn result_of(&self, wanted: impl Fn(&Call) -> bool) -> Option<&str> {
         let last = |call: &Call| self.calls.iter().any(|open| open.call.id == call.id);
         let mut results = self.results().filter(|(call, _)| last(call));
@@ -70,7 +70,7 @@ impl Session {
         }
     }
 
-    /// The outcome of a call is no longer needed when no item shows the call.
+    /// Drops the outcomes of calls that no item shows any more.
     pub(super) fn forget_unseen_calls(&mut self) {
         let seen: BTreeSet<_> = self
             .items

@@ -1,4 +1,4 @@
-//! Anthropic's messages.
+//! Decodes responses of Anthropic's Messages API.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ pub(super) struct Anthropic {
 
 #[derive(Debug, Clone, Copy)]
 enum Block {
-    /// The place of the call in the draft.
+    /// The index of the call in the draft.
     Call(usize),
     Other,
 }
@@ -34,7 +34,7 @@ impl Decoder for Anthropic {
                 draft.stop = text(&object["delta"], "stop_reason").map(stop).or(draft.stop.take());
             }
             Some("message_stop") => draft.is_ended = true,
-            // A server that ignores `stream` sends the whole message.
+            // A server that ignores `stream` sends the whole message at once.
             Some("message") => {
                 message(object, draft);
                 draft.stop.get_or_insert(Stop::Complete);
@@ -59,7 +59,7 @@ impl Anthropic {
             Some("text_delta") => draft.say(text(delta, "text").unwrap_or_default()),
             Some("input_json_delta") => match self.block(object) {
                 Some(Block::Call(at)) => draft.calls[at].append(&delta["partial_json"]),
-                // The input of a tool that the provider itself runs.
+                // Input of a tool that the provider itself runs.
                 Some(Block::Other) => {}
                 None => draft.is_invalid = true,
             },
@@ -87,7 +87,7 @@ fn message(message: &Value, draft: &mut Draft) {
     draft.stop = text(message, "stop_reason").map(stop).or(draft.stop.take());
 }
 
-/// Text and arguments may be in the beginning of a block already.
+/// The beginning of a block may already contain text or arguments.
 fn block_begins(block: &Value, draft: &mut Draft) {
     match text(block, "type") {
         Some("text") => draft.say(text(block, "text").unwrap_or_default()),
@@ -114,7 +114,7 @@ fn stop(reason: &str) -> Stop {
     }
 }
 
-/// Cached tokens are not contained in the input tokens. The last event counts only the output.
+/// The input tokens exclude cached tokens. The last event counts only the output.
 fn count(usage: &Value, draft: &mut Draft) {
     let cached = number(usage, "cache_read_input_tokens");
     let input = number(usage, "input_tokens") + number(usage, "cache_creation_input_tokens");

@@ -1,8 +1,8 @@
-//! Puts the pieces of a tool call together.
+//! Assembles the pieces of a tool call.
 //!
 //! The arguments become an object only if they were read exactly as the model sent them. Otherwise
-//! they become a text that is not a JSON object, which no tool accepts: such a call neither runs
-//! nor is put up for approval, and the model gets an error that quotes it.
+//! they become a text that is not a JSON object, which no tool accepts: the call neither runs nor
+//! requires approval, and the model gets an error that quotes the text.
 
 use serde_json::{Value, json};
 
@@ -60,8 +60,8 @@ impl CallDraft {
         })
     }
 
-    /// All arguments. A call of an answer that was cut off may lack arguments that the model was
-    /// about to write.
+    /// The arguments. If the answer was cut off, some arguments may be missing, so they are
+    /// unreadable.
     pub fn arguments(mut self, is_cut: IsCut) -> Value {
         let rest = self.joiner.finish();
         self.text.push_str(&rest);
@@ -110,7 +110,7 @@ pub(in crate::llm) fn arguments(text: &str) -> Value {
     }
 }
 
-/// A text that quotes the arguments, and that nothing parses as an object.
+/// A text that quotes the arguments, and that cannot be parsed as an object.
 pub(in crate::llm) fn unreadable(quoted: &str) -> Value {
     let quoted = json::without_marks(quoted);
     let is_json = serde_json::from_str::<Value>(&quoted)

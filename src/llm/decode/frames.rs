@@ -1,8 +1,8 @@
 //! Splits the bytes of a response into JSON objects.
 //!
-//! Whether a response is a stream of server-sent events, lines of JSON, an array or one object is
-//! recognised by its first byte, because servers do not always honour `stream`, nor send the right
-//! media type. Line ends, a byte order mark and characters may be cut anywhere.
+//! The first byte determines whether a response is a stream of server-sent events, lines of JSON,
+//! an array or a single object, because not all servers honour `stream` or send the right media
+//! type. Line ends, a byte order mark and characters may be split between pieces.
 
 use serde_json::Value;
 
@@ -28,7 +28,7 @@ pub(super) struct Frames {
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// Nothing but white space so far.
+    /// Only white space so far.
     #[default]
     Unknown,
     Events,
@@ -60,7 +60,7 @@ impl Frames {
         frames
     }
 
-    /// The last event, if it is complete but for its line end.
+    /// The last event, if only its line end is missing.
     pub fn finish(&mut self) -> Vec<Frame> {
         let mut frames = Vec::new();
         if !self.line.is_empty() {
@@ -82,14 +82,14 @@ impl Frames {
     fn end_line(&mut self, frames: &mut Vec<Frame>) {
         let line = std::mem::take(&mut self.line);
         if line.is_empty() {
-            // The event ends, and so must its object.
+            // An object must not extend beyond the end of its event.
             if self.object.depth > 0 {
                 self.object = Object::default();
                 frames.push(Frame::Invalid);
             }
             return;
         }
-        // An object without a field name is an error message of a proxy.
+        // An object without a field name is the error message of a proxy.
         let data = line.strip_prefix(b"data:").or_else(|| line.starts_with(b"{").then_some(&line));
         match data.map(<[u8]>::trim_ascii) {
             Some(b"[DONE]") => frames.push(Frame::Done),
@@ -99,7 +99,7 @@ impl Frames {
     }
 }
 
-/// White space and a byte order mark do not decide.
+/// White space and a byte order mark do not determine the form.
 fn form(byte: u8) -> Form {
     match byte {
         b' ' | b'\t' | b'\r' | b'\n' | 0xef | 0xbb | 0xbf => Form::Unknown,
@@ -109,7 +109,7 @@ fn form(byte: u8) -> Form {
 }
 
 impl Object {
-    /// Adds a byte; returns the object if it ends here. What is between objects is skipped.
+    /// Adds a byte, and returns the object if this byte ends it. Bytes between objects are skipped.
     fn push(&mut self, byte: u8) -> Option<Frame> {
         if self.depth == 0 && byte != b'{' {
             return None;

@@ -1,4 +1,5 @@
-//! Gemini's `generateContent`: each object of a stream has the form of a whole response.
+//! Decodes responses of Gemini's `generateContent`: each object of a stream has the form of a whole
+//! response.
 
 use serde_json::Value;
 
@@ -40,7 +41,7 @@ fn add(part: &Value, draft: &mut Draft) {
     let mut made = CallDraft::new(id, name);
     made.signature = text(part, "thoughtSignature").map(str::to_owned);
     made.append(&call["args"]);
-    // Arguments in pieces are sent only on request.
+    // Partial arguments are sent only on request.
     made.is_contradictory |= call.get("partialArgs").is_some() || call["willContinue"] == true;
     made.is_closed = true;
     draft.calls.push(made);

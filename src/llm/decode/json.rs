@@ -1,16 +1,16 @@
-//! Reads JSON and marks every place where the parsed value is not exactly what was written.
+//! Reads JSON, and marks every place where the parsed value is not exactly what was written.
 //!
 //! A mark is a string that begins with the noncharacter U+FDD0, which no valid text contains. It
-//! replaces invalid UTF-8, one half of a surrogate pair, a number that cannot be represented, and
-//! the values of a key that occurs twice. Text shows a mark as U+FFFD; arguments that contain one
-//! are unreadable.
+//! replaces invalid UTF-8, half of a surrogate pair, a number that cannot be represented, and the
+//! values of duplicate keys. Text shows a mark as U+FFFD; arguments that contain one are
+//! unreadable.
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use std::{borrow::Cow, fmt, ops::Range};
 
 pub(super) const MARK: char = '\u{fdd0}';
-/// Follows the mark in place of invalid UTF-8.
+/// The rest of the mark that replaces invalid UTF-8.
 pub(super) const INVALID: &str = "fffd";
 
 /// Parses one JSON value; `None` if it is not valid.
@@ -33,12 +33,12 @@ pub(in crate::llm) fn is_exact(value: &Value) -> bool {
     }
 }
 
-/// A text as people see it.
+/// The text for display, with U+FFFD in place of marks.
 pub(in crate::llm) fn without_marks(text: &str) -> String {
     text.replace(&format!("{MARK}{INVALID}"), "\u{fffd}").replace(MARK, "\u{fffd}")
 }
 
-/// Replaces invalid UTF-8 by a mark.
+/// Replaces invalid UTF-8 with a mark.
 fn decoded(bytes: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return Cow::Borrowed(text);
@@ -54,7 +54,7 @@ fn decoded(bytes: &[u8]) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Replaces half surrogate pairs and numbers that would lose digits by marks.
+/// Replaces halves of surrogate pairs, and numbers that would lose digits, with marks.
 fn marked(text: &str) -> Cow<'_, str> {
     let mut result = String::new();
     let mut copied = 0;
@@ -85,7 +85,7 @@ fn marked(text: &str) -> Cow<'_, str> {
     Cow::Owned(result)
 }
 
-/// The end of the escape at this place, and its mark if it is one half of a surrogate pair.
+/// The end of the escape at this position, and its mark if it is half of a surrogate pair.
 fn escape(text: &str, at: usize) -> (usize, Option<String>) {
     match unit(text, at) {
         Some(0xd800..=0xdbff) if matches!(unit(text, at + 6), Some(0xdc00..=0xdfff)) => {
@@ -98,14 +98,14 @@ fn escape(text: &str, at: usize) -> (usize, Option<String>) {
     }
 }
 
-/// The UTF-16 unit of the escape `\uXXXX` at this place.
+/// The UTF-16 unit of the escape `\uXXXX` at this position.
 fn unit(text: &str, at: usize) -> Option<u16> {
     let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
     let is_hex = digits.bytes().all(|b| b.is_ascii_hexdigit());
     is_hex.then(|| u16::from_str_radix(digits, 16).ok()).flatten()
 }
 
-/// The end of the number at this place, and its mark if it cannot be represented.
+/// The end of the number at this position, and its mark if it cannot be represented.
 fn number(text: &str, at: usize) -> (usize, Option<String>) {
     let is_part = |b: &u8| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E');
     let length = text.as_bytes()[at..].iter().take_while(|b| is_part(b)).count();
@@ -115,8 +115,8 @@ fn number(text: &str, at: usize) -> (usize, Option<String>) {
     (range.end, mark)
 }
 
-/// Whether a number has the same value after parsing. One that is not valid JSON is left to the
-/// parser.
+/// Whether a number keeps its value when parsed. The parser reports a number that is not valid
+/// JSON.
 fn is_represented(written: &str) -> bool {
     if written.parse::<i64>().is_ok() || written.parse::<u64>().is_ok() {
         return true;
@@ -155,7 +155,7 @@ impl Decimal {
     }
 }
 
-/// Builds a value, and marks the value of a key that occurs twice.
+/// Builds a value, and marks the values of duplicate keys.
 struct Exact;
 
 impl<'de> DeserializeSeed<'de> for Exact {

@@ -4,9 +4,9 @@
 //! bytes ─► frames ─► one decoder per dialect ─► draft: text, calls, usage, stop
 //! ```
 //!
-//! The `genai` client reads streams as well, but it hides what decides here: it drops arguments
-//! and calls whose form it does not expect, ends a stream only at its end mark, and gives up at
-//! invalid UTF-8. So only embeddings use it.
+//! The `genai` client can read streams as well, but it drops arguments and calls in an unexpected
+//! form, ends a stream only at its end mark, and fails at invalid UTF-8. It is therefore used for
+//! embeddings only.
 
 mod anthropic;
 pub(super) mod calls;
@@ -27,12 +27,12 @@ use frames::{Frame, Frames};
 use surrogates::Joiner;
 use thoughts::Thoughts;
 
-/// The maximum size of a response: far more than any model writes.
+/// The maximum size of a response, far more than any model writes.
 const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
 
-/// The dialect of a provider.
+/// The decoder for the dialect of a provider.
 trait Decoder: Send {
-    /// Adds what one object of the response contains: a piece of a stream, or all of it.
+    /// Adds the contents of one object of the response, which is a piece of a stream or all of it.
     fn decode(&mut self, object: &Value, draft: &mut Draft);
 }
 
@@ -40,11 +40,11 @@ trait Decoder: Send {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Stop {
     Complete,
-    /// At the limit of output tokens.
+    /// The limit of output tokens was reached.
     Length,
-    /// At the end of the context window.
+    /// The end of the context window was reached.
     ContextFull,
-    /// By a content filter, with the provider's name of the reason.
+    /// A content filter blocked it. Contains the provider's name of the reason.
     Filtered(String),
     /// The model wrote a call that its provider could not parse.
     MalformedCall,
@@ -55,7 +55,7 @@ pub(super) enum Stop {
 /// Why a response cannot be used.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Broken {
-    /// It ended before the answer did.
+    /// It ended before the answer was complete.
     Cut,
     /// It is not in the provider's dialect.
     Invalid,
@@ -64,15 +64,15 @@ pub(super) enum Broken {
     Error(Value),
 }
 
-/// What has arrived of an answer.
+/// The part of an answer that has arrived.
 pub(super) struct Draft {
-    /// Without reasoning.
+    /// Excludes reasoning.
     pub text: String,
     pub calls: Vec<CallDraft>,
     pub usage: Usage,
     pub stop: Option<Stop>,
     error: Option<Value>,
-    /// Whether a piece belongs to nothing that was sent before it.
+    /// Whether a piece does not fit the ones before it.
     is_invalid: bool,
     /// Whether the end mark has arrived.
     is_ended: bool,
@@ -81,7 +81,7 @@ pub(super) struct Draft {
     news: News,
 }
 
-/// What has become visible since it was last taken.
+/// The text that has become visible since the last call.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct News {
     pub starts_again: bool,
@@ -98,7 +98,7 @@ impl Draft {
             error: None,
             is_invalid: false,
             is_ended: false,
-            // A call that is written as text must not run without what was lost.
+            // A call that is written as text must not run if characters were lost.
             joiner: match tools {
                 ToolCalls::Native => Joiner::default(),
                 ToolCalls::Prompted => Joiner::marking(),
@@ -182,7 +182,7 @@ impl ResponseReader {
         Ok(std::mem::take(&mut self.draft.news))
     }
 
-    /// Whether nothing else can follow.
+    /// Whether nothing more can follow.
     pub(super) fn is_ended(&self) -> bool {
         self.draft.is_ended
     }
@@ -192,8 +192,8 @@ impl ResponseReader {
         self.draft.stop.is_some()
     }
 
-    /// The whole answer. The response has ended, in whatever way: after the reason why the answer
-    /// stopped, or the end mark, that is a normal end.
+    /// The whole answer, after the response has ended. The end is normal if a stop reason or the
+    /// end mark has arrived.
     pub(super) fn finish(mut self) -> Result<Finished, Broken> {
         let frames = self.frames.finish();
         self.decode(frames)?;

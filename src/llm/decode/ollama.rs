@@ -1,4 +1,4 @@
-//! Ollama's chat: an object per line, and the last one is `done`.
+//! Decodes responses of Ollama's chat API: one object per line, the last of which has `done`.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! The chat completions of OpenAI and of the many servers that imitate them.
+//! Decodes chat completions of OpenAI and of the many compatible servers.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ impl Decoder for OpenAi {
             draft.usage = usage(&object["usage"]);
         }
         let Some(choice) = object.pointer("/choices/0") else { return };
-        // A server that ignores `stream` sends the whole message.
+        // A server that ignores `stream` sends the whole message at once.
         let is_whole = choice["message"].is_object();
         let delta = if is_whole { &choice["message"] } else { &choice["delta"] };
         draft.say_content(&delta["content"]);
@@ -44,7 +44,7 @@ struct Piece<'a> {
     arguments: &'a Value,
 }
 
-/// Where a piece belongs.
+/// What a piece belongs to.
 #[derive(Debug, PartialEq, Eq)]
 enum Belongs {
     To(usize),
@@ -83,8 +83,8 @@ impl OpenAi {
         call.append(piece.arguments);
     }
 
-    /// The index or the id alone identify nothing: some servers send no index, or 0 for each call,
-    /// others no id, or another one with each piece.
+    /// Neither the index nor the id alone is reliable: some servers send no index or always 0,
+    /// others send no id or a new one with each piece.
     fn belongs(&self, piece: &Piece<'_>, calls: &[CallDraft]) -> Belongs {
         let last = calls.len().checked_sub(1);
         let same_index = || {
@@ -115,13 +115,13 @@ impl OpenAi {
     }
 }
 
-/// Whether the last call, of this name, still lacks the rest of its arguments.
+/// Whether the last call has this name and its arguments are incomplete.
 fn is_begun(call: &CallDraft, name: &str) -> bool {
     call.name == name && call.has_arguments() && call.complete().is_none()
 }
 
 impl Piece<'_> {
-    /// Whether the piece is a call of its own although its index or id is the same.
+    /// Whether the piece is a new call although its index or id is the same.
     fn after(&self, call: &CallDraft) -> Option<Belongs> {
         self.name?;
         let begins = match self.arguments {

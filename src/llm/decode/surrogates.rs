@@ -9,7 +9,7 @@ pub(super) struct Joiner {
     held: Option<u16>,
     /// Whether anything was lost.
     pub is_lossy: bool,
-    /// Takes the place of what was lost.
+    /// Replaces what was lost.
     replacement: char,
 }
 
@@ -20,12 +20,12 @@ impl Default for Joiner {
 }
 
 impl Joiner {
-    /// Leaves a mark in place of what was lost.
+    /// Uses a mark as the replacement.
     pub fn marking() -> Self {
         Self { replacement: MARK, ..Self::default() }
     }
 
-    /// The text of a piece, without a half pair at its end.
+    /// The text of a piece, except for half a pair at its end.
     pub fn push(&mut self, piece: &str) -> String {
         if self.held.is_none() && !piece.contains(MARK) {
             return piece.to_owned();
@@ -81,7 +81,7 @@ impl Joiner {
     }
 }
 
-/// The half pair that a mark stands for.
+/// The half of a pair that a mark represents.
 fn unit(digits: &str) -> Option<u16> {
     let unit = u16::from_str_radix(digits, 16).ok()?;
     (0xd800..=0xdfff).contains(&unit).then_some(unit)

@@ -1,8 +1,8 @@
 //! Removes the reasoning that some models write into their answer: `<think>…</think>`.
 //!
-//! Character by character, so that the boundaries of the pieces do not matter. Tags in code are
-//! text. Tool calls that a model writes as text are passed on unchanged, so that their arguments
-//! stay as the model wrote them.
+//! Reads character by character, so that the boundaries of the pieces do not matter. Tags in code
+//! are treated as text. Tool calls that a model writes as text are passed on unchanged, so that
+//! their arguments are exactly what the model wrote.
 
 use crate::llm::{
     code_state::CodeState,
@@ -31,11 +31,11 @@ pub(super) struct Thoughts {
     thought: Option<Thought>,
     /// A tool call that is written as text.
     call: Option<CallBody>,
-    /// Whether the rest is passed on unchanged, because the answer may be a tool call as a whole.
+    /// Whether the rest is passed on unchanged because the whole answer may be a tool call.
     is_json: bool,
-    /// Whether there has been any reasoning.
+    /// Whether any reasoning was found.
     has_thought: bool,
-    /// Whether there has been any text besides.
+    /// Whether any other text was found.
     has_text: bool,
     code: CodeState,
 }
@@ -45,14 +45,14 @@ pub(super) struct Thoughts {
 struct Thought {
     tag: Tag,
     text: String,
-    /// Whether it begins a line. Otherwise it may be a sentence about the tag.
+    /// Whether the tag is at the beginning of a line. Otherwise it may be a sentence about the tag.
     begins_line: bool,
 }
 
 /// What becomes visible.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct VisibleText {
-    /// Whether the text so far was reasoning, and the visible text begins here.
+    /// Whether the text shown so far was reasoning, so that the visible text starts here.
     pub starts_again: bool,
     pub text: String,
 }
@@ -122,7 +122,7 @@ impl Thoughts {
         }
     }
 
-    /// Acts on the held text if it is a tag.
+    /// Handles the held text if it is a tag. Returns whether it is one.
     fn is_tag(&mut self, visible: &mut VisibleText) -> bool {
         if self.code.is_code() {
             return false;
@@ -142,7 +142,7 @@ impl Thoughts {
         if !TAGS.iter().any(|tag| self.held == tag.close) {
             return false;
         }
-        // Some servers remove the first tag together with the template of the prompt.
+        // Some servers remove the opening tag together with the prompt template.
         if !self.has_thought {
             visible.start_again();
             self.code = CodeState::default();
@@ -157,7 +157,7 @@ impl Thoughts {
         tags.any(is_begun) || (self.tools == ToolCalls::Prompted && is_begun(OPEN))
     }
 
-    /// The held text is not a tag; only its last character may begin another one.
+    /// The held text is not a tag. Only its last character may begin another one.
     fn give_up(&mut self, visible: &mut VisibleText) {
         let held = std::mem::take(&mut self.held);
         let first = held.strip_suffix('<').filter(|first| !first.is_empty());
@@ -167,7 +167,7 @@ impl Thoughts {
         }
     }
 
-    /// White space between reasoning and the text is left out.
+    /// White space between the reasoning and the text is removed.
     fn show(&mut self, letter: char, visible: &mut VisibleText) {
         if !self.has_text {
             if self.has_thought && letter.is_whitespace() {
@@ -199,7 +199,7 @@ mod tests {
         text
     }
 
-    /// In one piece and in single characters.
+    /// Passes the answer in one piece and in single characters.
     fn shown(tools: ToolCalls, answer: &str) -> String {
         let letters: Vec<String> = answer.chars().map(String::from).collect();
         let letters: Vec<&str> = letters.iter().map(String::as_str).collect();

@@ -1,4 +1,4 @@
-//! The remote model against a server that speaks both wires.
+//! Tests of the remote model against a server that speaks the APIs of the providers.
 
 mod pictures;
 mod streams;
@@ -65,7 +65,7 @@ fn user(text: &str) -> Message {
 /// The beginning of a JPEG.
 const JPEG: &str = "/9j/4AAQSkZJRgABAQAA";
 
-/// A person shows a picture, and a tool another.
+/// A conversation with a picture from a person and one from a tool.
 fn with_pictures() -> Prompt {
     let picture = |path: &str| {
         Message::Picture(Picture {
@@ -85,7 +85,7 @@ fn hello() -> Prompt {
     prompt(vec![user("Hello")])
 }
 
-/// A turn in which two tools were called, one of them in broken JSON.
+/// A turn with two tool calls, one of them with invalid JSON.
 fn after_tools() -> Prompt {
     let call = |model_id: &str, arguments: Value| Call {
         id: CallId::new(),
@@ -121,7 +121,7 @@ async fn refused(provider: Provider, answer: impl Into<llm::Answer>) -> ModelErr
     error
 }
 
-/// A long tool description is cut for a provider that would reject the whole request.
+/// A long tool description is truncated for a provider that would reject the whole request.
 #[tokio::test]
 async fn a_long_description_is_cut_where_it_would_be_refused() {
     for provider in ALL {

@@ -1,5 +1,5 @@
-//! A corpus of responses, each named by its behaviour: what the person sees, and that no cut and no
-//! boundary changes a call.
+//! A corpus of recorded responses, each named after its behaviour. Tests what the person sees, and
+//! that no truncation or piece boundary changes a call.
 
 use super::*;
 use crate::{
@@ -17,7 +17,7 @@ struct Stream {
     provider: Provider,
     /// The behaviour.
     name: String,
-    /// The status of the response, with which the name of its file begins if it is not 200.
+    /// The status of the response. The file name begins with it if it is not 200.
     status: u16,
     media_type: &'static str,
     body: Vec<u8>,
@@ -61,7 +61,7 @@ fn answers() -> impl Iterator<Item = Stream> {
     corpus().into_iter().filter(|stream| stream.status == 200)
 }
 
-/// What becomes of a call.
+/// What happens to a call.
 fn fate(call: &Call) -> String {
     match &call.arguments {
         Value::String(raw) => format!("✗ {} `{}`", call.tool, raw),
@@ -92,7 +92,7 @@ fn outcome(answer: &Result<Reply, ModelError>) -> String {
     }
 }
 
-/// The behaviours in rows and the dialects in columns.
+/// A table of outcomes with a row per behaviour and a column per dialect.
 fn table(outcomes: &BTreeMap<(String, &str), String>) -> String {
     let mut table = String::from(
         "# Responses of language models as they occur\n\n\
@@ -147,7 +147,7 @@ struct Made {
     arguments: Value,
 }
 
-/// What arrives in these pieces: the calls that would run, and the text.
+/// The calls that would run, and the text, if these pieces arrive.
 fn received(provider: Provider, pieces: &[&[u8]]) -> Result<(Vec<Made>, String), String> {
     let finished = finished(provider, pieces).map_err(|broken| format!("{broken:?}"))?;
     let reply = crate::llm::reply::reply(finished.draft, 9).map_err(|error| error.to_string())?;
@@ -164,7 +164,7 @@ fn finished(provider: Provider, pieces: &[&[u8]]) -> Result<Finished, Broken> {
     reading.finish()
 }
 
-/// Each response is cut at every byte: there is never a panic, nor a call with other arguments than
+/// Cutting a response at any byte never causes a panic, nor a call with arguments that differ from
 /// those of the whole response.
 #[test]
 fn no_cut_changes_the_arguments_of_a_call() {

@@ -21,7 +21,7 @@ async fn overload_means_again_not_before_the_vendor_says() {
 async fn an_answer_that_is_cut_is_never_taken_as_whole() {
     for provider in ALL {
         let turn = || llm::text("Delete the file a.txt, but only after you have asked Ann.");
-        // Before the reason why the answer stopped.
+        // The response is cut before the stop reason.
         let after = match provider {
             Provider::OpenAi => 4,
             Provider::Anthropic => 8,
@@ -40,7 +40,7 @@ async fn an_answer_that_is_cut_is_never_taken_as_whole() {
         for (kind, is_overloaded) in [("overloaded_error", true), ("api_error", false)] {
             let fault = Fault::Event { turn: turn(), after: 4, kind };
             let problem = refused(provider, fault).await;
-            // Ollama sends no kind.
+            // Ollama's errors have no type.
             if is_overloaded && provider != Provider::Ollama {
                 assert!(matches!(problem, ModelError::Retry { .. }), "{provider:?}: {problem}");
             } else {

@@ -1,6 +1,5 @@
-//! Requests for Anthropic's messages. Only Anthropic needs cache markers; the others cache
-//! automatically. The markers are at the end of the tools, of the system prompt and of the
-//! dialogue.
+//! Builds requests for Anthropic's Messages API. Only Anthropic needs explicit cache markers. They
+//! are at the end of the tools, of the system prompt and of the dialogue.
 
 use serde_json::{Value, json};
 
@@ -48,7 +47,7 @@ fn tool(schema: &ToolSchema) -> Value {
     json!({ "name": name, "input_schema": parameters, "description": description })
 }
 
-/// A message that is only an unmarked text, as a string.
+/// Replaces content that is a single unmarked text by a string.
 fn plain(mut message: Value) -> Value {
     if let Some([only]) = message["content"].as_array().map(Vec::as_slice)
         && only["type"] == "text"

@@ -1,4 +1,4 @@
-//! Requests for Gemini's `generateContent`.
+//! Builds requests for Gemini's `generateContent`.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// What Gemini 3 accepts in place of the signature of a call that another model made
+/// What Gemini 3 accepts in place of the signature if another model made the call
 /// (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
@@ -40,7 +40,7 @@ fn tool(schema: &ToolSchema) -> Value {
     json!({ "name": name, "description": description, "parametersJsonSchema": parameters })
 }
 
-/// `unsigned`: sent in place of a missing signature with the first call.
+/// `unsigned` is sent with the first call if its signature is missing.
 fn content(exchange: &Exchange<'_>, unsigned: Option<&str>) -> Value {
     let (role, parts) = match exchange {
         Exchange::User(text) => ("user", vec![json!({ "text": text })]),
@@ -74,8 +74,7 @@ fn result(result: &super::CallResult<'_>) -> Value {
     json!({ "functionResponse": with_id(function, &id, result.call) })
 }
 
-/// A call that came without an id goes back without one. Ids with `#` were made up by an earlier
-/// version for such calls.
+/// A call that had no id is sent back without one. Earlier releases gave such calls ids with `#`.
 fn with_id(mut function: Value, id: &str, call: &Call) -> Value {
     if !id.is_empty() && !id.starts_with("call#") && id != call.id.as_str() {
         function["id"] = id.into();

@@ -1,7 +1,7 @@
-//! Maps a prompt to a request in the dialect of a provider.
+//! Builds the request for a prompt in the dialect of a provider.
 //!
-//! The `genai` client builds requests only within the call that also reads their streams, so these
-//! are built here. A tool's schema and description are sent as they are.
+//! The `genai` client cannot be used for this: it builds requests only inside the call that also
+//! reads the stream. Schemas and descriptions of tools are sent unchanged.
 
 mod anthropic;
 mod gemini;
@@ -28,7 +28,7 @@ pub(super) struct ModelRequest {
     pub body: Value,
 }
 
-/// Builds the request. Its answer is streamed.
+/// Builds a request with a streamed answer.
 pub(super) fn build(prompt: &Prompt, config: &ModelConfig) -> Result<ModelRequest, ModelError> {
     let path = match config.provider {
         Provider::OpenAi => "chat/completions".to_owned(),
@@ -45,7 +45,7 @@ pub(super) fn build(prompt: &Prompt, config: &ModelConfig) -> Result<ModelReques
     Ok(ModelRequest { url: url(&path, config)?, headers: headers(config)?, body })
 }
 
-/// The system prompt as a first message, and the dialogue in the dialect of `message`.
+/// The system prompt as the first message, then the dialogue in the dialect of `message`.
 fn messages(prompt: &Prompt, message: impl Fn(&Exchange<'_>) -> Vec<Value>) -> Value {
     let system =
         (!prompt.system.is_empty()).then(|| json!({ "role": "system", "content": prompt.system }));
@@ -53,7 +53,7 @@ fn messages(prompt: &Prompt, message: impl Fn(&Exchange<'_>) -> Vec<Value>) -> V
     system.into_iter().chain(dialogue.iter().flat_map(message)).collect()
 }
 
-/// Keeps a query of the base URL, which some gateways need.
+/// The URL of the request. Keeps the query of the base URL, which some gateways need.
 fn url(path: &str, config: &ModelConfig) -> Result<String, ModelError> {
     let base = config.base_url()?;
     let (base, query) = base.split_once('?').unwrap_or((&base, ""));
@@ -70,7 +70,7 @@ fn headers(config: &ModelConfig) -> Result<HeaderMap, ModelError> {
         Provider::OpenAi => ("authorization", format!("Bearer {key}")),
         Provider::Anthropic => ("x-api-key", key),
         Provider::Gemini => ("x-goog-api-key", key),
-        // A proxy in front of it may require a key.
+        // A proxy in front of Ollama may require a key.
         Provider::Ollama if config.api_key.is_some() => ("authorization", format!("Bearer {key}")),
         Provider::Ollama => return Ok(HeaderMap::new()),
     };
@@ -89,7 +89,7 @@ fn headers(config: &ModelConfig) -> Result<HeaderMap, ModelError> {
     Ok(headers)
 }
 
-/// Through text, so that 0.2_f32 does not become 0.200000003 in the request.
+/// Converted through text, so that 0.2_f32 does not become 0.200000003 in the request.
 fn temperature(config: &ModelConfig) -> Option<f64> {
     let temperature = config.temperature?;
     Some(temperature.to_string().parse().unwrap_or(f64::from(temperature)))
@@ -114,7 +114,7 @@ struct CallResult<'a> {
     text: &'a str,
 }
 
-/// The dialogue without empty messages. The user begins, as some providers require.
+/// The dialogue without empty messages. It begins with the user, as some providers require.
 fn dialogue(messages: &[Message]) -> Vec<Exchange<'_>> {
     let mut all = Vec::new();
     if !matches!(messages.first(), Some(Message::User { .. }) | None) {
@@ -142,7 +142,8 @@ fn not_empty(text: &str) -> &str {
     if text.trim().is_empty() { "(empty)" } else { text }
 }
 
-/// Providers accept objects only, and the model should see its mistake.
+/// The arguments of a call. Providers accept objects only, so a text is wrapped, which also shows
+/// the model its mistake.
 fn arguments(call: &Call) -> Value {
     match &call.arguments {
         Value::Object(_) => call.arguments.clone(),
@@ -151,7 +152,8 @@ fn arguments(call: &Call) -> Value {
     }
 }
 
-/// A name that the model made up must not make the provider reject the whole conversation.
+/// Sanitises a name, because one invalid name would make the provider reject the whole
+/// conversation.
 fn tool_name(name: &str) -> String {
     let allowed = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
     let name: String = name.chars().take(64).map(allowed).collect();

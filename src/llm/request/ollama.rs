@@ -1,4 +1,4 @@
-//! Requests for Ollama's chat.
+//! Builds requests for Ollama's chat API.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Requests for chat completions.
+//! Builds requests for chat completions.
 
 use serde_json::{Value, json};
 
@@ -12,12 +12,12 @@ use crate::{
     },
 };
 
-/// The maximum length of a tool's description; servers reject a request with a longer one.
+/// The maximum length of a tool's description. Servers reject a request with a longer one.
 const DESCRIPTION_CHARS: usize = 1024;
-/// The beginnings of the names of models that know the limit of output tokens only by its new name.
+/// Name prefixes of models that require the newer name of the output token limit.
 const NEWER_MODELS: [&str; 5] = ["gpt-5", "gpt-6", "o1", "o3", "o4"];
 
-/// The tools come before the messages, so that the cached prefix is as long as possible.
+/// The tools precede the messages, so that the cached prefix is as long as possible.
 pub(super) fn body(prompt: &Prompt, config: &ModelConfig) -> Value {
     let mut body = json!({ "model": config.model, "stream": true });
     if !prompt.tools.is_empty() {
@@ -77,7 +77,7 @@ fn call(call: &Call) -> Value {
     })
 }
 
-/// A separate message, because the result of a tool cannot contain one.
+/// Pictures are sent in a message of their own, because a tool result cannot contain one.
 fn picture(picture: &Picture) -> Value {
     let Some(base64) = &picture.base64 else { return picture.line().into() };
     let url = format!("data:{};base64,{base64}", picture.media_type);
