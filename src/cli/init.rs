@@ -318,7 +318,7 @@ impl Answers {
             }
             text += &key_value("model", &model.model);
             if let Some(key) = &model.key {
-                text += &format!("api_key = {}\n", reference(key, written));
+                text += &secret_value("api_key", key, written);
             }
         }
         if let Some(channel) = &self.channel {
@@ -326,7 +326,7 @@ impl Answers {
             text += "\n# The bot. `countersign pair` prints codes that give people access to it.\n\
                  [[channels]]\n";
             text += &(key_value("id", kind) + &key_value("kind", kind));
-            text += &format!("token = {}\n", reference(&channel.token, written));
+            text += &secret_value("token", &channel.token, written);
         }
         text
     }
@@ -336,11 +336,11 @@ fn key_value(key: &str, value: &str) -> String {
     format!("{key} = {}\n", Value::from(value))
 }
 
-fn reference(secret: &NewSecret, written: Written) -> String {
+fn secret_value(key: &str, secret: &NewSecret, written: Written) -> String {
     if secret.typed.is_none() || written == Written::Draft {
-        return format!("{{ env = {} }}", Value::from(secret.variable));
+        return format!("{key} = {{ env = {} }}\n", Value::from(secret.variable));
     }
-    format!("{{ file = {} }}", Value::from(secret.file()))
+    format!("{key} = {{ file = {} }}\n", Value::from(secret.file()))
 }
 
 /// Writes the secrets and then the configuration. A file that exists is not overwritten.
