@@ -1,5 +1,5 @@
-//! Rows to the model: CSV text, or JSON as programs write it. Each cell is text, which a workbook
-//! then types as it would a cell of a Markdown table, except for formulas and JSON strings.
+//! Converts rows to the model: CSV text, or JSON as programs write it. Cells are text. A workbook
+//! types them like the cells of a Markdown table, except for formulas and JSON strings.
 
 use serde_json::Value;
 

@@ -55,7 +55,7 @@ impl Artifacts {
         Ok(bytes.into())
     }
 
-    /// Deletes an artifact; it is not an error if it does not exist.
+    /// Deletes an artifact. It is not an error if it does not exist.
     pub async fn remove(&self, digest: &str) -> Result<()> {
         anyhow::ensure!(is_digest(digest), "{digest:?} is not a SHA-256 in hex");
         match tokio::fs::remove_file(self.path(digest)).await {
@@ -83,7 +83,8 @@ impl Artifacts {
             .context("discarding an artifact")?
     }
 
-    /// The digest was validated: 64 hexadecimal digits cannot lead out of the folder.
+    /// The path of an artifact. The digest was validated: 64 hexadecimal digits cannot lead out of
+    /// the folder.
     fn path(&self, digest: &str) -> PathBuf {
         self.root.join(&digest[..2]).join(digest)
     }
@@ -98,7 +99,8 @@ pub fn digest_of(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }
 
-/// Files that cannot be read are left for the next round.
+/// The artifacts that are older than `before`. Files that cannot be read are left for the next
+/// round.
 fn older(folder: &Path, before: SystemTime) -> Result<Vec<String>> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
     let mut found = Vec::new();
@@ -129,8 +131,7 @@ fn discard(path: &Path, before: SystemTime) -> Result<bool> {
     Ok(true)
 }
 
-/// Updates the time of an existing file, so that it does not count as old. Returns whether it
-/// exists.
+/// Updates the time of an existing file, so that it counts as new. Returns whether it exists.
 fn touch(path: &Path, size_bytes: u64) -> bool {
     let touched = std::fs::File::options().write(true).open(path).and_then(|file| {
         file.set_modified(SystemClock.now().into())?;
@@ -153,8 +154,7 @@ fn write_once(path: &Path, bytes: &[u8]) -> Result<()> {
         let _ = std::fs::remove_file(&temporary);
     }
     written.context("writing an artifact")?;
-    // The directory entries have to be durable as well, including that of the folder, which may be
-    // new.
+    // Directory entries must be durable as well, including that of the folder, which may be new.
     for folder in [Some(folder), folder.parent()].into_iter().flatten() {
         std::fs::File::open(folder)?.sync_all()?;
     }

@@ -78,7 +78,7 @@ use wake::{Bell, Writers};
 /// The number of conversations whose owners one transaction determines.
 pub const OWNERS_AT_ONCE: usize = 1_000;
 
-/// The database and the state that goes with it. Cheap to clone.
+/// The database and its in-process state. Cheap to clone.
 #[derive(Clone)]
 pub struct Store {
     db: Db,
@@ -92,9 +92,9 @@ pub struct Store {
 /// How the database is used.
 #[derive(Debug, Clone, Copy)]
 pub struct StoreOptions {
-    /// What a commit survives on SQLite.
+    /// The failures that a commit survives on SQLite.
     pub durability: Durability,
-    /// A lease expires this long after the last heartbeat.
+    /// How long after the last heartbeat a lease expires.
     pub lease_for: Duration,
     /// The maximum number of connections to PostgreSQL.
     pub connections: u32,
@@ -146,8 +146,8 @@ impl Store {
         Self { encryption, ..self }
     }
 
-    /// Runs `work` in one transaction. When it returns, all changes are durable, or none was made.
-    /// On SQLite, concurrent transactions share an fsync; PostgreSQL may roll back one of two
+    /// Runs `work` in one transaction. When it returns, either all changes are durable or none was
+    /// made. On SQLite, concurrent transactions share an fsync. PostgreSQL may roll back one of two
     /// conflicting transactions, which is then retried. `name` appears in errors and names two
     /// crash points.
     pub async fn write<T, F>(&self, name: &'static str, work: F) -> Result<T>
@@ -157,7 +157,7 @@ impl Store {
     {
         crash::point(name, "before commit");
         let (db, bell) = (self.db.clone(), self.bell.clone());
-        // Waiting tasks are woken even if the caller was dropped.
+        // Wakes waiting tasks even if the caller was dropped.
         let written = spawn(async move {
             let (value, rung) = db.write(work).await?;
             crash::point(name, "after commit");
@@ -195,9 +195,8 @@ impl Store {
     }
 }
 
-/// Runs a database operation in its own task, so that it is polled whatever its caller does. A
-/// caller that is not polled would otherwise keep the connection that it was granted and could
-/// exhaust the pool.
+/// Runs a database operation in a separate task, so that it is polled regardless of its caller. A
+/// caller that is not polled would otherwise keep its connection and could exhaust the pool.
 fn spawn<T: Send + 'static>(
     operation: impl Future<Output = Result<T>> + Send + 'static,
 ) -> JoinHandle<Result<T>> {

@@ -135,8 +135,8 @@ pub const RULES: &[RetentionRule] = &[
 struct Prune {
     name: &'static str,
     age: fn(&Retention) -> TimeDelta,
-    /// The statements of one transaction: `$1` is the time before which rows are old, `$2` the
-    /// slice. The last one returns the number of rows.
+    /// The statements of one transaction. `$1` is the time before which rows are old, `$2` the
+    /// slice. The last statement returns the number of rows.
     delete: &'static [&'static str],
 }
 
@@ -183,7 +183,7 @@ macro_rules! older {
     };
 }
 
-/// Whether a grant that was given with that approval can still be revoked.
+/// Whether a grant that was given with the approval can still be revoked.
 macro_rules! in_force {
     ($approval:literal) => {
         concat!(

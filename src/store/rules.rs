@@ -1,5 +1,5 @@
 //! Guard rules that were added at run time, each with a unique name. Every change increments a
-//! version, by which other nodes notice it immediately.
+//! version, which other nodes check before they judge calls.
 
 use anyhow::{Context as _, Result, ensure};
 use chrono::{DateTime, Utc};
@@ -32,7 +32,7 @@ pub async fn version_and_role(
 
 /// All rules in order, with their version.
 pub async fn all(tx: &mut Tx<'_>) -> Result<(i64, RuleDocument)> {
-    // Read the version first: rules that are newer than it are merely read again.
+    // The version is read first: rules that are newer than it are merely read again.
     let (version,): (i64,) = sql!(
         tx,
         fetch_one,

@@ -6,10 +6,10 @@
 //!  ▼ │
 //! paused ───► deleted
 //! ```
-//! A schedule that is due is run by one conditional update, which advances its due time, in the
-//! transaction that records its effect. This needs no lease: if two nodes find it due, one of them
-//! runs it. Schedules that have ended are kept for a while, so that a call that is repeated after a
-//! crash finds the one that it created.
+//! A due schedule is run by one conditional update, which advances its due time, in the transaction
+//! that records its effect. This needs no lease: if two nodes find it due, one of them runs it.
+//! Schedules that have ended are kept for a while, so that a call that is repeated after a crash
+//! finds the schedule that it created.
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -192,7 +192,7 @@ async fn due(tx: &mut Tx<'_>, most: usize, now: DateTime<Utc>) -> Result<Vec<Sch
     Ok(readable(rows))
 }
 
-/// A schedule that cannot be read does not hide the others.
+/// The schedules that can be read. Others are skipped.
 fn readable(rows: Vec<ScheduleRow>) -> Vec<Schedule> {
     readable_rows(JsonTable::Schedules, rows, |row| &row.id, schedule)
 }

@@ -16,10 +16,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// How often a running turn reads its journal, where other nodes may write.
 const POLL_SHARED: Duration = Duration::from_secs(3);
-/// The same where this process is the only writer, which notifies of every commit.
+/// Like [`POLL_SHARED`], if this process is the only writer and notifies of every commit.
 const POLL_OWN: Duration = Duration::from_secs(15);
 
-/// What a transaction has made ready.
+/// The work that a transaction has made ready.
 #[derive(Debug, Default)]
 pub struct Rung {
     pub(super) conversations: Vec<ConversationId>,

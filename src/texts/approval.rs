@@ -16,11 +16,11 @@ use crate::crash;
 pub struct QuestionParts<'a> {
     pub title: &'a str,
     pub tool: &'a str,
-    /// What the tool does, in the words for the model. Its first sentence is shown if there is no
-    /// sentence for people.
+    /// The tool's description for the model. Its first sentence is shown if there is no sentence
+    /// for people.
     pub description: &'a str,
     pub arguments: &'a Value,
-    /// What the tool adds, such as the diff of an edit.
+    /// The part added by the tool, such as the diff of an edit.
     pub preview: Option<&'a Preview>,
     pub reason: &'a str,
     pub requester: &'a str,
@@ -35,7 +35,7 @@ pub struct QuestionParts<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuestionText {
     pub markdown: String,
-    /// Whether a part of what would run is not shown literally, so that all of it is offered as a
+    /// Whether something that would run is not shown literally. If so, all of it is offered as a
     /// file.
     pub is_cut: bool,
 }
@@ -43,13 +43,13 @@ pub struct QuestionText {
 /// The maximum length of arguments that are shown in full, in characters. Longer ones are cut, and
 /// shown with their length and digest.
 const ARGUMENTS_SHOWN: usize = 1_500;
-/// The longest value that is shown on one line with its name.
+/// The maximum length of a value that is shown on one line with its name.
 const LINE_CHARS: usize = 80;
-/// The longest summary, and the longest value in one that is not shown in full there.
+/// The maximum length of a summary, and of a value that it shows in part.
 const SUMMARY_CHARS: usize = 160;
 const SUMMARY_VALUE_CHARS: usize = 60;
 
-/// What a call would do, and the arguments that this shows in full.
+/// A sentence about the effect of a call, and the arguments that it shows in full.
 #[derive(Default)]
 struct Summary<'a> {
     markdown: String,
@@ -60,7 +60,7 @@ struct Summary<'a> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Extent {
     Whole,
-    /// The preview shows what it changes.
+    /// The preview shows the change.
     AsChange,
     Cut,
 }
@@ -73,8 +73,8 @@ struct Shown {
 
 impl Messages {
     /// Shows exactly what will run, neutralised: control, bidi and zero-width characters and
-    /// unusual spaces are made visible, and nothing in the arguments acts as Markdown. Nothing is
-    /// shown twice: an argument that the summary or the preview contains in full is not listed.
+    /// unusual spaces are made visible, and nothing in the arguments acts as Markdown. An argument
+    /// that the summary or the preview shows in full is not repeated.
     pub fn question(&self, parts: &QuestionParts<'_>) -> QuestionText {
         let summary = self.summary(parts);
         let (mut lines, mut extents) = (Vec::new(), Vec::new());
@@ -104,7 +104,8 @@ impl Messages {
         }
     }
 
-    /// Why the guard asks, what the choices cover, who asked, and until when.
+    /// The reason why an approval is required, the scope of the choices, the requester and the
+    /// deadline.
     fn circumstances(&self, parts: &QuestionParts<'_>) -> String {
         let requester = plain(parts.requester);
         let until = parts.expires_at.format("%Y-%m-%d %H:%M UTC").to_string();
@@ -133,8 +134,8 @@ impl Messages {
         filled.map_or_else(|| code(tool, LINE_CHARS), |summary| summary.markdown)
     }
 
-    /// Short values are shown on one line, long ones in a block. `None` if the preview shows
-    /// exactly this value.
+    /// Formats one argument: short values on one line, long ones in a block. `None` if the preview
+    /// shows exactly this value.
     fn argument(&self, name: &str, value: &Value, parts: &QuestionParts<'_>) -> Option<Shown> {
         let value = match value {
             Value::String(content) => content.clone(),
@@ -163,7 +164,7 @@ impl Messages {
         Some(Shown { markdown: format!("{cut}\n{}", fenced(&head)), extent: Extent::Cut })
     }
 
-    /// A line for each host that differs from the one that would be contacted.
+    /// A line for each host that is written differently from the host that would be contacted.
     fn hosts(&self, arguments: &Value) -> Vec<String> {
         let found = hosts::written_differently(arguments);
         let quoted = |text: &str| format!("`{}`", text::reveal(text).replace('`', "\u{2019}"));

@@ -1,4 +1,4 @@
-//! The texts of elicitations: what a tool server asks a person during a call.
+//! The texts of elicitations: questions of a tool server to a person during a call.
 
 use channels::Choice;
 use std::fmt::Write as _;
@@ -13,9 +13,9 @@ pub struct ElicitationTexts {
     /// The code of the elicitation.
     pub type_it: Fmt1,
     pub several: &'static str,
-    /// The default, which is sent if nothing is chosen.
+    /// The default value, which is used if the person chooses nothing.
     pub usually: Fmt1,
-    /// Precedes an address, which only the person opens.
+    /// Precedes a URL, which only the person opens.
     pub go_there: &'static str,
     pub yes: &'static str,
     pub no: &'static str,
@@ -23,15 +23,15 @@ pub struct ElicitationTexts {
     pub confirm: &'static str,
     pub done_there: &'static str,
     pub no_answer: &'static str,
-    /// Name, what they answered.
+    /// Name, answer.
     pub answered: Fmt2,
     /// To the person who answered.
     pub taken: &'static str,
-    /// Why an answer is not valid.
+    /// The reason why an answer is not valid.
     pub unfit: Fmt1,
     /// The names of the optional fields that are not asked for.
     pub omitted: Fmt1,
-    /// The server's name, and why its elicitation was declined.
+    /// The server's name, and the reason why its elicitation was declined.
     pub declined: Fmt2,
     pub wants_secret: &'static str,
     pub wants_too_much: &'static str,
@@ -39,7 +39,7 @@ pub struct ElicitationTexts {
     pub wants_unknown: &'static str,
 }
 
-/// Why an elicitation is declined without asking the person.
+/// The reason why an elicitation is declined without asking the person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AutoDecline {
     Secret,
@@ -51,7 +51,7 @@ pub enum AutoDecline {
     Unknown,
 }
 
-/// One elicitation; all of it is text of the server.
+/// One elicitation. All of its text comes from the server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ElicitationText {
     pub message: String,
@@ -65,7 +65,7 @@ pub struct ElicitationText {
     pub address: Option<String>,
     /// The optional fields that are not asked for, if there are too many.
     pub omitted: Vec<String>,
-    /// Why the previous answer was not valid.
+    /// The reason why the previous answer was not valid.
     pub unfit: Option<String>,
 }
 

@@ -18,12 +18,12 @@ fn short(name: &str) -> String {
 pub struct GrantTexts {
     /// The number of votes, the number required, the names.
     pub votes: fn(usize, usize, &str) -> String,
-    /// Name, channel.
+    /// The name of a person, and the channel from which they decided.
     pub from_elsewhere: Fmt2,
     pub whose_person: &'static str,
     pub whose_conversation: &'static str,
     pub whose_bot: &'static str,
-    /// Tool, subject, whom it is for, expiry, number of uses.
+    /// Tool, subject, scope, expiry, number of uses.
     pub proposal: fn([&str; 5]) -> String,
     /// The code of the approval.
     pub type_yes: Fmt1,
@@ -36,7 +36,7 @@ pub struct GrantTexts {
     pub give: &'static str,
     pub back: &'static str,
     pub revoke: &'static str,
-    /// What is covered, expiry.
+    /// Scope, expiry.
     pub from_now_on: Fmt2,
     pub revoked_by: Fmt1,
     pub nothing: &'static str,
@@ -44,7 +44,7 @@ pub struct GrantTexts {
     pub for_person: Fmt1,
     pub in_conversation: &'static str,
     pub for_everybody: &'static str,
-    /// Whom it is for, expiry, number of uses, who gave it.
+    /// Scope, expiry, number of uses, the person who gave it.
     pub line: fn([&str; 4]) -> String,
     pub proposed: &'static str,
     pub not_given: &'static str,
@@ -68,7 +68,7 @@ impl Messages {
     pub fn votes(&self, names: &[String], needed: usize) -> String {
         let shown: Vec<_> = names.iter().map(|name| plain(&short(name))).collect();
         let told = (self.lasting.votes)(names.len(), needed, &shown.join(", "));
-        // Without names, there must be no colon.
+        // Without names, the text must not end in a colon.
         told.trim_end_matches([' ', ':', '\u{ff1a}']).to_owned()
     }
 
@@ -107,7 +107,7 @@ impl Messages {
         format!("{settled} {}", (self.lasting.revoked_by)(&plain(by)))
     }
 
-    /// `end` returns the code that identifies a grant.
+    /// Lists grants. `end` returns the code that identifies a grant.
     pub fn grants(&self, grants: &[Grant], end: impl Fn(&str) -> &str) -> String {
         let words = &self.lasting;
         if grants.is_empty() {
@@ -199,8 +199,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a call contains, its approval has one title, one last line, no link and no
-        /// invisible character, and the text is complete.
+        /// Regardless of its arguments, an approval has one title, one last line, no link and no
+        /// invisible character, and its text is complete.
         /// Proves A8, S18.
         #[test]
         fn a_hostile_call_does_not_change_its_approval(

@@ -1,14 +1,14 @@
-//! Why an approval is required: plain text, which the approval escapes.
+//! The reasons why an approval is required: plain text, which the approval escapes.
 
 use channels::text;
 use std::fmt::Write as _;
 
 use super::{Fmt1, Fmt2, Messages, approval::shortened};
 
-/// Why rules cannot be applied to a call.
+/// The reason why rules cannot be applied to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doubt {
-    /// What the rule checks is missing, or is determined only at run time.
+    /// The value that the rule checks is missing, or is only known at run time.
     NotThere,
     NoCommand,
     NoShell,
@@ -68,8 +68,8 @@ pub fn words_of(who: &str) -> String {
 }
 
 impl Messages {
-    /// The result of the rules: the rule that requires approval, or why no rule could be applied,
-    /// and to which program.
+    /// The rule that requires approval, or the reason why no rule could be applied, and the program
+    /// concerned.
     pub fn ruled(
         &self,
         rule: Option<&str>,

@@ -65,7 +65,7 @@ fn in_words(wait: TimeDelta) -> String {
     }
 }
 
-/// Whose daily budget is used up.
+/// The scope of a daily budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
     Person,

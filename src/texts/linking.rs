@@ -13,7 +13,7 @@ pub struct LinkingWords {
     pub unlinked: &'static str,
     pub not_linked: &'static str,
     pub private_only: &'static str,
-    /// To a person whose vote cannot be counted before the accounts are linked.
+    /// For a person whose vote cannot be counted before the accounts are linked.
     pub link_first: &'static str,
 }
 

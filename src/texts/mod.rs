@@ -4,13 +4,13 @@
 //! - [`en`], [`zh`], [`de`], [`es`]: the languages
 //! - [`approval`]: the contents of an approval request; [`preview`]: the change that a call would
 //!   make; `hosts`: hosts that look like others
-//! - [`guard`], [`grants`]: why an approval is required; votes, grants and the halt
+//! - [`guard`], [`grants`]: reasons for approvals; votes, grants and the halt
 //! - [`elicitation`]: elicitations of tool servers
 //! - [`linking`]: linking accounts
 //! - [`page`], [`chat_script`]: the web chat, and its scripts
 //! - [`oidc`]: signing in with an OpenID provider
 //! - [`progress`]: the progress of a call
-//! - [`tool_sentences`]: what each built-in tool does
+//! - [`tool_sentences`]: a sentence about each built-in tool
 //! - [`model`], [`limits`]: texts for the model, in English
 
 mod approval;
@@ -110,13 +110,13 @@ pub struct Messages {
     pub argument_below: Fmt1,
     /// Name, length shown, total length, digest.
     pub argument_cut: fn(&str, &str, &str, &str) -> String,
-    /// What [`Self::allow_conversation`] covers: tool, requester.
+    /// The scope of [`Self::allow_conversation`]: tool, requester.
     pub conversation_covers: Fmt2,
     /// Requester, deadline, code to type.
     pub asked_for: Fmt3,
     pub allow_once: &'static str,
     pub allow_conversation: &'static str,
-    /// Proposes a grant, which is shown before it is given.
+    /// The button that proposes a grant. The grant is shown before it is given.
     pub allow_always: &'static str,
     pub deny: &'static str,
     pub deny_with_reason: &'static str,
@@ -207,7 +207,7 @@ pub struct Messages {
     pub file_gone: Fmt1,
     /// Name, maximum size.
     pub file_too_large: Fmt2,
-    // Votes, grants, the halt; why an approval is required.
+    // Votes, grants, the halt; reasons for approvals.
     pub lasting: GrantTexts,
     pub linking: LinkingWords,
     pub why: Why,
@@ -223,7 +223,8 @@ pub struct Messages {
     pub page: PageTexts,
 }
 
-/// Escapes text of others, so that it is shown literally and nothing in it acts as Markdown.
+/// Escapes text from other sources, so that it is shown literally and nothing in it acts as
+/// Markdown.
 fn plain(text: &str) -> String {
     text::escape(&text::reveal(text))
 }
@@ -232,14 +233,14 @@ fn button(label: &str, key: char) -> Choice {
     Choice { label: label.to_owned(), key }
 }
 
-/// Which buttons an approval can have besides those that it always has.
+/// The buttons that an approval can have in addition to those that it always has.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PossibleChoices {
     /// The call can be allowed for the rest of the conversation.
     pub conversation: bool,
     /// A grant can be given.
     pub grant: bool,
-    /// Something is not shown, so that it can be requested.
+    /// Something is not shown and can be requested.
     pub everything: bool,
 }
 
@@ -285,7 +286,7 @@ impl Messages {
         format!("{title}\n\n{end}")
     }
 
-    /// The ephemeral reply to a press or a typed command.
+    /// The ephemeral reply to a pressed button or a typed command.
     pub fn decided(&self, status: Status) -> &'static str {
         match status {
             Status::Pending => self.still_open,
@@ -324,7 +325,7 @@ impl Messages {
         (self.whoami)(&plain(name), &text::escape(id), &text::escape(channel), role)
     }
 
-    /// What the conversation waits for: people, and sub-agents by name.
+    /// Describes what the conversation waits for: people, and sub-agents by name.
     pub fn status(&self, open: &str, at_work: &[String]) -> String {
         match at_work {
             [] => open.to_owned(),
@@ -396,7 +397,7 @@ mod tests {
         }
     }
 
-    /// No reason and no budget text is left untranslated.
+    /// All reasons and budget texts are translated.
     #[test]
     fn languages_differ_in_every_reason_and_budget() {
         let all = |language: Language| {

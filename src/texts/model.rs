@@ -52,7 +52,7 @@ pub fn tool_unavailable(name: &str, why: &str) -> String {
     format!("`{name}` cannot be used here: {why}. You cannot change that.")
 }
 
-/// Why a tool cannot be used.
+/// The reason why a tool cannot be used.
 pub fn variables_missing(names: &[&str]) -> String {
     match names {
         [name] => format!("the environment variable {name} is not set"),

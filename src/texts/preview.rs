@@ -1,11 +1,11 @@
 //! The preview that a tool adds to an approval request: the change that it would make, in Markdown.
 //!
-//! A preview keeps its text in full and cuts it only when it is shown. Whatever replaces secrets in
-//! it therefore sees each secret whole.
+//! A preview stores its text in full and truncates it only for display, so that redaction always
+//! sees complete secrets.
 
 use channels::text::reveal;
 
-/// How much of a problem is shown.
+/// The number of lines of a problem that are shown.
 const PROBLEM_LINES: usize = 20;
 const PROBLEM_LINE_CHARS: usize = 300;
 
@@ -19,12 +19,12 @@ pub struct Preview {
     covers: &'static [&'static str],
 }
 
-/// A text in a fence that it cannot close, and how much of it is shown.
+/// A text in a fence that it cannot close, and the size of the part that is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
     pub language: &'static str,
     pub text: String,
-    /// None at all: then only the note is shown.
+    /// The number of lines shown. If it is 0, only the note is shown.
     pub lines: usize,
     pub line_chars: usize,
 }
@@ -35,7 +35,7 @@ impl Preview {
         Self { note: note.into(), ..Self::default() }
     }
 
-    /// The problem may quote arguments, so it must not act as Markdown.
+    /// A failed preview. The problem may quote arguments, so it must not act as Markdown.
     pub fn failure(problem: impl std::fmt::Display) -> Self {
         let problem = Block {
             language: "",

@@ -41,8 +41,7 @@ impl From<PlainResult> for Result<Output, ToolError> {
     }
 }
 
-/// A result in the form of IronClaw. Money is in millionths of a currency unit, as exact as its
-/// decimals.
+/// A result in the form of IronClaw. Costs are in millionths of a currency unit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValueResult {
     pub result: Value,
@@ -72,8 +71,8 @@ impl ValueResult {
 }
 
 impl From<ValueResult> for Output {
-    /// A string becomes the text as it is, any other value becomes JSON. The gateway measures the
-    /// duration itself.
+    /// A string becomes the text unchanged, any other value becomes JSON. The duration is dropped:
+    /// the gateway measures it.
     fn from(result: ValueResult) -> Self {
         let text = match result.result {
             Value::String(text) => text,

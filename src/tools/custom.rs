@@ -14,7 +14,8 @@ pub use crate::agent::catalog::{
     ApprovalMode, Confinement, Domain, EffectClass, Rate, Subject, Tier, ToolSpec, Variable,
 };
 
-/// The return value as the model reads it: text as it is, everything else as JSON.
+/// Converts the return value of a function to a result. Strings are used unchanged; other values
+/// become JSON.
 pub fn told(returned: impl serde::Serialize) -> Result<Output, ToolError> {
     let value = serde_json::to_value(returned)
         .map_err(|problem| ToolError::ExecutionFailed(problem.to_string()))?;
@@ -24,7 +25,7 @@ pub fn told(returned: impl serde::Serialize) -> Result<Output, ToolError> {
     }))
 }
 
-/// The return value of a function, unless it has failed.
+/// Converts the error of a function, if it returned one, to a tool error.
 pub fn succeeded<T>(returned: Result<T, impl std::fmt::Display>) -> Result<T, ToolError> {
     returned.map_err(|problem| ToolError::ExecutionFailed(problem.to_string()))
 }

@@ -160,7 +160,7 @@ fn pointer(path: &str) -> String {
     escaped.flat_map(|part| ["/".to_owned(), part]).collect()
 }
 
-/// What exists on the way there instead.
+/// Describes the closest existing object or array on the path.
 fn beside(value: &Value, pointer: &str) -> String {
     let mut way = pointer;
     while let Some((parent, _)) = way.rsplit_once('/') {

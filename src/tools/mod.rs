@@ -1,12 +1,12 @@
 //! The tools of the agent.
 //!
-//! - [`contract`]: what a tool is, and the toolbox that runs what the guard has cleared
+//! - [`contract`]: the interface of a tool, and the toolbox that runs cleared calls
 //! - [`custom`]: tools made of documented functions
-//! - [`conversions`]: the contract in the terms of other frameworks
+//! - [`conversions`]: the types of other frameworks
 //! - [`workspace`]: the only access to files
-//! - [`sandbox`]: sandboxes for the programs that we start
+//! - [`sandbox`]: sandboxes for the programs that the gateway starts
 //! - [`skills`]: skills, and their tools
-//! - [`manual`]: our own documentation
+//! - [`manual`]: the documentation of this build
 //! - [`datasources`], [`documents`], [`files`], [`jobs`], [`json`], [`memory`], [`schedule`],
 //!   [`send`], `echo`, [`shell`], [`time`], [`view_image`], [`web`], [`wiki`]: the tools
 //! - [`mcp`]: tools of MCP servers

@@ -1,7 +1,7 @@
 //! `remind`, `schedule`, `list_schedules`, `change_schedule`: reminders and scheduled tasks of this
 //! chat.
 //!
-//! A reminder only shows something here, so it needs no approval; a task for the agent does.
+//! A reminder only shows a text in this chat, so it needs no approval; a task for the agent does.
 
 use async_trait::async_trait;
 use channels::text::{escape, reveal};
@@ -316,7 +316,7 @@ impl Calendar {
     }
 }
 
-/// The end of the id, which is the part that differs.
+/// The last part of the id, which is the part that differs.
 fn code(schedule: &Schedule) -> &str {
     let id = schedule.id.as_str();
     &id[id.len().saturating_sub(8)..]
@@ -337,7 +337,7 @@ fn line(schedule: &Schedule, text: &str) -> String {
     format!("{}: {kind} {text:?} of {by}, {}", code(schedule), when(schedule))
 }
 
-/// The same in Markdown, without the text.
+/// The schedule as a Markdown heading, without its text.
 fn heading(schedule: &Schedule) -> String {
     let (kind, by) = (kind(schedule), escape(&reveal(&schedule.by.name)));
     format!("{}: {kind} of {by}, {}", code(schedule), when(schedule))

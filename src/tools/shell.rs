@@ -26,12 +26,12 @@ use crate::agent::catalog::{
 
 const USUAL_SECONDS: u64 = 60;
 const MOST_SECONDS: u64 = 300;
-/// The time to start and stop the sandbox, besides the command's own.
+/// The time for starting and stopping the sandbox, in addition to the command's time limit.
 const AROUND: Duration = Duration::from_secs(10);
 /// The maximum length of each stream in the result.
 const STREAM_BYTES: usize = 10_000;
 const END_BYTES: usize = 4_000;
-/// One argument of a program cannot be longer than 128 KiB.
+/// The maximum length of a command. Linux limits one argument of a program to 128 KiB.
 const COMMAND_BYTES: usize = 64 * 1024;
 
 /// `shell`
@@ -41,7 +41,7 @@ pub struct Shell {
     pub egress: Option<Arc<Egress>>,
 }
 
-/// The network access of commands.
+/// The network access of commands; `None` for no access.
 #[derive(Default)]
 pub struct Way(pub Option<Arc<Egress>>);
 
@@ -83,7 +83,7 @@ impl Tool for Shell {
             ));
         }
         let wait = wait(timeout);
-        // Creates the folder when it is first needed.
+        // The folder is created on first use.
         workspace::beneath(context, |_, _| Ok(())).await?;
         let program = ["/bin/sh", "-c", &command].map(str::to_owned).to_vec();
         let cell = Profile::around(Job::new(Work::Program(program), Some(SandboxLimits::COMMAND)))
@@ -111,12 +111,12 @@ impl Shell {
     }
 }
 
-/// How long a command may take.
+/// The time limit of a command.
 fn wait(seconds: Option<u64>) -> Duration {
     Duration::from_secs(seconds.unwrap_or(USUAL_SECONDS).clamp(1, MOST_SECONDS))
 }
 
-/// Runs the program in the profile to its end, with the given network access.
+/// Runs the program until it ends, with the given network access.
 pub(super) async fn ended(
     sandbox: &Sandbox,
     way: Option<&Egress>,
@@ -139,7 +139,7 @@ pub(super) async fn ended(
     }
 }
 
-/// The result of a program, as the model reads it.
+/// Formats the result of a program for the model.
 pub(super) async fn told(ended: ProgramResult, context: &Context) -> String {
     json!({
         "exitCode": ended.code,
@@ -150,7 +150,7 @@ pub(super) async fn told(ended: ProgramResult, context: &Context) -> String {
     .to_string()
 }
 
-/// Both ends, and where the whole is.
+/// The beginning and the end of a stream, with the path of the full output.
 async fn shortened(stream: Stream, name: &str, context: &Context) -> String {
     if stream.is_whole() && stream.head.len() <= STREAM_BYTES {
         return stream.text();
@@ -184,7 +184,8 @@ mod tests {
         assert_eq!([None, Some(0), Some(90), Some(9_999)].map(seconds), [60, 1, 90, 300]);
     }
 
-    /// The guard parses the shell command; any other text would be a single word to it.
+    /// The guard must parse the subject as a shell command. As any other subject, it would be a
+    /// single word.
     /// Proves S3.
     #[test]
     fn the_guard_sees_a_command() {

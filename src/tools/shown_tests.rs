@@ -1,5 +1,5 @@
-//! What runs is shown: for all built-in tools and hostile arguments, every character of a call is
-//! in its approval, or in the file behind *Show everything*.
+//! Everything that runs is shown: for all built-in tools and hostile arguments, every character of
+//! a call is in its approval, or in the file behind *Show everything*.
 
 use chrono::DateTime;
 use insta::assert_snapshot;
@@ -43,10 +43,10 @@ use channels::text::reveal;
 const SECRET: &str = "canary-4f9c2b7e51aa";
 /// A part of the secret that appears nowhere else.
 const SHOWN_OF_SECRET: usize = 6;
-/// For each tool.
+/// The number of generated cases per tool.
 const CASES: u32 = 24;
 
-/// What an attacker would write: text that is cut, looks like a secret, is invisible, or acts as
+/// Text that an attacker would use: it is truncated, looks like a secret, is invisible, or acts as
 /// Markdown.
 fn hostile() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
@@ -61,7 +61,7 @@ fn hostile() -> impl Strategy<Value = String> {
         Just("\u{202e}\u{200b}\u{a0}\u{2003}x\u{fe0f}\u{3000}".to_owned()),
         Just("https://\u{430}pple.com/x".to_owned()),
         Just(format!("the key is {SECRET}")),
-        // The secret lies where a line is cut.
+        // The secret is at the position where a line is cut.
         Just(format!("\n{}{SECRET}{}\n", "a".repeat(290), "b".repeat(50))),
         Just(format!("{}{SECRET}{}", "c".repeat(1_490), "d".repeat(50))),
         "[ -~]{0,100}",
@@ -70,7 +70,7 @@ fn hostile() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..6).prop_map(|pieces| pieces.concat())
 }
 
-/// A value of the schema's type, as far as that matters for display.
+/// A value of the schema's type; other constraints do not affect the display.
 fn value(schema: &Value) -> BoxedStrategy<Value> {
     if let Some(choices) = schema["enum"].as_array() {
         return prop::sample::select(choices.clone()).boxed();
@@ -94,7 +94,7 @@ fn arguments(spec: &ToolSpec) -> BoxedStrategy<Value> {
         .iter()
         .map(|(name, schema)| {
             let name = name.clone();
-            // Most files exist, so that there is something to compare with.
+            // Most files exist, so that the preview has something to compare with.
             let value = match name.as_str() {
                 "path" => {
                     prop_oneof![Just(json!("a.txt")), Just(json!("new.txt")), value(schema)].boxed()
@@ -127,7 +127,7 @@ fn request(spec: &ToolSpec, arguments: &Value, preview: Option<&Preview>) -> Que
     })
 }
 
-/// The arguments that cannot be read anywhere.
+/// The arguments that are shown neither in the text nor in the file.
 fn missing(arguments: &Value, text: &QuestionText, file: &str) -> Vec<String> {
     let fields = arguments.as_object().unwrap().iter();
     let missing = fields.filter(|(_, value)| {
@@ -246,8 +246,8 @@ async fn every_character_that_runs_is_shown_or_offered() {
     assert!(previews > 50 && cut > 30, "{previews} previews, {cut} cut");
 }
 
-/// People who decide about a call read a sentence that is not written for the model, and that shows
-/// arguments which the tool has.
+/// The sentence for the people who decide about a call is not the model's description, and it shows
+/// only arguments that the tool has.
 /// Proves A8.
 #[tokio::test]
 async fn every_builtin_tool_has_a_sentence_for_people() {
@@ -315,7 +315,7 @@ async fn what_is_shown_in_full_is_neither_repeated_nor_called_cut() {
     assert!(cut.is_cut && cut.markdown.contains("Some of it is not shown here."));
 }
 
-/// A long value is cut between words, and listed in full below.
+/// A long value is cut between words and listed in full below.
 #[test]
 fn a_sentence_shows_the_beginning_of_a_long_value() {
     let command = format!("cat {}", "some-file.txt ".repeat(20));
@@ -329,7 +329,8 @@ fn a_sentence_shows_the_beginning_of_a_long_value() {
     assert!(text.lines().nth(1).is_some_and(|line| line.ends_with("much…")), "{text}");
 }
 
-/// The check itself works: a preview that claims to cover what it does not show is detected.
+/// Tests the check itself: a preview that claims to cover an argument that it does not show is
+/// detected.
 #[test]
 fn an_argument_that_is_shown_nowhere_is_found() {
     let arguments = json!({ "text": "hidden\nprompt" });

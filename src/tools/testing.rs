@@ -1,4 +1,4 @@
-//! A workspace and a context for the tests of the tools.
+//! A workspace and a context for the tests of tools.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;

@@ -56,14 +56,15 @@ fn told(now: DateTime<Utc>, zone: Tz) -> String {
     )
 }
 
-/// The longest name that an error quotes.
+/// The maximum length of a name that an error quotes.
 const NAME_CHARS: usize = 60;
 
 pub(super) fn zone(name: &str) -> Result<Tz, ToolError> {
     let name = name.trim();
     let exact = TZ_VARIANTS.iter().find(|zone| zone.name().eq_ignore_ascii_case(name));
     exact.copied().ok_or_else(|| {
-        // A part of a name could be a part of a secret, which is only recognised as a whole.
+        // A truncated name could contain part of a secret, which the redactor only recognises as a
+        // whole.
         let is_short = name.chars().count() <= NAME_CHARS;
         let shown: String = name.chars().filter(|c| !c.is_control()).take(NAME_CHARS).collect();
         let quoted = if is_short { format!("'{shown}'") } else { "of this name".to_owned() };
@@ -74,7 +75,7 @@ pub(super) fn zone(name: &str) -> Result<Tz, ToolError> {
     })
 }
 
-/// At most three similar zones, by the whole name or by the place in it.
+/// At most three similar zones, compared by the whole name or by the city in it.
 fn near(wanted: &str) -> String {
     let plain = |name: &str| name.to_lowercase().replace([' ', '-'], "_");
     let wanted = plain(wanted);
@@ -104,7 +105,7 @@ mod tests {
         CurrentDatetime.run(arguments, &place.context).await.map(|output| output.text)
     }
 
-    /// Also in RFC 3339.
+    /// The current time, also in RFC 3339.
     /// Proves MC-21, IC-46.
     #[tokio::test]
     async fn the_time_of_a_zone_is_given_in_its_exact_form() {

@@ -1,5 +1,6 @@
-//! `look_at`, `look_at_url`: show a picture of the workspace, or of the web, to the model. The picture is decoded in the sandbox,
-//! because it is untrusted, and stored as an artifact, so that the same bytes are in every prompt.
+//! `look_at`, `look_at_url`: show a picture of the workspace or of the web to the model. The
+//! picture is decoded in the sandbox, because it is untrusted, and stored as an artifact, so that
+//! every prompt has the same bytes.
 
 use async_trait::async_trait;
 use renderers::read::limits;
@@ -60,7 +61,7 @@ struct UrlArguments {
     action: Option<String>,
 }
 
-/// The request for a picture without a question of its own.
+/// The default question about a picture.
 const ANALYZE: &str = "Analyze this image";
 
 #[async_trait]

@@ -24,8 +24,8 @@ use crate::{
     tools::Context,
 };
 
-/// Starts as many calls as the limits admit. Calls with side effects are first recorded as started,
-/// under the fence.
+/// Starts as many calls as the limits admit. The start of calls with side effects is recorded
+/// first, under the fence.
 pub(super) async fn run(
     turn: &Turn<'_>,
     cleared: Vec<Cleared>,
@@ -48,7 +48,7 @@ pub(super) async fn run(
     }
     for cleared in cleared {
         let id = cleared.call().id.clone();
-        // Not the gateway's token: on shutdown, running calls get time to finish.
+        // Independent of the gateway's token: on shutdown, running calls get time to finish.
         let cancel = CancellationToken::new();
         let mut context = turn.context(id.clone(), cancel.clone());
         context.progress = running.progress.clone();
@@ -61,8 +61,8 @@ pub(super) async fn run(
     Ok(Flow::Around)
 }
 
-/// Keeps only the first of the calls that share a grant. The others are judged again once it has
-/// started, since it may have used up the grant.
+/// Keeps only the first of the calls that share a grant. The others are judged again after it has
+/// started, because it may have used up the grant.
 fn one_use_each(cleared: Vec<Cleared>) -> Vec<Cleared> {
     let mut used = BTreeSet::new();
     cleared.into_iter().filter(|c| c.grant().is_none_or(|id| used.insert(id.clone()))).collect()
@@ -124,8 +124,8 @@ pub(super) async fn finish(turn: &Turn<'_>, running: &mut Running) -> Result<Flo
     Ok(flow)
 }
 
-/// Records that a call ended with a result that the database rejects. Otherwise the call would look
-/// interrupted.
+/// Records that a call ended with a result that the database rejects. Without this record, the call
+/// would look interrupted.
 async fn record_rejected_result(
     turn: &Turn<'_>,
     done: &Done,

@@ -32,8 +32,8 @@ use crate::{
 pub(super) async fn advance(worker: &Arc<Worker>, claimed: &Claimed) -> Result<()> {
     let bell = worker.gateway.store.bell.listen(claimed.lease.conversation());
     if claimed.sub_agent.as_ref().is_some_and(|own| !worker.has_agent(&own.agent)) {
-        // The agent was removed from the configuration in the meantime: tell the caller that waits
-        // for its answer.
+        // The agent was removed from the configuration in the meantime. The caller that waits for
+        // its answer gets an error.
         let cause = "the agent of this sub-agent is no longer configured";
         return super::apologise(worker, claimed, cause).await;
     }

@@ -1,5 +1,5 @@
-//! Caches agents with the tool settings of operators, which take effect with the next turn on all
-//! nodes.
+//! Caches agents, including the tool settings of operators. Changed settings take effect with the
+//! next turn on all nodes.
 
 use anyhow::{Context as _, Result};
 use std::{
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// The agents as last built. Only a cache.
+/// The agents as last built.
 #[derive(Default)]
 pub struct AgentCache {
     kept: RwLock<BTreeMap<String, Kept>>,
@@ -28,12 +28,12 @@ pub struct AgentCache {
 #[derive(Clone)]
 struct Kept {
     version: i64,
-    /// The agent as configured, without the settings.
+    /// The agent as configured, without the operators' settings.
     from: Arc<Agent>,
     arranged: Arc<Agent>,
 }
 
-/// The operators' setting for a tool, or for its server if it has one.
+/// The operators' setting for a tool or, if it has one, for its server.
 pub fn setting_of(settings: &Settings, spec: &ToolSpec) -> Setting {
     let key = match &spec.source {
         ToolSource::Builtin => (SettingKind::Tool, spec.name.clone()),
@@ -76,9 +76,9 @@ impl Worker {
         Ok(arranged)
     }
 
-    /// Whether the agent has the current tools. Reads no database: changed settings of operators
-    /// apply from the next turn on. An agent that is no longer configured finishes its turn as it
-    /// is.
+    /// Whether the agent has the current tools. Does not query the database: changed settings of
+    /// operators apply from the next turn on. An agent that is no longer configured finishes its
+    /// turn unchanged.
     pub(super) fn is_current(&self, agent: &Arc<Agent>) -> bool {
         let Some(from) = self.configured(&agent.id) else { return true };
         let kept = self.agent_cache.kept.read().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! Requests the approvals that the guard asks for.
+//! Creates the approval requests that the guard requires.
 
 use anyhow::Result;
 use channels::Outgoing;
@@ -49,8 +49,8 @@ pub(super) async fn ask(turn: &Turn<'_>, questions: Vec<ApprovalNeeded>) -> Resu
     turn.record(change).await
 }
 
-/// The maximum number of approvals and elicitations of a conversation per hour. People who are
-/// asked too often stop reading.
+/// The maximum number of approvals and elicitations of a conversation per hour. It prevents
+/// approval fatigue.
 const PER_HOUR: usize = 60;
 
 pub(super) async fn room_for_questions(turn: &Turn<'_>) -> Result<usize> {
@@ -74,15 +74,15 @@ async fn put(turn: &Turn<'_>, question: &ApprovalNeeded, digest: String) -> Resu
     let ApprovalNeeded { call, asks, lasting, approvers, .. } = question;
     let id = ApprovalId::new();
     let expires_at = turn.worker.gateway.clock.now() + turn.agent.policy.approval_for;
-    // Where several approvers are required, each call needs its own approval.
+    // If several approvers are required, each call needs a separate approval.
     let lasting = *lasting && approvers.needed == 1;
     let spec = turn.spec(call);
     let redactor = &turn.worker.redactor;
     let here = lasting && !spec.is_some_and(grants::runs_anything);
     let terms = Terms { id: &id, expires_at, for_conversation: here && *asks == Asks::Allow };
     let Request { title, arguments, text, file } = request(turn, question, terms).await?;
-    // A grant is listed and shown to others, so its arguments must not contain anything that looks
-    // like a secret.
+    // A grant is listed and shown to other people, so its arguments must not contain anything that
+    // looks like a secret.
     let open = lasting && redactor.value(&call.arguments) == call.arguments;
     let proposal = spec.filter(|_| open).and_then(|spec| grants::propose(spec, call));
     let possible = PossibleChoices {
@@ -112,14 +112,14 @@ async fn put(turn: &Turn<'_>, question: &ApprovalNeeded, digest: String) -> Resu
     })
 }
 
-/// What a request offers, and until when.
+/// The terms of a request: what it offers and when it expires.
 struct Terms<'a> {
     id: &'a ApprovalId,
     expires_at: DateTime<Utc>,
     for_conversation: bool,
 }
 
-/// What people are shown. The digest binds the approval to the call that runs.
+/// The contents of a request. The digest binds the approval to the call that runs.
 struct Request {
     title: String,
     arguments: Value,
@@ -128,8 +128,8 @@ struct Request {
     file: Option<Attachment>,
 }
 
-/// Only secrets of the configuration are redacted. Text that merely looks like a secret may be what
-/// the decision depends on.
+/// Redacts only secrets of the configuration. Text that merely looks like a secret may matter for
+/// the decision.
 async fn request(turn: &Turn<'_>, question: &ApprovalNeeded, terms: Terms<'_>) -> Result<Request> {
     let ApprovalNeeded { call, asks, reason, .. } = question;
     let redactor = &turn.worker.redactor;
@@ -168,8 +168,8 @@ async fn request(turn: &Turn<'_>, question: &ApprovalNeeded, terms: Terms<'_>) -
     Ok(Request { title, arguments, text, file })
 }
 
-/// The call runs after the other calls of the same reply, so files that a `read_file` among them
-/// reads count as read in the preview.
+/// The call runs after the other calls of the same reply. Files that a `read_file` among them reads
+/// therefore count as read in the preview.
 async fn context_after_reads(turn: &Turn<'_>, call: &Call) -> Context {
     let mut context = turn.context(call.id.clone(), CancellationToken::new());
     let siblings = turn.session.open_calls().map(|open| &open.call);
@@ -185,11 +185,11 @@ async fn context_after_reads(turn: &Turn<'_>, call: &Call) -> Context {
     context
 }
 
-/// The tool with which an agent reads a file.
+/// The name of the tool that reads files.
 const READS: &str = "read_file";
 
-/// Splits the message into parts that fit the channel, with room in the last one for what is added
-/// later: votes and a proposed grant.
+/// Splits the message into parts that fit the channel. The last part keeps room for later
+/// additions: votes and a proposed grant.
 pub(super) fn parts(turn: &Turn<'_>, question: Outgoing) -> Vec<Outgoing> {
     let Some(connected) = turn.worker.gateway.channels.get(&turn.claimed.channel) else {
         return vec![question];
@@ -199,10 +199,10 @@ pub(super) fn parts(turn: &Turn<'_>, question: Outgoing) -> Vec<Outgoing> {
     question.degrade(&limits)
 }
 
-/// In the channel's unit of length.
+/// The room that is kept, in the channel's unit of length.
 const ROOM: usize = 600;
 
-/// The title of the settled message, which says what the call was about.
+/// The title of the settled message. It identifies the call.
 fn settled_title(title: &str, asks: Asks, arguments: &Value) -> String {
     match asks {
         Asks::Allow => format!("{title} {}", texts::in_short(arguments)),

@@ -32,7 +32,7 @@ pub(super) fn asked(turn: &Turn<'_>, call: &Call, reason: &str, asked: &NewAppro
         .with("approval", asked.id.as_str())
 }
 
-/// Recorded before a call that must not run twice.
+/// The start of a call that must not run twice.
 pub(super) fn started(turn: &Turn<'_>, cleared: &Cleared) -> Fact {
     about(turn, "started", cleared.call()).with("rule", authority(turn, cleared))
 }
@@ -44,7 +44,7 @@ pub(super) fn ran(turn: &Turn<'_>, call: &Call, rule: Value, result: &ToolResult
         .with("took_ms", result.took_ms)
 }
 
-/// The records of calls that ended without having run.
+/// The records of calls that ended without running.
 pub(super) fn refused(turn: &Turn<'_>, made: &[Call], events: &[Event]) -> Vec<Fact> {
     let ends = events.iter().filter_map(|event| match event {
         Event::ToolFinished { call, result } if result.outcome != Outcome::Done => {

@@ -28,7 +28,7 @@ use crate::{
     tools::contract::overflow,
 };
 
-/// Commits as many tasks as the limits admit. The turn ends here and continues when they have been
+/// Commits as many tasks as the limits admit. The turn ends here and continues when they are
 /// answered.
 pub(super) async fn delegate(
     turn: &Turn<'_>,
@@ -77,8 +77,8 @@ async fn at_work(turn: &Turn<'_>) -> Result<usize> {
     Ok(read.await?.len())
 }
 
-/// Passes a sub-agent's final answer to the agent that delegated the task; `None` if the agent
-/// works for people. `tokens` counts tokens of the turn that are not in the journal yet.
+/// The final answer of a sub-agent for the agent that delegated the task; `None` if the agent works
+/// for people. `tokens` are tokens of the turn that are not in the journal yet.
 pub(super) async fn answer(turn: &Turn<'_>, text: &str, tokens: u64) -> Option<TaskAnswer> {
     turn.claimed.sub_agent.as_ref()?;
     let whole = CallId(turn.claimed.lease.conversation().to_string());
@@ -87,7 +87,7 @@ pub(super) async fn answer(turn: &Turn<'_>, text: &str, tokens: u64) -> Option<T
     Some(ended(turn.worker, &turn.session, Outcome::Done, text, tokens))
 }
 
-/// Reports that a sub-agent failed, and why.
+/// The failure of a sub-agent, as the answer to its task.
 pub(super) fn failure(
     worker: &Worker,
     claimed: &Claimed,

@@ -29,7 +29,7 @@ use crate::{
     },
 };
 
-/// How long a call waits for a person. Its turn is kept in memory for that time.
+/// How long a call waits for a person. Its turn stays in memory for that time.
 const WAITS_FOR: TimeDelta = TimeDelta::minutes(10);
 
 /// The elicitations of the calls of one turn.
@@ -56,8 +56,8 @@ impl Default for TurnElicitations {
 }
 
 impl TurnElicitations {
-    /// The people whom a call of this turn can ask. There are none for a visitor, whose answers
-    /// could not be attributed to anybody.
+    /// The people whom a call of this turn can ask. Nobody if the requester is a visitor, because
+    /// their answers could not be attributed.
     pub fn people(&self, turn: &Turn<'_>) -> Elicitor {
         if turn.requester().is_visitor() {
             return Elicitor::default();
@@ -111,12 +111,12 @@ impl TurnElicitations {
         let change = turn.change(vec![asked.event()], vec![]);
         let change = Change { asked: vec![asked], facts, terms: Precondition::Always, ..change };
         turn.record(change).await.inspect_err(|_| {
-            // The call is told that nobody will answer, so that it does not wait forever.
+            // Dropping the sender tells the call that nobody will answer, so it does not wait.
             self.open.remove(&id);
         })
     }
 
-    /// Passes a decision on to the call that waits for it.
+    /// Passes a decision to the call that waits for it.
     pub fn notify(&mut self, entry: &Entry) {
         let Event::ApprovalDecided { approval, decision, by, .. } = &entry.event else { return };
         let Some(waits) = self.open.remove(approval).and_then(|open| open.waits) else { return };
@@ -140,7 +140,7 @@ impl TurnElicitations {
         Ok(())
     }
 
-    /// Called on shutdown: running calls get no answer, and their elicitations end with them.
+    /// Ends all elicitations without an answer, on shutdown.
     pub fn give_up(&mut self) {
         self.received.close();
         while self.received.try_recv().is_ok() {}
@@ -148,7 +148,8 @@ impl TurnElicitations {
     }
 }
 
-/// Withdraws elicitations of calls that died with another node; a new turn waits for none.
+/// Withdraws elicitations of calls that ended with another node. No call of a new turn waits for
+/// them.
 pub(super) async fn withdraw_orphaned(turn: &Turn<'_>) -> Result<()> {
     if turn.session.open_calls().next().is_none() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Fails a turn: people are told in one sentence, and operators find the cause under its reference.
+//! Fails a turn: people get one sentence, and operators find the cause by its reference.
 
 use anyhow::Result;
 use channels::PlaceKind;
@@ -22,9 +22,9 @@ const CAUSE_CHARS: usize = 1_000;
 
 /// A turn that fails.
 pub(super) struct FailedTurn {
-    /// What the person is told.
+    /// The text for the person.
     pub reason: String,
-    /// What operators need besides, to find out why.
+    /// The technical cause, for operators.
     pub cause: Option<String>,
     /// Events to record first.
     pub events: Vec<Event>,
@@ -44,7 +44,7 @@ impl FailedTurn {
     }
 }
 
-/// A cause as it is stored and shown: without secrets, and of limited length.
+/// The cause as it is stored and shown: without secrets, and truncated.
 pub(super) fn clean(redactor: &Redactor, cause: &str) -> String {
     redactor.text(cause).chars().filter(|c| *c != '\0').take(CAUSE_CHARS).collect()
 }
@@ -83,7 +83,7 @@ impl Turn<'_> {
             .await
     }
 
-    /// The reason, with the cause for an owner who is alone with the bot.
+    /// The reason. It includes the cause if an owner is alone with the bot.
     async fn told(&self, reason: &str, cause: Option<&str>) -> String {
         let is_private = self.claimed.place.kind == PlaceKind::Private;
         let Some(cause) = cause.filter(|_| is_private && self.claimed.sub_agent.is_none()) else {

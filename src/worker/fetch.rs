@@ -1,5 +1,5 @@
 //! Fetches files that were sent with messages into the workspace, where tools can open them, and
-//! into the artifact store. After a crash, files that were not recorded are fetched again.
+//! into the artifact store. After a crash, files without a recorded result are fetched again.
 
 use anyhow::{Context as _, Result};
 use bytes::Bytes;
@@ -30,9 +30,9 @@ const UNIT: u64 = 1024;
 /// Limits the memory used for downloads and pictures on the whole node.
 pub struct FetchBudget {
     bytes: Semaphore,
-    /// Limits the pictures that are prepared for models at once; each may take 256 MiB.
+    /// Limits the number of pictures that are prepared for models at once. Each may take 256 MiB.
     pub(super) eyes: Semaphore,
-    /// The pictures that models were shown most recently.
+    /// The pictures that were most recently shown to models.
     pub(super) pictures: Pictures,
 }
 
@@ -44,7 +44,7 @@ impl Default for FetchBudget {
 }
 
 impl FetchBudget {
-    /// Waits until a file of this size fits; a file of unknown size is assumed to have the maximum
+    /// Waits until a file of this size fits. A file of unknown size counts as one of the maximum
     /// size.
     async fn take(&self, size_bytes: Option<u64>) -> SemaphorePermit<'_> {
         let units = size_bytes.unwrap_or(MOST_BYTES).div_ceil(UNIT).min(AT_ONCE.into()) as u32;
@@ -52,14 +52,14 @@ impl FetchBudget {
     }
 }
 
-/// The delays before each further attempt, where the platform names none.
+/// The delays before further attempts, if the platform specifies none.
 const WAITS: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(3)];
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// The outcome of fetching one file.
 struct Fetched {
     events: Vec<Event>,
-    /// The text for the person, if there is something to tell.
+    /// The text for the person, if any.
     message: Option<String>,
 }
 
@@ -117,7 +117,7 @@ async fn one(turn: &Turn<'_>, sent: &SentFile) -> Result<Fetched> {
     };
     let source = view.as_ref().map(|view| format!("picture {}", view.name));
     let mut events = vec![Event::FileTaken { file: sent.seq, path, attachment, view }];
-    // A file may contain text of anybody.
+    // A file may contain text of anyone.
     events.extend(source.map(|source| Event::Tainted { source }));
     Ok(Fetched { events, message: None })
 }
@@ -138,12 +138,12 @@ async fn bytes(turn: &Turn<'_>, file: &FileRef) -> Result<Bytes, SendError> {
 }
 
 async fn pause(wait: Duration) {
-    // In real time, because this waits for a platform.
+    // In real time: this waits for a platform.
     let never = std::future::pending::<()>();
     let _ = tokio::time::timeout(wait.min(LONGEST_WAIT), never).await;
 }
 
-/// Writes the file under its own name or, if that is taken by another file, with a number appended.
+/// Writes the file under its name. If another file has the name, a number is appended.
 fn write_new(root: &Path, name: &str, bytes: &[u8]) -> Result<String> {
     let workspace = Workspace::open(root)?;
     for number in 1..10_000 {

@@ -1,5 +1,5 @@
-//! Builds the context that the guard needs besides the session: stored rules, roles and the current
-//! files.
+//! Builds the part of the guard's context that is not in the session: stored rules, roles and the
+//! current files.
 
 use anyhow::Result;
 use std::{
@@ -36,7 +36,8 @@ pub struct RuleBook {
 }
 
 impl RuleBook {
-    /// The rules of this version or a later one. They are read again only if they have changed.
+    /// The rules of this version or a later one. They are read from the database only if they have
+    /// changed.
     pub async fn at(&self, store: &Store, version: i64) -> Result<Arc<Vec<Rule>>> {
         let (known, rules) = self.open.read().unwrap_or_else(PoisonError::into_inner).clone();
         if known == version {
@@ -50,8 +51,8 @@ impl RuleBook {
     }
 }
 
-/// Builds the current guard context. The database is queried only if a call has to be judged, so
-/// that a rule that was just changed already applies.
+/// Builds the current guard context. The rules are read whenever a call has to be judged, so a
+/// changed rule applies immediately. Without a call to judge, the database is not queried.
 pub(super) async fn look(turn: &Turn<'_>) -> Result<GuardContext> {
     let gateway = &turn.worker.gateway;
     let mut guard_context = GuardContext {
@@ -73,7 +74,7 @@ pub(super) async fn look(turn: &Turn<'_>) -> Result<GuardContext> {
     for open in turn.session.open_calls() {
         if matches!(open.state, CallState::Decided { .. }) {
             let files = files(turn, &open.call).await;
-            // Files that can no longer be bound do not match the approval.
+            // Files that can no longer be bound must not match the approval.
             let files =
                 files.unwrap_or_else(|why| FileDigests::from([(String::new(), why.to_string())]));
             guard_context.files.insert(open.call.id.clone(), files);
@@ -87,7 +88,7 @@ pub(super) async fn look(turn: &Turn<'_>) -> Result<GuardContext> {
     Ok(guard_context)
 }
 
-/// Whether a person who writes now has to be told that a sub-agent waits for a decision.
+/// Whether to tell a person who writes now that a sub-agent waits for a decision.
 async fn asked_below(turn: &Turn<'_>) -> Result<bool> {
     let delegated = turn.session.open_calls().any(|open| open.state == CallState::Delegated);
     if !delegated || !turn.session.awaits_model() {
@@ -100,15 +101,16 @@ async fn asked_below(turn: &Turn<'_>) -> Result<bool> {
     Ok(!open.await?.is_empty())
 }
 
-/// The version of the rules, and the lowest role among the people whose messages may have led to
-/// the calls.
+/// The version of the rules, and the lowest role of the people whose messages may have led to the
+/// calls.
 async fn version_and_role(turn: &Turn<'_>, channel: &str) -> Result<(i64, Role)> {
     let session = &turn.session;
     let people = session.requester.iter().chain(&session.joined).cloned().collect();
     least_role(turn, channel, people).await
 }
 
-/// The version of the rules, and the lowest role among these people; member if there is nobody.
+/// The version of the rules, and the lowest role of these people. Without people, the role is
+/// member.
 pub(super) async fn least_role(
     turn: &Turn<'_>,
     channel: &str,

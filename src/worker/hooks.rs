@@ -1,5 +1,5 @@
-//! Asks the operator's hooks in order and applies their answers. The outcome is recorded in the
-//! journal, so that a hook is not asked twice after a restart.
+//! Runs the operator's hooks in order and applies their answers. The outcome is recorded in the
+//! journal, so that a hook does not run again after a restart.
 
 use anyhow::Result;
 use serde_json::{Map, Value, json};
@@ -32,7 +32,7 @@ use crate::{
     tools::sandbox::{Sandbox, service::ServerSandbox},
 };
 
-/// The context in which a hook is asked.
+/// The context in which a hook runs.
 #[derive(Debug, Clone)]
 pub(super) struct About {
     pub conversation: ConversationId,
@@ -45,7 +45,7 @@ pub(super) struct About {
 pub(super) struct Heard {
     pub matter: Matter,
     pub events: Vec<Event>,
-    /// The hook that stopped it, and its reason.
+    /// The name of the hook that stopped the turn or call, and its reason.
     pub stopped: Option<String>,
 }
 
@@ -56,7 +56,7 @@ impl About {
     }
 }
 
-/// Asks all matching hooks until one of them stops the turn or call.
+/// Runs all matching hooks until one of them stops the turn or call.
 pub(super) async fn ask(worker: &Worker, on: Point, about: &About, mut matter: Matter) -> Heard {
     let (mut events, mut stopped) = (Vec::new(), None);
     let tool = matter.tool.clone();
@@ -89,7 +89,7 @@ pub(super) fn any(worker: &Worker, on: Point) -> bool {
 }
 
 /// Runs `before_llm` hooks and records their answers before the model is asked. If a hook provides
-/// the reply (from a cache, for example), the model is not asked.
+/// the reply, for example from a cache, the model is not asked.
 pub(super) async fn before_llm(turn: &mut Turn<'_>) -> Result<Flow> {
     let person = turn.session.speaks_for(turn.session.seq);
     let about = About::of(turn, person, None);
@@ -102,7 +102,7 @@ pub(super) async fn before_llm(turn: &mut Turn<'_>) -> Result<Flow> {
     }
 }
 
-/// The messages that the model has not read yet.
+/// The text of messages and results that the model has not read yet.
 fn unread_text(session: &Session) -> String {
     let unread = session.items.iter().rev().take_while(|item| match item {
         Item::Said { seq, .. } | Item::Note { seq, .. } | Item::Looked { seq, .. } => {
@@ -124,8 +124,8 @@ fn unread_text(session: &Session) -> String {
     unread_results.chain(texts).collect::<Vec<_>>().join("\n\n")
 }
 
-/// The prompt without secrets of the configuration and text that hooks redact. Redaction is the
-/// same in every prompt, so that each prompt begins with the previous one and prompt caching works.
+/// The prompt without secrets of the configuration and without text that hooks redact. Redaction is
+/// deterministic, so that each prompt begins with the previous one and prompt caching works.
 pub(super) fn cleaned(worker: &Worker, mut prompt: Prompt) -> Prompt {
     let hooks: Vec<_> = worker.hooks.iter().filter(|hook| !hook.is_asked()).collect();
     let clean = |text: &str| {
@@ -157,7 +157,7 @@ pub(super) struct Hooked {
 }
 
 /// Runs `after_llm`, then `before_tool` for each call, under the canonical name of the tool. A call
-/// that contains a secret of the configuration does not run and is not recorded with its secret.
+/// that contains a secret of the configuration does not run and is recorded without the secret.
 pub(super) async fn after_llm(turn: &Turn<'_>, upto: Seq, reply: Reply) -> Hooked {
     let Reply { text, calls, usage, .. } = reply;
     let person = turn.session.speaks_for(upto);
@@ -181,7 +181,7 @@ pub(super) async fn after_llm(turn: &Turn<'_>, upto: Seq, reply: Reply) -> Hooke
     hooked
 }
 
-/// From here on, these arguments are the ones that are judged, shown, hashed and run.
+/// Runs `before_tool`. The resulting arguments are the ones that are judged, shown, hashed and run.
 async fn before_tool(worker: &Worker, about: &About, mut call: Call) -> (Call, Vec<Event>) {
     call.arguments = worker.toolbox.tidied(&call.tool, call.arguments.take());
     if worker.redactor.holds_own(&call.arguments) {
@@ -204,7 +204,7 @@ fn denied(call: &Call, text: String) -> Event {
 }
 
 /// Runs `after_tool`. A result that a hook withholds is neither read by the model nor sent to
-/// anybody.
+/// people.
 pub(super) async fn after_tool(
     worker: &Worker,
     about: &About,
@@ -230,7 +230,7 @@ pub(super) async fn after_tool(
     (result, heard.events)
 }
 
-/// Why a turn failed, after its hooks have run.
+/// The reason why a turn failed, after its hooks have run.
 pub(super) struct Failure {
     pub reason: String,
     /// The reply that replaces the notice of the failure.
@@ -238,8 +238,7 @@ pub(super) struct Failure {
     pub events: Vec<Event>,
 }
 
-/// Runs `on_error`, which may change the reason that the person is given, or provide a reply
-/// instead.
+/// Runs `on_error`, which may change the reason for the person, or provide a reply instead.
 pub(super) async fn on_error(turn: &Turn<'_>, reason: &str) -> Failure {
     let matter = Matter { text: reason.to_owned(), ..Matter::default() };
     let about = About::of(turn, turn.session.requester.clone(), None);
@@ -285,7 +284,7 @@ async fn ask_program(
     serde_json::from_slice(&answer).map_err(|problem| format!("invalid answer: {problem}"))
 }
 
-/// Runs the program to its end, or kills it with everything that it has started.
+/// Runs the program until it ends or times out. On a timeout, kills it with all its children.
 async fn run(mut command: Command, program: &Program, question: &[u8]) -> Result<Vec<u8>, String> {
     let started = command.spawn();
     let mut group = Group(
@@ -299,15 +298,15 @@ async fn run(mut command: Command, program: &Program, question: &[u8]) -> Result
 /// The sandbox settings for the programs of hooks.
 pub struct HookSandbox {
     pub sandbox: Arc<Sandbox>,
-    /// The folder that contains the hooks' own folders.
+    /// The parent of the hooks' private folders.
     pub data: PathBuf,
-    /// Paths that are hidden from them.
+    /// Paths that are hidden from hooks.
     pub hidden: Vec<PathBuf>,
 }
 
 impl HookSandbox {
-    /// Starts the program without the gateway's environment, in its own process group. Nothing runs
-    /// unsandboxed unless the configuration says so.
+    /// Starts the program without the gateway's environment, in a separate process group. It runs
+    /// unsandboxed only if the configuration says so.
     fn command(&self, hook: &Hook, program: &Program) -> Result<Command, String> {
         let mut command = if program.sandbox {
             let confined = self.sandbox_for(&hook.name).command(&program.command);
@@ -347,8 +346,8 @@ fn free(program: &Program) -> Command {
     command
 }
 
-/// A process group, identified by its leader. Killed when dropped, unless the leader has already
-/// been reaped, because its id may have been reused since.
+/// A process group, identified by its leader. It is killed when dropped, unless the leader was
+/// already reaped: its id may have been reused since then.
 struct Group(Child);
 
 impl Drop for Group {

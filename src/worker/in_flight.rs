@@ -25,7 +25,7 @@ use crate::{
 #[derive(Default)]
 pub(super) struct Running {
     pub calls: Calls,
-    /// Finished calls that are not recorded yet. They leave this queue once they are.
+    /// Finished calls that are not recorded yet. They stay in this queue until they are.
     pub finished: VecDeque<Done>,
     pub cancel: BTreeMap<CallId, CancellationToken>,
     /// Calls that the rate limit has already counted.
@@ -40,9 +40,9 @@ pub(super) struct Running {
 
 /// The tasks of the running calls. Dropping this aborts them.
 ///
-/// Calls run in tasks because the turn does not poll while it waits for the database. A call that
+/// Calls run in tasks, because the turn is not polled while it waits for the database. A call that
 /// was a future of the turn would keep the connection, permit or lock that it was just granted, and
-/// the turn might wait for that very resource.
+/// the turn could wait for that very resource.
 #[derive(Default)]
 pub(super) struct Calls(JoinSet<Done>);
 
@@ -69,7 +69,7 @@ pub(super) struct Done {
     pub ended: FinishedCall,
 }
 
-/// Why there is no result to record.
+/// The reason why there is no result to record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lost {
     /// The worker lost its lease before the call started, so the call did not run.
@@ -87,7 +87,7 @@ impl From<Lost> for FinishedCall {
 
 impl StartedCall {
     /// The result of a call whose task panicked. If the call must not run twice, its effect is
-    /// unknown and a person has to find out.
+    /// unknown and a person decides.
     fn panicked(&self) -> FinishedCall {
         tracing::error!(tool.name = self.call.tool, call = %self.call.id, "call panicked");
         if self.once {
@@ -120,7 +120,7 @@ impl Calls {
         self.0.spawn(tasks.track_future(supervised.in_current_span()));
     }
 
-    /// The next call that finishes; `None` if none is running. Cancel safe.
+    /// Waits for the next call that finishes; `None` if none is running. Cancel safe.
     pub async fn next(&mut self) -> Option<Done> {
         // Panics are caught within the task and nothing else aborts it, so an error means that the
         // runtime is shutting down.
@@ -138,7 +138,7 @@ impl Running {
         self.calls.is_empty() && self.finished.is_empty()
     }
 
-    /// Cancels calls that a person has stopped and whose results are no longer needed.
+    /// Cancels calls that a person has stopped. Their results are no longer needed.
     pub fn cancel_ended(&mut self, session: &Session) {
         let open: BTreeSet<_> = session.open_calls().map(|open| &open.call.id).collect();
         for (_, cancel) in self.cancel.iter().filter(|(id, _)| !open.contains(id)) {

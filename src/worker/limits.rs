@@ -55,14 +55,14 @@ impl DailyLimits {
     }
 }
 
-/// The person's key in accounts and rate limits, which includes the channel because ids of two
-/// platforms may be equal.
+/// The person's key in usage and rate limits. It includes the channel, because ids of two platforms
+/// may be equal.
 pub(super) fn person(turn: &Turn<'_>, upto: Seq) -> String {
     let id = turn.session.speaks_for(upto).map(|by| by.id).unwrap_or_default();
     format!("{}/{id}", turn.claimed.channel)
 }
 
-/// Why the model may not be asked today, as text for the person.
+/// The text for the person if a daily budget is used up.
 pub(super) async fn day_used_up(turn: &Turn<'_>) -> Result<Option<String>> {
     let gateway = &turn.worker.gateway;
     let now = gateway.clock.now();
@@ -82,7 +82,7 @@ pub(super) async fn day_used_up(turn: &Turn<'_>) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// The known part of what the next model request will add to the person's daily usage.
+/// The expected usage of the next model request, as far as it is known.
 fn request(turn: &Turn<'_>, person: &str, daily: Daily) -> Request {
     let tokens = compact::estimated_tokens(&turn.session);
     let model = turn.model().map_or_else(|| turn.agent.model.clone(), |model| model.id().into());
@@ -106,7 +106,7 @@ fn new_messages(turn: &Turn<'_>, upto: Seq) -> u64 {
     turn.session.items.iter().filter(is_new).count() as u64
 }
 
-/// Reports an exceeded budget to webhook subscribers, once a day.
+/// Notifies webhook subscribers of an exceeded budget, once a day.
 async fn reached(
     turn: &Turn<'_>,
     scope: &UsageScope,
@@ -145,9 +145,9 @@ fn whose(scope: &UsageScope) -> Whose {
     }
 }
 
-/// The calls that may run now, and the results of those that exceed a limit. Every call is counted
-/// in the database before it runs, so that conversations and sub-agents of one person that run
-/// calls at the same time, on any node, share one limit.
+/// Returns the calls that may run now, and the results of those that exceed a limit. Every call is
+/// counted in the database before it runs, so that concurrent calls of one person share a limit
+/// across conversations, sub-agents and nodes.
 pub(super) async fn admit(
     turn: &Turn<'_>,
     cleared: Vec<Cleared>,
@@ -176,7 +176,7 @@ pub(super) async fn admit(
     if limited.is_empty() || crash::planted("rates") {
         return Ok((cleared, ends));
     }
-    // In the order of their rows, so that two nodes cannot deadlock.
+    // Sorted by row, so that two nodes cannot deadlock.
     limited.sort_by(|(_, (one, _)), (_, (other, _))| one.cmp(other));
     let (ids, asked): (Vec<_>, Vec<_>) = limited.into_iter().unzip();
     let answers = gateway.store.admit(&person, asked, now).await?;
@@ -254,7 +254,7 @@ pub(super) fn refused(call: &CallId, text: String) -> Event {
     Event::ToolFinished { call: call.clone(), result }
 }
 
-/// The usage of a model reply; `upto` is what it had read.
+/// The usage of a model reply. `upto` is the last event that the model had read.
 pub(super) fn thought(turn: &Turn<'_>, upto: Seq, reply: &Reply) -> Used {
     model_used(turn, upto, new_messages(turn, upto), reply)
 }
@@ -264,7 +264,8 @@ pub(super) fn summarised(turn: &Turn<'_>, reply: &Reply) -> Used {
     model_used(turn, turn.session.seq, 0, reply)
 }
 
-/// Priced by the model that answered, which may have been chosen by a person or be a fallback.
+/// Usage is priced by the model that answered, which may have been chosen by a person or be a
+/// fallback.
 fn model_used(turn: &Turn<'_>, upto: Seq, messages: u64, reply: &Reply) -> Used {
     let usage = reply.usage;
     let asked = || turn.model().map_or_else(|| turn.agent.model.clone(), |m| m.id().into());
@@ -274,14 +275,14 @@ fn model_used(turn: &Turn<'_>, upto: Seq, messages: u64, reply: &Reply) -> Used 
     Used { agent: turn.agent.id.clone(), person: person(turn, upto), what, took_ms: 0 }
 }
 
-/// How often the tools with a limit have run, for the sub-agents that share it.
+/// The number of runs of each tool with a limit, which sub-agents share.
 pub(super) fn limited_runs(turn: &Turn<'_>) -> BTreeMap<String, u32> {
     let used = turn.session.used.iter();
     let limited = used.filter(|(tool, _)| is_limited(turn, tool));
     limited.map(|(tool, runs)| (tool.clone(), *runs)).collect()
 }
 
-/// The run of a tool with a limit, for the rest of the delegation.
+/// The run of a tool with a limit, as counted for the whole delegation.
 pub(super) fn limited_run(
     turn: &Turn<'_>,
     call: &Call,
@@ -303,7 +304,7 @@ pub(super) fn delegated(turn: &Turn<'_>, call: &Call, counted: bool) -> Used {
     Used { agent: turn.agent.id.clone(), person, what, took_ms: 0 }
 }
 
-/// The usage of a tool run, including the models that it asked.
+/// The usage of a tool run, including that of the models that the tool requested.
 pub(super) fn ran(turn: &Turn<'_>, call: &Call, result: &ToolResult, counted: bool) -> Vec<Used> {
     let (agent, person) = (&turn.agent.id, person(turn, turn.session.answered_upto));
     let used = |what, took_ms| Used { agent: agent.clone(), person: person.clone(), what, took_ms };

@@ -4,7 +4,7 @@ use channels::Outgoing;
 
 use super::turn::Turn;
 
-/// The maximum number of messages per answer, since platforms accept one or two per second.
+/// The maximum number of messages per answer. Platforms accept one or two messages per second.
 const MOST_PARTS: usize = 5;
 const NAME: &str = "answer.md";
 
@@ -47,7 +47,7 @@ fn upload_bytes(turn: &Turn<'_>) -> usize {
     usize::try_from(most).unwrap_or(usize::MAX)
 }
 
-/// Truncates a text that is larger than any file may be.
+/// Truncates a text to the maximum size of a file.
 fn cut(mut text: String, most_bytes: usize) -> String {
     text.truncate(text.floor_char_boundary(most_bytes));
     text

@@ -29,7 +29,7 @@ pub(super) async fn maintain(worker: Arc<Worker>) {
     }
 }
 
-/// Where the next round continues.
+/// The position from which the next round continues.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Round {
     folder: u8,
@@ -75,7 +75,7 @@ async fn backfill(worker: &Worker) -> Result<()> {
     Ok(())
 }
 
-/// Seals the audit, and deletes records that are sealed and past their retention.
+/// Seals the audit, then deletes records that are sealed and past their retention.
 async fn seal(worker: &Worker) -> Result<()> {
     let (store, clock) = (&worker.gateway.store, &worker.gateway.clock);
     let keep_from = worker.retention.audit.map(|keep| clock.now() - keep);
@@ -111,8 +111,8 @@ async fn expire_conversations(worker: &Worker) -> Result<()> {
     Ok(())
 }
 
-/// Removes old files that nothing refers to, in some of the folders. Uses the machine's clock, like
-/// the files' timestamps.
+/// Removes old files without references in some of the folders. Uses the machine's clock, like the
+/// files' timestamps.
 async fn sweep_artifacts(worker: &Worker, round: &mut Round) -> Result<()> {
     let gateway = &worker.gateway;
     if !gateway.store.mentions_are_complete().await? {

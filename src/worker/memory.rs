@@ -1,4 +1,4 @@
-//! Loads what the agent remembers at the beginning of a dialogue.
+//! Loads the agent's memory at the beginning of a dialogue.
 
 use anyhow::Result;
 use channels::PlaceKind;
@@ -20,7 +20,8 @@ const MAIN_CHARS: usize = 4_000;
 const NAMED: usize = 30;
 
 impl Worker {
-    /// A private chat has one memory for all its threads; in groups, each conversation has its own.
+    /// The scope of the memory. A private chat has one memory for all its threads; in groups, each
+    /// conversation has a separate one.
     pub(super) fn memory_scope(&self, agent: &str, claimed: &Claimed) -> MemoryScope {
         let scope = match claimed.place.kind {
             _ if self.shared_memory.contains(agent) => String::new(),
@@ -31,9 +32,9 @@ impl Worker {
     }
 }
 
-/// The memory that a new dialogue starts with. It is recorded in the journal, so that the prompts
-/// of the dialogue stay the same whatever is remembered later. Tainted notes are left out, since
-/// they would taint every dialogue.
+/// The memory that a new dialogue starts with. It is recorded in the journal, so later changes of
+/// the memory do not change the prompts of the dialogue. Tainted notes are left out, because they
+/// would taint every dialogue.
 pub(super) async fn recollect(turn: &Turn<'_>) -> Result<Option<Event>> {
     if turn.session.memory.is_some() || !turn.session.has_just_begun() {
         return Ok(None);

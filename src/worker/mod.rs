@@ -89,7 +89,7 @@ const FIRST_DEFERRAL: TimeDelta = TimeDelta::seconds(2);
 /// What is needed to advance conversations.
 pub struct Worker {
     pub gateway: Arc<Gateway>,
-    /// Replaced as a whole when tools are added or removed.
+    /// The agents. The map is replaced as a whole when tools are added or removed.
     pub agents: RwLock<BTreeMap<String, Arc<Agent>>>,
     pub models: BTreeMap<String, Arc<dyn Model>>,
     pub toolbox: Arc<Toolbox>,
@@ -190,7 +190,7 @@ impl Worker {
         self.workspaces.of(self.agent_at(&claimed.channel).ok(), claimed.lease.home())
     }
 
-    /// The same folder by a name that does not depend on the node.
+    /// The name of the same folder, which does not depend on the node.
     fn workspace_name(&self, claimed: &Claimed) -> String {
         self.workspaces.name_of(self.agent_at(&claimed.channel).ok(), claimed.lease.home())
     }
@@ -230,7 +230,7 @@ async fn claim(worker: Arc<Worker>) {
     }
 }
 
-/// Advances a conversation. A failed turn affects only itself.
+/// Advances a conversation. A failure affects only this conversation.
 async fn advance_safely(worker: &Arc<Worker>, claimed: Claimed) {
     let conversation = claimed.lease.conversation().to_string();
     let span =
@@ -265,8 +265,8 @@ async fn advance_safely(worker: &Arc<Worker>, claimed: Claimed) {
     }
 }
 
-/// Releases the conversation to be retried later. The person is not told, because whatever the turn
-/// had done is in the journal or will be found unfinished. If this fails as well, the lease
+/// Releases the conversation so that it is retried later. The person is not told: everything that
+/// the turn did is in the journal, or will be found unfinished. If this fails as well, the lease
 /// expires.
 async fn defer(worker: &Worker, claimed: &Claimed) {
     let failures = (claimed.failures + 1).min(GIVE_UP_AFTER);
@@ -277,7 +277,7 @@ async fn defer(worker: &Worker, claimed: &Claimed) {
     }
 }
 
-/// Tells the person that the turn failed; again, if they have written since.
+/// Tells the person that the turn failed. Retries if they have written in the meantime.
 async fn apologise(worker: &Worker, claimed: &Claimed, cause: &str) -> Result<()> {
     let cause = failure::clean(&worker.redactor, cause);
     loop {

@@ -16,7 +16,7 @@ pub(super) async fn beat(gateway: Arc<Gateway>) {
     }
 }
 
-/// Keeps the clock of this process in step with the database's.
+/// Synchronises the clock of this process with the database's.
 pub(super) async fn follow_clock(gateway: Arc<Gateway>) {
     while !gateway.stop.is_cancelled() {
         if let Err(problem) = gateway.store.follow_clock().await {
@@ -27,8 +27,7 @@ pub(super) async fn follow_clock(gateway: Arc<Gateway>) {
     }
 }
 
-/// Expires approvals. Several nodes may do this at once, because the deciding update is
-/// conditional.
+/// Expires approvals. Several nodes may do this at once, because the update is conditional.
 pub(super) async fn expire(gateway: Arc<Gateway>) {
     while !gateway.stop.is_cancelled() {
         if let Err(problem) = approvals::sweep(&gateway).await {

@@ -1,9 +1,9 @@
 //! Retries database operations, so that finished work is not lost to a temporary failure.
 //!
 //! The result of a call or a model cannot be obtained again for free, or at all. Its write is
-//! retried until it is recorded, another worker has the lease, or the database accepts other writes
-//! and repeatedly rejects this one. The fence makes retries safe, and a commit whose
-//! acknowledgement was lost is found in the journal before the next attempt.
+//! retried until it is recorded, until another worker has the lease, or until the database
+//! repeatedly rejects this write while accepting others. The fence makes retries safe. A commit
+//! whose acknowledgement was lost is found in the journal before the next attempt.
 
 use anyhow::{Result, bail};
 use std::{future::Future, time::Duration};
@@ -14,8 +14,8 @@ use crate::{
     store::conversations::record::{Attempt, Change, Recorded},
 };
 
-/// The number of times that the database rejects a write, while accepting others, before it is
-/// given up.
+/// The number of rejections of a write, while the database accepts others, after which it is given
+/// up.
 const REFUSALS: u32 = 6;
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
@@ -50,7 +50,7 @@ impl Retry {
             error = format!("{problem:#}"),
             "database operation failed, will retry"
         );
-        // In real time, because nothing signals when the database is available again.
+        // In real time: nothing signals that the database is available again.
         let _ = tokio::time::timeout(wait, std::future::pending::<()>()).await;
         match turn.worker.gateway.store.accepts_writes(&turn.claimed.lease).await {
             Ok(true) => self.refusals += 1,
@@ -84,7 +84,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Reads what is needed to record finished work, with as many attempts as necessary.
+    /// Reads data that is needed to record finished work, with as many attempts as necessary.
     pub async fn insist<T, F>(&self, mut read: impl FnMut() -> F) -> Result<T>
     where
         F: Future<Output = Result<T>>,

@@ -1,7 +1,8 @@
-//! Runs schedules that are due, and reports background jobs that have ended: a reminder is put into the outbox, a task into the journal, in the
-//! transaction that advances the due time. Every node looks for due schedules. The update of the
-//! due time is conditional, so exactly one node succeeds, and no node waits for another that has
-//! died.
+//! Runs schedules that are due and reports background jobs that have ended.
+//!
+//! A reminder is put into the outbox and a task into the journal, in the transaction that advances
+//! the due time. Every node looks for due schedules. The update of the due time is conditional, so
+//! exactly one node succeeds, and no node waits for another that has died.
 
 use anyhow::Result;
 use channels::Outgoing;
@@ -28,7 +29,7 @@ use crate::{
 
 const LOOKS_EVERY: Duration = Duration::from_secs(1);
 const AT_ONCE: usize = 256;
-/// A reminder that is delivered later than this mentions when it was due.
+/// A reminder that is delivered later than this after its due time mentions the due time.
 const LATE: TimeDelta = TimeDelta::minutes(1);
 
 pub(super) async fn tick(worker: Arc<Worker>) {
@@ -68,7 +69,7 @@ async fn report_jobs(worker: &Arc<Worker>) -> Result<usize> {
     Ok(reported)
 }
 
-/// Returns `false` if another node has reported it.
+/// Reports a job. Returns `false` if another node has reported it.
 async fn report(worker: &Arc<Worker>, job: BackgroundJob) -> Result<bool> {
     let (worker, now) = (worker.clone(), worker.gateway.clock.now());
     let store = &worker.gateway.store.clone();
@@ -105,7 +106,8 @@ async fn fire_schedules(worker: &Arc<Worker>) -> Result<usize> {
     Ok(fired.into_iter().filter(|fired| *fired).count())
 }
 
-/// Returns `false` if another node has run it, or it was deleted in the meantime.
+/// Runs a schedule. Returns `false` if another node has run it, or if it was deleted in the
+/// meantime.
 async fn fire(worker: &Arc<Worker>, schedule: Schedule) -> Result<bool> {
     let (worker, now) = (worker.clone(), worker.gateway.clock.now());
     let store = &worker.gateway.store.clone();
@@ -135,7 +137,7 @@ async fn fire(worker: &Arc<Worker>, schedule: Schedule) -> Result<bool> {
     fired.await
 }
 
-/// Whether the person still has access: otherwise their schedules do not run, and their jobs do not
+/// Whether the person still has access. Otherwise their schedules do not run, and their jobs do not
 /// report.
 async fn is_welcome(
     tx: &mut Tx<'_>,
@@ -178,7 +180,7 @@ async fn remind(
     outbox::put(tx, &schedule.conversation, seq, shows, now).await
 }
 
-/// A task that was scheduled under the influence of untrusted content is tainted.
+/// Puts the task into the journal. A task that was scheduled in a tainted conversation is tainted.
 async fn run(tx: &mut Tx<'_>, schedule: Schedule, now: DateTime<Utc>) -> Result<()> {
     let conversation = schedule.conversation;
     for source in schedule.taint {

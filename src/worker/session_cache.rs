@@ -35,11 +35,11 @@ const BUDGET_BYTES: usize = 64 * 1024 * 1024;
 /// The number of events after which a new snapshot is stored at the end of a turn.
 const SNAPSHOT_EVERY: usize = 100;
 
-/// The approximate maximum size of all running turns.
+/// The approximate maximum size of all running turns, in bytes.
 const FLIGHT_BYTES: usize = 1024 * 1024 * 1024;
-/// The size that one permit of [`SessionCache::flight`] stands for.
+/// The number of bytes per permit of [`SessionCache::flight`].
 const UNIT_BYTES: usize = 1024;
-/// A turn holds its session, the prompt, the redacted prompt, and the request to the model.
+/// The number of copies in a turn: the session, the prompt, the redacted prompt, and the request.
 const COPIES: usize = 4;
 /// How long a turn waits for memory before its conversation is released for another node.
 const WAITS_FOR: Duration = Duration::from_secs(30);
@@ -78,7 +78,7 @@ impl SessionCache {
         }
     }
 
-    /// Waits until a turn on this session fits into memory; `None` if it does not in time.
+    /// Waits until a turn on this session fits into memory. Returns `None` on timeout.
     pub(super) async fn room(&self, session: &Session) -> Option<SemaphorePermit<'_>> {
         let bytes = (weight(session) * COPIES).min(self.flight_bytes);
         let units = u32::try_from(bytes.div_ceil(UNIT_BYTES)).ok()?;
@@ -86,15 +86,15 @@ impl SessionCache {
         room.ok().map(|room| room.expect("never closed"))
     }
 
-    /// Keeps a session for the next turn, and stores a snapshot if many events have been added
-    /// since the last one.
+    /// Keeps a session for the next turn. Stores a snapshot if many events have been added since
+    /// the last one.
     pub(super) async fn keep(&self, store: &Store, lease: &Lease, mut folded: Folded) {
         let conversation = lease.conversation();
         if folded.stored.unsaved >= SNAPSHOT_EVERY {
             match store.store_session(conversation, &mut folded).await {
                 Ok(true) => {}
-                // Another node has stored a snapshot, or something was erased: the session has to
-                // be loaded again.
+                // Another node has stored a snapshot, or something was erased. The session must be
+                // loaded again.
                 Ok(false) => return,
                 Err(problem) => {
                     let problem = format!("{problem:#}");
@@ -151,7 +151,7 @@ pub(super) async fn catch_up(
         for entry in &entries {
             session.apply(entry);
             notify(entry);
-            // Earlier events are no longer needed, and nobody expects them to stay in a snapshot.
+            // Earlier events are no longer needed and must not stay in a snapshot.
             let restarted = matches!(entry.event, Event::Restarted { .. });
             stored.unsaved += if restarted { SNAPSHOT_EVERY } else { 1 };
         }
@@ -161,10 +161,10 @@ pub(super) async fn catch_up(
     }
 }
 
-/// The overhead of an entry of a list or map, besides its texts.
+/// The overhead of an entry of a list or map, in addition to its texts.
 const EACH: usize = 256;
 
-/// The approximate size of a session. Each field is named, so that none is forgotten.
+/// The approximate size of a session. The pattern names each field, so that none is forgotten.
 pub(super) fn weight(session: &Session) -> usize {
     let Session {
         items,
@@ -302,8 +302,8 @@ mod tests {
         assert_eq!(sessions.kept().bytes, 0);
     }
 
-    /// The cache is bounded and evicts the least recently used session; a session that exceeds the
-    /// bound is not cached and evicts nothing.
+    /// The cache is bounded and evicts the least recently used session. A session that exceeds the
+    /// bound is neither cached nor evicts others.
     /// Proves O4.
     #[test]
     fn the_budget_holds() {
@@ -318,8 +318,8 @@ mod tests {
         assert_eq!(sessions.take_kept(&ConversationId("0".into())), None, "it went first");
     }
 
-    /// Running turns are bounded by size: large ones wait for each other, and the largest still
-    /// gets its turn.
+    /// Running turns are bounded by size. Large ones wait for each other, and the largest one still
+    /// runs.
     /// Proves O4.
     #[tokio::test(start_paused = true)]
     async fn heavy_turns_wait_for_each_other() {

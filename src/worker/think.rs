@@ -1,4 +1,4 @@
-//! Asks the model, shows its text as it grows, and records the reply.
+//! Asks the model, streams its text, and records the reply.
 
 use anyhow::Result;
 use channels::PlaceKind;
@@ -98,7 +98,7 @@ fn took(model: &dyn Model, begun: Instant, answered: bool) {
     metrics::histogram!(LLM_SECONDS, &labels).record(begun.elapsed());
 }
 
-/// A reply as people see it.
+/// The text of a reply as people see it.
 fn shown(turn: &Turn<'_>, text: &str) -> String {
     if turn.session.taint.is_empty() || crash::planted("links") {
         return text.to_owned();
@@ -106,19 +106,18 @@ fn shown(turn: &Turn<'_>, text: &str) -> String {
     taint::defused(text, &turn.agent.policy.link_hosts)
 }
 
-/// Shows a growing text.
+/// Streams a growing text.
 struct Drafting<'t, 'w> {
     turn: &'t Turn<'w>,
-    /// Whether nothing is shown, because a hook may still change the text or another agent reads
-    /// it.
+    /// Whether nothing is shown, because a hook may still change the text or because another agent
+    /// reads it.
     silent: bool,
     text: Mutex<String>,
 }
 
 impl<'t, 'w> Drafting<'t, 'w> {
     fn of(turn: &'t Turn<'w>) -> Self {
-        // A scheduled task may have nothing to show, and a sub-agent's text is not shown to
-        // anybody.
+        // A scheduled task may have nothing to show, and people do not see a sub-agent's text.
         let silent = turn.session.turn.ticked
             || turn.claimed.sub_agent.is_some()
             || hooks::any(turn.worker, Point::AfterLlm);
@@ -150,7 +149,7 @@ impl<'t, 'w> Drafting<'t, 'w> {
 /// The delay before the journal is read again after an error.
 const AFTER_FAILED_READ: Duration = Duration::from_secs(3);
 
-/// Returns when the reply that is being generated is no longer wanted. Other events can wait for
+/// Returns when the reply that is being generated is no longer needed. Other events can wait for
 /// the reply.
 pub(super) async fn until_cut_off(turn: &Turn<'_>) {
     let (store, conversation) = (&turn.worker.gateway.store, turn.claimed.lease.conversation());
@@ -160,7 +159,7 @@ pub(super) async fn until_cut_off(turn: &Turn<'_>) {
         match store.events_after(conversation, turn.session.seq).await {
             Ok(news) if news.iter().any(|entry| cuts_off(turn, entry)) => return,
             Ok(_) => wait = Duration::MAX,
-            // The model request continues: recording its reply checks again whether it is wanted.
+            // The model request continues. Recording its reply checks again whether it is needed.
             Err(problem) => {
                 tracing::warn!(problem = format!("{problem:#}"), "could not poll the conversation");
                 wait = AFTER_FAILED_READ;
@@ -169,7 +168,7 @@ pub(super) async fn until_cut_off(turn: &Turn<'_>) {
     }
 }
 
-/// Whether this event cancels the model request: somebody stopped the turn, changed its messages,
+/// Whether this event cancels the model request: a person stopped the turn, changed its messages,
 /// or sent a further message so quickly that it belongs to the previous ones.
 fn cuts_off(turn: &Turn<'_>, news: &Entry) -> bool {
     match &news.event {
@@ -189,12 +188,12 @@ fn voids(turn: &Turn<'_>, event: &Event) -> bool {
     }
 }
 
-/// How many times the debounce time quick messages may restart the request, so that it completes
-/// eventually.
+/// How long quick messages may restart the request, as a multiple of the debounce time. Afterwards
+/// the request completes.
 const QUICK_ONES: i32 = 5;
 
-/// Only messages of the same person are combined, so that nobody's message changes whom the reply
-/// acts for.
+/// Whether the message follows the previous one so quickly that both are combined. Only messages of
+/// the same person are combined, because the reply acts on behalf of one person.
 fn follows_quickly(turn: &Turn<'_>, by: &Speaker, at: DateTime<Utc>) -> bool {
     let (session, settle) = (&turn.session, turn.manners().settle);
     session.speaks_for(session.seq).is_some_and(|last| last.id == by.id)
@@ -202,13 +201,14 @@ fn follows_quickly(turn: &Turn<'_>, by: &Speaker, at: DateTime<Utc>) -> bool {
         && session.turn.started_at.is_some_and(|start| at - start <= settle * QUICK_ONES)
 }
 
-/// Records a reply that a tool or a hook provided, after these events, without asking a model.
+/// Records a reply that a tool or a hook provided, after the events in `before`, without asking a
+/// model.
 pub(super) async fn answer(turn: &mut Turn<'_>, text: String, before: Vec<Event>) -> Result<Flow> {
     let reply = Reply { text, calls: vec![], usage: Usage::default(), by: None };
     record(turn, reply, before).await
 }
 
-/// Records the reply even if messages arrived in the meantime, unless somebody stopped the turn.
+/// Records the reply, unless a person stopped the turn. Newer messages do not prevent it.
 async fn record(turn: &mut Turn<'_>, reply: Reply, before: Vec<Event>) -> Result<Flow> {
     let upto = turn.session.seq;
     let used = vec![limits::thought(turn, upto, &reply)];
@@ -272,7 +272,8 @@ fn no_answer(turn: &Turn<'_>) -> FailedTurn {
     FailedTurn::new(turn.claimed.words().no_answer).because(cause)
 }
 
-/// Lets the model summarise everything up to `upto` or, if that is too long for it, less.
+/// Lets the model summarise the dialogue up to `upto`, or a shorter part if that is too long for
+/// the model.
 pub(super) async fn compact(turn: &Turn<'_>, mut upto: Seq) -> Result<Flow> {
     let Some(model) = turn.model() else {
         return turn.fail(no_model(turn)).await;

@@ -1,4 +1,4 @@
-//! The state of one conversation that is being advanced, shared by all steps.
+//! The state of the conversation that is being advanced, shared by all steps.
 
 use anyhow::Result;
 use channels::{Outgoing, PlaceKind};
@@ -31,7 +31,7 @@ use crate::{
     tools::Context,
 };
 
-/// How long pictures wait at most for pictures that other calls of the step may send.
+/// The maximum time that pictures wait for pictures that other calls of the step may send.
 const ALBUM_SETTLES: TimeDelta = TimeDelta::seconds(3);
 
 /// One conversation that is being advanced.
@@ -45,7 +45,7 @@ pub(super) struct Turn<'w> {
     pub bell: Listener,
 }
 
-/// What the loop does after an effect.
+/// What the loop does after an effect has been carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flow {
     Around,
@@ -63,8 +63,8 @@ impl From<Recorded> for Flow {
 }
 
 impl Turn<'_> {
-    /// A change that is recorded only if nothing has happened since this worker last read. A
-    /// sub-agent shows no text to people, but files that it sends are shown.
+    /// A change that is recorded only if there are no newer events. The text of a sub-agent is not
+    /// shown to people, but files that it sends are.
     pub fn change(&self, events: Vec<Event>, shows: Vec<Outgoing>) -> Change {
         let heard = |what: &Outgoing| {
             self.claimed.sub_agent.is_none() || matches!(what, Outgoing::File { .. })
@@ -74,7 +74,7 @@ impl Turn<'_> {
         Change { events, shows, seen, ..Change::default() }
     }
 
-    /// Tells the store that the first text of a change is the answer of this turn.
+    /// The turn that the first text of a change answers.
     pub fn answers(&self) -> Option<Seq> {
         self.claimed.sub_agent.is_none().then_some(self.session.turn.began)
     }
@@ -102,8 +102,8 @@ impl Turn<'_> {
         connected.is_some_and(|connected| connected.channel.limits().pictures)
     }
 
-    /// How long the pictures that a call sends wait for those of other running calls, so that they
-    /// form one album. After the last call they no longer wait.
+    /// How long the pictures of a call wait for those of other running calls, so that they form one
+    /// album. After the last call they no longer wait.
     pub fn awaits_album(&self, files: &[Outgoing], is_last: bool) -> Option<DateTime<Utc>> {
         let connected = self.worker.gateway.channels.get(&self.claimed.channel);
         let shows_albums = connected.is_some_and(|c| c.channel.limits().album > 1);

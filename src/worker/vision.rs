@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Prepares a file for the model. `None` if the model does not support images or the file is not a
-/// supported image. The file is in the workspace in any case.
+/// supported image. The file is stored in the workspace in any case.
 pub(super) async fn at(
     turn: &Turn<'_>,
     model: &dyn Model,
@@ -33,7 +33,7 @@ pub(super) async fn at(
         .ok()
 }
 
-/// Adds the pictures to a prompt. A picture that no longer exists remains as its line of text.
+/// Adds the pictures to a prompt. A picture that no longer exists stays a line of text.
 pub(super) async fn shown(turn: &Turn<'_>, model: &dyn Model, mut prompt: Prompt) -> Prompt {
     if !model.sees() {
         return prompt;
@@ -65,11 +65,10 @@ async fn encoded(turn: &Turn<'_>, picture: &Picture) -> Option<Arc<str>> {
     }
 }
 
-/// The maximum size of all encoded pictures in memory.
+/// The maximum size of all encoded pictures in memory, in bytes.
 const PICTURE_BYTES: usize = 64 * 1024 * 1024;
 
-/// The most recently shown pictures, encoded, by digest, so that prompts with the same picture
-/// share it.
+/// The most recently shown pictures, encoded, by digest. Prompts with the same picture share it.
 #[derive(Default)]
 pub(super) struct Pictures(Mutex<LinkedHashMap<String, Arc<str>>>);
 

@@ -79,8 +79,8 @@ fn a_function_says_all_that_the_model_is_told() {
 }
 
 story! {
-    /// What the function returns is what the model reads; so are its failure and the fault in its
-    /// arguments. A tool that changes something is asked about.
+    /// The model reads the return value of a function, its errors and invalid arguments. A tool
+    /// with side effects requires an approval.
     /// Proves MC-54, IC-05, IC-19, CA-05, CA-09, CA-21.
     async fn a_function_is_a_tool(world: &mut World) {
         world.tools = vec![Arc::new(Factorial), Arc::new(MovePoint), Arc::new(SayAgain)];
@@ -122,8 +122,8 @@ fn never() -> String {
 }
 
 story! {
-    /// Limits and flags of a function hold; a call with wrong arguments counts for nothing; a limit
-    /// of none is one, and breaks nothing.
+    /// The limits and flags of a function apply. A call with invalid arguments does not count. A
+    /// limit of zero is valid: the tool never runs.
     /// Proves CA-06, CA-07, CA-11.
     async fn limits_of_a_function_hold(world: &mut World) {
         world.tools = vec![Arc::new(Once), Arc::new(Never)];
@@ -160,9 +160,9 @@ fn weather(
 }
 
 story! {
-    /// A tool that lacks a variable is not offered, and says which one it is, to agents and to
-    /// operators. With it, the tool reads what it has named and nothing else; what it needs is a
-    /// secret.
+    /// A tool without a required variable is not offered; agents and operators see which one is
+    /// missing. With it, the tool can read the variables that it declares and no others. A required
+    /// variable is a secret.
     /// Proves CA-29, IC-02.
     async fn a_tool_without_its_variable_is_unavailable_and_says_why(world: &mut World) {
         world.tools = vec![Arc::new(Weather), Arc::new(SayAgain)];

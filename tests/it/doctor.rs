@@ -59,8 +59,8 @@ async fn doctor_names_each_fault() {
     site.end().await;
 }
 
-/// Each database that agents read has a line: how much they see of it, or what is wrong. No password
-/// is shown.
+/// Each data source has a line: how much of it agents can see, or what is wrong. No password is
+/// shown.
 #[tokio::test]
 async fn doctor_checks_each_data_source() {
     let site = Site::new(On::Sqlite).await;

@@ -14,8 +14,8 @@ use crate::{
 
 const API_KEY: &str = "sk-of-the-tests-0123456789";
 
-/// A wrong token and a wrong key are found before the file is written; what is typed is kept in
-/// private files beside it; the first pairing code makes an owner, and the gateway starts with it.
+/// A wrong token or key is found before the file is written. Secrets are stored in private files
+/// beside it. The first pairing code makes an owner, and the gateway starts with the result.
 /// Proves O1.
 #[tokio::test]
 async fn a_new_operator_is_asked_and_what_they_enter_is_tested() {

@@ -19,7 +19,7 @@ use tokio::{
 
 use crate::world::administer;
 
-/// Longer than anything takes on a busy machine; after that a test fails.
+/// The timeout of every wait. Nothing takes this long, even on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(90);
 const LOOKS_EVERY: Duration = Duration::from_millis(20);
 
@@ -29,10 +29,10 @@ pub enum On {
     Postgres,
 }
 
-/// The place of a gateway, which outlives its processes.
+/// The folder and database of a gateway, which outlive its processes.
 pub struct Site {
     folder: TempDir,
-    /// The server and the name of a database of its own.
+    /// The server, and the name of a separate database.
     postgres: Option<(String, String)>,
     variables: BTreeMap<String, String>,
     starts: AtomicUsize,
@@ -57,7 +57,7 @@ impl Site {
         Self { folder, postgres, variables: BTreeMap::new(), starts: AtomicUsize::new(0) }
     }
 
-    /// An empty place on the same kind of database, with the same variables.
+    /// An empty site on the same kind of database, with the same variables.
     pub async fn elsewhere(&self) -> Self {
         let on = if self.postgres.is_some() { On::Postgres } else { On::Sqlite };
         Self { variables: self.variables.clone(), ..Self::new(on).await }
@@ -88,7 +88,7 @@ impl Site {
         (ran.status.success(), String::from_utf8_lossy(&said).into_owned())
     }
 
-    /// A variable of every process that starts here.
+    /// Sets a variable for every process that is started here.
     pub fn variable(&mut self, name: &str, value: &str) {
         self.variables.insert(name.to_owned(), value.to_owned());
     }
@@ -263,7 +263,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// Until it reports that it is running.
+    /// Waits until it reports that it is running.
     pub async fn greeted(&mut self) {
         assert!(self.starts().await, "it ended while it started: {}", self.said());
     }
@@ -301,7 +301,7 @@ impl Running {
         line.expect("it was greeted").trim().to_owned()
     }
 
-    /// Until it has ended, without a timeout.
+    /// Waits until it has ended, without a timeout.
     pub async fn died(&mut self) -> ExitStatus {
         self.child.wait().await.unwrap()
     }

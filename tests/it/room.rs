@@ -134,12 +134,12 @@ impl Room {
         self.state.lock().unwrap().typing
     }
 
-    /// Until a draft or "is typing" is shown.
+    /// Waits until a draft or "is typing" is shown.
     pub async fn moves(&self) {
         self.lively.notified().await;
     }
 
-    /// Until a gateway starts to listen, after the last time.
+    /// Waits until a gateway starts to listen again.
     pub async fn is_listened_to(&self) {
         self.connected.notified().await;
     }

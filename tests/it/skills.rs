@@ -71,8 +71,8 @@ fn skills_are_scanned_installed_vouched_for_and_removed() {
     assert!(!of("remove", "nowhere").0);
 }
 
-/// Of several skills, those that pass are installed. The others are named with the reason, and the
-/// exit status tells that there were some.
+/// Of several skills, those that pass the scan are installed. The others are reported with the
+/// reason, and the exit status shows that there were some.
 #[test]
 fn what_passes_is_installed_and_what_does_not_is_reported() {
     let home = tempfile::tempdir().unwrap();

@@ -48,7 +48,7 @@ async fn begin(store: &Store, chat: &str) -> ConversationId {
         .unwrap()
 }
 
-/// So many rows of the only channel.
+/// Claims up to this many rows of the only channel.
 fn share(most: usize) -> Vec<Share> {
     vec![Share { channel: "room".into(), most }]
 }
@@ -189,8 +189,8 @@ story! {
     }
 }
 
-/// A transaction that inserts rows which refer to others locks the keys of those until it ends. They
-/// are claimed all the same: nothing about them changes.
+/// A transaction that inserts rows which refer to others locks the keys of those rows until it
+/// ends. The rows can be claimed nevertheless, because claiming does not change their keys.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rows_that_are_only_referred_to_are_claimed() {
     let world = World::on_postgres().await;

@@ -11,7 +11,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-/// Must not run twice, and asks.
+/// A tool that must not run twice and requires an approval.
 pub struct Delete(pub Arc<AtomicUsize>);
 
 #[async_trait]
@@ -53,7 +53,7 @@ impl Tool for Rare {
     }
 }
 
-/// Returns untrusted content.
+/// A tool that returns untrusted content.
 pub struct Page;
 
 #[async_trait]

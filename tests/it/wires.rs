@@ -128,7 +128,7 @@ allow = ["{chat}"]
         self.telegram.user_says(self.chat, "Ann", text)
     }
 
-    /// What the bot shows.
+    /// The messages that the bot shows.
     fn shown(&self) -> Vec<Shown> {
         self.telegram.messages(self.chat).into_iter().filter(|m| m.from_bot).collect()
     }

@@ -100,7 +100,7 @@ impl World {
         Self::new(None)
     }
 
-    /// On a database of its own in the server that `tests/run` starts.
+    /// Uses a separate database on the server that `tests/run` starts.
     pub async fn on_postgres() -> Self {
         let server = std::env::var("COUNTERSIGN_TEST_PG").expect(
             "COUNTERSIGN_TEST_PG names a PostgreSQL server for tests; tests/run starts one",
@@ -155,12 +155,12 @@ impl World {
         self.node_with(vec![]).await
     }
 
-    /// One with these additional tools.
+    /// A node with these additional tools.
     pub async fn node_with(&self, more: Vec<Arc<dyn Tool>>) -> App {
         self.open(Some(self.clock.clone()), more).await
     }
 
-    /// One with the process's own clock.
+    /// A node with the process's own clock.
     pub async fn node_in_real_time(&self) -> App {
         self.open(None, vec![]).await
     }
@@ -255,14 +255,14 @@ impl World {
         Some(What::Press { press: self.next_key.to_string(), message, data, reason: None })
     }
 
-    /// An event happens, and the world runs until nothing is left to do.
+    /// Delivers an event, and runs the world until nothing is left to do.
     pub async fn happens(&mut self, person: &str, what: What) {
         let app = self.node().await;
         self.takes(&app, person, what).await;
         self.settle(&app).await;
     }
 
-    /// The same in another place, by a person with platform roles.
+    /// Like [`Self::happens`], in another place, by a person with platform roles.
     pub async fn happens_at(&mut self, place: Place, (person, roles): (&str, &[&str]), what: What) {
         let app = self.node().await;
         let mut incoming = self.incoming(person, what);
@@ -273,13 +273,13 @@ impl World {
         self.settle(&app).await;
     }
 
-    /// A node records an event.
+    /// Lets a node record an event.
     pub async fn takes(&mut self, app: &App, person: &str, what: What) {
         let incoming = self.incoming(person, what);
         self.takes_in(app, incoming).await;
     }
 
-    /// The same, in another place.
+    /// Like [`Self::takes`], in another place.
     pub async fn takes_at(&mut self, place: Place, app: &App, person: &str, what: What) {
         let incoming = Incoming { place, ..self.incoming(person, what) };
         self.takes_in(app, incoming).await;
@@ -312,7 +312,7 @@ impl World {
         }
     }
 
-    /// Until nothing is ready and nothing is waiting to be shown.
+    /// Runs until nothing is ready and nothing is waiting to be shown.
     pub async fn settle(&self, app: &App) {
         loop {
             let expired = approvals::sweep(&app.gateway).await.unwrap();

@@ -11,8 +11,8 @@ use crate::read::{
 
 /// Twips per inch.
 const INCH: f64 = 1_440.0;
-/// Excel's default margins: top, right, bottom and left. They are ignored because nobody chose
-/// them.
+/// Excel's default margins: top, right, bottom and left. A sheet with exactly these margins counts
+/// as having none set.
 const USUAL: [i64; 4] = [1_080, 1_008, 1_080, 1_008];
 
 pub fn read(archive: &mut Archive, brand: &mut Brand) -> Result<(), ReadError> {

@@ -21,7 +21,8 @@ const GRID: &str = "#dde2e7";
 /// With more bars than this, values are not printed on them.
 const VALUED: usize = 16;
 
-/// Draws the chart with the colours in the order of its series; `faces` are the names of the fonts in order of preference.
+/// Draws the chart. `palette` has the colour of each series in order; `faces` lists font names in
+/// order of preference.
 pub fn draw(chart: &Chart, palette: &[Color], faces: &str) -> Vec<u8> {
     let mut canvas = Canvas { out: String::new(), palette };
     let _ = write!(

@@ -14,19 +14,19 @@ pub struct Brand {
     pub east_asian: Option<String>,
     /// The font of Arabic, Hebrew and other complex scripts.
     pub complex: Option<String>,
-    /// The colour of the text.
+    /// The default text colour.
     pub ink: Option<Color>,
     /// The accent colours; the first one is the main colour.
     pub accents: [Option<Color>; 6],
     /// The colour of links.
     pub link: Option<Color>,
-    /// Of slides.
+    /// The background colour of slides.
     pub background: Option<Color>,
     /// The style of each heading level, starting with the first.
     pub levels: [Voice; 6],
     /// The style of the title.
     pub title: Voice,
-    /// Size of the text.
+    /// The size of the text, in half points.
     pub half_points: Option<u32>,
     /// The paper.
     pub page: Option<Page>,

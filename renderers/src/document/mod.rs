@@ -45,7 +45,7 @@ pub struct Meta {
     pub date: Option<chrono::NaiveDate>,
     /// BCP 47; `en` if absent.
     pub language: Option<String>,
-    /// Whether the title has a page of its own.
+    /// Whether the title is on a separate cover page.
     pub cover: bool,
     /// Whether a table of contents precedes the text.
     pub contents: bool,
@@ -93,7 +93,7 @@ pub enum SlideSize {
 /// The appearance of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Theme {
-    /// Plain, without colours of its own.
+    /// Plain, without accent colours.
     #[default]
     Neutral,
     /// With the logo and the brand colour.
@@ -120,7 +120,7 @@ pub enum Block {
     Table(Table),
     /// A block of code.
     Code {
-        /// The language, by which it is highlighted.
+        /// The language for syntax highlighting.
         language: Option<String>,
         /// The code, with `\n` between lines.
         text: String,
@@ -160,7 +160,7 @@ pub struct List {
 /// An item of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
-    /// Whether a task is done; `None` where the item is not a task.
+    /// Whether the task is done; `None` if the item is not a task.
     pub task: Option<bool>,
     /// The content.
     pub blocks: Vec<Block>,
@@ -228,7 +228,7 @@ pub enum Inline {
     Strike(Vec<Inline>),
     /// Code within a line.
     Code(String),
-    /// Only `https`, `http`, `mailto`, `tel` and `#anchor`; other links are read as text.
+    /// A link. Only `https`, `http`, `mailto`, `tel` and `#anchor`; other links are read as text.
     Link {
         /// The target.
         url: String,
@@ -250,7 +250,7 @@ pub enum Inline {
     Math(String),
     /// Index into [`Document::notes`].
     Footnote(usize),
-    /// A line break of the source, which is a space.
+    /// A line break in the source, rendered as a space.
     SoftBreak,
     /// A forced line break.
     LineBreak,

@@ -1,4 +1,4 @@
-//! Code blocks: each in a table cell of its own, so that two adjacent blocks stay separate.
+//! Code blocks: each in a separate table cell, so that adjacent blocks are not merged.
 
 use super::blocks::{Shape, spacer};
 use super::draw::{Draw, Place};

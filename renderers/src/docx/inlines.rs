@@ -102,7 +102,7 @@ pub fn run(xml: &mut Xml, text: &str, format: Format) {
     }
 }
 
-/// The characters of a run; tabs and line ends are elements of their own.
+/// Writes the characters of a run. Tabs and line ends become separate elements.
 pub fn letters(xml: &mut Xml, text: &str) {
     let preserve = [("xml:space", "preserve")];
     for (at, line) in text.split('\n').enumerate() {

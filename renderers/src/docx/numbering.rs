@@ -16,7 +16,7 @@ pub const ORDERED: u32 = 4;
 /// The numbering of headings, if they are numbered.
 pub const HEADINGS: u32 = 5;
 
-/// The ordered lists of a file. Each list is a numbering of its own, so that each starts over.
+/// The ordered lists of a file. Each list has a separate numbering instance, so that each restarts.
 #[derive(Debug, Default)]
 pub struct Numbering {
     /// Level and first number.

@@ -3,7 +3,7 @@
 use crate::latex::{Formula, Style};
 use crate::package::xml::Xml;
 
-/// Large operators, which hold their own limits.
+/// Large operators. Their limits are part of the operator.
 const LARGE: &str = "∑∏∐∫∬∭∮⋃⋂⨁⨂⋁⋀";
 
 /// Writes a formula into an open `m:oMath` or argument.

@@ -58,7 +58,7 @@ impl Draw<'_> {
         spacer(xml);
     }
 
-    /// Writes blocks into a cell; a cell must end with a paragraph.
+    /// Writes blocks into a cell and, if needed, the final paragraph that Word requires.
     pub fn inside(&mut self, xml: &mut Xml, blocks: &[Block], place: Place) {
         self.blocks(xml, blocks, place);
         let ends = match blocks.last() {

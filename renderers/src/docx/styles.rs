@@ -169,7 +169,7 @@ fn front(look: &Look) -> Vec<Style> {
     let quiet = look.quiet;
     let big = |half: u32| {
         let usual = Voice { bold: Some(true), half_points: Some(half), ..Voice::default() };
-        // The template's size is not used, because it is the one of the title.
+        // The template's size is not used: it applies to the title.
         let title = look.brand.map(|brand| Voice {
             half_points: brand.title.half_points.filter(|_| half == 52),
             ..brand.title.clone()

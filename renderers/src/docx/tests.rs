@@ -329,8 +329,7 @@ fn quotes_and_alerts_keep_what_stands_in_them() {
     assert!(!parts.xml(BODY).contains("</w:tbl><w:tbl>"));
 }
 
-/// Author and date follow the direction of the title, and an alert's title the direction of its
-/// text.
+/// Author and date follow the direction of the title. An alert's title follows its text.
 #[test]
 fn a_title_from_right_to_left_takes_all_of_it_along() {
     let source = "---\ntitle: سلام\nauthor: Ann\ndate: 2026-03-31\nlang: ar\n---\n\n\

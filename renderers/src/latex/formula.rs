@@ -31,7 +31,7 @@ pub enum Formula {
     },
     /// Subscript and superscript.
     Scripts {
-        /// What they belong to.
+        /// The base.
         base: Box<Formula>,
         /// The subscript.
         below: Option<Box<Formula>>,
@@ -44,7 +44,7 @@ pub enum Formula {
         open: Option<char>,
         /// The closing bracket.
         close: Option<char>,
-        /// What is between them.
+        /// The content between the brackets.
         body: Box<Formula>,
     },
     /// A matrix.
@@ -62,21 +62,21 @@ pub enum Formula {
     Accent {
         /// The combining character.
         mark: char,
-        /// What is below it.
+        /// The content below the mark.
         body: Box<Formula>,
     },
     /// A horizontal brace.
     Brace {
         /// Whether it is above the body.
         over: bool,
-        /// What it spans.
+        /// The spanned content.
         body: Box<Formula>,
     },
     /// A horizontal line.
     Line {
         /// Whether it is above the body.
         over: bool,
-        /// What it spans.
+        /// The spanned content.
         body: Box<Formula>,
     },
     /// A part in another style.

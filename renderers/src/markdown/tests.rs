@@ -1,4 +1,4 @@
-//! Tests of what the reader keeps, drops and reports.
+//! Tests of the content that the reader keeps, drops and reports.
 
 use super::*;
 use crate::document::{Alert, Block, plain_text};

@@ -1,4 +1,4 @@
-//! Pictures: what they are, how large, and whether they fit the budgets.
+//! Pictures: format detection, size and limits.
 
 use std::borrow::Cow;
 use std::io::Cursor;
@@ -13,29 +13,29 @@ use super::{Package, Relations};
 use crate::Document;
 use crate::pdf::fontset::Fonts;
 
-/// Limits for one picture and for all pictures of a file.
+/// Limits for one picture, and for all pictures of a file.
 const FILE_BYTES: usize = 20 << 20;
 const PIXELS: u64 = 40_000_000;
 const PICTURES: usize = 64;
 const DECODED_BYTES: u64 = 512 << 20;
 
-/// English Metric Units in one pixel at 96 pixels an inch.
+/// English Metric Units per pixel, at 96 pixels per inch.
 pub const EMU_PER_PIXEL: i64 = 9_525;
 
-/// A picture that may be drawn.
+/// A picture that can be drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Picture<'d> {
     pub kind: Kind,
     pub bytes: Cow<'d, [u8]>,
-    /// The vector that the bytes are pixels of; programs that draw vectors draw this.
+    /// The vector original of the rasterized `bytes`, for programs that support SVG.
     pub vector: Option<Cow<'d, [u8]>>,
-    /// Pixels.
+    /// In pixels.
     pub width: u32,
     pub height: u32,
 }
 
 impl Picture<'_> {
-    /// Any picture by its bytes; why not, if it is none.
+    /// Reads a picture of any supported format. The error is the reason why it cannot be drawn.
     pub fn read<'d>(bytes: &'d [u8], fonts: &Fonts) -> Result<Picture<'d>, String> {
         match sniff(bytes) {
             Err(Unfit::Vector) => Picture::of_vector(Cow::Borrowed(bytes), fonts),
@@ -44,20 +44,22 @@ impl Picture<'_> {
         }
     }
 
-    /// A vector picture with its pixels behind it.
+    /// A vector picture, with its raster fallback.
     pub fn of_vector<'d>(svg: Cow<'d, [u8]>, fonts: &Fonts) -> Result<Picture<'d>, String> {
         let vector::Raster { png, width, height } = vector::raster(&svg, fonts)?;
         Ok(Picture { kind: Kind::Png, bytes: png.into(), vector: Some(svg), width, height })
     }
 
-    /// Width and height in EMU at 96 pixels an inch, shrunk to fit the box, never enlarged.
+    /// The width and height in EMU at 96 pixels per inch, reduced to fit the box but never
+    /// enlarged.
     pub fn fit(&self, most_width: i64, most_height: i64) -> (i64, i64) {
         let width = i64::from(self.width.max(1)) * EMU_PER_PIXEL;
         let height = i64::from(self.height.max(1)) * EMU_PER_PIXEL;
         scaled(width, height, (most_width, most_height), 1.0)
     }
 
-    /// Like [`Picture::fit`], but enlarged up to three times where there is room, unless it is an icon.
+    /// Like [`Picture::fit`], but enlarged up to three times if there is room. Icons are not
+    /// enlarged.
     pub fn fill(&self, most_width: i64, most_height: i64) -> (i64, i64) {
         let width = i64::from(self.width.max(1)) * EMU_PER_PIXEL;
         let height = i64::from(self.height.max(1)) * EMU_PER_PIXEL;
@@ -73,8 +75,8 @@ fn scaled(width: i64, height: i64, most: (i64, i64), enlarge: f64) -> (i64, i64)
     (((width as f64 * factor) as i64).max(1), ((height as f64 * factor) as i64).max(1))
 }
 
-/// Stores a picture in `media` below `folder`, writes its `a:blip`: the pixels, and the vector where
-/// there is one, which Office 2016 and LibreOffice draw instead.
+/// Stores a picture in `media` below `folder` and writes its `a:blip`. A vector picture is stored
+/// next to its raster fallback; Office 2016 and LibreOffice draw the vector.
 pub fn blip(
     xml: &mut Xml,
     (package, relations): (&mut Package, &mut Relations),
@@ -100,7 +102,7 @@ pub fn blip(
     xml.close();
 }
 
-/// Looks pictures up, and keeps the accounts of what they cost together.
+/// Looks up pictures and enforces the limits for all pictures of a file.
 pub struct Album<'f> {
     fonts: &'f Fonts,
     urls: Vec<String>,
@@ -108,12 +110,12 @@ pub struct Album<'f> {
 }
 
 impl<'f> Album<'f> {
-    /// An album whose vector pictures are written in `fonts`.
+    /// An empty album. `fonts` are used for the text of vector pictures.
     pub fn new(fonts: &'f Fonts) -> Self {
         Self { fonts, urls: Vec::new(), decoded_bytes: 0 }
     }
 
-    /// The picture behind `url`, or `None` with a warning that says why it cannot be drawn.
+    /// The picture for `url`, or `None` after a warning with the reason why it cannot be drawn.
     pub fn picture<'d>(
         &mut self,
         document: &'d Document,
@@ -152,7 +154,7 @@ impl<'f> Album<'f> {
     }
 }
 
-/// A picture that breaks off half-way would be a red cross on the page.
+/// Decodes the picture completely: a truncated picture would be a red cross on the page.
 fn decode(bytes: &[u8]) -> Result<(), String> {
     let mut limits = image::Limits::default();
     limits.max_alloc = Some(DECODED_BYTES);
@@ -162,14 +164,14 @@ fn decode(bytes: &[u8]) -> Result<(), String> {
     reader.decode().map(|_| ()).map_err(|_| "it is damaged".to_owned())
 }
 
-/// Why bytes are no picture of pixels.
+/// The reason why bytes are not a raster picture.
 #[derive(Debug, PartialEq, Eq)]
 enum Unfit {
     Vector,
     Broken(String),
 }
 
-/// What the bytes are, by what they say themselves; the file's name is not asked.
+/// Detects the format from the content; the file name is ignored.
 fn sniff(bytes: &[u8]) -> Result<Picture<'_>, Unfit> {
     let broken = |why: &str| Unfit::Broken(why.to_owned());
     if bytes.len() > FILE_BYTES {
@@ -199,7 +201,7 @@ fn sniff(bytes: &[u8]) -> Result<Picture<'_>, Unfit> {
 pub(crate) mod tests {
     use super::*;
 
-    /// A PNG of that size, all black.
+    /// A black PNG of that size.
     pub(crate) fn png(width: u32, height: u32) -> Vec<u8> {
         let mut bytes = Cursor::new(Vec::new());
         image::DynamicImage::new_luma8(width, height)

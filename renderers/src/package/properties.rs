@@ -1,11 +1,11 @@
-//! The properties that every Office file carries: title, author, language and date of the document.
+//! The properties of every Office file: title, author, language and date of the document.
 
 use super::{Package, Relations, xml::Xml};
 use crate::document::Meta;
 
 /// Adds `docProps/core.xml` and `docProps/app.xml` and relates them to the package.
 ///
-/// The date is the document's own or none at all, never the clock's.
+/// The date is the document's, if it has one, and never the current time.
 pub fn add(package: &mut Package, root: &mut Relations, meta: &Meta) {
     let kind =
         "http://schemas.openxmlformats.org/package/2006/relationships/metadata/core-properties";

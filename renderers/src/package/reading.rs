@@ -6,16 +6,16 @@ use std::io::{Cursor, Read};
 use quick_xml::Reader;
 use quick_xml::events::Event;
 
-/// A file's parts; every XML part has been parsed to its end.
+/// The parts of a file. Every XML part has been parsed completely.
 pub struct Parts(BTreeMap<String, Vec<u8>>);
 
-/// An element: its name, its attributes, and the text right inside it.
+/// An element: its name, its attributes, and its direct text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Element {
     pub name: String,
     pub attributes: BTreeMap<String, String>,
     pub text: String,
-    /// Names of the elements around it, from the root on.
+    /// The names of the enclosing elements, starting with the root.
     pub path: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ impl Parts {
         std::str::from_utf8(self.bytes(name)).unwrap()
     }
 
-    /// All elements of a part in the order in which they begin.
+    /// All elements of a part, in document order.
     pub fn elements(&self, name: &str) -> Vec<Element> {
         let mut reader = Reader::from_str(self.xml(name));
         reader.config_mut().check_end_names = true;
@@ -103,17 +103,17 @@ impl Parts {
         all
     }
 
-    /// The elements of that name in a part.
+    /// The elements with that name in a part.
     pub fn all(&self, part: &str, name: &str) -> Vec<Element> {
         self.elements(part).into_iter().filter(|element| element.name == name).collect()
     }
 
-    /// The texts of all elements of that name, joined.
+    /// The concatenated text of all elements with that name.
     pub fn text(&self, part: &str, name: &str) -> String {
         self.all(part, name).iter().map(|element| element.text.as_str()).collect()
     }
 
-    /// Every relationship leads to a part of this file, and every part has a type.
+    /// Asserts that every relationship has a target in this file, and every part a content type.
     pub fn check_links(&self) {
         let types = self.elements("[Content_Types].xml");
         for name in self.names() {
@@ -143,7 +143,7 @@ impl Parts {
     }
 }
 
-/// Whether a part's name ends so; Office writes its extensions in small letters.
+/// Whether a part's name has this extension. Office writes extensions in lower case.
 fn is_of(name: &str, extension: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(_, end)| end == extension)
 }

@@ -7,7 +7,7 @@ pub struct Warnings {
     unsaid: usize,
 }
 
-/// Further sentences are only counted.
+/// The maximum number of sentences. Further ones are only counted.
 const MOST: usize = 50;
 
 impl Warnings {

@@ -42,7 +42,7 @@ fn share(least: &[u32], most: &[u32], room: u32) -> Vec<u32> {
     (0..least.len()).map(|at| least[at] + (left * spare(at) / all) as u32).collect()
 }
 
-/// Used if even the widest words do not fit: reduces the widest columns to a common width.
+/// Used if even the widest words do not fit. Reduces the widest columns to a common width.
 fn squeezed(least: &[u32], room: u64) -> Vec<u32> {
     let (mut low, mut high) = (1, *least.iter().max().unwrap_or(&1));
     while low < high {

@@ -14,7 +14,7 @@ use crate::rendered::RenderError;
 /// The maximum file size, in bytes.
 pub const OUTPUT_BYTES: usize = 20 * 1024 * 1024;
 
-/// From the strictest standard to none.
+/// The PDF standards, from the strictest to none.
 const LADDER: &[&[PdfStandard]] = &[
     &[PdfStandard::A_2a, PdfStandard::Ua_1],
     &[PdfStandard::A_2u, PdfStandard::Ua_1],

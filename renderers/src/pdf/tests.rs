@@ -250,7 +250,7 @@ fn captions_stand_wherever_their_pictures_do() {
     assert!(["Fig. 2", "Fig. 3", "Fig. 4"].iter().all(|caption| text.contains(caption)), "{text}");
 }
 
-/// Text copied out of the file is the original text, even for very long words.
+/// Text copied from the file is the original text, even for very long words.
 #[test]
 fn long_words_bear_nothing_that_nobody_wrote() {
     let hash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";

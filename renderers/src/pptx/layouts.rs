@@ -9,7 +9,7 @@ use crate::package::xml::Xml;
 /// Placeholders for blocks below each other in [`Layout::Mixed`].
 pub const BLOCKS: usize = 8;
 
-/// In the order of their parts.
+/// The layouts, in the order of their parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     Title,

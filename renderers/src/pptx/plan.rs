@@ -172,7 +172,8 @@ fn directives(comment: &str) -> Option<Vec<(String, String)>> {
     parsed.collect::<Option<Vec<_>>>().filter(|all| !all.is_empty())
 }
 
-/// Inserts a title slide from the front matter, unless the first slide is one or can be made one.
+/// Inserts a title slide from the front matter, unless the first slide is a title slide or can
+/// become one.
 fn front(document: &Document, slides: &mut Vec<Slide<'_>>) {
     let meta = &document.meta;
     let title = meta.title.as_deref().map(str::trim).filter(|text| !text.is_empty());

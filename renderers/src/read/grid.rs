@@ -192,8 +192,8 @@ fn table(rows: &[Row]) -> Option<(Vec<Vec<String>>, usize)> {
     Some((lines.collect(), count))
 }
 
-/// The columns extended by this row's cells, from the left: each cell is in a column of its own, or
-/// in a new one.
+/// The columns extended by this row's cells, from the left. Each cell is in a separate column,
+/// existing or new.
 fn within(columns: &[(f32, f32)], row: &Row) -> Option<Vec<(f32, f32)>> {
     let mut columns = columns.to_vec();
     for cell in &row.cells {

@@ -9,8 +9,8 @@ use super::{
 /// The signature of Microsoft's formats before 2007.
 const COMPOUND: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 
-/// The type of a file, by its contents first and the ending of its name second. Fails if there is
-/// no reader for it.
+/// Detects the type of a file from its content, then from its extension. Fails if there is no
+/// reader for the type.
 pub fn of(name: &str, bytes: &[u8]) -> Result<Kind, ReadError> {
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_lowercase()).unwrap_or_default();
     let start = &bytes[..bytes.len().min(1024)];
@@ -36,7 +36,7 @@ pub fn of(name: &str, bytes: &[u8]) -> Result<Kind, ReadError> {
     Ok(text(&ending, start))
 }
 
-/// Decided by the parts, because the name may be wrong.
+/// Uses the parts of the package, because the file name may be wrong.
 fn package(bytes: &[u8]) -> Result<Kind, ReadError> {
     let mut archive = Archive::open(bytes)?;
     let has = |part: &str| archive.has(part);

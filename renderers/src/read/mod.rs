@@ -41,8 +41,8 @@ pub(crate) mod xml;
 
 pub use reading::{Kind, ReadError, Reading};
 
-/// The document as Markdown. `name` is the file name, used where the content is ambiguous. A panic
-/// of a parser is reported as a damaged file.
+/// Converts a document to Markdown. `name` is the file name, used if the content is ambiguous. A
+/// panic in a parser is reported as a damaged file.
 pub fn to_markdown(name: &str, bytes: &[u8]) -> Result<Reading, ReadError> {
     std::panic::catch_unwind(|| read(name, bytes)).unwrap_or_else(|_| {
         Err(ReadError::Damaged("The document is damaged and could not be parsed.".into()))

@@ -17,7 +17,7 @@ pub const START: &[u8] = b"{\\rtf";
 /// Groups whose content is not text of the document.
 const SKIPPED: [&str; 7] =
     ["fonttbl", "colortbl", "stylesheet", "info", "pict", "object", "fldinst"];
-/// Characters with control words of their own.
+/// Control words for single characters.
 const SIGNS: [(&str, &str); 8] = [
     ("emdash", "—"),
     ("endash", "–"),
@@ -133,7 +133,7 @@ struct Rtf {
     groups: Vec<Group>,
     group: Group,
     encoding: Option<&'static Encoding>,
-    /// The encodings of fonts with a charset of their own.
+    /// The encodings of fonts that specify a charset.
     fonts: HashMap<usize, &'static Encoding>,
     usual_font: usize,
     /// Text that is not decoded yet.
@@ -398,7 +398,7 @@ mod tests {
         assert_eq!(markdown("{\\rtf1\\uc2 \\u-10179 ??\\u-8704 ??!\\par}").trim(), "😀!");
     }
 
-    /// Bullets are in groups of their own, which start with their own paragraphs.
+    /// Word writes each bullet in a separate group, which starts with a separate paragraph.
     #[test]
     fn lists_as_word_writes_them_are_lists() {
         let rtf = "{\\rtf1\\ansi{\\fonttbl{\\f0 Calibri;}{\\f3\\fcharset2 Symbol;}}\\pard\\plain Before\\par\n\

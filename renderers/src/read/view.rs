@@ -138,7 +138,7 @@ mod tests {
         }
     }
 
-    /// The PNG with a changed header: width, height, and bits of each of its four channels.
+    /// The PNG with a changed header: width, height, and bits per channel for its four channels.
     fn claiming(png: &[u8], width: u32, height: u32, bits: u8) -> Vec<u8> {
         let mut bomb = png.to_vec();
         bomb[16..20].copy_from_slice(&width.to_be_bytes());

@@ -6,9 +6,9 @@
 //!    └────────┴──────────► cut off       no response was stored for a minute
 //! ```
 //! A process that dies between the action and the response leaves the request under way. After a
-//! minute, a request whose repetition has the same effect may be sent again and is executed again.
-//! For any other request it is unknown whether it was executed, so it is rejected and the caller is
-//! told.
+//! minute, the request may be sent again. It is executed again if its repetition has the same
+//! effect. Otherwise it is unknown whether it was executed, so it is rejected with an error that
+//! says so.
 
 use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};

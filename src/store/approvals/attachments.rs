@@ -1,4 +1,5 @@
-//! What was shown of an approval besides its text: the file with all arguments, a proposed grant.
+//! The parts of a displayed approval besides its text: the file with all arguments, a proposed
+//! grant.
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};

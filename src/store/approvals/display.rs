@@ -56,8 +56,8 @@ pub async fn send_outcome(
     outbox::insert(tx, conversation, row, what, now).await
 }
 
-/// Shows the approval again at the end of the conversation, after its earlier message can no longer
-/// be seen.
+/// Shows the approval again at the end of the conversation, because its earlier message is no
+/// longer visible.
 pub async fn show_again(
     tx: &mut Tx<'_>,
     approval: &Approval,

@@ -20,8 +20,8 @@ use crate::{
     },
 };
 
-/// A grant that existed when the call was judged was revoked, has expired or is used up: nothing
-/// was recorded.
+/// A grant that was valid when the call was judged has been revoked, has expired or is used up.
+/// Nothing was recorded.
 #[derive(Debug, thiserror::Error)]
 #[error("a grant was revoked, has expired or is used up")]
 pub struct GrantNotUsable;
@@ -113,7 +113,7 @@ pub async fn all(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<Vec<Grant>> {
     Ok(readable(rows))
 }
 
-/// One page of them, in order of creation.
+/// One page of the valid grants, in order of creation.
 pub async fn list(tx: &mut Tx<'_>, stretch: &Stretch, now: DateTime<Utc>) -> Result<Vec<Grant>> {
     let rows: Vec<GrantRow> = sql!(
         tx,
@@ -153,7 +153,7 @@ pub async fn of_approval(
     row.map(grant).transpose()
 }
 
-/// A grant that cannot be read allows nothing.
+/// The grants that can be read. An unreadable grant allows nothing.
 fn readable(rows: Vec<GrantRow>) -> Vec<Grant> {
     readable_rows(JsonTable::Grants, rows, |row| &row.id, grant)
 }
@@ -222,8 +222,8 @@ pub async fn revoke(
     Ok(revoked.map(|(approval,)| ApprovalId(approval)))
 }
 
-/// Uses a grant once, in the transaction that records the start of the call. On [`GrantNotUsable`] the start
-/// must not be recorded.
+/// Uses a grant once, in the transaction that records the start of the call. On [`GrantNotUsable`]
+/// the start must not be recorded.
 pub(in crate::store) async fn spend(
     tx: &mut Tx<'_>,
     id: &GrantId,
@@ -245,8 +245,8 @@ pub(in crate::store) async fn spend(
     Ok(())
 }
 
-/// Orders this transaction against a halt that is written concurrently, because on PostgreSQL
-/// neither would see the other's uncommitted changes.
+/// Orders this transaction and a concurrent halt. Without the lock, neither would see the other's
+/// uncommitted changes on PostgreSQL.
 pub(in crate::store) async fn keep_from_halting(tx: &mut Tx<'_>) -> Result<()> {
     let lock = tx.either(NO_LOCK, "SELECT pg_advisory_xact_lock_shared($1)");
     sql!(tx, execute, lock, HALT_LOCK);
@@ -286,7 +286,7 @@ pub async fn lift(tx: &mut Tx<'_>) -> Result<bool> {
     Ok(lifted > 0)
 }
 
-/// Who halted the tools, and when, if they are halted.
+/// Who halted the tools and when, if they are halted.
 pub async fn halt_at_hand(tx: &mut Tx<'_>) -> Result<Option<(Speaker, DateTime<Utc>)>> {
     let found: Option<(String, i64)> = sql!(
         tx,

@@ -59,7 +59,7 @@ row! {
     }
 }
 
-/// Selects whole rows; `a` is the table.
+/// Selects whole rows. `a` is the alias of the table.
 macro_rules! select {
     ($rest:literal) => {
         concat!(
@@ -126,7 +126,7 @@ async fn mint(tx: &mut Tx<'_>, approval: String, hash: String) -> Result<()> {
     Ok(())
 }
 
-/// The conversation in which an approval is shown, and the event after which.
+/// The conversation in which an approval is shown, and the event that it follows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ShownAt<'a> {
     pub shown_in: &'a ConversationId,
@@ -352,7 +352,7 @@ pub async fn settle(
     Ok(settled.is_some())
 }
 
-/// An approval that cannot be read does not hide the others.
+/// The approvals that can be read. Others are skipped.
 fn readable(rows: Vec<ApprovalRow>) -> Vec<Approval> {
     readable_rows(JsonTable::Approvals, rows, |row| &row.id, approval)
 }
@@ -379,7 +379,7 @@ fn approval(row: ApprovalRow) -> Result<Approval> {
     })
 }
 
-/// Only the hash of tokens and codes is stored.
+/// The hash under which a token or code is stored.
 pub(super) fn hash_of(secret: &str) -> String {
     hex::encode(Sha256::digest(secret))
 }

@@ -1,4 +1,4 @@
-//! Withdraws approvals that nobody waits for any more, and updates their messages.
+//! Withdraws approvals that are no longer needed, and updates their messages.
 
 use anyhow::Result;
 use channels::Outgoing;
@@ -58,7 +58,7 @@ pub async fn answers(
     Ok(())
 }
 
-/// How an approval ends without a decision, by whom, and the language in which that is shown.
+/// How an approval ends without a decision, by whom, and the language of its messages.
 #[derive(Clone, Copy)]
 struct Withdrawal<'a> {
     status: Status,

@@ -105,7 +105,7 @@ impl Fact {
     }
 }
 
-/// A search; empty fields match everything.
+/// A search. Empty fields match everything.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
     pub conversation: String,
@@ -157,8 +157,8 @@ impl Store {
     }
 }
 
-/// Appends records to a chain. Concurrent appends to the chain wait for this transaction; if the
-/// caller has locked the conversation's row, there are none.
+/// Appends records to a chain. Concurrent appends to the same chain wait for this transaction.
+/// There are none if the caller has locked the conversation's row.
 pub async fn append(
     tx: &mut Tx<'_>,
     chain: &str,

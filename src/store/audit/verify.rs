@@ -24,7 +24,7 @@ pub struct Verified {
 /// The end of a chain: the number and hash of its last row.
 type End = (i64, String);
 
-/// What the seals say about a chain.
+/// The entries of the seals about a chain.
 #[derive(Debug, Default)]
 struct Sealed {
     rows: BTreeMap<i64, String>,
@@ -63,8 +63,7 @@ impl Store {
         self.read(move |tx| Box::pin(has_seal(tx, hash))).await
     }
 
-    /// Verifies the chain of seals like any other chain, and collects what it says about the
-    /// others.
+    /// Verifies the chain of seals like any other chain, and collects its entries about the others.
     async fn read_seals(
         &self,
         heads: &mut BTreeMap<String, End>,
@@ -157,7 +156,8 @@ impl Walk {
         self.last = (*n, hash.clone());
     }
 
-    /// What the head says that is missing. Rows beyond the head are an error as well.
+    /// Describes records that are missing according to the head. Records beyond the head are an
+    /// error as well.
     fn short_of(&self, head: Option<&End>) -> Option<String> {
         let (chain, last) = (&self.chain, self.last.0);
         match head {

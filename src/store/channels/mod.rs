@@ -9,14 +9,15 @@ use std::collections::BTreeMap;
 
 use super::{Store, Tx, at, db::sql, webhooks::subscriptions};
 
-/// What the listening node reports about a channel.
+/// The state of a channel, as reported by the node that listens to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChannelReport {
     pub channel: String,
     pub is_up: bool,
-    /// Why it is not connected. The last problem is kept when the channel is connected again.
+    /// The reason why it is not connected. The last problem is kept after the channel is connected
+    /// again.
     pub problem: Option<String>,
-    /// The number of reconnections that were requested before this attempt.
+    /// The number of reconnections requested before this attempt.
     pub reconnects: i64,
 }
 
@@ -24,7 +25,7 @@ pub struct ChannelReport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ChannelStatus {
     Connected,
-    /// A node has begun to listen, and knows no result yet.
+    /// A node has begun to listen, but has no result yet.
     Connecting,
     /// The last attempt failed, or no node listens.
     #[default]
@@ -35,11 +36,11 @@ pub enum ChannelStatus {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChannelState {
     pub status: ChannelStatus,
-    /// Since when it is connected, or failing; unknown while connecting and while no node listens.
+    /// Since when it is connected or failing; unknown while it is connecting or no node listens.
     pub since: Option<DateTime<Utc>>,
-    /// The last problem, which may be over.
+    /// The last problem. It may be resolved.
     pub problem: Option<ChannelProblem>,
-    /// The number of requested reconnections whose result this is.
+    /// The number of requested reconnections that this state includes.
     pub reconnects: i64,
 }
 
@@ -110,7 +111,7 @@ impl Store {
         self.read(|tx| Box::pin(states(tx))).await
     }
 
-    /// The number of reconnections requested so far; the listening node watches it for changes.
+    /// The number of reconnections requested so far. The listening node watches it.
     pub async fn reconnects(&self, channel: &str) -> Result<i64> {
         let channel = channel.to_owned();
         let read = self.read(move |tx| {
@@ -195,7 +196,7 @@ async fn states(tx: &mut Tx<'_>) -> Result<BTreeMap<String, ChannelState>> {
     Ok(found)
 }
 
-/// A report counts only while the node that made it has the duty. Nodes of an older release report
+/// A report counts only while the reporting node holds the duty. Nodes of an older release report
 /// without their name.
 fn state(row: &StateRow, listener: Option<&String>) -> ChannelState {
     let is_current = row.node.is_none() || row.node.as_ref() == listener;

@@ -106,8 +106,8 @@ fn entry(conversation: &ConversationId, row: EventRow) -> Result<Entry> {
     Ok(Entry { seq, at: at(ms), event })
 }
 
-/// Appends an event from outside and makes the conversation ready. Needs no lease, because it does
-/// not depend on the conversation's state.
+/// Appends an event from outside and makes the conversation ready. Needs no lease, because the
+/// event does not depend on the conversation's state.
 pub async fn append(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -139,14 +139,15 @@ pub async fn append(
     Ok(seq)
 }
 
-/// The number of an event, and the fence of the lease under which it is written; 0 without a lease.
+/// The number of an event, and the fence of the lease under which it is written, or 0 without a
+/// lease.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::store) struct Number {
     pub seq: Seq,
     pub fence: i64,
 }
 
-/// Inserts an event that has its sequence number already.
+/// Inserts an event whose sequence number is already allotted.
 pub(in crate::store) async fn insert(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -191,7 +192,7 @@ async fn note_failure(tx: &mut Tx<'_>, conversation: &ConversationId, seq: Seq) 
     Ok(())
 }
 
-/// The conversation with this key, created if there is none.
+/// The conversation with this key. It is created if it does not exist.
 pub async fn conversation(
     tx: &mut Tx<'_>,
     channel: &str,

@@ -1,5 +1,5 @@
-//! Which files each conversation refers to, by digest, so that an erasure and the removal of
-//! artifacts need not search all text.
+//! The files that each conversation refers to, by digest. An erasure and the removal of artifacts
+//! then need not search all text.
 //!
 //! Mentions in events and outbox rows are recorded when they are written. Rows of an earlier
 //! release are recorded by a backfill in two passes a day apart, because a node of that release may
@@ -97,7 +97,7 @@ pub(in crate::store) async fn remove(
     Ok(())
 }
 
-/// Whether any conversation refers to this file.
+/// Whether any conversation refers to the file.
 pub(in crate::store) async fn is_named(tx: &mut Tx<'_>, digest: &str) -> Result<bool> {
     let found: Option<(String,)> = sql!(
         tx,

@@ -1,4 +1,4 @@
-//! The state of a conversation besides its events: its language, what it waits for.
+//! The state of a conversation besides its events: its language, and what it waits for.
 
 pub mod history;
 pub mod journal;
@@ -105,7 +105,7 @@ pub async fn is_busy(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<b
     Ok(found.is_some())
 }
 
-/// The number of recent events among which parts of a split message are looked for.
+/// The number of recent events that are searched for parts of a split message.
 const SPLIT_WITHIN: i64 = 32;
 
 /// Records that the client may have split the message of this event, so that the next message may
@@ -125,8 +125,8 @@ pub async fn note_split(tx: &mut Tx<'_>, conversation: &ConversationId, seq: Seq
     Ok(())
 }
 
-/// The last messages, newest first, up to `most`, if one of them may have been split by the client;
-/// otherwise none is read.
+/// The last messages, newest first, up to `most`. Empty unless one of them may have been split by
+/// the client.
 pub async fn said_lately(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -149,7 +149,7 @@ pub async fn said_lately(
     );
     let mut lately = Vec::new();
     for (ms, body) in rows {
-        // Events of other releases are not messages.
+        // Events that this release cannot read are not messages.
         if let Ok(Event::Said { by, text, .. }) = serde_json::from_str(&body) {
             lately.push((at(ms), by, text));
         }

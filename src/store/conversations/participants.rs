@@ -1,5 +1,5 @@
-//! The people who take part in conversations that are not private, so that an erasure need not
-//! search the journal.
+//! The people who take part in conversations that are not private. An erasure then need not search
+//! the journal.
 
 use anyhow::Result;
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ pub(in crate::store) async fn note(
     Ok(())
 }
 
-/// Private chats are found by their owner instead.
+/// Records a participant. Private chats are skipped: they are found by their owner.
 pub(in crate::store) async fn insert(
     tx: &mut Tx<'_>,
     conversation: &str,

@@ -8,12 +8,12 @@ use crate::{
     store::{Store, Tx, db::sql},
 };
 
-/// The key of a conversation: its place and, where each person has their own conversation, the
+/// The key of a conversation: its place and, if each person has a separate conversation, the
 /// person.
 #[derive(Debug, Clone, Copy)]
 pub struct ConversationKey<'a> {
     pub place: &'a Place,
-    /// Empty where all people share one conversation.
+    /// Empty if all people share one conversation.
     pub person: &'a str,
 }
 
@@ -104,7 +104,7 @@ pub async fn person(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<St
     Ok(person)
 }
 
-/// Whether a conversation is in this place, regardless of its owner.
+/// Whether a conversation is at this place, regardless of its owner.
 pub async fn stands_at(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -184,7 +184,7 @@ pub async fn known_people(tx: &mut Tx<'_>, channel: &str, most: usize) -> Result
     Ok(rows.into_iter().map(|(owner,)| owner).collect())
 }
 
-/// The private chats of a channel. Not for frequent use: a channel reads them at startup.
+/// The private chats of a channel. Expensive: a channel reads them only at startup.
 pub async fn private_chats(tx: &mut Tx<'_>, channel: &str) -> Result<Vec<String>> {
     let rows: Vec<(String,)> = sql!(
         tx,

@@ -27,7 +27,7 @@ use crate::{
     },
 };
 
-/// A change, which is recorded as a whole or not at all.
+/// A change. It is recorded as a whole or not at all.
 #[derive(Debug, Clone, Default)]
 pub struct Change {
     pub events: Vec<Event>,
@@ -35,7 +35,7 @@ pub struct Change {
     pub shows: Vec<Outgoing>,
     /// How long pictures wait for more pictures of the same album.
     pub shows_wait: Option<DateTime<Utc>>,
-    /// The first event of the turn that the first text answers: the text takes over the draft
+    /// The first event of the turn that the first text answers. The text takes over the draft
     /// message of that turn.
     pub answers: Option<Seq>,
     pub asked: Vec<NewApproval>,
@@ -43,9 +43,9 @@ pub struct Change {
     pub facts: Vec<Fact>,
     /// Usage for the daily account.
     pub used: Vec<Used>,
-    /// The grants that the calls that start here use, once each.
+    /// The grants used by the calls that start with this change, once each.
     pub spends: Vec<GrantId>,
-    /// Runs of tools with a limit, which the rest of the delegation shares.
+    /// The number of runs of each tool with a limit. The whole delegation shares the limits.
     pub runs: BTreeMap<String, u32>,
     /// Tasks for sub-agents, which start with this change.
     pub delegates: Vec<Delegation>,
@@ -66,13 +66,13 @@ pub enum Attempt {
     Repeated,
 }
 
-/// On which condition a change is recorded, and what happens to the lease.
+/// The condition for recording a change, and what happens to the lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Precondition {
-    /// Not recorded if there are newer events.
+    /// Recorded only if there are no newer events.
     #[default]
     IfCurrent,
-    /// Like `IfCurrent`, and the lease is released because there is nothing left to do.
+    /// Like `IfCurrent`, and then the lease is released because there is nothing left to do.
     IfCurrentThenRest,
     /// Recorded regardless of newer events, because it is a result.
     Always,
@@ -182,8 +182,8 @@ async fn record(
         answer: change.answer,
     };
     tasks::propagate(tx, &lease, effects, now).await?;
-    // After all rows of conversations, so that a transaction that has locked one of these totals
-    // waits for none of those.
+    // Locked after all rows of conversations, so that a transaction that has locked one of these
+    // totals never waits for a conversation.
     for used in change.used {
         tx.rung.tally.extend(committed::of_used(&used));
         usage::enter(tx, lease.home(), used, now).await?;
@@ -195,8 +195,8 @@ async fn record(
     }
 }
 
-/// Allots the sequence numbers of the events and returns the last one. `None` if the lease was lost
-/// or there are newer events.
+/// Allots the sequence numbers of the events and returns the last one. Returns `None` if the lease
+/// was lost or there are newer events.
 async fn allot(tx: &mut Tx<'_>, lease: &Lease, change: &Change) -> Result<Option<Seq>> {
     let only_at = if change.terms == Precondition::Always { -1 } else { change.seen };
     let allotted: Option<(i64,)> = sql!(
@@ -217,8 +217,8 @@ async fn allot(tx: &mut Tx<'_>, lease: &Lease, change: &Change) -> Result<Option
     Ok(allotted.map(|(last,)| last))
 }
 
-/// Whether an earlier attempt has recorded this change. The row of its lease is locked, so an
-/// attempt whose connection was lost has been committed or rolled back by now.
+/// Whether an earlier attempt has recorded this change. The row of the lease is locked, so an
+/// attempt whose connection was lost is committed or rolled back by now.
 async fn is_recorded(tx: &mut Tx<'_>, lease: &Lease, change: &Change) -> Result<bool> {
     // The last event of a change names its call, or is the only one.
     let Some(event) = change.events.last() else { return Ok(false) };

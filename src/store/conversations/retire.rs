@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// The number of conversations that one transaction retires.
+/// The maximum number of conversations that one transaction retires.
 const AT_ONCE: i64 = 100;
 
 impl Store {
@@ -34,8 +34,8 @@ impl Store {
         self.expire(ended, now).await
     }
 
-    /// Begins to delete conversations that have been idle since the given time, among those created
-    /// after `after`. Returns where to continue, if there may be more.
+    /// Begins to delete conversations that have been idle since the given time, starting with those
+    /// created after `after`. Returns the position to continue from, if there may be more.
     pub async fn expire_idle(
         &self,
         before: DateTime<Utc>,
@@ -202,8 +202,8 @@ pub(in crate::store) async fn is_busy(
     Ok(asked || shown || ready > 0)
 }
 
-/// Retires a conversation: it is no longer found by its place, nothing of it is sent or scheduled,
-/// and the next message begins a new conversation.
+/// Retires a conversation: it is no longer found by its place, none of its messages are sent and
+/// none of its schedules run. The next message begins a new conversation.
 pub(in crate::store) async fn retire(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<()> {
     sql!(
         tx,

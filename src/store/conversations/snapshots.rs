@@ -1,7 +1,7 @@
 //! Snapshots of folded sessions: a cache of the journal.
 //!
-//! A snapshot only replaces the one that it was folded from. A session that still contains erased
-//! data is therefore never stored, because erasing leaves a mark in place of the snapshot.
+//! A snapshot only replaces the one that it was folded from. Erasing replaces the snapshot with a
+//! mark, so a session that still contains erased data is never stored.
 
 use anyhow::Result;
 
@@ -67,8 +67,8 @@ impl Store {
         self.read(move |tx| Box::pin(journal::events_page(tx, conversation, after, PAGE))).await
     }
 
-    /// Stores a snapshot. Returns `false` if the stored snapshot has changed in the meantime, so
-    /// that the session has to be discarded.
+    /// Stores a snapshot. Returns `false` if the stored snapshot has changed in the meantime; the
+    /// session must then be discarded.
     pub async fn store_session(
         &self,
         conversation: &ConversationId,
@@ -154,8 +154,8 @@ async fn replace(
     Ok(stored > 0)
 }
 
-/// Invalidates all sessions folded up to this event, because they contain erased data: no node uses
-/// or stores them any more.
+/// Invalidates all sessions folded up to this event, because they contain erased data. Nodes
+/// neither use nor store them any more.
 pub(in crate::store) async fn invalidate(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,

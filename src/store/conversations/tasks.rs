@@ -4,8 +4,8 @@
 //! open ──► ended     the answer, or the reason for the failure, is in the parent's journal
 //!      ──► stopped   the parent no longer waits for it
 //! ```
-//! The task of a background job is `background` instead of `open`, because no call waits for it;
-//! [`jobs`] has its answer.
+//! The task of a background job has the state `background` instead of `open`, because no call waits
+//! for it. Its answer is stored in [`jobs`].
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
@@ -41,15 +41,15 @@ pub struct TaskAnswer {
     pub heritage: Heritage,
 }
 
-/// The parts of a change that concern the sub-agents of a conversation and the agent above it.
+/// The parts of a change that concern the sub-agents of a conversation and its parent.
 pub(in crate::store) struct TaskEffects {
-    /// What it passes on to all running agents of the same delegation.
+    /// The state shared with all running agents of the same delegation.
     pub heritage: Heritage,
     pub delegates: Vec<Delegation>,
     pub answer: Option<TaskAnswer>,
 }
 
-/// What these events and runs pass on to all running agents of the same delegation.
+/// The state that these events and runs share with all running agents of the same delegation.
 pub(in crate::store) fn passed_on(events: &[Event], used: BTreeMap<String, u32>) -> Heritage {
     let sources = events.iter().filter_map(|event| match event {
         Event::Tainted { source } => Some(source.clone()),
@@ -92,7 +92,7 @@ async fn begin(
     Ok(())
 }
 
-/// On whose behalf sub-agents start, and for whom.
+/// The requester and the parent of sub-agents that start.
 pub(in crate::store) struct Start<'a> {
     pub parent: &'a ConversationId,
     pub call: &'a str,
@@ -102,14 +102,14 @@ pub(in crate::store) struct Start<'a> {
     pub job: Option<JobBudget>,
 }
 
-/// A task, the conversation that is created for it, and its place among those of its call.
+/// A task, the conversation that is created for it, and its index among the tasks of its call.
 pub(in crate::store) struct PlacedTask<'a> {
     pub child: &'a ConversationId,
     pub task: &'a Task,
     pub place: i64,
 }
 
-/// Creates the conversation of a sub-agent and gives it its task.
+/// Creates the conversation of a sub-agent, with its task.
 pub(in crate::store) async fn start(
     tx: &mut Tx<'_>,
     start: &Start<'_>,
@@ -147,7 +147,8 @@ pub(in crate::store) async fn start(
         if start.job.is_some() { "background" } else { "open" }
     );
     if let Some(budget) = start.job {
-        // The first event: a release that does not know jobs leaves the conversation to others.
+        // Must be the first event: a release that does not know jobs then leaves the conversation
+        // to others.
         journal::append(tx, child, &Event::JobStarted { budget }, now).await?;
     }
     if *start.heritage != Heritage::default() {
@@ -181,10 +182,10 @@ async fn deliver_answer(
         serde_json::to_string(&answer.result)?,
         child.as_str()
     );
-    // Nobody waits for it any more.
+    // The parent no longer waits for it.
     let Some((parent, call)) = task else { return Ok(()) };
     let parent = ConversationId(parent);
-    // Locks the parent's row: of concurrent answers, the last one sees the others.
+    // Locks the parent's row, so that the last of several concurrent answers sees the others.
     journal::append(tx, &parent, &Event::Inherited(answer.heritage), now).await?;
     let rows: Vec<(String, String, Option<String>)> = sql!(
         tx,
@@ -223,8 +224,8 @@ fn together(mut results: Vec<(String, ToolResult)>) -> ToolResult {
 }
 
 /// Stops all sub-agents that calls of this conversation wait for, at any depth, and withdraws their
-/// approvals. The conversation's row is locked, and each is locked before its own sub-agents are
-/// read, so that it cannot start more.
+/// approvals. The caller has locked the conversation's row. Each sub-agent is locked before its own
+/// sub-agents are read, so that it cannot start more.
 pub async fn stop(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -255,7 +256,7 @@ pub async fn stop(
     Ok(())
 }
 
-/// Stops the sub-agent of a background job, whose row is locked, and everything below it.
+/// Stops the sub-agent of a background job, whose row is locked, and all sub-agents below it.
 pub(in crate::store) async fn stop_job(
     tx: &mut Tx<'_>,
     child: &ConversationId,

@@ -1,16 +1,17 @@
-//! What tables an external database has, with their columns and keys.
+//! The tables of an external database, with their columns and keys.
 
 use std::collections::BTreeMap;
 
 use super::{DatabaseKind, QueryLimits, ReadError, connection::ReadTransaction};
 
-/// A database with more columns is not described.
+/// The maximum number of columns. A database with more cannot be described.
 const MOST_COLUMNS: usize = 50_000;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DatabaseCatalog {
     pub relations: Vec<Relation>,
-    /// By places in the list: a table, and one that inherits from it or is a partition of it.
+    /// Pairs of a table and a table that inherits from it or is a partition of it, as indexes into
+    /// `relations`.
     pub inherits: Vec<Inherits>,
     /// Whether the user of the connection may change a table.
     pub is_writable: bool,
@@ -33,7 +34,7 @@ pub struct Relation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RelationKind {
     Table,
-    /// Its rows come from elsewhere: a view, a foreign table, a virtual table.
+    /// A relation whose rows come from elsewhere: a view, a foreign table, a virtual table.
     View,
 }
 
@@ -53,7 +54,7 @@ pub struct Reference {
     pub column: String,
 }
 
-/// Schema, table, kind, column, type, whether it is required.
+/// Schema, table, kind, column, type, whether the column is required.
 const POSTGRES_COLUMNS: &str = "\
 SELECT n.nspname::text, c.relname::text, c.relkind::text, a.attname::text,
   format_type(a.atttypid, a.atttypmod), a.attnotnull::text,
@@ -65,7 +66,7 @@ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
   AND n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'
 ORDER BY 1, 2, a.attnum";
 
-/// Schema, table, kind, column, and for foreign keys what it refers to.
+/// Schema, table, kind, column, and the referenced column of a foreign key.
 const POSTGRES_KEYS: &str = "\
 SELECT n.nspname::text, c.relname::text, k.contype::text, a.attname::text,
   fn.nspname::text, fc.relname::text, fa.attname::text

@@ -1,4 +1,4 @@
-//! Pools of at most a few connections, and transactions that cannot write.
+//! Small connection pools, and transactions that cannot write.
 
 use futures::{FutureExt as _, TryStreamExt as _};
 use sqlx::{
@@ -16,7 +16,7 @@ use std::{
 
 use super::{CELL_CHARS, Column, DatabaseKind, QueryLimits, ReadError, ResultTable};
 
-/// How long a query waits for a connection, new or in use.
+/// How long a query waits for a connection, whether new or pooled.
 const ACQUIRE_FOR: Duration = Duration::from_secs(5);
 const IDLE_FOR: Duration = Duration::from_mins(1);
 const LIVES_FOR: Duration = Duration::from_mins(30);
@@ -29,14 +29,14 @@ pub(super) enum Pool {
     Sqlite(sqlx::SqlitePool),
 }
 
-/// An open transaction. Dropped, it is rolled back.
+/// An open transaction. Dropping it rolls it back.
 pub(super) enum ReadTransaction {
     Postgres(Transaction<'static, Postgres>),
     Mysql(Transaction<'static, MySql>),
     Sqlite(Transaction<'static, Sqlite>),
 }
 
-/// The same text for each of the three, type-checked against each.
+/// Evaluates the same expression for each of the three databases, type-checked separately.
 macro_rules! on {
     ($on:expr, $of:ident, |$tx:ident| $body:expr) => {
         match $on {
@@ -97,8 +97,8 @@ impl Pool {
             Self::Postgres(pool) => {
                 let begin = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY";
                 let mut tx = pool.begin_with(begin).await.map_err(|e| unreachable(&e))?;
-                // Without a search path a name means what it says: tables are written with their
-                // schema, and no function is found but the database's own.
+                // With an empty search path, names cannot be redirected: tables are written with
+                // their schema, and only built-in functions are found.
                 let restrict = "SELECT set_config('search_path', '', true), \
                      set_config('standard_conforming_strings', 'on', true), \
                      set_config('lock_timeout', '2s', true), \
@@ -134,8 +134,8 @@ fn small<DB: sqlx::Database>(pool: PoolOptions<DB>, limits: QueryLimits) -> Pool
         .max_lifetime(LIVES_FOR)
 }
 
-/// For as long as the connection lives: nothing is written, a backslash in a text is a backslash,
-/// and a statement ends in time. MariaDB and MySQL have different names for the last.
+/// Configures a connection for its lifetime: it is read-only, a backslash in a string literal is
+/// not an escape, and statements time out. MariaDB and MySQL have different names for the timeout.
 async fn restrict_mysql(
     connection: &mut sqlx::MySqlConnection,
     time: Duration,
@@ -161,7 +161,7 @@ impl ReadTransaction {
         }
     }
 
-    /// The columns that the query gives. It is not run.
+    /// The columns of the query's result. The query is prepared, but not run.
     pub(super) async fn columns(&mut self, sql: &str) -> Result<Vec<Column>, ReadError> {
         let sql = AssertSqlSafe(sql.to_owned());
         on!(self, ReadTransaction, |tx| {
@@ -176,7 +176,7 @@ impl ReadTransaction {
         })
     }
 
-    /// The rows of a query whose columns are all text, up to the limits.
+    /// Runs a query whose columns are all text, and reads its rows up to the limits.
     pub(super) async fn table(
         &mut self,
         sql: &str,
@@ -205,7 +205,7 @@ impl ReadTransaction {
         Ok(table)
     }
 
-    /// Gives the connection back.
+    /// Ends the transaction and returns the connection to the pool.
     pub(super) async fn end(self) {
         let ended = on!(self, ReadTransaction, |tx| tx.rollback().await);
         if let Err(error) = ended {
@@ -226,7 +226,8 @@ fn unreachable(error: &sqlx::Error) -> ReadError {
     ReadError::Unreachable(error.to_string())
 }
 
-/// Says what the database says, without its hints: they may name what is hidden.
+/// Converts an error. The database's message is kept without its hints, which may name hidden
+/// columns.
 fn failed(error: &sqlx::Error, time: Duration) -> ReadError {
     let Some(database) = error.as_database_error() else {
         return match error {

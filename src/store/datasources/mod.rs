@@ -1,11 +1,11 @@
 //! External databases that agents read: PostgreSQL, MySQL or MariaDB, SQLite.
 //!
 //! Every read is one transaction that cannot write, with a time limit that the database itself
-//! enforces. Within it the catalog is read first, so that what a query may see is decided on the
-//! tables as they are, and then the query runs whose text the caller has made of that catalog.
+//! enforces. The transaction first reads the catalog, so that visibility is decided from the
+//! current tables, and then runs the query that the caller has built from that catalog.
 //!
 //! - [`catalog`]: tables, columns and keys
-//! - `connection`: small pools that connect when they are needed
+//! - `connection`: small pools that connect on demand
 
 pub mod catalog;
 mod connection;
@@ -18,9 +18,9 @@ use connection::Pool;
 
 /// The maximum length of a value, in characters.
 const CELL_CHARS: usize = 20_000;
-/// A query of more columns is refused.
+/// The maximum number of columns of a query.
 const COLUMNS: usize = 200;
-/// What the database has besides its own limit until the wait for it ends.
+/// How long after the database's own time limit the wait for it is abandoned.
 const GRACE: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,27 +50,27 @@ pub struct DataSource {
 pub struct ResultTable {
     pub columns: Vec<String>,
     pub rows: Vec<Vec<Option<String>>>,
-    /// The limit of rows or bytes was reached.
+    /// Whether the limit of rows or bytes was reached.
     pub is_cut: bool,
 }
 
-/// Why nothing was read, in words that a model can act on.
+/// The reason why nothing was read, worded so that a model can act on it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ReadError {
-    /// With the reason, which is for operators.
+    /// With the reason, for operators only.
     #[error("the database cannot be reached")]
     Unreachable(String),
     #[error("it took longer than {} s; ask for less", .0.as_secs())]
     Timeout(Duration),
     #[error("{0}")]
     Refused(String),
-    /// In the words of the database.
+    /// With the message of the database.
     #[error("the database says: {0}")]
     Failed(String),
 }
 
 impl DataSource {
-    /// Connects to nothing yet. The error does not contain the URL.
+    /// Validates the URL. Connections are opened on demand. The error does not contain the URL.
     pub fn open(url: &str, limits: QueryLimits) -> Result<Self, &'static str> {
         Ok(Self { pool: Arc::new(Pool::open(url, limits)?), limits })
     }
@@ -89,8 +89,8 @@ impl DataSource {
         .await
     }
 
-    /// Runs the query that `plan` makes of the catalog: one SELECT, whose safety is the plan's
-    /// business.
+    /// Runs the query that `plan` builds from the catalog. It must be a single SELECT; checking its
+    /// safety is the task of `plan`.
     pub async fn read(
         &self,
         plan: impl FnOnce(&DatabaseCatalog) -> Result<String, String> + Send,
@@ -126,14 +126,14 @@ impl DataSource {
     }
 }
 
-/// A column of a result, before its values are read.
+/// A column of a result, known before its values are read.
 struct Column {
     name: String,
     is_binary: bool,
 }
 
-/// Wraps the query so that the database turns every value into text of bounded length, and gives
-/// one row more than the limit at most. As a subquery it cannot be anything but a query.
+/// Wraps the query, so that the database converts every value to text of limited length and returns
+/// at most one row more than the limit. As a subquery, the text cannot be any other statement.
 fn as_text(kind: DatabaseKind, sql: &str, columns: &[Column], rows: usize) -> String {
     let names: Vec<_> = (1..=columns.len()).map(|number| format!("c{number}")).collect();
     let values: Vec<_> = names

@@ -1,10 +1,10 @@
 //! The URL of a database, and the passwords in it.
 
-/// The URL without its passwords, wherever they are, so that it can be displayed.
+/// The URL without its passwords, for display.
 pub fn without_password(url: &str) -> String {
     let Ok(mut shown) = url::Url::parse(url) else { return "(not a URL)".to_owned() };
     if shown.password().is_some() {
-        // Only URLs that cannot contain a password refuse to have it replaced.
+        // Setting a password only fails for URLs that cannot have one.
         let _ = shown.set_password(Some("…"));
     }
     if shown.query_pairs().any(|(name, _)| is_secret(&name)) {

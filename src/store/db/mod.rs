@@ -39,7 +39,7 @@ use transient::Unavailable;
 
 /// The delays before each retry of a transaction after a deadlock or serialization failure.
 const WAITS_MS: [u64; 5] = [10, 20, 50, 100, 200];
-/// The maximum number of transactions in one commit.
+/// The maximum number of transactions per commit.
 const GROUP: usize = 128;
 
 #[derive(Clone)]
@@ -48,14 +48,14 @@ pub(super) enum Db {
     Postgres(PgPool),
 }
 
-/// What a commit survives on SQLite.
+/// The failures that a commit survives on SQLite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Durability {
     /// A power failure (`synchronous=FULL`).
     #[default]
     Full,
-    /// A crash of the process; a power failure may lose the last commits (`synchronous=NORMAL`).
+    /// A crash of the process. A power failure may lose the last commits (`synchronous=NORMAL`).
     Normal,
 }
 
@@ -110,7 +110,8 @@ impl Db {
             bail!("store.url must begin with sqlite: or postgres:");
         }
         let options = PgConnectOptions::from_str(url)?.statement_cache_capacity(256);
-        // Pinged before each use, unlike files: else the first reads after an outage would fail.
+        // Pinged before each use, unlike files: otherwise the first reads after an outage would
+        // fail.
         let pool = PgPoolOptions::new()
             .max_connections(settings.connections)
             .acquire_timeout(Duration::from_secs(10))
@@ -148,7 +149,7 @@ impl Db {
                                 problem = format!("{problem:#}"),
                                 "retrying after a serialization failure"
                             );
-                            // So that the other transaction completes first.
+                            // Gives the other transaction time to complete first.
                             let wait = Duration::from_millis(wait);
                             let _ = tokio::time::timeout(wait, pending::<()>()).await;
                         }
@@ -205,7 +206,7 @@ fn is_conflict(problem: &anyhow::Error) -> bool {
     matches!(code.as_deref(), Some("40P01" | "40001"))
 }
 
-/// A transaction for the writing connection: returns whether it succeeded, and is told the outcome
+/// A transaction for the writing connection. Returns whether it succeeded, and receives the outcome
 /// of the commit.
 pub(super) type WriteJob =
     Box<dyn for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, (bool, Finish)> + Send>;
@@ -228,7 +229,7 @@ where
                     Ok(()) => result.map(|value| (value, rung)),
                     Err(problem) => Err(unavailable(&format!("committing: {problem}"))),
                 };
-                // The caller may be gone; the commit is valid all the same.
+                // The caller may no longer wait. The commit is valid nevertheless.
                 let _ = answer.send(result);
             });
             (good, finish)
@@ -274,7 +275,7 @@ async fn write_in_groups(mut conn: SqliteConnection, mut jobs: mpsc::Receiver<Wr
     let _ = conn.close().await;
 }
 
-/// A job that fails rolls back its own changes only.
+/// Runs jobs in one commit. A job that fails rolls back only its own changes.
 async fn commit_group(
     conn: &mut SqliteConnection,
     jobs: impl ExactSizeIterator<Item = WriteJob>,

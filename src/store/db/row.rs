@@ -1,8 +1,8 @@
 //! Statements for both databases, and rows as structs, whose fields are read from the columns of
 //! their names.
 
-/// Defines a struct that is read from a row. It is what `#[derive(sqlx::FromRow)]` would write;
-/// that macro would have all database drivers compiled a second time, for itself.
+/// Defines a struct that is read from a row, like `#[derive(sqlx::FromRow)]`. That macro would
+/// compile all database drivers a second time.
 macro_rules! row {
     ($(#[$meta:meta])* $visible:vis struct $name:ident { $($field:ident: $type:ty),* $(,)? }) => {
         $(#[$meta])*

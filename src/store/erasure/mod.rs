@@ -1,4 +1,4 @@
-//! Erases a person: what they said, and what was said to them alone.
+//! Erases a person: their messages, and messages sent to them alone.
 //!
 //! ```text
 //! begin     one transaction: nothing of theirs may be open; their own conversations are retired,
@@ -11,12 +11,12 @@
 //! repeated.
 //!
 //! The person's own conversations are deleted as a whole, with their files and their audit chain,
-//! which is cut behind a seal like an old one, so that the audit still verifies. From conversations
-//! with other people, the person's words and names are removed. Shared memories of an agent are
-//! deleted if they were noted for the person; wiki pages stay, without the name of the person for
-//! whom they were written. What remains: what others said or noted, what the bot
-//! said in its own words without the person's name, files in the workspace of a group, and audit
-//! records, which contain only the person's id.
+//! which is cut behind a seal like an old one, so the audit still verifies. The person's words and
+//! names are removed from conversations with other people. Shared memories of an agent are deleted
+//! if they were noted for the person; wiki pages are kept, without the name of the person for whom
+//! they were written. These remain: messages and notes of other people, the bot's own words without
+//! the person's name, files in the workspace of a group, and audit records, which contain only the
+//! person's id.
 
 pub(super) mod pending;
 pub(super) mod redaction;

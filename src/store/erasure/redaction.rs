@@ -16,7 +16,7 @@ use crate::{
 
 /// Replaces the name of the erased person and their words.
 pub(in crate::store) const NOBODY: &str = "erased";
-/// Shorter texts, such as "yes" or "thank you", could be anybody's.
+/// Shorter quotations, such as "yes" or "thank you", could be anyone's and are kept.
 const QUOTE_CHARS: usize = 12;
 /// The fields with the bot's words in a sent message.
 const SHOWN: [&str; 4] = ["markdown", "caption", "text", "name"];
@@ -82,8 +82,8 @@ impl Forgotten {
         }
     }
 
-    /// Whether this event is needed to know what to redact. Such events are rewritten last, so that
-    /// an interrupted erasure still knows it.
+    /// Whether this event determines what to redact. Such events are rewritten last, so that an
+    /// interrupted erasure can resume.
     pub fn is_source(&self, entry: &Entry) -> bool {
         self.files.contains(&entry.seq)
             || speakers(&entry.event).iter().any(|by| by.id == self.person)
@@ -171,7 +171,7 @@ impl Forgotten {
         }
     }
 
-    /// The same for a sent message.
+    /// Like [`redact_text`](Self::redact_text), for a sent message.
     pub fn redact_shown(&self, shown: &Value) -> Value {
         self.redact_json(shown, &SHOWN)
     }

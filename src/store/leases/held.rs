@@ -1,9 +1,9 @@
 //! The conversations, rows and duties that this node holds, and the heartbeat that renews their
 //! leases.
 //!
-//! The heartbeat updates every row that this node holds. A single row per node that all of its leases
-//! refer to would be cheaper to renew, but every claim would have to join it. One update every five
-//! seconds takes 10 ms with 10,000 turns under way, and claims are far more frequent than that.
+//! The heartbeat updates every row that this node holds. A single row per node, referenced by all
+//! of its leases, would be cheaper to renew, but every claim would have to join it. One update
+//! every five seconds takes 10 ms with 10,000 turns under way, and claims are far more frequent.
 
 use anyhow::Result;
 use std::{

@@ -29,7 +29,7 @@ use held::{Held, Hold};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     pub(super) conversation: ConversationId,
-    /// The people's conversation that a sub-agent works for.
+    /// The conversation with people that a sub-agent works for.
     pub(super) root: Option<ConversationId>,
     pub(super) node: NodeId,
     pub(super) fence: i64,
@@ -40,7 +40,7 @@ impl Lease {
         &self.conversation
     }
 
-    /// The conversation in which messages are shown, and which is charged.
+    /// The conversation in which messages are shown and to which usage is charged.
     pub fn home(&self) -> &ConversationId {
         self.root.as_ref().unwrap_or(&self.conversation)
     }
@@ -83,11 +83,12 @@ impl Claimed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Duty(());
 
-/// One statement; PostgreSQL skips rows that others are changing. `NO KEY`, because a transaction that
-/// only inserts a row with a reference to a conversation locks its key, and must not hide it.
+/// One statement. PostgreSQL skips rows that others are changing. `NO KEY` is needed because a
+/// transaction that inserts a row referring to a conversation locks the conversation's key, which
+/// must not hide it.
 ///
-/// Conversations under lease stay in the index of `ready_at`, because they can be claimed again when
-/// it expires. With 10,000 turns under way, a look that finds nothing takes 0.8 ms.
+/// Conversations under lease stay in the index of `ready_at`, because they can be claimed again
+/// after the lease expires. With 10,000 turns under way, a claim that finds nothing takes 0.8 ms.
 macro_rules! claim {
     ($skip:literal) => {
         concat!(
@@ -271,7 +272,7 @@ row! {
     }
 }
 
-/// Parses the JSON of a row. A row that cannot be read keeps its lease until that expires, and does
+/// Parses the JSON of a row. An unreadable row keeps its lease until the lease expires, and does
 /// not affect others.
 pub(super) fn readable<T: serde::de::DeserializeOwned>(
     table: JsonTable,

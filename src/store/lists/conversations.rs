@@ -49,7 +49,7 @@ pub struct ListedFailure {
     pub channel: String,
     pub chat: String,
     pub at: DateTime<Utc>,
-    /// What people were told, and what only operators are shown.
+    /// The text that people were shown, and the cause, which only operators see.
     pub reason: String,
     pub cause: Option<String>,
     pub reference: String,

@@ -91,7 +91,7 @@ fn listed(row: ListedRow) -> Result<ListedMessage> {
     })
 }
 
-/// Sends a row again that was given up. Returns whether it was.
+/// Schedules a row that was given up to be sent again. Returns whether there was such a row.
 pub async fn replay(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
     let replayed = sql!(
         tx,
@@ -108,11 +108,11 @@ pub async fn replay(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
     Ok(replayed > 0)
 }
 
-/// The number of rows that are sent again at once.
+/// The maximum number of rows that are sent again at once.
 const REPLAYED_AT_ONCE: i64 = 1_000;
 
-/// Sends the oldest rows again that were given up, of one channel if it is not empty. Returns how
-/// many.
+/// Schedules the oldest rows that were given up to be sent again, of one channel unless it is
+/// empty. Returns their number.
 pub async fn replay_many(tx: &mut Tx<'_>, channel: &str) -> Result<u64> {
     let replayed = sql!(
         tx,
@@ -136,7 +136,7 @@ pub async fn replay_many(tx: &mut Tx<'_>, channel: &str) -> Result<u64> {
     Ok(replayed)
 }
 
-/// Drops a row that was given up. Returns whether it was.
+/// Drops a row that was given up. Returns whether there was such a row.
 pub async fn drop(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
     let dropped = sql!(
         tx,

@@ -73,7 +73,7 @@ pub async fn unread(
     Ok(rows.into_iter().map(unread).collect())
 }
 
-/// On PostgreSQL, a concurrent change of the memory is waited for.
+/// On PostgreSQL, waits for a concurrent change of the memory.
 macro_rules! keep {
     ($lock:literal) => {
         concat!(

@@ -1,7 +1,8 @@
 //! The agents' memories by scope, and full-text search.
 //!
-//! Words are split here and not by SQLite's FTS5 or PostgreSQL's `tsvector`, so that both find the
-//! same: each letter of a script without spaces is a word, and several of them are a phrase.
+//! Words are split here and not by SQLite's FTS5 or PostgreSQL's `tsvector`, so that both databases
+//! find the same. Each letter of a script without spaces is a word, and several of them form a
+//! phrase.
 
 pub mod embeddings;
 mod rewrite;

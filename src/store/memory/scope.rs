@@ -1,6 +1,6 @@
 //! The scope of memories.
 
-/// Whose memories: those of an agent, for one chat or, if `scope` is empty, for all.
+/// The scope of memories: an agent, and one chat or, if `scope` is empty, all chats.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryScope {
     pub agent: String,

@@ -1,4 +1,4 @@
-//! How text is split into words for the search through memories, the same for both databases.
+//! Splits text into words for the search of memories, in the same way for both databases.
 
 use unicode_segmentation::UnicodeSegmentation as _;
 

@@ -1,7 +1,7 @@
 //! Albums: pictures of the outbox that are sent together.
 //!
-//! An album cannot be an edit of an earlier message, and repeating it would show it twice. It is
-//! therefore attempted only once and marked before that: a row that is found marked later may
+//! An album cannot be an edit of an earlier message, and sending it again would show it twice. It
+//! is therefore attempted only once, and marked before the attempt: a row that is found marked may
 //! already have been shown.
 
 use anyhow::Result;
@@ -19,8 +19,8 @@ use crate::{
 };
 
 impl Sending {
-    /// Whether an earlier attempt may have shown it, as part of an album or as a text without a
-    /// placeholder, which is marked by a receipt without a message.
+    /// Whether an earlier attempt may have shown it, either as part of an album or as a text
+    /// without a placeholder, which is marked by a receipt without a message.
     pub fn may_be_shown(&self) -> bool {
         let once = self.what.is_picture() || matches!(self.what, Outgoing::Text { .. });
         once && self.receipt == Some(Receipt::nowhere())
@@ -53,7 +53,7 @@ impl Store {
         .await
     }
 
-    /// Records that the album was sent. Nothing is recorded if another node is sending the first
+    /// Records that the album was sent. Records nothing if another node is sending the first
     /// picture by now.
     pub async fn end_album(&self, first: &Sending, others: Vec<Sending>) -> Result<()> {
         let first = first.clone();
@@ -91,7 +91,8 @@ impl Store {
     }
 }
 
-/// Delays a row that has not been attempted yet until the given time, for pictures that may follow.
+/// Delays a row that has not been attempted yet until the given time, because more pictures may
+/// follow.
 pub(in crate::store) async fn wait(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,

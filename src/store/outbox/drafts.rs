@@ -1,5 +1,5 @@
-//! Messages in which answers grow, recorded so that the answer of the same turn replaces them, even
-//! on another node.
+//! Draft messages, in which answers are streamed. They are recorded so that the answer of the same
+//! turn replaces them, even on another node.
 
 use anyhow::Result;
 use channels::Receipt;
@@ -9,7 +9,7 @@ use crate::{
     store::{Store, Tx, db::sql, leases::Lease},
 };
 
-/// The number of recent outbox rows in which a receipt is looked for, since drafts are short-lived.
+/// The number of recent outbox rows that are searched for a receipt. Drafts are short-lived.
 const RECENT: i64 = 50;
 
 impl Store {

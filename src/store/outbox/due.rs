@@ -121,7 +121,7 @@ async fn with_sends_due(
     Ok(due)
 }
 
-/// Which node claims, for how long, by which clock.
+/// The claiming node, its lease term and its clock.
 #[derive(Clone)]
 struct Claim {
     node: NodeId,
@@ -250,8 +250,8 @@ async fn defer(tx: &mut Tx<'_>, due: &Due, now: i64) -> Result<bool> {
     let later = due.parked_until.unwrap_or_default().max(due.not_before);
     let due_at = if let Some(before) = &due.behind {
         if !lock_waiting(tx, before).await? {
-            // The earlier row is ending at this moment, and the next query will find this row at
-            // the head.
+            // The earlier row is ending at this moment. The next query will find this row at the
+            // head.
             return Ok(true);
         }
         // The transaction that ends the earlier row waits for this one and then sets `due_at`.
@@ -275,7 +275,7 @@ async fn defer(tx: &mut Tx<'_>, due: &Due, now: i64) -> Result<bool> {
     Ok(true)
 }
 
-/// Locks the row against transactions that would end it; `false` if it has ended.
+/// Locks the row against transactions that would end it. Returns `false` if it has ended.
 async fn lock_waiting(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
     let lock = tx.either(
         "SELECT seq FROM outbox WHERE id = $1 AND status = 'waiting'",
@@ -321,7 +321,8 @@ async fn lease(tx: &mut Tx<'_>, claim: &Claim, ready: &[Due], lease_now: i64) ->
     Ok(())
 }
 
-/// `None` if this release cannot read the row. Its lease will expire, and a newer node may take it.
+/// Returns `None` if this release cannot read the row. Its lease expires, and a newer node may
+/// claim it.
 fn sending(claim: &Claim, channel: &str, due: Due) -> Option<Sending> {
     let of = JsonTable::Outbox;
     let what = readable(of, &due.id, &due.body)?;
@@ -352,7 +353,7 @@ mod tests {
     use crate::store::StoreOptions;
     use futures::FutureExt as _;
 
-    /// Without a free permit there is nothing to claim, and the database is not asked.
+    /// Without a free permit, nothing can be claimed and the database is not queried.
     #[tokio::test]
     async fn nothing_is_claimed_for_no_permit() {
         let scratch = on_sqlite().await;
@@ -479,8 +480,8 @@ mod tests {
         DateTime::from_timestamp_millis(1_000).unwrap()
     }
 
-    /// A backlog of 100,000 rows on one channel costs other channels nothing and this one only a
-    /// few rows: no statement scans the outbox.
+    /// A backlog of 100,000 rows on one channel does not slow down other channels, and costs this
+    /// one only a few rows: no statement scans the outbox.
     async fn a_backlog_costs_nothing(scratch: Scratch) {
         scratch.fill("down", 1_000, 100).await;
         scratch.fill("up", 1, 2).await;

@@ -59,8 +59,9 @@ pub async fn put(
     put_rows(tx, conversation, Behind { seq, answers: None, now }, shows).await
 }
 
-/// Appends the reply to a command. It goes before the parts of answers that wait, except those that
-/// were attempted, since a person who writes `/status` should not have to wait for a long answer.
+/// Appends the reply to a command. It is sent before the waiting parts of answers, except those
+/// that were attempted, since a person who writes `/status` should not have to wait for a long
+/// answer.
 pub async fn put_before_answers(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -71,8 +72,8 @@ pub async fn put_before_answers(
         let seq = journal::last_seq(tx, conversation).await?;
         return put(tx, conversation, seq, shows, now).await;
     };
-    // Rows with the same part are sent in the order of their ids, so these come after the previous
-    // part, which may be being sent, and before this one.
+    // Rows with the same part are sent in the order of their ids. These rows come after the
+    // previous part, which a node may be sending, and before this one.
     for (at, what) in shows.into_iter().enumerate() {
         let due = if at == 0 { Due::Now } else { Due::Behind };
         let (id, part) = (OutboxId::new(), part - 1);
@@ -162,7 +163,7 @@ async fn belongs_to(tx: &mut Tx<'_>, turn: Seq, id: &OutboxId) -> Result<()> {
 }
 
 /// Withdraws waiting answers when a person stops the turn. A row that was attempted is kept, since
-/// it may be shown in part.
+/// a part of it may be visible.
 pub async fn withdraw_answers(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<()> {
     let withdrawn = sql!(
         tx,
@@ -235,7 +236,7 @@ pub(super) struct OutboxRow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Due {
     Now,
-    /// Not before a row that the same transaction has inserted before it has ended.
+    /// Not before another row that the same transaction inserted earlier has ended.
     Behind,
 }
 

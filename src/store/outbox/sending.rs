@@ -1,6 +1,6 @@
 //! Outbox rows that a node is sending, and the outcome of each attempt.
 //!
-//! An outcome is recorded only while the row is claimed by the same attempt: a sender that has lost
+//! An outcome is recorded only while the row is claimed by the same attempt. A sender that has lost
 //! its lease changes nothing.
 
 use anyhow::Result;
@@ -34,7 +34,7 @@ pub struct Sending {
     /// For how long earlier attempts have failed while the channel worked.
     pub aged: TimeDelta,
     pub(in crate::store) node: NodeId,
-    /// Keeps the lease on the row renewed.
+    /// Keeps the lease on the row renewed until dropped.
     pub hold: Arc<Hold>,
 }
 
@@ -51,15 +51,16 @@ pub enum SendOutcome {
 pub struct Failed {
     pub problem: String,
     pub not_before: DateTime<Utc>,
-    /// How much this failure counts towards giving the row up.
+    /// The time that this failure adds to [`Sending::aged`], which decides when the row is given
+    /// up.
     pub ages_by: TimeDelta,
-    /// Whether the platform may have shown the message nevertheless.
+    /// Whether the platform may have shown the message despite the failure.
     pub is_unknown: bool,
 }
 
 impl Store {
-    /// Records the message that an attempt has left on the platform, so that the next attempt edits
-    /// it. Returns `false` if another node has the row by now, and nothing was recorded.
+    /// Records the message that an attempt left on the platform, so that the next attempt edits it.
+    /// Returns `false` without recording anything if another node has claimed the row.
     pub async fn placed(&self, sending: &Sending, receipt: Option<&Receipt>) -> Result<bool> {
         let (sending, receipt) = (sending.clone(), receipt.cloned());
         self.write("placed", move |tx| Box::pin(placed(tx, sending, receipt))).await
@@ -86,8 +87,8 @@ impl Store {
     }
 }
 
-/// Locks the row until the end of the transaction; `false` if it is no longer claimed by this
-/// attempt.
+/// Locks the row until the end of the transaction. Returns `false` if it is no longer claimed by
+/// this attempt.
 pub(in crate::store) async fn lock(tx: &mut Tx<'_>, sending: &Sending) -> Result<bool> {
     let locked = sql!(
         tx,
@@ -121,8 +122,8 @@ async fn placed(tx: &mut Tx<'_>, sending: Sending, receipt: Option<Receipt>) -> 
     Ok(kept > 0)
 }
 
-/// Records the end of a send. Returns `false` if the row is no longer claimed by this attempt, and
-/// nothing was recorded.
+/// Records the end of a send. Returns `false` without recording anything if the row is no longer
+/// claimed by this attempt.
 pub async fn end(
     tx: &mut Tx<'_>,
     sending: &Sending,
@@ -136,7 +137,7 @@ pub async fn end(
     Ok(true)
 }
 
-/// The same for a row that is sent together with one that this node has claimed.
+/// Like [`end`], for a row that is sent together with one that this node has claimed.
 pub(in crate::store) async fn record_end(
     tx: &mut Tx<'_>,
     sending: &Sending,

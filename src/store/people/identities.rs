@@ -1,7 +1,7 @@
 //! Accounts on several channels that belong to one person.
 //!
-//! A link says that two accounts belong to the same person, who then counts once. It gives neither
-//! account any rights. Both accounts take part: one requests a code, the other enters it.
+//! Linked accounts belong to the same person, who then counts once. A link gives neither account
+//! any rights. Both accounts take part: one requests a code, the other enters it.
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
@@ -95,7 +95,7 @@ pub async fn offer_link(
     Ok(())
 }
 
-/// Redeems a code: from now on, this account and the one that requested the code belong to one
+/// Redeems a code. From then on, this account and the one that requested the code belong to one
 /// person.
 pub async fn redeem_link(
     tx: &mut Tx<'_>,

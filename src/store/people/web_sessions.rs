@@ -19,7 +19,7 @@ pub struct OpenAccess {
     pub person: String,
     /// The display name.
     pub name: String,
-    /// Whether they signed in with an OpenID provider, not with a link.
+    /// Whether they signed in with an OpenID provider rather than with a link.
     pub by_issuer: bool,
     pub created_at: DateTime<Utc>,
     pub expires_at: DateTime<Utc>,

@@ -1,8 +1,8 @@
 //! Pinned tools of MCP servers: their definition as first seen or as an operator trusted it, and as
-//! the server offers it now. Trusting a tool raises the version of the tools.
+//! the server offers it now. Trusting a tool increments the version of the tools.
 //!
-//! Two tools that would have the same name here are never confused: a grant or rule for one of them
-//! does not apply to the other.
+//! Two tools that would have the same name are never confused: a grant or rule for one of them does
+//! not apply to the other.
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};

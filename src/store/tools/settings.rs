@@ -1,5 +1,5 @@
-//! The operators' settings for tools and MCP servers, which override the defaults and the
-//! configuration. Every change increments a version, by which other nodes notice it immediately.
+//! The operators' settings for tools and MCP servers. They override the defaults and the
+//! configuration. Every change increments a version, which every node checks when a turn begins.
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
@@ -58,7 +58,7 @@ pub async fn version(tx: &mut Tx<'_>) -> Result<i64> {
 
 /// All settings, with their version.
 pub async fn all(tx: &mut Tx<'_>) -> Result<(i64, Settings)> {
-    // Read the version first: settings that are newer than it are merely read again.
+    // The version is read first: settings that are newer than it are merely read again.
     let version = version(tx).await?;
     let rows: Vec<(String, String, bool, String)> = sql!(
         tx,
@@ -104,7 +104,7 @@ pub async fn change(
     now: DateTime<Utc>,
 ) -> Result<()> {
     let SettingKey { kind, name } = of;
-    // First, so that concurrent changes wait for each other.
+    // Increments the version first, so that concurrent changes wait for each other.
     raise(tx).await?;
     let (_, settings) = all(tx).await?;
     let mut setting = settings.get(&(kind, name.to_owned())).copied().unwrap_or_default();
@@ -135,7 +135,7 @@ fn name_of(tier: Tier) -> &'static str {
     }
 }
 
-/// An empty text is not a tier.
+/// Parses a tier. An empty text means the default.
 fn tier_of(text: &str) -> Option<Tier> {
     [Tier::Core, Tier::Extension].into_iter().find(|tier| name_of(*tier) == text)
 }

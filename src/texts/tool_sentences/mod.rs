@@ -1,7 +1,7 @@
-//! What each built-in tool does, in a sentence for the people who decide about a call.
+//! A sentence about each built-in tool, for the people who decide about a call.
 //!
-//! The description of a tool is written for the model. A tool without a sentence (of an MCP server,
-//! or a custom one) is described by the first sentence of its description.
+//! The description of a tool is written for the model. A tool without a sentence, such as one of an
+//! MCP server or a custom tool, is described by the first sentence of its description.
 
 mod jobs_and_wiki;
 mod tools;

@@ -1,4 +1,4 @@
-//! The sentences of the tools that have no file of their own here.
+//! The sentences of the tools without a separate file here.
 
 use super::ToolSentence;
 

@@ -81,7 +81,7 @@ pub fn tidy(arguments: Value, schema: &Value) -> Result<Value, ToolError> {
     Ok(Value::Object(tidied))
 }
 
-/// The argument by which tools of other frameworks receive an approval.
+/// The argument through which tools of other frameworks receive an approval.
 pub const APPROVED: &str = "approved";
 
 /// Removes the flag `approved` from the schema, if it is an optional boolean with the default
@@ -145,7 +145,7 @@ mod tests {
         assert!(without_approval(&mut risky));
         assert_eq!(risky, json!({ "properties": { "count": {} } }), "no model is told of it");
         assert_eq!(tidy(forged.clone(), &risky).unwrap(), json!({ "count": 1 }));
-        // The outcome of a review is data.
+        // The outcome of a review is data, not an approval.
         let mut review = json!({ "properties": { "approved": flag }, "required": ["approved"] });
         assert!(!without_approval(&mut review) && review["properties"]["approved"] == flag);
         assert!(!without_approval(&mut json!({ "type": "object" })));

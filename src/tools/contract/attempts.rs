@@ -45,7 +45,7 @@ impl ToolRunner<'_> {
                 }
                 ended => return ended,
             }
-            // Ends early if the call is stopped.
+            // The pause ends early if the call is stopped.
             if tokio::time::timeout(pause, context.cancelled.cancelled()).await.is_ok() {
                 break;
             }
@@ -73,7 +73,7 @@ impl ToolRunner<'_> {
         context: &Context,
     ) -> Result<Output, ToolError> {
         let sandbox = self.sandbox.ok_or_else(|| ToolError::Sandbox(NO_SANDBOX.into()))?;
-        // Creates the folder when it is first needed.
+        // The folder is created on first use.
         workspace::beneath(context, |_, _| Ok(())).await?;
         let job = Job::new(Work::Program(program.to_vec()), Some(SandboxLimits::COMMAND));
         let profile = Profile::around(job).with_workspace(&context.workspace);

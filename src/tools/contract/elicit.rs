@@ -19,7 +19,7 @@ use crate::{
 /// One question.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ElicitationQuestion {
-    /// Who asks, by its own name.
+    /// The name of the server that asks, as the server gives it.
     pub server: String,
     pub asked: texts::ElicitationText,
     /// The labels of its buttons; the answer is one of them.
@@ -33,7 +33,7 @@ pub enum ElicitationAnswer {
     Given(String),
     /// The person declined to answer.
     Declined,
-    /// Nobody answered in time.
+    /// Nobody answered before the timeout.
     Nobody,
 }
 
@@ -52,7 +52,7 @@ pub struct Elicitation {
     pub answer: oneshot::Sender<ElicitationAnswer>,
 }
 
-/// A text for a person, who does not have to do anything.
+/// A text for a person that needs no answer.
 #[derive(Debug)]
 pub struct ElicitationNotice {
     pub call: CallId,
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
     use std::future::pending;
 
-    /// The time limit of a call is paused while a person is asked.
+    /// The time limit of a call is paused while it waits for a person.
     #[tokio::test(start_paused = true)]
     async fn the_time_for_which_people_are_waited_for_does_not_count() {
         let (wishes, mut heard) = mpsc::unbounded_channel();

@@ -44,14 +44,13 @@ use crate::{
 pub trait Tool: Send + Sync {
     fn spec(&self) -> ToolSpec;
 
-    /// What the approval shows besides the arguments: the diff of an edit, in Markdown.
+    /// The part of the approval that is not an argument, such as the diff of an edit, in Markdown.
     async fn preview(&self, _arguments: &Value, _context: &Context) -> Option<Preview> {
         None
     }
 
-    /// The files that an approval is bound to, besides the arguments and the files that the spec's
-    /// subject names, with their current state. If they cannot be determined, the call does not
-    /// run.
+    /// The files that an approval is bound to, in addition to the arguments and the files named by
+    /// the spec's subject, with their current state. On an error the call does not run.
     async fn bound(
         &self,
         _arguments: &Value,
@@ -80,13 +79,12 @@ pub trait Tool: Send + Sync {
 /// The context in which a call runs.
 #[derive(Debug, Clone)]
 pub struct Context {
-    /// The people's conversation: for a sub-agent, the one that it works for.
+    /// The conversation with people; for a sub-agent, the one that it works for.
     pub conversation: ConversationId,
     pub call: CallId,
     /// The id of the acting agent.
     pub agent: String,
-    /// The person on whose behalf the agent acts: the requester; for a sub-agent, that of the agent
-    /// above it.
+    /// The requester. For a sub-agent, the requester of the agent that delegated to it.
     pub person: Speaker,
     /// Other people whose messages may have led to the call.
     pub joined: Vec<Speaker>,
@@ -109,16 +107,16 @@ pub struct Context {
     /// Whether pictures are shown inline here: then a picture of its first page precedes a
     /// document.
     pub shows_pictures: bool,
-    /// Progress messages in Markdown; the latest is shown.
+    /// Receives progress messages in Markdown. Only the latest is shown.
     pub progress: watch::Sender<String>,
     /// The people whom the call can ask while it runs.
     pub people: elicit::Elicitor,
-    /// The environment variables that the spec names, and no others.
+    /// The values of the environment variables that the spec names; no others.
     pub variables: BTreeMap<String, String>,
 }
 
 impl Context {
-    /// The value of a variable that the tool's spec names.
+    /// The value of an environment variable that the tool's spec names.
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str)
     }
@@ -132,17 +130,17 @@ pub struct Output {
     pub text: String,
     /// Files for the person, already stored as artifacts.
     pub attachments: Vec<Attachment>,
-    /// Files of the workspace that the agent has now read, in their state after the call.
+    /// Files that the agent has read in this call, by path, in their state after the call.
     pub seen: Vec<Seen>,
-    /// The sources of untrusted content in the text, besides what the spec says.
+    /// Sources of untrusted content in the text, in addition to those that the spec declares.
     pub foreign: Vec<String>,
     /// Pictures for the model, already stored as artifacts, by path.
     pub views: Vec<Attachment>,
-    /// Further details for operators, which are stored and read by no model.
+    /// Details for operators. They are stored, but no model reads them.
     pub raw: Option<String>,
     /// The cost, in millionths of a currency unit.
     pub cost_micros: Option<u64>,
-    /// The usage of models that were asked, by id.
+    /// The usage of the models that the call requested, by model id.
     pub asked: BTreeMap<String, Usage>,
     /// The result is the reply to the person; the model does not read it first.
     pub is_answer: bool,
@@ -179,7 +177,7 @@ impl std::fmt::Display for Output {
     }
 }
 
-/// An error that the model is told about, in words that it can act on.
+/// An error, worded so that the model can act on it.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum ToolError {
     #[error("Invalid parameters: {0}")]
@@ -196,7 +194,7 @@ pub enum ToolError {
     ExternalService(String),
     #[error("Sandbox: {0}")]
     Sandbox(String),
-    /// The result was lost: a person decides, as after a crash.
+    /// The result was lost. A person decides what to do, as after a crash.
     #[error("{}", texts::OUTCOME_UNKNOWN)]
     Unknown,
 }

@@ -5,16 +5,16 @@ use crate::tools::{Context, workspace};
 /// The maximum length of a result in the prompt.
 pub const LIMIT_CHARS: usize = 16_000;
 
-/// Space for the sentence between head and tail. Two thirds of the rest are head.
+/// Characters reserved for the sentence between head and tail. Two thirds of the rest are head.
 const SENTENCE_CHARS: usize = 500;
 
-/// The text, if it is short; otherwise its ends, and where the whole is. NUL characters are
-/// removed, since PostgreSQL does not accept them.
+/// Returns a short text unchanged, and otherwise its head and tail with the path of the full text.
+/// NUL characters are removed, because PostgreSQL does not accept them.
 pub async fn shorten(text: String, context: &Context) -> String {
     shorten_to(LIMIT_CHARS, text, context).await
 }
 
-/// The same, for a given length.
+/// Like [`shorten`], with a given limit in characters.
 pub async fn shorten_to(limit: usize, text: String, context: &Context) -> String {
     let text = if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text };
     // There are at least as many bytes as characters, so most results need not be counted.
@@ -37,7 +37,7 @@ pub async fn shorten_to(limit: usize, text: String, context: &Context) -> String
     format!("{head}\n\n[… {left_out} characters are left out here. {whole} …]\n\n{tail}")
 }
 
-/// Stores the whole result in a file whose name ends in `suffix`, and names it.
+/// Stores the whole result in a file whose name ends in `suffix`, and returns its path.
 pub async fn keep(suffix: &str, bytes: Vec<u8>, context: &Context) -> Option<String> {
     let call: String =
         context.call.as_str().chars().filter(char::is_ascii_alphanumeric).take(64).collect();

@@ -37,7 +37,7 @@ use crate::{
     },
 };
 
-/// The timeout of a preview, so that approvals are not delayed much longer.
+/// The timeout of a preview. It limits how long a preview can delay an approval.
 const PREVIEW_FOR: Duration = Duration::from_secs(10);
 /// The maximum length of quoted arguments in an error.
 const QUOTED_CHARS: usize = 300;
@@ -51,13 +51,13 @@ pub struct Toolbox {
     /// The MCP servers.
     pub servers: Servers,
     pub redactor: Redactor,
-    /// The environment, of which each tool gets the variables that it declares.
+    /// The environment. Each tool gets only the variables that it declares.
     environment: BTreeMap<String, String>,
     /// The sandbox for tools that run a program.
     sandbox: Option<Arc<Sandbox>>,
 }
 
-/// Why a tool is not registered.
+/// The reason why a tool is not registered.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum Unfit {
     #[error("there is already a tool {0:?}")]
@@ -79,7 +79,7 @@ pub fn builtin() -> Vec<Arc<dyn Tool>> {
     tools
 }
 
-/// The tools that start programs, as far as the sandbox supports them.
+/// The tools that start programs, if the sandbox supports them.
 pub fn sandboxed(
     sandbox: &Arc<Sandbox>,
     house: documents::Branding,
@@ -202,8 +202,8 @@ impl Toolbox {
         entry.tool.estimated_cost(&entry.prepare(call.arguments.clone()).ok()?)
     }
 
-    /// Whether this call needs an approval. `None`: there is no such tool, or the arguments are
-    /// invalid.
+    /// Whether this call needs an approval. Returns `None` if there is no such tool or the
+    /// arguments are invalid.
     pub fn approval(&self, call: &Call) -> Option<ApprovalMode> {
         let entry = self.entry(&call.tool).ok()?;
         let arguments = entry.prepare(call.arguments.clone()).ok()?;
@@ -212,7 +212,7 @@ impl Toolbox {
         Some(approval.unwrap_or(ApprovalMode::Always))
     }
 
-    /// What an approval shows besides the arguments. Nothing if the tool fails to provide it.
+    /// The part of an approval that is not an argument. `None` if the tool fails to provide it.
     pub async fn preview(&self, call: &Call, context: &Context) -> Option<Preview> {
         let entry = self.entry(&call.tool).ok()?;
         let arguments = entry.prepare(call.arguments.clone()).ok()?;
@@ -228,8 +228,8 @@ impl Toolbox {
         entry.tool.bound(&arguments, context).await
     }
 
-    /// Runs one call to its end: completed, timed out, stopped, failed or panicked. Only the guard
-    /// can create a [`Cleared`]. `None` if the outcome is unknown.
+    /// Runs one call until it completes, times out, is stopped, fails or panics. Only the guard can
+    /// create a [`Cleared`]. Returns `None` if the outcome is unknown.
     pub async fn run(&self, cleared: &Cleared, context: &Context) -> Option<ToolResult> {
         let Call { tool, arguments, .. } = cleared.call();
         self.run_call(tool, arguments.clone(), context).await
@@ -264,7 +264,7 @@ impl Toolbox {
         })
     }
 
-    /// `None` if it was stopped.
+    /// Returns `None` if the call was stopped.
     async fn attempt(
         &self,
         name: &str,
@@ -349,7 +349,7 @@ impl Toolbox {
         Ok((name, RegisteredTool { tool, spec, schema, variables, takes_approval }))
     }
 
-    /// Why no program can run in the sandbox, if that is so.
+    /// The reason why no program can run in the sandbox; `None` if programs can run.
     fn unconfined(&self) -> Option<String> {
         match &self.sandbox {
             Some(sandbox) => sandbox.missing().map(str::to_owned),
@@ -358,7 +358,7 @@ impl Toolbox {
     }
 }
 
-/// Names that the agent handles itself, without a tool in the toolbox.
+/// Names of tools that the agent handles itself, without the toolbox.
 fn is_reserved(name: &str) -> bool {
     [disclosure::TOOLS, delegation::TOOLS].as_flattened().contains(&name)
 }
@@ -368,7 +368,7 @@ fn is_fit(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
 
-/// Truncated, because it may quote the arguments.
+/// Truncates an error text, because it may quote the arguments.
 fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", &text[..at]),
@@ -386,7 +386,7 @@ mod tests {
     use async_trait::async_trait;
     use serde_json::json;
 
-    /// Does what its argument says.
+    /// A tool that does what its argument says.
     struct Sample(ToolSpec);
 
     impl Sample {

@@ -1,12 +1,13 @@
-//! The functions that a query may call. Each only computes from its arguments, or tells the time.
+//! The functions that a query may call. They only compute a value from their arguments or return
+//! the time.
 //!
-//! What is not listed is refused: the functions of a database that read files, wait, lock, write
-//! sequences, change settings or run other queries are too many to list, and new ones come with each
-//! version.
+//! This is an allow list. The functions that read files, wait, lock, write sequences, change
+//! settings or run other queries are too many to deny one by one, and every database version adds
+//! more.
 
 use crate::store::datasources::DatabaseKind;
 
-/// In all three kinds of database; a name that one of them does not have is its own error.
+/// Allowed in all three kinds of database. A database without one of them reports an error.
 const COMMON: &str = "
 abs acos asin atan atan2 avg bit_and bit_or bit_xor bit_length ceil ceiling char_length
 character_length coalesce concat concat_ws cos cot count cume_dist current_date current_time
@@ -55,7 +56,7 @@ date datetime glob json json_array json_array_length json_each json_extract json
 json_group_object json_object json_tree json_type json_valid julianday like likelihood likely
 quote soundex strftime time timediff typeof unicode unixepoch unlikely";
 
-/// Functions that give rows, in place of a table.
+/// Functions that return rows and can be used in place of a table.
 const ROWS: &str = "
 generate_series generate_subscripts unnest json_array_elements json_array_elements_text json_each
 json_each_text json_object_keys jsonb_array_elements jsonb_array_elements_text jsonb_each
@@ -65,7 +66,7 @@ fn lists(list: &str, name: &str) -> bool {
     list.split_ascii_whitespace().any(|known| known == name)
 }
 
-/// Whether a query may call it; the name is in lower case.
+/// Whether a query may call the function. `name` is in lower case.
 pub fn is_allowed(kind: DatabaseKind, name: &str) -> bool {
     let own = match kind {
         DatabaseKind::Postgres => POSTGRES,
@@ -75,7 +76,7 @@ pub fn is_allowed(kind: DatabaseKind, name: &str) -> bool {
     lists(COMMON, name) || lists(own, name)
 }
 
-/// Whether a query may select from it.
+/// Whether a query may select from the function.
 pub fn gives_rows(kind: DatabaseKind, name: &str) -> bool {
     let is_here = match kind {
         DatabaseKind::Postgres => name != "json_tree",

@@ -1,4 +1,4 @@
-//! The parts of SQL that a query may be made of.
+//! The SQL syntax that a query may use.
 
 use sqlparser::ast::{BinaryOperator, DataType, Expr, Ident, ObjectName, ObjectNamePart, SetExpr};
 use std::ops::ControlFlow;
@@ -13,7 +13,7 @@ pub(super) fn require(holds: bool, why: &str) -> CheckFlow {
     if holds { ControlFlow::Continue(()) } else { refuse(why) }
 }
 
-/// Whether the expression says no more than what is in it, which is looked at by itself.
+/// Whether the expression itself needs no check. Its operands are visited separately.
 pub(super) fn is_harmless(expr: &Expr) -> bool {
     matches!(
         expr,
@@ -83,7 +83,7 @@ pub(super) fn check_operator(op: &BinaryOperator) -> CheckFlow {
     require(!odd, "this operator is not supported")
 }
 
-/// A type of the database's own; one that somebody has made may run code of theirs.
+/// Accepts only built-in types: a user-defined type may run user-defined code.
 pub(super) fn check_type(data_type: &DataType) -> CheckFlow {
     match data_type {
         DataType::Custom(name, modifiers) => {
@@ -101,7 +101,7 @@ pub(super) fn check_type(data_type: &DataType) -> CheckFlow {
     }
 }
 
-/// The parts of a name, if none of them is computed.
+/// The parts of a name, or `None` if one of them is computed.
 pub(super) fn plain_parts(name: &ObjectName) -> Option<Vec<Ident>> {
     let part = |part: &ObjectNamePart| match part {
         ObjectNamePart::Identifier(ident) => Some(ident.clone()),

@@ -1,8 +1,8 @@
 //! The tools that read external databases: `list_datasources`, `describe_datasource`,
 //! `sample_table`, `query_sql`.
 //!
-//! - [`visible`]: what of a database agents may see
-//! - [`query`]: what may be asked, by its `tokens` and `grammar`; [`functions`]: with which functions
+//! - [`visible`]: the part of a database that agents may see
+//! - [`query`]: checks queries, with `tokens` and `grammar`; [`functions`]: the allowed functions
 //! - `shown`: results as Markdown and CSV
 
 pub mod functions;
@@ -39,11 +39,11 @@ use crate::{
 use query::QueryTerms;
 use visible::{Visibility, VisibleCatalog, VisibleTable};
 
-/// Tables that are described in full by one call.
+/// The maximum number of tables that one call describes in full.
 const DESCRIBED: usize = 40;
 const SAMPLE_ROWS: usize = 5;
 const MOST_SAMPLE_ROWS: usize = 20;
-/// What the tools have besides the time of the database.
+/// The time that a call may take in addition to the time limit of the database.
 const MARGIN: Duration = Duration::from_secs(15);
 
 /// A database that the operator has configured.
@@ -52,7 +52,7 @@ pub struct ConfiguredSource {
     pub description: String,
     pub database: DataSource,
     pub visibility: Visibility,
-    /// Functions that its queries may call besides the usual ones, in lower case.
+    /// Additional functions that its queries may call, in lower case.
     pub functions: Vec<String>,
 }
 
@@ -66,7 +66,7 @@ impl ConfiguredSource {
         }
     }
 
-    /// Runs a query within what is visible.
+    /// Checks a query against the visible tables and runs it.
     async fn query(&self, sql: &str) -> Result<ResultTable, ReadError> {
         let plan = |catalog: &_| {
             let visible = self.visibility.of(catalog);
@@ -79,7 +79,7 @@ impl ConfiguredSource {
 /// The configured databases, shared by the tools.
 type Sources = Arc<Vec<ConfiguredSource>>;
 
-/// No tools where no database is configured.
+/// The four tools, or none if no data source is configured.
 pub fn tools(sources: Vec<ConfiguredSource>) -> Vec<Arc<dyn Tool>> {
     if sources.is_empty() {
         return Vec::new();
@@ -141,7 +141,7 @@ fn spec(sources: &Sources, name: &str, description: &str, parameters: Value) -> 
     let longest = sources.iter().map(|source| source.database.limits.time).max();
     ToolSpec {
         tier: Tier::Extension,
-        // What a database holds may be anybody's words.
+        // The contents of a database may come from anyone.
         untrusted: true,
         timeout: longest.unwrap_or_default() + MARGIN,
         ..ToolSpec::read_only(name, description, parameters)
@@ -236,7 +236,7 @@ impl Tool for QuerySql {
         let shown = shown::markdown(&table, shown::ROWS);
         let folder: String =
             context.call.as_str().chars().filter(char::is_ascii_alphanumeric).collect();
-        // Where everything is put that comes from outside: who reads it there is careful.
+        // `downloads` is the folder for external content, which readers treat as untrusted.
         let path = format!("downloads/{folder}/{}.csv", source.name);
         let (kept, csv) = (path.clone(), shown::csv(&table));
         workspace::beneath(context, move |workspace, cancelled| {
@@ -282,7 +282,7 @@ fn dialect(kind: DatabaseKind) -> &'static str {
     }
 }
 
-/// By its name, or by schema and name.
+/// Whether `name` is the table's name, with or without its schema.
 fn is_called(table: &VisibleTable<'_>, name: &str) -> bool {
     let relation = table.relation;
     let full = format!("{}.{}", relation.schema, relation.name);
@@ -313,7 +313,7 @@ fn described(
     text
 }
 
-/// A key to what is hidden is not told.
+/// The key properties of a column. References to hidden tables or columns are omitted.
 fn keys(visible: &VisibleCatalog<'_>, column: &Column) -> String {
     let mut text = String::new();
     if column.is_primary {

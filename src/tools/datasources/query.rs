@@ -1,12 +1,11 @@
-//! From a query that a model has written to the text that the database is given.
+//! Converts a query written by a model to the SQL that is sent to the database.
 //!
-//! The query is parsed, checked against what the operator shows, and written again from its syntax
-//! tree: nothing that the parser has skipped (comments, hints, a second statement) reaches the
-//! database, and neither does a text literal in the form in which it was written. Whatever is not
-//! known to be harmless is refused.
+//! The query is parsed, checked against the visible tables, and serialized again from its syntax
+//! tree. Nothing that the parser skips (comments, hints, a second statement) reaches the database,
+//! and string literals are rewritten. Syntax that is not known to be harmless is rejected.
 //!
-//! A table with hidden columns is replaced by a subquery of its visible ones. So no alias, `*`, join
-//! or whole-row reference can name what is hidden: within the query it does not exist.
+//! A table with hidden columns is replaced by a subquery of its visible columns. Within the query,
+//! hidden columns therefore do not exist: no alias, `*`, join or whole-row reference can name them.
 
 use sqlparser::{
     ast::{
@@ -30,22 +29,22 @@ use super::{
 };
 use crate::store::datasources::DatabaseKind;
 
-/// Relations of the databases' own begin so; no other name may.
+/// Prefixes of the databases' own relations. A query must not define a name that starts with one.
 const SYSTEM: [&str; 7] =
     ["pg_", "sqlite_", "pragma_", "information_schema", "dbstat", "countersign_", "mysql"];
 
-/// What a query may use.
+/// The tables, functions and rows that a query may use.
 #[derive(Debug, Clone, Copy)]
 pub struct QueryTerms<'t> {
     pub kind: DatabaseKind,
     pub visible: &'t VisibleCatalog<'t>,
-    /// Functions that the operator allows besides the usual ones, in lower case.
+    /// Additional functions that the operator allows, in lower case.
     pub functions: &'t [String],
-    /// For a query that sets no limit.
+    /// The row limit of a query without a LIMIT clause.
     pub rows: usize,
 }
 
-/// The text for the database, or why there is none.
+/// Returns the SQL for the database, or the reason why the query is rejected.
 pub fn plan(sql: &str, terms: QueryTerms<'_>) -> Result<String, String> {
     let dialect = dialect(terms.kind);
     let (tokens, literals) = tokens(sql, dialect)?;
@@ -87,7 +86,7 @@ fn dialect(kind: DatabaseKind) -> &'static dyn Dialect {
     }
 }
 
-/// A name as the database reads it, whatever it is.
+/// Quotes an identifier. `name` must not contain quotation marks; see [`is_quotable`].
 pub fn quoted(kind: DatabaseKind, name: &str) -> String {
     match kind {
         DatabaseKind::Mysql => format!("`{name}`"),
@@ -98,7 +97,7 @@ pub fn quoted(kind: DatabaseKind, name: &str) -> String {
 struct Check<'t> {
     terms: QueryTerms<'t>,
     dialect: &'static dyn Dialect,
-    /// The names of the common table expressions of each query around this place.
+    /// The names of the common table expressions of each enclosing query.
     scopes: Vec<Vec<String>>,
     literals: usize,
 }
@@ -191,7 +190,8 @@ impl VisitorMut for Check<'_> {
         }
     }
 
-    /// After what is within: what replaces a table is not looked at again.
+    /// Runs after the inner nodes were visited, so that the replacement of a table is not checked
+    /// again.
     fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> CheckFlow {
         let TableFactor::Table { name, alias, args: None, .. } = factor else {
             return ControlFlow::Continue(());
@@ -257,8 +257,8 @@ impl VisitorMut for Check<'_> {
         require(fits, "a name in the query has characters that are not supported")
     }
 
-    /// A text is written so that each of the databases reads exactly this text: with its quotes
-    /// doubled, and nothing else that could be an escape.
+    /// Writes a string literal so that all databases read exactly this text: quotation marks are
+    /// doubled, and no other character can act as an escape.
     fn pre_visit_value(&mut self, value: &mut ValueWithSpan) -> CheckFlow {
         let text = match &value.value {
             Value::Number(..) | Value::Boolean(_) | Value::Null => {
@@ -284,8 +284,8 @@ impl VisitorMut for Check<'_> {
 }
 
 impl<'t> Check<'t> {
-    /// A name that the query defines must not be one of a table, hidden or not, nor of the database
-    /// itself: where it is not in force it would mean that table.
+    /// The name of a common table expression must differ from all tables, hidden or visible, and
+    /// from system relations. Outside its scope, the name would refer to that table.
     fn check_new_name(&self, name: &str) -> CheckFlow {
         let relations = &self.terms.visible.catalog.relations;
         let is_taken = relations.iter().any(|relation| relation.name.to_lowercase() == name)
@@ -354,7 +354,7 @@ impl<'t> Check<'t> {
     }
 }
 
-/// An unquoted name as PostgreSQL reads it.
+/// Folds an unquoted name to lower case, as PostgreSQL does.
 fn folded(name: &Ident, kind: DatabaseKind) -> String {
     match (kind, name.quote_style) {
         (DatabaseKind::Postgres, None) => name.value.to_lowercase(),

@@ -1,4 +1,4 @@
-//! What is made of queries, without a database.
+//! Tests of the query checks, without a database.
 
 use super::{
     query::{QueryTerms, plan},
@@ -48,7 +48,8 @@ fn postgres(sql: &str) -> Result<String, String> {
     planned(DatabaseKind::Postgres, sql)
 }
 
-/// Tables are written with their schema; one with hidden columns is a subquery of the others.
+/// Tables are written with their schema. A table with hidden columns becomes a subquery of the
+/// visible ones.
 #[test]
 fn a_table_is_replaced_by_what_may_be_seen_of_it() {
     for (sql, expected) in [
@@ -81,7 +82,7 @@ fn a_table_is_replaced_by_what_may_be_seen_of_it() {
     assert_eq!(mysql, expected, "a backslash is no escape there any more");
 }
 
-/// More than one statement, none, or one that writes, locks or is no query.
+/// More than one statement, none, or a statement that writes, locks or is not a query.
 const NOT_READING: &[&str] = &[
     "",
     ";",
@@ -123,7 +124,7 @@ const NOT_READING: &[&str] = &[
     "PREPARE x AS SELECT 1",
 ];
 
-/// Tables that are hidden, not there, or of the database itself.
+/// Tables that are hidden, do not exist, or belong to the database itself.
 const NOT_VISIBLE: &[&str] = &[
     "SELECT * FROM audit_log",
     "SELECT * FROM public.audit_log",
@@ -143,7 +144,7 @@ const NOT_VISIBLE: &[&str] = &[
     "SELECT * FROM (WITH nowhere AS (SELECT 1) SELECT * FROM nowhere) x, nowhere",
 ];
 
-/// Functions with side effects, odd operators, types, names and characters.
+/// Functions with side effects, and unusual operators, types, names and characters.
 const NOT_PLAIN: &[&str] = &[
     "SELECT pg_read_file('/etc/passwd')",
     "SELECT pg_sleep(10)",
@@ -201,7 +202,8 @@ fn what_is_not_one_harmless_select_is_refused() {
     }
 }
 
-/// A text is what it is in each dialect; what would end it elsewhere does not end it here.
+/// A string literal has the same value in each dialect. The end of a literal in another dialect
+/// does not end it.
 #[test]
 fn a_text_cannot_be_left() {
     let evil = r"SELECT 'a\'' UNION SELECT password_hash FROM users -- '";
@@ -220,7 +222,7 @@ fn a_text_cannot_be_left() {
     );
 }
 
-/// What is nested or long beyond reason ends with a word, not with the process.
+/// A query that is nested too deeply or too long causes an error, not a crash.
 #[test]
 fn a_query_beyond_reason_is_refused() {
     for sql in [
@@ -239,7 +241,8 @@ fn a_query_beyond_reason_is_refused() {
     assert!(postgres(&format!("SELECT id FROM orders WHERE id IN ({many})")).is_ok());
 }
 
-/// With nothing hidden, views and all tables are seen; with an allow list only what is on it.
+/// Without hidden columns or tables, all tables and views are visible; with an allow list, only
+/// those on it.
 #[test]
 fn the_operator_decides_what_is_seen() {
     let catalog = catalog();

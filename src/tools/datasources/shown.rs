@@ -2,20 +2,20 @@
 
 use crate::store::datasources::ResultTable;
 
-/// Rows that the model reads at once.
+/// The number of rows that the model sees.
 pub const ROWS: usize = 50;
 /// The maximum length of the table, in characters.
 const CHARS: usize = 8_000;
-/// A longer value is shown in part.
+/// Longer values are truncated to this many characters.
 const CELL_CHARS: usize = 300;
 
 pub struct ShownResult {
     pub text: String,
-    /// Rows or values were left out.
+    /// Whether rows or values were left out.
     pub is_part: bool,
 }
 
-/// The first rows, in lines that no value can leave.
+/// The first rows as a Markdown table. Values are escaped, so that none can break out of its cell.
 pub fn markdown(table: &ResultTable, rows: usize) -> ShownResult {
     let names: Vec<_> = table.columns.iter().map(|name| cell(name).text).collect();
     let mut text = line(&names);
@@ -66,7 +66,7 @@ fn cell(value: &str) -> ShownResult {
     ShownResult { text, is_part }
 }
 
-/// RFC 4180, with a header. NULL is an empty field, an empty text one in quotes.
+/// CSV as defined in RFC 4180, with a header. NULL is an empty field, an empty string is `""`.
 pub fn csv(table: &ResultTable) -> String {
     let mut text = String::new();
     let names: Vec<_> = table.columns.iter().map(|name| field(name)).collect();

@@ -1,4 +1,4 @@
-//! The same tables in a SQLite file, a PostgreSQL and a MariaDB, each for one test.
+//! The same tables in a SQLite file, in PostgreSQL and in MariaDB, created for each test.
 
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{ConfiguredSource, visible::Visibility};
 use crate::store::datasources::{DataSource, DatabaseKind, QueryLimits};
 
-/// In a column that no agent may see.
+/// The value of a column that no agent may see.
 pub const CANARY: &str = "canary-c0ffee17";
 
 const TABLES: &str = "
@@ -19,7 +19,7 @@ INSERT INTO users VALUES (1, 'Ann', 'canary-c0ffee17'), (2, 'Bob | x', 'canary-c
 INSERT INTO orders VALUES (1, 1, 10.50, '2026-01-02'), (2, 1, 4.50, '2026-02-03'), (3, 2, 7.00, NULL);
 INSERT INTO audit_log VALUES (1, 'canary-c0ffee17')";
 
-/// A database; it is dropped by [`Database::end`].
+/// A database. [`Database::end`] drops it.
 pub struct Database {
     pub kind: DatabaseKind,
     pub url: String,
@@ -28,7 +28,7 @@ pub struct Database {
     _folder: Option<tempfile::TempDir>,
 }
 
-/// One of each kind, with the tables.
+/// One database of each kind, with the tables.
 #[expect(clippy::disallowed_methods, reason = "tests/run names the servers in its environment")]
 pub async fn databases() -> Vec<Database> {
     let name = format!("cs_{}", uuid::Uuid::new_v4().simple());
@@ -97,7 +97,7 @@ impl Database {
         }
     }
 
-    /// Without the passwords and the audit log.
+    /// The data source, without the passwords and the audit log.
     pub fn source(&self, limits: QueryLimits) -> ConfiguredSource {
         ConfiguredSource {
             name: "shop".into(),

@@ -1,4 +1,4 @@
-//! The tools over a SQLite file, a PostgreSQL and a MariaDB.
+//! Tests of the tools with a SQLite file, PostgreSQL and MariaDB.
 
 use serde_json::{Value, json};
 use std::{
@@ -31,8 +31,8 @@ async fn queried(source: ConfiguredSource, sql: &str) -> Result<String, ToolErro
     runs(&tools(vec![source]), &mut Place::new(), "query_sql", arguments).await
 }
 
-/// Without a data source there are no such tools; with one they are found when they are looked for,
-/// and what they tell counts as from outside.
+/// Without a data source the tools do not exist. With one, tool search finds them, and their
+/// results are untrusted content.
 /// Proves MC-40.
 #[tokio::test]
 async fn a_database_is_listed_described_sampled_and_queried() {
@@ -85,7 +85,7 @@ async fn a_database_is_listed_described_sampled_and_queried() {
     }
 }
 
-/// Ways to what is hidden, and to write.
+/// Attempts to read hidden data and to write.
 const ATTACKS: &[&str] = &[
     "SELECT * FROM users",
     "SELECT password_hash FROM users",
@@ -123,8 +123,7 @@ const ATTACKS: &[&str] = &[
     "SELECT 1; DELETE FROM orders",
 ];
 
-/// Whatever is tried, the hidden column, the hidden table and what shows them do not come out, and
-/// nothing is written.
+/// No attempt returns the hidden column, the hidden table or views of them, and nothing is written.
 /// Proves MC-40.
 #[tokio::test]
 async fn what_is_hidden_stays_hidden() {
@@ -139,7 +138,7 @@ async fn what_is_hidden_stays_hidden() {
         }
         let left = queried(database.source(limits()), "SELECT COUNT(*) AS n FROM orders").await;
         assert!(left.unwrap().contains("| 3 |"), "{kind:?}");
-        // The transaction does not write either, whatever it is given.
+        // The transaction is read-only as well, regardless of the statement.
         let plain = database.source(limits());
         if kind != DatabaseKind::Sqlite {
             database.run("CREATE SEQUENCE numbers").await;
@@ -156,7 +155,7 @@ async fn what_is_hidden_stays_hidden() {
     }
 }
 
-/// A query ends in its time, and a result at its limits; the source answers afterwards.
+/// A query ends at its time limit and a result at its size limits. The source works afterwards.
 /// Proves MC-40.
 #[tokio::test]
 async fn a_query_is_bounded_in_time_rows_and_bytes() {
@@ -188,7 +187,7 @@ async fn a_query_is_bounded_in_time_rows_and_bytes() {
     }
 }
 
-/// Columns of one name, values of all kinds, none at all.
+/// Columns with the same name, values of all types, and empty results.
 #[tokio::test]
 async fn values_of_all_kinds_are_shown() {
     for database in databases().await {
@@ -227,7 +226,7 @@ async fn values_of_all_kinds_are_shown() {
     }
 }
 
-/// A database that is away is told as such, without its address; a call waits no longer than it may.
+/// An unreachable database is reported as such, without its address, and within the time limit.
 #[tokio::test]
 async fn a_database_that_is_away_is_told_as_such() {
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -245,7 +244,7 @@ async fn a_database_that_is_away_is_told_as_such() {
     }
 }
 
-/// Two connections serve many calls at once; more than wait in time are not needed.
+/// Two connections serve many concurrent calls.
 #[tokio::test]
 async fn calls_share_a_few_connections() {
     for database in databases().await {

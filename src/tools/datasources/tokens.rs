@@ -1,4 +1,4 @@
-//! The tokens of a query: how many, and of which characters.
+//! Splits a query into tokens, and limits their number and characters.
 
 use sqlparser::{
     dialect::Dialect,
@@ -9,9 +9,10 @@ use sqlparser::{
 use super::visible::is_invisible;
 
 const MOST_BYTES: usize = 20_000;
-/// Of everything that may nest: what is walked recursively stays far from the end of the stack.
+/// The maximum number of keywords, operators and brackets. It limits nesting, so that the recursive
+/// checks cannot overflow the stack.
 const MOST_OPERATORS: usize = 1_000;
-/// The tokens without comments, and how many text literals are among them.
+/// Returns the tokens and the number of string literals.
 pub(super) fn tokens(sql: &str, dialect: &dyn Dialect) -> Result<(Vec<Token>, usize), String> {
     if sql.len() > MOST_BYTES {
         return Err(format!("the query is longer than {MOST_BYTES} bytes"));
@@ -31,7 +32,7 @@ pub(super) fn tokens(sql: &str, dialect: &dyn Dialect) -> Result<(Vec<Token>, us
             Token::Whitespace(
                 Whitespace::SingleLineComment { .. } | Whitespace::MultiLineComment(_),
             ) => continue,
-            // A text may need a joiner for its script or its emoji.
+            // A literal may need a joiner for its script or an emoji.
             token if is_text(token) => {
                 token.to_string().replace(['\u{200c}', '\u{200d}', '\u{fe0f}'], "")
             }

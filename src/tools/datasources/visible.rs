@@ -1,11 +1,11 @@
-//! What agents may see of a database: its catalog, without what the operator hides.
+//! The part of a database that agents may see: its catalog without what the operator hides.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use std::collections::BTreeSet;
 
 use crate::store::datasources::catalog::{Column, DatabaseCatalog, Relation, RelationKind};
 
-/// What the operator shows and hides, by patterns.
+/// The operator's patterns for visible and hidden tables and columns.
 #[derive(Debug, Clone)]
 pub struct Visibility {
     /// Tables by `name` or `schema.name`; empty means all.
@@ -22,7 +22,7 @@ pub struct Visibility {
 #[derive(Debug)]
 pub struct VisibleCatalog<'c> {
     pub tables: Vec<VisibleTable<'c>>,
-    /// All that there is, for names that must not be used for anything else.
+    /// The whole catalog. Common table expressions must not use its names.
     pub catalog: &'c DatabaseCatalog,
 }
 
@@ -72,8 +72,9 @@ impl Visibility {
         names(relation).iter().any(|name| self.hidden_tables.is_match(name))
     }
 
-    /// A view may show what is hidden in its tables under another name: where anything is hidden, it
-    /// is seen only if the operator names it, without a `*`.
+    /// Whether the relation is listed and safe to show. A view may show hidden columns of its
+    /// tables under other names. If anything is hidden or an allow list is set, a view is visible
+    /// only if the operator lists its exact name, without a wildcard.
     fn shows(&self, relation: &Relation) -> bool {
         let names = names(relation);
         let is_named = self
@@ -97,13 +98,13 @@ impl Visibility {
     }
 }
 
-/// As it is called in patterns.
+/// The names of a relation that patterns match: `name` and `schema.name`.
 fn names(relation: &Relation) -> [String; 2] {
     [relation.name.clone(), format!("{}.{}", relation.schema, relation.name)]
 }
 
-/// A table shows the rows of its partitions, and these are tables themselves: what is hidden in one
-/// is hidden in the other.
+/// Hides the same columns in a table and in the tables that inherit from it, such as partitions:
+/// each shows rows of the other.
 fn share_with_heirs(catalog: &DatabaseCatalog, kept: &mut [Option<BTreeSet<String>>]) {
     loop {
         let mut changed = false;
@@ -128,13 +129,14 @@ fn share_with_heirs(catalog: &DatabaseCatalog, kept: &mut [Option<BTreeSet<Strin
     }
 }
 
-/// Names of other characters are left out: they could not be written without an escape.
+/// Whether a name can be written in quotation marks without an escape. Other names are not shown.
 pub fn is_quotable(name: &str) -> bool {
     !name.is_empty()
         && !name.chars().any(|c| "\"'`[]\\".contains(c) || c.is_control() || is_invisible(c))
 }
 
-/// Characters that change what a reader sees and not what a database does.
+/// Whether the character is invisible or changes the display of a text, but not its meaning to a
+/// database.
 pub fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'

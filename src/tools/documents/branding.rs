@@ -58,7 +58,7 @@ impl Branding {
         Ok(())
     }
 
-    /// The branding, read from the configured files.
+    /// Reads the files of the branding.
     pub fn dress(&self) -> BrandingAssets {
         let read = |path: &Option<PathBuf>| {
             path.as_ref().and_then(|path| std::fs::read(path).ok()).map(Blob)

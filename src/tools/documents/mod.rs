@@ -95,7 +95,7 @@ impl Tool for Rendering {
         let wished = job.name.clone();
         let Drawn { file, title, picture } = self.draw(job, context).await?;
         let ending = self.format.ending();
-        // A title need not be a valid name; a requested name was validated before.
+        // A title is not always a valid file name; a requested name was validated before.
         let name = wished.or(title).map(|name| name.replace('/', "-"));
         let name = name.and_then(|name| file_names::file_name(&name).ok());
         let name = file_names::with_extension(name.as_deref().unwrap_or("document"), ending);
@@ -175,8 +175,8 @@ fn pages_of(format: Format, count: usize) -> String {
     }
 }
 
-/// What was lost. A picture that was not loaded is reported once, with the reason found here, which
-/// precedes the renderer's.
+/// Formats the warnings. A picture that was not loaded is reported once, with the reason found
+/// here, which takes precedence over the renderer's.
 fn losses(warnings: &[String]) -> String {
     let about = |warning: &str| match warning.split_once(" is ") {
         Some((picture, _)) if picture.starts_with("The picture ") => picture.to_owned(),
@@ -310,7 +310,7 @@ mod tests {
         }
     }
 
-    /// Each file of rows becomes a sheet with its name, in every format.
+    /// Each file of rows becomes a sheet named after the file, in every format.
     /// Proves MC-28, MC-29.
     #[tokio::test]
     async fn files_of_rows_follow_each_other() {

@@ -11,7 +11,7 @@ use tokio::{sync::Semaphore, time::timeout};
 
 use crate::tools::sandbox::{Job, Sandbox, SandboxLimits, Work, profile::Profile, run};
 
-/// Where Debian and others install it, and where an operator would.
+/// The paths used by Debian and others, and by manual installations.
 const PLACES: [&str; 2] = ["/usr/bin/soffice", "/usr/local/bin/soffice"];
 
 /// The component for each kind of file, and Debian's package.
@@ -28,7 +28,7 @@ const WAIT: Duration = Duration::from_secs(15);
 const FILE_BYTES: usize = 8 * 1024 * 1024;
 const PICTURE_BYTES: usize = 4 * 1024 * 1024;
 
-/// With the program and the file's extension. Uses a temporary profile.
+/// The script that renders, given the program and the file's extension. Uses a temporary profile.
 const DRAW: &str = r#"
 cd /tmp
 cat >"document.$2"
@@ -41,13 +41,13 @@ exec cat document.png
 pub struct Office {
     sandbox: Arc<Sandbox>,
     program: PathBuf,
-    /// Each rendering uses a full core.
+    /// Limits concurrency, because each rendering uses a full core.
     turn: Semaphore,
     pub wait: Duration,
 }
 
 impl Office {
-    /// If it is installed and a sandbox is available.
+    /// LibreOffice, if it is installed and a sandbox is available.
     pub fn installed(sandbox: &Arc<Sandbox>) -> Option<Self> {
         PLACES.iter().find_map(|place| Self::at(Path::new(place), sandbox))
     }
@@ -58,7 +58,7 @@ impl Office {
         Some(Self { sandbox: sandbox.clone(), program, turn: Semaphore::new(1), wait: WAIT })
     }
 
-    /// The Debian packages without which some files have no picture.
+    /// The missing Debian packages, without which some files have no picture.
     pub fn packages(office: Option<&Self>) -> Vec<&'static str> {
         let folder = office.and_then(|office| office.program.parent());
         let has = |part: &str| folder.is_some_and(|folder| folder.join(part).exists());

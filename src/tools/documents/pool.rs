@@ -14,10 +14,10 @@ use crate::tools::{
     },
 };
 
-/// Each process may take 1.5 GB.
+/// The maximum number of concurrent renderings. Each process may use 1.5 GB.
 const AT_ONCE: usize = 2;
 
-/// The timeout of one rendering; the tool's own is a little longer.
+/// The timeout of one rendering. The tool's own timeout is slightly longer.
 const WAIT: Duration = Duration::from_secs(100);
 
 /// The pool. The limits of a rendering can be lowered.
@@ -26,7 +26,7 @@ pub struct RenderPool {
     place: Place,
     pub limits: SandboxLimits,
     pub wait: Duration,
-    /// The maximum file size: in a chat, what can be sent; elsewhere it may be larger.
+    /// The maximum file size in bytes. For chats, it is what can be sent.
     pub most_bytes: usize,
 }
 
@@ -39,7 +39,7 @@ pub struct Drawn {
 }
 
 enum Place {
-    /// With the fonts of these folders.
+    /// In a sandboxed process, with the fonts of these folders.
     Apart(Arc<Sandbox>, Vec<PathBuf>),
     /// In this process, for tests that inspect the request.
     #[cfg(test)]
@@ -103,7 +103,8 @@ impl RenderPool {
         Ok(Drawn { file: Rendered { bytes, pages, warnings }, title, picture })
     }
 
-    /// The answer of the process and the bytes that follow it; a refusal is an error.
+    /// Sends a request to a process. Returns its answer and the bytes that follow; a refusal is an
+    /// error.
     pub async fn ask(&self, order: RenderRequest) -> Result<(RenderResponse, Vec<u8>), ToolError> {
         let (answer, bytes) = match &self.place {
             Place::Apart(sandbox, fonts) => self.ask_apart(sandbox, fonts, &order).await?,
@@ -138,7 +139,7 @@ impl RenderPool {
         Err(ToolError::ExecutionFailed(self.why(&ended)))
     }
 
-    /// Why there is no file, and what to do.
+    /// The reason why there is no file, and what to do about it.
     fn why(&self, ended: &ProgramResult) -> String {
         let said = ended.stderr.text();
         let why = if said.contains("memory allocation of") {
@@ -149,7 +150,7 @@ impl RenderPool {
         } else if said.contains("panicked") {
             "this text exceeds the renderer's limits. Simplify it".to_owned()
         } else if ended.stdout.total_bytes > self.most_bytes as u64 {
-            // One megabyte is for the message around it.
+            // One megabyte is reserved for the message around the file.
             let most = (self.most_bytes >> 20) - 1;
             format!("the file would be over {most} MB. Make it shorter, or split it")
         } else {

@@ -61,9 +61,9 @@ pub enum RenderResponse {
 /// The files that texts refer to.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Names {
-    /// By text.
+    /// The pictures of each text, in the order of the texts.
     pub pictures: Vec<Vec<String>>,
-    /// From the first text, whose front matter counts.
+    /// The template of the first text, whose front matter takes effect.
     pub template: Option<String>,
 }
 
@@ -146,7 +146,7 @@ fn draw(wish: RenderOptions, fonts: &[PathBuf]) -> Result<Drawn, RenderError> {
     Ok((rendered, picture, document.meta.title))
 }
 
-/// The document of a text, with this name if the text has none.
+/// Parses a text. `named` is the title if the text has none.
 fn read(named: &str, text: RenderText) -> Result<Document, RenderError> {
     let documents = match text {
         RenderText::Csv(csv) => return rows::from_csv(named, &csv),

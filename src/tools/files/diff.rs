@@ -9,7 +9,8 @@ const MAX_DIFF_LINES: usize = 120;
 const MAX_NEW_LINES: usize = 60;
 const MAX_LINE_CHARS: usize = 300;
 
-/// Larger texts are not compared: nobody reads the result, and it would take long.
+/// Larger texts are not compared: the diff would be too long to read, and computing it would be
+/// slow.
 const MAX_COMPARED_BYTES: usize = 1024 * 1024;
 
 /// The change of an existing file.

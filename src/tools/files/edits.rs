@@ -1,8 +1,8 @@
-//! Which version of a file an edit may start from: the one that the agent knows.
+//! Checks that an edit starts from the version of a file that the agent knows.
 //!
-//! The session contains what the agent has read. Concurrent edits of one file in one reply cannot
-//! know of each other from there, so each file's own edits are tracked here as well and serialised.
-//! After a restart this state is empty, and the agent is asked to read the file again.
+//! The session records the versions that the agent has read. Concurrent edits of one file in one
+//! reply do not see each other there, so each file's edits are also tracked and serialised here.
+//! After a restart this state is empty, and the agent must read the file again.
 
 use std::{
     collections::HashMap,
@@ -23,7 +23,7 @@ pub struct Edits {
 /// Workspace and path.
 type Place = (PathBuf, String);
 
-/// Digests of a file, each of which the agent made from the previous one.
+/// Digests of a file. The agent made each from the previous one.
 #[derive(Debug, Default)]
 pub struct Versions(Vec<String>);
 

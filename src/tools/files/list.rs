@@ -99,8 +99,8 @@ impl Tool for ListDir {
     }
 }
 
-/// Which names are untrusted content: those of files that others have sent or that come from the
-/// web, and those that the agent may have chosen while it was tainted.
+/// Decides which names are untrusted content: those of files that people sent or that come from the
+/// web, and those that the agent may have chosen while the conversation was tainted.
 struct Names {
     /// The listed folder, with a slash; empty for the workspace.
     base: String,
@@ -126,8 +126,8 @@ impl Names {
     }
 }
 
-/// Whether the last part of the path is too short to be an instruction. Agents work in the same few
-/// folders for years, and those must not taint every conversation that lists them.
+/// Whether the last part of the path is too short to be an instruction. Agents use the same few
+/// folders for years; their names must not taint every conversation that lists them.
 fn is_plain(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -287,7 +287,8 @@ mod tests {
         assert!(listed.contains("own/inner.txt"));
     }
 
-    /// Files that a tainted agent has read or written, and folders of theirs with a long name.
+    /// Files that a tainted agent has read or written, and the folders with long names that contain
+    /// them.
     #[tokio::test]
     async fn names_that_a_tainted_agent_may_have_chosen_are_untrusted() {
         let mut place = Place::new();

@@ -123,7 +123,8 @@ impl Pager {
         }
     }
 
-    /// The page is full. A line that is not the first is left for the next page as a whole.
+    /// Ends the page. A line that is not the first of the page is left for the next page as a
+    /// whole.
     fn break_off(&mut self) {
         if self.shown > 0 {
             self.current = None;
@@ -165,7 +166,7 @@ mod tests {
         pager.finish()
     }
 
-    /// Without the numbers in front of the lines.
+    /// The lines without the numbers in front of them.
     fn bare(content: &str) -> String {
         let lines = content.split('\n').map(|line| line.split_once("│ ").unwrap().1);
         lines.collect::<Vec<_>>().join("\n")

@@ -49,7 +49,7 @@ struct Patched {
     before: String,
     after: String,
     replacements: usize,
-    /// Matches that were not replaced.
+    /// The number of matches that were not replaced.
     others: usize,
 }
 
@@ -115,8 +115,8 @@ impl Tool for ApplyPatch {
     }
 }
 
-/// The patched text, if the agent knows the current version of the file. That is checked first,
-/// because an error message may reveal contents only to an agent that has read the file.
+/// Patches the text, if the agent knows the current version of the file. This is checked first,
+/// because an error message may quote the file, which only an agent that has read it may see.
 fn admitted(
     workspace: &Workspace,
     arguments: &Arguments,
@@ -155,8 +155,8 @@ fn replaced(path: &str, before: Vec<u8>, arguments: &Arguments) -> Result<Patche
     Ok(Patched { before, after, replacements, others: found - replacements })
 }
 
-/// Both texts with the file's line ends. Models write `\n` even if each line of the file ends with
-/// `\r\n`, which should be kept.
+/// Converts both texts to the file's line ends. Models write `\n` even if the lines of the file end
+/// with `\r\n`, which must be kept.
 fn as_in(text: &str, arguments: &Arguments) -> (String, String) {
     let (old, new) = (&arguments.old_string, &arguments.new_string);
     let crlf = text.matches("\r\n").count();
@@ -267,7 +267,7 @@ mod tests {
     async fn edits_of_one_answer_do_not_refuse_each_other_nor_get_lost() {
         let place = place("one two three").await;
         let tool = tool();
-        // Concurrently: each knows only what the session knew before all of them.
+        // Concurrent edits: each knows only the session's state before all of them.
         let (a, b, c) = tokio::join!(
             tool.run(change("one", "1"), &place.context),
             tool.run(change("two", "2"), &place.context),

@@ -30,7 +30,7 @@ use crate::{
 /// Larger files can only be read in parts.
 pub const MAX_WHOLE_BYTES: u64 = 1024 * 1024;
 
-/// The path, the header and the page together are within the limit of a result.
+/// The maximum length of a page. With the path and the header it is within the limit of a result.
 const PAGE_CHARS: usize = overflow::LIMIT_CHARS - 1500;
 
 /// `read_file`
@@ -150,7 +150,8 @@ fn read(
     Ok(Output { seen: seen(path, digest), ..Output::text(told(path, &page)) })
 }
 
-/// One line of JSON, then the lines as they are: escaped, they could not be quoted in an edit.
+/// One line of JSON, followed by the lines of the file unescaped: escaped lines could not be quoted
+/// in an edit.
 fn told(path: &str, page: &TextPage) -> String {
     let mut about = json!({
         "path": absolute(path),

@@ -21,7 +21,8 @@ use crate::{
     },
 };
 
-/// Files of the agent's memory, which is stored elsewhere: written here, they would be lost.
+/// File names of the agent's memory, which is stored in the database. Written as files, notes would
+/// be lost.
 const MEMORY_FILES: [&str; 7] =
     ["heartbeat.md", "memory.md", "identity.md", "soul.md", "agents.md", "user.md", "readme.md"];
 const MEMORY_FOLDERS: [&str; 2] = ["daily", "context"];
@@ -215,7 +216,7 @@ mod tests {
                 place.runs(&tool(), json!({ "path": path, "content": "x" })).await.unwrap_err();
             assert!(matches!(error, ToolError::ExecutionFailed(_)), "{path}: {error:?}");
         }
-        // Where nobody can create files, whatever their permissions.
+        // A folder in which nobody can create files, regardless of permissions.
         place.context.workspace = "/proc".into();
         for path in ["a.txt", "folder/a.txt"] {
             let error =

@@ -1,10 +1,10 @@
 //! `memory_store`, `memory_edit`, `memory_recall`, `memory_search`, `memory_forget`: notes in
 //! Markdown that outlive a conversation.
 //!
-//! They are stored in the database, so that all nodes share them. Each private chat has its own
-//! memory, and so has each conversation of a group: what one person says is not shown where others
-//! can read it, unless the operator lets all conversations of an agent share one memory. A note
-//! that was written while tainted taints the conversation that recalls it.
+//! They are stored in the database, which all nodes share. Each private chat and each conversation
+//! of a group has a separate memory, so that one person's notes are not shown to others, unless the
+//! operator lets all conversations of an agent share one memory. A note that was written while the
+//! conversation was tainted taints the conversation that recalls it.
 
 pub mod semantic_search;
 

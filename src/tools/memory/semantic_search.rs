@@ -1,7 +1,7 @@
 //! Semantic search of memories, with a model for embeddings.
 //!
-//! New memories are embedded when somebody searches, so that writing a memory does not wait for a
-//! model. If the model is unavailable, the search uses words only.
+//! New memories are embedded during a search, so that storing a memory does not wait for a model.
+//! If the model is unavailable, the search uses words only.
 
 use anyhow::{Context as _, Result};
 use std::{sync::Arc, time::Duration};
@@ -24,12 +24,12 @@ use crate::{
 /// continues.
 const READ_AT_ONCE: usize = 64;
 const IN_A_REQUEST: usize = 16;
-/// The maximum length of a memory that is embedded; in any script within the 8,192 tokens of
-/// OpenAI's models.
+/// The maximum length of a memory that is embedded, in characters. In any script, it is within the
+/// 8,192 tokens of OpenAI's models.
 const READ_CHARS: usize = 4_000;
 /// How long a search waits for the model.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
-/// Memories with less similarity are unrelated.
+/// Memories with a lower cosine similarity are unrelated.
 const ALIKE: f32 = 0.3;
 
 /// An embedding model.
@@ -41,7 +41,7 @@ pub struct Meaning {
     pub name: String,
 }
 
-/// The model that was asked, and its usage.
+/// The id of the model that was requested, and its usage.
 pub type AskedModel = (String, Usage);
 
 /// Searches by words and, if the model answers, semantically.
@@ -88,8 +88,8 @@ async fn recalled(
 }
 
 impl Meaning {
-    /// The memories with the most similar meaning, closest first, by path; and the usage for
-    /// finding them.
+    /// The memories with the most similar meaning by path, closest first, and the usage of the
+    /// search.
     pub async fn near(
         &self,
         memory_scope: &MemoryScope,
@@ -110,7 +110,7 @@ impl Meaning {
         Ok((closest(&wanted, all.await?, most), usage))
     }
 
-    /// Embeds new memories, and stores each part.
+    /// Embeds new memories and stores each batch.
     async fn read_on(
         &self,
         memory_scope: &MemoryScope,
@@ -135,7 +135,8 @@ impl Meaning {
         Ok(())
     }
 
-    /// If the model rejects one of them, it gets an empty embedding and is not sent again.
+    /// Embeds memories one at a time. If the model rejects one, it gets an empty embedding and is
+    /// not sent again.
     async fn read_each(&self, part: &[Unread], by: Instant, usage: &mut Usage) -> Result<()> {
         for memory in part {
             let read = match self.embed(vec![&memory.content], by, usage).await {

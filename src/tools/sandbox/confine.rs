@@ -23,7 +23,7 @@ use super::{
 };
 use crate::tools::documents::{self, blob::Blob};
 
-/// The exit code if the restrictions could not be applied.
+/// The exit code if the restrictions cannot be applied.
 const NOT_CONFINED: i32 = 125;
 
 /// Devices without state.
@@ -38,7 +38,7 @@ const DEVICES: [&str; 8] = [
     "/dev/pts",
 ];
 
-/// Deeply nested documents need deep recursion.
+/// The stack size: deeply nested documents need deep recursion.
 const STACK_BYTES: usize = 32 * 1024 * 1024;
 
 /// Does the job that was given as JSON; returns the exit code of the process.
@@ -90,8 +90,8 @@ fn confined(job: &str) -> Result<i32> {
     }
 }
 
-/// Closes everything except for standard input, output and error: the gateway, and the program that
-/// started it, may have left open files and sockets. Nothing of our own is open yet.
+/// Closes everything except standard input, output and error. The gateway, or the program that
+/// started it, may have left files and sockets open. This process has opened nothing yet.
 fn close_inherited() -> Result<()> {
     let mut descriptors = Vec::new();
     for entry in fs::read_dir("/proc/self/fd")? {
@@ -111,8 +111,8 @@ fn close_inherited() -> Result<()> {
 /// `memory_bytes` limits allocations; limiting the address space would include the size of this
 /// binary.
 fn limit(limits: SandboxLimits, work: &Work) -> Result<()> {
-    // Without bubblewrap, all processes of this user would count. A reader starts no process
-    // anyway.
+    // Without bubblewrap, all processes of this user would count. A reader does not start
+    // processes.
     let starts = matches!(work, Work::Program(_)).then_some((Resource::Nproc, limits.processes));
     let always = [
         (Resource::Core, 0),
@@ -127,8 +127,8 @@ fn limit(limits: SandboxLimits, work: &Work) -> Result<()> {
     Ok(())
 }
 
-/// Programs can read what the sandbox shows and write where they may, a renderer can read fonts;
-/// all other jobs can access no files.
+/// Programs can read the visible files and write to writable paths; a renderer can read fonts. All
+/// other jobs can access no files.
 fn close_files(job: &Job) -> Result<()> {
     let newest = ABI::V6;
     let mut rules = Ruleset::default()
@@ -152,12 +152,12 @@ fn close_files(job: &Job) -> Result<()> {
     Ok(())
 }
 
-/// Processes standard input to standard output.
+/// Passes standard input to `with` and writes the result to standard output.
 fn work(with: impl FnOnce(&[u8]) -> Vec<u8> + Send + 'static) -> Result<i32> {
     let mut bytes = Vec::new();
     io::stdin().read_to_end(&mut bytes)?;
     let working = thread::Builder::new().stack_size(STACK_BYTES).spawn(move || with(&bytes))?;
-    // A panic was printed on standard error.
+    // The panic was already printed to standard error.
     match working.join() {
         Ok(told) => say(&told),
         Err(_) => Ok(NOT_CONFINED),

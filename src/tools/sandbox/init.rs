@@ -25,8 +25,8 @@ const STARTED_IN: Duration = Duration::from_secs(10);
 /// The exit code of a killed process.
 const KILLED: i32 = 137;
 
-/// The amount that stays free on a disk: this size, this share of it, or half of what was free,
-/// whichever is least.
+/// The space that stays free on a disk: the minimum of this size, this share of the disk, and half
+/// of the space that was free.
 const FREE_BYTES: u64 = 1024 * MIB;
 const FREE_SHARE: u64 = 20;
 
@@ -91,13 +91,13 @@ fn excess(limits: SandboxLimits, processes: &[u64]) -> Option<String> {
         .then(|| format!("it took more than {} MiB of memory", limits.total_bytes / MIB))
 }
 
-/// A disk that is written to, and how much has to stay free.
+/// A disk that can be written to, and the space on it that must stay free.
 struct Disk {
     folder: PathBuf,
     least_bytes: u64,
 }
 
-/// The disks of these folders; file systems in memory have a size limit already.
+/// The disks of these folders. File systems in memory are left out, because they have a size limit.
 fn disks(limits: &SandboxLimits, writable: &[PathBuf]) -> Vec<Disk> {
     let folders = writable.iter().filter(|folder| !TEMPORARY.map(Path::new).contains(&&***folder));
     let disk = |folder: &PathBuf| {

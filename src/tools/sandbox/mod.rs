@@ -1,9 +1,9 @@
-//! The sandbox for programs that we start.
+//! The sandbox for programs that the gateway starts.
 //!
 //! bubblewrap creates namespaces without network, a root with programs only, and an empty
-//! environment. Inside, our own binary, re-executed as `countersign confine`, applies Landlock,
-//! seccomp and resource limits to itself, and only then starts the program. If anything is missing,
-//! the tool is disabled, never the sandbox.
+//! environment. Inside, the gateway's binary, re-executed as `countersign confine`, restricts
+//! itself with Landlock, seccomp and resource limits, and only then starts the program. If a
+//! mechanism is missing, the tool is disabled, never the sandbox.
 //!
 //! - [`profile`]: the arguments for bubblewrap
 //! - [`confine`]: runs inside the sandbox
@@ -45,9 +45,9 @@ const BUBBLEWRAP: [&str; 4] =
 pub struct Sandbox {
     /// This binary, to be re-executed.
     program: PathBuf,
-    /// The path of bubblewrap, or why it cannot be used.
+    /// The path of bubblewrap, or the reason why it cannot be used.
     bubblewrap: Result<PathBuf, String>,
-    /// Whether the binary can restrict itself, with or without bubblewrap.
+    /// Whether the binary can restrict itself without bubblewrap.
     limits: Result<(), String>,
 }
 
@@ -65,7 +65,7 @@ pub struct Job {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Work {
-    /// Show that all restrictions are enforced.
+    /// Check that all restrictions are enforced.
     Probe,
     /// Start this program, as its init process.
     Program(Vec<String>),
@@ -82,18 +82,18 @@ pub enum Work {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxLimits {
-    /// What one process may allocate.
+    /// The maximum memory of one process.
     pub memory_bytes: u64,
-    /// What all processes together may use.
+    /// The maximum memory of all processes together.
     pub total_bytes: u64,
     pub processes: u64,
-    /// Unlimited for long-running programs.
+    /// The maximum CPU time of a process; unlimited for long-running programs.
     pub cpu_seconds: u64,
     pub open_files: u64,
     /// The maximum size of a written file.
     pub file_bytes: u64,
-    /// By how much a disk may fill during the run, including writes of other processes; unlimited
-    /// for long-running programs.
+    /// The maximum decrease of free disk space during the run, including writes of other processes;
+    /// unlimited for long-running programs.
     pub disk_bytes: u64,
 }
 
@@ -166,7 +166,7 @@ impl Sandbox {
         let mut found = Self { program: program.to_owned(), ..Self::off("not tried yet") };
         found.bubblewrap = found.probe_bubblewrap().await;
         found.limits = match &found.bubblewrap {
-            // If it works inside bubblewrap, it works without.
+            // A restriction that works inside bubblewrap also works without it.
             Ok(_) => Ok(()),
             Err(_) => shows(found.bare(&probe_job())).await,
         };
@@ -187,7 +187,7 @@ impl Sandbox {
         }
     }
 
-    /// Why bubblewrap cannot be used; tools that need it are disabled then.
+    /// The reason why bubblewrap cannot be used. Tools that need it are disabled then.
     pub fn missing(&self) -> Option<&str> {
         self.bubblewrap.as_ref().err().map(String::as_str)
     }
@@ -265,7 +265,7 @@ fn probe_job() -> Job {
 /// The output of a successful probe.
 const HOLDS: &str = "confined";
 
-/// The child prints this itself, because any program could exit with code 0.
+/// Runs a probe. The child prints a text, because any program could exit with code 0.
 async fn shows(command: Command) -> Result<(), String> {
     let ended = run::to_its_end(command, Vec::new(), PROBE_FOR).await.map_err(|e| e.to_string())?;
     if ended.stdout.text().trim() == HOLDS {

@@ -15,7 +15,7 @@ pub const WORKSPACE: &str = "/workspace";
 pub const SKILL: &str = "/skill";
 /// A server's own folder inside the sandbox.
 pub const HOME: &str = "/run/home";
-/// Our binary inside the sandbox.
+/// The gateway's binary inside the sandbox.
 const CONFINE: &str = "/run/countersign";
 /// The proxy's socket inside the sandbox.
 const EGRESS: &str = "/run/egress";
@@ -26,9 +26,9 @@ const TEMPORARY_BYTES: u64 = 256 * MIB;
 /// The size limit of the file system that covers a hidden folder.
 const HIDDEN_BYTES: &str = "65536";
 
-/// Programs and what they need to start; no files of users.
+/// The folders of programs and libraries; no files of users.
 const PROGRAMS: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
-/// Not all of /etc, because it contains secrets.
+/// The readable parts of /etc, which also contains secrets.
 const SETTINGS: [&str; 13] = [
     "alternatives",
     "ca-certificates",
@@ -59,12 +59,12 @@ pub struct Profile {
     pub egress: Option<PathBuf>,
 }
 
-/// What can be read.
+/// The files that a program can read.
 #[derive(Debug)]
 pub enum ReadableFiles {
     /// Programs only.
     Programs,
-    /// The whole machine, except for these files and folders and what is in /run; with symbolic
+    /// The whole machine, except these files and folders and the contents of /run; with symbolic
     /// links, and their targets, in hidden places.
     Machine { hidden: Vec<PathBuf>, shown: Vec<PathBuf>, links: Vec<(PathBuf, PathBuf)> },
 }
@@ -174,7 +174,7 @@ impl Profile {
                 command.args(["--ro-bind", "/", "/"]);
             }
         }
-        // Otherwise root, though without privileges here, could write some kernel settings.
+        // Otherwise root could write some kernel settings, even without privileges.
         command.args(["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"]);
         for place in TEMPORARY {
             command.args(["--size", &TEMPORARY_BYTES.to_string(), "--tmpfs", place]);
@@ -203,7 +203,7 @@ impl Profile {
     }
 }
 
-/// /bin may be a link to /usr/bin, or a folder.
+/// Shows a path as it is outside: /bin may be a link to /usr/bin, or a folder.
 fn show_as_it_is(command: &mut Command, place: &Path) {
     match fs::read_link(place) {
         Ok(target) => command.args([OsStr::new("--symlink"), target.as_ref(), place.as_ref()]),

@@ -1,5 +1,5 @@
-//! Connects the sandbox to a proxy outside: programs expect a proxy at a port, and the sandbox has
-//! no network except for its own loopback.
+//! Connects the sandbox to a proxy outside. Programs expect a proxy at a port, but the sandbox has
+//! only a loopback network.
 
 use anyhow::Result;
 use std::{

@@ -9,8 +9,8 @@ use tokio::{
 
 use crate::tools::ToolError;
 
-/// How much of a stream is kept; after that only its end. The largest document that can be sent
-/// fits.
+/// The number of bytes kept at the beginning of a stream; of the rest, only the end is kept. The
+/// largest document that can be sent fits.
 pub const KEPT_BYTES: usize = 21 * 1024 * 1024;
 const TAIL_BYTES: usize = 8 * 1024;
 
@@ -28,7 +28,7 @@ pub struct ProgramResult {
 #[derive(Debug)]
 pub struct Stream {
     pub head: Vec<u8>,
-    /// What follows the head, not always immediately.
+    /// The end of the output; not always directly after the head.
     pub tail: Vec<u8>,
     pub total_bytes: u64,
     /// The maximum size of the head.
@@ -69,7 +69,7 @@ impl Stream {
     async fn fill(&mut self, from: Option<impl AsyncRead + Unpin>) {
         let Some(mut from) = from else { return };
         let mut buffer = vec![0; 64 * 1024];
-        // A broken pipe counts as the end.
+        // A broken pipe counts as the end of the stream.
         while let Ok(count @ 1..) = from.read(&mut buffer).await {
             self.take(&buffer[..count]);
         }
@@ -85,8 +85,8 @@ impl Stream {
     }
 }
 
-/// Runs the program until it ends or times out. Dropping the future kills it; with the init process
-/// of the sandbox, all others are killed.
+/// Runs the program until it ends or times out. Dropping the future kills it. If it runs under the
+/// sandbox's init process, all its children are killed as well.
 pub async fn to_its_end(
     command: Command,
     input: Vec<u8>,
@@ -95,7 +95,7 @@ pub async fn to_its_end(
     keeping(KEPT_BYTES, command, input, wait).await
 }
 
-/// The same, keeping this much of its output.
+/// Like [`to_its_end`], with a given limit for the output that is kept.
 pub async fn keeping(
     kept_bytes: usize,
     mut command: Command,
@@ -111,7 +111,7 @@ pub async fn keeping(
         (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (mut stdout, mut stderr) = (Stream::keeping(kept_bytes), Stream::default());
     let feeding = async {
-        // A program need not read all of its input.
+        // A program may end without reading all of its input.
         if let Some(mut pipe) = stdin.take() {
             let _ = pipe.write_all(&input).await;
         }
@@ -124,7 +124,7 @@ pub async fn keeping(
     let timed_out = ended.is_err();
     let code = ended.ok().and_then(Result::ok).and_then(|status| status.code());
     if timed_out {
-        // It has just ended by itself, or ends now.
+        // The process has ended, or is killed now.
         let _ = child.kill().await;
     }
     Ok(ProgramResult { code, stdout, stderr, timed_out })

@@ -1,5 +1,5 @@
-//! The allowed system calls. Unknown ones are not available: those of later kernels, and other
-//! numberings of the same ones.
+//! The allowed system calls. Unknown calls are denied: those of later kernels, and those of other
+//! architectures and ABIs.
 
 use anyhow::{Context as _, Result};
 use libc::c_long;
@@ -9,10 +9,10 @@ use seccompiler::{
 };
 use std::collections::BTreeMap;
 
-/// The last call that this list was made for, `mseal`.
+/// The last system call that this list covers, `mseal`.
 const LAST_KNOWN: c_long = 462;
 
-/// Access to other processes, the kernel, mounts and namespaces; and memory that belongs to no
+/// Access to other processes, the kernel, mounts and namespaces, and memory that belongs to no
 /// process and would not be counted.
 const CLOSED: &[c_long] = &[
     libc::SYS_ptrace,
@@ -34,7 +34,7 @@ const CLOSED: &[c_long] = &[
     libc::SYS_mount_setattr,
     libc::SYS_unshare,
     libc::SYS_setns,
-    // Its flags are in memory, which a filter cannot read. `clone` is used instead.
+    // Its flags are in memory, which a filter cannot read. Callers fall back to `clone`.
     libc::SYS_clone3,
     libc::SYS_add_key,
     libc::SYS_request_key,
@@ -110,7 +110,7 @@ const NAMESPACES: u64 = (libc::CLONE_NEWNS
     | libc::CLONE_NEWPID
     | libc::CLONE_NEWNET) as u64;
 
-/// What is restricted.
+/// The scope of the restrictions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     /// A program, which may start others.
@@ -128,7 +128,7 @@ pub fn close(reach: Reach) -> Result<()> {
     seccompiler::apply_filter(&filter).context("seccomp")
 }
 
-/// Allowed calls, some only with certain arguments.
+/// The allowed calls, some of them only with certain arguments.
 fn rules(reach: Reach) -> Result<BTreeMap<i64, Vec<SeccompRule>>> {
     let mut open: BTreeMap<i64, Vec<SeccompRule>> =
         (0..=LAST_KNOWN).map(|call| (call, Vec::new())).collect();

@@ -1,6 +1,6 @@
-//! Sandboxes for MCP servers and hooks. Servers need network access; both need caches and read
-//! files of the machine. They can write only to their own folder and the configured ones, and can
-//! access neither our data nor other processes nor the sockets of services.
+//! Sandboxes for MCP servers and hooks. Servers need network access. Both need caches and read
+//! files of the machine. They can write only to a private folder and to the configured ones, and
+//! cannot access the gateway's data, other processes, or the sockets of services.
 
 use std::{
     fs,
@@ -18,9 +18,9 @@ use crate::tools::ToolError;
 #[derive(Debug, Clone)]
 pub struct ServerSandbox {
     pub sandbox: Arc<Sandbox>,
-    /// Its own folder, which is kept between runs.
+    /// The private folder, which is kept between runs.
     pub home: PathBuf,
-    /// Hidden paths: our data, and credentials for other systems.
+    /// Hidden paths: the gateway's data, and credentials for other systems.
     pub hidden: Vec<PathBuf>,
     /// Additional writable folders.
     pub folders: Vec<PathBuf>,

@@ -2,8 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether the address belongs to the public internet. Unknown addresses do not: see the registries
-/// of special addresses, <https://www.iana.org/assignments/iana-ipv4-special-registry> and
+/// Whether the address belongs to the public internet. Unknown ranges count as not public. See the
+/// registries of special-purpose addresses,
+/// <https://www.iana.org/assignments/iana-ipv4-special-registry> and
 /// <https://www.iana.org/assignments/iana-ipv6-special-registry>.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
@@ -12,7 +13,7 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// The metadata services of Azure and Alibaba are among public and carrier addresses.
+/// Metadata services of Azure and Alibaba, which have public and carrier-grade NAT addresses.
 const METADATA: [Ipv4Addr; 2] =
     [Ipv4Addr::new(168, 63, 129, 16), Ipv4Addr::new(100, 100, 100, 200)];
 
@@ -41,8 +42,8 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     !METADATA.contains(&address) && !special.into_iter().any(within)
 }
 
-/// Only 2000::/3 is assigned. Within it, addresses that embed an IPv4 address are judged by that
-/// one, and those for tunnels and documentation are rejected.
+/// Only 2000::/3 is assigned. Within it, an address that embeds an IPv4 address is judged by the
+/// embedded one, and addresses for tunnels and documentation are rejected.
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let [first, second, third, ..] = address.segments();
     let inner = |at: usize| {

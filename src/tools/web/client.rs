@@ -1,5 +1,5 @@
-//! The HTTP client with SSRF protection: every host is resolved once, checked, and connected to as
-//! checked, again for each redirect.
+//! The HTTP client with SSRF protection. Every host is resolved once, its addresses are checked,
+//! and the connection uses a checked address; again for each redirect.
 
 use bytes::Bytes;
 use reqwest::{
@@ -33,7 +33,7 @@ pub struct Outside {
     names: Arc<dyn Resolve>,
 }
 
-/// Decides on a redirect to that address, which it may complete.
+/// Decides whether to follow a redirect to that URL. May add to the URL.
 pub type MayFollow<'f> = dyn Fn(&mut Url) -> bool + Send + Sync + 'f;
 
 impl std::fmt::Debug for Outside {
@@ -99,23 +99,24 @@ impl Outside {
         Self::resolving(named, Arc::new(System))
     }
 
-    /// The same, with a different resolver.
+    /// Like [`Outside::new`], with a different resolver.
     pub fn resolving(
         named: BTreeSet<String>,
         names: Arc<dyn Resolve>,
     ) -> Result<Self, reqwest::Error> {
-        // No other connection was made yet in a test; the program did this at startup.
+        // Tests have made no other connection yet. The program installs the provider at startup.
         rustls::crypto::ring::default_provider().install_default().ok();
         let public = client(Arc::new(Checked(names.clone())))?;
         Ok(Self { public, inside: client(names.clone())?, named: Arc::new(named), names })
     }
 
-    /// Only GET requests follow redirects; others report where they were redirected.
+    /// Sends a request. Only GET requests follow redirects; for others the redirect is the
+    /// response.
     pub async fn send(&self, ask: Ask) -> Result<WebResponse, ToolError> {
         self.send_where(ask, &|_| true).await
     }
 
-    /// The same. A redirect that `may_follow` does not accept is itself the answer.
+    /// Like [`Outside::send`]. A redirect that `may_follow` rejects is the response.
     pub async fn send_where(
         &self,
         ask: Ask,
@@ -125,7 +126,7 @@ impl Outside {
         within.await.map_err(|_| ToolError::Timeout(ANSWER_FOR))?
     }
 
-    /// Connects to a host, with the same checks.
+    /// Connects to a host, after the same checks.
     pub async fn dial(&self, host: &str, port: u16) -> Result<TcpStream, ToolError> {
         let url = Url::parse(&format!("https://{host}:{port}/"));
         let url = url.map_err(|_| ToolError::NotAuthorized(format!("{host} is not a host")))?;
@@ -215,7 +216,7 @@ impl Outside {
         if self.is_named(url) {
             return Ok(());
         }
-        // `url` has converted decimal, octal and hexadecimal forms to addresses.
+        // `url` has converted addresses in decimal, octal and hexadecimal notation.
         match host {
             Host::Ipv4(address) if !is_public(address.into()) => refused(INSIDE),
             Host::Ipv6(address) if !is_public(address.into()) => refused(INSIDE),
@@ -230,7 +231,7 @@ impl Outside {
     }
 }
 
-/// For example `host:443`, the form of an allowed host.
+/// The host and port, for example `host:443`, as in the list of allowed hosts.
 pub fn place(url: &Url) -> String {
     let host = url.host().map(|host| host.to_string()).unwrap_or_default();
     format!("{host}:{}", url.port_or_known_default().unwrap_or(0))
@@ -251,7 +252,7 @@ fn client(names: Arc<dyn Resolve>) -> Result<reqwest::Client, reqwest::Error> {
 
 const INSIDE: &str = "it is not on the public internet. The operator can allow private hosts (web.allowed_private_hosts)";
 
-/// Names that no public server has, whatever they resolve to.
+/// Names that no public server has, regardless of what they resolve to.
 fn is_inside(name: &str) -> bool {
     let last = name.trim_end_matches('.').rsplit('.').next().unwrap_or_default();
     matches!(last, "localhost" | "local" | "internal" | "home" | "lan")
@@ -379,7 +380,7 @@ mod tests {
         assert!(matches!(refused, Err(ToolError::NotAuthorized(_))), "{refused:?}");
     }
 
-    /// `inside.example` resolves to a private address, and `mixed.example` to a private and a
+    /// A resolver: `inside.example` has a private address, and `mixed.example` a private and a
     /// public one.
     #[derive(Default)]
     struct House {
@@ -399,8 +400,8 @@ mod tests {
         }
     }
 
-    /// A name is resolved once, and rejected if one of its addresses is private; if it is allowed,
-    /// the connection uses the resolved address.
+    /// A name is resolved once and rejected if one of its addresses is private. If the name is
+    /// allowed, the connection uses the resolved address.
     /// Proves S8.
     #[tokio::test]
     async fn a_name_that_leads_inside_is_refused_by_its_addresses() {
@@ -431,8 +432,8 @@ mod tests {
         assert_eq!(*house.asked.lock().unwrap(), ["inside.example", "inside.example"]);
     }
 
-    /// A public host that redirects to a private one. `localhost` stands for the private host, the
-    /// address for the public one.
+    /// A public host redirects to a private one. `localhost` represents the private host, and the
+    /// address represents the public one.
     /// Proves S8.
     #[tokio::test]
     async fn a_redirect_inside_is_refused() {

@@ -1,7 +1,7 @@
-//! Credentials for hosts: added to a request on its way out, removed from what comes back.
+//! Credentials for hosts: added to outgoing requests, redacted from responses.
 //!
-//! A credential belongs to one origin: scheme, host and port. No argument of a call, no prompt and
-//! no approval request carries it, and a redirect to another origin is sent without it.
+//! A credential belongs to one origin: scheme, host and port. It is never part of a call's
+//! arguments, a prompt or an approval request, and is not sent to another origin after a redirect.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
@@ -18,20 +18,20 @@ use url::{Origin, Url, form_urlencoded::Serializer};
 use super::client::{Ask, Outside};
 use crate::{agent::redact::Redactor, tools::ToolError};
 
-/// The redactor cannot find a shorter secret among ordinary words.
+/// The minimum length of a secret. The redactor cannot tell a shorter one from ordinary words.
 pub const SHORTEST: usize = 8;
-/// A token endpoint that sends more sends no token.
+/// The maximum size of a token response, in bytes.
 const TOKEN_BYTES: usize = 64 * 1024;
-/// How long a token counts whose endpoint does not say.
+/// The lifetime of a token if the endpoint does not specify it.
 const USUAL_LIFE: TimeDelta = TimeDelta::minutes(5);
 const LONGEST_LIFE: TimeDelta = TimeDelta::days(1);
-/// A token is renewed this long before it expires.
+/// How long before its expiry a token is renewed.
 const MARGIN: TimeDelta = TimeDelta::seconds(30);
 
-/// What the operator has configured for one origin.
+/// The operator's settings for one origin.
 #[derive(Debug)]
 pub struct Credential {
-    /// As in `https://api.example.org`, without a path.
+    /// The origin, such as `https://api.example.org`, without a path.
     pub url: Url,
     /// The agents that may use it; empty means all.
     pub agents: Vec<String>,
@@ -39,7 +39,7 @@ pub struct Credential {
     pub secret: SecretSource,
 }
 
-/// Where in a request the secret goes.
+/// The part of a request that carries the secret.
 #[derive(Debug)]
 pub enum SecretPlacement {
     Header { name: HeaderName, prefix: String },
@@ -52,14 +52,14 @@ pub enum SecretSource {
     Client(Box<OAuthClient>),
 }
 
-/// An OAuth 2.0 client that gets tokens for itself (RFC 6749, section 4.4).
+/// An OAuth 2.0 client with the client credentials grant (RFC 6749, section 4.4).
 #[derive(Debug)]
 pub struct OAuthClient {
     pub token_url: Url,
     pub id: String,
     pub secret: SecretString,
     pub scopes: Vec<String>,
-    /// Reaches the token endpoint, which may be inside.
+    /// The client for the token endpoint, which may be in a private network.
     pub outside: Outside,
     pub kept: Mutex<Option<ClientToken>>,
 }
@@ -77,7 +77,7 @@ struct Granted {
     expires_in: Option<i64>,
 }
 
-/// A secret on its way into one request.
+/// A secret that is added to one request.
 pub struct Injection<'c> {
     credential: &'c Credential,
     secret: SecretString,
@@ -90,7 +90,7 @@ impl Credential {
         may && self.origin() == url.origin()
     }
 
-    /// Whether the address differs from its origin in nothing but the scheme.
+    /// Whether the URL addresses the credential's HTTPS host over plain HTTP.
     pub fn is_for_https_of(&self, url: &Url) -> bool {
         self.url.scheme() == "https" && url.scheme() == "http" && self.url.host() == url.host()
     }
@@ -99,7 +99,7 @@ impl Credential {
         self.url.origin()
     }
 
-    /// The secret for a request at that time; a token that is kept is used again.
+    /// The secret for a request at `now`. A cached token is reused until shortly before it expires.
     pub async fn injection(&self, now: DateTime<Utc>) -> Result<Injection<'_>, ToolError> {
         let (secret, more) = match &self.secret {
             SecretSource::Fixed(secret) => (secret.clone(), decoded(&self.place, secret)),
@@ -111,7 +111,7 @@ impl Credential {
         Ok(Injection { credential: self, redactor: Redactor::new(hidden), secret })
     }
 
-    /// Forgets the token that was refused: whether a new one can be had.
+    /// Drops the cached token after a 401. Returns whether a new token can be requested.
     pub fn renews(&self, status: StatusCode) -> bool {
         let SecretSource::Client(client) = &self.secret else { return false };
         let refused = status == StatusCode::UNAUTHORIZED;
@@ -122,7 +122,8 @@ impl Credential {
     }
 }
 
-/// Of HTTP Basic, also what the server reads: `user:password`, and the password.
+/// The decoded secret of HTTP Basic authentication, `user:password`, and the password alone. Both
+/// are redacted as well, because servers may repeat them.
 fn decoded(place: &SecretPlacement, secret: &SecretString) -> Vec<String> {
     let SecretPlacement::Header { prefix, .. } = place else { return Vec::new() };
     if !prefix.trim().eq_ignore_ascii_case("basic") {
@@ -136,8 +137,8 @@ fn decoded(place: &SecretPlacement, secret: &SecretString) -> Vec<String> {
 }
 
 impl Injection<'_> {
-    /// Puts it into the request. What the caller has set there itself is refused: it would be
-    /// replaced without a word.
+    /// Adds the secret to the request. Fails if the caller has set the same header or parameter,
+    /// which would otherwise be replaced silently.
     pub fn apply(&self, ask: &mut Ask) -> Result<(), ToolError> {
         let taken = |what: &str| {
             let host = ask.url.host_str().unwrap_or_default();
@@ -164,8 +165,9 @@ impl Injection<'_> {
         Ok(())
     }
 
-    /// Readies the address of a redirect: whether it may be followed at all. To another origin it is
-    /// not, if the server has put the secret into the address; nor does the secret go there.
+    /// Whether a redirect to `next` may be followed. Within the origin, the secret is added to the
+    /// URL if necessary. A redirect to another origin is rejected if the server put the secret into
+    /// its URL.
     pub fn may_follow(&self, next: &mut Url) -> bool {
         if next.origin() == self.credential.origin() {
             self.add_query(next);
@@ -186,7 +188,7 @@ impl Injection<'_> {
         self.redactor.reply(text) != text
     }
 
-    /// What the server has sent, without the secret, in whichever way it was written.
+    /// The text of a response without the secret, in any of its encodings.
     pub fn redacted(&self, text: &str) -> String {
         self.redactor.reply(text).into_owned()
     }
@@ -198,7 +200,8 @@ impl Injection<'_> {
 }
 
 impl OAuthClient {
-    /// The lock is not held while the endpoint is asked: two calls at once may get a token each.
+    /// Returns the cached token or requests a new one. The lock is not held during the request, so
+    /// two concurrent calls may each request a token.
     async fn token(&self, now: DateTime<Utc>) -> Result<SecretString, ToolError> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(token) = kept.filter(|token| token.until > now) {
@@ -229,7 +232,7 @@ impl OAuthClient {
         }
         let life = granted.expires_in.and_then(TimeDelta::try_seconds).unwrap_or(USUAL_LIFE);
         let life = life.clamp(TimeDelta::zero(), LONGEST_LIFE);
-        // One that lives shorter than the margin is for this request alone.
+        // A token with a lifetime shorter than the margin is used for this request only.
         Ok(ClientToken { value: granted.access_token, until: now + life - MARGIN })
     }
 

@@ -1,4 +1,4 @@
-//! Credentials over real sockets: what an API is sent, and what comes back from it.
+//! Tests of credentials over real sockets: the requests that an API receives, and the results.
 
 use fakes::account::{Account, CLIENT, CLIENT_SECRET, KEY};
 use reqwest::Method;
@@ -50,8 +50,8 @@ fn is_clean(text: &str) -> bool {
     !letters.contains("canary")
 }
 
-/// In a header, in another header, in the query, as a token: it arrives, and an answer that repeats
-/// it in several spellings does not show it.
+/// In a header, in another header, in the query, as a token: the secret arrives, and a response
+/// that repeats it in several encodings does not show it.
 #[tokio::test]
 async fn a_credential_is_sent_and_never_shown() {
     let api = Account::start().await;
@@ -76,8 +76,8 @@ async fn a_credential_is_sent_and_never_shown() {
     assert!(sent.all(|request| !is_clean(&request)), "each had its credential");
 }
 
-/// The origin decides: another scheme, port or agent gets nothing, and the caller cannot set the
-/// header itself.
+/// Only the origin gets the credential: no other scheme, port or agent does, and the caller cannot
+/// set the header.
 #[tokio::test]
 async fn a_credential_is_for_its_origin_alone() {
     let (api, other) = (Account::start().await, Account::start().await);
@@ -105,7 +105,7 @@ async fn a_credential_is_for_its_origin_alone() {
     assert!(refused.starts_with("HTTP 401"), "{refused}");
 }
 
-/// Nothing at all is sent over http to a host whose credential is for https.
+/// Nothing is sent over HTTP to a host whose credential is for HTTPS.
 #[tokio::test]
 async fn a_host_configured_for_https_is_not_asked_over_http() {
     let api = Account::start().await;
@@ -117,9 +117,9 @@ async fn a_host_configured_for_https_is_not_asked_over_http() {
     assert!(api.requests().is_empty());
 }
 
-/// Within its origin a redirect is followed with the credential; to another one it is followed only
-/// where the operator has listed that host, without the credential, and never with the credential in
-/// its address.
+/// A redirect within the origin is followed with the credential. A redirect to another origin is
+/// followed only if the operator has listed that host, without the credential, and never if the URL
+/// contains the credential.
 #[tokio::test]
 async fn a_redirect_to_another_host_is_sent_without_the_credential() {
     let listed = |url: &str| HostRule {
@@ -152,7 +152,7 @@ async fn a_redirect_to_another_host_is_sent_without_the_credential() {
     }
 }
 
-/// A host that may be asked without an approval does not lead to one that may not.
+/// A host that needs no approval cannot redirect to one that needs it.
 #[tokio::test]
 async fn a_listed_host_redirects_only_to_listed_hosts() {
     let (api, other) = (Account::start().await, Account::start().await);
@@ -166,8 +166,8 @@ async fn a_listed_host_redirects_only_to_listed_hosts() {
     assert!(other.requests().is_empty());
 }
 
-/// A token is kept until shortly before it expires, replaced when it is refused, and its endpoint's
-/// errors show nothing.
+/// A token is cached until shortly before it expires and replaced when it is rejected. Errors of
+/// the token endpoint do not contain secrets.
 #[tokio::test]
 async fn a_token_is_fetched_once_and_renewed() {
     let api = Account::start().await;
@@ -201,7 +201,7 @@ async fn a_token_is_fetched_once_and_renewed() {
     assert!(matches!(&refused, ToolError::ExternalService(why) if why == expected), "{refused}");
 }
 
-/// Where log lines go.
+/// A writer that collects log lines.
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<u8>>>);
 
@@ -216,7 +216,7 @@ impl std::io::Write for Lines {
     }
 }
 
-/// Not even at the finest level, and before anything is redacted there.
+/// The secret is in no log line, not even at level TRACE before redaction.
 #[tokio::test]
 async fn a_credential_is_not_logged() {
     let api = Account::start().await;

@@ -1,7 +1,7 @@
 //! The sandbox's network access: a proxy that reaches only the hosts that the operator allows.
 //!
-//! It is used over a socket that is visible inside the sandbox, with `CONNECT`: the traffic is TLS
-//! between the program and the host, and is not inspected.
+//! It is used with `CONNECT` over a socket that is visible inside the sandbox. The traffic between
+//! the program and the host is TLS and is not inspected.
 
 #![expect(
     clippy::disallowed_types,
@@ -92,14 +92,14 @@ pub struct OpenProxy<'e> {
 }
 
 impl OpenProxy<'_> {
-    /// Serves connections for as long as it is polled; never returns.
+    /// Serves connections while it is polled. Never returns.
     pub async fn serve(self) -> std::convert::Infallible {
         let mut passing = FuturesUnordered::new();
         loop {
             tokio::select! {
                 taken = self.listener.accept(), if passing.len() < AT_ONCE => {
                     if let Ok((from, _)) = taken {
-                        // A connection that is lost has ended.
+                        // A lost connection is treated like one that ended.
                         passing.push(self.egress.pass(from).map(drop));
                     }
                 }
@@ -113,7 +113,7 @@ impl OpenProxy<'_> {
 async fn head(from: &mut UnixStream) -> Option<String> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
-        // Byte by byte, because what follows belongs to the tunnel.
+        // Reads byte by byte, because the bytes after the head belong to the tunnel.
         head.push(from.read_u8().await.ok()?);
         if head.len() > HEAD_BYTES {
             return None;
@@ -130,8 +130,8 @@ fn connect_target(head: &str) -> Option<&str> {
     fits.then_some(target)
 }
 
-/// The host exactly as it will be dialled. Only a plain name or an address is accepted: in
-/// `1.1.1.1/x.example.org`, the part that a pattern matches is not the part that is connected to.
+/// The host exactly as it is dialled. Only a plain name or an address is accepted: in
+/// `1.1.1.1/x.example.org`, the part that a pattern matches is not the part that would be dialled.
 fn host_and_port(target: &str) -> Option<(String, u16)> {
     let (host, port) = target.rsplit_once(':')?;
     let port = port.bytes().all(|byte| byte.is_ascii_digit()).then(|| port.parse().ok())??;
@@ -231,7 +231,7 @@ mod tests {
                 "{place}: {first}"
             );
         }
-        // What the pattern would match is not what would be connected to.
+        // The part that the pattern would match is not the part that would be dialled.
         for host in [
             "evil.example/x.pythonhosted.org",
             "1.1.1.1/x.pythonhosted.org",
@@ -264,7 +264,7 @@ mod tests {
         assert!(asked(&named, &"x".repeat(HEAD_BYTES + 1)).await.0.contains("400"));
     }
 
-    /// Numeric forms are compared as the addresses that they stand for.
+    /// Numeric notations are compared as the addresses that they represent.
     #[test]
     fn a_target_is_matched_as_the_host_that_is_dialled() {
         for (target, expected) in [

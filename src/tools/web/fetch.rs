@@ -101,7 +101,7 @@ fn is_text(media_type: &str) -> bool {
         || media_type.ends_with("+xml") && media_type != "image/svg+xml"
 }
 
-/// Stores the bytes where the other tools can open them.
+/// Stores the bytes in the workspace, where other tools can open them.
 async fn keep(answer: WebResponse, context: &Context) -> Result<String, ToolError> {
     if answer.is_cut {
         let most = file_names::size(MAX_BYTES as u64);
@@ -114,7 +114,7 @@ async fn keep(answer: WebResponse, context: &Context) -> Result<String, ToolErro
     let size = file_names::size(answer.body.len() as u64);
     let folder: String =
         context.call.as_str().chars().filter(char::is_ascii_alphanumeric).collect();
-    // Each call has its own folder, so that nothing is overwritten.
+    // Each call has a separate folder, so nothing is overwritten.
     let path = format!("downloads/{folder}/{name}");
     let kept = path.clone();
     workspace::beneath(context, move |workspace, cancelled| {

@@ -1,14 +1,14 @@
-//! The hosts that `http_request` may use without a person's approval.
+//! The hosts at which `http_request` may act without a person's approval.
 
 use regex::Regex;
 use reqwest::Method;
 use url::Url;
 
-/// An origin, or a group of origins: `api.example.org`, `*.example.org:8443`, `http://wiki.internal`.
+/// A pattern for origins: `api.example.org`, `*.example.org:8443`, `http://wiki.internal`.
 #[derive(Debug, Clone)]
 pub struct HostPattern(Regex);
 
-/// What an agent may do at the hosts of a pattern.
+/// The permissions for the hosts of a pattern.
 #[derive(Debug, Clone)]
 pub struct HostRule {
     pub pattern: HostPattern,
@@ -18,8 +18,8 @@ pub struct HostRule {
 }
 
 impl HostPattern {
-    /// HTTPS unless the text begins with `http://`. `*.` stands for one or more labels, and only at
-    /// the beginning.
+    /// Parses a pattern. The scheme is HTTPS unless the text begins with `http://`. `*.` is only
+    /// allowed at the beginning and matches one or more labels.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = || format!("`{text}` is not a host such as api.example.org or *.example.org");
         let lower = text.trim().to_ascii_lowercase();
@@ -43,13 +43,14 @@ impl HostPattern {
         }
         let port = if port == usual { format!("(?::{port})?") } else { format!(":{port}") };
         let name = regex::escape(name);
-        // Nothing may stand between the host and the path: what a lenient reader would take for a
-        // user name, a port or another host does not match, and so is asked about.
+        // Between the host and the path, nothing else may occur: a URL that a lenient parser would
+        // read as one with a user name, a port or another host does not match, and so needs an
+        // approval.
         let whole = format!(r"^(?i-u:{scheme}{any}{name}){port}(?:[/?#][^\\\s]*)?$");
         Regex::new(&whole).map(Self).map_err(|_| wrong())
     }
 
-    /// A regular expression that matches the address of a call exactly when it is at such a host.
+    /// A regular expression that matches a URL if and only if it is at a host of this pattern.
     pub fn expression(&self) -> &str {
         self.0.as_str()
     }

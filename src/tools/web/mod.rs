@@ -3,7 +3,7 @@
 //!
 //! - [`address`], [`client`]: SSRF protection, and the HTTP client
 //! - [`egress`]: the sandbox's network access
-//! - [`hosts`], [`credentials`]: what is allowed at which hosts, and what is sent to them
+//! - [`hosts`], [`credentials`]: which hosts need no approval, and the secrets sent to them
 //! - [`fetch`], [`search`] with its [`providers`] and their `regions`, [`request`]: the tools
 
 pub mod address;
@@ -33,11 +33,11 @@ use search::WebSearch;
 pub struct WebConfig {
     /// Allowed private hosts, as `host` or `host:port`.
     pub inside: BTreeSet<String>,
-    /// The search providers, used in order until one answers.
+    /// The search providers, tried in order until one answers.
     pub search: Vec<SearchProvider>,
-    /// The missing keys of other providers.
+    /// The missing keys of search providers that are not configured.
     pub missing: Vec<Variable>,
-    /// What `http_request` may do, and with which credentials.
+    /// The rules and credentials of `http_request`.
     pub access: Arc<Access>,
 }
 

@@ -135,7 +135,7 @@ pub(super) fn question(provider: &SearchProvider, wish: &SearchQuery) -> Option<
         SearchEngine::Tavily => {
             let since = since.map(Freshness::name);
             let count = wish.count();
-            // Tavily has no parameter for the language.
+            // Tavily has no parameter for the language, only for the country.
             let country = language.and_then(super::regions::country);
             json = Some(json!({
                 "query": query,
@@ -210,7 +210,7 @@ pub(super) fn listed(kind: SearchEngine, body: &str) -> Result<Vec<Hit>, String>
     Ok(hits.filter(|hit| !hit.url.is_empty()).collect())
 }
 
-/// DuckDuckGo has a page for browsers without scripts, which needs no key.
+/// The ids and classes on DuckDuckGo's page for browsers without scripts, which needs no key.
 pub(super) const MARKS: [&str; 3] = [DOUBT, LINK, SNIPPET];
 const DOUBT: &str = "challenge-form";
 const LINK: &str = "result__a";
@@ -235,7 +235,7 @@ pub(super) fn page(elements: Vec<Element>) -> Result<Vec<Hit>, String> {
     Ok(hits)
 }
 
-/// Its links lead through a redirect, and those of advertisements through another.
+/// Links of results lead through a redirect; those of advertisements lead through a different one.
 fn unwrapped(href: &str) -> Option<String> {
     let base: Url = "https://duckduckgo.com/".parse().expect("a constant");
     let url = base.join(href).ok()?;

@@ -1,6 +1,6 @@
 //! The regions of DuckDuckGo, by language.
 
-/// By language, or by language and country.
+/// The regions by language, or by language and country.
 #[rustfmt::skip]
 const REGIONS: [(&str, &str); 44] = [
     ("ar", "xa-ar"), ("bg", "bg-bg"), ("ca", "ct-ca"), ("cs", "cz-cs"), ("da", "dk-da"),
@@ -36,7 +36,7 @@ const COUNTRIES: [(&str, &str); 41] = [
     ("uk", "united kingdom"), ("us", "united states"), ("vn", "vietnam"),
 ];
 
-/// The country whose pages rank first for a search in this language. None for plain English.
+/// The country whose pages rank first for a search in this language. `None` for plain English.
 pub fn country(language: &str) -> Option<&'static str> {
     let is_plain_english = language.eq_ignore_ascii_case("en");
     let region = region(language).filter(|_| !is_plain_english)?;

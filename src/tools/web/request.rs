@@ -1,4 +1,4 @@
-//! `http_request`: one HTTP request, and its response as received.
+//! `http_request`: one HTTP request. The result is its response as received.
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -37,7 +37,7 @@ pub struct HttpRequest {
     pub access: Arc<Access>,
 }
 
-/// What the operator has configured for hosts.
+/// The operator's rules and credentials for hosts.
 #[derive(Debug, Default)]
 pub struct Access {
     pub hosts: Vec<HostRule>,
@@ -60,7 +60,7 @@ struct Arguments {
     body: Option<Value>,
 }
 
-/// Serialized for its default, which the schema states and rules match.
+/// Serialized for the default in the schema, and for the rules that match it.
 #[derive(Serialize, Deserialize, JsonSchema, Default, Debug, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Verb {
@@ -121,8 +121,8 @@ impl Tool for HttpRequest {
 }
 
 impl HttpRequest {
-    /// Sends it with the credential. A token that is refused is replaced once, where asking again
-    /// changes nothing.
+    /// Sends the request with the credential. If a token is rejected, a request without side
+    /// effects is sent once more with a new token.
     async fn send_with(
         &self,
         credential: &Credential,
@@ -154,8 +154,8 @@ impl HttpRequest {
 }
 
 impl Access {
-    /// From a host with a rule or a credential of its own, redirects lead only to its own origin and
-    /// to where the agent may go without an approval.
+    /// Whether a redirect may be followed. From a host with a rule or credential, redirects lead
+    /// only to the same origin and to hosts at which the agent needs no approval.
     fn may_follow(&self, method: &Method, first: &Url, next: &Url) -> bool {
         let is_configured = self.hosts.iter().any(|rule| rule.pattern.is_match(first))
             || self.credentials.iter().any(|own| own.url.origin() == first.origin());
@@ -193,7 +193,7 @@ impl Verb {
     }
 }
 
-/// What the caller got wrong is told apart from what the service did.
+/// A server error is an error of the external service, a client error one of the call.
 fn finished(answer: &WebResponse, text: String) -> Result<Output, ToolError> {
     match answer.status {
         status if status.is_server_error() => Err(ToolError::ExternalService(text)),
@@ -244,7 +244,7 @@ mod tests {
         HttpRequest { outside, access: Arc::default() }
     }
 
-    /// Within its limits.
+    /// The request is sent as given, within the limits.
     /// Proves IC-48.
     #[tokio::test]
     async fn a_request_is_sent_as_it_was_written() {

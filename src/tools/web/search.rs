@@ -1,4 +1,4 @@
-//! `web_search`: uses the first of several providers that answers.
+//! `web_search`: returns the results of the first search provider that answers.
 
 use async_trait::async_trait;
 use hashlink::LinkedHashMap;
@@ -30,7 +30,7 @@ const SNIPPET_CHARS: usize = 400;
 const PATIENCE: Duration = Duration::from_secs(8);
 /// The timeout for all of them.
 const TIMEOUT: Duration = Duration::from_mins(1);
-/// How long a response is cached, and how many are.
+/// How long a response is cached, and the maximum number of cached responses.
 const FRESH_FOR: chrono::TimeDelta = chrono::TimeDelta::minutes(10);
 const KEPT: usize = 256;
 
@@ -119,7 +119,8 @@ impl Tool for WebSearch {
         }
     }
 
-    /// That of the most expensive provider, since it is not known in advance which one answers.
+    /// The price of the most expensive provider, since it is not known in advance which one
+    /// answers.
     fn estimated_cost(&self, _arguments: &Value) -> Option<u64> {
         let prices = self.providers.iter().map(|provider| provider.price_micros);
         prices.max().filter(|price| *price > 0)
@@ -169,7 +170,7 @@ fn told(hits: Vec<Hit>, count: usize) -> String {
     text
 }
 
-/// One line without markup. Short enough to be parsed here.
+/// The text on one line, without markup. It is short enough to be parsed in this process.
 fn plain(text: &str) -> String {
     let text: String = text.chars().take(4 * SNIPPET_CHARS).collect();
     let whole = html::elements(&text, |element| element.name == "body").unwrap_or_default();
@@ -198,7 +199,7 @@ mod tests {
         WebSearch::new(outside, sandbox, kinds.iter().map(|kind| provider(server, *kind)).collect())
     }
 
-    /// Each provider gets its own request format, and its response is parsed.
+    /// Each provider gets a request in its format, and its response is parsed.
     /// Proves MC-22.
     #[tokio::test]
     async fn every_service_with_an_interface_is_understood() {
@@ -244,7 +245,7 @@ mod tests {
         assert_eq!(server.asked().len(), 6, "and is not kept forever");
     }
 
-    /// A provider that hangs does not use up the time of the call.
+    /// A provider that hangs does not use up the time limit of the call.
     /// Proves MC-22.
     #[tokio::test]
     async fn the_next_is_asked_when_one_hangs() {

@@ -13,7 +13,7 @@ use crate::tools::{
 /// The timeout for reading one document.
 const READ_FOR: Duration = Duration::from_secs(10);
 
-/// The contents of a document. If they do not determine the format, the name does.
+/// Reads a document. If the contents do not determine the format, the name does.
 pub async fn document(sandbox: &Sandbox, name: &str, bytes: Vec<u8>) -> Result<Reading, ToolError> {
     read(name, sandbox.reader(name)?, bytes).await
 }

@@ -1,5 +1,5 @@
-//! The files that an approval is bound to besides the call: those that it names, with their current
-//! contents.
+//! The files that an approval is bound to in addition to the call: those that the call names, with
+//! their current contents.
 //!
 //! A file is identified by the digest of its contents. If the files are too large to be read for
 //! each approval, they are identified by inode, size and change time in nanoseconds, which cannot
@@ -27,12 +27,13 @@ const FILES: usize = 4_096;
 
 /// The maximum number of entries of a workspace that is bound as a whole.
 const ENTRIES: usize = 20_000;
-/// The maximum number of scripts that one call may lead to, and their maximum length.
+/// The maximum number of scripts that one call may run, directly or through others, and their
+/// maximum length.
 const SCRIPTS: usize = 64;
 const SCRIPT_BYTES: u64 = 64 * 1024;
 /// The key of the whole workspace among the files of a call; not a valid path.
 const EVERYTHING: &str = "/";
-/// Long results are stored here while other calls wait.
+/// Long results are stored in this folder while other calls are pending, so it is not bound.
 const OWN_FOLDER: &str = ".countersign";
 
 /// The files that a call reads, including the scripts that its scripts run.
@@ -62,7 +63,7 @@ pub fn bind_named(
     Ok(bound)
 }
 
-/// What is at a path that would be run.
+/// The kind of file at a path that a command would run.
 enum Script {
     Shell(String),
     /// No file, or a binary program.
@@ -157,8 +158,8 @@ fn too_many() -> ToolError {
     ToolError::ExecutionFailed(texts::too_many_files(FILES))
 }
 
-/// The paths that a shell would expand the name to; and the name itself, since there may be a file
-/// with exactly that name.
+/// The paths that a shell would expand the name to. Includes the name itself, since a file with
+/// exactly that name may exist.
 fn expansions(root: &Dir, name: &str) -> Result<Vec<String>, ToolError> {
     let mut paths = vec![String::new()];
     if is_pattern(name) {

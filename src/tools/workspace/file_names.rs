@@ -4,8 +4,9 @@ use crate::tools::ToolError;
 
 const MAX_CHARS: usize = 120;
 
-/// Converts to a name that every platform can show and that is not misleading: no folders, no
-/// control characters, nothing that changes the reading direction and so hides the real extension.
+/// Converts a name to one that every platform can show and that is not misleading: no folders, no
+/// control characters, and no characters that change the text direction and so hide the real
+/// extension.
 pub fn file_name(requested: &str) -> Result<String, ToolError> {
     let name: String = requested.chars().filter(|c| !misleads(*c)).collect();
     let name = name.trim().trim_start_matches('.').to_owned();
@@ -17,7 +18,7 @@ pub fn file_name(requested: &str) -> Result<String, ToolError> {
     Ok(shortened(&name))
 }
 
-/// The name with this extension, which is not doubled.
+/// Adds the extension, unless the name has it already.
 pub fn with_extension(name: &str, extension: &str) -> String {
     let ending = format!(".{extension}");
     if name.to_lowercase().ends_with(&ending) && name.len() > ending.len() {

@@ -1,9 +1,9 @@
-//! The files of one conversation: opened beneath its folder, without following links, regular files
-//! only.
+//! The files of one conversation: opened relative to its folder, without following links; only
+//! regular files.
 //!
 //! Every component of a path is opened relative to the previous one and never through a symbolic
-//! link, and checks apply to the descriptor that is then used. Concurrent renames or links
-//! therefore cannot lead outside.
+//! link. Checks apply to the descriptor that is then used, so concurrent renames or links cannot
+//! lead outside.
 //!
 //! - [`confined_reader`]: reads documents in the sandbox
 //! - [`file_binding`]: the files that an approval is bound to
@@ -34,7 +34,7 @@ pub struct Workspace {
     root: Dir,
 }
 
-/// An open regular file without further hard links.
+/// An open regular file with no further hard links.
 pub struct RegularFile {
     pub file: File,
     pub size_bytes: u64,
@@ -42,7 +42,7 @@ pub struct RegularFile {
 }
 
 impl Workspace {
-    /// Opens the folder, and creates it when it is first needed.
+    /// Opens the folder, which is created on first use.
     pub fn open(root: &Path) -> Result<Self, ToolError> {
         // Files that people give to the agent must not be readable by other users.
         std::fs::DirBuilder::new()
@@ -116,7 +116,7 @@ impl Workspace {
             folder.rename(&temporary, &folder, name)
         });
         if written.is_err() {
-            // Best effort: the file itself is unchanged.
+            // Best effort: the original file is unchanged.
             let _ = folder.remove_file(&temporary);
         }
         written
@@ -124,7 +124,7 @@ impl Workspace {
             .map_err(|error| failed(&format!("{path} cannot be written"), &error))
     }
 
-    /// Opens the folders one after the other; `path` is used in error messages.
+    /// Opens the folders one after the other. `path` is used in error messages.
     fn descend(
         &self,
         folders: &str,
@@ -140,7 +140,7 @@ impl Workspace {
     }
 }
 
-/// Runs blocking file operations. Dropping the future cancels them with the token.
+/// Runs blocking file operations. Dropping the future cancels them through the token.
 pub async fn beneath<T: Send + 'static>(
     context: &Context,
     work: impl FnOnce(&Workspace, &CancellationToken) -> Result<T, ToolError> + Send + 'static,
@@ -208,9 +208,8 @@ fn write_new(
 /// Temporary files of processes that died are removed after this time.
 const LEFT_BEHIND_FOR: Duration = Duration::from_hours(1);
 
-/// Removes temporary files that were left in this folder by processes that died during a write.
-/// Their age is measured against the file that was just written. Best effort: the next write tries
-/// again.
+/// Removes temporary files that processes left in this folder when they died during a write. Their
+/// age is measured against the file that was just written. Best effort: the next write tries again.
 fn sweep(folder: &Dir, newest: &str) {
     let modified = |name: &str| folder.symlink_metadata(name).and_then(|there| there.modified());
     let (Ok(entries), Ok(now)) = (folder.entries(), modified(newest)) else { return };
@@ -229,7 +228,7 @@ fn is_temporary(name: &str) -> bool {
     id.is_some_and(|id| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Explains why something could not be opened, by what is at its path.
+/// Explains why something cannot be opened, based on the type of the file at its path.
 fn why_not(folder: &Dir, name: &str, path: &str, error: &io::Error) -> ToolError {
     match folder.symlink_metadata(name) {
         Ok(there) if there.is_symlink() => not_allowed(path),
@@ -329,7 +328,7 @@ mod tests {
         }
         for path in &paths {
             let normal = || normalise(path).map_err(ToolError::from);
-            // Reads what was written under a different notation of the path, and nothing else.
+            // Reads the file that was written under a different notation of the path, and no other.
             let read = normal().and_then(|path| workspace.bytes(&path, 100));
             assert!(read.is_err() || read.is_ok_and(|bytes| bytes == b"changed"), "{path:?}");
             let stop = CancellationToken::new();
@@ -364,7 +363,7 @@ mod tests {
         assert_eq!(words(workspace.file("/dev/zero")), "Path not allowed: /dev/zero");
     }
 
-    /// A file with a similar name that belongs to a person is kept.
+    /// A file of a person with a similar name is kept.
     /// Proves FO-29.
     #[test]
     fn what_a_dead_process_left_is_removed_after_an_hour() {

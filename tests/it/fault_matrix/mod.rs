@@ -20,7 +20,7 @@ use platforms::{Discord, Telegram};
 
 /// After this time an answer counts as lost.
 const LONGEST: Duration = Duration::from_mins(1);
-/// The delay of a slow model: longer than the time of another answer.
+/// The delay of a slow model, longer than another answer takes.
 const SLOW: Duration = Duration::from_secs(30);
 /// Makes the answer longer than the longest text of any platform.
 const AT_LENGTH: &str = "at length";
@@ -49,7 +49,7 @@ enum Fault {
     AnotherIsGone,
 }
 
-/// With the requirements that they test.
+/// The faults, with the requirements that they test.
 const FAULTS: [(Fault, &str); 17] = [
     (Fault::DeliveredTwice, "M1 delivered twice"),
     (Fault::ConnectionDropped, "M1 connection dropped"),
@@ -75,18 +75,18 @@ const FAULTS: [(Fault, &str); 17] = [
 struct Count {
     lost: usize,
     twice: usize,
-    /// Placeholders that stayed empty.
+    /// The number of placeholders that stayed empty.
     orphans: usize,
 }
 
 /// A platform with Ann's chat and another person's.
 trait Platform {
-    /// Its part of the configuration.
+    /// The platform's part of the configuration.
     fn channel(&self) -> String;
     /// A process that has started to listen.
     async fn start(&mut self, site: &Site) -> Running;
     async fn says(&self, running: &mut Running, text: &str);
-    /// A process started while that fault is active.
+    /// Sends a message while that fault is active.
     async fn says_under(&self, running: &mut Running, _fault: Fault, text: &str) {
         self.says(running, text).await;
     }
@@ -99,7 +99,7 @@ trait Platform {
     }
     /// Injects the fault into the next message and its answer; `false` if not applicable.
     async fn suffers(&self, running: &mut Running, fault: Fault) -> bool;
-    /// Faults that need a sent message.
+    /// Causes faults that need a sent message.
     async fn disturbs(&self, _running: &mut Running, _fault: Fault, _aside: &str) {}
 }
 
@@ -129,7 +129,7 @@ fn expected(number: &str, at_length: bool) -> Vec<String> {
     std::iter::once(format!("got-{number}")).chain(more).collect()
 }
 
-/// A gateway on one platform, through all faults.
+/// A gateway on one platform, which goes through all faults.
 struct Trial<P> {
     site: Site,
     llm: FakeLlm,
@@ -178,7 +178,7 @@ impl<P: Platform> Trial<P> {
         tokio::time::timeout(LONGEST, looking).await.is_ok()
     }
 
-    /// Until the model was asked that.
+    /// Waits until the model was asked this.
     async fn is_asked(&self, text: &str) {
         crate::process::eventually(text, async || {
             let asked = self.llm.requests();
@@ -218,7 +218,7 @@ impl<P: Platform> Trial<P> {
         let at_length = fault == Fault::LongAnswer;
         let more = match fault {
             Fault::LongAnswer => AT_LENGTH,
-            // So that it is killed during a model request.
+            // The process is killed during a model request.
             Fault::Killed => LATER,
             _ => "",
         };
@@ -243,7 +243,8 @@ impl<P: Platform> Trial<P> {
         Some(Count { orphans, ..Count::default() })
     }
 
-    /// What the model has read, and what Ann was shown.
+    /// Counts lost and duplicated messages: those that the model has read, and those that Ann was
+    /// shown.
     async fn count(&self, counts: &mut [Option<Count>]) {
         let heard = self.llm.requests().into_iter().map(|request| request.body["messages"].clone());
         let heard = heard.filter(|heard| heard.to_string().contains("ask-999."));
@@ -272,7 +273,7 @@ async fn fault_matrix(on: On) {
     let (telegram, discord) = (Telegram::new().await, Discord::new().await);
     let (telegram, discord) = (Trial::new(on, telegram).await, Trial::new(on, discord).await);
     let web = Trial::new(on, Web::default()).await;
-    // It has a file of its own.
+    // The terminal uses a separate SQLite file.
     let terminal = Trial::new(On::Sqlite, Terminal).await;
     let (telegram, discord) = tokio::join!(telegram.run(), discord.run());
     let (web, terminal) = tokio::join!(web.run(), terminal.run());

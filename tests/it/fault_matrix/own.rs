@@ -33,7 +33,7 @@ impl Web {
         cookies.to_str().expect("text").split(';').next().unwrap_or_default().to_owned()
     }
 
-    /// As the page does it: retried under the same id until the server has it.
+    /// Sends like the page: retries under the same id until the server has the message.
     async fn sends(&self, cookie: &str, message: &Value) {
         let request = client().post(format!("{}/chat/messages", self.base));
         let answer = request.header("cookie", cookie).json(message).send().await;
@@ -166,7 +166,7 @@ impl Platform for Terminal {
                 true
             }
             Fault::Killed | Fault::LongAnswer => true,
-            // One person, one line after another.
+            // A single person sends one line after another.
             _ => false,
         }
     }

@@ -63,12 +63,12 @@ impl Platform for Telegram {
         self.shown_in(self.other)
     }
 
-    /// Both the placeholder and its edit.
+    /// Applies to both the placeholder and its edit.
     async fn suffers(&self, _running: &mut Running, fault: Fault) -> bool {
         use fakes::telegram::Trouble;
         let (fake, chat) = (&self.fake, self.chat);
         let trouble = match fault {
-            // It does not say which of the two is meant.
+            // The error does not say whether the chat or the bot is limited.
             Fault::ChatIsFull => Trouble::TooMany { retry_after: 1 },
             Fault::ErrorBefore => Trouble::Page { code: 502 },
             Fault::ErrorAfter => Trouble::PageAfter { code: 502 },
@@ -87,7 +87,7 @@ impl Platform for Telegram {
             }
             Fault::OutOfOrder => {
                 fake.disorders(0, 2);
-                // Waiting updates are fetched with this one, or together after it.
+                // The waiting update is fetched together with this one or after it.
                 fake.user_says(chat, "Ann", "early");
                 return true;
             }

@@ -24,7 +24,7 @@ pub struct History {
     pub approvers: Vec<String>,
     /// What the bot's messages show: a text's first line, or a file's name.
     pub shown: Vec<String>,
-    /// Must be shown exactly once, in this order.
+    /// The texts that must be shown exactly once, in this order.
     pub expected: Vec<String>,
     /// How often the non-repeatable tool took effect, by its argument.
     pub launches: BTreeMap<String, usize>,
@@ -38,7 +38,7 @@ pub struct History {
 #[derive(Debug, Clone)]
 pub struct Line {
     pub seq: i64,
-    /// 0 for events from outside.
+    /// The fence; 0 for events from outside.
     pub fence: i64,
     pub event: Event,
 }

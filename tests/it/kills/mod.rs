@@ -19,13 +19,14 @@ use crate::process::{On, Site};
 use history::History;
 use scenario::{Point, Scenario};
 
-/// Children at once: they wait more than they work.
+/// The number of concurrent child processes. They mostly wait.
 const AT_ONCE: usize = 4;
 
-/// What the time does, not the job: passed again and again.
+/// Points that are passed periodically, independent of the job.
 const BEATS: [&str; 3] = ["heartbeat/", "sweep/", "hold duty/"];
 
-/// Where the world has seen it and the journal has not: each time counts.
+/// Points between an effect and its record in the journal. Each time that they are passed is
+/// tested.
 const UNWRITTEN: [&str; 2] = ["end/before commit", "tool/after run"];
 
 /// Proves I1 … I9, R2, R3, T6, M1.
@@ -64,7 +65,8 @@ async fn die_everywhere(on: On) {
     }
     assert!(wrong.is_empty(), "{} of {count} deaths:\n{}", wrong.len(), wrong.join("\n"));
     let died = runs.iter().filter(|(_, history)| history.as_ref().is_some_and(|h| h.kills == 1));
-    // How often a point is passed depends on time; that most were met shows that they were armed.
+    // How often a point is passed depends on timing. Most points must be met, which shows that they
+    // were armed.
     let died = died.count();
     assert!(died * 10 >= count * 8, "only {died} of {count} points were met");
 }
@@ -99,7 +101,7 @@ fn is_beat(point: &str) -> bool {
     BEATS.iter().any(|beat| point.starts_with(beat))
 }
 
-/// A gateway that dies when it has made a token, and not answered yet, has made one.
+/// A gateway that dies after creating a token, and before responding, has created exactly one.
 #[tokio::test]
 async fn a_request_with_a_key_outlives_the_process_that_does_it() {
     let site = Site::new(On::Sqlite).await;

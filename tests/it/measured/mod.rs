@@ -1,20 +1,21 @@
-//! What disclosure costs and what it finds: the real agent, prompt and catalogue under a scripted
-//! model, over catalogues of several sizes, in tokens of cl100k.
+//! Measures the cost and the accuracy of disclosure: the real agent, prompt and catalogue with a
+//! scripted model, for catalogues of several sizes, in tokens of cl100k.
 //!
-//! Four ways: *everything* puts all schemas into the prompt; *enable_tool* is ours; *found at once*
-//! is ours with `find_tool(enable: true)`; *search–describe–call* is what others do: three tools
-//! that search, describe and call, so that no schema ever comes into the prompt.
+//! Four strategies are compared. *everything* puts all schemas into the prompt. *enable_tool* is
+//! the gateway's own. *found at once* is the gateway's with `find_tool(enable: true)`.
+//! *search–describe–call* is common elsewhere: three tools that search, describe and call, so that
+//! no schema is in the prompt.
 //!
-//! The scripted model reads nothing but the prompt. Of the tools that it sees there it takes the
-//! one whose words (by trigrams, not by what `find_tool` ranks with) are most like what is wanted,
-//! and the next one if that was wrong, three times at most. It measures what is shown to a model
-//! and in which order, not how clever a model is.
+//! The scripted model uses only the prompt. It picks the tool in the prompt whose words are most
+//! similar to the goal (by trigrams, not by the ranking of `find_tool`). If the tool is wrong, it
+//! tries the next one, up to three in all. This measures what the prompt shows and in which order,
+//! not the ability of a model.
 //!
-//! What keeps one figure from being better: our own instructions and core tools, some 3,000 tokens,
-//! stand in every prompt of every way, so that with 100 tools the prompt is some 78 % shorter, though
-//! of what servers say of theirs 97 % are left out. A tool that is enabled is put behind the other
-//! tools, in front of instructions and dialogue, which a provider then reads anew; the directory
-//! stands before it. So of long turns with 50 tools 92 % comes from its cache.
+//! Two facts limit the figures. The gateway's instructions and core tools, about 3,000 tokens, are
+//! in every prompt of every strategy: with 100 tools the prompt is about 78 % shorter, although 97
+//! % of the servers' schemas are left out. An enabled tool is inserted after the other tools and
+//! before instructions and dialogue, which a provider must then read again; the tool listing
+//! precedes it. In long turns with 50 tools, 92 % of the tokens are therefore cached.
 
 mod picking;
 mod tools;
@@ -46,7 +47,7 @@ async fn own() -> (String, Vec<ToolSpec>) {
     let world = World::on_sqlite();
     let app = world.node().await;
     let specs = app.worker.toolbox.specs().into_iter();
-    // Two tools belong to the test world.
+    // Two tools are part of the test world.
     let specs = specs.filter(|spec| !["delete", "rare"].contains(&spec.name.as_str())).collect();
     let prompt = world.config.agents[0].system_prompt.clone();
     world.end().await;
@@ -69,7 +70,7 @@ fn agent(way: Way, prompt: &str, mut specs: Vec<ToolSpec>, served: usize) -> Age
     }
 }
 
-/// The three tools of the fourth way.
+/// The three tools of the fourth strategy.
 fn searching() -> Vec<ToolSpec> {
     let tool = |name: &str, about: &str, parameters: &[&str]| {
         let properties: serde_json::Map<_, _> =
@@ -172,7 +173,7 @@ fn sum(parts: &[(String, usize)]) -> usize {
 /// A conversation of one task.
 struct Talk<'a> {
     agent: &'a Agent,
-    /// What `search_tools` searches, in the fourth way.
+    /// The catalogue of `search_tools`, in the fourth strategy.
     library: &'a Catalog,
     /// The start of every conversation of the agent.
     fixed: &'a [(String, usize)],
@@ -185,7 +186,7 @@ impl Talk<'_> {
         self.session.apply(&Entry { seq, at: chrono::DateTime::UNIX_EPOCH, event });
     }
 
-    /// Until the scripted model has finished.
+    /// Runs until the scripted model has finished.
     fn goes(&mut self, goals: &[Goal], way: Way, tokens: &mut Tokens) -> Cost {
         let mut model = Model::new(goals, way);
         let mut cost = Cost::default();
@@ -258,7 +259,7 @@ struct Row {
     way: Way,
     fixed: usize,
     all: Cost,
-    /// Of tasks that take five requests or more.
+    /// The cost of tasks that take five requests or more.
     long: Cost,
     tasks: usize,
 }
@@ -269,7 +270,7 @@ async fn measure(sizes: &[usize], tasks: &[Vec<Goal>]) -> Vec<Row> {
     let mut tokens =
         Tokens { encoding: tiktoken_rs::cl100k_base_singleton(), known: HashMap::new() };
     for &served in sizes {
-        // Without a server the only thing to do is to answer.
+        // Without a server, the model can only answer.
         let tasks = if served == 0 { &[vec![]][..] } else { tasks };
         for way in [Way::Everything, Way::Enable, Way::FoundAtOnce, Way::Search] {
             let agent = agent(way, &instructions, own.clone(), served);

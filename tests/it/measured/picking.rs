@@ -48,12 +48,12 @@ pub fn tasks() -> Vec<Vec<Goal>> {
     lines.map(|line| line.split(" ; ").map(goal).collect()).collect()
 }
 
-/// The number of tools that it tries for one step.
+/// The maximum number of tools that the model tries for one step.
 const TRIES: usize = 3;
 
 pub struct Model<'a> {
     goals: &'a [Goal],
-    /// Tools that did not do the current step.
+    /// Wrong tools that were tried for the current step.
     tried: BTreeSet<String>,
     /// The candidates for the current step: name and description.
     seen: Vec<(String, String)>,
@@ -92,7 +92,7 @@ impl<'a> Model<'a> {
         self.described = None;
     }
 
-    /// The next call, if a step is left.
+    /// The next call, if there is a step left.
     pub fn calls(&mut self, prompt: &Prompt) -> Option<(String, Value)> {
         let wanted = self.goals.first()?.says.clone();
         let searches = match self.way {
@@ -141,7 +141,7 @@ impl<'a> Model<'a> {
         scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, (name, _))| name.clone())
     }
 
-    /// Describes it, then calls it.
+    /// Describes the tool, then calls it.
     fn by_hand(&mut self, name: &str, prompt: &Prompt) -> (String, Value) {
         if self.described.as_deref() != Some(name) {
             self.described = Some(name.to_owned());

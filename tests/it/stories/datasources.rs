@@ -1,4 +1,4 @@
-//! Databases that agents read, and who may have them read.
+//! External databases that agents read, and the roles that they require.
 
 use countersign::{
     agent::disclosure::Disclosure,
@@ -10,7 +10,7 @@ use sqlx::Connection as _;
 
 use crate::{story, world::World};
 
-/// A shop, for operators only.
+/// Configures a shop database, for operators only.
 async fn configured(world: &mut World) {
     let file = world.config.data_dir.join("shop.db");
     let url = format!("sqlite://{}?mode=rwc", file.display());
@@ -36,7 +36,7 @@ fn query() -> countersign::llm::scripted::ScriptStep {
 }
 
 story! {
-    /// The role decides, also where somebody with a lesser one has joined in; what was read taints.
+    /// The lowest role of the people in the turn decides. The result taints the conversation.
     /// Proves MC-40.
     async fn a_database_is_read_for_those_who_may(world: &mut World) {
         configured(world).await;

@@ -1,4 +1,4 @@
-//! Hosts that the agent may read unasked, and credentials that nobody sees.
+//! Hosts that the agent may read without an approval, and credentials that are never disclosed.
 
 use countersign::{
     agent::{disclosure::Disclosure, prompt::Message},
@@ -12,7 +12,7 @@ use std::path::Path;
 
 use crate::{story, world::World};
 
-/// The API may be read without an approval, with its key.
+/// Configures the API, which may be read without an approval, with its key.
 fn configured(world: &mut World, api: &Account, approval: &str) {
     let hosts = format!(r#"{{ pattern = "{}", approval = "{approval}" }}"#, api.url());
     let key = format!(r#"{{ url = "{}", header = "X-Api-Key", secret = "{KEY}" }}"#, api.url());
@@ -23,7 +23,7 @@ fn configured(world: &mut World, api: &Account, approval: &str) {
     world.config.agents[0].disclosure = Disclosure::Legacy;
 }
 
-/// Whatever is stored and logged below the data folder, byte by byte.
+/// Everything that is stored and logged below the data folder, as bytes.
 fn stored(folder: &Path) -> Vec<u8> {
     let mut all = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().map(Result::unwrap) {
@@ -46,7 +46,7 @@ async fn tables(world: &World) -> String {
 }
 
 story! {
-    /// Reading runs at once; changing something at the same host is asked about.
+    /// Reading runs immediately; changing something at the same host requires an approval.
     /// Proves IC-48, IC-27.
     async fn a_listed_host_is_read_without_an_approval(world: &mut World) {
         let api = Account::start().await;
@@ -66,7 +66,7 @@ story! {
 }
 
 story! {
-    /// `untainted` asks as soon as somebody else's words were read, `ask` always.
+    /// `untainted` requires an approval after untrusted content was read, `ask` always does.
     async fn a_listed_host_may_ask_after_untrusted_content(world: &mut World) {
         let api = Account::start().await;
         configured(world, &api, "untainted");
@@ -87,8 +87,8 @@ story! {
 }
 
 story! {
-    /// The server repeats the key in its answer, in several spellings. It is in no prompt, no
-    /// approval request, no table and no file; a call that carries it does not run.
+    /// The server repeats the key in its response, in several encodings. The key is in no prompt,
+    /// approval request, table or file. A call that contains it does not run.
     async fn a_credential_of_a_host_is_stored_nowhere(world: &mut World) {
         let api = Account::start().await;
         configured(world, &api, "ask");

@@ -79,8 +79,8 @@ story! {
 }
 
 story! {
-    /// Nothing is recorded or answered of what is not addressed to the bot, of what nobody has sent,
-    /// and of what a group sends besides text.
+    /// Content that is not addressed to the bot, has no author, or is not text in a group is
+    /// neither recorded nor answered.
     async fn what_is_not_for_the_bot_is_ignored(world: &mut World) {
         let unaddressed = |what: What| match what {
             What::Text { message, text, reply_to, files, album, foreign, .. } => {
@@ -113,7 +113,7 @@ story! {
 }
 
 story! {
-    /// A command is a message of its own: below a file it is a caption, which the model reads.
+    /// A command must be a separate message: as the caption of a file, it is text for the model.
     async fn a_caption_is_no_command(world: &mut World) {
         world.room.has_file("f1", "one\n");
         world.model_will(say("A file."));
@@ -125,7 +125,8 @@ story! {
 }
 
 story! {
-    /// A role below *member* does not admit anybody; a stranger's press is refused, to them alone.
+    /// A role below *member* does not admit anyone. A stranger's press is rejected, visible only to
+    /// them.
     /// Proves S5.
     async fn a_viewer_of_the_console_is_a_stranger_in_the_chat(world: &mut World) {
         world.manners.roles = [("3".to_owned(), Role::Viewer)].into();

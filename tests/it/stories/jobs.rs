@@ -75,8 +75,8 @@ fn starts(world: &mut World) {
 }
 
 story! {
-    /// The request shows the limits; the conversation goes on while the job waits for its people;
-    /// its report is read as a message and told, once.
+    /// The approval request shows the limits. The conversation continues while the job waits for an
+    /// approval. The report is read like a message and answered once.
     async fn a_job_works_while_the_conversation_goes_on(world: &mut World) {
         let (tool, arguments) = create("Delete a.txt.");
         world.model_will(call(tool, arguments));
@@ -139,8 +139,8 @@ async fn code(world: &mut World) -> String {
 }
 
 story! {
-    /// A cancelled job withdraws its approvals, does not report, and cannot be cancelled twice;
-    /// `/new` leaves jobs alone, and `/stop` cancels them.
+    /// A cancelled job withdraws its approvals, does not report, and cannot be cancelled twice.
+    /// `/new` does not affect jobs; `/stop` cancels them.
     async fn a_job_is_cancelled(world: &mut World) {
         a_job_waits(world).await;
         let code = code(world).await;
@@ -178,7 +178,7 @@ story! {
 }
 
 story! {
-    /// Jobs are limited in number for a conversation and for a person.
+    /// The number of jobs is limited per conversation and per person.
     async fn the_number_of_jobs_is_limited(world: &mut World) {
         staff(world);
         (world.config.jobs.per_conversation, world.config.jobs.per_person) = (1, 2);
@@ -211,8 +211,8 @@ story! {
 }
 
 story! {
-    /// A job is limited in its steps and its time, and reports that it has reached a limit; a
-    /// sub-agent creates none.
+    /// The steps and the time of a job are limited, and the job reports when it reaches a limit. A
+    /// sub-agent cannot create jobs.
     async fn a_job_is_limited(world: &mut World) {
         staff(world);
         world.config.jobs.max_steps = 3;
@@ -248,7 +248,7 @@ story! {
 }
 
 story! {
-    /// Taint passes to the job, and back with its report.
+    /// Taint is passed to the job, and back with its report.
     async fn a_job_passes_taint_on(world: &mut World) {
         world.tools.push(std::sync::Arc::new(Page));
         ann_starts(world, "Read the page.").await;
@@ -267,8 +267,8 @@ story! {
 }
 
 story! {
-    /// Two nodes that look at the same time report once; nobody is told anything who has lost
-    /// access in the meantime.
+    /// Two nodes that look for reports at the same time deliver a report once. People who have lost
+    /// access in the meantime get none.
     async fn a_report_comes_once_and_to_those_who_have_access(world: &mut World) {
         world.guard("{ rules = [{ name = 'jobs', tool = 'create_job', action = 'allow' }] }");
         let app = world.node().await;
@@ -305,7 +305,7 @@ story! {
 }
 
 story! {
-    /// A message that interrupts the turn, or that is edited, leaves the job alone; a job is listed
+    /// A message that interrupts the turn, or an edit, does not affect the job. A job is listed
     /// only in its own conversation.
     async fn a_job_belongs_to_its_conversation(world: &mut World) {
         a_job_waits(world).await;

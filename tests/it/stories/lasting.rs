@@ -158,8 +158,8 @@ story! {
 }
 
 story! {
-    /// A typed yes gives nothing that has not been shown: it shows the proposal, also where there
-    /// are no buttons.
+    /// A typed confirmation gives no grant that was not shown: it first shows the proposal, even
+    /// without buttons.
     /// Proves A11.
     async fn a_typed_yes_first_shows_what_it_would_allow(world: &mut World) {
         asks_to_delete(world, "notes/a.txt").await;

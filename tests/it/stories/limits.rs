@@ -387,8 +387,8 @@ story! {
 }
 
 story! {
-    /// A call whose arguments were not read exactly as the model sent them neither runs nor is put
-    /// up for approval. The model gets an error and may repeat it.
+    /// A call whose arguments were not read exactly as the model sent them neither runs nor
+    /// requests an approval. The model gets an error and may repeat it.
     async fn a_call_that_was_not_read_exactly_is_not_asked_about(world: &mut World) {
         let unreadable = "(cannot be read exactly) {\"path\":\"a\",\"path\":\"b\"}";
         world.model_will(call("delete", json!(unreadable)));

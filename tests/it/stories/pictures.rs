@@ -143,8 +143,8 @@ story! {
 }
 
 story! {
-    /// A picture of the web is shown to the model by its URL, with the default request; the host is
-    /// checked like every other, and what is no picture is an error.
+    /// A picture from the web is shown to the model by its URL, with the default request. The host
+    /// is checked as for other requests, and content that is not a picture is an error.
     /// Proves CA-36, S8.
     async fn the_model_looks_at_a_picture_of_the_web(world: &mut World) {
         open_eyes(world);

@@ -100,8 +100,8 @@ story! {
 }
 
 story! {
-    /// Sources are recorded by kind, with the version that added them; a passage is traced to the
-    /// version that brought it; earlier versions are kept.
+    /// Sources are recorded by kind, with the version that added them. A passage can be traced to
+    /// the version that added it. Earlier versions are kept.
     /// Proves MC-41.
     async fn a_page_records_its_sources(world: &mut World) {
         two_pages(world).await;
@@ -189,8 +189,8 @@ story! {
 }
 
 story! {
-    /// An archived page is not found and not changed, and can be restored; a deletion always asks
-    /// an operator, whatever rules allow.
+    /// An archived page is neither found nor changed, and can be restored. A deletion always
+    /// requires an operator's approval, regardless of rules.
     /// Proves MC-41, IC-28.
     async fn pages_are_archived_and_deleted(world: &mut World) {
         two_pages(world).await;
@@ -217,7 +217,7 @@ story! {
 }
 
 story! {
-    /// An approval holds for the version that it showed.
+    /// An approval applies only to the version that it showed.
     /// Proves S3.
     async fn an_approval_is_void_after_the_page_has_changed(world: &mut World) {
         two_pages(world).await;
@@ -262,7 +262,7 @@ story! {
 }
 
 story! {
-    /// Taint stays with the page, and reaches the conversation that reads it.
+    /// A page stays tainted, and taints conversations that read it.
     /// Proves S17.
     async fn a_tainted_page_taints_its_readers(world: &mut World) {
         world.guard(ALLOWED);
@@ -282,8 +282,8 @@ story! {
 }
 
 story! {
-    /// People with lesser roles neither read nor change the wiki; operators see it in the console
-    /// and in the API, and export it.
+    /// People with lower roles neither read nor change the wiki. Operators see it in the console
+    /// and through the API, and can export it.
     async fn roles_apply_and_operators_see_the_wiki(world: &mut World) {
         two_pages(world).await;
         world.config.wiki.edit_role = Role::Operator;
@@ -313,7 +313,7 @@ story! {
 }
 
 story! {
-    /// The fourteen tools have one short line in the bare prompt, and one name enables all of them.
+    /// The fourteen tools take one short line in the prompt, and one name enables all of them.
     /// Proves MC-05, MC-09.
     async fn the_wiki_is_enabled_by_one_name(world: &mut World) {
         world.model_will(call("enable_tool", json!({ "toolName": "wiki" })));

@@ -286,14 +286,14 @@ fn an_empty_cell_is_no_higher_than_its_neighbours() {
     assert!(slide.contains(&format!("<a:endParaRPr {size}/>")), "{slide}");
 }
 
-/// The words that the program adds are in the document's language.
+/// The words that the renderer adds are in the document's language.
 #[test]
 fn alerts_speak_the_language_of_the_document() {
     let (parts, _) = deck("---\nlang: zh\n---\n\n# T\n\n> [!IMPORTANT]\n> x\n");
     assert!(text(&parts, 1).contains("重要"), "{}", text(&parts, 1));
 }
 
-/// An alert has a box of its own, as in Word and PDF; the text after it does not.
+/// An alert is in a box, as in Word and PDF. The text after it is not.
 #[test]
 fn alerts_stand_in_boxes() {
     let source = "# T\n\nbefore\n\n> [!WARNING]\n> hot\n>\n> - very\n\nafter\n";
