@@ -1,5 +1,4 @@
-//! Judges calls by their resolved name and final arguments. Pure, and the only module that can
-//! clear a call.
+//! Judges calls by their final arguments. Pure, and the only module that can clear a call.
 //!
 //! Each program of a shell command is judged separately ([`super::shell`]), and the strictest
 //! verdict applies.

@@ -7,7 +7,7 @@ use fakes::{
     telegram::{FakeTelegram, File, Shown, TOKEN, Trouble},
 };
 use serde_json::{Value, json};
-use std::{fs, os::unix::fs::PermissionsExt as _, time::Duration};
+use std::{collections::BTreeSet, fs, os::unix::fs::PermissionsExt as _, time::Duration};
 
 use crate::process::{On, Running, Site, eventually};
 
@@ -434,7 +434,7 @@ async fn a_backup_is_restored_elsewhere() {
         let files = site.files().into_iter();
         let kept =
             files.filter(|(path, _)| path.components().any(|c| c.as_os_str() == "artifacts"));
-        kept.map(|(_, bytes)| bytes).collect::<Vec<_>>()
+        kept.map(|(_, bytes)| bytes).collect::<BTreeSet<_>>()
     };
     assert!(!artifacts(&lost).is_empty());
     assert_eq!(artifacts(&wires.site), artifacts(&lost));

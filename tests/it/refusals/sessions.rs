@@ -96,7 +96,8 @@ async fn the_command_line_ends_what_it_lists() {
     assert_snapshot!(stable(&listed), @"None yet.");
 
     for (arguments, says) in [
-        (&["pair"][..], "The person who redeems the code gets the role member."),
+        (&["pair"][..], "the person who redeems the code becomes its owner"),
+        (&["pair", "--role", "member"], "The person who redeems the code gets the role member."),
         (
             &["pair", "--role", "approver"],
             "The person who redeems the code gets the role approver.",

@@ -472,7 +472,7 @@ story! {
         assert_eq!(owner.sends("/people", &nowhere).await.status(), StatusCode::NOT_FOUND);
         let code = owner.presses("/pairing-codes", &[("channel", "room"), ("hours", "2")]).await;
         let (_, offer) = code.split_once("<p class=\"code\">").expect("a code");
-        assert_snapshot!(visible(between(offer, "</p>", "</section>")), @"Gives access to one person who sends it to the bot, as member (visitors of a widget always as member), until 2026-05-04 12:00:00 UTC. It is shown only once.");
+        assert_snapshot!(visible(between(offer, "</p>", "</section>")), @"Gives access to one person who sends it to the bot, as owner (visitors of a widget always as member), until 2026-05-04 12:00:00 UTC. It is shown only once.");
 
         let halted = owner.presses("/panic", &[("halt", "on")]).await;
         assert_snapshot!(visible(between(&halted, "<p class=\"banner\"", "</p>")), @"All tools are halted, by owner, since 2026-05-04 10:00:00.");

@@ -323,7 +323,7 @@ story! {
         assert_eq!(status, StatusCode::CREATED, "{offer}");
         world.bob_says(&format!("/pair {}", offer["code"].as_str().unwrap())).await;
         let people = served.get(&owner, "/people").await;
-        assert_eq!((&people["items"][0]["person"], &people["items"][0]["role"]), (&json!("2"), &json!("member")));
+        assert_eq!((&people["items"][0]["person"], &people["items"][0]["role"]), (&json!("2"), &json!("owner")));
         let role = Some(json!({ "role": "viewer" }));
         let (status, _) = served.ask(&owner, Method::PUT, "/people/room/2", role).await;
         assert_eq!(status, StatusCode::NO_CONTENT);
