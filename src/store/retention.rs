@@ -299,6 +299,7 @@ const PRUNES: &[Prune] = &[
     prune("pairing codes", |_| TimeDelta::days(30), &[older!("pairings", "hash", "expires_at")]),
     prune("pairing failures", day, &[older!("pairing_failures", "channel, person", "last_at")]),
     prune("answers", day, &[older!("answers", "caller, name", "at")]),
+    prune("reservations", now, &[older!("reservations", "person, conversation", "expires_at")]),
     prune("rates", hour, &[older!("rates", "person, tool", "last_at")]),
     prune("floods", hour, &[older!("floods", "person", "even_at")]),
     prune("parked", now, &[older!("parked", "channel, chat", "until")]),

@@ -427,6 +427,39 @@ story! {
 }
 
 story! {
+    /// A delivery that is never accepted is dead after eight attempts, whatever delay the receiver
+    /// asks for. Other deliveries go on, and an operator replays it.
+    async fn a_delivery_is_dead_after_eight_attempts(world: &mut World) {
+        let absurd = "503 Busy\r\nRetry-After: 9223372036854775807";
+        let hearer = Hearer::start(&[
+            "503 Busy", absurd, "503 Busy", "503 Busy", "503 Busy", "503 Busy", absurd, "503 Busy",
+            "204 Thanks",
+        ])
+        .await;
+        subscribe(world, &hearer.url, &[Topic::TurnFinished], None);
+        world.model_will(say("Hello."));
+        world.ann_says("hello").await;
+        for attempt in 1..=8 {
+            assert_eq!(tells(world).await, 1, "attempt {attempt}");
+            world.clock.advance(TimeDelta::hours(12));
+        }
+        world.clock.advance(TimeDelta::days(2));
+        assert_eq!(tells(world).await, 0);
+        let served = Served::of(world).await;
+        let token = served.token("ops", Role::Operator).await;
+        let dead = served.get(&token, "/webhook-deliveries?status=dead").await;
+        assert_eq!(dead["items"][0]["attempts"], 8, "{dead}");
+        let path = format!("/webhook-deliveries/{}", dead["items"][0]["id"].as_str().unwrap());
+        let replayed = served.ask(&token, Method::POST, &format!("{path}/replay"), None).await;
+        assert_eq!(replayed.0, StatusCode::NO_CONTENT);
+        world.model_will(say("Hello again."));
+        world.ann_says("hello").await;
+        assert_eq!(tells(world).await, 2);
+        assert_eq!(served.get(&token, &path).await["status"], "delivered");
+    }
+}
+
+story! {
     /// Internal hosts are only contacted if the configuration lists them.
     /// Proves S8.
     async fn nothing_is_told_inside(world: &mut World) {
