@@ -98,14 +98,14 @@ impl Tool for PageQueryTool {
         match self.query {
             PageQuery::Page => reading(
                 "wiki_read_page",
-                "PageQueryTool a page of the wiki, with its sources and links.",
+                "Reads a page of the wiki, with its sources and links.",
                 schema::<OnePage>(),
             ),
             PageQuery::Many => ToolSpec {
                 subject: None,
                 ..reading(
                     "wiki_read_many",
-                    "PageQueryTool several pages of the wiki at once.",
+                    "Reads several pages of the wiki at once.",
                     schema::<ManyPages>(),
                 )
             },

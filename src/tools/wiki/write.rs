@@ -115,7 +115,7 @@ impl Tool for WritingTool {
             ),
             Writing::Compile => changing(
                 "wiki_compile_page",
-                "WritingTool a page of the wiki from sources, or writes it again.\n\
+                "Writes a page of the wiki from sources, or writes it again.\n\
                     The page records its sources, and keeps its earlier versions.",
                 schema::<Compiled>(),
             ),
