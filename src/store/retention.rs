@@ -79,7 +79,10 @@ pub const RULES: &[RetentionRule] = &[
     rule("participants", "with their conversation"),
     rule("tasks", "with the conversation of the sub-agent"),
     rule("jobs", "retention.tasks after their report, or with their conversation"),
-    rule("deliveries", "retention.deliveries; used addresses of webhook answers, 400 days"),
+    rule(
+        "deliveries",
+        "retention.deliveries; ids of incoming webhooks and used addresses of webhook answers, 400 days",
+    ),
     rule("positions", "one for each channel"),
     rule("unparsed", "retention.unparsed"),
     rule("outbox", "retention.messages; longer while their approval is open or its grant is valid"),
@@ -253,10 +256,16 @@ const PRUNES: &[Prune] = &[
     prune(
         "deliveries",
         |kept| kept.deliveries,
-        &[older!("deliveries", "channel, delivery", "at", "AND channel <> 'answers'")],
+        &[older!(
+            "deliveries",
+            "channel, delivery",
+            "at",
+            "AND channel <> 'answers' AND channel NOT LIKE 'hooks/%'"
+        )],
     ),
+    // Some senders sign no time, so that an old request could be sent again.
     prune(
-        "used addresses of webhook answers",
+        "webhook replay protection",
         |_| TimeDelta::days(400),
         &[older!("deliveries", "channel, delivery", "at")],
     ),

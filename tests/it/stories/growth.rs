@@ -285,6 +285,30 @@ story! {
 }
 
 story! {
+    /// The ids of incoming webhooks are kept for longer than those of platforms: a sender that signs
+    /// no time could otherwise be replayed.
+    /// Proves S6.
+    async fn an_old_webhook_is_still_known(world: &mut World) {
+        drop(world.node().await);
+        let at = world.clock.now().timestamp_millis();
+        for channel in ["room", "hooks/ci", "answers"] {
+            world
+                .tampers(&format!(
+                    "INSERT INTO deliveries (channel, delivery, at) VALUES ('{channel}', 'd', {at})"
+                ))
+                .await;
+        }
+        world.clock.advance(TimeDelta::days(60));
+        maintained(world).await;
+        let kept = world.rows_of("deliveries").await.join(" ");
+        assert!(kept.contains("hooks/ci") && kept.contains("answers") && !kept.contains("room"), "{kept}");
+        world.clock.advance(TimeDelta::days(401));
+        maintained(world).await;
+        assert_eq!(world.rows_of("deliveries").await, [""; 0]);
+    }
+}
+
+story! {
     /// Conversations are kept forever, unless the configuration sets a limit.
     async fn idle_conversations_expire_where_that_is_configured(world: &mut World) {
         world.model_will(say("Hello."));

@@ -389,6 +389,30 @@ story! {
 }
 
 story! {
+    /// A callback URL that decided nothing, because a halt was in effect, works later; then once.
+    async fn an_answer_during_a_halt_can_be_given_again(world: &mut World) {
+        let hearer = Hearer::start(&["204 No Content"]).await;
+        subscribe(world, &hearer.url, &[Topic::ApprovalAsked], Some(Role::Approver));
+        world.guard("{ approvers = \"role:approver\" }");
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        world.ann_says("delete a.txt").await;
+        tells(world).await;
+        let url = hearer.told()[0]["data"]["answers"]["allow"].as_str().unwrap().to_owned();
+        let path = &url[url.find("/hooks").unwrap()..];
+        world.tampers("INSERT INTO halts (name, by_whom, since) VALUES ('all', '1', 0)").await;
+        for _ in 0..2 {
+            assert_eq!(post(world, path, &[], String::new()).await.0, StatusCode::CONFLICT);
+        }
+        world.tampers("DELETE FROM halts").await;
+        world.model_will(say("Gone."));
+        assert_eq!(post(world, path, &[], String::new()).await.0, StatusCode::OK);
+        assert_eq!(post(world, path, &[], String::new()).await.0, StatusCode::GONE);
+        goes_on(world).await;
+        assert_eq!(world.deletions(), 1);
+    }
+}
+
+story! {
     /// A failed delivery is retried with increasing delays, under the same id; at last it is a dead
     /// letter, which can be replayed or dropped.
     async fn what_is_not_taken_is_told_again(world: &mut World) {
