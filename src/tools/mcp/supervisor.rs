@@ -79,6 +79,7 @@ impl Supervisor {
             () = told(&mut self.changes) => self.seen.session = None,
         }
         if let Some(session) = self.seen.session.clone()
+            && session.service().rests()
             && pinged.elapsed() >= PING_EVERY
         {
             self.server.ping(&session).await;
