@@ -66,8 +66,14 @@ impl Budget {
     }
 }
 
-/// The reason to end this turn, as text for the person.
+/// Why this turn has to end, as text for the person, or for the agent that a sub-agent works for.
 pub fn exhausted(session: &Session, budget: &Budget, scene: &GuardContext) -> Option<String> {
+    let reason = exhausted_budget(session, budget, scene)?;
+    let hint = if scene.depth == 0 { scene.language.words().say_go_on } else { "" };
+    Some(format!("{reason}{hint}"))
+}
+
+fn exhausted_budget(session: &Session, budget: &Budget, scene: &GuardContext) -> Option<String> {
     let (turn, words) = (&session.turn, scene.language.words());
     let budget = &session.job.map_or(*budget, |job| budget.of_job(job));
     if turn.steps >= budget.steps {

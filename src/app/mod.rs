@@ -160,10 +160,10 @@ impl App {
     pub fn start(&self) {
         self.gateway.start();
         self.worker.start();
-        self.gateway.tasks.spawn(outgoing::tell(self.webhook_sender.clone()));
-        self.gateway.tasks.spawn(admin::metrics::keep(self.gateway.clone()));
-        let (worker, config) = (self.worker.clone(), self.config.clone());
-        self.gateway.tasks.spawn(tools::watch_skills(worker, config));
+        let (gateway, sender) = (self.gateway.clone(), self.webhook_sender.clone());
+        self.gateway.spawn_supervised("deliver webhooks", move || outgoing::tell(sender.clone()));
+        self.gateway.spawn_supervised("metrics", move || admin::metrics::keep(gateway.clone()));
+        tools::watch_skills(self);
         tools::watch_mcp(self);
     }
 

@@ -244,9 +244,14 @@ pub(super) fn skills(config: &Config, agent: &AgentEntry) -> Result<Vec<Skill>> 
     Ok(folder::all(&folder).into_iter().map(|kept| kept.skill).collect())
 }
 
-/// Reloads skills that were added or removed at run time by this node, another node or the command
-/// line. Each change alters the prompts of all conversations once.
-pub(super) async fn watch_skills(worker: Arc<Worker>, config: Config) {
+/// Updates the agents when skills have changed.
+pub(super) fn watch_skills(app: &App) {
+    let (worker, config) = (app.worker.clone(), app.config.clone());
+    app.gateway
+        .spawn_supervised("watch skills", move || follow_skills(worker.clone(), config.clone()));
+}
+
+async fn follow_skills(worker: Arc<Worker>, config: Config) {
     let folders = folders(&config);
     let look = move || -> Vec<_> { folders.values().map(|place| folder::state(place)).collect() };
     let mut known = look();

@@ -124,7 +124,8 @@ Examples:
 pub(super) const MCP_TRUST: &str = "\
 Examples:
   countersign mcp trust files
-  countersign mcp trust files read_file";
+  countersign mcp trust files read_file \\
+    --digest 4d6f2c1b9e8a7f60514233241506f7e8d9cabbac9d8e7f605142332415061728";
 
 pub(super) const MCP_LOGIN: &str = "\
 Examples:

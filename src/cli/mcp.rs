@@ -1,6 +1,6 @@
 //! `countersign mcp`: lists tools of MCP servers, trusts them, signs in.
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use clap::Subcommand;
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -12,7 +12,7 @@ use crate::{
     config::Config,
     store::{
         Store,
-        tools::pins::{self, Pin, PinState},
+        tools::pins::{self, Pin, PinState, Reviewed, TrustOutcome},
     },
 };
 
@@ -26,13 +26,16 @@ pub enum McpCommand {
         #[command(flatten)]
         output: OutputFormat,
     },
-    /// Trust a tool as it is now, or all tools of a server: it is no longer withheld, and its own
-    /// claim to be read-only is believed
+    /// Trust a tool as reviewed, or all tools of a server: it is no longer withheld, and its own
+    /// claim to be read-only is believed. Without `--digest`, show what is to be reviewed
     #[command(after_help = examples::MCP_TRUST)]
     Trust {
         server: String,
         /// The server's name for the tool, as shown by `mcp list`
         tool: Option<String>,
+        /// The digest of the reviewed definitions; if they have changed since, nothing is trusted
+        #[arg(long)]
+        digest: Option<String>,
     },
     /// Sign in to a remote server that requires a user's authorisation
     #[command(after_help = examples::MCP_LOGIN)]
@@ -54,8 +57,17 @@ pub async fn run(
         McpCommand::List { server, output } => {
             say(&list(&open_store(config).await?, server, output).await?)
         }
-        McpCommand::Trust { server, tool } => {
-            say(&trust(&open_store(config).await?, server, tool).await?)
+        McpCommand::Trust { server, tool, digest: Some(digest) } => {
+            say(&trust(&open_store(config).await?, Reviewed { server, tool, digest }).await?)
+        }
+        McpCommand::Trust { server, tool, digest: None } => {
+            let review = review(&open_store(config).await?, server, tool).await?;
+            say(&review.shown)?;
+            bail!(
+                "nothing was trusted yet. Review the definitions; if they are right, run \
+                    `{}`",
+                review.command
+            )
         }
         McpCommand::Login { server, paste } => login::run(config, variables, &server, paste).await,
     }
@@ -78,7 +90,7 @@ fn line(pin: &Pin) -> String {
         PinState::Vouched => format!("trusted by {}", pin.vouched_by),
         PinState::Changed => "CHANGED, withheld".to_owned(),
     };
-    let digest = pins::digest(&pin.definition);
+    let digest = pins::digest(pin.now());
     let mut line = format!("{} {}: {standing} ({})", pin.server, pin.tool, &digest[..12]);
     if let Some(offered) = &pin.offered {
         let plain = channels::text::neutralise;
@@ -89,14 +101,54 @@ fn line(pin: &Pin) -> String {
     line
 }
 
-async fn trust(store: &Store, server: String, tool: Option<String>) -> Result<String> {
-    let (of, now) = (server.clone(), SystemClock.now());
-    let trusted = store.write("trust tools", move |tx| {
-        Box::pin(async move { pins::trust(tx, &of, tool.as_deref(), OPERATOR, now).await })
-    });
-    let trusted = trusted.await?;
-    if trusted.is_empty() {
-        bail!("there is no such tool of `{server}`; `countersign mcp list` lists the tools");
+/// What has to be reviewed before it is trusted, and the command that trusts it then.
+struct Review {
+    shown: String,
+    command: String,
+}
+
+async fn review(store: &Store, server: String, tool: Option<String>) -> Result<Review> {
+    let of = server.clone();
+    let find = store.read(move |tx| Box::pin(async move { pins::of_server(tx, &of).await }));
+    let mut pins: Vec<_> = find.await?.into_values().collect();
+    pins.retain(|pin| tool.as_ref().is_none_or(|tool| *tool == pin.tool));
+    if pins.is_empty() {
+        return Err(missing(&server));
     }
-    Ok(format!("Trusted as they are now, effective within ten seconds: {}.", trusted.join(", ")))
+    let shown: Vec<_> = pins.iter().map(reviewed).collect();
+    let (digest, tool) = (pins::digest_of(&pins), tool.map(|tool| format!(" {tool}")));
+    let tool = tool.unwrap_or_default();
+    let command = format!("countersign mcp trust {server}{tool} --digest {digest}");
+    Ok(Review { shown: shown.join("\n"), command })
+}
+
+/// A tool with its current definition.
+fn reviewed(pin: &Pin) -> String {
+    match pin.offered {
+        Some(_) => line(pin),
+        None => format!("{}\n  is  {}", line(pin), channels::text::neutralise(&pin.definition)),
+    }
+}
+
+fn missing(server: &str) -> anyhow::Error {
+    anyhow!("there is no such tool of `{server}`; `countersign mcp list` lists the tools")
+}
+
+async fn trust(store: &Store, reviewed: Reviewed) -> Result<String> {
+    let (server, now) = (reviewed.server.clone(), SystemClock.now());
+    let trust = store.write("trust tools", move |tx| {
+        let reviewed = reviewed.clone();
+        Box::pin(async move { pins::trust(tx, &reviewed, OPERATOR, now).await })
+    });
+    match trust.await? {
+        TrustOutcome::Trusted(tools) => {
+            let tools = tools.join(", ");
+            Ok(format!("Trusted as reviewed, effective within ten seconds: {tools}."))
+        }
+        TrustOutcome::Missing => Err(missing(&server)),
+        TrustOutcome::Changed => bail!(
+            "nothing was trusted: the definitions are not those with this digest. Review them again \
+                with `countersign mcp trust {server}`"
+        ),
+    }
 }

@@ -78,11 +78,11 @@ pub fn run(config: &Config, wish: SkillArgs) -> Result<()> {
         SkillCommand::List(output) => say(&list(&folder, output)?),
         SkillCommand::Scan { source } => say(&scan(&folder, &source)?),
         SkillCommand::Vouch { name } => {
-            folder::vouch(&folder, &name)?;
+            folder::vouch(&folder::lock(&folder)?, &name)?;
             say(&format!("{name} is trusted until it changes."))
         }
         SkillCommand::Remove { name } => {
-            folder::remove(&folder, &name)?;
+            folder::remove(&folder::lock(&folder)?, &name)?;
             say(&format!("{name} was removed."))
         }
     }
@@ -128,11 +128,12 @@ fn install(folder: &Path, source: &str, accepted: &BTreeSet<&'static str>) -> Re
                 open.iter().map(|id| format!("--accept {id}")).collect::<Vec<_>>().join(" ")
             );
             ensure!(names.insert(name.clone()), "another skill has the name `{name}`");
+            let lock = folder::lock(folder)?;
             ensure!(
                 folder::find(folder, &name).is_err(),
                 "there is already a skill `{name}`; remove it first"
             );
-            folder::put(folder, &name, &skill, source)?;
+            folder::put(&lock, &name, &skill, source)?;
             Ok(name)
         });
         match done {

@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Subcommand;
+use sha2::{Digest as _, Sha256};
 use std::{
     fmt::Write as _,
     fs,
@@ -10,9 +11,14 @@ use std::{
 
 use super::examples;
 use crate::store::{
-    Store, memory,
-    wiki::{self, Listing, WikiPage},
+    Store,
+    wiki::{self, Heading, Listing, WikiPage},
 };
+
+/// The number of pages that are listed at once.
+const AT_ONCE: usize = 200;
+/// File systems allow 255 bytes.
+const PART_BYTES: usize = 220;
 
 #[derive(Debug, Subcommand)]
 pub enum WikiCommand {
@@ -33,36 +39,61 @@ pub async fn run(store: &Store, command: WikiCommand) -> Result<String> {
     let shown = folder.display();
     let is_empty = fs::read_dir(&folder).map_or(true, |mut entries| entries.next().is_none());
     ensure!(is_empty, "{shown} is not empty");
-    let listing = Listing { agent: agent.clone(), most: memory::MOST, ..Listing::default() };
-    let list = store.read(move |tx| Box::pin(async move { wiki::list(tx, &listing).await }));
-    let headings = list.await?;
-    let count = headings.len();
     fs::create_dir_all(&folder).with_context(|| format!("creating {shown}"))?;
-    for heading in headings {
-        let agent = agent.clone();
-        let find = store
-            .read(move |tx| Box::pin(async move { wiki::find(tx, &agent, &heading.page).await }));
-        if let Some(page) = find.await? {
-            write(&folder, &page)?;
+    let mut count = 0;
+    let mut after = String::new();
+    loop {
+        let headings = listed(store, &agent, &after).await?;
+        let Some(last) = headings.last() else { break };
+        after.clone_from(&last.page);
+        for heading in headings {
+            let agent = agent.clone();
+            let find = store.read(move |tx| {
+                Box::pin(async move { wiki::find(tx, &agent, &heading.page).await })
+            });
+            if let Some(page) = find.await? {
+                write(&folder, &page)?;
+                count += 1;
+            }
         }
     }
     Ok(format!("{count} pages were written to {shown}."))
 }
 
-/// Writes a page. Names contain letters, digits, hyphens and slashes only, so the path stays in the
-/// folder.
+/// The next pages after this one, archived ones included.
+async fn listed(store: &Store, agent: &str, after: &str) -> Result<Vec<Heading>> {
+    let (agent, after) = (agent.to_owned(), after.to_owned());
+    let listing = Listing { agent, after, most: AT_ONCE, ..Listing::default() };
+    store.read(move |tx| Box::pin(async move { wiki::list(tx, &listing).await })).await
+}
+
+/// Names of pages contain letters, digits, hyphens and slashes only, so they stay in the folder.
 fn write(folder: &Path, page: &WikiPage) -> Result<()> {
-    let path = folder.join(format!("{}.md", page.page));
+    let path = folder.join(format!("{}.md", file_name(&page.page)));
     let parent = path.parent().context("a file is in a folder")?;
     fs::create_dir_all(parent).with_context(|| format!("creating {}", parent.display()))?;
     fs::write(&path, markdown(page)?).with_context(|| format!("writing {}", path.display()))
 }
 
-/// The page with its properties as front matter. The values are JSON strings, which are valid YAML.
+/// The name with parts that fit a file system. Pages of earlier releases may have longer ones, which
+/// are cut off and told apart by a digest.
+fn file_name(page: &str) -> String {
+    let part = |part: &str| {
+        if part.len() <= PART_BYTES {
+            return part.to_owned();
+        }
+        let digest = hex::encode(Sha256::digest(part));
+        format!("{}-{}", &part[..part.floor_char_boundary(PART_BYTES)], &digest[..12])
+    };
+    page.split('/').map(part).collect::<Vec<_>>().join("/")
+}
+
+/// The page with its properties as front matter, in JSON strings, which are YAML.
 fn markdown(page: &WikiPage) -> Result<String> {
     let mut text = String::from("---\n");
     let _ = writeln!(text, "title: {}", serde_json::to_string(&page.title)?);
     let _ = writeln!(text, "version: {}", page.version);
+    let _ = writeln!(text, "page: {}", serde_json::to_string(&page.page)?);
     let _ = writeln!(text, "written_at: {}", page.written_at.to_rfc3339());
     let _ = writeln!(text, "written_for: {}", serde_json::to_string(&page.by.name)?);
     let _ = writeln!(text, "archived: {}", page.is_archived);

@@ -14,6 +14,7 @@
 //! - [`drafts`]: growing answers and typing indicators, which are not recorded
 //! - `linking`: links accounts of one person
 //! - [`rate_limit`]: limits how often a platform is called
+//! - `supervise`: restarts background tasks that panic
 //! - [`webhooks`]: incoming webhooks and webhook deliveries
 
 mod album;
@@ -33,6 +34,7 @@ pub mod people;
 pub mod rate_limit;
 pub mod receive;
 mod shipment;
+mod supervise;
 pub mod webhooks;
 
 use anyhow::Result;
@@ -146,9 +148,13 @@ impl Gateway {
         for id in self.channels.keys() {
             let (intake, batches) = Intake::new();
             self.tasks.spawn(receive::take_batches(self.clone(), id.clone(), batches));
-            self.tasks.spawn(listen::listen(self.clone(), id.clone(), intake));
+            let (gateway, id) = (self.clone(), id.clone());
+            self.spawn_supervised("listen", move || {
+                listen::listen(gateway.clone(), id.clone(), intake.clone())
+            });
         }
-        self.tasks.spawn(deliver::deliver(self.clone()));
+        let gateway = self.clone();
+        self.spawn_supervised("deliver messages", move || deliver::deliver(gateway.clone()));
     }
 
     /// The state of each channel. A channel that every node serves by itself is always connected.

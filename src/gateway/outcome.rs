@@ -13,6 +13,8 @@ use crate::store::{
 
 /// The longest delay between two attempts.
 const LONGEST_WAIT: TimeDelta = TimeDelta::minutes(5);
+/// The longest time that a platform can make the bot wait.
+const LONGEST_PAUSE: Duration = Duration::from_hours(24);
 /// A row is given up after it has failed for this long while its channel worked. Time during which
 /// the platform cannot be reached, rejects the token or makes the bot wait does not count.
 const GIVE_UP_AFTER: TimeDelta = TimeDelta::hours(48);
@@ -79,7 +81,7 @@ pub(super) async fn settle(
 
 /// Pauses sending to a chat or, if `chat` is empty, to the whole channel.
 async fn park(gateway: &Gateway, sending: &Sending, chat: &str, after: Duration) -> Result<()> {
-    let now = gateway.clock.now();
+    let (now, after) = (gateway.clock.now(), after.min(LONGEST_PAUSE));
     let until = now + TimeDelta::from_std(after).unwrap_or(LONGEST_WAIT);
     gateway.paces.park(&sending.channel, &sending.place, now, after);
     let (channel, chat) = (sending.channel.clone(), chat.to_owned());
@@ -98,7 +100,7 @@ async fn wait(
     after: Duration,
     problem: String,
 ) -> Result<()> {
-    let after = TimeDelta::from_std(after).unwrap_or(LONGEST_WAIT);
+    let after = TimeDelta::from_std(after.min(LONGEST_PAUSE)).unwrap_or(LONGEST_WAIT);
     let not_before = gateway.clock.now() + after;
     let ages_by = TimeDelta::zero();
     retry(gateway, sending, Failed { problem, not_before, ages_by, is_unknown: false }).await

@@ -91,9 +91,24 @@ pub enum Event {
     Inherited(Heritage),
     /// The sub-agent of this conversation works on a background job, within these limits.
     JobStarted { budget: JobBudget },
-    /// A background job ended. The model reads its report like a message from the person who
-    /// requested it.
-    JobReported { job: JobId, by: Speaker, task: String, is_done: bool, text: String },
+    /// A background job has ended. Its report is read like a message of the person who asked for
+    /// it.
+    JobReported {
+        job: JobId,
+        by: Speaker,
+        task: String,
+        is_done: bool,
+        text: String,
+        /// The number of jobs in succession that led to this report: 1 for a job that a turn of a
+        /// person created, 2 for one that the turn after such a report created, and so on.
+        #[serde(default = "one")]
+        succession: u32,
+    },
+}
+
+/// Earlier releases did not count.
+fn one() -> u32 {
+    1
 }
 
 /// The limits of a background job. They replace those of its agent.

@@ -50,7 +50,7 @@ impl Retrying {
             }
             _ => return None,
         };
-        spent.time += wait;
+        spent.time = spent.time.saturating_add(wait);
         (spent.time <= self.patience.total).then_some(wait)
     }
 }

@@ -79,7 +79,10 @@ pub const RULES: &[RetentionRule] = &[
     rule("participants", "with their conversation"),
     rule("tasks", "with the conversation of the sub-agent"),
     rule("jobs", "retention.tasks after their report, or with their conversation"),
-    rule("deliveries", "retention.deliveries; used addresses of webhook answers, 400 days"),
+    rule(
+        "deliveries",
+        "retention.deliveries; ids of incoming webhooks and used addresses of webhook answers, 400 days",
+    ),
     rule("positions", "one for each channel"),
     rule("unparsed", "retention.unparsed"),
     rule("outbox", "retention.messages; longer while their approval is open or its grant is valid"),
@@ -120,7 +123,7 @@ pub const RULES: &[RetentionRule] = &[
     rule("guard_version", "one row"),
     rule("tool_settings", "forever: configuration"),
     rule("tool_version", "one row"),
-    rule("mcp_tools", "forever: one for each tool that a server has offered"),
+    rule("mcp_tools", "forever if trusted, otherwise 400 days after the server last offered it"),
     rule("subscriptions", "those of the configuration"),
     rule("channel_states", "one for each channel"),
     rule("reconnects", "one for each channel"),
@@ -253,10 +256,16 @@ const PRUNES: &[Prune] = &[
     prune(
         "deliveries",
         |kept| kept.deliveries,
-        &[older!("deliveries", "channel, delivery", "at", "AND channel <> 'answers'")],
+        &[older!(
+            "deliveries",
+            "channel, delivery",
+            "at",
+            "AND channel <> 'answers' AND channel NOT LIKE 'hooks/%'"
+        )],
     ),
+    // Some senders sign no time, so that an old request could be sent again.
     prune(
-        "used addresses of webhook answers",
+        "webhook replay protection",
         |_| TimeDelta::days(400),
         &[older!("deliveries", "channel, delivery", "at")],
     ),
@@ -294,11 +303,17 @@ const PRUNES: &[Prune] = &[
             old_notices!("DELETE FROM notices WHERE id"),
         ],
     ),
+    prune(
+        "tools of MCP servers",
+        |_| TimeDelta::days(400),
+        &[older!("mcp_tools", "server, tool", "seen_at", "AND vouched_by = ''")],
+    ),
     prune("access tokens", now, &[older!("access_tokens", "hash", "expires_at")]),
     prune("link codes", now, &[older!("link_codes", "hash", "expires_at")]),
     prune("pairing codes", |_| TimeDelta::days(30), &[older!("pairings", "hash", "expires_at")]),
     prune("pairing failures", day, &[older!("pairing_failures", "channel, person", "last_at")]),
     prune("answers", day, &[older!("answers", "caller, name", "at")]),
+    prune("reservations", now, &[older!("reservations", "person, conversation", "expires_at")]),
     prune("rates", hour, &[older!("rates", "person, tool", "last_at")]),
     prune("floods", hour, &[older!("floods", "person", "even_at")]),
     prune("parked", now, &[older!("parked", "channel, chat", "until")]),

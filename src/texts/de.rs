@@ -134,23 +134,17 @@ pub(super) const WORDS: Messages = Messages {
         Bitte frag noch einmal.",
     broken: "Bei mir ist etwas schiefgegangen, und ich konnte das nicht zu Ende bringen.",
     out_of_steps: |steps| {
-        format!(
-            "Ich habe nach {steps} Schritten aufgehört, dem Limit für eine Aufgabe. Schreib \
-                \u{201e}weiter\u{201c}, um fortzufahren."
-        )
+        format!("Ich habe nach {steps} Schritten aufgehört, dem Limit für eine Aufgabe.")
     },
     out_of_tokens: |tokens| {
         format!(
-            "Ich habe aufgehört, weil diese Aufgabe ihr Budget von {tokens} Tokens verbraucht hat. \
-                Schreib \u{201e}weiter\u{201c}, um fortzufahren."
+            "Ich habe aufgehört, weil diese Aufgabe ihr Budget von {tokens} Tokens verbraucht hat."
         )
     },
     out_of_minutes: |minutes| {
-        format!(
-            "Ich habe aufgehört, weil diese Aufgabe länger als {minutes} Minuten gedauert hat. \
-                Schreib \u{201e}weiter\u{201c}, um fortzufahren."
-        )
+        format!("Ich habe aufgehört, weil diese Aufgabe länger als {minutes} Minuten gedauert hat.")
     },
+    say_go_on: " Schreib \u{201e}weiter\u{201c}, um fortzufahren.",
     perhaps_twice: "Das ist möglicherweise doppelt: Die Plattform hat den ersten Versuch nicht bestätigt.",
     whole_answer: "Die Antwort ist lang. Der vollständige Text steht in dieser Datei.",
     file_missing: |name| {

@@ -116,24 +116,14 @@ pub(super) const WORDS: Messages = Messages {
     model_failed: "The language model's provider reported an error while it was answering. Please \
         ask again.",
     broken: "Something went wrong on my side, and I couldn't finish.",
-    out_of_steps: |steps| {
-        format!(
-            "I stopped after {steps} steps, the limit for one task. Say \u{201c}go on\u{201d} to \
-                continue."
-        )
-    },
+    out_of_steps: |steps| format!("I stopped after {steps} steps, the limit for one task."),
     out_of_tokens: |tokens| {
-        format!(
-            "I stopped because this task has used its budget of {tokens} tokens. Say \u{201c}go \
-                on\u{201d} to continue."
-        )
+        format!("I stopped because this task has used its budget of {tokens} tokens.")
     },
     out_of_minutes: |minutes| {
-        format!(
-            "I stopped because this task took longer than {minutes} minutes. Say \u{201c}go \
-                on\u{201d} to continue."
-        )
+        format!("I stopped because this task took longer than {minutes} minutes.")
     },
+    say_go_on: " Say \u{201c}go on\u{201d} to continue.",
     perhaps_twice: "This may be a duplicate: the platform did not confirm the first attempt.",
     whole_answer: "This is a long answer. The full text is in this file.",
     file_missing: |name| {

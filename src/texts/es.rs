@@ -128,24 +128,14 @@ pub(super) const WORDS: Messages = Messages {
     model_failed: "El proveedor del modelo de lenguaje informó de un error mientras respondía. \
         Pregunta otra vez.",
     broken: "Algo ha fallado por mi parte y no he podido terminar.",
-    out_of_steps: |steps| {
-        format!(
-            "Me he detenido tras {steps} pasos, el límite para una tarea. Escribe «sigue» para \
-                continuar."
-        )
-    },
+    out_of_steps: |steps| format!("Me he detenido tras {steps} pasos, el límite para una tarea."),
     out_of_tokens: |tokens| {
-        format!(
-            "Me he detenido porque esta tarea ha agotado su presupuesto de {tokens} tokens. \
-                Escribe «sigue» para continuar."
-        )
+        format!("Me he detenido porque esta tarea ha agotado su presupuesto de {tokens} tokens.")
     },
     out_of_minutes: |minutes| {
-        format!(
-            "Me he detenido porque esta tarea ha durado más de {minutes} minutos. Escribe \
-            «sigue» para continuar."
-        )
+        format!("Me he detenido porque esta tarea ha durado más de {minutes} minutos.")
     },
+    say_go_on: " Escribe «sigue» para continuar.",
     perhaps_twice: "Puede que esto esté duplicado: la plataforma no confirmó el primer intento.",
     whole_answer: "La respuesta es larga. El texto completo está en este archivo.",
     file_missing: |name| {

@@ -198,6 +198,8 @@ pub struct Messages {
     pub out_of_steps: fn(u32) -> String,
     pub out_of_tokens: fn(u64) -> String,
     pub out_of_minutes: fn(i64) -> String,
+    /// Added to the three above where the person can continue the turn.
+    pub say_go_on: &'static str,
     // Files.
     /// Shown below a message that may already have been delivered.
     pub perhaps_twice: &'static str,

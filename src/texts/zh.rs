@@ -101,15 +101,10 @@ pub(super) const WORDS: Messages = Messages {
     model_malformed_call: "语言模型多次尝试使用工具，但调用格式有误。请再问一次，或换一种说法。",
     model_failed: "语言模型的提供商在回答过程中报告了错误。请再问一次。",
     broken: "我这边出了问题，没能完成。",
-    out_of_steps: |steps| {
-        format!("我在 {steps} 步之后停止了，这是单个任务的上限。回复“继续”即可继续。")
-    },
-    out_of_tokens: |tokens| {
-        format!("我已停止，因为此任务已用完 {tokens} 个词元的预算。回复“继续”即可继续。")
-    },
-    out_of_minutes: |minutes| {
-        format!("我已停止，因为此任务超过了 {minutes} 分钟。回复“继续”即可继续。")
-    },
+    out_of_steps: |steps| format!("我在 {steps} 步之后停止了，这是单个任务的上限。"),
+    out_of_tokens: |tokens| format!("我已停止，因为此任务已用完 {tokens} 个词元的预算。"),
+    out_of_minutes: |minutes| format!("我已停止，因为此任务超过了 {minutes} 分钟。"),
+    say_go_on: "回复“继续”即可继续。",
     perhaps_twice: "这可能是重复消息：平台没有确认第一次发送。",
     whole_answer: "回答较长，完整内容见此文件。",
     file_missing: |name| format!("文件 {name} 无法发送：其内容丢失或已损坏。"),

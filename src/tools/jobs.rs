@@ -8,7 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use std::{fmt::Write as _, sync::Arc};
+use std::{collections::BTreeSet, fmt::Write as _, sync::Arc};
 
 use super::{
     Context, Output, Tool, ToolError,
@@ -18,7 +18,7 @@ use super::{
 use crate::{
     agent::catalog::{ApprovalMode, Coworker, EffectClass, Rate, Subject, Tier, ToolSpec},
     journal::{
-        event::{Heritage, JobBudget, Outcome},
+        event::{JobBudget, Outcome},
         ids::JobId,
         session::{CallState, Session},
     },
@@ -33,6 +33,10 @@ const CREATE: &str = "Starts a background job: a sub-agent that works on a task 
     conversation goes on.\nFor work that takes long. You return at once, tell the person that the \
     job runs, and receive its report as a message when it has ended. It knows nothing about this \
     conversation, and works in the same workspace.";
+
+/// The tool that creates a job. In a turn that the report of a job began, it needs an approval every
+/// time, so that jobs do not follow one another without anybody's consent.
+pub const CREATE_JOB: &str = "create_job";
 
 /// The maximum length of a task.
 const TASK_CHARS: usize = 8_000;
@@ -107,7 +111,7 @@ impl Tool for CreateJob {
             tier: Tier::Extension,
             subject: Some(Subject::Text("task")),
             rate: Some(Rate::default()),
-            ..ToolSpec::read_only("create_job", CREATE, schema::<NewTask>())
+            ..ToolSpec::read_only(CREATE_JOB, CREATE, schema::<NewTask>())
         }
     }
 
@@ -164,7 +168,7 @@ impl Tool for ListJobs {
             return Ok(Output::text("There are no jobs in this conversation."));
         }
         let lines: Vec<_> = all.iter().map(line).collect();
-        Ok(Output::text(lines.join("\n")))
+        Ok(Output { foreign: foreign(&all), ..Output::text(lines.join("\n")) })
     }
 }
 
@@ -187,14 +191,17 @@ impl Tool for JobStatus {
         let Which { id } = parse(arguments)?;
         let job = self.0.find(&id, context).await?;
         let mut text = line(&job);
+        let mut foreign = foreign(std::slice::from_ref(&job));
         if job.state == JobState::Running {
             let session = self.0.store.current_session(&job.child).await;
             let session = session.map_err(|error| broken(&error))?;
             let _ = write!(text, "\n{}", progress(&session));
         }
-        let Some(answer) = job.answer else { return Ok(Output::text(text)) };
-        let _ = write!(text, "\nReport:\n{}", answer.result.text);
-        Ok(Output { foreign: answer.heritage.taint, ..Output::text(text) })
+        if let Some(answer) = job.answer {
+            let _ = write!(text, "\nReport:\n{}", answer.result.text);
+            foreign.extend(answer.heritage.taint);
+        }
+        Ok(Output { foreign, ..Output::text(text) })
     }
 }
 
@@ -230,14 +237,12 @@ impl Tool for CancelJob {
         let cancel = self.0.store.write("cancel job", move |tx| {
             Box::pin(async move { jobs::cancel(tx, &known, &by, now).await })
         });
-        let cancelled = cancel.await.map_err(|error| broken(&error))?;
+        cancel.await.map_err(|error| broken(&error))?;
+        let job = self.0.find(&id, context).await?;
         // A call that is repeated after a crash finds the job cancelled.
-        let text = if cancelled || job.state == JobState::Cancelled {
-            "Cancelled"
-        } else {
-            "It has ended"
-        };
-        Ok(Output::text(format!("{text}: {}", line(&job))))
+        let text = if job.state == JobState::Cancelled { "Cancelled" } else { "It has ended" };
+        let foreign = foreign(std::slice::from_ref(&job));
+        Ok(Output { foreign, ..Output::text(format!("{text}: {}", line(&job))) })
     }
 }
 
@@ -269,12 +274,8 @@ impl Jobs {
             agent,
             task,
             by: context.person.clone(),
-            heritage: Heritage {
-                taint: context.taint.clone(),
-                foreign: context.foreign.iter().cloned().collect(),
-                joined: context.joined.clone(),
-                ..Heritage::default()
-            },
+            heritage: context.heritage.clone(),
+            succession: context.jobs_before.saturating_add(1),
             budget: self.terms.budget,
         })
     }
@@ -296,6 +297,12 @@ impl Jobs {
             ))
         })
     }
+}
+
+/// The sources of untrusted content that the tasks of these jobs may repeat.
+fn foreign(jobs: &[BackgroundJob]) -> Vec<String> {
+    let sources: BTreeSet<_> = jobs.iter().flat_map(|job| job.taint.iter().cloned()).collect();
+    sources.into_iter().collect()
 }
 
 /// `1a2b3c4d: running since 2026-05-04 10:00 UTC, by default, for Ann: "Compare the offers"`

@@ -53,6 +53,7 @@ pub(super) async fn run(
         let mut context = turn.context(id.clone(), cancel.clone());
         context.progress = running.progress.clone();
         context.people = running.asking.people(turn);
+        context.approved = turn.guard_context.files.get(&id).cloned();
         let begun = begun(turn, &cleared);
         let run = run_one(turn, begun.clone(), cleared, context);
         running.calls.start(&turn.worker.gateway.tasks, begun, run);

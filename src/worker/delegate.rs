@@ -58,8 +58,7 @@ pub(super) async fn delegate(
         change.facts.push(audit::started(turn, &cleared));
         change.spends.extend(cleared.grant().cloned());
         change.events.push(Event::Delegated { call: call.clone(), children });
-        let used = limits::limited_runs(turn);
-        let (by, heritage) = (turn.requester(), Heritage { used, ..turn.session.heritage() });
+        let (by, heritage) = (turn.requester(), turn.heritage());
         change.delegates.push(Delegation { call, tasks, by, heritage });
     }
     change.facts.extend(audit::refused(turn, &[], &change.events));

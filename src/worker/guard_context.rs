@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::turn::Turn;
 use crate::{
     agent::{
-        catalog::Found,
+        catalog::{ApprovalMode, Found},
         guard,
         policy::{FileDigests, GuardContext, Origin, Rule},
         rules, taint,
@@ -24,7 +24,7 @@ use crate::{
     },
     store::{Store, approvals, rules as stored},
     tools::{
-        ToolError,
+        ToolError, jobs,
         workspace::{self, file_binding},
     },
 };
@@ -80,7 +80,7 @@ pub(super) async fn look(turn: &Turn<'_>) -> Result<GuardContext> {
             guard_context.files.insert(open.call.id.clone(), files);
         }
         if open.state == CallState::New
-            && let Some(approval) = turn.worker.toolbox.approval(&open.call)
+            && let Some(approval) = approval(turn, &open.call)
         {
             guard_context.approvals.insert(open.call.id.clone(), approval);
         }
@@ -88,7 +88,15 @@ pub(super) async fn look(turn: &Turn<'_>) -> Result<GuardContext> {
     Ok(guard_context)
 }
 
-/// Whether to tell a person who writes now that a sub-agent waits for a decision.
+/// Whether the call needs an approval, before any rule is applied.
+fn approval(turn: &Turn<'_>, call: &Call) -> Option<ApprovalMode> {
+    if turn.session.turn.jobs_before > 0 && call.tool == jobs::CREATE_JOB {
+        return Some(ApprovalMode::Always);
+    }
+    turn.worker.toolbox.approval(call)
+}
+
+/// Whether a person who writes now has to be told that a sub-agent waits for a decision.
 async fn asked_below(turn: &Turn<'_>) -> Result<bool> {
     let delegated = turn.session.open_calls().any(|open| open.state == CallState::Delegated);
     if !delegated || !turn.session.awaits_model() {

@@ -90,7 +90,8 @@ fn request(turn: &Turn<'_>, person: &str, daily: Daily) -> Request {
     let usage = Usage { input_tokens: tokens, ..Usage::default() };
     let messages = new_messages(turn, turn.session.seq);
     let expected = Spent { messages, tokens, cost_micros: price.of(&usage), tool_ms: 0 };
-    let conversation = turn.claimed.lease.home().clone();
+    // Its own conversation: sub-agents and jobs make requests at the same time.
+    let conversation = turn.claimed.lease.conversation().clone();
     Request { person: person.to_owned(), conversation, expected, daily }
 }
 

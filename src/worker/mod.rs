@@ -142,12 +142,23 @@ impl Workspaces {
 impl Worker {
     /// Starts claiming conversations and the periodic work, until the gateway's `stop`.
     pub fn start(self: &Arc<Self>) {
-        self.gateway.tasks.spawn(claim(self.clone()));
-        self.gateway.tasks.spawn(periodic::beat(self.gateway.clone()));
-        self.gateway.tasks.spawn(periodic::follow_clock(self.gateway.clone()));
-        self.gateway.tasks.spawn(scheduler::tick(self.clone()));
-        self.gateway.tasks.spawn(periodic::expire(self.gateway.clone()));
-        self.gateway.tasks.spawn(maintenance::maintain(self.clone()));
+        self.supervise("claim conversations", claim);
+        self.supervise("renew leases", |worker| periodic::beat(worker.gateway.clone()));
+        self.supervise("follow the clock", |worker| periodic::follow_clock(worker.gateway.clone()));
+        self.supervise("run schedules", scheduler::tick);
+        self.supervise("expire approvals", |worker| periodic::expire(worker.gateway.clone()));
+        self.supervise("maintenance", maintenance::maintain);
+    }
+
+    fn supervise<W>(
+        self: &Arc<Self>,
+        task: &'static str,
+        work: impl Fn(Arc<Self>) -> W + Send + Sync + 'static,
+    ) where
+        W: Future<Output = ()> + Send + 'static,
+    {
+        let worker = self.clone();
+        self.gateway.spawn_supervised(task, move || work(worker.clone()));
     }
 
     /// Advances all conversations that are ready, as far as possible. Returns how many there were.

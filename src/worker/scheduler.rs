@@ -1,11 +1,11 @@
-//! Runs schedules that are due and reports background jobs that have ended.
+//! Runs schedules that are due, and reports background jobs that have ended.
 //!
 //! A reminder is put into the outbox and a task into the journal, in the transaction that advances
 //! the due time. Every node looks for due schedules. The update of the due time is conditional, so
 //! exactly one node succeeds, and no node waits for another that has died.
 
 use anyhow::Result;
-use channels::Outgoing;
+use channels::{Outgoing, PlaceKind};
 use chrono::{DateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use std::{sync::Arc, time::Duration};
@@ -69,7 +69,7 @@ async fn report_jobs(worker: &Arc<Worker>) -> Result<usize> {
     Ok(reported)
 }
 
-/// Reports a job. Returns `false` if another node has reported it.
+/// Returns `false` if another node has reported it, or the conversation is busy again.
 async fn report(worker: &Arc<Worker>, job: BackgroundJob) -> Result<bool> {
     let (worker, now) = (worker.clone(), worker.gateway.clock.now());
     let store = &worker.gateway.store.clone();
@@ -137,16 +137,20 @@ async fn fire(worker: &Arc<Worker>, schedule: Schedule) -> Result<bool> {
     fired.await
 }
 
-/// Whether the person still has access. Otherwise their schedules do not run, and their jobs do not
-/// report.
-async fn is_welcome(
+/// Whether the person still has access: otherwise their schedules and jobs do not run, and their
+/// jobs do not report.
+pub(super) async fn is_welcome(
     tx: &mut Tx<'_>,
     worker: &Worker,
     conversation: &ConversationId,
     by: &Speaker,
 ) -> Result<bool> {
-    let (channel, _) = places::place(tx, conversation).await?;
+    let (channel, place) = places::place(tx, conversation).await?;
     let Some(connected) = worker.gateway.channels.get(&channel) else { return Ok(true) };
+    // A webhook without a person acts for the group.
+    if place.kind == PlaceKind::Group && place.chat == by.id {
+        return Ok(true);
+    }
     people::is_welcome(tx, &channel, &connected.allow, &connected.manners.roles, &by.id).await
 }
 

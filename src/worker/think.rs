@@ -14,7 +14,7 @@ use super::{
     audit, delegate,
     failure::FailedTurn,
     hooks::{self, Hooked},
-    limits, long_answers, memory,
+    limits, long_answers, memory, scheduler,
     turn::{Flow, Turn},
     vision,
 };
@@ -34,6 +34,9 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
     let Some(model) = turn.model() else {
         return turn.fail(no_model(turn)).await;
     };
+    if !may_continue(turn).await? {
+        return turn.fail(access_lost(turn)).await;
+    }
     if let Some(reason) = limits::day_used_up(turn).await? {
         return turn.fail(FailedTurn::new(reason)).await;
     }
@@ -77,6 +80,24 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
             None => give_up(turn, &problem).await,
         },
     }
+}
+
+/// Whether the person on whose behalf a background job works still has access. Other turns begin
+/// with a message, whose author was checked.
+async fn may_continue(turn: &Turn<'_>) -> Result<bool> {
+    let by = turn.session.job.and_then(|_| turn.session.speaks_for(turn.session.seq));
+    let Some(by) = by else { return Ok(true) };
+    let worker = turn.worker.clone();
+    let home = turn.claimed.lease.home().clone();
+    let read = turn.worker.gateway.store.read(move |tx| {
+        Box::pin(async move { scheduler::is_welcome(tx, &worker, &home, &by).await })
+    });
+    read.await
+}
+
+fn access_lost(turn: &Turn<'_>) -> FailedTurn {
+    let cause = "the person on whose behalf the job works no longer has access";
+    FailedTurn::new(turn.claimed.words().broken).because(cause)
 }
 
 /// The span for traces.

@@ -6,7 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-use super::Worker;
+use super::{Worker, limits};
 use crate::{
     agent::{
         Agent,
@@ -15,7 +15,7 @@ use crate::{
     },
     gateway::{Manners, drafts::Growing},
     journal::{
-        event::{Call, Event, Seq, Speaker},
+        event::{Call, Event, Heritage, Seq, Speaker},
         ids::CallId,
         session::{Item, Session},
     },
@@ -148,6 +148,11 @@ impl Turn<'_> {
         self.session.requester.clone().unwrap_or_else(nobody)
     }
 
+    /// Everything that sub-agents of this turn inherit.
+    pub fn heritage(&self) -> Heritage {
+        Heritage { used: limits::limited_runs(self), ..self.session.heritage() }
+    }
+
     /// The context in which a call runs.
     pub fn context(&self, call: CallId, cancelled: CancellationToken) -> Context {
         let worker = self.worker;
@@ -164,6 +169,9 @@ impl Turn<'_> {
             seen: self.session.seen.clone(),
             foreign: self.session.foreign.clone(),
             taint: self.session.taint.clone(),
+            approved: None,
+            heritage: self.heritage(),
+            jobs_before: self.session.turn.jobs_before,
             now: worker.gateway.clock.now(),
             cancelled,
             shows_pictures: self.shows_pictures(),

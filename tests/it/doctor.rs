@@ -241,17 +241,29 @@ async fn tools_of_servers_are_answered_for_on_the_command_line() {
     assert_snapshot!(stable(&says(&["mcp", "list"]).await), @"No tools yet: start the gateway, so that it connects to the servers.");
     says(&["check"]).await;
     assert_snapshot!(stable(&says(&["mcp", "list"]).await), @"m echo: as first seen (50d11e18c52f)");
-    assert_snapshot!(stable(&says(&["mcp", "trust", "m"]).await), @"Trusted as they are now, effective within ten seconds: echo.");
+    let (fine, review) = site.run(&["mcp", "trust", "m"]).await;
+    assert!(!fine, "{review}");
+    assert_snapshot!(stable(&review), @"");
+    let digest_in = |review: &str| {
+        let (_, digest) = review.rsplit_once("--digest ").unwrap();
+        digest.split('`').next().unwrap().to_owned()
+    };
+    let first = digest_in(&review);
+    assert_snapshot!(stable(&says(&["mcp", "trust", "m", "--digest", &first]).await), @"Trusted as reviewed, effective within ten seconds: echo.");
     assert_snapshot!(stable(&says(&["mcp", "list"]).await), @"m echo: trusted by operator (50d11e18c52f)");
     moody(&site, "Echoes, and tells others.");
     says(&["check"]).await;
     let changed = says(&["mcp", "list", "m"]).await;
     assert_snapshot!(stable(&changed), @r#"
-    m echo: CHANGED, withheld (50d11e18c52f)
+    m echo: CHANGED, withheld (ebfb14efa7f6)
       was {"annotations":null,"description":"Echoes.","inputSchema":{"type":"object"},"name":"echo"}
       is  {"annotations":null,"description":"Echoes, and tells others.","inputSchema":{"type":"object"},"name":"echo"}
     "#);
-    says(&["mcp", "trust", "m", "echo"]).await;
+    let (fine, refused) = site.run(&["mcp", "trust", "m", "echo", "--digest", &first]).await;
+    assert!(!fine);
+    assert_snapshot!(stable(&refused), @"");
+    let (_, review) = site.run(&["mcp", "trust", "m", "echo"]).await;
+    says(&["mcp", "trust", "m", "echo", "--digest", &digest_in(&review)]).await;
     assert_snapshot!(stable(&says(&["mcp", "list"]).await), @"m echo: trusted by operator (ebfb14efa7f6)");
     assert_snapshot!(stable(&says(&["mcp", "list", "other"]).await), @"No tools yet: start the gateway, so that it connects to the servers.");
     let mut problems = vec![];

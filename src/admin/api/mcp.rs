@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     admin::{Admin, problem::Problem},
-    store::tools::pins::{self, Pin, PinState},
+    store::tools::pins::{self, Pin, PinState, Reviewed, TrustOutcome},
 };
 
 pub fn routes() -> OpenApiRouter<Arc<Admin>> {
@@ -93,25 +93,20 @@ pub async fn trust(
     read: TrustBody,
 ) -> Result<PinView, Problem> {
     let (of, by, now) = (server.to_owned(), caller.id.clone(), admin.gateway.clock.now());
-    let trusted = admin.gateway.store.write("trust tool", move |tx| {
+    let TrustBody { tool, digest } = read;
+    let reviewed = Reviewed { server: of.clone(), tool: Some(tool.clone()), digest };
+    let trust = admin.gateway.store.write("trust tool", move |tx| {
         Box::pin(async move {
-            let TrustBody { tool, digest } = read;
-            let Some(pin) = pins::of_server(tx, &of).await?.remove(&tool) else {
-                return Ok(None);
-            };
-            if pins::digest(pin.now()) != digest {
-                return Ok(Some(Err(())));
-            }
-            pins::trust(tx, &of, Some(&tool), &by, now).await?;
-            Ok(pins::of_server(tx, &of).await?.remove(&tool).map(Ok))
+            let outcome = pins::trust(tx, &reviewed, &by, now).await?;
+            Ok((outcome, pins::of_server(tx, &of).await?.remove(&tool)))
         })
     });
-    match trusted.await? {
-        Some(Ok(pin)) => Ok(view(admin, pin)),
-        Some(Err(())) => {
+    match trust.await? {
+        (TrustOutcome::Trusted(_), Some(pin)) => Ok(view(admin, pin)),
+        (TrustOutcome::Changed, _) => {
             Err(Problem::conflict("The tool has changed since it was reviewed. Review it again."))
         }
-        None => Err(none("tool of that server")),
+        (TrustOutcome::Missing | TrustOutcome::Trusted(_), _) => Err(none("tool of that server")),
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{
     gateway::people::new_code,
     journal::role::Role,
     store::{
-        audit,
+        audit, jobs,
         lists::{
             Stretch,
             people::{ListedPerson, list, put, remove},
@@ -158,7 +158,7 @@ pub async fn dismiss(admin: &Admin, caller: &Caller, channel: &str, person: &str
     let (channel, person) = (channel.to_owned(), person.to_owned());
     let fact = caller.did("shown_out");
     let fact = fact.with("channel", channel.as_str()).with("whom", person.as_str());
-    let now = admin.gateway.clock.now();
+    let (by, now) = (caller.speaker(), admin.gateway.clock.now());
     admin
         .gateway
         .store
@@ -166,6 +166,7 @@ pub async fn dismiss(admin: &Admin, caller: &Caller, channel: &str, person: &str
             Box::pin(async move {
                 let removed = remove(tx, &channel, &person).await?;
                 if removed {
+                    jobs::cancel_of_person(tx, &format!("{channel}/{person}"), &by, now).await?;
                     audit::append(tx, audit::ADMIN, vec![fact], now).await?;
                 }
                 Ok(removed)

@@ -93,7 +93,7 @@ impl WikiFilter {
 
 impl From<Heading> for WikiHeadingView {
     fn from(heading: Heading) -> Self {
-        let Heading { agent, page, title, version, is_archived, changed_at } = heading;
+        let Heading { agent, page, title, version, is_archived, changed_at, .. } = heading;
         Self { agent, page, title, version, archived: is_archived, changed_at }
     }
 }

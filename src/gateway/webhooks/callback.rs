@@ -13,7 +13,7 @@ use crate::{
     agent::approvers::Voter,
     gateway::{
         Gateway,
-        approvals::{Choice, DecisionReply, decide},
+        approvals::{Choice, DecisionOutcome, DecisionReply, decide},
     },
     journal::event::Speaker,
     store::{approvals, channels::inbox},
@@ -108,7 +108,12 @@ pub async fn answer(
                 Chosen::Allow => Choice::Once,
                 Chosen::Deny => Choice::Deny { reason: None },
             };
-            decide(tx, &approval, choice, &voter, now).await.map(CallbackOutcome::Said)
+            let reply = decide(tx, &approval, choice, &voter, now).await?;
+            if reply.came == DecisionOutcome::NotNow {
+                // Nothing was decided, so the URL still works later.
+                inbox::forget(tx, "answers", &sealed.seal).await?;
+            }
+            Ok(CallbackOutcome::Said(reply))
         })
     });
     write.await

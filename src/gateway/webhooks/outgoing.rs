@@ -3,13 +3,14 @@
 
 use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
+use futures::FutureExt as _;
 use reqwest::{
     Method,
     header::{CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER},
 };
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use super::{Subscription, callback, signature::SharedSecret};
 use crate::{
@@ -30,7 +31,7 @@ const AT_ONCE: usize = 32;
 /// The maximum number of attempts, which span about eight hours.
 const TRIES: i64 = 8;
 const FIRST_WAIT: TimeDelta = TimeDelta::seconds(5);
-/// The longest delay that a receiver can ask for.
+/// The longest delay, also if a receiver asks for a longer one.
 const LONGEST_WAIT: TimeDelta = TimeDelta::hours(12);
 /// Only the status of a response counts.
 const ANSWER_BYTES: usize = 1_024;
@@ -66,14 +67,18 @@ pub async fn tell_ready(webhook_sender: &WebhookSender) -> Result<usize> {
     let now = webhook_sender.gateway.clock.now();
     let notices = webhook_sender.gateway.store.claim_notices(AT_ONCE, now).await?;
     let told = notices.into_iter().map(|notice| async move {
-        let tried = tell_one(webhook_sender, &notice, now).await;
+        let tried = AssertUnwindSafe(tell_one(webhook_sender, &notice, now)).catch_unwind().await;
+        let tried = tried.unwrap_or_else(|_panic| {
+            let problem = "the delivery panicked; the log has the message".to_owned();
+            failed(&notice, Refusal { status: None, problem, after: None }, now)
+        });
         if tried.then != Then::Delivered {
             let DeliveryAttempt { problem, then, .. } = &tried;
             tracing::warn!(
                 webhook.name = notice.subscription,
                 problem,
                 ?then,
-                "could not record a webhook delivery"
+                "could not deliver a webhook"
             );
         }
         webhook_sender.gateway.store.told(&notice.id, tried, now).await
@@ -134,23 +139,42 @@ fn outcome(
     answered: Result<WebResponse, ToolError>,
     now: DateTime<Utc>,
 ) -> DeliveryAttempt {
-    let (status, problem, after) = match answered {
-        Ok(answer) if answer.status.is_success() => {
-            let status = Some(answer.status.as_u16());
-            return DeliveryAttempt { then: Then::Delivered, status, problem: String::new() };
+    let answer = match answered {
+        Ok(answer) => answer,
+        Err(problem) => {
+            let problem = problem.to_string();
+            return failed(notice, Refusal { status: None, problem, after: None }, now);
         }
-        Ok(answer) => {
-            let after = answer.headers.get(RETRY_AFTER).and_then(|after| after.to_str().ok());
-            let after = after.and_then(|after| after.parse().ok()).map(TimeDelta::seconds);
-            (Some(answer.status.as_u16()), format!("answered {}", answer.status), after)
-        }
-        Err(problem) => (None, problem.to_string(), None),
     };
+    let status = Some(answer.status.as_u16());
+    if answer.status.is_success() {
+        return DeliveryAttempt { then: Then::Delivered, status, problem: String::new() };
+    }
+    let problem = format!("answered {}", answer.status);
+    failed(notice, Refusal { status, problem, after: retry_after(&answer.headers) }, now)
+}
+
+/// Why an attempt failed, and how long the receiver asks to wait.
+struct Refusal {
+    status: Option<u16>,
+    problem: String,
+    after: Option<TimeDelta>,
+}
+
+/// The number of seconds, which comes from the receiver and may be any number.
+fn retry_after(headers: &HeaderMap) -> Option<TimeDelta> {
+    let seconds: i64 = headers.get(RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
+    Some(TimeDelta::try_seconds(seconds).unwrap_or(LONGEST_WAIT))
+}
+
+fn failed(notice: &Notice, refusal: Refusal, now: DateTime<Utc>) -> DeliveryAttempt {
+    let Refusal { status, problem, after } = refusal;
     // 410 Gone: the receiver no longer wants deliveries.
-    let over = status == Some(410) || notice.attempts >= TRIES;
-    let wait = after.unwrap_or_default().clamp(wait(notice), LONGEST_WAIT);
-    let then = if over { Then::Dead } else { Then::Again(now + wait) };
-    DeliveryAttempt { then, status, problem }
+    if status == Some(410) || notice.attempts >= TRIES {
+        return DeliveryAttempt { then: Then::Dead, status, problem };
+    }
+    let wait = after.unwrap_or_default().max(wait(notice)).min(LONGEST_WAIT);
+    DeliveryAttempt { then: Then::Again(now + wait), status, problem }
 }
 
 /// The delay grows fourfold with each attempt, with a jitter of 20 %, so that deliveries that
@@ -158,20 +182,47 @@ fn outcome(
 fn wait(notice: &Notice) -> TimeDelta {
     let doubled = 1 << (2 * (notice.attempts - 1).clamp(0, TRIES));
     let jitter = Sha256::digest(format!("{} {}", notice.id, notice.attempts))[0];
-    FIRST_WAIT * doubled * (800 + i32::from(jitter) * 400 / 255) / 1_000
+    (FIRST_WAIT * doubled * (800 + i32::from(jitter) * 400 / 255) / 1_000).min(LONGEST_WAIT)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use reqwest::StatusCode;
+
+    fn notice(id: &str, attempts: i64) -> Notice {
+        let (topic, body) = (String::new(), String::new());
+        Notice { id: id.into(), subscription: "s".into(), topic, body, attempts }
+    }
+
+    /// A response cannot make the delay longer than the longest one, or shorter than the usual
+    /// one, whatever number it contains.
+    #[test]
+    fn any_number_of_seconds_is_bounded() {
+        let now = DateTime::UNIX_EPOCH;
+        for seconds in [i64::MIN, -1, 0, 1, i64::MAX / 1_000, i64::MAX] {
+            for attempts in 1..TRIES {
+                let notice = notice("a", attempts);
+                let mut headers = HeaderMap::new();
+                headers.insert(RETRY_AFTER, seconds.to_string().parse().unwrap());
+                let status = StatusCode::SERVICE_UNAVAILABLE;
+                let url = "https://hooks.example.org".parse().unwrap();
+                let answer = WebResponse { url, status, headers, body: vec![], is_cut: false };
+                let Then::Again(at) = outcome(&notice, Ok(answer), now).then else {
+                    panic!("attempt {attempts} is retried");
+                };
+                assert!((wait(&notice)..=LONGEST_WAIT).contains(&(at - now)), "{seconds}: {at}");
+            }
+        }
+        for attempts in [TRIES, TRIES + 1, i64::MAX] {
+            let refused = Err(ToolError::ExternalService("no".into()));
+            assert_eq!(outcome(&notice("a", attempts), refused, now).then, Then::Dead);
+        }
+    }
 
     #[test]
     fn waits_grow_and_differ() {
-        let wait = |id: &str, attempts| {
-            let (topic, body) = (String::new(), String::new());
-            let notice = Notice { id: id.into(), subscription: "s".into(), topic, body, attempts };
-            wait(&notice)
-        };
+        let wait = |id: &str, attempts| wait(&notice(id, attempts));
         for attempts in 1..TRIES {
             let usual = FIRST_WAIT * (1 << (2 * (attempts - 1)));
             for id in ["a", "b", "c"] {

@@ -97,6 +97,9 @@ pub struct TurnUsage {
     pub tokens: u64,
     /// Whether it was started by a schedule and not by a message.
     pub ticked: bool,
+    /// The number of background jobs in succession whose reports led to it.
+    #[serde(default)]
+    pub jobs_before: u32,
     /// How long the turn has waited for people or sub-agents, and since when it is waiting now.
     pub waited: TimeDelta,
     pub waits_since: Option<DateTime<Utc>>,
@@ -202,9 +205,10 @@ impl Session {
             Event::Reused { call, from } => self.reuse(call, from),
             Event::Inherited(heritage) => self.inherit(heritage),
             Event::JobStarted { budget } => self.job = Some(*budget),
-            Event::JobReported { job, by, task, is_done, text } => {
+            Event::JobReported { job, by, task, is_done, text, succession } => {
                 let report = messages::job_report(job, task, *is_done, text);
                 self.said(entry, by, &report, "");
+                self.turn.jobs_before = self.turn.jobs_before.max(*succession);
             }
         }
     }

@@ -42,6 +42,21 @@ pub async fn was_seen(tx: &mut Tx<'_>, channel: &str, delivery: &str) -> Result<
     Ok(found.is_some())
 }
 
+/// Removes the record of a delivery that had no effect, so that it can be delivered again.
+pub async fn forget(tx: &mut Tx<'_>, channel: &str, delivery: &str) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- forget delivery
+        DELETE FROM deliveries
+        WHERE channel = $1 AND delivery = $2",
+        channel,
+        delivery
+    );
+    Ok(())
+}
+
 /// Stores an update that could not be parsed or stored, in its raw form.
 pub async fn keep_unparsed(
     tx: &mut Tx<'_>,

@@ -186,7 +186,7 @@ async fn record(
     // totals never waits for a conversation.
     for used in change.used {
         tx.rung.tally.extend(committed::of_used(&used));
-        usage::enter(tx, lease.home(), used, now).await?;
+        usage::enter(tx, &lease, used, now).await?;
     }
     tx.rung.conversations.push(lease.conversation.clone());
     match change.terms {

@@ -63,6 +63,8 @@ pub(super) fn migrations(dialect: Dialect) -> Migrator {
         migration(31, "failed turns", text!("0031_failed_turns")),
         migration(34, "jobs", text!("0034_jobs")),
         migration(35, "wiki", text!("0035_wiki")),
+        migration(36, "job origins", text!("0036_job_origins")),
+        migration(37, "mcp tool pins", text!("0037_mcp_tool_pins")),
     ]);
     // Migrations of a newer release, which this one may run beside.
     all.set_ignore_missing(true);

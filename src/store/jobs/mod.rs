@@ -1,4 +1,4 @@
-//! Background jobs: sub-agents that no call waits for, and the reports that they owe.
+//! Background jobs: sub-agents that no call waits for, and their pending reports.
 //!
 //! ```text
 //! running ──► ended ──► reported   the report is in the journal of the conversation
@@ -11,14 +11,16 @@
 //!
 //! Rows are locked in the order conversation, sub-agent, job.
 
+mod report;
 mod row;
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
+pub use report::{begin_report, report};
 use row::{JobRow, job};
 
 use super::{
-    Store, Tx,
+    Tx,
     conversations::{
         journal, places,
         tasks::{self, PlacedTask, Start, TaskAnswer},
@@ -30,7 +32,7 @@ use super::{
     usage::spent,
 };
 use crate::journal::{
-    event::{Event, Heritage, JobBudget, Outcome, Speaker},
+    event::{Heritage, JobBudget, Speaker},
     ids::{ConversationId, JobId},
     session::delegation::Task,
 };
@@ -75,6 +77,10 @@ pub struct BackgroundJob {
     /// The person on whose behalf it runs.
     pub by: Speaker,
     pub state: JobState,
+    /// The sources of untrusted content that had been read when it was created.
+    pub taint: Vec<String>,
+    /// The number of jobs in succession that led to it, itself included.
+    pub succession: u32,
     pub answer: Option<TaskAnswer>,
     pub created_at: DateTime<Utc>,
     /// When it was created, ended, reported or cancelled.
@@ -90,6 +96,8 @@ pub struct NewJob {
     pub task: String,
     pub by: Speaker,
     pub heritage: Heritage,
+    /// See [`BackgroundJob::succession`].
+    pub succession: u32,
     pub budget: JobBudget,
 }
 
@@ -114,40 +122,6 @@ pub enum Created {
 
 fn readable(rows: Vec<JobRow>) -> Vec<BackgroundJob> {
     readable_rows(JsonTable::Jobs, rows, |row| &row.id, job)
-}
-
-impl Store {
-    /// Up to `most` jobs that have ended and whose conversation is idle, in the order in which they
-    /// ended.
-    pub async fn jobs_to_report(&self, most: usize) -> Result<Vec<BackgroundJob>> {
-        self.read(move |tx| Box::pin(to_report(tx, most))).await
-    }
-}
-
-async fn to_report(tx: &mut Tx<'_>, most: usize) -> Result<Vec<BackgroundJob>> {
-    let rows: Vec<JobRow> = sql!(
-        tx,
-        fetch_all,
-        "
-        -- jobs to report
-        SELECT j.id, j.conversation, j.child, j.by_whom, j.agent, j.task, j.status, j.answer,
-               j.created_at, j.changed_at
-        FROM jobs j
-        JOIN conversations c ON c.id = j.conversation
-        WHERE j.status = 'ended' AND c.ready_at IS NULL
-        AND NOT EXISTS (
-            SELECT 1 FROM approvals a
-            WHERE a.conversation = c.id AND a.status = 'pending'
-        )
-        AND NOT EXISTS (
-            SELECT 1 FROM tasks t
-            WHERE t.parent = c.id AND t.status = 'open'
-        )
-        ORDER BY j.changed_at
-        LIMIT $1",
-        most as i64
-    );
-    Ok(readable(rows))
 }
 
 /// Creates a job and the conversation of its sub-agent, unless the limits are reached.
@@ -200,8 +174,9 @@ async fn insert(
         "
         -- insert job
         INSERT INTO jobs
-            (id, conversation, child, person, by_whom, agent, task, status, created_at, changed_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, 'running', $8, $8)",
+            (id, conversation, child, person, by_whom, agent, task, status, created_at, changed_at,
+             taint, succession)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, 'running', $8, $8, $9, $10)",
         new.id.as_str(),
         new.conversation.as_str(),
         child.as_str(),
@@ -209,7 +184,9 @@ async fn insert(
         serde_json::to_string(&new.by)?,
         new.agent.as_str(),
         new.task.replace('\0', ""),
-        now.timestamp_millis()
+        now.timestamp_millis(),
+        serde_json::to_string(&new.heritage.taint)?,
+        i64::from(new.succession)
     );
     Ok(())
 }
@@ -247,7 +224,8 @@ async fn find(tx: &mut Tx<'_>, id: &JobId) -> Result<Option<BackgroundJob>> {
         fetch_optional,
         "
         -- job
-        SELECT id, conversation, child, by_whom, agent, task, status, answer, created_at, changed_at
+        SELECT id, conversation, child, by_whom, agent, task, status, answer, taint, succession,
+               created_at, changed_at
         FROM jobs
         WHERE id = $1",
         id.as_str()
@@ -266,7 +244,8 @@ pub async fn of_conversation(
         fetch_all,
         "
         -- jobs of a conversation
-        SELECT id, conversation, child, by_whom, agent, task, status, answer, created_at, changed_at
+        SELECT id, conversation, child, by_whom, agent, task, status, answer, taint, succession,
+               created_at, changed_at
         FROM jobs
         WHERE conversation = $1
         ORDER BY CASE WHEN status = 'running' THEN 0 ELSE 1 END, id DESC
@@ -339,41 +318,27 @@ pub async fn cancel_all(
     Ok(())
 }
 
-/// Marks a job as reported. Returns `false` if another node has reported it.
-pub async fn begin_report(
+/// Cancels all running jobs of a person, whose key is that of [`spent`].
+pub async fn cancel_of_person(
     tx: &mut Tx<'_>,
-    job: &BackgroundJob,
+    person: &str,
+    by: &Speaker,
     now: DateTime<Utc>,
-) -> Result<bool> {
-    journal::lock(tx, &job.conversation).await?;
-    let begun = sql!(
+) -> Result<()> {
+    let rows: Vec<JobRow> = sql!(
         tx,
-        execute,
+        fetch_all,
         "
-        -- report job
-        UPDATE jobs
-        SET status = 'reported', changed_at = $1
-        WHERE id = $2 AND status = 'ended'",
-        now.timestamp_millis(),
-        job.id.as_str()
+        -- running jobs of a person, to cancel them
+        SELECT id, conversation, child, by_whom, agent, task, status, answer, taint, succession,
+               created_at, changed_at
+        FROM jobs
+        WHERE person = $1 AND status = 'running'
+        ORDER BY child",
+        person
     );
-    Ok(begun > 0)
-}
-
-/// Appends the report to the journal, with the taint of the sub-agent.
-pub async fn report(tx: &mut Tx<'_>, job: BackgroundJob, now: DateTime<Utc>) -> Result<()> {
-    let answer = job.answer.context("a job that has ended has an answer")?;
-    // The tokens were spent in turns of their own.
-    let heritage = Heritage { tokens: 0, joined: vec![], ..answer.heritage };
-    if heritage != Heritage::default() {
-        journal::append(tx, &job.conversation, &Event::Inherited(heritage), now).await?;
+    for job in readable(rows) {
+        cancel(tx, &job, by, now).await?;
     }
-    let reported = Event::JobReported {
-        job: job.id,
-        by: job.by,
-        task: job.task,
-        is_done: answer.result.outcome == Outcome::Done,
-        text: answer.result.text,
-    };
-    journal::append(tx, &job.conversation, &reported, now).await.map(drop)
+    Ok(())
 }

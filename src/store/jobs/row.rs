@@ -18,6 +18,8 @@ row! {
         task: String,
         status: String,
         answer: Option<String>,
+        taint: String,
+        succession: i64,
         created_at: i64,
         changed_at: i64,
     }
@@ -33,6 +35,8 @@ pub(super) fn job(row: JobRow) -> Result<BackgroundJob> {
         by: serde_json::from_str(&row.by_whom)?,
         state: JobState::parse(&row.status).context("the status of a job")?,
         answer: row.answer.as_deref().map(serde_json::from_str).transpose()?,
+        taint: serde_json::from_str(&row.taint)?,
+        succession: u32::try_from(row.succession).unwrap_or(u32::MAX),
         created_at: at(row.created_at),
         changed_at: at(row.changed_at),
     })

@@ -5,7 +5,7 @@
 //! not apply to the other.
 
 use anyhow::Result;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 
@@ -13,11 +13,19 @@ use super::settings;
 use crate::{
     agent::naming,
     store::{
-        Tx,
+        Tx, at,
         audit::{self, Fact},
         db::{row::row, sql},
     },
 };
+
+/// The maximum number of pinned tools of a server, which may rename them again and again. Further
+/// tools are not offered until old pins are deleted.
+pub const MOST_PINS: usize = 1_000;
+/// How often it is recorded that a tool is still offered.
+pub const SEEN_EVERY: TimeDelta = TimeDelta::days(1);
+/// How often changes of the same tool are recorded in the audit, unless it is trusted in between.
+const AUDITED_EVERY: TimeDelta = TimeDelta::days(1);
 
 /// A tool, identified by its server and its name there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +38,8 @@ pub struct Pin {
     pub offered: Option<String>,
     /// Who trusted it; empty if nobody did.
     pub vouched_by: String,
+    /// When the server last offered it, to the day.
+    pub seen_at: Option<DateTime<Utc>>,
 }
 
 /// The trust in a tool.
@@ -63,6 +73,18 @@ pub fn digest(definition: &str) -> String {
     hex::encode(Sha256::digest(definition))
 }
 
+/// The digest that names the current definitions of these tools: of one tool, that of its
+/// definition, otherwise that of a list of all names and digests.
+pub fn digest_of<'p>(pins: impl IntoIterator<Item = &'p Pin>) -> String {
+    let mut pins: Vec<_> = pins.into_iter().collect();
+    if let &[pin] = pins.as_slice() {
+        return digest(pin.now());
+    }
+    pins.sort_by(|a, b| a.tool.cmp(&b.tool));
+    let lines = pins.iter().map(|pin| format!("{} {}\n", digest(pin.now()), pin.tool));
+    digest(&lines.collect::<String>())
+}
+
 row! {
     struct PinRow {
         server: String,
@@ -70,34 +92,48 @@ row! {
         definition: String,
         offered: Option<String>,
         vouched_by: String,
+        seen_at: Option<i64>,
     }
 }
 
-/// All tools that were ever seen, by server and name.
+impl From<PinRow> for Pin {
+    fn from(row: PinRow) -> Self {
+        Self {
+            server: row.server,
+            tool: row.tool,
+            definition: row.definition,
+            offered: row.offered,
+            vouched_by: row.vouched_by,
+            seen_at: row.seen_at.map(at),
+        }
+    }
+}
+
+/// All pinned tools, by server and name.
 pub async fn all(tx: &mut Tx<'_>) -> Result<Vec<Pin>> {
     let rows: Vec<PinRow> = sql!(
         tx,
         fetch_all,
         "
         -- tools of servers
-        SELECT server, tool, definition, offered, vouched_by FROM mcp_tools
+        SELECT server, tool, definition, offered, vouched_by, seen_at FROM mcp_tools
         ORDER BY server, tool"
     );
-    let pin = |row: PinRow| Pin {
-        server: row.server,
-        tool: row.tool,
-        definition: row.definition,
-        offered: row.offered,
-        vouched_by: row.vouched_by,
-    };
-    Ok(rows.into_iter().map(pin).collect())
+    Ok(rows.into_iter().map(Pin::from).collect())
 }
 
 /// The tools of one server, by their names there.
 pub async fn of_server(tx: &mut Tx<'_>, server: &str) -> Result<BTreeMap<String, Pin>> {
-    let mut pins = all(tx).await?;
-    pins.retain(|pin| pin.server == server);
-    Ok(pins.into_iter().map(|pin| (pin.tool.clone(), pin)).collect())
+    let rows: Vec<PinRow> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- tools of a server
+        SELECT server, tool, definition, offered, vouched_by, seen_at FROM mcp_tools
+        WHERE server = $1",
+        server
+    );
+    Ok(rows.into_iter().map(|row| (row.tool.clone(), Pin::from(row))).collect())
 }
 
 /// The tools that have the same name here, by that name, whether still offered or not.
@@ -113,8 +149,8 @@ pub fn namesakes<'p>(
 }
 
 /// Compares the tools that a server offers (names and definitions) with the pinned ones. New tools
-/// are pinned, changes are recorded, also in the audit, and a tool that would take the name of
-/// another counts as a change of that one. Returns all pins.
+/// are pinned until there are [`MOST_PINS`], changes are recorded, also in the audit, and a tool
+/// that would take the name of another counts as a change of that one. Returns all pins.
 pub async fn see(
     tx: &mut Tx<'_>,
     server: &str,
@@ -122,7 +158,11 @@ pub async fn see(
     now: DateTime<Utc>,
 ) -> Result<BTreeMap<String, Pin>> {
     let known = of_server(tx, server).await?;
+    if known.values().any(|pin| pin.seen_at.is_none()) {
+        begin_ageing(tx, server, now).await?;
+    }
     let namesakes = namesakes(server, &known);
+    let mut room = MOST_PINS.saturating_sub(known.len());
     for (tool, definition) in listed {
         let before = known.get(tool);
         let called = naming::of_server(server, tool);
@@ -130,8 +170,16 @@ pub async fn see(
             (Some(pin), _) | (None, Some(&[pin])) => &pin.definition,
             _ => definition,
         };
-        if before.is_none() {
-            remember(tx, server, tool, was, now).await?;
+        match before {
+            Some(pin) if pin.seen_at.is_some_and(|at| now - at >= SEEN_EVERY) => {
+                touch(tx, server, tool, now).await?;
+            }
+            Some(_) => {}
+            None if room == 0 => continue,
+            None => {
+                room -= 1;
+                remember(tx, server, tool, was, now).await?;
+            }
         }
         let offered = (was != definition).then_some(definition.as_str());
         if before.and_then(|pin| pin.offered.as_deref()) != offered {
@@ -141,13 +189,47 @@ pub async fn see(
     of_server(tx, server).await
 }
 
+/// Lets the pins of earlier releases, which did not record when they were seen, age from now on.
+async fn begin_ageing(tx: &mut Tx<'_>, server: &str, now: DateTime<Utc>) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- begin ageing
+        UPDATE mcp_tools
+        SET seen_at = $1
+        WHERE server = $2 AND seen_at IS NULL",
+        now.timestamp_millis(),
+        server
+    );
+    Ok(())
+}
+
+/// Records that a server still offers a tool.
+async fn touch(tx: &mut Tx<'_>, server: &str, tool: &str, now: DateTime<Utc>) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- touch tool
+        UPDATE mcp_tools
+        SET seen_at = $1
+        WHERE server = $2 AND tool = $3",
+        now.timestamp_millis(),
+        server,
+        tool
+    );
+    Ok(())
+}
+
 /// The pinned definition of a tool, and the current one if it differs.
 struct Redefinition<'a> {
     was: &'a str,
     offered: Option<&'a str>,
 }
 
-/// Records the current definition of a tool that has changed.
+/// Records the current definition of a tool that has changed. If two nodes see the change, or a
+/// server changes it back and forth, it is audited once a day.
 async fn offer(
     tx: &mut Tx<'_>,
     server: &str,
@@ -168,7 +250,21 @@ async fn offer(
         server,
         tool
     );
-    if let Some(offered) = offered {
+    let Some(offered) = offered else { return Ok(()) };
+    let is_new = sql!(
+        tx,
+        execute,
+        "
+        -- audit tool
+        UPDATE mcp_tools
+        SET audited_at = $1
+        WHERE server = $2 AND tool = $3 AND (audited_at IS NULL OR audited_at <= $4)",
+        now.timestamp_millis(),
+        server,
+        tool,
+        (now - AUDITED_EVERY).timestamp_millis()
+    );
+    if is_new > 0 {
         let fact = Fact::new("mcp_changed", "").of(tool).with("server", server);
         let fact = fact.with("was", digest(was)).with("is", digest(offered));
         audit::append(tx, audit::ADMIN, vec![fact], now).await?;
@@ -189,8 +285,8 @@ async fn remember(
         execute,
         "
         -- remember tool
-        INSERT INTO mcp_tools (server, tool, definition, vouched_by, changed_at)
-        VALUES ($1, $2, $3, '', $4)
+        INSERT INTO mcp_tools (server, tool, definition, vouched_by, changed_at, seen_at)
+        VALUES ($1, $2, $3, '', $4, $4)
         ON CONFLICT (server, tool) DO NOTHING",
         server,
         tool,
@@ -200,37 +296,61 @@ async fn remember(
     Ok(())
 }
 
-/// Trusts one tool of a server, or all of them, as they are now. Returns the trusted tools; none if
-/// there is no such tool.
+/// The tools that an operator has reviewed.
+#[derive(Debug, Clone)]
+pub struct Reviewed {
+    pub server: String,
+    /// All tools of the server if `None`.
+    pub tool: Option<String>,
+    /// The digest of their definitions as reviewed: see [`digest_of`].
+    pub digest: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TrustOutcome {
+    /// The names of the trusted tools.
+    Trusted(Vec<String>),
+    Missing,
+    /// The definitions are no longer as reviewed, so nothing was trusted.
+    Changed,
+}
+
+/// Trusts one tool of a server, or all of them, if they are still as reviewed.
 pub async fn trust(
     tx: &mut Tx<'_>,
-    server: &str,
-    tool: Option<&str>,
+    reviewed: &Reviewed,
     by: &str,
     now: DateTime<Utc>,
-) -> Result<Vec<String>> {
-    settings::raise(tx).await?;
-    let meant = |pin: &Pin| tool.is_none_or(|tool| tool == pin.tool);
+) -> Result<TrustOutcome> {
+    let server = reviewed.server.as_str();
+    let meant = |pin: &Pin| reviewed.tool.as_ref().is_none_or(|tool| *tool == pin.tool);
     let pins: Vec<_> = of_server(tx, server).await?.into_values().filter(meant).collect();
+    if pins.is_empty() {
+        return Ok(TrustOutcome::Missing);
+    }
+    if digest_of(&pins) != reviewed.digest {
+        return Ok(TrustOutcome::Changed);
+    }
+    settings::raise(tx).await?;
     for pin in &pins {
-        let definition = pin.offered.as_ref().unwrap_or(&pin.definition);
+        // A definition that is offered at the same time is recorded again with the next list.
         sql!(
             tx,
             execute,
             "
             -- trust tool
             UPDATE mcp_tools
-            SET definition = $1, offered = NULL, vouched_by = $2, changed_at = $3
+            SET definition = $1, offered = NULL, vouched_by = $2, changed_at = $3, audited_at = NULL
             WHERE server = $4 AND tool = $5",
-            definition,
+            pin.now(),
             by,
             now.timestamp_millis(),
             server,
             pin.tool.as_str()
         );
         let fact = Fact::new("mcp_trusted", by).of(&pin.tool).with("server", server);
-        let fact = fact.with("is", digest(definition));
+        let fact = fact.with("is", digest(pin.now()));
         audit::append(tx, audit::ADMIN, vec![fact], now).await?;
     }
-    Ok(pins.into_iter().map(|pin| pin.tool).collect())
+    Ok(TrustOutcome::Trusted(pins.into_iter().map(|pin| pin.tool).collect()))
 }

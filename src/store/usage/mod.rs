@@ -9,13 +9,14 @@ use std::time::Duration;
 use super::{
     Store, Tx,
     db::{row::row, sql},
+    leases::Lease,
 };
 use crate::{
     agent::{
         catalog::Rate,
         limits::{self, Spent},
     },
-    journal::{event::Usage, ids::ConversationId},
+    journal::event::Usage,
 };
 
 /// A use of a model or a tool.
@@ -197,13 +198,15 @@ pub async fn flood(
     Ok(if refused == 1 { Admission::Tell(Duration::from_millis(wait)) } else { Admission::Drop })
 }
 
-/// Records usage in the daily account and the windows of the rate limit.
+/// Records usage in the daily account and the windows of the rate limit, for the conversation in
+/// which people see it, and ends the reservation of the conversation that used it.
 pub(super) async fn enter(
     tx: &mut Tx<'_>,
-    conversation: &ConversationId,
+    lease: &Lease,
     used: Used,
     now: DateTime<Utc>,
 ) -> Result<()> {
+    let conversation = lease.home();
     let (kind, name, messages, usage, cost) = match used.what {
         What::Model { id, messages, usage, cost_micros } => {
             ("model", id, messages, usage, cost_micros)
@@ -254,7 +257,7 @@ pub(super) async fn enter(
         tool_ms: if kind == "tool" { used.took_ms } else { 0 },
     };
     if kind == "model" {
-        spent::release(tx, conversation, &used.person).await?;
+        spent::release(tx, lease.conversation(), &used.person).await?;
     }
     spent::add(tx, conversation, &used.person, more, now).await
 }

@@ -30,6 +30,7 @@ pub enum UsageScope {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     pub person: String,
+    /// The conversation that makes it, which may be that of a sub-agent.
     pub conversation: ConversationId,
     /// The part of its usage that is known in advance.
     pub expected: Spent,

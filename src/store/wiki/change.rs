@@ -3,7 +3,11 @@
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 
-use super::{MOST_SOURCES, VERSIONS, WikiPage, WikiSource, find, page_text::targets, scope};
+use super::{
+    MOST_SOURCES, VERSIONS, WikiPage, WikiSource, find,
+    page_text::{has_long_part, targets},
+    scope, state_of,
+};
 use crate::{
     journal::{event::Speaker, ids::CallId},
     store::{
@@ -25,6 +29,8 @@ pub struct PageEdit {
     pub call: CallId,
     pub by: Speaker,
     pub taint: Vec<String>,
+    /// The state ([`state_of`]) that a person has approved the change of, if one was asked.
+    pub expects: Option<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -44,10 +50,13 @@ pub enum Saved {
     },
     Exists,
     Missing,
+    /// The page is no longer as it was approved.
+    Changed,
     Archived,
+    NameTooLong,
     TooLong,
     TooManySources,
-    /// The wiki has the maximum number of pages.
+    /// The wiki has the maximum number of pages, including archived ones.
     Full,
 }
 
@@ -57,15 +66,19 @@ pub async fn save(tx: &mut Tx<'_>, edit: &PageEdit, now: DateTime<Utc>) -> Resul
         PageChange::Enrich { .. } => false,
         PageChange::Create(_) | PageChange::Compile(_) => ensure(tx, edit, now).await?,
     };
-    if !lock(tx, edit).await? {
+    if !lock(tx, &edit.agent, &edit.page).await? {
         return Ok(Saved::Missing);
     }
     if let Some(version) = written_by(tx, edit).await? {
         return Ok(Saved::Done { version });
     }
     let old = find(tx, &edit.agent, &edit.page).await?;
+    let is_approved = edit.expects.as_ref().is_none_or(|state| *state == state_of(old.as_ref()));
     let saved = match (&old, &edit.change) {
         (Some(_), PageChange::Create(_)) => Saved::Exists,
+        _ if !is_approved => Saved::Changed,
+        (None, _) if has_long_part(&edit.page) => Saved::NameTooLong,
+        (None, _) if count(tx, &edit.agent).await? > memory::MOST as i64 => Saved::Full,
         (Some(old), _) if old.is_archived => Saved::Archived,
         (None, PageChange::Enrich { .. }) => Saved::Missing,
         (old, _) => write(tx, edit, old.as_ref(), now).await?,
@@ -122,10 +135,17 @@ fn next_version(edit: &PageEdit, old: Option<&WikiPage>) -> Next {
             enriched(old.map_or("", |page| &page.content), heading.as_deref(), text)
         }
     };
+    if edit.title.is_none()
+        && let Some(old) = old
+    {
+        // The title remains.
+        taint.extend(old.taint.iter().cloned());
+    }
     taint.sort();
     taint.dedup();
     let title = edit.title.clone().or_else(|| old.map(|page| page.title.clone()));
     let title = title.unwrap_or_else(|| edit.page.clone());
+    let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
     let [title, content] = [title, content].map(|text| text.replace('\0', ""));
     Next { version, title, content, sources, taint }
 }
@@ -173,7 +193,22 @@ async fn ensure(tx: &mut Tx<'_>, edit: &PageEdit, now: DateTime<Utc>) -> Result<
     Ok(inserted > 0)
 }
 
-async fn lock(tx: &mut Tx<'_>, edit: &PageEdit) -> Result<bool> {
+/// The number of pages, including archived ones and the one that is being created.
+async fn count(tx: &mut Tx<'_>, agent: &str) -> Result<i64> {
+    let (count,): (i64,) = sql!(
+        tx,
+        fetch_one,
+        "
+        -- count wiki pages
+        SELECT COUNT(*) FROM wiki_pages
+        WHERE agent = $1",
+        agent
+    );
+    Ok(count)
+}
+
+/// Locks the row of a page until the end of the transaction. Returns whether there is one.
+pub(super) async fn lock(tx: &mut Tx<'_>, agent: &str, page: &str) -> Result<bool> {
     let locked = sql!(
         tx,
         execute,
@@ -182,8 +217,8 @@ async fn lock(tx: &mut Tx<'_>, edit: &PageEdit) -> Result<bool> {
         UPDATE wiki_pages
         SET version = version
         WHERE agent = $1 AND page = $2",
-        edit.agent.as_str(),
-        edit.page.as_str()
+        agent,
+        page
     );
     Ok(locked > 0)
 }
@@ -292,7 +327,7 @@ async fn relink(tx: &mut Tx<'_>, edit: &PageEdit, content: &str) -> Result<()> {
     Ok(())
 }
 
-async fn unlink(tx: &mut Tx<'_>, agent: &str, page: &str) -> Result<()> {
+pub(super) async fn unlink(tx: &mut Tx<'_>, agent: &str, page: &str) -> Result<()> {
     sql!(
         tx,
         execute,
@@ -306,25 +341,8 @@ async fn unlink(tx: &mut Tx<'_>, agent: &str, page: &str) -> Result<()> {
     Ok(())
 }
 
-/// Deletes a page with its history. Returns whether it existed.
-pub async fn delete(tx: &mut Tx<'_>, agent: &str, page: &str) -> Result<bool> {
-    let existed = remove(tx, agent, page).await?;
-    memory::forget(tx, &scope(agent), page).await?;
-    unlink(tx, agent, page).await?;
-    sql!(
-        tx,
-        execute,
-        "
-        -- delete wiki versions
-        DELETE FROM wiki_versions
-        WHERE agent = $1 AND page = $2",
-        agent,
-        page
-    );
-    Ok(existed)
-}
-
-async fn remove(tx: &mut Tx<'_>, agent: &str, page: &str) -> Result<bool> {
+/// Deletes the row of a page. Returns whether there was one.
+pub(super) async fn remove(tx: &mut Tx<'_>, agent: &str, page: &str) -> Result<bool> {
     let removed = sql!(
         tx,
         execute,
@@ -336,47 +354,6 @@ async fn remove(tx: &mut Tx<'_>, agent: &str, page: &str) -> Result<bool> {
         page
     );
     Ok(removed > 0)
-}
-
-/// Archives a page, which is then not found by searches, or restores it; `None` if there is no such
-/// page, and whether it has changed otherwise.
-pub async fn set_archived(
-    tx: &mut Tx<'_>,
-    agent: &str,
-    page: &str,
-    archived_at: Option<DateTime<Utc>>,
-    call: &CallId,
-) -> Result<Option<bool>> {
-    let Some(old) = find(tx, agent, page).await? else { return Ok(None) };
-    if old.is_archived == archived_at.is_some() {
-        return Ok(Some(false));
-    }
-    sql!(
-        tx,
-        execute,
-        "
-        -- archive wiki page
-        UPDATE wiki_pages
-        SET archived_at = $1
-        WHERE agent = $2 AND page = $3",
-        archived_at.map(|at| at.timestamp_millis()),
-        agent,
-        page
-    );
-    if archived_at.is_some() {
-        memory::forget(tx, &scope(agent), page).await?;
-        return Ok(Some(true));
-    }
-    let note = Note {
-        path: page.to_owned(),
-        what: Write::Whole(format!("# {}\n\n{}", old.title, old.content)),
-        call: call.clone(),
-        by: old.by,
-        taint: old.taint,
-    };
-    let written = memory::write(tx, &scope(agent), &note, old.written_at).await?;
-    anyhow::ensure!(matches!(written, Written::Done { .. }), "the wiki is full");
-    Ok(Some(true))
 }
 
 #[cfg(test)]

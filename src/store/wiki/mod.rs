@@ -3,15 +3,19 @@
 //! The current text of a page that is not archived is also a memory of its agent, in a scope of its
 //! own, so that pages are found by words and by meaning like memories.
 
+mod archive;
 mod change;
 mod page_text;
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
 
-pub use change::{PageChange, PageEdit, Saved, delete, enriched, save, set_archived};
-pub use page_text::{name, targets};
+pub use archive::{PageTarget, TargetOutcome, delete, set_archived};
+pub use change::{PageChange, PageEdit, Saved, enriched, save};
+pub use page_text::{has_long_part, name, targets};
 
 use super::{
     Tx, at,
@@ -90,6 +94,15 @@ pub struct WikiPage {
     pub written_at: DateTime<Utc>,
 }
 
+/// The state of a page that an approval is bound to: the SHA-256 of its title, content and whether it
+/// is archived; empty if there is no such page. A version number would not do, because a page that
+/// is deleted and created again begins with version 1.
+pub fn state_of(page: Option<&WikiPage>) -> String {
+    let Some(page) = page else { return String::new() };
+    let state = json!([page.title, page.content, page.is_archived]).to_string();
+    hex::encode(Sha256::digest(state))
+}
+
 /// A page in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heading {
@@ -97,6 +110,8 @@ pub struct Heading {
     pub page: String,
     pub title: String,
     pub version: i64,
+    /// As in [`WikiPage`].
+    pub taint: Vec<String>,
     pub is_archived: bool,
     pub changed_at: DateTime<Utc>,
 }
@@ -146,21 +161,26 @@ row! {
         page: String,
         title: String,
         version: i64,
+        taint: String,
         archived_at: Option<i64>,
         changed_at: i64,
     }
 }
 
-impl From<HeadingRow> for Heading {
-    fn from(row: HeadingRow) -> Self {
-        Self {
+impl TryFrom<HeadingRow> for Heading {
+    type Error = anyhow::Error;
+
+    fn try_from(row: HeadingRow) -> Result<Self> {
+        Ok(Self {
             agent: row.agent,
             page: row.page,
-            title: row.title,
+            // Titles of earlier releases may have several lines.
+            title: row.title.split_whitespace().collect::<Vec<_>>().join(" "),
             version: row.version,
+            taint: serde_json::from_str(&row.taint)?,
             is_archived: row.archived_at.is_some(),
             changed_at: at(row.changed_at),
-        }
+        })
     }
 }
 
@@ -248,16 +268,18 @@ pub async fn list(tx: &mut Tx<'_>, listing: &Listing) -> Result<Vec<Heading>> {
         fetch_all,
         "
         -- wiki pages
-        SELECT agent, page, title, version, archived_at, changed_at FROM wiki_pages
-        WHERE agent = $1 AND page > $2 AND SUBSTR(page, 1, LENGTH($3)) = $3
-        ORDER BY page
+        SELECT p.agent, p.page, p.title, p.version, v.taint, p.archived_at, p.changed_at
+        FROM wiki_pages p
+        JOIN wiki_versions v ON v.agent = p.agent AND v.page = p.page AND v.version = p.version
+        WHERE p.agent = $1 AND p.page > $2 AND SUBSTR(p.page, 1, LENGTH($3)) = $3
+        ORDER BY p.page
         LIMIT $4",
         listing.agent.as_str(),
         listing.after.as_str(),
         listing.prefix.as_str(),
         listing.most as i64
     );
-    Ok(rows.into_iter().map(Heading::from).collect())
+    rows.into_iter().map(Heading::try_from).collect()
 }
 
 /// The links between the pages of an agent.

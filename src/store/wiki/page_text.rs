@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use super::MOST_LINKS;
 
 const NAME_CHARS: usize = 120;
+/// The maximum length of a part of the name of a new page, which is a file name in an export.
+const PART_BYTES: usize = 200;
 
 /// The name of a page as it is stored: lower case, with hyphens instead of spaces, and slashes
 /// between the parts. `None` if nothing of that remains, or it is too long.
@@ -20,6 +22,11 @@ pub fn name(written: &str) -> Option<String> {
     let parts: Vec<_> = written.split('/').map(part).filter(|part| !part.is_empty()).collect();
     let name = parts.join("/");
     (!name.is_empty() && name.chars().count() <= NAME_CHARS).then_some(name)
+}
+
+/// Whether a name has a part that is too long for a new page. Earlier releases allowed such names.
+pub fn has_long_part(name: &str) -> bool {
+    name.split('/').any(|part| part.len() > PART_BYTES)
 }
 
 /// The pages that a text names with `[[page]]` or `[[page|label]]`, outside of code.
@@ -61,6 +68,8 @@ mod tests {
             assert_eq!(name(written).as_deref(), expected, "{written}");
         }
         assert_eq!(name(&"x".repeat(121)), None);
+        assert!(has_long_part(&format!("a/{}", "蜂".repeat(67))));
+        assert!(!has_long_part(&format!("{}/{}", "蜂".repeat(66), "x".repeat(50))));
     }
 
     #[test]

@@ -33,7 +33,7 @@ use crate::{
         policy::FileDigests,
     },
     journal::{
-        event::{Attachment, Seen, Speaker, Usage},
+        event::{Attachment, Heritage, Seen, Speaker, Usage},
         ids::{CallId, ConversationId},
     },
     store::{files::Artifacts, memory::scope::MemoryScope},
@@ -102,6 +102,14 @@ pub struct Context {
     pub foreign: BTreeSet<String>,
     /// The sources of untrusted content in the conversation.
     pub taint: Vec<String>,
+    /// The state that a person has approved, as [`Tool::bound`] returned it. `None` if no approval
+    /// was necessary. A tool whose state others can change compares it when it makes the change.
+    pub approved: Option<FileDigests>,
+    /// What a sub-agent that this call starts inherits.
+    pub heritage: Heritage,
+    /// The number of background jobs in succession that led to this turn: 0 for a turn that a
+    /// person, a schedule or a webhook began, 1 after the report of a job that such a turn created.
+    pub jobs_before: u32,
     pub now: DateTime<Utc>,
     pub cancelled: CancellationToken,
     /// Whether pictures are shown inline here: then a picture of its first page precedes a

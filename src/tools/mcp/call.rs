@@ -52,18 +52,23 @@ async fn ask(
     ongoing: &Arc<InFlightCall>,
 ) -> Result<Result<ServerResult, ServiceError>, Fault> {
     let request = ClientRequest::CallToolRequest(CallToolRequest::new(wanted));
-    let sent = session.send_cancellable_request(request, PeerRequestOptions::no_options()).await;
-    let Ok(handle) = sent else { return Ok(Err(ServiceError::TransportClosed)) };
     let ear = session.service();
+    let mut under_way = UnderWay { handle: None, has_ended: false, ear, ongoing };
+    let send = session.send_cancellable_request(request, PeerRequestOptions::no_options());
+    // The connection takes no more than it can send.
+    let Some(sent) = ongoing.people.bounded(SILENT_FOR, send).await else {
+        return Err(Fault::Broken);
+    };
+    let Ok(handle) = sent else { return Ok(Err(ServiceError::TransportClosed)) };
     ear.follow(handle.progress_token.clone(), ongoing.clone());
-    let mut under_way = UnderWay { handle: Some(handle), ear };
+    under_way.handle = Some(handle);
     loop {
         tokio::select! {
             biased;
             answer = under_way.answer() => return Ok(answer),
             () = ongoing.alive.notified() => {}
             _ = ongoing.people.bounded(SILENT_FOR, pending::<()>()) => {
-                return Err(Fault::Told(ToolError::Timeout(SILENT_FOR)));
+                return Err(Fault::Silent);
             }
         }
     }
@@ -72,13 +77,16 @@ async fn ask(
 /// A running call, which is cancelled at the server when dropped.
 struct UnderWay<'e> {
     handle: Option<RequestHandle<RoleClient>>,
+    has_ended: bool,
     ear: &'e ClientEvents,
+    ongoing: &'e InFlightCall,
 }
 
 impl UnderWay<'_> {
     async fn answer(&mut self) -> Result<ServerResult, ServiceError> {
         let Some(handle) = &mut self.handle else { return Err(ServiceError::TransportClosed) };
         let answer = (&mut handle.rx).await;
+        self.has_ended = true;
         if let Some(handle) = self.handle.take() {
             self.ear.forget(&handle.progress_token);
         }
@@ -88,6 +96,9 @@ impl UnderWay<'_> {
 
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
+        if !self.has_ended {
+            self.ear.abandon(self.ongoing);
+        }
         let Some(handle) = self.handle.take() else { return };
         self.ear.forget(&handle.progress_token);
         // Polled once: that queues the message if there is room, and the connection does the rest.

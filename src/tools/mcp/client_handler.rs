@@ -17,7 +17,7 @@ use tokio::sync::{Notify, watch};
 
 use super::elicit::{self, Asker};
 use crate::{
-    journal::ids::CallId,
+    journal::ids::{CallId, ConversationId},
     texts,
     tools::{Context, contract::elicit::Elicitor},
 };
@@ -29,6 +29,23 @@ pub(super) struct ClientEvents {
     calls: Mutex<HashMap<ProgressToken, Arc<InFlightCall>>>,
     /// Running calls, registered before they are sent to the server.
     begun: Mutex<Vec<Weak<InFlightCall>>>,
+    abandoned: Mutex<AbandonedCalls>,
+}
+
+/// Whose calls ended without an answer from the server, which may still be working on them.
+#[derive(Debug, Default)]
+enum AbandonedCalls {
+    #[default]
+    None,
+    Of(Requester),
+    OfSeveral,
+}
+
+/// The person on whose behalf a call runs, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Requester {
+    conversation: ConversationId,
+    person: String,
 }
 
 /// A running call.
@@ -36,6 +53,7 @@ pub(super) struct InFlightCall {
     server: String,
     tool: String,
     call: CallId,
+    requester: Requester,
     /// Where progress is shown, and whom the server can ask.
     progress: watch::Sender<String>,
     pub people: Elicitor,
@@ -51,6 +69,10 @@ impl InFlightCall {
             server: server.to_owned(),
             tool: tool.to_owned(),
             call: context.call.clone(),
+            requester: Requester {
+                conversation: context.conversation.clone(),
+                person: context.person.id.clone(),
+            },
             progress: context.progress.clone(),
             people: context.people.clone(),
             alive: Notify::new(),
@@ -74,7 +96,8 @@ impl InFlightCall {
 
 impl ClientEvents {
     pub fn ringing(changed: Arc<Notify>) -> Self {
-        Self { changed, calls: Mutex::default(), begun: Mutex::default() }
+        let (calls, begun, abandoned) = <_>::default();
+        Self { changed, calls, begun, abandoned }
     }
 
     pub fn begins(&self, call: &Arc<InFlightCall>) {
@@ -83,11 +106,29 @@ impl ClientEvents {
         begun.push(Arc::downgrade(call));
     }
 
-    /// The running call, if there is exactly one.
+    /// Records that a call has ended without an answer, because it was cancelled or took too long.
+    pub fn abandon(&self, call: &InFlightCall) {
+        let mut abandoned = self.abandoned.lock().unwrap_or_else(PoisonError::into_inner);
+        *abandoned = match std::mem::take(&mut *abandoned) {
+            AbandonedCalls::None => AbandonedCalls::Of(call.requester.clone()),
+            AbandonedCalls::Of(other) if other == call.requester => AbandonedCalls::Of(other),
+            _ => AbandonedCalls::OfSeveral,
+        };
+    }
+
+    /// The running call, if there is exactly one, and no call of somebody else that the server may
+    /// still be working on.
     fn only_call(&self) -> Option<Arc<InFlightCall>> {
         let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         let mut calls = begun.iter().filter_map(Weak::upgrade);
-        calls.next().filter(|_| calls.next().is_none())
+        let only = calls.next().filter(|_| calls.next().is_none())?;
+        let abandoned = self.abandoned.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_certain = match &*abandoned {
+            AbandonedCalls::None => true,
+            AbandonedCalls::Of(requester) => *requester == only.requester,
+            AbandonedCalls::OfSeveral => false,
+        };
+        is_certain.then_some(only)
     }
 
     pub fn follow(&self, token: ProgressToken, call: Arc<InFlightCall>) {
@@ -135,13 +176,15 @@ impl ClientHandler for ClientEvents {
     }
 
     /// The old protocol does not say which call an elicitation belongs to, so it is only passed on
-    /// if there is exactly one.
+    /// if there is no doubt. Until the next connection, an elicitation may also belong to a call that
+    /// was abandoned.
     async fn create_elicitation(
         &self,
         request: ElicitRequestParams,
         context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
         let Some(call) = self.only_call() else {
+            tracing::info!("declined an elicitation: it is unclear which call it belongs to");
             return Ok(ElicitResult::new(ElicitationAction::Decline));
         };
         tokio::select! {

@@ -13,7 +13,9 @@ use super::{DISCOVER_FOR, McpConfig, session, session::McpSession};
 use crate::tools::ToolError;
 
 /// The maximum number of pages, for a server that always returns another one.
-const MOST_PAGES: usize = 100;
+pub(super) const MOST_PAGES: usize = 100;
+/// The maximum number of tools of a server. The others are left out.
+pub(super) const MOST_TOOLS: usize = 500;
 
 /// A page of tools, as the server sent them.
 struct Page {
@@ -47,9 +49,14 @@ async fn pages(config: &McpConfig, session: &McpSession) -> Result<Vec<Definitio
         }
         tools.extend(page.tools);
         cursor = page.next;
-        if cursor.is_none() {
+        if cursor.is_none() || tools.len() > MOST_TOOLS {
             break;
         }
+    }
+    if tools.len() > MOST_TOOLS {
+        let server = &config.name;
+        tracing::warn!(mcp.server = server, MOST_TOOLS, "left out tools of a server: too many");
+        tools.truncate(MOST_TOOLS);
     }
     Ok(tools)
 }

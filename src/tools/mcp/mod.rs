@@ -54,7 +54,7 @@ const SILENT_FOR: Duration = Duration::from_mins(1);
 const EXECUTE_FOR: Duration = Duration::from_mins(5);
 
 /// Why there is no connection.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ConnectionRefused {
     pub error: ToolError,
     /// An immediate retry would not help.

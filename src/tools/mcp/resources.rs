@@ -61,6 +61,7 @@ impl Tool for Resources {
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
         let Arguments { uri } = parse(arguments)?;
+        let _place = self.server.begin_call()?;
         let work = async {
             match uri.filter(|uri| !uri.trim().is_empty()) {
                 Some(uri) => self.read(uri, context).await,
@@ -123,7 +124,7 @@ impl Resources {
     fn failed(&self, error: ServiceError) -> ToolError {
         match Fault::of(&self.server.config, error) {
             Fault::Told(error) => error,
-            Fault::Broken | Fault::NotRun => {
+            Fault::Broken | Fault::NotRun | Fault::Silent => {
                 self.server.config.broken("lost the connection; try again")
             }
         }

@@ -1,18 +1,25 @@
 //! One MCP server: its connection, tools and health.
 
+use chrono::{DateTime, Utc};
 use rmcp::{
     model::{ClientRequest, SubscriptionFilter, Tool as Definition},
     service::Subscription,
 };
 use std::{
     collections::BTreeMap,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
-use tokio::sync::Mutex;
+use tokio::{
+    sync::{Mutex, OwnedSemaphorePermit, Semaphore},
+    time::Instant,
+};
 
 use super::{
-    ConnectionRefused, McpConfig, listing,
+    CONNECT_FOR, ConnectionRefused, McpConfig, listing,
     resources::{self, Resources},
     session::{self, Link, McpSession},
     tool::{self, McpTool, Withheld},
@@ -33,6 +40,10 @@ use crate::{
 /// The delays before a call tries again to connect.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(2)];
 const PING_FOR: Duration = Duration::from_secs(10);
+/// The maximum number of calls of a server at the same time. Further ones fail immediately.
+const MOST_CALLS: usize = 64;
+/// How long calls fail immediately after the server has not answered an attempt to connect.
+const REST_FOR: Duration = Duration::from_secs(30);
 
 /// The health of a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -70,8 +81,25 @@ pub struct Server {
     pub(super) pauses: [Duration; 2],
     store: Store,
     clock: Arc<dyn Clock>,
-    session: Mutex<Option<Arc<McpSession>>>,
+    connection: Mutex<Connection>,
+    /// The number of attempts to connect that have failed.
+    failures: AtomicUsize,
+    calls: Arc<Semaphore>,
     health: RwLock<Health>,
+}
+
+#[derive(Default)]
+struct Connection {
+    session: Option<Arc<McpSession>>,
+    /// The last attempt, if it has failed.
+    failed: Option<FailedAttempt>,
+}
+
+struct FailedAttempt {
+    refused: ConnectionRefused,
+    ended_at: Instant,
+    /// Whether it took as long as it may.
+    is_silent: bool,
 }
 
 /// The tools that were listed over a connection, and the version of the settings that they were
@@ -81,12 +109,16 @@ pub(super) struct ListedTools {
     pub session: Option<Arc<McpSession>>,
     definitions: Vec<Definition>,
     version: i64,
+    /// When they were last compared with the pinned ones.
+    seen_at: DateTime<Utc>,
 }
 
 impl Server {
     pub fn new(config: McpConfig, store: Store, clock: Arc<dyn Clock>) -> Arc<Self> {
-        let (link, session, health) = <_>::default();
-        Arc::new(Self { config, link, pauses: PAUSES, store, clock, session, health })
+        let (link, connection, failures, health) = <_>::default();
+        let calls = Arc::new(Semaphore::new(MOST_CALLS));
+        let pauses = PAUSES;
+        Arc::new(Self { config, link, pauses, store, clock, connection, failures, calls, health })
     }
 
     pub fn health(&self) -> Health {
@@ -99,44 +131,85 @@ impl Server {
         Ok(self.look(&mut ListedTools::default()).await?.unwrap_or_default())
     }
 
-    /// The open connection, or a new one if there is none or it has died. Three attempts.
+    /// Counts a call until the permit is dropped.
+    pub(super) fn begin_call(&self) -> Result<OwnedSemaphorePermit, ToolError> {
+        self.calls.clone().try_acquire_owned().map_err(|_| {
+            self.config.broken(&format!("has {MOST_CALLS} calls in progress; try again later"))
+        })
+    }
+
+    /// The open connection, or a new one if there is none or it has died. Three attempts, or one if
+    /// the server does not answer at all. Calls that wait at the same time share the attempts.
     pub(super) async fn session(&self) -> Result<Arc<McpSession>, ToolError> {
         for pause in self.pauses {
-            match self.connected().await {
+            match self.shared().await {
                 Err(refused) if !refused.for_good => {
                     let _ = tokio::time::timeout(pause, std::future::pending::<()>()).await;
                 }
                 done => return done.map_err(|refused| refused.error),
             }
         }
-        self.connected().await.map_err(|refused| refused.error)
+        self.shared().await.map_err(|refused| refused.error)
     }
 
-    async fn connected(&self) -> Result<Arc<McpSession>, ConnectionRefused> {
-        let mut open = self.session.lock().await;
-        if let Some(session) = open.as_ref().filter(|session| is_open(session)) {
-            return Ok(session.clone());
+    async fn shared(&self) -> Result<Arc<McpSession>, ConnectionRefused> {
+        let failures = self.failures.load(Ordering::Acquire);
+        let mut connection = self.connection.lock().await;
+        if let Some(session) = connection.open() {
+            return Ok(session);
         }
-        *open = None;
+        let failed_meanwhile = self.failures.load(Ordering::Acquire) != failures;
+        if let Some(failed) = &connection.failed
+            && (failed_meanwhile || failed.is_silent && failed.ended_at.elapsed() < REST_FOR)
+        {
+            let for_good = failed.refused.for_good || failed.is_silent;
+            return Err(ConnectionRefused { for_good, ..failed.refused.clone() });
+        }
+        self.connect(&mut connection).await
+    }
+
+    /// The open connection, or a new one, with one attempt of its own.
+    async fn connected(&self) -> Result<Arc<McpSession>, ConnectionRefused> {
+        let mut connection = self.connection.lock().await;
+        match connection.open() {
+            Some(session) => Ok(session),
+            None => self.connect(&mut connection).await,
+        }
+    }
+
+    async fn connect(
+        &self,
+        connection: &mut Connection,
+    ) -> Result<Arc<McpSession>, ConnectionRefused> {
+        *connection = Connection::default();
+        let began = Instant::now();
         let opened = session::open(&self.config, &self.link).await;
+        let is_silent = began.elapsed() >= CONNECT_FOR;
         let told = opened.as_ref().map(version_of).map_err(|refused| refused.error.to_string());
         self.note(|health| {
             health.connected = told.is_ok();
             health.problem = told.as_ref().err().cloned();
             health.protocol = told.ok().flatten();
         });
-        let session = Arc::new(opened.map_err(|refused| ConnectionRefused {
-            error: self.link.stderr.explain(&self.config, refused.error),
-            ..refused
-        })?);
-        Ok(open.insert(session).clone())
+        match opened {
+            Ok(session) => Ok(connection.session.insert(Arc::new(session)).clone()),
+            Err(refused) => {
+                let error = self.link.stderr.explain(&self.config, refused.error);
+                let for_good = refused.for_good || is_silent;
+                let refused = ConnectionRefused { error, for_good };
+                let (kept, ended_at) = (refused.clone(), Instant::now());
+                connection.failed = Some(FailedAttempt { refused: kept, ended_at, is_silent });
+                self.failures.fetch_add(1, Ordering::Release);
+                Err(refused)
+            }
+        }
     }
 
     /// A broken connection is not reused.
     pub(super) async fn lost(&self, broken: &Arc<McpSession>) {
-        let mut open = self.session.lock().await;
-        if open.as_ref().is_some_and(|session| Arc::ptr_eq(session, broken)) {
-            *open = None;
+        let mut connection = self.connection.lock().await;
+        if connection.session.as_ref().is_some_and(|session| Arc::ptr_eq(session, broken)) {
+            connection.session = None;
             self.note(|health| {
                 health.connected = false;
                 health.problem = Some("the connection was lost".to_owned());
@@ -157,7 +230,12 @@ impl Server {
         let session = self.connected().await.map_err(|refused| refused.error)?;
         let same = seen.session.as_ref().is_some_and(|known| Arc::ptr_eq(known, &session));
         let version = self.version().await?;
+        let now = self.clock.now();
         if same && version == seen.version {
+            if now - seen.seen_at >= pins::SEEN_EVERY {
+                self.see(offered(&seen.definitions)).await?;
+                seen.seen_at = now;
+            }
             return Ok(None);
         }
         if !same {
@@ -174,7 +252,7 @@ impl Server {
         if capabilities.is_some_and(|capabilities| capabilities.resources.is_some()) {
             tools.push(self.resources(&tools));
         }
-        (seen.session, seen.version) = (Some(session), version);
+        (seen.session, seen.version, seen.seen_at) = (Some(session), version, now);
         Ok(Some(tools))
     }
 
@@ -196,17 +274,21 @@ impl Server {
         self: &Arc<Self>,
         listed: &[Definition],
     ) -> Result<Vec<Arc<dyn Tool>>, ToolError> {
-        let (short, long): (Vec<_>, Vec<_>) = listed
-            .iter()
-            .map(|tool| (tool, tool::definition(tool)))
-            .partition(|(_, definition)| definition.len() <= tool::DEFINITION_BYTES);
-        for (tool, _) in long {
+        let offered = offered(listed);
+        let is_offered = |tool: &&Definition| offered.iter().any(|(name, _)| *name == tool.name);
+        for tool in listed.iter().filter(|tool| !is_offered(tool)) {
             let name = &self.config.name;
             tracing::warn!(mcp.server = name, mcp.tool = %tool.name, "its definition is too long");
         }
-        let names =
-            short.iter().map(|(tool, text)| (tool.name.to_string(), text.clone())).collect();
-        let pins = self.see(names).await?;
+        let pins = self.see(offered.clone()).await?;
+        let pinned: Vec<_> = listed
+            .iter()
+            .filter(|tool| is_offered(tool) && pins.contains_key(&*tool.name))
+            .collect();
+        if pinned.len() < offered.len() {
+            let name = &self.config.name;
+            tracing::warn!(mcp.server = name, "left out new tools: the server had too many");
+        }
         let namesakes = pins::namesakes(&self.config.name, &pins);
         let name = |tool: &str| {
             let name = naming::of_server(&self.config.name, tool);
@@ -214,7 +296,7 @@ impl Server {
             if is_shared || name.is_empty() { tool::own_name(&name, tool) } else { name }
         };
         let standing = |name: &str| pins.get(name).map_or(PinState::Changed, Pin::standing);
-        let tools = short.iter().map(|(tool, _)| {
+        let tools = pinned.iter().map(|tool| {
             let standing = standing(&tool.name);
             let spec = tool::spec(&self.config, tool, standing, &name(&tool.name));
             if standing == PinState::Changed {
@@ -224,7 +306,7 @@ impl Server {
             Arc::new(McpTool { server: self.clone(), spec, original_name }) as Arc<dyn Tool>
         });
         let tools = tools.collect();
-        let changed = short.iter().map(|(tool, _)| tool.name.to_string());
+        let changed = pinned.iter().map(|tool| tool.name.to_string());
         let withheld = changed.filter(|name| standing(name) == PinState::Changed).collect();
         self.note(|health| health.withheld = withheld);
         Ok(tools)
@@ -243,22 +325,30 @@ impl Server {
         self.config.broken("has tools, but their pinned definitions cannot be read")
     }
 
-    /// Checks whether the server still answers, if no call is running.
-    pub(super) async fn ping(&self, session: &Arc<McpSession>) {
+    /// Checks whether the server still answers. Returns `false` if it does not; the new protocol has
+    /// no such request.
+    pub(super) async fn ping(&self, session: &Arc<McpSession>) -> bool {
         let old = session.peer_info().is_some_and(|info| info.protocol_version.has_initialize());
-        if !old || !session.service().rests() {
-            return;
+        if !old {
+            return true;
         }
         let ping = session.send_request(ClientRequest::PingRequest(<_>::default()));
         match session::bounded(PING_FOR, ping).await {
             Ok(Err(error)) if !is_open(session) => {
                 tracing::info!(mcp.server = self.config.name, %error, "the connection was lost");
                 self.lost(session).await;
+                false
             }
-            Ok(_) => self.note(|health| health.problem = None),
-            Err(_) => self.note(|health| {
-                health.problem = Some(format!("it did not answer within {PING_FOR:?}"));
-            }),
+            Ok(_) => {
+                self.note(|health| health.problem = None);
+                true
+            }
+            Err(_) => {
+                self.note(|health| {
+                    health.problem = Some(format!("it did not answer within {PING_FOR:?}"));
+                });
+                false
+            }
         }
     }
 
@@ -271,6 +361,18 @@ impl Server {
         }
         session::bounded(PING_FOR, session.listen(wanted)).await.ok()?.ok()
     }
+}
+
+impl Connection {
+    fn open(&self) -> Option<Arc<McpSession>> {
+        self.session.as_ref().filter(|session| is_open(session)).cloned()
+    }
+}
+
+/// The names and definitions of the tools, without those that are too long.
+fn offered(definitions: &[Definition]) -> Vec<(String, String)> {
+    let all = definitions.iter().map(|tool| (tool.name.to_string(), tool::definition(tool)));
+    all.filter(|(_, definition)| definition.len() <= tool::DEFINITION_BYTES).collect()
 }
 
 fn is_open(session: &Arc<McpSession>) -> bool {

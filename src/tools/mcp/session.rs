@@ -210,6 +210,8 @@ pub(super) enum Fault {
     Broken,
     /// The call was not received.
     NotRun,
+    /// The server showed no progress for [`super::SILENT_FOR`].
+    Silent,
     Told(ToolError),
 }
 

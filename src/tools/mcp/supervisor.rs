@@ -1,8 +1,9 @@
 //! Supervises a server: updates the list of tools when it has changed, and reconnects when the
 //! connection was lost.
 
+use futures::FutureExt as _;
 use rmcp::service::Subscription;
-use std::{future::pending, sync::Arc, time::Duration};
+use std::{future::pending, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -45,27 +46,46 @@ impl Supervisor {
     pub async fn keep(mut self, stop: CancellationToken, mut tell: impl FnMut(FoundTools)) {
         let mut pinged = Instant::now();
         while !stop.is_cancelled() {
-            if let Some(session) = &self.seen.session
-                && self.changes.is_none()
-            {
-                self.changes = self.server.subscribe(session).await;
-            }
-            tokio::select! {
-                () = wait(pause(self.failures), &stop) => {}
-                () = self.server.link.changed.notified() => self.seen.session = None,
-                () = told(&mut self.changes) => self.seen.session = None,
-            }
-            if let Some(session) = self.seen.session.clone()
-                && pinged.elapsed() >= PING_EVERY
-            {
-                self.server.ping(&session).await;
-                pinged = Instant::now();
-            }
-            if let Some(found) = self.look().await {
-                tell(found);
-                wait(BETWEEN_LISTS, &stop).await;
+            let round = AssertUnwindSafe(self.round(&stop, &mut pinged)).catch_unwind().await;
+            match round {
+                Ok(Some(found)) => {
+                    tell(found);
+                    wait(BETWEEN_LISTS, &stop).await;
+                }
+                Ok(None) => {}
+                Err(_panic) => {
+                    let name = &self.server.config.name;
+                    tracing::error!(mcp.server = name, "the supervision of a server panicked");
+                    self.failures += 1;
+                }
             }
         }
+    }
+
+    /// Waits for a change or the next check. Returns the tools, if they have changed.
+    async fn round(
+        &mut self,
+        stop: &CancellationToken,
+        pinged: &mut Instant,
+    ) -> Option<FoundTools> {
+        if let Some(session) = &self.seen.session
+            && self.changes.is_none()
+        {
+            self.changes = self.server.subscribe(session).await;
+        }
+        tokio::select! {
+            () = wait(pause(self.failures), stop) => {}
+            () = self.server.link.changed.notified() => self.seen.session = None,
+            () = told(&mut self.changes) => self.seen.session = None,
+        }
+        if let Some(session) = self.seen.session.clone()
+            && session.service().rests()
+            && pinged.elapsed() >= PING_EVERY
+        {
+            self.server.ping(&session).await;
+            *pinged = Instant::now();
+        }
+        self.look().await
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
         Store, StoreOptions,
         audit::{AuditRecord, Query},
         db::Durability,
-        tools::pins,
+        tools::pins::{self, Reviewed, TrustOutcome},
     },
     tools::{Tool, ToolError, testing::Place},
 };
@@ -73,9 +73,16 @@ impl Desk {
     /// Trusts a tool, or all tools of a server.
     pub async fn trusts(&self, server: &'static str, tool: Option<&'static str>) {
         let trust = self.store.write("trust", move |tx| {
-            Box::pin(pins::trust(tx, server, tool, "ann", chrono::DateTime::UNIX_EPOCH))
+            Box::pin(async move {
+                let mut pins = pins::of_server(tx, server).await?;
+                pins.retain(|name, _| tool.is_none_or(|tool| tool == name));
+                let (tool, digest) = (tool.map(str::to_owned), pins::digest_of(pins.values()));
+                let reviewed = Reviewed { server: server.to_owned(), tool, digest };
+                pins::trust(tx, &reviewed, "ann", chrono::DateTime::UNIX_EPOCH).await
+            })
         });
-        assert!(!trust.await.expect("it is written").is_empty());
+        let outcome = trust.await.expect("it is written");
+        assert!(matches!(outcome, TrustOutcome::Trusted(_)), "{outcome:?}");
     }
 
     pub async fn audit(&self, kind: &str) -> Vec<AuditRecord> {

@@ -7,8 +7,8 @@ use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 
 use super::{
-    CONNECT_FOR, EXECUTE_FOR, McpConfig, Server, call, client_handler::InFlightCall, content,
-    session::Fault,
+    CONNECT_FOR, EXECUTE_FOR, McpConfig, SILENT_FOR, Server, call, client_handler::InFlightCall,
+    content, session::Fault,
 };
 use crate::{
     agent::{
@@ -52,6 +52,7 @@ impl Tool for McpTool {
         let Value::Object(arguments) = arguments else {
             return Err(ToolError::InvalidParameters("the arguments must be an object".to_owned()));
         };
+        let _place = self.server.begin_call()?;
         tokio::select! {
             biased;
             () = context.cancelled.cancelled() => {
@@ -76,6 +77,7 @@ impl McpTool {
             let broken = match self.call_once(arguments.clone(), context).await {
                 Ok(output) => return Ok(output),
                 Err(Fault::Told(error)) => return Err(error),
+                Err(Fault::Silent) => return Err(ToolError::Timeout(SILENT_FOR)),
                 Err(Fault::Broken) if once => return Err(ToolError::Unknown),
                 Err(Fault::Broken) => "lost the connection twice",
                 Err(Fault::NotRun) => "cannot be reached; the call has not run",
@@ -97,8 +99,13 @@ impl McpTool {
             CallToolRequestParams::new(self.original_name.clone()).with_arguments(arguments);
         let ongoing = InFlightCall::of(&self.server.config.name, &self.spec.name, context);
         let result = call::call(&self.server.config, &session, wanted, &ongoing).await;
-        if matches!(result, Err(Fault::Broken | Fault::NotRun)) {
-            self.server.lost(&session).await;
+        match result {
+            Err(Fault::Broken | Fault::NotRun) => self.server.lost(&session).await,
+            // Otherwise each further call would wait as long.
+            Err(Fault::Silent) if !self.server.ping(&session).await => {
+                self.server.lost(&session).await;
+            }
+            _ => {}
         }
         content::output(&result?, &ongoing.unanswered(), context).await.map_err(Fault::Told)
     }

@@ -1,12 +1,12 @@
 //! The installed skills, their origin, and whether they are trusted.
 
 use anyhow::{Context as _, Result, bail, ensure};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::{
     collections::BTreeSet,
-    fs,
+    fs::{self, File},
     path::{Path, PathBuf},
 };
 
@@ -23,6 +23,18 @@ const TEXT_BYTES: usize = 200_000;
 /// [`is_plain`].
 const ORIGIN: &str = ".origin.json";
 
+/// Locked while a skill is changed.
+const LOCK: &str = ".lock";
+
+/// The exclusive lock on a skill folder, also against other processes. Nothing else changes a skill
+/// between a check and a change under the same lock.
+#[derive(Debug)]
+pub struct FolderLock {
+    folder: PathBuf,
+    /// Locked until it is closed.
+    _file: File,
+}
+
 /// The origin of a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkillOrigin {
@@ -36,6 +48,18 @@ pub struct Kept {
     pub skill: Skill,
     pub origin: Option<SkillOrigin>,
     pub warnings: Vec<String>,
+}
+
+/// Locks a skill folder, which is created if it does not exist. Waits for changes in progress, which
+/// are short: nothing but files is read and written under the lock.
+pub fn lock(folder: &Path) -> Result<FolderLock> {
+    fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    let file = File::create(folder.join(LOCK)).and_then(|file| {
+        flock(&file, FlockOperation::LockExclusive)?;
+        Ok(file)
+    });
+    let file = file.with_context(|| format!("locking {}", folder.display()))?;
+    Ok(FolderLock { folder: folder.to_owned(), _file: file })
 }
 
 /// All valid skills. Others are logged with the reason.
@@ -140,12 +164,12 @@ pub fn find(folder: &Path, name: &str) -> Result<PathBuf> {
 }
 
 /// Installs a skill atomically; replaces an existing one if `origin` allows it.
-pub fn put(folder: &Path, name: &str, package: &Package, source: &str) -> Result<()> {
+pub fn put(lock: &FolderLock, name: &str, package: &Package, source: &str) -> Result<()> {
+    let folder = &lock.folder;
     ensure!(
         front::is_valid(name),
         "`{name}` is not a name for a skill: use letters, digits and hyphens"
     );
-    fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
     let new = folder.join(format!(".new-{}", uuid::Uuid::new_v4().simple()));
     let written = package.write(&new).and_then(|()| {
         let origin = SkillOrigin { source: source.to_owned(), vouched: None };
@@ -162,16 +186,16 @@ pub fn put(folder: &Path, name: &str, package: &Package, source: &str) -> Result
     written.with_context(|| format!("writing the skill `{name}`"))
 }
 
-pub fn remove(folder: &Path, name: &str) -> Result<()> {
-    let place = find(folder, name)?;
-    let old = folder.join(format!(".old-{}", uuid::Uuid::new_v4().simple()));
+pub fn remove(lock: &FolderLock, name: &str) -> Result<()> {
+    let place = find(&lock.folder, name)?;
+    let old = lock.folder.join(format!(".old-{}", uuid::Uuid::new_v4().simple()));
     fs::rename(&place, &old)?;
     fs::remove_dir_all(&old).with_context(|| format!("removing {}", old.display()))
 }
 
 /// Records that the operator trusts it as it is now.
-pub fn vouch(folder: &Path, name: &str) -> Result<()> {
-    let place = find(folder, name)?;
+pub fn vouch(lock: &FolderLock, name: &str) -> Result<()> {
+    let place = find(&lock.folder, name)?;
     let Some(mut origin) = origin(&place)? else { bail!("`{name}` is your own already") };
     origin.vouched = Some(digest(&Package::of_folder(&place)?));
     let new = place.join(".origin.new");

@@ -49,7 +49,7 @@ fn skills_of_a_zip_file_are_installed_and_can_be_vouched_for() {
     let (name, skill) = source.skill("pack/letters", "x").unwrap();
     assert_eq!(name, "letters");
     let skills_dir = home.path().join("skills");
-    folder::put(&skills_dir, "letters", &skill, "a.zip").unwrap();
+    folder::put(&folder::lock(&skills_dir).unwrap(), "letters", &skill, "a.zip").unwrap();
     let kept = folder::all(&skills_dir);
     assert_eq!(kept.len(), 1);
     assert!(kept[0].skill.foreign, "what was installed is other people's word");
@@ -57,13 +57,13 @@ fn skills_of_a_zip_file_are_installed_and_can_be_vouched_for() {
     let names: Vec<_> = kept[0].skill.files.keys().map(String::as_str).collect();
     assert_eq!(names, ["SKILL.md", "examples/SKILL.md", "references/forms.md", "scripts/count.sh"]);
 
-    folder::vouch(&skills_dir, "letters").unwrap();
+    folder::vouch(&folder::lock(&skills_dir).unwrap(), "letters").unwrap();
     assert!(!folder::all(&skills_dir)[0].skill.foreign);
     fs::write(skills_dir.join("letters/references/forms.md"), "Others").unwrap();
     assert!(folder::all(&skills_dir)[0].skill.foreign, "he vouched for other bytes");
-    folder::remove(&skills_dir, "letters").unwrap();
+    folder::remove(&folder::lock(&skills_dir).unwrap(), "letters").unwrap();
     assert!(folder::all(&skills_dir).is_empty());
-    assert!(folder::remove(&skills_dir, "letters").is_err());
+    assert!(folder::remove(&folder::lock(&skills_dir).unwrap(), "letters").is_err());
 }
 
 /// Skills that the operator put there are trusted; duplicates are skipped.
@@ -85,7 +85,12 @@ fn ones_own_skills_are_loaded_leniently() {
     assert_eq!(names, ["letters", "odd"]);
     assert_eq!(kept[0].warnings, ["its folder is named `a`"]);
     assert!(kept.iter().all(|kept| !kept.skill.foreign));
-    assert!(folder::vouch(home.path(), "odd").unwrap_err().to_string().contains("your own"));
+    assert!(
+        folder::vouch(&folder::lock(home.path()).unwrap(), "odd")
+            .unwrap_err()
+            .to_string()
+            .contains("your own")
+    );
 }
 
 #[test]
@@ -264,7 +269,7 @@ fn a_skill_takes_the_place_of_another_whole() {
         let mut package = Package::default();
         package.add("SKILL.md", LETTERS.replace("Dear.", text).as_bytes(), false).unwrap();
         package.add(&format!("{text}md"), &b"x"[..], false).unwrap();
-        folder::put(home.path(), "letters", &package, "x").unwrap();
+        folder::put(&folder::lock(home.path()).unwrap(), "letters", &package, "x").unwrap();
     }
     let kept = folder::all(home.path());
     assert!(kept[0].skill.files["SKILL.md"].contains("Begin with Two."));

@@ -30,6 +30,17 @@ const MAX_BYTES: usize = 1024 * 1024;
 /// Headers of the connection itself, which must not be set by a model.
 const OURS: [&str; 6] =
     ["host", "connection", "content-length", "transfer-encoding", "upgrade", "proxy-authorization"];
+/// Headers by which many frameworks replace the method or the path of a request. An approval or a
+/// rule would then be for another request than the one that takes effect.
+const OVERRIDES: [&str; 5] = [
+    "x-http-method-override",
+    "x-http-method",
+    "x-method-override",
+    "x-original-url",
+    "x-rewrite-url",
+];
+/// The same for the method, as a parameter of the query or a field of the body.
+const OVERRIDE_FIELD: &str = "_method";
 
 /// `http_request`
 pub struct HttpRequest {
@@ -93,11 +104,13 @@ impl Tool for HttpRequest {
         }
     }
 
-    /// Deletions need an approval every time. Everything else, reads included, needs one unless a
-    /// rule allows it: the rules of `http.hosts` decide where the agent may read.
+    /// Deletions need an approval every time, and so do requests that may take effect with another
+    /// method than their own. Everything else, reads included, needs one unless a rule allows it:
+    /// the rules of `http.hosts` decide where the agent may read.
     fn approval(&self, arguments: &Value) -> ApprovalMode {
         match arguments["method"].as_str() {
             Some("DELETE") => ApprovalMode::Always,
+            _ if overrides_method(arguments) => ApprovalMode::Always,
             _ => ApprovalMode::UnlessAllowed,
         }
     }
@@ -193,7 +206,32 @@ impl Verb {
     }
 }
 
-/// A server error is an error of the external service, a client error one of the call.
+/// Whether the query or the body has a field that replaces the method. A body that is neither a form
+/// nor JSON is searched as text.
+fn overrides_method(arguments: &Value) -> bool {
+    let query = arguments["url"].as_str().and_then(|url| Url::parse(url).ok());
+    let query = query.as_ref().and_then(Url::query).unwrap_or_default();
+    is_override_in(query)
+        || match &arguments["body"] {
+            Value::Object(fields) => fields.keys().any(|name| is_override(name)),
+            Value::String(text) => match serde_json::from_str(text) {
+                Ok(Value::Object(fields)) => fields.keys().any(|name| is_override(name)),
+                _ => is_override_in(text) || text.to_lowercase().contains(OVERRIDE_FIELD),
+            },
+            _ => false,
+        }
+}
+
+fn is_override_in(form: &str) -> bool {
+    url::form_urlencoded::parse(form.as_bytes()).any(|(name, _)| is_override(&name))
+}
+
+fn is_override(name: &str) -> bool {
+    let name = name.trim().to_lowercase();
+    name == OVERRIDE_FIELD || OVERRIDES.contains(&name.replace('_', "-").as_str())
+}
+
+/// What the caller got wrong is told apart from what the service did.
 fn finished(answer: &WebResponse, text: String) -> Result<Output, ToolError> {
     match answer.status {
         status if status.is_server_error() => Err(ToolError::ExternalService(text)),
@@ -207,7 +245,9 @@ fn written(headers: &BTreeMap<String, String>) -> Result<HeaderMap, ToolError> {
     for (name, value) in headers {
         let invalid = || ToolError::InvalidParameters(format!("the header `{name}` cannot be set"));
         let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid())?;
-        if OURS.contains(&key.as_str()) {
+        // Gateways pass on headers with underscores as the same with hyphens.
+        let plain = key.as_str().replace('_', "-");
+        if OURS.contains(&plain.as_str()) || OVERRIDES.contains(&plain.as_str()) {
             return Err(invalid());
         }
         map.insert(key, HeaderValue::from_str(value).map_err(|_| invalid())?);
@@ -308,10 +348,42 @@ mod tests {
         );
     }
 
+    /// A request that may take effect as a deletion needs the approval of one.
+    #[test]
+    fn a_replaced_method_needs_an_approval_every_time() {
+        let post = |url: &str, body: Value| json!({ "url": url, "method": "POST", "body": body });
+        let plain = "https://api.example.org/things";
+        for (arguments, is_always) in [
+            (post(plain, json!({ "name": "a method" })), false),
+            (post(&format!("{plain}?method=DELETE"), Value::Null), false),
+            (json!({ "url": plain, "method": "DELETE" }), true),
+            (post(&format!("{plain}?a=1&_method=DELETE"), Value::Null), true),
+            (post(&format!("{plain}?%5fMETHOD=put"), Value::Null), true),
+            (post(&format!("{plain}?X-HTTP-Method-Override=DELETE"), Value::Null), true),
+            (post(plain, json!({ "_method": "delete" })), true),
+            (post(plain, json!("a=1&%5Fmethod=DELETE")), true),
+            (post(plain, json!(r#"{"\u005fmethod":"DELETE"}"#)), true),
+            (post(plain, json!("--b\r\nContent-Disposition: form-data; name=\"_method\"")), true),
+        ] {
+            let approval = tool().approval(&arguments);
+            assert_eq!(approval == ApprovalMode::Always, is_always, "{arguments}");
+        }
+    }
+
     #[tokio::test]
     async fn the_connections_own_headers_are_refused() {
         let (server, mut place) = (FakeWeb::start().await, Place::new());
-        for name in ["Host", "content-length", "Transfer-Encoding", "bad name", "x\r\ny"] {
+        for name in [
+            "Host",
+            "content-length",
+            "Transfer-Encoding",
+            "bad name",
+            "x\r\ny",
+            "X-HTTP-Method-Override",
+            "x_http_method",
+            "X-Method-Override",
+            "X-Original-URL",
+        ] {
             let arguments = json!({ "url": server.url(), "headers": { (name): "1" } });
             let error = place.runs(&tool(), arguments).await.unwrap_err().to_string();
             assert!(error.contains("cannot be set"), "{error}");

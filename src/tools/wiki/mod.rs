@@ -4,11 +4,11 @@
 //! - `read`: reads, lists and searches pages
 //! - `relations`: related pages, and how two pages are related
 //! - `write`: compiles, creates and enriches pages
-//! - `keep`: archives and deletes pages
+//! - `archive`: archives and deletes pages
 //!
 //! A page that was written while tainted taints the conversation that reads it.
 
-mod keep;
+mod archive;
 mod read;
 mod relations;
 mod write;
@@ -20,6 +20,7 @@ use crate::{
     agent::catalog::{ApprovalMode, EffectClass, Subject, Tier, ToolSpec},
     store::{
         Store,
+        memory::MOST,
         wiki::{self, Heading, Listing, PageLink, WikiPage},
     },
 };
@@ -40,17 +41,17 @@ struct Wiki {
 pub fn tools(store: &Store, meaning: Option<Meaning>) -> Vec<Arc<dyn Tool>> {
     let wiki = Wiki { store: store.clone(), meaning };
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
-    for look in read::Look::ALL {
-        tools.push(Arc::new(read::Reads { wiki: wiki.clone(), look }));
+    for query in read::PageQuery::ALL {
+        tools.push(Arc::new(read::PageQueryTool { wiki: wiki.clone(), query }));
     }
-    for ask in relations::RelationQuery::ALL {
-        tools.push(Arc::new(relations::Relates { wiki: wiki.clone(), ask }));
+    for query in relations::RelationQuery::ALL {
+        tools.push(Arc::new(relations::RelationQueryTool { wiki: wiki.clone(), query }));
     }
-    for write in write::Writing::ALL {
-        tools.push(Arc::new(write::Writes { wiki: wiki.clone(), writing: write }));
+    for writing in write::Writing::ALL {
+        tools.push(Arc::new(write::WritingTool { wiki: wiki.clone(), writing }));
     }
-    for fate in keep::PageFate::ALL {
-        tools.push(Arc::new(keep::Keeps { wiki: wiki.clone(), fate }));
+    for action in archive::PageAction::ALL {
+        tools.push(Arc::new(archive::PageActionTool { wiki: wiki.clone(), action }));
     }
     tools
 }
@@ -122,10 +123,29 @@ fn missing(page: &str) -> ToolError {
     ))
 }
 
+fn changed(page: &str) -> ToolError {
+    ToolError::ExecutionFailed(format!(
+        "{page} has changed since this call was approved: read it, and make a new call if it is \
+            still right"
+    ))
+}
+
+fn full() -> ToolError {
+    ToolError::ExecutionFailed(format!(
+        "The maximum of {MOST} pages is reached, including archived ones: delete some first"
+    ))
+}
+
 /// The sources of untrusted content in these pages.
 fn foreign<'a>(pages: impl IntoIterator<Item = &'a WikiPage>) -> Vec<String> {
     let tainted = pages.into_iter().filter(|page| !page.taint.is_empty());
     tainted.map(|page| format!("wiki {}", page.page)).collect()
+}
+
+/// The same for pages in a list, whose names and titles were written like their text.
+fn foreign_headings<'a>(headings: impl IntoIterator<Item = &'a Heading>) -> Vec<String> {
+    let tainted = headings.into_iter().filter(|heading| !heading.taint.is_empty());
+    tainted.map(|heading| format!("wiki {}", heading.page)).collect()
 }
 
 fn broken(error: &anyhow::Error) -> ToolError {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::fmt::Write as _;
 
-use super::{LISTED, Wiki, broken, foreign, reading};
+use super::{LISTED, Wiki, broken, foreign, foreign_headings, reading};
 use crate::{
     agent::catalog::{Subject, ToolSpec},
     store::{
@@ -28,25 +28,25 @@ const EXCERPT_CHARS: usize = 300;
 /// The number of versions that are listed.
 const HISTORY: usize = 20;
 
-/// What a tool looks for.
+/// What a tool reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum PageQuery {
     Page,
     Many,
     List,
-    Words,
-    Meaning,
+    Search,
+    SemanticSearch,
     Trace,
 }
 
-impl Look {
+impl PageQuery {
     pub const ALL: [Self; 6] =
-        [Self::Page, Self::Many, Self::List, Self::Words, Self::Meaning, Self::Trace];
+        [Self::Page, Self::Many, Self::List, Self::Search, Self::SemanticSearch, Self::Trace];
 }
 
-pub(super) struct Reads {
+pub(super) struct PageQueryTool {
     pub wiki: Wiki,
-    pub look: Look,
+    pub query: PageQuery,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -92,16 +92,16 @@ struct Traced {
 }
 
 #[async_trait]
-impl Tool for Reads {
+impl Tool for PageQueryTool {
     fn spec(&self) -> ToolSpec {
         let query = Some(Subject::Text("query"));
-        match self.look {
-            Look::Page => reading(
+        match self.query {
+            PageQuery::Page => reading(
                 "wiki_read_page",
                 "Reads a page of the wiki, with its sources and links.",
                 schema::<OnePage>(),
             ),
-            Look::Many => ToolSpec {
+            PageQuery::Many => ToolSpec {
                 subject: None,
                 ..reading(
                     "wiki_read_many",
@@ -109,7 +109,7 @@ impl Tool for Reads {
                     schema::<ManyPages>(),
                 )
             },
-            Look::List => ToolSpec {
+            PageQuery::List => ToolSpec {
                 subject: None,
                 ..reading(
                     "wiki_list_pages",
@@ -117,7 +117,7 @@ impl Tool for Reads {
                     schema::<Listed>(),
                 )
             },
-            Look::Words => ToolSpec {
+            PageQuery::Search => ToolSpec {
                 subject: query,
                 ..reading(
                     "wiki_search_pages",
@@ -125,7 +125,7 @@ impl Tool for Reads {
                     schema::<Searched>(),
                 )
             },
-            Look::Meaning => ToolSpec {
+            PageQuery::SemanticSearch => ToolSpec {
                 subject: query,
                 ..reading(
                     "wiki_semantic_search",
@@ -133,7 +133,7 @@ impl Tool for Reads {
                     schema::<Searched>(),
                 )
             },
-            Look::Trace => reading(
+            PageQuery::Trace => reading(
                 "wiki_trace_source",
                 "Shows what a page of the wiki was compiled from, and its history.",
                 schema::<Traced>(),
@@ -142,29 +142,29 @@ impl Tool for Reads {
     }
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
-        match self.look {
-            Look::Page => {
+        match self.query {
+            PageQuery::Page => {
                 let OnePage { page } = parse(arguments)?;
                 let page = self.wiki.page(&page, context).await?;
                 Ok(Output { foreign: foreign([&page]), ..Output::text(whole(&page)) })
             }
-            Look::Many => self.many(parse(arguments)?, context).await,
-            Look::List => self.list(parse(arguments)?, context).await,
-            Look::Words => {
+            PageQuery::Many => self.many(parse(arguments)?, context).await,
+            PageQuery::List => self.list(parse(arguments)?, context).await,
+            PageQuery::Search => {
                 let Searched { query } = parse(arguments)?;
                 let (scope, wanted) = (wiki::scope(&context.agent), query.clone());
                 let search = self.wiki.store.read(move |tx| {
                     Box::pin(async move { memory::search(tx, &scope, &wanted, FOUND).await })
                 });
-                Ok(told(&search.await.map_err(|error| broken(&error))?, &query))
+                Ok(found_pages(&search.await.map_err(|error| broken(&error))?, &query))
             }
-            Look::Meaning => self.by_meaning(parse(arguments)?, context).await,
-            Look::Trace => self.trace(parse(arguments)?, context).await,
+            PageQuery::SemanticSearch => self.by_meaning(parse(arguments)?, context).await,
+            PageQuery::Trace => self.trace(parse(arguments)?, context).await,
         }
     }
 }
 
-impl Reads {
+impl PageQueryTool {
     async fn many(&self, wanted: ManyPages, context: &Context) -> Result<Output, ToolError> {
         let count = wanted.pages.len();
         if count == 0 || count > READ_AT_ONCE {
@@ -205,7 +205,10 @@ impl Reads {
         if let Some(last) = pages.last().filter(|_| pages.len() == LISTED) {
             let _ = write!(text, "\nThere are more, after {}.", last.page);
         }
-        Ok(Output::text(if pages.is_empty() { "The wiki has no such pages.".into() } else { text }))
+        if pages.is_empty() {
+            return Ok(Output::text("The wiki has no such pages."));
+        }
+        Ok(Output { foreign: foreign_headings(&pages), ..Output::text(text) })
     }
 
     async fn by_meaning(&self, wanted: Searched, context: &Context) -> Result<Output, ToolError> {
@@ -232,7 +235,7 @@ impl Reads {
             found.extend(recall.await.map_err(|error| broken(&error))?);
         }
         let asked = [(meaning.name.clone(), usage)].into();
-        Ok(Output { asked, ..told(&found, &query) })
+        Ok(Output { asked, ..found_pages(&found, &query) })
     }
 
     async fn trace(&self, wanted: Traced, context: &Context) -> Result<Output, ToolError> {
@@ -319,7 +322,7 @@ fn sources(sources: &[WikiSource]) -> String {
     sources.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn told(found: &[Memory], query: &str) -> Output {
+fn found_pages(found: &[Memory], query: &str) -> Output {
     if found.is_empty() {
         return Output::text("No page of the wiki matches.");
     }

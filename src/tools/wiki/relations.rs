@@ -1,4 +1,4 @@
-//! `wiki_related_pages`, `wiki_explain_relation`: what pages have to do with each other.
+//! `wiki_related_pages`, `wiki_explain_relation`: how pages are related.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -6,12 +6,12 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::{ALL, Wiki, broken, foreign, reading};
+use super::{ALL, Wiki, broken, foreign, foreign_headings, reading};
 use crate::{
     agent::catalog::ToolSpec,
     store::{
         memory,
-        wiki::{self, Listing, PageLink, SourceKind, WikiPage},
+        wiki::{self, Heading, Listing, PageLink, SourceKind, WikiPage},
     },
     tools::{
         Context, Output, Tool, ToolError,
@@ -24,7 +24,7 @@ const ALIKE: usize = 5;
 /// The maximum number of steps between two pages.
 const STEPS: usize = 4;
 
-/// What a tool tells.
+/// What a tool finds out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RelationQuery {
     Related,
@@ -35,9 +35,9 @@ impl RelationQuery {
     pub const ALL: [Self; 2] = [Self::Related, Self::Explain];
 }
 
-pub(super) struct Relates {
+pub(super) struct RelationQueryTool {
     pub wiki: Wiki,
-    pub ask: RelationQuery,
+    pub query: RelationQuery,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -57,12 +57,12 @@ struct Both {
 }
 
 #[async_trait]
-impl Tool for Relates {
+impl Tool for RelationQueryTool {
     fn spec(&self) -> ToolSpec {
-        match self.ask {
+        match self.query {
             RelationQuery::Related => reading(
                 "wiki_related_pages",
-                "Lists the pages of the wiki that have to do with a page, and why: links, common \
+                "Lists the pages of the wiki that are related to a page, and why: links, common \
                     sources, similar words.",
                 schema::<Of>(),
             ),
@@ -76,7 +76,7 @@ impl Tool for Relates {
     }
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
-        match self.ask {
+        match self.query {
             RelationQuery::Related => {
                 let Of { page } = parse(arguments)?;
                 let page = self.wiki.page(&page, context).await?;
@@ -94,7 +94,7 @@ impl Tool for Relates {
     }
 }
 
-impl Relates {
+impl RelationQueryTool {
     async fn related(&self, page: &WikiPage, context: &Context) -> Result<Output, ToolError> {
         let mut reasons = BTreeMap::<String, Vec<String>>::new();
         for link in self.wiki.links(context).await? {
@@ -119,23 +119,25 @@ impl Relates {
         let mut related: Vec<_> = reasons.into_iter().collect();
         related.sort_by_key(|(_, reasons)| std::cmp::Reverse(reasons.len()));
         let line = |(name, reasons): &(String, Vec<String>)| {
-            let missing = if existing.contains(name) { "" } else { " (not written yet)" };
+            let missing = if existing.contains_key(name) { "" } else { " (not written yet)" };
             format!("- {name}{missing}: {}", reasons.join("; "))
         };
         let lines: Vec<_> = related.iter().take(RELATED).map(line).collect();
         let text = if lines.is_empty() {
-            format!("No page has to do with {}.", page.page)
+            format!("No pages are related to {}.", page.page)
         } else {
             lines.join("\n")
         };
-        Ok(Output { foreign: foreign([page]), ..Output::text(text) })
+        let shown = related.iter().take(RELATED).filter_map(|(name, _)| existing.get(name));
+        let foreign = [foreign([page]), foreign_headings(shown)].concat();
+        Ok(Output { foreign, ..Output::text(text) })
     }
 
-    async fn existing(&self, context: &Context) -> Result<BTreeSet<String>, ToolError> {
+    async fn existing(&self, context: &Context) -> Result<BTreeMap<String, Heading>, ToolError> {
         let agent = context.agent.clone();
         let listing = Listing { agent, most: ALL, ..Listing::default() };
         let headings = self.wiki.headings(listing).await?;
-        Ok(headings.into_iter().map(|heading| heading.page).collect())
+        Ok(headings.into_iter().map(|heading| (heading.page.clone(), heading)).collect())
     }
 
     /// The pages that have sources in common with this one.

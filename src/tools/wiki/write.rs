@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Wiki, broken, changing, missing, named};
+use super::{Wiki, archive::approved_state, broken, changed, changing, full, missing, named};
 use crate::{
     agent::{catalog::ToolSpec, paths::normalise, policy::FileDigests},
     store::{
-        memory::{MAX_BYTES, MOST},
+        memory::MAX_BYTES,
         wiki::{self, MOST_SOURCES, PageChange, PageEdit, Saved, SourceKind, WikiSource},
     },
     texts::preview::Preview,
@@ -37,7 +37,7 @@ impl Writing {
     pub const ALL: [Self; 3] = [Self::Create, Self::Compile, Self::Enrich];
 }
 
-pub(super) struct Writes {
+pub(super) struct WritingTool {
     pub wiki: Wiki,
     pub writing: Writing,
 }
@@ -105,7 +105,7 @@ struct Wanted {
 }
 
 #[async_trait]
-impl Tool for Writes {
+impl Tool for WritingTool {
     fn spec(&self) -> ToolSpec {
         match self.writing {
             Writing::Create => changing(
@@ -136,6 +136,11 @@ impl Tool for Writes {
         let old = old.map(|page| page.content);
         let preview = match (&wanted.change, old) {
             (PageChange::Create(_), Some(_)) => return Some(Preview::failure("the page exists")),
+            (PageChange::Create(_) | PageChange::Compile(_), None)
+                if wiki::has_long_part(&named(&wanted.page).ok()?) =>
+            {
+                return Some(Preview::failure(name_too_long()));
+            }
             (PageChange::Create(text) | PageChange::Compile(text), None) => diff::created(text),
             (PageChange::Compile(text), Some(old)) => diff::changed(&wanted.page, &old, text),
             (PageChange::Enrich { .. }, None) => {
@@ -157,25 +162,27 @@ impl Tool for Writes {
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
         let wanted = self.wanted(arguments)?;
         let sources = self.sources(wanted.sources, context).await?;
+        let page = named(&wanted.page)?;
         let edit = PageEdit {
             agent: context.agent.clone(),
-            page: named(&wanted.page)?,
+            page: page.clone(),
             title: wanted.title,
             change: wanted.change,
             sources,
             call: context.call.clone(),
             by: context.person.clone(),
             taint: context.taint.clone(),
+            expects: approved_state(&page, context),
         };
-        let (page, now) = (edit.page.clone(), context.now);
+        let now = context.now;
         let save = self.wiki.store.write("save wiki page", move |tx| {
             Box::pin(async move { wiki::save(tx, &edit, now).await })
         });
-        told(&page, &save.await.map_err(|error| broken(&error))?)
+        saved(&page, &save.await.map_err(|error| broken(&error))?)
     }
 }
 
-impl Writes {
+impl WritingTool {
     fn wanted(&self, arguments: Value) -> Result<Wanted, ToolError> {
         let wanted = match self.writing {
             Writing::Create => {
@@ -250,7 +257,11 @@ impl Writes {
     }
 }
 
-fn told(page: &str, saved: &Saved) -> Result<Output, ToolError> {
+fn name_too_long() -> ToolError {
+    ToolError::InvalidParameters("a part of the name is too long: use at most 200 bytes".into())
+}
+
+fn saved(page: &str, saved: &Saved) -> Result<Output, ToolError> {
     let failed = |text: String| Err(ToolError::ExecutionFailed(text));
     match saved {
         Saved::Done { version } => Ok(Output::text(format!("{page} has version {version} now."))),
@@ -265,8 +276,8 @@ fn told(page: &str, saved: &Saved) -> Result<Output, ToolError> {
         Saved::TooManySources => {
             failed(format!("{page} would have more than {MOST_SOURCES} sources"))
         }
-        Saved::Full => {
-            failed(format!("The maximum of {MOST} pages is reached: archive or delete some first"))
-        }
+        Saved::Full => Err(full()),
+        Saved::Changed => Err(changed(page)),
+        Saved::NameTooLong => Err(name_too_long()),
     }
 }

@@ -363,7 +363,7 @@ story! {
         world.ann_says("go").await;
         let mut results = world.results().await;
         results.sort();
-        assert_snapshot!(stable(&results[0]), @"researcher did not finish: I stopped after 1 steps, the limit for one task. Say “go on” to continue.");
+        assert_snapshot!(stable(&results[0]), @"researcher did not finish: I stopped after 1 steps, the limit for one task.");
         assert_snapshot!(stable(&results[1]), @"writer did not finish: The language model rejects my requests. The operator can find the cause in the console.");
         assert_eq!(world.shown(), "It went wrong.");
 

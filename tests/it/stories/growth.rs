@@ -7,7 +7,13 @@ use countersign::{
     clock::Clock as _,
     journal::ids::ConversationId,
     llm::scripted::{Gate, call, say, wait},
-    store::{audit::Fact, conversations::places, files, retention, usage::spent::UsageScope},
+    store::{
+        audit::Fact,
+        conversations::places,
+        files, retention,
+        tools::pins::{self, Reviewed, TrustOutcome},
+        usage::spent::UsageScope,
+    },
     worker::{
         erasure,
         maintenance::{self, Round},
@@ -281,6 +287,56 @@ story! {
         assert_eq!(world.rows_of("deliveries").await.len(), 1_500);
         maintained(world).await;
         assert_eq!(world.rows_of("deliveries").await, [""; 0]);
+    }
+}
+
+story! {
+    /// The ids of incoming webhooks are kept for longer than those of platforms: a sender that signs
+    /// no time could otherwise be replayed.
+    /// Proves S6.
+    async fn an_old_webhook_is_still_known(world: &mut World) {
+        drop(world.node().await);
+        let at = world.clock.now().timestamp_millis();
+        for channel in ["room", "hooks/ci", "answers"] {
+            world
+                .tampers(&format!(
+                    "INSERT INTO deliveries (channel, delivery, at) VALUES ('{channel}', 'd', {at})"
+                ))
+                .await;
+        }
+        world.clock.advance(TimeDelta::days(60));
+        maintained(world).await;
+        let kept = world.rows_of("deliveries").await.join(" ");
+        assert!(kept.contains("hooks/ci") && kept.contains("answers") && !kept.contains("room"), "{kept}");
+        world.clock.advance(TimeDelta::days(401));
+        maintained(world).await;
+        assert_eq!(world.rows_of("deliveries").await, [""; 0]);
+    }
+}
+
+story! {
+    /// A tool of an MCP server that nobody trusts is forgotten once its server no longer offers it.
+    async fn untrusted_tools_of_servers_are_forgotten(world: &mut World) {
+        let app = world.node().await;
+        let now = world.clock.now();
+        let see = app.gateway.store.write("see", move |tx| {
+            Box::pin(async move {
+                let listed = ["a", "b"].map(|tool| (tool.to_owned(), format!("{{{tool}}}")));
+                let pins = pins::see(tx, "m", &listed, now).await?;
+                let (server, tool) = ("m".to_owned(), Some("b".to_owned()));
+                let reviewed = Reviewed { server, tool, digest: pins::digest(pins["b"].now()) };
+                pins::trust(tx, &reviewed, "ann", now).await
+            })
+        });
+        assert_eq!(see.await.unwrap(), TrustOutcome::Trusted(vec!["b".to_owned()]));
+        drop(app);
+        world.clock.advance(TimeDelta::days(399));
+        maintained(world).await;
+        assert_eq!(world.rows_of("mcp_tools").await.len(), 2);
+        world.clock.advance(TimeDelta::days(2));
+        maintained(world).await;
+        let kept = world.rows_of("mcp_tools").await;
+        assert!(kept.len() == 1 && kept[0].contains("ann"), "{kept:?}");
     }
 }
 

@@ -162,7 +162,7 @@ story! {
         world.model_will(say("Cancelled."));
         world.ann_presses("Allow once").await;
         assert_eq!(world.last(), "Cancelled.");
-        assert_snapshot!(stable(&last_result(world).await.1), @r#"Cancelled: <code>: running since 2026-05-04 10:00 UTC, by default, for Ann: "Delete a.txt.""#);
+        assert_snapshot!(stable(&last_result(world).await.1), @r#"Cancelled: <code>: cancelled since 2026-05-04 10:00 UTC, by default, for Ann: "Delete a.txt.""#);
         assert_eq!((statuses(world).await, world.deletions()), (vec!["cancelled".to_owned()], 0));
         assert!(reports(world).await.is_empty());
 
@@ -226,7 +226,7 @@ story! {
         world.model_will(say("It failed."));
         world.ann_says("go").await;
         assert_eq!(world.last(), "It failed.");
-        assert_snapshot!(reports(world).await[0].1, @"default did not finish: I stopped after 3 steps, the limit for one task. Say “go on” to continue.");
+        assert_snapshot!(reports(world).await[0].1, @"default did not finish: I stopped after 3 steps, the limit for one task.");
         assert!(!reports(world).await[0].0);
         let prompts = format!("{:?}", world.prompts());
         assert!(prompts.contains("a sub-agent creates no jobs"));

@@ -19,6 +19,7 @@ mod guard;
 mod hooks;
 mod http;
 mod intake;
+mod job_origins;
 mod jobs;
 mod languages;
 mod lasting;

@@ -52,14 +52,14 @@ story! {
     async fn a_skill_from_elsewhere_taints_until_somebody_vouches_for_it(world: &mut World) {
         let mut package = Package::default();
         package.add("SKILL.md", MAIN.as_bytes(), false).unwrap();
-        folder::put(&skills_dir(world), "letters", &package, "https://example.org/x").unwrap();
+        folder::put(&folder::lock(&skills_dir(world)).unwrap(), "letters", &package, "https://example.org/x").unwrap();
         world.model_will(call("load_skill", json!({ "name": "letters" })));
         world.model_will(say("Dear Ann,"));
         world.ann_says("write me a letter").await;
         assert_eq!(taint(world).await, ["load_skill letters"]);
 
         world.ann_says("/new").await;
-        folder::vouch(&skills_dir(world), "letters").unwrap();
+        folder::vouch(&folder::lock(&skills_dir(world)).unwrap(), "letters").unwrap();
         world.model_will(call("load_skill", json!({ "name": "letters" })));
         world.model_will(say("Dear Ann,"));
         world.ann_says("write me a letter").await;
@@ -77,7 +77,7 @@ story! {
         let mut package = Package::default();
         let main = MAIN.replace("letters", "others").replace("Dear", "Yo");
         package.add("SKILL.md", main.as_bytes(), false).unwrap();
-        folder::put(&skills_dir(world), "others", &package, "https://example.org/x").unwrap();
+        folder::put(&folder::lock(&skills_dir(world)).unwrap(), "others", &package, "https://example.org/x").unwrap();
         world.model_will(call("load_skill", json!({ "name": "letters" })));
         world.model_will(say("Dear Ann,"));
         world.ann_says("write me a letter").await;
@@ -86,6 +86,35 @@ story! {
         assert!(!prompt.system.contains("Begin with Yo") && !prompt.system.contains("## Skills"));
         assert!(!tools(&prompt).contains(&"load_skill"));
         assert_snapshot!(stable(&world.results().await[0]), @"There is no tool `load_skill`.");
+    }
+}
+
+story! {
+    /// An approval is for the skill as it was: a skill that has changed in the meantime stays.
+    /// Proves S3.
+    async fn an_approval_is_bound_to_the_state_of_a_skill(world: &mut World) {
+        world.make_owner("1").await;
+        let mut package = Package::default();
+        package.add("SKILL.md", MAIN.as_bytes(), false).unwrap();
+        let place = skills_dir(world);
+        let put = |package: &Package| {
+            let lock = folder::lock(&place).unwrap();
+            folder::put(&lock, "letters", package, "https://example.org/x").unwrap();
+        };
+        put(&package);
+        world.model_will(call("skill_manage", json!({ "action": "delete", "name": "letters" })));
+        world.ann_says("delete it").await;
+        package.add("references/addresses.md", &b"Bob: 7"[..], false).unwrap();
+        put(&package);
+        world.model_will(say("It has changed."));
+        world.ann_presses("Allow once").await;
+        assert!(place.join("letters/references/addresses.md").exists());
+        assert_eq!(world.last(), "It has changed.");
+        world.model_will(call("skill_manage", json!({ "action": "delete", "name": "letters" })));
+        world.model_will(say("Deleted."));
+        world.ann_says("delete it all the same").await;
+        world.ann_presses("Allow once").await;
+        assert!(!skills_dir(world).join("letters").exists());
     }
 }
 
@@ -304,10 +333,10 @@ story! {
         let mut package = Package::default();
         package.add("SKILL.md", MAIN.as_bytes(), false).unwrap();
         package.add("scripts/reach.py", script.as_bytes(), false).unwrap();
-        folder::put(&skills_dir(world), "letters", &package, "https://example.org/x").unwrap();
+        folder::put(&folder::lock(&skills_dir(world)).unwrap(), "letters", &package, "https://example.org/x").unwrap();
         let said = reaches(world, "letters").await;
         assert_snapshot!(stable(&said), @"Not authorized: `letters` may reach hosts, but nobody trusts it as it is now: run `countersign skill vouch letters`");
-        folder::vouch(&skills_dir(world), "letters").unwrap();
+        folder::vouch(&folder::lock(&skills_dir(world)).unwrap(), "letters").unwrap();
         assert!(reaches(world, "letters").await.contains("200 Connection established"));
         assert_eq!(server.asked().len(), 2);
     }

@@ -389,6 +389,30 @@ story! {
 }
 
 story! {
+    /// A callback URL that decided nothing, because a halt was in effect, works later; then once.
+    async fn an_answer_during_a_halt_can_be_given_again(world: &mut World) {
+        let hearer = Hearer::start(&["204 No Content"]).await;
+        subscribe(world, &hearer.url, &[Topic::ApprovalAsked], Some(Role::Approver));
+        world.guard("{ approvers = \"role:approver\" }");
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        world.ann_says("delete a.txt").await;
+        tells(world).await;
+        let url = hearer.told()[0]["data"]["answers"]["allow"].as_str().unwrap().to_owned();
+        let path = &url[url.find("/hooks").unwrap()..];
+        world.tampers("INSERT INTO halts (name, by_whom, since) VALUES ('all', '1', 0)").await;
+        for _ in 0..2 {
+            assert_eq!(post(world, path, &[], String::new()).await.0, StatusCode::CONFLICT);
+        }
+        world.tampers("DELETE FROM halts").await;
+        world.model_will(say("Gone."));
+        assert_eq!(post(world, path, &[], String::new()).await.0, StatusCode::OK);
+        assert_eq!(post(world, path, &[], String::new()).await.0, StatusCode::GONE);
+        goes_on(world).await;
+        assert_eq!(world.deletions(), 1);
+    }
+}
+
+story! {
     /// A failed delivery is retried with increasing delays, under the same id; at last it is a dead
     /// letter, which can be replayed or dropped.
     async fn what_is_not_taken_is_told_again(world: &mut World) {
@@ -423,6 +447,39 @@ story! {
         let log: Vec<_> = tries.iter().filter_map(|one| one["status"].as_u64()).collect();
         assert_eq!(log, [503, 500, 410, 204]);
         assert_eq!(hearer.told().len(), 4);
+    }
+}
+
+story! {
+    /// A delivery that is never accepted is dead after eight attempts, whatever delay the receiver
+    /// asks for. Other deliveries go on, and an operator replays it.
+    async fn a_delivery_is_dead_after_eight_attempts(world: &mut World) {
+        let absurd = "503 Busy\r\nRetry-After: 9223372036854775807";
+        let hearer = Hearer::start(&[
+            "503 Busy", absurd, "503 Busy", "503 Busy", "503 Busy", "503 Busy", absurd, "503 Busy",
+            "204 Thanks",
+        ])
+        .await;
+        subscribe(world, &hearer.url, &[Topic::TurnFinished], None);
+        world.model_will(say("Hello."));
+        world.ann_says("hello").await;
+        for attempt in 1..=8 {
+            assert_eq!(tells(world).await, 1, "attempt {attempt}");
+            world.clock.advance(TimeDelta::hours(12));
+        }
+        world.clock.advance(TimeDelta::days(2));
+        assert_eq!(tells(world).await, 0);
+        let served = Served::of(world).await;
+        let token = served.token("ops", Role::Operator).await;
+        let dead = served.get(&token, "/webhook-deliveries?status=dead").await;
+        assert_eq!(dead["items"][0]["attempts"], 8, "{dead}");
+        let path = format!("/webhook-deliveries/{}", dead["items"][0]["id"].as_str().unwrap());
+        let replayed = served.ask(&token, Method::POST, &format!("{path}/replay"), None).await;
+        assert_eq!(replayed.0, StatusCode::NO_CONTENT);
+        world.model_will(say("Hello again."));
+        world.ann_says("hello").await;
+        assert_eq!(tells(world).await, 2);
+        assert_eq!(served.get(&token, &path).await["status"], "delivered");
     }
 }
 

@@ -1,17 +1,17 @@
-//! `wiki_delete_page`, `wiki_archive_page`, `wiki_unarchive_page`: what becomes of a page.
+//! `wiki_delete_page`, `wiki_archive_page`, `wiki_unarchive_page`: archives and deletes pages.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Wiki, broken, changing, missing, named};
+use super::{Wiki, broken, changed, changing, full, missing, named};
 use crate::{
     agent::{
         catalog::{ApprovalMode, ToolSpec},
         policy::FileDigests,
     },
-    store::wiki,
+    store::wiki::{self, PageTarget, TargetOutcome},
     texts::preview::Preview,
     tools::{
         Context, Output, Tool, ToolError,
@@ -20,21 +20,21 @@ use crate::{
     },
 };
 
-/// What becomes of a page.
+/// What is done to a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PageFate {
+pub(super) enum PageAction {
     Delete,
     Archive,
     Unarchive,
 }
 
-impl PageFate {
+impl PageAction {
     pub const ALL: [Self; 3] = [Self::Delete, Self::Archive, Self::Unarchive];
 }
 
-pub(super) struct Keeps {
+pub(super) struct PageActionTool {
     pub wiki: Wiki,
-    pub fate: PageFate,
+    pub action: PageAction,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -45,10 +45,10 @@ struct Which {
 }
 
 #[async_trait]
-impl Tool for Keeps {
+impl Tool for PageActionTool {
     fn spec(&self) -> ToolSpec {
-        match self.fate {
-            PageFate::Delete => ToolSpec {
+        match self.action {
+            PageAction::Delete => ToolSpec {
                 approval: ApprovalMode::Always,
                 ..changing(
                     "wiki_delete_page",
@@ -57,12 +57,12 @@ impl Tool for Keeps {
                     schema::<Which>(),
                 )
             },
-            PageFate::Archive => changing(
+            PageAction::Archive => changing(
                 "wiki_archive_page",
                 "Archives a page of the wiki: searches no longer find it, and it cannot be changed.",
                 schema::<Which>(),
             ),
-            PageFate::Unarchive => changing(
+            PageAction::Unarchive => changing(
                 "wiki_unarchive_page",
                 "Restores an archived page of the wiki.",
                 schema::<Which>(),
@@ -73,7 +73,7 @@ impl Tool for Keeps {
     async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
         let Which { page } = parse(arguments.clone()).ok()?;
         match self.wiki.page(&page, context).await {
-            Ok(old) if self.fate == PageFate::Delete => {
+            Ok(old) if self.action == PageAction::Delete => {
                 Some(diff::changed(&old.page, &old.content, ""))
             }
             Ok(old) => Some(diff::created(&old.content)),
@@ -88,42 +88,54 @@ impl Tool for Keeps {
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
         let Which { page } = parse(arguments)?;
-        let (agent, name, call, now) =
-            (context.agent.clone(), named(&page)?, context.call.clone(), context.now);
-        let fate = self.fate;
-        let change = self.wiki.store.write("keep wiki page", move |tx| {
+        let name = named(&page)?;
+        let (action, now) = (self.action, context.now);
+        let target = PageTarget {
+            agent: context.agent.clone(),
+            page: name.clone(),
+            call: context.call.clone(),
+            expects: approved_state(&name, context),
+        };
+        let change = self.wiki.store.write("archive wiki page", move |tx| {
             Box::pin(async move {
-                match fate {
-                    PageFate::Delete => Ok(wiki::delete(tx, &agent, &name).await?.then_some(true)),
-                    PageFate::Archive => {
-                        wiki::set_archived(tx, &agent, &name, Some(now), &call).await
-                    }
-                    PageFate::Unarchive => wiki::set_archived(tx, &agent, &name, None, &call).await,
+                match action {
+                    PageAction::Delete => wiki::delete(tx, &target).await,
+                    PageAction::Archive => wiki::set_archived(tx, &target, Some(now)).await,
+                    PageAction::Unarchive => wiki::set_archived(tx, &target, None).await,
                 }
             })
         });
-        let changed = change.await.map_err(|error| broken(&error))?;
-        let done = match (fate, changed) {
-            (_, None) => return Err(missing(&page)),
-            (PageFate::Delete, _) => "was deleted",
-            (PageFate::Archive, Some(true)) => "was archived",
-            (PageFate::Archive, _) => "is archived already",
-            (PageFate::Unarchive, Some(true)) => "was restored",
-            (PageFate::Unarchive, _) => "is not archived",
+        let done = match (action, change.await.map_err(|error| broken(&error))?) {
+            (_, TargetOutcome::Missing) => return Err(missing(&page)),
+            (_, TargetOutcome::Changed) => return Err(changed(&name)),
+            (_, TargetOutcome::Full) => return Err(full()),
+            (PageAction::Delete, _) => "was deleted",
+            (PageAction::Archive, TargetOutcome::Done) => "was archived",
+            (PageAction::Archive, TargetOutcome::Unchanged) => "is archived already",
+            (PageAction::Unarchive, TargetOutcome::Done) => "was restored",
+            (PageAction::Unarchive, TargetOutcome::Unchanged) => "is not archived",
         };
-        Ok(Output::text(format!("{} {done}.", named(&page)?)))
+        Ok(Output::text(format!("{name} {done}.")))
     }
 }
 
 impl Wiki {
-    /// The version of the page that an approval is bound to.
+    /// The state of the page that an approval is bound to.
     pub(super) async fn bound(
         &self,
         page: &str,
         context: &Context,
     ) -> Result<FileDigests, ToolError> {
         let old = self.find(page, context).await?;
-        let state = old.map(|old| format!("version {}", old.version)).unwrap_or_default();
-        Ok(FileDigests::from([(format!("wiki:{}", named(page)?), state)]))
+        Ok(FileDigests::from([(key(&named(page)?), wiki::state_of(old.as_ref()))]))
     }
+}
+
+fn key(page: &str) -> String {
+    format!("wiki:{page}")
+}
+
+/// The state of the page that a person has approved the change of, if one was asked.
+pub(super) fn approved_state(page: &str, context: &Context) -> Option<String> {
+    context.approved.as_ref().map(|approved| approved.get(&key(page)).cloned().unwrap_or_default())
 }
