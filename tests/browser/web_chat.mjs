@@ -111,6 +111,16 @@ try {
   const bytes = await readFile(await download.path());
   assert.equal(bytes.subarray(0, 4).toString("latin1"), "%PDF");
 
+  // A line separator of Unicode, which JSON does not escape, is text like any other.
+  const saidBefore = await page.locator('#log > [data-kind="said"]').count();
+  await field.fill("what can a\u2028b do");
+  await field.press("Enter");
+  await shown("said", saidBefore + 1);
+  await page.reload();
+  await shown("said", saidBefore + 1);
+  await page.waitForFunction(() => !document.getElementById("log").hasAttribute("aria-busy"));
+  await page.waitForFunction(() => document.getElementById("stop").hidden);
+
   // Each call has a line, which unfolds.
   const call = page.locator('#log > [data-kind="call"]').first();
   assert.match(await call.innerText(), /Write the file/);

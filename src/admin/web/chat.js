@@ -210,45 +210,60 @@ const hear = {
   signed_out: signedOut,
 };
 
-// Reads an event stream. EventSource would not report the status of a rejected request.
-async function* events(body) {
+// Reads an event stream. EventSource would not report the status of a rejected request. Only a line
+// feed ends a line: the text of an event may contain other line separators, such as U+2028.
+async function* events(body, onBytes) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    onBytes();
     const whole = (text + part.value).split("\n\n");
     text = whole.pop();
     for (const event of whole) {
-      const name = event.match(/^event: (.*)$/m), told = event.match(/^data: (.*)$/m);
-      if (name && told) yield [name[1], JSON.parse(told[1])];
+      const lines = event.split("\n");
+      const field = (name) => lines.find((line) => line.startsWith(name))?.slice(name.length);
+      const name = field("event: "), data = field("data: ");
+      if (name && data) yield { name, data };
     }
   }
 }
 
 // An error in the page is no reason to reconnect.
-function heard([name, told]) {
+function heard({ name, data }) {
   try {
-    hear[name]?.(told);
+    hear[name]?.(JSON.parse(data));
   } catch (problem) {
     reportError(problem);
   }
 }
 
+// The server sends a keep-alive message every 15 seconds. Without any, the connection is broken.
+const SILENT_FOR = 45_000;
+
 async function connect() {
   clearTimeout(retry);
   line?.abort();
   const own = line = new AbortController();
+  let isSilent = false, watchdog;
+  const onBytes = () => {
+    clearTimeout(watchdog);
+    watchdog = setTimeout(() => { isSilent = true; own.abort(); }, SILENT_FOR);
+  };
   try {
+    onBytes();
     const answer = await ask("/chat/events", { signal: own.signal });
     if (answer.status === 401) return signedOut();
     if (!answer.ok) throw new Error(answer.statusText);
     wait = 1_000;
     at("line").textContent = "";
     sendUnsent();
-    for await (const event of events(answer.body)) heard(event);
+    for await (const event of events(answer.body, onBytes)) heard(event);
   } catch {
     // Disconnected, or never connected: retry.
+  } finally {
+    clearTimeout(watchdog);
   }
-  if (own.signal.aborted) return;
+  if (own !== line || (own.signal.aborted && !isSilent)) return;
   at("line").textContent = says.reconnecting;
   retry = setTimeout(connect, wait);
   wait = Math.min(wait * 2, 30_000);
@@ -263,10 +278,11 @@ onSignedOut(() => {
 let resting;
 document.addEventListener("visibilitychange", () => {
   clearTimeout(resting);
-  if (document.hidden) resting = setTimeout(() => { clearTimeout(retry); line.abort(); }, 300_000);
-  else if (line.signal.aborted) connect();
+  if (document.hidden) resting = setTimeout(() => { clearTimeout(retry); line?.abort(); }, 300_000);
+  else if (line?.signal.aborted) connect();
 });
-addEventListener("pageshow", (event) => { if (event.persisted) connect(); });
+addEventListener("pageshow", (event) => { if (event.persisted && line) connect(); });
+addEventListener("online", () => { if (line) connect(); });
 
 // --- sending
 
