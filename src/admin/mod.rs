@@ -62,6 +62,8 @@ use crate::{
 
 /// The maximum size of a request body.
 const BODY_BYTES: usize = 1024 * 1024;
+/// The maximum number of event streams of one person, on each node.
+const OPEN_PAGES: usize = 20;
 /// How long running requests may take to finish after `stop`.
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
 
@@ -87,6 +89,8 @@ pub struct Admin {
     metrics_token: Option<SecretString>,
     reloads: Option<Reloads>,
     visits: visitor::Visits,
+    /// The open event streams of people who are signed in.
+    open_pages: rate_limit::OpenConnections,
     uploads: uploads::Uploads,
     /// Limits invalid sign-in links.
     wrong: rate_limit::AddressLimit,
@@ -123,6 +127,7 @@ impl Admin {
             metrics_token: None,
             reloads: None,
             visits: visitor::Visits::default(),
+            open_pages: rate_limit::OpenConnections::of(OPEN_PAGES),
             uploads: uploads::Uploads::default(),
             wrong,
             proxies: rate_limit::Proxies::default(),

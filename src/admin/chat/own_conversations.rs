@@ -16,6 +16,7 @@ use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 use super::{
     downloads,
     participant::{Participant, is_thread},
+    timeline::kept_since,
 };
 use crate::{
     admin::{
@@ -196,7 +197,7 @@ pub async fn new_name(
     });
     match read.await? {
         None => Ok(None),
-        Some(MOST..) => Err(Problem::conflict(TOO_MANY_CONVERSATIONS)),
+        Some(MOST..) => Err(Problem::unfit(TOO_MANY_CONVERSATIONS)),
         Some(_) => Ok(first_words(text)),
     }
 }
@@ -240,7 +241,9 @@ pub async fn export(
         })
     });
     let none = || Problem::new(StatusCode::NOT_FOUND, NO_SUCH_PAGE);
-    let (title, said, shown) = read.await?.ok_or_else(none)?;
+    let (title, mut said, shown) = read.await?.ok_or_else(none)?;
+    let since = kept_since(&admin);
+    said.retain(|entry| entry.at >= since);
     let words = &language::of(&headers).words().page;
     let title = if title.is_empty() { admin.bot.clone() } else { title };
     let text = exported(&title, &admin.bot, words, lines(said, shown, words));

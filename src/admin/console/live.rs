@@ -3,6 +3,7 @@
 use anyhow::Result;
 use axum::{
     extract::State,
+    http::StatusCode,
     response::{
         IntoResponse as _, Response,
         sse::{Event, KeepAlive, Sse},
@@ -23,8 +24,8 @@ use crate::{
             conversations,
             parts::Params,
         },
-        auth::web_session::Signed,
-        problem::Problem,
+        auth::{rate_limit::Opened, web_session::Signed},
+        problem::{Problem, TOO_FAST},
     },
     journal::role::Role,
     store::{conversations::history, lists::Stretch},
@@ -99,6 +100,7 @@ struct Open {
     signed: Signed,
     watched: Watched,
     looks: tokio::time::Interval,
+    _open: Opened,
 }
 
 pub async fn events(
@@ -109,7 +111,9 @@ pub async fn events(
     let mut looks = interval(LOOKS_EVERY);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let stop = admin.stop.clone();
-    let open = Open { admin, signed, watched, looks };
+    let opened = admin.open_pages.enter(&signed);
+    let many = || Problem::new(StatusCode::TOO_MANY_REQUESTS, TOO_FAST);
+    let open = Open { _open: opened.ok_or_else(many)?, admin, signed, watched, looks };
     if !open.may_look().await? {
         return Err(too_little(open.watched.of.least()));
     }

@@ -2,7 +2,7 @@
 
 import * as compose from "/assets/compose.js";
 import {
-  ask, at, base, bot, filled, kept, make, makeButton, newId, onSignedOut, pass, post, says, signedOut, tell, toSite,
+  ask, at, base, bot, filled, forget, kept, make, makeButton, newId, onSignedOut, pass, post, says, signedOut, tell, toSite,
 } from "/assets/dom.js";
 import { draw, log, put } from "/assets/items.js";
 import { refresh } from "/assets/threads.js";
@@ -75,7 +75,10 @@ function offerAgain() {
   const said = [...log.querySelectorAll(':scope > [data-kind="said"]')].pop();
   const words = said?.querySelector(".bubble").firstChild?.data?.trim();
   if (!words || words.startsWith("/") || said === log.lastElementChild) return;
-  const again = makeButton("plain again", says.ask_again, () => say(words, []));
+  const again = makeButton("plain again", says.ask_again, () => {
+    again.remove();
+    say(words, []);
+  });
   said.querySelector(".meta").prepend(again);
 }
 
@@ -269,9 +272,10 @@ async function connect() {
   wait = Math.min(wait * 2, 30_000);
 }
 
+// What was not sent stays for its person, who may only have to sign in again.
 onSignedOut(() => {
+  clearTimeout(retry);
   line?.abort();
-  kept.forget();
 });
 
 // A page in the background disconnects after a while: browsers limit connections to six per server.
@@ -320,26 +324,40 @@ async function attempt(element, message) {
     await post("/chat/messages", { id: message.id, text: message.text, files });
     remember(unsent().filter(({ id }) => id !== message.id));
   } catch (problem) {
-    const again = makeButton("", says.try_again, () => { attempt(element, message); text.focus(); });
-    const drop = makeButton("plain", says.discard, () => {
-      remember(unsent().filter(({ id }) => id !== message.id));
-      element.remove();
-      greet();
-      text.focus();
-    });
-    const fault = make("div", "fault", make("span", "", filled(says.not_sent, { why: problem.message })), again, drop);
-    fault.setAttribute("role", "alert");
-    element.classList.add("failed");
-    change(() => element.append(fault), false);
+    // Only what failed for a temporary reason is sent again without being asked for.
+    const own = unsent().map((one) => one.id === message.id ? { ...one, isRefused: !problem.isTemporary } : one);
+    remember(own);
+    showFault(element, message, problem.message);
   }
   element.classList.remove("sending");
 }
+
+function showFault(element, message, why) {
+  const again = makeButton("", says.try_again, () => { attempt(element, message); text.focus(); });
+  const drop = makeButton("plain", says.discard, () => {
+    remember(unsent().filter(({ id }) => id !== message.id));
+    element.remove();
+    greet();
+    text.focus();
+  });
+  const fault = make("div", "fault", make("span", "", filled(says.not_sent, { why }).trim()), again, drop);
+  fault.setAttribute("role", "alert");
+  element.classList.add("failed");
+  change(() => element.append(fault), false);
+}
+
+// An old message may no longer be meant: its person decides.
+const SENT_AGAIN_FOR = 600_000;
 
 function sendUnsent() {
   for (const message of unsent()) {
     const there = log.querySelector(`:scope > [data-local="w${CSS.escape(message.id)}"]`);
     if (there && !there.classList.contains("failed")) continue;
-    attempt(there ?? shown(message, message.at), message);
+    const isOld = message.isRefused || Date.now() - message.at > SENT_AGAIN_FOR;
+    if (isOld && there) continue;
+    const element = there ?? shown(message, message.at);
+    if (isOld) showFault(element, message, "");
+    else attempt(element, message);
   }
 }
 
@@ -350,6 +368,7 @@ for (const start of document.querySelectorAll("[data-start]")) {
 at("sign-out")?.addEventListener("click", async () => {
   try {
     await post("/sign-out", {});
+    forget();
     signedOut();
   } catch (problem) {
     tell(problem.message);

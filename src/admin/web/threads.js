@@ -42,6 +42,8 @@ function edit(thread, element, link, rename) {
     list.querySelector(`a[href="${page(thread.id)}"]`)?.focus();
   };
   field.addEventListener("keydown", (event) => {
+    // These keys also end IME composition (Japanese, Chinese, …).
+    if (event.isComposing || event.keyCode === 229) return;
     if (event.key === "Enter") end(true);
     if (event.key === "Escape") end(false);
   });
