@@ -20,7 +20,8 @@ pub(super) const ENGLISH: Refusals = Refusals {
     not_a_member: "You don't have access to this chat. Ask the person who runs this bot.",
     upload_limit: "You've reached today's upload limit ({limit}). It resets at 00:00 UTC.",
     upload_too_slow: "The upload took too long. Try a smaller file or a faster connection.",
-    file_not_stored: "The file could not be stored. Try again in a moment.",    chat_unavailable: "The chat is not available right now. Try again in a moment.",
+    file_not_stored: "The file could not be stored. Try again in a moment.",
+    chat_unavailable: "The chat is not available right now. Try again in a moment.",
 };
 
 pub(super) const GERMAN: Refusals = Refusals {
@@ -32,7 +33,8 @@ pub(super) const GERMAN: Refusals = Refusals {
         zurückgesetzt.",
     upload_too_slow: "Das Hochladen hat zu lange gedauert. Versuch es mit einer kleineren Datei \
         oder einer schnelleren Verbindung.",
-    file_not_stored: "Die Datei konnte nicht gespeichert werden. Versuch es gleich noch einmal.",    chat_unavailable: "Der Chat ist gerade nicht verfügbar. Versuch es gleich noch einmal.",
+    file_not_stored: "Die Datei konnte nicht gespeichert werden. Versuch es gleich noch einmal.",
+    chat_unavailable: "Der Chat ist gerade nicht verfügbar. Versuch es gleich noch einmal.",
 };
 
 pub(super) const SPANISH: Refusals = Refusals {
@@ -44,7 +46,8 @@ pub(super) const SPANISH: Refusals = Refusals {
         UTC.",
     upload_too_slow: "La subida ha tardado demasiado. Prueba con un archivo más pequeño o una \
         conexión más rápida.",
-    file_not_stored: "No se ha podido guardar el archivo. Inténtalo de nuevo en un momento.",    chat_unavailable: "El chat no está disponible ahora. Inténtalo de nuevo en un momento.",
+    file_not_stored: "No se ha podido guardar el archivo. Inténtalo de nuevo en un momento.",
+    chat_unavailable: "El chat no está disponible ahora. Inténtalo de nuevo en un momento.",
 };
 
 pub(super) const CHINESE: Refusals = Refusals {
@@ -53,5 +56,6 @@ pub(super) const CHINESE: Refusals = Refusals {
     not_a_member: "你无权访问此聊天。请联系此机器人的管理者。",
     upload_limit: "已达到今天的上传上限（{limit}）。将于 00:00 UTC 重置。",
     upload_too_slow: "上传时间过长。请尝试较小的文件或更快的网络连接。",
-    file_not_stored: "无法保存文件。请稍后再试。",    chat_unavailable: "聊天暂时不可用。请稍后再试。",
+    file_not_stored: "无法保存文件。请稍后再试。",
+    chat_unavailable: "聊天暂时不可用。请稍后再试。",
 };

@@ -164,11 +164,7 @@ async fn known(
 }
 
 /// Begins a session instead of the browser's previous one.
-async fn begin_session(
-    admin: &Admin,
-    session: BrowserSession,
-    previous: String,
-) -> Result<String> {
+async fn begin_session(admin: &Admin, session: BrowserSession, previous: String) -> Result<String> {
     let (token, now) = (new_token(), admin.gateway.clock.now());
     let role = admin.vouched(&session);
     let fact = Fact::new("signed_in", &session.person)

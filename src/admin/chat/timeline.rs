@@ -184,9 +184,7 @@ impl Timeline {
         }
         let within = history::Within { after: self.heard, before: Seq::MAX };
         let entries = store.read(move |tx| {
-            Box::pin(async move {
-                history::events_within(tx, &conversation, within, EVENTS).await
-            })
+            Box::pin(async move { history::events_within(tx, &conversation, within, EVENTS).await })
         });
         let entries = entries.await?;
         if let Some(begins) = self.cut(&entries) {

@@ -10,9 +10,9 @@ use super::{
     world::{OpenPage, SHOP, World},
 };
 use crate::{
-    journal::event::{Call, Event, Outcome, ToolResult, Usage},
     clock::Clock as _,
     gateway::deliver,
+    journal::event::{Call, Event, Outcome, ToolResult, Usage},
     store::{conversations::journal, retention::Retention},
 };
 
