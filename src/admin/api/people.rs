@@ -157,7 +157,7 @@ pub async fn appoint(
 /// Removes a person, and ends their sessions of the web chat. Returns whether they existed.
 pub async fn dismiss(admin: &Admin, caller: &Caller, channel: &str, person: &str) -> Result<bool> {
     let (channel, person) = (channel.to_owned(), person.to_owned());
-    let fact = caller.did("shown_out");
+    let fact = caller.did("person_removed");
     let fact = fact.with("channel", channel.as_str()).with("whom", person.as_str());
     let now = admin.gateway.clock.now();
     let has_sessions = admin.web().is_some_and(|(web, _)| web == channel);
