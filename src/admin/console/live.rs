@@ -19,7 +19,6 @@ use crate::{
     admin::{
         Admin,
         api::{
-            approvals::{ApprovalFilter, page},
             caller::{by_session, too_little},
             conversations,
             parts::Params,
@@ -28,7 +27,10 @@ use crate::{
         problem::{Problem, TOO_FAST},
     },
     journal::role::Role,
-    store::{conversations::history, lists::Stretch},
+    store::{
+        conversations::history,
+        lists::{Stretch, approvals::version},
+    },
 };
 
 /// How often the page's data is polled.
@@ -71,11 +73,11 @@ pub fn first(most: usize) -> Stretch {
     Stretch { after: String::new(), most: most + 1 }
 }
 
-/// A version that changes when an approval is requested or settled, or gets a vote.
-pub async fn questions(admin: &Admin) -> Result<String> {
-    let found = page(admin, ApprovalFilter::default(), first(END)).await?.items;
-    let states: Vec<_> = found.iter().map(|q| format!("{} {}", q.id, q.status)).collect();
-    Ok(mark(&states.join("\n")))
+/// A version that changes when an approval is requested or settled, or when a vote is added to an
+/// open one or withdrawn.
+pub async fn approvals(admin: &Admin) -> Result<String> {
+    let read = admin.gateway.store.read(|tx| Box::pin(version(tx)));
+    Ok(mark(&read.await?))
 }
 
 /// A version that changes when a conversation has a new event or message.
@@ -138,7 +140,7 @@ impl Open {
 
     async fn mark(&self) -> Result<String> {
         match self.watched.of {
-            Of::Questions => questions(&self.admin).await,
+            Of::Questions => approvals(&self.admin).await,
             Of::Conversation => conversation(&self.admin, &self.watched.id).await,
         }
     }
