@@ -304,3 +304,21 @@ async fn messages_are_shown_as_long_as_the_answers_to_them() {
     let older = world.get("/chat/older?before=3").header("cookie", &ann).send().await.unwrap();
     assert_eq!(older.json::<Value>().await.unwrap(), json!({ "items": [], "before": null }));
 }
+
+/// Words are found in any case and in any language, and not in the names of fields.
+#[tokio::test]
+async fn a_search_ignores_case_and_finds_words_only() {
+    let world = World::new().await;
+    let ann = world.signed_in("ann").await;
+    world.say(&ann, &Uuid::new_v4().to_string(), "hello").await;
+    let crossing = message("Please note:\nthe ÜBERGANG über die Brücke");
+    assert_eq!(say_in(&world, &ann, TRIP, crossing).await, StatusCode::NO_CONTENT);
+    for search in ["%C3%BCbergang%20%C3%9CBER", "note:%20THE", "die%20%20br%C3%BCcke"] {
+        let found = own(&world, &ann, search).await;
+        assert_eq!(found.as_array().unwrap().len(), 1, "{search}: {found}");
+        assert_eq!(found[0]["found"], "Please note: the ÜBERGANG über die Brücke");
+    }
+    for name in ["message", "kind", "said", "text", "%25", "_"] {
+        assert_eq!(own(&world, &ann, name).await, json!([]), "{name}");
+    }
+}
