@@ -210,3 +210,30 @@ async fn key(admin: &Admin) -> Result<&SharedSecret> {
     });
     made.await
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::stream;
+    use std::io;
+
+    /// Proves S13.
+    #[tokio::test(start_paused = true)]
+    async fn an_upload_that_stops_or_crawls_is_ended() {
+        let stopped = stream::once(async { Ok::<_, io::Error>("a") }).chain(stream::pending());
+        let begun = tokio::time::Instant::now();
+        let refused = received(Body::from_stream(stopped)).await.unwrap_err();
+        assert_eq!(refused.status(), StatusCode::REQUEST_TIMEOUT);
+        assert_eq!(begun.elapsed(), PAUSE);
+
+        let crawling = stream::unfold((), |()| async {
+            tokio::time::advance(PAUSE / 2).await;
+            Some((Ok::<_, io::Error>("a"), ()))
+        });
+        let begun = tokio::time::Instant::now();
+        let refused = received(Body::from_stream(crawling)).await.unwrap_err();
+        assert_eq!(refused.status(), StatusCode::REQUEST_TIMEOUT);
+        assert!(begun.elapsed() >= WITHIN && begun.elapsed() < WITHIN + PAUSE);
+        assert_eq!(&received(Body::from("whole")).await.unwrap()[..], b"whole");
+    }
+}
