@@ -68,15 +68,21 @@ function greet() {
   at("welcome").hidden = log.childElementCount > 0;
 }
 
+// A button that goes away leaves its focus to the field.
+function drop(button) {
+  if (button?.contains(document.activeElement)) text.focus();
+  button?.remove();
+}
+
 // The last question can be asked again once nothing runs.
 function offerAgain() {
-  log.querySelector(".again")?.remove();
+  drop(log.querySelector(".again"));
   if (activity.state !== "idle") return;
   const said = [...log.querySelectorAll(':scope > [data-kind="said"]')].pop();
   const words = said?.querySelector(".bubble").firstChild?.data?.trim();
   if (!words || words.startsWith("/") || said === log.lastElementChild) return;
   const again = makeButton("plain again", says.ask_again, () => {
-    again.remove();
+    drop(again);
     say(words, []);
   });
   said.querySelector(".meta").prepend(again);
@@ -121,6 +127,7 @@ function showActivity(now) {
   if (now.state === "idle") endTyping();
   else if (now.state !== "person") change(() => { working.hidden = !draft.hidden && now.state === "model" && now.for_ms < LONG; }, false);
   if (now.state === "person") working.hidden = true;
+  if (now.state === "idle" && document.activeElement === at("stop")) text.focus();
   at("stop").hidden = now.state === "idle";
   count();
   offerAgain();
