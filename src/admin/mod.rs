@@ -3,6 +3,7 @@
 //! - [`api`]: the API
 //! - [`auth`]: browser sessions, signing in with an OpenID provider, which requests are accepted
 //! - [`chat`]: the web chat, also as a widget in pages of other sites
+//! - [`connections`]: limits the connections in number and in time
 //! - [`console`]: pages for operators, built on the functions of the API
 //! - [`language`]: parses `Accept-Language`
 //! - [`markdown_html`], [`mathml`]: render Markdown as safe HTML, and its formulas
@@ -15,6 +16,7 @@
 pub mod api;
 pub mod auth;
 pub mod chat;
+pub mod connections;
 pub mod console;
 pub mod health;
 pub mod language;
@@ -40,13 +42,14 @@ use channels::{Place, PlaceKind, web::Web};
 use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::{net::TcpListener, sync::broadcast};
 use tokio_util::sync::CancellationToken;
 use tower_http::{catch_panic::CatchPanicLayer, limit::RequestBodyLimitLayer};
 
 use auth::{hosts, oidc, oidc_provider, rate_limit, security_headers, web_session};
 use chat::{downloads, events, own_conversations, uploads, visitor, widget};
+use connections::{LimitedListener, Peer};
 use reload::Reloads;
 
 use crate::{
@@ -62,6 +65,8 @@ use crate::{
 
 /// The maximum size of a request body.
 const BODY_BYTES: usize = 1024 * 1024;
+/// The maximum number of event streams of one person, on each node.
+const OPEN_PAGES: usize = 20;
 /// How long running requests may take to finish after `stop`.
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
 
@@ -87,6 +92,8 @@ pub struct Admin {
     metrics_token: Option<SecretString>,
     reloads: Option<Reloads>,
     visits: visitor::Visits,
+    /// The open event streams of people who are signed in.
+    open_pages: rate_limit::OpenConnections,
     uploads: uploads::Uploads,
     /// Limits invalid sign-in links.
     wrong: rate_limit::AddressLimit,
@@ -123,6 +130,7 @@ impl Admin {
             metrics_token: None,
             reloads: None,
             visits: visitor::Visits::default(),
+            open_pages: rate_limit::OpenConnections::of(OPEN_PAGES),
             uploads: uploads::Uploads::default(),
             wrong,
             proxies: rate_limit::Proxies::default(),
@@ -212,12 +220,14 @@ pub async fn serve(
 ) -> Result<()> {
     let ended = admin.stop.clone();
     let stopped = stop.clone();
-    let app = router(admin).into_make_service_with_connect_info::<SocketAddr>();
-    let serving = axum::serve(listener, app).with_graceful_shutdown(async move {
-        stopped.cancelled().await;
-        // Event streams of open pages never end by themselves.
-        ended.cancel();
-    });
+    let app = router(admin).layer(middleware::from_fn(connections::handle));
+    let app = app.into_make_service_with_connect_info::<Peer>();
+    let serving =
+        axum::serve(LimitedListener::new(listener), app).with_graceful_shutdown(async move {
+            stopped.cancelled().await;
+            // Event streams of open pages never end by themselves.
+            ended.cancel();
+        });
     tokio::select! {
         served = serving.into_future() => served.context("serving HTTP"),
         () = too_late(&stop) => {
@@ -280,6 +290,7 @@ fn router(admin: Arc<Admin>) -> Router {
         .route("/readyz", get(health::ready))
         .fallback(problem::no_such_page)
         .layer(RequestBodyLimitLayer::new(BODY_BYTES))
+        .layer(middleware::from_fn(connections::limit_body_time))
         .merge(uploads)
         .layer(DefaultBodyLimit::disable())
         .layer(middleware::from_fn_with_state(admin.clone(), hosts::known_only))

@@ -32,6 +32,12 @@ pub const TOO_FAST: Says = |page| page.too_fast;
 pub const FILE_TOO_LARGE: Says = |page| page.file_too_large;
 pub const TOO_MANY_CONVERSATIONS: Says = |page| page.too_many_conversations;
 pub const FOREIGN: Says = |page| page.foreign;
+pub const TOO_MANY_MESSAGES: Says = |page| page.refusals.too_many_messages;
+pub const OTHER_PERSON: Says = |page| page.refusals.other_person;
+pub const NOT_A_MEMBER: Says = |page| page.refusals.not_a_member;
+pub const UPLOAD_LIMIT: Says = |page| page.refusals.upload_limit;
+pub const UPLOAD_TOO_SLOW: Says = |page| page.refusals.upload_too_slow;
+pub const FILE_NOT_STORED: Says = |page| page.refusals.file_not_stored;
 
 /// The media type of problem details.
 pub const PROBLEM: &str = "application/problem+json";
@@ -47,6 +53,11 @@ pub struct Problem {
 #[derive(Debug, Clone)]
 pub enum ProblemText {
     Says(Says),
+    /// `{limit}` is replaced by the limit that was reached.
+    Limit {
+        says: Says,
+        limit: String,
+    },
     /// In English, for programs.
     Messages(String),
     SignedOut,
@@ -105,6 +116,7 @@ impl Problem {
         let page = &language.words().page;
         match &self.text {
             ProblemText::Says(says) => says(page).to_owned(),
+            ProblemText::Limit { says, limit } => says(page).replace("{limit}", limit),
             ProblemText::Messages(words) => words.clone(),
             ProblemText::SignedOut => format!("{} {}", page.signed_out, page.new_link),
             ProblemText::Broken(reference) => format!("{} {reference}", page.broken),

@@ -104,7 +104,8 @@ pub fn limits(config: &Config) -> DailyLimits {
         (name.clone(), Price { input, cached: input, output: 0.0 })
     });
     DailyLimits {
-        person: daily(&config.limits.person),
+        person: daily(&config.limits.person.daily()),
+        upload_bytes: Some(u64::from(config.limits.person.upload_mb) * 1_000_000),
         conversation: daily(&config.limits.conversation),
         all: daily(&config.limits.all),
         prices: prices.chain(embeddings).collect(),

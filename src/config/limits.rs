@@ -12,7 +12,7 @@ use crate::{
 #[serde(deny_unknown_fields, default)]
 pub struct LimitsConfig {
     pub messages_per_minute: u32,
-    pub person: DailyEntry,
+    pub person: PersonEntry,
     pub conversation: DailyEntry,
     pub all: DailyEntry,
     pub tools: Vec<ToolLimitEntry>,
@@ -22,11 +22,36 @@ impl Default for LimitsConfig {
     fn default() -> Self {
         Self {
             messages_per_minute: 30,
-            person: DailyEntry::default(),
+            person: PersonEntry::default(),
             conversation: DailyEntry::default(),
             all: DailyEntry::default(),
             tools: Vec::new(),
         }
+    }
+}
+
+/// The budget of a person for a UTC day.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PersonEntry {
+    pub messages: Option<u64>,
+    pub tokens: Option<u64>,
+    pub cost: Option<f64>,
+    pub tool_minutes: Option<u64>,
+    pub upload_mb: u32,
+}
+
+impl Default for PersonEntry {
+    fn default() -> Self {
+        Self { messages: None, tokens: None, cost: None, tool_minutes: None, upload_mb: 1_000 }
+    }
+}
+
+impl PersonEntry {
+    /// The part that the other budgets have as well.
+    pub fn daily(&self) -> DailyEntry {
+        let Self { messages, tokens, cost, tool_minutes, .. } = *self;
+        DailyEntry { messages, tokens, cost, tool_minutes }
     }
 }
 

@@ -119,6 +119,11 @@ const KEYS: &[ConfigKey] = &[
     key("limits.person.tokens", "", "Tokens, input and output"),
     key("limits.person.cost", "", "Money, at the configured prices"),
     key("limits.person.tool_minutes", "", "Tool run time"),
+    key(
+        "limits.person.upload_mb",
+        "1000",
+        "Megabytes that a person may upload in the web chat per day (UTC)",
+    ),
     key("limits.conversation.messages", "", "Daily budget per conversation: messages"),
     key("limits.conversation.tokens", "", "Tokens"),
     key("limits.conversation.cost", "", "Money"),

@@ -65,7 +65,7 @@ pub(super) async fn obey(
             approvals::halt::typed(tx, rest, &typed.voter(&context.channel), context.now).await?
         }
         "model" => choose_model(tx, context, conversation, typed, rest).await?,
-        "allow" | "here" | "always" | "answer" | "deny" => {
+        "allow" | "here" | "always" | "answer" | "withdraw" | "deny" => {
             let (choice, code) = Choice::from_command(&command.to_lowercase(), rest);
             let typed_choice = TypedChoice { choice, code };
             decide_typed(tx, context, conversation, typed, typed_choice).await?

@@ -6,6 +6,7 @@ use std::{sync::Arc, time::Duration};
 use super::Gateway;
 use crate::crash;
 
+#[derive(Debug)]
 pub struct Ephemeral {
     pub place: Place,
     pub what: Outgoing,

@@ -12,8 +12,7 @@ use super::{
     Gateway, approvals,
     ephemeral::{self, Ephemeral},
     intake_context::IntakeContext,
-    people,
-    receive::{self, Prepared},
+    receive::{self, Prepared, RateLimited, UpdateOutcome},
 };
 use crate::{
     journal::role::Role,
@@ -39,7 +38,7 @@ pub(super) async fn store(
     gateway: &Arc<Gateway>,
     context: IntakeContext,
     batch: Batch,
-) -> Result<()> {
+) -> Result<Option<RateLimited>> {
     match store_with_retries(gateway, &context, &batch).await {
         Err(problem) if !is_transient(&problem) => {
             let problem = format!("{problem:#}");
@@ -50,8 +49,13 @@ pub(super) async fn store(
     }
 }
 
-async fn one_by_one(gateway: &Arc<Gateway>, context: &IntakeContext, batch: Batch) -> Result<()> {
+async fn one_by_one(
+    gateway: &Arc<Gateway>,
+    context: &IntakeContext,
+    batch: Batch,
+) -> Result<Option<RateLimited>> {
     let Batch { incomings, position } = batch;
+    let mut refused = None;
     for incoming in incomings {
         let alone = Batch { incomings: vec![incoming.clone()], position: None };
         match store_with_retries(gateway, context, &alone).await {
@@ -66,10 +70,11 @@ async fn one_by_one(gateway: &Arc<Gateway>, context: &IntakeContext, batch: Batc
                 );
                 set_aside(gateway, context, incoming).await?;
             }
-            stored => stored?,
+            stored => refused = stored?.or(refused),
         }
     }
-    store_with_retries(gateway, context, &Batch { incomings: vec![], position }).await
+    store_with_retries(gateway, context, &Batch { incomings: vec![], position }).await?;
+    Ok(refused)
 }
 
 /// Stores the batch in one transaction, and retries while the database is unavailable.
@@ -77,7 +82,7 @@ async fn store_with_retries(
     gateway: &Arc<Gateway>,
     context: &IntakeContext,
     batch: &Batch,
-) -> Result<()> {
+) -> Result<Option<RateLimited>> {
     let began_at = Instant::now();
     for wait in WAITS {
         match store_batch(gateway, context, batch).await {
@@ -93,7 +98,12 @@ async fn store_with_retries(
     store_batch(gateway, context, batch).await
 }
 
-async fn store_batch(gateway: &Arc<Gateway>, context: &IntakeContext, batch: &Batch) -> Result<()> {
+/// Returns whether the sender has to wait and send a message again.
+async fn store_batch(
+    gateway: &Arc<Gateway>,
+    context: &IntakeContext,
+    batch: &Batch,
+) -> Result<Option<RateLimited>> {
     let mut updates = Vec::with_capacity(batch.incomings.len());
     for incoming in &batch.incomings {
         let mut incoming = incoming.clone();
@@ -103,22 +113,29 @@ async fn store_batch(gateway: &Arc<Gateway>, context: &IntakeContext, batch: &Ba
     }
     let (channel, context, position) =
         (context.channel.clone(), context.clone(), batch.position.clone());
-    let replies = gateway.store.write("receive", move |tx| {
+    let outcomes = gateway.store.write("receive", move |tx| {
         Box::pin(async move {
-            let mut replies = Vec::new();
+            let mut outcomes = Vec::new();
             for update in &updates {
-                replies.extend(receive::take(tx, &context, update).await?);
+                outcomes.push(receive::take(tx, &context, update).await?);
             }
             if let Some(position) = &position {
                 inbox::move_position(tx, &context.channel, position).await?;
             }
-            Ok(replies)
+            Ok(outcomes)
         })
     });
-    for reply in replies.await? {
-        gateway.tasks.spawn(ephemeral::say(gateway.clone(), channel.clone(), reply));
+    let mut refused = None;
+    for outcome in outcomes.await? {
+        match outcome {
+            UpdateOutcome::Stored => {}
+            UpdateOutcome::Replied(reply) => {
+                gateway.tasks.spawn(ephemeral::say(gateway.clone(), channel.clone(), reply));
+            }
+            UpdateOutcome::RateLimited(limited) => refused = Some(limited),
+        }
     }
-    Ok(())
+    Ok(refused)
 }
 
 /// Keeps an update that cannot be stored in its raw form, and tells the sender.
@@ -174,11 +191,7 @@ async fn notice(
 
 async fn may_talk(gateway: &Gateway, context: &IntakeContext, person: channels::Person) -> bool {
     let context = context.clone();
-    let role = gateway.store.read(move |tx| {
-        Box::pin(async move {
-            let IntakeContext { channel, allow, manners, .. } = &context;
-            people::role(tx, channel, allow, &manners.roles, &person).await
-        })
-    });
+    let role =
+        gateway.store.read(move |tx| Box::pin(async move { context.role_of(tx, &person).await }));
     role.await.ok().flatten().is_some_and(|role| role >= Role::Member)
 }

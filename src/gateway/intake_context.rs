@@ -4,7 +4,10 @@ use anyhow::Result;
 use channels::{Limits, Outgoing, Person, Place, PlaceKind};
 use chrono::{DateTime, Utc};
 
-use super::{Manners, people::Allow};
+use super::{
+    Manners,
+    people::{self, Allow},
+};
 use crate::{
     agent::approvers::Voter,
     journal::{event::Speaker, ids::ConversationId, role::Role},
@@ -12,10 +15,22 @@ use crate::{
     texts::{Language, Messages},
 };
 
+/// Where updates come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    Platform,
+    /// A page of the web chat, which waits for the result. The role depends on the claims of the
+    /// OpenID provider.
+    Web {
+        vouched: Option<Role>,
+    },
+}
+
 /// The configuration and state that handling an update needs.
 #[derive(Clone)]
 pub(super) struct IntakeContext {
     pub channel: String,
+    pub source: Source,
     pub allow: Allow,
     pub manners: Manners,
     /// The channel's limits on what it can show.
@@ -44,6 +59,16 @@ pub(super) struct TypedMessage<'a> {
 }
 
 impl IntakeContext {
+    /// The role of the sender; `None` for a stranger.
+    pub(super) async fn role_of(&self, tx: &mut Tx<'_>, person: &Person) -> Result<Option<Role>> {
+        let Self { channel, allow, manners, .. } = self;
+        let role = people::role(tx, channel, allow, &manners.roles, person).await?;
+        Ok(match self.source {
+            Source::Platform => role,
+            Source::Web { vouched } => role.max(vouched),
+        })
+    }
+
     /// The key of this person's conversation in a place.
     pub(super) fn conversation_key<'a>(
         &self,

@@ -4,10 +4,10 @@ use anyhow::Result;
 use channels::Person;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::intake_context::IntakeContext;
+use super::{Gateway, intake_context::IntakeContext};
 use crate::{
     crash,
-    journal::role::Role,
+    journal::{event::Speaker, role::Role},
     store::{
         Tx,
         audit::{self, Fact},
@@ -62,6 +62,47 @@ pub async fn role(
     let role = own.max(kept).max(given(&ids)).max(allowed.then_some(Role::Member));
     let role = role.map(|role| given(&words).map_or(role, |raised| role.max(raised)));
     Ok(role.map(|role| people::at_most(&person.id, role)))
+}
+
+/// A person in a web chat, where the platform assigns no roles.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebPerson {
+    pub speaker: Speaker,
+    /// The role that depends on the claims of the OpenID provider.
+    pub vouched: Option<Role>,
+}
+
+/// The beginning of the ids of people who signed in with an OpenID provider.
+pub const OIDC: &str = "oidc:";
+
+/// Whether the id is that of a person who signed in with an OpenID provider.
+pub fn has_signed_in_with_oidc(id: &str) -> bool {
+    id.starts_with(OIDC)
+}
+
+/// Who may talk on a channel, and the configured roles.
+#[derive(Debug, Clone)]
+pub struct ChannelAccess {
+    channel: String,
+    allow: Allow,
+    roles: BTreeMap<String, Role>,
+}
+
+impl ChannelAccess {
+    /// `None` if there is no such channel.
+    pub fn to(gateway: &Gateway, channel: &str) -> Option<Self> {
+        let connected = gateway.channels.get(channel)?;
+        let (allow, roles) = (connected.allow.clone(), connected.manners.roles.clone());
+        Some(Self { channel: channel.to_owned(), allow, roles })
+    }
+
+    /// The role of a person in this web chat; `None` for a stranger.
+    pub async fn role_of(&self, tx: &mut Tx<'_>, person: &WebPerson) -> Result<Option<Role>> {
+        let Speaker { id, name } = person.speaker.clone();
+        let known = Person { id, name, language: None, is_bot: false, roles: Vec::new() };
+        let role = role(tx, &self.channel, &self.allow, &self.roles, &known).await?;
+        Ok(role.max(person.vouched))
+    }
 }
 
 /// Whether a person still has access while the platform's roles are unknown. Where roles grant

@@ -6,7 +6,7 @@ use channels::{
 };
 use chrono::TimeDelta;
 use futures::FutureExt as _;
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use super::{
     Gateway, Queue,
@@ -14,7 +14,7 @@ use super::{
     commands,
     ephemeral::Ephemeral,
     intake,
-    intake_context::{IntakeContext, TypedMessage, answer, is_platform_command},
+    intake_context::{IntakeContext, Source, TypedMessage, answer, is_platform_command},
     language, people,
 };
 use crate::{
@@ -59,11 +59,35 @@ pub async fn take_batches(gateway: Arc<Gateway>, channel: String, mut batches: B
 /// so that it does not block the others. An error means that the database was unavailable and
 /// stored nothing of the rest.
 pub async fn receive(gateway: &Arc<Gateway>, channel: &str, batch: Batch) -> Result<()> {
+    let context = context(gateway, channel, Source::Platform)?;
+    intake::store(gateway, context, batch).await.map(drop)
+}
+
+/// A message that the rate limit refused. It was not recorded, and may be sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateLimited {
+    pub wait: Duration,
+}
+
+/// Stores a message of the web chat. `vouched` is the role that depends on the claims of the OpenID
+/// provider. Returns whether the rate limit refused the message.
+pub async fn receive_from_web(
+    gateway: &Arc<Gateway>,
+    channel: &str,
+    incoming: Incoming,
+    vouched: Option<Role>,
+) -> Result<Option<RateLimited>> {
+    let context = context(gateway, channel, Source::Web { vouched })?;
+    intake::store(gateway, context, Batch { incomings: vec![incoming], position: None }).await
+}
+
+fn context(gateway: &Gateway, channel: &str, source: Source) -> Result<IntakeContext> {
     let Some(connected) = gateway.channels.get(channel) else {
         anyhow::bail!("there is no channel `{channel}`");
     };
-    let context = IntakeContext {
+    Ok(IntakeContext {
         channel: channel.to_owned(),
+        source,
         allow: connected.allow.clone(),
         manners: connected.manners.clone(),
         limits: connected.channel.limits().clone(),
@@ -72,8 +96,7 @@ pub async fn receive(gateway: &Arc<Gateway>, channel: &str, batch: Batch) -> Res
         messages_per_minute: gateway.messages_per_minute,
         owned: gateway.owned(),
         now: gateway.clock.now(),
-    };
-    intake::store(gateway, context, batch).await
+    })
 }
 
 /// An update, and the data that was loaded for it before the transaction that stores it.
@@ -84,12 +107,27 @@ pub(super) struct Prepared {
     pub folded: Option<Session>,
 }
 
-/// Stores one update. Returns an ephemeral reply to its sender, if there is one.
+/// The result of storing an update.
+#[derive(Debug)]
+pub(super) enum UpdateOutcome {
+    Stored,
+    /// With an ephemeral reply to the sender.
+    Replied(Ephemeral),
+    RateLimited(RateLimited),
+}
+
+impl From<Option<Ephemeral>> for UpdateOutcome {
+    fn from(reply: Option<Ephemeral>) -> Self {
+        reply.map_or(Self::Stored, Self::Replied)
+    }
+}
+
+/// Stores one update.
 pub(super) async fn take(
     tx: &mut Tx<'_>,
     context: &IntakeContext,
     prepared: &Prepared,
-) -> Result<Option<Ephemeral>> {
+) -> Result<UpdateOutcome> {
     let incoming = &prepared.incoming;
     if let What::Unparsed { raw } = &incoming.what {
         tracing::warn!(
@@ -98,28 +136,32 @@ pub(super) async fn take(
             "stored an update that could not be parsed"
         );
         inbox::keep_unparsed(tx, &context.channel, &incoming.key, raw, context.now).await?;
-        return Ok(None);
+        return Ok(UpdateOutcome::Stored);
     }
     if !inbox::first_seen(tx, &context.channel, &incoming.key, context.now).await? {
-        return Ok(None);
+        return Ok(UpdateOutcome::Stored);
     }
     if let What::Moved { to } = &incoming.what {
         let from = incoming.place.chat.as_str();
         approvals::relocation::chat_moved(tx, &context.channel, from, to, context.now).await?;
-        return Ok(None);
+        return Ok(UpdateOutcome::Stored);
     }
     if incoming.what == What::Expelled {
         tracing::warn!(channel.id = context.channel, "the bot was removed from a chat");
         approvals::relocation::expelled(tx, &context.channel, &incoming.place, context.now).await?;
-        return Ok(None);
+        return Ok(UpdateOutcome::Stored);
     }
-    match &incoming.person {
-        Some(person) if !person.is_bot || crash::planted("bots") => {
-            take_from(tx, context, prepared, person).await
-        }
-        // Channel posts, service messages and other bots are ignored.
-        _ => Ok(None),
+    // Channel posts, service messages and other bots are ignored.
+    let from = incoming.person.as_ref();
+    let Some(person) = from.filter(|person| !person.is_bot || crash::planted("bots")) else {
+        return Ok(UpdateOutcome::Stored);
+    };
+    let outcome = take_from(tx, context, prepared, person).await?;
+    if matches!(outcome, UpdateOutcome::RateLimited(_)) {
+        // The page sends the message again under the same key.
+        inbox::forget(tx, &context.channel, &incoming.key).await?;
     }
+    Ok(outcome)
 }
 
 /// Handles an update of a person. Every kind of update passes the same access check.
@@ -128,12 +170,11 @@ async fn take_from(
     context: &IntakeContext,
     prepared: &Prepared,
     person: &Person,
-) -> Result<Option<Ephemeral>> {
+) -> Result<UpdateOutcome> {
     let Prepared { incoming, folded } = prepared;
-    let IntakeContext { channel, allow, manners, .. } = context;
-    let role = people::role(tx, channel, allow, &manners.roles, person).await?;
+    let role = context.role_of(tx, person).await?;
     let Some(role) = role.filter(|role| *role >= Role::Member) else {
-        return from_stranger(tx, context, incoming, person).await;
+        return from_stranger(tx, context, incoming, person).await.map(Into::into);
     };
     let by = Speaker { id: person.id.clone(), name: person.name.clone() };
     let key = context.conversation_key(&incoming.place, person);
@@ -147,15 +188,15 @@ async fn take_from(
             let typed =
                 TypedMessage { by: &by, roles, text, message, reply_to, role, group, language };
             let more = More { files, album: album.as_deref(), foreign: foreign.as_deref() };
-            record_message(tx, context, &conversation, typed, more).await?;
-            Ok(None)
+            let limited = record_message(tx, context, &conversation, typed, more).await?;
+            Ok(limited.map_or(UpdateOutcome::Stored, UpdateOutcome::RateLimited))
         }
         What::Edited { message, text, addressed: true } => {
             let here = journal::find_conversation(tx, &context.channel, key).await?;
-            let Some(conversation) = here else { return Ok(None) };
+            let Some(conversation) = here else { return Ok(UpdateOutcome::Stored) };
             let edit = Edit { by, message, text, folded: folded.as_ref() };
             approvals::edits::edited(tx, &conversation, edit, context.now).await?;
-            Ok(context.limits.reactions.then(|| noted(&incoming.place, message)))
+            Ok(context.limits.reactions.then(|| noted(&incoming.place, message)).into())
         }
         What::Press { press, message, data, reason } => {
             let (channel, reason) = (context.channel.as_str(), reason.as_deref());
@@ -169,18 +210,18 @@ async fn take_from(
                 language: language::of_presser(tx, context, incoming, person).await?,
             };
             let text = approvals::press(tx, pressed, &voter, context.now).await?;
-            Ok(Some(toast(&incoming.place, press, text)))
+            Ok(UpdateOutcome::Replied(toast(&incoming.place, press, text)))
         }
         What::Unsupported { content, .. } if incoming.place.kind == PlaceKind::Private => {
             unsupported(tx, context, incoming, person, content).await?;
-            Ok(None)
+            Ok(UpdateOutcome::Stored)
         }
         other => {
             tracing::debug!(
                 channel.id = context.channel, kind = ?std::mem::discriminant(other),
                 "ignored"
             );
-            Ok(None)
+            Ok(UpdateOutcome::Stored)
         }
     }
 }
@@ -193,22 +234,24 @@ struct More<'a> {
     foreign: Option<&'a str>,
 }
 
+/// Returns how long the sender has to wait if the rate limit refused the message, and the sender
+/// waits for the result. Others are told in the conversation.
 async fn record_message(
     tx: &mut Tx<'_>,
     context: &IntakeContext,
     conversation: &ConversationId,
     typed: TypedMessage<'_>,
     More { files, album, foreign }: More<'_>,
-) -> Result<()> {
+) -> Result<Option<RateLimited>> {
     if files.is_empty() && commands::obey(tx, context, conversation, &typed).await? {
-        return Ok(());
+        return Ok(None);
     }
     if context.manners.queue == Queue::Interrupt && conversations::is_busy(tx, conversation).await?
     {
         commands::stop(tx, context, conversation, typed.by).await?;
     }
-    if !is_within_rate_limit(tx, context, conversation, &typed, album).await? {
-        return Ok(());
+    if let Some(limited) = rate_limited(tx, context, conversation, &typed, album).await? {
+        return Ok(Some(limited).filter(|_| context.source != Source::Platform));
     }
     let TypedMessage { by, text, message, .. } = typed;
     let said = Event::Said { by: by.clone(), text: text.to_owned(), message: message.to_owned() };
@@ -226,41 +269,49 @@ async fn record_message(
     }
     let more = album.is_some() || is_cut(text);
     let wait = if more { context.manners.settle } else { TimeDelta::zero() };
-    conversations::read_after(tx, conversation, wait, context.now).await
+    conversations::read_after(tx, conversation, wait, context.now).await?;
+    Ok(None)
 }
 
-/// Whether the author is within the rate limit; if not, they are told once. An album, or a long
-/// paste that a client has split, counts as one message and is accepted or rejected as a whole.
-async fn is_within_rate_limit(
+/// Whether the rate limit refuses the message; the author is told once. An album, or a long paste
+/// that a client has split, counts as one message and is accepted or rejected as a whole.
+async fn rate_limited(
     tx: &mut Tx<'_>,
     context: &IntakeContext,
     conversation: &ConversationId,
     typed: &TypedMessage<'_>,
     album: Option<&str>,
-) -> Result<bool> {
+) -> Result<Option<RateLimited>> {
+    let each = RateLimited { wait: Duration::from_mins(1) / context.messages_per_minute.max(1) };
     let person = format!("{}/{}", context.channel, typed.by.id);
     let [taken, refused] =
         ["taken", "refused"].map(|end| album.map(|album| format!("album {end} {person} {album}")));
     if let (Some(taken), Some(refused)) = (&taken, &refused) {
         if inbox::was_seen(tx, &context.channel, taken).await? {
-            return Ok(true);
+            return Ok(None);
         }
         if inbox::was_seen(tx, &context.channel, refused).await? {
-            return Ok(false);
+            return Ok(Some(each));
         }
     } else if continues_paste(tx, context, conversation, typed.by).await? {
-        return Ok(true);
+        return Ok(None);
     }
     let flow = usage::flood(tx, &person, context.messages_per_minute, context.now).await?;
     let kept = if flow == usage::Admission::Fine { taken } else { refused };
     if let Some(kept) = kept {
         inbox::first_seen(tx, &context.channel, &kept, context.now).await?;
     }
-    if let usage::Admission::Tell(wait) = flow {
-        let markdown = (typed.words().too_fast)(wait.as_secs() + 1);
-        answer(tx, context, conversation, markdown, typed.answered()).await?;
-    }
-    Ok(flow == usage::Admission::Fine)
+    Ok(match flow {
+        usage::Admission::Fine => None,
+        usage::Admission::Drop => Some(each),
+        usage::Admission::Tell(wait) => {
+            if context.source == Source::Platform {
+                let markdown = (typed.words().too_fast)(wait.as_secs() + 1);
+                answer(tx, context, conversation, markdown, typed.answered()).await?;
+            }
+            Some(RateLimited { wait })
+        }
+    })
 }
 
 /// A writing hand.

@@ -164,6 +164,10 @@ pub(super) const WORDS: Messages = Messages {
     linking: linking::GERMAN,
     lasting: GrantTexts {
         votes: |so_far, needed, names| format!("{so_far} von {needed}: {names}"),
+        withdraw: "Stimme zurückziehen",
+        already_voted: "Du hast schon zugestimmt. Um deine Stimme zurückzunehmen, wähle „Stimme \
+            zurückziehen“ oder tippe `/withdraw`.",
+        no_vote: "Du hast keine Stimme, die du zurückziehen könntest.",
         from_elsewhere: |name, channel| format!("{name}, auf {channel}"),
         whose_person: "für Anfragen derselben Person, in allen Chats",
         whose_conversation: "für alle in dieser Unterhaltung",

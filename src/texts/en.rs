@@ -136,6 +136,10 @@ pub(super) const WORDS: Messages = Messages {
     linking: linking::ENGLISH,
     lasting: GrantTexts {
         votes: |so_far, needed, names| format!("{so_far} of {needed}: {names}"),
+        withdraw: "Withdraw vote",
+        already_voted: "You've already voted to allow this. To take your vote back, choose \
+            “Withdraw vote” or type `/withdraw`.",
+        no_vote: "You have no vote to withdraw.",
         from_elsewhere: |name, channel| format!("{name}, on {channel}"),
         whose_person: "for requests by the same person, in all chats",
         whose_conversation: "for everyone in this conversation",

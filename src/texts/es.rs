@@ -150,6 +150,10 @@ pub(super) const WORDS: Messages = Messages {
     linking: linking::SPANISH,
     lasting: GrantTexts {
         votes: |so_far, needed, names| format!("{so_far} de {needed}: {names}"),
+        withdraw: "Retirar voto",
+        already_voted: "Ya has votado a favor. Para retirar tu voto, elige «Retirar voto» o \
+            escribe `/withdraw`.",
+        no_vote: "No tienes ningún voto que retirar.",
         from_elsewhere: |name, channel| format!("{name}, en {channel}"),
         whose_person: "para las solicitudes de la misma persona, en todos los chats",
         whose_conversation: "para todos en esta conversación",

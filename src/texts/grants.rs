@@ -18,7 +18,11 @@ fn short(name: &str) -> String {
 pub struct GrantTexts {
     /// The number of votes, the number required, the names.
     pub votes: fn(usize, usize, &str) -> String,
-    /// The name of a person, and the channel from which they decided.
+    /// The label of the button that takes back one's vote.
+    pub withdraw: &'static str,
+    pub already_voted: &'static str,
+    pub no_vote: &'static str,
+    /// Name, channel.
     pub from_elsewhere: Fmt2,
     pub whose_person: &'static str,
     pub whose_conversation: &'static str,
@@ -92,6 +96,10 @@ impl Messages {
     pub fn giving(&self) -> Vec<Choice> {
         let GrantTexts { give, back, .. } = self.lasting;
         vec![button(give, 'y'), button(back, 'b'), button(self.deny, 'd')]
+    }
+
+    pub fn withdrawing(&self) -> Choice {
+        button(self.lasting.withdraw, 'w')
     }
 
     pub fn revoking(&self) -> Vec<Choice> {

@@ -29,6 +29,7 @@ mod oidc;
 mod page;
 pub mod preview;
 mod progress;
+mod refusals;
 mod tool_sentences;
 mod zh;
 

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::{
     chat_script::{self, ScriptTexts},
     oidc::{self, SignOn},
+    refusals::{self, Refusals},
 };
 
 /// The texts of the pages, under the names used in the templates, and of error responses.
@@ -79,6 +80,8 @@ pub struct PageTexts {
     #[serde(flatten)]
     pub sign_on: SignOn,
     #[serde(skip)]
+    pub refusals: Refusals,
+    #[serde(skip)]
     pub script: ScriptTexts,
 }
 
@@ -97,7 +100,8 @@ pub(super) const ENGLISH: PageTexts = PageTexts {
     no_such_page: "Page not found.",
     no_such_file: "File not found in your conversation.",
     file_gone: "The stored contents of this file are missing or damaged. Ask for the file again.",
-    foreign: "This request was not sent from a page of this server.",
+    foreign: "This request was not sent from a page of this server. Open the page from this server's \
+        own address and try again.",
     broken: "Something went wrong on our side. Try again. Reference:",
     sign_in: "Sign in",
     sign_in_to: "Sign in to {{bot}}",
@@ -133,7 +137,7 @@ pub(super) const ENGLISH: PageTexts = PageTexts {
     new_line: "starts a new line",
     needs_script: "The chat needs JavaScript from this server. Please enable it.",
     file_too_large: "A file may have at most 20 MB.",
-    too_many_conversations: "You have too many conversations. Continue in an existing one.",
+    too_many_conversations: "You have 200 conversations, the maximum. Continue in an existing one.",
     conversations: "Conversations",
     new_conversation: "New conversation",
     search: "Search conversations",
@@ -146,6 +150,7 @@ pub(super) const ENGLISH: PageTexts = PageTexts {
     drop_here: "Drop files to attach them",
     sent_file: "Sent file",
     sign_on: oidc::ENGLISH,
+    refusals: refusals::ENGLISH,
     script: chat_script::ENGLISH,
 };
 
@@ -166,7 +171,8 @@ pub(super) const GERMAN: PageTexts = PageTexts {
     no_such_file: "Die Datei wurde in deiner Unterhaltung nicht gefunden.",
     file_gone: "Der gespeicherte Inhalt dieser Datei fehlt oder ist beschädigt. Frag noch einmal \
         nach der Datei.",
-    foreign: "Diese Anfrage wurde nicht von einer Seite dieses Servers gesendet.",
+    foreign: "Diese Anfrage wurde nicht von einer Seite dieses Servers gesendet. Öffne die Seite \
+        unter der eigenen Adresse dieses Servers und versuch es noch einmal.",
     broken: "Bei uns ist etwas schiefgegangen. Versuch es noch einmal. Referenz:",
     sign_in: "Anmelden",
     sign_in_to: "Bei {{bot}} anmelden",
@@ -203,7 +209,8 @@ pub(super) const GERMAN: PageTexts = PageTexts {
     new_line: "beginnt eine neue Zeile",
     needs_script: "Der Chat benötigt JavaScript von diesem Server. Bitte aktiviere es.",
     file_too_large: "Eine Datei darf höchstens 20 MB groß sein.",
-    too_many_conversations: "Du hast zu viele Unterhaltungen. Schreib in einer vorhandenen weiter.",
+    too_many_conversations: "Du hast 200 Unterhaltungen, das Maximum. Schreib in einer vorhandenen \
+        weiter.",
     conversations: "Unterhaltungen",
     new_conversation: "Neue Unterhaltung",
     search: "Unterhaltungen durchsuchen",
@@ -216,6 +223,7 @@ pub(super) const GERMAN: PageTexts = PageTexts {
     drop_here: "Dateien hier ablegen",
     sent_file: "Gesendete Datei",
     sign_on: oidc::GERMAN,
+    refusals: refusals::GERMAN,
     script: chat_script::GERMAN,
 };
 
@@ -234,7 +242,8 @@ pub(super) const SPANISH: PageTexts = PageTexts {
     no_such_page: "Página no encontrada.",
     no_such_file: "No se ha encontrado el archivo en tu conversación.",
     file_gone: "El contenido guardado de este archivo falta o está dañado. Vuelve a pedir el archivo.",
-    foreign: "Esta solicitud no se envió desde una página de este servidor.",
+    foreign: "Esta solicitud no se envió desde una página de este servidor. Abre la página desde la \
+        dirección de este servidor e inténtalo de nuevo.",
     broken: "Se ha producido un error por nuestra parte. Vuelve a intentarlo. Referencia:",
     sign_in: "Iniciar sesión",
     sign_in_to: "Iniciar sesión en {{bot}}",
@@ -272,7 +281,7 @@ pub(super) const SPANISH: PageTexts = PageTexts {
     new_line: "empieza una línea nueva",
     needs_script: "El chat necesita JavaScript de este servidor. Actívalo, por favor.",
     file_too_large: "Un archivo puede tener como máximo 20 MB.",
-    too_many_conversations: "Tienes demasiadas conversaciones. Continúa en una existente.",
+    too_many_conversations: "Tienes 200 conversaciones, el máximo. Continúa en una existente.",
     conversations: "Conversaciones",
     new_conversation: "Nueva conversación",
     search: "Buscar conversaciones",
@@ -285,6 +294,7 @@ pub(super) const SPANISH: PageTexts = PageTexts {
     drop_here: "Suelta los archivos para adjuntarlos",
     sent_file: "Archivo enviado",
     sign_on: oidc::SPANISH,
+    refusals: refusals::SPANISH,
     script: chat_script::SPANISH,
 };
 
@@ -303,7 +313,7 @@ pub(super) const CHINESE: PageTexts = PageTexts {
     no_such_page: "未找到该页面。",
     no_such_file: "在你的对话中未找到该文件。",
     file_gone: "此文件的存储内容已丢失或损坏。请重新请求该文件。",
-    foreign: "此请求不是从本服务器的页面发送的。",
+    foreign: "此请求不是从本服务器的页面发送的。请从本服务器自己的地址打开页面，然后重试。",
     broken: "我们这边出了问题。请重试。参考编号：",
     sign_in: "登录",
     sign_in_to: "登录 {{bot}}",
@@ -339,7 +349,7 @@ pub(super) const CHINESE: PageTexts = PageTexts {
     new_line: "换行",
     needs_script: "聊天需要本服务器的 JavaScript。请启用。",
     file_too_large: "文件最大为 20 MB。",
-    too_many_conversations: "对话过多。请在已有的对话中继续。",
+    too_many_conversations: "你已有 200 个对话，达到上限。请在已有的对话中继续。",
     conversations: "对话列表",
     new_conversation: "新对话",
     search: "搜索对话",
@@ -352,5 +362,6 @@ pub(super) const CHINESE: PageTexts = PageTexts {
     drop_here: "拖放文件以添加附件",
     sent_file: "已发送的文件",
     sign_on: oidc::CHINESE,
+    refusals: refusals::CHINESE,
     script: chat_script::CHINESE,
 };

@@ -113,6 +113,9 @@ pub(super) const WORDS: Messages = Messages {
     linking: linking::CHINESE,
     lasting: GrantTexts {
         votes: |so_far, needed, names| format!("{so_far}/{needed}：{names}"),
+        withdraw: "撤回投票",
+        already_voted: "你已投票允许。要收回投票，请选择“撤回投票”或输入 `/withdraw`。",
+        no_vote: "你没有可撤回的投票。",
         from_elsewhere: |name, channel| format!("{name}（{channel}）"),
         whose_person: "适用于同一个人的请求，在所有聊天中",
         whose_conversation: "适用于此对话中的所有人",

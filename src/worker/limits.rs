@@ -36,6 +36,8 @@ use crate::{
 #[derive(Debug, Clone, Default)]
 pub struct DailyLimits {
     pub person: Daily,
+    /// How much a person may upload per day. `None` means no limit.
+    pub upload_bytes: Option<u64>,
     pub conversation: Daily,
     pub all: Daily,
     pub prices: BTreeMap<String, Price>,

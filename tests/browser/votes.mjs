@@ -26,6 +26,11 @@ try {
   await question.getByText("1 of 2").waitFor();
   const again = question.getByRole("button", { name: "Allow once" });
   assert(await again.isEnabled(), "the request is open, with the vote");
+  await again.click();
+  await question.getByText("1 of 2").waitFor();
+  await question.getByRole("button", { name: "Withdraw vote" }).click();
+  await question.getByText("0 of 2").waitFor();
+  assert.equal(await question.getByRole("button", { name: "Withdraw vote" }).count(), 0);
   assert.deepEqual(complaints, [], "the console has no errors");
   process.stdout.write("Votes are shown live in a browser.\n");
 } catch (problem) {

@@ -168,6 +168,25 @@ async fn every_operation_takes_its_role_and_no_less() {
     }
 }
 
+/// Every list has pages.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_list_takes_a_limit() {
+    let world = World::on_sqlite();
+    let served = Served::of(&world).await;
+    let owner = served.token("owner", Role::Owner).await;
+    let document = served.document().await;
+    let lists = document["paths"].as_object().unwrap().iter().filter(|(_, item)| {
+        let schema = &item["get"]["responses"]["200"]["content"]["application/json"]["schema"];
+        schema["$ref"].as_str().is_some_and(|name| name.contains("Page_"))
+    });
+    let lists: Vec<_> = lists.map(|(path, _)| path.replace("{id}", "nothing")).collect();
+    assert!(lists.len() > 15, "{lists:?}");
+    for path in lists {
+        let request = served.request(Method::GET, &format!("{path}?limit=0")).bearer_auth(&owner);
+        assert_eq!(answered(request).await.0, StatusCode::BAD_REQUEST, "{path}");
+    }
+}
+
 /// Generators of clients need a description of each response and unique ids. Examples of bodies fit
 /// their schemas.
 #[test]

@@ -250,6 +250,8 @@ pub enum DecisionName {
     AllowAlways,
     /// Deny this call; if its outcome is unknown, continue without it
     Deny,
+    /// Withdraw your own vote, where several people have to agree
+    WithdrawVote,
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -327,6 +329,7 @@ fn choice(body: DecisionBody) -> Result<Choice, Problem> {
         DecisionName::Allow => Choice::Once,
         DecisionName::AllowForConversation => Choice::Conversation,
         DecisionName::AllowAlways => Choice::Give(terms(body.grant)?),
+        DecisionName::WithdrawVote => Choice::Withdraw,
         DecisionName::Deny => {
             let reason = body.reason.map(|reason| reason.trim().to_owned());
             Choice::Deny { reason: reason.filter(|reason| !reason.is_empty()) }

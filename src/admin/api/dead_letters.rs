@@ -4,10 +4,10 @@ use anyhow::Result;
 use axum::{Json, extract::State, http::StatusCode};
 use channels::Outgoing;
 use chrono::{DateTime, Utc};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
@@ -26,7 +26,11 @@ use crate::{
 };
 
 pub fn routes() -> OpenApiRouter<Arc<Admin>> {
-    OpenApiRouter::new().routes(routes!(index)).routes(routes!(replay)).routes(routes!(drop))
+    OpenApiRouter::new()
+        .routes(routes!(index))
+        .routes(routes!(replay_letters))
+        .routes(routes!(replay))
+        .routes(routes!(drop))
 }
 
 /// A message that could not be delivered.
@@ -163,6 +167,34 @@ async fn index(
     Params(slice): Params<Slice>,
 ) -> Result<Json<Page<DeadLetterView>>, Problem> {
     Ok(Json(page(&admin, slice.stretch()?).await?))
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct LetterFilter {
+    /// Only those of one channel
+    #[serde(default)]
+    channel: String,
+}
+
+/// The result of replaying all dead letters.
+#[derive(Debug, Serialize, ToSchema)]
+struct ReplayedLetters {
+    /// How many there were
+    letters: u64,
+}
+
+/// Try again to deliver all messages
+#[utoipa::path(post, path = "/dead-letters/replay", tag = "dead letters", params(LetterFilter),
+    responses((status = 200, body = ReplayedLetters)),
+    extensions(("x-role" = json!("operator"))))]
+async fn replay_letters(
+    State(admin): State<Arc<Admin>>,
+    caller: Caller,
+    Params(LetterFilter { channel }): Params<LetterFilter>,
+) -> Result<Json<ReplayedLetters>, Problem> {
+    let letters = replay_all(&admin, &caller, &channel).await?;
+    Ok(Json(ReplayedLetters { letters }))
 }
 
 /// Try again to deliver a message

@@ -1,25 +1,21 @@
-//! Agents, models, skills, hooks, channels, usage and settings.
+//! Agents, models, skills, hooks, channels and usage.
 
 use anyhow::Result;
 use axum::{Json, extract::State};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
-    audit::{self, FactView},
     caller::Caller,
-    parts::{Page, Params, Slice},
-    tools::cut,
+    parts::{Page, Params, Slice, sorted},
 };
 use crate::{
-    admin::{Admin, problem::Problem, reload},
+    admin::{Admin, problem::Problem},
     journal::role::Role,
     store::{
-        audit::{ADMIN, Fact},
         channels::{ChannelState, ChannelStatus},
         lists::outbox::{Traffic, traffic},
         usage::{self, Line},
@@ -34,9 +30,6 @@ pub fn routes() -> OpenApiRouter<Arc<Admin>> {
         .routes(routes!(hooks))
         .routes(routes!(channels))
         .routes(routes!(used))
-        .routes(routes!(settings))
-        .routes(routes!(changes))
-        .routes(routes!(would_change, read))
 }
 
 /// An agent.
@@ -258,46 +251,58 @@ fn key(line: &UsageView) -> String {
     [&line.day[..], &line.agent, &line.person, &line.kind, &line.name].join("\u{1}")
 }
 
-fn whole<T>(items: Vec<T>) -> Json<Page<T>> {
-    Json(Page { items, next: None })
-}
-
 /// List agents with their current tools
-#[utoipa::path(get, path = "/agents", tag = "inventory",
+#[utoipa::path(get, path = "/agents", tag = "inventory", params(Slice),
     responses((status = 200, body = Page<AgentView>)), extensions(("x-role" = json!("viewer"))))]
-async fn agents(State(admin): State<Arc<Admin>>) -> Result<Json<Page<AgentView>>, Problem> {
-    Ok(whole(all_agents(&admin).await?))
+async fn agents(
+    State(admin): State<Arc<Admin>>,
+    Params(slice): Params<Slice>,
+) -> Result<Json<Page<AgentView>>, Problem> {
+    Ok(Json(sorted(all_agents(&admin).await?, &slice.stretch()?, |agent| agent.id.clone())))
 }
 
 /// List models
-#[utoipa::path(get, path = "/models", tag = "inventory",
+#[utoipa::path(get, path = "/models", tag = "inventory", params(Slice),
     responses((status = 200, body = Page<ModelView>)), extensions(("x-role" = json!("viewer"))))]
-async fn models(State(admin): State<Arc<Admin>>) -> Result<Json<Page<ModelView>>, Problem> {
-    Ok(whole(all_models(&admin)?))
+async fn models(
+    State(admin): State<Arc<Admin>>,
+    Params(slice): Params<Slice>,
+) -> Result<Json<Page<ModelView>>, Problem> {
+    Ok(Json(sorted(all_models(&admin)?, &slice.stretch()?, |model| model.id.clone())))
 }
 
 /// List skills
-#[utoipa::path(get, path = "/skills", tag = "inventory",
+#[utoipa::path(get, path = "/skills", tag = "inventory", params(Slice),
     responses((status = 200, body = Page<SkillView>)), extensions(("x-role" = json!("viewer"))))]
-async fn skills(State(admin): State<Arc<Admin>>) -> Result<Json<Page<SkillView>>, Problem> {
-    Ok(whole(all_skills(&admin).await?))
+async fn skills(
+    State(admin): State<Arc<Admin>>,
+    Params(slice): Params<Slice>,
+) -> Result<Json<Page<SkillView>>, Problem> {
+    Ok(Json(sorted(all_skills(&admin).await?, &slice.stretch()?, |skill| skill.name.clone())))
 }
 
 /// List hooks
-#[utoipa::path(get, path = "/hooks", tag = "inventory",
+#[utoipa::path(get, path = "/hooks", tag = "inventory", params(Slice),
     responses((status = 200, body = Page<HookView>)), extensions(("x-role" = json!("viewer"))))]
-async fn hooks(State(admin): State<Arc<Admin>>) -> Result<Json<Page<HookView>>, Problem> {
-    Ok(whole(all_hooks(&admin)?))
+async fn hooks(
+    State(admin): State<Arc<Admin>>,
+    Params(slice): Params<Slice>,
+) -> Result<Json<Page<HookView>>, Problem> {
+    Ok(Json(sorted(all_hooks(&admin)?, &slice.stretch()?, |hook| {
+        format!("{} {} {}", hook.name, hook.on, hook.act)
+    })))
 }
 
 /// List channels and their state
-#[utoipa::path(get, path = "/channels", tag = "inventory",
+#[utoipa::path(get, path = "/channels", tag = "inventory", params(Slice),
     responses((status = 200, body = Page<ChannelView>)), extensions(("x-role" = json!("viewer"))))]
 async fn channels(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
+    Params(slice): Params<Slice>,
 ) -> Result<Json<Page<ChannelView>>, Problem> {
-    Ok(whole(all_channels(&admin, caller.role).await?))
+    let channels = all_channels(&admin, caller.role).await?;
+    Ok(Json(sorted(channels, &slice.stretch()?, |channel| channel.id.clone())))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -327,68 +332,5 @@ async fn used(
         return Err(Problem::new(axum::http::StatusCode::BAD_REQUEST, text));
     }
     let stretch = slice.stretch()?;
-    let mut lines = account(&admin, days).await?;
-    // The collation of databases differs.
-    lines.sort_by_key(key);
-    Ok(Json(cut(lines, &stretch, key)))
-}
-
-/// The current configuration.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct SettingsView {
-    /// Without secrets
-    #[schema(value_type = Object)]
-    pub configuration: Value,
-}
-
-/// Show the current configuration of this node, without secrets
-#[utoipa::path(get, path = "/settings", tag = "settings",
-    responses((status = 200, body = SettingsView)),
-    extensions(("x-role" = json!("operator"))))]
-async fn settings(State(admin): State<Arc<Admin>>) -> Json<SettingsView> {
-    Json(SettingsView { configuration: admin.configured.clone() })
-}
-
-/// The changes of a configuration, one per line, without secrets.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct ReloadView {
-    pub changes: Vec<String>,
-}
-
-/// Show what would change if the configuration were reloaded
-#[utoipa::path(get, path = "/settings/reload", tag = "settings",
-    responses((status = 200, body = ReloadView), (status = 409, description = "The reason why nothing changes")),
-    extensions(("x-role" = json!("operator"))))]
-async fn would_change(State(admin): State<Arc<Admin>>) -> Result<Json<ReloadView>, Problem> {
-    read_again(&admin, None).await
-}
-
-/// Reload the configuration; if anything is invalid, nothing changes
-#[utoipa::path(put, path = "/settings/reload", tag = "settings",
-    responses((status = 200, body = ReloadView), (status = 409, description = "The reason why nothing changes")),
-    extensions(("x-role" = json!("owner"))))]
-async fn read(
-    State(admin): State<Arc<Admin>>,
-    caller: Caller,
-) -> Result<Json<ReloadView>, Problem> {
-    read_again(&admin, Some(caller.did("configuration_reloaded"))).await
-}
-
-async fn read_again(admin: &Admin, fact: Option<Fact>) -> Result<Json<ReloadView>, Problem> {
-    let changes = reload::ask(admin, fact).await;
-    let changes = changes.map_err(|problem| Problem::conflict(format!("{problem:#}")))?;
-    Ok(Json(ReloadView { changes }))
-}
-
-/// List the settings that operators changed at run time: who, when, what
-#[utoipa::path(get, path = "/settings/changes", tag = "settings", params(Slice),
-    responses((status = 200, body = Page<FactView>)),
-    extensions(("x-role" = json!("operator"))))]
-async fn changes(
-    State(admin): State<Arc<Admin>>,
-    Params(slice): Params<Slice>,
-) -> Result<Json<Page<FactView>>, Problem> {
-    let filter =
-        audit::AuditFilter { conversation: ADMIN.to_owned(), ..audit::AuditFilter::default() };
-    Ok(Json(audit::page(&admin, filter, slice.stretch()?).await?))
+    Ok(Json(sorted(account(&admin, days).await?, &stretch, key)))
 }

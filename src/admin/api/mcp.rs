@@ -13,7 +13,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
-    parts::{Body, Page, PathNames, none},
+    parts::{Body, Page, Params, PathNames, Slice, none, sorted},
 };
 use crate::{
     admin::{Admin, problem::Problem},
@@ -112,15 +112,16 @@ pub async fn trust(
 
 /// List the tools of an MCP server, and who trusts them
 #[utoipa::path(get, path = "/mcp-servers/{id}/tools", tag = "tools",
-    params(("id" = String, Path)), responses((status = 200, body = Page<PinView>)),
+    params(("id" = String, Path), Slice), responses((status = 200, body = Page<PinView>)),
     extensions(("x-role" = json!("operator"))))]
 async fn index(
     State(admin): State<Arc<Admin>>,
     PathNames(id): PathNames<String>,
+    Params(slice): Params<Slice>,
 ) -> Result<Json<Page<PinView>>, Problem> {
     let mut items = all(&admin).await?;
     items.retain(|pin| pin.server == id);
-    Ok(Json(Page { items, next: None }))
+    Ok(Json(sorted(items, &slice.stretch()?, |pin| pin.tool.clone())))
 }
 
 /// Trust a tool as it is: it is no longer withheld, and its own claim to be read-only is believed

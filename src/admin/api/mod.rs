@@ -13,7 +13,7 @@
 //!   conversations
 //! - [`dead_letters`], [`webhooks`]: failed messages; webhook deliveries
 //! - [`channels`]: reconnecting and checking channels
-//! - [`tools`], [`mcp`], [`inventory`], [`tokens`], [`sessions`]: tools, settings and access
+//! - [`tools`], [`mcp`], [`inventory`], [`settings`], [`tokens`], [`sessions`]: tools, settings and access
 //! - [`wiki`]: the wikis of the agents
 
 pub mod approvals;
@@ -36,6 +36,7 @@ pub mod people;
 pub mod rules;
 pub mod schedules;
 pub mod sessions;
+mod settings;
 pub mod tokens;
 pub mod tools;
 pub mod webhooks;
@@ -102,6 +103,7 @@ fn resources() -> OpenApiRouter<Arc<Admin>> {
         .merge(artifacts::routes())
         .merge(channels::routes())
         .merge(inventory::routes())
+        .merge(settings::routes())
 }
 
 /// The OpenAPI document of this build, as `/openapi.json` serves it.

@@ -48,16 +48,21 @@ pub struct PathNames<T>(pub T);
 const USUAL: usize = 50;
 const MOST: usize = 200;
 
+/// The response to a cursor that no page has given out, or whose item is no longer there.
+pub fn bad_cursor() -> Problem {
+    Problem::new(StatusCode::BAD_REQUEST, "The cursor is not valid: use `next` of a page.")
+}
+
 /// The page of a list.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct Slice {
     /// The maximum number of items
     #[param(minimum = 1, maximum = 200, default = 50)]
-    limit: Option<usize>,
+    pub limit: Option<usize>,
     /// `next` of the previous page
     #[param(min_length = 1)]
-    cursor: Option<String>,
+    pub cursor: Option<String>,
 }
 
 impl Slice {
@@ -75,7 +80,7 @@ impl Slice {
                 .ok()
                 .and_then(|bytes| String::from_utf8(bytes).ok())
                 .filter(|after| !after.is_empty() && !after.contains('\0'))
-                .ok_or_else(|| bad("The cursor is not valid: use `next` of a page."))?,
+                .ok_or_else(bad_cursor)?,
         };
         Ok(Stretch { after, most: limit + 1 })
     }
@@ -103,6 +108,14 @@ impl<T> Page<T> {
         let next = rows.last().filter(|_| more).map(|row| URL_SAFE_NO_PAD.encode(key(row)));
         Self { items: rows.into_iter().map(view).collect(), next }
     }
+}
+
+/// One page of a complete list, sorted by its key: the order of databases differs.
+pub fn sorted<T>(mut items: Vec<T>, stretch: &Stretch, key: impl Fn(&T) -> String) -> Page<T> {
+    items.sort_by_key(&key);
+    let behind = |item: &T| key(item) > stretch.after;
+    let rows = items.into_iter().filter(behind).take(stretch.most).collect();
+    Page::of(rows, stretch, &key, |row| row)
 }
 
 /// A person.

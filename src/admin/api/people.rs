@@ -28,6 +28,7 @@ use crate::{
             self,
             identities::{self, Account, NamedAccount},
             pairing::{self, Makes, Offer},
+            web_sessions,
         },
     },
 };
@@ -153,18 +154,23 @@ pub async fn appoint(
     Ok(make(admin, caller, channel, person, role).await?)
 }
 
-/// Removes a person. Returns whether they existed.
+/// Removes a person, and ends their sessions of the web chat. Returns whether they existed.
 pub async fn dismiss(admin: &Admin, caller: &Caller, channel: &str, person: &str) -> Result<bool> {
     let (channel, person) = (channel.to_owned(), person.to_owned());
-    let fact = caller.did("shown_out");
+    let fact = caller.did("person_removed");
     let fact = fact.with("channel", channel.as_str()).with("whom", person.as_str());
     let (by, now) = (caller.speaker(), admin.gateway.clock.now());
-    admin
+    let has_sessions = admin.web().is_some_and(|(web, _)| web == channel);
+    let whom = person.clone();
+    let removed = admin
         .gateway
         .store
-        .write("show out", move |tx| {
+        .write("remove person", move |tx| {
             Box::pin(async move {
                 let removed = remove(tx, &channel, &person).await?;
+                if removed && has_sessions {
+                    web_sessions::end_all(tx, &person).await?;
+                }
                 if removed {
                     jobs::cancel_of_person(tx, &format!("{channel}/{person}"), &by, now).await?;
                     audit::append(tx, audit::ADMIN, vec![fact], now).await?;
@@ -172,7 +178,12 @@ pub async fn dismiss(admin: &Admin, caller: &Caller, channel: &str, person: &str
                 Ok(removed)
             })
         })
-        .await
+        .await?;
+    if removed && has_sessions {
+        // Open pages check whether their session is still valid.
+        admin.changed.send(whom).ok();
+    }
+    Ok(removed)
 }
 
 /// Remove a person; access from the configuration remains

@@ -15,7 +15,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
-    parts::{Body, Page, Params, PathNames, none},
+    parts::{Body, Page, Params, PathNames, Slice, bad_cursor, none},
 };
 use crate::{
     admin::{
@@ -36,11 +36,24 @@ pub fn routes() -> OpenApiRouter<Arc<Admin>> {
 }
 
 /// List the rules of the database, in order
-#[utoipa::path(get, path = "/guard/rules", tag = "guard",
+#[utoipa::path(get, path = "/guard/rules", tag = "guard", params(Slice),
     responses((status = 200, body = Page<RuleEntry>)), extensions(("x-role" = json!("operator"))))]
-async fn index(State(admin): State<Arc<Admin>>) -> Result<Json<Page<RuleEntry>>, Problem> {
+async fn index(
+    State(admin): State<Arc<Admin>>,
+    Params(slice): Params<Slice>,
+) -> Result<Json<Page<RuleEntry>>, Problem> {
     let (_, document) = rules::export(&admin.gateway.store).await?;
-    Ok(Json(Page { items: document.rules, next: None }))
+    let stretch = slice.stretch()?;
+    let name = |rule: &RuleEntry| rule.name.clone().unwrap_or_default();
+    // The cursor is the name of the last rule of the previous page, which may have been removed.
+    let last = document.rules.iter().position(|rule| name(rule) == stretch.after);
+    let begin = match (stretch.after.as_str(), last) {
+        ("", _) => 0,
+        (_, Some(last)) => last + 1,
+        (_, None) => return Err(bad_cursor()),
+    };
+    let rows = document.rules.into_iter().skip(begin).take(stretch.most).collect();
+    Ok(Json(Page::of(rows, &stretch, name, |rule| rule)))
 }
 
 /// Add a rule after the others

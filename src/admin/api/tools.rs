@@ -12,7 +12,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
-    parts::{Body, Page, Params, PathNames, Slice, none},
+    parts::{Body, Page, Params, PathNames, Slice, none, sorted},
 };
 use crate::{
     admin::{Admin, problem::Problem},
@@ -20,7 +20,6 @@ use crate::{
     journal::role::Role,
     store::{
         audit,
-        lists::Stretch,
         tools::settings::{self, Setting, SettingKey, SettingKind, Settings},
     },
     worker::agent_cache::setting_of,
@@ -245,13 +244,6 @@ pub async fn set_server(
     server(admin, caller.role, id).await
 }
 
-/// Cuts one page out of a complete list.
-pub fn cut<T>(items: Vec<T>, stretch: &Stretch, key: impl Fn(&T) -> String) -> Page<T> {
-    let behind = |item: &T| key(item) > stretch.after;
-    let rows = items.into_iter().filter(behind).take(stretch.most).collect();
-    Page::of(rows, stretch, &key, |row| row)
-}
-
 /// List tools
 #[utoipa::path(get, path = "/tools", tag = "tools", params(Slice),
     responses((status = 200, body = Page<ToolView>)), extensions(("x-role" = json!("viewer"))))]
@@ -260,7 +252,7 @@ async fn index(
     Params(slice): Params<Slice>,
 ) -> Result<Json<Page<ToolView>>, Problem> {
     let stretch = slice.stretch()?;
-    Ok(Json(cut(all(&admin).await?, &stretch, |tool| tool.id.clone())))
+    Ok(Json(sorted(all(&admin).await?, &stretch, |tool| tool.id.clone())))
 }
 
 /// Show a tool
@@ -301,13 +293,15 @@ async fn set_tier(
 }
 
 /// List MCP servers
-#[utoipa::path(get, path = "/mcp-servers", tag = "tools",
+#[utoipa::path(get, path = "/mcp-servers", tag = "tools", params(Slice),
     responses((status = 200, body = Page<ServerView>)), extensions(("x-role" = json!("viewer"))))]
 async fn servers(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
+    Params(slice): Params<Slice>,
 ) -> Result<Json<Page<ServerView>>, Problem> {
-    Ok(Json(Page { items: all_servers(&admin, caller.role).await?, next: None }))
+    let servers = all_servers(&admin, caller.role).await?;
+    Ok(Json(sorted(servers, &slice.stretch()?, |server| server.id.clone())))
 }
 
 /// Enable or disable all tools of an MCP server

@@ -15,7 +15,7 @@ use std::{net::SocketAddr, sync::Arc};
 
 use super::{
     oidc_provider::{self, Issuer, Trouble},
-    web_session::{cookie, new_token, session_cookie, told},
+    web_session::{cookie, end_pages, new_token, previous_session, session_cookie, told},
 };
 use crate::{
     admin::{
@@ -59,13 +59,15 @@ pub async fn begin(
         Err(trouble) => return Ok(not_signed_in(&admin, words, &trouble)),
     };
     let cookie = begun_cookie(issuer, &secret, BEGUN_FOR);
+    // The session cookie is not sent with the callback, which comes from another site.
+    let previous = previous_session(&headers);
     let written = admin.gateway.store.write("begin to sign in", move |tx| {
-        let secret = secret.clone();
+        let (secret, previous) = (secret.clone(), previous.clone());
         Box::pin(async move {
             people::sweep_access(tx, now).await?;
             people::grant_access(
                 tx,
-                people::NewAccess { kind: AccessTokenKind::Begun, name: "", token: &secret },
+                people::NewAccess { kind: AccessTokenKind::Begun, name: &previous, token: &secret },
                 now,
                 now + BEGUN_FOR,
             )
@@ -94,18 +96,21 @@ pub async fn end(
     let (issuer, words) = (believed(&admin)?, words(&headers));
     let secret =
         cookie(&headers, COOKIE_NAME).filter(|own| oidc_provider::state(own) == back.state);
-    let ended = match secret {
-        Some(secret) if has_begun(&admin, secret.clone()).await? => {
-            known(&admin, issuer, &secret, back).await
-        }
-        _ => Err(Trouble::Refused("this browser did not begin such a sign-in".to_owned())),
+    let begun = match &secret {
+        Some(secret) => begun(&admin, secret.clone()).await?,
+        None => None,
+    };
+    let (secret, previous) = (secret.unwrap_or_default(), begun.clone().unwrap_or_default());
+    let ended = match begun {
+        Some(_) => known(&admin, issuer, &secret, back).await,
+        None => Err(Trouble::Refused("this browser did not begin such a sign-in".to_owned())),
     };
     let session = match ended {
         Ok(session) => session,
         Err(trouble) => return Ok(not_signed_in(&admin, words, &trouble)),
     };
     let role = issuer.role(session.claims.as_deref().unwrap_or_default());
-    let token = begin_session(&admin, session, role).await?;
+    let token = begin_session(&admin, session, previous).await?;
     let to = if role == Some(Role::Member) { "/" } else { "/console" };
     let cookies = [
         (SET_COOKIE, session_cookie(&token, SESSION_FOR, is_secure(issuer))),
@@ -134,14 +139,15 @@ fn begun_cookie(issuer: &Issuer, secret: &str, lasts: TimeDelta) -> String {
     format!("{COOKIE_NAME}={secret}; HttpOnly; SameSite=Lax; Path={BACK}; Max-Age={age}{secure}")
 }
 
-/// Redeems the secret of the sign-in.
-async fn has_begun(admin: &Admin, secret: String) -> Result<bool> {
+/// Redeems the secret of the sign-in. Returns the hash of the browser's previous session, which may
+/// be empty.
+async fn begun(admin: &Admin, secret: String) -> Result<Option<String>> {
     let (store, now) = (&admin.gateway.store, admin.gateway.clock.now());
     let begun = store.write("end to sign in", move |tx| {
         let secret = secret.clone();
         Box::pin(async move { people::redeem(tx, AccessTokenKind::Begun, &secret, now).await })
     });
-    Ok(begun.await?.is_some())
+    begun.await
 }
 
 async fn known(
@@ -157,12 +163,10 @@ async fn known(
     issuer.end(secret, back.code, admin.gateway.clock.now()).await
 }
 
-async fn begin_session(
-    admin: &Admin,
-    session: BrowserSession,
-    role: Option<Role>,
-) -> Result<String> {
+/// Begins a session instead of the browser's previous one.
+async fn begin_session(admin: &Admin, session: BrowserSession, previous: String) -> Result<String> {
     let (token, now) = (new_token(), admin.gateway.clock.now());
+    let role = admin.vouched(&session);
     let fact = Fact::new("signed_in", &session.person)
         .with("through", "oidc")
         .with("role", role.map_or("none", Role::as_str));
@@ -170,11 +174,13 @@ async fn begin_session(
     let begun = admin.gateway.store.write("sign in", move |tx| {
         let (session, token, fact) = (session.clone(), own.clone(), fact.clone());
         Box::pin(async move {
+            let replaced = people::replace_session(tx, &previous).await?;
             people::begin_session(tx, &session, &token, now, now + SESSION_FOR).await?;
-            audit::append(tx, audit::ADMIN, vec![fact], now).await
+            audit::append(tx, audit::ADMIN, vec![fact], now).await?;
+            Ok(replaced)
         })
     });
-    begun.await?;
+    end_pages(admin, begun.await?);
     Ok(token)
 }
 

@@ -26,6 +26,7 @@ use std::collections::BTreeMap;
 use url::Url;
 
 use crate::{
+    gateway::people,
     journal::role::Role,
     store::people::BrowserSession,
     tools::{
@@ -186,7 +187,7 @@ impl Issuer {
         claims: &IdTokenClaims<More, CoreGenderClaim>,
     ) -> Result<BrowserSession, Trouble> {
         let sub = claims.subject().as_str();
-        let person = format!("oidc:{sub}");
+        let person = format!("{}{sub}", people::OIDC);
         // An unverified address may have been entered by anybody.
         let email = claims.email().filter(|_| claims.email_verified() == Some(true));
         let email = email.map(|email| email.as_str().to_owned());

@@ -69,11 +69,25 @@ fn whole(address: IpAddr) -> IpAddr {
     }
 }
 
-/// The number of open connections per address, on this node.
+/// Who has open connections.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Client {
+    Address(IpAddr),
+    /// A person who is signed in.
+    Person(String),
+}
+
+impl From<IpAddr> for Client {
+    fn from(address: IpAddr) -> Self {
+        Self::Address(whole(address))
+    }
+}
+
+/// The number of open connections per client, on this node.
 #[derive(Debug)]
 pub struct OpenConnections {
     most: usize,
-    counts: Arc<Mutex<HashMap<IpAddr, usize>>>,
+    counts: Arc<Mutex<HashMap<Client, usize>>>,
 }
 
 impl OpenConnections {
@@ -82,29 +96,29 @@ impl OpenConnections {
     }
 
     /// Registers a connection until dropped; `None` if there are too many.
-    pub fn enter(&self, address: IpAddr) -> Option<Opened> {
-        let address = whole(address);
+    pub fn enter(&self, client: impl Into<Client>) -> Option<Opened> {
+        let client = client.into();
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = counts.entry(address).or_default();
+        let count = counts.entry(client.clone()).or_default();
         if *count >= self.most {
             return None;
         }
         *count += 1;
-        Some(Opened { counts: self.counts.clone(), address })
+        Some(Opened { counts: self.counts.clone(), client })
     }
 }
 
 /// An open connection.
 #[derive(Debug)]
 pub struct Opened {
-    counts: Arc<Mutex<HashMap<IpAddr, usize>>>,
-    address: IpAddr,
+    counts: Arc<Mutex<HashMap<Client, usize>>>,
+    client: Client,
 }
 
 impl Drop for Opened {
     fn drop(&mut self) {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = counts.get_mut(&self.address) {
+        if let Some(count) = counts.get_mut(&self.client) {
             *count -= 1;
         }
         counts.retain(|_, count| *count > 0);
@@ -163,7 +177,11 @@ mod tests {
     #[test]
     fn so_much_is_open_for_each_network_and_no_more() {
         let open = OpenConnections::of(1);
-        let at = |address: &str| address.parse().unwrap();
+        let at = |address: &str| address.parse::<IpAddr>().unwrap();
+        let ann = || Client::Person("ann".to_owned());
+        let page = open.enter(ann());
+        assert!(page.is_some() && open.enter(ann()).is_none());
+        assert!(open.enter(Client::Person("bob".to_owned())).is_some());
         let first = open.enter(at("2001:db8::1"));
         assert!(first.is_some() && open.enter(at("2001:db8::2")).is_none());
         assert!(

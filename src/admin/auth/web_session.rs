@@ -6,7 +6,7 @@ use axum::{
     Form,
     extract::{ConnectInfo, FromRequestParts, Query, State},
     http::{
-        HeaderMap, StatusCode,
+        HeaderMap, HeaderName, StatusCode,
         header::{ACCEPT, COOKIE, ORIGIN, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE},
         request::Parts,
     },
@@ -16,12 +16,14 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::Deserialize;
 use std::{net::SocketAddr, sync::Arc};
 
+use super::rate_limit::Client;
 use crate::{
     admin::{Admin, language, markdown_html, problem::Problem},
     store::people::{self, AccessTokenKind, BrowserSession},
     texts::PageTexts,
 };
 
+const CLEAR_SITE_DATA: HeaderName = HeaderName::from_static("clear-site-data");
 const COOKIE_NAME: &str = "countersign_session";
 /// The maximum number of invalid links per minute from one address.
 pub const WRONG_A_MINUTE: u32 = 10;
@@ -41,6 +43,12 @@ impl Signed {
     /// Whether the session is still valid.
     pub async fn is_still_valid(&self, admin: &Admin) -> Result<bool> {
         Ok(session_of(admin, &self.token).await?.is_some())
+    }
+}
+
+impl From<&Signed> for Client {
+    fn from(signed: &Signed) -> Self {
+        Self::Person(signed.session.person.clone())
     }
 }
 
@@ -68,6 +76,12 @@ pub async fn session_of(admin: &Admin, token: &str) -> Result<Option<BrowserSess
 /// The session cookie of a request.
 pub fn session_token(headers: &HeaderMap) -> Option<String> {
     cookie(headers, COOKIE_NAME)
+}
+
+/// The hash of the session that the browser has; empty if it has none. It ends when another one
+/// begins there.
+pub fn previous_session(headers: &HeaderMap) -> String {
+    session_token(headers).map(|token| people::session_hash(&token)).unwrap_or_default()
 }
 
 pub fn cookie(headers: &HeaderMap, of: &str) -> Option<String> {
@@ -107,12 +121,13 @@ pub async fn redeem(
     let words = &language::of(&headers).words().page;
     // A valid link is accepted whatever other clients behind the same address have tried, because
     // it cannot be guessed.
-    let session = if is_link(&admin, link.token.clone(), now).await? {
-        exchange(&admin, link.token, now).await?
+    let previous = previous_session(&headers);
+    let begun = if is_link(&admin, link.token.clone(), now).await? {
+        exchange(&admin, link.token, previous, now).await?
     } else {
         None
     };
-    let Some(session) = session else {
+    let Some(NewSession { token: session, replaced }) = begun else {
         if !admin.wrong.takes(address, now) {
             let page = told(&admin, StatusCode::TOO_MANY_REQUESTS, words, words.too_many_links);
             return Ok(([(RETRY_AFTER, "60")], page).into_response());
@@ -120,6 +135,7 @@ pub async fn redeem(
         tracing::warn!(%address, "invalid sign-in link");
         return Ok(told(&admin, StatusCode::FORBIDDEN, words, words.wrong_link));
     };
+    end_pages(&admin, replaced);
     let origin = headers.get(ORIGIN).and_then(|value| value.to_str().ok());
     let is_secure = origin.is_some_and(|origin| origin.starts_with("https://"));
     let cookie = session_cookie(&session, SESSION_FOR, is_secure);
@@ -138,7 +154,26 @@ async fn is_link(admin: &Admin, token: String, now: DateTime<Utc>) -> Result<boo
     store.read(move |tx| Box::pin(async move { people::is_link(tx, &token, now).await })).await
 }
 
-async fn exchange(admin: &Admin, token: String, now: DateTime<Utc>) -> Result<Option<String>> {
+/// A session that has begun.
+struct NewSession {
+    token: String,
+    /// The person of the browser's previous session, which has ended.
+    replaced: Option<String>,
+}
+
+/// Makes the open pages of a session that has ended check their access.
+pub fn end_pages(admin: &Admin, person: Option<String>) {
+    if let Some(person) = person {
+        admin.changed.send(person).ok();
+    }
+}
+
+async fn exchange(
+    admin: &Admin,
+    token: String,
+    previous: String,
+    now: DateTime<Utc>,
+) -> Result<Option<NewSession>> {
     let session = new_token();
     let store = &admin.gateway.store;
     store
@@ -149,6 +184,7 @@ async fn exchange(admin: &Admin, token: String, now: DateTime<Utc>) -> Result<Op
                 else {
                     return Ok(None);
                 };
+                let replaced = people::replace_session(tx, &previous).await?;
                 let ends = now + SESSION_FOR;
                 people::grant_access(
                     tx,
@@ -161,7 +197,7 @@ async fn exchange(admin: &Admin, token: String, now: DateTime<Utc>) -> Result<Op
                     ends,
                 )
                 .await?;
-                Ok(Some(session))
+                Ok(Some(NewSession { token: session, replaced }))
             })
         })
         .await
@@ -190,7 +226,11 @@ pub async fn sign_out(
         .await?;
     // Other pages of the session check their access now.
     admin.changed.send(signed.session.person).ok();
-    let cookie = [(SET_COOKIE, session_cookie("", TimeDelta::zero(), false))];
+    let cookie = [
+        (SET_COOKIE, session_cookie("", TimeDelta::zero(), false)),
+        // What the chat keeps in the browser is not for the next person.
+        (CLEAR_SITE_DATA, "\"storage\"".to_owned()),
+    ];
     let accepts = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     Ok(if accepts.contains("text/html") {
         (cookie, Redirect::to("/")).into_response()

@@ -24,11 +24,11 @@ use axum::{
     extract::{Path, State, rejection::JsonRejection},
     http::{
         HeaderMap, StatusCode,
-        header::{CACHE_CONTROL, CONTENT_TYPE},
+        header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
     },
     response::{Html, IntoResponse as _, Response},
 };
-use channels::{Batch, FileRef, Incoming, Person, What};
+use channels::{FileRef, Incoming, Person, What};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -39,13 +39,16 @@ use super::{
     api::caller::by_session,
     auth::web_session::{self, Signed},
     language, markdown_html,
-    problem::{BAD_ID, BAD_REQUEST, EMPTY, NO_SUCH_PAGE, NOT_SAVED, Problem, TOO_LONG},
+    problem::{
+        BAD_ID, BAD_REQUEST, EMPTY, NO_SUCH_PAGE, NOT_SAVED, Problem, TOO_LONG, TOO_MANY_MESSAGES,
+    },
 };
 use crate::{
     gateway::{
-        self,
         approvals::by_id::{PressedButton, decide_by_id},
+        receive::{RateLimited, receive_from_web},
     },
+    store::people::BrowserSession,
     texts::{self, Language},
 };
 use participant::Participant;
@@ -85,32 +88,38 @@ pub async fn page(
         return Ok(web_session::told(&admin, StatusCode::NOT_FOUND, words, words.no_web_chat));
     }
     let steers = by_session(&admin, signed.session.clone()).await?.is_some();
-    let door = ChatView::Signed { person: &signed.session.name, steers };
-    Ok(Html(drawn(&admin, language::of(&headers), door)).into_response())
+    let view = ChatView::Signed { session: &signed.session, steers };
+    Ok(Html(drawn(&admin, language::of(&headers), view)).into_response())
 }
 
 /// How the chat is embedded.
 pub enum ChatView<'a> {
     /// For a person who is signed in, with a link to the console if they may open it.
-    Signed { person: &'a str, steers: bool },
+    Signed { session: &'a BrowserSession, steers: bool },
     /// In a frame of another site; the path prefix of its requests.
     Frame(&'a str),
 }
 
 /// Renders the chat.
-pub fn drawn(admin: &Admin, language: Language, door: ChatView<'_>) -> String {
+pub fn drawn(admin: &Admin, language: Language, view: ChatView<'_>) -> String {
     let words = &language.words().page;
     let script = script_words(language);
-    let is_framed = matches!(door, ChatView::Frame(_));
+    let is_framed = matches!(view, ChatView::Frame(_));
     // In a frame of another site, only that site sets the focus.
-    let (person, base, who, console, focus) = match door {
-        ChatView::Signed { person, steers: true } => (person, "", WHO, CONSOLE, FOCUS),
-        ChatView::Signed { person, steers: false } => (person, "", WHO, "", FOCUS),
-        ChatView::Frame(base) => (words.visitor, base, "", "", ""),
+    let (person, base, who, focus) = match view {
+        ChatView::Signed { session, .. } => (session.name.as_str(), "", WHO, FOCUS),
+        ChatView::Frame(base) => (words.visitor, base, "", ""),
+    };
+    let (person_id, console) = match view {
+        ChatView::Signed { session, steers } => {
+            (participant::header_of(&session.person), if steers { CONSOLE } else { "" })
+        }
+        ChatView::Frame(_) => (String::new(), ""),
     };
     let values = [
         ("bot", admin.bot.as_str()),
         ("person", person),
+        ("person_id", &person_id),
         ("base", base),
         ("words", script.as_str()),
     ];
@@ -207,33 +216,39 @@ struct Written {
     files: Vec<FileRef>,
 }
 
-/// Responds once the message is in the database.
+/// Responds once the message is in the database. A message that the rate limit refuses is not
+/// stored; the page can send it again.
 pub async fn say(
     State(admin): State<Arc<Admin>>,
     talker: Participant,
     headers: HeaderMap,
     message: Result<Json<PostedMessage>, JsonRejection>,
-) -> Result<StatusCode, Problem> {
+) -> Result<Response, Problem> {
     let Json(message) = message.map_err(unreadable)?;
     let channel = talker.channel.as_str();
     let files = uploads::files(&admin, &talker, &message.files).await?;
     let new = own_conversations::new_name(&admin, &talker, &message.text).await?;
     let incoming = incoming(&admin, &talker, &headers, Written { message, files })?;
-    let batch = Batch { incomings: vec![incoming], position: None };
-    if let Err(problem) = gateway::receive::receive(&admin.gateway, channel, batch).await {
+    let stored = receive_from_web(&admin.gateway, channel, incoming, talker.vouched).await;
+    let refused = stored.map_err(|problem| {
         let problem = format!("{problem:#}");
         tracing::error!(
             channel.id = channel,
             problem,
             "could not store a message; the page may retry"
         );
-        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, NOT_SAVED));
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, NOT_SAVED)
+    })?;
+    if let Some(RateLimited { wait }) = refused {
+        let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, TOO_MANY_MESSAGES);
+        let seconds = (wait.as_secs() + 1).to_string();
+        return Ok(([(RETRY_AFTER, seconds)], problem).into_response());
     }
     if let Some(name) = new {
         own_conversations::name(&admin, &talker, name).await?;
     }
     admin.changed.send(talker.speaker.id).ok();
-    Ok(StatusCode::NO_CONTENT)
+    Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 fn incoming(
@@ -288,13 +303,10 @@ pub async fn press(
     pressed: Result<Json<Pressed>, JsonRejection>,
 ) -> Result<Json<Value>, Problem> {
     let Json(pressed) = pressed.map_err(unreadable)?;
-    let place = talker.place();
-    let Participant { channel, speaker, .. } = talker;
-    let person = speaker.id.clone();
+    let (place, by) = (talker.place(), talker.person());
     let button = PressedButton { approval: &pressed.approval, key: pressed.key };
-    let decided = decide_by_id(&admin.gateway, &channel, &place, button, speaker);
-    let text = decided.await?;
-    admin.changed.send(person).ok();
+    let text = decide_by_id(&admin.gateway, &talker.channel, &place, button, by).await?;
+    admin.changed.send(talker.speaker.id).ok();
     Ok(Json(json!({ "text": text })))
 }
 

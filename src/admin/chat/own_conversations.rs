@@ -16,6 +16,7 @@ use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 use super::{
     downloads,
     participant::{Participant, is_thread},
+    timeline::kept_since,
 };
 use crate::{
     admin::{
@@ -23,10 +24,13 @@ use crate::{
         problem::{BAD_REQUEST, NO_SUCH_PAGE, Problem, TOO_MANY_CONVERSATIONS},
     },
     journal::event::{Entry, Event},
-    store::conversations::{
-        history::{self, RowsBefore, ShownRow},
-        journal,
-        own::{self as own_conversations, OwnConversation, OwnEvent},
+    store::{
+        Tx,
+        conversations::{
+            history::{self, RowsBefore, ShownRow},
+            journal,
+            own::{self as own_conversations, OwnConversation, SearchedMessages},
+        },
     },
     texts::PageTexts,
 };
@@ -39,6 +43,9 @@ const FIRST_WORDS_CHARS: usize = 50;
 /// The longest search, in characters, and the maximum number of messages that it finds.
 const SEARCH_CHARS: usize = 200;
 const FOUND: usize = 100;
+/// How many messages that may contain the words are read at once, and how often.
+const CANDIDATES: usize = 500;
+const ROUNDS: usize = 20;
 /// How much of a found message is shown around the words.
 const AROUND_CHARS: usize = 40;
 /// The maximum number of messages that are exported.
@@ -68,54 +75,87 @@ pub async fn index(
     talker: Participant,
     Query(Search { search }): Query<Search>,
 ) -> Result<Json<Value>, Problem> {
-    let words: String = search.trim().to_lowercase().chars().take(SEARCH_CHARS).collect();
+    let words = one_line(&folded(&search).take(SEARCH_CHARS).collect::<String>());
     let (channel, chat) = (talker.channel.clone(), talker.speaker.id.clone());
-    let pattern = pattern(&words);
+    let sought = words.clone();
     let read = admin.gateway.store.read(move |tx| {
         Box::pin(async move {
             let own = own_conversations::list(tx, &channel, &chat, MOST).await?;
-            let found = if pattern.is_empty() {
-                Vec::new()
+            let pattern = pattern(&sought);
+            let searched = SearchedMessages { channel, chat, pattern, most: CANDIDATES };
+            let excerpts = if sought.is_empty() {
+                BTreeMap::new()
             } else {
-                own_conversations::search(tx, &channel, &chat, &pattern, FOUND).await?
+                excerpts(tx, &searched, &sought).await?
             };
-            Ok((own, found))
+            Ok((own, excerpts))
         })
     });
-    let (own, found) = read.await?;
-    Ok(Json(json!({ "items": listed(own, found, &words) })))
+    let (own, excerpts) = read.await?;
+    Ok(Json(json!({ "items": listed(own, excerpts, &words) })))
 }
 
-/// The pattern for texts in JSON that contain these words; empty if there are none.
+/// Where the words were found, by conversation. The database only narrows the choice down: it does
+/// not know the letters of all languages, and searches the names of JSON fields as well.
+async fn excerpts(
+    tx: &mut Tx<'_>,
+    searched: &SearchedMessages,
+    words: &str,
+) -> Result<BTreeMap<String, String>> {
+    let (mut excerpts, mut found, mut last) = (BTreeMap::new(), 0, None);
+    for _ in 0..ROUNDS {
+        let candidates = own_conversations::search(tx, searched, last.as_ref()).await?;
+        let is_last = candidates.len() < searched.most;
+        last = candidates.last().cloned();
+        for one in candidates {
+            let (Event::Said { text, .. } | Event::Replied { text, .. }) = one.entry.event else {
+                continue;
+            };
+            if let Some(excerpt) = excerpt(&text, words) {
+                found += 1;
+                excerpts.entry(one.thread).or_insert(excerpt);
+            }
+        }
+        if is_last || found >= FOUND {
+            break;
+        }
+    }
+    Ok(excerpts)
+}
+
+/// The letters in lower case, one for each character.
+fn folded(text: &str) -> impl Iterator<Item = char> {
+    text.chars().map(|c| c.to_lowercase().next().unwrap_or(c))
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A pattern for the JSON of messages that may contain these words. Databases know the lower case
+/// of ASCII letters only, and the words may be separated by any white space.
 fn pattern(words: &str) -> String {
-    if words.is_empty() {
-        return String::new();
-    }
     let json = json!(words).to_string();
-    let inner = &json[1..json.len() - 1];
-    let escaped = inner.chars().fold(String::new(), |mut out, c| {
-        if matches!(c, '%' | '_' | '\\') {
-            out.push('\\');
+    let mut pattern = "%\"text\":\"%".to_owned();
+    for c in json[1..json.len() - 1].chars() {
+        match c {
+            '%' | '_' | '\\' => pattern.extend(['\\', c]),
+            c if c.is_ascii() && c != ' ' => pattern.push(c),
+            _ if pattern.ends_with('%') && !pattern.ends_with("\\%") => {}
+            _ => pattern.push('%'),
         }
-        out.push(c);
-        out
-    });
-    format!("%{escaped}%")
+    }
+    format!("{pattern}%")
 }
 
-fn listed(own: Vec<OwnConversation>, found: Vec<OwnEvent>, words: &str) -> Vec<OwnView> {
-    let mut excerpts: BTreeMap<String, String> = BTreeMap::new();
-    for one in found {
-        let (Event::Said { text, .. } | Event::Replied { text, .. }) = one.entry.event else {
-            continue;
-        };
-        if let Some(excerpt) = excerpt(&text, words) {
-            excerpts.entry(one.thread).or_insert(excerpt);
-        }
-    }
+fn listed(
+    own: Vec<OwnConversation>,
+    excerpts: BTreeMap<String, String>,
+    words: &str,
+) -> Vec<OwnView> {
     let matches = |own: &OwnConversation| {
         words.is_empty()
-            || own.title.to_lowercase().contains(words)
+            || folded(&own.title).collect::<String>().contains(words)
             || excerpts.contains_key(&own.thread)
     };
     own.into_iter()
@@ -132,9 +172,8 @@ fn listed(own: Vec<OwnConversation>, found: Vec<OwnEvent>, words: &str) -> Vec<O
 
 /// The words with what is around them, on one line.
 fn excerpt(text: &str, words: &str) -> Option<String> {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    // Lower case may have another length, so positions are counted in characters of it.
-    let lower: Vec<char> = line.chars().filter_map(|c| c.to_lowercase().next()).collect();
+    let line = one_line(text);
+    let lower: Vec<char> = folded(&line).collect();
     let wanted: Vec<char> = words.chars().collect();
     let at = lower.windows(wanted.len().max(1)).position(|window| window == wanted)?;
     let begin = at.saturating_sub(AROUND_CHARS);
@@ -196,14 +235,14 @@ pub async fn new_name(
     });
     match read.await? {
         None => Ok(None),
-        Some(MOST..) => Err(Problem::conflict(TOO_MANY_CONVERSATIONS)),
+        Some(MOST..) => Err(Problem::unfit(TOO_MANY_CONVERSATIONS)),
         Some(_) => Ok(first_words(text)),
     }
 }
 
 /// The beginning of a message, cut after a word; `None` for a command.
 fn first_words(text: &str) -> Option<String> {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = one_line(text);
     if line.is_empty() || line.starts_with('/') {
         return None;
     }
@@ -240,7 +279,9 @@ pub async fn export(
         })
     });
     let none = || Problem::new(StatusCode::NOT_FOUND, NO_SUCH_PAGE);
-    let (title, said, shown) = read.await?.ok_or_else(none)?;
+    let (title, mut said, shown) = read.await?.ok_or_else(none)?;
+    let since = kept_since(&admin);
+    said.retain(|entry| entry.at >= since);
     let words = &language::of(&headers).words().page;
     let title = if title.is_empty() { admin.bot.clone() } else { title };
     let text = exported(&title, &admin.bot, words, lines(said, shown, words));
@@ -318,7 +359,13 @@ mod tests {
         assert!(shown.starts_with('…') && shown.contains("The Danube flows"), "{shown}");
         assert_eq!(excerpt("İstanbul", "bul"), Some("İstanbul".into()));
         assert_eq!(excerpt("nothing", "danube"), None);
-        assert_eq!(pattern("50%_\\\"x"), "%50\\%\\_\\\\\\\\\\\\\"x%");
-        assert_eq!(pattern(""), "");
+        assert_eq!(
+            excerpt("Der ÜBERGANG\n über", "übergang über"),
+            Some("Der ÜBERGANG über".into())
+        );
+        let text = "%\"text\":\"";
+        assert_eq!(pattern("50%_\\\"x"), format!("{text}%50\\%\\_\\\\\\\\\\\\\"x%"));
+        assert_eq!(pattern("über  den"), format!("{text}%ber%den%"));
+        assert_eq!(pattern("50%ü"), format!("{text}%50\\%%%"));
     }
 }

@@ -4,7 +4,7 @@
 use anyhow::Result;
 use axum::{
     extract::{ConnectInfo, FromRequestParts, RawPathParams},
-    http::{Method, StatusCode, request::Parts},
+    http::{HeaderName, Method, StatusCode, request::Parts},
 };
 use channels::{Place, web::Web};
 use std::{
@@ -12,15 +12,19 @@ use std::{
     sync::Arc,
 };
 
-use super::visitor::{self, Visit};
+use super::{
+    downloads::percent,
+    visitor::{self, Visit},
+};
 use crate::{
     admin::{
         Admin,
         auth::{rate_limit::Opened, web_session::Signed},
         place_of,
-        problem::{BAD_REQUEST, NO_WEB_CHAT, Problem, TOO_FAST},
+        problem::{BAD_REQUEST, NO_WEB_CHAT, OTHER_PERSON, Problem, TOO_FAST},
     },
-    journal::event::Speaker,
+    gateway::people::{ChannelAccess, WebPerson},
+    journal::{event::Speaker, role::Role},
     store::people::BrowserSession,
 };
 
@@ -29,6 +33,8 @@ pub struct Participant {
     pub channel: String,
     pub web: Arc<Web>,
     pub speaker: Speaker,
+    /// The role that depends on the claims of the OpenID provider.
+    pub vouched: Option<Role>,
     /// The conversation that the request is about; `None` is the person's first one.
     pub thread: Option<String>,
     pass: Pass,
@@ -48,6 +54,10 @@ impl Participant {
         Place { thread: self.thread.clone(), ..place_of(&self.speaker.id) }
     }
 
+    pub fn person(&self) -> WebPerson {
+        WebPerson { speaker: self.speaker.clone(), vouched: self.vouched }
+    }
+
     /// Whether they have only a pass, and no account.
     pub fn is_visitor(&self) -> bool {
         matches!(self.pass, Pass::Visit(_))
@@ -61,19 +71,38 @@ impl Participant {
         }
     }
 
-    /// Registers an open page, if the limit for visitors allows it.
+    /// Registers an open page, if the limit of the person, or of the visitor's address, allows it.
     pub fn open(&self, admin: &Admin) -> Result<Option<Opened>, Problem> {
-        let enter = |from| admin.visits.open.enter(from).ok_or_else(too_fast);
-        self.from.map(enter).transpose()
+        let opened = match (&self.pass, self.from) {
+            (Pass::Session(signed), _) => Some(admin.open_pages.enter(signed)),
+            (Pass::Visit(_), Some(from)) => Some(admin.visits.open.enter(from)),
+            (Pass::Visit(_), None) => None,
+        };
+        opened.map(|opened| opened.ok_or_else(too_fast)).transpose()
+    }
+
+    /// Whether the person may use the chat. Others can only send a pairing code.
+    pub async fn is_member(&self, admin: &Admin) -> Result<bool> {
+        let Some(access) = ChannelAccess::to(&admin.gateway, &self.channel) else {
+            return Ok(false);
+        };
+        let person = self.person();
+        let role = admin
+            .gateway
+            .store
+            .read(move |tx| Box::pin(async move { access.role_of(tx, &person).await }));
+        Ok(role.await?.is_some_and(|role| role >= Role::Member))
     }
 
     fn signed_in(admin: &Admin, signed: Signed, thread: Option<String>) -> Result<Self, Problem> {
         let none = || Problem::new(StatusCode::NOT_FOUND, NO_WEB_CHAT);
         let (channel, web) = admin.web().ok_or_else(none)?;
         let (channel, web) = (channel.to_owned(), web.clone());
+        let vouched = admin.vouched(&signed.session);
         let BrowserSession { person, name, .. } = signed.session.clone();
         let speaker = Speaker { id: person, name };
-        Ok(Self { channel, web, speaker, thread, pass: Pass::Session(signed), from: None })
+        let pass = Pass::Session(signed);
+        Ok(Self { channel, web, speaker, vouched, thread, pass, from: None })
     }
 
     async fn visiting(parts: &Parts, admin: &Admin, channel: &str) -> Result<Self, Problem> {
@@ -87,8 +116,17 @@ impl Participant {
             return Err(too_fast());
         }
         let (channel, speaker) = (channel.to_owned(), visit.speaker(&parts.headers));
-        Ok(Self { channel, web, speaker, thread: None, pass: Pass::Visit(visit), from })
+        let pass = Pass::Visit(visit);
+        Ok(Self { channel, web, speaker, vouched: None, thread: None, pass, from })
     }
+}
+
+/// The person of the page that sends a request.
+const PERSON: HeaderName = HeaderName::from_static("x-countersign-person");
+
+/// A person's id as the value of that header.
+pub fn header_of(person: &str) -> String {
+    percent(person)
 }
 
 /// The conversation that the query of a request names.
@@ -125,6 +163,12 @@ impl FromRequestParts<Arc<Admin>> for Participant {
             return Self::visiting(parts, admin, &channel).await;
         }
         let signed = Signed::from_request_parts(parts, admin).await?;
+        // Another person may have signed in since the page was loaded: what was typed there is not
+        // theirs to send.
+        let of_page = parts.headers.get(PERSON).map(|of_page| of_page.as_bytes());
+        if of_page.is_some_and(|id| id != header_of(&signed.session.person).as_bytes()) {
+            return Err(Problem::conflict(OTHER_PERSON));
+        }
         Self::signed_in(admin, signed, named(parts)?)
     }
 }

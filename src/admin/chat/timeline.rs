@@ -34,7 +34,8 @@ const PAST: usize = 400;
 const FRESH: usize = 50;
 /// How many rows a page loads at once when a person scrolls back, and how many events.
 const OLDER: usize = 200;
-const OLDER_EVENTS: usize = 5_000;
+/// The maximum number of events that are read at once.
+const EVENTS: usize = 5_000;
 /// How much is shown of the arguments and of the result of a call.
 const CALL_CHARS: usize = 4_000;
 
@@ -127,6 +128,8 @@ pub struct Timeline {
     /// The rows that are shown: their place and time, and the edit that they have.
     shown: HashMap<String, Known>,
     heard: Seq,
+    /// Earlier events are not shown, because the answers to them are no longer there.
+    since: DateTime<Utc>,
     /// Before which event there are older messages.
     pub before: Option<Seq>,
 }
@@ -149,6 +152,7 @@ impl Timeline {
             conversation: None,
             shown: HashMap::new(),
             heard: 0,
+            since: DateTime::UNIX_EPOCH,
             before: None,
         }
     }
@@ -166,6 +170,7 @@ impl Timeline {
     /// What is new or changed since the last call; everything, the first time.
     pub async fn news(&mut self, admin: &Admin) -> Result<Vec<TimelineItem>> {
         let store = &admin.gateway.store;
+        self.since = kept_since(admin);
         let first = self.conversation.is_none();
         let Some(conversation) = self.find(store).await? else { return Ok(Vec::new()) };
         let mut rows = rows(store, &conversation, if first { PAST } else { FRESH }).await?;
@@ -177,7 +182,15 @@ impl Timeline {
             self.heard = rows.first().map_or(0, |row| row.seq);
             self.before = Some(self.heard + 1);
         }
-        let entries = store.events_after(&conversation, self.heard).await?;
+        let within = history::Within { after: self.heard, before: Seq::MAX };
+        let entries = store.read(move |tx| {
+            Box::pin(async move { history::events_within(tx, &conversation, within, EVENTS).await })
+        });
+        let entries = entries.await?;
+        if let Some(begins) = self.cut(&entries) {
+            self.before = Some(begins);
+            rows.retain(|row| row.seq >= begins);
+        }
         let mut items = self.happened(entries, admin.redactor());
         items.extend(rows.into_iter().filter_map(|row| self.show(row)));
         items.sort_by(|a, b| a.order.cmp(&b.order));
@@ -187,6 +200,7 @@ impl Timeline {
     /// What came before the event `before`.
     pub async fn older(mut self, admin: &Admin, before: Seq) -> Result<Older> {
         let store = &admin.gateway.store;
+        self.since = kept_since(admin);
         let Some(conversation) = self.find(store).await? else {
             return Ok(Older { items: Vec::new(), before: None });
         };
@@ -202,17 +216,26 @@ impl Timeline {
                     Some(begins) => (begins - 1, Some(begins)),
                 };
                 let within = history::Within { after, before };
-                let entries =
-                    history::events_within(tx, &conversation, within, OLDER_EVENTS).await?;
+                let entries = history::events_within(tx, &conversation, within, EVENTS).await?;
                 let edits = history::edits_from(tx, &conversation, stretch).await?;
                 Ok((rows, more, entries, edits))
             })
         });
-        let (rows, more, entries, edits) = read.await?;
+        let (mut rows, mut more, entries, edits) = read.await?;
+        if let Some(begins) = self.cut(&entries) {
+            more = Some(begins);
+            rows.retain(|row| row.seq >= begins);
+        }
         let mut items = self.happened(entries, admin.redactor());
         items.extend(rows.into_iter().chain(edits).filter_map(|row| self.show(row)));
         items.sort_by(|a, b| a.order.cmp(&b.order));
         Ok(Older { items, before: more })
+    }
+
+    /// The first of these events, if there are earlier ones that were not read and are still shown.
+    fn cut(&self, entries: &[Entry]) -> Option<Seq> {
+        let begins = entries.first().filter(|entry| entry.at >= self.since)?;
+        (entries.len() == EVENTS).then_some(begins.seq)
     }
 
     async fn find(&mut self, store: &Store) -> Result<Option<ConversationId>> {
@@ -237,6 +260,9 @@ impl Timeline {
         for entry in entries {
             self.heard = entry.seq;
             let calls = self.trace.apply(&entry);
+            if entry.at < self.since {
+                continue;
+            }
             if self.shows_calls {
                 items.extend(calls.into_iter().map(|call| self.call(call, redactor)));
             }
@@ -303,6 +329,12 @@ impl Timeline {
         let (id, edit, order) = (edited.to_owned(), edit.to_string(), known.order.clone());
         Some(TimelineItem { id, edit, order, at: known.at, what })
     }
+}
+
+/// Since when all messages of a conversation are there. The journal is kept for longer than what was
+/// sent.
+pub fn kept_since(admin: &Admin) -> DateTime<Utc> {
+    admin.gateway.clock.now() - admin.worker.retention.messages
 }
 
 async fn rows(store: &Store, conversation: &ConversationId, most: usize) -> Result<Vec<ShownRow>> {

@@ -7,26 +7,37 @@
 use anyhow::Result;
 use axum::{
     Json,
-    body::{Body, to_bytes},
+    body::Body,
     extract::{Query, State},
     http::StatusCode,
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use channels::FileRef;
+use futures::StreamExt as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
-use tokio::sync::{OnceCell, Semaphore};
+use tokio::{
+    sync::{OnceCell, Semaphore},
+    time::timeout,
+};
 
 use super::participant::Participant;
 use crate::{
     admin::{
         Admin,
-        auth::web_session::new_token,
-        problem::{BAD_REQUEST, FILE_TOO_LARGE, NOT_SAVED, Problem, TOO_FAST},
+        auth::{
+            rate_limit::{Client, OpenConnections},
+            web_session::new_token,
+        },
+        problem::{
+            BAD_REQUEST, FILE_NOT_STORED, FILE_TOO_LARGE, NOT_A_MEMBER, Problem, ProblemText,
+            TOO_FAST, UPLOAD_LIMIT, UPLOAD_TOO_SLOW,
+        },
     },
     gateway::webhooks::signature::SharedSecret,
+    store::usage::spent,
     tools::workspace::file_names,
 };
 
@@ -36,8 +47,13 @@ pub const FILES: usize = 10;
 pub const FILE_BYTES: usize = 20_000_000;
 /// The maximum number of uploads at once, since each is held in memory.
 const AT_ONCE: usize = 4;
-/// How long an upload may take.
-const WITHIN: Duration = Duration::from_mins(5);
+/// The maximum number of uploads at once of one person.
+const AT_ONCE_EACH: usize = 2;
+/// How long an upload waits for others to end.
+const WAITS_FOR: Duration = Duration::from_secs(30);
+/// How long an upload may take, and how long it may pause.
+const WITHIN: Duration = Duration::from_mins(15);
+const PAUSE: Duration = Duration::from_secs(20);
 /// The longest name, in characters.
 const NAME_CHARS: usize = 200;
 
@@ -45,11 +61,16 @@ const NAME_CHARS: usize = 200;
 pub struct Uploads {
     key: OnceCell<SharedSecret>,
     running: Semaphore,
+    by_person: OpenConnections,
 }
 
 impl Default for Uploads {
     fn default() -> Self {
-        Self { key: OnceCell::new(), running: Semaphore::new(AT_ONCE) }
+        Self {
+            key: OnceCell::new(),
+            running: Semaphore::new(AT_ONCE),
+            by_person: OpenConnections::of(AT_ONCE_EACH),
+        }
     }
 }
 
@@ -76,16 +97,23 @@ pub async fn upload(
     Query(UploadQuery { name }): Query<UploadQuery>,
     body: Body,
 ) -> Result<Json<Value>, Problem> {
-    let slow = || Problem::new(StatusCode::TOO_MANY_REQUESTS, TOO_FAST);
-    let _permit = admin.uploads.running.try_acquire().map_err(|_| slow())?;
+    let busy = || Problem::new(StatusCode::TOO_MANY_REQUESTS, TOO_FAST);
+    if !talker.is_member(&admin).await? {
+        return Err(Problem::new(StatusCode::FORBIDDEN, NOT_A_MEMBER));
+    }
+    let person = Client::Person(talker.speaker.id.clone());
+    let _open = admin.uploads.by_person.enter(person).ok_or_else(busy)?;
+    let free = timeout(WAITS_FOR, admin.uploads.running.acquire()).await;
+    let _permit = free.ok().and_then(Result::ok).ok_or_else(busy)?;
     let bytes = received(body).await?;
+    book(&admin, &talker, bytes.len() as u64).await?;
     let short: String = name.chars().take(NAME_CHARS).collect();
     let name = file_names::file_name(&short).unwrap_or_else(|_| "file".to_owned());
     let media_type = file_names::media_type(&name, &bytes);
     let stored = admin.gateway.artifacts.put(&name, &media_type, bytes.to_vec()).await;
     let stored = stored.map_err(|problem| {
         tracing::error!(problem = format!("{problem:#}"), "could not store an upload");
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, NOT_SAVED)
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, FILE_NOT_STORED)
     })?;
     let upload = Upload {
         channel: talker.channel,
@@ -98,10 +126,41 @@ pub async fn upload(
     Ok(Json(json!({ "id": upload.sealed(key(&admin).await?) })))
 }
 
+/// Counts the upload, if the person's day allows it.
+async fn book(admin: &Admin, talker: &Participant, bytes: u64) -> Result<(), Problem> {
+    let Some(most) = admin.worker.limits.upload_bytes else { return Ok(()) };
+    let person = format!("{}/{}", talker.channel, talker.speaker.id);
+    let upload = spent::NewUpload { person, bytes, most };
+    if admin.gateway.store.book_upload(upload, admin.gateway.clock.now()).await? {
+        return Ok(());
+    }
+    let text = ProblemText::Limit { says: UPLOAD_LIMIT, limit: size(most) };
+    Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, text))
+}
+
+fn size(bytes: u64) -> String {
+    match bytes / 1_000_000 {
+        mb if mb > 0 && mb.is_multiple_of(1_000) => format!("{} GB", mb / 1_000),
+        mb => format!("{mb} MB"),
+    }
+}
+
 async fn received(body: Body) -> Result<Bytes, Problem> {
-    let read = tokio::time::timeout(WITHIN, to_bytes(body, FILE_BYTES)).await;
-    let read = read.map_err(|_| Problem::new(StatusCode::REQUEST_TIMEOUT, BAD_REQUEST))?;
-    read.map_err(|_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, FILE_TOO_LARGE))
+    let slow = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, UPLOAD_TOO_SLOW);
+    timeout(WITHIN, collected(body)).await.map_err(slow)?
+}
+
+async fn collected(body: Body) -> Result<Bytes, Problem> {
+    let slow = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, UPLOAD_TOO_SLOW);
+    let (mut chunks, mut bytes) = (body.into_data_stream(), BytesMut::new());
+    while let Some(chunk) = timeout(PAUSE, chunks.next()).await.map_err(slow)? {
+        let chunk = chunk.map_err(|_| Problem::new(StatusCode::BAD_REQUEST, BAD_REQUEST))?;
+        if bytes.len() + chunk.len() > FILE_BYTES {
+            return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, FILE_TOO_LARGE));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(bytes.freeze())
 }
 
 /// The files with these ids, if the person has uploaded all of them.
@@ -150,4 +209,31 @@ async fn key(admin: &Admin) -> Result<&SharedSecret> {
         anyhow::Ok(SharedSecret::plain(&secret))
     });
     made.await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::stream;
+    use std::io;
+
+    /// Proves S13.
+    #[tokio::test(start_paused = true)]
+    async fn an_upload_that_stops_or_crawls_is_ended() {
+        let stopped = stream::once(async { Ok::<_, io::Error>("a") }).chain(stream::pending());
+        let begun = tokio::time::Instant::now();
+        let refused = received(Body::from_stream(stopped)).await.unwrap_err();
+        assert_eq!(refused.status(), StatusCode::REQUEST_TIMEOUT);
+        assert_eq!(begun.elapsed(), PAUSE);
+
+        let crawling = stream::unfold((), |()| async {
+            tokio::time::advance(PAUSE / 2).await;
+            Some((Ok::<_, io::Error>("a"), ()))
+        });
+        let begun = tokio::time::Instant::now();
+        let refused = received(Body::from_stream(crawling)).await.unwrap_err();
+        assert_eq!(refused.status(), StatusCode::REQUEST_TIMEOUT);
+        assert!(begun.elapsed() >= WITHIN && begun.elapsed() < WITHIN + PAUSE);
+        assert_eq!(&received(Body::from("whole")).await.unwrap()[..], b"whole");
+    }
 }

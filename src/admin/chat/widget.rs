@@ -44,7 +44,12 @@ fn known<'a>(admin: &'a Admin, channel: &str) -> Result<&'a Arc<Web>, Problem> {
 /// The script that a page of another site includes.
 pub async fn script(headers: HeaderMap) -> Response {
     let words = &language::of(&headers).words().page;
-    let said = json!({ "open": words.open_chat, "close": words.close_chat });
+    let unavailable = words.refusals.chat_unavailable;
+    let said = json!({
+        "open": words.open_chat,
+        "close": words.close_chat,
+        "unavailable": unavailable,
+    });
     let script = SCRIPT.replacen("/* words */ {}", &said.to_string(), 1);
     let headers = [
         (CONTENT_TYPE, "text/javascript; charset=utf-8"),

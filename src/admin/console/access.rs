@@ -4,12 +4,10 @@ use axum::{
     extract::Path,
     response::{Redirect, Response},
 };
+use serde::Deserialize;
 use serde_json::json;
 
-use super::{
-    live,
-    page::{PageContext, back},
-};
+use super::page::{PageContext, back};
 use crate::admin::{
     api::{
         parts::{Params, Slice, none},
@@ -18,12 +16,20 @@ use crate::admin::{
     problem::Problem,
 };
 
-/// The maximum number of tokens shown, newest first.
-const TOKENS: usize = 100;
+#[derive(Deserialize)]
+pub struct TokenPage {
+    /// The cursor of the second list of the page.
+    tokens: Option<String>,
+}
 
-pub async fn index(visit: PageContext, Params(slice): Params<Slice>) -> Result<Response, Problem> {
+pub async fn index(
+    visit: PageContext,
+    Params(slice): Params<Slice>,
+    Params(TokenPage { tokens: cursor }): Params<TokenPage>,
+) -> Result<Response, Problem> {
     let found = sessions::page(&visit.admin, slice.stretch()?).await?;
-    let tokens = tokens::page(&visit.admin, live::first(TOKENS)).await?;
+    let slice = Slice { cursor, ..Slice::default() };
+    let tokens = tokens::page(&visit.admin, slice.stretch()?).await?;
     visit.page("access.html", json!({ "found": found, "tokens": tokens })).await
 }
 

@@ -17,19 +17,17 @@ use crate::admin::{
     problem::Problem,
 };
 
-/// The maximum number shown, newest first.
-const MOST: usize = 50;
-
-pub async fn open(visit: PageContext) -> Result<Response, Problem> {
-    let seen = live::questions(&visit.admin).await?;
+/// Open approvals, newest first.
+pub async fn open(visit: PageContext, Params(slice): Params<Slice>) -> Result<Response, Problem> {
+    let seen = live::approvals(&visit.admin).await?;
     let filter = ApprovalFilter { status: Some(Standing::Pending), ..ApprovalFilter::default() };
-    let found = page(&visit.admin, filter, live::first(MOST)).await?;
+    let found = page(&visit.admin, filter, slice.stretch()?).await?;
     let mut questions = Vec::new();
     for question in &found.items {
         questions.extend(whole(&visit.admin, &question.id).await?);
     }
     let live = format!("/console/events?of=questions&seen={seen}");
-    let values = json!({ "questions": questions, "more": found.next.is_some(), "live": live });
+    let values = json!({ "questions": questions, "found": found, "live": live });
     visit.page("approvals.html", values).await
 }
 
@@ -57,6 +55,10 @@ pub async fn decide(
     let reason = Some(sent.reason).filter(|reason| !reason.trim().is_empty());
     let body = DecisionBody { decision: sent.decision, reason, grant: None };
     let decided = decided(&visit.admin, &visit.caller, id, body).await?;
-    let done = if decided.status == "pending" { "voted" } else { "decided" };
+    let done = match (sent.decision, decided.status.as_str()) {
+        (DecisionName::WithdrawVote, _) => "vote_withdrawn",
+        (_, "pending") => "voted",
+        _ => "decided",
+    };
     Ok(back("approvals", done))
 }

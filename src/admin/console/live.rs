@@ -3,6 +3,7 @@
 use anyhow::Result;
 use axum::{
     extract::State,
+    http::StatusCode,
     response::{
         IntoResponse as _, Response,
         sse::{Event, KeepAlive, Sse},
@@ -18,16 +19,18 @@ use crate::{
     admin::{
         Admin,
         api::{
-            approvals::{ApprovalFilter, page},
             caller::{by_session, too_little},
             conversations,
             parts::Params,
         },
-        auth::web_session::Signed,
-        problem::Problem,
+        auth::{rate_limit::Opened, web_session::Signed},
+        problem::{Problem, TOO_FAST},
     },
     journal::role::Role,
-    store::{conversations::history, lists::Stretch},
+    store::{
+        conversations::history,
+        lists::{Stretch, approvals::version},
+    },
 };
 
 /// How often the page's data is polled.
@@ -70,11 +73,11 @@ pub fn first(most: usize) -> Stretch {
     Stretch { after: String::new(), most: most + 1 }
 }
 
-/// A version that changes when an approval is requested or settled, or gets a vote.
-pub async fn questions(admin: &Admin) -> Result<String> {
-    let found = page(admin, ApprovalFilter::default(), first(END)).await?.items;
-    let states: Vec<_> = found.iter().map(|q| format!("{} {}", q.id, q.status)).collect();
-    Ok(mark(&states.join("\n")))
+/// A version that changes when an approval is requested or settled, or when a vote is added to an
+/// open one or withdrawn.
+pub async fn approvals(admin: &Admin) -> Result<String> {
+    let read = admin.gateway.store.read(|tx| Box::pin(version(tx)));
+    Ok(mark(&read.await?))
 }
 
 /// A version that changes when a conversation has a new event or message.
@@ -99,6 +102,7 @@ struct Open {
     signed: Signed,
     watched: Watched,
     looks: tokio::time::Interval,
+    _open: Opened,
 }
 
 pub async fn events(
@@ -109,7 +113,9 @@ pub async fn events(
     let mut looks = interval(LOOKS_EVERY);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let stop = admin.stop.clone();
-    let open = Open { admin, signed, watched, looks };
+    let opened = admin.open_pages.enter(&signed);
+    let many = || Problem::new(StatusCode::TOO_MANY_REQUESTS, TOO_FAST);
+    let open = Open { _open: opened.ok_or_else(many)?, admin, signed, watched, looks };
     if !open.may_look().await? {
         return Err(too_little(open.watched.of.least()));
     }
@@ -134,7 +140,7 @@ impl Open {
 
     async fn mark(&self) -> Result<String> {
         match self.watched.of {
-            Of::Questions => questions(&self.admin).await,
+            Of::Questions => approvals(&self.admin).await,
             Of::Conversation => conversation(&self.admin, &self.watched.id).await,
         }
     }

@@ -12,7 +12,7 @@
 //! - [`wiki`]: the pages of the agents' wikis
 //! - [`status`]: channels, usage, audit, settings
 //!
-//! [`doors`] lists all routes with their required roles.
+//! [`routes`] lists all routes with their required roles.
 
 mod access;
 mod approvals;
@@ -65,16 +65,16 @@ fn page_at<T: 'static>(
     ConsoleRoute { method: Method::GET, path, least, route: get(page) }
 }
 
-fn deed_at<T: 'static>(
+fn action_at<T: 'static>(
     path: &'static str,
     least: Role,
-    deed: impl Handler<T, Arc<Admin>>,
+    action: impl Handler<T, Arc<Admin>>,
 ) -> ConsoleRoute {
-    ConsoleRoute { method: Method::POST, path, least, route: post(deed) }
+    ConsoleRoute { method: Method::POST, path, least, route: post(action) }
 }
 
 /// All routes.
-pub fn doors() -> Vec<ConsoleRoute> {
+pub fn routes() -> Vec<ConsoleRoute> {
     use Role::{Approver, Operator, Owner, Viewer};
     vec![
         page_at("/console", Viewer, begin),
@@ -82,49 +82,49 @@ pub fn doors() -> Vec<ConsoleRoute> {
         page_at("/console/events", Viewer, live::events),
         page_at("/console/approvals", Approver, approvals::open),
         page_at("/console/approvals/history", Approver, approvals::history),
-        deed_at("/console/approvals/{id}", Approver, approvals::decide),
+        action_at("/console/approvals/{id}", Approver, approvals::decide),
         page_at("/console/conversations", Operator, conversations::index),
         page_at("/console/conversations/{id}", Operator, conversations::show),
         page_at("/console/tools", Viewer, tools::index),
-        deed_at("/console/tools/{id}", Operator, tools::set),
-        deed_at("/console/mcp-servers/{id}", Operator, tools::set_server),
-        deed_at("/console/mcp-servers/{id}/trust", Operator, tools::trust),
+        action_at("/console/tools/{id}", Operator, tools::set),
+        action_at("/console/mcp-servers/{id}", Operator, tools::set_server),
+        action_at("/console/mcp-servers/{id}/trust", Operator, tools::trust),
         page_at("/console/rules", Operator, rules::index),
-        deed_at("/console/rules", Owner, rules::add),
-        deed_at("/console/rules/{name}", Owner, rules::change),
+        action_at("/console/rules", Owner, rules::add),
+        action_at("/console/rules/{name}", Owner, rules::change),
         page_at("/console/dead-letters", Operator, dead_letters::index),
-        deed_at("/console/dead-letters", Operator, dead_letters::replay_all),
-        deed_at("/console/dead-letters/{id}", Operator, dead_letters::settle),
+        action_at("/console/dead-letters", Operator, dead_letters::replay_all),
+        action_at("/console/dead-letters/{id}", Operator, dead_letters::settle),
         page_at("/console/webhooks", Operator, dead_letters::webhooks),
-        deed_at("/console/webhooks/{id}", Operator, dead_letters::settle_webhook),
+        action_at("/console/webhooks/{id}", Operator, dead_letters::settle_webhook),
         page_at("/console/people", Operator, people::index),
-        deed_at("/console/people", Owner, people::set),
-        deed_at("/console/pairing-codes", Owner, people::offer),
+        action_at("/console/people", Owner, people::set),
+        action_at("/console/pairing-codes", Owner, people::offer),
         page_at("/console/grants", Approver, people::grants),
-        deed_at("/console/grants/{id}", Operator, people::revoke),
+        action_at("/console/grants/{id}", Operator, people::revoke),
         page_at("/console/schedules", Operator, schedules::index),
-        deed_at("/console/schedules/{id}", Operator, schedules::change),
+        action_at("/console/schedules/{id}", Operator, schedules::change),
         page_at("/console/wiki", Operator, wiki::index),
         page_at("/console/wiki/{agent}/{page}", Operator, wiki::show),
         page_at("/console/artifacts", Operator, status::artifacts),
         page_at("/console/artifacts/{id}", Operator, status::download),
         page_at("/console/channels", Viewer, status::channels),
-        deed_at("/console/channels/{id}", Operator, status::channel),
+        action_at("/console/channels/{id}", Operator, status::channel),
         page_at("/console/usage", Operator, status::usage),
         page_at("/console/audit", Operator, status::audit),
         page_at("/console/settings", Operator, status::settings),
         page_at("/console/access", Owner, access::index),
-        deed_at("/console/sessions/{id}", Owner, access::end_session),
-        deed_at("/console/tokens/{id}", Owner, access::revoke_token),
-        deed_at("/console/panic", Owner, status::panic),
+        action_at("/console/sessions/{id}", Owner, access::end_session),
+        action_at("/console/tokens/{id}", Owner, access::revoke_token),
+        action_at("/console/panic", Owner, status::panic),
     ]
 }
 
 pub fn router(admin: Arc<Admin>) -> Router<Arc<Admin>> {
     let mut router = Router::new();
-    for door in doors() {
-        let lock = from_fn_with_state((admin.clone(), door.least), admit);
-        router = router.route(door.path, door.route.route_layer(lock));
+    for ConsoleRoute { path, least, route, .. } in routes() {
+        let access = from_fn_with_state((admin.clone(), least), admit);
+        router = router.route(path, route.route_layer(access));
     }
     router
         .route("/console/{*rest}", get(super::problem::no_such_page))

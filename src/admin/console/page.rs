@@ -16,6 +16,7 @@ use minijinja::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::{Arc, LazyLock};
+use url::form_urlencoded;
 
 use crate::{
     admin::{
@@ -80,6 +81,7 @@ const NAV: &[(&str, &str, Role)] = &[
 const DONE: &[(&str, &str)] = &[
     ("decided", "Decision saved."),
     ("voted", "Vote saved. More people have to agree."),
+    ("vote_withdrawn", "Vote withdrawn."),
     ("set", "Saved. Takes effect from the next turn."),
     ("added", "Rule added. It takes effect immediately on all nodes."),
     ("removed", "Removed."),
@@ -154,6 +156,8 @@ pub struct PageContext {
     pub admin: Arc<Admin>,
     pub caller: Caller,
     path: String,
+    /// The filters of the page, for the link to its next part.
+    filters: String,
     done: Option<&'static str>,
 }
 
@@ -172,7 +176,8 @@ impl FromRequestParts<Arc<Admin>> for PageContext {
         let done = said.and_then(|Query(said)| {
             DONE.iter().find(|(word, _)| *word == said.done).map(|(_, sentence)| *sentence)
         });
-        Ok(Self { admin: admin.clone(), caller, path: parts.uri.path().to_owned(), done })
+        let (path, query) = (parts.uri.path().to_owned(), parts.uri.query().unwrap_or_default());
+        Ok(Self { admin: admin.clone(), caller, path, filters: filters(query), done })
     }
 }
 
@@ -193,6 +198,7 @@ impl PageContext {
             "operates": role >= Role::Operator,
             "owns": role >= Role::Owner,
             "nav": nav,
+            "filters": self.filters,
             "done": self.done,
             "halt": halt,
             "now": self.admin.gateway.clock.now(),
@@ -203,6 +209,16 @@ impl PageContext {
         }
         Ok(Html(render(template, all)?).into_response())
     }
+}
+
+/// The parameters of a query that a page keeps from one part to the next, each with `&` before it.
+fn filters(query: &str) -> String {
+    let pairs = form_urlencoded::parse(query.as_bytes());
+    let kept = pairs.filter(|(key, value)| {
+        !value.is_empty() && !["cursor", "done", "verify"].contains(&key.as_ref())
+    });
+    let kept = form_urlencoded::Serializer::new(String::new()).extend_pairs(kept).finish();
+    if kept.is_empty() { kept } else { format!("&{kept}") }
 }
 
 fn render(template: &str, values: Value) -> Result<String> {
@@ -265,6 +281,13 @@ mod tests {
         let values = json!({ "a": "<b>", "b": "\"><script>" });
         let page = page.render(Shown::from(Serde(values))).unwrap();
         assert!(!page.contains("<b>") && !page.contains("<script>"), "{page}");
+    }
+
+    #[test]
+    fn the_filters_of_a_page_are_kept() {
+        let query = "cursor=abc&chat=a%26b+c&channel=&failed=true&done=set";
+        assert_eq!(filters(query), "&chat=a%26b+c&failed=true");
+        assert_eq!(filters("cursor=abc"), "");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{super::place_of, world::World};
+use super::{super::place_of, setup::Setup, world::World};
 use crate::{
     gateway::deliver,
     journal::event::{Decision, Event},
@@ -234,7 +234,7 @@ async fn a_file_is_given_only_to_whom_it_was_shown() {
 #[tokio::test]
 async fn names_and_texts_cannot_act_on_the_page() {
     let evil = "\"><script>alert(1)</script>";
-    let world = World::with_bot(evil, true).await;
+    let world = World::with(Setup { bot: evil, demo: true, ..Setup::default() }).await;
     let token = world.sign_in_token(evil).await;
     let door = world.get(&format!("/sign-in?token={}", "%22%3E%3Cscript%3E")).send();
     assert!(!door.await.unwrap().text().await.unwrap().contains("><script>"));

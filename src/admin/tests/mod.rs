@@ -1,7 +1,9 @@
 //! The web server as a browser meets it: over a socket, with a real database.
 
+mod access;
 mod chat;
 mod doors;
 mod own;
+mod setup;
 mod widget;
 mod world;

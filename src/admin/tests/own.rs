@@ -10,8 +10,10 @@ use super::{
     world::{OpenPage, SHOP, World},
 };
 use crate::{
+    clock::Clock as _,
+    gateway::deliver,
     journal::event::{Call, Event, Outcome, ToolResult, Usage},
-    store::conversations::journal,
+    store::{conversations::journal, retention::Retention},
 };
 
 const TRIP: &str = "0123456789abcdef0123456789abcdef";
@@ -272,5 +274,51 @@ async fn the_page_can_be_installed() {
         assert!(page.contains(part), "{part}");
         let framed = world.get("/widget/site").send().await.unwrap().text().await.unwrap();
         assert!(!framed.contains(part), "{part}: visitors have one conversation and no files");
+    }
+}
+
+/// The journal is kept for longer than the messages that were sent: a page and an export show no
+/// messages of a person without the answers.
+#[tokio::test]
+async fn messages_are_shown_as_long_as_the_answers_to_them() {
+    let world = World::new().await;
+    let ann = world.signed_in("ann").await;
+    world.say(&ann, &Uuid::new_v4().to_string(), "long ago").await;
+    world.show(&world.gateway.store, "ann", text("answer one")).await;
+    deliver::deliver_ready(&world.gateway).await.unwrap();
+    world.clock.advance(chrono::TimeDelta::days(91));
+    let ann = world.signed_in("ann").await;
+    world.say(&ann, &Uuid::new_v4().to_string(), "today").await;
+    world.show(&world.gateway.store, "ann", text("answer two")).await;
+    let (store, now) = (&world.gateway.store, world.clock.now());
+    store.prune("messages", &Retention::default(), now).await.unwrap();
+
+    let past = world.page(&ann).await.until("past").await;
+    let shown: Vec<_> = past["items"].as_array().unwrap().iter().collect();
+    assert_eq!(shown.len(), 2, "{past}");
+    assert_eq!(shown[0]["text"], "today");
+    assert_eq!(shown[1]["html"], "<p>answer two</p>\n");
+    let export = world.get("/chat/export").header("cookie", &ann).send().await.unwrap();
+    let export = export.text().await.unwrap();
+    assert!(export.contains("\n\ntoday\n") && !export.contains("\n\nlong ago\n"), "{export}");
+    let older = world.get("/chat/older?before=3").header("cookie", &ann).send().await.unwrap();
+    assert_eq!(older.json::<Value>().await.unwrap(), json!({ "items": [], "before": null }));
+}
+
+/// Words are found in any case and in any language, and not in the names of fields.
+#[tokio::test]
+async fn a_search_ignores_case_and_finds_words_only() {
+    let world = World::new().await;
+    let ann = world.signed_in("ann").await;
+    world.say(&ann, &Uuid::new_v4().to_string(), "hello").await;
+    let crossing = message("Please note:\nthe ÜBERGANG über die Brücke");
+    assert_eq!(say_in(&world, &ann, TRIP, crossing).await, StatusCode::NO_CONTENT);
+    for search in ["%C3%BCbergang%20%C3%9CBER", "note:%20THE", "die%20%20br%C3%BCcke"] {
+        let found = own(&world, &ann, search).await;
+        assert_eq!(found.as_array().unwrap().len(), 1, "{search}: {found}");
+        assert_eq!(found[0]["found"], "Please note: the ÜBERGANG über die Brücke");
+    }
+    for name in ["message", "kind", "said", "text", "%25", "_"] {
+        assert_eq!(own(&world, &ann, name).await, json!([]), "{name}");
     }
 }

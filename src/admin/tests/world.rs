@@ -17,7 +17,10 @@ use tempfile::TempDir;
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::super::{Admin, place_of, serve};
+use super::{
+    super::{Admin, place_of, serve},
+    setup::Setup,
+};
 use crate::{
     admin::auth::rate_limit::Proxies,
     agent::{approvers::Approvers, redact::Redactor},
@@ -58,26 +61,28 @@ pub struct World {
 
 impl World {
     pub async fn new() -> Self {
-        Self::with_bot("Countersign", false).await
+        Self::with(Setup::default()).await
     }
 
-    pub async fn with_bot(bot: &str, demo: bool) -> Self {
+    pub async fn with(setup: Setup) -> Self {
+        let Setup { bot, demo, allow, roles, messages_per_minute, upload_bytes } = setup;
         let folder = tempfile::tempdir().unwrap();
         let store = open(&folder).await;
         let clock = Arc::new(HandClock::new(DateTime::from_timestamp(1_800_000_000, 0).unwrap()));
         let web = Arc::new(Web::new("web"));
         let site = Arc::new(Web::new("site").embedded(vec![SHOP.into()]));
         let stop = CancellationToken::new();
+        let manners = Manners { roles, ..Manners::default() };
         let gateway = Arc::new(Gateway {
             store,
             clock: clock.clone(),
             artifacts: Artifacts::new(folder.path().join("artifacts")),
             channels: BTreeMap::from([
-                ("web".to_owned(), connected(web.clone())),
+                ("web".to_owned(), Connected { allow, manners, ..connected(web.clone()) }),
                 ("site".to_owned(), connected(site.clone())),
                 ("hook".to_owned(), connected(Arc::new(Hook(web.limits().clone())))),
             ]),
-            messages_per_minute: 30,
+            messages_per_minute,
             models: vec!["main".into()],
             paces: crate::gateway::rate_limit::Paces::default(),
             breakers: Arc::default(),
@@ -86,7 +91,9 @@ impl World {
         });
         let webs = BTreeMap::from([("site".to_owned(), site), ("web".to_owned(), web)]);
         let proxies = Proxies::from_list(&["127.0.0.1".to_owned()]).unwrap();
-        let admin = Admin::new(worker(gateway.clone(), &folder), webs, demo).behind(proxies);
+        let limits = DailyLimits { upload_bytes, ..DailyLimits::default() };
+        let worker = worker(gateway.clone(), limits, &folder);
+        let admin = Admin::new(worker, webs, demo).behind(proxies);
         let admin = Arc::new(admin.named(bot));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
@@ -105,6 +112,14 @@ impl World {
 
     pub fn post(&self, path: &str) -> RequestBuilder {
         self.http.post(format!("{}{path}", self.base))
+    }
+
+    pub fn put(&self, path: &str) -> RequestBuilder {
+        self.http.put(format!("{}{path}", self.base))
+    }
+
+    pub fn delete(&self, path: &str) -> RequestBuilder {
+        self.http.delete(format!("{}{path}", self.base))
     }
 
     pub async fn sign_in_token(&self, name: &str) -> String {
@@ -193,6 +208,11 @@ impl World {
 
     /// The agent asks that person, who has said something.
     pub async fn ask(&self, person: &str) -> ApprovalId {
+        self.ask_of(person, Approvers::default()).await
+    }
+
+    /// The agent asks those who may approve.
+    pub async fn ask_of(&self, person: &str, approvers: Approvers) -> ApprovalId {
         let claimed = self.gateway.store.claim(10, self.clock.now()).await.unwrap();
         let turn = claimed.into_iter().find(|c| c.place.chat == person).expect("somebody spoke");
         let id = ApprovalId::new();
@@ -214,7 +234,7 @@ impl World {
             digest: String::new(),
             title: "Allow **note_save**?".into(),
             requester: Speaker { id: person.to_owned(), name: person.to_owned() },
-            approvers: Approvers::default(),
+            approvers,
             proposal: None,
             offers: "acd".into(),
             expires_at: self.clock.now() + TimeDelta::minutes(30),
@@ -236,7 +256,7 @@ impl World {
 }
 
 /// One that has nothing to work with.
-fn worker(gateway: Arc<Gateway>, folder: &TempDir) -> Arc<Worker> {
+fn worker(gateway: Arc<Gateway>, limits: DailyLimits, folder: &TempDir) -> Arc<Worker> {
     let shared = BTreeMap::new();
     Arc::new(Worker {
         gateway,
@@ -256,7 +276,7 @@ fn worker(gateway: Arc<Gateway>, folder: &TempDir) -> Arc<Worker> {
             hidden: Vec::new(),
         },
         redactor: Redactor::default(),
-        limits: DailyLimits::default(),
+        limits,
         retention: crate::store::retention::Retention::default(),
     })
 }

@@ -2,7 +2,7 @@
 
 import * as compose from "/assets/compose.js";
 import {
-  ask, at, base, bot, filled, kept, make, makeButton, newId, onSignedOut, pass, post, says, signedOut, tell, toSite,
+  ask, at, base, bot, filled, forget, kept, make, makeButton, newId, onSignedOut, pass, post, says, signedOut, tell, toSite,
 } from "/assets/dom.js";
 import { draw, log, put } from "/assets/items.js";
 import { refresh } from "/assets/threads.js";
@@ -68,14 +68,23 @@ function greet() {
   at("welcome").hidden = log.childElementCount > 0;
 }
 
+// A button that goes away leaves its focus to the field.
+function drop(button) {
+  if (button?.contains(document.activeElement)) text.focus();
+  button?.remove();
+}
+
 // The last question can be asked again once nothing runs.
 function offerAgain() {
-  log.querySelector(".again")?.remove();
+  drop(log.querySelector(".again"));
   if (activity.state !== "idle") return;
   const said = [...log.querySelectorAll(':scope > [data-kind="said"]')].pop();
   const words = said?.querySelector(".bubble").firstChild?.data?.trim();
   if (!words || words.startsWith("/") || said === log.lastElementChild) return;
-  const again = makeButton("plain again", says.ask_again, () => say(words, []));
+  const again = makeButton("plain again", says.ask_again, () => {
+    drop(again);
+    say(words, []);
+  });
   said.querySelector(".meta").prepend(again);
 }
 
@@ -118,6 +127,7 @@ function showActivity(now) {
   if (now.state === "idle") endTyping();
   else if (now.state !== "person") change(() => { working.hidden = !draft.hidden && now.state === "model" && now.for_ms < LONG; }, false);
   if (now.state === "person") working.hidden = true;
+  if (now.state === "idle" && document.activeElement === at("stop")) text.focus();
   at("stop").hidden = now.state === "idle";
   count();
   offerAgain();
@@ -210,63 +220,80 @@ const hear = {
   signed_out: signedOut,
 };
 
-// Reads an event stream. EventSource would not report the status of a rejected request.
-async function* events(body) {
+// Reads an event stream. EventSource would not report the status of a rejected request. Only a line
+// feed ends a line: the text of an event may contain other line separators, such as U+2028.
+async function* events(body, onBytes) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    onBytes();
     const whole = (text + part.value).split("\n\n");
     text = whole.pop();
     for (const event of whole) {
-      const name = event.match(/^event: (.*)$/m), told = event.match(/^data: (.*)$/m);
-      if (name && told) yield [name[1], JSON.parse(told[1])];
+      const lines = event.split("\n");
+      const field = (name) => lines.find((line) => line.startsWith(name))?.slice(name.length);
+      const name = field("event: "), data = field("data: ");
+      if (name && data) yield { name, data };
     }
   }
 }
 
 // An error in the page is no reason to reconnect.
-function heard([name, told]) {
+function heard({ name, data }) {
   try {
-    hear[name]?.(told);
+    hear[name]?.(JSON.parse(data));
   } catch (problem) {
     reportError(problem);
   }
 }
 
+// The server sends a keep-alive message every 15 seconds. Without any, the connection is broken.
+const SILENT_FOR = 45_000;
+
 async function connect() {
   clearTimeout(retry);
   line?.abort();
   const own = line = new AbortController();
+  let isSilent = false, watchdog;
+  const onBytes = () => {
+    clearTimeout(watchdog);
+    watchdog = setTimeout(() => { isSilent = true; own.abort(); }, SILENT_FOR);
+  };
   try {
+    onBytes();
     const answer = await ask("/chat/events", { signal: own.signal });
     if (answer.status === 401) return signedOut();
     if (!answer.ok) throw new Error(answer.statusText);
     wait = 1_000;
     at("line").textContent = "";
     sendUnsent();
-    for await (const event of events(answer.body)) heard(event);
+    for await (const event of events(answer.body, onBytes)) heard(event);
   } catch {
     // Disconnected, or never connected: retry.
+  } finally {
+    clearTimeout(watchdog);
   }
-  if (own.signal.aborted) return;
+  if (own !== line || (own.signal.aborted && !isSilent)) return;
   at("line").textContent = says.reconnecting;
   retry = setTimeout(connect, wait);
   wait = Math.min(wait * 2, 30_000);
 }
 
+// What was not sent stays for its person, who may only have to sign in again.
 onSignedOut(() => {
+  clearTimeout(retry);
   line?.abort();
-  kept.forget();
 });
 
 // A page in the background disconnects after a while: browsers limit connections to six per server.
 let resting;
 document.addEventListener("visibilitychange", () => {
   clearTimeout(resting);
-  if (document.hidden) resting = setTimeout(() => { clearTimeout(retry); line.abort(); }, 300_000);
-  else if (line.signal.aborted) connect();
+  if (document.hidden) resting = setTimeout(() => { clearTimeout(retry); line?.abort(); }, 300_000);
+  else if (line?.signal.aborted) connect();
 });
-addEventListener("pageshow", (event) => { if (event.persisted) connect(); });
+addEventListener("pageshow", (event) => { if (event.persisted && line) connect(); });
+addEventListener("online", () => { if (line) connect(); });
 
 // --- sending
 
@@ -304,26 +331,40 @@ async function attempt(element, message) {
     await post("/chat/messages", { id: message.id, text: message.text, files });
     remember(unsent().filter(({ id }) => id !== message.id));
   } catch (problem) {
-    const again = makeButton("", says.try_again, () => { attempt(element, message); text.focus(); });
-    const drop = makeButton("plain", says.discard, () => {
-      remember(unsent().filter(({ id }) => id !== message.id));
-      element.remove();
-      greet();
-      text.focus();
-    });
-    const fault = make("div", "fault", make("span", "", filled(says.not_sent, { why: problem.message })), again, drop);
-    fault.setAttribute("role", "alert");
-    element.classList.add("failed");
-    change(() => element.append(fault), false);
+    // Only what failed for a temporary reason is sent again without being asked for.
+    const own = unsent().map((one) => one.id === message.id ? { ...one, isRefused: !problem.isTemporary } : one);
+    remember(own);
+    showFault(element, message, problem.message);
   }
   element.classList.remove("sending");
 }
+
+function showFault(element, message, why) {
+  const again = makeButton("", says.try_again, () => { attempt(element, message); text.focus(); });
+  const drop = makeButton("plain", says.discard, () => {
+    remember(unsent().filter(({ id }) => id !== message.id));
+    element.remove();
+    greet();
+    text.focus();
+  });
+  const fault = make("div", "fault", make("span", "", filled(says.not_sent, { why }).trim()), again, drop);
+  fault.setAttribute("role", "alert");
+  element.classList.add("failed");
+  change(() => element.append(fault), false);
+}
+
+// An old message may no longer be meant: its person decides.
+const SENT_AGAIN_FOR = 600_000;
 
 function sendUnsent() {
   for (const message of unsent()) {
     const there = log.querySelector(`:scope > [data-local="w${CSS.escape(message.id)}"]`);
     if (there && !there.classList.contains("failed")) continue;
-    attempt(there ?? shown(message, message.at), message);
+    const isOld = message.isRefused || Date.now() - message.at > SENT_AGAIN_FOR;
+    if (isOld && there) continue;
+    const element = there ?? shown(message, message.at);
+    if (isOld) showFault(element, message, "");
+    else attempt(element, message);
   }
 }
 
@@ -334,6 +375,7 @@ for (const start of document.querySelectorAll("[data-start]")) {
 at("sign-out")?.addEventListener("click", async () => {
   try {
     await post("/sign-out", {});
+    forget();
     signedOut();
   } catch (problem) {
     tell(problem.message);

@@ -40,8 +40,11 @@ text.addEventListener("input", () => {
 });
 addEventListener("pagehide", () => kept.write("draft", text.value || null));
 
+// The keyboard of a phone has no Shift+Enter: there, Enter starts a new line.
+const sendsOnEnter = matchMedia("(hover: hover)");
 text.addEventListener("keydown", (event) => {
   if (!menu.hidden && chooses(event)) return;
+  if (!sendsOnEnter.matches && !event.ctrlKey && !event.metaKey) return;
   // Enter that ends IME composition (Japanese, Chinese, …) does not send.
   if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
   event.preventDefault();
@@ -67,8 +70,16 @@ at("compose").addEventListener("submit", (event) => {
 
 // --- files
 
-// Each is uploaded at once; `id` is set when that is done.
-const files = [];
+// The server takes two files of a person at once; the others wait. `id` is set when the upload is done.
+const files = [], waiting = [], AT_ONCE = 2;
+let uploading = 0;
+
+function uploadNext() {
+  while (uploading < AT_ONCE && waiting.length > 0) {
+    uploading += 1;
+    waiting.shift()().finally(() => { uploading -= 1; uploadNext(); });
+  }
+}
 
 function attach(list) {
   for (const file of list) {
@@ -81,41 +92,53 @@ function attach(list) {
   }
 }
 
-async function upload(file) {
+// Adds the file to the message. A file that could not be uploaded stays, and can be tried again.
+function upload(file) {
   const name = file.name || "file", entry = { id: null, name, size_bytes: file.size };
   const stop = new AbortController();
-  const state = make("span", "size", says.uploading);
+  const state = make("span", "size");
   const chip = make("li", "chip", icon(CLIP), make("bdi", "name", name), state);
+  const again = makeButton("plain again", says.try_again, () => { start(); text.focus(); });
   const drop = makeButton("plain", "×", () => {
     stop.abort();
-    remove();
+    if (files.includes(entry)) files.splice(files.indexOf(entry), 1);
+    chip.remove();
+    grow();
     text.focus();
   });
   drop.setAttribute("aria-label", filled(says.remove_file, { name }));
   chip.append(drop);
-  const remove = () => {
-    if (files.includes(entry)) files.splice(files.indexOf(entry), 1);
-    chip.remove();
-    grow();
-  };
   files.push(entry);
   chips.append(chip);
-  grow();
-  try {
-    const told = await send(`/chat/files?name=${encodeURIComponent(name)}`, {
-      method: "POST",
-      headers: { "content-type": "application/octet-stream" },
-      body: file,
-      signal: stop.signal,
-    });
-    entry.id = told.id;
-    state.textContent = bytes(file.size);
-  } catch (problem) {
+  const start = () => {
+    again.remove();
+    chip.classList.remove("failed");
+    state.textContent = says.uploading;
+    waiting.push(attempt);
+    uploadNext();
+    grow();
+  };
+  const attempt = async () => {
     if (stop.signal.aborted) return;
-    remove();
-    tell(filled(says.not_uploaded, { name, why: problem.message }));
-  }
-  grow();
+    try {
+      const told = await send(`/chat/files?name=${encodeURIComponent(name)}`, {
+        method: "POST",
+        headers: { "content-type": "application/octet-stream" },
+        body: file,
+        signal: stop.signal,
+      });
+      entry.id = told.id;
+      state.textContent = bytes(file.size);
+    } catch (problem) {
+      if (stop.signal.aborted) return;
+      state.textContent = says.call_failed;
+      chip.classList.add("failed");
+      drop.before(again);
+      tell(filled(says.not_uploaded, { name, why: problem.message }));
+    }
+    grow();
+  };
+  start();
 }
 
 if (!base) {

@@ -1,7 +1,7 @@
 // What the scripts of the chat share: its texts, elements, requests and notices.
 
 export const at = (id) => document.getElementById(id);
-export const { bot, base } = document.body.dataset;
+export const { bot, base, person } = document.body.dataset;
 export const says = JSON.parse(document.body.dataset.words);
 
 // In a frame of another site: the visitor's pass, since no cookie is sent.
@@ -12,7 +12,8 @@ export const toSite = (message) => parent.postMessage(`countersign: ${message}`,
 // The conversation of this page; empty for the first one of a person.
 export const conversation = base ? "" : new URLSearchParams(location.search).get("conversation") ?? "";
 
-const headers = pass ? { authorization: `Bearer ${pass}` } : {};
+// The server refuses a request of a page whose person is no longer the one who is signed in.
+const headers = pass ? { authorization: `Bearer ${pass}` } : base ? {} : { "x-countersign-person": person };
 
 // The address of a request about this conversation.
 export function address(path) {
@@ -20,8 +21,11 @@ export function address(path) {
   return `${base}${path}${path.includes("?") ? "&" : "?"}conversation=${conversation}`;
 }
 
-export const ask = (path, options = {}) =>
-  fetch(address(path), { ...options, headers: { ...headers, ...options.headers } });
+export async function ask(path, options = {}) {
+  const answer = await fetch(address(path), { ...options, headers: { ...headers, ...options.headers } });
+  if (answer.status === 409) location.reload();
+  return answer;
+}
 
 // Fills "{name}" in a text.
 export function filled(sentence, values) {
@@ -87,17 +91,21 @@ export function signedOut() {
   else location.replace("/");
 }
 
-// The response of a request, as JSON; an error says what went wrong.
+// The response of a request, as JSON; an error says what went wrong. It is temporary if the server
+// was not reached or is in trouble.
 export async function send(path, options) {
   let answer;
   try {
     answer = await ask(path, options);
   } catch {
-    throw new Error(says.no_connection);
+    throw Object.assign(new Error(says.no_connection), { isTemporary: true });
   }
   const said = await answer.json().catch(() => ({}));
   if (answer.status === 401) signedOut();
-  if (!answer.ok) throw new Error(said.detail ?? filled(says.answered, { status: answer.status }));
+  if (!answer.ok) {
+    const problem = new Error(said.detail ?? filled(says.answered, { status: answer.status }));
+    throw Object.assign(problem, { isTemporary: answer.status >= 500 });
+  }
   return said;
 }
 
@@ -113,26 +121,34 @@ export function newId() {
   return Array.from(random, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-// What this browser keeps of a conversation: the unfinished message, and what could not be sent.
-// Storage may be forbidden, and a frame of another site uses none.
+// What this browser keeps of a person's conversation: the unfinished message, and what could not be
+// sent. Storage may be forbidden, and a frame of another site uses none.
 const PREFIX = "countersign chat ";
+const keyOf = (name) => `${PREFIX}${name} ${person} ${conversation}`;
+let isForgotten = false;
 export const kept = {
   read(name) {
-    if (base) return null;
-    try { return JSON.parse(localStorage.getItem(`${PREFIX}${name} ${conversation}`)); } catch { return null; }
+    if (base || isForgotten) return null;
+    try { return JSON.parse(localStorage.getItem(keyOf(name))); } catch { return null; }
   },
   write(name, value) {
-    if (base) return;
-    const key = `${PREFIX}${name} ${conversation}`;
+    if (base || isForgotten) return;
     try {
-      if (value === null) localStorage.removeItem(key);
-      else localStorage.setItem(key, JSON.stringify(value));
+      if (value === null) localStorage.removeItem(keyOf(name));
+      else localStorage.setItem(keyOf(name), JSON.stringify(value));
     } catch { /* forbidden, or full */ }
   },
-  // Nothing of a person is left to the next one at this browser.
-  forget() {
-    try {
-      for (const key of Object.keys(localStorage)) if (key.startsWith(PREFIX)) localStorage.removeItem(key);
-    } catch { /* forbidden */ }
-  },
 };
+
+// Signing out leaves nothing of a person to the next one at this browser. All pages stop writing:
+// this one, and those that are told by it or by a page of the console.
+const pages = base ? null : new BroadcastChannel("countersign sign-out");
+if (pages) pages.onmessage = () => { isForgotten = true; };
+
+export function forget() {
+  isForgotten = true;
+  pages?.postMessage("");
+  try {
+    for (const key of Object.keys(localStorage)) if (key.startsWith(PREFIX)) localStorage.removeItem(key);
+  } catch { /* forbidden */ }
+}

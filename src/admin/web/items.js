@@ -129,11 +129,11 @@ export const draw = {
     kind.setAttribute("aria-hidden", "true");
     const name = make("bdi", "name", item.name);
     const size = make("span", "size", `${typeName(item.media_type, ending)} · ${bytes(item.size_bytes)}`);
-    const link = make("a", "card file", kind, make("span", "words", name, size), icon(ARROW));
+    const act = make("span", "hidden", `${says.download} `);
+    const link = make("a", "card file", act, kind, make("span", "words", name, size), icon(ARROW));
     link.href = source(item.url);
     if (base) link.addEventListener("click", (event) => save(event, link, item.url));
     link.download = item.name;
-    link.setAttribute("aria-label", filled(says.download, { name: item.name, size: size.textContent }));
     const element = make("li", "bot", meta(bot, item.at));
     if (/^image\/(png|jpeg|gif|webp)$/.test(item.media_type)) {
       const picture = make("img", "picture");
@@ -188,16 +188,20 @@ function typeName(mediaType, ending) {
   return found ? found[1] : filled(says.file, { kind: ending.toUpperCase() });
 }
 
+// A disabled button would lose the focus, so the buttons only refuse to be pressed again.
 async function press(approval, key, choices, back) {
+  if (choices.dataset.pressed) return;
+  choices.dataset.pressed = key;
   const buttons = choices.querySelectorAll("button");
-  for (const button of buttons) button.disabled = true;
+  for (const button of buttons) button.setAttribute("aria-disabled", "true");
   back.hidden = true;
   try {
     const answer = await post("/chat/press", { approval, key });
     back.textContent = answer.text;
   } catch (problem) {
     back.textContent = filled(says.not_decided, { why: problem.message });
-    for (const button of buttons) button.disabled = false;
+    delete choices.dataset.pressed;
+    for (const button of buttons) button.removeAttribute("aria-disabled");
   }
   back.hidden = false;
 }

@@ -27,9 +27,13 @@ function edit(thread, element, link, rename) {
   field.maxLength = 80;
   field.setAttribute("aria-label", says.name);
   let ended = false;
-  const end = async (keeps) => {
+  // A person who has moved on keeps the focus where they are.
+  const end = async ({ keeps, returns }) => {
     if (ended) return;
     ended = true;
+    field.remove();
+    link.hidden = rename.hidden = false;
+    if (returns) link.focus();
     const name = field.value.trim();
     if (keeps && name && name !== nameOf(thread)) {
       try {
@@ -39,17 +43,29 @@ function edit(thread, element, link, rename) {
       }
     }
     await refresh();
-    list.querySelector(`a[href="${page(thread.id)}"]`)?.focus();
   };
   field.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") end(true);
-    if (event.key === "Escape") end(false);
+    // These keys also end IME composition (Japanese, Chinese, …).
+    if (event.isComposing || event.keyCode === 229) return;
+    if (event.key === "Enter") end({ keeps: true, returns: true });
+    if (event.key === "Escape") end({ keeps: false, returns: true });
   });
-  field.addEventListener("blur", () => end(true));
+  field.addEventListener("blur", () => end({ keeps: true, returns: false }));
   link.hidden = rename.hidden = true;
   element.append(field);
   field.focus();
   field.select();
+}
+
+// Shows these rows. A name that is being edited is left alone, and the focus stays where it was.
+function replace(rows) {
+  if (list.querySelector("input")) return;
+  const focused = list.contains(document.activeElement) ? document.activeElement : null;
+  const href = focused?.closest("li").querySelector("a").getAttribute("href");
+  list.replaceChildren(...rows);
+  if (!focused) return;
+  const now = rows.find((one) => one.querySelector("a").getAttribute("href") === href);
+  (now?.querySelector(focused.tagName === "BUTTON" ? "button" : "a") ?? find).focus();
 }
 
 let wanted = 0;
@@ -62,7 +78,7 @@ export async function refresh() {
     // A new conversation exists only from its first message on.
     const isKnown = words || items.some(({ id }) => id === conversation);
     const here = { id: conversation, name: says.new_conversation, created_at: Date.now() };
-    list.replaceChildren(...(isKnown ? items : [here, ...items]).map(row));
+    replace((isKnown ? items : [here, ...items]).map(row));
     none.hidden = items.length > 0 || !words;
     at("export").href = conversation ? `/chat/export?conversation=${conversation}` : "/chat/export";
   } catch (problem) {

@@ -7,18 +7,18 @@
   const words = /* words */ {};
   const tag = document.currentScript;
   const { origin } = new URL(tag.src);
-  const door = `${origin}/widget/${encodeURIComponent(tag.dataset.channel)}`;
-  const shelf = `countersign ${door}`;
+  const url = `${origin}/widget/${encodeURIComponent(tag.dataset.channel)}`;
+  const storageKey = `countersign ${url}`;
 
   // Storage may be disabled: then the visit ends with the page.
   let pass = "";
-  try { pass = localStorage.getItem(shelf) ?? ""; } catch { /* forbidden */ }
+  try { pass = localStorage.getItem(storageKey) ?? ""; } catch { /* forbidden */ }
 
   async function admitted() {
-    const answer = await fetch(`${door}/visitors`, { method: "POST", body: pass, credentials: "omit" });
-    if (!answer.ok) throw new Error(`${door} answered ${answer.status}`);
+    const answer = await fetch(`${url}/visitors`, { method: "POST", body: pass, credentials: "omit" });
+    if (!answer.ok) throw new Error(`${url} answered ${answer.status}`);
     ({ pass } = await answer.json());
-    try { localStorage.setItem(shelf, pass); } catch { /* forbidden */ }
+    try { localStorage.setItem(storageKey, pass); } catch { /* forbidden */ }
   }
 
   const looks = new CSSStyleSheet();
@@ -27,6 +27,7 @@
     button { display: grid; place-items: center; width: 3.5rem; height: 3.5rem; margin-left: auto; padding: 0; border: 0; border-radius: 50%; background: #0f6b5c; color: #fff; cursor: pointer; box-shadow: 0 2px 12px rgb(0 0 0 / 30%); }
     button:focus-visible { outline: 3px solid #0f6b5c; outline-offset: 3px; }
     iframe { display: block; width: min(26rem, calc(100vw - 2.5rem)); height: min(40rem, calc(100dvh - 7rem)); margin-bottom: .75rem; border: 1px solid rgb(128 128 128 / 40%); border-radius: 1rem; box-shadow: 0 4px 32px rgb(0 0 0 / 25%); }
+    p { width: min(20rem, calc(100vw - 2.5rem)); margin: 0 0 .75rem; padding: .6rem .8rem; border: 1px solid rgb(128 128 128 / 40%); border-radius: .6rem; background: Canvas; color: CanvasText; font: 1rem/1.4 system-ui, sans-serif; }
     [hidden] { display: none; }`);
 
   const host = document.createElement("div");
@@ -49,7 +50,10 @@
   }
   icon.append(line);
   button.append(icon);
-  root.append(frame, button);
+  const fault = document.createElement("p");
+  fault.setAttribute("role", "alert");
+  fault.hidden = true;
+  root.append(frame, fault, button);
 
   function show(open) {
     frame.hidden = !open;
@@ -68,12 +72,17 @@
     button.disabled = true;
     try {
       await admitted();
-      const entered = new URL(door);
+      const entered = new URL(url);
       // A change of the fragment alone would not reload the frame.
       entered.search = String(Date.now());
       entered.hash = pass;
       frame.src = entered.href;
       turn(true);
+      fault.hidden = true;
+    } catch (problem) {
+      console.warn(problem);
+      fault.textContent = words.unavailable;
+      fault.hidden = false;
     } finally {
       button.disabled = false;
     }

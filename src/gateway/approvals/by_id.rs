@@ -1,13 +1,16 @@
 //! Decides an approval by its id, for callers that are signed in or have a token.
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use channels::Place;
 
-use super::{Choice, DecisionReply, PressedKey, answer, decide, platform_roles, voter};
+use super::{Choice, DecisionReply, PressedKey, answer, decide, platform_roles};
 use crate::{
     agent::approvers::Voter,
-    gateway::Gateway,
-    journal::event::Speaker,
+    gateway::{
+        Gateway,
+        people::{ChannelAccess, WebPerson},
+    },
+    journal::role::Role,
     store::{
         approvals::{self as questions, grants},
         conversations::{self, journal, places},
@@ -22,15 +25,17 @@ pub struct PressedButton<'a> {
     pub key: char,
 }
 
-/// Presses a button of an approval that is shown in the given place. Used by the web chat.
+/// Presses a button of an approval that is shown in the given place. Used by the web chat. A person
+/// who may not talk on the channel may not press either.
 pub async fn decide_by_id(
     gateway: &Gateway,
     channel: &str,
     place: &Place,
     button: PressedButton<'_>,
-    by: Speaker,
+    by: WebPerson,
 ) -> Result<String> {
     platform_roles::recount_of(gateway, button.approval).await?;
+    let access = ChannelAccess::to(gateway, channel).context("there is no such channel")?;
     let (channel, place, id) = (channel.to_owned(), place.clone(), button.approval.to_owned());
     let pressed = PressedKey { key: button.key, reason: None };
     let now = gateway.clock.now();
@@ -38,12 +43,19 @@ pub async fn decide_by_id(
         .store
         .write("decide", move |tx| {
             Box::pin(async move {
-                let mut voter = voter(tx, &channel, &by, &[]).await?;
+                let role = access.role_of(tx, &by).await?;
                 let here = journal::find_conversation(tx, &channel, &place).await?;
-                if let Some(here) = &here {
-                    let tag = conversations::language(tx, here, None).await?;
-                    voter.language = Language::of(Some(&tag));
+                let language = match &here {
+                    Some(here) => {
+                        Language::of(Some(&conversations::language(tx, here, None).await?))
+                    }
+                    None => Language::default(),
+                };
+                if role.is_none_or(|role| role < Role::Member) {
+                    return Ok(language.words().not_for_you.to_owned());
                 }
+                let platform_roles = Vec::new();
+                let voter = Voter { speaker: by.speaker, channel, role, platform_roles, language };
                 let found = questions::by_id(tx, &id).await?;
                 let Some(approval) = found.filter(|a| here.as_ref() == Some(&a.shown_in)) else {
                     return Ok(voter.words().no_such_button.to_owned());

@@ -27,6 +27,8 @@ pub enum Choice {
     },
     /// An answer to an elicitation of a running call.
     Answer(String),
+    /// Take back one's own vote, where several people have to agree.
+    Withdraw,
 }
 
 /// The scope, lifetime and number of uses of a grant.
@@ -56,13 +58,14 @@ impl Choice {
             (Asks::Allow, 'g') => Some(Self::Propose),
             (Asks::Allow, 'y') => Some(Self::Give(GrantBounds::default())),
             (Asks::Allow, 'b') => Some(Self::Back),
+            (Asks::Allow | Asks::Retry, WITHDRAW) => Some(Self::Withdraw),
             (Asks::Allow | Asks::Answer, 'd') | (Asks::Retry, 's') => Some(Self::Deny { reason }),
             _ => None,
         }
     }
 
-    /// Parses `/allow [code]`, `/here [code]`, `/always [code] [yes …]`, `/answer [code] …` and
-    /// `/deny [code] [reason]` into a choice and a code.
+    /// Parses `/allow [code]`, `/here [code]`, `/always [code] [yes …]`, `/answer [code] …`,
+    /// `/withdraw [code]` and `/deny [code] [reason]` into a choice and a code.
     pub fn from_command(command: &str, rest: &str) -> (Self, String) {
         let (word, more) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         let is_code = word.len() == CODE && word.bytes().all(|b| b.is_ascii_hexdigit());
@@ -73,6 +76,7 @@ impl Choice {
             "here" => Self::Conversation,
             "always" => GrantBounds::parse(rest).map_or(Self::Propose, Self::Give),
             "answer" => Self::Answer(rest.to_owned()),
+            "withdraw" => Self::Withdraw,
             _ => Self::Deny { reason: Some(rest.to_owned()).filter(|r| !r.is_empty()) },
         };
         (choice, code.to_lowercase())
@@ -88,6 +92,7 @@ impl Choice {
             (Self::Deny { .. }, Asks::Allow | Asks::Answer) => 'd',
             (Self::Deny { .. }, Asks::Retry) => 's',
             (Self::Answer(_), Asks::Answer) => TYPED,
+            (Self::Withdraw, _) => WITHDRAW,
             // These choices have no button.
             (Self::Once, Asks::Answer) | (Self::Answer(_), _) => '-',
         }
@@ -97,6 +102,7 @@ impl Choice {
     pub(super) fn is_offered(&self, approval: &Approval) -> bool {
         match self {
             Self::Answer(text) if is_option(approval, text) => true,
+            Self::Withdraw => approval.approvers.needed > 1,
             _ => approval.offers.contains(self.key(approval.asks)),
         }
     }
@@ -106,7 +112,9 @@ impl Choice {
             Self::Deny { reason } => Decision::Deny { reason },
             Self::Answer(text) => Decision::Answer { text },
             Self::Conversation => Decision::Conversation,
-            Self::Once | Self::Give(_) | Self::Propose | Self::Back => Decision::Once,
+            Self::Once | Self::Give(_) | Self::Propose | Self::Back | Self::Withdraw => {
+                Decision::Once
+            }
         }
     }
 }
@@ -132,6 +140,9 @@ impl GrantBounds {
         })
     }
 }
+
+/// The key of the button that takes back a vote. It is shown while there are votes.
+pub const WITHDRAW: char = 'w';
 
 /// Offered, without a button, where any text is accepted as an answer.
 pub const TYPED: char = 't';
@@ -192,6 +203,7 @@ mod tests {
             ("always", "yes 0d", Choice::Propose, ""),
             ("always", "please yes", Choice::Propose, ""),
             ("allow", "1a2b3c4", Choice::Once, ""),
+            ("withdraw", "1a2b3c4d", Choice::Withdraw, "1a2b3c4d"),
             ("deny", "1a2b3c4g", deny("1a2b3c4g"), ""),
         ] {
             let read = Choice::from_command(command, rest);
@@ -210,6 +222,7 @@ mod tests {
             (Allow, 'g') => Some(Choice::Propose),
             (Allow, 'y') => Some(Choice::Give(GrantBounds::default())),
             (Allow, 'b') => Some(Choice::Back),
+            (Allow | Retry, 'w') => Some(Choice::Withdraw),
             (Allow | Answer, 'd') | (Retry, 's') => Some(denied()),
             _ => None,
         };

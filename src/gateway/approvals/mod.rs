@@ -3,6 +3,7 @@
 //! The voter is checked first, then one conditional update decides. The event that the agent reads
 //! and the final form of the approval message are committed in the same transaction.
 //!
+//! - [`voting`]: votes that are shown and withdrawn
 //! - [`choice`]: the choice that a person made
 //! - [`by_id`]: decisions by the approval's id, for callers that are signed in or have a token
 //! - [`lasting_grants`]: grants, shown before they are given
@@ -26,6 +27,7 @@ pub mod lasting_grants;
 mod persons;
 pub mod platform_roles;
 pub mod relocation;
+mod voting;
 
 use anyhow::Result;
 use channels::{Outgoing, Place};
@@ -52,6 +54,7 @@ use choice::end_of;
 pub use choice::{Choice, GrantBounds, TYPED, code};
 pub use expiry::sweep;
 use persons::VoteEligibility;
+use voting::{show_votes, withdraw};
 
 /// Creates the token that precedes the choice's key in the buttons of an approval: version, kind
 /// and secret.
@@ -144,13 +147,13 @@ async fn answer(
 /// The outcome of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecisionOutcome {
-    /// The decision was recorded, or a vote was added or taken back.
+    /// The decision was recorded, or a vote was added or withdrawn.
     Done,
     /// This person may not decide.
     Refused,
     /// The approval was already settled or has expired.
     Late,
-    /// The approval does not offer this choice, or a halt is in effect.
+    /// The approval does not offer this choice, a halt is in effect, or there is no vote to withdraw.
     NotNow,
 }
 
@@ -216,6 +219,7 @@ pub async fn decide(
             settle(tx, &approval, end, now).await?;
             voter.words().decided(Status::Denied).to_owned()
         }
+        Choice::Withdraw => return withdraw(tx, &approval, voter, now).await,
         Choice::Once | Choice::Conversation | Choice::Give(_) | Choice::Answer(_) => {
             return allow(tx, &approval, choice, voter, now).await;
         }
@@ -232,7 +236,7 @@ async fn reject_vote(
 ) -> Result<()> {
     tracing::warn!(approval.id = %approval.id, person.id = voter.speaker.id, "vote rejected");
     journal::lock(tx, &approval.conversation).await?;
-    let fact = Fact::about("turned_away", approval, &voter.speaker.id)
+    let fact = Fact::about("vote_rejected", approval, &voter.speaker.id)
         .with("channel", voter.channel.as_str());
     audit::append(tx, approval.conversation.as_str(), vec![fact], now).await
 }
@@ -249,7 +253,8 @@ fn not_yours(approvers: &Approvers, standing: VoteEligibility, voter: &Voter) ->
     }
 }
 
-/// Adds or takes back a vote. The call is allowed once it has as many votes as it needs.
+/// Adds a vote. The call is allowed once it has as many votes as it needs. A second vote of the same
+/// person changes nothing.
 async fn allow(
     tx: &mut Tx<'_>,
     approval: &Approval,
@@ -262,14 +267,16 @@ async fn allow(
     }
     let mut name = name(tx, approval, voter).await?;
     if approval.approvers.needed > 1 {
-        let says = votes::vote(tx, &approval.id, voter, now).await?;
-        let kind = if says { "voted" } else { "vote_taken_back" };
-        let fact = Fact::about(kind, approval, &voter.speaker.id);
-        audit::append(tx, approval.conversation.as_str(), vec![fact], now).await?;
+        let is_new = votes::vote(tx, &approval.id, voter, now).await?;
+        if is_new {
+            let fact = Fact::about("voted", approval, &voter.speaker.id);
+            audit::append(tx, approval.conversation.as_str(), vec![fact], now).await?;
+        }
         let names = votes::names(tx, &approval.id).await?;
         if names.len() < approval.approvers.needed {
             let votes = show_votes(tx, approval, &names, now).await?;
-            return Ok(DecisionReply::new(DecisionOutcome::Done, votes));
+            let text = if is_new { votes.as_str() } else { voter.words().lasting.already_voted };
+            return Ok(DecisionReply::new(DecisionOutcome::Done, text));
         }
         name = texts::all_of(&names);
     }
@@ -299,22 +306,6 @@ async fn name(tx: &mut Tx<'_>, approval: &Approval, voter: &Voter) -> Result<Str
         let words = conversations::words(tx, &approval.shown_in).await?;
         (words.lasting.from_elsewhere)(&voter.speaker.name, &voter.channel)
     })
-}
-
-async fn show_votes(
-    tx: &mut Tx<'_>,
-    approval: &Approval,
-    names: &[String],
-    now: DateTime<Utc>,
-) -> Result<String> {
-    let words = conversations::words(tx, &approval.shown_in).await?;
-    let votes = words.votes(names, approval.approvers.needed);
-    let mut what = display::what(tx, &approval.question).await?;
-    if let Outgoing::Question { markdown, .. } | Outgoing::Text { markdown, .. } = &mut what {
-        *markdown = format!("{markdown}\n\n{votes}");
-    }
-    display::redraw(tx, approval, what, now).await?;
-    Ok(votes)
 }
 
 /// The final state of an approval.

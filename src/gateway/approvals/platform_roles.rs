@@ -109,7 +109,8 @@ pub async fn recount(gateway: &Gateway, approval: &Approval) -> Result<()> {
 }
 
 /// Whether this vote would be accepted if it were cast now. Votes that did not come through a
-/// platform were authenticated by their own endpoint.
+/// platform were authenticated by their own endpoint, and so were those of people whose role
+/// depends on their sign-in with an OpenID provider.
 async fn counts(
     gateway: &Gateway,
     approval: &Approval,
@@ -117,6 +118,9 @@ async fn counts(
     speaker: &Speaker,
 ) -> Result<bool> {
     let Some(connected) = gateway.channels.get(channel) else { return Ok(true) };
+    if people::has_signed_in_with_oidc(&speaker.id) {
+        return Ok(true);
+    }
     let (_, home, place) = asked_in(gateway, approval).await?;
     let roles = if home == channel && approval.approvers.ask_the_platform() {
         roles(gateway, channel, &place, &speaker.id).await

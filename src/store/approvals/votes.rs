@@ -14,11 +14,8 @@ use crate::{
     },
 };
 
-/// A second press within this time is treated as an accidental double press.
-const TWICE_MS: i64 = 2_000;
-
-/// Adds a person's vote or takes it back. Returns whether they have voted now. With linked
-/// accounts, a vote of one account is taken back by another.
+/// Adds a person's vote. Returns `false` if they have already voted, with any of their linked
+/// accounts.
 pub async fn vote(
     tx: &mut Tx<'_>,
     approval: &ApprovalId,
@@ -26,22 +23,12 @@ pub async fn vote(
     now: DateTime<Utc>,
 ) -> Result<bool> {
     let account = Account::new(&voter.channel, &voter.speaker.id);
-    let mut taken_back = 0;
-    for own in identities::accounts(tx, &account).await? {
-        taken_back += sql!(
-            tx,
-            execute,
-            "
-            -- withdraw a vote
-            DELETE FROM votes
-            WHERE approval = $1 AND channel = $2 AND person = $3 AND at <= $4",
-            approval.as_str(),
-            own.channel,
-            own.id,
-            now.timestamp_millis() - TWICE_MS
-        );
-    }
-    if taken_back > 0 {
+    let own = identities::accounts(tx, &account).await?;
+    let cast = of(tx, approval).await?;
+    let is_own = |channel: &str, speaker: &Speaker| {
+        own.iter().any(|own| own.channel == channel && own.id == speaker.id)
+    };
+    if cast.iter().any(|(channel, speaker)| is_own(channel, speaker)) {
         return Ok(false);
     }
     sql!(
@@ -59,6 +46,27 @@ pub async fn vote(
         now.timestamp_millis()
     );
     Ok(true)
+}
+
+/// Deletes a person's vote, whichever of their linked accounts it was cast with. Returns whether
+/// there was one.
+pub async fn withdraw(tx: &mut Tx<'_>, approval: &ApprovalId, voter: &Voter) -> Result<bool> {
+    let account = Account::new(&voter.channel, &voter.speaker.id);
+    let mut withdrawn = 0;
+    for own in identities::accounts(tx, &account).await? {
+        withdrawn += sql!(
+            tx,
+            execute,
+            "
+            -- withdraw a vote
+            DELETE FROM votes
+            WHERE approval = $1 AND channel = $2 AND person = $3",
+            approval.as_str(),
+            own.channel,
+            own.id
+        );
+    }
+    Ok(withdrawn > 0)
 }
 
 /// The people who have voted, in order. Linked accounts count once.

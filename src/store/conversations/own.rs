@@ -98,15 +98,25 @@ pub async fn rename(tx: &mut Tx<'_>, channel: &str, place: &Place, title: &str) 
     Ok(renamed > 0)
 }
 
-/// The newest events of a person's conversations whose text contains `pattern`, a pattern in lower
-/// case for `LIKE` with the escape character `\`.
+/// A search among the messages of a person's conversations.
+#[derive(Debug, Clone)]
+pub struct SearchedMessages {
+    pub channel: String,
+    pub chat: String,
+    /// A pattern in lower case for `LIKE` with the escape character `\`.
+    pub pattern: String,
+    pub most: usize,
+}
+
+/// The newest messages and answers whose event matches the pattern, before `last` if it is given.
 pub async fn search(
     tx: &mut Tx<'_>,
-    channel: &str,
-    chat: &str,
-    pattern: &str,
-    most: usize,
+    searched: &SearchedMessages,
+    last: Option<&OwnEvent>,
 ) -> Result<Vec<OwnEvent>> {
+    let (before_at, thread, seq) = last.map_or((i64::MAX, "", i64::MAX), |last| {
+        (last.entry.at.timestamp_millis(), last.thread.as_str(), last.entry.seq)
+    });
     let rows: Vec<OwnEventRow> = sql!(
         tx,
         fetch_all,
@@ -118,12 +128,16 @@ pub async fn search(
         WHERE c.channel = $1 AND c.chat = $2
           AND (e.body LIKE '{\"kind\":\"said\"%' OR e.body LIKE '{\"kind\":\"replied\"%')
           AND LOWER(e.body) LIKE $3 ESCAPE '\\'
-        ORDER BY e.at DESC
-        LIMIT $4",
-        channel,
-        chat,
-        pattern,
-        most as i64
+          AND (e.at, c.thread, e.seq) < ($4, $5, $6)
+        ORDER BY e.at DESC, c.thread DESC, e.seq DESC
+        LIMIT $7",
+        searched.channel.as_str(),
+        searched.chat.as_str(),
+        searched.pattern.as_str(),
+        before_at,
+        thread,
+        seq,
+        searched.most as i64
     );
     let found = rows.into_iter().map(|row| {
         let event = serde_json::from_str(&row.body)?;

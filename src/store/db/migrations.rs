@@ -61,6 +61,7 @@ pub(super) fn migrations(dialect: Dialect) -> Migrator {
         migration(29, "channel problems", text!("0029_channel_problems")),
         migration(30, "conversation titles", text!("0030_conversation_titles")),
         migration(31, "failed turns", text!("0031_failed_turns")),
+        migration(32, "upload bytes", text!("0032_upload_bytes")),
         migration(34, "jobs", text!("0034_jobs")),
         migration(35, "wiki", text!("0035_wiki")),
         migration(36, "job origins", text!("0036_job_origins")),

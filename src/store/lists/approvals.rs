@@ -100,6 +100,32 @@ pub async fn list(
     rows.into_iter().map(question).collect()
 }
 
+row! {
+    struct VersionRow {
+        open: i64,
+        latest: Option<String>,
+        votes: i64,
+        voted_at: Option<i64>,
+    }
+}
+
+/// A text that differs whenever the open approvals or their votes do.
+pub async fn version(tx: &mut Tx<'_>) -> Result<String> {
+    let row: VersionRow = sql!(
+        tx,
+        fetch_one,
+        "
+        -- version of the open approvals
+        SELECT COUNT(DISTINCT a.id) AS open, MAX(a.id) AS latest, COUNT(v.at) AS votes,
+               MAX(v.at) AS voted_at
+        FROM approvals a
+        LEFT JOIN votes v ON v.approval = a.id
+        WHERE a.status = 'pending'"
+    );
+    let VersionRow { open, latest, votes, voted_at } = row;
+    Ok(format!("{open} {} {votes} {}", latest.unwrap_or_default(), voted_at.unwrap_or_default()))
+}
+
 fn question(row: ListedRow) -> Result<ListedApproval> {
     Ok(ListedApproval {
         id: ApprovalId(row.id),

@@ -36,7 +36,8 @@ pub fn at_most(person: &str, role: Role) -> Role {
 pub enum AccessTokenKind {
     /// Exchanged for a session, once.
     SignIn,
-    /// A sign-in with an OpenID provider that is in progress; it completes once.
+    /// A sign-in with an OpenID provider that is in progress; it completes once. Its name is the hash
+    /// of the browser's previous session, if there is one.
     Begun,
     Session,
 }
@@ -192,6 +193,26 @@ pub async fn sweep_access(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<()> {
         now.timestamp_millis()
     );
     Ok(())
+}
+
+/// The stored form of a session's token.
+pub fn session_hash(token: &str) -> String {
+    hash_of(token)
+}
+
+/// Ends a session because another one begins in the same browser. Returns whose it was.
+pub async fn replace_session(tx: &mut Tx<'_>, hash: &str) -> Result<Option<String>> {
+    let ended: Option<(String,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- replace session
+        DELETE FROM access_tokens
+        WHERE hash = $1 AND kind = 'session'
+        RETURNING name",
+        hash
+    );
+    Ok(ended.map(|(person,)| person))
 }
 
 /// Ends a session.

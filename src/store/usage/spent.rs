@@ -102,6 +102,47 @@ async fn reserve(tx: &mut Tx<'_>, request: Request, now: DateTime<Utc>) -> Resul
     Ok(spent)
 }
 
+/// An upload that a person is about to store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewUpload {
+    pub person: String,
+    pub bytes: u64,
+    /// The maximum of a day.
+    pub most: u64,
+}
+
+impl Store {
+    /// Adds an upload to the person's day, unless it would exceed the maximum. Returns whether it
+    /// was added.
+    pub async fn book_upload(&self, upload: NewUpload, now: DateTime<Utc>) -> Result<bool> {
+        if upload.bytes > upload.most {
+            return Ok(false);
+        }
+        self.write("book upload", move |tx| Box::pin(book_upload(tx, upload, now))).await
+    }
+}
+
+async fn book_upload(tx: &mut Tx<'_>, upload: NewUpload, now: DateTime<Utc>) -> Result<bool> {
+    let NewUpload { person, bytes, most } = upload;
+    let booked = sql!(
+        tx,
+        execute,
+        "
+        -- book an upload
+        INSERT INTO spent
+            (day, scope, owner, messages, tokens, cost_micros, tool_ms, upload_bytes)
+        VALUES ($1, 'person', $2, 0, 0, 0, 0, $3)
+        ON CONFLICT (day, scope, owner) DO UPDATE
+        SET upload_bytes = spent.upload_bytes + $3
+        WHERE spent.upload_bytes + $3 <= $4",
+        day(now),
+        person.as_str(),
+        bytes as i64,
+        most as i64
+    );
+    Ok(booked > 0)
+}
+
 /// Makes transactions that do something for the same person wait for each other.
 pub(in crate::store) async fn lock_person(
     tx: &mut Tx<'_>,

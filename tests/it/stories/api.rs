@@ -104,7 +104,7 @@ story! {
         assert_eq!(status, StatusCode::FORBIDDEN, "{problem}");
         settles(world).await;
         assert_eq!(world.deletions(), 0);
-        let facts = served.get(&owner, "/audit?kind=turned_away").await;
+        let facts = served.get(&owner, "/audit?kind=vote_rejected").await;
         assert_eq!(facts["items"].as_array().unwrap().len(), 2, "{facts}");
     }
 }
@@ -327,6 +327,24 @@ story! {
             }
             assert_eq!(&walked, whole, "{path}");
         }
+        let rule = |n: u8| json!({ "name": format!("rule {n}"), "tool": "delete", "action": "ask" });
+        for n in [2, 1, 3] {
+            served.ask(&owner, Method::POST, "/guard/rules", Some(rule(n))).await;
+        }
+        for (path, key) in [("/guard/rules", "name"), ("/tools", "id"), ("/agents", "id")] {
+            let whole = served.get(&owner, path).await;
+            let whole = whole["items"].as_array().unwrap();
+            let first = served.get(&owner, &format!("{path}?limit=1")).await;
+            assert_eq!(first["items"], json!([whole[0]]), "{path}");
+            let Some(next) = first["next"].as_str() else { continue };
+            let second = served.get(&owner, &format!("{path}?limit=1&cursor={next}")).await;
+            assert_eq!(second["items"][0][key], whole[1][key], "{path}");
+        }
+        let removed = served.get(&owner, "/guard/rules?limit=1").await["next"].clone();
+        served.ask(&owner, Method::DELETE, "/guard/rules/rule%202", None).await;
+        let after = format!("/guard/rules?cursor={}", removed.as_str().unwrap());
+        let (status, _) = served.ask(&owner, Method::GET, &after, None).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "the cursor names a rule that is gone");
         for query in ["limit=0", "limit=201", "cursor=%00", "cursor=!", "limit=x"] {
             let (status, _) = served.ask(&owner, Method::GET, &format!("/tokens?{query}"), None).await;
             assert_eq!(status, StatusCode::BAD_REQUEST, "{query}");

@@ -53,7 +53,7 @@ story! {
         let rows = rows(world).await;
         let told: Vec<_> = rows.iter().map(|row| (row.kind.as_str(), row.tool.as_str())).collect();
         assert_eq!(told, [
-            ("asked", "delete"), ("ran", "rare"), ("turned_away", "delete"), ("decided", "delete"),
+            ("asked", "delete"), ("ran", "rare"), ("vote_rejected", "delete"), ("decided", "delete"),
             ("started", "delete"), ("ran", "delete"), ("asked", "delete"), ("decided", "delete"), ("refused", "delete"),
         ]);
         let body = |n: usize| serde_json::from_str::<Value>(&rows[n].body).unwrap();
@@ -90,7 +90,7 @@ story! {
         world.make_owner("1").await;
         world.ann_says("/panic").await;
         world.ann_says("/panic off").await;
-        let kinds = ["turned_away", "granted", "revoked", "halted", "lifted"];
+        let kinds = ["vote_rejected", "granted", "revoked", "halted", "lifted"];
         let rows = rows(world).await;
         let told: Vec<_> = kinds
             .iter()

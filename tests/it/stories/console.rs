@@ -99,13 +99,13 @@ async fn every_page_takes_its_role_and_no_less() {
         ("owner", Role::Owner),
     ];
     let named = regex::Regex::new(r"\{\w+\}").unwrap();
-    for door in console::doors() {
-        let path = named.replace_all(door.path, "nothing").into_owned();
-        let title = format!("{} {}", door.method, door.path);
+    for route in console::routes() {
+        let path = named.replace_all(route.path, "nothing").into_owned();
+        let title = format!("{} {}", route.method, route.path);
         let ask = |cookie: Option<String>, origin: &str| {
-            let request = served.request(door.method.clone(), &path).header("origin", origin);
+            let request = served.request(route.method.clone(), &path).header("origin", origin);
             let request =
-                if door.method == Method::POST { request.form(&[("a", "b")]) } else { request };
+                if route.method == Method::POST { request.form(&[("a", "b")]) } else { request };
             match cookie {
                 Some(cookie) => request.header("cookie", cookie).send(),
                 None => request.send(),
@@ -123,10 +123,10 @@ async fn every_page_takes_its_role_and_no_less() {
             let answer = ask(Some(served.session(name).await), &served.base).await.unwrap();
             let status = answer.status();
             let refused = [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&status);
-            assert_eq!(refused, role < door.least, "{title} for {name}: {status}");
+            assert_eq!(refused, role < route.least, "{title} for {name}: {status}");
             assert!(!status.is_server_error(), "{title}: {}", answer.text().await.unwrap());
         }
-        if door.method == Method::POST {
+        if route.method == Method::POST {
             let owner = served.session("owner").await;
             let answer = ask(Some(owner), "https://evil.example").await.unwrap();
             assert_eq!(answer.status(), StatusCode::FORBIDDEN, "{title}");
@@ -276,6 +276,53 @@ story! {
         let vic = Operator::signed_in(&served, "vic").await;
         assert_eq!(vic.looks("/events?of=questions").await.status(), StatusCode::FORBIDDEN);
         assert_eq!(amy.looks("/events?of=conversation&id=x").await.status(), StatusCode::FORBIDDEN);
+    }
+}
+
+story! {
+    /// An open page is notified of votes.
+    async fn an_open_inbox_hears_votes(world: &mut World) {
+        staffed(world);
+        world.guard("{ approvers = { who = ['members'], needed = 2 } }");
+        let served = Served::of(world).await;
+        let amy = Operator::signed_in(&served, "amy").await;
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        let said = world.said("delete a.txt");
+        world.happens_at(World::group(), ("1", &[]), said).await;
+        let inbox = amy.reads("/approvals").await;
+        assert!(!inbox.contains("Withdraw my vote"), "{inbox}");
+        let live = between(&inbox, "data-live=\"", "\"").replace("&#x2f;", "/").replace("&amp;", "&");
+        let mut stream = amy.looks(live.strip_prefix("/console").unwrap()).await;
+        for button in ["Allow once", "Withdraw vote"] {
+            let press = world.press(button);
+            world.happens_at(World::group(), ("1", &[]), press).await;
+            hears_a_change(&mut stream).await;
+        }
+        let press = world.press("Allow once");
+        world.happens_at(World::group(), ("2", &[]), press).await;
+        assert!(amy.reads("/approvals").await.contains("Withdraw my vote"));
+    }
+}
+
+story! {
+    /// Every open approval can be reached, and a filter stays from one page to the next.
+    async fn open_approvals_have_pages(world: &mut World) {
+        staffed(world);
+        let served = Served::of(world).await;
+        let amy = Operator::signed_in(&served, "amy").await;
+        for path in ["a.txt", "b.txt"] {
+            world.model_will(call("delete", json!({ "path": path })));
+            let said = world.said("delete it");
+            let place = if path == "a.txt" { World::group() } else { World::place() };
+            world.happens_at(place, ("1", &[]), said).await;
+        }
+        let first = amy.reads("/approvals?limit=1&done=voted").await;
+        assert!(first.contains("b.txt") && !first.contains("a.txt"), "{first}");
+        let link = between(&first, "<a class=\"button\" href=\"", "\"").replace("&amp;", "&");
+        assert!(link.ends_with("&limit=1"), "{link}");
+        let second = amy.reads(&format!("/approvals{link}")).await;
+        assert!(second.contains("a.txt") && !second.contains("b.txt"), "{second}");
+        assert!(!second.contains("<a class=\"button\""), "{second}");
     }
 }
 

@@ -87,16 +87,14 @@ story! {
         assert_eq!(in_the_console(world, "ann", Choice::Once).await.0, DecisionOutcome::Done);
         assert_eq!(world.deletions(), 0, "that was Ann again");
         assert_snapshot!(world.shown(), @"
-        Allow **delete**? … 1 of 2: Ann [Allow once] [Deny]
+        Allow **delete**? … 1 of 2: Ann [Allow once] [Deny] [Withdraw vote]
         Your code is `<code>`. It works once, for 10 minutes. From your other account, send `/link <code>` to the bot in a private chat. Both accounts then count as one person. Don't give the code to anyone.
         ");
-        world.clock.advance(TimeDelta::seconds(3));
-        in_the_console(world, "ann", Choice::Once).await;
+        in_the_console(world, "ann", Choice::Withdraw).await;
         assert_snapshot!(world.shown(), @"
         Allow **delete**? … 0 of 2 [Allow once] [Deny]
         Your code is `<code>`. It works once, for 10 minutes. From your other account, send `/link <code>` to the bot in a private chat. Both accounts then count as one person. Don't give the code to anyone.
         ");
-        world.clock.advance(TimeDelta::seconds(3));
         in_the_console(world, "ann", Choice::Once).await;
         world.model_will(say("Done."));
         let press = world.press("Allow once");

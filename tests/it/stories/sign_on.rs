@@ -231,6 +231,28 @@ story! {
 }
 
 story! {
+    /// The role of the provider admits people to a web chat whose `allow` names nobody.
+    async fn a_role_of_the_issuer_opens_the_web_chat(world: &mut World) {
+        let roles = [("group:staff", Role::Member), ("group:guests", Role::Viewer)];
+        let issuer = believes(world, &roles).await;
+        for channel in &mut world.config.channels {
+            channel.allow.clear();
+        }
+        let served = Served::of(world).await;
+        for (group, conversations) in [("staff", 1), ("guests", 0)] {
+            let claims = json!({ "sub": group, "groups": [group] });
+            let cookie = signs_in(&served, &issuer, claims).await.unwrap();
+            let message = json!({ "id": uuid::Uuid::new_v4(), "text": "hello" });
+            let said = served.request(Method::POST, "/chat/messages").header("cookie", &cookie);
+            assert_eq!(said.json(&message).send().await.unwrap().status(), StatusCode::NO_CONTENT);
+            let own = Browser::on(&served).get("/chat/conversations", &cookie).await;
+            let own: Value = own.json().await.unwrap();
+            assert_eq!(own["items"].as_array().unwrap().len(), conversations, "{group}: {own}");
+        }
+    }
+}
+
+story! {
     /// A session lives as long as the mapping, and at most half a day.
     /// Proves O3.
     async fn a_mapping_that_is_gone_ends_the_session(world: &mut World) {

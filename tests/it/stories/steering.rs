@@ -282,7 +282,7 @@ story! {
 }
 
 story! {
-    /// Undelivered messages are listed, retried or dropped.
+    /// Undelivered messages are listed, retried or dropped, one by one or all at once.
     async fn dead_letters_are_replayed_or_dropped(world: &mut World) {
         let served = Served::of(world).await;
         let token = served.token("post", Role::Operator).await;
@@ -309,6 +309,19 @@ story! {
         assert_eq!(served.get(&token, "/dead-letters").await["items"], json!([]));
         let (status, _) = served.ask(&token, Method::POST, &replay, None).await;
         assert_eq!(status, StatusCode::NOT_FOUND);
+
+        for word in ["Three.", "Four."] {
+            world.room.fails_next(Fault::Before(SendError::Rejected("not today".into())));
+            world.model_will(say(word));
+            world.ann_says("say it").await;
+        }
+        for (filter, letters) in [("?channel=nowhere", 0), ("?channel=room", 2), ("", 0)] {
+            let path = format!("/dead-letters/replay{filter}");
+            let (status, replayed) = served.ask(&token, Method::POST, &path, None).await;
+            assert_eq!((status, replayed), (StatusCode::OK, json!({ "letters": letters })));
+        }
+        world.settle(&app).await;
+        assert_eq!(world.shown(), "One.\nThree.\nFour.");
     }
 }
 

@@ -85,7 +85,8 @@ story! {
 }
 
 story! {
-    /// Two of them: votes are shown, one per person, and can be withdrawn; a denial ends it.
+    /// Two of them: votes are shown, one per person. A vote can be withdrawn, but not by voting again;
+    /// a denial ends it.
     /// Proves A13.
     async fn two_people_have_to_agree(world: &mut World) {
         world.guard("{ approvers = { who = ['members'], needed = 2 } }");
@@ -96,25 +97,31 @@ story! {
             presses(world, ("1", &[]), "Allow once").await;
             assert_eq!(world.deletions(), 0);
         }
-        assert_snapshot!(world.shown(), @"Allow **delete**? … 1 of 2: Ann [Allow once] [Deny]");
-        world.clock.advance(TimeDelta::seconds(3));
+        assert_snapshot!(world.shown(), @"Allow **delete**? … 1 of 2: Ann [Allow once] [Deny] [Withdraw vote]");
+        world.clock.advance(TimeDelta::hours(1) / 4);
         presses(world, ("1", &[]), "Allow once").await;
+        assert_snapshot!(world.room.toasts().last().unwrap(), @"You've already voted to allow this. To take your vote back, choose “Withdraw vote” or type `/withdraw`.");
+        assert_snapshot!(world.shown(), @"Allow **delete**? … 1 of 2: Ann [Allow once] [Deny] [Withdraw vote]");
+        presses(world, ("2", &[]), "Withdraw vote").await;
+        assert_snapshot!(world.room.toasts().last().unwrap(), @"You have no vote to withdraw.");
+        presses(world, ("1", &[]), "Withdraw vote").await;
         assert_snapshot!(world.shown(), @"Allow **delete**? … 0 of 2 [Allow once] [Deny]");
         presses(world, ("2", &[]), "Allow once").await;
         assert_eq!(world.deletions(), 0, "one of them alone is not two");
         world.clock.advance(TimeDelta::seconds(3));
-        presses(world, ("2", &[]), "Allow once").await;
-        presses(world, ("1", &[]), "Allow once").await;
         world.model_will(say("Done."));
-        presses(world, ("2", &[]), "Allow once").await;
+        presses(world, ("1", &[]), "Allow once").await;
         assert_eq!(world.deletions(), 1);
         assert_snapshot!(world.shown(), @r"
-        Allow **delete**? `a.txt` … ✅ Allowed by Ann\, Bob.
+        Allow **delete**? `a.txt` … ✅ Allowed by Bob\, Ann.
         Done.
         ");
 
         asked_again(world).await;
         presses(world, ("1", &[]), "Allow once").await;
+        let withdrawn = world.said("/withdraw");
+        world.happens_at(World::group(), ("1", &[]), withdrawn).await;
+        assert_snapshot!(world.last(), @"0 of 2");
         world.model_will(say("Then not."));
         presses(world, ("1", &[]), "Deny").await;
         assert_eq!((world.deletions(), world.last().as_str()), (1, "Then not."));
@@ -134,11 +141,11 @@ story! {
         }
         asked_in_group(world).await;
         presses(world, ("2", &["admin"]), "Allow once").await;
-        assert_snapshot!(world.shown(), @"Allow **delete**? … 1 of 2: Bob [Allow once] [Deny]");
+        assert_snapshot!(world.shown(), @"Allow **delete**? … 1 of 2: Bob [Allow once] [Deny] [Withdraw vote]");
         world.room.calls("-70", "2", &[]);
         presses(world, ("3", &["admin"]), "Allow once").await;
         assert_eq!(world.deletions(), 0, "Bob is no administrator any more");
-        assert_snapshot!(world.shown(), @"Allow **delete**? … 1 of 2: Eve [Allow once] [Deny]");
+        assert_snapshot!(world.shown(), @"Allow **delete**? … 1 of 2: Eve [Allow once] [Deny] [Withdraw vote]");
         world.allow = ["1", "2", "4"].map(str::to_owned).to_vec();
         presses(world, ("4", &[]), "Allow once").await;
         assert_eq!(world.deletions(), 0, "3 may not even talk here any more");

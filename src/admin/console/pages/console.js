@@ -4,6 +4,7 @@
 
 const main = document.getElementById("main");
 const news = document.getElementById("news");
+const connection = document.getElementById("connection");
 // The last version of each element from the server, without what a person has opened or typed.
 const sent = new WeakMap();
 
@@ -72,6 +73,23 @@ function merge(part, fresh) {
   }
 }
 
+// The server did not answer, or is in trouble.
+class Unavailable extends Error {}
+
+// Fetches the page, and shows what has changed.
+async function refresh() {
+  const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+  // The session has ended, or the role has changed: the page says so.
+  if (answer.status === 401 || answer.status === 403) return location.reload();
+  if (!answer.ok) throw new Unavailable(answer.statusText);
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  for (const fresh of parts(page)) {
+    const part = main.querySelector(`[data-part="${CSS.escape(fresh.dataset.part)}"]`);
+    if (part) merge(part, fresh);
+  }
+  document.title = page.title;
+}
+
 let asking = false, again = false;
 
 async function look() {
@@ -81,35 +99,40 @@ async function look() {
   }
   asking = true;
   try {
-    const answer = await fetch(location.href, { headers: { accept: "text/html" } });
-    if (!answer.ok) return location.reload();
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    for (const fresh of parts(page)) {
-      const part = main.querySelector(`[data-part="${CSS.escape(fresh.dataset.part)}"]`);
-      if (part) merge(part, fresh);
-    }
-    document.title = page.title;
-  } catch {
-    // The stream reports when the server is back, and the page is fetched again.
+    do {
+      again = false;
+      await refresh();
+    } while (again);
   } finally {
     asking = false;
-    if (again) {
-      again = false;
-      look();
-    }
   }
 }
 
-let stream;
+let stream, retry, wait = 1_000;
 
 function connect() {
+  clearTimeout(retry);
   stream?.close();
   stream = new EventSource(main.dataset.live);
-  stream.addEventListener("changed", look);
-  // The browser reconnects by itself, unless the server rejected it: the session may have ended.
-  stream.addEventListener("error", () => {
-    if (stream.readyState === EventSource.CLOSED) setTimeout(look, 2_000);
+  stream.addEventListener("open", () => {
+    wait = 1_000;
+    connection.textContent = "";
   });
+  stream.addEventListener("changed", () => look().catch(lost));
+  // A closed stream was rejected; otherwise the browser reconnects by itself.
+  stream.addEventListener("error", () => {
+    if (stream.readyState === EventSource.CLOSED) lost();
+    else connection.textContent = LOST;
+  });
+}
+
+const LOST = "Connection lost. Trying again…";
+
+function lost() {
+  connection.textContent = LOST;
+  clearTimeout(retry);
+  retry = setTimeout(() => look().then(connect, lost), wait);
+  wait = Math.min(wait * 2, 30_000);
 }
 
 if (main.dataset.live) {
@@ -118,7 +141,28 @@ if (main.dataset.live) {
   let resting;
   document.addEventListener("visibilitychange", () => {
     clearTimeout(resting);
-    if (document.hidden) resting = setTimeout(() => stream.close(), 300_000);
+    if (document.hidden) resting = setTimeout(() => { clearTimeout(retry); stream.close(); }, 300_000);
     else if (stream.readyState === EventSource.CLOSED) connect();
   });
+  addEventListener("online", connect);
+}
+
+// A form is sent once, however often its button is clicked. Signing out also clears what the chat
+// keeps in this browser.
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.method !== "post") return;
+  if (form.dataset.sent) return event.preventDefault();
+  form.dataset.sent = "true";
+  if (form.getAttribute("action") === "/sign-out") forget();
+});
+addEventListener("pageshow", () => {
+  for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
+});
+
+function forget() {
+  new BroadcastChannel("countersign sign-out").postMessage("");
+  try {
+    for (const key of Object.keys(localStorage)) if (key.startsWith("countersign chat ")) localStorage.removeItem(key);
+  } catch { /* forbidden */ }
 }
