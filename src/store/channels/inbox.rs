@@ -27,21 +27,6 @@ pub async fn first_seen(
     Ok(inserted > 0)
 }
 
-/// Forgets a delivery that was not handled, so that it is accepted if it comes again.
-pub async fn forget(tx: &mut Tx<'_>, channel: &str, delivery: &str) -> Result<()> {
-    sql!(
-        tx,
-        execute,
-        "
-        -- forget a delivery
-        DELETE FROM deliveries
-        WHERE channel = $1 AND delivery = $2",
-        channel,
-        delivery
-    );
-    Ok(())
-}
-
 /// Whether the delivery was recorded before.
 pub async fn was_seen(tx: &mut Tx<'_>, channel: &str, delivery: &str) -> Result<bool> {
     let found: Option<(i64,)> = sql!(
