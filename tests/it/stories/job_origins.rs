@@ -178,7 +178,8 @@ story! {
         world.settle(&app).await;
         assert_eq!(world.prompts().len(), asked, "no model was asked");
         world.time_passes(TimeDelta::minutes(1)).await;
-        assert_eq!((jobs(world, "cancelled").await, jobs(world, "reported").await), (1, 1));
+        let rows = world.rows_of("jobs").await;
+        assert_eq!((jobs(world, "cancelled").await, jobs(world, "reported").await), (1, 1), "{rows:?}");
         assert_eq!(world.prompts().len(), asked);
     }
 }

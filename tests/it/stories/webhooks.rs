@@ -399,7 +399,9 @@ story! {
         tells(world).await;
         let url = hearer.told()[0]["data"]["answers"]["allow"].as_str().unwrap().to_owned();
         let path = &url[url.find("/hooks").unwrap()..];
-        world.tampers("INSERT INTO halts (name, by_whom, since) VALUES ('all', '1', 0)").await;
+        let by = r#"{"id":"1","name":"Ann"}"#;
+        let halt = format!("INSERT INTO halts (name, by_whom, since) VALUES ('tools', '{by}', 0)");
+        world.tampers(&halt).await;
         for _ in 0..2 {
             assert_eq!(post(world, path, &[], String::new()).await.0, StatusCode::CONFLICT);
         }
