@@ -36,7 +36,7 @@ const FIRST_REQUEST_WITHIN: Duration = Duration::from_secs(30);
 /// nothing. Event streams send something every 15 seconds.
 const IDLE_FOR: Duration = Duration::from_secs(75);
 /// How long the body of a request may take. Uploads have their own limit.
-const BODY_WITHIN: Duration = Duration::from_secs(60);
+const BODY_WITHIN: Duration = Duration::from_mins(1);
 /// The maximum number of connections, where the operating system allows as many open files.
 const CONNECTIONS: usize = 10_000;
 

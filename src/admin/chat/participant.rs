@@ -4,7 +4,7 @@
 use anyhow::Result;
 use axum::{
     extract::{ConnectInfo, FromRequestParts, RawPathParams},
-    http::{HeaderName, Method, StatusCode, request::Parts},
+    http::{HeaderName, HeaderValue, Method, StatusCode, request::Parts},
 };
 use channels::{Place, web::Web};
 use std::{
@@ -165,7 +165,7 @@ impl FromRequestParts<Arc<Admin>> for Participant {
         let signed = Signed::from_request_parts(parts, admin).await?;
         // Another person may have signed in since the page was loaded: what was typed there is not
         // theirs to send.
-        let of_page = parts.headers.get(PERSON).map(|of_page| of_page.as_bytes());
+        let of_page = parts.headers.get(PERSON).map(HeaderValue::as_bytes);
         if of_page.is_some_and(|id| id != header_of(&signed.session.person).as_bytes()) {
             return Err(Problem::conflict(OTHER_PERSON));
         }

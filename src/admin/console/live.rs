@@ -102,7 +102,7 @@ struct Open {
     signed: Signed,
     watched: Watched,
     looks: tokio::time::Interval,
-    _open: Opened,
+    _counted: Opened,
 }
 
 pub async fn events(
@@ -115,7 +115,7 @@ pub async fn events(
     let stop = admin.stop.clone();
     let opened = admin.open_pages.enter(&signed);
     let many = || Problem::new(StatusCode::TOO_MANY_REQUESTS, TOO_FAST);
-    let open = Open { _open: opened.ok_or_else(many)?, admin, signed, watched, looks };
+    let open = Open { _counted: opened.ok_or_else(many)?, admin, signed, watched, looks };
     if !open.may_look().await? {
         return Err(too_little(open.watched.of.least()));
     }

@@ -41,7 +41,7 @@ pub(super) async fn call(
         }
         Err(Fault::Told(config.broken("asks for more and more before it answers")))
     };
-    let ended = ongoing.people.bounded(EXECUTE_FOR, rounds).await;
+    let ended = Box::pin(ongoing.people.bounded(EXECUTE_FOR, rounds)).await;
     ended.unwrap_or(Err(Fault::Told(ToolError::Timeout(EXECUTE_FOR))))
 }
 
