@@ -1,9 +1,8 @@
 //! The policy of the guard: rules, defaults and approvers, as data.
 //!
 //! Among the rules of one source and one severity, the first match decides, by priority, then in
-//! order. Among these decisions, over all severities and sources, the strictest applies. A
-//! configured rule that allows a call therefore does not override a shipped rule that denies it;
-//! shipped rules can be disabled by name.
+//! order. Among these decisions, over all severities and sources, the strictest applies. A rule
+//! that allows does not override a denial by a shipped rule, which can be disabled by name.
 
 use chrono::{DateTime, Datelike as _, NaiveTime, TimeDelta, Utc};
 use chrono_tz::Tz;
@@ -28,8 +27,7 @@ use crate::texts::{Doubt, Messages};
 pub struct Policy {
     /// The action for tools that ask unless allowed, if no rule matches.
     pub default: Action,
-    /// The action for calls with side effects after untrusted content was read, if no rule names
-    /// the tool.
+    /// For calls with side effects after untrusted content was read, if no rule names the tool.
     pub tainted: Action,
     /// The shipped and configured rules. Those in the database are in the [`GuardContext`].
     pub rules: Vec<Rule>,
@@ -70,7 +68,7 @@ pub struct GuardContext {
     pub stored: std::sync::Arc<Vec<Rule>>,
     /// The conversation's folder, by a name that is the same on every node.
     pub folder: String,
-    /// The approval modes of new calls, where they depend on the arguments.
+    /// The current digests of the files that decided calls name.
     pub files: BTreeMap<crate::journal::ids::CallId, FileDigests>,
     /// The approval modes of new calls for which they depend on the arguments.
     pub approvals: BTreeMap<crate::journal::ids::CallId, ApprovalMode>,

@@ -17,7 +17,7 @@ use crate::{
 
 /// Where updates come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum IntakeOrigin {
     Platform,
     /// A page of the web chat, which waits for the result. The role depends on the claims of the
     /// OpenID provider.
@@ -30,7 +30,7 @@ pub(super) enum Source {
 #[derive(Clone)]
 pub(super) struct IntakeContext {
     pub channel: String,
-    pub source: Source,
+    pub source: IntakeOrigin,
     pub allow: Allow,
     pub manners: Manners,
     /// The channel's limits on what it can show.
@@ -64,8 +64,8 @@ impl IntakeContext {
         let Self { channel, allow, manners, .. } = self;
         let role = people::role(tx, channel, allow, &manners.roles, person).await?;
         Ok(match self.source {
-            Source::Platform => role,
-            Source::Web { vouched } => role.max(vouched),
+            IntakeOrigin::Platform => role,
+            IntakeOrigin::Web { vouched } => role.max(vouched),
         })
     }
 

@@ -14,7 +14,7 @@ use super::{
     commands,
     ephemeral::Ephemeral,
     intake,
-    intake_context::{IntakeContext, Source, TypedMessage, answer, is_platform_command},
+    intake_context::{IntakeContext, IntakeOrigin, TypedMessage, answer, is_platform_command},
     language, people,
 };
 use crate::{
@@ -59,7 +59,7 @@ pub async fn take_batches(gateway: Arc<Gateway>, channel: String, mut batches: B
 /// so that it does not block the others. An error means that the database was unavailable and
 /// stored nothing of the rest.
 pub async fn receive(gateway: &Arc<Gateway>, channel: &str, batch: Batch) -> Result<()> {
-    let context = context(gateway, channel, Source::Platform)?;
+    let context = context(gateway, channel, IntakeOrigin::Platform)?;
     intake::store(gateway, context, batch).await.map(drop)
 }
 
@@ -77,11 +77,11 @@ pub async fn receive_from_web(
     incoming: Incoming,
     vouched: Option<Role>,
 ) -> Result<Option<RateLimited>> {
-    let context = context(gateway, channel, Source::Web { vouched })?;
+    let context = context(gateway, channel, IntakeOrigin::Web { vouched })?;
     intake::store(gateway, context, Batch { incomings: vec![incoming], position: None }).await
 }
 
-fn context(gateway: &Gateway, channel: &str, source: Source) -> Result<IntakeContext> {
+fn context(gateway: &Gateway, channel: &str, source: IntakeOrigin) -> Result<IntakeContext> {
     let Some(connected) = gateway.channels.get(channel) else {
         anyhow::bail!("there is no channel `{channel}`");
     };
@@ -251,7 +251,7 @@ async fn record_message(
         commands::stop(tx, context, conversation, typed.by).await?;
     }
     if let Some(limited) = rate_limited(tx, context, conversation, &typed, album).await? {
-        return Ok(Some(limited).filter(|_| context.source != Source::Platform));
+        return Ok(Some(limited).filter(|_| context.source != IntakeOrigin::Platform));
     }
     let TypedMessage { by, text, message, .. } = typed;
     let said = Event::Said { by: by.clone(), text: text.to_owned(), message: message.to_owned() };
@@ -305,7 +305,7 @@ async fn rate_limited(
         usage::Admission::Fine => None,
         usage::Admission::Drop => Some(each),
         usage::Admission::Tell(wait) => {
-            if context.source == Source::Platform {
+            if context.source == IntakeOrigin::Platform {
                 let markdown = (typed.words().too_fast)(wait.as_secs() + 1);
                 answer(tx, context, conversation, markdown, typed.answered()).await?;
             }

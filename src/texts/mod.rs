@@ -11,6 +11,7 @@
 //! - [`oidc`]: signing in with an OpenID provider
 //! - [`progress`]: the progress of a call
 //! - [`tool_sentences`]: a sentence about each built-in tool
+//! - `refusals`: messages and files that the web chat refuses
 //! - [`model`], [`limits`]: texts for the model, in English
 
 mod approval;

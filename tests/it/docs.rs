@@ -158,7 +158,8 @@ fn every_source_file_that_is_named_exists() {
     for (path, page) in pages() {
         for code in page.code.iter().filter(|code| is_plain(code)) {
             let is_path = folders.iter().any(|folder| code.starts_with(folder));
-            if (is_path || code.ends_with(".rs")) && !exists(code) {
+            let is_source = Path::new(code).extension().is_some_and(|extension| extension == "rs");
+            if (is_path || is_source) && !exists(code) {
                 missing.push(format!("{}: {code}", path.display()));
             }
         }

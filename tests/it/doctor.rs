@@ -243,7 +243,11 @@ async fn tools_of_servers_are_answered_for_on_the_command_line() {
     assert_snapshot!(stable(&says(&["mcp", "list"]).await), @"m echo: as first seen (50d11e18c52f)");
     let (fine, review) = site.run(&["mcp", "trust", "m"]).await;
     assert!(!fine, "{review}");
-    assert_snapshot!(stable(&review), @"");
+    assert_snapshot!(stable(&review), @r#"
+    m echo: as first seen (50d11e18c52f)
+      is  {"annotations":null,"description":"Echoes.","inputSchema":{"type":"object"},"name":"echo"}
+    Error: nothing was trusted yet. Review the definitions; if they are right, run `countersign mcp trust m --digest <digest>`
+    "#);
     let digest_in = |review: &str| {
         let (_, digest) = review.rsplit_once("--digest ").unwrap();
         digest.split('`').next().unwrap().to_owned()
@@ -261,7 +265,7 @@ async fn tools_of_servers_are_answered_for_on_the_command_line() {
     "#);
     let (fine, refused) = site.run(&["mcp", "trust", "m", "echo", "--digest", &first]).await;
     assert!(!fine);
-    assert_snapshot!(stable(&refused), @"");
+    assert_snapshot!(stable(&refused), @"Error: nothing was trusted: the definitions are not those with this digest. Review them again with `countersign mcp trust m`");
     let (_, review) = site.run(&["mcp", "trust", "m", "echo"]).await;
     says(&["mcp", "trust", "m", "echo", "--digest", &digest_in(&review)]).await;
     assert_snapshot!(stable(&says(&["mcp", "list"]).await), @"m echo: trusted by operator (ebfb14efa7f6)");

@@ -300,7 +300,7 @@ fn pages_and_their_words_fit() {
         include_str!("../web/sign_in.html"),
         include_str!("../web/signed_out.html"),
     ];
-    let own = ["bot", "person", "base", "words", "token", "text"].map(str::to_owned);
+    let own = ["bot", "person", "person_id", "base", "words", "token", "text"].map(str::to_owned);
     let wanted = &names(&pages.concat(), r"\{\{(\w+)\}\}") - &own.into();
     let scripts = [
         include_str!("../web/chat.js"),

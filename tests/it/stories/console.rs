@@ -135,7 +135,7 @@ async fn every_page_takes_its_role_and_no_less() {
                 assert_snapshot!(visible(&refused), @"
                 Forbidden · Countersign
                 Forbidden
-                This request was not sent from a page of this server.
+                This request was not sent from a page of this server. Open the page from this server&#39;s own address and try again.
                 Console · Chat
                 ");
             }
@@ -526,7 +526,7 @@ story! {
         let lifted = owner.presses("/panic", &[("halt", "off")]).await;
         assert!(!lifted.contains("<p class=\"banner\""), "{lifted}");
         let audit = owner.reads("/audit?person=owner").await;
-        for kind in ["letter dropped", "role set", "shown out", "pairing offered"] {
+        for kind in ["letter dropped", "role set", "person removed", "pairing offered"] {
             assert!(audit.contains(kind), "{kind} in {audit}");
         }
     }

@@ -119,7 +119,7 @@ story! {
         world.model_will(create("Second."));
         world.ann_says("go").await;
         assert_eq!((jobs(world, "First.").await, jobs(world, "Second.").await), (1, 0));
-        assert_snapshot!(stable(&world.last()), @"");
+        assert_snapshot!(stable(&world.last()), @r"Allow **create\_job**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
         world.model_will(say("The second runs."));
         world.model_will(say("Second report."));
         world.model_will(create("Third."));
@@ -158,8 +158,8 @@ story! {
         let role = Some(json!({ "role": "member" }));
         let (status, _) = served.ask(&owner, Method::PUT, "/people/room/2", role).await;
         assert_eq!(status, StatusCode::NO_CONTENT);
-        let app = world.node().await;
         for task in ["One.", "Two."] {
+            let app = world.node().await;
             world.model_will(create(task));
             world.model_will(say("It runs."));
             let said = world.said("go");
@@ -178,8 +178,7 @@ story! {
         world.settle(&app).await;
         assert_eq!(world.prompts().len(), asked, "no model was asked");
         world.time_passes(TimeDelta::minutes(1)).await;
-        let rows = world.rows_of("jobs").await;
-        assert_eq!((jobs(world, "cancelled").await, jobs(world, "reported").await), (1, 1), "{rows:?}");
+        assert_eq!((jobs(world, "cancelled").await, jobs(world, "reported").await), (1, 1));
         assert_eq!(world.prompts().len(), asked);
     }
 }

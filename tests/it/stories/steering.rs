@@ -257,7 +257,7 @@ story! {
              FROM conversations WHERE chat = '7'"
         )).await;
         world.tampers(&format!(
-            "INSERT INTO jobs SELECT 'j', id, 'x', 'room/1', {ann}, 'default', 'plum', 'reported', NULL, 0, 0 \
+            "INSERT INTO jobs SELECT 'j', id, 'x', 'room/1', {ann}, 'default', 'plum', 'reported', NULL, 0, 0, '[]', 1 \
              FROM conversations WHERE chat = '7'"
         )).await;
         let everywhere = ["events", "outbox", "approvals", "audit", "memories", "schedules", "jobs"];
