@@ -14,44 +14,8 @@ use crate::{
 
 const API_KEY: &str = "sk-of-the-tests-0123456789";
 
-/// A wrong token or key is found before the file is written. Secrets are stored in private files
-/// beside it. The first pairing code makes an owner, and the gateway starts with the result.
-/// Proves O1.
-#[tokio::test]
-async fn a_new_operator_is_asked_and_what_they_enter_is_tested() {
-    let (telegram, llm) = (FakeTelegram::start().await, FakeLlm::start().await);
-    llm.will(refuse(401, "invalid_api_key", "Incorrect API key.")).always(text("Yes."));
-    let mut site = Site::new(On::Sqlite).await;
-    site.variable("COUNTERSIGN__CHANNELS__0__API_URL", &telegram.url());
-    site.variable("COUNTERSIGN__ADMIN__LISTEN", "127.0.0.1:0");
-    let mut init = site.asks(&["init"]);
-    let wrong = "1:wrong-token-of-a-bot";
-    let base = llm.base_url();
-    let answers = [
-        "9",
-        "1",
-        wrong,
-        "1",
-        "1",
-        TOKEN,
-        "", // the platform, its token, the role of the first
-        "5",
-        &base,
-        "wrong-key",
-        "a-model",
-        "1",
-        "5",
-        &base,
-        API_KEY,
-        "a-model",
-    ];
-    init.types(format!("{}\n", answers.join("\n")).as_bytes()).await;
-    assert!(init.ended().await.success(), "{}", init.said());
-    let said = init.said();
-    for secret in [wrong, TOKEN, "wrong-key", API_KEY] {
-        assert!(!said.contains(secret), "{secret}: {said}");
-    }
-    assert_snapshot!(stable(&said), @r"
+fn assert_dialogue(said: &str) {
+    assert_snapshot!(stable(said), @r"
     This writes countersign.toml: a bot on a chat platform, and a language model. Enter takes the value in brackets.
 
     Chat platform
@@ -114,8 +78,10 @@ async fn a_new_operator_is_asked_and_what_they_enter_is_tested() {
 
     Next: `countersign` starts the gateway.
     ");
-    let file = fs::read_to_string(site.path("countersign.toml")).unwrap();
-    assert_snapshot!(file.replace(&base, "<url>"), @r##"
+}
+
+fn assert_file(file: &str) {
+    assert_snapshot!(file, @r##"
     # Configuration of Countersign, written by `countersign init`.
     # `countersign config example` prints every key with its description and default,
     # `countersign doctor --live` tests this file.
@@ -137,6 +103,48 @@ async fn a_new_operator_is_asked_and_what_they_enter_is_tested() {
     kind = "telegram"
     token = { file = "secrets/telegram-bot-token" }
     "##);
+}
+
+/// A wrong token or key is found before the file is written. Secrets are stored in private files
+/// beside it. The first pairing code makes an owner, and the gateway starts with the result.
+/// Proves O1.
+#[tokio::test]
+async fn a_new_operator_is_asked_and_what_they_enter_is_tested() {
+    let (telegram, llm) = (FakeTelegram::start().await, FakeLlm::start().await);
+    llm.will(refuse(401, "invalid_api_key", "Incorrect API key.")).always(text("Yes."));
+    let mut site = Site::new(On::Sqlite).await;
+    site.variable("COUNTERSIGN__CHANNELS__0__API_URL", &telegram.url());
+    site.variable("COUNTERSIGN__ADMIN__LISTEN", "127.0.0.1:0");
+    let mut init = site.asks(&["init"]);
+    let wrong = "1:wrong-token-of-a-bot";
+    let base = llm.base_url();
+    let answers = [
+        "9",
+        "1",
+        wrong,
+        "1",
+        "1",
+        TOKEN,
+        "", // the platform, its token, the role of the first
+        "5",
+        &base,
+        "wrong-key",
+        "a-model",
+        "1",
+        "5",
+        &base,
+        API_KEY,
+        "a-model",
+    ];
+    init.types(format!("{}\n", answers.join("\n")).as_bytes()).await;
+    assert!(init.ended().await.success(), "{}", init.said());
+    let said = init.said();
+    for secret in [wrong, TOKEN, "wrong-key", API_KEY] {
+        assert!(!said.contains(secret), "{secret}: {said}");
+    }
+    assert_dialogue(&said);
+    let file = fs::read_to_string(site.path("countersign.toml")).unwrap();
+    assert_file(&file.replace(&base, "<url>"));
     for (file, secret) in
         [("secrets/telegram-bot-token", TOKEN), ("secrets/openai-api-key", API_KEY)]
     {
