@@ -1,8 +1,7 @@
 //! Builds everything from the configuration. The only module that knows all concrete types.
 //!
 //! - [`channels`], [`models`], [`tools`]: built from their sections of the configuration
-//! - `discord`: connects an account and registers commands
-//! - `masked_paths`: paths that are hidden from sandboxed programs
+//! - `discord`: connects an account; `masked_paths`: paths hidden from sandboxed programs
 //! - [`database`]: the store, its lock and its keys
 //! - [`terminal`]: a conversation in the terminal
 //! - [`reload`]: applies a new configuration at run time
@@ -177,8 +176,7 @@ impl App {
         });
     }
 
-    /// Stops intake and lets running work finish, without a time limit, because another app takes
-    /// over.
+    /// Stops intake and lets running work finish, without a time limit: another app takes over.
     async fn drain(&self) -> Result<()> {
         let store = &self.gateway.store;
         self.gateway.stop.cancel();

@@ -38,6 +38,7 @@ mod tests {
         (1, "94d485f51cec1ffa4513ee24a0d03176f1a614b284a85ec0ce5e07d50ba8bc7c"),
         (2, "c6d80354004747780f8ad689fe4df3758cb9bfd6bd6d3fda028d9679de9106cb"),
         (3, "46883fc8077cb34db44140205f75fe22b8b7f5c37660aab300d52f41b63c3ff6"),
+        (4, "b2e2242c40b8f2859f59c43db3fa285e57f4497e5796885d1895db9c8e673a4a"),
     ];
 
     /// A journal with an event of each kind.

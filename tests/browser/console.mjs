@@ -42,7 +42,7 @@ const grave = [];
 
 async function looksRight(where) {
   for (const colorScheme of ["light", "dark"]) {
-    await page.emulateMedia({ colorScheme });
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     await page.evaluate(axe);
     const { violations } = await page.evaluate(() => window.axe.run());
     for (const { id, impact, nodes } of violations) {

@@ -213,8 +213,9 @@ async fn timeline(
     PathNames(id): PathNames<String>,
     Params(slice): Params<Slice>,
 ) -> Result<Json<Page<EventView>>, Problem> {
+    let stretch = slice.stretch()?;
     one(&admin, &id).await?.ok_or_else(|| none("conversation"))?;
-    Ok(Json(happened(&admin, &id, slice.stretch()?).await?))
+    Ok(Json(happened(&admin, &id, stretch).await?))
 }
 
 /// How much was erased.
