@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 
 use super::{
+    completions::CompletionsSection,
     key::{ConfigKey, key},
     listen,
     oidc::OidcSection,
@@ -26,6 +27,7 @@ pub struct AdminConfig {
     pub trusted_proxies: Vec<String>,
     pub hosts: Vec<String>,
     pub oidc: OidcSection,
+    pub completions: CompletionsSection,
 }
 
 impl Default for AdminConfig {
@@ -38,6 +40,7 @@ impl Default for AdminConfig {
             trusted_proxies: Vec::new(),
             hosts: Vec::new(),
             oidc: OidcSection::default(),
+            completions: CompletionsSection::default(),
         }
     }
 }

@@ -8,7 +8,7 @@
 //! - [`example`]: every key with its default, commented out
 //! - [`schema`]: the JSON schema
 //! - [`channels`], [`models`]: the entries of these lists
-//! - [`admin`], [`oidc`]: the HTTP server and signing in
+//! - [`admin`], [`oidc`], [`completions`]: the HTTP server, signing in, OpenAI clients
 //! - [`listen`]: the address to listen on
 //! - [`store`]: the database
 //! - [`limits`]: hooks, limits, redaction, audit
@@ -24,6 +24,7 @@ pub mod admin;
 pub mod build;
 pub mod channels;
 mod check;
+pub mod completions;
 pub mod datasources;
 pub mod environment;
 pub mod example;

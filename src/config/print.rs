@@ -4,7 +4,7 @@ use anyhow::Result;
 use std::fmt::Write as _;
 
 use super::{
-    Config, admin, datasources, http, jobs,
+    Config, admin, completions, datasources, http, jobs,
     key::{ConfigKey, key},
     oidc, retention, store, wiki,
 };
@@ -14,6 +14,7 @@ pub fn keys() -> impl Iterator<Item = &'static ConfigKey> {
     let sections = [
         admin::KEYS,
         oidc::KEYS,
+        completions::KEYS,
         retention::KEYS,
         KEYS,
         jobs::KEYS,

@@ -109,6 +109,7 @@ pub const RULES: &[RetentionRule] = &[
     rule("access_tokens", "until they expire"),
     rule("api_tokens", "forever: the audit names them"),
     rule("answers", "1 day"),
+    rule("completions", "with their conversation"),
     rule("memories", "forever: until forgotten, or with their conversation"),
     rule("memory_words", "with their memory"),
     rule("memory_vectors", "with their memory"),

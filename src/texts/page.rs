@@ -4,8 +4,9 @@ use serde::Serialize;
 
 use super::{
     chat_script::{self, ScriptTexts},
+    completions::{self, CompletionTexts},
     oidc::{self, SignOn},
-    refusals::{self, Refusals},
+    refusals::{self, RefusalTexts},
 };
 
 /// The texts of the pages, under the names used in the templates, and of error responses.
@@ -80,7 +81,9 @@ pub struct PageTexts {
     #[serde(flatten)]
     pub sign_on: SignOn,
     #[serde(skip)]
-    pub refusals: Refusals,
+    pub refusals: RefusalTexts,
+    #[serde(skip)]
+    pub completions: CompletionTexts,
     #[serde(skip)]
     pub script: ScriptTexts,
 }
@@ -151,6 +154,7 @@ pub(super) const ENGLISH: PageTexts = PageTexts {
     sent_file: "Sent file",
     sign_on: oidc::ENGLISH,
     refusals: refusals::ENGLISH,
+    completions: completions::ENGLISH,
     script: chat_script::ENGLISH,
 };
 
@@ -224,6 +228,7 @@ pub(super) const GERMAN: PageTexts = PageTexts {
     sent_file: "Gesendete Datei",
     sign_on: oidc::GERMAN,
     refusals: refusals::GERMAN,
+    completions: completions::GERMAN,
     script: chat_script::GERMAN,
 };
 
@@ -295,6 +300,7 @@ pub(super) const SPANISH: PageTexts = PageTexts {
     sent_file: "Archivo enviado",
     sign_on: oidc::SPANISH,
     refusals: refusals::SPANISH,
+    completions: completions::SPANISH,
     script: chat_script::SPANISH,
 };
 
@@ -363,5 +369,6 @@ pub(super) const CHINESE: PageTexts = PageTexts {
     sent_file: "已发送的文件",
     sign_on: oidc::CHINESE,
     refusals: refusals::CHINESE,
+    completions: completions::CHINESE,
     script: chat_script::CHINESE,
 };

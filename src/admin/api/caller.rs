@@ -117,9 +117,10 @@ fn unknown() -> Problem {
 }
 
 async fn caller(admin: &Admin, headers: &HeaderMap, method: &Method) -> Result<Caller, Problem> {
-    if let Some(authorization) = headers.get(header::AUTHORIZATION) {
-        let secret = authorization.to_str().ok().and_then(bearer).ok_or_else(unknown)?;
-        return by_token(admin, secret).await?.ok_or_else(unknown);
+    if headers.contains_key(header::AUTHORIZATION) {
+        let caller = by_bearer(admin, headers).await?.ok_or_else(unknown)?;
+        // The role is higher than viewer, but is for programs that only talk to agents.
+        return if caller.role == Role::Member { Err(only_talks()) } else { Ok(caller) };
     }
     let session = web_session::session_token(headers).ok_or_else(unknown)?;
     let session = web_session::session_of(admin, &session).await?.ok_or_else(unknown)?;
@@ -127,6 +128,20 @@ async fn caller(admin: &Admin, headers: &HeaderMap, method: &Method) -> Result<C
         return Err(Problem::new(StatusCode::FORBIDDEN, FOREIGN));
     }
     by_session(admin, session).await?.ok_or_else(|| too_little(Role::Viewer))
+}
+
+fn only_talks() -> Problem {
+    let text = "A token with the role member can only use the agents, at /v1/chat/completions.";
+    Problem::new(StatusCode::FORBIDDEN, text)
+}
+
+/// The owner of the token in the headers. `None` if there is no valid one.
+pub async fn by_bearer(admin: &Admin, headers: &HeaderMap) -> Result<Option<Caller>> {
+    let authorization = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    match authorization.and_then(bearer) {
+        Some(secret) => by_token(admin, secret).await,
+        None => Ok(None),
+    }
 }
 
 fn bearer(authorization: &str) -> Option<String> {
@@ -161,17 +176,18 @@ async fn by_token(admin: &Admin, secret: String) -> Result<Option<Caller>> {
 
 /// The API requires at least the role viewer.
 pub async fn by_session(admin: &Admin, session: BrowserSession) -> Result<Option<Caller>> {
-    let vouched = admin.vouched(&session);
+    let oidc_role = admin.oidc_role(&session);
     let BrowserSession { person, name, .. } = session;
     let Some((channel, _)) = admin.web() else { return Ok(None) };
     let configured = admin.gateway.channels.get(channel);
-    let configured = configured.and_then(|connected| connected.manners.roles.get(&person).copied());
+    let configured =
+        configured.and_then(|connected| connected.settings.roles.get(&person).copied());
     let (of, who) = (channel.to_owned(), person.clone());
     let kept = admin
         .gateway
         .store
         .read(move |tx| Box::pin(async move { people::role(tx, &of, &who).await }))
         .await?;
-    let role = configured.max(kept).max(vouched).filter(|role| *role != Role::Member);
+    let role = configured.max(kept).max(oidc_role).filter(|role| *role != Role::Member);
     Ok(role.map(|role| Caller { id: person, name, channel: channel.to_owned(), role }))
 }

@@ -209,7 +209,7 @@ pub(in crate::store) async fn retire(tx: &mut Tx<'_>, conversation: &Conversatio
         tx,
         execute,
         "
-        -- retire a conversation
+        -- erase the place of a conversation
         UPDATE conversations
         SET chat = id, thread = 'erased', person = '', owner = '', ready_at = NULL
         WHERE id = $1",
@@ -219,7 +219,7 @@ pub(in crate::store) async fn retire(tx: &mut Tx<'_>, conversation: &Conversatio
         tx,
         execute,
         "
-        -- retire schedules
+        -- delete the schedules of a retired conversation
         DELETE FROM schedules
         WHERE conversation = $1",
         conversation.as_str()
@@ -228,7 +228,7 @@ pub(in crate::store) async fn retire(tx: &mut Tx<'_>, conversation: &Conversatio
         tx,
         execute,
         "
-        -- retire jobs
+        -- delete the jobs of a retired conversation
         DELETE FROM jobs
         WHERE conversation = $1",
         conversation.as_str()
@@ -304,6 +304,7 @@ pub(in crate::store) async fn remove(
         "DELETE FROM tasks WHERE conversation = $1 OR parent = $1",
         "DELETE FROM mentions WHERE conversation = $1",
         "DELETE FROM participants WHERE conversation = $1",
+        "DELETE FROM completions WHERE conversation = $1",
     ];
     for statement in statements {
         sql!(tx, execute, statement, conversation.as_str());
