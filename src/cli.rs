@@ -36,7 +36,7 @@ use crate::{
     agent::redact::Redactor,
     app::{
         self,
-        backup::{self, Holds},
+        backup::{self, BackupScope},
     },
     config::{Config, example, print, schema},
     journal::role::Role,
@@ -235,14 +235,14 @@ impl Cli {
 
 /// Runs the command.
 pub async fn run(cli: Cli, mut variables: BTreeMap<String, String>) -> Result<()> {
-    telemetry::tell_panics();
-    if let Some(Command::Serve(wish)) = &cli.command {
+    telemetry::log_panics();
+    if let Some(Command::Serve(args)) = &cli.command {
         // Also applies when the configuration is reloaded.
-        variables.extend(wish.variable());
+        variables.extend(args.variable());
     }
     match &cli.command {
-        Some(Command::Doctor(wish)) => {
-            return doctor::run(cli.config.as_deref(), &variables, wish).await;
+        Some(Command::Doctor(args)) => {
+            return doctor::run(cli.config.as_deref(), &variables, args).await;
         }
         Some(Command::Init) => return init::run(cli.config.as_deref(), &variables).await,
         Some(Command::Completions { shell }) => return say(&man::completions(*shell)),
@@ -275,20 +275,20 @@ pub async fn run(cli: Cli, mut variables: BTreeMap<String, String>) -> Result<()
         Command::Backup { file } => back_up(&config, &file).await,
         Command::Restore { file } => restore(&config, &file).await,
         Command::Guard { what } => guard::run(&config, &variables, what).await,
-        Command::Render(wish) => draw(&config, &wish).await,
+        Command::Render(args) => draw(&config, &args).await,
         Command::Audit { what } => say(&audit::run(&store().await?, what).await?),
         Command::Mcp { what } => mcp::run(&config, &variables, what).await,
-        Command::Skill(wish) => skill::run(&config, wish),
-        Command::Token(wish) => say(&token::run(&config, &store().await?, wish).await?),
-        Command::People(wish) => say(&people::run(&store().await?, wish).await?),
+        Command::Skill(args) => skill::run(&config, args),
+        Command::Token(args) => say(&token::run(&config, &store().await?, args).await?),
+        Command::People(args) => say(&people::run(&store().await?, args).await?),
         Command::Wiki { what } => say(&wiki::run(&store().await?, what).await?),
-        Command::Extract(wish) => say(&extract::run(&wish).await?),
+        Command::Extract(args) => say(&extract::run(&args).await?),
         Command::Init | Command::Completions { .. } | Command::Man { .. } => {
             unreachable!("these commands need no configuration")
         }
         Command::Pair { channel, role, hours } => {
-            let wish = pair::PairArgs { channel, role, hours };
-            say(&pair::offer(&config, &variables, wish).await?)
+            let args = pair::PairArgs { channel, role, hours };
+            say(&pair::offer(&config, &variables, args).await?)
         }
     }
 }
@@ -305,8 +305,8 @@ fn configuration(
     }
 }
 
-async fn draw(config: &Config, wish: &render::Render) -> Result<()> {
-    let written = render::run(config, wish).await?;
+async fn draw(config: &Config, args: &render::Render) -> Result<()> {
+    let written = render::run(config, args).await?;
     for loss in &written.warnings {
         writeln!(io::stderr(), "warning: {loss}")?;
     }
@@ -322,7 +322,7 @@ pub fn printed(config: &Config, variables: &BTreeMap<String, String>) -> Result<
 }
 
 async fn chat(config: Config, variables: &BTreeMap<String, String>) -> Result<()> {
-    let mut signals = Signals::heard()?;
+    let mut signals = Signals::listen()?;
     let talk = app::terminal::open(config, variables).await?;
     let (app, terminal) = (&talk.app, &talk.terminal);
     say("Write to the agent. /help shows the commands, /file PATH sends a file, Ctrl-C quits.\n")?;
@@ -338,8 +338,10 @@ async fn chat(config: Config, variables: &BTreeMap<String, String>) -> Result<()
 async fn back_up(config: &Config, file: &Path) -> Result<()> {
     let file_name = file.display();
     match backup::back_up(config, file).await? {
-        Holds::Everything => say(&format!("{file_name} contains the database and all files.")),
-        Holds::OnlyFiles => say(&format!(
+        BackupScope::Everything => {
+            say(&format!("{file_name} contains the database and all files."))
+        }
+        BackupScope::OnlyFiles => say(&format!(
             "{file_name} contains only the files. The database is PostgreSQL: dump it with pg_dump \
                 before the files, so that no artifact is missing."
         )),
@@ -348,8 +350,10 @@ async fn back_up(config: &Config, file: &Path) -> Result<()> {
 
 async fn restore(config: &Config, file: &Path) -> Result<()> {
     match backup::restore(config, file).await? {
-        Holds::Everything => say("The database and all files were restored. Start the gateway."),
-        Holds::OnlyFiles => say(
+        BackupScope::Everything => {
+            say("The database and all files were restored. Start the gateway.")
+        }
+        BackupScope::OnlyFiles => say(
             "The files were restored. Restore the database with pg_restore, then start the gateway.",
         ),
     }

@@ -109,12 +109,12 @@ impl Clock for SystemClock {
 
 /// A clock for tests that only moves when told to.
 #[derive(Debug)]
-pub struct HandClock {
+pub struct ManualClock {
     now: watch::Sender<DateTime<Utc>>,
     moving: Mutex<()>,
 }
 
-impl HandClock {
+impl ManualClock {
     pub fn new(now: DateTime<Utc>) -> Self {
         Self { now: watch::Sender::new(now), moving: Mutex::new(()) }
     }
@@ -126,7 +126,7 @@ impl HandClock {
 }
 
 #[async_trait]
-impl Clock for HandClock {
+impl Clock for ManualClock {
     fn now(&self) -> DateTime<Utc> {
         *self.now.borrow()
     }

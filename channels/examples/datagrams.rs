@@ -9,7 +9,7 @@ use channels::{
     Channel, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Person, Place, PlaceKind,
     Receipt, SendError, Shipment, Unit, WebhookError, WebhookRequest, What,
     incoming::{Batch, Batches},
-    limits::{Paces, Repeat},
+    limits::{RateLimits, Repeat},
     text,
 };
 use chrono::DateTime;
@@ -52,7 +52,7 @@ impl Datagrams {
             pictures: false,
             reactions: false,
             album: 1,
-            paces: Paces::default(),
+            rate_limits: RateLimits::default(),
         };
         let socket = UdpSocket::bind(address).await?;
         Ok(Self { id: id.to_owned(), limits, socket, sent: Mutex::default() })

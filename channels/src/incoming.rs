@@ -148,11 +148,11 @@ pub struct FileRef {
 
 impl FileRef {
     /// The message to the sender if a file's contents do not match its declared type.
-    pub(crate) const BELIED: &str = "the file's content does not match its declared type";
+    pub(crate) const TYPE_MISMATCH: &str = "the file's content does not match its declared type";
 
     /// Whether the file is declared as an image, audio, video or PDF but is certainly none. The
     /// exact image format is not checked, because clients often declare it wrongly.
-    pub(crate) fn belies(&self, bytes: &[u8]) -> bool {
+    pub(crate) fn contradicts_type(&self, bytes: &[u8]) -> bool {
         let begins = |with: &[&[u8]]| with.iter().any(|magic| bytes.starts_with(magic));
         let boxed = bytes.get(4..8) == Some(b"ftyp");
         let riff = begins(&[b"RIFF"]);
@@ -252,19 +252,19 @@ mod tests {
     /// Proves S8.
     #[test]
     fn a_declared_kind_is_held_against_the_first_bytes() {
-        let belies = |claimed: &str, bytes: &[u8]| {
+        let contradicts_type = |claimed: &str, bytes: &[u8]| {
             let media_type = Some(claimed.to_owned());
             FileRef { id: String::new(), name: String::new(), media_type, size_bytes: None }
-                .belies(bytes)
+                .contradicts_type(bytes)
         };
-        assert!(belies("image/png", b"<html>"));
-        assert!(belies("application/pdf", b"MZ\x90"));
-        assert!(belies("audio/ogg", b"PK\x03\x04"));
-        assert!(belies("video/mp4", b""));
-        assert!(!belies("image/png", b"\xff\xd8\xff\xe0"), "a picture all the same");
-        assert!(!belies("image/jpeg", b"RIFF\0\0\0\0WEBP"));
-        assert!(!belies("application/pdf", b"\n%PDF-1.7"));
-        assert!(!belies("video/mp4", b"\0\0\0\x18ftypmp42"));
-        assert!(!belies("text/plain", b"anything"));
+        assert!(contradicts_type("image/png", b"<html>"));
+        assert!(contradicts_type("application/pdf", b"MZ\x90"));
+        assert!(contradicts_type("audio/ogg", b"PK\x03\x04"));
+        assert!(contradicts_type("video/mp4", b""));
+        assert!(!contradicts_type("image/png", b"\xff\xd8\xff\xe0"), "a picture all the same");
+        assert!(!contradicts_type("image/jpeg", b"RIFF\0\0\0\0WEBP"));
+        assert!(!contradicts_type("application/pdf", b"\n%PDF-1.7"));
+        assert!(!contradicts_type("video/mp4", b"\0\0\0\x18ftypmp42"));
+        assert!(!contradicts_type("text/plain", b"anything"));
     }
 }

@@ -38,23 +38,23 @@ pub struct Limits {
     /// The maximum number of pictures in an album; 1 if there are no albums.
     pub album: usize,
     /// The platform's rate limits.
-    pub paces: Paces,
+    pub rate_limits: RateLimits,
 }
 
 /// Rate limits as a number of messages per time window; `None` is unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Paces {
+pub struct RateLimits {
     /// For each private chat.
-    pub private: Option<Pace>,
+    pub private: Option<RateLimit>,
     /// For each group.
-    pub group: Option<Pace>,
+    pub group: Option<RateLimit>,
     /// For all chats together.
-    pub bot: Option<Pace>,
+    pub bot: Option<RateLimit>,
 }
 
 /// A number of messages per time window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pace {
+pub struct RateLimit {
     /// The maximum number of messages in any window.
     pub most: usize,
     /// The length of the window.
@@ -218,7 +218,7 @@ mod tests {
             pictures: false,
             reactions: false,
             album: 1,
-            paces: Paces::default(),
+            rate_limits: RateLimits::default(),
         }
     }
 
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_over_the_limit_is_told() {
+    fn a_file_over_the_limit_is_reported() {
         let limits = Limits { text: 400, ..small() };
         let shown = file(1024 * 1024 + 1, "Here.").degrade(&limits);
         assert_eq!(

@@ -18,7 +18,7 @@ use crate::{
     Place, PlaceKind, Receipt, SendError, Shipment, Unit, WebhookError, WebhookRequest, What,
     error::rejected,
     incoming::Batch,
-    limits::{Paces, Repeat},
+    limits::{RateLimits, Repeat},
     text,
 };
 
@@ -70,7 +70,7 @@ impl Terminal {
             pictures: false,
             reactions: false,
             album: 1,
-            paces: Paces::default(),
+            rate_limits: RateLimits::default(),
         };
         let output = Output { to: output, shown: HashSet::new() };
         Self {

@@ -12,7 +12,7 @@ use crate::{
     Channel, ConnectionState, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Receipt,
     SendError, Shipment, Unit, WebhookError, WebhookRequest,
     error::rejected,
-    limits::{Paces, Repeat},
+    limits::{RateLimits, Repeat},
 };
 
 /// How many messages a slow page may lag behind before it has to reload its history.
@@ -65,7 +65,7 @@ impl Web {
             pictures: true,
             reactions: false,
             album: 1,
-            paces: Paces::default(),
+            rate_limits: RateLimits::default(),
         };
         let (hub, _) = broadcast::channel(BACKLOG);
         Self { id: id.into(), origins: Vec::new(), uploads: None, limits, hub }

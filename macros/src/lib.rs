@@ -45,7 +45,7 @@ fn made(options: TokenStream, mut function: ItemFn) -> Result<TokenStream> {
         call = quote!(#call.await);
     }
     if returns_result(&signature.output) {
-        call = quote!(house::succeeded(#call)?);
+        call = quote!(support::succeeded(#call)?);
     }
     let arguments = parameters.iter().filter_map(Parameter::field);
     let names = parameters.iter().filter_map(Parameter::name);
@@ -58,29 +58,29 @@ fn made(options: TokenStream, mut function: ItemFn) -> Result<TokenStream> {
         #shown struct #tool;
 
         const _: () = {
-            use ::countersign::tools::custom as house;
+            use ::countersign::tools::custom as support;
 
-            #[derive(house::serde::Deserialize, house::schemars::JsonSchema)]
+            #[derive(support::serde::Deserialize, support::schemars::JsonSchema)]
             #[serde(crate = "::countersign::tools::custom::serde", deny_unknown_fields)]
             #[schemars(crate = "::countersign::tools::custom::schemars")]
             struct Arguments { #(#arguments),* }
 
-            #[house::async_trait::async_trait]
-            impl house::Tool for #tool {
-                fn spec(&self) -> house::ToolSpec {
-                    let parameters = house::schema::<Arguments>();
-                    let plain = house::ToolSpec::read_only(#name, #about, parameters);
-                    house::ToolSpec { #(#fields,)* ..plain }
+            #[support::async_trait::async_trait]
+            impl support::Tool for #tool {
+                fn spec(&self) -> support::ToolSpec {
+                    let parameters = support::schema::<Arguments>();
+                    let plain = support::ToolSpec::read_only(#name, #about, parameters);
+                    support::ToolSpec { #(#fields,)* ..plain }
                 }
 
                 async fn run(
                     &self,
-                    arguments: house::Value,
-                    context: &house::Context,
-                ) -> ::core::result::Result<house::Output, house::ToolError> {
+                    arguments: support::Value,
+                    context: &support::Context,
+                ) -> ::core::result::Result<support::Output, support::ToolError> {
                     let _ = context;
-                    let Arguments { #(#names),* } = house::parse(arguments)?;
-                    house::told(#call)
+                    let Arguments { #(#names),* } = support::parse(arguments)?;
+                    support::output(#call)
                 }
             }
         };

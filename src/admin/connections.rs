@@ -18,7 +18,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
     task::{Context, Poll},
     time::Duration,
@@ -76,19 +76,19 @@ impl Listener for LimitedListener {
     }
 }
 
-/// Whether a request of a connection is being handled.
+/// How many requests of a connection are being handled. In HTTP/2 there may be several.
 #[derive(Debug, Clone, Default)]
-struct Activity(Arc<AtomicBool>);
+struct Activity(Arc<AtomicUsize>);
 
 impl Activity {
     /// Notes that a request is being handled, until the result is dropped.
     fn handle(&self) -> Handling {
-        self.0.store(true, Ordering::Release);
+        self.0.fetch_add(1, Ordering::AcqRel);
         Handling(self.clone())
     }
 
     fn is_handling(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+        self.0.load(Ordering::Acquire) > 0
     }
 }
 
@@ -96,7 +96,7 @@ struct Handling(Activity);
 
 impl Drop for Handling {
     fn drop(&mut self) {
-        self.0.0.store(false, Ordering::Release);
+        self.0.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -146,6 +146,8 @@ fn within_time(body: Body) -> Body {
 pub struct LimitedStream<T> {
     stream: T,
     activity: Activity,
+    /// Whether a request was being handled at the last check.
+    was_handling: bool,
     deadline: Pin<Box<Sleep>>,
     _permit: Option<OwnedSemaphorePermit>,
 }
@@ -153,7 +155,40 @@ pub struct LimitedStream<T> {
 impl<T> LimitedStream<T> {
     fn new(stream: T, activity: &Activity) -> Self {
         let deadline = Box::pin(sleep_until(Instant::now() + FIRST_REQUEST_WITHIN));
-        Self { stream, activity: activity.clone(), deadline, _permit: None }
+        let activity = activity.clone();
+        Self { stream, activity, was_handling: false, deadline, _permit: None }
+    }
+
+    /// Fails if the connection has had nothing to do for too long. While a request is handled, the
+    /// time does not pass.
+    fn check_deadline(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        if self.activity.is_handling() {
+            self.was_handling = true;
+            return Ok(());
+        }
+        if std::mem::take(&mut self.was_handling) {
+            self.deadline.as_mut().reset(Instant::now() + IDLE_FOR);
+        }
+        match self.deadline.as_mut().poll(cx) {
+            Poll::Ready(()) => Err(io::ErrorKind::TimedOut.into()),
+            Poll::Pending => Ok(()),
+        }
+    }
+
+    /// The result of a write. One that makes no progress is limited in time, because a client that
+    /// reads nothing is not read from either.
+    fn written<R>(
+        &mut self,
+        cx: &mut Context<'_>,
+        written: Poll<io::Result<R>>,
+    ) -> Poll<io::Result<R>> {
+        match written {
+            Poll::Pending => match self.check_deadline(cx) {
+                Ok(()) => Poll::Pending,
+                Err(late) => Poll::Ready(Err(late)),
+            },
+            written @ Poll::Ready(_) => written,
+        }
     }
 
     fn has_written(&mut self, written: &Poll<io::Result<usize>>) {
@@ -169,9 +204,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for LimitedStream<T> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if !self.activity.is_handling() && self.deadline.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
-        }
+        self.check_deadline(cx)?;
         Pin::new(&mut self.stream).poll_read(cx, buf)
     }
 }
@@ -184,7 +217,7 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for LimitedStream<T> {
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, buf);
         self.has_written(&written);
-        written
+        self.written(cx, written)
     }
 
     fn poll_write_vectored(
@@ -194,7 +227,7 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for LimitedStream<T> {
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
         self.has_written(&written);
-        written
+        self.written(cx, written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -202,11 +235,13 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for LimitedStream<T> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        self.written(cx, flushed)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+        let shut = Pin::new(&mut self.stream).poll_shutdown(cx);
+        self.written(cx, shut)
     }
 }
 
@@ -269,6 +304,27 @@ mod tests {
         assert_eq!(reads(&mut server).await.unwrap(), b'x');
         drop(handling);
         assert_eq!(reads(&mut server).await.unwrap_err().kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_is_busy_until_its_last_request_ends() {
+        let (_client, mut server, activity) = connection();
+        let (upload, page) = (activity.handle(), activity.handle());
+        drop(page);
+        assert!(timeout(Duration::from_mins(10), reads(&mut server)).await.is_err());
+        drop(upload);
+        let ended = Instant::now();
+        assert_eq!(reads(&mut server).await.unwrap_err().kind(), io::ErrorKind::TimedOut);
+        assert_eq!(ended.elapsed(), IDLE_FOR, "the time begins when nothing is handled any more");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_reads_nothing_is_disconnected() {
+        let (_client, mut server, _) = connection();
+        server.write_all(&[0; 64]).await.unwrap();
+        let begun = Instant::now();
+        let failed = server.write_all(b"more than the client takes").await.unwrap_err();
+        assert_eq!((failed.kind(), begun.elapsed()), (io::ErrorKind::TimedOut, IDLE_FOR));
     }
 
     #[tokio::test(start_paused = true)]

@@ -19,14 +19,14 @@ static FOOTNOTE_LINK: LazyLock<Regex> = LazyLock::new(|| {
 static FOOTNOTE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new("<li id=\"fn-[^>]*>").expect("tested"));
 
-const DOOR: &str = include_str!("web/door.html");
+const SIGN_IN_FRAME: &str = include_str!("web/door.html");
 
 pub fn from_markdown(markdown: &str) -> String {
     let arena = Arena::new();
     let options = options();
     let root = parse_document(&arena, markdown, &options);
     for node in root.descendants().collect::<Vec<_>>() {
-        tame(&arena, node);
+        sanitize(&arena, node);
     }
     let mut html = String::new();
     format_html(root, &options, &mut html).expect("writing to a String cannot fail");
@@ -51,7 +51,7 @@ fn options() -> Options<'static> {
     options
 }
 
-fn tame<'a>(arena: &'a Arena<'a>, node: Node<'a>) {
+fn sanitize<'a>(arena: &'a Arena<'a>, node: Node<'a>) {
     let value = node.data().value.clone();
     let link = match value {
         NodeValue::HtmlBlock(block) => return show_as_text(arena, node, &block.literal),
@@ -138,9 +138,9 @@ pub fn page(page: &str, words: &PageTexts, values: &[(&str, &str)]) -> String {
 }
 
 /// Renders a page in front of the chat: its title and head, then its contents from the heading on.
-pub fn door(inner: &str, words: &PageTexts, values: &[(&str, &str)]) -> String {
+pub fn sign_in_html(inner: &str, words: &PageTexts, values: &[(&str, &str)]) -> String {
     let (title, content) = inner.split_at(inner.find("<h1>").unwrap_or_default());
-    let whole = DOOR.replacen("<!-- title -->\n", title, 1);
+    let whole = SIGN_IN_FRAME.replacen("<!-- title -->\n", title, 1);
     page(&whole.replacen("<!-- content -->\n", content, 1), words, values)
 }
 

@@ -3,6 +3,7 @@
 //! - [`api`]: the API
 //! - [`auth`]: browser sessions, signing in with an OpenID provider, which requests are accepted
 //! - [`chat`]: the web chat, also as a widget in pages of other sites
+//! - [`completions`]: the endpoint for OpenAI clients
 //! - [`connections`]: limits the connections in number and in time
 //! - [`console`]: pages for operators, built on the functions of the API
 //! - [`language`]: parses `Accept-Language`
@@ -12,10 +13,12 @@
 //! - [`webhooks`], [`health`]: requests from platforms, and probes
 //! - [`metrics`]: Prometheus metrics
 //! - [`problem`]: error responses
+//! - [`percent`]: percent-encoding of text in paths and headers
 
 pub mod api;
 pub mod auth;
 pub mod chat;
+pub mod completions;
 pub mod connections;
 pub mod console;
 pub mod health;
@@ -23,6 +26,7 @@ pub mod language;
 pub mod markdown_html;
 mod mathml;
 pub mod metrics;
+pub mod percent;
 pub mod problem;
 pub mod reload;
 pub mod rules;
@@ -91,7 +95,8 @@ pub struct Admin {
     /// Allows other machines to read `/metrics`.
     metrics_token: Option<SecretString>,
     reloads: Option<Reloads>,
-    visits: visitor::Visits,
+    completions: completions::Completions,
+    visits: visitor::VisitorLimits,
     /// The open event streams of people who are signed in.
     open_pages: rate_limit::OpenConnections,
     uploads: uploads::Uploads,
@@ -129,7 +134,8 @@ impl Admin {
             subscriptions,
             metrics_token: None,
             reloads: None,
-            visits: visitor::Visits::default(),
+            completions: completions::Completions::default(),
+            visits: visitor::VisitorLimits::default(),
             open_pages: rate_limit::OpenConnections::of(OPEN_PAGES),
             uploads: uploads::Uploads::default(),
             wrong,
@@ -142,7 +148,7 @@ impl Admin {
     }
 
     /// Sets the configuration to show.
-    pub fn configured(self, configured: Value) -> Self {
+    pub fn with_config(self, configured: Value) -> Self {
         Self { configured, ..self }
     }
 
@@ -158,43 +164,52 @@ impl Admin {
     }
 
     /// Sets the incoming webhooks.
-    pub fn taking(self, inlets: BTreeMap<String, Inlet>, webhook_sender: &WebhookSender) -> Self {
+    pub fn with_inlets(
+        self,
+        inlets: BTreeMap<String, Inlet>,
+        webhook_sender: &WebhookSender,
+    ) -> Self {
         let subscriptions = webhook_sender.subscriptions.clone();
         Self { inlets, subscriptions, ..self }
     }
 
     /// Sets the token for metrics.
-    pub fn measured(self, metrics_token: Option<SecretString>) -> Self {
+    pub fn with_metrics_token(self, metrics_token: Option<SecretString>) -> Self {
         Self { metrics_token, ..self }
     }
 
     /// Sets the OpenID provider.
-    pub fn believing(self, issuer: Option<oidc_provider::Issuer>) -> Self {
+    pub fn with_oidc_provider(self, issuer: Option<oidc_provider::Issuer>) -> Self {
         Self { issuer, ..self }
     }
 
     /// Sets the trusted proxies.
-    pub fn behind(self, proxies: rate_limit::Proxies) -> Self {
+    pub fn with_trusted_proxies(self, proxies: rate_limit::Proxies) -> Self {
         Self { proxies, ..self }
     }
 
     /// Sets the accepted host names, besides those of this machine.
-    pub fn answering_to(self, hosts: hosts::Hosts) -> Self {
+    pub fn with_hosts(self, hosts: hosts::Hosts) -> Self {
         Self { hosts, ..self }
     }
 
     /// The role that depends on the claims of the OpenID provider.
-    fn vouched(&self, session: &BrowserSession) -> Option<Role> {
+    fn oidc_role(&self, session: &BrowserSession) -> Option<Role> {
         self.issuer.as_ref()?.role(session.claims.as_deref()?)
     }
 
     /// Allows owners to reload the configuration.
-    pub fn reloading(self, reloads: Option<Reloads>) -> Self {
+    pub fn with_reloads(self, reloads: Option<Reloads>) -> Self {
         Self { reloads, ..self }
     }
 
+    /// Sets the endpoint for OpenAI clients.
+    pub fn with_completions(self, completions: completions::Completions) -> Self {
+        Self { completions, ..self }
+    }
+
     /// Sets the bot's name.
-    pub fn named(self, bot: impl Into<String>) -> Self {
+    pub fn with_bot_name(self, bot: impl Into<String>) -> Self {
         Self { bot: bot.into(), ..self }
     }
 
@@ -292,6 +307,7 @@ fn router(admin: Arc<Admin>) -> Router {
         .layer(RequestBodyLimitLayer::new(BODY_BYTES))
         .layer(middleware::from_fn(connections::limit_body_time))
         .merge(uploads)
+        .merge(completions::router())
         .layer(DefaultBodyLimit::disable())
         .layer(middleware::from_fn_with_state(admin.clone(), hosts::known_only))
         .layer(CatchPanicLayer::custom(problem::panicked))

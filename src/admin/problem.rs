@@ -17,27 +17,27 @@ use super::language;
 use crate::texts::{Language, PageTexts};
 
 /// Selects a text of the page.
-pub type Says = fn(&PageTexts) -> &'static str;
+pub type PageText = fn(&PageTexts) -> &'static str;
 
-pub const TOO_LONG: Says = |page| page.too_long;
-pub const EMPTY: Says = |page| page.empty;
-pub const BAD_ID: Says = |page| page.bad_id;
-pub const BAD_REQUEST: Says = |page| page.bad_request;
-pub const NOT_SAVED: Says = |page| page.not_saved;
-pub const NO_WEB_CHAT: Says = |page| page.no_web_chat;
-pub const NO_SUCH_PAGE: Says = |page| page.no_such_page;
-pub const NO_SUCH_FILE: Says = |page| page.no_such_file;
-pub const FILE_GONE: Says = |page| page.file_gone;
-pub const TOO_FAST: Says = |page| page.too_fast;
-pub const FILE_TOO_LARGE: Says = |page| page.file_too_large;
-pub const TOO_MANY_CONVERSATIONS: Says = |page| page.too_many_conversations;
-pub const FOREIGN: Says = |page| page.foreign;
-pub const TOO_MANY_MESSAGES: Says = |page| page.refusals.too_many_messages;
-pub const OTHER_PERSON: Says = |page| page.refusals.other_person;
-pub const NOT_A_MEMBER: Says = |page| page.refusals.not_a_member;
-pub const UPLOAD_LIMIT: Says = |page| page.refusals.upload_limit;
-pub const UPLOAD_TOO_SLOW: Says = |page| page.refusals.upload_too_slow;
-pub const FILE_NOT_STORED: Says = |page| page.refusals.file_not_stored;
+pub const TOO_LONG: PageText = |page| page.too_long;
+pub const EMPTY: PageText = |page| page.empty;
+pub const BAD_ID: PageText = |page| page.bad_id;
+pub const BAD_REQUEST: PageText = |page| page.bad_request;
+pub const NOT_SAVED: PageText = |page| page.not_saved;
+pub const NO_WEB_CHAT: PageText = |page| page.no_web_chat;
+pub const NO_SUCH_PAGE: PageText = |page| page.no_such_page;
+pub const NO_SUCH_FILE: PageText = |page| page.no_such_file;
+pub const FILE_GONE: PageText = |page| page.file_gone;
+pub const TOO_FAST: PageText = |page| page.too_fast;
+pub const FILE_TOO_LARGE: PageText = |page| page.file_too_large;
+pub const TOO_MANY_CONVERSATIONS: PageText = |page| page.too_many_conversations;
+pub const FOREIGN: PageText = |page| page.foreign;
+pub const TOO_MANY_MESSAGES: PageText = |page| page.refusals.too_many_messages;
+pub const OTHER_PERSON: PageText = |page| page.refusals.other_person;
+pub const NOT_A_MEMBER: PageText = |page| page.refusals.not_a_member;
+pub const UPLOAD_LIMIT: PageText = |page| page.refusals.upload_limit;
+pub const UPLOAD_TOO_SLOW: PageText = |page| page.refusals.upload_too_slow;
+pub const FILE_NOT_STORED: PageText = |page| page.refusals.file_not_stored;
 
 /// The media type of problem details.
 pub const PROBLEM: &str = "application/problem+json";
@@ -52,10 +52,10 @@ pub struct Problem {
 /// The text of an error.
 #[derive(Debug, Clone)]
 pub enum ProblemText {
-    Says(Says),
+    Says(PageText),
     /// `{limit}` is replaced by the limit that was reached.
     Limit {
-        says: Says,
+        says: PageText,
         limit: String,
     },
     /// In English, for programs.
@@ -65,8 +65,8 @@ pub enum ProblemText {
     Broken(String),
 }
 
-impl From<Says> for ProblemText {
-    fn from(says: Says) -> Self {
+impl From<PageText> for ProblemText {
+    fn from(says: PageText) -> Self {
         Self::Says(says)
     }
 }
@@ -108,7 +108,7 @@ impl Problem {
 
     /// The JSON body, in English.
     pub fn body(&self) -> String {
-        self.told(Language::default())
+        self.body_in(Language::default())
     }
 
     /// What to do about it, in one sentence.
@@ -123,7 +123,7 @@ impl Problem {
         }
     }
 
-    fn told(&self, language: Language) -> String {
+    fn body_in(&self, language: Language) -> String {
         json!({
             "type": "about:blank",
             "title": self.status.canonical_reason(),
@@ -133,9 +133,9 @@ impl Problem {
         .to_string()
     }
 
-    fn said(&self, language: Language) -> Response {
+    fn response_in(&self, language: Language) -> Response {
         let kind = HeaderValue::from_static(PROBLEM);
-        (self.status, [(CONTENT_TYPE, kind)], self.told(language)).into_response()
+        (self.status, [(CONTENT_TYPE, kind)], self.body_in(language)).into_response()
     }
 }
 
@@ -174,7 +174,7 @@ impl From<FormRejection> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let mut response = self.said(Language::default());
+        let mut response = self.response_in(Language::default());
         response.extensions_mut().insert(self);
         response
     }
@@ -185,7 +185,7 @@ pub async fn in_their_language(request: Request, next: Next) -> Response {
     let language = language::of(request.headers());
     let mut response = next.run(request).await;
     if let Some(problem) = response.extensions().get::<Problem>().cloned() {
-        *response.body_mut() = Body::from(problem.told(language));
+        *response.body_mut() = Body::from(problem.body_in(language));
     }
     response
 }

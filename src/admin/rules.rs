@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use crate::{
     agent::{
-        catalog::{ApprovalMode, EffectClass, Found, Subject, ToolSpec},
+        catalog::{ApprovalMode, EffectClass, ResolvedTool, Subject, ToolSpec},
         delegation, disclosure,
         guard::{self, Ruling, Verdict},
         policy::{Action, GuardContext, Origin, Rule, Severity},
@@ -32,7 +32,7 @@ use crate::{
 
 /// A call to judge, and its circumstances.
 #[derive(Debug, Clone, Default)]
-pub struct Supposed {
+pub struct HypotheticalCall {
     pub tool: String,
     pub arguments: Value,
     pub agent: String,
@@ -63,17 +63,17 @@ pub struct Explained {
 
 /// What the guard would do with the call, which rule decides, and why, determined by the same code
 /// that judges calls.
-pub async fn explain(worker: &Worker, supposed: Supposed) -> Result<Explained> {
-    let agent = worker.agent(&supposed.agent).await?;
-    let arguments = worker.toolbox.tidied(&supposed.tool, supposed.arguments);
+pub async fn explain(worker: &Worker, hypothetical: HypotheticalCall) -> Result<Explained> {
+    let agent = worker.agent(&hypothetical.agent).await?;
+    let arguments = worker.toolbox.tidied(&hypothetical.tool, hypothetical.arguments);
     let mut notes = Vec::new();
-    let unknown = acting(&supposed.tool);
-    let spec = match agent.catalog.find(&supposed.tool) {
-        Found::Tool(spec) => spec,
+    let unknown = acting(&hypothetical.tool);
+    let spec = match agent.catalog.find(&hypothetical.tool) {
+        ResolvedTool::Tool(spec) => spec,
         found => {
-            let tool = &supposed.tool;
+            let tool = &hypothetical.tool;
             let note = match found {
-                Found::Unavailable { why } => format!("`{tool}` cannot be used: {why}"),
+                ResolvedTool::Unavailable { why } => format!("`{tool}` cannot be used: {why}"),
                 _ => format!("There is currently no tool `{tool}`"),
             };
             notes.push(format!("{note}; judged as a tool with side effects."));
@@ -84,23 +84,24 @@ pub async fn explain(worker: &Worker, supposed: Supposed) -> Result<Explained> {
         notes.push(format!("The guard would not judge this call: {problem}."));
     }
     let (_, document) = export(&worker.gateway.store).await?;
-    let scene = GuardContext {
-        agent: supposed.agent,
-        channel: supposed.channel,
-        role: supposed.role.or_else(|| Some("member".into())),
+    let context = GuardContext {
+        agent: hypothetical.agent,
+        channel: hypothetical.channel,
+        role: hypothetical.role.or_else(|| Some("member".into())),
         now: worker.gateway.clock.now(),
         stored: compile(&document.rules, Origin::Database)?.into(),
         ..GuardContext::default()
     };
     let session = Session {
-        requester: Some(Speaker { id: supposed.person, name: "you".into() }),
-        taint: supposed.tainted.then(|| "a page".to_owned()).into_iter().collect(),
+        requester: Some(Speaker { id: hypothetical.person, name: "you".into() }),
+        taint: hypothetical.tainted.then(|| "a page".to_owned()).into_iter().collect(),
         ..Session::default()
     };
-    let call = Call { id: "test".into(), model_id: "test".into(), tool: supposed.tool, arguments };
-    let ruling = guard::ruling(&call, spec, &session, &agent.policy, &scene);
+    let call =
+        Call { id: "test".into(), model_id: "test".into(), tool: hypothetical.tool, arguments };
+    let ruling = guard::ruling(&call, spec, &session, &agent.policy, &context);
     let open = OpenCall { call, state: CallState::New };
-    let verdict = guard::judge(&open, spec, &session, &agent.policy, &scene);
+    let verdict = guard::judge(&open, spec, &session, &agent.policy, &context);
     Ok(explained(verdict, ruling, notes))
 }
 
@@ -112,8 +113,8 @@ fn explained(verdict: Verdict, ruling: Ruling, notes: Vec<String>) -> Explained 
         Verdict::Refuse(text) => ("refuses", Some(text)),
     };
     let Ruling { rule, origin, action, severity, program, unclear, .. } = ruling;
-    let told = |doubt| (Language::English.words().why.doubt)(doubt).to_owned();
-    let unclear = unclear.map(told);
+    let describe = |doubt| (Language::English.words().why.doubt)(doubt).to_owned();
+    let unclear = unclear.map(describe);
     Explained { does, why, rule, origin, action, severity, program, unclear, notes }
 }
 

@@ -20,8 +20,8 @@ use super::{Admin, problem::Problem};
 use crate::gateway::{
     self, approvals,
     webhooks::{
-        callback::{CallbackOutcome, Chosen, Sealed, answer as decide},
-        incoming::{Taken, take as take_in},
+        callback::{CallbackChoice, CallbackOutcome, SignedCallback, answer as decide},
+        incoming::{WebhookOutcome, take as take_in},
         signature::Verify,
     },
 };
@@ -106,18 +106,20 @@ pub async fn hook(
     let request = pushed(&headers, body);
     Ok(match take_in(&admin.gateway, inlet, &request).await? {
         // Slack shows what a slash command returns to the person.
-        Taken::Yes if inlet.verify == Verify::Slack => StatusCode::OK.into_response(),
-        Taken::Yes => Json(json!({ "taken": true })).into_response(),
-        Taken::Challenged(challenge) => Json(json!({ "challenge": challenge })).into_response(),
-        Taken::Refused(refused) => {
+        WebhookOutcome::Yes if inlet.verify == Verify::Slack => StatusCode::OK.into_response(),
+        WebhookOutcome::Yes => Json(json!({ "taken": true })).into_response(),
+        WebhookOutcome::Challenged(challenge) => {
+            Json(json!({ "challenge": challenge })).into_response()
+        }
+        WebhookOutcome::Refused(refused) => {
             tracing::warn!(webhook.name = name, reason = %refused, "webhook rejected");
             StatusCode::UNAUTHORIZED.into_response()
         }
-        Taken::Unreadable(problem) => {
+        WebhookOutcome::Unreadable(problem) => {
             tracing::error!(webhook.name = name, problem, "webhook template failed");
             StatusCode::UNPROCESSABLE_ENTITY.into_response()
         }
-        Taken::TooFast(wait) => {
+        WebhookOutcome::TooFast(wait) => {
             let wait = (wait.as_secs() + 1).to_string();
             (StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, wait)]).into_response()
         }
@@ -135,13 +137,13 @@ pub struct Seal {
 /// nothing.
 pub async fn answer(
     State(admin): State<Arc<Admin>>,
-    Path((name, approval, choice)): Path<(String, String, Chosen)>,
+    Path((name, approval, choice)): Path<(String, String, CallbackChoice)>,
     Query(Seal { until, seal }): Query<Seal>,
 ) -> Result<Response, Problem> {
     let Some(subscription) = admin.subscriptions.get(&name) else {
         return Ok(StatusCode::NOT_FOUND.into_response());
     };
-    let sealed = Sealed { approval, choice, until, seal };
+    let sealed = SignedCallback { approval, choice, until, seal };
     Ok(match decide(&admin.gateway, &name, subscription, sealed).await? {
         CallbackOutcome::Said(answer) => {
             let status = match answer.came {

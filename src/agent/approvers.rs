@@ -13,7 +13,7 @@ use crate::{
 
 /// Whose votes count, and how many are needed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "RawApprovers", into = "RawApprovers")]
 pub struct Approvers {
     /// Any of these.
     pub who: Vec<Who>,
@@ -169,7 +169,7 @@ fn is_word(text: &str) -> bool {
     untagged,
     expecting = "use a word, a list of words, or { who = [\"admins\"], needed = 2, but_requester = true }"
 )]
-enum Written {
+enum RawApprovers {
     Word(String),
     Messages(Vec<String>),
     Table(Table),
@@ -191,17 +191,17 @@ fn one() -> usize {
 
 const OTHERS: &str = "others";
 
-impl TryFrom<Written> for Approvers {
+impl TryFrom<RawApprovers> for Approvers {
     type Error = anyhow::Error;
 
-    fn try_from(written: Written) -> Result<Self> {
+    fn try_from(written: RawApprovers) -> Result<Self> {
         let Table { who, needed, but_requester } = match written {
-            Written::Word(word) if word == OTHERS => {
+            RawApprovers::Word(word) if word == OTHERS => {
                 Table { who: vec!["members".into()], needed: 1, but_requester: true }
             }
-            Written::Word(word) => Table { who: vec![word], needed: 1, but_requester: false },
-            Written::Messages(who) => Table { who, needed: 1, but_requester: false },
-            Written::Table(table) => table,
+            RawApprovers::Word(word) => Table { who: vec![word], needed: 1, but_requester: false },
+            RawApprovers::Messages(who) => Table { who, needed: 1, but_requester: false },
+            RawApprovers::Table(table) => table,
         };
         let who = who.iter().map(|word| Who::parse(word)).collect::<Result<Vec<_>>>()?;
         if who.is_empty() || needed == 0 {
@@ -215,7 +215,7 @@ impl TryFrom<Written> for Approvers {
     }
 }
 
-impl From<Approvers> for Written {
+impl From<Approvers> for RawApprovers {
     fn from(approvers: Approvers) -> Self {
         let Approvers { who, needed, but_requester } = approvers;
         if who == [Who::Members] && needed == 1 && but_requester {

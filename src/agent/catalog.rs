@@ -5,6 +5,7 @@ use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
+    sync::OnceLock,
 };
 
 pub use super::spec::{
@@ -27,7 +28,8 @@ pub struct Catalog {
     unavailable: BTreeMap<String, String>,
     skills: Vec<Skill>,
     pub(super) coworkers: Vec<Coworker>,
-    index: Index,
+    /// Built when it is needed first, because only a search needs it.
+    index: OnceLock<Index>,
     enable_tool: ToolSpec,
     find_tool: ToolSpec,
     load_skill: ToolSpec,
@@ -66,7 +68,7 @@ pub struct Coworker {
 
 /// What the tool name of a call refers to.
 #[derive(Debug, PartialEq)]
-pub enum Found<'a> {
+pub enum ResolvedTool<'a> {
     Tool(&'a ToolSpec),
     Enable,
     Find,
@@ -96,7 +98,7 @@ impl Catalog {
             unavailable: BTreeMap::new(),
             skills,
             coworkers: Vec::new(),
-            index: Index::default(),
+            index: OnceLock::new(),
             enable_tool: disclosure::enable_tool(),
             find_tool: disclosure::find_tool(),
             load_skill: disclosure::load_skill(),
@@ -124,7 +126,7 @@ impl Catalog {
                 })?;
             self.tools.push(Listed { spec, arguments });
         }
-        self.index = Index::of(self.extensions());
+        self.index = OnceLock::new();
         Ok(())
     }
 
@@ -135,7 +137,7 @@ impl Catalog {
                 listed.spec.tier = Tier::Core;
             }
         }
-        self.index = Index::of(self.extensions());
+        self.index = OnceLock::new();
         self.mode = mode;
         self
     }
@@ -160,19 +162,19 @@ impl Catalog {
         arranged.disclosing(self.mode)
     }
 
-    pub fn find(&self, name: &str) -> Found<'_> {
+    pub fn find(&self, name: &str) -> ResolvedTool<'_> {
         match name {
-            disclosure::ENABLE_TOOL => return Found::Enable,
-            disclosure::FIND_TOOL => return Found::Find,
-            disclosure::LOAD_SKILL if self.loads_skills => return Found::LoadSkill,
+            disclosure::ENABLE_TOOL => return ResolvedTool::Enable,
+            disclosure::FIND_TOOL => return ResolvedTool::Find,
+            disclosure::LOAD_SKILL if self.loads_skills => return ResolvedTool::LoadSkill,
             _ => {}
         }
         if let Some(listed) = self.tools.iter().find(|t| t.spec.name == name) {
-            return Found::Tool(&listed.spec);
+            return ResolvedTool::Tool(&listed.spec);
         }
         match self.unavailable.get(name) {
-            Some(why) => Found::Unavailable { why },
-            None => Found::Nothing { near: naming::near(name, self.names()) },
+            Some(why) => ResolvedTool::Unavailable { why },
+            None => ResolvedTool::Nothing { near: naming::near(name, self.names()) },
         }
     }
 
@@ -247,8 +249,10 @@ impl Catalog {
         }
         for name in &wanted {
             match self.find(name) {
-                Found::Nothing { near } => return Err(texts::no_such_tool(name, &near)),
-                Found::Unavailable { why } => return Err(texts::tool_unavailable(name, why)),
+                ResolvedTool::Nothing { near } => return Err(texts::no_such_tool(name, &near)),
+                ResolvedTool::Unavailable { why } => {
+                    return Err(texts::tool_unavailable(name, why));
+                }
                 _ => {}
             }
         }
@@ -258,7 +262,7 @@ impl Catalog {
     /// The tool with this name, or all tools of the family with this name.
     fn wanted(&self, name: &str) -> Vec<String> {
         let meant = self.meant(name);
-        let is_tool = !matches!(self.find(&meant), Found::Nothing { .. });
+        let is_tool = !matches!(self.find(&meant), ResolvedTool::Nothing { .. });
         let own = self.extensions().filter(|spec| spec.source == ToolSource::Builtin);
         let members = tool_family::members(name, own);
         if is_tool || members.is_empty() { vec![meant] } else { members }
@@ -271,7 +275,12 @@ impl Catalog {
             return Err("Invalid parameters: /query must say what the tool is to do".into());
         }
         let extensions: Vec<_> = self.extensions().collect();
-        let found = self.index.find(&query).into_iter().take(disclosure::FOUND);
+        let found = self
+            .index
+            .get_or_init(|| Index::of(self.extensions()))
+            .find(&query)
+            .into_iter()
+            .take(disclosure::FOUND);
         Ok(found.map(|place| extensions[place]).collect())
     }
 

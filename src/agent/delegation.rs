@@ -26,7 +26,7 @@ pub const ANSWER_CHARS: usize = 4_000;
 pub enum Order {
     Tasks(Vec<Task>),
     /// Answered immediately with this text.
-    Told(String),
+    Reply(String),
     Refused(String),
 }
 
@@ -43,7 +43,7 @@ pub fn order(call: &Call, coworkers: &[Coworker], depth: u32) -> Option<Order> {
         return None;
     }
     let tasks = match call.tool.as_str() {
-        LIST_AGENTS => return Some(Order::Told(listed(coworkers))),
+        LIST_AGENTS => return Some(Order::Reply(listed(coworkers))),
         DELEGATE => match call.arguments.get("tasks").and_then(Value::as_array) {
             Some(tasks) if !tasks.is_empty() => tasks.iter().collect(),
             _ => vec![&call.arguments],
@@ -226,7 +226,7 @@ mod tests {
         let Some(Order::Tasks(tasks)) = ordered("delegate", many(AT_ONCE), 0) else { panic!() };
         assert_eq!(tasks.len(), AT_ONCE);
         assert!(matches!(ordered("delegate", many(AT_ONCE + 1), 0), Some(Order::Refused(_))));
-        let Some(Order::Told(list)) = ordered("list_agents", json!({}), 3) else { panic!() };
+        let Some(Order::Reply(list)) = ordered("list_agents", json!({}), 3) else { panic!() };
         assert_eq!(list, "- Senior Researcher: finds things out\n- writer");
     }
 }

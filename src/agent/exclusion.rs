@@ -2,7 +2,7 @@
 
 use super::{
     guard::Ruling,
-    policy::{Action, Conditions, Judged, Match, Rule},
+    policy::{Action, Conditions, Match, Rule, RuleInput},
     shell::Command,
 };
 use crate::texts;
@@ -11,16 +11,16 @@ use crate::texts;
 /// they deny it to some people or roles only.
 fn excludes<'r>(
     mut rules: impl Iterator<Item = &'r Rule>,
-    judged: &Judged<'_>,
+    input: &RuleInput<'_>,
     command: Option<&Command>,
 ) -> bool {
     rules.any(|rule| {
-        let is_met = rule.matches(judged, command) == Match::Yes;
+        let is_met = rule.matches(input, command) == Match::Yes;
         match rule.action {
             _ if !rule.names_people() => false,
             Action::Deny => is_met,
             Action::Allow | Action::Ask => {
-                !is_met && rule.for_everybody().matches(judged, command) == Match::Yes
+                !is_met && rule.for_everybody().matches(input, command) == Match::Yes
             }
         }
     })
@@ -44,10 +44,10 @@ impl Ruling {
     pub fn with_exclusion<'r>(
         self,
         rules: impl Iterator<Item = &'r Rule>,
-        judged: &Judged<'_>,
+        input: &RuleInput<'_>,
         command: Option<&Command>,
     ) -> Self {
-        let excludes_person = self.action == Some(Action::Deny) && excludes(rules, judged, command);
+        let excludes_person = self.action == Some(Action::Deny) && excludes(rules, input, command);
         Self { excludes_person, ..self }
     }
 

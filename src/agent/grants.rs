@@ -13,7 +13,7 @@ use super::{
 };
 use crate::journal::{
     event::Call,
-    grant::{Covers, Grant},
+    grant::{Grant, GrantSubject},
     session::Session,
 };
 
@@ -29,15 +29,17 @@ pub fn covering<'s>(call: &Call, spec: &ToolSpec, session: &'s Session) -> Optio
         .find(|grant| covers(&grant.covers, spec, subject.as_deref()))
 }
 
-fn covers(covers: &Covers, spec: &ToolSpec, subject: Option<&str>) -> bool {
+fn covers(covers: &GrantSubject, spec: &ToolSpec, subject: Option<&str>) -> bool {
     match (covers, subject) {
-        (Covers::Everything, _) => spec.subject.is_none(),
-        (Covers::Below(folder), Some(path)) => {
+        (GrantSubject::Everything, _) => spec.subject.is_none(),
+        (GrantSubject::Below(folder), Some(path)) => {
             path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'))
         }
-        (Covers::Exactly(text), Some(subject)) => text == subject,
-        (Covers::Origin(origin), Some(address)) => origin_of(address).as_ref() == Some(origin),
-        (Covers::Command(begin), Some(command)) => {
+        (GrantSubject::Exactly(text), Some(subject)) => text == subject,
+        (GrantSubject::Origin(origin), Some(address)) => {
+            origin_of(address).as_ref() == Some(origin)
+        }
+        (GrantSubject::Command(begin), Some(command)) => {
             words(command).is_some_and(|words| is_like(&words, begin))
         }
         (_, None) => false,
@@ -45,9 +47,9 @@ fn covers(covers: &Covers, spec: &ToolSpec, subject: Option<&str>) -> bool {
 }
 
 /// What "always" would cover for this call. `None` if it must not be offered.
-pub fn propose(spec: &ToolSpec, call: &Call) -> Option<Covers> {
+pub fn propose(spec: &ToolSpec, call: &Call) -> Option<GrantSubject> {
     let Some(kind) = &spec.subject else {
-        return (!runs_anything(spec)).then_some(Covers::Everything);
+        return (!runs_anything(spec)).then_some(GrantSubject::Everything);
     };
     if runs_anything(spec) && !matches!(kind, Subject::Command(_)) {
         return None;
@@ -58,13 +60,13 @@ pub fn propose(spec: &ToolSpec, call: &Call) -> Option<Covers> {
     }
     match kind {
         Subject::Path(_) => Some(match subject.rsplit_once('/') {
-            Some((folder, _)) => Covers::Below(folder.to_owned()),
-            None => Covers::Exactly(subject),
+            Some((folder, _)) => GrantSubject::Below(folder.to_owned()),
+            None => GrantSubject::Exactly(subject),
         }),
         Subject::Command(_) => command(&subject),
         Subject::Text(_) => Some(match origin_of(&subject) {
-            Some(origin) => Covers::Origin(origin),
-            None => Covers::Exactly(subject),
+            Some(origin) => GrantSubject::Origin(origin),
+            None => GrantSubject::Exactly(subject),
         }),
     }
 }
@@ -81,19 +83,20 @@ fn origin_of(address: &str) -> Option<String> {
 
 /// Whether the tool runs arbitrary code, so that its name alone does not show what a call does.
 pub fn runs_anything(spec: &ToolSpec) -> bool {
-    const TELLING: &[&str] = &["cmd", "code", "command", "expression", "query", "script", "sql"];
+    const CODE_ARGUMENTS: &[&str] =
+        &["cmd", "code", "command", "expression", "query", "script", "sql"];
     match &spec.subject {
         Some(Subject::Command(_)) => true,
         // The URL of a request does not show what is sent there.
         Some(Subject::Text(_)) => spec.effect != EffectClass::ReadOnly,
         Some(Subject::Path(_)) => false,
         None => spec.parameters["properties"].as_object().is_some_and(|arguments| {
-            arguments.keys().any(|name| TELLING.contains(&name.to_lowercase().as_str()))
+            arguments.keys().any(|name| CODE_ARGUMENTS.contains(&name.to_lowercase().as_str()))
         }),
     }
 }
 
-fn command(text: &str) -> Option<Covers> {
+fn command(text: &str) -> Option<GrantSubject> {
     let words = words(text)?;
     let program = words.first()?;
     let looks =
@@ -101,11 +104,11 @@ fn command(text: &str) -> Option<Covers> {
     match (looks, words.get(1)) {
         (Some(looks), Some(second)) if looks.contains(&second.as_str()) => {
             let options = words[2..].iter().filter(|word| word.starts_with('-'));
-            Some(Covers::Command(words[..2].iter().chain(options).cloned().collect()))
+            Some(GrantSubject::Command(words[..2].iter().chain(options).cloned().collect()))
         }
         (Some(_), _) => None,
         (None, _) if runs_what_it_is_given(program) => None,
-        (None, _) => Some(Covers::Exactly(text.to_owned())),
+        (None, _) => Some(GrantSubject::Exactly(text.to_owned())),
     }
 }
 
@@ -283,22 +286,23 @@ mod tests {
     /// Proves A11.
     #[test]
     fn a_grant_is_proposed_from_the_call() {
-        let command =
-            |words: &[&str]| Some(Covers::Command(words.iter().map(|&w| w.to_owned()).collect()));
+        let command = |words: &[&str]| {
+            Some(GrantSubject::Command(words.iter().map(|&w| w.to_owned()).collect()))
+        };
         for ((spec, call), expected) in [
-            (path("notes/2026/a.md"), Some(Covers::Below("notes/2026".into()))),
-            (path("./a.md"), Some(Covers::Exactly("a.md".into()))),
+            (path("notes/2026/a.md"), Some(GrantSubject::Below("notes/2026".into()))),
+            (path("./a.md"), Some(GrantSubject::Exactly("a.md".into()))),
             (path("../a.md"), None),
             (
                 address("https://example.com/a?b"),
-                Some(Covers::Origin("https://example.com".into())),
+                Some(GrantSubject::Origin("https://example.com".into())),
             ),
-            (address("not an address"), Some(Covers::Exactly("not an address".into()))),
+            (address("not an address"), Some(GrantSubject::Exactly("not an address".into()))),
             (shell("git status"), command(&["git", "status"])),
             (shell("git log --oneline a.txt"), command(&["git", "log", "--oneline"])),
-            (shell("ls -la"), Some(Covers::Exactly("ls -la".into()))),
+            (shell("ls -la"), Some(GrantSubject::Exactly("ls -la".into()))),
             (shell(&format!("ls {}", "x".repeat(300))), None),
-            ((spec(None), call(json!({ "any": 1 }))), Some(Covers::Everything)),
+            ((spec(None), call(json!({ "any": 1 }))), Some(GrantSubject::Everything)),
         ] {
             assert_eq!(propose(&spec, &call), expected, "{call:?}");
         }
@@ -363,11 +367,11 @@ mod tests {
         assert!(runs_anything(&spec) && propose(&spec, &call).is_none());
     }
 
-    fn covered(covers: Covers, call: (ToolSpec, Call)) -> bool {
+    fn covered(covers: GrantSubject, call: (ToolSpec, Call)) -> bool {
         covered_by("tool", covers, call)
     }
 
-    fn covered_by(tool: &str, covers: Covers, (spec, call): (ToolSpec, Call)) -> bool {
+    fn covered_by(tool: &str, covers: GrantSubject, (spec, call): (ToolSpec, Call)) -> bool {
         let grant = Grant {
             id: GrantId::new(),
             tool: tool.into(),
@@ -384,14 +388,14 @@ mod tests {
     }
 
     #[test]
-    fn a_leave_covers_what_was_shown_and_nothing_beside_it() {
-        let below = || Covers::Below("notes".into());
+    fn a_grant_covers_what_was_shown_and_nothing_else() {
+        let below = || GrantSubject::Below("notes".into());
         assert!(covered(below(), path("notes/b.md")));
         assert!(covered(below(), path("./notes//deep/b.md")));
         for outside in ["notes2/b.md", "notes", "notes/../secret", "/notes/b", "a/notes/b"] {
             assert!(!covered(below(), path(outside)), "{outside}");
         }
-        let origin = || Covers::Origin("https://example.com".into());
+        let origin = || GrantSubject::Origin("https://example.com".into());
         assert!(covered(origin(), address("https://EXAMPLE.com/other")));
         for outside in [
             "https://example.com.evil.net/",
@@ -403,7 +407,7 @@ mod tests {
         ] {
             assert!(!covered(origin(), address(outside)), "{outside}");
         }
-        let log = || Covers::Command(vec!["git".into(), "log".into(), "--oneline".into()]);
+        let log = || GrantSubject::Command(vec!["git".into(), "log".into(), "--oneline".into()]);
         assert!(covered(log(), shell("git  log a.txt --oneline")));
         assert!(covered(log(), shell("git log")));
         for outside in [
@@ -417,10 +421,10 @@ mod tests {
         ] {
             assert!(!covered(log(), shell(outside)), "{outside}");
         }
-        assert!(covered(Covers::Everything, (spec(None), call(json!({})))));
+        assert!(covered(GrantSubject::Everything, (spec(None), call(json!({})))));
         // If a tool declares a subject later, its calls require approval again.
-        assert!(!covered(Covers::Everything, path("a")));
-        assert!(!covered(Covers::Exactly("a".into()), (spec(None), call(json!({})))));
+        assert!(!covered(GrantSubject::Everything, path("a")));
+        assert!(!covered(GrantSubject::Exactly("a".into()), (spec(None), call(json!({})))));
         assert!(covered_by("tool", below(), path("notes/b.md")));
         assert!(!covered_by("another", below(), path("notes/b.md")));
     }

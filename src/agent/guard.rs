@@ -18,18 +18,18 @@ use super::{
     catalog::{ApprovalMode, EffectClass, Subject, ToolSpec},
     grants,
     named_files::NamedFiles,
-    policy::{self, Action, GuardContext, Judged, Match, Origin, Policy, Rule, Severity},
+    policy::{self, Action, GuardContext, Match, Origin, Policy, Rule, RuleInput, Severity},
     shell::Command,
     taint,
 };
 use crate::{
     crash,
     journal::{
-        event::{Asks, Call, Decider, Decision},
+        event::{ApprovalPurpose, Call, Decider, Decision},
         ids::GrantId,
         session::{CallState, ConversationPermission, OpenCall, Session},
     },
-    texts::{self, Doubt, Messages},
+    texts::{self, Messages, UnclearReason},
 };
 
 /// A call that passed the guard. Only this module can create one.
@@ -61,10 +61,10 @@ pub enum Verdict {
     Run(Box<Cleared>),
     /// A person has to decide; `reason` says why.
     Ask {
-        asks: Asks,
+        asks: ApprovalPurpose,
         reason: String,
         /// Whether a permission for more than this call would apply to later calls.
-        lasting: bool,
+        grantable: bool,
         severity: Severity,
         /// Who can decide.
         approvers: Approvers,
@@ -90,7 +90,7 @@ pub struct Ruling {
     /// Whether the call is denied because of who requests it.
     pub excludes_person: bool,
     /// Why the rule could not be evaluated.
-    pub unclear: Option<Doubt>,
+    pub unclear: Option<UnclearReason>,
     /// The program of a shell command that the ruling applies to.
     pub program: Option<String>,
 }
@@ -101,24 +101,24 @@ pub fn judge(
     spec: &ToolSpec,
     session: &Session,
     policy: &Policy,
-    scene: &GuardContext,
+    context: &GuardContext,
 ) -> Verdict {
-    let (call, words) = (&open.call, scene.language.words());
+    let (call, words) = (&open.call, context.language.words());
     if session.standing.halted && !crash::planted("halt") {
         return halted(open);
     }
-    let ruled = || ruling(call, spec, session, policy, scene);
+    let ruled = || ruling(call, spec, session, policy, context);
     match &open.state {
-        CallState::New => fresh(call, spec, session, policy, scene),
+        CallState::New => judge_new(call, spec, session, policy, context),
         CallState::Decided { digest, asks, .. }
-            if *digest != digest_of(call, scene) && !crash::planted("binding") =>
+            if *digest != digest_of(call, context) && !crash::planted("binding") =>
         {
-            unrun(*asks, texts::CHANGED_SINCE_ASKED.into())
+            refuse_call(*asks, texts::CHANGED_SINCE_ASKED.into())
         }
         CallState::Decided { asks, decision, by, .. } => {
             let ruled = ruled();
             if ruled.action == Some(Action::Deny) {
-                return unrun(*asks, ruled.refusal(&call.tool));
+                return refuse_call(*asks, ruled.refusal(&call.tool));
             }
             decided(call, *asks, decision, by)
         }
@@ -126,9 +126,9 @@ pub fn judge(
             if spec.effect == EffectClass::AtMostOnce && !crash::planted("cut off") =>
         {
             Verdict::Ask {
-                asks: Asks::Retry,
+                asks: ApprovalPurpose::Retry,
                 reason: words.why.outcome_unknown.into(),
-                lasting: false,
+                grantable: false,
                 severity: Severity::Medium,
                 approvers: ruled().approvers(policy),
             }
@@ -141,41 +141,39 @@ pub fn judge(
 /// Applies the strictest of rule, tool and taint. A rule that allows counts only for a tool with
 /// [`ApprovalMode::UnlessAllowed`]; a permission for the conversation counts only if no rule
 /// matches.
-fn fresh(
+fn judge_new(
     call: &Call,
     spec: &ToolSpec,
     session: &Session,
     policy: &Policy,
-    scene: &GuardContext,
+    context: &GuardContext,
 ) -> Verdict {
-    let words = scene.language.words();
-    let ruled = ruling(call, spec, session, policy, scene);
-    let spec = spec.asking(scene.approvals.get(&call.id).copied());
+    let words = context.language.words();
+    let ruled = ruling(call, spec, session, policy, context);
+    let spec = spec.asking(context.approvals.get(&call.id).copied());
     let required = policy.requiring(&spec);
     let spec = &*required;
     let tainted = taint::concerns(spec, session);
-    let lasting = ruled.severity < Severity::Critical;
-    let ask = |why: String, lasting| Verdict::Ask {
-        asks: Asks::Allow,
+    let grantable = ruled.severity < Severity::Critical;
+    let ask = |why: String, grantable| Verdict::Ask {
+        asks: ApprovalPurpose::Allow,
         reason: [
             Some(why),
-            ruled.severity.told(words),
-            tainted.then(|| taint::told(session, words)),
+            ruled.severity.note(words),
+            tainted.then(|| taint::note(session, words)),
         ]
         .into_iter()
         .flatten()
         .collect::<Vec<_>>()
         .join("\n"),
-        lasting,
+        grantable,
         severity: ruled.severity,
         approvers: ruled.approvers(policy),
     };
     let refused = || Verdict::Refuse(texts::refused_by_default(&call.tool));
     let allowed = ruled.action == Some(Action::Allow);
     match ruled.action {
-        Some(Action::Deny) => {
-            return Verdict::Refuse(ruled.refusal(&call.tool));
-        }
+        Some(Action::Deny) => return Verdict::Refuse(ruled.refusal(&call.tool)),
         _ if spec.approval == ApprovalMode::Always => {
             return ask((words.why.always_asks)(&call.tool), false);
         }
@@ -188,13 +186,13 @@ fn fresh(
     };
     // A permission of the requester does not cover people who joined in.
     let alone = session.joined.is_empty() || crash::planted("joined");
-    let covers = alone && !grants::runs_anything(spec);
+    let covers = alone && grantable && !grants::runs_anything(spec);
     let permission = permission_for(call, session).filter(|_| covers);
     let tainted_says =
         if tainted && !(allowed && ruled.names_tool) { policy.tainted } else { Action::Allow };
     // The grant was given before the untrusted content was read.
     let granted = || {
-        let may = alone && lasting && tainted_says == Action::Allow;
+        let may = alone && grantable && tainted_says == Action::Allow;
         may.then(|| grants::covering(call, spec, session)).flatten()
     };
     match default.max(tainted_says) {
@@ -205,8 +203,8 @@ fn fresh(
         Action::Ask if let Some(grant) = granted() => {
             Verdict::Run(Box::new(Cleared { grant: Some(grant.id.clone()), ..cleared(call) }))
         }
-        Action::Ask if default == Action::Ask => ask(policy.why_asked(spec, words), lasting),
-        Action::Ask => ask((words.why.outside)(&call.tool), lasting),
+        Action::Ask if default == Action::Ask => ask(policy.why_asked(spec, words), grantable),
+        Action::Ask => ask((words.why.outside)(&call.tool), grantable),
         Action::Allow => run(call),
     }
 }
@@ -216,18 +214,18 @@ fn fresh(
 fn halted(open: &OpenCall) -> Verdict {
     match open.state {
         CallState::Asked { .. } | CallState::Delegated | CallState::Ended => Verdict::Wait,
-        CallState::Started | CallState::Decided { asks: Asks::Retry, .. } => {
-            unrun(Asks::Retry, texts::HALTED_CALL.into())
+        CallState::Started | CallState::Decided { asks: ApprovalPurpose::Retry, .. } => {
+            refuse_call(ApprovalPurpose::Retry, texts::HALTED_CALL.into())
         }
         CallState::New | CallState::Decided { .. } => Verdict::Refuse(texts::HALTED_CALL.into()),
     }
 }
 
 /// The call does not run now. If its outcome was unknown, it remains unknown.
-fn unrun(asks: Asks, why: String) -> Verdict {
+fn refuse_call(asks: ApprovalPurpose, why: String) -> Verdict {
     Verdict::Refuse(match asks {
-        Asks::Allow | Asks::Answer => why,
-        Asks::Retry => format!("{why} {}", texts::OUTCOME_UNKNOWN),
+        ApprovalPurpose::Allow | ApprovalPurpose::Answer => why,
+        ApprovalPurpose::Retry => format!("{why} {}", texts::OUTCOME_UNKNOWN),
     })
 }
 
@@ -243,7 +241,7 @@ pub fn ruling(
     spec: &ToolSpec,
     session: &Session,
     policy: &Policy,
-    scene: &GuardContext,
+    context: &GuardContext,
 ) -> Ruling {
     let joined = session.joined.iter().filter(|_| !crash::planted("joined"));
     let everybody = session.requester.iter().chain(joined).map(|by| Some(by.id.as_str()));
@@ -251,18 +249,19 @@ pub fn ruling(
     let nobody = [None];
     let people = if everybody.is_empty() { &nobody[..] } else { &everybody[..] };
     let rulings = people.iter().map(|person| {
-        ruling_for(&Judged { spec, arguments: &call.arguments, person: *person, scene }, policy)
+        let input = RuleInput { spec, arguments: &call.arguments, person: *person, context };
+        ruling_for(&input, policy)
     });
     stricter(rulings)
 }
 
 /// The ruling if this person alone had made the request.
-fn ruling_for(judged: &Judged<'_>, policy: &Policy) -> Ruling {
-    let rules = || policy.rules.iter().chain(judged.scene.stored.iter());
+fn ruling_for(input: &RuleInput<'_>, policy: &Policy) -> Ruling {
+    let rules = || policy.rules.iter().chain(input.context.stored.iter());
     let ruling_of = |command: Option<&Command>| {
-        ruling_of(rules(), judged, command).with_exclusion(rules(), judged, command)
+        ruling_of(rules(), input, command).with_exclusion(rules(), input, command)
     };
-    let Some(script) = policy::script(judged.spec, judged.arguments) else {
+    let Some(script) = policy::script(input.spec, input.arguments) else {
         return ruling_of(None);
     };
     let programs = script.commands.iter().map(|command| ruling_of(Some(command)));
@@ -287,7 +286,7 @@ fn stricter(rulings: impl Iterator<Item = Ruling>) -> Ruling {
 /// The ruling for one program, or for a call that starts no program.
 fn ruling_of<'r>(
     rules: impl Iterator<Item = &'r Rule>,
-    judged: &Judged<'_>,
+    input: &RuleInput<'_>,
     command: Option<&Command>,
 ) -> Ruling {
     let mut groups: BTreeMap<(Origin, Severity), (Ruling, bool)> = BTreeMap::new();
@@ -296,7 +295,7 @@ fn ruling_of<'r>(
         if groups.get(&group).is_some_and(|(_, settled)| *settled) {
             continue;
         }
-        match rule.matches(judged, command) {
+        match rule.matches(input, command) {
             Match::No => {}
             // A rule that cannot be evaluated requires approval, unless a later rule denies the
             // call.
@@ -329,11 +328,11 @@ impl Ruling {
     }
 
     fn doubted(rule: &Rule, command: Option<&Command>) -> Self {
-        let unclear = Some(Doubt::NotThere);
+        let unclear = Some(UnclearReason::NotThere);
         Self { action: Some(Action::Ask), unclear, ..Self::of(rule, command) }
     }
 
-    fn unclear(why: Doubt) -> Self {
+    fn unclear(why: UnclearReason) -> Self {
         Self { action: Some(Action::Ask), unclear: Some(why), ..Self::default() }
     }
 
@@ -353,10 +352,10 @@ impl Ruling {
     }
 }
 
-fn decided(call: &Call, asks: Asks, decision: &Decision, by: &Decider) -> Verdict {
+fn decided(call: &Call, asks: ApprovalPurpose, decision: &Decision, by: &Decider) -> Verdict {
     match decision {
         Decision::Once | Decision::Conversation => run(call),
-        Decision::Deny { reason } if asks != Asks::Retry => {
+        Decision::Deny { reason } if asks != ApprovalPurpose::Retry => {
             let reason = reason.as_deref().filter(|_| !crash::planted("reason"));
             Verdict::Refuse(texts::denied(by, reason))
         }
@@ -374,10 +373,10 @@ fn cleared(call: &Call) -> Cleared {
 
 /// The digest that binds a decision to the tool, its arguments, the folder and the current contents
 /// of the files that it names.
-pub fn digest_of(call: &Call, scene: &GuardContext) -> String {
-    let files = scene.files.get(&call.id).cloned().unwrap_or_default();
+pub fn digest_of(call: &Call, context: &GuardContext) -> String {
+    let files = context.files.get(&call.id).cloned().unwrap_or_default();
     let bound = json!({
-        "tool": call.tool, "arguments": call.arguments, "folder": scene.folder, "files": files,
+        "tool": call.tool, "arguments": call.arguments, "folder": context.folder, "files": files,
     });
     hex::encode(Sha256::digest(canonical(&bound)))
 }
@@ -433,18 +432,18 @@ mod tests {
     fn verdict(entries: Vec<RuleEntry>, approval: ApprovalMode, arguments: Value) -> &'static str {
         let policy = Policy { rules: rules(&entries), ..Policy::default() };
         let spec = spec(approval, EffectClass::AtMostOnce);
-        told(&arguments, &spec, &Session::default(), &policy, &GuardContext::default())
+        verdict_on(&arguments, &spec, &Session::default(), &policy, &GuardContext::default())
     }
 
-    fn told(
+    fn verdict_on(
         arguments: &Value,
         spec: &ToolSpec,
         session: &Session,
         policy: &Policy,
-        scene: &GuardContext,
+        context: &GuardContext,
     ) -> &'static str {
         let open = OpenCall { call: call(arguments.clone()), state: CallState::New };
-        match judge(&open, spec, session, policy, scene) {
+        match judge(&open, spec, session, policy, context) {
             Verdict::Run(_) => "run",
             Verdict::Ask { .. } => "ask",
             Verdict::Wait => "wait",
@@ -512,8 +511,12 @@ mod tests {
 
     fn decided(digest: String, decision: Decision) -> Verdict {
         let person = Speaker { id: "1".into(), name: "Ann".into() };
-        let state =
-            CallState::Decided { asks: Asks::Allow, digest, decision, by: Decider::Person(person) };
+        let state = CallState::Decided {
+            asks: ApprovalPurpose::Allow,
+            digest,
+            decision,
+            by: Decider::Person(person),
+        };
         let open = OpenCall { call: call(json!({ "path": "a" })), state };
         let spec = spec(ApprovalMode::Always, EffectClass::AtMostOnce);
         judge(&open, &spec, &Session::default(), &Policy::default(), &GuardContext::default())
@@ -554,7 +557,7 @@ mod tests {
         let session = Session::default();
         let once = spec(ApprovalMode::Never, EffectClass::AtMostOnce);
         let asked = judge(&open, &once, &session, &Policy::default(), &GuardContext::default());
-        assert!(matches!(asked, Verdict::Ask { asks: Asks::Retry, .. }));
+        assert!(matches!(asked, Verdict::Ask { asks: ApprovalPurpose::Retry, .. }));
         for harmless in [EffectClass::ReadOnly, EffectClass::Idempotent] {
             let spec = spec(ApprovalMode::Never, harmless);
             let again = judge(&open, &spec, &session, &Policy::default(), &GuardContext::default());
@@ -565,10 +568,10 @@ mod tests {
     /// A call with an unknown outcome is never reported as not run.
     /// Proves T6, A12.
     #[test]
-    fn what_may_have_run_is_told_so_when_it_may_not_run_again() {
+    fn a_call_that_may_have_run_says_so_when_it_does_not_run_again() {
         let by = Decider::Timeout;
         let retry = |digest: String| {
-            let (asks, decision) = (Asks::Retry, Decision::Once);
+            let (asks, decision) = (ApprovalPurpose::Retry, Decision::Once);
             let state = CallState::Decided { asks, digest, decision, by: by.clone() };
             OpenCall { call: call(json!({ "path": "a" })), state }
         };
@@ -594,7 +597,7 @@ mod tests {
     fn an_open_question_waits() {
         let state = CallState::Asked {
             approval: ApprovalId::from("a"),
-            asks: Asks::Allow,
+            asks: ApprovalPurpose::Allow,
             digest: String::new(),
         };
         let open = OpenCall { call: call(json!({})), state };
@@ -622,8 +625,8 @@ mod tests {
             let open = OpenCall { call: call(json!({ "path": "a" })), state: CallState::New };
             let spec = spec(approval, EffectClass::AtMostOnce);
             let verdict = judge(&open, &spec, &session, &policy, &GuardContext::default());
-            let Verdict::Ask { lasting, .. } = verdict else { panic!("{shown}: {verdict:?}") };
-            assert_eq!(lasting, expected, "{shown}");
+            let Verdict::Ask { grantable, .. } = verdict else { panic!("{shown}: {verdict:?}") };
+            assert_eq!(grantable, expected, "{shown}");
         }
     }
 
@@ -642,8 +645,8 @@ mod tests {
             (&open, ApprovalMode::UnlessAllowed, "run"),
         ] {
             let spec = spec(approval, EffectClass::AtMostOnce);
-            let (session, scene) = (Session::default(), GuardContext::default());
-            let verdict = told(&json!({ "path": "a" }), &spec, &session, policy, &scene);
+            let (session, context) = (Session::default(), GuardContext::default());
+            let verdict = verdict_on(&json!({ "path": "a" }), &spec, &session, policy, &context);
             assert_eq!(verdict, expected, "{approval:?}");
         }
     }
@@ -675,9 +678,18 @@ mod tests {
             (joined, &paths, "ask"),
             (nobody, &paths, "ask"),
         ] {
-            let (policy, scene) = (Policy::default(), GuardContext::default());
-            let verdict = told(&json!({ "path": "a" }), spec, &session, &policy, &scene);
+            let (policy, context) = (Policy::default(), GuardContext::default());
+            let verdict = verdict_on(&json!({ "path": "a" }), spec, &session, &policy, &context);
             assert_eq!(verdict, expected, "{:?} {:?}", session.requester, session.allowed);
+        }
+        for (severity, expected) in [(Severity::High, "run"), (Severity::Critical, "ask")] {
+            let allow = RuleEntry { severity, ..rule("*", None, Action::Allow) };
+            let (policy, context) =
+                (Policy { rules: rules(&[allow]), ..Policy::default() }, GuardContext::default());
+            let taint = vec!["a page".to_owned()];
+            let session = Session { taint, ..session("1", "write_file") };
+            let verdict = verdict_on(&json!({ "path": "a" }), &paths, &session, &policy, &context);
+            assert_eq!(verdict, expected, "{severity:?}");
         }
     }
 
@@ -686,12 +698,12 @@ mod tests {
     fn a_halt_starts_nothing_and_lets_what_is_open_wait() {
         let asked = CallState::Asked {
             approval: ApprovalId::from("a"),
-            asks: Asks::Allow,
+            asks: ApprovalPurpose::Allow,
             digest: String::new(),
         };
         let (decision, digest) = (Decision::Once, String::new());
         let by = Decider::Timeout;
-        let allowed = CallState::Decided { asks: Asks::Allow, digest, decision, by };
+        let allowed = CallState::Decided { asks: ApprovalPurpose::Allow, digest, decision, by };
         let unknown = format!("{} {}", texts::HALTED_CALL, texts::OUTCOME_UNKNOWN);
         let refused = |text: &str| Verdict::Refuse(text.to_owned());
         let mut halted = Session::default();
@@ -719,12 +731,12 @@ mod tests {
         let answer = Decision::Answer { text: "red".into() };
         let denied = texts::denied(&by(), None);
         for (asks, decision, refused) in [
-            (Asks::Allow, Decision::Once, None),
-            (Asks::Allow, Decision::Conversation, None),
-            (Asks::Retry, Decision::Once, None),
-            (Asks::Allow, deny(), Some(denied.as_str())),
-            (Asks::Retry, deny(), Some(texts::SKIPPED)),
-            (Asks::Answer, answer, Some(texts::SKIPPED)),
+            (ApprovalPurpose::Allow, Decision::Once, None),
+            (ApprovalPurpose::Allow, Decision::Conversation, None),
+            (ApprovalPurpose::Retry, Decision::Once, None),
+            (ApprovalPurpose::Allow, deny(), Some(denied.as_str())),
+            (ApprovalPurpose::Retry, deny(), Some(texts::SKIPPED)),
+            (ApprovalPurpose::Answer, answer, Some(texts::SKIPPED)),
         ] {
             let digest = digest_of(&call(json!({})), &GuardContext::default());
             let shown = format!("{asks:?} {decision:?}");

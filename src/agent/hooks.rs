@@ -10,12 +10,12 @@ use serde_json::{Map, Value};
 use std::time::Duration;
 
 use super::redact::{Redactor, mapped};
-use crate::journal::event::{Did, Point, Usage};
+use crate::journal::event::{HookEffect, HookPoint, Usage};
 
 #[derive(Debug, Clone)]
 pub struct Hook {
     pub name: String,
-    pub on: Point,
+    pub on: HookPoint,
     /// Only for these tools. `None` means all tools.
     pub tool: Option<GlobMatcher>,
     pub act: Act,
@@ -69,7 +69,7 @@ pub struct Program {
 
 /// The input of a hook.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Matter {
+pub struct HookInput {
     /// Depends on the point: the new messages, the reply, the result, or the reason for a failure.
     pub text: String,
     pub tool: Option<String>,
@@ -99,7 +99,7 @@ pub struct HookAnswer {
 }
 
 impl Hook {
-    pub fn concerns(&self, on: Point, tool: Option<&str>) -> bool {
+    pub fn concerns(&self, on: HookPoint, tool: Option<&str>) -> bool {
         self.on == on
             && match (&self.tool, tool) {
                 (Some(pattern), Some(tool)) => pattern.is_match(tool),
@@ -110,20 +110,20 @@ impl Hook {
     /// Whether the hook runs once and its answer is recorded. A hook that only redacts the prompt
     /// instead applies to every prompt in the same way.
     pub fn is_asked(&self) -> bool {
-        !(self.on == Point::BeforeLlm && matches!(self.act, Act::Redact { .. }))
+        !(self.on == HookPoint::BeforeLlm && matches!(self.act, Act::Redact { .. }))
     }
 
     /// The answer of a built-in action. `None` if a program has to run.
-    pub fn answer(&self, matter: &Matter, redactor: &Redactor) -> Option<HookAnswer> {
+    pub fn answer(&self, input: &HookInput, redactor: &Redactor) -> Option<HookAnswer> {
         let nothing = HookAnswer::default;
         // After the call, its arguments are no longer relevant.
-        let of_a_call = matter.arguments.as_ref().filter(|_| self.on == Point::BeforeTool);
+        let of_a_call = input.arguments.as_ref().filter(|_| self.on == HookPoint::BeforeTool);
         Some(match &self.act {
             Act::Redact { pattern, text } => {
                 let clean = |old: &str| replaced(pattern.as_ref(), text, redactor, old);
                 let arguments = of_a_call.map(|old| mapped(old, &|_, text| clean(text)));
                 let arguments = arguments.filter(|new| Some(new) != of_a_call);
-                let text = Some(clean(&matter.text)).filter(|new| *new != matter.text);
+                let text = Some(clean(&input.text)).filter(|new| *new != input.text);
                 HookAnswer { text, arguments: arguments.and_then(object), ..nothing() }
             }
             Act::Inject { argument: Some(name), text } => {
@@ -134,8 +134,8 @@ impl Hook {
             Act::Inject { text, .. } | Act::Annotate { text } => {
                 HookAnswer { note: Some(text.clone()), ..nothing() }
             }
-            Act::Validate(check) if check.matches(&matter.text, of_a_call) => nothing(),
-            Act::Filter(check) if !check.matches(&matter.text, of_a_call) => nothing(),
+            Act::Validate(check) if check.matches(&input.text, of_a_call) => nothing(),
+            Act::Filter(check) if !check.matches(&input.text, of_a_call) => nothing(),
             Act::Validate(Check { text, .. }) | Act::Filter(Check { text, .. }) => {
                 HookAnswer { stop: Some(text.clone()), ..nothing() }
             }
@@ -146,7 +146,7 @@ impl Hook {
     /// The text of the prompt after redaction by this hook.
     pub fn cleaned(&self, text: &str, redactor: &Redactor) -> Option<String> {
         match &self.act {
-            Act::Redact { pattern, text: mark } if self.on == Point::BeforeLlm => {
+            Act::Redact { pattern, text: mark } if self.on == HookPoint::BeforeLlm => {
                 Some(replaced(pattern.as_ref(), mark, redactor, text))
             }
             _ => None,
@@ -192,17 +192,17 @@ fn any_text(value: &Value, pattern: &Regex) -> bool {
     }
 }
 
-impl Matter {
+impl HookInput {
     /// Applies an answer. A field that does not apply at this point is an error.
-    pub fn take(&mut self, on: Point, answer: HookAnswer) -> Result<Did, String> {
+    pub fn take(&mut self, on: HookPoint, answer: HookAnswer) -> Result<HookEffect, String> {
         let HookAnswer { text, arguments, note, answer, stop } = answer;
-        if text.is_some() && matches!(on, Point::BeforeLlm | Point::BeforeTool) {
+        if text.is_some() && matches!(on, HookPoint::BeforeLlm | HookPoint::BeforeTool) {
             return Err("its answer has `text`, which cannot replace anything here".into());
         }
-        if arguments.is_some() && on != Point::BeforeTool {
+        if arguments.is_some() && on != HookPoint::BeforeTool {
             return Err("its answer has `arguments`, but the call was already made".into());
         }
-        if answer.is_some() && !matches!(on, Point::BeforeLlm | Point::OnError) {
+        if answer.is_some() && !matches!(on, HookPoint::BeforeLlm | HookPoint::OnError) {
             return Err(
                 "its answer has `answer`, which is only valid for before_llm and on_error".into()
             );
@@ -216,12 +216,12 @@ impl Matter {
             self.arguments = Some(Value::Object(arguments));
         }
         if let Some(note) = &note
-            && !matches!(on, Point::BeforeLlm | Point::BeforeTool)
+            && !matches!(on, HookPoint::BeforeLlm | HookPoint::BeforeTool)
         {
             let gap = if self.text.is_empty() { "" } else { "\n\n" };
             self.text = format!("{}{gap}{note}", self.text);
         }
-        Ok(Did { changed, note, stopped: stop, failed: None })
+        Ok(HookEffect { changed, note, stopped: stop, failed: None })
     }
 }
 
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn hook(on: Point, act: Act) -> Hook {
+    fn hook(on: HookPoint, act: Act) -> Hook {
         Hook { name: "h".into(), on, tool: None, act, on_failure: OnFailure::Stop }
     }
 
@@ -242,39 +242,39 @@ mod tests {
         }
     }
 
-    fn call(arguments: Value) -> Matter {
-        Matter { tool: Some("t".into()), arguments: Some(arguments), ..Matter::default() }
+    fn call(arguments: Value) -> HookInput {
+        HookInput { tool: Some("t".into()), arguments: Some(arguments), ..HookInput::default() }
     }
 
-    fn done(on: Point, act: Act, mut matter: Matter) -> (Matter, Did) {
-        let answer = hook(on, act).answer(&matter, &Redactor::default()).unwrap();
-        let did = matter.take(on, answer).unwrap();
-        (matter, did)
+    fn done(on: HookPoint, act: Act, mut input: HookInput) -> (HookInput, HookEffect) {
+        let answer = hook(on, act).answer(&input, &Redactor::default()).unwrap();
+        let effect = input.take(on, answer).unwrap();
+        (input, effect)
     }
 
     #[test]
     fn the_ready_made_actions_change_remark_and_stop() {
         let redact = Act::Redact { pattern: Regex::new(r"\d{4}").ok(), text: "#".into() };
-        let (matter, did) = done(
-            Point::BeforeTool,
+        let (input, effect) = done(
+            HookPoint::BeforeTool,
             redact.clone(),
             call(json!({ "to": "1234", "list": ["a 5678"], "n": 1 })),
         );
-        assert_eq!(matter.arguments, Some(json!({ "to": "#", "list": ["a #"], "n": 1 })));
-        assert!(did.changed);
-        let reply = Matter { text: "pin 1234".into(), ..Matter::default() };
-        assert_eq!(done(Point::AfterLlm, redact, reply.clone()).0.text, "pin #");
+        assert_eq!(input.arguments, Some(json!({ "to": "#", "list": ["a #"], "n": 1 })));
+        assert!(effect.changed);
+        let reply = HookInput { text: "pin 1234".into(), ..HookInput::default() };
+        assert_eq!(done(HookPoint::AfterLlm, redact, reply.clone()).0.text, "pin #");
         let inject = Act::Inject { argument: Some("lang".into()), text: "de".into() };
-        let (matter, _) = done(Point::BeforeTool, inject, call(json!({ "q": "x" })));
-        assert_eq!(matter.arguments, Some(json!({ "q": "x", "lang": "de" })));
+        let (input, _) = done(HookPoint::BeforeTool, inject, call(json!({ "q": "x" })));
+        assert_eq!(input.arguments, Some(json!({ "q": "x", "lang": "de" })));
         let note = Act::Annotate { text: "Made by a machine.".into() };
         assert_eq!(
-            done(Point::AfterLlm, note, reply.clone()).0.text,
+            done(HookPoint::AfterLlm, note, reply.clone()).0.text,
             "pin 1234\n\nMade by a machine."
         );
-        let (matter, did) =
-            done(Point::BeforeLlm, Act::Inject { argument: None, text: "hi".into() }, reply);
-        assert_eq!((matter.text.as_str(), did.note.as_deref()), ("pin 1234", Some("hi")));
+        let (input, effect) =
+            done(HookPoint::BeforeLlm, Act::Inject { argument: None, text: "hi".into() }, reply);
+        assert_eq!((input.text.as_str(), effect.note.as_deref()), ("pin 1234", Some("hi")));
     }
 
     #[test]
@@ -287,8 +287,8 @@ mod tests {
             (Act::Filter(check("rm", None)), json!({ "cmd": "ls" }), false),
         ] {
             let shown = format!("{act:?} {arguments}");
-            let (_, did) = done(Point::BeforeTool, act, call(arguments));
-            assert_eq!(did.stopped.is_some(), stops, "{shown}");
+            let (_, effect) = done(HookPoint::BeforeTool, act, call(arguments));
+            assert_eq!(effect.stopped.is_some(), stops, "{shown}");
         }
     }
 
@@ -299,20 +299,23 @@ mod tests {
         for answer in [r#"{"allow": true}"#, r#"{"decision": "once"}"#, r#"{"arguments": []}"#] {
             assert!(serde_json::from_str::<HookAnswer>(answer).is_err(), "{answer}");
         }
-        let mut matter = Matter::default();
+        let mut input = HookInput::default();
         let arguments = Some(Map::new());
         for (on, answer) in [
-            (Point::BeforeLlm, HookAnswer { text: Some("x".into()), ..HookAnswer::default() }),
-            (Point::BeforeTool, HookAnswer { text: Some("x".into()), ..HookAnswer::default() }),
+            (HookPoint::BeforeLlm, HookAnswer { text: Some("x".into()), ..HookAnswer::default() }),
+            (HookPoint::BeforeTool, HookAnswer { text: Some("x".into()), ..HookAnswer::default() }),
             (
-                Point::AfterTool,
+                HookPoint::AfterTool,
                 HookAnswer { arguments: arguments.clone(), ..HookAnswer::default() },
             ),
-            (Point::AfterLlm, HookAnswer { arguments, ..HookAnswer::default() }),
-            (Point::AfterLlm, HookAnswer { answer: Some("x".into()), ..HookAnswer::default() }),
-            (Point::BeforeTool, HookAnswer { answer: Some("x".into()), ..HookAnswer::default() }),
+            (HookPoint::AfterLlm, HookAnswer { arguments, ..HookAnswer::default() }),
+            (HookPoint::AfterLlm, HookAnswer { answer: Some("x".into()), ..HookAnswer::default() }),
+            (
+                HookPoint::BeforeTool,
+                HookAnswer { answer: Some("x".into()), ..HookAnswer::default() },
+            ),
         ] {
-            assert!(matter.take(on, answer.clone()).is_err(), "{on:?} {answer:?}");
+            assert!(input.take(on, answer.clone()).is_err(), "{on:?} {answer:?}");
         }
     }
 }

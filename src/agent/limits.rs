@@ -67,14 +67,14 @@ impl Budget {
 }
 
 /// Why this turn has to end, as text for the person, or for the agent that a sub-agent works for.
-pub fn exhausted(session: &Session, budget: &Budget, scene: &GuardContext) -> Option<String> {
-    let reason = exhausted_budget(session, budget, scene)?;
-    let hint = if scene.depth == 0 { scene.language.words().say_go_on } else { "" };
+pub fn exhausted(session: &Session, budget: &Budget, context: &GuardContext) -> Option<String> {
+    let reason = exhausted_budget(session, budget, context)?;
+    let hint = if context.depth == 0 { context.language.words().say_go_on } else { "" };
     Some(format!("{reason}{hint}"))
 }
 
-fn exhausted_budget(session: &Session, budget: &Budget, scene: &GuardContext) -> Option<String> {
-    let (turn, words) = (&session.turn, scene.language.words());
+fn exhausted_budget(session: &Session, budget: &Budget, context: &GuardContext) -> Option<String> {
+    let (turn, words) = (&session.turn, context.language.words());
     let budget = &session.job.map_or(*budget, |job| budget.of_job(job));
     if turn.steps >= budget.steps {
         return Some((words.out_of_steps)(budget.steps));
@@ -83,7 +83,7 @@ fn exhausted_budget(session: &Session, budget: &Budget, scene: &GuardContext) ->
         return Some((words.out_of_tokens)(budget.tokens));
     }
     let since = turn.started_at?;
-    (scene.now - since - turn.waited > budget.time).then(|| words.out_of_time(budget.time))
+    (context.now - since - turn.waited > budget.time).then(|| words.out_of_time(budget.time))
 }
 
 /// How a call relates to earlier calls in its turn.
@@ -93,17 +93,17 @@ pub enum Repeated {
     /// It gave the same result repeatedly. The model is told so.
     Enough,
     /// The model was told so, and repeats the call.
-    Told,
+    Warned,
 }
 
 /// Whether the turn is repeating itself with this call.
 pub fn repeated(session: &Session, call: &Call) -> Repeated {
-    let told = texts::repeated(&call.tool, SAME);
+    let warning = texts::repeated(&call.tool, SAME);
     let mut last: Option<&str> = None;
     let mut same = 0;
     for result in results_before(session, call) {
-        if result == told {
-            return Repeated::Told;
+        if result == warning {
+            return Repeated::Warned;
         }
         if *last.get_or_insert(result) != result {
             break;
@@ -162,7 +162,7 @@ pub fn looping(session: &Session, words: &Messages) -> Option<String> {
     }
     session
         .open_calls()
-        .find(|open| repeated(session, &open.call) == Repeated::Told)
+        .find(|open| repeated(session, &open.call) == Repeated::Warned)
         .map(|open| (words.circles)(&open.call.tool))
 }
 
@@ -211,7 +211,7 @@ pub struct Daily {
 
 /// The usage of the day so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Spent {
+pub struct UsageTotals {
     pub messages: u64,
     pub tokens: u64,
     pub cost_micros: u64,
@@ -224,7 +224,7 @@ impl Daily {
     }
 
     /// Which part of the budget is used up. The time for tools counts only if a tool is to run.
-    pub fn used_up(&self, spent: &Spent) -> Option<UsedUp> {
+    pub fn used_up(&self, spent: &UsageTotals) -> Option<UsedUp> {
         let over = |limit: Option<u64>, used: u64| limit.is_some_and(|limit| used >= limit);
         if over(self.messages, spent.messages) {
             return Some(UsedUp::Messages);
@@ -235,7 +235,7 @@ impl Daily {
         over(self.cost_micros, spent.cost_micros).then_some(UsedUp::Money)
     }
 
-    pub fn tool_time_used_up(&self, spent: &Spent) -> bool {
+    pub fn tool_time_used_up(&self, spent: &UsageTotals) -> bool {
         self.tool_ms.is_some_and(|limit| spent.tool_ms >= limit)
     }
 }
@@ -354,13 +354,13 @@ mod tests {
     #[test]
     fn the_same_call_with_the_same_result_is_noticed() {
         let again = call("x", json!({ "at": 1 }));
-        let told = texts::repeated("look", SAME);
+        let warning = texts::repeated("look", SAME);
         for (results, expected) in [
             (vec!["a", "a"], Repeated::No),
             (vec!["a", "a", "a"], Repeated::Enough),
             (vec!["a", "a", "b"], Repeated::No),
             (vec!["b", "a", "a", "a"], Repeated::Enough),
-            (vec!["a", "a", "a", &told], Repeated::Told),
+            (vec!["a", "a", "a", &warning], Repeated::Warned),
         ] {
             let session = turn(&results);
             assert_eq!(repeated(&session, &again), expected, "{results:?}");
@@ -371,9 +371,9 @@ mod tests {
     #[test]
     fn a_day_is_used_up_by_what_it_limits() {
         let daily = Daily { tokens: Some(10), cost_micros: Some(0), ..Daily::default() };
-        let spent = Spent { messages: 1_000, tokens: 9, ..Spent::default() };
+        let spent = UsageTotals { messages: 1_000, tokens: 9, ..UsageTotals::default() };
         assert_eq!(daily.used_up(&spent), Some(UsedUp::Money));
-        assert_eq!(daily.used_up(&Spent { tokens: 10, ..spent }), Some(UsedUp::Tokens));
+        assert_eq!(daily.used_up(&UsageTotals { tokens: 10, ..spent }), Some(UsedUp::Tokens));
         assert!(!Daily::default().limits_anything() && daily.limits_anything());
         assert_eq!(until_tomorrow("2026-05-04T22:30:00Z".parse().unwrap()), TimeDelta::minutes(90));
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::{
     Agent,
     approvers::Approvers,
-    catalog::{EffectClass, Found, Tier, ToolSpec},
+    catalog::{EffectClass, ResolvedTool, Tier, ToolSpec},
     compact,
     delegation::{self, Order},
     disclosure,
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     journal::{
-        event::{Asks, Call, Event, Outcome, Seq, ToolResult},
+        event::{ApprovalPurpose, Call, Event, Outcome, Seq, ToolResult},
         ids::CallId,
         session::delegation::Task,
         session::messages::SentFile,
@@ -59,11 +59,11 @@ pub enum Effect {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApprovalNeeded {
     pub call: Call,
-    pub asks: Asks,
+    pub asks: ApprovalPurpose,
     /// Why an approval is required.
     pub reason: String,
     /// Whether the approval offers a permission for more than this call, if the tool supports it.
-    pub lasting: bool,
+    pub grantable: bool,
     pub approvers: Approvers,
     pub severity: Severity,
 }
@@ -74,12 +74,12 @@ pub fn next(
     session: &Session,
     agent: &Agent,
     running: &BTreeSet<CallId>,
-    scene: &GuardContext,
+    context: &GuardContext,
 ) -> Effect {
-    if let Some(reason) = limits::looping(session, scene.language.words()) {
+    if let Some(reason) = limits::looping(session, context.language.words()) {
         return Effect::Fail(reason);
     }
-    let plan = Plan::of(session, agent, running, scene);
+    let plan = Plan::of(session, agent, running, context);
     if !plan.settle.is_empty() {
         return Effect::Settle(plan.settle);
     }
@@ -93,7 +93,7 @@ pub fn next(
         return Effect::Delegate(plan.delegate);
     }
     if session.open_calls().next().is_some() {
-        return while_waiting(session, scene);
+        return while_waiting(session, context);
     }
     if !session.awaits_model() && !session.has_unread_results() {
         return Effect::Rest;
@@ -101,7 +101,7 @@ pub fn next(
     if let Some(text) = answer(session, agent) {
         return Effect::Answer(text);
     }
-    if let Some(reason) = limits::exhausted(session, &agent.budget, scene) {
+    if let Some(reason) = limits::exhausted(session, &agent.budget, context) {
         return Effect::Fail(reason);
     }
     let files: Vec<_> = session.waiting_files().cloned().collect();
@@ -117,7 +117,7 @@ pub fn next(
 /// The result of a tool whose results are answers, unless messages have arrived since.
 fn answer(session: &Session, agent: &Agent) -> Option<String> {
     let answers = |call: &Call| match agent.catalog.find(&call.tool) {
-        Found::Tool(spec) if spec.result_as_answer => session.done.contains(&call.id),
+        ResolvedTool::Tool(spec) if spec.result_as_answer => session.done.contains(&call.id),
         _ => session.answers.contains(&call.id),
     };
     let text = session.result_of(answers).filter(|_| !session.awaits_model())?;
@@ -131,9 +131,9 @@ fn done_before(session: &Session, spec: &ToolSpec, call: &Call) -> Option<CallId
 }
 
 /// A message is never treated as a decision. It waits, and the person is reminded once.
-fn while_waiting(session: &Session, scene: &GuardContext) -> Effect {
+fn while_waiting(session: &Session, context: &GuardContext) -> Effect {
     let asked_here = session.open_calls().any(|c| matches!(c.state, CallState::Asked { .. }));
-    let asked = asked_here || scene.asked_below;
+    let asked = asked_here || context.asked_below;
     if asked && session.awaits_model() && session.said_upto > session.reminded_upto {
         return Effect::Remind;
     }
@@ -151,10 +151,10 @@ struct Plan {
 
 /// The context in which calls are judged.
 #[derive(Clone, Copy)]
-struct Surroundings<'a> {
+struct JudgeContext<'a> {
     session: &'a Session,
     agent: &'a Agent,
-    scene: &'a GuardContext,
+    context: &'a GuardContext,
 }
 
 impl Plan {
@@ -162,36 +162,36 @@ impl Plan {
         session: &Session,
         agent: &Agent,
         running: &BTreeSet<CallId>,
-        scene: &GuardContext,
+        context: &GuardContext,
     ) -> Self {
-        let around = Surroundings { session, agent, scene };
+        let around = JudgeContext { session, agent, context };
         let mut plan = Self::default();
         for open in session.open_calls().filter(|c| !running.contains(&c.call.id)) {
             match agent.catalog.find(&open.call.tool) {
-                Found::Enable => {
+                ResolvedTool::Enable => {
                     if plan.is_cleared(open, &disclosure::enable_tool(), around) {
                         plan.settle.extend(enable(&open.call, agent));
                     }
                 }
-                Found::Find => {
+                ResolvedTool::Find => {
                     if plan.is_cleared(open, &disclosure::find_tool(), around) {
                         plan.settle.extend(find(&open.call, session, agent));
                     }
                 }
-                Found::LoadSkill => {
+                ResolvedTool::LoadSkill => {
                     if plan.is_cleared(open, &disclosure::load_skill(), around) {
                         plan.settle.extend(load_skill(&open.call, session, agent));
                     }
                 }
-                Found::Nothing { near } => {
+                ResolvedTool::Nothing { near } => {
                     let text = texts::no_such_tool(&open.call.tool, &near);
                     plan.settle.extend(missing(open, text));
                 }
-                Found::Unavailable { why } => {
+                ResolvedTool::Unavailable { why } => {
                     let text = texts::tool_unavailable(&open.call.tool, why);
                     plan.settle.extend(missing(open, text));
                 }
-                Found::Tool(spec) => plan.judge(open, spec, around),
+                ResolvedTool::Tool(spec) => plan.judge(open, spec, around),
             }
         }
         plan
@@ -201,7 +201,7 @@ impl Plan {
         &mut self,
         open: &OpenCall,
         spec: &ToolSpec,
-        Surroundings { session, agent, scene }: Surroundings<'_>,
+        JudgeContext { session, agent, context }: JudgeContext<'_>,
     ) {
         let call = &open.call;
         if open.state == CallState::New {
@@ -212,7 +212,7 @@ impl Plan {
                 return self.settle.push(ended(call, Outcome::Denied, text));
             }
         }
-        let verdict = guard::judge(open, spec, session, &agent.policy, scene);
+        let verdict = guard::judge(open, spec, session, &agent.policy, context);
         let hidden = spec.tier == Tier::Extension && !session.enabled.contains(&spec.name);
         if hidden && open.state == CallState::New && !matches!(verdict, Verdict::Refuse(_)) {
             return self.settle.push(Event::ToolsEnabled { names: vec![spec.name.clone()] });
@@ -222,10 +222,10 @@ impl Plan {
                 self.settle.push(Event::Reused { call: call.id.clone(), from });
             }
             Verdict::Run(cleared) => {
-                match delegation::order(call, &agent.catalog.coworkers, scene.depth) {
+                match delegation::order(call, &agent.catalog.coworkers, context.depth) {
                     None => self.run.push(*cleared),
                     Some(Order::Tasks(tasks)) => self.delegate.push((*cleared, tasks)),
-                    Some(Order::Told(text)) => self.settle.push(ended(call, Outcome::Done, text)),
+                    Some(Order::Reply(text)) => self.settle.push(ended(call, Outcome::Done, text)),
                     Some(Order::Refused(text)) => self.settle.push(failed(call, text)),
                 }
             }
@@ -238,9 +238,9 @@ impl Plan {
         &mut self,
         open: &OpenCall,
         spec: &ToolSpec,
-        Surroundings { session, agent, scene }: Surroundings<'_>,
+        JudgeContext { session, agent, context }: JudgeContext<'_>,
     ) -> bool {
-        match guard::judge(open, spec, session, &agent.policy, scene) {
+        match guard::judge(open, spec, session, &agent.policy, context) {
             Verdict::Run(_) => true,
             other => {
                 self.hold(&open.call, other);
@@ -252,9 +252,16 @@ impl Plan {
     /// Handles a call that does not run now.
     fn hold(&mut self, call: &Call, verdict: Verdict) {
         match verdict {
-            Verdict::Ask { asks, reason, lasting, approvers, severity } => {
+            Verdict::Ask { asks, reason, grantable, approvers, severity } => {
                 let call = call.clone();
-                self.ask.push(ApprovalNeeded { call, asks, reason, lasting, approvers, severity });
+                self.ask.push(ApprovalNeeded {
+                    call,
+                    asks,
+                    reason,
+                    grantable,
+                    approvers,
+                    severity,
+                });
             }
             Verdict::Run(_) | Verdict::Wait => {}
             Verdict::Refuse(text) => self.settle.push(ended(call, Outcome::Denied, text)),
@@ -268,7 +275,7 @@ fn missing(open: &OpenCall, why: String) -> Option<Event> {
     let text = match open.state {
         CallState::Asked { .. } | CallState::Delegated | CallState::Ended => return None,
         CallState::New => why,
-        CallState::Started | CallState::Decided { asks: Asks::Retry, .. } => {
+        CallState::Started | CallState::Decided { asks: ApprovalPurpose::Retry, .. } => {
             texts::OUTCOME_UNKNOWN.to_owned()
         }
         CallState::Decided { .. } => texts::tool_gone(&open.call.tool),
@@ -293,7 +300,7 @@ fn find(call: &Call, session: &Session, agent: &Agent) -> Vec<Event> {
         Ok(found) => found,
         Err(problem) => return vec![failed(call, problem)],
     };
-    let text = tool_listing::told(&agent.catalog, &found, &session.enabled);
+    let text = tool_listing::search_result(&agent.catalog, &found, &session.enabled);
     match found.first().filter(|_| disclosure::enables(&call.arguments)) {
         Some(best) => {
             let names = vec![best.name.clone()];
@@ -555,7 +562,7 @@ mod tests {
             large in any::<bool>(),
         ) {
             let mut run = Run::with(agent_with(if large { 70 } else { 2 }));
-            let (mut anew, mut loaded) = (BTreeSet::new(), false);
+            let (mut restarted, mut loaded) = (BTreeSet::new(), false);
             for (mut calls, between) in turns {
                 let loads = calls.contains(&"load letters");
                 run.says("hello");
@@ -566,7 +573,7 @@ mod tests {
                     Between::Restart => run.restarts(),
                     Between::Compaction => {
                         run.compacts();
-                        anew.insert(run.prompts.len());
+                        restarted.insert(run.prompts.len());
                     }
                 }
             }
@@ -574,7 +581,7 @@ mod tests {
                 prop_assert_eq!(&earlier.system, &later.system);
                 prop_assert!(later.tools.starts_with(&earlier.tools));
                 let again = later.messages.starts_with(&earlier.messages);
-                prop_assert!(again || anew.contains(&(n + 1)));
+                prop_assert!(again || restarted.contains(&(n + 1)));
             }
             let last = prompt::build(&run.session, &run.agent, false);
             let knows = format!("{:?}", last.messages).contains("Begin with Dear.");
@@ -606,7 +613,7 @@ mod tests {
         let (calls, id) = (vec![call.clone()], call.id.clone());
         run.record(Event::Replied { text: String::new(), calls, upto, usage });
         let digest = guard::digest_of(&call, &GuardContext::default());
-        let (approval, asks) = (ApprovalId::from("a"), Asks::Allow);
+        let (approval, asks) = (ApprovalId::from("a"), ApprovalPurpose::Allow);
         run.record(Event::ApprovalAsked {
             approval: approval.clone(),
             call: id.clone(),

@@ -21,7 +21,7 @@ use super::{
     required_approval::Required,
     shell::{self, Command, Script},
 };
-use crate::texts::{Doubt, Messages};
+use crate::texts::{Messages, UnclearReason};
 
 #[derive(Debug, Clone)]
 pub struct Policy {
@@ -126,13 +126,13 @@ pub enum Severity {
     #[default]
     Medium,
     High,
-    /// Every call needs its own approval; permissions and grants are not offered.
+    /// Every call needs its own approval: permissions and grants are neither offered nor accepted.
     Critical,
 }
 
 impl Severity {
     /// The line to show in the approval, if the severity is high.
-    pub fn told(self, words: &Messages) -> Option<String> {
+    pub fn note(self, words: &Messages) -> Option<String> {
         match self {
             Self::Low | Self::Medium => None,
             Self::High => Some(words.why.severity_high.to_owned()),
@@ -240,16 +240,16 @@ impl Match {
 }
 
 /// The view of a call that rules match.
-pub struct Judged<'a> {
+pub struct RuleInput<'a> {
     pub spec: &'a ToolSpec,
     pub arguments: &'a Value,
     pub person: Option<&'a str>,
-    pub scene: &'a GuardContext,
+    pub context: &'a GuardContext,
 }
 
 impl Rule {
     /// `command` is one program of a shell command, or `None` for any other call.
-    pub fn matches(&self, call: &Judged<'_>, command: Option<&Command>) -> Match {
+    pub fn matches(&self, call: &RuleInput<'_>, command: Option<&Command>) -> Match {
         if !self.tool.is_match(&call.spec.name) {
             return Match::No;
         }
@@ -260,7 +260,7 @@ impl Rule {
         })
     }
 
-    fn subject_matches(&self, call: &Judged<'_>) -> Match {
+    fn subject_matches(&self, call: &RuleInput<'_>) -> Match {
         let Some(pattern) = &self.argument else { return Match::Yes };
         match subject(call.spec, call.arguments) {
             Some(text) if pattern.is_match(&text) => Match::Yes,
@@ -297,7 +297,7 @@ impl Rule {
 
     /// An argument that the tool does not have is an error in the rule. An omitted argument, or a
     /// list that a rule with `allow` matches only in part, is not.
-    fn fields_match(&self, call: &Judged<'_>) -> Match {
+    fn fields_match(&self, call: &RuleInput<'_>) -> Match {
         self.fields.iter().fold(Match::Yes, |so_far, field| {
             so_far.and(|| {
                 let left_out = || default_of(call.spec, &field.pointer);
@@ -348,13 +348,13 @@ fn texts(value: &Value) -> Option<Vec<String>> {
 }
 
 impl Conditions {
-    fn hold(&self, call: &Judged<'_>) -> Match {
+    fn hold(&self, call: &RuleInput<'_>) -> Match {
         let one_of =
             |list: &[String], value: &str| list.is_empty() || list.iter().any(|x| x == value);
-        let scene = call.scene;
-        let here = one_of(&self.agents, &scene.agent)
-            && one_of(&self.channels, &scene.channel)
-            && (self.times.is_empty() || self.times.iter().any(|hours| hours.hold(scene.now)));
+        let context = call.context;
+        let here = one_of(&self.agents, &context.agent)
+            && one_of(&self.channels, &context.channel)
+            && (self.times.is_empty() || self.times.iter().any(|hours| hours.hold(context.now)));
         if !here {
             return Match::No;
         }
@@ -364,7 +364,7 @@ impl Conditions {
             Some(_) => Match::No,
             None => Match::Unclear,
         };
-        known(&self.people, call.person).and(|| known(&self.roles, scene.role.as_deref()))
+        known(&self.people, call.person).and(|| known(&self.roles, context.role.as_deref()))
     }
 }
 
@@ -395,6 +395,6 @@ pub fn subject(spec: &ToolSpec, arguments: &Value) -> Option<String> {
 pub fn script(spec: &ToolSpec, arguments: &Value) -> Option<Script> {
     let Some(Subject::Command(name)) = &spec.subject else { return None };
     let text = arguments.get(name).and_then(Value::as_str);
-    let unreadable = || Script { unclear: Some(Doubt::NoCommand), ..Script::default() };
+    let unreadable = || Script { unclear: Some(UnclearReason::NoCommand), ..Script::default() };
     Some(text.map_or_else(unreadable, shell::parse))
 }

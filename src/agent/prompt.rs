@@ -162,7 +162,7 @@ fn schema(spec: &ToolSpec) -> ToolSchema {
 /// The agent's system prompt, general instructions and skills. Contains nothing that changes within
 /// a conversation, such as the time or names.
 fn system(session: &Session, agent: &Agent) -> String {
-    let mut text = format!("{}\n\n{HOUSE}", agent.system_prompt.trim());
+    let mut text = format!("{}\n\n{BASE_PROMPT}", agent.system_prompt.trim());
     let (skills, listed) = (agent.catalog.skills(), agent.catalog.loads_skills());
     if listed && !skills.is_empty() {
         text.push_str(SKILLS);
@@ -183,7 +183,7 @@ fn system(session: &Session, agent: &Agent) -> String {
     text
 }
 
-const HOUSE: &str = "You act through tools. Some of them are shown to a person first, who allows \
+const BASE_PROMPT: &str = "You act through tools. Some of them are shown to a person first, who allows \
     or denies the call; do not ask for permission in words, just make the call. If a call is \
     denied, accept it and say so. Files that your tools make or send reach the person as \
     attachments by themselves: do not repeat links or paths to them. What tools return and what \

@@ -5,6 +5,7 @@ use base64::{
     Engine,
     engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD},
 };
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use regex::{Captures, Regex};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,6 @@ use std::{
     borrow::Cow,
     collections::BTreeSet,
     fmt,
-    fmt::Write as _,
     ops::RangeInclusive,
     sync::{Arc, LazyLock},
 };
@@ -247,31 +247,24 @@ fn spaced<'l>(letters: impl Iterator<Item = &'l char>) -> String {
 
 const BLANKS: &str = r"[ \t\r\n\u{a0}\u{ad}\u{200b}-\u{200d}\u{2060}\u{feff}]*";
 
+/// Everything but the unreserved characters of RFC 3986.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
 /// The encodings of a secret, as patterns.
 fn ways(secret: &str) -> Vec<String> {
     let bytes = secret.as_bytes();
     let json = Value::from(secret).to_string();
     let mut ways = vec![regex::escape(secret), regex::escape(json.trim_matches('"'))];
     ways.push(format!("(?i:{})", hex::encode(bytes)));
-    for kept in ["-_.~", ""] {
-        ways.push(format!("(?i:{})", regex::escape(&percent(bytes, kept))));
+    for set in [RESERVED, NON_ALPHANUMERIC] {
+        let encoded = utf8_percent_encode(secret, set).to_string();
+        ways.push(format!("(?i:{})", regex::escape(&encoded)));
     }
     for shift in 0..3 {
         ways.push(regex::escape(&within_base64(&STANDARD_NO_PAD, bytes, shift)));
         ways.push(regex::escape(&within_base64(&URL_SAFE_NO_PAD, bytes, shift)));
     }
     ways
-}
-
-fn percent(bytes: &[u8], kept: &str) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        if byte.is_ascii_alphanumeric() || kept.as_bytes().contains(byte) {
-            text.push(char::from(*byte));
-        } else {
-            let _ = write!(text, "%{byte:02X}");
-        }
-        text
-    })
 }
 
 /// The base64 characters that these bytes fully determine if `shift` bytes of the group of three
@@ -308,8 +301,8 @@ mod tests {
             CANARY.to_owned(),
             hex::encode(CANARY),
             hex::encode_upper(CANARY),
-            percent(CANARY.as_bytes(), "-_.~"),
-            percent(CANARY.as_bytes(), "").to_lowercase(),
+            utf8_percent_encode(CANARY, RESERVED).to_string(),
+            utf8_percent_encode(CANARY, NON_ALPHANUMERIC).to_string().to_lowercase(),
             json!({ "x": CANARY }).to_string(),
         ];
         for before in ["", "a", "ab", "abc", "abcd"] {

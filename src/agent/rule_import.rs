@@ -283,10 +283,10 @@ mateclaw:
     #[test]
     fn mateclaws_example_loads() {
         let rules = read(SAMPLE).unwrap().document.rules;
-        let told: Vec<_> =
+        let loaded: Vec<_> =
             rules.iter().map(|r| (r.tool.as_str(), r.arg_pattern.as_deref(), r.action)).collect();
         assert_eq!(
-            told,
+            loaded,
             [
                 ("shell", Some(r"^(ls|cat|grep|find)\s"), Action::Allow),
                 ("write_file", None, Action::Ask),

@@ -43,12 +43,12 @@ const FARTHEST: TimeDelta = TimeDelta::days(10 * 366);
 
 /// The rule and the first due time. An error is text for the model.
 pub fn plan(
-    wish: &RequestedTime,
+    requested: &RequestedTime,
     zone: Tz,
     shortest: TimeDelta,
     now: DateTime<Utc>,
 ) -> Result<(Recurrence, DateTime<Utc>), String> {
-    let (rule, due) = match wish {
+    let (rule, due) = match requested {
         RequestedTime { at: Some(at), after: None, every: None, cron: None } => {
             (Recurrence::Once, instant(at, zone)?)
         }
@@ -102,7 +102,7 @@ impl Recurrence {
     }
 
     /// A description for the model.
-    pub fn told(&self) -> String {
+    pub fn description(&self) -> String {
         match self {
             Self::Once => "once".to_owned(),
             Self::Every { seconds } => {
@@ -191,8 +191,8 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn planned(wish: RequestedTime, now: &str) -> Result<(Recurrence, DateTime<Utc>), String> {
-        plan(&wish, Tz::Europe__Berlin, TimeDelta::minutes(1), utc(now))
+    fn planned(requested: RequestedTime, now: &str) -> Result<(Recurrence, DateTime<Utc>), String> {
+        plan(&requested, Tz::Europe__Berlin, TimeDelta::minutes(1), utc(now))
     }
 
     fn cron(pattern: &str) -> RequestedTime {
@@ -222,7 +222,7 @@ mod tests {
     /// Proves MC-39.
     #[test]
     fn times_are_read_in_the_zone() {
-        for (wish, due) in [
+        for (requested, due) in [
             (at("2026-05-04T18:00"), "2026-05-04T16:00:00Z"),
             (at("2026-05-04 18:00:30"), "2026-05-04T16:00:30Z"),
             (at("2026-05-04T18:00:00+09:00"), ""),
@@ -238,10 +238,10 @@ mod tests {
             (cron("0 9 * * MON-FRI"), "2026-05-05T07:00:00Z"),
             (cron("0 9 L * *"), "2026-05-31T07:00:00Z"),
         ] {
-            let found = planned(wish.clone(), MAY);
+            let found = planned(requested.clone(), MAY);
             match due {
-                "" => assert!(found.unwrap_err().contains("is in the past"), "{wish:?}"),
-                due => assert_eq!(found.unwrap().1, utc(due), "{wish:?}"),
+                "" => assert!(found.unwrap_err().contains("is in the past"), "{requested:?}"),
+                due => assert_eq!(found.unwrap().1, utc(due), "{requested:?}"),
             }
         }
     }
@@ -251,7 +251,7 @@ mod tests {
     fn what_cannot_be_meant_is_refused_in_words() {
         let every =
             |text: &str| RequestedTime { every: Some(text.into()), ..RequestedTime::default() };
-        for (wish, words) in [
+        for (requested, words) in [
             (RequestedTime::default(), "give one of"),
             (RequestedTime { every: Some("1h".into()), ..cron("0 9 * * *") }, "give one of"),
             (at("tomorrow"), "is not a time"),
@@ -266,10 +266,10 @@ mod tests {
             (cron("61 * * * *"), "is not a cron pattern"),
             (cron("0 0 30 2 *"), "never occurs"),
         ] {
-            let problem = planned(wish.clone(), MAY).unwrap_err();
-            assert!(problem.contains(words), "{wish:?}: {problem}");
+            let problem = planned(requested.clone(), MAY).unwrap_err();
+            assert!(problem.contains(words), "{requested:?}: {problem}");
         }
-        let hourly = |wish| plan(&wish, Tz::UTC, TimeDelta::hours(1), utc(MAY));
+        let hourly = |requested| plan(&requested, Tz::UTC, TimeDelta::hours(1), utc(MAY));
         assert!(hourly(cron("0,30 9 * * *")).unwrap_err().contains("too often"));
         assert!(hourly(cron("0 * * * *")).is_ok());
     }

@@ -19,7 +19,7 @@ const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
 /// Words of a query that say nothing about a tool, even if few tools contain them.
-const SAY_NOTHING: [&str; 24] = [
+const STOP_WORDS: [&str; 24] = [
     "a", "an", "and", "are", "at", "by", "can", "do", "for", "from", "how", "i", "in", "is", "it",
     "of", "on", "that", "the", "to", "tool", "what", "who", "with",
 ];
@@ -61,7 +61,7 @@ impl Index {
         let usual = (self.lengths.iter().sum::<f64>() / count.max(1.0)).max(1.0);
         let mut scores: BTreeMap<usize, f64> = BTreeMap::new();
         let mut asked = words(query);
-        asked.retain(|word| !SAY_NOTHING.contains(&word.as_str()));
+        asked.retain(|word| !STOP_WORDS.contains(&word.as_str()));
         asked.sort();
         asked.dedup();
         for postings in asked.iter().filter_map(|word| self.postings.get(word)) {

@@ -39,7 +39,7 @@ pub fn source(call: &Call, spec: &ToolSpec, session: &Session) -> Option<String>
     let foreign = match (&spec.subject, &spec.source) {
         _ if !spec.untrusted => false,
         (Some(Subject::Path(_)), ToolSource::Builtin) => {
-            about.as_ref().is_none_or(|path| is_anybodys(path) || session.is_foreign(path))
+            about.as_ref().is_none_or(|path| may_be_anyones(path) || session.is_foreign(path))
         }
         _ => true,
     };
@@ -51,15 +51,15 @@ pub fn source(call: &Call, spec: &ToolSpec, session: &Session) -> Option<String>
     })
 }
 
-fn is_anybodys(path: &str) -> bool {
+fn may_be_anyones(path: &str) -> bool {
     let folder = path.split('/').next().unwrap_or_default();
     [KEPT_RESULTS, DOWNLOADS, INBOX].contains(&folder)
 }
 
 /// Whether this file is in one of the folders for untrusted files, but is not the folder itself.
-pub fn is_anybodys_file(path: &str) -> bool {
+pub fn may_be_anyones_file(path: &str) -> bool {
     let inner = path.split_once('/').is_some_and(|(_, inner)| !inner.is_empty());
-    inner && is_anybodys(path)
+    inner && may_be_anyones(path)
 }
 
 /// Whether a tainted conversation needs approval for this tool.
@@ -69,7 +69,7 @@ pub fn concerns(spec: &ToolSpec, session: &Session) -> bool {
 }
 
 /// The note about it in the approval.
-pub fn told(session: &Session, words: &Messages) -> String {
+pub fn note(session: &Session, words: &Messages) -> String {
     words.tainted(&session.taint)
 }
 
@@ -85,7 +85,7 @@ static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Replaces the links of a reply in a tainted conversation with code, so that no client loads them.
 /// Links to these hosts are kept. A URL could leak what the conversation contains.
-pub fn defused(markdown: &str, hosts: &[String]) -> String {
+pub fn without_links(markdown: &str, hosts: &[String]) -> String {
     let mut options = Options::default();
     options.extension.strikethrough = true;
     options.extension.table = true;
@@ -93,7 +93,7 @@ pub fn defused(markdown: &str, hosts: &[String]) -> String {
     let arena = Arena::new();
     let root = comrak::parse_document(&arena, markdown, &options);
     let nodes: Vec<_> = root.descendants().collect();
-    let changed: Vec<_> = nodes.iter().map(|node| defuse(&arena, node, hosts)).collect();
+    let changed: Vec<_> = nodes.iter().map(|node| disarm_link(&arena, node, hosts)).collect();
     let mut shown = String::new();
     match comrak::format_commonmark(root, &options, &mut shown) {
         Ok(()) if changed.contains(&true) => shown.trim_end().to_owned(),
@@ -102,7 +102,7 @@ pub fn defused(markdown: &str, hosts: &[String]) -> String {
 }
 
 /// Returns whether it changed anything.
-fn defuse<'a>(arena: &'a Arena<'a>, node: Node<'a>, hosts: &[String]) -> bool {
+fn disarm_link<'a>(arena: &'a Arena<'a>, node: Node<'a>, hosts: &[String]) -> bool {
     let code = |literal: &str| {
         let literal = literal.replace('`', "'");
         let code = NodeValue::Code(NodeCode { num_backticks: 1, literal });
@@ -186,7 +186,7 @@ mod tests {
             ("https://example.org.evil.test", "`https://example.org.evil.test`"),
             ("https://example.org@evil.test/", "`https://example.org@evil.test/`"),
         ] {
-            assert_eq!(defused(reply, &hosts), shown, "{reply}");
+            assert_eq!(without_links(reply, &hosts), shown, "{reply}");
         }
     }
 }

@@ -52,7 +52,7 @@ const THESE: &str = "Of these tools:";
 const FOUND: &str = "Of what `find_tool` finds, or of the list below.";
 
 /// The result of a search: what the model needs to choose and enable tools.
-pub fn told(catalog: &Catalog, found: &[&ToolSpec], enabled: &[String]) -> String {
+pub fn search_result(catalog: &Catalog, found: &[&ToolSpec], enabled: &[String]) -> String {
     let all = catalog.extensions().count();
     if found.is_empty() {
         return format!("None of {all} tools is about that. Try other words, in English too.");

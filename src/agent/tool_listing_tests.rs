@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::agent::{
-    catalog::{Found, Skill},
+    catalog::{ResolvedTool, Skill},
     disclosure::{Disclosure, FOUND},
     spec::Tier,
 };
@@ -85,14 +85,14 @@ fn a_large_catalogue_is_counted_and_searched() {
     - rare: Does rare
     ");
     let found = catalog.finding(&json!({ "query": "open an issue" })).unwrap();
-    insta::assert_snapshot!(told(&catalog, &found, &["github_create_issue".into()]), @"
+    insta::assert_snapshot!(search_result(&catalog, &found, &["github_create_issue".into()]), @"
     1 of 61 tools, the best first:
     - github_create_issue: Opens an issue (title, labels?) [callable]
     ");
     let found = catalog.finding(&json!({ "query": "feed the animals in a cage" })).unwrap();
     assert_eq!(found.len(), FOUND);
     let none = catalog.finding(&json!({ "query": "股票" })).unwrap();
-    assert!(told(&catalog, &none, &[]).starts_with("None of 61 tools"));
+    assert!(search_result(&catalog, &none, &[]).starts_with("None of 61 tools"));
     assert!(catalog.finding(&json!({ "query": "  " })).unwrap_err().contains("/query"));
 }
 
@@ -150,7 +150,7 @@ fn a_call_by_another_spelling_means_the_tool() {
     ] {
         assert_eq!(catalog.meant(written), meant);
     }
-    assert_eq!(catalog.find("find_tool"), Found::Find);
+    assert_eq!(catalog.find("find_tool"), ResolvedTool::Find);
 }
 
 /// A long file of a skill is loaded in parts, and nothing is lost.

@@ -38,13 +38,13 @@ struct Contents {
 
 /// Whether the backup contains the database. PostgreSQL has to be dumped with its own tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Holds {
+pub enum BackupScope {
     Everything,
     OnlyFiles,
 }
 
 /// Writes a backup. The gateway may be running.
-pub async fn back_up(config: &Config, to: &Path) -> Result<Holds> {
+pub async fn back_up(config: &Config, to: &Path) -> Result<BackupScope> {
     ensure!(!to.exists(), "{} already exists", to.display());
     let folder = to.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // In the same folder, so that the file can be completed by an atomic rename.
@@ -58,7 +58,7 @@ pub async fn back_up(config: &Config, to: &Path) -> Result<Holds> {
         None => None,
     };
     let (data, to, whole) = (config.data_dir.clone(), to.to_owned(), scratch.0.join("whole"));
-    let holds = if database.is_some() { Holds::Everything } else { Holds::OnlyFiles };
+    let holds = if database.is_some() { BackupScope::Everything } else { BackupScope::OnlyFiles };
     tokio::task::spawn_blocking(move || -> Result<()> {
         pack(&data, database.as_deref(), &whole)?;
         fs::rename(&whole, &to).with_context(|| format!("writing {}", to.display()))
@@ -69,7 +69,7 @@ pub async fn back_up(config: &Config, to: &Path) -> Result<Holds> {
 
 /// Restores a backup to the locations that the configuration names. Everything is unpacked and
 /// checked first, and existing data is never overwritten.
-pub async fn restore(config: &Config, from: &Path) -> Result<Holds> {
+pub async fn restore(config: &Config, from: &Path) -> Result<BackupScope> {
     let data = &config.data_dir;
     for folder in FOLDERS {
         ensure!(!data.join(folder).exists(), "{} already exists", data.join(folder).display());
@@ -97,7 +97,7 @@ pub async fn restore(config: &Config, from: &Path) -> Result<Holds> {
         fs::rename(scratch.0.join(folder), data.join(folder))
             .with_context(|| format!("placing {folder}"))?;
     }
-    Ok(if contents.database { Holds::Everything } else { Holds::OnlyFiles })
+    Ok(if contents.database { BackupScope::Everything } else { BackupScope::OnlyFiles })
 }
 
 /// A temporary folder, deleted when dropped.

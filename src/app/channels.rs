@@ -14,7 +14,7 @@ use super::discord;
 use crate::{
     config::{ChannelEntry, ChannelKind, ChannelMode, Config, build},
     gateway::{
-        Connected, Manners,
+        ChannelSettings, Connected,
         people::{self, Allow},
     },
     journal::role::Role,
@@ -38,7 +38,7 @@ pub async fn connect(
                 telegram(entry, variables).with_context(|| format!("channels.{}", entry.id))?,
             ),
             ChannelKind::Discord => {
-                let admission = admission(entry, manners(entry)?, store);
+                let admission = admission(entry, settings(entry)?, store);
                 let discord = discord::connect(entry, variables, admission)
                     .with_context(|| format!("channels.{}", entry.id))?;
                 discord.remember(private_chats(store, &entry.id).await?);
@@ -56,7 +56,7 @@ pub async fn connect(
             allow: Allow::from_list(&entry.allow),
             agent: entry.agent.clone(),
             model: model_of(config, &entry.agent),
-            manners: manners(entry)?,
+            settings: settings(entry)?,
             alone: entry.kind != ChannelKind::Web,
         };
         channels.insert(entry.id.clone(), connected);
@@ -81,12 +81,12 @@ fn model_of(config: &Config, agent: &str) -> String {
     agent.map(|agent| agent.model.clone()).unwrap_or_default()
 }
 
-fn manners(entry: &ChannelEntry) -> Result<Manners> {
-    let settle = build::duration(&entry.debounce)
+fn settings(entry: &ChannelEntry) -> Result<ChannelSettings> {
+    let debounce = build::duration(&entry.debounce)
         .with_context(|| format!("channels.{}.debounce", entry.id))?;
-    Ok(Manners {
+    Ok(ChannelSettings {
         queue: entry.while_busy,
-        settle,
+        debounce,
         roles: entry.all_roles(),
         local_owner: entry.local_owner().map(str::to_owned),
         per_person: entry.per_person,
@@ -95,9 +95,9 @@ fn manners(entry: &ChannelEntry) -> Result<Manners> {
 
 /// Admits people who may talk on the channel. If the database is unavailable, everyone is admitted
 /// here, because the press of a button is checked again when it is processed.
-fn admission(entry: &ChannelEntry, manners: Manners, store: &Store) -> Admission {
+fn admission(entry: &ChannelEntry, settings: ChannelSettings, store: &Store) -> Admission {
     let (store, channel) = (store.clone(), entry.id.clone());
-    let (allow, roles) = (Allow::from_list(&entry.allow), manners.roles);
+    let (allow, roles) = (Allow::from_list(&entry.allow), settings.roles);
     Admission::by(move |person| {
         let (store, channel) = (store.clone(), channel.clone());
         let (allow, roles) = (allow.clone(), roles.clone());

@@ -1,7 +1,7 @@
 //! Connects a Discord account, and registers the commands in every language.
 
 use anyhow::{Context as _, Result, anyhow};
-use channels::discord::{self, Admission, Command, Discord, DiscordConfig, Roots, Worded};
+use channels::discord::{self, Admission, Command, Discord, DiscordConfig, LocalizedText, Roots};
 use std::{collections::BTreeMap, fs, path::Path};
 
 use crate::{
@@ -27,7 +27,7 @@ pub(super) fn connect(
         public_key: entry.public_key.clone(),
         roots: roots.unwrap_or_default(),
         commands: commands(),
-        words: discord::Words {
+        words: discord::AdapterTexts {
             reason: worded(|words| words.why_not.to_owned()),
             denial: worded(|words| words.deny.to_owned()),
             unreadable: worded(|words| words.unreadable.to_owned()),
@@ -55,9 +55,9 @@ fn commands() -> Vec<Command> {
     MENU.iter().enumerate().map(command).collect()
 }
 
-fn worded(say: impl Fn(&Messages) -> String) -> Worded {
+fn worded(say: impl Fn(&Messages) -> String) -> LocalizedText {
     let all = Language::ALL.map(|language| (language.tag().to_owned(), say(language.words())));
-    Worded { english: say(Language::English.words()), others: all.into() }
+    LocalizedText { english: say(Language::English.words()), others: all.into() }
 }
 
 #[cfg(test)]

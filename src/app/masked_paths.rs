@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::config::{Config, secret::Secret};
 
 /// Credentials and shell histories in home folders.
-const AT_HOME: [&str; 28] = [
+const HOME_PATHS: [&str; 28] = [
     ".aws",
     ".azure",
     ".bash_history",
@@ -50,7 +50,7 @@ pub(super) fn hidden(config: &Config) -> Vec<PathBuf> {
         database.map(|path| ["", "-wal", "-shm"].map(|end| format!("{path}{end}").into()));
     let beside = config.file.parent().unwrap_or(Path::new("")).join(".env");
     let home = std::env::home_dir();
-    let at_home = home.iter().flat_map(|home| AT_HOME.iter().map(|name| home.join(name)));
+    let at_home = home.iter().flat_map(|home| HOME_PATHS.iter().map(|name| home.join(name)));
     [config.data_dir.clone(), config.file.clone(), beside, ".env".into()]
         .into_iter()
         .chain(secrets)

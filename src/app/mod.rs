@@ -2,8 +2,7 @@
 //!
 //! - [`channels`], [`models`], [`tools`]: built from their sections of the configuration
 //! - `discord`: connects an account; `masked_paths`: paths hidden from sandboxed programs
-//! - [`database`]: the store, its lock and its keys
-//! - [`terminal`]: a conversation in the terminal
+//! - [`database`]: the store, its lock and its keys; [`terminal`]: a conversation in the terminal
 //! - [`reload`]: applies a new configuration at run time
 //! - [`backup`]: backup and restore
 
@@ -59,7 +58,7 @@ use crate::{
         memory::{self, semantic_search::Meaning},
         sandbox::Sandbox,
         schedule, skills,
-        web::{self, client::Outside},
+        web::{self, client::WebClient},
         wiki,
     },
     worker::{
@@ -114,7 +113,7 @@ impl App {
             channels,
             messages_per_minute: config.limits.messages_per_minute,
             models: config.models.iter().map(|model| model.id.clone()).collect(),
-            paces: crate::gateway::rate_limit::Paces::default(),
+            rate_limiter: crate::gateway::rate_limit::RateLimiter::default(),
             breakers: Arc::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
@@ -144,8 +143,8 @@ impl App {
             agent_cache: AgentCache::default(),
         });
         let webhook_sender = webhook_sender(config, variables, &gateway)?;
-        let admin = serves(config, variables, &worker, webs, &webhook_sender)?;
-        let admin = Arc::new(admin.reloading(given.reloads));
+        let admin = admin_server(config, variables, &worker, webs, &webhook_sender)?;
+        let admin = Arc::new(admin.with_reloads(given.reloads));
         admin::metrics::begin(&gateway);
         let (config, watches) = (config.clone(), <_>::default());
         let app = Self { gateway, worker, admin, sandbox, webhook_sender, config, watches };
@@ -160,7 +159,7 @@ impl App {
         self.gateway.start();
         self.worker.start();
         let (gateway, sender) = (self.gateway.clone(), self.webhook_sender.clone());
-        self.gateway.spawn_supervised("deliver webhooks", move || outgoing::tell(sender.clone()));
+        self.gateway.spawn_supervised("send webhooks", move || outgoing::deliver(sender.clone()));
         self.gateway.spawn_supervised("metrics", move || admin::metrics::keep(gateway.clone()));
         tools::watch_skills(self);
         tools::watch_mcp(self);
@@ -208,7 +207,7 @@ impl App {
 }
 
 /// Builds the HTTP server.
-fn serves(
+fn admin_server(
     config: &Config,
     variables: &BTreeMap<String, String>,
     worker: &Arc<Worker>,
@@ -217,12 +216,13 @@ fn serves(
 ) -> Result<Admin> {
     let demo = config.models.iter().any(|m| m.provider == ProviderName::Demo);
     Ok(Admin::new(worker.clone(), webs, demo)
-        .configured(worker.redactor.own_value(&shown(config)?))
-        .taking(webhooks::inlets(config, variables)?, webhook_sender)
-        .measured(metrics_token(config, variables)?)
-        .behind(config.admin.proxies()?)
-        .answering_to(config.admin.hosts())
-        .believing(oidc::issuer(config, variables)?))
+        .with_completions(config.admin.completions.build(config.web_url()))
+        .with_config(worker.redactor.own_value(&shown(config)?))
+        .with_inlets(webhooks::inlets(config, variables)?, webhook_sender)
+        .with_metrics_token(metrics_token(config, variables)?)
+        .with_trusted_proxies(config.admin.proxies()?)
+        .with_hosts(config.admin.hosts())
+        .with_oidc_provider(oidc::issuer(config, variables)?))
 }
 
 /// The topics of each subscription.
@@ -238,9 +238,9 @@ fn webhook_sender(
     gateway: &Arc<Gateway>,
 ) -> Result<Arc<WebhookSender>> {
     let subscriptions = webhooks::subscriptions(config, variables)?;
-    let outside = Outside::new(config.web.inside()).context("the HTTP client for webhooks")?;
+    let web_client = WebClient::new(config.web.inside()).context("the HTTP client for webhooks")?;
     let (gateway, base) = (gateway.clone(), config.web_url());
-    Ok(Arc::new(WebhookSender { gateway, subscriptions, outside, base }))
+    Ok(Arc::new(WebhookSender { gateway, subscriptions, web_client, base }))
 }
 
 /// The tools that store data in the database.
@@ -359,13 +359,13 @@ fn tools_of(
     sandbox: &Arc<Sandbox>,
     store: &Store,
 ) -> Result<impl Iterator<Item = Arc<dyn Tool>>> {
-    let way = config.shell.enabled.then(|| tools::way(config)).transpose()?;
-    let confined = toolbox::sandboxed(sandbox, config.documents.clone(), way);
+    let network = config.shell.enabled.then(|| tools::network(config)).transpose()?;
+    let confined = toolbox::sandboxed(sandbox, config.documents.clone(), network);
     Ok(toolbox::builtin()
         .into_iter()
         .chain(confined)
-        .chain(skills::tools(&tools::folders(config), tools::ways(config)?, sandbox))
-        .chain(tools::eyes(config, sandbox)?)
+        .chain(skills::tools(&tools::folders(config), tools::script_networks(config)?, sandbox))
+        .chain(tools::vision_tools(config, sandbox)?)
         .chain(web::tools(tools::web(config, variables)?, sandbox)?)
         .chain(datasources::tools(sources(config, variables)?))
         .chain(stored(config, variables, store)?))

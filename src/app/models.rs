@@ -10,7 +10,7 @@ use crate::{
         demo::DemoModel,
         failover::Failover,
         remote::RemoteModel,
-        retry::{Patience, Retrying},
+        retry::{RetryLimits, Retrying},
         vendor::{ModelConfig, Provider, Timeouts, ToolCalls},
     },
 };
@@ -25,7 +25,7 @@ pub fn build(
 ) -> Result<Models> {
     let mut single = given.clone();
     for entry in config.models.iter().filter(|entry| !given.contains_key(&entry.id)) {
-        let built = model(entry, variables, Patience::default())
+        let built = model(entry, variables, RetryLimits::default())
             .with_context(|| format!("models.{}", entry.id))?;
         single.insert(entry.id.clone(), built);
     }
@@ -41,7 +41,7 @@ pub fn build(
 
 /// Builds each model without retries or fallbacks, to check whether it answers now.
 pub fn alone(config: &Config, variables: &BTreeMap<String, String>) -> Result<Models> {
-    let once = Patience { attempts: 1, ..Patience::default() };
+    let once = RetryLimits { attempts: 1, ..RetryLimits::default() };
     let alone = |entry: &ModelEntry| {
         let built = model(entry, variables, once);
         Ok((entry.id.clone(), built.with_context(|| format!("models.{}", entry.id))?))
@@ -75,10 +75,10 @@ pub fn embeddings(
 fn model(
     entry: &ModelEntry,
     variables: &BTreeMap<String, String>,
-    patience: Patience,
+    limits: RetryLimits,
 ) -> Result<Arc<dyn Model>> {
     Ok(match remote(entry, variables)? {
-        Some(remote) => Arc::new(Retrying::new(Arc::new(remote), patience)),
+        Some(remote) => Arc::new(Retrying::new(Arc::new(remote), limits)),
         None => Arc::new(DemoModel::new(&entry.id)),
     })
 }

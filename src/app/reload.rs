@@ -118,11 +118,11 @@ impl Serving {
         });
         let (gateway, now) = (&self.app.gateway, self.app.gateway.clock.now());
         let fact = fact.with("changes", json!(changes));
-        let told = gateway.store.write("reloaded", move |tx| {
+        let recorded = gateway.store.write("reloaded", move |tx| {
             let fact = fact.clone();
             Box::pin(async move { audit::append(tx, audit::ADMIN, vec![fact], now).await })
         });
-        told.await?;
+        recorded.await?;
         tracing::info!(changes = changes.join("; "), "configuration reloaded");
         Ok(changes)
     }

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use super::{App, Overrides};
 use crate::{
     config::Config,
-    gateway::{Connected, Manners, people::Allow},
+    gateway::{ChannelSettings, Connected, people::Allow},
     journal::role::Role,
     store::{
         approvals::{self, display},
@@ -25,14 +25,17 @@ use crate::{
 const ID: &str = "terminal";
 
 /// A conversation in the terminal.
-pub struct Talk {
+pub struct TerminalChat {
     pub app: App,
     pub terminal: Arc<Terminal>,
     _lock: Option<ProcessLock>,
 }
 
 /// Opens everything with the terminal as the only channel, whose user is the owner.
-pub async fn open(mut config: Config, variables: &BTreeMap<String, String>) -> Result<Talk> {
+pub async fn open(
+    mut config: Config,
+    variables: &BTreeMap<String, String>,
+) -> Result<TerminalChat> {
     config.store.url = Some(format!("sqlite://{}", config.data_dir.join("terminal.db").display()));
     let lock = super::lock(&config).await?;
     config.channels.clear();
@@ -53,12 +56,12 @@ pub async fn open(mut config: Config, variables: &BTreeMap<String, String>) -> R
         allow: Allow::Everybody,
         agent: agent.id.clone(),
         model: agent.model.clone(),
-        manners: Manners { roles, ..Manners::default() },
+        settings: ChannelSettings { roles, ..ChannelSettings::default() },
         alone: false,
     };
     let channels = BTreeMap::from([(ID.to_owned(), connected)]);
     let app = App::open(&config, variables, Overrides { channels, ..Overrides::default() }).await?;
-    Ok(Talk { app, terminal, _lock: lock })
+    Ok(TerminalChat { app, terminal, _lock: lock })
 }
 
 /// Shows open approvals again. They cannot be decided before, because the screen that showed them
@@ -85,7 +88,7 @@ pub async fn all_is_said(app: &App, terminal: &Terminal) -> Result<()> {
     terminal.ended().cancelled().await;
     let store = &app.gateway.store;
     while !store.read(|tx| Box::pin(async move { conversations::is_quiet(tx, ID).await })).await? {
-        store.bell.outbox().await;
+        store.notifier.outbox().await;
     }
     Ok(())
 }

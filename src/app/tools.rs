@@ -23,10 +23,10 @@ use crate::{
             supervisor::{FoundTools, Supervisor},
         },
         sandbox::{Sandbox, service::ServerSandbox},
-        shell::Way,
+        shell::CommandNetwork,
         skills::{self, folder},
         view_image::{LookAt, LookAtUrl},
-        web::{WebConfig, client::Outside, egress::Egress},
+        web::{WebConfig, client::WebClient, egress::Egress},
     },
     worker::{Worker, hooks::HookSandbox},
 };
@@ -37,6 +37,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(10);
 /// Loads the tools of all servers that answer. The others are retried after startup.
 pub(super) async fn connect_mcp(app: &App, variables: &BTreeMap<String, String>) -> Result<()> {
     let (config, gateway) = (&app.config, &app.gateway);
+    if config.mcp.is_empty() {
+        return Ok(());
+    }
     let watch = |entry: &McpEntry| -> Result<_> {
         let sandbox = server_sandbox(entry, config, &app.sandbox);
         let server = server(entry, config, variables, sandbox);
@@ -164,14 +167,14 @@ pub fn server(
 }
 
 /// The tools that show pictures to the model, if a model supports images.
-pub(super) fn eyes(config: &Config, sandbox: &Arc<Sandbox>) -> Result<Vec<Arc<dyn Tool>>> {
+pub(super) fn vision_tools(config: &Config, sandbox: &Arc<Sandbox>) -> Result<Vec<Arc<dyn Tool>>> {
     if !config.models.iter().any(ModelEntry::sees) {
         return Ok(vec![]);
     }
-    let outside = Outside::new(config.web.inside())?;
+    let web_client = WebClient::new(config.web.inside())?;
     Ok(vec![
         Arc::new(LookAt { sandbox: sandbox.clone() }),
-        Arc::new(LookAtUrl { outside, sandbox: sandbox.clone() }),
+        Arc::new(LookAtUrl { web_client, sandbox: sandbox.clone() }),
     ])
 }
 
@@ -204,20 +207,20 @@ fn login(
 }
 
 /// The network access of shell commands.
-pub(super) fn way(config: &Config) -> Result<Way> {
+pub(super) fn network(config: &Config) -> Result<CommandNetwork> {
     if config.shell.hosts.is_empty() {
-        return Ok(Way::default());
+        return Ok(CommandNetwork::default());
     }
-    Ok(Way(Some(egress(config, &config.shell.hosts).context("shell.hosts")?)))
+    Ok(CommandNetwork(Some(egress(config, &config.shell.hosts).context("shell.hosts")?)))
 }
 
 /// The network access of skill scripts.
-pub(super) fn ways(config: &Config) -> Result<skills::Ways> {
-    let way = |(skill, hosts): (&String, &Vec<String>)| {
+pub(super) fn script_networks(config: &Config) -> Result<skills::ScriptNetwork> {
+    let network = |(skill, hosts): (&String, &Vec<String>)| {
         let egress = egress(config, hosts).with_context(|| format!("skills.hosts.{skill}"))?;
         Ok((skill.clone(), egress))
     };
-    config.skills.hosts.iter().filter(|(_, hosts)| !hosts.is_empty()).map(way).collect()
+    config.skills.hosts.iter().filter(|(_, hosts)| !hosts.is_empty()).map(network).collect()
 }
 
 /// The web access that the sections `web` and `http` configure.
@@ -227,7 +230,7 @@ pub(super) fn web(config: &Config, variables: &BTreeMap<String, String>) -> Resu
 }
 
 fn egress(config: &Config, hosts: &[String]) -> Result<Arc<Egress>> {
-    Ok(Arc::new(Egress::to(hosts, Outside::new(config.web.inside())?)?))
+    Ok(Arc::new(Egress::to(hosts, WebClient::new(config.web.inside())?)?))
 }
 
 /// The skill folders of each agent.

@@ -70,7 +70,7 @@ const SAMPLE: &str = "a ä Ω я 中 あ 한 ع א 😀";
 pub async fn run(
     file: Option<&Path>,
     variables: &BTreeMap<String, String>,
-    wish: &Doctor,
+    args: &Doctor,
 ) -> Result<()> {
     let mut report = Report::default();
     let mut secrets = BTreeSet::new();
@@ -84,7 +84,7 @@ pub async fn run(
             secrets = app::secrets(&config, variables);
             telemetry::hide(&secrets);
             look(&mut report, &config, variables).await;
-            if wish.live {
+            if args.live {
                 live(&mut report, &config, variables).await;
             } else {
                 let says = "models, platforms and MCP servers were not contacted; use --live";
@@ -93,7 +93,7 @@ pub async fn run(
         }
     }
     report.redact(&Redactor::new(secrets.iter().map(String::as_str)));
-    say(&report.shown(wish.output)?)?;
+    say(&report.shown(args.output)?)?;
     let faults = report.faults();
     ensure!(faults == 0, "{faults} of {} checks failed", report.count());
     Ok(())
@@ -326,11 +326,11 @@ fn webhook_secrets(
     variables: &BTreeMap<String, String>,
 ) -> Result<(CheckStatus, String)> {
     let taken = webhooks::inlets(config, variables)?;
-    let told = webhooks::subscriptions(config, variables)?;
+    let outgoing = webhooks::subscriptions(config, variables)?;
     let closed = config.webhooks_in.iter().filter(|entry| !taken.contains_key(&entry.name));
     let closed: Vec<_> = closed.map(|entry| entry.name.as_str()).collect();
     Ok(if closed.is_empty() {
-        (CheckStatus::Fine, format!("{} incoming, {} subscriptions", taken.len(), told.len()))
+        (CheckStatus::Fine, format!("{} incoming, {} subscriptions", taken.len(), outgoing.len()))
     } else {
         (CheckStatus::Warning, format!("no route without a secret: {}", closed.join(", ")))
     })

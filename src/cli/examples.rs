@@ -17,7 +17,7 @@ Examples:
 pub(super) const INIT: &str = "\
 Examples:
   countersign init
-  countersign init --config /etc/countersign/countersign.toml";
+  countersign init --config bots/countersign.toml";
 
 pub(super) const CHAT: &str = "\
 Examples:

@@ -20,17 +20,17 @@ pub struct Extract {
 }
 
 /// Reads the document in the sandbox and returns its text. Warnings go to standard error.
-pub async fn run(wish: &Extract) -> Result<String> {
-    let file = wish.file.display();
-    let size = std::fs::metadata(&wish.file).with_context(|| format!("reading {file}"))?.len();
+pub async fn run(args: &Extract) -> Result<String> {
+    let file = args.file.display();
+    let size = std::fs::metadata(&args.file).with_context(|| format!("reading {file}"))?.len();
     ensure!(size <= INPUT_BYTES as u64, "{file} has {size} bytes; the most is {INPUT_BYTES}");
-    let bytes = std::fs::read(&wish.file).with_context(|| format!("reading {file}"))?;
-    let name = wish.file.file_name().unwrap_or_default().to_string_lossy();
+    let bytes = std::fs::read(&args.file).with_context(|| format!("reading {file}"))?;
+    let name = args.file.file_name().unwrap_or_default().to_string_lossy();
     let sandbox = Sandbox::probe(&std::env::current_exe()?).await;
     let read = confined_reader::document(&sandbox, &name, bytes).await;
     let read: Reading = read.map_err(|problem| anyhow!("{problem}"))?;
     for warning in &read.warnings {
         writeln!(io::stderr(), "warning: {warning}")?;
     }
-    wish.output.of(&read, || read.markdown.trim_end().to_owned())
+    args.output.of(&read, || read.markdown.trim_end().to_owned())
 }

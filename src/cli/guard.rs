@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use super::{COMMAND_LINE, examples, output::OutputFormat, say};
 use crate::{
-    admin::rules::{self, Supposed},
+    admin::rules::{self, HypotheticalCall},
     agent::catalog::ToolSpec,
     app::{App, Overrides, database::open_store},
     clock::{Clock as _, SystemClock},
@@ -74,7 +74,8 @@ pub(super) async fn run(
             let Ok(arguments @ Value::Object(_)) = serde_json::from_str(&arguments) else {
                 bail!("{}", expected(&app.worker.toolbox.specs(), &tool));
             };
-            let supposed = Supposed { tool, arguments, agent, channel, person, role, tainted };
+            let supposed =
+                HypotheticalCall { tool, arguments, agent, channel, person, role, tainted };
             say(&rules::explain(&app.worker, supposed).await?.to_string())
         }
         GuardCommand::List(output) => {

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, ensure};
 use std::{
     collections::BTreeMap,
-    fs::OpenOptions,
+    fs::{self, OpenOptions},
     io::Write as _,
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
@@ -101,10 +101,18 @@ const PLATFORMS: [PlatformChoice; 2] = [
     },
 ];
 
-/// A key or token: the variable that contains it, and the value if it was typed.
+/// A key or token, and the variable that usually contains it.
 struct NewSecret {
     variable: &'static str,
-    typed: Option<String>,
+    /// `None` if the variable is set.
+    typed: Option<TypedSecret>,
+}
+
+/// A key or token that was typed.
+struct TypedSecret {
+    value: String,
+    /// Where it will be stored, relative to the configuration file.
+    file: String,
 }
 
 impl NewSecret {
@@ -113,24 +121,32 @@ impl NewSecret {
         question: &str,
         variable: &'static str,
         variables: &BTreeMap<String, String>,
+        folder: &Path,
     ) -> Result<Option<Self>> {
         if variables.get(variable).is_some_and(|value| !value.trim().is_empty()) {
             say(&format!("Using the environment variable {variable}."))?;
             return Ok(Some(Self { variable, typed: None }));
         }
-        let typed = prompt::secret(question)?;
-        Ok((!typed.is_empty()).then_some(Self { variable, typed: Some(typed) }))
+        let value = prompt::secret(question)?;
+        if value.is_empty() {
+            return Ok(None);
+        }
+        let typed = Some(TypedSecret { value, file: unused_file(folder, variable) });
+        Ok(Some(Self { variable, typed }))
     }
+}
 
-    /// Its file, relative to the configuration file.
-    fn file(&self) -> String {
-        format!("{SECRETS}/{}", self.variable.to_lowercase().replace('_', "-"))
-    }
+/// A name that no file has, since another configuration may use that file.
+fn unused_file(folder: &Path, variable: &str) -> String {
+    let first = format!("{SECRETS}/{}", variable.to_lowercase().replace('_', "-"));
+    let is_used = |name: &String| folder.join(name).symlink_metadata().is_ok();
+    let mut more = (2..).map(|number| format!("{first}-{number}"));
+    if is_used(&first) { more.find(|name| !is_used(name)).unwrap_or(first) } else { first }
 }
 
 /// What a value in the file refers to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Written {
+enum SecretTarget {
     /// The file that is kept: typed secrets are in files beside it.
     Kept,
     /// A file for the tests: typed secrets are in variables.
@@ -153,6 +169,8 @@ struct NewChannel {
 
 #[derive(Default)]
 struct Answers {
+    /// The folder of the configuration file.
+    folder: PathBuf,
     model: Option<NewModel>,
     channel: Option<NewChannel>,
 }
@@ -170,7 +188,8 @@ pub(super) async fn run(file: Option<&Path>, variables: &BTreeMap<String, String
         "This writes {shown}: a bot on a chat platform, and a language model. Enter takes the value \
             in brackets."
     ))?;
-    let mut answers = Answers::default();
+    let folder = file.parent().map_or_else(PathBuf::new, Path::to_owned);
+    let mut answers = Answers { folder, ..Answers::default() };
     ask_channel(&mut answers, variables).await?;
     let role = answers.channel.as_ref().map(|_| first_role()).transpose()?;
     ask_model(&mut answers, variables).await?;
@@ -197,23 +216,24 @@ async fn ask_channel(answers: &mut Answers, variables: &BTreeMap<String, String>
             return Ok(());
         };
         let question = format!("Token from {}", choice.source);
-        let Some(token) = NewSecret::ask(&question, choice.variable, variables)? else {
+        let Some(token) = NewSecret::ask(&question, choice.variable, variables, &answers.folder)?
+        else {
             say("A bot needs a token.")?;
             continue;
         };
         answers.channel = Some(NewChannel { choice, token });
+        let Some(draft) = loadable(answers, variables)? else { continue };
         say("Checking the token…")?;
-        let tested = test_channel(answers, variables).await;
+        let tested = test_channel(&draft).await;
         if is_kept(answers, tested, "The platform accepts the token.")? {
             return Ok(());
         }
     }
 }
 
-async fn test_channel(answers: &Answers, variables: &BTreeMap<String, String>) -> Result<()> {
-    let (config, variables) = draft(answers, variables)?;
+async fn test_channel(Draft { config, variables }: &Draft) -> Result<()> {
     for entry in config.channels.iter().filter(|entry| entry.token.is_some()) {
-        app::channels::check(entry, &variables).await?;
+        app::channels::check(entry, variables).await?;
     }
     Ok(())
 }
@@ -229,22 +249,22 @@ async fn ask_model(answers: &mut Answers, variables: &BTreeMap<String, String>) 
         };
         let address = choice.address.map(|usual| prompt::line("Address", usual)).transpose()?;
         let key = match choice.variable {
-            Some(variable) => NewSecret::ask("API key", variable, variables)?,
+            Some(variable) => NewSecret::ask("API key", variable, variables, &answers.folder)?,
             None => None,
         };
         let model = prompt::line("Model", choice.model)?;
         answers.model = Some(NewModel { choice, model, address, key });
+        let Some(draft) = loadable(answers, variables)? else { continue };
         say("Sending a test request…")?;
-        let tested = test_model(answers, variables).await;
+        let tested = test_model(&draft).await;
         if is_kept(answers, tested, "The model answers.")? {
             return Ok(());
         }
     }
 }
 
-async fn test_model(answers: &Answers, variables: &BTreeMap<String, String>) -> Result<()> {
-    let (config, variables) = draft(answers, variables)?;
-    for model in app::models::alone(&config, &variables)?.values() {
+async fn test_model(Draft { config, variables }: &Draft) -> Result<()> {
+    for model in app::models::alone(config, variables)?.values() {
         doctor::answers(model.as_ref()).await?;
     }
     Ok(())
@@ -256,10 +276,7 @@ fn is_kept(answers: &Answers, tested: Result<()>, success: &str) -> Result<bool>
         say(success)?;
         return Ok(true);
     };
-    let secrets = answers.secrets();
-    let typed = secrets.iter().filter_map(|secret| secret.typed.as_deref());
-    let problem = format!("It failed: {problem:#}");
-    say(&Redactor::new(typed).own(&problem))?;
+    show(answers, &problem)?;
     let options = ["Enter it again", "Keep it; `countersign doctor --live` tests it again"];
     Ok(prompt::choice("What now?", &options)? == 1)
 }
@@ -276,22 +293,36 @@ fn first_role() -> Result<Role> {
     Ok(roles[index])
 }
 
-/// The answers as a configuration, and the variables that contain the typed secrets.
-fn draft(
-    answers: &Answers,
-    variables: &BTreeMap<String, String>,
-) -> Result<(Config, BTreeMap<String, String>)> {
-    let mut variables = variables.clone();
+/// Shows why something failed, without the typed secrets.
+fn show(answers: &Answers, problem: &anyhow::Error) -> Result<()> {
     let secrets = answers.secrets();
-    variables.extend(
-        secrets
-            .into_iter()
-            .filter_map(|secret| Some((secret.variable.to_owned(), secret.typed.clone()?))),
-    );
+    let typed = secrets.iter().filter_map(|secret| Some(secret.typed.as_ref()?.value.as_str()));
+    say(&Redactor::new(typed).own(&format!("It failed: {problem:#}")))
+}
+
+/// The answers as a configuration, and the variables that contain the typed secrets.
+struct Draft {
+    config: Config,
+    variables: BTreeMap<String, String>,
+}
+
+/// `None` if no gateway could start with these answers, after the reason was shown.
+fn loadable(answers: &Answers, variables: &BTreeMap<String, String>) -> Result<Option<Draft>> {
+    match draft(answers, variables) {
+        Ok(draft) => Ok(Some(draft)),
+        Err(problem) => show(answers, &problem).map(|()| None),
+    }
+}
+
+fn draft(answers: &Answers, variables: &BTreeMap<String, String>) -> Result<Draft> {
+    let mut variables = variables.clone();
+    for NewSecret { variable, typed } in answers.secrets() {
+        variables.extend(typed.iter().map(|typed| ((*variable).to_owned(), typed.value.clone())));
+    }
     let folder = tempfile::tempdir().context("creating a temporary folder")?;
     let file = folder.path().join(DEFAULT_FILE);
-    std::fs::write(&file, answers.text(Written::Draft)).context("writing the draft")?;
-    Ok((Config::load(Some(&file), &variables)?, variables))
+    fs::write(&file, answers.text(SecretTarget::Draft)).context("writing the draft")?;
+    Ok(Draft { config: Config::load(Some(&file), &variables)?, variables })
 }
 
 impl Answers {
@@ -302,7 +333,7 @@ impl Answers {
     }
 
     /// The configuration file.
-    fn text(&self, written: Written) -> String {
+    fn text(&self, written: SecretTarget) -> String {
         let mut text = String::from(
             "# Configuration of Countersign, written by `countersign init`.\n\
              # `countersign config example` prints every key with its description and default,\n\
@@ -336,23 +367,25 @@ fn key_value(key: &str, value: &str) -> String {
     format!("{key} = {}\n", Value::from(value))
 }
 
-fn secret_value(key: &str, secret: &NewSecret, written: Written) -> String {
-    if secret.typed.is_none() || written == Written::Draft {
-        return format!("{key} = {{ env = {} }}\n", Value::from(secret.variable));
+fn secret_value(key: &str, secret: &NewSecret, written: SecretTarget) -> String {
+    match &secret.typed {
+        Some(typed) if written == SecretTarget::Kept => {
+            format!("{key} = {{ file = {} }}\n", Value::from(typed.file.as_str()))
+        }
+        _ => format!("{key} = {{ env = {} }}\n", Value::from(secret.variable)),
     }
-    format!("{key} = {{ file = {} }}\n", Value::from(secret.file()))
 }
 
 /// Writes the secrets and then the configuration. A file that exists is not overwritten.
 fn write(file: &Path, answers: &Answers) -> Result<()> {
-    let folder = file.parent().map_or_else(PathBuf::new, Path::to_owned);
-    for secret in answers.secrets() {
-        if let Some(typed) = &secret.typed {
-            modes::create_folder(&folder.join(SECRETS))?;
-            create(&folder.join(secret.file()), typed)?;
-        }
+    let folder = &answers.folder;
+    let created = fs::create_dir_all(folder);
+    created.with_context(|| format!("creating the folder {}", folder.display()))?;
+    for typed in answers.secrets().into_iter().filter_map(|secret| secret.typed.as_ref()) {
+        modes::create_folder(&folder.join(SECRETS))?;
+        create(&folder.join(&typed.file), &typed.value)?;
     }
-    create(file, &answers.text(Written::Kept))
+    create(file, &answers.text(SecretTarget::Kept))
 }
 
 /// Creates a file that only its owner can read.
@@ -363,5 +396,5 @@ fn create(file: &Path, text: &str) -> Result<()> {
         opened.write_all(text.as_bytes())?;
         opened.sync_all()
     });
-    written.with_context(|| format!("creating {}: move an existing file away", file.display()))
+    written.with_context(|| format!("creating {}", file.display()))
 }

@@ -90,8 +90,8 @@ fn line(pin: &Pin) -> String {
         PinState::Vouched => format!("trusted by {}", pin.vouched_by),
         PinState::Changed => "CHANGED, withheld".to_owned(),
     };
-    let digest = pins::digest(pin.now());
-    let mut line = format!("{} {}: {standing} ({})", pin.server, pin.tool, &digest[..12]);
+    let (tool, digest) = (one_line(&pin.tool), pins::digest(pin.now()));
+    let mut line = format!("{} {tool}: {standing} ({})", pin.server, &digest[..12]);
     if let Some(offered) = &pin.offered {
         let plain = channels::text::neutralise;
         let (was, is) = (plain(&pin.definition), plain(offered));
@@ -99,6 +99,11 @@ fn line(pin: &Pin) -> String {
         let _ = write!(line, "\n  was {was}\n  is  {is}");
     }
     line
+}
+
+/// The name of a tool, which the server chooses.
+fn one_line(name: &str) -> String {
+    channels::text::neutralise(name).replace(['\n', '\t'], "␤")
 }
 
 /// What has to be reviewed before it is trusted, and the command that trusts it then.
@@ -142,6 +147,7 @@ async fn trust(store: &Store, reviewed: Reviewed) -> Result<String> {
     });
     match trust.await? {
         TrustOutcome::Trusted(tools) => {
+            let tools: Vec<_> = tools.iter().map(|tool| one_line(tool)).collect();
             let tools = tools.join(", ");
             Ok(format!("Trusted as reviewed, effective within ten seconds: {tools}."))
         }

@@ -13,7 +13,7 @@ use crate::{
     journal::role::Role,
     store::{
         audit::{self, Fact},
-        people::pairing::{self, Makes, Offer, Owned},
+        people::pairing::{self, OwnerSource, PairingOffer, PairingRole},
     },
 };
 
@@ -52,10 +52,10 @@ pub(super) async fn offer(
         .write("offer pairing", move |tx| {
             Box::pin(async move {
                 let makes = match role {
-                    Some(role) => Makes::Role(role),
-                    None => Makes::by_default(tx, owned).await?,
+                    Some(role) => PairingRole::Role(role),
+                    None => PairingRole::by_default(tx, owned).await?,
                 };
-                let offer = Offer { channel: only, code: offered, makes, expires_at };
+                let offer = PairingOffer { channel: only, code: offered, makes, expires_at };
                 pairing::offer_pairing(tx, &offer).await?;
                 let fact = fact.with("role", makes.as_str());
                 audit::append(tx, audit::ADMIN, vec![fact], now).await?;
@@ -73,23 +73,23 @@ pub(super) async fn offer(
 }
 
 /// Whether the configuration names an owner.
-fn owned(config: &Config) -> Owned {
+fn owned(config: &Config) -> OwnerSource {
     let roles = config.channels.iter().flat_map(|channel| {
         let mut roles = channel.all_roles();
         roles.retain(|id, _| channel.local_owner() != Some(id));
         roles.into_values()
     });
-    Owned::by(&roles.collect::<Vec<_>>())
+    OwnerSource::by(&roles.collect::<Vec<_>>())
 }
 
-fn becomes(makes: Makes) -> String {
+fn becomes(makes: PairingRole) -> String {
     match makes {
-        Makes::FirstOwner => {
+        PairingRole::FirstOwner => {
             "This gateway has no owner yet: the person who redeems the code becomes its owner and \
                 can do everything."
                 .to_owned()
         }
-        Makes::Role(role) => format!(
+        PairingRole::Role(role) => format!(
             "The person who redeems the code gets the role {}. Use --role for a different one. A \
                 visitor of a widget is always a member.",
             role.as_str()

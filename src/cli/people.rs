@@ -8,7 +8,7 @@ use crate::{
     admin::api::people::MemberView,
     store::{
         Store,
-        lists::{Stretch, people},
+        lists::{PageRequest, people},
     },
 };
 
@@ -25,15 +25,15 @@ pub struct PeopleArgs {
 const MOST_LISTED: usize = 10_000;
 
 /// Returns the list.
-pub async fn run(store: &Store, wish: PeopleArgs) -> Result<String> {
-    let all = Stretch { most: MOST_LISTED, ..Stretch::default() };
+pub async fn run(store: &Store, args: PeopleArgs) -> Result<String> {
+    let all = PageRequest { most: MOST_LISTED, ..PageRequest::default() };
     let listed =
         store.read(move |tx| Box::pin(async move { people::list(tx, &all).await })).await?;
     let mut members: Vec<MemberView> = listed.into_iter().map(Into::into).collect();
-    members.retain(|member| wish.channel.as_ref().is_none_or(|id| *id == member.channel));
+    members.retain(|member| args.channel.as_ref().is_none_or(|id| *id == member.channel));
     let none = "Nobody yet: `countersign pair` prints a code that gives access. People who are named in \
         the configuration are not listed.";
-    wish.output.list(&members, none, |member| {
+    args.output.list(&members, none, |member| {
         let MemberView { channel, person, name, role, since } = member;
         format!("{channel} {person} ({name}): {}, since {}", role.as_str(), since.format("%F"))
     })

@@ -54,48 +54,48 @@ pub struct WrittenDocument {
 }
 
 /// Renders the file as the gateway would, in the sandbox.
-pub async fn run(config: &Config, wish: &Render) -> Result<WrittenDocument> {
+pub async fn run(config: &Config, args: &Render) -> Result<WrittenDocument> {
     let sandbox = Sandbox::probe(&std::env::current_exe()?).await;
-    let mut press = RenderPool::new(Arc::new(sandbox), config.documents.fonts());
-    press.most_bytes = FILE_BYTES;
-    run_on(&press, &config.documents, wish).await
+    let mut pool = RenderPool::new(Arc::new(sandbox), config.documents.fonts());
+    pool.most_bytes = FILE_BYTES;
+    run_on(&pool, &config.documents, args).await
 }
 
-async fn run_on(press: &RenderPool, house: &Branding, wish: &Render) -> Result<WrittenDocument> {
-    let by_name = wish.output.as_deref().and_then(ending).and_then(|e| Format::of(&e));
-    let Some(format) = wish.to.or(by_name) else {
+async fn run_on(pool: &RenderPool, branding: &Branding, args: &Render) -> Result<WrittenDocument> {
+    let by_name = args.output.as_deref().and_then(ending).and_then(|e| Format::of(&e));
+    let Some(format) = args.to.or(by_name) else {
         bail!("specify a format: --to pdf, docx, xlsx or pptx");
     };
-    let output = wish.output.clone().unwrap_or_else(|| wish.file.with_extension(format.ending()));
-    anyhow::ensure!(output != wish.file, "the document would overwrite its source");
-    let source = std::fs::read_to_string(&wish.file)
-        .with_context(|| format!("reading {}", wish.file.display()))?;
-    let rendered = draw(press, house, &wish.file, source, format).await?;
+    let output = args.output.clone().unwrap_or_else(|| args.file.with_extension(format.ending()));
+    anyhow::ensure!(output != args.file, "the document would overwrite its source");
+    let source = std::fs::read_to_string(&args.file)
+        .with_context(|| format!("reading {}", args.file.display()))?;
+    let rendered = draw(pool, branding, &args.file, source, format).await?;
     std::fs::write(&output, rendered.bytes)
         .with_context(|| format!("writing {}", output.display()))?;
     Ok(WrittenDocument { file: output, warnings: rendered.warnings })
 }
 
 async fn draw(
-    press: &RenderPool,
-    house: &Branding,
+    pool: &RenderPool,
+    branding: &Branding,
     file: &Path,
     source: String,
     format: Format,
 ) -> Result<Rendered> {
-    let mut dress = house.dress();
+    let mut assets = branding.assets();
     let stem = || Some(file.file_stem().unwrap_or_default().to_string_lossy().into_owned());
     let (text, title) = match ending(file).as_deref() {
         Some("csv" | "tsv") => (RenderText::Csv(source), stem()),
         Some("json") => (RenderText::Json(serde_json::from_str(&source)?), stem()),
         _ => {
             let folder = file.parent().unwrap_or(Path::new("."));
-            let Names { pictures, template } = press.names(vec![source.clone()]).await?;
+            let Names { pictures, template } = pool.names(vec![source.clone()]).await?;
             if let Some(path) = template {
                 let path = folder.join(path);
                 let bytes = std::fs::read(&path)
                     .with_context(|| format!("reading the template {}", path.display()))?;
-                dress.template = Some(Blob(bytes));
+                assets.template = Some(Blob(bytes));
             }
             let pictures = self::pictures(pictures.into_iter().flatten(), folder);
             (
@@ -105,8 +105,8 @@ async fn draw(
         }
     };
     let (date, aspect, with_picture) = (None, None, false);
-    let wish = RenderOptions { format, text, title, date, aspect, dress, with_picture };
-    Ok(press.draw(wish).await?.file)
+    let options = RenderOptions { format, text, title, date, aspect, assets, with_picture };
+    Ok(pool.draw(options).await?.file)
 }
 
 fn ending(path: &Path) -> Option<String> {
@@ -130,7 +130,7 @@ fn pictures(urls: impl Iterator<Item = String>, folder: &Path) -> BTreeMap<Strin
 mod tests {
     use super::*;
 
-    fn wish(file: PathBuf, to: Option<Format>, output: Option<PathBuf>) -> Render {
+    fn args(file: PathBuf, to: Option<Format>, output: Option<PathBuf>) -> Render {
         Render { file, to, output }
     }
 
@@ -140,19 +140,19 @@ mod tests {
         let at = |name: &str| folder.path().join(name);
         std::fs::write(at("a.md"), "# Hi\n\n![](b.png) ![](../c.png)").unwrap();
         std::fs::write(at("t.csv"), "a,b\n1,2\n").unwrap();
-        let (press, house) = (RenderPool::real(), Branding::default());
+        let (pool, branding) = (RenderPool::real(), Branding::default());
         let written =
-            run_on(&press, &house, &wish(at("a.md"), Some(Format::Docx), None)).await.unwrap();
+            run_on(&pool, &branding, &args(at("a.md"), Some(Format::Docx), None)).await.unwrap();
         assert_eq!(written.file, at("a.docx"));
         assert_eq!(written.warnings.len(), 2, "{:?}", written.warnings);
         assert!(std::fs::read(at("a.docx")).unwrap().starts_with(b"PK"));
-        run_on(&press, &house, &wish(at("a.md"), None, Some(at("x.PDF")))).await.unwrap();
+        run_on(&pool, &branding, &args(at("a.md"), None, Some(at("x.PDF")))).await.unwrap();
         assert!(std::fs::read(at("x.PDF")).unwrap().starts_with(b"%PDF"));
-        run_on(&press, &house, &wish(at("t.csv"), Some(Format::Xlsx), None)).await.unwrap();
+        run_on(&pool, &branding, &args(at("t.csv"), Some(Format::Xlsx), None)).await.unwrap();
         assert!(std::fs::read(at("t.xlsx")).unwrap().starts_with(b"PK"));
-        let unsaid = run_on(&press, &house, &wish(at("a.md"), None, None)).await.err().unwrap();
+        let unsaid = run_on(&pool, &branding, &args(at("a.md"), None, None)).await.err().unwrap();
         assert!(unsaid.to_string().contains("--to"), "{unsaid}");
-        let missing = run_on(&press, &house, &wish(at("none.md"), Some(Format::Pdf), None))
+        let missing = run_on(&pool, &branding, &args(at("none.md"), Some(Format::Pdf), None))
             .await
             .err()
             .unwrap();
@@ -166,14 +166,14 @@ mod tests {
         std::fs::write(at("house.md"), "---\nheader: House of Rivers\n---\nx").unwrap();
         std::fs::write(at("a.md"), "---\ntemplate: house.docx\n---\n\n# Hi").unwrap();
         std::fs::write(at("b.md"), "---\ntemplate: none.docx\n---\n\n# Hi").unwrap();
-        let (press, house) = (RenderPool::real(), Branding::default());
+        let (pool, branding) = (RenderPool::real(), Branding::default());
         for name in ["house.md", "a.md"] {
-            run_on(&press, &house, &wish(at(name), Some(Format::Docx), None)).await.unwrap();
+            run_on(&pool, &branding, &args(at(name), Some(Format::Docx), None)).await.unwrap();
         }
         let worn = std::fs::read(at("a.docx")).unwrap();
         let worn = renderers::read::to_markdown("a.docx", &worn).unwrap().markdown;
         assert!(worn.contains("House of Rivers"), "{worn}");
-        let missing = run_on(&press, &house, &wish(at("b.md"), Some(Format::Docx), None)).await;
+        let missing = run_on(&pool, &branding, &args(at("b.md"), Some(Format::Docx), None)).await;
         assert!(missing.err().unwrap().to_string().contains("none.docx"));
     }
 }

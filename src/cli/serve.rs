@@ -44,7 +44,7 @@ pub async fn run(
     config: Config,
     variables: BTreeMap<String, String>,
 ) -> Result<()> {
-    let mut signals = Signals::heard()?;
+    let mut signals = Signals::listen()?;
     let mut serving = tokio::select! {
         started = Serving::start(file, config, variables) => started?,
         _ = signals.next() => return Ok(()),
@@ -123,7 +123,7 @@ fn connection(id: &str, state: &ChannelState) -> Option<String> {
 /// The sign-in link to print. The output of a service is kept in logs, so a service prints the link
 /// only until somebody has signed in for the first time.
 async fn link(config: &Config, store: &Store) -> Result<Option<String>> {
-    let signed_in = store.read(|tx| Box::pin(web_sessions::has_anybody_signed_in(tx))).await?;
+    let signed_in = store.read(|tx| Box::pin(web_sessions::has_any_sign_in(tx))).await?;
     if signed_in && !std::io::stdout().is_terminal() {
         return Ok(None);
     }
@@ -153,7 +153,7 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    pub(super) fn heard() -> Result<Self> {
+    pub(super) fn listen() -> Result<Self> {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,

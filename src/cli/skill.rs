@@ -60,13 +60,13 @@ enum SkillCommand {
 }
 
 /// Runs the command and prints its output.
-pub fn run(config: &Config, wish: SkillArgs) -> Result<()> {
-    let agent = match &wish.agent {
+pub fn run(config: &Config, args: SkillArgs) -> Result<()> {
+    let agent = match &args.agent {
         None => config.agents.first(),
         Some(id) => config.agents.iter().find(|agent| agent.id == *id),
     };
     let folder = config.skills_dir(agent.context("there is no agent with this id")?);
-    match wish.what {
+    match args.what {
         SkillCommand::Install { source, accept, force } => {
             let accepted = if force { scan::ids().collect() } else { accepted(&accept)? };
             let installed = install(&folder, &source, &accepted)?;
@@ -188,8 +188,8 @@ struct Installed {
     warnings: Vec<String>,
 }
 
-impl From<folder::Kept> for Installed {
-    fn from(folder::Kept { skill, origin, warnings }: folder::Kept) -> Self {
+impl From<folder::InstalledSkill> for Installed {
+    fn from(folder::InstalledSkill { skill, origin, warnings }: folder::InstalledSkill) -> Self {
         let source = origin.map(|origin| origin.source);
         let (name, description) = (skill.name, skill.description);
         Self { name, description, source, trusted: !skill.foreign, warnings }

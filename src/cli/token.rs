@@ -20,7 +20,7 @@ use crate::{
         Store,
         api::tokens as api_tokens,
         audit::{self, Fact},
-        lists::Stretch,
+        lists::PageRequest,
         people::{
             self, AccessTokenKind,
             web_sessions::{self, AccessId},
@@ -39,7 +39,7 @@ pub struct TokenArgs {
     /// Create an API token with this name instead
     #[arg(long, value_name = "NAME", requires = "role")]
     api: Option<String>,
-    /// The role of the token: viewer, approver, operator or owner
+    /// The role of the token: viewer, member (only to talk to agents), approver, operator or owner
     #[arg(long, value_parser = role, requires = "api")]
     role: Option<Role>,
     /// The number of days until the token expires [default: never]
@@ -65,13 +65,13 @@ enum TokenCommand {
 }
 
 fn role(text: &str) -> Result<Role, String> {
-    let known = Role::parse(text).filter(|role| *role != Role::Member);
-    known.ok_or_else(|| "the roles are viewer, approver, operator and owner".to_owned())
+    Role::parse(text)
+        .ok_or_else(|| "the roles are viewer, member, approver, operator and owner".to_owned())
 }
 
 /// Returns the link or the token.
-pub async fn run(config: &Config, store: &Store, wish: TokenArgs) -> Result<String> {
-    let TokenArgs { what, name, api, role, days } = wish;
+pub async fn run(config: &Config, store: &Store, args: TokenArgs) -> Result<String> {
+    let TokenArgs { what, name, api, role, days } = args;
     match what {
         Some(TokenCommand::List(output)) => return list(store, output).await,
         Some(TokenCommand::Revoke { sessions_of: Some(person), .. }) => {
@@ -108,7 +108,7 @@ async fn list(store: &Store, output: OutputFormat) -> Result<String> {
     let (open, tokens) = store
         .read(move |tx| {
             Box::pin(async move {
-                let all = Stretch { most: MOST_LISTED, ..Stretch::default() };
+                let all = PageRequest { most: MOST_LISTED, ..PageRequest::default() };
                 Ok((web_sessions::list(tx, &all, now).await?, api_tokens::list(tx, &all).await?))
             })
         })

@@ -8,7 +8,7 @@ use crate::{
     config::{ChannelEntry, Config},
     store::{
         Store,
-        lists::Stretch,
+        lists::PageRequest,
         people::{self, web_sessions},
     },
 };
@@ -49,7 +49,7 @@ pub(super) async fn warnings(config: &Config, store: &Store) -> Result<Vec<Strin
     let open = store
         .read(move |tx| {
             Box::pin(async move {
-                let all = Stretch { most: MOST, ..Stretch::default() };
+                let all = PageRequest { most: MOST, ..PageRequest::default() };
                 web_sessions::list(tx, &all, now).await
             })
         })

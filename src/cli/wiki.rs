@@ -12,7 +12,7 @@ use std::{
 use super::examples;
 use crate::store::{
     Store,
-    wiki::{self, Heading, Listing, WikiPage},
+    wiki::{self, Heading, WikiListing, WikiPage},
 };
 
 /// The number of pages that are listed at once.
@@ -63,7 +63,7 @@ pub async fn run(store: &Store, command: WikiCommand) -> Result<String> {
 /// The next pages after this one, archived ones included.
 async fn listed(store: &Store, agent: &str, after: &str) -> Result<Vec<Heading>> {
     let (agent, after) = (agent.to_owned(), after.to_owned());
-    let listing = Listing { agent, after, most: AT_ONCE, ..Listing::default() };
+    let listing = WikiListing { agent, after, most: AT_ONCE, ..WikiListing::default() };
     store.read(move |tx| Box::pin(async move { wiki::list(tx, &listing).await })).await
 }
 

@@ -18,7 +18,7 @@ use crate::{
         required_approval::Required,
         rules,
     },
-    journal::event::Point,
+    journal::event::HookPoint,
     worker::limits::DailyLimits,
 };
 
@@ -179,15 +179,15 @@ pub fn hooks(entries: &[HookEntry]) -> Result<Vec<Hook>> {
 }
 
 fn hook(entry: &HookEntry) -> Result<Hook> {
-    let of_a_call = matches!(entry.on, Point::BeforeTool | Point::AfterTool);
+    let of_a_call = matches!(entry.on, HookPoint::BeforeTool | HookPoint::AfterTool);
     if entry.tool.is_some() && !of_a_call {
         bail!("tool: is only valid for before_tool and after_tool");
     }
-    if entry.argument.is_some() && entry.on != Point::BeforeTool {
+    if entry.argument.is_some() && entry.on != HookPoint::BeforeTool {
         bail!("argument: is only valid for before_tool");
     }
     let tool = entry.tool.as_deref().map(Glob::new).transpose().context("tool")?;
-    let usual = if entry.on == Point::BeforeTool { OnFailure::Stop } else { OnFailure::GoOn };
+    let usual = if entry.on == HookPoint::BeforeTool { OnFailure::Stop } else { OnFailure::GoOn };
     Ok(Hook {
         name: entry.name.clone(),
         on: entry.on,
@@ -209,7 +209,7 @@ fn act(entry: &HookEntry) -> Result<Act> {
             Act::Redact { pattern, text }
         }
         HookAction::Inject => match (entry.on, &entry.argument) {
-            (Point::BeforeLlm, _) | (Point::BeforeTool, Some(_)) => {
+            (HookPoint::BeforeLlm, _) | (HookPoint::BeforeTool, Some(_)) => {
                 Act::Inject { argument: entry.argument.clone(), text: text()? }
             }
             _ => {
@@ -219,7 +219,9 @@ fn act(entry: &HookEntry) -> Result<Act> {
                 )
             }
         },
-        HookAction::Annotate if entry.on == Point::BeforeLlm => bail!("action: use inject here"),
+        HookAction::Annotate if entry.on == HookPoint::BeforeLlm => {
+            bail!("action: use inject here")
+        }
         HookAction::Annotate => Act::Annotate { text: text()? },
         HookAction::Validate => {
             Act::Validate(check(Some(pattern.context("pattern: is missing")?))?)

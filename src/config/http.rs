@@ -18,7 +18,7 @@ use crate::{
         rules::{self, Pattern, RuleEntry},
     },
     tools::web::{
-        client::{Outside, place},
+        client::{WebClient, place},
         credentials::{Credential, OAuthClient, SHORTEST, SecretPlacement, SecretSource},
         hosts::{HostPattern, HostRule},
         request::{Access, Verb},
@@ -230,7 +230,7 @@ impl CredentialEntry {
                     id: id.clone(),
                     secret: secret.reveal(variables).context("client_secret")?,
                     scopes: self.scopes.clone(),
-                    outside: Outside::new(
+                    web_client: WebClient::new(
                         inside.iter().cloned().chain([place(token_url)]).collect(),
                     )?,
                     kept: std::sync::Mutex::default(),

@@ -9,7 +9,8 @@ use super::{
     key::{ConfigKey, key},
 };
 use crate::{
-    agent::catalog::Coworker, journal::event::JobBudget, store::jobs::Most, tools::jobs::Terms,
+    agent::catalog::Coworker, journal::event::JobBudget, store::jobs::JobConcurrency,
+    tools::jobs::Terms,
 };
 
 pub const KEYS: &[ConfigKey] = &[
@@ -58,7 +59,10 @@ impl JobsSection {
         ensure!(self.per_conversation <= MOST, "jobs.per_conversation: at most {MOST}");
         let time = build::duration(&self.max_time).context("jobs.max_time")?;
         Ok(Terms {
-            most: Most { per_conversation: self.per_conversation, per_person: self.per_person },
+            most: JobConcurrency {
+                per_conversation: self.per_conversation,
+                per_person: self.per_person,
+            },
             budget: JobBudget {
                 steps: self.max_steps,
                 tokens: self.max_tokens,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     agent::{hooks::OnFailure, redact::Results},
-    journal::event::Point,
+    journal::event::HookPoint,
 };
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -92,7 +92,7 @@ pub struct AuditConfig {
 #[serde(deny_unknown_fields)]
 pub struct HookEntry {
     pub name: String,
-    pub on: Point,
+    pub on: HookPoint,
     pub action: HookAction,
     pub tool: Option<String>,
     pub argument: Option<String>,

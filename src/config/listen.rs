@@ -31,15 +31,15 @@ pub fn parse(text: &str) -> Result<SocketAddr, String> {
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum RawListen {
     Port(u16),
     Text(String),
 }
 
 pub(super) fn address<'de, D: Deserializer<'de>>(from: D) -> Result<SocketAddr, D::Error> {
-    match Written::deserialize(from).map_err(|_| D::Error::custom(EXPECTED))? {
-        Written::Port(port) => Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port))),
-        Written::Text(text) => parse(&text).map_err(D::Error::custom),
+    match RawListen::deserialize(from).map_err(|_| D::Error::custom(EXPECTED))? {
+        RawListen::Port(port) => Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port))),
+        RawListen::Text(text) => parse(&text).map_err(D::Error::custom),
     }
 }
 

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     admin::auth::{oidc, oidc_provider::Issuer},
     journal::role::Role,
-    tools::web::client::Outside,
+    tools::web::client::WebClient,
 };
 
 /// Without an issuer, nothing of this is used.
@@ -121,7 +121,7 @@ pub fn issuer(config: &Config, variables: &BTreeMap<String, String>) -> Result<O
         groups_claim: section.groups_claim.clone(),
         roles: section.roles.iter().map(|(claim, role)| (lower(claim), *role)).collect(),
         back: RedirectUrl::new(format!("{}{}", config.web_url(), oidc::BACK))?,
-        outside: Outside::new(named.collect())
+        web_client: WebClient::new(named.collect())
             .context("the HTTP client for the OpenID provider")?,
     }))
 }

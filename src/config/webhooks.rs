@@ -89,9 +89,10 @@ impl Config {
     /// The signing secrets of webhooks.
     pub fn webhook_secrets(&self) -> impl Iterator<Item = &Secret> {
         let taken = self.webhooks_in.iter().flat_map(|hook| [&hook.secret, &hook.previous_secret]);
-        let told = self.webhooks_out.iter();
-        let told = told.flat_map(|hook| [Some(&hook.secret), hook.previous_secret.as_ref()]);
-        taken.map(Option::as_ref).chain(told).flatten()
+        let outgoing = self.webhooks_out.iter();
+        let outgoing =
+            outgoing.flat_map(|hook| [Some(&hook.secret), hook.previous_secret.as_ref()]);
+        taken.map(Option::as_ref).chain(outgoing).flatten()
     }
 }
 

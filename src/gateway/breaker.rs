@@ -49,7 +49,7 @@ enum State {
 
 /// What a channel may do now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Admits {
+pub enum BreakerPermission {
     Sends,
     /// One row, whose outcome decides whether the breaker closes.
     Probe,
@@ -59,12 +59,14 @@ pub enum Admits {
 }
 
 impl Breakers {
-    pub fn admits(&self, channel: &str, now: DateTime<Utc>) -> Admits {
+    pub fn admits(&self, channel: &str, now: DateTime<Utc>) -> BreakerPermission {
         match self.all().get(channel).map(|breaker| &breaker.state) {
-            None | Some(State::Closed { .. }) => Admits::Sends,
-            Some(State::Open { until, is_checking: false, .. }) if *until <= now => Admits::Check,
-            Some(State::HalfOpen { probe: None, .. }) => Admits::Probe,
-            Some(State::Open { .. } | State::HalfOpen { .. }) => Admits::Nothing,
+            None | Some(State::Closed { .. }) => BreakerPermission::Sends,
+            Some(State::Open { until, is_checking: false, .. }) if *until <= now => {
+                BreakerPermission::Check
+            }
+            Some(State::HalfOpen { probe: None, .. }) => BreakerPermission::Probe,
+            Some(State::Open { .. } | State::HalfOpen { .. }) => BreakerPermission::Nothing,
         }
     }
 
@@ -215,28 +217,28 @@ mod tests {
     fn failures_open_it_and_an_answered_probe_closes_it() {
         let breakers = Breakers::default();
         for _ in 0..3 {
-            assert_eq!(breakers.admits("tg", at(0)), Admits::Sends);
+            assert_eq!(breakers.admits("tg", at(0)), BreakerPermission::Sends);
             breakers.observe("tg", &row("a"), &down(), at(0));
         }
-        assert_eq!(breakers.admits("tg", at(0)), Admits::Nothing);
-        assert_eq!(breakers.admits("web", at(0)), Admits::Sends);
+        assert_eq!(breakers.admits("tg", at(0)), BreakerPermission::Nothing);
+        assert_eq!(breakers.admits("web", at(0)), BreakerPermission::Sends);
         let mut now = 0;
         for wait in [1, 2, 4, 8, 16, 32, 60, 60] {
             now += wait;
-            assert_eq!(breakers.admits("tg", at(now - 1)), Admits::Nothing);
-            assert_eq!(breakers.admits("tg", at(now)), Admits::Check);
+            assert_eq!(breakers.admits("tg", at(now - 1)), BreakerPermission::Nothing);
+            assert_eq!(breakers.admits("tg", at(now)), BreakerPermission::Check);
             breakers.begin_check("tg");
-            assert_eq!(breakers.admits("tg", at(now)), Admits::Nothing, "one asks");
+            assert_eq!(breakers.admits("tg", at(now)), BreakerPermission::Nothing, "one asks");
             breakers.checked("tg", Some("no route".into()), at(now));
         }
         now += 60;
         breakers.begin_check("tg");
         breakers.checked("tg", None, at(now));
-        assert_eq!(breakers.admits("tg", at(now)), Admits::Probe);
+        assert_eq!(breakers.admits("tg", at(now)), BreakerPermission::Probe);
         breakers.begin_probe("tg", &row("b"));
-        assert_eq!(breakers.admits("tg", at(now)), Admits::Nothing, "a single probe");
+        assert_eq!(breakers.admits("tg", at(now)), BreakerPermission::Nothing, "a single probe");
         breakers.observe("tg", &row("b"), &Ok(Receipt::nowhere()), at(now));
-        assert_eq!(breakers.admits("tg", at(now)), Admits::Sends);
+        assert_eq!(breakers.admits("tg", at(now)), BreakerPermission::Sends);
     }
 
     /// A failed probe reopens the breaker, a probe that was never sent makes room for another, and
@@ -248,15 +250,19 @@ mod tests {
         breakers.begin_check("tg");
         breakers.checked("tg", None, at(1));
         breakers.observe("tg", &row("late"), &down(), at(1));
-        assert_eq!(breakers.admits("tg", at(1)), Admits::Probe);
+        assert_eq!(breakers.admits("tg", at(1)), BreakerPermission::Probe);
         breakers.begin_probe("tg", &row("b"));
         breakers.end_probe("tg", &row("b"));
-        assert_eq!(breakers.admits("tg", at(1)), Admits::Probe);
+        assert_eq!(breakers.admits("tg", at(1)), BreakerPermission::Probe);
         breakers.begin_probe("tg", &row("c"));
         breakers.observe("tg", &row("c"), &down(), at(1));
         breakers.end_probe("tg", &row("c"));
-        assert_eq!(breakers.admits("tg", at(2)), Admits::Nothing, "two seconds from now on");
-        assert_eq!(breakers.admits("tg", at(3)), Admits::Check);
+        assert_eq!(
+            breakers.admits("tg", at(2)),
+            BreakerPermission::Nothing,
+            "two seconds from now on"
+        );
+        assert_eq!(breakers.admits("tg", at(3)), BreakerPermission::Check);
     }
 
     /// A platform that rejects a message or asks to retry later works.
@@ -275,7 +281,7 @@ mod tests {
             ] {
                 breakers.observe("tg", &row("a"), &Err(answer), at(0));
             }
-            assert_eq!(breakers.admits("tg", at(0)), Admits::Sends);
+            assert_eq!(breakers.admits("tg", at(0)), BreakerPermission::Sends);
         }
         assert!(breakers.worked_since("tg", at(0)) && !breakers.worked_since("tg", at(1)));
     }

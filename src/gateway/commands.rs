@@ -17,7 +17,7 @@ use crate::{
     },
     store::{
         Tx,
-        approvals::{self as questions, withdrawal},
+        approvals::{self as approval_store, withdrawal},
         conversations::{self, journal, tasks},
         jobs, outbox,
     },
@@ -25,12 +25,15 @@ use crate::{
 
 /// Executes the command in the text, or takes the text as the answer to an open elicitation.
 /// Returns `false` if it is neither, so that the agent reads it.
-pub(super) async fn obey(
+pub(super) async fn execute(
     tx: &mut Tx<'_>,
     context: &IntakeContext,
     conversation: &ConversationId,
     typed: &TypedMessage<'_>,
 ) -> Result<bool> {
+    if !context.source.takes_commands() {
+        return Ok(false);
+    }
     let (by, words) = (typed.by, typed.words());
     let Some((command, rest)) = split(typed.text) else {
         let taken = approvals::elicitation::typed(tx, context, conversation, typed).await?;
@@ -44,7 +47,8 @@ pub(super) async fn obey(
         "start" | "help" => words.help.to_owned(),
         "whoami" => words.whoami([&by.name, &by.id, &context.channel, typed.role.as_str()]),
         "status" => {
-            let open = (words.open_questions)(questions::pending(tx, conversation).await?.len());
+            let open =
+                (words.open_questions)(approval_store::pending(tx, conversation).await?.len());
             words.status(&open, &tasks::at_work(tx, conversation).await?)
         }
         "stop" => {
@@ -54,11 +58,11 @@ pub(super) async fn obey(
         }
         "new" => {
             end_all(tx, context, conversation, Event::Restarted { by: by.clone() }, by).await?;
-            words.fresh.to_owned()
+            words.conversation_restarted.to_owned()
         }
         "grants" => {
             let voter = typed.voter(&context.channel);
-            approvals::lasting_grants::typed(tx, conversation, rest, &voter, context.now).await?
+            approvals::grant_management::typed(tx, conversation, rest, &voter, context.now).await?
         }
         "link" => linking::typed(tx, context, typed, rest).await?,
         "panic" => {
@@ -149,7 +153,7 @@ async fn decide_typed(
 ) -> Result<String> {
     let mut shown = Vec::new();
     let mut hidden = 0;
-    for question in questions::shown_beside(tx, conversation).await? {
+    for question in approval_store::shown_beside(tx, conversation).await? {
         match outbox::receipt(tx, &question.question).await? {
             Some(receipt) => shown.push((question, receipt.message)),
             None => hidden += 1,
@@ -166,7 +170,7 @@ async fn decide_typed(
     match shown.as_slice() {
         [(one, _)] => {
             let voter = typed.voter(&context.channel);
-            let choice = approvals::lasting_grants::proposed_first(tx, one, choice).await?;
+            let choice = approvals::grant_management::proposed_first(tx, one, choice).await?;
             Ok(approvals::decide(tx, one, choice, &voter, context.now).await?.text)
         }
         [] if hidden > 0 => Ok(typed.words().not_shown_yet.to_owned()),

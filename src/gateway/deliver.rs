@@ -16,7 +16,7 @@ use tracing::Instrument as _;
 
 use super::{
     Gateway, album, approvals,
-    breaker::{Admits, Breakers},
+    breaker::{BreakerPermission, Breakers},
     outcome,
     shipment::{removal, shipment, temporary},
 };
@@ -43,7 +43,7 @@ const UNKNOWN_FOR: TimeDelta = TimeDelta::days(7);
 const POLL_EVERY: Duration = Duration::from_millis(500);
 
 pub async fn deliver(gateway: Arc<Gateway>) {
-    let lanes = Lanes::new(&gateway);
+    let channel_permits = ChannelPermits::new(&gateway);
     let mut sweeps_at = gateway.clock.now();
     while !gateway.stop.is_cancelled() {
         if gateway.clock.now() >= sweeps_at {
@@ -51,7 +51,7 @@ pub async fn deliver(gateway: Arc<Gateway>) {
             let gateway = gateway.clone();
             gateway.tasks.clone().spawn(async move { refuse_unknown(&gateway).await });
         }
-        let plan = plan(&gateway, |channel| lanes.free(channel));
+        let plan = plan(&gateway, |channel| channel_permits.free(channel));
         for channel in plan.checks {
             gateway.breakers.begin_check(&channel);
             let gateway = gateway.clone();
@@ -66,12 +66,12 @@ pub async fn deliver(gateway: Arc<Gateway>) {
         if sendings.is_empty() {
             tokio::select! {
                 () = gateway.stop.cancelled() => {}
-                () = lanes.freed.notified() => {}
-                _ = tokio::time::timeout(plan.wait, gateway.store.bell.outbox()) => {}
+                () = channel_permits.freed.notified() => {}
+                _ = tokio::time::timeout(plan.wait, gateway.store.notifier.outbox()) => {}
             }
         }
         for sending in sendings {
-            let slot = lanes.take(&gateway, &sending).await;
+            let slot = channel_permits.take(&gateway, &sending).await;
             let gateway = gateway.clone();
             gateway.tasks.clone().spawn(async move {
                 ship(&gateway, sending).await;
@@ -128,16 +128,20 @@ fn plan(gateway: &Gateway, free: impl Fn(&str) -> usize) -> Plan {
     let mut plan = Plan { shares: Vec::new(), checks: Vec::new(), wait: POLL_EVERY };
     for (channel, connected) in &gateway.channels {
         let most = match gateway.breakers.admits(channel, now) {
-            Admits::Sends => free(channel).min(CLAIMED_AT_ONCE),
-            Admits::Probe => free(channel).min(1),
-            Admits::Check => {
+            BreakerPermission::Sends => free(channel).min(CLAIMED_AT_ONCE),
+            BreakerPermission::Probe => free(channel).min(1),
+            BreakerPermission::Check => {
                 plan.checks.push(channel.clone());
                 0
             }
-            Admits::Nothing => 0,
+            BreakerPermission::Nothing => 0,
         };
         // Rows that the bot may not send yet are not claimed, since they would only be deferred.
-        let most = match gateway.paces.room(channel, &connected.channel.limits().paces, now) {
+        let most = match gateway.rate_limiter.room(
+            channel,
+            &connected.channel.limits().rate_limits,
+            now,
+        ) {
             Ok(room) => most.min(room),
             Err(until) => {
                 plan.wait = plan.wait.min((until - now).to_std().unwrap_or_default());
@@ -165,13 +169,13 @@ async fn check(gateway: &Gateway, channel: &str) {
 const CHECK_FOR: Duration = Duration::from_secs(30);
 
 /// The permits of each channel.
-struct Lanes {
+struct ChannelPermits {
     permits: BTreeMap<String, Arc<Semaphore>>,
     /// Notified when a channel that had no free permit has one.
     freed: Arc<Notify>,
 }
 
-impl Lanes {
+impl ChannelPermits {
     fn new(gateway: &Gateway) -> Self {
         let share = AT_ONCE / gateway.channels.len().max(1);
         let each = share.clamp(AT_LEAST_ON_A_CHANNEL, AT_ONCE_ON_A_CHANNEL);
@@ -234,7 +238,7 @@ impl Drop for Slot {
 async fn ship(gateway: &Gateway, mut sending: Sending) {
     let Some(connected) = gateway.channels.get(&sending.channel) else { return };
     if let Err(until) = admitted(gateway, connected.channel.as_ref(), &sending) {
-        if let Err(problem) = gateway.store.put_off(&sending, until).await {
+        if let Err(problem) = gateway.store.defer_send(&sending, until).await {
             let problem = format!("{problem:#}");
             tracing::error!(outbox.id = %sending.id, problem, "could not defer a send");
         }
@@ -242,7 +246,7 @@ async fn ship(gateway: &Gateway, mut sending: Sending) {
     }
     let span = tracing::info_span!("send", channel.id = sending.channel);
     let sent = show(gateway, connected.channel.as_ref(), &mut sending).instrument(span).await;
-    if let Err(problem) = outcome::settle(gateway, &sending, sent).await {
+    if let Err(problem) = outcome::record(gateway, &sending, sent).await {
         let problem = format!("{problem:#}");
         // The lease will expire and the row will be sent again with the same key, which the
         // platform recognises as the same message.
@@ -256,8 +260,8 @@ fn admitted(
     channel: &dyn Channel,
     sending: &Sending,
 ) -> Result<(), DateTime<Utc>> {
-    let paces = &channel.limits().paces;
-    gateway.paces.take(&sending.channel, &sending.place, paces, gateway.clock.now())
+    let limits = &channel.limits().rate_limits;
+    gateway.rate_limiter.take(&sending.channel, &sending.place, limits, gateway.clock.now())
 }
 
 /// Sends a row, in two steps where the platform requires it.
@@ -309,7 +313,7 @@ async fn place(
     let reply_to = sending.what.reply_to().map(str::to_owned);
     let placeholder = shipment(sending, Outgoing::Placeholder { reply_to });
     let receipt = outcome::send(gateway, channel, sending, &placeholder).await?;
-    if !gateway.store.placed(sending, Some(&receipt)).await.map_err(temporary)? {
+    if !gateway.store.record_receipt(sending, Some(&receipt)).await.map_err(temporary)? {
         let stray = removal(sending.place.clone(), receipt);
         // If this fails, an empty message stays visible, as after a crash.
         let _ = channel.send(&stray).await;
@@ -332,13 +336,18 @@ async fn show_once(
     shipment.receipt = None;
     if may_be_shown {
         shipment.what = marked(channel, sending)?;
-    } else if !gateway.store.placed(sending, Some(&Receipt::nowhere())).await.map_err(temporary)? {
+    } else if !gateway
+        .store
+        .record_receipt(sending, Some(&Receipt::nowhere()))
+        .await
+        .map_err(temporary)?
+    {
         return Err(temporary(anyhow::anyhow!("another node is sending this row")));
     }
     let sent = outcome::send(gateway, channel, sending, &shipment).await;
     let surely_not = !matches!(sent, Ok(_) | Err(SendError::Unknown(_)));
     if surely_not && !may_be_shown {
-        gateway.store.placed(sending, None).await.map_err(temporary)?;
+        gateway.store.record_receipt(sending, None).await.map_err(temporary)?;
     }
     sent
 }

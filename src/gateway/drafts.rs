@@ -31,7 +31,7 @@ const WAITS: [Duration; 3] =
 
 /// The answer of a turn while it is being written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Growing {
+pub struct DraftTarget {
     /// The first event of the turn.
     pub turn: Seq,
     /// In a group, the message that is answered.
@@ -42,15 +42,15 @@ pub struct Growing {
 pub struct Drafts<'g> {
     gateway: &'g Arc<Gateway>,
     claimed: &'g Claimed,
-    growing: Growing,
+    target: DraftTarget,
     /// Continues even if nobody waits for it: a message must not be sent and then forgotten.
-    under_way: Option<UnderWay>,
+    under_way: Option<DraftTask>,
     /// Set when the outcome of a placeholder is unknown: another one could be a second "…" that
     /// nothing replaces.
     stray: Arc<OnceLock<()>>,
 }
 
-struct UnderWay {
+struct DraftTask {
     task: JoinHandle<()>,
     end: Arc<OnceLock<End>>,
 }
@@ -65,8 +65,8 @@ enum End {
 }
 
 impl<'g> Drafts<'g> {
-    pub fn new(gateway: &'g Arc<Gateway>, claimed: &'g Claimed, growing: Growing) -> Self {
-        Self { gateway, claimed, growing, under_way: None, stray: Arc::default() }
+    pub fn new(gateway: &'g Arc<Gateway>, claimed: &'g Claimed, target: DraftTarget) -> Self {
+        Self { gateway, claimed, target, under_way: None, stray: Arc::default() }
     }
 
     /// Shows the growing text and the typing indicator for as long as it is polled; never returns.
@@ -77,10 +77,10 @@ impl<'g> Drafts<'g> {
         let limits = connected.channel.limits();
         let typing_for = limits.typing_for.unwrap_or(Duration::from_hours(1));
         let mut typing = tokio::time::interval(typing_for.mul_f32(0.8));
-        let pace = limits.drafts.unwrap_or(typing_for);
+        let edit_interval = limits.drafts.unwrap_or(typing_for);
         // A separate message is worthwhile only if the answer takes some time.
-        let first = if self.own_drafts(connected) { Duration::ZERO } else { pace };
-        let mut pace = interval_at(Instant::now() + first, pace);
+        let first = if self.own_drafts(connected) { Duration::ZERO } else { edit_interval };
+        let mut edit_interval = interval_at(Instant::now() + first, edit_interval);
         loop {
             tokio::select! {
                 _ = typing.tick() => self.typing(connected).await,
@@ -88,7 +88,7 @@ impl<'g> Drafts<'g> {
                     if changed.is_err() {
                         return std::future::pending().await;
                     }
-                    pace.tick().await;
+                    edit_interval.tick().await;
                     let markdown = text.borrow_and_update().clone();
                     if !markdown.trim().is_empty() {
                         self.draft(connected, markdown).await;
@@ -101,7 +101,7 @@ impl<'g> Drafts<'g> {
     /// Returns when nothing that was sent here can still arrive in a message that the answer takes
     /// over.
     pub async fn end(self) {
-        let Some(UnderWay { task, end }) = self.under_way else { return };
+        let Some(DraftTask { task, end }) = self.under_way else { return };
         let clock = &self.gateway.clock;
         tokio::select! {
             _ = task => {}
@@ -149,7 +149,12 @@ impl<'g> Drafts<'g> {
             return;
         }
         let now = self.gateway.clock.now();
-        if !self.gateway.paces.may_draft(&channel, &place, &connected.channel.limits().paces, now) {
+        if !self.gateway.rate_limiter.may_draft(
+            &channel,
+            &place,
+            &connected.channel.limits().rate_limits,
+            now,
+        ) {
             return;
         }
         let end = Arc::new(OnceLock::new());
@@ -157,7 +162,7 @@ impl<'g> Drafts<'g> {
             gateway: self.gateway.clone(),
             channel,
             lease: self.claimed.lease.clone(),
-            growing: self.growing.clone(),
+            target: self.target.clone(),
             shipment: shipment(place),
             end: end.clone(),
             stray: self.stray.clone(),
@@ -167,7 +172,7 @@ impl<'g> Drafts<'g> {
                 tracing::debug!(problem = format!("{problem:#}"), "could not show a draft");
             }
         });
-        self.under_way = Some(UnderWay { task, end });
+        self.under_way = Some(DraftTask { task, end });
     }
 }
 
@@ -176,7 +181,7 @@ struct Message {
     gateway: Arc<Gateway>,
     channel: String,
     lease: Lease,
-    growing: Growing,
+    target: DraftTarget,
     shipment: Shipment,
     end: Arc<OnceLock<End>>,
     stray: Arc<OnceLock<()>>,
@@ -185,7 +190,7 @@ struct Message {
 impl Message {
     async fn grow(mut self, draft: Outgoing) -> anyhow::Result<()> {
         let store = self.gateway.store.clone();
-        let (conversation, turn) = (self.lease.conversation().clone(), self.growing.turn);
+        let (conversation, turn) = (self.lease.conversation().clone(), self.target.turn);
         let kept = store.draft(&conversation, turn).await?;
         let begun = if kept.is_some() { kept } else { self.begin().await? };
         let Some(receipt) = begun else { return Ok(()) };
@@ -202,7 +207,7 @@ impl Message {
 
     /// Sends the message and records it for the answer; `None` if it is too late for that.
     async fn begin(&mut self) -> anyhow::Result<Option<Receipt>> {
-        self.shipment.what = Outgoing::Placeholder { reply_to: self.growing.reply_to.clone() };
+        self.shipment.what = Outgoing::Placeholder { reply_to: self.target.reply_to.clone() };
         let receipt = self.send().await.inspect_err(|problem| {
             if matches!(problem, SendError::Unknown(_)) {
                 let _ = self.stray.set(());
@@ -213,7 +218,7 @@ impl Message {
         let kept = if is_late {
             Ok(false)
         } else {
-            store.keep_draft(&self.lease, self.growing.turn, &receipt).await
+            store.keep_draft(&self.lease, self.target.turn, &receipt).await
         };
         if matches!(kept, Ok(true)) {
             return Ok(Some(receipt));
@@ -247,7 +252,7 @@ impl Message {
             &sent
         {
             let now = self.gateway.clock.now();
-            self.gateway.paces.park(&self.channel, &self.shipment.place, now, *after);
+            self.gateway.rate_limiter.park(&self.channel, &self.shipment.place, now, *after);
         }
         sent
     }

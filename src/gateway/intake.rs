@@ -31,7 +31,7 @@ const WAITS: [Duration; 5] = [
 ];
 
 /// A platform or a web page waits in the meantime, so retries stop after about this time.
-const PATIENCE: Duration = Duration::from_secs(5);
+const RETRY_FOR: Duration = Duration::from_secs(5);
 
 /// Stores a batch and the position after it. Fails only if the database is unavailable.
 pub(super) async fn store(
@@ -86,7 +86,7 @@ async fn store_with_retries(
     let began_at = Instant::now();
     for wait in WAITS {
         match store_batch(gateway, context, batch).await {
-            Err(problem) if is_transient(&problem) && began_at.elapsed() < PATIENCE => {
+            Err(problem) if is_transient(&problem) && began_at.elapsed() < RETRY_FOR => {
                 let problem = format!("{problem:#}");
                 tracing::warn!(channel.id = context.channel, problem, "retrying to store updates");
                 // In real time, because this waits for the database.

@@ -5,13 +5,13 @@ use channels::{Limits, Outgoing, Person, Place, PlaceKind};
 use chrono::{DateTime, Utc};
 
 use super::{
-    Manners,
+    ChannelSettings,
     people::{self, Allow},
 };
 use crate::{
     agent::approvers::Voter,
     journal::{event::Speaker, ids::ConversationId, role::Role},
-    store::{Tx, conversations::places::ConversationKey, outbox, people::pairing::Owned},
+    store::{Tx, conversations::places::ConversationKey, outbox, people::pairing::OwnerSource},
     texts::{Language, Messages},
 };
 
@@ -22,8 +22,20 @@ pub(super) enum IntakeOrigin {
     /// A page of the web chat, which waits for the result. The role depends on the claims of the
     /// OpenID provider.
     Web {
-        vouched: Option<Role>,
+        oidc_role: Option<Role>,
     },
+    /// A program with an API token of this role, which waits for the result. What it sends may have
+    /// been written by others, so it is never taken for a command.
+    Api {
+        role: Role,
+    },
+}
+
+impl IntakeOrigin {
+    /// Whether a message can be a command, or the answer to an elicitation.
+    pub(super) fn takes_commands(self) -> bool {
+        !matches!(self, Self::Api { .. })
+    }
 }
 
 /// The configuration and state that handling an update needs.
@@ -32,14 +44,14 @@ pub(super) struct IntakeContext {
     pub channel: String,
     pub source: IntakeOrigin,
     pub allow: Allow,
-    pub manners: Manners,
+    pub settings: ChannelSettings,
     /// The channel's limits on what it can show.
     pub limits: Limits,
     /// The model of the channel's agent, and all configured models.
     pub model: String,
     pub models: Vec<String>,
     pub messages_per_minute: u32,
-    pub owned: Owned,
+    pub owned: OwnerSource,
     pub now: DateTime<Utc>,
 }
 
@@ -61,11 +73,12 @@ pub(super) struct TypedMessage<'a> {
 impl IntakeContext {
     /// The role of the sender; `None` for a stranger.
     pub(super) async fn role_of(&self, tx: &mut Tx<'_>, person: &Person) -> Result<Option<Role>> {
-        let Self { channel, allow, manners, .. } = self;
-        let role = people::role(tx, channel, allow, &manners.roles, person).await?;
+        let Self { channel, allow, settings, .. } = self;
+        let role = people::role(tx, channel, allow, &settings.roles, person).await?;
         Ok(match self.source {
             IntakeOrigin::Platform => role,
-            IntakeOrigin::Web { vouched } => role.max(vouched),
+            IntakeOrigin::Web { oidc_role } => role.max(oidc_role),
+            IntakeOrigin::Api { role: own } => role.max(Some(own)),
         })
     }
 
@@ -75,7 +88,7 @@ impl IntakeContext {
         place: &'a Place,
         person: &'a Person,
     ) -> ConversationKey<'a> {
-        let own = self.manners.per_person && place.kind == PlaceKind::Group;
+        let own = self.settings.per_person && place.kind == PlaceKind::Group;
         ConversationKey { place, person: if own { &person.id } else { "" } }
     }
 }

@@ -25,12 +25,15 @@ pub(super) async fn listen(gateway: Arc<Gateway>, id: String, intake: Intake) {
     let mut reporter = Reporter::new(&gateway, &id);
     while !gateway.stop.is_cancelled() {
         let held = !connected.alone || matches!(gateway.store.hold_duty(&duty).await, Ok(Some(_)));
-        let ended =
-            if held { listen_once(&mut reporter, &duty, &intake).await } else { Ok(Ended::Lost) };
+        let ended = if held {
+            listen_once(&mut reporter, &duty, &intake).await
+        } else {
+            Ok(ListenEnd::Lost)
+        };
         metrics::gauge!(CHANNEL_UP, "channel" => id.clone()).set(0.0);
         match ended {
-            Ok(Ended::Reconnect) => continue,
-            Ok(Ended::Lost) => {}
+            Ok(ListenEnd::Reconnect) => continue,
+            Ok(ListenEnd::Lost) => {}
             Err(problem) => {
                 reporter.failed(&format!("{problem:#}")).await;
             }
@@ -40,14 +43,18 @@ pub(super) async fn listen(gateway: Arc<Gateway>, id: String, intake: Intake) {
 }
 
 /// Why listening ended without a problem.
-enum Ended {
+enum ListenEnd {
     /// A reconnection was requested.
     Reconnect,
     /// The gateway is stopping, or another node has the duty.
     Lost,
 }
 
-async fn listen_once(reporter: &mut Reporter<'_>, duty: &str, intake: &Intake) -> Result<Ended> {
+async fn listen_once(
+    reporter: &mut Reporter<'_>,
+    duty: &str,
+    intake: &Intake,
+) -> Result<ListenEnd> {
     let (gateway, id) = (reporter.gateway, reporter.id);
     let connected = &gateway.channels[id];
     reporter.reconnects = gateway.store.reconnects(id).await.context("reading the requests")?;
@@ -63,7 +70,7 @@ async fn listen_once(reporter: &mut Reporter<'_>, duty: &str, intake: &Intake) -
     let listening = connected.channel.listen(intake.clone(), from, stop.clone());
     tokio::select! {
         ended = listening => match ended {
-            Err(ListenError::Closed) | Ok(()) => Ok(Ended::Lost),
+            Err(ListenError::Closed) | Ok(()) => Ok(ListenEnd::Lost),
             Err(problem) => Err(problem.into()),
         },
         never = reporter.follow(intake.connection()) => never,
@@ -75,16 +82,21 @@ async fn listen_once(reporter: &mut Reporter<'_>, duty: &str, intake: &Intake) -
 }
 
 /// Returns when the duty was lost, or a reconnection was requested.
-async fn until_listening_must_end(gateway: &Gateway, id: &str, duty: &str, before: i64) -> Ended {
+async fn until_listening_must_end(
+    gateway: &Gateway,
+    id: &str,
+    duty: &str,
+    before: i64,
+) -> ListenEnd {
     while !gateway.stop.is_cancelled() {
         pause(gateway).await;
         if !matches!(gateway.store.hold_duty(duty).await, Ok(Some(_))) {
             tracing::warn!(channel.id = id, "stopped listening: this node lost the duty");
-            return Ended::Lost;
+            return ListenEnd::Lost;
         }
-        if matches!(gateway.store.reconnects(id).await, Ok(wished) if wished > before) {
+        if matches!(gateway.store.reconnects(id).await, Ok(count) if count > before) {
             tracing::info!(channel.id = id, "reconnecting, as an operator requested");
-            return Ended::Reconnect;
+            return ListenEnd::Reconnect;
         }
     }
     std::future::pending().await
@@ -200,12 +212,12 @@ impl<'a> Reporter<'a> {
 /// A problem that may occur again and again.
 #[derive(Debug)]
 struct RepeatedProblem {
-    last: Option<Last>,
+    last: Option<LastProblem>,
     longest: TimeDelta,
 }
 
 #[derive(Debug)]
-struct Last {
+struct LastProblem {
     problem: String,
     again_at: DateTime<Utc>,
     wait: TimeDelta,
@@ -223,7 +235,7 @@ impl RepeatedProblem {
             Some(last) if last.problem == problem => (last.wait * 2).min(self.longest),
             _ => QUIET_FIRST,
         };
-        self.last = Some(Last { problem: problem.to_owned(), again_at: now + wait, wait });
+        self.last = Some(LastProblem { problem: problem.to_owned(), again_at: now + wait, wait });
         true
     }
 

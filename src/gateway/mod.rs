@@ -1,7 +1,7 @@
 //! Receives and delivers messages, between the channels and the journal.
 //!
 //! - `listen`: listens on channels, and records whether they are connected
-//! - [`receive`]: turns updates of a channel into events
+//! - [`receive`]: turns updates of a channel into events; [`api_messages`]: messages of programs
 //! - `intake`: stores batches of updates, and sets aside those that cannot be stored
 //! - `intake_context`: the context of one update; `language`: the language to reply in
 //! - [`people`]: who may talk to the bot; pairing
@@ -18,6 +18,7 @@
 //! - [`webhooks`]: incoming webhooks and webhook deliveries
 
 mod album;
+pub mod api_messages;
 pub mod approvals;
 pub mod breaker;
 pub mod commands;
@@ -52,7 +53,7 @@ use crate::{
         Store,
         channels::{ChannelState, ChannelStatus},
         files::Artifacts,
-        people::pairing::Owned,
+        people::pairing::OwnerSource,
     },
 };
 pub use listen::CHANNEL_UP;
@@ -68,7 +69,7 @@ pub struct Gateway {
     pub messages_per_minute: u32,
     /// The models that people can choose from.
     pub models: Vec<String>,
-    pub paces: rate_limit::Paces,
+    pub rate_limiter: rate_limit::RateLimiter,
     pub breakers: Arc<breaker::Breakers>,
     /// The tasks that shutdown waits for.
     pub tasks: TaskTracker,
@@ -77,8 +78,10 @@ pub struct Gateway {
 
 impl Gateway {
     /// Whether the configuration names an owner on any channel.
-    pub fn owned(&self) -> Owned {
-        Owned::by(self.channels.values().flat_map(|channel| channel.manners.configured_roles()))
+    pub fn owned(&self) -> OwnerSource {
+        OwnerSource::by(
+            self.channels.values().flat_map(|channel| channel.settings.configured_roles()),
+        )
     }
 }
 
@@ -89,17 +92,17 @@ pub struct Connected {
     /// The agent that answers on this channel, and its model.
     pub agent: String,
     pub model: String,
-    pub manners: Manners,
+    pub settings: ChannelSettings,
     /// Whether only one node may listen at a time (long polling).
     pub alone: bool,
 }
 
 /// The options of a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Manners {
+pub struct ChannelSettings {
     pub queue: Queue,
     /// Messages that follow within this time belong together.
-    pub settle: TimeDelta,
+    pub debounce: TimeDelta,
     /// Roles by platform id of a person or platform role; also `owner` and `admin` of a chat.
     pub roles: BTreeMap<String, Role>,
     /// The person in `roles` who is the owner only because a sign-in link was made on this machine.
@@ -108,12 +111,12 @@ pub struct Manners {
     pub per_person: bool,
 }
 
-impl Default for Manners {
+impl Default for ChannelSettings {
     fn default() -> Self {
-        let settle = TimeDelta::seconds(1);
+        let debounce = TimeDelta::seconds(1);
         Self {
             queue: Queue::default(),
-            settle,
+            debounce,
             roles: BTreeMap::new(),
             local_owner: None,
             per_person: false,
@@ -121,7 +124,7 @@ impl Default for Manners {
     }
 }
 
-impl Manners {
+impl ChannelSettings {
     /// The roles without that of the local owner.
     fn configured_roles(&self) -> impl Iterator<Item = &Role> {
         let named = self.roles.iter().filter(|(id, _)| self.local_owner.as_ref() != Some(id));

@@ -34,7 +34,7 @@ pub(super) async fn send(
     sent
 }
 
-pub(super) async fn settle(
+pub(super) async fn record(
     gateway: &Gateway,
     sending: &Sending,
     outcome: Result<Receipt, SendError>,
@@ -44,7 +44,7 @@ pub(super) async fn settle(
         Ok(receipt) => {
             let mut sent = sending.clone();
             sent.receipt = Some(receipt);
-            store.sent(&sent, SendOutcome::Sent, String::new()).await
+            store.record_send_outcome(&sent, SendOutcome::Sent, String::new()).await
         }
         Err(SendError::Retry { after: Some(after), reason }) => {
             park(gateway, sending, &sending.place.chat, after).await?;
@@ -83,11 +83,11 @@ pub(super) async fn settle(
 async fn park(gateway: &Gateway, sending: &Sending, chat: &str, after: Duration) -> Result<()> {
     let (now, after) = (gateway.clock.now(), after.min(LONGEST_PAUSE));
     let until = now + TimeDelta::from_std(after).unwrap_or(LONGEST_WAIT);
-    gateway.paces.park(&sending.channel, &sending.place, now, after);
+    gateway.rate_limiter.park(&sending.channel, &sending.place, now, after);
     let (channel, chat) = (sending.channel.clone(), chat.to_owned());
     gateway
         .store
-        .write("park", move |tx| {
+        .write("pause chat", move |tx| {
             Box::pin(async move { conversations::park(tx, &channel, &chat, until, now).await })
         })
         .await

@@ -69,7 +69,7 @@ pub async fn role(
 pub struct WebPerson {
     pub speaker: Speaker,
     /// The role that depends on the claims of the OpenID provider.
-    pub vouched: Option<Role>,
+    pub oidc_role: Option<Role>,
 }
 
 /// The beginning of the ids of people who signed in with an OpenID provider.
@@ -92,7 +92,7 @@ impl ChannelAccess {
     /// `None` if there is no such channel.
     pub fn to(gateway: &Gateway, channel: &str) -> Option<Self> {
         let connected = gateway.channels.get(channel)?;
-        let (allow, roles) = (connected.allow.clone(), connected.manners.roles.clone());
+        let (allow, roles) = (connected.allow.clone(), connected.settings.roles.clone());
         Some(Self { channel: channel.to_owned(), allow, roles })
     }
 
@@ -101,7 +101,7 @@ impl ChannelAccess {
         let Speaker { id, name } = person.speaker.clone();
         let known = Person { id, name, language: None, is_bot: false, roles: Vec::new() };
         let role = role(tx, &self.channel, &self.allow, &self.roles, &known).await?;
-        Ok(role.max(person.vouched))
+        Ok(role.max(person.oidc_role))
     }
 }
 

@@ -3,7 +3,7 @@
 
 use channels::{
     Place, PlaceKind,
-    limits::{Pace, Paces as Limits},
+    limits::{RateLimit, RateLimits as Limits},
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use std::{
@@ -24,7 +24,7 @@ const SWEPT_EVERY: TimeDelta = TimeDelta::seconds(1);
 
 /// Recent messages, per chat and for the whole bot.
 #[derive(Debug, Default)]
-pub struct Paces {
+pub struct RateLimiter {
     windows: Mutex<Windows>,
 }
 
@@ -51,7 +51,7 @@ struct ChatRef<'a> {
     place: &'a Place,
 }
 
-impl Paces {
+impl RateLimiter {
     /// Counts a message if it may be sent now; otherwise returns when to ask again.
     pub fn take(
         &self,
@@ -81,11 +81,11 @@ impl Paces {
         limits: &Limits,
         now: DateTime<Utc>,
     ) -> Result<usize, DateTime<Utc>> {
-        let Some(pace) = limits.bot else { return Ok(usize::MAX) };
+        let Some(limit) = limits.bot else { return Ok(usize::MAX) };
         let mut windows = self.windows();
         match windows.of.get_mut(&of_bot(channel)) {
-            Some(window) => window.room(pace, 0, now),
-            None => Ok(pace.most),
+            Some(window) => window.room(limit, 0, now),
+            None => Ok(limit.most),
         }
     }
 
@@ -115,16 +115,17 @@ impl Paces {
         if let Some(until) = parked.filter(|until| reserve > 0 && *until > now) {
             return Err(until);
         }
-        let paced = [of_chat.map(|pace| (chat, pace)), limits.bot.map(|p| (of_bot(channel), p))];
-        let paced: Vec<_> = paced.into_iter().flatten().collect();
-        for (key, pace) in &paced {
+        let limited =
+            [of_chat.map(|limit| (chat, limit)), limits.bot.map(|p| (of_bot(channel), p))];
+        let limited: Vec<_> = limited.into_iter().flatten().collect();
+        for (key, limit) in &limited {
             if let Some(window) = windows.of.get_mut(key) {
-                window.room(*pace, reserve, now)?;
+                window.room(*limit, reserve, now)?;
             }
         }
-        for ((channel, chat), pace) in paced {
+        for ((channel, chat), limit) in limited {
             if let Some(window) = windows.at(channel, chat, now) {
-                window.within = TimeDelta::from_std(pace.within).unwrap_or_default();
+                window.within = TimeDelta::from_std(limit.within).unwrap_or_default();
                 window.sent.push_back(now);
             }
         }
@@ -163,17 +164,17 @@ impl Window {
     /// How many messages the window allows now; if none, when it allows the next one.
     fn room(
         &mut self,
-        pace: Pace,
+        limit: RateLimit,
         reserve: usize,
         now: DateTime<Utc>,
     ) -> Result<usize, DateTime<Utc>> {
-        let within = TimeDelta::from_std(pace.within).unwrap_or_default();
+        let within = TimeDelta::from_std(limit.within).unwrap_or_default();
         while self.sent.front().is_some_and(|at| *at + within <= now) {
             self.sent.pop_front();
         }
         match self.sent.front() {
-            Some(oldest) if self.sent.len() + reserve >= pace.most => Err(*oldest + within),
-            _ => Ok(pace.most.saturating_sub(self.sent.len())),
+            Some(oldest) if self.sent.len() + reserve >= limit.most => Err(*oldest + within),
+            _ => Ok(limit.most.saturating_sub(self.sent.len())),
         }
     }
 
@@ -192,9 +193,9 @@ mod tests {
     }
 
     const LIMITS: Limits = Limits {
-        private: Some(Pace { most: 3, within: Duration::from_secs(3) }),
-        group: Some(Pace { most: 2, within: Duration::from_mins(1) }),
-        bot: Some(Pace { most: 4, within: Duration::from_secs(1) }),
+        private: Some(RateLimit { most: 3, within: Duration::from_secs(3) }),
+        group: Some(RateLimit { most: 2, within: Duration::from_mins(1) }),
+        bot: Some(RateLimit { most: 4, within: Duration::from_secs(1) }),
     };
 
     fn at(ms: i64) -> DateTime<Utc> {
@@ -204,10 +205,10 @@ mod tests {
     /// Limits apply per chat, per group and to the whole bot.
     /// Proves M4.
     #[test]
-    fn each_window_takes_so_many() {
-        let paces = Paces::default();
+    fn each_window_has_its_limit() {
+        let rate_limiter = RateLimiter::default();
         let (ann, team) = (place("1", PlaceKind::Private), place("2", PlaceKind::Group));
-        let take = |place: &Place, ms| paces.take("tg", place, &LIMITS, at(ms));
+        let take = |place: &Place, ms| rate_limiter.take("tg", place, &LIMITS, at(ms));
         assert_eq!([take(&ann, 0), take(&ann, 1), take(&ann, 2)], [Ok(()); 3]);
         assert_eq!(take(&ann, 3), Err(at(3_000)), "when the first of the three is over");
         assert_eq!(take(&team, 4), Ok(()), "another chat flows");
@@ -221,13 +222,13 @@ mod tests {
     /// Proves M4.
     #[test]
     fn drafts_leave_room_for_answers() {
-        let paces = Paces::default();
+        let rate_limiter = RateLimiter::default();
         let ann = place("1", PlaceKind::Private);
-        let drafts = |ms| paces.may_draft("tg", &ann, &LIMITS, at(ms));
+        let drafts = |ms| rate_limiter.may_draft("tg", &ann, &LIMITS, at(ms));
         assert!(drafts(0) && drafts(1));
         assert!(!drafts(2), "one is left, for the answer");
-        assert_eq!(paces.take("tg", &ann, &LIMITS, at(2)), Ok(()));
-        paces.park("tg", &ann, at(5_000), Duration::from_secs(30));
+        assert_eq!(rate_limiter.take("tg", &ann, &LIMITS, at(2)), Ok(()));
+        rate_limiter.park("tg", &ann, at(5_000), Duration::from_secs(30));
         assert!(!drafts(34_000));
         assert!(drafts(36_000));
     }
@@ -235,35 +236,38 @@ mod tests {
     /// Unlimited chats create no windows, and expired windows are removed.
     #[test]
     fn windows_do_not_pile_up() {
-        let paces = Paces::default();
+        let rate_limiter = RateLimiter::default();
         let free = Limits { private: None, group: None, bot: None };
         for chat in 0..5_000 {
             let visitor = place(&chat.to_string(), PlaceKind::Private);
-            assert_eq!(paces.take("web", &visitor, &free, at(0)), Ok(()));
+            assert_eq!(rate_limiter.take("web", &visitor, &free, at(0)), Ok(()));
         }
-        assert!(paces.windows().of.is_empty());
+        assert!(rate_limiter.windows().of.is_empty());
         let slow = Limits { bot: None, ..LIMITS };
         for chat in 0..50_000 {
             let ann = place(&chat.to_string(), PlaceKind::Private);
-            assert_eq!(paces.take("tg", &ann, &slow, at(chat)), Ok(()));
+            assert_eq!(rate_limiter.take("tg", &ann, &slow, at(chat)), Ok(()));
         }
-        let left = paces.windows().of.len();
+        let left = rate_limiter.windows().of.len();
         assert!((3_000..=12_000).contains(&left), "three seconds of them count: {left}");
     }
 
     /// The remaining capacity of the bot limits how many rows are claimed.
     /// Proves M4.
     #[test]
-    fn the_bot_has_room_for_so_many() {
-        let paces = Paces::default();
-        assert_eq!(paces.room("tg", &LIMITS, at(0)), Ok(4));
-        assert_eq!(paces.take("tg", &place("1", PlaceKind::Private), &LIMITS, at(0)), Ok(()));
-        assert_eq!(paces.room("tg", &LIMITS, at(0)), Ok(3));
+    fn the_bot_reports_its_remaining_capacity() {
+        let rate_limiter = RateLimiter::default();
+        assert_eq!(rate_limiter.room("tg", &LIMITS, at(0)), Ok(4));
+        assert_eq!(
+            rate_limiter.take("tg", &place("1", PlaceKind::Private), &LIMITS, at(0)),
+            Ok(())
+        );
+        assert_eq!(rate_limiter.room("tg", &LIMITS, at(0)), Ok(3));
         for chat in ["2", "3", "4"] {
             let chat = place(chat, PlaceKind::Private);
-            assert_eq!(paces.take("tg", &chat, &LIMITS, at(5)), Ok(()));
+            assert_eq!(rate_limiter.take("tg", &chat, &LIMITS, at(5)), Ok(()));
         }
-        assert_eq!(paces.room("tg", &LIMITS, at(6)), Err(at(1_000)));
-        assert_eq!(paces.room("web", &Limits::default(), at(6)), Ok(usize::MAX));
+        assert_eq!(rate_limiter.room("tg", &LIMITS, at(6)), Err(at(1_000)));
+        assert_eq!(rate_limiter.room("web", &Limits::default(), at(6)), Ok(usize::MAX));
     }
 }

@@ -10,7 +10,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use super::{
     Gateway, Queue,
-    approvals::{self, Press, edits::Edit},
+    approvals::{self, ButtonPress, edits::Edit},
     commands,
     ephemeral::Ephemeral,
     intake,
@@ -69,27 +69,27 @@ pub struct RateLimited {
     pub wait: Duration,
 }
 
-/// Stores a message of the web chat. `vouched` is the role that depends on the claims of the OpenID
+/// Stores a message of the web chat. `oidc_role` is the role that depends on the claims of the OpenID
 /// provider. Returns whether the rate limit refused the message.
 pub async fn receive_from_web(
     gateway: &Arc<Gateway>,
     channel: &str,
     incoming: Incoming,
-    vouched: Option<Role>,
+    oidc_role: Option<Role>,
 ) -> Result<Option<RateLimited>> {
-    let context = context(gateway, channel, IntakeOrigin::Web { vouched })?;
+    let context = context(gateway, channel, IntakeOrigin::Web { oidc_role })?;
     intake::store(gateway, context, Batch { incomings: vec![incoming], position: None }).await
 }
 
-fn context(gateway: &Gateway, channel: &str, source: IntakeOrigin) -> Result<IntakeContext> {
+pub(super) fn context(gateway: &Gateway, channel: &str, of: IntakeOrigin) -> Result<IntakeContext> {
     let Some(connected) = gateway.channels.get(channel) else {
         anyhow::bail!("there is no channel `{channel}`");
     };
     Ok(IntakeContext {
         channel: channel.to_owned(),
-        source,
+        source: of,
         allow: connected.allow.clone(),
-        manners: connected.manners.clone(),
+        settings: connected.settings.clone(),
         limits: connected.channel.limits().clone(),
         model: connected.model.clone(),
         models: gateway.models.clone(),
@@ -187,7 +187,8 @@ async fn take_from(
             let (roles, reply_to) = (&person.roles[..], reply_to.as_deref());
             let typed =
                 TypedMessage { by: &by, roles, text, message, reply_to, role, group, language };
-            let more = More { files, album: album.as_deref(), foreign: foreign.as_deref() };
+            let more =
+                MessageExtras { files, album: album.as_deref(), foreign: foreign.as_deref() };
             let limited = record_message(tx, context, &conversation, typed, more).await?;
             Ok(limited.map_or(UpdateOutcome::Stored, UpdateOutcome::RateLimited))
         }
@@ -200,7 +201,7 @@ async fn take_from(
         }
         What::Press { press, message, data, reason } => {
             let (channel, reason) = (context.channel.as_str(), reason.as_deref());
-            let pressed = Press { channel, place: &incoming.place, message, data, reason };
+            let pressed = ButtonPress { channel, place: &incoming.place, message, data, reason };
             let roles = person.roles.clone();
             let voter = Voter {
                 speaker: by,
@@ -227,7 +228,7 @@ async fn take_from(
 }
 
 /// The attachments of a message.
-struct More<'a> {
+struct MessageExtras<'a> {
     files: &'a [FileRef],
     album: Option<&'a str>,
     /// The author of forwarded or quoted text in the message.
@@ -241,12 +242,13 @@ async fn record_message(
     context: &IntakeContext,
     conversation: &ConversationId,
     typed: TypedMessage<'_>,
-    More { files, album, foreign }: More<'_>,
+    MessageExtras { files, album, foreign }: MessageExtras<'_>,
 ) -> Result<Option<RateLimited>> {
-    if files.is_empty() && commands::obey(tx, context, conversation, &typed).await? {
+    if files.is_empty() && commands::execute(tx, context, conversation, &typed).await? {
         return Ok(None);
     }
-    if context.manners.queue == Queue::Interrupt && conversations::is_busy(tx, conversation).await?
+    if context.settings.queue == Queue::Interrupt
+        && conversations::is_busy(tx, conversation).await?
     {
         commands::stop(tx, context, conversation, typed.by).await?;
     }
@@ -268,7 +270,7 @@ async fn record_message(
         journal::append(tx, conversation, &tainted, context.now).await?;
     }
     let more = album.is_some() || is_cut(text);
-    let wait = if more { context.manners.settle } else { TimeDelta::zero() };
+    let wait = if more { context.settings.debounce } else { TimeDelta::zero() };
     conversations::read_after(tx, conversation, wait, context.now).await?;
     Ok(None)
 }
@@ -331,7 +333,7 @@ async fn continues_paste(
     let mut next_at = context.now;
     let lately = conversations::said_lately(tx, conversation, PARTS).await?;
     let parts = lately.into_iter().take_while(|(at, own, text)| {
-        let follows = own.id == by.id && is_cut(text) && next_at - *at <= context.manners.settle;
+        let follows = own.id == by.id && is_cut(text) && next_at - *at <= context.settings.debounce;
         next_at = *at;
         follows
     });

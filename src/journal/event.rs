@@ -33,7 +33,7 @@ pub enum Event {
     /// A call ended: done, failed, denied or withdrawn.
     ToolFinished { call: CallId, result: ToolResult },
     /// An approval was requested from the people in the place.
-    ApprovalAsked { approval: ApprovalId, call: CallId, digest: String, asks: Asks },
+    ApprovalAsked { approval: ApprovalId, call: CallId, digest: String, asks: ApprovalPurpose },
     /// An approval was decided, by a person or a timeout.
     ApprovalDecided { approval: ApprovalId, call: CallId, decision: Decision, by: Decider },
     /// Untrusted content entered the conversation: a web page, a server's response, a file.
@@ -82,13 +82,13 @@ pub enum Event {
     /// The agent's memory when the dialogue began. It is part of its prompts from this event on.
     Remembered { text: String },
     /// A hook ran. Its outcome is recorded here and in the event that it concerns.
-    Hooked { hook: String, on: Point, call: Option<CallId>, did: Did },
+    Hooked { hook: String, on: HookPoint, call: Option<CallId>, did: HookEffect },
     /// A call was delegated to sub-agents. Their answers end it.
     Delegated { call: CallId, children: Vec<ConversationId> },
     /// A call was answered with the result of an earlier call, without running.
     Reused { call: CallId, from: CallId },
     /// Taint and usage that another conversation of the same delegation passes on.
-    Inherited(Heritage),
+    Inherited(InheritedState),
     /// The sub-agent of this conversation works on a background job, within these limits.
     JobStarted { budget: JobBudget },
     /// A background job has ended. Its report is read like a message of the person who asked for
@@ -124,7 +124,7 @@ pub struct JobBudget {
 /// When a hook runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Point {
+pub enum HookPoint {
     BeforeLlm,
     AfterLlm,
     BeforeTool,
@@ -135,7 +135,7 @@ pub enum Point {
 /// What a hook did.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Did {
+pub struct HookEffect {
     pub changed: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -182,7 +182,7 @@ pub struct Call {
 /// What an approval asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Asks {
+pub enum ApprovalPurpose {
     /// Whether a call may run.
     Allow,
     /// Whether to run a call again whose outcome is unknown. Denying continues without it.
@@ -266,7 +266,7 @@ pub struct ToolResult {
     pub attachments: Vec<Attachment>,
     /// Files that the agent has read in this call, by path in the workspace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub seen: Vec<Seen>,
+    pub seen: Vec<SeenFile>,
     /// Sources of untrusted content in the text, in addition to the tool's own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub foreign: Vec<String>,
@@ -348,7 +348,7 @@ pub struct Attachment {
 
 /// A file as the agent last read it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct SeenFile {
     pub path: String,
     pub digest: String,
 }
@@ -365,7 +365,7 @@ pub struct Usage {
 /// The taint and usage that one conversation passes to another of the same delegation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Heritage {
+pub struct InheritedState {
     /// The sources of untrusted content.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub taint: Vec<String>,

@@ -21,7 +21,7 @@ pub struct Permissions {
 pub struct Grant {
     pub id: GrantId,
     pub tool: String,
-    pub covers: Covers,
+    pub covers: GrantSubject,
     pub scope: Scope,
     /// The person (`channel/id`) or the conversation that it applies to; empty for everyone.
     pub owner: String,
@@ -34,7 +34,7 @@ pub struct Grant {
 /// Which calls of the tool a grant covers, by subject.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Covers {
+pub enum GrantSubject {
     /// All calls, because the tool declares no subject.
     Everything,
     /// Paths below this folder.

@@ -53,14 +53,14 @@ impl CodeState {
     }
 }
 
-struct Edge {
+struct FenceEdge {
     letter: char,
     count: usize,
     /// Whether the line contains nothing else.
     bare: bool,
 }
 
-impl Edge {
+impl FenceEdge {
     fn closes(&self, block: Block) -> bool {
         self.bare && self.letter == block.letter && self.count >= block.count
     }
@@ -68,13 +68,13 @@ impl Edge {
 
 impl Line {
     /// The fence of a code block, if this line is one.
-    fn edge(&self) -> Option<Edge> {
+    fn edge(&self) -> Option<FenceEdge> {
         let head = self.head.trim();
         let letter = head.chars().next().filter(|c| matches!(c, '`' | '~'))?;
         let count = head.chars().take_while(|c| *c == letter).count();
         let rest = &head[count..];
         // Three backticks that are closed on the same line are inline code.
         let is_edge = count >= 3 && !(letter == '`' && rest.contains('`'));
-        is_edge.then_some(Edge { letter, count, bare: rest.is_empty() })
+        is_edge.then_some(FenceEdge { letter, count, bare: rest.is_empty() })
     }
 }

@@ -72,22 +72,22 @@ struct Turn<'a> {
     asked: &'a str,
     done: Vec<(&'a Call, &'a str)>,
     /// Results that no reply has reported yet.
-    untold: Vec<(&'a Call, &'a str)>,
+    unreported: Vec<(&'a Call, &'a str)>,
 }
 
 impl<'a> Turn<'a> {
     fn of(messages: &'a [Message]) -> Self {
-        let mut turn = Self { asked: "", done: Vec::new(), untold: Vec::new() };
+        let mut turn = Self { asked: "", done: Vec::new(), unreported: Vec::new() };
         for message in messages {
             match message {
                 Message::User { text } => {
                     turn.asked = text;
-                    turn.untold.append(&mut turn.done);
+                    turn.unreported.append(&mut turn.done);
                 }
                 Message::Tool { call, text } => turn.done.push((call, text)),
                 Message::Assistant { text, .. } if !text.is_empty() => {
                     turn.done.clear();
-                    turn.untold.clear();
+                    turn.unreported.clear();
                 }
                 Message::Assistant { .. } | Message::Picture(_) => {}
             }
@@ -98,22 +98,22 @@ impl<'a> Turn<'a> {
 
 fn answer(prompt: &Prompt) -> Answer {
     let turn = Turn::of(&prompt.messages);
-    let wish = DemoIntent::read(turn.asked, prompt.tools.is_empty());
+    let intent = DemoIntent::read(turn.asked, prompt.tools.is_empty());
     if let Some((call, result)) = turn.done.last() {
-        return go_on(prompt, &wish, call, result);
+        return go_on(prompt, &intent, call, result);
     }
-    let told: Vec<String> = turn.untold.iter().map(|(c, r)| told(c, r)).collect();
-    match begin(prompt, &wish) {
-        Answer::Say(text) if !told.is_empty() => {
-            Answer::Say(format!("{}\n\n{text}", told.join("\n\n")))
+    let descriptions: Vec<String> = turn.unreported.iter().map(|(c, r)| describe(c, r)).collect();
+    match begin(prompt, &intent) {
+        Answer::Say(text) if !descriptions.is_empty() => {
+            Answer::Say(format!("{}\n\n{text}", descriptions.join("\n\n")))
         }
         answer => answer,
     }
 }
 
 /// The first step of a request.
-fn begin(prompt: &Prompt, wish: &DemoIntent) -> Answer {
-    match wish {
+fn begin(prompt: &Prompt, intent: &DemoIntent) -> Answer {
+    match intent {
         DemoIntent::Hello => Answer::Say(format!("Hello! {HELP}")),
         DemoIntent::Help => Answer::Say(HELP.to_owned()),
         DemoIntent::Summary => Answer::Say(summary(prompt)),
@@ -170,30 +170,30 @@ fn names(directory: &str, tool: &str) -> bool {
 }
 
 /// The next step after a call has ended.
-fn go_on(prompt: &Prompt, wish: &DemoIntent, call: &Call, result: &str) -> Answer {
+fn go_on(prompt: &Prompt, intent: &DemoIntent, call: &Call, result: &str) -> Answer {
     let done = Outcome::of(call, result) == Outcome::Done;
-    match (call.tool.as_str(), wish) {
-        ("enable_tool", _) if done => begin(prompt, wish),
+    match (call.tool.as_str(), intent) {
+        ("enable_tool", _) if done => begin(prompt, intent),
         ("read_file", DemoIntent::Replace { old, new, path }) if done => {
             let arguments = json!({ "path": path, "old_string": old, "new_string": new });
             want(prompt, "apply_patch", arguments)
         }
-        _ => Answer::Say(told(call, result)),
+        _ => Answer::Say(describe(call, result)),
     }
 }
 
 /// Describes the result of a call.
-fn told(call: &Call, result: &str) -> String {
+fn describe(call: &Call, result: &str) -> String {
     match Outcome::of(call, result) {
         Outcome::Denied => {
             format!("I was not allowed to do that (`{}`): {}", call.tool, first_line(result))
         }
         Outcome::Failed => format!("That did not work (`{}`): {}", call.tool, first_line(result)),
-        Outcome::Done => told_done(call, result),
+        Outcome::Done => describe_done(call, result),
     }
 }
 
-fn told_done(call: &Call, result: &str) -> String {
+fn describe_done(call: &Call, result: &str) -> String {
     let argument = |name: &str| call.arguments[name].as_str().unwrap_or_default().to_owned();
     let sentence = first_line(result).split_inclusive(". ").next().unwrap_or_default().trim();
     match (call.tool.as_str(), receipt(result)) {
@@ -284,18 +284,18 @@ fn words(call: &Call, result: &str) -> String {
 
 /// Lists what the person has asked for so far, because fixed rules cannot summarise anything else.
 fn summary(prompt: &Prompt) -> String {
-    let mut wishes = Vec::new();
+    let mut requests = Vec::new();
     for message in &prompt.messages {
         if let Message::User { text } = message {
             let line = first_line(text);
-            wishes.push(format!("- {}", line.chars().take(120).collect::<String>()));
+            requests.push(format!("- {}", line.chars().take(120).collect::<String>()));
         }
     }
-    wishes.pop();
-    if wishes.is_empty() {
+    requests.pop();
+    if requests.is_empty() {
         return "Nothing has been asked for yet.".to_owned();
     }
-    format!("So far the person asked for this:\n\n{}", wishes.join("\n"))
+    format!("So far the person asked for this:\n\n{}", requests.join("\n"))
 }
 
 fn first_line(text: &str) -> &str {

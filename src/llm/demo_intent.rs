@@ -30,9 +30,9 @@ impl DemoIntent {
             return Self::Summary;
         }
         let text = in_english(without_author(text.trim()));
-        for (rule, wish) in RULES.iter() {
+        for (rule, intent) in RULES.iter() {
             if let Some(found) = rule.captures(&text) {
-                return wish(&found);
+                return intent(&found);
             }
         }
         Self::Unknown
@@ -63,10 +63,10 @@ type Rule = (Regex, fn(&Captures<'_>) -> DemoIntent);
 
 /// The first match wins.
 static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
-    let rule = |pattern: &str, wish: fn(&Captures<'_>) -> DemoIntent| {
+    let rule = |pattern: &str, intent: fn(&Captures<'_>) -> DemoIntent| {
         let pattern =
             format!(r"(?is)^\s*(?:please\s+|(?:can|could|would) you\s+(?:please\s+)?)?{pattern}");
-        (Regex::new(&pattern).expect("the patterns below are well-formed"), wish)
+        (Regex::new(&pattern).expect("the patterns below are well-formed"), intent)
     };
     vec![
         rule(r"(?:hi|hello|hey|good (?:morning|day|evening)|/start)\b[\s!.,]*$", |_| {
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn a_report_has_a_topic_and_a_format() {
         let report = |topic: &str, format| DemoIntent::Report { topic: topic.into(), format };
-        for (text, wish) in [
+        for (text, intent) in [
             ("write a report about bees as pdf", report("bees", Format::Pdf)),
             (
                 "Please write a report about solar power in Spain as docx.",
@@ -199,14 +199,14 @@ mod tests {
             ("write a report about cats as powerpoint!", report("cats", Format::Pptx)),
             ("write a report", report("our work", Format::Pdf)),
         ] {
-            assert_eq!(read(text), wish, "{text}");
+            assert_eq!(read(text), intent, "{text}");
         }
     }
 
     #[test]
     fn the_other_plain_requests_are_understood() {
         let s = str::to_owned;
-        for (text, wish) in [
+        for (text, intent) in [
             ("what can you do?", DemoIntent::Help),
             ("help", DemoIntent::Help),
             ("[Ann]: help", DemoIntent::Help),
@@ -242,7 +242,7 @@ mod tests {
             ("sing me a song", DemoIntent::Unknown),
             ("", DemoIntent::Unknown),
         ] {
-            assert_eq!(read(text), wish, "{text}");
+            assert_eq!(read(text), intent, "{text}");
         }
     }
 
@@ -256,11 +256,11 @@ mod tests {
     fn the_ideas_of_the_web_chat_are_understood_in_every_language() {
         for language in Language::ALL {
             let page = &language.words().page;
-            let wish = |start: &str| DemoIntent::read(&format!("{start} Donau"), false);
-            assert_eq!(wish(page.start_ask), DemoIntent::Help);
-            assert_eq!(wish(page.start_note), DemoIntent::Note { text: "Donau".into() });
+            let intent = |start: &str| DemoIntent::read(&format!("{start} Donau"), false);
+            assert_eq!(intent(page.start_ask), DemoIntent::Help);
+            assert_eq!(intent(page.start_note), DemoIntent::Note { text: "Donau".into() });
             let (topic, format) = ("Donau".to_owned(), Format::Pdf);
-            assert_eq!(wish(page.start_report), DemoIntent::Report { topic, format });
+            assert_eq!(intent(page.start_report), DemoIntent::Report { topic, format });
         }
     }
 }

@@ -108,7 +108,7 @@ async fn a_tool_that_cannot_be_enabled_is_not_asked_for_twice() {
 }
 
 #[tokio::test]
-async fn a_note_is_written_and_a_denial_is_told() {
+async fn a_note_is_written_and_a_denial_is_reported() {
     let mut talk = Talk::new();
     let note = talk.says("save a note: my request was denied").await;
     let path = "notes/my-request-was-denied.md";
@@ -150,7 +150,7 @@ async fn a_file_that_is_not_there_is_not_patched() {
 }
 
 #[tokio::test]
-async fn a_result_that_comes_after_the_next_message_is_told_too() {
+async fn a_result_that_comes_after_the_next_message_is_reported_too() {
     let mut talk = Talk::new();
     talk.says("save a note: one").await;
     let call = talk.last_call();
@@ -170,7 +170,7 @@ async fn what_a_file_says_cannot_close_its_quotation() {
 }
 
 #[tokio::test]
-async fn files_and_the_time_are_told_plainly() {
+async fn files_and_the_time_are_described_plainly() {
     let mut talk = Talk::new();
     talk.says("list files").await;
     let listed = talk.result("{\"entries\":[\"notes/\",\"a.md (3 B)\"],\"count\":2}").await;

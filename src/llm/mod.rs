@@ -89,7 +89,7 @@ impl ModelError {
     }
 
     /// The text for the person when all attempts have failed.
-    pub fn told(&self, words: &Messages) -> &'static str {
+    pub fn user_text(&self, words: &Messages) -> &'static str {
         match self {
             Self::Retry { .. } => words.model_unavailable,
             Self::TooLong(_) => words.model_too_long,

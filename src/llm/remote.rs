@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::{
     Model, ModelError, OnText, Reply,
-    decode::{News, ResponseReader},
+    decode::{ResponseReader, VisibleDelta},
     error_class, prompted, reply, request,
     vendor::{ModelConfig, ToolCalls},
 };
@@ -115,7 +115,7 @@ impl Vendor {
         let mut reading = ResponseReader::new(self.config.provider, self.config.tools);
         self.read(response, &mut reading, on_text).await?;
         let finished = reading.finish().map_err(|b| error_class::broken(b, &self.config))?;
-        show(&finished.news, on_text);
+        show(&finished.delta, on_text);
         reply::reply(finished.draft, self.config.output_limit(prompt))
     }
 
@@ -165,8 +165,8 @@ impl Vendor {
             let wait = if has_stopped { AFTER_STOP } else { config.timeouts.read };
             match tokio::time::timeout(wait.min(config.timeouts.read), stream.next()).await {
                 Ok(Some(Ok(bytes))) => {
-                    let news = reading.push(&bytes);
-                    show(&news.map_err(|b| error_class::broken(b, config))?, on_text);
+                    let delta = reading.push(&bytes);
+                    show(&delta.map_err(|b| error_class::broken(b, config))?, on_text);
                 }
                 Ok(None) => break,
                 // The answer is complete, and only its usage is unknown.
@@ -179,12 +179,12 @@ impl Vendor {
     }
 }
 
-fn show(news: &News, on_text: &OnText<'_>) {
-    if news.starts_again {
+fn show(delta: &VisibleDelta, on_text: &OnText<'_>) {
+    if delta.starts_again {
         on_text("");
     }
-    if !news.text.is_empty() {
-        on_text(&news.text);
+    if !delta.text.is_empty() {
+        on_text(&delta.text);
     }
 }
 

@@ -9,14 +9,14 @@ use crate::agent::prompt::Prompt;
 
 /// The limits of retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct RetryLimits {
     /// The number of attempts, including the first one.
     pub attempts: usize,
     /// The total time of all delays.
     pub total: Duration,
 }
 
-impl Default for Patience {
+impl Default for RetryLimits {
     fn default() -> Self {
         Self { attempts: 5, total: Duration::from_mins(2) }
     }
@@ -30,16 +30,16 @@ const OTHER_ATTEMPTS: usize = 2;
 /// [`ModelError::MalformedCall`]. A failed answer has no effects, so repeating the request is safe.
 pub struct Retrying {
     model: Arc<dyn Model>,
-    patience: Patience,
+    limits: RetryLimits,
 }
 
 impl Retrying {
-    pub fn new(model: Arc<dyn Model>, patience: Patience) -> Self {
-        Self { model, patience }
+    pub fn new(model: Arc<dyn Model>, limits: RetryLimits) -> Self {
+        Self { model, limits }
     }
 
     /// The next delay, at least as long as the provider requests. `None` if the limits forbid it.
-    fn wait(&self, error: &ModelError, ours: Duration, spent: &mut Spent) -> Option<Duration> {
+    fn wait(&self, error: &ModelError, ours: Duration, spent: &mut RetryUsage) -> Option<Duration> {
         let wait = match error {
             ModelError::Retry { after, .. } => after.map_or(ours, |after| after.max(ours)),
             ModelError::Failed(_) | ModelError::MalformedCall(_) => {
@@ -51,13 +51,13 @@ impl Retrying {
             _ => return None,
         };
         spent.time = spent.time.saturating_add(wait);
-        (spent.time <= self.patience.total).then_some(wait)
+        (spent.time <= self.limits.total).then_some(wait)
     }
 }
 
 /// What the attempts have used up.
 #[derive(Debug, Default)]
-struct Spent {
+struct RetryUsage {
     time: Duration,
     other_attempts: usize,
 }
@@ -76,9 +76,9 @@ impl Model for Retrying {
         let delays = ExponentialBuilder::default()
             .with_min_delay(Duration::from_secs(1))
             .with_max_delay(Duration::from_secs(30))
-            .with_max_times(self.patience.attempts.saturating_sub(1))
+            .with_max_times(self.limits.attempts.saturating_sub(1))
             .with_jitter();
-        let mut spent = Spent::default();
+        let mut spent = RetryUsage::default();
         (|| self.model.reply(prompt, on_text))
             .retry(delays)
             .when(|error| {
@@ -113,13 +113,16 @@ mod tests {
         ModelError::Retry { after: after.map(Duration::from_secs), reason: "busy".into() }
     }
 
-    async fn ask(model: &ScriptedModel, patience: Patience) -> (Result<Reply, ModelError>, String) {
+    async fn ask(
+        model: &ScriptedModel,
+        limits: RetryLimits,
+    ) -> (Result<Reply, ModelError>, String) {
         let heard = Mutex::new(String::new());
         let hear = |piece: &str| {
             let mut heard = heard.lock().expect("not poisoned");
             heard.push_str(if piece.is_empty() { "|" } else { piece });
         };
-        let answer = Retrying::new(Arc::new(model.clone()), patience).reply(&prompt(), &hear).await;
+        let answer = Retrying::new(Arc::new(model.clone()), limits).reply(&prompt(), &hear).await;
         (answer, heard.into_inner().expect("not poisoned"))
     }
 
@@ -127,7 +130,7 @@ mod tests {
     async fn an_overloaded_model_is_asked_again_and_the_text_starts_afresh() {
         let model = ScriptedModel::new("m");
         model.will(fail(busy(None))).will(fail(busy(None))).will(say("Here."));
-        let (answer, heard) = ask(&model, Patience::default()).await;
+        let (answer, heard) = ask(&model, RetryLimits::default()).await;
         assert_eq!(answer.expect("an answer").text, "Here.");
         assert_eq!(heard, "||Here.");
     }
@@ -137,16 +140,16 @@ mod tests {
         let model = ScriptedModel::new("m");
         model.will(fail(busy(Some(40)))).will(say("Here."));
         let begun = tokio::time::Instant::now();
-        ask(&model, Patience::default()).await.0.expect("an answer");
+        ask(&model, RetryLimits::default()).await.0.expect("an answer");
         assert!(begun.elapsed() >= Duration::from_secs(40));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_wait_beyond_all_patience_is_not_begun() {
+    async fn a_wait_beyond_the_limit_is_not_started() {
         let model = ScriptedModel::new("m");
         model.will(fail(busy(Some(3600)))).will(say("Too late."));
         let begun = tokio::time::Instant::now();
-        assert_eq!(ask(&model, Patience::default()).await.0, Err(busy(Some(3600))));
+        assert_eq!(ask(&model, RetryLimits::default()).await.0, Err(busy(Some(3600))));
         assert_eq!(begun.elapsed(), Duration::ZERO);
     }
 
@@ -156,8 +159,8 @@ mod tests {
         for _ in 0..9 {
             model.will(fail(busy(None)));
         }
-        let patience = Patience { attempts: 3, total: Duration::from_mins(10) };
-        assert_eq!(ask(&model, patience).await.0, Err(busy(None)));
+        let limits = RetryLimits { attempts: 3, total: Duration::from_mins(10) };
+        assert_eq!(ask(&model, limits).await.0, Err(busy(None)));
         assert_eq!(model.prompts().len(), 3);
     }
 
@@ -171,7 +174,7 @@ mod tests {
         ] {
             let model = ScriptedModel::new("m");
             model.will(fail(error.clone())).will(say("Never."));
-            assert_eq!(ask(&model, Patience::default()).await.0, Err(error));
+            assert_eq!(ask(&model, RetryLimits::default()).await.0, Err(error));
         }
     }
 
@@ -186,7 +189,7 @@ mod tests {
                 model.will(fail(error.clone()));
             }
             let begun = tokio::time::Instant::now();
-            assert_eq!(ask(&model, Patience::default()).await.0, Err(error));
+            assert_eq!(ask(&model, RetryLimits::default()).await.0, Err(error));
             assert_eq!(model.prompts().len(), 3);
             assert_eq!(begun.elapsed() > Duration::from_secs(1), waits);
         }

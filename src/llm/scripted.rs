@@ -157,7 +157,7 @@ impl ScriptedModel {
     }
 
     /// Enables image support.
-    pub fn opens_its_eyes(&self) {
+    pub fn enable_vision(&self) {
         self.state().sees = true;
     }
 

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn damage_is_told_and_a_short_file_is_mended_by_the_next_put() {
+    async fn damage_is_reported_and_a_truncated_file_is_repaired_by_the_next_put() {
         let (_folder, artifacts) = place();
         let kept = artifacts.put("a", "text/plain", b"hello".to_vec()).await.unwrap();
         let path = artifacts.path(&kept.digest);

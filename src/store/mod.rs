@@ -73,7 +73,7 @@ use crate::{
 };
 pub use db::Tx;
 use db::{Db, Durability};
-use wake::{Bell, Writers};
+use wake::{Notifier, Writers};
 
 /// The number of conversations whose owners one transaction determines.
 pub const OWNERS_AT_ONCE: usize = 1_000;
@@ -82,9 +82,11 @@ pub const OWNERS_AT_ONCE: usize = 1_000;
 #[derive(Clone)]
 pub struct Store {
     db: Db,
-    pub bell: Arc<Bell>,
+    pub notifier: Arc<Notifier>,
     pub node: NodeId,
     held: leases::held::Held,
+    duties: leases::acquisition::Acquisition,
+    claims: leases::acquisition::Acquisition,
     lease_for: Duration,
     encryption: Encryption,
 }
@@ -125,10 +127,12 @@ impl Store {
         })?;
         let writers = if db.is_shared() { Writers::OtherNodes } else { Writers::ThisProcess };
         let store = Self {
-            bell: Arc::new(Bell::new(writers)),
+            notifier: Arc::new(Notifier::new(writers)),
             db,
             node: NodeId::new(),
             held: leases::held::Held::default(),
+            duties: leases::acquisition::Acquisition::allowed(),
+            claims: leases::acquisition::Acquisition::allowed(),
             encryption: Encryption::default(),
             lease_for,
         };
@@ -155,14 +159,30 @@ impl Store {
         T: Send + 'static,
         F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Clone + Send + 'static,
     {
+        self.write_with((), name, work).await
+    }
+
+    /// The same, and keeps `held` until the transaction has ended, also if the caller was dropped.
+    async fn write_with<T, F>(
+        &self,
+        held: impl Send + 'static,
+        name: &'static str,
+        work: F,
+    ) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Clone + Send + 'static,
+    {
         crash::point(name, "before commit");
-        let (db, bell) = (self.db.clone(), self.bell.clone());
+        let (db, notifier) = (self.db.clone(), self.notifier.clone());
         // Wakes waiting tasks even if the caller was dropped.
         let written = spawn(async move {
-            let (value, rung) = db.write(work).await?;
+            let written = db.write(work).await;
+            drop(held);
+            let (value, wakeups) = written?;
             crash::point(name, "after commit");
-            bell.ring(&rung);
-            rung.tally.iter().for_each(metrics::counter::Count::enter);
+            notifier.notify(&wakeups);
+            wakeups.counts.iter().for_each(metrics::counter::Count::enter);
             anyhow::Ok(value)
         });
         let value = written.await.context("the transaction was aborted")?.context(name)?;

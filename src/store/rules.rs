@@ -64,7 +64,7 @@ pub async fn put(tx: &mut Tx<'_>, entry: &RuleEntry, by: &str, now: DateTime<Utc
         tx,
         execute,
         "
-        -- put rule
+        -- insert a rule
         INSERT INTO guard_rules (name, place, body, changed_by, changed_at)
         VALUES ($1, (SELECT COALESCE(MAX(place), 0) + 1 FROM guard_rules), $2, $3, $4)
         ON CONFLICT (name) DO UPDATE
@@ -122,7 +122,7 @@ async fn raise(tx: &mut Tx<'_>) -> Result<()> {
         tx,
         execute,
         "
-        -- raise the version of the rules
+        -- increment the version of the rules
         UPDATE guard_version
         SET version = version + 1"
     );

@@ -22,7 +22,7 @@ use super::{
         sql,
         unreadable::{self, JsonTable, readable_rows},
     },
-    lists::Stretch,
+    lists::PageRequest,
 };
 use crate::{
     agent::schedule_rule::Recurrence,
@@ -34,14 +34,14 @@ use crate::{
 
 /// What a schedule does when it is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Does {
+pub enum ScheduleKind {
     /// Shows its text.
     Remind,
     /// Gives its text to the agent as a task.
     Run,
 }
 
-impl Does {
+impl ScheduleKind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Remind => "remind",
@@ -82,7 +82,7 @@ impl State {
 pub struct Schedule {
     pub id: ScheduleId,
     pub conversation: ConversationId,
-    pub does: Does,
+    pub does: ScheduleKind,
     pub text: String,
     pub rule: Recurrence,
     /// The time zone in which its times are displayed.
@@ -97,7 +97,7 @@ pub struct Schedule {
 
 /// An action on a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Move {
+pub enum ScheduleChange {
     Pause,
     Resume,
     Delete,
@@ -106,19 +106,19 @@ pub enum Move {
 impl Schedule {
     /// The state and due time after the action. Occurrences that were missed in the meantime are
     /// skipped.
-    pub fn moved(&self, to: Move, now: DateTime<Utc>) -> (State, DateTime<Utc>) {
+    pub fn moved(&self, to: ScheduleChange, now: DateTime<Utc>) -> (State, DateTime<Utc>) {
         let overdue = || self.rule.next(self.due_at, now).filter(|_| self.due_at <= now);
         match to {
-            Move::Pause => (State::Paused, self.due_at),
-            Move::Resume => (State::Waiting, overdue().unwrap_or(self.due_at)),
-            Move::Delete => (State::Deleted, self.due_at),
+            ScheduleChange::Pause => (State::Paused, self.due_at),
+            ScheduleChange::Resume => (State::Waiting, overdue().unwrap_or(self.due_at)),
+            ScheduleChange::Delete => (State::Deleted, self.due_at),
         }
     }
 }
 
 /// The result of creating a schedule.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Made {
+pub enum ScheduleCreated {
     New,
     /// An equal schedule already exists.
     There(Box<Schedule>),
@@ -156,7 +156,7 @@ fn schedule(row: ScheduleRow) -> Result<Schedule> {
     Ok(Schedule {
         id: ScheduleId(row.id),
         conversation: ConversationId(row.conversation),
-        does: Does::parse(&row.does).context("what a schedule does")?,
+        does: ScheduleKind::parse(&row.does).context("what a schedule does")?,
         text: row.text,
         rule: serde_json::from_str(&row.rule)?,
         zone: row.zone,
@@ -216,9 +216,9 @@ pub async fn of_conversation(
     Ok(readable(rows))
 }
 
-/// The schedules of all conversations, or of one if `conversation` is not empty, that have not
-/// ended, newest first.
-pub async fn list(tx: &mut Tx<'_>, conversation: &str, stretch: &Stretch) -> Result<Vec<Schedule>> {
+/// The schedules that have not ended, newest first: of all conversations, or only of `only_in` if it
+/// is not empty.
+pub async fn list(tx: &mut Tx<'_>, only_in: &str, page: &PageRequest) -> Result<Vec<Schedule>> {
     let rows: Vec<ScheduleRow> = sql!(
         tx,
         fetch_all,
@@ -231,9 +231,9 @@ pub async fn list(tx: &mut Tx<'_>, conversation: &str, stretch: &Stretch) -> Res
           AND ($2 = '' OR conversation = $2)
         ORDER BY id DESC
         LIMIT $3",
-        stretch.after.as_str(),
-        conversation,
-        stretch.most as i64
+        page.after.as_str(),
+        only_in,
+        page.most as i64
     );
     rows.into_iter().map(schedule).collect()
 }
@@ -258,20 +258,20 @@ pub async fn make(
     new: &Schedule,
     most: usize,
     now: DateTime<Utc>,
-) -> Result<Made> {
+) -> Result<ScheduleCreated> {
     journal::lock(tx, &new.conversation).await?;
     if let Some(made) = by_id(tx, &new.id).await? {
-        return Ok(Made::There(Box::new(made)));
+        return Ok(ScheduleCreated::There(Box::new(made)));
     }
     let there = of_conversation(tx, &new.conversation).await?;
     if let Some(same) = there.iter().find(|old| is_same(old, new)) {
-        return Ok(Made::There(Box::new(same.clone())));
+        return Ok(ScheduleCreated::There(Box::new(same.clone())));
     }
     if there.len() >= most {
-        return Ok(Made::Full);
+        return Ok(ScheduleCreated::Full);
     }
     insert(tx, new, now).await?;
-    Ok(Made::New)
+    Ok(ScheduleCreated::New)
 }
 
 fn is_same(old: &Schedule, new: &Schedule) -> bool {
@@ -285,7 +285,7 @@ async fn insert(tx: &mut Tx<'_>, new: &Schedule, now: DateTime<Utc>) -> Result<(
         tx,
         execute,
         "
-        -- make schedule
+        -- insert a schedule
         INSERT INTO schedules
             (id, conversation, does, text, rule, zone, by_whom, taint, status, due_at, created_at,
              changed_at)

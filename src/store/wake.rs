@@ -21,21 +21,21 @@ const POLL_OWN: Duration = Duration::from_secs(15);
 
 /// The work that a transaction has made ready.
 #[derive(Debug, Default)]
-pub struct Rung {
+pub struct Wakeups {
     pub(super) conversations: Vec<ConversationId>,
     pub(super) outbox: bool,
     /// How soon a conversation that is being debounced becomes ready.
-    pub(super) settles_in: Option<Duration>,
+    pub(super) debounced_for: Option<Duration>,
     /// The metrics to record.
-    pub(super) tally: Vec<Count>,
+    pub(super) counts: Vec<Count>,
 }
 
 #[derive(Debug)]
-pub struct Bell {
+pub struct Notifier {
     ready: Notify,
     outbox: Notify,
     /// When debounced conversations become ready.
-    settled: Mutex<BTreeSet<Instant>>,
+    debounced: Mutex<BTreeSet<Instant>>,
     /// The listeners of each conversation. There may be several until an old turn notices that its
     /// lease has expired.
     turns: Mutex<HashMap<ConversationId, Vec<Arc<Notify>>>>,
@@ -49,7 +49,7 @@ pub enum Writers {
     OtherNodes,
 }
 
-impl Bell {
+impl Notifier {
     pub fn new(writers: Writers) -> Self {
         let poll_journal = match writers {
             Writers::ThisProcess => POLL_OWN,
@@ -58,24 +58,24 @@ impl Bell {
         Self {
             ready: Notify::new(),
             outbox: Notify::new(),
-            settled: Mutex::default(),
+            debounced: Mutex::default(),
             turns: Mutex::default(),
             poll_journal,
         }
     }
 
-    pub(super) fn ring(&self, rung: &Rung) {
-        if let Some(wait) = rung.settles_in {
+    pub(super) fn notify(&self, wakeups: &Wakeups) {
+        if let Some(wait) = wakeups.debounced_for {
             // The clock that ends the wait counts whole milliseconds.
-            self.settled().insert(Instant::now() + wait + Duration::from_millis(1));
+            self.debounced().insert(Instant::now() + wait + Duration::from_millis(1));
         }
-        for conversation in &rung.conversations {
+        for conversation in &wakeups.conversations {
             self.turns().get(conversation).into_iter().flatten().for_each(|turn| turn.notify_one());
         }
-        if !rung.conversations.is_empty() {
+        if !wakeups.conversations.is_empty() {
             self.ready.notify_one();
         }
-        if rung.outbox {
+        if wakeups.outbox {
             self.outbox.notify_one();
         }
     }
@@ -83,11 +83,11 @@ impl Bell {
     /// Waits until a conversation may be ready.
     pub async fn ready(&self) {
         let looks_at = Instant::now() + LOOK_EVERY;
-        let settled = self.settled().first().copied();
-        let until = settled.map_or(looks_at, |at| at.min(looks_at));
+        let debounced = self.debounced().first().copied();
+        let until = debounced.map_or(looks_at, |at| at.min(looks_at));
         let _ = tokio::time::timeout_at(until, self.ready.notified()).await;
         let now = Instant::now();
-        self.settled().retain(|at| *at > now);
+        self.debounced().retain(|at| *at > now);
     }
 
     /// Waits until the outbox may have rows.
@@ -97,13 +97,13 @@ impl Bell {
 
     /// Listens to the events of one conversation, until dropped.
     pub fn listen(self: &Arc<Self>, conversation: &ConversationId) -> Listener {
-        let heard = Arc::<Notify>::default();
-        self.turns().entry(conversation.clone()).or_default().push(heard.clone());
-        Listener { bell: self.clone(), conversation: conversation.clone(), heard }
+        let notify = Arc::<Notify>::default();
+        self.turns().entry(conversation.clone()).or_default().push(notify.clone());
+        Listener { notifier: self.clone(), conversation: conversation.clone(), notify }
     }
 
-    fn settled(&self) -> MutexGuard<'_, BTreeSet<Instant>> {
-        self.settled.lock().unwrap_or_else(PoisonError::into_inner)
+    fn debounced(&self) -> MutexGuard<'_, BTreeSet<Instant>> {
+        self.debounced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn turns(&self) -> MutexGuard<'_, HashMap<ConversationId, Vec<Arc<Notify>>>> {
@@ -114,23 +114,23 @@ impl Bell {
 /// Notifies one turn of events of its conversation.
 #[derive(Debug)]
 pub struct Listener {
-    bell: Arc<Bell>,
+    notifier: Arc<Notifier>,
     conversation: ConversationId,
-    heard: Arc<Notify>,
+    notify: Arc<Notify>,
 }
 
 impl Listener {
     /// Waits until something may have happened.
-    pub async fn news(&self) {
-        let _ = tokio::time::timeout(self.bell.poll_journal, self.heard.notified()).await;
+    pub async fn changed(&self) {
+        let _ = tokio::time::timeout(self.notifier.poll_journal, self.notify.notified()).await;
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        let mut turns = self.bell.turns();
+        let mut turns = self.notifier.turns();
         let Some(listeners) = turns.get_mut(&self.conversation) else { return };
-        listeners.retain(|heard| !Arc::ptr_eq(heard, &self.heard));
+        listeners.retain(|notify| !Arc::ptr_eq(notify, &self.notify));
         if listeners.is_empty() {
             turns.remove(&self.conversation);
         }
@@ -145,33 +145,34 @@ mod tests {
     /// Dropping the listener of an old turn does not affect that of a newer one.
     /// Proves F1.
     #[tokio::test]
-    async fn every_listener_is_rung_until_it_is_dropped() {
-        let (bell, id) = (Arc::new(Bell::new(Writers::OtherNodes)), ConversationId("c".into()));
-        let (old, new) = (bell.listen(&id), bell.listen(&id));
-        let rung = Rung { conversations: vec![id.clone()], ..Rung::default() };
-        bell.ring(&rung);
+    async fn every_listener_is_notified_until_it_is_dropped() {
+        let (notifier, id) =
+            (Arc::new(Notifier::new(Writers::OtherNodes)), ConversationId("c".into()));
+        let (old, new) = (notifier.listen(&id), notifier.listen(&id));
+        let wakeups = Wakeups { conversations: vec![id.clone()], ..Wakeups::default() };
+        notifier.notify(&wakeups);
         for listener in [&old, &new] {
-            assert!(listener.heard.notified().now_or_never().is_some());
+            assert!(listener.notify.notified().now_or_never().is_some());
         }
         drop(old);
-        bell.ring(&rung);
-        assert!(new.heard.notified().now_or_never().is_some());
+        notifier.notify(&wakeups);
+        assert!(new.notify.notified().now_or_never().is_some());
         drop(new);
-        assert!(bell.turns().is_empty());
+        assert!(notifier.turns().is_empty());
     }
 
     /// Each end of a debounce wakes the waiting tasks in time.
     /// Proves M9.
     #[tokio::test]
-    async fn the_bell_rings_when_a_wait_ends() {
-        let bell = Bell::new(Writers::OtherNodes);
+    async fn a_waiting_task_is_notified_when_the_debounce_ends() {
+        let notifier = Notifier::new(Writers::OtherNodes);
         let begun = Instant::now();
         for ms in [40, 80] {
-            let settles_in = Some(Duration::from_millis(ms));
-            bell.ring(&Rung { settles_in, ..Rung::default() });
+            let debounced_for = Some(Duration::from_millis(ms));
+            notifier.notify(&Wakeups { debounced_for, ..Wakeups::default() });
         }
         for ms in [40, 80] {
-            bell.ready().await;
+            notifier.ready().await;
             assert!(begun.elapsed() >= Duration::from_millis(ms));
         }
         assert!(begun.elapsed() < LOOK_EVERY, "{:?}", begun.elapsed());

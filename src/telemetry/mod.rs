@@ -58,7 +58,7 @@ pub fn start(
 }
 
 /// From now on, panic messages are redacted as well, and logged once logging has started.
-pub fn tell_panics() {
+pub fn log_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let said = panic.to_string();
         if tracing::enabled!(tracing::Level::ERROR) {

@@ -94,7 +94,7 @@ impl Messages {
             lines.join("\n"),
             parts.preview.map(|preview| text::reveal(&preview.shown())).unwrap_or_default(),
             if omits { self.not_all_shown.to_owned() } else { String::new() },
-            self.circumstances(parts),
+            self.context_lines(parts),
         ];
         let paragraphs = paragraphs.iter().map(|text| text.trim_end_matches('\n'));
         let shown = paragraphs.filter(|text| !text.is_empty()).collect::<Vec<_>>();
@@ -106,7 +106,7 @@ impl Messages {
 
     /// The reason why an approval is required, the scope of the choices, the requester and the
     /// deadline.
-    fn circumstances(&self, parts: &QuestionParts<'_>) -> String {
+    fn context_lines(&self, parts: &QuestionParts<'_>) -> String {
         let requester = plain(parts.requester);
         let until = parts.expires_at.format("%Y-%m-%d %H:%M UTC").to_string();
         let covers = parts

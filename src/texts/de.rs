@@ -1,6 +1,6 @@
 //! German.
 
-use super::{Doubt, GrantTexts, Messages, UsedUp, Whose, Why, linking};
+use super::{BudgetScope, GrantTexts, Messages, ReasonTexts, UnclearReason, UsedUp, linking};
 
 pub(super) const WORDS: Messages = Messages {
     may_run: |tool| format!("**{tool}** erlauben?"),
@@ -76,7 +76,7 @@ pub(super) const WORDS: Messages = Messages {
         "Alle Werkzeuge sofort anhalten, überall (Besitzer)",
     ],
     stopped: "Beendet.",
-    fresh: "Neue Unterhaltung. Alles Vorherige habe ich vergessen.",
+    conversation_restarted: "Neue Unterhaltung. Alles Vorherige habe ich vergessen.",
     paired: "Willkommen! Du kannst jetzt mit mir schreiben. /help zeigt, wie.",
     paired_owner: "Willkommen! Du bist die erste Person hier, deshalb gehöre ich dir. /help zeigt, \
         wie du mit mir schreibst.",
@@ -162,7 +162,7 @@ pub(super) const WORDS: Messages = Messages {
         format!("Die Datei {name} ist zu groß. Das Limit liegt bei {most}.")
     },
     linking: linking::GERMAN,
-    lasting: GrantTexts {
+    grant_texts: GrantTexts {
         votes: |so_far, needed, names| format!("{so_far} von {needed}: {names}"),
         withdraw: "Stimme zurückziehen",
         already_voted: "Du hast schon zugestimmt. Um deine Stimme zurückzunehmen, wähle „Stimme \
@@ -230,26 +230,32 @@ pub(super) const WORDS: Messages = Messages {
             )
         },
     },
-    why: Why {
+    why: ReasonTexts {
         rule_asks: |rule| format!("Die Regel \u{201e}{rule}\u{201c} verlangt eine Genehmigung"),
         rule_unclear: |rule, why| {
             format!("Die Regel \u{201e}{rule}\u{201c} kann nicht ausgewertet werden: {why}")
         },
         unclear: |why| format!("Keine Regel ist anwendbar: {why}"),
         doubt: |why| match why {
-            Doubt::NotThere => "was sie prüft, fehlt oder ist vorab nicht bekannt",
-            Doubt::NoCommand => "es gibt keinen Befehl",
-            Doubt::NoShell => "es ist kein gültiger Shell-Befehl",
-            Doubt::TooMany => "es enthält zu viele Befehle",
-            Doubt::TooDeep => "es ist zu lang oder zu tief verschachtelt",
-            Doubt::OtherShells => "Shells interpretieren es unterschiedlich",
-            Doubt::PipedGroup => "es werden Daten an eine Gruppe von Befehlen weitergeleitet",
-            Doubt::Word => "es enthält ein Wort, das sich nicht auswerten lässt",
-            Doubt::Braces => "es enthält geschweifte Klammern, die sich nicht auswerten lassen",
-            Doubt::Variable => "es enthält eine Variable, die sich nicht auswerten lässt",
-            Doubt::Program => "das gestartete Programm ist vorab nicht bekannt",
-            Doubt::Script => "es führt ein Skript aus, das vorab nicht bekannt ist",
-            Doubt::Starts => "es verwendet ein Programm so, dass es andere Programme starten kann",
+            UnclearReason::NotThere => "was sie prüft, fehlt oder ist vorab nicht bekannt",
+            UnclearReason::NoCommand => "es gibt keinen Befehl",
+            UnclearReason::NoShell => "es ist kein gültiger Shell-Befehl",
+            UnclearReason::TooMany => "es enthält zu viele Befehle",
+            UnclearReason::TooDeep => "es ist zu lang oder zu tief verschachtelt",
+            UnclearReason::OtherShells => "Shells interpretieren es unterschiedlich",
+            UnclearReason::PipedGroup => {
+                "es werden Daten an eine Gruppe von Befehlen weitergeleitet"
+            }
+            UnclearReason::Word => "es enthält ein Wort, das sich nicht auswerten lässt",
+            UnclearReason::Braces => {
+                "es enthält geschweifte Klammern, die sich nicht auswerten lassen"
+            }
+            UnclearReason::Variable => "es enthält eine Variable, die sich nicht auswerten lässt",
+            UnclearReason::Program => "das gestartete Programm ist vorab nicht bekannt",
+            UnclearReason::Script => "es führt ein Skript aus, das vorab nicht bekannt ist",
+            UnclearReason::Starts => {
+                "es verwendet ein Programm so, dass es andere Programme starten kann"
+            }
         },
         no_rule: "Keine Regel erlaubt es",
         full_stop: ".",
@@ -279,9 +285,9 @@ pub(super) const WORDS: Messages = Messages {
                        mir bitte, wie es weitergehen soll, oder wähle mit /model ein anderes Modell.",
     day_used_up: |whose, what, wait| {
         let whose = match whose {
-            Whose::Person => "für dich",
-            Whose::Conversation => "für diese Unterhaltung",
-            Whose::All => "für alle zusammen",
+            BudgetScope::Person => "für dich",
+            BudgetScope::Conversation => "für diese Unterhaltung",
+            BudgetScope::All => "für alle zusammen",
         };
         let what = match what {
             UsedUp::Messages => "Nachrichten",

@@ -1,6 +1,6 @@
 //! English.
 
-use super::{Doubt, GrantTexts, Messages, UsedUp, Whose, Why, linking};
+use super::{BudgetScope, GrantTexts, Messages, ReasonTexts, UnclearReason, UsedUp, linking};
 
 pub(super) const WORDS: Messages = Messages {
     may_run: |tool| format!("Allow **{tool}**?"),
@@ -73,7 +73,7 @@ pub(super) const WORDS: Messages = Messages {
         "Stop all tools at once, everywhere (owner)",
     ],
     stopped: "Stopped.",
-    fresh: "New conversation. I've forgotten everything said before.",
+    conversation_restarted: "New conversation. I've forgotten everything said before.",
     paired: "Welcome! You can talk to me now. /help shows how.",
     paired_owner: "Welcome! You're the first person here, so you are my owner. /help shows how to \
         talk to me.",
@@ -134,7 +134,7 @@ pub(super) const WORDS: Messages = Messages {
     },
     file_too_large: |name, most| format!("The file {name} is too large. The limit is {most}."),
     linking: linking::ENGLISH,
-    lasting: GrantTexts {
+    grant_texts: GrantTexts {
         votes: |so_far, needed, names| format!("{so_far} of {needed}: {names}"),
         withdraw: "Withdraw vote",
         already_voted: "You've already voted to allow this. To take your vote back, choose \
@@ -200,26 +200,26 @@ pub(super) const WORDS: Messages = Messages {
             )
         },
     },
-    why: Why {
+    why: ReasonTexts {
         rule_asks: |rule| format!("The rule \u{201c}{rule}\u{201d} requires approval"),
         rule_unclear: |rule, why| {
             format!("The rule \u{201c}{rule}\u{201d} cannot be evaluated: {why}")
         },
         unclear: |why| format!("No rule can be applied: {why}"),
         doubt: |why| match why {
-            Doubt::NotThere => "what it checks is missing or not known in advance",
-            Doubt::NoCommand => "there is no command",
-            Doubt::NoShell => "it is not a valid shell command",
-            Doubt::TooMany => "it contains too many commands",
-            Doubt::TooDeep => "it is too long or too deeply nested",
-            Doubt::OtherShells => "shells interpret it differently",
-            Doubt::PipedGroup => "input is piped into a group of commands",
-            Doubt::Word => "it contains a word that cannot be parsed",
-            Doubt::Braces => "it contains brace expansions that cannot be evaluated",
-            Doubt::Variable => "it contains a variable that cannot be evaluated",
-            Doubt::Program => "the program that it starts is not known in advance",
-            Doubt::Script => "it runs a script that is not known in advance",
-            Doubt::Starts => "it uses a program in a way that can start other programs",
+            UnclearReason::NotThere => "what it checks is missing or not known in advance",
+            UnclearReason::NoCommand => "there is no command",
+            UnclearReason::NoShell => "it is not a valid shell command",
+            UnclearReason::TooMany => "it contains too many commands",
+            UnclearReason::TooDeep => "it is too long or too deeply nested",
+            UnclearReason::OtherShells => "shells interpret it differently",
+            UnclearReason::PipedGroup => "input is piped into a group of commands",
+            UnclearReason::Word => "it contains a word that cannot be parsed",
+            UnclearReason::Braces => "it contains brace expansions that cannot be evaluated",
+            UnclearReason::Variable => "it contains a variable that cannot be evaluated",
+            UnclearReason::Program => "the program that it starts is not known in advance",
+            UnclearReason::Script => "it runs a script that is not known in advance",
+            UnclearReason::Starts => "it uses a program in a way that can start other programs",
         },
         no_rule: "No rule allows it",
         full_stop: ".",
@@ -248,9 +248,9 @@ pub(super) const WORDS: Messages = Messages {
                        continue, or choose another model with /model.",
     day_used_up: |whose, what, wait| {
         let whose = match whose {
-            Whose::Person => "You've",
-            Whose::Conversation => "This conversation has",
-            Whose::All => "All users together have",
+            BudgetScope::Person => "You've",
+            BudgetScope::Conversation => "This conversation has",
+            BudgetScope::All => "All users together have",
         };
         let what = match what {
             UsedUp::Messages => "message",

@@ -1,6 +1,6 @@
 //! Spanish.
 
-use super::{Doubt, GrantTexts, Messages, UsedUp, Whose, Why, linking};
+use super::{BudgetScope, GrantTexts, Messages, ReasonTexts, UnclearReason, UsedUp, linking};
 
 pub(super) const WORDS: Messages = Messages {
     may_run: |tool| format!("¿Permitir **{tool}**?"),
@@ -75,7 +75,7 @@ pub(super) const WORDS: Messages = Messages {
         "Detener todas las herramientas en todas partes (propietario)",
     ],
     stopped: "Detenido.",
-    fresh: "Conversación nueva. He olvidado todo lo anterior.",
+    conversation_restarted: "Conversación nueva. He olvidado todo lo anterior.",
     paired: "¡Hola! Ya puedes hablar conmigo. /help explica cómo.",
     paired_owner: "¡Hola! Eres la primera persona aquí, así que tienes el rol de propietario. \
         /help explica cómo hablar conmigo.",
@@ -148,7 +148,7 @@ pub(super) const WORDS: Messages = Messages {
         format!("El archivo {name} es demasiado grande. El límite es {most}.")
     },
     linking: linking::SPANISH,
-    lasting: GrantTexts {
+    grant_texts: GrantTexts {
         votes: |so_far, needed, names| format!("{so_far} de {needed}: {names}"),
         withdraw: "Retirar voto",
         already_voted: "Ya has votado a favor. Para retirar tu voto, elige «Retirar voto» o \
@@ -219,24 +219,26 @@ pub(super) const WORDS: Messages = Messages {
             )
         },
     },
-    why: Why {
+    why: ReasonTexts {
         rule_asks: |rule| format!("La regla «{rule}» exige aprobación"),
         rule_unclear: |rule, why| format!("La regla «{rule}» no se puede evaluar: {why}"),
         unclear: |why| format!("No se puede aplicar ninguna regla: {why}"),
         doubt: |why| match why {
-            Doubt::NotThere => "lo que comprueba falta o no se conoce de antemano",
-            Doubt::NoCommand => "no hay ningún comando",
-            Doubt::NoShell => "no es un comando de shell válido",
-            Doubt::TooMany => "contiene demasiados comandos",
-            Doubt::TooDeep => "es demasiado largo o está demasiado anidado",
-            Doubt::OtherShells => "las shells lo interpretan de forma distinta",
-            Doubt::PipedGroup => "se canalizan datos hacia un grupo de comandos",
-            Doubt::Word => "contiene una palabra que no se puede analizar",
-            Doubt::Braces => "contiene llaves que no se pueden evaluar",
-            Doubt::Variable => "contiene una variable que no se puede evaluar",
-            Doubt::Program => "no se sabe de antemano qué programa inicia",
-            Doubt::Script => "ejecuta un script que no se conoce de antemano",
-            Doubt::Starts => "usa un programa de una forma que puede iniciar otros programas",
+            UnclearReason::NotThere => "lo que comprueba falta o no se conoce de antemano",
+            UnclearReason::NoCommand => "no hay ningún comando",
+            UnclearReason::NoShell => "no es un comando de shell válido",
+            UnclearReason::TooMany => "contiene demasiados comandos",
+            UnclearReason::TooDeep => "es demasiado largo o está demasiado anidado",
+            UnclearReason::OtherShells => "las shells lo interpretan de forma distinta",
+            UnclearReason::PipedGroup => "se canalizan datos hacia un grupo de comandos",
+            UnclearReason::Word => "contiene una palabra que no se puede analizar",
+            UnclearReason::Braces => "contiene llaves que no se pueden evaluar",
+            UnclearReason::Variable => "contiene una variable que no se puede evaluar",
+            UnclearReason::Program => "no se sabe de antemano qué programa inicia",
+            UnclearReason::Script => "ejecuta un script que no se conoce de antemano",
+            UnclearReason::Starts => {
+                "usa un programa de una forma que puede iniciar otros programas"
+            }
         },
         no_rule: "Ninguna regla lo permite",
         full_stop: ".",
@@ -266,9 +268,9 @@ pub(super) const WORDS: Messages = Messages {
                        Dime cómo quieres continuar o elige otro modelo con /model.",
     day_used_up: |whose, what, wait| {
         let whose = match whose {
-            Whose::Person => "para ti",
-            Whose::Conversation => "para esta conversación",
-            Whose::All => "para todos en conjunto",
+            BudgetScope::Person => "para ti",
+            BudgetScope::Conversation => "para esta conversación",
+            BudgetScope::All => "para todos en conjunto",
         };
         let what = match what {
             UsedUp::Messages => "mensajes",

@@ -4,7 +4,7 @@ use channels::{Choice, text};
 use std::fmt::Write as _;
 
 use super::{Fmt1, Fmt2, Messages, button, plain};
-use crate::journal::grant::{Covers, Grant, Scope};
+use crate::journal::grant::{Grant, GrantSubject, Scope};
 
 /// A code span that cannot be ended by its contents.
 fn code(foreign: &str) -> String {
@@ -71,14 +71,14 @@ pub struct GrantTexts {
 impl Messages {
     pub fn votes(&self, names: &[String], needed: usize) -> String {
         let shown: Vec<_> = names.iter().map(|name| plain(&short(name))).collect();
-        let told = (self.lasting.votes)(names.len(), needed, &shown.join(", "));
+        let summary = (self.grant_texts.votes)(names.len(), needed, &shown.join(", "));
         // Without names, the text must not end in a colon.
-        told.trim_end_matches([' ', ':', '\u{ff1a}']).to_owned()
+        summary.trim_end_matches([' ', ':', '\u{ff1a}']).to_owned()
     }
 
     /// Describes the proposed grant.
     pub fn proposal(&self, grant: &Grant) -> String {
-        let words = &self.lasting;
+        let words = &self.grant_texts;
         let whose = match grant.scope {
             Scope::Person => words.whose_person,
             Scope::Conversation => words.whose_conversation,
@@ -90,34 +90,34 @@ impl Messages {
 
     /// The same for platforms without buttons.
     pub fn proposal_typed(&self, grant: &Grant, question: &str) -> String {
-        format!("{} {}", self.proposal(grant), (self.lasting.type_yes)(question))
+        format!("{} {}", self.proposal(grant), (self.grant_texts.type_yes)(question))
     }
 
     pub fn giving(&self) -> Vec<Choice> {
-        let GrantTexts { give, back, .. } = self.lasting;
+        let GrantTexts { give, back, .. } = self.grant_texts;
         vec![button(give, 'y'), button(back, 'b'), button(self.deny, 'd')]
     }
 
     pub fn withdrawing(&self) -> Choice {
-        button(self.lasting.withdraw, 'w')
+        button(self.grant_texts.withdraw, 'w')
     }
 
     pub fn revoking(&self) -> Vec<Choice> {
-        vec![button(self.lasting.revoke, 'v')]
+        vec![button(self.grant_texts.revoke, 'v')]
     }
 
     pub fn settled_for_longer(&self, settled: &str, grant: &Grant) -> String {
-        let covered = self.lasting.covered(&grant.covers);
-        format!("{settled} {}", (self.lasting.from_now_on)(&covered, &until(grant)))
+        let covered = self.grant_texts.covered(&grant.covers);
+        format!("{settled} {}", (self.grant_texts.from_now_on)(&covered, &until(grant)))
     }
 
     pub fn revoked(&self, settled: &str, by: &str) -> String {
-        format!("{settled} {}", (self.lasting.revoked_by)(&plain(by)))
+        format!("{settled} {}", (self.grant_texts.revoked_by)(&plain(by)))
     }
 
     /// Lists grants. `end` returns the code that identifies a grant.
     pub fn grants(&self, grants: &[Grant], end: impl Fn(&str) -> &str) -> String {
-        let words = &self.lasting;
+        let words = &self.grant_texts;
         if grants.is_empty() {
             return words.nothing.to_owned();
         }
@@ -132,13 +132,13 @@ impl Messages {
 }
 
 impl GrantTexts {
-    fn covered(&self, covers: &Covers) -> String {
+    fn covered(&self, covers: &GrantSubject) -> String {
         match covers {
-            Covers::Everything => self.everything.to_owned(),
-            Covers::Below(folder) => (self.below)(&code(&format!("{folder}/"))),
-            Covers::Exactly(text) => (self.exactly)(&code(text)),
-            Covers::Origin(origin) => (self.origin)(&code(origin)),
-            Covers::Command(words) => (self.command)(&code(&words.join(" "))),
+            GrantSubject::Everything => self.everything.to_owned(),
+            GrantSubject::Below(folder) => (self.below)(&code(&format!("{folder}/"))),
+            GrantSubject::Exactly(text) => (self.exactly)(&code(text)),
+            GrantSubject::Origin(origin) => (self.origin)(&code(origin)),
+            GrantSubject::Command(words) => (self.command)(&code(&words.join(" "))),
         }
     }
 
@@ -178,7 +178,7 @@ pub fn too_many_questions(per_hour: usize) -> String {
 mod tests {
     use super::*;
     use crate::{
-        journal::{event::Asks, event::Speaker, ids::GrantId},
+        journal::{event::ApprovalPurpose, event::Speaker, ids::GrantId},
         texts::{Language, QuestionParts},
     };
     use channels::text::Style;
@@ -216,7 +216,7 @@ mod tests {
         ) {
             let arguments = json!({ name: value, "path": other });
             let question = Language::English.words().question(&QuestionParts {
-                title: &Language::English.words().question_title(Asks::Allow, "delete"),
+                title: &Language::English.words().question_title(ApprovalPurpose::Allow, "delete"),
                 tool: "delete",
                 description: &reason,
                 arguments: &arguments,
@@ -247,7 +247,7 @@ mod tests {
             let grant = Grant {
                 id: GrantId::new(),
                 tool: "delete".into(),
-                covers: Covers::Exactly(subject),
+                covers: GrantSubject::Exactly(subject),
                 scope: Scope::Person,
                 owner: "room/1".into(),
                 given_by: Speaker { id: "1".into(), name: "Ann".into() },

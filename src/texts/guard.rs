@@ -7,7 +7,7 @@ use super::{Fmt1, Fmt2, Messages, approval::shortened};
 
 /// The reason why rules cannot be applied to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Doubt {
+pub enum UnclearReason {
     /// The value that the rule checks is missing, or is only known at run time.
     NotThere,
     NoCommand,
@@ -26,7 +26,7 @@ pub enum Doubt {
     Starts,
 }
 
-impl Doubt {
+impl UnclearReason {
     pub const ALL: [Self; 13] = [
         Self::NotThere,
         Self::NoCommand,
@@ -44,11 +44,11 @@ impl Doubt {
     ];
 }
 
-pub struct Why {
+pub struct ReasonTexts {
     pub rule_asks: Fmt1,
     pub rule_unclear: Fmt2,
     pub unclear: Fmt1,
-    pub doubt: fn(Doubt) -> &'static str,
+    pub doubt: fn(UnclearReason) -> &'static str,
     pub no_rule: &'static str,
     pub full_stop: &'static str,
     pub outside: Fmt1,
@@ -73,7 +73,7 @@ impl Messages {
     pub fn ruled(
         &self,
         rule: Option<&str>,
-        unclear: Option<Doubt>,
+        unclear: Option<UnclearReason>,
         program: Option<&str>,
     ) -> String {
         let words = &self.why;

@@ -67,7 +67,7 @@ fn in_words(wait: TimeDelta) -> String {
 
 /// The scope of a daily budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
+pub enum BudgetScope {
     Person,
     Conversation,
     All,
@@ -81,7 +81,7 @@ pub enum UsedUp {
 }
 
 impl Messages {
-    pub fn day_used_up(&self, whose: Whose, what: UsedUp, wait: TimeDelta) -> String {
+    pub fn day_used_up(&self, whose: BudgetScope, what: UsedUp, wait: TimeDelta) -> String {
         (self.day_used_up)(whose, what, &in_words(wait))
     }
 }

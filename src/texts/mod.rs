@@ -12,10 +12,12 @@
 //! - [`progress`]: the progress of a call
 //! - [`tool_sentences`]: a sentence about each built-in tool
 //! - `refusals`: messages and files that the web chat refuses
+//! - `completions`: answers to OpenAI clients
 //! - [`model`], [`limits`]: texts for the model, in English
 
 mod approval;
 mod chat_script;
+mod completions;
 mod de;
 mod elicitation;
 mod en;
@@ -37,9 +39,10 @@ mod zh;
 use channels::{Choice, text};
 use chrono::TimeDelta;
 
-use crate::journal::event::{Asks, Status};
+use crate::journal::event::{ApprovalPurpose, Status};
 pub use approval::{QuestionParts, QuestionText, arguments_file, everything, in_short};
 pub use chat_script::ScriptTexts;
+pub use completions::CompletionTexts;
 pub use elicitation::{AutoDecline, ElicitationText, ElicitationTexts};
 pub use grants::*;
 pub use guard::*;
@@ -166,7 +169,7 @@ pub struct Messages {
     /// In the order of [`MENU`]; at most 100 characters each.
     pub menu: [&'static str; MENU.len()],
     pub stopped: &'static str,
-    pub fresh: &'static str,
+    pub conversation_restarted: &'static str,
     pub paired: &'static str,
     pub paired_owner: &'static str,
     pub wrong_code: &'static str,
@@ -212,9 +215,9 @@ pub struct Messages {
     /// Name, maximum size.
     pub file_too_large: Fmt2,
     // Votes, grants, the halt; reasons for approvals.
-    pub lasting: GrantTexts,
+    pub grant_texts: GrantTexts,
     pub linking: LinkingWords,
-    pub why: Why,
+    pub why: ReasonTexts,
     pub asking: ElicitationTexts,
     /// The due time of a reminder that is late.
     pub was_due: Fmt1,
@@ -222,7 +225,7 @@ pub struct Messages {
     pub circles: Fmt1,
     pub unreadable_calls: &'static str,
     /// The last argument is the time until the reset.
-    pub day_used_up: fn(Whose, UsedUp, &str) -> String,
+    pub day_used_up: fn(BudgetScope, UsedUp, &str) -> String,
     pub too_fast: fn(u64) -> String,
     pub page: PageTexts,
 }
@@ -250,27 +253,27 @@ pub struct PossibleChoices {
 
 impl Messages {
     /// The first line of an approval, which remains when it is settled.
-    pub fn question_title(&self, asks: Asks, tool: &str) -> String {
+    pub fn question_title(&self, asks: ApprovalPurpose, tool: &str) -> String {
         match asks {
-            Asks::Allow => (self.may_run)(&text::escape(tool)),
-            Asks::Retry => (self.run_again)(&text::escape(tool)),
-            Asks::Answer => (self.asking.wants)(&text::escape(tool)),
+            ApprovalPurpose::Allow => (self.may_run)(&text::escape(tool)),
+            ApprovalPurpose::Retry => (self.run_again)(&text::escape(tool)),
+            ApprovalPurpose::Answer => (self.asking.wants)(&text::escape(tool)),
         }
     }
 
     /// The buttons of an approval.
-    pub fn choices(&self, asks: Asks, possible: PossibleChoices) -> Vec<Choice> {
+    pub fn choices(&self, asks: ApprovalPurpose, possible: PossibleChoices) -> Vec<Choice> {
         let PossibleChoices { conversation: here, grant: always, everything: cut } = possible;
         let all = match asks {
-            Asks::Allow => vec![
+            ApprovalPurpose::Allow => vec![
                 (true, self.allow_once, 'a'),
                 (here, self.allow_conversation, 'c'),
                 (always, self.allow_always, 'g'),
                 (true, self.deny, 'd'),
                 (true, self.deny_with_reason, Choice::WITH_REASON),
             ],
-            Asks::Retry => vec![(true, self.again, 'r'), (true, self.skip, 's')],
-            Asks::Answer => vec![(true, self.asking.no_answer, 'd')],
+            ApprovalPurpose::Retry => vec![(true, self.again, 'r'), (true, self.skip, 's')],
+            ApprovalPurpose::Answer => vec![(true, self.asking.no_answer, 'd')],
         };
         let offered = all.into_iter().chain([(cut, self.show_everything, 'e')]);
         offered.filter(|(is, ..)| *is).map(|(_, label, key)| button(label, key)).collect()
@@ -406,16 +409,17 @@ mod tests {
     fn languages_differ_in_every_reason_and_budget() {
         let all = |language: Language| {
             let words = language.words();
-            let doubts = Doubt::ALL.map(|doubt| (words.why.doubt)(doubt).to_owned());
-            let days = [Whose::Person, Whose::Conversation, Whose::All].map(|whose| {
-                [UsedUp::Messages, UsedUp::Tokens, UsedUp::Money]
-                    .map(|what| words.day_used_up(whose, what, TimeDelta::hours(3)))
-            });
+            let doubts = UnclearReason::ALL.map(|doubt| (words.why.doubt)(doubt).to_owned());
+            let days =
+                [BudgetScope::Person, BudgetScope::Conversation, BudgetScope::All].map(|whose| {
+                    [UsedUp::Messages, UsedUp::Tokens, UsedUp::Money]
+                        .map(|what| words.day_used_up(whose, what, TimeDelta::hours(3)))
+                });
             doubts.into_iter().chain(days.into_iter().flatten()).collect::<Vec<_>>()
         };
-        let told: Vec<_> = Language::ALL.into_iter().flat_map(all).collect();
-        let different: BTreeSet<_> = told.iter().collect();
-        assert_eq!(different.len(), told.len());
+        let texts: Vec<_> = Language::ALL.into_iter().flat_map(all).collect();
+        let different: BTreeSet<_> = texts.iter().collect();
+        assert_eq!(different.len(), texts.len());
     }
 
     /// Commands and codes are the same in all languages, because people type them.
@@ -435,8 +439,8 @@ mod tests {
                 (words.settled(Status::Allowed, "T", "Ann"), "Ann"),
                 (words.settled(Status::Denied, "T", "Ann"), "Ann"),
                 (words.settled(Status::Withdrawn, "T", "Ann"), "Ann"),
-                (words.question_title(Asks::Allow, "delete"), "delete"),
-                (words.question_title(Asks::Retry, "delete"), "delete"),
+                (words.question_title(ApprovalPurpose::Allow, "delete"), "delete"),
+                (words.question_title(ApprovalPurpose::Retry, "delete"), "delete"),
                 (words.stranger("17"), "17"),
                 (words.failed("Why", "ref"), "ref"),
                 (words.with_cause("Why", "401"), "401"),
@@ -457,12 +461,12 @@ mod tests {
                 (words.auto_declined("shop", AutoDecline::TooMuch), words.asking.wants_too_much),
                 (words.votes(&["Ann".into()], 2), "Ann"),
                 (words.votes(&["Ann".into()], 2), "2"),
-                ((words.lasting.halted)(12), "/panic off"),
-                ((words.lasting.type_yes)("1a2b"), "/always 1a2b yes"),
-                (words.lasting.grants_usage.into(), "/grants revoke"),
-                ((words.lasting.line)(["whose", "until", "uses", "Ann"]), "Ann"),
-                (words.ruled(Some("mail"), Some(Doubt::Script), Some("rm")), "(`rm`)"),
-                (words.day_used_up(Whose::All, UsedUp::Money, TimeDelta::hours(3)), "3 h"),
+                ((words.grant_texts.halted)(12), "/panic off"),
+                ((words.grant_texts.type_yes)("1a2b"), "/always 1a2b yes"),
+                (words.grant_texts.grants_usage.into(), "/grants revoke"),
+                ((words.grant_texts.line)(["whose", "until", "uses", "Ann"]), "Ann"),
+                (words.ruled(Some("mail"), Some(UnclearReason::Script), Some("rm")), "(`rm`)"),
+                (words.day_used_up(BudgetScope::All, UsedUp::Money, TimeDelta::hours(3)), "3 h"),
                 (words.tainted(&["page".into()]), "page"),
                 ((words.argument_cut)("n", "1", "2", "digest"), "digest"),
                 ((words.contacts_host)("`a`", "`b`"), "`b`"),

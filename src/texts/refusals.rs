@@ -2,7 +2,7 @@
 
 /// A part of [`super::PageTexts`].
 #[derive(Debug)]
-pub struct Refusals {
+pub struct RefusalTexts {
     pub too_many_messages: &'static str,
     pub other_person: &'static str,
     pub not_a_member: &'static str,
@@ -14,7 +14,7 @@ pub struct Refusals {
     pub chat_unavailable: &'static str,
 }
 
-pub(super) const ENGLISH: Refusals = Refusals {
+pub(super) const ENGLISH: RefusalTexts = RefusalTexts {
     too_many_messages: "You're sending messages too quickly. Wait a few seconds and try again.",
     other_person: "Another person has signed in with this browser. Reload the page.",
     not_a_member: "You don't have access to this chat. Ask the person who runs this bot.",
@@ -24,7 +24,7 @@ pub(super) const ENGLISH: Refusals = Refusals {
     chat_unavailable: "The chat is not available right now. Try again in a moment.",
 };
 
-pub(super) const GERMAN: Refusals = Refusals {
+pub(super) const GERMAN: RefusalTexts = RefusalTexts {
     too_many_messages: "Du sendest zu schnell. Warte ein paar Sekunden und versuch es noch einmal.",
     other_person: "In diesem Browser hat sich eine andere Person angemeldet. Lade die Seite neu.",
     not_a_member: "Du hast keinen Zugriff auf diesen Chat. Wende dich an die Person, die diesen \
@@ -37,7 +37,7 @@ pub(super) const GERMAN: Refusals = Refusals {
     chat_unavailable: "Der Chat ist gerade nicht verfügbar. Versuch es gleich noch einmal.",
 };
 
-pub(super) const SPANISH: Refusals = Refusals {
+pub(super) const SPANISH: RefusalTexts = RefusalTexts {
     too_many_messages: "Envías mensajes demasiado rápido. Espera unos segundos e inténtalo de \
         nuevo.",
     other_person: "Otra persona ha iniciado sesión en este navegador. Recarga la página.",
@@ -50,7 +50,7 @@ pub(super) const SPANISH: Refusals = Refusals {
     chat_unavailable: "El chat no está disponible ahora. Inténtalo de nuevo en un momento.",
 };
 
-pub(super) const CHINESE: Refusals = Refusals {
+pub(super) const CHINESE: RefusalTexts = RefusalTexts {
     too_many_messages: "发送消息过快。请等几秒钟再试。",
     other_person: "已有其他人在此浏览器中登录。请重新加载页面。",
     not_a_member: "你无权访问此聊天。请联系此机器人的管理者。",

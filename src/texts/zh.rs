@@ -1,6 +1,6 @@
 //! Simplified Chinese.
 
-use super::{Doubt, GrantTexts, Messages, UsedUp, Whose, Why, linking};
+use super::{BudgetScope, GrantTexts, Messages, ReasonTexts, UnclearReason, UsedUp, linking};
 
 pub(super) const WORDS: Messages = Messages {
     may_run: |tool| format!("允许 **{tool}** 吗？"),
@@ -68,7 +68,7 @@ pub(super) const WORDS: Messages = Messages {
         "立即停止所有工具（所有者）",
     ],
     stopped: "已停止。",
-    fresh: "已开始新的对话。之前的内容我已忘记。",
+    conversation_restarted: "已开始新的对话。之前的内容我已忘记。",
     paired: "欢迎！你现在可以和我对话了。/help 显示用法。",
     paired_owner: "欢迎！你是这里的第一个人，因此你是我的所有者。/help 显示用法。",
     wrong_code: "代码无效。请向管理员索取新的代码。",
@@ -111,7 +111,7 @@ pub(super) const WORDS: Messages = Messages {
     file_gone: |name| format!("我无法从平台下载文件 {name}。请再发一次。"),
     file_too_large: |name, most| format!("文件 {name} 太大，上限为 {most}。"),
     linking: linking::CHINESE,
-    lasting: GrantTexts {
+    grant_texts: GrantTexts {
         votes: |so_far, needed, names| format!("{so_far}/{needed}：{names}"),
         withdraw: "撤回投票",
         already_voted: "你已投票允许。要收回投票，请选择“撤回投票”或输入 `/withdraw`。",
@@ -169,24 +169,24 @@ pub(super) const WORDS: Messages = Messages {
             format!("所有节点上的所有工具已停止。已拒绝的请求：{denied}。/panic off 可解除。")
         },
     },
-    why: Why {
+    why: ReasonTexts {
         rule_asks: |rule| format!("规则“{rule}”要求审批"),
         rule_unclear: |rule, why| format!("规则“{rule}”无法判定：{why}"),
         unclear: |why| format!("没有规则可以适用：{why}"),
         doubt: |why| match why {
-            Doubt::NotThere => "它所检查的内容不存在，或事先无法得知",
-            Doubt::NoCommand => "没有命令",
-            Doubt::NoShell => "不是有效的 shell 命令",
-            Doubt::TooMany => "包含的命令太多",
-            Doubt::TooDeep => "太长或嵌套太深",
-            Doubt::OtherShells => "不同 shell 的解释不同",
-            Doubt::PipedGroup => "有内容通过管道传入一组命令",
-            Doubt::Word => "包含无法解析的词",
-            Doubt::Braces => "包含无法求值的花括号展开",
-            Doubt::Variable => "包含无法求值的变量",
-            Doubt::Program => "事先无法得知它会启动哪个程序",
-            Doubt::Script => "它会运行事先无法得知的脚本",
-            Doubt::Starts => "它使用程序的方式可能启动其他程序",
+            UnclearReason::NotThere => "它所检查的内容不存在，或事先无法得知",
+            UnclearReason::NoCommand => "没有命令",
+            UnclearReason::NoShell => "不是有效的 shell 命令",
+            UnclearReason::TooMany => "包含的命令太多",
+            UnclearReason::TooDeep => "太长或嵌套太深",
+            UnclearReason::OtherShells => "不同 shell 的解释不同",
+            UnclearReason::PipedGroup => "有内容通过管道传入一组命令",
+            UnclearReason::Word => "包含无法解析的词",
+            UnclearReason::Braces => "包含无法求值的花括号展开",
+            UnclearReason::Variable => "包含无法求值的变量",
+            UnclearReason::Program => "事先无法得知它会启动哪个程序",
+            UnclearReason::Script => "它会运行事先无法得知的脚本",
+            UnclearReason::Starts => "它使用程序的方式可能启动其他程序",
         },
         no_rule: "没有规则允许它",
         full_stop: "。",
@@ -205,9 +205,9 @@ pub(super) const WORDS: Messages = Messages {
     unreadable_calls: "我已停止，因为我没能写出有效的工具调用。请告诉我如何继续，或用 /model 选择另一个模型。",
     day_used_up: |whose, what, wait| {
         let whose = match whose {
-            Whose::Person => "你",
-            Whose::Conversation => "此对话",
-            Whose::All => "所有人合计",
+            BudgetScope::Person => "你",
+            BudgetScope::Conversation => "此对话",
+            BudgetScope::All => "所有人合计",
         };
         let what = match what {
             UsedUp::Messages => "消息",

@@ -16,7 +16,7 @@ pub use crate::agent::catalog::{
 
 /// Converts the return value of a function to a result. Strings are used unchanged; other values
 /// become JSON.
-pub fn told(returned: impl serde::Serialize) -> Result<Output, ToolError> {
+pub fn output(returned: impl serde::Serialize) -> Result<Output, ToolError> {
     let value = serde_json::to_value(returned)
         .map_err(|problem| ToolError::ExecutionFailed(problem.to_string()))?;
     Ok(Output::text(match value {

@@ -24,7 +24,7 @@ use crate::{
     },
     store::{
         Store,
-        jobs::{self, BackgroundJob, Created, JobState, Most, NewJob},
+        jobs::{self, BackgroundJob, Created, JobConcurrency, JobState, NewJob},
     },
     texts::preview::Preview,
 };
@@ -46,7 +46,7 @@ const LISTED_CHARS: usize = 200;
 /// The operator's limits.
 #[derive(Debug, Clone)]
 pub struct Terms {
-    pub most: Most,
+    pub most: JobConcurrency,
     pub budget: JobBudget,
     /// The agents that can work on a job, besides the one that creates it.
     pub agents: Vec<Coworker>,
@@ -93,11 +93,11 @@ struct NewTask {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Nothing {}
+struct NoArguments {}
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Which {
+struct JobArguments {
     /// The id, as shown in the list.
     id: String,
 }
@@ -156,13 +156,13 @@ impl Tool for ListJobs {
             ..ToolSpec::read_only(
                 "list_jobs",
                 "Lists the background jobs of this conversation, with their ids.",
-                schema::<Nothing>(),
+                schema::<NoArguments>(),
             )
         }
     }
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
-        let Nothing {} = parse(arguments)?;
+        let NoArguments {} = parse(arguments)?;
         let all = self.0.all(context).await?;
         if all.is_empty() {
             return Ok(Output::text("There are no jobs in this conversation."));
@@ -182,13 +182,13 @@ impl Tool for JobStatus {
                 "job_status",
                 "Shows what a background job is doing, or its report.\nlist_jobs shows the ids. \
                     Do not ask repeatedly: the report arrives by itself.",
-                schema::<Which>(),
+                schema::<JobArguments>(),
             )
         }
     }
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
-        let Which { id } = parse(arguments)?;
+        let JobArguments { id } = parse(arguments)?;
         let job = self.0.find(&id, context).await?;
         let mut text = line(&job);
         let mut foreign = foreign(std::slice::from_ref(&job));
@@ -199,7 +199,7 @@ impl Tool for JobStatus {
         }
         if let Some(answer) = job.answer {
             let _ = write!(text, "\nReport:\n{}", answer.result.text);
-            foreign.extend(answer.heritage.taint);
+            foreign.extend(answer.inherited.taint);
         }
         Ok(Output { foreign, ..Output::text(text) })
     }
@@ -217,13 +217,13 @@ impl Tool for CancelJob {
                 "cancel_job",
                 "Cancels a running background job of this conversation. It does not report.\n\
                     list_jobs shows the ids.",
-                schema::<Which>(),
+                schema::<JobArguments>(),
             )
         }
     }
 
     async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
-        let Which { id } = parse(arguments.clone()).ok()?;
+        let JobArguments { id } = parse(arguments.clone()).ok()?;
         match self.0.find(&id, context).await {
             Ok(job) => Some(diff::created(&job.task).after(state(&job))),
             Err(error) => Some(Preview::failure(error)),
@@ -231,7 +231,7 @@ impl Tool for CancelJob {
     }
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
-        let Which { id } = parse(arguments)?;
+        let JobArguments { id } = parse(arguments)?;
         let job = self.0.find(&id, context).await?;
         let (known, by, now) = (job.clone(), context.person.clone(), context.now);
         let cancel = self.0.store.write("cancel job", move |tx| {
@@ -274,7 +274,7 @@ impl Jobs {
             agent,
             task,
             by: context.person.clone(),
-            heritage: context.heritage.clone(),
+            inherited: context.inherited.clone(),
             succession: context.jobs_before.saturating_add(1),
             budget: self.terms.budget,
         })

@@ -46,6 +46,7 @@ pub const PAGES: &[ManualPage] = pages![
     "guides/webhooks",
     "guides/oidc",
     "guides/widget",
+    "guides/openai-api",
     "guides/documents",
     "guides/custom-tool",
     "guides/reverse-proxy",

@@ -26,7 +26,7 @@ use crate::{
     journal::ids::ScheduleId,
     store::{
         Store,
-        schedules::{self, Does, Made, Move, Schedule, State},
+        schedules::{self, Schedule, ScheduleChange, ScheduleCreated, ScheduleKind, State},
     },
     texts::preview::Preview,
 };
@@ -43,7 +43,7 @@ const SCHEDULE: &str = "Schedules a task that you do later (cron), once or repea
 /// The maximum length of a reminder or task.
 const MAX_CHARS: usize = 4_000;
 /// The maximum length of a text in the list.
-const TOLD_CHARS: usize = 200;
+const SUMMARY_CHARS: usize = 200;
 
 /// The operator's limits.
 #[derive(Debug, Clone)]
@@ -64,17 +64,17 @@ struct Calendar {
 pub fn tools(store: &Store, terms: ScheduleLimits) -> Vec<Arc<dyn Tool>> {
     let calendar = Calendar { store: store.clone(), terms };
     vec![
-        Arc::new(Later { calendar: calendar.clone(), does: Does::Remind }),
-        Arc::new(Later { calendar: calendar.clone(), does: Does::Run }),
+        Arc::new(ScheduleTool { calendar: calendar.clone(), does: ScheduleKind::Remind }),
+        Arc::new(ScheduleTool { calendar: calendar.clone(), does: ScheduleKind::Run }),
         Arc::new(ListSchedules(calendar.clone())),
         Arc::new(ChangeSchedule(calendar)),
     ]
 }
 
 /// `remind`, `schedule`
-struct Later {
+struct ScheduleTool {
     calendar: Calendar,
-    does: Does,
+    does: ScheduleKind,
 }
 
 /// `list_schedules`
@@ -85,7 +85,7 @@ struct ChangeSchedule(Calendar);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+struct ScheduleArguments {
     /// The reminder, exactly as people will read it; or the task, complete.
     text: String,
     /// Local date and time, for example 2026-05-04T18:00.
@@ -108,7 +108,7 @@ struct Wanted {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Nothing {}
+struct NoArguments {}
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -128,28 +128,28 @@ enum Action {
 }
 
 #[async_trait]
-impl Tool for Later {
+impl Tool for ScheduleTool {
     fn spec(&self) -> ToolSpec {
         let (effect, subject) = (EffectClass::Idempotent, Some(Subject::Text("text")));
         match self.does {
-            Does::Remind => ToolSpec {
+            ScheduleKind::Remind => ToolSpec {
                 effect,
                 subject,
                 tier: Tier::Extension,
-                ..ToolSpec::read_only("remind", REMIND, schema::<Wanted>())
+                ..ToolSpec::read_only("remind", REMIND, schema::<ScheduleArguments>())
             },
-            Does::Run => ToolSpec {
+            ScheduleKind::Run => ToolSpec {
                 effect,
                 subject,
                 approval: ApprovalMode::UnlessAllowed,
                 tier: Tier::Extension,
-                ..ToolSpec::read_only("schedule", SCHEDULE, schema::<Wanted>())
+                ..ToolSpec::read_only("schedule", SCHEDULE, schema::<ScheduleArguments>())
             },
         }
     }
 
     async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
-        let wanted: Wanted = parse(arguments.clone()).ok()?;
+        let wanted: ScheduleArguments = parse(arguments.clone()).ok()?;
         match self.calendar.planned(self.does, wanted, context).await {
             Ok(planned) => Some(Preview::note(when(&planned))),
             Err(error) => Some(Preview::failure(error)),
@@ -170,20 +170,20 @@ impl Tool for ListSchedules {
             ..ToolSpec::read_only(
                 "list_schedules",
                 "Lists the reminders and scheduled tasks of this conversation, with their ids.",
-                schema::<Nothing>(),
+                schema::<NoArguments>(),
             )
         }
     }
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
-        let Nothing {} = parse(arguments)?;
+        let NoArguments {} = parse(arguments)?;
         let all = self.0.all(context).await?;
         if all.is_empty() {
             return Ok(Output::text("Nothing is scheduled in this conversation."));
         }
         let mut text = String::new();
         for schedule in &all {
-            let _ = writeln!(text, "{}", told(schedule));
+            let _ = writeln!(text, "{}", summary(schedule));
         }
         let taint = all.into_iter().flat_map(|schedule| schedule.taint).collect();
         Ok(Output { foreign: taint, ..Output::text(text.trim_end()) })
@@ -220,9 +220,9 @@ impl Tool for ChangeSchedule {
         let mut schedule = self.0.find(&id, context).await?;
         let now = context.now;
         let to = match action {
-            Action::Pause => Move::Pause,
-            Action::Resume => Move::Resume,
-            Action::Delete => Move::Delete,
+            Action::Pause => ScheduleChange::Pause,
+            Action::Resume => ScheduleChange::Resume,
+            Action::Delete => ScheduleChange::Delete,
         };
         let (state, due_at) = schedule.moved(to, now);
         let changed = schedule.clone();
@@ -232,8 +232,8 @@ impl Tool for ChangeSchedule {
         set.await.map_err(|error| broken(&error))?;
         (schedule.state, schedule.due_at) = (state, due_at);
         Ok(Output::text(match action {
-            Action::Delete => format!("Deleted: {}", told(&schedule)),
-            Action::Pause | Action::Resume => told(&schedule),
+            Action::Delete => format!("Deleted: {}", summary(&schedule)),
+            Action::Pause | Action::Resume => summary(&schedule),
         }))
     }
 }
@@ -241,13 +241,15 @@ impl Tool for ChangeSchedule {
 impl Calendar {
     async fn make(&self, new: Schedule, now: DateTime<Utc>) -> Result<Output, ToolError> {
         let (made, most) = (new.clone(), self.terms.per_conversation);
-        let make = self.store.write("make schedule", move |tx| {
+        let make = self.store.write("create schedule", move |tx| {
             Box::pin(async move { schedules::make(tx, &made, most, now).await })
         });
         match make.await.map_err(|error| broken(&error))? {
-            Made::New => Ok(Output::text(told(&new))),
-            Made::There(there) => Ok(Output::text(format!("It already exists: {}", told(&there)))),
-            Made::Full => Err(ToolError::ExecutionFailed(format!(
+            ScheduleCreated::New => Ok(Output::text(summary(&new))),
+            ScheduleCreated::There(there) => {
+                Ok(Output::text(format!("It already exists: {}", summary(&there))))
+            }
+            ScheduleCreated::Full => Err(ToolError::ExecutionFailed(format!(
                 "The maximum of {most} schedules in this conversation is reached: delete one first \
                     (list_schedules, change_schedule)"
             ))),
@@ -256,12 +258,12 @@ impl Calendar {
 
     async fn planned(
         &self,
-        does: Does,
-        wanted: Wanted,
+        does: ScheduleKind,
+        wanted: ScheduleArguments,
         context: &Context,
     ) -> Result<Schedule, ToolError> {
-        let Wanted { text, at, after, every, cron, timezone } = wanted;
-        let wish = RequestedTime { at, after, every, cron };
+        let ScheduleArguments { text, at, after, every, cron, timezone } = wanted;
+        let requested = RequestedTime { at, after, every, cron };
         let count = text.chars().count();
         if text.trim().is_empty() || count > MAX_CHARS {
             return Err(ToolError::InvalidParameters(format!(
@@ -269,8 +271,9 @@ impl Calendar {
             )));
         }
         let zone = self.zone(timezone, context).await?;
-        let (rule, due_at) = schedule_rule::plan(&wish, zone, self.terms.shortest, context.now)
-            .map_err(ToolError::InvalidParameters)?;
+        let (rule, due_at) =
+            schedule_rule::plan(&requested, zone, self.terms.shortest, context.now)
+                .map_err(ToolError::InvalidParameters)?;
         Ok(Schedule {
             id: ScheduleId(context.call.to_string()),
             conversation: context.conversation.clone(),
@@ -323,9 +326,9 @@ fn code(schedule: &Schedule) -> &str {
 }
 
 /// `1a2b3c4d: reminder "Tea", next 2026-05-04 18:00 (Europe/Berlin), every 1h`
-fn told(schedule: &Schedule) -> String {
-    let mut text: String = schedule.text.chars().take(TOLD_CHARS).collect();
-    let more = schedule.text.chars().count().saturating_sub(TOLD_CHARS);
+fn summary(schedule: &Schedule) -> String {
+    let mut text: String = schedule.text.chars().take(SUMMARY_CHARS).collect();
+    let more = schedule.text.chars().count().saturating_sub(SUMMARY_CHARS);
     if more > 0 {
         text = format!("{text}… and {more} more characters");
     }
@@ -345,8 +348,8 @@ fn heading(schedule: &Schedule) -> String {
 
 fn kind(schedule: &Schedule) -> &'static str {
     match schedule.does {
-        Does::Remind => "reminder",
-        Does::Run => "task",
+        ScheduleKind::Remind => "reminder",
+        ScheduleKind::Run => "task",
     }
 }
 
@@ -354,7 +357,7 @@ fn when(schedule: &Schedule) -> String {
     let zone: Tz = schedule.zone.parse().unwrap_or(Tz::UTC);
     let due = local(schedule.due_at, zone);
     let state = if schedule.state == State::Paused { "paused, was next" } else { "next" };
-    format!("{state} {due}, {}", schedule.rule.told())
+    format!("{state} {due}, {}", schedule.rule.description())
 }
 
 fn local(instant: DateTime<Utc>, zone: Tz) -> String {

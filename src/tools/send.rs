@@ -119,7 +119,7 @@ mod tests {
 
     /// Proves MC-18.
     #[tokio::test]
-    async fn the_bytes_are_stored_and_never_told() {
+    async fn the_bytes_are_stored_and_never_shown_to_the_model() {
         let mut place = Place::new();
         place.has("notes/a.csv", "secret,1\n");
         let arguments = json!({

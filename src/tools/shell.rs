@@ -43,7 +43,7 @@ pub struct Shell {
 
 /// The network access of commands; `None` for no access.
 #[derive(Default)]
-pub struct Way(pub Option<Arc<Egress>>);
+pub struct CommandNetwork(pub Option<Arc<Egress>>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -90,7 +90,7 @@ impl Tool for Shell {
             .with_workspace(&context.workspace);
         let way = self.egress.as_deref();
         let ended = ended(&self.sandbox, way, cell, Vec::new(), wait).await?;
-        Ok(Output::text(told(ended, context).await))
+        Ok(Output::text(format_result(ended, context).await))
     }
 }
 
@@ -125,14 +125,14 @@ pub(super) async fn ended(
     wait: Duration,
 ) -> Result<ProgramResult, ToolError> {
     let Some(egress) = way else {
-        return run::to_its_end(sandbox.walled(&cell)?, input, wait).await;
+        return run::to_its_end(sandbox.confined_command(&cell)?, input, wait).await;
     };
     let folder = tempfile::tempdir();
     let folder =
         folder.map_err(|e| ToolError::Sandbox(format!("there is no network access: {e}")))?;
     let socket = folder.path().join("egress");
     let open = egress.open(&socket)?;
-    let command = sandbox.walled(&cell.let_out_by(&socket))?;
+    let command = sandbox.confined_command(&cell.with_proxy_socket(&socket))?;
     tokio::select! {
         ended = run::to_its_end(command, input, wait) => ended,
         never = open.serve() => match never {},
@@ -140,7 +140,7 @@ pub(super) async fn ended(
 }
 
 /// Formats the result of a program for the model.
-pub(super) async fn told(ended: ProgramResult, context: &Context) -> String {
+pub(super) async fn format_result(ended: ProgramResult, context: &Context) -> String {
     json!({
         "exitCode": ended.code,
         "stdout": shortened(ended.stdout, "stdout", context).await,

@@ -34,7 +34,7 @@ use crate::{
         Store, StoreOptions,
         datasources::{DataSource, QueryLimits},
         db::Durability,
-        jobs::Most,
+        jobs::JobConcurrency,
     },
     texts::{self, Language, QuestionParts, QuestionText, preview::Preview},
 };
@@ -151,12 +151,12 @@ fn all(place: &Place, store: &Store) -> Toolbox {
     let eyes: Arc<dyn Tool> = Arc::new(LookAt { sandbox: sandbox.clone() });
     let tools = builtin()
         .into_iter()
-        .chain(sandboxed(&sandbox, Branding::default(), Some(shell::Way::default())))
+        .chain(sandboxed(&sandbox, Branding::default(), Some(shell::CommandNetwork::default())))
         .chain(memory::tools(store, chrono_tz::UTC, None))
         .chain(schedule::tools(store, terms))
         .chain(jobs::tools(store, job_terms()))
         .chain(wiki::tools(store, None))
-        .chain(skills::tools(&folders, skills::Ways::new(), &sandbox))
+        .chain(skills::tools(&folders, skills::ScriptNetwork::new(), &sandbox))
         .chain(web::tools(WebConfig::default(), &sandbox).unwrap())
         .chain(datasources::tools(vec![source(place)]))
         .chain([eyes]);
@@ -167,7 +167,11 @@ fn all(place: &Place, store: &Store) -> Toolbox {
 
 fn job_terms() -> jobs::Terms {
     let budget = JobBudget { steps: 1, tokens: 1, time_ms: 1 };
-    jobs::Terms { most: Most { per_conversation: 1, per_person: 1 }, budget, agents: vec![] }
+    jobs::Terms {
+        most: JobConcurrency { per_conversation: 1, per_person: 1 },
+        budget,
+        agents: vec![],
+    }
 }
 
 fn source(place: &Place) -> ConfiguredSource {

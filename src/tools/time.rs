@@ -37,12 +37,12 @@ impl Tool for CurrentDatetime {
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
         let Arguments { timezone } = parse(arguments)?;
         let zone = zone(timezone.as_deref().unwrap_or("UTC"))?;
-        Ok(Output::text(told(context.now, zone)))
+        Ok(Output::text(format_time(context.now, zone)))
     }
 }
 
 /// `2026-04-11T14:30:22 (Saturday, Europe/Berlin, CEST, 2026-04-11T14:30:22+02:00)`
-fn told(now: DateTime<Utc>, zone: Tz) -> String {
+fn format_time(now: DateTime<Utc>, zone: Tz) -> String {
     let local = now.with_timezone(&zone);
     let name = local.offset().abbreviation().filter(|name| name.starts_with(char::is_alphabetic));
     let name = name.filter(|name| *name != zone.name());

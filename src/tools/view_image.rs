@@ -16,7 +16,7 @@ use super::{
     sandbox::{Sandbox, run},
     web::{
         address,
-        client::{Ask, Outside},
+        client::{WebClient, WebRequest},
     },
     workspace::{self, file_names},
 };
@@ -47,7 +47,7 @@ struct Arguments {
 
 /// `look_at_url`
 pub struct LookAtUrl {
-    pub outside: Outside,
+    pub web_client: WebClient,
     pub sandbox: Arc<Sandbox>,
 }
 
@@ -83,7 +83,10 @@ impl Tool for LookAtUrl {
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
         let UrlArguments { image_url, action } = parse(arguments)?;
-        let answer = self.outside.send(Ask::get(address(&image_url)?, limits::INPUT_BYTES)).await?;
+        let answer = self
+            .web_client
+            .send(WebRequest::get(address(&image_url)?, limits::INPUT_BYTES))
+            .await?;
         let found = answer.url.to_string();
         if !answer.status.is_success() {
             return Err(ToolError::ExternalService(format!("{found} answered {}", answer.status)));

@@ -8,7 +8,7 @@ use tracing::Instrument as _;
 
 use super::{
     audit, guard_context, hooks,
-    in_flight::{Done, FinishedCall, Lost, Running, StartedCall},
+    in_flight::{CompletedCall, FinishedCall, LostResult, Running, StartedCall},
     limits,
     turn::{Flow, Turn},
 };
@@ -83,16 +83,16 @@ fn run_one(
     context: Context,
 ) -> impl Future<Output = FinishedCall> + Send + use<> {
     let (worker, lease) = (turn.worker.clone(), turn.claimed.lease.clone());
-    let about = hooks::About::of(turn, Some(context.person.clone()), Some(&context.call));
+    let about = hooks::HookContext::of(turn, Some(context.person.clone()), Some(&context.call));
     async move {
         crash::point("tool", "before run");
         // If the delay was longer than the lease, another worker may have started this call.
         if begun.once && !worker.gateway.store.holds(&lease).await.unwrap_or(false) {
-            return Lost::Lease.into();
+            return LostResult::Lease.into();
         }
         let span = tracing::info_span!("execute_tool", gen_ai.tool.name = begun.call.tool);
         let Some(result) = worker.toolbox.run(&cleared, &context).instrument(span).await else {
-            return Lost::Answer.into();
+            return LostResult::Answer.into();
         };
         crash::point("tool", "after run");
         let (result, hooked) = hooks::after_tool(&worker, &about, &begun.call, result).await;
@@ -129,7 +129,7 @@ pub(super) async fn finish(turn: &Turn<'_>, running: &mut Running) -> Result<Flo
 /// would look interrupted.
 async fn record_rejected_result(
     turn: &Turn<'_>,
-    done: &Done,
+    done: &CompletedCall,
     error: &anyhow::Error,
 ) -> Result<Flow> {
     let call = &done.begun.call;
@@ -143,17 +143,17 @@ async fn record_rejected_result(
     turn.record(Change { terms: Precondition::Always, ..turn.change(vec![event], vec![]) }).await
 }
 
-fn no_result(turn: &Turn<'_>, done: &Done, lost: Lost) -> Flow {
+fn no_result(turn: &Turn<'_>, done: &CompletedCall, lost: LostResult) -> Flow {
     let (conversation, agent) = (turn.claimed.lease.conversation(), &turn.agent.id);
     match lost {
-        Lost::Lease => {
+        LostResult::Lease => {
             tracing::warn!(
                 conversation.id = %conversation, agent.id = agent,
                 "the lease was lost before the call started"
             );
             Flow::End
         }
-        Lost::Answer => {
+        LostResult::Answer => {
             let tool = &done.begun.call.tool;
             tracing::warn!(
                 conversation.id = %conversation, agent.id = agent, tool.name = tool,
@@ -164,7 +164,12 @@ fn no_result(turn: &Turn<'_>, done: &Done, lost: Lost) -> Flow {
     }
 }
 
-fn finished(turn: &Turn<'_>, running: &Running, done: &Done, result: &ToolResult) -> Change {
+fn finished(
+    turn: &Turn<'_>,
+    running: &Running,
+    done: &CompletedCall,
+    result: &ToolResult,
+) -> Change {
     let StartedCall { call, rule, .. } = &done.begun;
     tracing::debug!(
         conversation.id = %turn.claimed.lease.conversation(),

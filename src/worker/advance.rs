@@ -30,12 +30,12 @@ use crate::{
 };
 
 pub(super) async fn advance(worker: &Arc<Worker>, claimed: &Claimed) -> Result<()> {
-    let bell = worker.gateway.store.bell.listen(claimed.lease.conversation());
+    let listener = worker.gateway.store.notifier.listen(claimed.lease.conversation());
     if claimed.sub_agent.as_ref().is_some_and(|own| !worker.has_agent(&own.agent)) {
         // The agent was removed from the configuration in the meantime. The caller that waits for
         // its answer gets an error.
         let cause = "the agent of this sub-agent is no longer configured";
-        return super::apologise(worker, claimed, cause).await;
+        return super::report_failure(worker, claimed, cause).await;
     }
     let agent = worker.agent_of(claimed).await?;
     let folded = worker.sessions.take(&worker.gateway.store, &claimed.lease).await?;
@@ -48,7 +48,7 @@ pub(super) async fn advance(worker: &Arc<Worker>, claimed: &Claimed) -> Result<(
         return worker.gateway.store.release(&claimed.lease).await;
     };
     let Folded { session, stored } = folded;
-    let mut turn = Turn { worker, claimed, agent, session, stored, guard_context, bell };
+    let mut turn = Turn { worker, claimed, agent, session, stored, guard_context, listener };
     go_around(&mut turn).await?;
     let folded = Folded { session: turn.session, stored: turn.stored };
     worker.sessions.keep(&worker.gateway.store, &claimed.lease, folded).await;
@@ -183,12 +183,12 @@ impl Turn<'_> {
         if !said.borrow().is_empty() {
             said.mark_changed();
         }
-        let mut drafts = Drafts::new(&self.worker.gateway, self.claimed, self.growing());
+        let mut drafts = Drafts::new(&self.worker.gateway, self.claimed, self.draft_target());
         let mut request = None;
         let done = tokio::select! {
             Some(done) = running.calls.next() => Some(done),
             Some(next) = running.asking.next() => { request = Some(next); None }
-            () = self.bell.news() => None,
+            () = self.listener.changed() => None,
             () = drafts.show(said) => None,
         };
         drafts.end().await;

@@ -22,11 +22,11 @@ use crate::{
 /// The agents as last built.
 #[derive(Default)]
 pub struct AgentCache {
-    kept: RwLock<BTreeMap<String, Kept>>,
+    kept: RwLock<BTreeMap<String, CachedAgent>>,
 }
 
 #[derive(Clone)]
-struct Kept {
+struct CachedAgent {
     version: i64,
     /// The agent as configured, without the operators' settings.
     from: Arc<Agent>,
@@ -67,7 +67,7 @@ impl Worker {
             store.read(|tx| Box::pin(async move { settings::all(tx).await })).await?;
         let arranged =
             if settings.is_empty() { from.clone() } else { Arc::new(arrange(&from, &settings)) };
-        let kept = Kept { version, from, arranged: arranged.clone() };
+        let kept = CachedAgent { version, from, arranged: arranged.clone() };
         self.agent_cache
             .kept
             .write()

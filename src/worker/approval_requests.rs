@@ -15,7 +15,7 @@ use crate::{
     crash,
     gateway::approvals,
     journal::{
-        event::{Asks, Attachment, Call, Event, Outcome, ToolResult},
+        event::{ApprovalPurpose, Attachment, Call, Event, Outcome, ToolResult},
         ids::ApprovalId,
     },
     store::{self, approvals::request::NewApproval},
@@ -71,19 +71,20 @@ fn refused(question: &ApprovalNeeded, text: String) -> Event {
 }
 
 async fn put(turn: &Turn<'_>, question: &ApprovalNeeded, digest: String) -> Result<NewApproval> {
-    let ApprovalNeeded { call, asks, lasting, approvers, .. } = question;
+    let ApprovalNeeded { call, asks, grantable, approvers, .. } = question;
     let id = ApprovalId::new();
     let expires_at = turn.worker.gateway.clock.now() + turn.agent.policy.approval_for;
     // If several approvers are required, each call needs a separate approval.
-    let lasting = *lasting && approvers.needed == 1;
+    let grantable = *grantable && approvers.needed == 1;
     let spec = turn.spec(call);
     let redactor = &turn.worker.redactor;
-    let here = lasting && !spec.is_some_and(grants::runs_anything);
-    let terms = Terms { id: &id, expires_at, for_conversation: here && *asks == Asks::Allow };
+    let here = grantable && !spec.is_some_and(grants::runs_anything);
+    let terms =
+        Terms { id: &id, expires_at, for_conversation: here && *asks == ApprovalPurpose::Allow };
     let Request { title, arguments, text, file } = request(turn, question, terms).await?;
     // A grant is listed and shown to other people, so its arguments must not contain anything that
     // looks like a secret.
-    let open = lasting && redactor.value(&call.arguments) == call.arguments;
+    let open = grantable && redactor.value(&call.arguments) == call.arguments;
     let proposal = spec.filter(|_| open).and_then(|spec| grants::propose(spec, call));
     let possible = PossibleChoices {
         conversation: here,
@@ -203,9 +204,9 @@ pub(super) fn parts(turn: &Turn<'_>, question: Outgoing) -> Vec<Outgoing> {
 const ROOM: usize = 600;
 
 /// The title of the settled message. It identifies the call.
-fn settled_title(title: &str, asks: Asks, arguments: &Value) -> String {
+fn settled_title(title: &str, asks: ApprovalPurpose, arguments: &Value) -> String {
     match asks {
-        Asks::Allow => format!("{title} {}", texts::in_short(arguments)),
-        Asks::Retry | Asks::Answer => title.to_owned(),
+        ApprovalPurpose::Allow => format!("{title} {}", texts::in_short(arguments)),
+        ApprovalPurpose::Retry | ApprovalPurpose::Answer => title.to_owned(),
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::turn::Turn;
 use crate::{
     agent::{
-        catalog::Found,
+        catalog::ResolvedTool,
         guard::{self, Cleared},
     },
     journal::{
@@ -75,7 +75,9 @@ pub(super) fn authority(turn: &Turn<'_>, cleared: &Cleared) -> Value {
     if let Some(grant) = cleared.grant() {
         return json!({ "grant": grant.as_str() });
     }
-    let Found::Tool(spec) = turn.agent.catalog.find(&call.tool) else { return json!("policy") };
+    let ResolvedTool::Tool(spec) = turn.agent.catalog.find(&call.tool) else {
+        return json!("policy");
+    };
     let ruling = guard::ruling(call, spec, &turn.session, &turn.agent.policy, &turn.guard_context);
     ruling
         .rule

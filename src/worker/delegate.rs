@@ -16,7 +16,7 @@ use crate::{
         guard::Cleared,
     },
     journal::{
-        event::{Event, Heritage, Outcome, ToolResult},
+        event::{Event, InheritedState, Outcome, ToolResult},
         ids::{CallId, ConversationId},
         session::{Session, delegation::Task},
     },
@@ -58,8 +58,8 @@ pub(super) async fn delegate(
         change.facts.push(audit::started(turn, &cleared));
         change.spends.extend(cleared.grant().cloned());
         change.events.push(Event::Delegated { call: call.clone(), children });
-        let (by, heritage) = (turn.requester(), turn.heritage());
-        change.delegates.push(Delegation { call, tasks, by, heritage });
+        let (by, inherited) = (turn.requester(), turn.inherited());
+        change.delegates.push(Delegation { call, tasks, by, inherited });
     }
     change.facts.extend(audit::refused(turn, &[], &change.events));
     turn.record(change).await
@@ -105,9 +105,9 @@ fn ended(
     tokens: u64,
 ) -> TaskAnswer {
     let tokens = session.turn.tokens + tokens;
-    let heritage = Heritage { tokens, joined: vec![], ..session.heritage() };
+    let inherited = InheritedState { tokens, joined: vec![], ..session.inherited() };
     let took = session.turn.started_at.map(|began| worker.gateway.clock.now() - began);
     let took_ms = took.map_or(0, |took| took.num_milliseconds().max(0) as u64);
     let result = ToolResult { took_ms, ..ToolResult::text(outcome, text) };
-    TaskAnswer { result, heritage }
+    TaskAnswer { result, inherited }
 }

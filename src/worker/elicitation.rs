@@ -16,7 +16,7 @@ use crate::{
     agent::{approvers::Approvers, canonical_json::canonical},
     gateway::approvals::{self, TYPED},
     journal::{
-        event::{Asks, Decider, Decision, Entry, Event},
+        event::{ApprovalPurpose, Decider, Decision, Entry, Event},
         ids::{ApprovalId, CallId},
     },
     store::{
@@ -38,7 +38,7 @@ pub(super) struct TurnElicitations {
     received: mpsc::UnboundedReceiver<ElicitationRequest>,
     open: BTreeMap<ApprovalId, Open>,
     /// The running calls for which a notice was shown; each has at most one.
-    told: BTreeSet<CallId>,
+    notified: BTreeSet<CallId>,
 }
 
 /// An elicitation that is shown in the chat, and the call that waits for its answer. The sender is
@@ -51,7 +51,7 @@ struct Open {
 impl Default for TurnElicitations {
     fn default() -> Self {
         let (requests, received) = mpsc::unbounded_channel();
-        Self { requests, received, open: BTreeMap::new(), told: BTreeSet::new() }
+        Self { requests, received, open: BTreeMap::new(), notified: BTreeSet::new() }
     }
 }
 
@@ -72,7 +72,7 @@ impl TurnElicitations {
 
     pub async fn handle(&mut self, turn: &Turn<'_>, next: ElicitationRequest) -> Result<Flow> {
         match next {
-            ElicitationRequest::Question(wish) => self.request(turn, *wish).await,
+            ElicitationRequest::Question(elicitation) => self.request(turn, *elicitation).await,
             ElicitationRequest::Notice(notice) => self.show(turn, notice).await,
         }
     }
@@ -80,7 +80,7 @@ impl TurnElicitations {
     /// Records the notice and shows it.
     async fn show(&mut self, turn: &Turn<'_>, notice: ElicitationNotice) -> Result<Flow> {
         let ElicitationNotice { call, markdown, recorded } = notice;
-        if !self.told.insert(call) {
+        if !self.notified.insert(call) {
             return Ok(Flow::Around);
         }
         let markdown = turn.worker.redactor.own(&markdown).into_owned();
@@ -131,7 +131,7 @@ impl TurnElicitations {
 
     /// Withdraws the elicitations of a call that has ended.
     pub async fn end(&mut self, turn: &Turn<'_>, call: &CallId) -> Result<()> {
-        self.told.remove(call);
+        self.notified.remove(call);
         if self.open.values().all(|open| open.call != *call) {
             return Ok(());
         }
@@ -170,7 +170,7 @@ async fn withdraw(turn: &Turn<'_>, call: Option<CallId>) -> Result<()> {
 fn approval_request(turn: &Turn<'_>, next: &Elicitation) -> NewApproval {
     let Elicitation { call, question, .. } = next;
     let (id, words) = (ApprovalId::new(), turn.claimed.words());
-    let title = words.question_title(Asks::Answer, &question.server);
+    let title = words.question_title(ApprovalPurpose::Answer, &question.server);
     let code = approvals::code(&id);
     let shown = words.asked(&question.asked, question.typed.then_some(code.as_str()));
     let markdown = turn.worker.redactor.own(&format!("{title}\n\n{shown}")).into_owned();
@@ -188,7 +188,7 @@ fn approval_request(turn: &Turn<'_>, next: &Elicitation) -> NewApproval {
     let (approval, reply_to) = (id.to_string(), turn.reply_to());
     NewApproval {
         call: call.clone(),
-        asks: Asks::Answer,
+        asks: ApprovalPurpose::Answer,
         tool: question.server.clone(),
         digest: files::digest_of(canonical(&arguments).as_bytes()),
         title,

@@ -68,8 +68,8 @@ impl Turn<'_> {
         let (shown, answer) = if let Some(text) = &failure.answer {
             (text.clone(), delegate::answer(self, text, 0).await)
         } else {
-            let told = self.told(&reason, cause.as_deref()).await;
-            let shown = self.claimed.words().failed(&told, &reference);
+            let shown_reason = self.reason_with_cause(&reason, cause.as_deref()).await;
+            let shown = self.claimed.words().failed(&shown_reason, &reference);
             (shown, delegate::failure(self.worker, self.claimed, &self.session, &reason))
         };
         events.push(Event::Failed { reason, reference, upto, cause });
@@ -84,7 +84,7 @@ impl Turn<'_> {
     }
 
     /// The reason. It includes the cause if an owner is alone with the bot.
-    async fn told(&self, reason: &str, cause: Option<&str>) -> String {
+    async fn reason_with_cause(&self, reason: &str, cause: Option<&str>) -> String {
         let is_private = self.claimed.place.kind == PlaceKind::Private;
         let Some(cause) = cause.filter(|_| is_private && self.claimed.sub_agent.is_none()) else {
             return reason.to_owned();

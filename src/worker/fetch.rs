@@ -31,15 +31,15 @@ const UNIT: u64 = 1024;
 pub struct FetchBudget {
     bytes: Semaphore,
     /// Limits the number of pictures that are prepared for models at once. Each may take 256 MiB.
-    pub(super) eyes: Semaphore,
+    pub(super) vision_permits: Semaphore,
     /// The pictures that were most recently shown to models.
     pub(super) pictures: Pictures,
 }
 
 impl Default for FetchBudget {
     fn default() -> Self {
-        let (bytes, eyes) = (Semaphore::new(AT_ONCE as usize), Semaphore::new(2));
-        Self { bytes, eyes, pictures: Pictures::default() }
+        let (bytes, vision_permits) = (Semaphore::new(AT_ONCE as usize), Semaphore::new(2));
+        Self { bytes, vision_permits, pictures: Pictures::default() }
     }
 }
 

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::turn::Turn;
 use crate::{
     agent::{
-        catalog::{ApprovalMode, Found},
+        catalog::{ApprovalMode, ResolvedTool},
         guard,
         policy::{FileDigests, GuardContext, Origin, Rule},
         rules, taint,
@@ -51,8 +51,9 @@ impl RuleBook {
     }
 }
 
-/// Builds the current guard context. The rules are read whenever a call has to be judged, so a
-/// changed rule applies immediately. Without a call to judge, the database is not queried.
+/// Builds the current guard context. The version of the rules is read whenever a call has to be
+/// judged, so a changed rule applies immediately. Without a call to judge, the database is not
+/// queried.
 pub(super) async fn look(turn: &Turn<'_>) -> Result<GuardContext> {
     let gateway = &turn.worker.gateway;
     let mut guard_context = GuardContext {
@@ -135,7 +136,7 @@ pub(super) async fn least_role(
         });
         let (now, role) = read.await?;
         // Roles from the configuration are not in the database.
-        let own = turn.manners().roles.get(&by.id).copied();
+        let own = turn.settings().roles.get(&by.id).copied();
         let role = own.max(role.as_deref().and_then(Role::parse)).unwrap_or(Role::Member);
         (version, least) = (now, least.min(role));
     }
@@ -151,7 +152,7 @@ pub(super) async fn with_files(turn: &Turn<'_>, call: &Call) -> Result<GuardCont
 }
 
 async fn files(turn: &Turn<'_>, call: &Call) -> Result<FileDigests, ToolError> {
-    let Found::Tool(spec) = turn.agent.catalog.find(&call.tool) else {
+    let ResolvedTool::Tool(spec) = turn.agent.catalog.find(&call.tool) else {
         return Ok(FileDigests::new());
     };
     let named = guard::files_named(spec, &call.arguments);
@@ -170,7 +171,9 @@ pub(super) fn tainted(turn: &Turn<'_>, id: &CallId, result: &ToolResult) -> Vec<
     let Some(open) = turn.session.open_calls().find(|open| open.call.id == *id) else {
         return Vec::new();
     };
-    let Found::Tool(spec) = turn.agent.catalog.find(&open.call.tool) else { return Vec::new() };
+    let ResolvedTool::Tool(spec) = turn.agent.catalog.find(&open.call.tool) else {
+        return Vec::new();
+    };
     if !matches!(result.outcome, Outcome::Done | Outcome::Failed) {
         return Vec::new();
     }

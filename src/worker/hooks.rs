@@ -17,12 +17,12 @@ use super::{
 };
 use crate::{
     agent::{
-        hooks::{Act, Hook, HookAnswer, Matter, OnFailure, Program},
+        hooks::{Act, Hook, HookAnswer, HookInput, OnFailure, Program},
         prompt::{Message, Prompt},
         redact::mapped,
     },
     journal::{
-        event::{Call, Did, Event, Outcome, Point, Seq, Speaker, ToolResult},
+        event::{Call, Event, HookEffect, HookPoint, Outcome, Seq, Speaker, ToolResult},
         ids::{CallId, ConversationId},
         session::{Item, Session},
     },
@@ -34,7 +34,7 @@ use crate::{
 
 /// The context in which a hook runs.
 #[derive(Debug, Clone)]
-pub(super) struct About {
+pub(super) struct HookContext {
     pub conversation: ConversationId,
     pub agent: String,
     pub person: Option<Speaker>,
@@ -42,14 +42,14 @@ pub(super) struct About {
 }
 
 /// The outcome of all hooks for one point.
-pub(super) struct Heard {
-    pub matter: Matter,
+pub(super) struct HookResult {
+    pub input: HookInput,
     pub events: Vec<Event>,
     /// The name of the hook that stopped the turn or call, and its reason.
     pub stopped: Option<String>,
 }
 
-impl About {
+impl HookContext {
     pub fn of(turn: &Turn<'_>, person: Option<Speaker>, call: Option<&CallId>) -> Self {
         let conversation = turn.claimed.lease.conversation().clone();
         Self { conversation, agent: turn.agent.id.clone(), person, call: call.cloned() }
@@ -57,34 +57,39 @@ impl About {
 }
 
 /// Runs all matching hooks until one of them stops the turn or call.
-pub(super) async fn ask(worker: &Worker, on: Point, about: &About, mut matter: Matter) -> Heard {
+pub(super) async fn ask(
+    worker: &Worker,
+    on: HookPoint,
+    about: &HookContext,
+    mut input: HookInput,
+) -> HookResult {
     let (mut events, mut stopped) = (Vec::new(), None);
-    let tool = matter.tool.clone();
+    let tool = input.tool.clone();
     let concerned = worker.hooks.iter().filter(|h| h.is_asked() && h.concerns(on, tool.as_deref()));
     for hook in concerned {
-        let answer = match hook.answer(&matter, &worker.redactor) {
+        let answer = match hook.answer(&input, &worker.redactor) {
             Some(answer) => Ok(answer),
-            None => ask_program(worker, hook, about, &matter).await,
+            None => ask_program(worker, hook, about, &input).await,
         };
-        let did = answer.and_then(|answer| matter.take(on, answer)).unwrap_or_else(|failed| {
+        let effect = answer.and_then(|answer| input.take(on, answer)).unwrap_or_else(|failed| {
             tracing::warn!(hook.name = hook.name, failed, "hook failed");
             let stops = hook.on_failure == OnFailure::Stop;
             let stopped = stops.then(|| texts::HOOK_FAILED.to_owned());
-            Did { stopped, failed: Some(failed), ..Did::default() }
+            HookEffect { stopped, failed: Some(failed), ..HookEffect::default() }
         });
-        stopped = did.stopped.as_ref().map(|why| texts::stopped_by_hook(&hook.name, why));
-        if did != Did::default() || on == Point::BeforeLlm {
+        stopped = effect.stopped.as_ref().map(|why| texts::stopped_by_hook(&hook.name, why));
+        if effect != HookEffect::default() || on == HookPoint::BeforeLlm {
             let (hook, call) = (hook.name.clone(), about.call.clone());
-            events.push(Event::Hooked { hook, on, call, did });
+            events.push(Event::Hooked { hook, on, call, did: effect });
         }
         if stopped.is_some() {
             break;
         }
     }
-    Heard { matter, events, stopped }
+    HookResult { input, events, stopped }
 }
 
-pub(super) fn any(worker: &Worker, on: Point) -> bool {
+pub(super) fn any(worker: &Worker, on: HookPoint) -> bool {
     worker.hooks.iter().any(|hook| hook.on == on && hook.is_asked())
 }
 
@@ -92,13 +97,13 @@ pub(super) fn any(worker: &Worker, on: Point) -> bool {
 /// the reply, for example from a cache, the model is not asked.
 pub(super) async fn before_llm(turn: &mut Turn<'_>) -> Result<Flow> {
     let person = turn.session.speaks_for(turn.session.seq);
-    let about = About::of(turn, person, None);
-    let matter = Matter { text: unread_text(&turn.session), ..Matter::default() };
-    let heard = ask(turn.worker, Point::BeforeLlm, &about, matter).await;
-    match (heard.stopped, heard.matter.answer) {
-        (Some(why), _) => turn.fail(FailedTurn::new(why).after(heard.events)).await,
-        (None, Some(text)) => think::answer(turn, text, heard.events).await,
-        (None, None) => turn.record(turn.change(heard.events, vec![])).await,
+    let about = HookContext::of(turn, person, None);
+    let input = HookInput { text: unread_text(&turn.session), ..HookInput::default() };
+    let outcome = ask(turn.worker, HookPoint::BeforeLlm, &about, input).await;
+    match (outcome.stopped, outcome.input.answer) {
+        (Some(why), _) => turn.fail(FailedTurn::new(why).after(outcome.events)).await,
+        (None, Some(text)) => think::answer(turn, text, outcome.events).await,
+        (None, None) => turn.record(turn.change(outcome.events, vec![])).await,
     }
 }
 
@@ -149,7 +154,7 @@ pub(super) fn cleaned(worker: &Worker, mut prompt: Prompt) -> Prompt {
 }
 
 /// A reply after its hooks, with the calls that the guard will judge.
-pub(super) struct Hooked {
+pub(super) struct HookedReply {
     pub text: String,
     pub calls: Vec<Call>,
     /// The events of hooks, and the results of calls that they stopped.
@@ -158,19 +163,20 @@ pub(super) struct Hooked {
 
 /// Runs `after_llm`, then `before_tool` for each call, under the canonical name of the tool. A call
 /// that contains a secret of the configuration does not run and is recorded without the secret.
-pub(super) async fn after_llm(turn: &Turn<'_>, upto: Seq, reply: Reply) -> Hooked {
+pub(super) async fn after_llm(turn: &Turn<'_>, upto: Seq, reply: Reply) -> HookedReply {
     let Reply { text, calls, usage, .. } = reply;
     let person = turn.session.speaks_for(upto);
-    let matter = Matter { text, usage: Some(usage), ..Matter::default() };
-    let about = About::of(turn, person.clone(), None);
-    let heard = ask(turn.worker, Point::AfterLlm, &about, matter).await;
-    let mut hooked = Hooked { text: heard.matter.text, calls: vec![], events: heard.events };
-    match heard.stopped {
+    let input = HookInput { text, usage: Some(usage), ..HookInput::default() };
+    let about = HookContext::of(turn, person.clone(), None);
+    let outcome = ask(turn.worker, HookPoint::AfterLlm, &about, input).await;
+    let mut hooked =
+        HookedReply { text: outcome.input.text, calls: vec![], events: outcome.events };
+    match outcome.stopped {
         Some(why) => hooked.text = why,
         None => {
             for mut call in calls {
                 call.tool = turn.agent.catalog.meant(&call.tool.replace('\0', ""));
-                let about = About::of(turn, person.clone(), Some(&call.id));
+                let about = HookContext::of(turn, person.clone(), Some(&call.id));
                 let (call, events) = before_tool(turn.worker, &about, call).await;
                 hooked.calls.push(call);
                 hooked.events.extend(events);
@@ -182,7 +188,7 @@ pub(super) async fn after_llm(turn: &Turn<'_>, upto: Seq, reply: Reply) -> Hooke
 }
 
 /// Runs `before_tool`. The resulting arguments are the ones that are judged, shown, hashed and run.
-async fn before_tool(worker: &Worker, about: &About, mut call: Call) -> (Call, Vec<Event>) {
+async fn before_tool(worker: &Worker, about: &HookContext, mut call: Call) -> (Call, Vec<Event>) {
     call.arguments = worker.toolbox.tidied(&call.tool, call.arguments.take());
     if worker.redactor.holds_own(&call.arguments) {
         call.arguments = worker.redactor.own_value(&call.arguments);
@@ -190,9 +196,10 @@ async fn before_tool(worker: &Worker, about: &About, mut call: Call) -> (Call, V
         return (call, vec![end]);
     }
     let arguments = Some(call.arguments.clone());
-    let matter = Matter { tool: Some(call.tool.clone()), arguments, ..Matter::default() };
-    let Heard { matter, mut events, stopped } = ask(worker, Point::BeforeTool, about, matter).await;
-    let arguments = matter.arguments.unwrap_or_default();
+    let input = HookInput { tool: Some(call.tool.clone()), arguments, ..HookInput::default() };
+    let HookResult { input, mut events, stopped } =
+        ask(worker, HookPoint::BeforeTool, about, input).await;
+    let arguments = input.arguments.unwrap_or_default();
     call.arguments = worker.toolbox.tidied(&call.tool, arguments);
     events.extend(stopped.map(|why| denied(&call, why)));
     (call, events)
@@ -207,27 +214,27 @@ fn denied(call: &Call, text: String) -> Event {
 /// people.
 pub(super) async fn after_tool(
     worker: &Worker,
-    about: &About,
+    about: &HookContext,
     call: &Call,
     mut result: ToolResult,
 ) -> (ToolResult, Vec<Event>) {
-    if !any(worker, Point::AfterTool) {
+    if !any(worker, HookPoint::AfterTool) {
         return (result, Vec::new());
     }
-    let matter = Matter {
+    let input = HookInput {
         text: result.text,
         tool: Some(call.tool.clone()),
         arguments: Some(call.arguments.clone()),
-        ..Matter::default()
+        ..HookInput::default()
     };
-    let heard = ask(worker, Point::AfterTool, about, matter).await;
-    result.text = worker.redactor.own(&heard.matter.text).into_owned();
-    if let Some(why) = heard.stopped {
+    let outcome = ask(worker, HookPoint::AfterTool, about, input).await;
+    result.text = worker.redactor.own(&outcome.input.text).into_owned();
+    if let Some(why) = outcome.stopped {
         result.text = texts::withheld(&why);
         result.attachments.clear();
         result.views.clear();
     }
-    (result, heard.events)
+    (result, outcome.events)
 }
 
 /// The reason why a turn failed, after its hooks have run.
@@ -240,22 +247,22 @@ pub(super) struct Failure {
 
 /// Runs `on_error`, which may change the reason for the person, or provide a reply instead.
 pub(super) async fn on_error(turn: &Turn<'_>, reason: &str) -> Failure {
-    let matter = Matter { text: reason.to_owned(), ..Matter::default() };
-    let about = About::of(turn, turn.session.requester.clone(), None);
-    let heard = ask(turn.worker, Point::OnError, &about, matter).await;
+    let input = HookInput { text: reason.to_owned(), ..HookInput::default() };
+    let about = HookContext::of(turn, turn.session.requester.clone(), None);
+    let outcome = ask(turn.worker, HookPoint::OnError, &about, input).await;
     let clean = |text: &str| turn.worker.redactor.reply(text).replace('\0', "");
     Failure {
-        reason: clean(&heard.matter.text),
-        answer: heard.matter.answer.as_deref().map(clean),
-        events: heard.events,
+        reason: clean(&outcome.input.text),
+        answer: outcome.input.answer.as_deref().map(clean),
+        events: outcome.events,
     }
 }
 
 async fn ask_program(
     worker: &Worker,
     hook: &Hook,
-    about: &About,
-    matter: &Matter,
+    about: &HookContext,
+    input: &HookInput,
 ) -> Result<HookAnswer, String> {
     let Act::Run(program) = &hook.act else {
         return Err("the hook has neither a program nor an action".into());
@@ -268,10 +275,10 @@ async fn ask_program(
     say("agent", json!(about.agent));
     say("person", json!(about.person));
     say("call", json!(about.call));
-    say("tool", json!(matter.tool));
-    say("arguments", json!(matter.arguments));
-    say("text", json!(matter.text));
-    say("usage", json!(matter.usage));
+    say("tool", json!(input.tool));
+    say("arguments", json!(input.arguments));
+    say("text", json!(input.text));
+    say("usage", json!(input.usage));
     let question = worker.redactor.own_value(&Value::Object(question)).to_string();
     if question.len() > program.max_bytes {
         return Err(format!("the input has {} bytes, more than max_bytes", question.len()));

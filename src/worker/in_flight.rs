@@ -26,7 +26,7 @@ use crate::{
 pub(super) struct Running {
     pub calls: Calls,
     /// Finished calls that are not recorded yet. They stay in this queue until they are.
-    pub finished: VecDeque<Done>,
+    pub finished: VecDeque<CompletedCall>,
     pub cancel: BTreeMap<CallId, CancellationToken>,
     /// Calls that the rate limit has already counted.
     pub counted: BTreeSet<CallId>,
@@ -44,7 +44,7 @@ pub(super) struct Running {
 /// was a future of the turn would keep the connection, permit or lock that it was just granted, and
 /// the turn could wait for that very resource.
 #[derive(Default)]
-pub(super) struct Calls(JoinSet<Done>);
+pub(super) struct Calls(JoinSet<CompletedCall>);
 
 /// A call that is about to run.
 #[derive(Debug, Clone)]
@@ -58,20 +58,20 @@ pub(super) struct StartedCall {
 
 /// The result of a call.
 pub(super) struct FinishedCall {
-    pub result: Result<ToolResult, Lost>,
+    pub result: Result<ToolResult, LostResult>,
     /// The events of hooks that changed the result.
     pub hooked: Vec<Event>,
 }
 
 /// A finished call.
-pub(super) struct Done {
+pub(super) struct CompletedCall {
     pub begun: StartedCall,
     pub ended: FinishedCall,
 }
 
 /// The reason why there is no result to record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lost {
+pub(super) enum LostResult {
     /// The worker lost its lease before the call started, so the call did not run.
     Lease,
     /// The call may have run, but its result was lost. It stays in the state "started", as after a
@@ -79,8 +79,8 @@ pub(super) enum Lost {
     Answer,
 }
 
-impl From<Lost> for FinishedCall {
-    fn from(lost: Lost) -> Self {
+impl From<LostResult> for FinishedCall {
+    fn from(lost: LostResult) -> Self {
         Self { result: Err(lost), hooked: Vec::new() }
     }
 }
@@ -91,14 +91,14 @@ impl StartedCall {
     fn panicked(&self) -> FinishedCall {
         tracing::error!(tool.name = self.call.tool, call = %self.call.id, "call panicked");
         if self.once {
-            return Lost::Answer.into();
+            return LostResult::Answer.into();
         }
         let result = ToolResult::text(Outcome::Failed, texts::CALL_PANICKED.to_owned());
         FinishedCall { result: Ok(result), hooked: Vec::new() }
     }
 }
 
-impl Done {
+impl CompletedCall {
     pub fn id(&self) -> &CallId {
         &self.begun.call.id
     }
@@ -115,13 +115,13 @@ impl Calls {
         let supervised = async move {
             let ended = AssertUnwindSafe(run).catch_unwind().await;
             let ended = ended.unwrap_or_else(|_panic| begun.panicked());
-            Done { begun, ended }
+            CompletedCall { begun, ended }
         };
         self.0.spawn(tasks.track_future(supervised.in_current_span()));
     }
 
     /// Waits for the next call that finishes; `None` if none is running. Cancel safe.
-    pub async fn next(&mut self) -> Option<Done> {
+    pub async fn next(&mut self) -> Option<CompletedCall> {
         // Panics are caught within the task and nothing else aborts it, so an error means that the
         // runtime is shutting down.
         self.0.join_next().await?.ok()
@@ -185,7 +185,7 @@ mod tests {
         let mut outcomes = Vec::new();
         while let Some(done) = calls.next().await {
             let outcome = done.ended.result.map(|result| result.outcome);
-            assert_eq!(outcome == Err(Lost::Answer), done.begun.once);
+            assert_eq!(outcome == Err(LostResult::Answer), done.begun.once);
             outcomes.push(outcome);
         }
         assert_eq!(outcomes.len(), 3);
@@ -203,7 +203,7 @@ mod tests {
         calls.start(&tasks, begun(true), async move {
             std::future::pending::<()>().await;
             drop(kept);
-            Lost::Answer.into()
+            LostResult::Answer.into()
         });
         tokio::task::yield_now().await;
         assert_eq!(Arc::strong_count(&held), 2);

@@ -8,10 +8,10 @@ use std::{collections::BTreeMap, time::Duration};
 use super::{in_flight::Running, turn::Turn};
 use crate::{
     agent::{
-        catalog::{Found, Rate},
+        catalog::{Rate, ResolvedTool},
         compact,
         guard::Cleared,
-        limits::{self, Daily, Price, Spent},
+        limits::{self, Daily, Price, UsageTotals},
     },
     crash,
     journal::{
@@ -23,12 +23,12 @@ use crate::{
     store::{
         channels::inbox,
         usage::{
-            Used, What,
+            UsageRecord, What,
             spent::{Request, UsageScope},
         },
         webhooks::subscriptions::{self, Topic},
     },
-    texts::{self, UsedUp, Whose},
+    texts::{self, BudgetScope, UsedUp},
     tools::ToolError,
 };
 
@@ -91,7 +91,7 @@ fn request(turn: &Turn<'_>, person: &str, daily: Daily) -> Request {
     let price = turn.worker.limits.prices.get(&model).copied().unwrap_or_default();
     let usage = Usage { input_tokens: tokens, ..Usage::default() };
     let messages = new_messages(turn, turn.session.seq);
-    let expected = Spent { messages, tokens, cost_micros: price.of(&usage), tool_ms: 0 };
+    let expected = UsageTotals { messages, tokens, cost_micros: price.of(&usage), tool_ms: 0 };
     // Its own conversation: sub-agents and jobs make requests at the same time.
     let conversation = turn.claimed.lease.conversation().clone();
     Request { person: person.to_owned(), conversation, expected, daily }
@@ -128,11 +128,11 @@ async fn reached(
         UsedUp::Tokens => "tokens",
         UsedUp::Money => "cost",
     };
-    let told = json!({ "whose": whose, "what": named, "channel": turn.claimed.channel });
+    let body = json!({ "whose": whose, "what": named, "channel": turn.claimed.channel });
     let write = gateway.store.write("budget reached", move |tx| {
         Box::pin(async move {
             if inbox::first_seen(tx, "budgets", &which, now).await? {
-                subscriptions::note(tx, Topic::BudgetReached, told, now).await?;
+                subscriptions::note(tx, Topic::BudgetReached, body, now).await?;
             }
             Ok(())
         })
@@ -140,11 +140,11 @@ async fn reached(
     write.await
 }
 
-fn whose(scope: &UsageScope) -> Whose {
+fn whose(scope: &UsageScope) -> BudgetScope {
     match scope {
-        UsageScope::Person(_) => Whose::Person,
-        UsageScope::Conversation(_) => Whose::Conversation,
-        UsageScope::All => Whose::All,
+        UsageScope::Person(_) => BudgetScope::Person,
+        UsageScope::Conversation(_) => BudgetScope::Conversation,
+        UsageScope::All => BudgetScope::All,
     }
 }
 
@@ -160,7 +160,7 @@ pub(super) async fn admit(
         let ends = cleared.iter().map(|c| refused(&c.call().id, text.clone())).collect();
         return Ok((vec![], ends));
     }
-    let (cleared, mut ends) = affordable(turn, cleared).await?;
+    let (cleared, mut ends) = within_budget(turn, cleared).await?;
     let gateway = &turn.worker.gateway;
     let (person, now) = (person(turn, turn.session.answered_upto), gateway.clock.now());
     // A call with invalid arguments is rejected by the tool and costs nothing.
@@ -196,7 +196,10 @@ pub(super) async fn admit(
 }
 
 /// The calls that fit today's budget, and the results of the others.
-async fn affordable(turn: &Turn<'_>, cleared: Vec<Cleared>) -> Result<(Vec<Cleared>, Vec<Event>)> {
+async fn within_budget(
+    turn: &Turn<'_>,
+    cleared: Vec<Cleared>,
+) -> Result<(Vec<Cleared>, Vec<Event>)> {
     let toolbox = &turn.worker.toolbox;
     let costs: Vec<_> = cleared.iter().map(|c| toolbox.estimated_cost(c.call())).collect();
     if costs.iter().all(Option::is_none) {
@@ -228,7 +231,7 @@ async fn affordable(turn: &Turn<'_>, cleared: Vec<Cleared>) -> Result<(Vec<Clear
 /// The rate limit of the tool, if it has one.
 fn rate_of(turn: &Turn<'_>, tool: &str) -> Option<Rate> {
     match turn.agent.catalog.find(tool) {
-        Found::Tool(spec) => spec.rate,
+        ResolvedTool::Tool(spec) => spec.rate,
         _ => None,
     }
 }
@@ -258,24 +261,24 @@ pub(super) fn refused(call: &CallId, text: String) -> Event {
 }
 
 /// The usage of a model reply. `upto` is the last event that the model had read.
-pub(super) fn thought(turn: &Turn<'_>, upto: Seq, reply: &Reply) -> Used {
+pub(super) fn thought(turn: &Turn<'_>, upto: Seq, reply: &Reply) -> UsageRecord {
     model_used(turn, upto, new_messages(turn, upto), reply)
 }
 
 /// The usage of a summary.
-pub(super) fn summarised(turn: &Turn<'_>, reply: &Reply) -> Used {
+pub(super) fn summarised(turn: &Turn<'_>, reply: &Reply) -> UsageRecord {
     model_used(turn, turn.session.seq, 0, reply)
 }
 
 /// Usage is priced by the model that answered, which may have been chosen by a person or be a
 /// fallback.
-fn model_used(turn: &Turn<'_>, upto: Seq, messages: u64, reply: &Reply) -> Used {
+fn model_used(turn: &Turn<'_>, upto: Seq, messages: u64, reply: &Reply) -> UsageRecord {
     let usage = reply.usage;
     let asked = || turn.model().map_or_else(|| turn.agent.model.clone(), |m| m.id().into());
     let id = reply.by.clone().unwrap_or_else(asked);
     let price = turn.worker.limits.prices.get(&id).copied().unwrap_or_default();
     let what = What::Model { id, messages, usage, cost_micros: price.of(&usage) };
-    Used { agent: turn.agent.id.clone(), person: person(turn, upto), what, took_ms: 0 }
+    UsageRecord { agent: turn.agent.id.clone(), person: person(turn, upto), what, took_ms: 0 }
 }
 
 /// The number of runs of each tool with a limit, which sub-agents share.
@@ -296,21 +299,27 @@ pub(super) fn limited_run(
 }
 
 fn is_limited(turn: &Turn<'_>, tool: &str) -> bool {
-    matches!(turn.agent.catalog.find(tool), Found::Tool(spec) if spec.max_usage_count.is_some())
+    matches!(turn.agent.catalog.find(tool), ResolvedTool::Tool(spec) if spec.max_usage_count.is_some())
 }
 
 /// The usage of a delegation, charged to its tool.
-pub(super) fn delegated(turn: &Turn<'_>, call: &Call, counted: bool) -> Used {
+pub(super) fn delegated(turn: &Turn<'_>, call: &Call, counted: bool) -> UsageRecord {
     let counted = counted || rate_of(turn, &call.tool).is_none();
     let what = What::Tool { name: call.tool.clone(), counted, cost_micros: 0 };
     let person = person(turn, turn.session.answered_upto);
-    Used { agent: turn.agent.id.clone(), person, what, took_ms: 0 }
+    UsageRecord { agent: turn.agent.id.clone(), person, what, took_ms: 0 }
 }
 
 /// The usage of a tool run, including that of the models that the tool requested.
-pub(super) fn ran(turn: &Turn<'_>, call: &Call, result: &ToolResult, counted: bool) -> Vec<Used> {
+pub(super) fn ran(
+    turn: &Turn<'_>,
+    call: &Call,
+    result: &ToolResult,
+    counted: bool,
+) -> Vec<UsageRecord> {
     let (agent, person) = (&turn.agent.id, person(turn, turn.session.answered_upto));
-    let used = |what, took_ms| Used { agent: agent.clone(), person: person.clone(), what, took_ms };
+    let used =
+        |what, took_ms| UsageRecord { agent: agent.clone(), person: person.clone(), what, took_ms };
     let cost_micros = result.cost_micros.unwrap_or_default();
     // A tool without a limit has no windows to check.
     let counted = counted || rate_of(turn, &call.tool).is_none();

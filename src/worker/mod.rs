@@ -227,7 +227,7 @@ async fn claim(worker: Arc<Worker>) {
         if claimed.is_empty() {
             tokio::select! {
                 () = stop.cancelled() => {}
-                () = worker.gateway.store.bell.ready() => {}
+                () = worker.gateway.store.notifier.ready() => {}
             }
         }
         for claimed in claimed {
@@ -269,7 +269,7 @@ async fn advance_safely(worker: &Arc<Worker>, claimed: Claimed) {
             "the turn panicked; the log has the message".to_owned()
         }
     };
-    if let Err(error) = apologise(worker, &claimed, &cause).await {
+    if let Err(error) = report_failure(worker, &claimed, &cause).await {
         let error = format!("{error:#}");
         tracing::error!(conversation.id = conversation, error, "could not report a failed turn");
         defer(worker, &claimed).await;
@@ -289,7 +289,7 @@ async fn defer(worker: &Worker, claimed: &Claimed) {
 }
 
 /// Tells the person that the turn failed. Retries if they have written in the meantime.
-async fn apologise(worker: &Worker, claimed: &Claimed, cause: &str) -> Result<()> {
+async fn report_failure(worker: &Worker, claimed: &Claimed, cause: &str) -> Result<()> {
     let cause = failure::clean(&worker.redactor, cause);
     loop {
         let change = apology(worker, claimed, &cause).await?;

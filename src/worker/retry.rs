@@ -85,7 +85,7 @@ impl Turn<'_> {
     }
 
     /// Reads data that is needed to record finished work, with as many attempts as necessary.
-    pub async fn insist<T, F>(&self, mut read: impl FnMut() -> F) -> Result<T>
+    pub async fn retry_read<T, F>(&self, mut read: impl FnMut() -> F) -> Result<T>
     where
         F: Future<Output = Result<T>>,
     {

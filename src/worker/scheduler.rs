@@ -23,7 +23,7 @@ use crate::{
         conversations::{self, journal, places},
         jobs::{self, BackgroundJob},
         outbox,
-        schedules::{self, Does, Schedule, State},
+        schedules::{self, Schedule, ScheduleKind, State},
     },
 };
 
@@ -112,7 +112,7 @@ async fn fire(worker: &Arc<Worker>, schedule: Schedule) -> Result<bool> {
     let (worker, now) = (worker.clone(), worker.gateway.clock.now());
     let store = &worker.gateway.store.clone();
     let next = schedule.rule.next(schedule.due_at, now);
-    let fired = store.write("tick", move |tx| {
+    let fired = store.write("run schedule", move |tx| {
         Box::pin(async move {
             if !schedules::fire(tx, &schedule, next, now).await? {
                 return Ok(false);
@@ -128,8 +128,8 @@ async fn fire(worker: &Arc<Worker>, schedule: Schedule) -> Result<bool> {
                 return Ok(true);
             }
             match schedule.does {
-                Does::Remind => remind(tx, &worker, &schedule, now).await?,
-                Does::Run => run(tx, schedule, now).await?,
+                ScheduleKind::Remind => remind(tx, &worker, &schedule, now).await?,
+                ScheduleKind::Run => run(tx, schedule, now).await?,
             }
             Ok(true)
         })
@@ -151,7 +151,7 @@ pub(super) async fn is_welcome(
     if place.kind == PlaceKind::Group && place.chat == by.id {
         return Ok(true);
     }
-    people::is_welcome(tx, &channel, &connected.allow, &connected.manners.roles, &by.id).await
+    people::is_welcome(tx, &channel, &connected.allow, &connected.settings.roles, &by.id).await
 }
 
 async fn remind(
@@ -167,7 +167,7 @@ async fn remind(
         let agent = worker.gateway.channels.get(&channel).map(|connected| &connected.agent);
         let agent = agent.and_then(|agent| worker.configured(agent));
         let hosts = agent.map(|agent| agent.policy.link_hosts.clone()).unwrap_or_default();
-        text = taint::defused(&text, &hosts);
+        text = taint::without_links(&text, &hosts);
     }
     let mut markdown = format!("⏰ {text}");
     if now - schedule.due_at >= LATE {

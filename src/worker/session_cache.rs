@@ -46,7 +46,7 @@ const WAITS_FOR: Duration = Duration::from_secs(30);
 
 /// The most recently used sessions, and the memory limit for those in use.
 pub struct SessionCache {
-    kept: Mutex<Kept>,
+    kept: Mutex<CachedSessions>,
     flight: Semaphore,
     flight_bytes: usize,
 }
@@ -58,7 +58,7 @@ impl Default for SessionCache {
 }
 
 #[derive(Default)]
-struct Kept {
+struct CachedSessions {
     /// The most recently used session is last.
     sessions: LinkedHashMap<ConversationId, (Folded, usize)>,
     bytes: usize,
@@ -132,7 +132,7 @@ impl SessionCache {
         }
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, CachedSessions> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -13,7 +13,7 @@ use tracing::{Instrument as _, Span, field};
 use super::{
     audit, delegate,
     failure::FailedTurn,
-    hooks::{self, Hooked},
+    hooks::{self, HookedReply},
     limits, long_answers, memory, scheduler,
     turn::{Flow, Turn},
     vision,
@@ -23,7 +23,7 @@ use crate::{
     crash,
     gateway::{Queue, drafts::Drafts},
     journal::{
-        event::{Entry, Event, Point, Seq, Speaker, Usage},
+        event::{Entry, Event, HookPoint, Seq, Speaker, Usage},
         session::messages::SILENT,
     },
     llm::{Model, ModelError, Reply},
@@ -43,23 +43,23 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
     if let Some(memory) = memory::recollect(turn).await? {
         return turn.record(turn.change(vec![memory], vec![])).await;
     }
-    if !turn.session.prepared && hooks::any(turn.worker, Point::BeforeLlm) {
+    if !turn.session.prepared && hooks::any(turn.worker, HookPoint::BeforeLlm) {
         return hooks::before_llm(turn).await;
     }
     let group = turn.claimed.place.kind == PlaceKind::Group && turn.claimed.sub_agent.is_none();
     let prompt = prompt::build(&turn.session, &turn.agent, group);
     let prompt = hooks::cleaned(turn.worker, prompt);
     let prompt = vision::shown(turn, model.as_ref(), prompt).await;
-    let (draft, growing) = watch::channel(String::new());
+    let (draft, target) = watch::channel(String::new());
     let drafting = Drafting::of(turn);
     let on_text = |piece: &str| drafting.grow(&draft, piece);
     let gateway = &turn.worker.gateway;
-    let mut drafts = Drafts::new(gateway, turn.claimed, turn.growing());
+    let mut drafts = Drafts::new(gateway, turn.claimed, turn.draft_target());
     let begun = Instant::now();
     let span = asking(model.as_ref());
     let replied = tokio::select! {
         replied = model.reply(&prompt, &on_text).instrument(span.clone()) => Some(replied),
-        () = drafts.show(growing) => None,
+        () = drafts.show(target) => None,
         () = until_cut_off(turn) => None,
     };
     drafts.end().await;
@@ -124,7 +124,7 @@ fn shown(turn: &Turn<'_>, text: &str) -> String {
     if turn.session.taint.is_empty() || crash::planted("links") {
         return text.to_owned();
     }
-    taint::defused(text, &turn.agent.policy.link_hosts)
+    taint::without_links(text, &turn.agent.policy.link_hosts)
 }
 
 /// Streams a growing text.
@@ -141,7 +141,7 @@ impl<'t, 'w> Drafting<'t, 'w> {
         // A scheduled task may have nothing to show, and people do not see a sub-agent's text.
         let silent = turn.session.turn.ticked
             || turn.claimed.sub_agent.is_some()
-            || hooks::any(turn.worker, Point::AfterLlm);
+            || hooks::any(turn.worker, HookPoint::AfterLlm);
         Self { turn, silent, text: Mutex::default() }
     }
 
@@ -176,7 +176,7 @@ pub(super) async fn until_cut_off(turn: &Turn<'_>) {
     let (store, conversation) = (&turn.worker.gateway.store, turn.claimed.lease.conversation());
     let mut wait = Duration::MAX;
     loop {
-        let _ = tokio::time::timeout(wait, turn.bell.news()).await;
+        let _ = tokio::time::timeout(wait, turn.listener.changed()).await;
         match store.events_after(conversation, turn.session.seq).await {
             Ok(news) if news.iter().any(|entry| cuts_off(turn, entry)) => return,
             Ok(_) => wait = Duration::MAX,
@@ -194,14 +194,14 @@ pub(super) async fn until_cut_off(turn: &Turn<'_>) {
 fn cuts_off(turn: &Turn<'_>, news: &Entry) -> bool {
     match &news.event {
         Event::Said { by, .. } => {
-            turn.manners().queue == Queue::Steer || follows_quickly(turn, by, news.at)
+            turn.settings().queue == Queue::Steer || follows_quickly(turn, by, news.at)
         }
-        event => voids(turn, event),
+        event => invalidates_reply(turn, event),
     }
 }
 
 /// Whether a reply to the text before this event must not be recorded.
-fn voids(turn: &Turn<'_>, event: &Event) -> bool {
+fn invalidates_reply(turn: &Turn<'_>, event: &Event) -> bool {
     match event {
         Event::Stopped { .. } | Event::Restarted { .. } => true,
         Event::Edited { message, .. } => turn.session.is_unread(message),
@@ -211,15 +211,15 @@ fn voids(turn: &Turn<'_>, event: &Event) -> bool {
 
 /// How long quick messages may restart the request, as a multiple of the debounce time. Afterwards
 /// the request completes.
-const QUICK_ONES: i32 = 5;
+const MAX_QUICK_MESSAGES: i32 = 5;
 
 /// Whether the message follows the previous one so quickly that both are combined. Only messages of
 /// the same person are combined, because the reply acts on behalf of one person.
 fn follows_quickly(turn: &Turn<'_>, by: &Speaker, at: DateTime<Utc>) -> bool {
-    let (session, settle) = (&turn.session, turn.manners().settle);
+    let (session, debounce) = (&turn.session, turn.settings().debounce);
     session.speaks_for(session.seq).is_some_and(|last| last.id == by.id)
-        && session.said_at.is_some_and(|said| at - said < settle)
-        && session.turn.started_at.is_some_and(|start| at - start <= settle * QUICK_ONES)
+        && session.said_at.is_some_and(|said| at - said < debounce)
+        && session.turn.started_at.is_some_and(|start| at - start <= debounce * MAX_QUICK_MESSAGES)
 }
 
 /// Records a reply that a tool or a hook provided, after the events in `before`, without asking a
@@ -234,7 +234,7 @@ async fn record(turn: &mut Turn<'_>, reply: Reply, before: Vec<Event>) -> Result
     let upto = turn.session.seq;
     let used = vec![limits::thought(turn, upto, &reply)];
     let usage = reply.usage;
-    let Hooked { text, calls, events } = hooks::after_llm(turn, upto, reply).await;
+    let HookedReply { text, calls, events } = hooks::after_llm(turn, upto, reply).await;
     let silent = turn.session.turn.ticked && text.trim() == SILENT;
     let written = Some(&text).filter(|text| !silent && !text.trim().is_empty());
     let shown = match written.map(|text| shown(turn, text)) {
@@ -262,8 +262,8 @@ async fn record(turn: &mut Turn<'_>, reply: Reply, before: Vec<Event>) -> Result
         }
         let conversation = turn.claimed.lease.conversation();
         let read = || gateway.store.events_after(conversation, turn.session.seq);
-        let news = turn.insist(read).await?;
-        if news.iter().any(|entry| voids(turn, &entry.event)) {
+        let news = turn.retry_read(read).await?;
+        if news.iter().any(|entry| invalidates_reply(turn, &entry.event)) {
             return Ok(Flow::Around);
         }
         for entry in &news {
@@ -273,7 +273,7 @@ async fn record(turn: &mut Turn<'_>, reply: Reply, before: Vec<Event>) -> Result
 }
 
 async fn give_up(turn: &Turn<'_>, problem: &ModelError) -> Result<Flow> {
-    let reason = problem.told(turn.claimed.words());
+    let reason = problem.user_text(turn.claimed.words());
     let cause = match problem {
         ModelError::Retry { reason, .. } | ModelError::Rejected(reason) => reason.clone(),
         _ => problem.to_string(),

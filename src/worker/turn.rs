@@ -10,12 +10,12 @@ use super::{Worker, limits};
 use crate::{
     agent::{
         Agent,
-        catalog::{Found, ToolSpec},
+        catalog::{ResolvedTool, ToolSpec},
         policy::GuardContext,
     },
-    gateway::{Manners, drafts::Growing},
+    gateway::{ChannelSettings, drafts::DraftTarget},
     journal::{
-        event::{Call, Event, Heritage, Seq, Speaker},
+        event::{Call, Event, InheritedState, Seq, Speaker},
         ids::CallId,
         session::{Item, Session},
     },
@@ -42,7 +42,7 @@ pub(super) struct Turn<'w> {
     pub session: Session,
     pub stored: Stored,
     pub guard_context: GuardContext,
-    pub bell: Listener,
+    pub listener: Listener,
 }
 
 /// What the loop does after an effect has been carried out.
@@ -114,9 +114,9 @@ impl Turn<'_> {
     }
 
     /// The options of the conversation's channel.
-    pub fn manners(&self) -> Manners {
+    pub fn settings(&self) -> ChannelSettings {
         let connected = self.worker.gateway.channels.get(&self.claimed.channel);
-        connected.map(|connected| connected.manners.clone()).unwrap_or_default()
+        connected.map(|connected| connected.settings.clone()).unwrap_or_default()
     }
 
     /// A text of the gateway, as a reply to the requester.
@@ -138,8 +138,8 @@ impl Turn<'_> {
     }
 
     /// The draft of this turn's answer.
-    pub fn growing(&self) -> Growing {
-        Growing { turn: self.session.turn.began, reply_to: self.reply_to() }
+    pub fn draft_target(&self) -> DraftTarget {
+        DraftTarget { turn: self.session.turn.began, reply_to: self.reply_to() }
     }
 
     /// The person on whose behalf the agent acts.
@@ -149,8 +149,8 @@ impl Turn<'_> {
     }
 
     /// Everything that sub-agents of this turn inherit.
-    pub fn heritage(&self) -> Heritage {
-        Heritage { used: limits::limited_runs(self), ..self.session.heritage() }
+    pub fn inherited(&self) -> InheritedState {
+        InheritedState { used: limits::limited_runs(self), ..self.session.inherited() }
     }
 
     /// The context in which a call runs.
@@ -165,12 +165,12 @@ impl Turn<'_> {
             joined: self.session.joined.clone(),
             depth: self.claimed.sub_agent.as_ref().map_or(0, |own| own.depth),
             artifacts: worker.gateway.artifacts.clone(),
-            shelf: worker.memory_scope(&self.agent.id, self.claimed),
+            memory_scope: worker.memory_scope(&self.agent.id, self.claimed),
             seen: self.session.seen.clone(),
             foreign: self.session.foreign.clone(),
             taint: self.session.taint.clone(),
             approved: None,
-            heritage: self.heritage(),
+            inherited: self.inherited(),
             jobs_before: self.session.turn.jobs_before,
             now: worker.gateway.clock.now(),
             cancelled,
@@ -183,7 +183,7 @@ impl Turn<'_> {
 
     pub fn spec(&self, call: &Call) -> Option<&ToolSpec> {
         match self.agent.catalog.find(&call.tool) {
-            Found::Tool(spec) => Some(spec),
+            ResolvedTool::Tool(spec) => Some(spec),
             _ => None,
         }
     }

@@ -25,7 +25,7 @@ pub(super) async fn at(
     if !model.sees() || !infer::is_image(bytes) || bytes.len() > limits::INPUT_BYTES {
         return None;
     }
-    let _turn = turn.worker.fetching.eyes.acquire().await.expect("never closed");
+    let _turn = turn.worker.fetching.vision_permits.acquire().await.expect("never closed");
     let (sandbox, artifacts) = (&turn.worker.hook_sandbox.sandbox, &turn.worker.gateway.artifacts);
     view_image::view(sandbox, path, bytes.to_vec(), artifacts)
         .await

@@ -24,13 +24,12 @@ try {
   assert.doesNotMatch(await question.innerText(), /1 of 2/);
   await question.getByRole("button", { name: "Allow once" }).click();
   await question.getByText("1 of 2").waitFor();
-  const again = question.getByRole("button", { name: "Allow once" });
-  assert(await again.isEnabled(), "the request is open, with the vote");
-  await again.click();
+  // The request stays open, with the vote. The button is enabled again when the press has returned.
+  await question.getByRole("button", { name: "Allow once" }).click();
   await question.getByText("1 of 2").waitFor();
   await question.getByRole("button", { name: "Withdraw vote" }).click();
   await question.getByText("0 of 2").waitFor();
-  assert.equal(await question.getByRole("button", { name: "Withdraw vote" }).count(), 0);
+  await question.getByRole("button", { name: "Withdraw vote" }).waitFor({ state: "detached" });
   assert.deepEqual(complaints, [], "the console has no errors");
   process.stdout.write("Votes are shown live in a browser.\n");
 } catch (problem) {

@@ -114,7 +114,7 @@ def worker(countersign, ending):
     job = {"work": {"Draw": ["/usr/share/fonts"]}, "limits": None, "writable": []}
     part = {"text": MEMO, "folder": ".", "pictures": {}, "warnings": []}
     wish = {"format": ending, "text": {"Markdown": [part]}, "title": None, "date": None,
-            "aspect": None, "dress": {}}
+            "aspect": None, "assets": {}}
     command = [countersign, "confine", "--job", json.dumps(job)]
     passed, used = [], []
     for _ in range(WORKER_RUNS):

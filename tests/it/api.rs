@@ -168,6 +168,27 @@ async fn every_operation_takes_its_role_and_no_less() {
     }
 }
 
+/// A token with the role member is for OpenAI clients only, although the role is above viewer.
+/// Proves S10.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_member_token_can_use_nothing_else() {
+    let world = World::on_sqlite();
+    let served = Served::of(&world).await;
+    let token = served.token("editor", Role::Member).await;
+    let operations = operations(&served.document().await);
+    assert!(operations.len() >= 12, "{}", operations.len());
+    for operation in &operations {
+        let (status, answer) = answered(operation.request(&served).bearer_auth(&token)).await;
+        assert_eq!(
+            status,
+            StatusCode::FORBIDDEN,
+            "{} {}: {answer}",
+            operation.method,
+            operation.path
+        );
+    }
+}
+
 /// Every list has pages.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_list_takes_a_limit() {

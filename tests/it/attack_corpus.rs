@@ -3,7 +3,7 @@
 
 use countersign::{
     agent::{
-        catalog::{ApprovalMode, EffectClass, Found, Subject, ToolSpec},
+        catalog::{ApprovalMode, EffectClass, ResolvedTool, Subject, ToolSpec},
         disclosure,
         guard::{self, Ruling, Verdict},
         policy::{Action, GuardContext, Origin, Policy},
@@ -16,7 +16,7 @@ use countersign::{
     tools::{
         ToolError,
         sandbox::{Job, SandboxLimits, Work, profile::Profile, run},
-        web::client::{Ask, Outside},
+        web::client::{WebClient, WebRequest},
     },
 };
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
@@ -170,14 +170,14 @@ impl Judge {
             arguments: arguments.clone(),
         };
         let spec = self.specs.get(tool).unwrap_or_else(|| panic!("there is no tool {tool}"));
-        let scene = GuardContext {
+        let context = GuardContext {
             agent: "default".into(),
             role: Some("member".into()),
             ..GuardContext::default()
         };
-        let ruling = guard::ruling(&call, spec, &self.session, &self.policy, &scene);
+        let ruling = guard::ruling(&call, spec, &self.session, &self.policy, &context);
         let open = OpenCall { call, state: CallState::New };
-        let strictness = match guard::judge(&open, spec, &self.session, &self.policy, &scene) {
+        let strictness = match guard::judge(&open, spec, &self.session, &self.policy, &context) {
             Verdict::Run(_) => Strictness::Run,
             Verdict::Ask { .. } | Verdict::Wait => Strictness::Ask,
             Verdict::Refuse(_) => Strictness::Refuse,
@@ -233,10 +233,10 @@ impl Resolve for Inside {
 /// Proves S8.
 #[tokio::test]
 async fn no_address_of_the_corpus_is_asked() {
-    let outside = Outside::resolving(BTreeSet::new(), Arc::new(Inside)).unwrap();
+    let web_client = WebClient::resolving(BTreeSet::new(), Arc::new(Inside)).unwrap();
     for Address { name, url } in addresses() {
         let Ok(parsed) = url.parse() else { continue };
-        let answer = outside.send(Ask::get(parsed, 1)).await;
+        let answer = web_client.send(WebRequest::get(parsed, 1)).await;
         assert!(matches!(answer, Err(ToolError::NotAuthorized(_))), "{name} {url}: {answer:?}");
     }
 }
@@ -256,8 +256,8 @@ async fn no_probe_of_the_corpus_gets_out() {
         let program = ["/bin/sh", "-c", &script].map(str::to_owned).to_vec();
         let cell = Profile::around(Job::new(Work::Program(program), Some(SandboxLimits::COMMAND)))
             .with_workspace(folder.path());
-        let walled = sandbox.walled(&cell).unwrap();
-        let ended = run::to_its_end(walled, Vec::new(), PROBE_FOR).await.unwrap();
+        let confined_command = sandbox.confined_command(&cell).unwrap();
+        let ended = run::to_its_end(confined_command, Vec::new(), PROBE_FOR).await.unwrap();
         let said = ended.stdout.text();
         assert!(said.contains("DONE"), "{said} {}", ended.stderr.text());
         escaped.extend(said.lines().filter(|line| line.contains("ESCAPED")).map(str::to_owned));
@@ -283,7 +283,7 @@ async fn tools() -> BTreeMap<String, ToolSpec> {
     let catalog = app.worker.agent("default").await.unwrap().catalog.clone();
     let mut specs = Judge::new(Policy::default()).specs;
     for name in catalog.names() {
-        if let Found::Tool(spec) = catalog.find(name) {
+        if let ResolvedTool::Tool(spec) = catalog.find(name) {
             specs.insert(name.to_owned(), spec.clone());
         }
     }

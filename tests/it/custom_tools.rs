@@ -54,7 +54,7 @@ fn say_again(
 
 /// Proves MC-54.
 #[test]
-fn a_function_says_all_that_the_model_is_told() {
+fn a_function_declares_everything_about_its_tool() {
     let spec = Factorial.spec();
     assert_eq!(spec.name, "factorial");
     assert_eq!(

@@ -20,7 +20,7 @@ use std::{
 };
 
 use crate::{
-    documents::Desk,
+    documents::DocumentFixture,
     sandbox::{BINARY, sandbox},
 };
 
@@ -36,7 +36,7 @@ fn soffice(folder: &Path, script: &str) -> PathBuf {
 }
 
 /// The files that `render_…` of this format sends, with that program.
-async fn sent(desk: &Desk, format: Format, script: &str) -> Vec<Attachment> {
+async fn sent(fixture: &DocumentFixture, format: Format, script: &str) -> Vec<Attachment> {
     let folder = tempfile::tempdir().unwrap();
     let sandbox = Arc::new(sandbox().await);
     let mut office = Office::at(&soffice(folder.path(), script), &sandbox).unwrap();
@@ -46,31 +46,31 @@ async fn sent(desk: &Desk, format: Format, script: &str) -> Vec<Attachment> {
     let name = format!("render_{}", format.ending());
     let tools = documents::tools(Branding::default(), &sandbox, Some(office));
     let tool = tools.into_iter().find(|tool| tool.spec().name == name).unwrap();
-    tool.run(json!({ "markdown": "# Rivers" }), &desk.context).await.unwrap().attachments
+    tool.run(json!({ "markdown": "# Rivers" }), &fixture.context).await.unwrap().attachments
 }
 
 /// The picture shows the file that is sent, and precedes it, in chats that show pictures.
 #[tokio::test]
 async fn the_first_page_of_an_office_file_goes_before_it() {
-    let mut desk = Desk::new().await;
+    let mut fixture = DocumentFixture::new().await;
     let script = r#"{ printf '\211PNG '; sha256sum <"$file"; } >"${file%.*}.png""#;
     for format in OFFICE {
-        let files = sent(&desk, format, script).await;
+        let files = sent(&fixture, format, script).await;
         let [picture, file] = &files[..] else { panic!("{files:?}") };
         assert_eq!(file.name, format!("document.{}", format.ending()));
         assert_eq!((&*picture.name, &*picture.media_type), ("document.png", "image/png"));
-        let drawn = desk.context.artifacts.read(&picture.digest).await.unwrap();
+        let drawn = fixture.context.artifacts.read(&picture.digest).await.unwrap();
         let said = String::from_utf8_lossy(&drawn);
         assert!(said.contains(&file.digest), "{said} is not of {file:?}");
     }
-    desk.context.shows_pictures = false;
-    assert_eq!(sent(&desk, Format::Docx, script).await.len(), 1);
+    fixture.context.shows_pictures = false;
+    assert_eq!(sent(&fixture, Format::Docx, script).await.len(), 1);
 }
 
 /// The file is sent even if the preview fails.
 #[tokio::test]
 async fn a_first_page_that_is_not_drawn_keeps_no_file_back() {
-    let desk = Desk::new().await;
+    let fixture = DocumentFixture::new().await;
     for script in [
         "exit 1",
         "sleep 400",
@@ -78,7 +78,7 @@ async fn a_first_page_that_is_not_drawn_keeps_no_file_back() {
         "yes >${file%.*}.png",
         "ln -s /proc/self/environ ${file%.*}.png",
     ] {
-        let files = sent(&desk, Format::Docx, script).await;
+        let files = sent(&fixture, Format::Docx, script).await;
         assert_eq!(files.len(), 1, "{script}: {files:?}");
         assert_eq!(files[0].name, "document.docx");
     }
@@ -91,12 +91,12 @@ async fn without_sandbox_or_libreoffice_there_is_none() {
     let program = soffice(folder.path(), "exit 1");
     let bare = Arc::new(Sandbox::without_bubblewrap(Path::new(BINARY), "a test"));
     assert!(Office::at(&program, &bare).is_none());
-    let walled = Arc::new(sandbox().await);
-    assert!(Office::at(&folder.path().join("none"), &walled).is_none());
+    let confined_command = Arc::new(sandbox().await);
+    assert!(Office::at(&folder.path().join("none"), &confined_command).is_none());
     let all = ["libreoffice-writer", "libreoffice-calc", "libreoffice-impress"];
     assert_eq!(Office::packages(None), all);
     fs::write(program.with_file_name("libswlo.so"), "").unwrap();
-    assert_eq!(Office::packages(Office::at(&program, &walled).as_ref()), all[1..]);
+    assert_eq!(Office::packages(Office::at(&program, &confined_command).as_ref()), all[1..]);
 }
 
 /// With LibreOffice: a portrait page, a landscape page and a slide, each with some content.

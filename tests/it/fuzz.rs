@@ -108,7 +108,7 @@ async fn damaged_files_are_read_or_refused() {
 #[tokio::test]
 async fn damaged_texts_are_drawn_or_refused() {
     let sandbox = Arc::new(Sandbox::without_bubblewrap(Path::new(BINARY), "a test"));
-    let press = RenderPool::new(sandbox, Branding::default().fonts());
+    let pool = RenderPool::new(sandbox, Branding::default().fonts());
     let mut dice = Dice(0xfeed_1234_5678_9abc);
     for (source, format, full) in [
         (FEATURES, Format::Docx, 400),
@@ -120,12 +120,12 @@ async fn damaged_texts_are_drawn_or_refused() {
             let text = dice.damage(source.as_bytes());
             let text = String::from_utf8_lossy(&text);
             let part = json!({ "text": text, "folder": ".", "pictures": {}, "warnings": [] });
-            let wish = json!({
+            let options = json!({
                 "format": format, "text": { "Markdown": [part] }, "title": null,
-                "date": "2026-01-01", "aspect": null, "dress": {},
+                "date": "2026-01-01", "aspect": null, "assets": {},
             });
-            let wish: RenderOptions = serde_json::from_value(wish).unwrap();
-            let drawn = press.ask(RenderRequest::File(Box::new(wish))).await;
+            let options: RenderOptions = serde_json::from_value(options).unwrap();
+            let drawn = pool.ask(RenderRequest::File(Box::new(options))).await;
             if let Err(ToolError::ExecutionFailed(why)) = &drawn {
                 let broke = why.starts_with("The document could not be drawn");
                 assert!(!broke, "{format:?}, round {round}: {why}\n{text}");

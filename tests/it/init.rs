@@ -184,6 +184,39 @@ async fn init_uses_the_variables_that_are_set() {
     site.end().await;
 }
 
+/// Answers with which no gateway could start are asked for again. The folder of the file is created,
+/// and a secret that is there already is kept.
+#[tokio::test]
+async fn init_writes_only_a_configuration_that_can_be_loaded() {
+    let site = Site::new(On::Sqlite).await;
+    let llm = FakeLlm::start().await;
+    llm.always(text("Yes."));
+    let secrets = site.path("bots/secrets");
+    fs::create_dir_all(&secrets).unwrap();
+    fs::write(secrets.join("openai-api-key"), "of another bot").unwrap();
+    for (file, key) in [("bots/a.toml", "openai-api-key-2"), ("more/bots/b.toml", "openai-api-key")]
+    {
+        let mut init = site.asks(&["init", "--config", file]);
+        let base = llm.base_url();
+        let answers = ["3", "5", &base, API_KEY, "", "5", &base, API_KEY, "a-model"];
+        init.types(format!("{}\n", answers.join("\n")).as_bytes()).await;
+        assert!(init.ended().await.success(), "{}", init.said());
+        let said = init.said();
+        let problem = said.lines().find_map(|line| line.split_once("It failed: ")).unwrap().1;
+        assert_snapshot!(stable(problem), @"");
+        let path = site.path(file);
+        let written = fs::read_to_string(&path).unwrap();
+        assert!(
+            written.contains(&format!("api_key = {{ file = \"secrets/{key}\" }}")),
+            "{written}"
+        );
+        let stored = path.parent().unwrap().join("secrets").join(key);
+        assert_eq!(fs::read_to_string(stored).unwrap(), API_KEY);
+    }
+    assert_eq!(fs::read_to_string(secrets.join("openai-api-key")).unwrap(), "of another bot");
+    site.end().await;
+}
+
 /// Nothing is written if the input ends early or if there is a file already.
 #[tokio::test]
 async fn init_overwrites_nothing_and_writes_nothing_half() {

@@ -3,7 +3,7 @@
 use countersign::tools::{
     Tool,
     web::{
-        client::Outside,
+        client::WebClient,
         fetch::WebFetch,
         providers::{SearchEngine, SearchProvider},
         search::WebSearch,
@@ -16,30 +16,30 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{documents::Desk, sandbox::sandbox};
+use crate::{documents::DocumentFixture, sandbox::sandbox};
 
-fn outside() -> Outside {
-    Outside::new(["127.0.0.1".to_owned()].into()).unwrap()
+fn web_client() -> WebClient {
+    WebClient::new(["127.0.0.1".to_owned()].into()).unwrap()
 }
 
 struct Reader {
-    desk: Desk,
+    fixture: DocumentFixture,
     server: FakeWeb,
 }
 
 impl Reader {
     async fn new() -> Self {
-        Self { desk: Desk::new().await, server: FakeWeb::start().await }
+        Self { fixture: DocumentFixture::new().await, server: FakeWeb::start().await }
     }
 
     async fn uses(&self, tool: impl Tool, arguments: Value) -> String {
-        let done = tool.run(arguments, &self.desk.context).await;
+        let done = tool.run(arguments, &self.fixture.context).await;
         let text = done.map_or_else(|problem| problem.to_string(), |output| output.text);
         text.replace(&self.server.url(), "http://site")
     }
 
     async fn fetches(&self, path: &str) -> String {
-        let tool = WebFetch { outside: outside(), sandbox: Arc::new(sandbox().await) };
+        let tool = WebFetch { web_client: web_client(), sandbox: Arc::new(sandbox().await) };
         self.uses(tool, json!({ "url": format!("{}{path}", self.server.url()) })).await
     }
 
@@ -47,7 +47,7 @@ impl Reader {
         let url = format!("{}/duckduckgo", self.server.url()).parse().unwrap();
         let provider =
             SearchProvider { kind: SearchEngine::Duckduckgo, url, key: None, price_micros: 0 };
-        let tool = WebSearch::new(outside(), Arc::new(sandbox().await), vec![provider]);
+        let tool = WebSearch::new(web_client(), Arc::new(sandbox().await), vec![provider]);
         let arguments =
             json!({ "query": "rivers", "count": 2, "freshness": "week", "language": "de" });
         self.uses(tool, arguments).await

@@ -136,7 +136,7 @@ async fn a_day(world: &mut World) {
     ask(world).await;
     delegate(world).await;
     come_to_grief(world).await;
-    outgoing::tell_ready(&world.node().await.webhook_sender).await.unwrap();
+    outgoing::deliver_due_webhooks(&world.node().await.webhook_sender).await.unwrap();
     let app = world.node().await;
     app.gateway.store.heartbeat().await.unwrap();
     maintenance::run_once(&app.worker, &mut Round::default()).await.unwrap();

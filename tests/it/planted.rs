@@ -5,13 +5,13 @@ use std::process::Command;
 
 /// A check by its name in the program, its requirements, and the test that detects its absence.
 const FAULTS: &[(&str, &str, &str)] = &[
-    ("taint", "S1", "guard::other_peoples_words_taint_until_the_dialogue_is_fresh"),
-    ("links", "S1", "guard::other_peoples_words_taint_until_the_dialogue_is_fresh"),
+    ("taint", "S1", "guard::untrusted_content_taints_until_the_conversation_restarts"),
+    ("links", "S1", "guard::untrusted_content_taints_until_the_conversation_restarts"),
     ("forwarded", "S1, S16", "guard::a_forwarded_message_taints"),
     ("approvers", "S2, A13", "approvals::only_the_requester_decides"),
     ("joined", "S2, A13", "who_decides::who_joins_in_is_not_the_requester"),
     ("votes", "A13", "who_decides::a_vote_counts_as_long_as_its_voter_may_decide"),
-    ("binding", "S3, A4", "guard::a_leave_is_void_when_the_file_has_changed"),
+    ("binding", "S3, A4", "guard::an_approval_is_void_when_the_file_has_changed"),
     ("once", "S4, A3", "who_decides::a_hundred_presses_decide_once"),
     ("expiry", "S4, A5", "approvals::a_press_after_the_end_does_not_count"),
     ("cut off", "A14, T6", "nodes::a_call_that_was_cut_off_is_put_to_the_person"),
@@ -21,8 +21,8 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ("offers", "A1, A11", "who_decides::only_what_was_offered_counts"),
     ("strangers", "S5", "people::a_pairing_code_works_once"),
     ("moves", "A6", "moved::the_question_follows_the_approver"),
-    ("reason", "A10", "approvals::a_denial_is_told_to_the_model"),
-    ("halt", "A12", "lasting::panic_halts_everything"),
+    ("reason", "A10", "approvals::a_denial_reaches_the_model"),
+    ("halt", "A12", "permanent_grants::panic_halts_everything"),
     ("bots", "A15", "who_decides::text_of_the_model_decides_nothing"),
     ("retry", "R3, I4", "faults::a_result_is_recorded_once_the_database_takes_it"),
     ("renewal", "I7, R4", "faults::a_jump_of_the_clock_starts_no_second_turn"),
@@ -30,7 +30,7 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ("signatures", "S6", "webhooks::nothing_is_taken_without_the_right_secret"),
     ("memory", "S17", "memory::a_poisoned_memory_stays_poisoned"),
     ("dressed up", "S18, A8", "approvals::a_question_shows_the_arguments_and_a_diff"),
-    ("questions", "S18", "lasting::questions_are_limited_by_the_hour"),
+    ("questions", "S18", "permanent_grants::questions_are_limited_by_the_hour"),
 ];
 
 /// Whether that test passes with that check disabled.

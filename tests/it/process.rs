@@ -139,7 +139,10 @@ impl Site {
 
     fn spawn(&self, command: &[&str], keyboard: Stdio, more: &[(&str, &str)]) -> Running {
         let mut program = Command::new(env!("CARGO_BIN_EXE_countersign"));
-        program.args(command).args(["--config", "countersign.toml"]);
+        program.args(command);
+        if !command.contains(&"--config") {
+            program.args(["--config", "countersign.toml"]);
+        }
         self.launch(program, keyboard, more)
     }
 

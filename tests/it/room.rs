@@ -6,7 +6,7 @@ use bytes::Bytes;
 use channels::{
     Channel, CheckError, ConnectionState, FileRef, Incoming, Intake, Limits, ListenError, Outgoing,
     Place, Receipt, SendError, Shipment, Unit, WebhookError, WebhookRequest,
-    limits::{Paces, Repeat},
+    limits::{RateLimits, Repeat},
 };
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -101,7 +101,7 @@ impl Room {
             pictures: true,
             reactions: false,
             album: 10,
-            paces: Paces::default(),
+            rate_limits: RateLimits::default(),
         };
         Self {
             state: Arc::default(),

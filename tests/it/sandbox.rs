@@ -13,7 +13,7 @@ use countersign::{
             run::{self, ProgramResult},
             service::ServerSandbox,
         },
-        web::{client::Outside, egress::Egress},
+        web::{client::WebClient, egress::Egress},
     },
 };
 use fakes::web::FakeWeb;
@@ -71,7 +71,9 @@ impl Fixture {
         let program = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
         let cell = Profile::around(Job::new(Work::Program(program), Some(SandboxLimits::COMMAND)))
             .with_workspace(&self.folder.path().join("mine"));
-        run::to_its_end(self.sandbox.walled(&cell).unwrap(), Vec::new(), wait).await.unwrap()
+        run::to_its_end(self.sandbox.confined_command(&cell).unwrap(), Vec::new(), wait)
+            .await
+            .unwrap()
     }
 
     /// The probe runs to its end and does not escape.
@@ -106,37 +108,37 @@ fn python(code: &str) -> String {
 /// Proves S7.
 #[tokio::test]
 async fn open_files_of_the_gateway_stay_outside() {
-    let house = Fixture::new().await;
-    let secret = fs::File::open(house.path("yours/secret")).unwrap();
+    let fixture = Fixture::new().await;
+    let secret = fs::File::open(fixture.path("yours/secret")).unwrap();
     rustix::io::fcntl_setfd(&secret, rustix::io::FdFlags::empty()).unwrap();
     let descriptor = secret.as_raw_fd();
     let read = format!("os.lseek({descriptor}, 0, 0)\nprint(os.read({descriptor}, 100).decode())");
-    house.holds_what_would_escape("a descriptor", &python(&read)).await;
+    fixture.holds_what_would_escape("a descriptor", &python(&read)).await;
     let list = "for fd in /proc/1/fd/* /proc/self/fd/*; do readlink $fd; done | grep secret \
                 && echo ESCAPED";
-    house.holds("the list of descriptors", list).await;
+    fixture.holds("the list of descriptors", list).await;
 }
 
 /// Proves S7.
 #[tokio::test]
 async fn no_way_to_the_network_leads_out() {
-    let house = Fixture::new().await;
+    let fixture = Fixture::new().await;
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let connect =
         format!("socket.create_connection((\"127.0.0.1\", {port}), 5)\nprint(\"ESCAPED\")");
-    house.holds_what_would_escape("tcp to this machine", &python(&connect)).await;
+    fixture.holds_what_would_escape("tcp to this machine", &python(&connect)).await;
     let name = format!("countersign-{port}");
     let _abstract =
         UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
     let connect =
         format!("s = socket.socket(socket.AF_UNIX)\ns.connect(\"\\0{name}\")\nprint(\"ESCAPED\")");
-    house.holds_what_would_escape("an abstract socket", &python(&connect)).await;
-    let path = house.path("yours/socket");
+    fixture.holds_what_would_escape("an abstract socket", &python(&connect)).await;
+    let path = fixture.path("yours/socket");
     let _named = UnixListener::bind(&path).unwrap();
     let connect =
         format!("s = socket.socket(socket.AF_UNIX)\ns.connect(\"{path}\")\nprint(\"ESCAPED\")");
-    house.holds_what_would_escape("a socket in a folder", &python(&connect)).await;
+    fixture.holds_what_would_escape("a socket in a folder", &python(&connect)).await;
     for (name, code) in [
         ("udp", "socket.socket(2, 2).sendto(b\"x\", (\"192.0.2.1\", 53))"),
         ("tcp elsewhere", "socket.create_connection((\"1.1.1.1\", 53), 3)"),
@@ -150,7 +152,7 @@ async fn no_way_to_the_network_leads_out() {
         ("the kernel's cryptography", "socket.socket(38, 5)"),
         ("bluetooth", "socket.socket(31, 3)"),
     ] {
-        house.holds(name, &python(&format!("{code}\nprint(\"ESCAPED\")"))).await;
+        fixture.holds(name, &python(&format!("{code}\nprint(\"ESCAPED\")"))).await;
     }
 }
 
@@ -158,12 +160,12 @@ async fn no_way_to_the_network_leads_out() {
 /// Proves S7.
 #[tokio::test]
 async fn a_command_reaches_the_hosts_that_are_named() {
-    let house = Fixture::new().await;
+    let fixture = Fixture::new().await;
     let server = FakeWeb::start().await;
     let place = server.url().trim_start_matches("http://").to_owned();
-    let outside = Outside::new(["127.0.0.1".to_owned()].into()).unwrap();
-    let egress = Egress::to(std::slice::from_ref(&place), outside).unwrap();
-    let socket = house.folder.path().join("way");
+    let web_client = WebClient::new(["127.0.0.1".to_owned()].into()).unwrap();
+    let egress = Egress::to(std::slice::from_ref(&place), web_client).unwrap();
+    let socket = fixture.folder.path().join("way");
     let open = egress.open(&socket).unwrap();
     let ask = |place: &str| {
         python(&format!(
@@ -182,10 +184,10 @@ async fn a_command_reaches_the_hosts_that_are_named() {
     );
     let program = ["/bin/sh", "-c", &script].map(str::to_owned).to_vec();
     let cell = Profile::around(Job::new(Work::Program(program), Some(SandboxLimits::COMMAND)))
-        .with_workspace(&house.folder.path().join("mine"))
-        .let_out_by(&socket);
+        .with_workspace(&fixture.folder.path().join("mine"))
+        .with_proxy_socket(&socket);
     let ended = tokio::select! {
-        ended = run::to_its_end(house.sandbox.walled(&cell).unwrap(), Vec::new(), WAIT) => ended,
+        ended = run::to_its_end(fixture.sandbox.confined_command(&cell).unwrap(), Vec::new(), WAIT) => ended,
         never = open.serve() => match never {},
     };
     let said = ended.unwrap().stdout.text();
@@ -193,14 +195,14 @@ async fn a_command_reaches_the_hosts_that_are_named() {
     assert!(said.contains("200 Connection established") && said.contains("GET /echo"), "{said}");
     assert!(said.contains("403 Forbidden") && !said.contains("ESCAPED"), "{said}");
     assert_eq!(server.asked().len(), 1);
-    house.holds("the way of others", &format!("{} 2>&1 && echo ESCAPED", ask(&place))).await;
+    fixture.holds("the way of others", &format!("{} 2>&1 && echo ESCAPED", ask(&place))).await;
 }
 
 /// Proves S7.
 #[tokio::test]
 async fn no_file_of_others_is_read_or_written() {
-    let house = Fixture::new().await;
-    let secret = house.path("yours/secret");
+    let fixture = Fixture::new().await;
+    let secret = fixture.path("yours/secret");
     for (name, script) in [
         ("another workspace", format!("cat {secret}")),
         ("a link out", format!("ln -sf {secret} link; cat link")),
@@ -223,8 +225,8 @@ async fn no_file_of_others_is_read_or_written() {
         match name {
             // There must be none unconfined either, or the secret would be spoilt for the other
             // tests.
-            "writing elsewhere" | "descriptors" => house.holds(name, &script).await,
-            _ => house.holds_what_would_escape(name, &script).await,
+            "writing elsewhere" | "descriptors" => fixture.holds(name, &script).await,
+            _ => fixture.holds_what_would_escape(name, &script).await,
         }
     }
     assert_eq!(fs::read_to_string(&secret).unwrap(), "ESCAPED");
@@ -249,19 +251,19 @@ async fn no_file_of_others_is_read_or_written() {
             python("os.mknod(\"/tmp/d\", 0o60600, os.makedev(254, 0))\nopen(\"/tmp/d\", \"rb\").read(1)\nprint(\"ESCAPED\")"),
         ),
     ] {
-        house.holds(name, &script).await;
+        fixture.holds(name, &script).await;
     }
 }
 
 /// Proves S7.
 #[tokio::test]
 async fn no_other_process_is_seen_or_touched() {
-    let house = Fixture::new().await;
+    let fixture = Fixture::new().await;
     let us = std::process::id();
     let script = format!("kill -0 {us} && echo ESCAPED");
-    house.holds_what_would_escape("a signal to us", &script).await;
+    fixture.holds_what_would_escape("a signal to us", &script).await;
     let script = format!("test -d /proc/{us} && echo ESCAPED");
-    house.holds_what_would_escape("the sight of us", &script).await;
+    fixture.holds_what_would_escape("the sight of us", &script).await;
     for (name, script) in [
         ("killing the first process", "kill -9 1; kill -9 -1 2>/dev/null; sleep 0.1"),
         ("stopping the first process", "kill -STOP 1; sleep 0.1"),
@@ -282,7 +284,7 @@ async fn no_other_process_is_seen_or_touched() {
             "bwrap --ro-bind / / true 2>/dev/null && echo ESCAPED; unshare -r true 2>/dev/null && echo ESCAPED; true",
         ),
     ] {
-        house.holds(name, script).await;
+        fixture.holds(name, script).await;
     }
 }
 
@@ -291,7 +293,7 @@ async fn no_other_process_is_seen_or_touched() {
 #[cfg(target_arch = "x86_64")]
 #[tokio::test]
 async fn calls_into_the_kernel_are_closed() {
-    let house = Fixture::new().await;
+    let fixture = Fixture::new().await;
     for (name, call) in [
         ("ptrace", "101, 0, 0, 0, 0"),
         ("process_vm_readv", "310, 1, 0, 0, 0, 0, 0"),
@@ -329,18 +331,18 @@ async fn calls_into_the_kernel_are_closed() {
         let code = format!(
             "r = libc.syscall({call})\nif r != -1 or ctypes.get_errno() != 38: print(\"ESCAPED\", r, ctypes.get_errno())"
         );
-        house.holds(name, &python(&code)).await;
+        fixture.holds(name, &python(&code)).await;
     }
     let terminal = "import fcntl\nfcntl.ioctl(0, 0x5412, b\"x\")\nprint(\"ESCAPED\")";
-    house.holds("words in the terminal's mouth", &python(terminal)).await;
+    fixture.holds("words in the terminal's mouth", &python(terminal)).await;
 }
 
 /// Proves S7.
 #[tokio::test]
 async fn bombs_end_and_nothing_else_does() {
-    let house = Fixture::new().await;
+    let fixture = Fixture::new().await;
     let started = Instant::now();
-    let ended = house.runs_for(":(){ :|:& };:; sleep 20", WAIT).await;
+    let ended = fixture.runs_for(":(){ :|:& };:; sleep 20", WAIT).await;
     assert!(
         ended.stderr.text().contains("more than 128 processes") || ended.code != Some(0),
         "{ended:?}"
@@ -353,14 +355,14 @@ async fn bombs_end_and_nothing_else_does() {
             "for _ in range(8):\n  if os.fork() == 0:\n    b = bytearray(600 << 20)\n    import time; time.sleep(20)\nos.wait()",
         ),
     ] {
-        let ended = house.runs_for(&format!("exec {}", python(code)), WAIT).await;
+        let ended = fixture.runs_for(&format!("exec {}", python(code)), WAIT).await;
         assert!(!ended.timed_out && ended.code != Some(0), "{name}: {ended:?}");
     }
-    house.holds("a file without end", "head -c 400M /dev/zero >big; test $(stat -c %s big) -gt 268435456 && echo ESCAPED; rm -f big").await;
-    house.holds("/tmp without end", "for n in 1 2 3; do head -c 200M /dev/zero >/tmp/$n || true; done; test $(du -sm /tmp | cut -f1) -gt 300 && echo ESCAPED").await;
-    house.holds("/dev/shm without end", "for n in 1 2 3; do head -c 200M /dev/zero >/dev/shm/$n || true; done; test $(du -sm /dev/shm | cut -f1) -gt 300 && echo ESCAPED").await;
+    fixture.holds("a file without end", "head -c 400M /dev/zero >big; test $(stat -c %s big) -gt 268435456 && echo ESCAPED; rm -f big").await;
+    fixture.holds("/tmp without end", "for n in 1 2 3; do head -c 200M /dev/zero >/tmp/$n || true; done; test $(du -sm /tmp | cut -f1) -gt 300 && echo ESCAPED").await;
+    fixture.holds("/dev/shm without end", "for n in 1 2 3; do head -c 200M /dev/zero >/dev/shm/$n || true; done; test $(du -sm /dev/shm | cut -f1) -gt 300 && echo ESCAPED").await;
     let many = "for n in $(seq 100); do head -c 255M /dev/zero >f$n; done; echo ESCAPED";
-    let ended = house.runs_for(many, Duration::from_mins(1)).await;
+    let ended = fixture.runs_for(many, Duration::from_mins(1)).await;
     assert!(ended.stderr.text().contains("it filled the disk"), "{ended:?}");
     assert!(!ended.stdout.text().contains("ESCAPED"));
     assert!(started.elapsed() < Duration::from_mins(3), "{:?}", started.elapsed());
@@ -371,19 +373,19 @@ async fn bombs_end_and_nothing_else_does() {
 /// Proves T7.
 #[tokio::test]
 async fn nothing_goes_on_after_the_end() {
-    let house = Fixture::new().await;
+    let fixture = Fixture::new().await;
     let hide = "(setsid nohup sh -c 'sleep 2; touch late' >/dev/null 2>&1 &) ; exit 3";
-    let ended = house.runs_for(hide, WAIT).await;
+    let ended = fixture.runs_for(hide, WAIT).await;
     assert_eq!(ended.code, Some(3));
     let started = Instant::now();
     let late = "setsid sh -c 'sleep 2; touch late' & sleep 400";
-    let ended = house.runs_for(late, Duration::from_secs(1)).await;
+    let ended = fixture.runs_for(late, Duration::from_secs(1)).await;
     assert!(ended.timed_out && ended.code.is_none() && started.elapsed() < Duration::from_secs(10));
-    let dropped = tokio::time::timeout(Duration::from_secs(1), house.runs_for(late, WAIT)).await;
+    let dropped = tokio::time::timeout(Duration::from_secs(1), fixture.runs_for(late, WAIT)).await;
     assert!(dropped.is_err());
     // A separate command waits until the others would have acted.
-    assert_eq!(house.runs_for("sleep 3; ls late", WAIT).await.stdout.text(), "");
-    assert!(!Path::new(&house.path("mine/late")).exists());
+    assert_eq!(fixture.runs_for("sleep 3; ls late", WAIT).await.stdout.text(), "");
+    assert!(!Path::new(&fixture.path("mine/late")).exists());
 }
 
 /// In the image the gateway is not root, and the sandbox works all the same.
@@ -400,13 +402,13 @@ async fn the_sandbox_confines_root_and_others() {
     let program = ["/bin/sh", "-c", "echo works | cat | cat"].map(str::to_owned).to_vec();
     for (work, said) in [(Work::Probe, "confined"), (Work::Program(program), "works\n")] {
         let cell = Profile::around(Job::new(work, Some(SandboxLimits::COMMAND)));
-        let walled = sandbox.walled(&cell).unwrap();
+        let confined_command = sandbox.confined_command(&cell).unwrap();
         let mut other = Command::new("setpriv");
         if fs::metadata("/proc/self").unwrap().uid() == 0 {
             other.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
         }
-        other.arg("--no-new-privs").arg(walled.as_std().get_program());
-        let arguments = walled.as_std().get_args();
+        other.arg("--no-new-privs").arg(confined_command.as_std().get_program());
+        let arguments = confined_command.as_std().get_args();
         other.args(arguments.map(|arg| if arg == BINARY { copy.as_os_str() } else { arg }));
         let ended = other.env_clear().output().unwrap();
         assert_eq!(String::from_utf8_lossy(&ended.stdout), said, "{ended:?}");
@@ -421,7 +423,7 @@ async fn what_is_missing_is_named_and_nothing_runs_without_it() {
     let why = broken.missing().unwrap();
     assert!(why.contains("cannot be set up") && why.contains("bubblewrap"), "{why}");
     let cell = Profile::around(Job::new(Work::Program(vec!["/bin/true".into()]), None));
-    let refused = broken.walled(&cell).unwrap_err().to_string();
+    let refused = broken.confined_command(&cell).unwrap_err().to_string();
     assert!(refused.starts_with("Sandbox: "), "{refused}");
     assert!(broken.reader("a.pdf").is_err());
 }
@@ -431,13 +433,13 @@ async fn what_is_missing_is_named_and_nothing_runs_without_it() {
 /// Proves S16.
 #[tokio::test]
 async fn a_server_is_confined_and_works() {
-    let house = Fixture::new().await;
-    fs::create_dir(house.folder.path().join("named")).unwrap();
+    let fixture = Fixture::new().await;
+    fs::create_dir(fixture.folder.path().join("named")).unwrap();
     let walls = ServerSandbox {
-        sandbox: Arc::new(house.sandbox.clone()),
-        home: house.folder.path().join("yours/mcp/one"),
-        hidden: vec![house.folder.path().join("yours")],
-        folders: vec![house.folder.path().join("named")],
+        sandbox: Arc::new(fixture.sandbox.clone()),
+        home: fixture.folder.path().join("yours/mcp/one"),
+        hidden: vec![fixture.folder.path().join("yours")],
+        folders: vec![fixture.folder.path().join("named")],
         network: true,
     };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -448,9 +450,9 @@ async fn a_server_is_confined_and_works() {
         "{connect}; echo x >$HOME/kept && echo home; echo x >{named}/made && echo named; \
          cat {secret}; echo x >{mine}/made && echo ESCAPED; test -d /proc/{us} && echo ESCAPED; \
          env | grep ^CARGO && echo ESCAPED; ls /run/*.sock && echo ESCAPED; head -1 /etc/passwd | cut -d: -f1",
-        named = house.path("named"),
-        secret = house.path("yours/secret"),
-        mine = house.path("mine"),
+        named = fixture.path("named"),
+        secret = fixture.path("yours/secret"),
+        mine = fixture.path("mine"),
         us = std::process::id(),
     );
     for _ in 0..2 {
@@ -459,7 +461,7 @@ async fn a_server_is_confined_and_works() {
         let ended = run::to_its_end(command, Vec::new(), WAIT).await.unwrap();
         assert_eq!(ended.stdout.text(), "online\nhome\nnamed\nroot\n", "{ended:?}");
     }
-    assert!(Path::new(&house.path("yours/mcp/one/kept")).exists());
+    assert!(Path::new(&fixture.path("yours/mcp/one/kept")).exists());
     for (name, bomb) in [
         ("processes without end", ":(){ :|:& };:; sleep 20; echo ESCAPED".to_owned()),
         ("one large block", python("b = bytearray(8 << 30)\nprint(\"ESCAPED\")")),
@@ -549,7 +551,7 @@ async fn symbolic_links_lead_to_what_they_name() {
 #[tokio::test]
 async fn the_official_server_works_confined() {
     let python = std::env::var("COUNTERSIGN_TEST_PYTHON").expect("tests/run names a Python");
-    let house = Fixture::new().await;
+    let fixture = Fixture::new().await;
     let server = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/mcp_server.py");
     // The server has its own `/tmp`, which may contain this checkout.
     let environment = Path::new(&python).parent().and_then(Path::parent).unwrap();
@@ -567,14 +569,14 @@ async fn the_official_server_works_confined() {
         login: None,
         headers: BTreeMap::new(),
         sandbox: Some(ServerSandbox {
-            sandbox: Arc::new(house.sandbox.clone()),
-            home: house.folder.path().join("yours/mcp/py"),
-            hidden: vec![house.folder.path().join("yours")],
+            sandbox: Arc::new(fixture.sandbox.clone()),
+            home: fixture.folder.path().join("yours/mcp/py"),
+            hidden: vec![fixture.folder.path().join("yours")],
             folders,
             network: true,
         }),
     };
-    let url = format!("sqlite://{}", house.path("pins.db"));
+    let url = format!("sqlite://{}", fixture.path("pins.db"));
     let options = StoreOptions { durability: Durability::Normal, ..StoreOptions::default() };
     let store = Store::open(&url, options).await.unwrap();
     let server = |config| Server::new(config, store.clone(), Arc::new(SystemClock));

@@ -17,12 +17,16 @@ use countersign::{
             record::{Change, Precondition, Recorded},
         },
         outbox::due::Share,
+        usage::spent::NewUpload,
     },
 };
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 use tokio::sync::Barrier;
 
@@ -94,7 +98,7 @@ story! {
             Change { events, ..change(1, Precondition::IfCurrent) }
         };
         assert_eq!(store.record(&lease, starts(), now()).await.unwrap(), Recorded::Behind);
-        let lift = store.write("lift", move |tx| Box::pin(async move { grants::lift(tx).await }));
+        let lift = store.write("end halt", move |tx| Box::pin(async move { grants::lift(tx).await }));
         assert!(lift.await.unwrap());
         assert_eq!(store.record(&lease, starts(), now()).await.unwrap(), Recorded::Done);
     }
@@ -217,9 +221,61 @@ async fn rows_that_are_only_referred_to_are_claimed() {
     lock(&mut *referring, "outbox").await;
     assert_eq!(store.claim_sends(share(1), now()).await.unwrap().len(), 1);
     lock(&mut *referring, "notices").await;
-    assert_eq!(store.claim_notices(1, now()).await.unwrap().len(), 1);
+    assert_eq!(store.claim_webhook_deliveries(1, now()).await.unwrap().len(), 1);
     referring.rollback().await.unwrap();
     drop(other);
+    world.end().await;
+}
+
+story! {
+    /// An upload that could not be stored does not count for the limit of the day.
+    async fn an_upload_that_is_not_stored_counts_for_nothing(world: &mut World) {
+        let store = world.node().await.gateway.store.clone();
+        let book = async |bytes| {
+            let upload = NewUpload { person: "web/ann".into(), bytes, most: 100 };
+            store.book_upload(upload, now()).await.unwrap()
+        };
+        assert!(book(60).await && !book(41).await);
+        store.unbook_upload("web/ann".into(), 60, now()).await.unwrap();
+        assert!(book(100).await && !book(1).await);
+        store.unbook_upload("web/ann".into(), 101, now()).await.unwrap();
+        assert!(!book(1).await, "nothing below zero");
+    }
+}
+
+/// A transaction that takes a lease and has outlived its caller does not leave the lease behind when
+/// the node stops.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_has_stopped_holds_nothing() {
+    let world = World::on_postgres().await;
+    let store = world.node().await.gateway.store.clone();
+    begin(&store, "1").await;
+    let mut other = PgConnection::connect(&world.config.store_url()).await.unwrap();
+    let mut first = other.begin().await.unwrap();
+    let taken = "INSERT INTO leases (name, node, until, fence) VALUES ('poll', 'other', 0, 1)";
+    sqlx::query(taken).execute(&mut *first).await.unwrap();
+    let mut observer = PgConnection::connect(&world.config.store_url()).await.unwrap();
+    let hold_duty_waits = async {
+        let waiting = "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+             AND query LIKE '%-- hold duty%' AND datname = current_database()
+             AND pid <> pg_backend_pid()";
+        while sqlx::query_scalar::<_, i64>(waiting).fetch_one(&mut observer).await.unwrap() == 0 {}
+    };
+    tokio::select! {
+        held = store.hold_duty("poll") => panic!("{held:?}, although another node inserts it"),
+        () = hold_duty_waits => {}
+    }
+    let mut stops = std::pin::pin!(store.release_all());
+    // Releasing waits. Otherwise it is over by then.
+    let early = tokio::time::timeout(Duration::from_millis(300), &mut stops).await;
+    first.rollback().await.unwrap();
+    if early.is_err() {
+        stops.await.unwrap();
+    }
+    assert!(world.rows_of("leases").await.is_empty(), "nothing is held");
+    assert!(store.hold_duty("poll").await.unwrap().is_none(), "nothing is taken any more");
+    assert!(store.claim(1, now()).await.unwrap().is_empty());
+    drop((other, observer));
     world.end().await;
 }
 

@@ -6,9 +6,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use countersign::{
     agent::prompt::Prompt,
     app::{App, Overrides},
-    clock::{Clock, HandClock},
+    clock::{Clock, ManualClock},
     config::Config,
-    gateway::{Connected, Manners, approvals, deliver, people::Allow, receive},
+    gateway::{ChannelSettings, Connected, approvals, deliver, people::Allow, receive},
     journal::event::{Entry, Event},
     llm::{
         Model,
@@ -64,13 +64,13 @@ macro_rules! story {
 
 pub struct World {
     pub config: Config,
-    pub clock: Arc<HandClock>,
+    pub clock: Arc<ManualClock>,
     pub model: Arc<ScriptedModel>,
     pub room: Room,
     /// How often the tool `delete` has run; it must not run twice.
     pub deleted: Arc<AtomicUsize>,
     pub allow: Vec<String>,
-    pub manners: Manners,
+    pub settings: ChannelSettings,
     /// The roles that the platform reports.
     pub roles: Vec<String>,
     /// The languages of the people's clients.
@@ -118,12 +118,12 @@ impl World {
         let now: DateTime<Utc> = "2026-05-04T10:00:00Z".parse().unwrap();
         Self {
             config,
-            clock: Arc::new(HandClock::new(now)),
+            clock: Arc::new(ManualClock::new(now)),
             model: Arc::new(ScriptedModel::new("main")),
             room: Room::new(),
             deleted: Arc::default(),
             allow: vec!["1".into(), "2".into()],
-            manners: Manners::default(),
+            settings: ChannelSettings::default(),
             roles: vec![],
             language: None,
             more_models: vec![],
@@ -173,7 +173,7 @@ impl World {
                 allow: Allow::from_list(&self.allow),
                 agent: "default".into(),
                 model: "main".into(),
-                manners: self.manners.clone(),
+                settings: self.settings.clone(),
                 alone: false,
             };
             (channel.id().to_owned(), connected)

@@ -30,9 +30,9 @@ const REASON_CHARS: u64 = 1000;
 
 /// The interactions whose initial response is being sent.
 #[derive(Default)]
-pub(super) struct Underway(Mutex<HashSet<String>>);
+pub(super) struct PendingAcknowledgements(Mutex<HashSet<String>>);
 
-impl Underway {
+impl PendingAcknowledgements {
     pub(super) fn begin(&self, interaction: &Value) {
         self.ids().insert(interaction["id"].as_str().unwrap_or_default().to_owned());
     }
@@ -58,14 +58,14 @@ impl Discord {
         let token = interaction["token"].as_str().unwrap_or_default();
         let respond = async {
             let answer = self.first_answer(interaction).await;
-            insist(&self.api, id, token, &answer).await
+            send_with_retries(&self.api, id, token, &answer).await
         };
         let failed = match timeout(WITHIN, respond).await {
             Ok(Ok(())) => None,
             Ok(Err(reason)) => Some(reason),
             Err(_) => Some("no answer in time".to_owned()),
         };
-        self.underway.end(id);
+        self.pending_acknowledgements.end(id);
         if let Some(reason) = failed {
             warn!(interaction.id = id, reason, "Discord: could not acknowledge an interaction");
         }
@@ -122,7 +122,7 @@ pub(super) fn callback(id: &str, token: &str) -> Route {
     Route::post(format!("interactions/{id}/{token}/callback")).unsigned()
 }
 
-async fn insist(api: &Api, id: &str, token: &str, answer: &Value) -> Result<(), String> {
+async fn send_with_retries(api: &Api, id: &str, token: &str, answer: &Value) -> Result<(), String> {
     loop {
         match api.call(callback(id, token), Body::Json(answer.clone())).await {
             // It was already acknowledged before the connection was resumed.

@@ -24,7 +24,7 @@ impl Discord {
         call: &Call<'_>,
         fields: Value,
     ) -> Result<Option<Receipt>, SendError> {
-        let underway = self.underway.holds(call.id);
+        let pending_acknowledgements = self.pending_acknowledgements.holds(call.id);
         let Call { application, token, .. } = call;
         if call.goes_on {
             return self.go_on(call, fields).await;
@@ -35,7 +35,7 @@ impl Discord {
             Err(
                 Failure::Refused { status: 401 | 404, .. } | Failure::Refused { code: 50027, .. },
             ) => {
-                if underway {
+                if pending_acknowledgements {
                     let reason = "the command is still being acknowledged".to_owned();
                     return Err(SendError::Retry { after: Some(SOON), reason });
                 }

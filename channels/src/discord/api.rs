@@ -30,7 +30,7 @@ use url::Url;
 
 use super::{
     config::{DiscordConfig, Roots},
-    pauses::{Bucket, Left, Pauses, seconds, seconds_of, text},
+    pauses::{Bucket, Pauses, RemainingPause, seconds, seconds_of, text},
 };
 
 /// The timeout for requests without a file.
@@ -157,7 +157,9 @@ impl Api {
     /// Returns `null` for a response without a body.
     pub(super) async fn call(&self, route: Route, body: Body) -> Result<Value, Failure> {
         let bucket = Bucket::of(&route.method, &route.path);
-        if let Some(Left { after, everywhere }) = self.pauses().left(&bucket, route.unsigned) {
+        if let Some(RemainingPause { after, everywhere }) =
+            self.pauses().left(&bucket, route.unsigned)
+        {
             let (message, after) = ("the platform's rate limit is reached".to_owned(), Some(after));
             return Err(Failure::Refused { status: 429, code: 0, message, after, everywhere });
         }

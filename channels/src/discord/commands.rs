@@ -102,14 +102,14 @@ fn essence(written: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discord::Worded;
+    use crate::discord::LocalizedText;
 
     #[test]
     fn only_what_differs_is_written_again() {
         let others = [("de".to_owned(), "Hilfe".to_owned())].into();
         let help = Command {
             name: "help".to_owned(),
-            description: Worded { english: "Help".to_owned(), others },
+            description: LocalizedText { english: "Help".to_owned(), others },
             argument: None,
             private: true,
         };

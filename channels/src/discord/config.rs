@@ -29,7 +29,7 @@ pub struct DiscordConfig {
     /// The slash commands. If empty, the registered commands are not changed.
     pub commands: Vec<Command>,
     /// The texts of the adapter itself.
-    pub words: Words,
+    pub words: AdapterTexts,
     /// Who may open a modal.
     pub admission: Admission,
 }
@@ -73,7 +73,7 @@ impl DiscordConfig {
             roots: Roots::default(),
             resolve: None,
             commands: Vec::new(),
-            words: Words::default(),
+            words: AdapterTexts::default(),
             admission: Admission::default(),
         }
     }
@@ -107,23 +107,23 @@ pub struct Command {
     /// 1 to 32 lower-case letters, without the slash.
     pub name: String,
     /// 1 to 100 characters.
-    pub description: Worded,
+    pub description: LocalizedText,
     /// An optional argument: its name and description.
-    pub argument: Option<(String, Worded)>,
+    pub argument: Option<(String, LocalizedText)>,
     /// Whether only the person who invokes it sees the answer.
     pub private: bool,
 }
 
 /// A text in several languages.
 #[derive(Debug, Clone, Default)]
-pub struct Worded {
+pub struct LocalizedText {
     /// The text for languages that are not among the others.
     pub english: String,
     /// By language: `de`, `zh`.
     pub others: BTreeMap<String, String>,
 }
 
-impl Worded {
+impl LocalizedText {
     /// The text in the language of the person's client (an IETF tag). Defaults to English.
     pub(super) fn to(&self, locale: &str) -> &str {
         let language = locale.split('-').next().unwrap_or_default();
@@ -148,7 +148,7 @@ impl Worded {
     }
 }
 
-impl From<&str> for Worded {
+impl From<&str> for LocalizedText {
     fn from(english: &str) -> Self {
         Self { english: english.to_owned(), others: BTreeMap::new() }
     }
@@ -156,18 +156,18 @@ impl From<&str> for Worded {
 
 /// The texts of the adapter itself.
 #[derive(Debug, Clone)]
-pub struct Words {
+pub struct AdapterTexts {
     /// The label of the field for a reason, at most 45 characters.
-    pub reason: Worded,
+    pub reason: LocalizedText,
     /// The title of the modal, at most 45 characters.
-    pub denial: Worded,
+    pub denial: LocalizedText,
     /// The reply to a press or command that cannot be parsed.
-    pub unreadable: Worded,
+    pub unreadable: LocalizedText,
     /// The reply to a person who is not admitted.
-    pub not_yours: Worded,
+    pub not_yours: LocalizedText,
 }
 
-impl Default for Words {
+impl Default for AdapterTexts {
     fn default() -> Self {
         Self {
             reason: "Why not?".into(),
@@ -186,9 +186,12 @@ mod tests {
     #[test]
     fn a_text_speaks_the_language_of_the_person() {
         let others = [("de", "Nein"), ("es", "No")].map(|(l, t)| (l.to_owned(), t.to_owned()));
-        let worded = Worded { english: "Nope".to_owned(), others: others.into() };
-        assert_eq!([worded.to("de"), worded.to("es-419"), worded.to("fr")], ["Nein", "No", "Nope"]);
-        let names: Vec<&str> = worded.by_locale().into_keys().collect();
+        let localized = LocalizedText { english: "Nope".to_owned(), others: others.into() };
+        assert_eq!(
+            [localized.to("de"), localized.to("es-419"), localized.to("fr")],
+            ["Nein", "No", "Nope"]
+        );
+        let names: Vec<&str> = localized.by_locale().into_keys().collect();
         assert_eq!(names, ["de", "es-419", "es-ES"]);
     }
 

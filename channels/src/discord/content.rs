@@ -125,9 +125,9 @@ mod tests {
 
     fn guilds() -> Guilds {
         let mut guilds = Guilds::default();
-        guilds.hear("READY", &json!({ "user": { "id": "7" } }));
+        guilds.apply("READY", &json!({ "user": { "id": "7" } }));
         let role = json!({ "id": "31", "tags": { "bot_id": "7" } });
-        guilds.hear("GUILD_CREATE", &json!({ "id": "1", "roles": [role] }));
+        guilds.apply("GUILD_CREATE", &json!({ "id": "1", "roles": [role] }));
         guilds
     }
 

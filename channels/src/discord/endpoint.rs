@@ -61,7 +61,7 @@ impl Discord {
         if push["type"] == 1 {
             return Ok(Vec::new());
         }
-        self.underway.begin(&push);
+        self.pending_acknowledgements.begin(&push);
         self.acknowledge(&push).await;
         Ok(self.interaction(&push).into_iter().collect())
     }

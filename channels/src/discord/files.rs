@@ -62,8 +62,8 @@ impl Discord {
             fetched = self.bytes_at(&fresh).await;
         }
         let bytes = fetched.map_err(repeatable_file)?.ok_or_else(too_large)?;
-        if file.belies(&bytes) {
-            return Err(rejected(FileRef::BELIED));
+        if file.contradicts_type(&bytes) {
+            return Err(rejected(FileRef::TYPE_MISMATCH));
         }
         Ok(bytes)
     }

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! HELLO ─ no session ─ IDENTIFY ─ READY ───┐
-//! └─── session ───── RESUME ─── RESUMED ─┴─ dispatches, heartbeats ─┬─ Broken ─── RESUME
-//! └─ Expired ── IDENTIFY
+//!   └─── session ───── RESUME ─── RESUMED ─┴─ dispatches, heartbeats ─┬─ Broken ─── RESUME
+//!                                                                    └─ Expired ── IDENTIFY
 //! ```
 //!
 //! serenity's gateway client is not used, because events must arrive in order and must not get lost
@@ -180,7 +180,7 @@ impl<'a> Line<'a> {
                 }
                 Step::Closed => Err(Ended::Broken("nothing receives events".into())),
                 Step::Frame(permit, frame) => {
-                    match frame.and_then(|frame| self.hear(frame, permit)) {
+                    match frame.and_then(|frame| self.receive_frame(frame, permit)) {
                         Ok(Reply::Nothing) => Ok(()),
                         Ok(Reply::Beat) => {
                             let beat = self.beat();
@@ -206,7 +206,11 @@ impl<'a> Line<'a> {
         json!({ "op": 1, "d": self.session.as_ref().map(|session| session.seen) })
     }
 
-    fn hear(&mut self, frame: Value, permit: mpsc::Permit<'_, Dispatch>) -> Result<Reply, Ended> {
+    fn receive_frame(
+        &mut self,
+        frame: Value,
+        permit: mpsc::Permit<'_, Dispatch>,
+    ) -> Result<Reply, Ended> {
         match frame["op"].as_u64() {
             Some(0) => self.dispatch(frame, permit),
             Some(1) => return Ok(Reply::Beat),
@@ -239,7 +243,7 @@ impl<'a> Line<'a> {
         if name == "INTERACTION_CREATE" {
             let interaction = content.clone();
             let discord = self.discord;
-            discord.underway.begin(&interaction);
+            discord.pending_acknowledgements.begin(&interaction);
             self.acknowledgements
                 .push(async move { discord.acknowledge(&interaction).await }.boxed());
         }

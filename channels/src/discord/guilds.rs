@@ -19,7 +19,7 @@ pub(super) struct Guilds {
     /// The bot's id.
     pub(super) me: u64,
     known: HashMap<u64, Guild>,
-    rooms: HashMap<u64, Stands>,
+    rooms: HashMap<u64, ChannelLocation>,
 }
 
 #[derive(Default)]
@@ -37,7 +37,7 @@ struct Role {
 
 /// The guild and the parent of a channel.
 #[derive(Clone, Copy)]
-struct Stands {
+struct ChannelLocation {
     guild: u64,
     /// The parent channel of a thread.
     parent: Option<u64>,
@@ -46,7 +46,7 @@ struct Stands {
 impl Guilds {
     /// Updates the state from an event of the gateway. Returns the channels of a guild that the bot
     /// was just added to.
-    pub(super) fn hear(&mut self, name: &str, content: &Value) -> Vec<u64> {
+    pub(super) fn apply(&mut self, name: &str, content: &Value) -> Vec<u64> {
         match name {
             "READY" => {
                 self.me = id(&content["user"]["id"]).unwrap_or(0);
@@ -178,7 +178,7 @@ impl Guilds {
         // Otherwise the parent is the category that contains the channel.
         let is_thread = matches!(room["type"].as_u64(), Some(10..=12));
         let parent = id(&room["parent_id"]).filter(|_| is_thread);
-        self.rooms.insert(room_id, Stands { guild, parent });
+        self.rooms.insert(room_id, ChannelLocation { guild, parent });
         Some(room_id)
     }
 }
@@ -191,8 +191,8 @@ mod tests {
 
     fn known(tier: u8) -> Guilds {
         let mut guilds = Guilds::default();
-        guilds.hear("READY", &json!({ "user": { "id": "7" }, "guilds": [{ "id": "1" }] }));
-        let came = guilds.hear(
+        guilds.apply("READY", &json!({ "user": { "id": "7" }, "guilds": [{ "id": "1" }] }));
+        let came = guilds.apply(
             "GUILD_CREATE",
             &json!({
                 "id": "1", "owner_id": "70", "premium_tier": tier,
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guild_takes_what_its_boosts_allow() {
+    fn the_upload_limit_of_a_guild_depends_on_its_boosts() {
         assert_eq!(known(1).upload_bytes(10), USUAL_BYTES);
         assert_eq!(known(2).upload_bytes(11), 50 * 1024 * 1024);
         assert_eq!(known(3).upload_bytes(10), MOST_BYTES);
@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(roles(&json!({ "roles": ["30"], "permissions": "0" }), 8), ["30"]);
         assert!(guilds.roles(&Value::Null, &json!({ "roles": ["30"] }), 8).is_empty());
         assert!(guilds.is_our_role(31) && !guilds.is_our_role(30));
-        guilds.hear("GUILD_ROLE_DELETE", &json!({ "guild_id": "1", "role_id": "31" }));
+        guilds.apply("GUILD_ROLE_DELETE", &json!({ "guild_id": "1", "role_id": "31" }));
         assert!(!guilds.is_our_role(31));
     }
 
@@ -240,7 +240,7 @@ mod tests {
         let away = json!({ "id": "1", "unavailable": true });
         assert!(known(0).lose("GUILD_DELETE", &away).is_empty());
         let guild = json!({ "id": "2", "roles": [], "channels": [{ "id": "20", "type": 0 }] });
-        assert_eq!(known(0).hear("GUILD_CREATE", &guild), [20]);
-        assert!(known(0).hear("GUILD_ROLE_CREATE", &guild).is_empty());
+        assert_eq!(known(0).apply("GUILD_CREATE", &guild), [20]);
+        assert!(known(0).apply("GUILD_ROLE_CREATE", &guild).is_empty());
     }
 }

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn buttons_reasons_and_commands_are_told_apart() {
+    fn buttons_reasons_and_commands_are_distinguished() {
         let command = Command {
             name: "model".to_owned(),
             description: "".into(),

@@ -17,7 +17,7 @@ use super::{
     gateway::{Dispatch, Ended, Line},
     ids::{self, id},
     receive,
-    rooms::{Missed, Rooms},
+    rooms::{MissedChannel, Rooms},
 };
 use crate::{Batch, ConnectionState, Incoming, Intake, ListenError, What};
 
@@ -134,7 +134,7 @@ impl Discord {
         }
         let mut guilds = self.guilds();
         let (mark, at) = (mark.as_str(), rooms.time());
-        let opened = guilds.hear(name, content);
+        let opened = guilds.apply(name, content);
         let closed = guilds.lose(name, content);
         for room in &closed {
             rooms.forget(*room);
@@ -147,11 +147,11 @@ impl Discord {
     /// Reads messages that arrived while there was no session, channel by channel, oldest first.
     async fn catch_up(
         &self,
-        missed: Vec<Missed>,
+        missed: Vec<MissedChannel>,
         rooms: &mut Rooms,
         intake: &Intake,
     ) -> Result<(), ListenError> {
-        for Missed { channel, mut after } in missed {
+        for MissedChannel { channel, mut after } in missed {
             while let Some(mut page) = self.page(channel, after).await {
                 self.name_members(channel, &mut page).await;
                 let full = page.len() >= PAGE;

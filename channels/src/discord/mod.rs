@@ -44,15 +44,15 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-pub use config::{Admission, Command, DiscordConfig, Roots, Worded, Words};
+pub use config::{AdapterTexts, Admission, Command, DiscordConfig, LocalizedText, Roots};
 pub use endpoint::pong;
 
 use crate::{
     Channel, CheckError, FileRef, Incoming, Intake, Limits, ListenError, Place, Receipt, SendError,
     Shipment, Unit, WebhookError, WebhookRequest,
-    limits::{Pace, Paces, Repeat},
+    limits::{RateLimit, RateLimits, Repeat},
 };
-use acknowledge::Underway;
+use acknowledge::PendingAcknowledgements;
 use api::{Api, Body, Failure, Route};
 use endpoint::Key;
 use guilds::Guilds;
@@ -64,10 +64,10 @@ pub struct Discord {
     key: Key,
     limits: Limits,
     commands: Vec<Command>,
-    words: Words,
+    words: AdapterTexts,
     admission: Admission,
     guilds: Mutex<Guilds>,
-    underway: Underway,
+    pending_acknowledgements: PendingAcknowledgements,
     /// Private chats known from earlier runs.
     private: Mutex<BTreeSet<u64>>,
 }
@@ -86,7 +86,7 @@ impl Discord {
             words: config.words,
             admission: config.admission,
             guilds: Mutex::default(),
-            underway: Underway::default(),
+            pending_acknowledgements: PendingAcknowledgements::default(),
             private: Mutex::default(),
         }
     }
@@ -140,10 +140,10 @@ fn limits() -> Limits {
         reactions: true,
         album: 1,
         // Messages: 5 in 5 seconds per channel; the bot: 50 requests per second.
-        paces: Paces {
-            private: Some(Pace { most: 5, within: Duration::from_secs(5) }),
-            group: Some(Pace { most: 5, within: Duration::from_secs(5) }),
-            bot: Some(Pace { most: 50, within: Duration::from_secs(1) }),
+        rate_limits: RateLimits {
+            private: Some(RateLimit { most: 5, within: Duration::from_secs(5) }),
+            group: Some(RateLimit { most: 5, within: Duration::from_secs(5) }),
+            bot: Some(RateLimit { most: 50, within: Duration::from_secs(1) }),
         },
     }
 }

@@ -34,7 +34,7 @@ impl Bucket {
 
 /// How long a call has to wait, and whether all other calls have to wait as well.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Left {
+pub(super) struct RemainingPause {
     pub(super) after: Duration,
     pub(super) everywhere: bool,
 }
@@ -50,12 +50,13 @@ pub(super) struct Pauses {
 
 impl Pauses {
     /// `unsigned` means that the call has no token and does not count towards the bot's limit.
-    pub(super) fn left(&self, bucket: &Bucket, unsigned: bool) -> Option<Left> {
+    pub(super) fn left(&self, bucket: &Bucket, unsigned: bool) -> Option<RemainingPause> {
         let everywhere = self.everywhere.filter(|_| !unsigned);
         let here = self.until.get(&self.key(bucket)).copied();
         let until = everywhere.into_iter().chain(here).max()?;
         let after = until.saturating_duration_since(Instant::now());
-        (!after.is_zero()).then_some(Left { after, everywhere: everywhere == Some(until) })
+        (!after.is_zero())
+            .then_some(RemainingPause { after, everywhere: everywhere == Some(until) })
     }
 
     /// Records the bucket of a response, and its limit if that is exhausted.
@@ -114,13 +115,13 @@ mod tests {
     async fn a_limit_that_is_used_up_holds_its_chat_and_a_global_one_the_bot() {
         let mut pauses = Pauses::default();
         pauses.hold(&post(1), Duration::from_secs(3));
-        let here = Left { after: Duration::from_secs(3), everywhere: false };
+        let here = RemainingPause { after: Duration::from_secs(3), everywhere: false };
         assert_eq!(pauses.left(&post(1), false), Some(here));
         assert_eq!(pauses.left(&post(2), false), None);
         tokio::time::advance(Duration::from_secs(3)).await;
         assert_eq!(pauses.left(&post(1), false), None);
         pauses.hold_everything(Duration::from_secs(2));
-        let all = Left { after: Duration::from_secs(2), everywhere: true };
+        let all = RemainingPause { after: Duration::from_secs(2), everywhere: true };
         assert_eq!(pauses.left(&post(2), false), Some(all));
         assert_eq!(pauses.left(&post(2), true), None, "an acknowledgement is not held up");
     }

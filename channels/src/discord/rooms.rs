@@ -35,7 +35,7 @@ struct Room {
 
 /// A channel that may have messages newer than `after`.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Missed {
+pub(super) struct MissedChannel {
     pub(super) channel: u64,
     pub(super) after: u64,
 }
@@ -56,7 +56,7 @@ impl Rooms {
 
     /// Starts a new session, after which everything since the last one may be missing. Returns the
     /// private chats to read. Channels of a guild follow once it is announced.
-    pub(super) fn begin(&mut self, ready: &Value) -> Vec<Missed> {
+    pub(super) fn begin(&mut self, ready: &Value) -> Vec<MissedChannel> {
         if let Some(position) = self.position() {
             self.from = u64::try_from(position).ok();
         }
@@ -64,13 +64,13 @@ impl Rooms {
         self.awaited = guilds.filter_map(|guild| id(&guild["id"])).collect();
         let private = self.known.iter().filter(|(_, room)| room.kind == PlaceKind::Private);
         let missed = private.filter_map(|(channel, room)| {
-            Some(Missed { channel: *channel, after: room.last.or_else(|| self.start())? })
+            Some(MissedChannel { channel: *channel, after: room.last.or_else(|| self.start())? })
         });
         missed.collect()
     }
 
     /// Handles the announcement of a guild. Returns its channels with newer messages.
-    pub(super) fn arrive(&mut self, guild: &Value) -> Vec<Missed> {
+    pub(super) fn arrive(&mut self, guild: &Value) -> Vec<MissedChannel> {
         let lists = [&guild["channels"], &guild["threads"]];
         let channels = lists.into_iter().filter_map(Value::as_array).flatten();
         let awaited = id(&guild["id"]).is_some_and(|id| self.awaited.contains(&id));
@@ -79,7 +79,7 @@ impl Rooms {
 
     /// Whether there is something to read. `awaited` means that the bot may have been in the guild
     /// before.
-    fn compare(&mut self, channel: &Value, awaited: bool) -> Option<Missed> {
+    fn compare(&mut self, channel: &Value, awaited: bool) -> Option<MissedChannel> {
         let kind = channel["type"].as_u64().unwrap_or(0);
         let room = id(&channel["id"]).filter(|_| WITH_MESSAGES.contains(&kind))?;
         let newest = id(&channel["last_message_id"]);
@@ -88,7 +88,7 @@ impl Rooms {
         let last = known.or(newest.filter(|_| after.is_none()));
         self.known.insert(room, Room { kind: PlaceKind::Group, last });
         let after = after.filter(|after| newest.is_some_and(|newest| newest > *after))?;
-        Some(Missed { channel: room, after })
+        Some(MissedChannel { channel: room, after })
     }
 
     /// Records that the guild's missed messages were read.
@@ -201,7 +201,7 @@ mod tests {
         let missed = rooms.arrive(&guild(NOW + 5));
         assert_eq!(
             missed,
-            [Missed { channel: 10, after: NOW }, Missed { channel: 12, after: NOW }]
+            [MissedChannel { channel: 10, after: NOW }, MissedChannel { channel: 12, after: NOW }]
         );
     }
 
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn a_restart_reads_from_the_position_and_private_chats_too() {
         let mut rooms = Rooms::new(Some(NOW as i64), [90]);
-        assert_eq!(rooms.begin(&ready()), [Missed { channel: 90, after: NOW - MARGIN }]);
+        assert_eq!(rooms.begin(&ready()), [MissedChannel { channel: 90, after: NOW - MARGIN }]);
         assert!(rooms.arrive(&guild(NOW - MARGIN)).is_empty());
         let missed = rooms.arrive(&guild(NOW + 1));
         assert_eq!(missed.len(), 2);

@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_not_the_platforms_is_told_by_its_status() {
+    fn a_response_that_is_not_the_platforms_is_classified_by_its_status() {
         let api = api();
         assert!(matches!(api.read(200, "<html>"), Err(Failure::Lost(_))));
         assert!(matches!(api.read(502, "<html>"), Err(Failure::Refused { code: 502, .. })));

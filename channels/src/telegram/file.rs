@@ -134,7 +134,7 @@ impl Sending<'_> {
     /// Edits the message if there is one. If it was deleted in the meantime, sends a new one.
     async fn show(&self, shown: As) -> Result<Receipt, SendError> {
         if let Some(message) = self.target.message {
-            match outcome::settled(self.replace(message, shown).await, message) {
+            match outcome::edit_receipt(self.replace(message, shown).await, message) {
                 Err(SendError::Rejected(reason)) if outcome::is_missing(&reason) => {}
                 replaced => return replaced,
             }

@@ -105,7 +105,7 @@ impl Telegram {
                     };
                 }
                 Err(failure) => {
-                    self.weigh(&failure, &intake)?;
+                    self.classify(&failure, &intake)?;
                     self.reclaim(&failure).await;
                     wait.after(&failure, &stop).await;
                     // Without a timeout, the next response immediately shows whether the platform
@@ -141,7 +141,7 @@ impl Telegram {
         stop: &CancellationToken,
     ) -> Result<(), ListenError> {
         loop {
-            if self.insist(webhook, intake, stop).await?.is_none() {
+            if self.call_with_retries(webhook, intake, stop).await?.is_none() {
                 return Ok(());
             }
             intake.report(ConnectionState::Connected);
@@ -159,7 +159,7 @@ impl Telegram {
         stop: &CancellationToken,
     ) -> Result<Option<&Me>, ListenError> {
         if self.me.get().is_none() {
-            let Some(answer) = self.insist(&GetMe::new(), intake, stop).await? else {
+            let Some(answer) = self.call_with_retries(&GetMe::new(), intake, stop).await? else {
                 return Ok(None);
             };
             if let Ok(me) = serde_json::from_value::<Me>(answer) {
@@ -167,13 +167,13 @@ impl Telegram {
             }
         }
         if matches!(self.mode, super::Mode::Poll)
-            && self.insist(&DeleteWebhook::new(), intake, stop).await?.is_none()
+            && self.call_with_retries(&DeleteWebhook::new(), intake, stop).await?.is_none()
         {
             return Ok(None);
         }
         match self.me().await {
             Ok(me) => Ok(Some(me)),
-            Err(failure) => self.weigh(&failure, intake).map(|()| None),
+            Err(failure) => self.classify(&failure, intake).map(|()| None),
         }
     }
 
@@ -187,7 +187,7 @@ impl Telegram {
     }
 
     /// Repeats a call until it succeeds. `None` on shutdown.
-    async fn insist<P>(
+    async fn call_with_retries<P>(
         &self,
         payload: &P,
         intake: &Intake,
@@ -205,7 +205,7 @@ impl Telegram {
             match asked {
                 Ok(answer) => return Ok(Some(answer)),
                 Err(failure) => {
-                    self.weigh(&failure, intake)?;
+                    self.classify(&failure, intake)?;
                     wait.after(&failure, stop).await;
                 }
             }
@@ -213,7 +213,7 @@ impl Telegram {
     }
 
     /// Returns an error if a person has to fix the problem. Reports all other problems.
-    fn weigh(&self, failure: &Failure, intake: &Intake) -> Result<(), ListenError> {
+    fn classify(&self, failure: &Failure, intake: &Intake) -> Result<(), ListenError> {
         match failure {
             Failure::Refused { code: 401, .. } => {
                 Err(ListenError::Unauthorized { channel: self.id.clone() })
@@ -253,7 +253,7 @@ impl Telegram {
         let position = offset.map(|offset| format!("{}:{offset}", me.id));
         let read = |update| receive::incoming(update, me);
         let mut incomings: Vec<_> = updates.iter().filter_map(read).collect();
-        self.tell_roles(&mut incomings).await;
+        self.fill_in_roles(&mut incomings).await;
         intake.commit(Batch { incomings, position }).await?;
         Ok(offset)
     }

@@ -46,7 +46,7 @@ pub use config::{Menu, Mode, TelegramConfig};
 use crate::{
     Channel, CheckError, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Place, Receipt,
     SendError, Shipment, Unit, WebhookError, WebhookRequest,
-    limits::{Pace, Paces, Repeat},
+    limits::{RateLimit, RateLimits, Repeat},
 };
 use api::{Api, Failure, USUAL};
 use me::Me;
@@ -118,10 +118,10 @@ fn limits() -> Limits {
         album: 10,
         // "Avoid sending more than one message per second" to a chat, "20 messages per minute" to a
         // group, "about 30 messages per second" (core.telegram.org/bots/faq).
-        paces: Paces {
-            private: Some(Pace { most: 5, within: Duration::from_secs(5) }),
-            group: Some(Pace { most: 20, within: Duration::from_mins(1) }),
-            bot: Some(Pace { most: 30, within: Duration::from_secs(1) }),
+        rate_limits: RateLimits {
+            private: Some(RateLimit { most: 5, within: Duration::from_secs(5) }),
+            group: Some(RateLimit { most: 20, within: Duration::from_mins(1) }),
+            bot: Some(RateLimit { most: 30, within: Duration::from_secs(1) }),
         },
     }
 }
@@ -169,7 +169,7 @@ impl Channel for Telegram {
         let incoming = receive::incoming(&update, me)
             .ok_or_else(|| WebhookError::Malformed("no update_id".to_owned()))?;
         let mut incomings = vec![incoming];
-        self.tell_roles(&mut incomings).await;
+        self.fill_in_roles(&mut incomings).await;
         Ok(incomings)
     }
 
@@ -198,8 +198,8 @@ impl Channel for Telegram {
         }
         let bytes = self.api.download(path, DOWNLOAD_BYTES).await.map_err(outcome::repeatable)?;
         let bytes = bytes.ok_or_else(too_large)?;
-        if file.belies(&bytes) {
-            return Err(SendError::Rejected(FileRef::BELIED.to_owned()));
+        if file.contradicts_type(&bytes) {
+            return Err(SendError::Rejected(FileRef::TYPE_MISMATCH.to_owned()));
         }
         Ok(bytes)
     }

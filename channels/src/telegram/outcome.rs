@@ -11,7 +11,7 @@ pub(super) fn receipt(answer: &Value) -> Receipt {
 }
 
 /// An edit that the platform rejects because it changes nothing was already made.
-pub(super) fn settled(
+pub(super) fn edit_receipt(
     edited: Result<Value, Failure>,
     message: MessageId,
 ) -> Result<Receipt, SendError> {

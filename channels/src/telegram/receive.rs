@@ -12,7 +12,7 @@ use teloxide::types::{
 use super::{
     me::Me,
     media,
-    words::{self, Heard},
+    words::{self, MessageText},
 };
 use crate::{Incoming, Person, Place, PlaceKind, incoming::What};
 
@@ -28,29 +28,31 @@ pub(super) fn incoming(update: &Value, me: &Me) -> Option<Incoming> {
     let (name, content) = body(update);
     let found = match read {
         Some(UpdateKind::Message(m) | UpdateKind::ChannelPost(m)) => {
-            Some(Found::of_message(&m, content, message(&m, content, me)))
+            Some(ParsedUpdate::of_message(&m, content, message(&m, content, me)))
         }
         Some(UpdateKind::EditedMessage(m) | UpdateKind::EditedChannelPost(m)) => {
-            Some(Found::of_message(&m, content, edited(&m, content, me)))
+            Some(ParsedUpdate::of_message(&m, content, edited(&m, content, me)))
         }
         Some(UpdateKind::CallbackQuery(query)) => Some(press(query)),
         _ if name == "my_chat_member" => membership(content),
         Some(UpdateKind::Error(_)) | None => None,
-        Some(_) => Some(Found::of_other(content, name)),
+        Some(_) => Some(ParsedUpdate::of_other(content, name)),
     };
-    let Found { at, place, person, what } = found
-        .unwrap_or_else(|| Found { what: What::Unparsed { raw }, ..Found::of_other(content, "") });
+    let ParsedUpdate { at, place, person, what } = found.unwrap_or_else(|| ParsedUpdate {
+        what: What::Unparsed { raw },
+        ..ParsedUpdate::of_other(content, "")
+    });
     Some(Incoming { key: format!("{}:{id}", me.id), at, place, person, what })
 }
 
-struct Found {
+struct ParsedUpdate {
     at: DateTime<Utc>,
     place: Place,
     person: Option<Person>,
     what: What,
 }
 
-impl Found {
+impl ParsedUpdate {
     fn of_message(message: &Message, raw: &Value, what: What) -> Self {
         let thread = message.thread_id.filter(|_| message.is_topic_message);
         let mut place = place(&message.chat, thread);
@@ -115,7 +117,7 @@ fn message(message: &Message, raw: &Value, me: &Me) -> What {
     if raw["forum_topic_reopened"].is_object() {
         return What::Admitted;
     }
-    let Some(Heard { text, addressed }) = words::heard(message, raw, me) else {
+    let Some(MessageText { text, addressed }) = words::message_text(message, raw, me) else {
         return What::Unsupported { message: id, content: content_name(raw) };
     };
     let reply_to = words::reply(message).map(|reply| reply.id.0.to_string());
@@ -130,7 +132,7 @@ fn message(message: &Message, raw: &Value, me: &Me) -> What {
 /// An edit with a new file is described by the file's name. A live location that moves is ignored.
 fn edited(message: &Message, raw: &Value, me: &Me) -> What {
     let id = message.id.0.to_string();
-    let Some(Heard { mut text, addressed }) = words::heard(message, raw, me) else {
+    let Some(MessageText { mut text, addressed }) = words::message_text(message, raw, me) else {
         return What::Unsupported { message: id, content: content_name(raw) };
     };
     if let Some(file) = media::files(raw).first().filter(|_| text.is_empty()) {
@@ -141,7 +143,7 @@ fn edited(message: &Message, raw: &Value, me: &Me) -> What {
 }
 
 /// The bot's new status in the chat. A bot that may not write counts as removed.
-fn membership(content: &Value) -> Option<Found> {
+fn membership(content: &Value) -> Option<ParsedUpdate> {
     let member = &content["new_chat_member"];
     let what = match member["status"].as_str()? {
         "left" | "kicked" => What::Expelled,
@@ -150,10 +152,10 @@ fn membership(content: &Value) -> Option<Found> {
         }
         _ => What::Admitted,
     };
-    Some(Found { what, ..Found::of_other(content, "") })
+    Some(ParsedUpdate { what, ..ParsedUpdate::of_other(content, "") })
 }
 
-fn press(query: CallbackQuery) -> Found {
+fn press(query: CallbackQuery) -> ParsedUpdate {
     let (at, place, message) = match &query.message {
         Some(MaybeInaccessibleMessage::Regular(m)) => {
             let thread = m.thread_id.filter(|_| m.is_topic_message);
@@ -172,7 +174,7 @@ fn press(query: CallbackQuery) -> Found {
         Some(data) => What::Press { press: query.id.0, message, data, reason: None },
         None => What::Unsupported { message, content: "game_short_name".to_owned() },
     };
-    Found { at, place, person: Some(person(&query.from)), what }
+    ParsedUpdate { at, place, person: Some(person(&query.from)), what }
 }
 
 fn place(chat: &Chat, thread: Option<ThreadId>) -> Place {
@@ -302,7 +304,7 @@ mod tests {
         }})
     }
 
-    fn heard(text: &str, entities: Value) -> (String, bool) {
+    fn message_text(text: &str, entities: Value) -> (String, bool) {
         match incoming(&update(text, entities), &me()).map(|incoming| incoming.what) {
             Some(What::Text { text, addressed, .. }) => (text, addressed),
             other => panic!("{other:?}"),
@@ -312,9 +314,12 @@ mod tests {
     #[test]
     fn offsets_count_utf16_and_a_wrong_one_marks_nothing() {
         let mention = |offset: u64, length: u64| json!([{ "type": "mention", "offset": offset, "length": length }]);
-        assert_eq!(heard("👍 @our_bot x", mention(3, 8)), ("👍 @our_bot x".to_owned(), true));
+        assert_eq!(
+            message_text("👍 @our_bot x", mention(3, 8)),
+            ("👍 @our_bot x".to_owned(), true)
+        );
         for (offset, length) in [(1, 8), (3, 99), (99, 1), (u64::from(u32::MAX), 1)] {
-            assert!(!heard("👍 @our_bot x", mention(offset, length)).1, "{offset} {length}");
+            assert!(!message_text("👍 @our_bot x", mention(offset, length)).1, "{offset} {length}");
         }
     }
 
@@ -323,7 +328,7 @@ mod tests {
     fn a_person_is_mentioned_by_id_where_they_have_no_name() {
         let user = json!({ "id": 7, "is_bot": true, "first_name": "Bot" });
         let entity = json!([{ "type": "text_mention", "offset": 0, "length": 3, "user": user }]);
-        assert_eq!(heard("Bot, go", entity), ("go".to_owned(), true));
+        assert_eq!(message_text("Bot, go", entity), ("go".to_owned(), true));
     }
 
     /// The author of forwarded text is reported, so that it can be treated as untrusted.
@@ -353,7 +358,7 @@ mod tests {
 
     /// Proves A6.
     #[test]
-    fn the_bot_is_let_in_and_shown_out() {
+    fn joining_and_leaving_a_guild_is_reported() {
         let seen = |member: Value| {
             let update = json!({ "update_id": 3, "my_chat_member": {
                 "chat": { "id": -5, "type": "supergroup", "title": "T" }, "date": 1_700_000_000,
@@ -385,7 +390,7 @@ mod tests {
     /// Text of others is marked and has no effect by itself.
     /// Proves M8, S21.
     #[test]
-    fn foreign_words_are_marked_and_neither_command_nor_mention() {
+    fn forwarded_text_is_marked_and_neither_command_nor_mention() {
         let whole = |more: Value, text: &str, entities: Value| {
             let mut update = update(text, entities);
             let message = update["message"].as_object_mut().unwrap();
@@ -436,10 +441,10 @@ mod tests {
     }
 
     #[test]
-    fn where_words_lead_is_told() {
+    fn links_are_listed_after_the_text() {
         let link =
             json!([{ "type": "text_link", "offset": 4, "length": 4, "url": "https://a.b/" }]);
-        assert_eq!(heard("see this", link).0, "see this\n[this: https://a.b/]");
+        assert_eq!(message_text("see this", link).0, "see this\n[this: https://a.b/]");
     }
 
     /// Proves M8.

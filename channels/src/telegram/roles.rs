@@ -31,13 +31,14 @@ pub(super) struct Roles(Mutex<Known>);
 type Known = HashMap<(i64, u64), (Instant, Vec<String>)>;
 
 impl Telegram {
-    pub(super) async fn tell_roles(&self, incomings: &mut [Incoming]) {
-        join_all(incomings.iter_mut().map(|incoming| self.roles.tell(&self.api, incoming))).await;
+    pub(super) async fn fill_in_roles(&self, incomings: &mut [Incoming]) {
+        join_all(incomings.iter_mut().map(|incoming| self.roles.fill_in(&self.api, incoming)))
+            .await;
     }
 }
 
 impl Roles {
-    async fn tell(&self, api: &Api, incoming: &mut Incoming) {
+    async fn fill_in(&self, api: &Api, incoming: &mut Incoming) {
         if incoming.place.kind != PlaceKind::Group || !matters(&incoming.what) {
             return;
         }

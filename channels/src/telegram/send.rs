@@ -18,7 +18,7 @@ use teloxide::{
 use super::{
     api::{Api, Failure, USUAL},
     file,
-    outcome::{is_missing, once, receipt, repeatable, settled},
+    outcome::{edit_receipt, is_missing, once, receipt, repeatable},
     target::{Target, entities, number, reply},
 };
 use crate::{
@@ -122,7 +122,7 @@ impl Target {
             payload.entities = None;
             edited = api.call(&payload, USUAL).await;
         }
-        settled(edited, message)
+        edit_receipt(edited, message)
     }
 
     /// A message that no longer exists counts as removed.

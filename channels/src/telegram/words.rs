@@ -15,7 +15,7 @@ use crate::{Unit, text};
 /// The maximum length of a quoted passage.
 const PASSAGE: usize = 1000;
 
-pub(super) struct Heard {
+pub(super) struct MessageText {
     pub(super) text: String,
     /// Whether the message is meant for the bot: it is a command, mentions the bot, replies to it,
     /// or is in a private chat.
@@ -23,7 +23,7 @@ pub(super) struct Heard {
 }
 
 /// The text of a message; `None` if it has none.
-pub(super) fn heard(message: &Message, raw: &Value, me: &Me) -> Option<Heard> {
+pub(super) fn message_text(message: &Message, raw: &Value, me: &Me) -> Option<MessageText> {
     let own = message.text().or_else(|| message.caption());
     let described = media::described(raw);
     let foreign = foreign(raw);
@@ -33,7 +33,7 @@ pub(super) fn heard(message: &Message, raw: &Value, me: &Me) -> Option<Heard> {
     let marks = marks(message);
     // Commands and mentions in text of other people have no effect.
     let (text, to_us) = match (own, &foreign) {
-        (Some(text), None) => hear(text, &marks, me),
+        (Some(text), None) => strip_mention(text, &marks, me),
         (text, _) => (text.unwrap_or_default().to_owned(), None),
     };
     let is_command = foreign.is_none() && text.starts_with('/');
@@ -42,7 +42,7 @@ pub(super) fn heard(message: &Message, raw: &Value, me: &Me) -> Option<Heard> {
     let parts: Vec<String> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
     let answers_us = reply(message).is_some_and(|reply| is_ours(reply, me));
     let addressed = to_us.unwrap_or(answers_us || message.chat.is_private());
-    Some(Heard { text: parts.join("\n"), addressed })
+    Some(MessageText { text: parts.join("\n"), addressed })
 }
 
 /// The mark for text that is not the person's own: forwarded, or made by an inline bot.
@@ -171,7 +171,7 @@ fn byte_at(text: &str, units: usize) -> Option<usize> {
 
 /// Removes the bot's name from a command and from the beginning. Returns whether the text is
 /// addressed to this bot (`true`) or to another one (`false`), if it names one.
-fn hear(text: &str, marks: &[Mark<'_>], me: &Me) -> (String, Option<bool>) {
+fn strip_mention(text: &str, marks: &[Mark<'_>], me: &Me) -> (String, Option<bool>) {
     let first = marks.iter().find(|e| *e.kind == MessageEntityKind::BotCommand && e.start == 0);
     if let Some(command) = first {
         let rest = &text[command.end..];

@@ -1,6 +1,6 @@
 //! Slash commands: registered, acknowledged, answered.
 
-use channels::discord::{Command, Worded};
+use channels::discord::{Command, LocalizedText};
 use serde_json::json;
 
 use super::*;
@@ -14,7 +14,7 @@ fn commands(help: &str) -> Vec<Command> {
     vec![
         Command {
             name: "help".to_owned(),
-            description: Worded { english: help.to_owned(), others: others.into() },
+            description: LocalizedText { english: help.to_owned(), others: others.into() },
             argument: None,
             private: true,
         },

@@ -131,7 +131,7 @@ async fn posts_of_a_forum_are_places_of_their_own_and_one_laid_aside_is_taken_up
 
 /// Proves A6, M10.
 #[tokio::test]
-async fn places_that_the_bot_is_shown_out_of_and_let_into_are_told() {
+async fn places_that_the_bot_leaves_and_joins_are_reported() {
     let fake = FakeDiscord::start().await;
     let (ann, general) = (fake.person("Ann"), fake.general());
     let aside = fake.thread(general, ann, "aside");

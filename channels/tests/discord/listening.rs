@@ -40,7 +40,7 @@ async fn who_is_addressed_and_where_is_known() {
 
 /// Proves M8.
 #[tokio::test]
-async fn edits_files_and_what_cannot_be_read_are_told_apart() {
+async fn edits_files_and_unreadable_updates_are_distinguished() {
     let fake = FakeDiscord::start().await;
     let (ann, general) = (fake.person("Ann"), fake.general());
     let mut listening = Listening::connected(&fake).await;
@@ -196,7 +196,7 @@ async fn a_connection_that_stopped_answering_is_left_and_resumed() {
 }
 
 #[tokio::test]
-async fn an_invalid_session_is_begun_anew() {
+async fn an_invalid_session_is_replaced() {
     let fake = FakeDiscord::start().await;
     let (ann, general) = (fake.person("Ann"), fake.general());
     let mut listening = Listening::connected(&fake).await;

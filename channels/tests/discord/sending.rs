@@ -48,7 +48,7 @@ async fn a_question_has_its_buttons_until_it_is_settled() {
 }
 
 #[tokio::test]
-async fn what_was_deleted_meanwhile_is_shown_anew() {
+async fn a_message_that_was_deleted_is_sent_again() {
     let fake = FakeDiscord::start().await;
     let general = fake.general();
     let channel = discord(&fake);

@@ -69,7 +69,7 @@ async fn a_pushed_command_says_it_too() {
 
 /// Proves A6, M10.
 #[tokio::test]
-async fn the_bot_hears_that_it_is_shown_out_and_let_in_again() {
+async fn removal_from_a_chat_and_return_are_reported() {
     let fake = FakeTelegram::start().await;
     let (chat, group) = (fake.private("Ann"), fake.group("Team"));
     let channel = telegram(&fake);

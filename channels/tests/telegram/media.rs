@@ -79,7 +79,7 @@ async fn a_file_that_is_not_what_it_says_is_not_fetched() {
 
 /// Proves M9.
 #[tokio::test]
-async fn an_album_is_told_by_its_name_and_a_caption_is_text() {
+async fn an_album_has_an_id_and_a_caption_is_text() {
     let fake = FakeTelegram::start().await;
     let chat = fake.private("Ann");
     let mut listening = Listening::begin(&telegram(&fake), None);
@@ -118,7 +118,7 @@ async fn in_a_group_a_file_of_another_is_read_when_it_is_pointed_at() {
 
 /// Proves M8.
 #[tokio::test]
-async fn a_place_arrives_as_words_and_its_moves_are_nobodys_wish() {
+async fn a_location_arrives_as_text_and_its_updates_are_ignored() {
     let fake = FakeTelegram::start().await;
     let chat = fake.private("Ann");
     let mut listening = Listening::begin(&telegram(&fake), None);

@@ -66,7 +66,7 @@ async fn markup_around_nothing_is_shown_as_it_is_written() {
 }
 
 #[tokio::test]
-async fn without_a_placeholder_everything_is_sent_anew() {
+async fn without_a_placeholder_everything_is_sent_again() {
     let (fake, channel, chat) = stage().await;
     let asked = fake.user_says(chat, "Ann", "hello?");
     let what = Outgoing::Text { markdown: "hi".to_owned(), reply_to: Some(asked.to_string()) };

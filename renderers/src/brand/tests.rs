@@ -59,7 +59,7 @@ fn word(logo: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_word_template_is_worn_by_all_four_formats() {
+fn a_word_template_applies_to_all_four_formats() {
     let brand = read(&word("media/logo.png")).unwrap();
     assert_eq!(brand.warnings, Vec::<String>::new());
     let mut document =

@@ -109,7 +109,7 @@ impl<'s> Mending<'s> {
         escapes
     }
 
-    pub fn tell(&self, losses: &mut Losses) {
+    pub fn report(&self, losses: &mut Losses) {
         if self.joined > 0 {
             losses.other(format!(
                 "Rows with more cells than their table has columns: {}. The surplus cells were merged into \

@@ -50,7 +50,7 @@ pub fn read(source: &str) -> Result<Document, RenderError> {
         root = comrak::parse_document(&arena, mending.text(), &options);
         check_tables(root)?;
     }
-    mending.tell(&mut losses);
+    mending.report(&mut losses);
     let mut reader = reader::Reader::new(root, losses);
     let mut blocks = columns::gather(reader.blocks(root, 0));
     let notes = reader.notes();

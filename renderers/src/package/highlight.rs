@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_strings_numbers_and_words_are_told_apart() {
+    fn comments_strings_numbers_and_words_are_distinguished() {
         assert_eq!(
             shown("rust", "let s = \"a\\\"b\"; // 中文\nfn f<'a>() -> u8 { 10 }"),
             [

@@ -48,7 +48,7 @@ impl<'d> Deck<'d> {
             footer: slide.footer.clone().filter(|_| layout != Layout::Title),
             anchors: if at == 0 { anchors.clone() } else { Vec::new() },
         });
-        pages.map(settle).collect()
+        pages.map(choose_layout).collect()
     }
 
     fn shorten(&mut self, title: Vec<Inline>) -> Vec<Inline> {
@@ -115,7 +115,7 @@ fn is_quote(block: &Block) -> bool {
 }
 
 /// Chooses the layout from the final content of a page.
-fn settle(mut page: Page<'_>) -> Page<'_> {
+fn choose_layout(mut page: Page<'_>) -> Page<'_> {
     if page.layout == Layout::Content {
         page.layout = match &page.pieces[..] {
             [Piece { item: Item::Code { .. }, .. }] => Layout::Code,

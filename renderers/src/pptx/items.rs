@@ -88,7 +88,7 @@ impl<'d> Deck<'d> {
     }
 
     fn sorted(&mut self, blocks: &[&Block], below: Vec<Para>, notes: Vec<usize>) -> Vec<Item<'d>> {
-        let mut sorter = Sorter { deck: self, items: Vec::new(), lists: 0, notes };
+        let mut sorter = ItemCollector { deck: self, items: Vec::new(), lists: 0, notes };
         let at = At { level: 0, voice: Voice::Plain, depth: 0 };
         for block in blocks {
             sorter.block(block, at);
@@ -128,7 +128,7 @@ impl At {
     }
 }
 
-struct Sorter<'a, 'd> {
+struct ItemCollector<'a, 'd> {
     deck: &'a mut Deck<'d>,
     items: Vec<Item<'d>>,
     /// The number of ordered lists so far.
@@ -137,7 +137,7 @@ struct Sorter<'a, 'd> {
     notes: Vec<usize>,
 }
 
-impl<'d> Sorter<'_, 'd> {
+impl<'d> ItemCollector<'_, 'd> {
     fn blocks(&mut self, blocks: &[Block], at: At) {
         for block in blocks {
             self.block(block, at);

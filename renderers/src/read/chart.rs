@@ -38,7 +38,7 @@ pub fn all(archive: &mut Archive, folder: &str, words: &mut Words) -> Result<(),
             chart.step(&node);
             Ok(())
         });
-        chart.put_down(words)?;
+        chart.write_to(words)?;
     }
     Ok(())
 }
@@ -100,7 +100,7 @@ impl Chart {
         }
     }
 
-    fn put_down(self, words: &mut Words) -> Result<(), ReadError> {
+    fn write_to(self, words: &mut Words) -> Result<(), ReadError> {
         let title = if self.title.is_empty() { "Chart" } else { &self.title };
         let Some(longest) = self.series.iter().max_by_key(|series| series.names.len()) else {
             return Ok(());

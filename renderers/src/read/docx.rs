@@ -225,7 +225,7 @@ impl Body {
                     self.plain(&format!("]({target})"));
                 }
             }
-            "p" => self.put_down(),
+            "p" => self.flush_paragraph(),
             "tc" => self.tables.end_cell(self.wide),
             "tbl" => self.tables.close(&mut self.words)?,
             _ => {}
@@ -233,7 +233,7 @@ impl Body {
         Ok(())
     }
 
-    fn put_down(&mut self) {
+    fn flush_paragraph(&mut self) {
         let Some(paragraph) = self.paragraphs.pop() else { return };
         let level = paragraph.outline.filter(|level| *level < 9).map(|level| level + 1);
         let level = level.or_else(|| self.levels.get(&paragraph.style).copied());

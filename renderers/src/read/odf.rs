@@ -140,7 +140,7 @@ impl Body {
 
     fn close(&mut self, name: &str) -> Result<(), ReadError> {
         match name {
-            "h" | "p" => self.put_down(),
+            "h" | "p" => self.flush_paragraph(),
             "span" => drop(self.marks.pop()),
             "a" => {
                 let target = self.links.pop().unwrap_or_default();
@@ -171,7 +171,7 @@ impl Body {
         self.tables.repeat_cell(self.wide)
     }
 
-    fn put_down(&mut self) {
+    fn flush_paragraph(&mut self) {
         let Some((line, level)) = self.lines.pop() else { return };
         let text = line.finish();
         // The text of a footnote is inserted at its reference.

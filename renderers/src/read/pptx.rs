@@ -131,7 +131,7 @@ impl Slide {
     fn close(&mut self, name: &str) -> Result<(), ReadError> {
         match name {
             "t" => self.in_text = false,
-            "p" => self.put_down(),
+            "p" => self.flush_paragraph(),
             "tc" => self.tables.end_cell(self.wide),
             "tbl" => self.tables.close(&mut self.words)?,
             _ => {}
@@ -139,7 +139,7 @@ impl Slide {
         Ok(())
     }
 
-    fn put_down(&mut self) {
+    fn flush_paragraph(&mut self) {
         let Some(line) = self.line.take() else { return };
         if self.only.is_some_and(|only| only != self.placeholder) {
             return;

@@ -223,7 +223,7 @@ fn word_says_what_is_there_and_not_what_was() {
 
 /// Proves MC-25.
 #[test]
-fn what_it_is_is_told_by_its_content() {
+fn the_kind_of_a_file_is_detected_by_its_content() {
     for (name, bytes, kind) in [
         ("x.txt", &b"%PDF-1.7"[..], Kind::Pdf),
         ("x.pdf", b"<!DOCTYPE html><p>", Kind::Html),

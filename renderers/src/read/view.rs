@@ -127,7 +127,7 @@ mod tests {
 
     /// Proves S14.
     #[test]
-    fn what_is_no_picture_or_too_much_of_one_is_told() {
+    fn an_invalid_or_oversized_picture_is_reported() {
         let whole = png(&RgbaImage::new(50, 50));
         let large = claiming(&whole, 60_000, 60_000, 8);
         assert!(matches!(view(&large), Err(ReadError::TooLarge(_))), "{:?}", view(&large));

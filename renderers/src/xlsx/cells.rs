@@ -54,11 +54,11 @@ pub fn is_bare(text: &str) -> bool {
 /// The number notation of a column, derived from its cells.
 pub fn signs<'t>(usual: Signs, texts: impl Iterator<Item = &'t str>) -> Signs {
     let numbers = texts.map(str::trim).filter(|text| number(text, Signs::Either(None)).is_some());
-    usual.among(numbers.map(|number| Dressed::of(number).bare))
+    usual.among(numbers.map(|number| FormattedNumber::of(number).bare))
 }
 
 /// A number with its affixes.
-struct Dressed<'t> {
+struct FormattedNumber<'t> {
     bare: &'t str,
     in_brackets: bool,
     sign: Option<char>,
@@ -66,7 +66,7 @@ struct Dressed<'t> {
     is_percent: bool,
 }
 
-impl<'t> Dressed<'t> {
+impl<'t> FormattedNumber<'t> {
     fn of(text: &'t str) -> Self {
         let (text, in_brackets) = match text.strip_prefix('(').and_then(|t| t.strip_suffix(')')) {
             Some(inside) => (inside, true),
@@ -83,7 +83,8 @@ impl<'t> Dressed<'t> {
 }
 
 fn number(text: &str, signs: Signs) -> Option<Typed> {
-    let Dressed { bare, in_brackets, sign, currency, is_percent } = Dressed::of(text);
+    let FormattedNumber { bare, in_brackets, sign, currency, is_percent } =
+        FormattedNumber::of(text);
     let text = signs.english(bare)?;
     let shape = shape(&text)?;
     let is_marked = currency.is_some() || is_percent;
@@ -187,8 +188,8 @@ fn format(
     in_brackets: bool,
     has_plus: bool,
 ) -> String {
-    let is_dressed = shape.is_grouped || shape.is_scientific || currency.is_some();
-    if shape.decimals > DECIMALS && !(is_dressed || is_percent || in_brackets || has_plus) {
+    let is_formatted = shape.is_grouped || shape.is_scientific || currency.is_some();
+    if shape.decimals > DECIMALS && !(is_formatted || is_percent || in_brackets || has_plus) {
         return "General".to_owned();
     }
     let mut format = if shape.is_grouped || currency.is_some() { "#,##0" } else { "0" }.to_owned();

@@ -94,15 +94,15 @@ struct Losses {
 
 impl Losses {
     fn sentences(&self) -> Vec<String> {
-        let told = [
+        let notes = [
             (self.removed, "control characters were removed"),
             (self.formulas, FORMULAS),
             (self.cut, "cells had more than 32,767 characters and were cut"),
             (self.surplus, "fields beyond the table's columns were dropped"),
         ];
-        let told = told.iter().filter(|(count, _)| *count > 0);
-        let told = told.map(|(count, what)| format!("{count} {what}."));
-        told.chain(self.quote.clone()).chain(self.paper.clone()).collect()
+        let notes = notes.iter().filter(|(count, _)| *count > 0);
+        let notes = notes.map(|(count, what)| format!("{count} {what}."));
+        notes.chain(self.quote.clone()).chain(self.paper.clone()).collect()
     }
 }
 

@@ -60,7 +60,7 @@ impl Pages<'_> {
         }
         self.tops.here = top;
         self.rows(sheet, top, &columns, &read)?;
-        self.obey(sheet, (top, bottom), (&names, &read), directives)?;
+        self.apply_directives(sheet, (top, bottom), (&names, &read), directives)?;
         self.grid.here += 1;
         Ok(())
     }
@@ -84,7 +84,7 @@ impl Pages<'_> {
         Ok(())
     }
 
-    fn obey(
+    fn apply_directives(
         &mut self,
         sheet: &mut Worksheet,
         (top, bottom): (u32, u32),

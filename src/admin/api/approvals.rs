@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     admin::{Admin, problem::Problem},
-    gateway::approvals::{Choice, DecisionOutcome, GrantBounds, by_id, lasting_grants},
+    gateway::approvals::{Choice, DecisionOutcome, GrantBounds, by_id, grant_management},
     journal::{
         event::{Attachment, Status},
         grant::Scope,
@@ -24,7 +24,7 @@ use crate::{
     store::{
         approvals::{self as questions, attachments, display, votes},
         lists::{
-            Stretch,
+            PageRequest,
             approvals::{ListedApproval, WantedApprovals, list},
         },
     },
@@ -104,19 +104,21 @@ pub struct ApprovalFilter {
 pub async fn page(
     admin: &Admin,
     filter: ApprovalFilter,
-    stretch: Stretch,
+    page_request: PageRequest,
 ) -> Result<Page<ApprovalView>> {
     let wanted = WantedApprovals {
         open: filter.status.map(|status| status == Standing::Pending),
         conversation: filter.conversation.unwrap_or_default(),
         ..WantedApprovals::default()
     };
-    let (rows, stretch) = admin
+    let (rows, page_request) = admin
         .gateway
         .store
-        .read(move |tx| Box::pin(async move { Ok((list(tx, &wanted, &stretch).await?, stretch)) }))
+        .read(move |tx| {
+            Box::pin(async move { Ok((list(tx, &wanted, &page_request).await?, page_request)) })
+        })
         .await?;
-    Ok(Page::of(rows, &stretch, |row| row.id.to_string(), |row| view(admin, row)))
+    Ok(Page::of(rows, &page_request, |row| row.id.to_string(), |row| view(admin, row)))
 }
 
 /// Returns one approval with all details.
@@ -128,13 +130,15 @@ pub async fn whole(admin: &Admin, id: &str) -> Result<Option<WholeApproval>> {
         .store
         .read(move |tx| {
             Box::pin(async move {
-                let only = Stretch { most: 1, ..Stretch::default() };
+                let only = PageRequest { most: 1, ..PageRequest::default() };
                 let Some(row) = list(tx, &wanted, &only).await?.pop() else { return Ok(None) };
                 let votes = votes::names(tx, &row.id).await?;
                 let parts = display::parts(tx, &row.id).await?;
                 let approval = questions::by_id(tx, row.id.as_str()).await?;
                 let proposal = match approval {
-                    Some(approval) => lasting_grants::told(tx, &approval, now).await?,
+                    Some(approval) => {
+                        grant_management::describe_proposal(tx, &approval, now).await?
+                    }
                     None => None,
                 };
                 let file = attachments::file(tx, &row.id).await?;
@@ -215,7 +219,7 @@ async fn index(
     Params(slice): Params<Slice>,
     Params(filter): Params<ApprovalFilter>,
 ) -> Result<Json<Page<ApprovalView>>, Problem> {
-    Ok(Json(page(&admin, filter, slice.stretch()?).await?))
+    Ok(Json(page(&admin, filter, slice.page_request()?).await?))
 }
 
 /// Show an approval, its text and the votes so far

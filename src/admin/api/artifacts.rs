@@ -17,8 +17,8 @@ use crate::{
         problem::{FILE_GONE, Problem},
     },
     store::lists::{
-        Stretch,
-        outbox::{ListedMessage, Which, list},
+        PageRequest,
+        outbox::{ListedMessage, OutboxFilter, list},
     },
 };
 
@@ -61,22 +61,24 @@ fn view(row: ListedMessage) -> Option<ArtifactView> {
 async fn rows(
     admin: &Admin,
     id: String,
-    stretch: Stretch,
-) -> Result<(Vec<ListedMessage>, Stretch)> {
+    page_request: PageRequest,
+) -> Result<(Vec<ListedMessage>, PageRequest)> {
     let read = admin.gateway.store.read(move |tx| {
-        Box::pin(async move { Ok((list(tx, Which::Files, &id, &stretch).await?, stretch)) })
+        Box::pin(async move {
+            Ok((list(tx, OutboxFilter::Files, &id, &page_request).await?, page_request))
+        })
     });
     read.await
 }
 
-pub async fn page(admin: &Admin, stretch: Stretch) -> Result<Page<ArtifactView>> {
-    let (rows, stretch) = rows(admin, String::new(), stretch).await?;
-    let page = Page::of(rows, &stretch, |row| row.id.to_string(), view);
+pub async fn page(admin: &Admin, page_request: PageRequest) -> Result<Page<ArtifactView>> {
+    let (rows, page_request) = rows(admin, String::new(), page_request).await?;
+    let page = Page::of(rows, &page_request, |row| row.id.to_string(), view);
     Ok(Page { items: page.items.into_iter().flatten().collect(), next: page.next })
 }
 
 pub async fn one(admin: &Admin, id: &str) -> Result<Option<ArtifactView>> {
-    let only = Stretch { most: 1, ..Stretch::default() };
+    let only = PageRequest { most: 1, ..PageRequest::default() };
     let (mut rows, _) = rows(admin, id.to_owned(), only).await?;
     Ok(rows.pop().and_then(view))
 }
@@ -89,7 +91,7 @@ async fn index(
     State(admin): State<Arc<Admin>>,
     Params(slice): Params<Slice>,
 ) -> Result<Json<Page<ArtifactView>>, Problem> {
-    Ok(Json(page(&admin, slice.stretch()?).await?))
+    Ok(Json(page(&admin, slice.page_request()?).await?))
 }
 
 /// Download a file

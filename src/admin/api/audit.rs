@@ -14,7 +14,7 @@ use crate::{
     admin::{Admin, problem::Problem},
     store::{
         audit::{AuditRecord, Query},
-        lists::Stretch,
+        lists::PageRequest,
     },
 };
 
@@ -59,7 +59,11 @@ pub struct AuditFilter {
 }
 
 /// Lists matching records, newest first.
-pub async fn page(admin: &Admin, filter: AuditFilter, stretch: Stretch) -> Result<Page<FactView>> {
+pub async fn page(
+    admin: &Admin,
+    filter: AuditFilter,
+    page_request: PageRequest,
+) -> Result<Page<FactView>> {
     let query = Query {
         conversation: filter.conversation,
         person: filter.person,
@@ -67,11 +71,11 @@ pub async fn page(admin: &Admin, filter: AuditFilter, stretch: Stretch) -> Resul
         kind: filter.kind,
         since: filter.since,
         until: filter.until,
-        after: AuditRecord::place(&stretch.after),
-        most: stretch.most,
+        after: AuditRecord::place(&page_request.after),
+        most: page_request.most,
     };
     let rows = admin.gateway.store.audit(query).await?;
-    Ok(Page::of(rows, &stretch, AuditRecord::own_place, Into::into))
+    Ok(Page::of(rows, &page_request, AuditRecord::own_place, Into::into))
 }
 
 impl From<AuditRecord> for FactView {
@@ -97,7 +101,7 @@ async fn index(
     Params(slice): Params<Slice>,
     Params(filter): Params<AuditFilter>,
 ) -> Result<Json<Page<FactView>>, Problem> {
-    Ok(Json(page(&admin, filter, slice.stretch()?).await?))
+    Ok(Json(page(&admin, filter, slice.page_request()?).await?))
 }
 
 /// The result of verifying the audit.

@@ -20,7 +20,7 @@ use crate::{
     store::{
         conversations::history::ShownRow,
         lists::{
-            Stretch,
+            PageRequest,
             conversations::{ListedConversation, WantedConversations, events, list},
         },
     },
@@ -118,19 +118,21 @@ pub struct ConversationFilter {
 pub async fn page(
     admin: &Admin,
     filter: ConversationFilter,
-    stretch: Stretch,
+    page_request: PageRequest,
 ) -> Result<Page<ConversationView>> {
     let ConversationFilter { channel, chat, reference, failed: only_failed } = filter;
     let failed = FailureReference::parse(&reference).map(|turn| turn.conversation.0);
     // Earlier releases showed the id of the conversation.
     let id = failed.unwrap_or(reference);
     let wanted = WantedConversations { id, channel, chat, failed: only_failed };
-    let (rows, stretch) = admin
+    let (rows, page_request) = admin
         .gateway
         .store
-        .read(move |tx| Box::pin(async move { Ok((list(tx, &wanted, &stretch).await?, stretch)) }))
+        .read(move |tx| {
+            Box::pin(async move { Ok((list(tx, &wanted, &page_request).await?, page_request)) })
+        })
         .await?;
-    Ok(Page::of(rows, &stretch, |row| row.id.to_string(), Into::into))
+    Ok(Page::of(rows, &page_request, |row| row.id.to_string(), Into::into))
 }
 
 pub async fn one(admin: &Admin, id: &str) -> Result<Option<ConversationView>> {
@@ -140,7 +142,7 @@ pub async fn one(admin: &Admin, id: &str) -> Result<Option<ConversationView>> {
         .store
         .read(move |tx| {
             Box::pin(async move {
-                let only = Stretch { most: 1, ..Stretch::default() };
+                let only = PageRequest { most: 1, ..PageRequest::default() };
                 Ok(list(tx, &wanted, &only).await?.pop())
             })
         })
@@ -149,16 +151,22 @@ pub async fn one(admin: &Admin, id: &str) -> Result<Option<ConversationView>> {
 }
 
 /// Lists the events of a conversation, in order.
-pub async fn happened(admin: &Admin, id: &str, stretch: Stretch) -> Result<Page<EventView>> {
+pub async fn happened(
+    admin: &Admin,
+    id: &str,
+    page_request: PageRequest,
+) -> Result<Page<EventView>> {
     let conversation = id.into();
-    let (rows, stretch) = admin
+    let (rows, page_request) = admin
         .gateway
         .store
         .read(move |tx| {
-            Box::pin(async move { Ok((events(tx, &conversation, &stretch).await?, stretch)) })
+            Box::pin(
+                async move { Ok((events(tx, &conversation, &page_request).await?, page_request)) },
+            )
         })
         .await?;
-    Ok(Page::of(rows, &stretch, |row| row.seq.to_string(), |row| event(admin, row)))
+    Ok(Page::of(rows, &page_request, |row| row.seq.to_string(), |row| event(admin, row)))
 }
 
 fn event(admin: &Admin, entry: Entry) -> EventView {
@@ -190,7 +198,7 @@ async fn index(
     Params(slice): Params<Slice>,
     Params(filter): Params<ConversationFilter>,
 ) -> Result<Json<Page<ConversationView>>, Problem> {
-    Ok(Json(page(&admin, filter, slice.stretch()?).await?))
+    Ok(Json(page(&admin, filter, slice.page_request()?).await?))
 }
 
 /// Show a conversation
@@ -213,9 +221,9 @@ async fn timeline(
     PathNames(id): PathNames<String>,
     Params(slice): Params<Slice>,
 ) -> Result<Json<Page<EventView>>, Problem> {
-    let stretch = slice.stretch()?;
+    let page_request = slice.page_request()?;
     one(&admin, &id).await?.ok_or_else(|| none("conversation"))?;
-    Ok(Json(happened(&admin, &id, stretch).await?))
+    Ok(Json(happened(&admin, &id, page_request).await?))
 }
 
 /// How much was erased.

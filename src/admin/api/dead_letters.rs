@@ -19,8 +19,8 @@ use crate::{
     store::{
         audit,
         lists::{
-            Stretch,
-            outbox::{self, ListedMessage, Which, list},
+            PageRequest,
+            outbox::{self, ListedMessage, OutboxFilter, list},
         },
     },
 };
@@ -51,12 +51,14 @@ pub struct DeadLetterView {
     pub created_at: DateTime<Utc>,
 }
 
-pub async fn page(admin: &Admin, stretch: Stretch) -> Result<Page<DeadLetterView>> {
-    let (rows, stretch) = admin
+pub async fn page(admin: &Admin, page_request: PageRequest) -> Result<Page<DeadLetterView>> {
+    let (rows, page_request) = admin
         .gateway
         .store
         .read(move |tx| {
-            Box::pin(async move { Ok((list(tx, Which::GivenUp, "", &stretch).await?, stretch)) })
+            Box::pin(async move {
+                Ok((list(tx, OutboxFilter::GivenUp, "", &page_request).await?, page_request))
+            })
         })
         .await?;
     let view = |row: ListedMessage| DeadLetterView {
@@ -70,7 +72,7 @@ pub async fn page(admin: &Admin, stretch: Stretch) -> Result<Page<DeadLetterView
         problem: admin.redactor().text(&row.problem).into_owned(),
         created_at: row.created_at,
     };
-    Ok(Page::of(rows, &stretch, |row| row.id.to_string(), view))
+    Ok(Page::of(rows, &page_request, |row| row.id.to_string(), view))
 }
 
 /// The longest summary, in characters.
@@ -98,24 +100,29 @@ fn summary(message: &Outgoing) -> String {
 
 /// What to do with a dead letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum Resolution {
     Replay,
     Drop,
 }
 
 /// Returns whether there was such a dead letter.
-pub async fn settle(admin: &Admin, caller: &Caller, id: &str, fate: Fate) -> Result<bool> {
-    let kind = if fate == Fate::Replay { "letter_replayed" } else { "letter_dropped" };
+pub async fn resolve(
+    admin: &Admin,
+    caller: &Caller,
+    id: &str,
+    resolution: Resolution,
+) -> Result<bool> {
+    let kind = if resolution == Resolution::Replay { "letter_replayed" } else { "letter_dropped" };
     let fact = caller.did(kind).with("letter", id);
     let (id, now) = (id.to_owned(), admin.gateway.clock.now());
     admin
         .gateway
         .store
-        .write("settle letter", move |tx| {
+        .write("resolve dead letter", move |tx| {
             Box::pin(async move {
-                let settled = match fate {
-                    Fate::Replay => outbox::replay(tx, &id).await?,
-                    Fate::Drop => outbox::drop(tx, &id).await?,
+                let settled = match resolution {
+                    Resolution::Replay => outbox::replay(tx, &id).await?,
+                    Resolution::Drop => outbox::drop(tx, &id).await?,
                 };
                 if settled {
                     audit::append(tx, audit::ADMIN, vec![fact], now).await?;
@@ -135,7 +142,7 @@ pub async fn replay_all(admin: &Admin, caller: &Caller, channel: &str) -> Result
     for _ in 0..ROUNDS {
         let (channel, now) = (channel.to_owned(), admin.gateway.clock.now());
         let fact = caller.did("letters_replayed").with("channel", channel.as_str());
-        let write = admin.gateway.store.write("replay letters", move |tx| {
+        let write = admin.gateway.store.write("replay dead letters", move |tx| {
             Box::pin(async move {
                 let replayed = outbox::replay_many(tx, &channel).await?;
                 if replayed > 0 {
@@ -154,7 +161,10 @@ pub async fn replay_all(admin: &Admin, caller: &Caller, channel: &str) -> Result
 }
 
 /// The response to a request to replay or drop something.
-pub(super) fn told(settled: bool, what: &'static str) -> Result<StatusCode, Problem> {
+pub(super) fn no_content_or_not_found(
+    settled: bool,
+    what: &'static str,
+) -> Result<StatusCode, Problem> {
     settled.then_some(StatusCode::NO_CONTENT).ok_or_else(|| none(what))
 }
 
@@ -166,7 +176,7 @@ async fn index(
     State(admin): State<Arc<Admin>>,
     Params(slice): Params<Slice>,
 ) -> Result<Json<Page<DeadLetterView>>, Problem> {
-    Ok(Json(page(&admin, slice.stretch()?).await?))
+    Ok(Json(page(&admin, slice.page_request()?).await?))
 }
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -206,7 +216,7 @@ async fn replay(
     caller: Caller,
     PathNames(id): PathNames<String>,
 ) -> Result<StatusCode, Problem> {
-    told(settle(&admin, &caller, &id, Fate::Replay).await?, "dead letter")
+    no_content_or_not_found(resolve(&admin, &caller, &id, Resolution::Replay).await?, "dead letter")
 }
 
 /// Drop a dead letter
@@ -218,5 +228,5 @@ async fn drop(
     caller: Caller,
     PathNames(id): PathNames<String>,
 ) -> Result<StatusCode, Problem> {
-    told(settle(&admin, &caller, &id, Fate::Drop).await?, "dead letter")
+    no_content_or_not_found(resolve(&admin, &caller, &id, Resolution::Drop).await?, "dead letter")
 }

@@ -21,7 +21,8 @@ const ABOUT: &str = "Lists accept `limit` and `cursor` and return `items` and `n
     again with the same key within a day, it is not executed again and gets the same response. \
     `x-role` is the role that an operation requires, from lowest to highest: viewer, approver, \
     operator, owner. `countersign token --api NAME --role ROLE` creates tokens; the session of a \
-    browser that is signed in to the web chat is accepted as well.";
+    browser that is signed in to the web chat is accepted as well. A token with the role member is \
+    for `/v1`, the endpoint for OpenAI clients, and cannot be used here.";
 
 pub fn begun() -> OpenApi {
     let mut info = Info::new("Countersign", env!("CARGO_PKG_VERSION"));

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     admin::{Admin, problem::Problem},
-    store::{conversations::history, lists::Stretch},
+    store::{conversations::history, lists::PageRequest},
 };
 
 pub fn routes() -> OpenApiRouter<Arc<Admin>> {
@@ -96,13 +96,13 @@ fn written(admin: Arc<Admin>, conversation: ConversationView) -> Result<Body> {
         Writing { admin, conversation: conversation.id, list: List::Events, after: String::new() };
     let pieces = stream::try_unfold((Some(writing), begun), |(writing, before)| async move {
         let Some(writing) = writing else { return Ok(None) };
-        let (piece, writing) = writing.piece().await.map_err(told)?;
+        let (piece, writing) = writing.piece().await.map_err(log_truncation)?;
         anyhow::Ok(Some((before + &piece, (writing, String::new()))))
     });
     Ok(Body::from_stream(pieces))
 }
 
-fn told(problem: anyhow::Error) -> anyhow::Error {
+fn log_truncation(problem: anyhow::Error) -> anyhow::Error {
     tracing::error!(problem = format!("{problem:#}"), "an export was truncated");
     problem
 }
@@ -128,10 +128,10 @@ impl Writing {
     /// The next items as JSON, and the id of the last one.
     async fn items(&self) -> Result<(Vec<String>, String)> {
         let (admin, id) = (&self.admin, self.conversation.as_str());
-        let stretch = Stretch { after: self.after.clone(), most: PIECE + 1 };
+        let page_request = PageRequest { after: self.after.clone(), most: PIECE + 1 };
         match self.list {
             List::Events => {
-                let found = happened(admin, id, stretch).await?.items;
+                let found = happened(admin, id, page_request).await?.items;
                 as_json(&found, |event| event.number.clone())
             }
             List::Shown => {
@@ -145,7 +145,7 @@ impl Writing {
             List::Approvals => {
                 let conversation = Some(id.to_owned());
                 let filter = approvals::ApprovalFilter { conversation, ..Default::default() };
-                let found = approvals::page(admin, filter, stretch).await?.items;
+                let found = approvals::page(admin, filter, page_request).await?.items;
                 as_json(&found, |approval| approval.id.clone())
             }
         }

@@ -15,9 +15,9 @@ use super::{
 };
 use crate::{
     admin::{Admin, problem::Problem},
-    gateway::approvals::lasting_grants,
+    gateway::approvals::grant_management,
     journal::grant::Grant,
-    store::{approvals::grants, lists::Stretch},
+    store::{approvals::grants, lists::PageRequest},
 };
 
 pub fn routes() -> OpenApiRouter<Arc<Admin>> {
@@ -43,16 +43,16 @@ pub struct GrantView {
 }
 
 /// Lists valid grants, in order of creation.
-pub async fn page(admin: &Admin, stretch: Stretch) -> Result<Page<GrantView>> {
+pub async fn page(admin: &Admin, page_request: PageRequest) -> Result<Page<GrantView>> {
     let now = admin.gateway.clock.now();
-    let (rows, stretch) = admin
+    let (rows, page_request) = admin
         .gateway
         .store
         .read(move |tx| {
-            Box::pin(async move { Ok((grants::list(tx, &stretch, now).await?, stretch)) })
+            Box::pin(async move { Ok((grants::list(tx, &page_request, now).await?, page_request)) })
         })
         .await?;
-    Ok(Page::of(rows, &stretch, |row| row.id.to_string(), view))
+    Ok(Page::of(rows, &page_request, |row| row.id.to_string(), view))
 }
 
 /// Revokes a grant immediately, on all nodes; `None` if it is not valid.
@@ -64,7 +64,7 @@ pub async fn end(admin: &Admin, caller: &Caller, id: &str) -> Result<Option<()>>
         .write("revoke", move |tx| {
             Box::pin(async move {
                 let Some(grant) = grants::by_id(tx, &id, now).await? else { return Ok(None) };
-                lasting_grants::revoke(tx, &grant, &voter, now).await.map(|_| Some(()))
+                grant_management::revoke(tx, &grant, &voter, now).await.map(|_| Some(()))
             })
         })
         .await
@@ -90,7 +90,7 @@ async fn index(
     State(admin): State<Arc<Admin>>,
     Params(slice): Params<Slice>,
 ) -> Result<Json<Page<GrantView>>, Problem> {
-    Ok(Json(page(&admin, slice.stretch()?).await?))
+    Ok(Json(page(&admin, slice.page_request()?).await?))
 }
 
 /// Revoke a grant immediately

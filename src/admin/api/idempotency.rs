@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     admin::{Admin, BODY_BYTES, problem::Problem},
-    store::api::idempotency::{self, Before, KeyedRequest, StoredResponse, Twice},
+    store::api::idempotency::{self, KeyState, KeyedRequest, Repetition, StoredResponse},
 };
 
 pub const KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -59,12 +59,12 @@ async fn keyed(
     let digest = digest(&format!("{} {}", parts.method, parts.uri), &body);
     // RFC 9110, 9.2.2: all methods except POST and PATCH are idempotent.
     let same = matches!(parts.method, Method::PUT | Method::DELETE);
-    let twice = if same { Twice::Same } else { Twice::More };
+    let twice = if same { Repetition::Same } else { Repetition::More };
     let now = admin.gateway.clock.now();
     let (who, name) = (caller.clone(), key.clone());
     let store = &admin.gateway.store;
     let before = store
-        .write("begin to answer", move |tx| {
+        .write("start request", move |tx| {
             Box::pin(async move {
                 let attempt = KeyedRequest { caller: &who, key: &name, request: &digest, twice };
                 idempotency::begin(tx, attempt, now).await
@@ -72,18 +72,18 @@ async fn keyed(
         })
         .await?;
     match before {
-        Before::Nothing => {}
-        Before::Answered(answer) => return Ok(again(answer)),
-        Before::UnderWay => {
+        KeyState::Nothing => {}
+        KeyState::Answered(answer) => return Ok(again(answer)),
+        KeyState::UnderWay => {
             let text = "The same request is being processed. Try again in a moment.";
             return Err(Problem::new(StatusCode::CONFLICT, text));
         }
-        Before::CutOff => {
+        KeyState::CutOff => {
             let text = "An earlier request with this key was interrupted, and it is unknown \
                 whether it took effect. Check, and send it again with a new key.";
             return Err(Problem::conflict(text));
         }
-        Before::Other => {
+        KeyState::Other => {
             let text = "This Idempotency-Key was used for a different request. Use a new key.";
             return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, text));
         }
@@ -91,7 +91,7 @@ async fn keyed(
     let response = next.run(Request::from_parts(parts, Body::from(body))).await;
     let (response, answer) = kept(response).await?;
     store
-        .write("keep answer", move |tx| {
+        .write("store response", move |tx| {
             Box::pin(async move { idempotency::end(tx, &caller, &key, answer).await })
         })
         .await?;

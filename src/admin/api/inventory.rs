@@ -17,7 +17,7 @@ use crate::{
     journal::role::Role,
     store::{
         channels::{ChannelState, ChannelStatus},
-        lists::outbox::{Traffic, traffic},
+        lists::outbox::{ChannelTraffic, traffic},
         usage::{self, Line},
     },
 };
@@ -176,7 +176,7 @@ pub async fn all_channels(admin: &Admin, role: Role) -> Result<Vec<ChannelView>>
     let configured: Vec<Configured> = admin.section("channels")?;
     let kinds: BTreeMap<_, _> = configured.into_iter().map(|c| (c.id, c.kind)).collect();
     let view = |(id, connected): (&String, &crate::gateway::Connected)| {
-        let Traffic { waiting, since: waiting_since, given_up } =
+        let ChannelTraffic { waiting, since: waiting_since, given_up } =
             traffic.get(id).cloned().unwrap_or_default();
         let ChannelState { status, since, problem, .. } =
             states.get(id).cloned().unwrap_or_default();
@@ -258,7 +258,7 @@ async fn agents(
     State(admin): State<Arc<Admin>>,
     Params(slice): Params<Slice>,
 ) -> Result<Json<Page<AgentView>>, Problem> {
-    Ok(Json(sorted(all_agents(&admin).await?, &slice.stretch()?, |agent| agent.id.clone())))
+    Ok(Json(sorted(all_agents(&admin).await?, &slice.page_request()?, |agent| agent.id.clone())))
 }
 
 /// List models
@@ -268,7 +268,7 @@ async fn models(
     State(admin): State<Arc<Admin>>,
     Params(slice): Params<Slice>,
 ) -> Result<Json<Page<ModelView>>, Problem> {
-    Ok(Json(sorted(all_models(&admin)?, &slice.stretch()?, |model| model.id.clone())))
+    Ok(Json(sorted(all_models(&admin)?, &slice.page_request()?, |model| model.id.clone())))
 }
 
 /// List skills
@@ -278,7 +278,7 @@ async fn skills(
     State(admin): State<Arc<Admin>>,
     Params(slice): Params<Slice>,
 ) -> Result<Json<Page<SkillView>>, Problem> {
-    Ok(Json(sorted(all_skills(&admin).await?, &slice.stretch()?, |skill| skill.name.clone())))
+    Ok(Json(sorted(all_skills(&admin).await?, &slice.page_request()?, |skill| skill.name.clone())))
 }
 
 /// List hooks
@@ -288,7 +288,7 @@ async fn hooks(
     State(admin): State<Arc<Admin>>,
     Params(slice): Params<Slice>,
 ) -> Result<Json<Page<HookView>>, Problem> {
-    Ok(Json(sorted(all_hooks(&admin)?, &slice.stretch()?, |hook| {
+    Ok(Json(sorted(all_hooks(&admin)?, &slice.page_request()?, |hook| {
         format!("{} {} {}", hook.name, hook.on, hook.act)
     })))
 }
@@ -302,7 +302,7 @@ async fn channels(
     Params(slice): Params<Slice>,
 ) -> Result<Json<Page<ChannelView>>, Problem> {
     let channels = all_channels(&admin, caller.role).await?;
-    Ok(Json(sorted(channels, &slice.stretch()?, |channel| channel.id.clone())))
+    Ok(Json(sorted(channels, &slice.page_request()?, |channel| channel.id.clone())))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -331,6 +331,6 @@ async fn used(
         let text = "days must be a number from 1 to 3660.";
         return Err(Problem::new(axum::http::StatusCode::BAD_REQUEST, text));
     }
-    let stretch = slice.stretch()?;
-    Ok(Json(sorted(account(&admin, days).await?, &stretch, key)))
+    let page_request = slice.page_request()?;
+    Ok(Json(sorted(account(&admin, days).await?, &page_request, key)))
 }

@@ -121,7 +121,7 @@ async fn index(
 ) -> Result<Json<Page<PinView>>, Problem> {
     let mut items = all(&admin).await?;
     items.retain(|pin| pin.server == id);
-    Ok(Json(sorted(items, &slice.stretch()?, |pin| pin.tool.clone())))
+    Ok(Json(sorted(items, &slice.page_request()?, |pin| pin.tool.clone())))
 }
 
 /// Trust a tool as it is: it is no longer withheld, and its own claim to be read-only is believed

@@ -52,7 +52,7 @@ pub async fn lift(admin: &Admin, caller: &Caller) -> Result<bool> {
     let lift = admin
         .gateway
         .store
-        .write("lift", move |tx| Box::pin(async move { halt::lift(tx, &by, now).await }));
+        .write("end halt", move |tx| Box::pin(async move { halt::lift(tx, &by, now).await }));
     lift.await
 }
 

@@ -13,7 +13,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::{
     admin::problem::Problem,
     journal::{event::Speaker, role::Role},
-    store::lists::Stretch,
+    store::lists::PageRequest,
 };
 
 /// A JSON body.
@@ -67,7 +67,7 @@ pub struct Slice {
 
 impl Slice {
     /// Reads one more item than requested, to determine whether there is a next page.
-    pub fn stretch(&self) -> Result<Stretch, Problem> {
+    pub fn page_request(&self) -> Result<PageRequest, Problem> {
         let bad = |text: &str| Problem::new(StatusCode::BAD_REQUEST, text);
         let limit = self.limit.unwrap_or(USUAL);
         if !(1..=MOST).contains(&limit) {
@@ -82,7 +82,7 @@ impl Slice {
                 .filter(|after| !after.is_empty() && !after.contains('\0'))
                 .ok_or_else(bad_cursor)?,
         };
-        Ok(Stretch { after, most: limit + 1 })
+        Ok(PageRequest { after, most: limit + 1 })
     }
 }
 
@@ -99,23 +99,27 @@ impl<T> Page<T> {
     /// Builds a page from the rows that were read; `key` is the sort key of the list.
     pub fn of<R>(
         mut rows: Vec<R>,
-        stretch: &Stretch,
+        page_request: &PageRequest,
         key: impl Fn(&R) -> String,
         view: impl Fn(R) -> T,
     ) -> Self {
-        let more = rows.len() == stretch.most;
-        rows.truncate(stretch.most - 1);
+        let more = rows.len() == page_request.most;
+        rows.truncate(page_request.most - 1);
         let next = rows.last().filter(|_| more).map(|row| URL_SAFE_NO_PAD.encode(key(row)));
         Self { items: rows.into_iter().map(view).collect(), next }
     }
 }
 
 /// One page of a complete list, sorted by its key: the order of databases differs.
-pub fn sorted<T>(mut items: Vec<T>, stretch: &Stretch, key: impl Fn(&T) -> String) -> Page<T> {
+pub fn sorted<T>(
+    mut items: Vec<T>,
+    page_request: &PageRequest,
+    key: impl Fn(&T) -> String,
+) -> Page<T> {
     items.sort_by_key(&key);
-    let behind = |item: &T| key(item) > stretch.after;
-    let rows = items.into_iter().filter(behind).take(stretch.most).collect();
-    Page::of(rows, stretch, &key, |row| row)
+    let behind = |item: &T| key(item) > page_request.after;
+    let rows = items.into_iter().filter(behind).take(page_request.most).collect();
+    Page::of(rows, page_request, &key, |row| row)
 }
 
 /// A person.
@@ -137,6 +141,8 @@ impl From<Speaker> for PersonView {
 #[serde(rename_all = "snake_case")]
 pub enum RoleName {
     Viewer,
+    /// Can only talk to agents
+    Member,
     Approver,
     Operator,
     Owner,
@@ -146,6 +152,7 @@ impl From<RoleName> for Role {
     fn from(name: RoleName) -> Self {
         match name {
             RoleName::Viewer => Self::Viewer,
+            RoleName::Member => Self::Member,
             RoleName::Approver => Self::Approver,
             RoleName::Operator => Self::Operator,
             RoleName::Owner => Self::Owner,

@@ -21,13 +21,13 @@ use crate::{
     store::{
         audit, jobs,
         lists::{
-            Stretch,
+            PageRequest,
             people::{ListedPerson, list, put, remove},
         },
         people::{
             self,
             identities::{self, Account, NamedAccount},
-            pairing::{self, Makes, Offer},
+            pairing::{self, PairingOffer, PairingRole},
             web_sessions,
         },
     },
@@ -58,14 +58,14 @@ impl From<ListedPerson> for MemberView {
     }
 }
 
-pub async fn page(admin: &Admin, stretch: Stretch) -> Result<Page<MemberView>> {
-    let (rows, stretch) = admin
+pub async fn page(admin: &Admin, page_request: PageRequest) -> Result<Page<MemberView>> {
+    let (rows, page_request) = admin
         .gateway
         .store
-        .read(move |tx| Box::pin(async move { Ok((list(tx, &stretch).await?, stretch)) }))
+        .read(move |tx| Box::pin(async move { Ok((list(tx, &page_request).await?, page_request)) }))
         .await?;
     let key = |row: &ListedPerson| json!([row.channel, row.person]).to_string();
-    Ok(Page::of(rows, &stretch, key, Into::into))
+    Ok(Page::of(rows, &page_request, key, Into::into))
 }
 
 /// The most people whose names are looked up for a page.
@@ -73,9 +73,9 @@ const NAMED: usize = 5_000;
 
 /// The names of people with access, by `channel/id`.
 pub async fn names(admin: &Admin) -> Result<BTreeMap<String, String>> {
-    let stretch = Stretch { most: NAMED, ..Stretch::default() };
+    let page_request = PageRequest { most: NAMED, ..PageRequest::default() };
     let read =
-        admin.gateway.store.read(move |tx| Box::pin(async move { list(tx, &stretch).await }));
+        admin.gateway.store.read(move |tx| Box::pin(async move { list(tx, &page_request).await }));
     let named = read.await?.into_iter().filter(|one| !one.name.is_empty());
     Ok(named.map(|one| (format!("{}/{}", one.channel, one.person), one.name)).collect())
 }
@@ -87,7 +87,7 @@ async fn index(
     State(admin): State<Arc<Admin>>,
     Params(slice): Params<Slice>,
 ) -> Result<Json<Page<MemberView>>, Problem> {
-    Ok(Json(page(&admin, slice.stretch()?).await?))
+    Ok(Json(page(&admin, slice.page_request()?).await?))
 }
 
 #[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
@@ -133,12 +133,12 @@ async fn set(
     PathNames((channel, person)): PathNames<(String, String)>,
     Body(body): Body<RoleBody>,
 ) -> Result<StatusCode, Problem> {
-    appoint(&admin, &caller, &channel, &person, body.role).await?;
+    set_role(&admin, &caller, &channel, &person, body.role).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Gives a person on a configured channel a role.
-pub async fn appoint(
+pub async fn set_role(
     admin: &Admin,
     caller: &Caller,
     channel: &str,
@@ -234,9 +234,13 @@ struct PairingCodeRequest {
 }
 
 /// Creates a code that works once.
-async fn offer_code(admin: &Admin, caller: &Caller, wish: PairingCodeRequest) -> Result<OfferView> {
+async fn offer_code(
+    admin: &Admin,
+    caller: &Caller,
+    request: PairingCodeRequest,
+) -> Result<OfferView> {
     let (now, owned) = (admin.gateway.clock.now(), admin.gateway.owned());
-    let PairingCodeRequest { channel, lasts, role } = wish;
+    let PairingCodeRequest { channel, lasts, role } = request;
     let (code, expires_at) = (new_code(), now + lasts);
     let fact = caller
         .did("pairing_offered")
@@ -248,10 +252,10 @@ async fn offer_code(admin: &Admin, caller: &Caller, wish: PairingCodeRequest) ->
         .write("offer pairing", move |tx| {
             Box::pin(async move {
                 let makes = match role {
-                    Some(role) => Makes::Role(role),
-                    None => Makes::by_default(tx, owned).await?,
+                    Some(role) => PairingRole::Role(role),
+                    None => PairingRole::by_default(tx, owned).await?,
                 };
-                let offer = Offer { channel, code, makes, expires_at };
+                let offer = PairingOffer { channel, code, makes, expires_at };
                 pairing::offer_pairing(tx, &offer).await?;
                 let fact = fact.with("role", makes.as_str());
                 audit::append(tx, audit::ADMIN, vec![fact], now).await?;
@@ -287,8 +291,8 @@ pub async fn offered(
     if !channel.is_empty() && !admin.gateway.channels.contains_key(&channel) {
         return Err(Problem::unfit(format!("There is no channel `{channel}`.")));
     }
-    let wish = PairingCodeRequest { channel, lasts: TimeDelta::hours(hours), role: body.role };
-    Ok(offer_code(admin, caller, wish).await?)
+    let request = PairingCodeRequest { channel, lasts: TimeDelta::hours(hours), role: body.role };
+    Ok(offer_code(admin, caller, request).await?)
 }
 
 /// Another account of the same person.

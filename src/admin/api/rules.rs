@@ -21,7 +21,7 @@ use crate::{
     admin::{
         Admin,
         problem::Problem,
-        rules::{self, Explained, Put, Supposed},
+        rules::{self, Explained, HypotheticalCall, Put},
     },
     agent::rules::{RuleDocument, RuleEntry},
 };
@@ -43,17 +43,17 @@ async fn index(
     Params(slice): Params<Slice>,
 ) -> Result<Json<Page<RuleEntry>>, Problem> {
     let (_, document) = rules::export(&admin.gateway.store).await?;
-    let stretch = slice.stretch()?;
+    let page_request = slice.page_request()?;
     let name = |rule: &RuleEntry| rule.name.clone().unwrap_or_default();
     // The cursor is the name of the last rule of the previous page, which may have been removed.
-    let last = document.rules.iter().position(|rule| name(rule) == stretch.after);
-    let begin = match (stretch.after.as_str(), last) {
+    let last = document.rules.iter().position(|rule| name(rule) == page_request.after);
+    let begin = match (page_request.after.as_str(), last) {
         ("", _) => 0,
         (_, Some(last)) => last + 1,
         (_, None) => return Err(bad_cursor()),
     };
-    let rows = document.rules.into_iter().skip(begin).take(stretch.most).collect();
-    Ok(Json(Page::of(rows, &stretch, name, |rule| rule)))
+    let rows = document.rules.into_iter().skip(begin).take(page_request.most).collect();
+    Ok(Json(Page::of(rows, &page_request, name, |rule| rule)))
 }
 
 /// Add a rule after the others
@@ -164,10 +164,10 @@ struct ExportQuery {
     extensions(("x-role" = json!("operator"))))]
 async fn export(
     State(admin): State<Arc<Admin>>,
-    Params(wished): Params<ExportQuery>,
+    Params(query): Params<ExportQuery>,
 ) -> Result<Response, Problem> {
     let (_, document) = rules::export(&admin.gateway.store).await?;
-    if wished.format == Form::Json {
+    if query.format == Form::Json {
         return Ok(Json(document).into_response());
     }
     let text = toml::to_string_pretty(&document).map_err(anyhow::Error::from)?;
@@ -253,6 +253,6 @@ pub async fn explained(admin: &Admin, body: TestBody) -> Result<Explained, Probl
     if !admin.worker.has_agent(&agent) {
         return Err(Problem::unfit(format!("There is no agent `{agent}`.")));
     }
-    let supposed = Supposed { tool, arguments, agent, channel, person, role, tainted };
-    Ok(rules::explain(&admin.worker, supposed).await?)
+    let hypothetical = HypotheticalCall { tool, arguments, agent, channel, person, role, tainted };
+    Ok(rules::explain(&admin.worker, hypothetical).await?)
 }

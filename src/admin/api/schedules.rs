@@ -16,8 +16,8 @@ use crate::{
     admin::{Admin, problem::Problem},
     store::{
         audit,
-        lists::Stretch,
-        schedules::{self, Move, Schedule, State as Stands},
+        lists::PageRequest,
+        schedules::{self, Schedule, ScheduleChange, State as Stands},
     },
 };
 
@@ -66,7 +66,7 @@ fn view(admin: &Admin, schedule: Schedule) -> ScheduleView {
         conversation: schedule.conversation.0,
         does: schedule.does.as_str().to_owned(),
         text: admin.redactor().text(&schedule.text).into_owned(),
-        rule: schedule.rule.told(),
+        rule: schedule.rule.description(),
         zone: schedule.zone,
         by: schedule.by.into(),
         taint: schedule.taint,
@@ -79,15 +79,15 @@ fn view(admin: &Admin, schedule: Schedule) -> ScheduleView {
 pub async fn page(
     admin: &Admin,
     filter: ScheduleFilter,
-    stretch: Stretch,
+    page_request: PageRequest,
 ) -> Result<Page<ScheduleView>> {
     let read = admin.gateway.store.read(move |tx| {
         Box::pin(async move {
-            Ok((schedules::list(tx, &filter.conversation, &stretch).await?, stretch))
+            Ok((schedules::list(tx, &filter.conversation, &page_request).await?, page_request))
         })
     });
-    let (rows, stretch) = read.await?;
-    Ok(Page::of(rows, &stretch, |row| row.id.to_string(), |row| view(admin, row)))
+    let (rows, page_request) = read.await?;
+    Ok(Page::of(rows, &page_request, |row| row.id.to_string(), |row| view(admin, row)))
 }
 
 /// Pauses, resumes or deletes a schedule; `None` if there is none or it has ended.
@@ -95,13 +95,13 @@ pub async fn change(
     admin: &Admin,
     caller: &Caller,
     id: &str,
-    to: Move,
+    to: ScheduleChange,
 ) -> Result<Option<ScheduleView>> {
     let (id, now) = (id.to_owned(), admin.gateway.clock.now());
     let kind = match to {
-        Move::Pause => "schedule_paused",
-        Move::Resume => "schedule_resumed",
-        Move::Delete => "schedule_deleted",
+        ScheduleChange::Pause => "schedule_paused",
+        ScheduleChange::Resume => "schedule_resumed",
+        ScheduleChange::Delete => "schedule_deleted",
     };
     let fact = caller.did(kind).with("schedule", id.as_str());
     let write = admin.gateway.store.write("change schedule", move |tx| {
@@ -128,7 +128,7 @@ async fn index(
     Params(slice): Params<Slice>,
     Params(filter): Params<ScheduleFilter>,
 ) -> Result<Json<Page<ScheduleView>>, Problem> {
-    Ok(Json(page(&admin, filter, slice.stretch()?).await?))
+    Ok(Json(page(&admin, filter, slice.page_request()?).await?))
 }
 
 /// Pause or resume a schedule; occurrences that were missed in the meantime are skipped
@@ -141,7 +141,7 @@ async fn set(
     PathNames(id): PathNames<String>,
     Body(body): Body<PausedBody>,
 ) -> Result<Json<ScheduleView>, Problem> {
-    let to = if body.paused { Move::Pause } else { Move::Resume };
+    let to = if body.paused { ScheduleChange::Pause } else { ScheduleChange::Resume };
     change(&admin, &caller, &id, to).await?.map(Json).ok_or_else(|| none("schedule"))
 }
 
@@ -154,6 +154,6 @@ async fn delete(
     caller: Caller,
     PathNames(id): PathNames<String>,
 ) -> Result<StatusCode, Problem> {
-    change(&admin, &caller, &id, Move::Delete).await?.ok_or_else(|| none("schedule"))?;
+    change(&admin, &caller, &id, ScheduleChange::Delete).await?.ok_or_else(|| none("schedule"))?;
     Ok(StatusCode::NO_CONTENT)
 }

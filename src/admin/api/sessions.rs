@@ -16,7 +16,7 @@ use crate::{
     admin::{Admin, problem::Problem},
     store::{
         audit,
-        lists::Stretch,
+        lists::PageRequest,
         people::web_sessions::{self, AccessId, OpenAccess},
     },
 };
@@ -53,16 +53,18 @@ impl From<OpenAccess> for SessionView {
     }
 }
 
-pub async fn page(admin: &Admin, stretch: Stretch) -> Result<Page<SessionView>> {
+pub async fn page(admin: &Admin, page_request: PageRequest) -> Result<Page<SessionView>> {
     let now = admin.gateway.clock.now();
-    let (rows, stretch) = admin
+    let (rows, page_request) = admin
         .gateway
         .store
         .read(move |tx| {
-            Box::pin(async move { Ok((web_sessions::list(tx, &stretch, now).await?, stretch)) })
+            Box::pin(async move {
+                Ok((web_sessions::list(tx, &page_request, now).await?, page_request))
+            })
         })
         .await?;
-    Ok(Page::of(rows, &stretch, |row| row.id.to_string(), Into::into))
+    Ok(Page::of(rows, &page_request, |row| row.id.to_string(), Into::into))
 }
 
 /// Ends a session immediately, including its open pages. Returns whether it existed.
@@ -98,7 +100,7 @@ async fn index(
     State(admin): State<Arc<Admin>>,
     Params(slice): Params<Slice>,
 ) -> Result<Json<Page<SessionView>>, Problem> {
-    Ok(Json(page(&admin, slice.stretch()?).await?))
+    Ok(Json(page(&admin, slice.page_request()?).await?))
 }
 
 /// End a session or a sign-in link immediately

@@ -82,5 +82,5 @@ async fn changes(
 ) -> Result<Json<Page<FactView>>, Problem> {
     let filter =
         audit::AuditFilter { conversation: ADMIN.to_owned(), ..audit::AuditFilter::default() };
-    Ok(Json(audit::page(&admin, filter, slice.stretch()?).await?))
+    Ok(Json(audit::page(&admin, filter, slice.page_request()?).await?))
 }

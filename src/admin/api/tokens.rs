@@ -20,7 +20,7 @@ use crate::{
         Store,
         api::tokens::{self, ApiToken},
         audit::{self, Fact},
-        lists::Stretch,
+        lists::PageRequest,
     },
 };
 
@@ -84,7 +84,7 @@ pub fn new(name: &str, role: Role, days: Option<i64>, by: &str, now: DateTime<Ut
 pub struct TokenView {
     pub id: String,
     pub name: String,
-    /// viewer, approver, operator or owner
+    /// viewer, member, approver, operator or owner
     pub role: String,
     pub created_by: String,
     pub created_at: DateTime<Utc>,
@@ -124,13 +124,15 @@ pub struct TokenBody {
 }
 
 /// Lists all tokens, newest first.
-pub async fn page(admin: &Admin, stretch: Stretch) -> Result<Page<TokenView>> {
-    let (rows, stretch) = admin
+pub async fn page(admin: &Admin, page_request: PageRequest) -> Result<Page<TokenView>> {
+    let (rows, page_request) = admin
         .gateway
         .store
-        .read(move |tx| Box::pin(async move { Ok((tokens::list(tx, &stretch).await?, stretch)) }))
+        .read(move |tx| {
+            Box::pin(async move { Ok((tokens::list(tx, &page_request).await?, page_request)) })
+        })
         .await?;
-    Ok(Page::of(rows, &stretch, |row| row.id.clone(), Into::into))
+    Ok(Page::of(rows, &page_request, |row| row.id.clone(), Into::into))
 }
 
 /// Revokes a token immediately. Returns whether it was active.
@@ -160,7 +162,7 @@ async fn index(
     State(admin): State<Arc<Admin>>,
     Params(slice): Params<Slice>,
 ) -> Result<Json<Page<TokenView>>, Problem> {
-    Ok(Json(page(&admin, slice.stretch()?).await?))
+    Ok(Json(page(&admin, slice.page_request()?).await?))
 }
 
 /// Create a token; only this response shows its secret

@@ -251,8 +251,8 @@ async fn index(
     State(admin): State<Arc<Admin>>,
     Params(slice): Params<Slice>,
 ) -> Result<Json<Page<ToolView>>, Problem> {
-    let stretch = slice.stretch()?;
-    Ok(Json(sorted(all(&admin).await?, &stretch, |tool| tool.id.clone())))
+    let page_request = slice.page_request()?;
+    Ok(Json(sorted(all(&admin).await?, &page_request, |tool| tool.id.clone())))
 }
 
 /// Show a tool
@@ -301,7 +301,7 @@ async fn servers(
     Params(slice): Params<Slice>,
 ) -> Result<Json<Page<ServerView>>, Problem> {
     let servers = all_servers(&admin, caller.role).await?;
-    Ok(Json(sorted(servers, &slice.stretch()?, |server| server.id.clone())))
+    Ok(Json(sorted(servers, &slice.page_request()?, |server| server.id.clone())))
 }
 
 /// Enable or disable all tools of an MCP server

@@ -11,15 +11,15 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
-    dead_letters::{Fate, told},
+    dead_letters::{Resolution, no_content_or_not_found},
     parts::{Page, Params, PathNames, Slice, none},
 };
 use crate::{
     admin::{Admin, problem::Problem},
     store::{
         audit,
-        lists::Stretch,
-        webhooks::deliveries::{self, Delivery, Try},
+        lists::PageRequest,
+        webhooks::deliveries::{self, Delivery, LoggedAttempt},
     },
 };
 
@@ -53,8 +53,8 @@ pub struct TryView {
     pub problem: String,
 }
 
-impl From<Try> for TryView {
-    fn from(Try { at, status, problem }: Try) -> Self {
+impl From<LoggedAttempt> for TryView {
+    fn from(LoggedAttempt { at, status, problem }: LoggedAttempt) -> Self {
         Self { at, status, problem }
     }
 }
@@ -107,14 +107,16 @@ fn view(admin: &Admin, row: Delivery) -> DeliveryView {
 pub async fn page(
     admin: &Admin,
     filter: DeliveryFilter,
-    stretch: Stretch,
+    page_request: PageRequest,
 ) -> Result<Page<DeliveryView>> {
     let status = filter.status.map_or("", Delivered::as_str);
     let read = admin.gateway.store.read(move |tx| {
-        Box::pin(async move { Ok((deliveries::list(tx, status, "", &stretch).await?, stretch)) })
+        Box::pin(async move {
+            Ok((deliveries::list(tx, status, "", &page_request).await?, page_request))
+        })
     });
-    let (rows, stretch) = read.await?;
-    Ok(Page::of(rows, &stretch, |row| row.id.clone(), |row| view(admin, row)))
+    let (rows, page_request) = read.await?;
+    Ok(Page::of(rows, &page_request, |row| row.id.clone(), |row| view(admin, row)))
 }
 
 /// Returns one delivery with its attempts.
@@ -122,7 +124,7 @@ pub async fn whole(admin: &Admin, id: &str) -> Result<Option<WholeDelivery>> {
     let id = id.to_owned();
     let read = admin.gateway.store.read(move |tx| {
         Box::pin(async move {
-            let only = Stretch { most: 1, ..Stretch::default() };
+            let only = PageRequest { most: 1, ..PageRequest::default() };
             let found = deliveries::list(tx, "", &id, &only).await?.pop();
             Ok((found, deliveries::tries(tx, &id).await?))
         })
@@ -133,13 +135,18 @@ pub async fn whole(admin: &Admin, id: &str) -> Result<Option<WholeDelivery>> {
 }
 
 /// Replays or drops a dead delivery. Returns whether it was dead.
-pub async fn settle(admin: &Admin, caller: &Caller, id: &str, fate: Fate) -> Result<bool> {
-    let anew = fate == Fate::Replay;
-    let fact = caller.did(if anew { "webhook_replayed" } else { "webhook_dropped" });
+pub async fn resolve(
+    admin: &Admin,
+    caller: &Caller,
+    id: &str,
+    resolution: Resolution,
+) -> Result<bool> {
+    let replay = resolution == Resolution::Replay;
+    let fact = caller.did(if replay { "webhook_replayed" } else { "webhook_dropped" });
     let (fact, id, now) = (fact.with("delivery", id), id.to_owned(), admin.gateway.clock.now());
-    let write = admin.gateway.store.write("settle delivery", move |tx| {
+    let write = admin.gateway.store.write("resolve webhook delivery", move |tx| {
         Box::pin(async move {
-            let settled = deliveries::revive(tx, &id, anew).await?;
+            let settled = deliveries::revive(tx, &id, replay).await?;
             if settled {
                 audit::append(tx, audit::ADMIN, vec![fact], now).await?;
             }
@@ -158,7 +165,7 @@ async fn index(
     Params(slice): Params<Slice>,
     Params(filter): Params<DeliveryFilter>,
 ) -> Result<Json<Page<DeliveryView>>, Problem> {
-    Ok(Json(page(&admin, filter, slice.stretch()?).await?))
+    Ok(Json(page(&admin, filter, slice.page_request()?).await?))
 }
 
 /// Show a delivery with all attempts
@@ -181,7 +188,10 @@ async fn replay(
     caller: Caller,
     PathNames(id): PathNames<String>,
 ) -> Result<StatusCode, Problem> {
-    told(settle(&admin, &caller, &id, Fate::Replay).await?, "dead delivery")
+    no_content_or_not_found(
+        resolve(&admin, &caller, &id, Resolution::Replay).await?,
+        "dead delivery",
+    )
 }
 
 /// Drop a dead delivery
@@ -193,5 +203,5 @@ async fn drop(
     caller: Caller,
     PathNames(id): PathNames<String>,
 ) -> Result<StatusCode, Problem> {
-    told(settle(&admin, &caller, &id, Fate::Drop).await?, "dead delivery")
+    no_content_or_not_found(resolve(&admin, &caller, &id, Resolution::Drop).await?, "dead delivery")
 }

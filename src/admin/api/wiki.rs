@@ -12,8 +12,8 @@ use super::parts::{Page, Params, PathNames, PersonView, Slice, none};
 use crate::{
     admin::{Admin, problem::Problem},
     store::{
-        lists::Stretch,
-        wiki::{self, Heading, Listing, WikiSource},
+        lists::PageRequest,
+        wiki::{self, Heading, WikiListing, WikiSource},
     },
 };
 
@@ -102,13 +102,13 @@ impl From<Heading> for WikiHeadingView {
 pub async fn page(
     admin: &Admin,
     filter: WikiFilter,
-    stretch: Stretch,
+    page_request: PageRequest,
 ) -> Result<Page<WikiHeadingView>> {
-    let listing = Listing {
+    let listing = WikiListing {
         agent: filter.agent(),
         prefix: filter.prefix,
-        after: stretch.after.clone(),
-        most: stretch.most,
+        after: page_request.after.clone(),
+        most: page_request.most,
     };
     let read =
         admin.gateway.store.read(move |tx| Box::pin(async move { wiki::list(tx, &listing).await }));
@@ -116,7 +116,7 @@ pub async fn page(
         heading.title = admin.redactor().text(&heading.title).into_owned();
         heading.into()
     };
-    Ok(Page::of(read.await?, &stretch, |row| row.page.clone(), view))
+    Ok(Page::of(read.await?, &page_request, |row| row.page.clone(), view))
 }
 
 /// A page with its history; `None` if there is none.
@@ -163,7 +163,7 @@ async fn index(
     Params(slice): Params<Slice>,
     Params(filter): Params<WikiFilter>,
 ) -> Result<Json<Page<WikiHeadingView>>, Problem> {
-    Ok(Json(page(&admin, filter, slice.stretch()?).await?))
+    Ok(Json(page(&admin, filter, slice.page_request()?).await?))
 }
 
 /// Show a page of a wiki, with its sources and history

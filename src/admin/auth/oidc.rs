@@ -14,8 +14,10 @@ use serde::Deserialize;
 use std::{net::SocketAddr, sync::Arc};
 
 use super::{
-    oidc_provider::{self, Issuer, Trouble},
-    web_session::{cookie, end_pages, new_token, previous_session, session_cookie, told},
+    oidc_provider::{self, Issuer, SignInError},
+    web_session::{
+        cookie, end_pages, new_token, previous_session, session_cookie, signed_out_page,
+    },
 };
 use crate::{
     admin::{
@@ -47,16 +49,16 @@ pub async fn begin(
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let (issuer, words) = (believed(&admin)?, words(&headers));
+    let (issuer, words) = (configured_issuer(&admin)?, words(&headers));
     let now = admin.gateway.clock.now();
     if !admin.begun.takes(admin.proxies.address(peer, &headers), now) {
-        let page = told(&admin, StatusCode::TOO_MANY_REQUESTS, words, words.too_fast);
+        let page = signed_out_page(&admin, StatusCode::TOO_MANY_REQUESTS, words, words.too_fast);
         return Ok(([(RETRY_AFTER, "60")], page).into_response());
     }
     let secret = new_token();
     let there = match issuer.begin(&secret).await {
         Ok(there) => there,
-        Err(trouble) => return Ok(not_signed_in(&admin, words, &trouble)),
+        Err(failure) => return Ok(not_signed_in(&admin, words, &failure)),
     };
     let cookie = begun_cookie(issuer, &secret, BEGUN_FOR);
     // The session cookie is not sent with the callback, which comes from another site.
@@ -81,7 +83,7 @@ pub async fn begin(
 /// The query of the callback.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub struct Back {
+pub struct CallbackQuery {
     code: String,
     state: String,
     error: Option<String>,
@@ -91,9 +93,9 @@ pub struct Back {
 pub async fn end(
     State(admin): State<Arc<Admin>>,
     headers: HeaderMap,
-    Query(back): Query<Back>,
+    Query(back): Query<CallbackQuery>,
 ) -> Result<Response, Problem> {
-    let (issuer, words) = (believed(&admin)?, words(&headers));
+    let (issuer, words) = (configured_issuer(&admin)?, words(&headers));
     let secret =
         cookie(&headers, COOKIE_NAME).filter(|own| oidc_provider::state(own) == back.state);
     let begun = match &secret {
@@ -103,11 +105,11 @@ pub async fn end(
     let (secret, previous) = (secret.unwrap_or_default(), begun.clone().unwrap_or_default());
     let ended = match begun {
         Some(_) => known(&admin, issuer, &secret, back).await,
-        None => Err(Trouble::Refused("this browser did not begin such a sign-in".to_owned())),
+        None => Err(SignInError::Refused("this browser did not begin such a sign-in".to_owned())),
     };
     let session = match ended {
         Ok(session) => session,
-        Err(trouble) => return Ok(not_signed_in(&admin, words, &trouble)),
+        Err(failure) => return Ok(not_signed_in(&admin, words, &failure)),
     };
     let role = issuer.role(session.claims.as_deref().unwrap_or_default());
     let token = begin_session(&admin, session, previous).await?;
@@ -117,11 +119,11 @@ pub async fn end(
         (SET_COOKIE, begun_cookie(issuer, "", TimeDelta::zero())),
     ];
     // A strict cookie is sent only when navigating from our own page.
-    let page = markdown_html::door(SIGNED_IN, words, &[("bot", &admin.bot), ("to", to)]);
+    let page = markdown_html::sign_in_html(SIGNED_IN, words, &[("bot", &admin.bot), ("to", to)]);
     Ok((AppendHeaders(cookies), Html(page)).into_response())
 }
 
-fn believed(admin: &Admin) -> Result<&Issuer, Problem> {
+fn configured_issuer(admin: &Admin) -> Result<&Issuer, Problem> {
     admin.issuer.as_ref().ok_or_else(|| Problem::new(StatusCode::NOT_FOUND, NO_SUCH_PAGE))
 }
 
@@ -154,11 +156,11 @@ async fn known(
     admin: &Admin,
     issuer: &Issuer,
     secret: &str,
-    back: Back,
-) -> Result<BrowserSession, Trouble> {
+    back: CallbackQuery,
+) -> Result<BrowserSession, SignInError> {
     if let Some(error) = back.error {
         let error = channels::text::neutralise(&error);
-        return Err(Trouble::Refused(format!("the provider returned {error}")));
+        return Err(SignInError::Refused(format!("the provider returned {error}")));
     }
     issuer.end(secret, back.code, admin.gateway.clock.now()).await
 }
@@ -166,7 +168,7 @@ async fn known(
 /// Begins a session instead of the browser's previous one.
 async fn begin_session(admin: &Admin, session: BrowserSession, previous: String) -> Result<String> {
     let (token, now) = (new_token(), admin.gateway.clock.now());
-    let role = admin.vouched(&session);
+    let role = admin.oidc_role(&session);
     let fact = Fact::new("signed_in", &session.person)
         .with("through", "oidc")
         .with("role", role.map_or("none", Role::as_str));
@@ -184,12 +186,12 @@ async fn begin_session(admin: &Admin, session: BrowserSession, previous: String)
     Ok(token)
 }
 
-fn not_signed_in(admin: &Admin, words: &PageTexts, trouble: &Trouble) -> Response {
-    tracing::warn!(problem = trouble.to_string(), "sign-in failed");
-    let (status, text) = match trouble {
-        Trouble::Silent(_) => (StatusCode::BAD_GATEWAY, words.sign_on.issuer_silent),
-        Trouble::Refused(_) => (StatusCode::FORBIDDEN, words.sign_on.sign_in_failed),
-        Trouble::Unmapped(_) => (StatusCode::FORBIDDEN, words.sign_on.not_let_in),
+fn not_signed_in(admin: &Admin, words: &PageTexts, failure: &SignInError) -> Response {
+    tracing::warn!(problem = failure.to_string(), "sign-in failed");
+    let (status, text) = match failure {
+        SignInError::Silent(_) => (StatusCode::BAD_GATEWAY, words.sign_on.issuer_silent),
+        SignInError::Refused(_) => (StatusCode::FORBIDDEN, words.sign_on.sign_in_failed),
+        SignInError::Unmapped(_) => (StatusCode::FORBIDDEN, words.sign_on.not_let_in),
     };
-    told(admin, status, words, text)
+    signed_out_page(admin, status, words, text)
 }

@@ -31,7 +31,7 @@ use crate::{
     store::people::BrowserSession,
     tools::{
         ToolError,
-        web::client::{Ask, Outside},
+        web::client::{WebClient, WebRequest},
     },
 };
 
@@ -52,12 +52,12 @@ pub struct Issuer {
     pub roles: BTreeMap<String, Role>,
     /// The callback URL.
     pub back: RedirectUrl,
-    pub outside: Outside,
+    pub web_client: WebClient,
 }
 
 /// Why a sign-in failed.
 #[derive(Debug, thiserror::Error)]
-pub enum Trouble {
+pub enum SignInError {
     /// The provider may answer in a moment.
     #[error("the provider does not answer: {0}")]
     Silent(String),
@@ -71,15 +71,15 @@ pub enum Trouble {
 
 /// Further claims of an ID token.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct More {
+struct ExtraClaims {
     #[serde(flatten)]
     claims: Map<String, Value>,
 }
 
-impl AdditionalClaims for More {}
+impl AdditionalClaims for ExtraClaims {}
 
 type Fields = IdTokenFields<
-    More,
+    ExtraClaims,
     EmptyExtraTokenFields,
     CoreGenderClaim,
     CoreJweContentEncryptionAlgorithm,
@@ -87,8 +87,8 @@ type Fields = IdTokenFields<
 >;
 
 /// The library's client with those claims.
-type Asked = Client<
-    More,
+type OidcClient = Client<
+    ExtraClaims,
     CoreAuthDisplay,
     CoreGenderClaim,
     CoreJweContentEncryptionAlgorithm,
@@ -109,10 +109,10 @@ type Asked = Client<
 
 impl Issuer {
     /// The URL to which the browser with this secret is redirected.
-    pub async fn begin(&self, secret: &str) -> Result<Url, Trouble> {
+    pub async fn begin(&self, secret: &str) -> Result<Url, SignInError> {
         let flow = AuthenticationFlow::<CoreResponseType>::AuthorizationCode;
         let challenge = PkceCodeChallenge::from_code_verifier_sha256(&verifier(secret));
-        let client = self.asked().await?;
+        let client = self.oidc_client().await?;
         let (state, nonce) = (CsrfToken::new(state(secret)), nonce(secret));
         let request = client.authorize_url(flow, || state, || nonce);
         let request = request.add_scopes(self.scopes.iter().cloned());
@@ -125,12 +125,12 @@ impl Issuer {
         secret: &str,
         code: String,
         now: DateTime<Utc>,
-    ) -> Result<BrowserSession, Trouble> {
-        let client = self.asked().await?;
+    ) -> Result<BrowserSession, SignInError> {
+        let client = self.oidc_client().await?;
         let request = client.exchange_code(AuthorizationCode::new(code));
         let request = request.map_err(refused)?.set_pkce_verifier(verifier(secret));
         let answer = request.request_async(self).await.map_err(|error| match error {
-            RequestTokenError::Request(problem) => Trouble::Silent(problem.to_string()),
+            RequestTokenError::Request(problem) => SignInError::Silent(problem.to_string()),
             other => refused(other),
         })?;
         let token =
@@ -146,20 +146,20 @@ impl Issuer {
     }
 
     /// The provider's endpoints and keys.
-    pub async fn discover(&self) -> Result<CoreProviderMetadata, Trouble> {
-        let asked = CoreProviderMetadata::discover_async(self.issuer.clone(), self).await;
-        asked.map_err(|error| match error {
-            DiscoveryError::Request(problem) => Trouble::Silent(problem.to_string()),
+    pub async fn discover(&self) -> Result<CoreProviderMetadata, SignInError> {
+        let oidc_client = CoreProviderMetadata::discover_async(self.issuer.clone(), self).await;
+        oidc_client.map_err(|error| match error {
+            DiscoveryError::Request(problem) => SignInError::Silent(problem.to_string()),
             DiscoveryError::Response(status, ..) => {
-                Trouble::Silent(format!("the response has the status {status}"))
+                SignInError::Silent(format!("the response has the status {status}"))
             }
             other => refused(other),
         })
     }
 
-    async fn asked(&self) -> Result<Asked, Trouble> {
+    async fn oidc_client(&self) -> Result<OidcClient, SignInError> {
         let (id, secret) = (self.client_id.clone(), self.client_secret.clone());
-        let client = Asked::from_provider_metadata(self.discover().await?, id, secret);
+        let client = OidcClient::from_provider_metadata(self.discover().await?, id, secret);
         Ok(client.set_redirect_uri(self.back.clone()))
     }
 
@@ -169,14 +169,14 @@ impl Issuer {
         let url = url.map_err(|_| {
             ToolError::ExternalService("the metadata contains no such endpoint".to_owned())
         })?;
-        let ask = Ask {
+        let ask = WebRequest {
             method: head.method,
             url,
             headers: head.headers,
             body: Some(body.into()),
             at_most_bytes: ANSWER_BYTES,
         };
-        let answer = self.outside.send(ask).await?;
+        let answer = self.web_client.send(ask).await?;
         let mut response = HttpResponse::new(answer.body);
         (*response.status_mut(), *response.headers_mut()) = (answer.status, answer.headers);
         Ok(response)
@@ -184,8 +184,8 @@ impl Issuer {
 
     fn session(
         &self,
-        claims: &IdTokenClaims<More, CoreGenderClaim>,
-    ) -> Result<BrowserSession, Trouble> {
+        claims: &IdTokenClaims<ExtraClaims, CoreGenderClaim>,
+    ) -> Result<BrowserSession, SignInError> {
         let sub = claims.subject().as_str();
         let person = format!("{}{sub}", people::OIDC);
         // An unverified address may have been entered by anybody.
@@ -204,7 +204,7 @@ impl Issuer {
         said.extend(groups);
         said.retain(|claim| self.roles.contains_key(claim));
         if said.is_empty() {
-            return Err(Trouble::Unmapped(person));
+            return Err(SignInError::Unmapped(person));
         }
         let name = channels::text::neutralise(&name).chars().take(NAME_CHARS).collect();
         Ok(BrowserSession { person, name, claims: Some(said) })
@@ -221,8 +221,8 @@ impl<'c> AsyncHttpClient<'c> for Issuer {
     }
 }
 
-fn refused(why: impl ToString) -> Trouble {
-    Trouble::Refused(channels::text::neutralise(&why.to_string()))
+fn refused(why: impl ToString) -> SignInError {
+    SignInError::Refused(channels::text::neutralise(&why.to_string()))
 }
 
 /// The state, which identifies the sign-in.

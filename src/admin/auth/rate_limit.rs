@@ -189,8 +189,8 @@ mod tests {
         );
         drop(first);
         assert!(open.enter(at("2001:db8::2")).is_some());
-        let (pace, now) = (AddressLimit::of(1), DateTime::UNIX_EPOCH);
-        assert!(pace.takes(at("2001:db8::1"), now) && !pace.takes(at("2001:db8::2"), now));
+        let (limit, now) = (AddressLimit::of(1), DateTime::UNIX_EPOCH);
+        assert!(limit.takes(at("2001:db8::1"), now) && !limit.takes(at("2001:db8::2"), now));
     }
 
     #[test]

@@ -70,7 +70,7 @@ pub async fn session_of(admin: &Admin, token: &str) -> Result<Option<BrowserSess
     let read =
         store.read(move |tx| Box::pin(async move { people::session(tx, &token, now).await }));
     let session = read.await?;
-    Ok(session.filter(|one| one.claims.is_none() || admin.vouched(one).is_some()))
+    Ok(session.filter(|one| one.claims.is_none() || admin.oidc_role(one).is_some()))
 }
 
 /// The session cookie of a request.
@@ -104,7 +104,8 @@ pub async fn page(
     Query(link): Query<SignInForm>,
 ) -> Response {
     let words = &language::of(&headers).words().page;
-    let page = markdown_html::door(SIGN_IN, words, &[("bot", &admin.bot), ("token", &link.token)]);
+    let page =
+        markdown_html::sign_in_html(SIGN_IN, words, &[("bot", &admin.bot), ("token", &link.token)]);
     // With `no-referrer`, a browser sends `null` as the origin of a form, and our own page could
     // not be told apart from others. This policy sends the origin to this server only.
     ([(REFERRER_POLICY, "same-origin")], Html(page)).into_response()
@@ -129,11 +130,12 @@ pub async fn redeem(
     };
     let Some(NewSession { token: session, replaced }) = begun else {
         if !admin.wrong.takes(address, now) {
-            let page = told(&admin, StatusCode::TOO_MANY_REQUESTS, words, words.too_many_links);
+            let page =
+                signed_out_page(&admin, StatusCode::TOO_MANY_REQUESTS, words, words.too_many_links);
             return Ok(([(RETRY_AFTER, "60")], page).into_response());
         }
         tracing::warn!(%address, "invalid sign-in link");
-        return Ok(told(&admin, StatusCode::FORBIDDEN, words, words.wrong_link));
+        return Ok(signed_out_page(&admin, StatusCode::FORBIDDEN, words, words.wrong_link));
     };
     end_pages(&admin, replaced);
     let origin = headers.get(ORIGIN).and_then(|value| value.to_str().ok());
@@ -240,9 +242,14 @@ pub async fn sign_out(
 }
 
 /// The page for people who are not signed in: how to get a link, and what went wrong.
-pub fn told(admin: &Admin, status: StatusCode, words: &PageTexts, text: &str) -> Response {
+pub fn signed_out_page(
+    admin: &Admin,
+    status: StatusCode,
+    words: &PageTexts,
+    text: &str,
+) -> Response {
     let door = if admin.issuer.is_some() { ISSUER } else { "" };
     let page = SIGNED_OUT.replacen("<!-- issuer -->", door, 1);
-    let page = markdown_html::door(&page, words, &[("bot", &admin.bot), ("text", text)]);
+    let page = markdown_html::sign_in_html(&page, words, &[("bot", &admin.bot), ("text", text)]);
     (status, Html(page)).into_response()
 }

@@ -12,7 +12,7 @@ use crate::journal::{
 /// What a turn waits for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Waits {
+pub enum TurnWait {
     /// No turn is running.
     #[default]
     Idle,
@@ -25,7 +25,7 @@ pub enum Waits {
 /// What a conversation does, and since when.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Activity {
-    pub waits: Waits,
+    pub waits: TurnWait,
     pub since: Option<DateTime<Utc>>,
     /// The running tools.
     pub tools: Vec<String>,
@@ -132,13 +132,13 @@ impl Trace {
         let since = running.iter().map(|call| call.since).min();
         let failed = self.failed;
         if since.is_some() {
-            return Activity { waits: Waits::Tools, since, tools, failed };
+            return Activity { waits: TurnWait::Tools, since, tools, failed };
         }
         let asked = of(CallStatus::Asked).map(|call| call.since).min();
         let (waits, since) = match (asked, self.model_since) {
-            (Some(since), _) => (Waits::Person, Some(since)),
-            (None, Some(since)) => (Waits::Model, Some(since)),
-            (None, None) => (Waits::Idle, None),
+            (Some(since), _) => (TurnWait::Person, Some(since)),
+            (None, Some(since)) => (TurnWait::Model, Some(since)),
+            (None, None) => (TurnWait::Idle, None),
         };
         Activity { waits, since, tools, failed }
     }
@@ -233,18 +233,18 @@ mod tests {
         let failed = json!({ "kind": "failed", "reason": "x", "reference": "r", "upto": 1 });
         let stopped = json!({ "kind": "stopped", "by": { "id": "1", "name": "Ann" } });
         for (events, waits, since, tools) in [
-            (json!([]), Waits::Idle, None, 0),
-            (json!([said()]), Waits::Model, Some(1), 0),
-            (json!([said(), said()]), Waits::Model, Some(1), 0),
-            (json!([said(), replied(&[], 1)]), Waits::Idle, None, 0),
-            (json!([said(), said(), replied(&[], 1)]), Waits::Model, Some(3), 0),
-            (json!([said(), replied(&["a", "b"], 1)]), Waits::Tools, Some(2), 2),
-            (json!([said(), replied(&["a"], 1), asked("a")]), Waits::Person, Some(3), 0),
-            (json!([said(), replied(&["a", "b"], 1), asked("a")]), Waits::Tools, Some(2), 1),
-            (json!([said(), replied(&["a"], 1), finished("a")]), Waits::Model, Some(3), 0),
-            (json!([said(), failed]), Waits::Idle, None, 0),
-            (json!([said(), replied(&["a"], 1), stopped]), Waits::Idle, None, 0),
-            (json!([finished("unknown")]), Waits::Idle, None, 0),
+            (json!([]), TurnWait::Idle, None, 0),
+            (json!([said()]), TurnWait::Model, Some(1), 0),
+            (json!([said(), said()]), TurnWait::Model, Some(1), 0),
+            (json!([said(), replied(&[], 1)]), TurnWait::Idle, None, 0),
+            (json!([said(), said(), replied(&[], 1)]), TurnWait::Model, Some(3), 0),
+            (json!([said(), replied(&["a", "b"], 1)]), TurnWait::Tools, Some(2), 2),
+            (json!([said(), replied(&["a"], 1), asked("a")]), TurnWait::Person, Some(3), 0),
+            (json!([said(), replied(&["a", "b"], 1), asked("a")]), TurnWait::Tools, Some(2), 1),
+            (json!([said(), replied(&["a"], 1), finished("a")]), TurnWait::Model, Some(3), 0),
+            (json!([said(), failed]), TurnWait::Idle, None, 0),
+            (json!([said(), replied(&["a"], 1), stopped]), TurnWait::Idle, None, 0),
+            (json!([finished("unknown")]), TurnWait::Idle, None, 0),
         ] {
             let found = activity(events.clone());
             let at = |seconds| DateTime::UNIX_EPOCH + TimeDelta::seconds(seconds);
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn each_change_of_a_call_is_told() {
+    fn each_change_of_a_call_is_reported() {
         let (_, calls) = followed(json!([
             said(),
             replied(&["a", "b"], 1),
@@ -262,12 +262,12 @@ mod tests {
             finished("a"),
             { "kind": "stopped", "by": { "id": "1", "name": "Ann" } },
         ]));
-        let told: Vec<_> = calls
+        let traced: Vec<_> = calls
             .iter()
             .map(|call| (call.call.id.as_str(), call.status, call.changed, call.took_ms))
             .collect();
         assert_eq!(
-            told,
+            traced,
             [
                 ("a", CallStatus::Running, 2, None),
                 ("b", CallStatus::Running, 2, None),

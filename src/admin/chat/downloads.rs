@@ -11,12 +11,12 @@ use axum::{
 };
 use channels::Outgoing;
 use serde::Deserialize;
-use std::{fmt::Write as _, sync::Arc};
+use std::sync::Arc;
 
 use super::participant::Participant;
 use crate::{
     admin::{
-        Admin,
+        Admin, percent,
         problem::{FILE_GONE, NO_SUCH_FILE, Problem},
     },
     store::conversations::{history, journal},
@@ -31,11 +31,11 @@ pub struct RequestedFile {
 
 pub async fn download(
     State(admin): State<Arc<Admin>>,
-    talker: Participant,
+    participant: Participant,
     Path(RequestedFile { digest, name }): Path<RequestedFile>,
 ) -> Result<Response, Problem> {
     let none = || Problem::new(StatusCode::NOT_FOUND, NO_SUCH_FILE);
-    let media_type = shown(&admin, &talker, &digest, &name).await?.ok_or_else(none)?;
+    let media_type = shown(&admin, &participant, &digest, &name).await?.ok_or_else(none)?;
     let bytes = admin.gateway.artifacts.read(&digest).await.map_err(|problem| {
         tracing::error!(problem = format!("{problem:#}"), "could not read an artifact");
         Problem::new(StatusCode::GONE, FILE_GONE)
@@ -62,7 +62,7 @@ pub fn attached(name: &str, bytes: Bytes) -> Response {
 /// The media type of a file that was sent to this person under this name.
 async fn shown(
     admin: &Admin,
-    talker: &Participant,
+    participant: &Participant,
     digest: &str,
     name: &str,
 ) -> anyhow::Result<Option<String>> {
@@ -70,8 +70,8 @@ async fn shown(
     if !is_digest {
         return Ok(None);
     }
-    let (channel, digest) = (talker.channel.clone(), digest.to_owned());
-    let place = talker.place();
+    let (channel, digest) = (participant.channel.clone(), digest.to_owned());
+    let place = participant.place();
     let files = admin
         .gateway
         .store
@@ -94,20 +94,9 @@ async fn shown(
 fn attachment(name: &str) -> HeaderValue {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_. ".contains(c);
     let plain: String = name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
-    let value = format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{}", percent(name));
+    let value =
+        format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{}", percent::encoded(name));
     HeaderValue::from_str(&value).expect("made of ASCII letters, digits and marks")
-}
-
-/// One segment of a path, or a value of RFC 8187.
-pub fn percent(text: &str) -> String {
-    text.bytes().fold(String::new(), |mut out, byte| {
-        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            let _ = write!(out, "%{byte:02X}");
-        }
-        out
-    })
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ use tokio::{
 use super::{
     activity::Activity,
     participant::Participant,
-    timeline::{Older, ShownItem, Timeline, TimelineItem},
+    timeline::{OlderPage, ShownItem, Timeline, TimelineItem},
 };
 use crate::{
     admin::{Admin, auth::rate_limit::Opened, language, markdown_html, problem::Problem},
@@ -41,25 +41,25 @@ const ALIVE_EVERY: Duration = Duration::from_secs(15);
 
 pub async fn events(
     State(admin): State<Arc<Admin>>,
-    talker: Participant,
+    participant: Participant,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let mut looks = interval_at(tokio::time::Instant::now() + LOOKS_EVERY, LOOKS_EVERY);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut page = Page {
-        timeline: Timeline::new(&talker, language::of(&headers)),
-        told: None,
+        timeline: Timeline::new(&participant, language::of(&headers)),
+        last_activity: None,
         // Subscribe before the past is read, so that nothing is missed.
-        shown: talker.web.subscribe(),
+        shown: participant.web.subscribe(),
         changed: admin.changed.subscribe(),
         looks,
         out: VecDeque::new(),
         ended: false,
-        _open: talker.open(&admin)?,
-        talker,
+        _open: participant.open(&admin)?,
+        participant,
         admin: admin.clone(),
     };
-    page.tell_past().await?;
+    page.send_history().await?;
     let stream = stream::unfold(page, |mut page| async move {
         let event = page.next().await?;
         Some((Ok::<_, Infallible>(event), page))
@@ -78,21 +78,21 @@ pub struct OlderQuery {
 /// The items before an event, for a page on which a person scrolls back.
 pub async fn older(
     State(admin): State<Arc<Admin>>,
-    talker: Participant,
+    participant: Participant,
     headers: HeaderMap,
     Query(OlderQuery { before }): Query<OlderQuery>,
-) -> Result<Json<Older>, Problem> {
-    let timeline = Timeline::new(&talker, language::of(&headers));
+) -> Result<Json<OlderPage>, Problem> {
+    let timeline = Timeline::new(&participant, language::of(&headers));
     Ok(Json(timeline.older(&admin, before).await?))
 }
 
 /// One open page.
 struct Page {
     admin: Arc<Admin>,
-    talker: Participant,
+    participant: Participant,
     timeline: Timeline,
-    /// The activity that the page was told last.
-    told: Option<Activity>,
+    /// The activity that the page was sent last.
+    last_activity: Option<Activity>,
     shown: Receiver<WebShown>,
     changed: Receiver<String>,
     looks: Interval,
@@ -102,11 +102,11 @@ struct Page {
 }
 
 impl Page {
-    async fn tell_past(&mut self) -> Result<()> {
-        let items = self.timeline.news(&self.admin).await?;
+    async fn send_history(&mut self) -> Result<()> {
+        let items = self.timeline.new_items(&self.admin).await?;
         let before = self.timeline.before;
-        self.tell("past", &json!({ "items": items, "before": before }));
-        self.tell_activity();
+        self.push("past", &json!({ "items": items, "before": before }));
+        self.send_activity();
         Ok(())
     }
 
@@ -121,77 +121,77 @@ impl Page {
             }
             tokio::select! {
                 biased;
-                shown = self.shown.recv() => self.hear(shown).await,
+                shown = self.shown.recv() => self.receive(shown).await,
                 changed = self.changed.recv() => match changed {
-                    Ok(person) if person != self.talker.speaker.id => {}
-                    Ok(_) | Err(RecvError::Lagged(_)) => self.look_if_let_in().await,
+                    Ok(person) if person != self.participant.speaker.id => {}
+                    Ok(_) | Err(RecvError::Lagged(_)) => self.refresh_if_admitted().await,
                     Err(RecvError::Closed) => self.ended = true,
                 },
-                _ = self.looks.tick() => self.look_if_let_in().await,
+                _ = self.looks.tick() => self.refresh_if_admitted().await,
             }
         }
     }
 
-    async fn hear(&mut self, shown: Result<WebShown, RecvError>) {
+    async fn receive(&mut self, shown: Result<WebShown, RecvError>) {
         match shown {
             Ok(shown) if !self.is_here(&shown) => {}
-            Ok(shown) => self.tell_shown(shown).await,
-            Err(RecvError::Lagged(_)) => self.look(Vec::new()).await,
+            Ok(shown) => self.forward(shown).await,
+            Err(RecvError::Lagged(_)) => self.refresh(Vec::new()).await,
             Err(RecvError::Closed) => self.ended = true,
         }
     }
 
-    async fn tell_shown(&mut self, shown: WebShown) {
+    async fn forward(&mut self, shown: WebShown) {
         match shown.what {
             Outgoing::Draft { markdown } => {
-                self.tell("draft", &json!({ "html": markdown_html::from_markdown(&markdown) }));
+                self.push("draft", &json!({ "html": markdown_html::from_markdown(&markdown) }));
             }
-            Outgoing::Typing => self.tell("typing", &json!({})),
-            Outgoing::Toast { text, .. } => self.tell("toast", &json!({ "text": text })),
-            _ => self.look(vec![shown]).await,
+            Outgoing::Typing => self.push("typing", &json!({})),
+            Outgoing::Toast { text, .. } => self.push("toast", &json!({ "text": text })),
+            _ => self.refresh(vec![shown]).await,
         }
     }
 
-    async fn look_if_let_in(&mut self) {
-        match self.talker.is_still_let_in(&self.admin).await {
-            Ok(true) => self.look(Vec::new()).await,
+    async fn refresh_if_admitted(&mut self) {
+        match self.participant.is_still_admitted(&self.admin).await {
+            Ok(true) => self.refresh(Vec::new()).await,
             Ok(false) => {
-                self.tell("signed_out", &json!({}));
+                self.push("signed_out", &json!({}));
                 self.ended = true;
             }
-            Err(problem) => troubled(&problem),
+            Err(problem) => log_problem(&problem),
         }
     }
 
     /// Reads what is new. Messages that are not in the database (a reply to a stranger) are sent as
     /// they are.
-    async fn look(&mut self, mut heard: Vec<WebShown>) {
+    async fn refresh(&mut self, mut received: Vec<WebShown>) {
         loop {
-            let items = match self.timeline.news(&self.admin).await {
+            let items = match self.timeline.new_items(&self.admin).await {
                 Ok(items) => items,
-                Err(problem) => return troubled(&problem),
+                Err(problem) => return log_problem(&problem),
             };
             // Before the items: a page keeps the beginning of an answer whose turn has failed.
-            self.tell_activity();
+            self.send_activity();
             let passing = |item: &TimelineItem| {
                 matches!(item.what, ShownItem::Said { .. } | ShownItem::Call { .. })
             };
             let answers = items.iter().any(|item| !passing(item));
             if !items.is_empty() {
-                self.tell("items", &json!({ "items": items }));
+                self.push("items", &json!({ "items": items }));
             }
             let more = if answers { self.drain() } else { Vec::new() };
             if more.is_empty() {
                 break;
             }
-            heard.extend(more);
+            received.extend(more);
         }
-        for shown in heard {
+        for shown in received {
             let known = self.timeline.has(&shown.key) || shown.replaces.is_some();
             if let Outgoing::Text { markdown, .. } = shown.what
                 && !known
             {
-                self.tell("aside", &json!({ "html": markdown_html::from_markdown(&markdown) }));
+                self.push("aside", &json!({ "html": markdown_html::from_markdown(&markdown) }));
             }
         }
     }
@@ -210,20 +210,20 @@ impl Page {
     }
 
     fn is_here(&self, shown: &WebShown) -> bool {
-        shown.chat == self.talker.speaker.id && shown.thread == self.talker.thread
+        shown.chat == self.participant.speaker.id && shown.thread == self.participant.thread
     }
 
     /// Tells the page what the conversation does, if that has changed.
-    fn tell_activity(&mut self) {
+    fn send_activity(&mut self) {
         let activity = self.timeline.activity();
-        if self.told.as_ref() == Some(&activity) {
+        if self.last_activity.as_ref() == Some(&activity) {
             return;
         }
         let now = self.admin.gateway.clock.now();
         let lasts = activity.since.map_or(0, |since| (now - since).num_milliseconds().max(0));
-        let hides = self.talker.is_visitor();
+        let hides = self.participant.is_visitor();
         let tools = if hides { &[][..] } else { &activity.tools[..] };
-        self.tell(
+        self.push(
             "activity",
             &json!({
                 "state": activity.waits,
@@ -232,15 +232,15 @@ impl Page {
                 "failed": activity.failed,
             }),
         );
-        self.told = Some(activity);
+        self.last_activity = Some(activity);
     }
 
-    fn tell(&mut self, name: &str, what: &Value) {
+    fn push(&mut self, name: &str, what: &Value) {
         self.out.push_back(Event::default().event(name).data(what.to_string()));
     }
 }
 
 /// The page keeps what it has and polls again.
-fn troubled(problem: &anyhow::Error) {
+fn log_problem(problem: &anyhow::Error) {
     tracing::warn!(problem = format!("{problem:#}"), "could not poll for an open page");
 }

@@ -75,7 +75,7 @@ pub async fn page(
     let signed = match signed {
         Ok(signed) => signed,
         Err(problem) if problem.status() == StatusCode::UNAUTHORIZED => {
-            return Ok(web_session::told(
+            return Ok(web_session::signed_out_page(
                 &admin,
                 StatusCode::UNAUTHORIZED,
                 words,
@@ -85,7 +85,12 @@ pub async fn page(
         Err(problem) => return Err(problem),
     };
     if admin.web().is_none() {
-        return Ok(web_session::told(&admin, StatusCode::NOT_FOUND, words, words.no_web_chat));
+        return Ok(web_session::signed_out_page(
+            &admin,
+            StatusCode::NOT_FOUND,
+            words,
+            words.no_web_chat,
+        ));
     }
     let steers = by_session(&admin, signed.session.clone()).await?.is_some();
     let view = ChatView::Signed { session: &signed.session, steers };
@@ -211,7 +216,7 @@ pub struct PostedMessage {
 }
 
 /// A message with its files.
-struct Written {
+struct MessageWithFiles {
     message: PostedMessage,
     files: Vec<FileRef>,
 }
@@ -220,16 +225,16 @@ struct Written {
 /// stored; the page can send it again.
 pub async fn say(
     State(admin): State<Arc<Admin>>,
-    talker: Participant,
+    participant: Participant,
     headers: HeaderMap,
     message: Result<Json<PostedMessage>, JsonRejection>,
 ) -> Result<Response, Problem> {
     let Json(message) = message.map_err(unreadable)?;
-    let channel = talker.channel.as_str();
-    let files = uploads::files(&admin, &talker, &message.files).await?;
-    let new = own_conversations::new_name(&admin, &talker, &message.text).await?;
-    let incoming = incoming(&admin, &talker, &headers, Written { message, files })?;
-    let stored = receive_from_web(&admin.gateway, channel, incoming, talker.vouched).await;
+    let channel = participant.channel.as_str();
+    let files = uploads::files(&admin, &participant, &message.files).await?;
+    let new = own_conversations::new_name(&admin, &participant, &message.text).await?;
+    let incoming = incoming(&admin, &participant, &headers, MessageWithFiles { message, files })?;
+    let stored = receive_from_web(&admin.gateway, channel, incoming, participant.oidc_role).await;
     let refused = stored.map_err(|problem| {
         let problem = format!("{problem:#}");
         tracing::error!(
@@ -245,17 +250,17 @@ pub async fn say(
         return Ok(([(RETRY_AFTER, seconds)], problem).into_response());
     }
     if let Some(name) = new {
-        own_conversations::name(&admin, &talker, name).await?;
+        own_conversations::name(&admin, &participant, name).await?;
     }
-    admin.changed.send(talker.speaker.id).ok();
+    admin.changed.send(participant.speaker.id).ok();
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 fn incoming(
     admin: &Admin,
-    talker: &Participant,
+    participant: &Participant,
     headers: &HeaderMap,
-    Written { message, files }: Written,
+    MessageWithFiles { message, files }: MessageWithFiles,
 ) -> Result<Incoming, Problem> {
     let id =
         Uuid::try_parse(&message.id).map_err(|_| Problem::new(StatusCode::BAD_REQUEST, BAD_ID))?;
@@ -267,8 +272,8 @@ fn incoming(
     }
     let key = format!("w{}", id.simple());
     let person = Person {
-        id: talker.speaker.id.clone(),
-        name: talker.speaker.name.clone(),
+        id: participant.speaker.id.clone(),
+        name: participant.speaker.name.clone(),
         language: language::wanted(headers).map(|language| language.tag().to_owned()),
         is_bot: false,
         roles: vec![],
@@ -276,7 +281,7 @@ fn incoming(
     Ok(Incoming {
         key: key.clone(),
         at: admin.gateway.clock.now(),
-        place: talker.place(),
+        place: participant.place(),
         person: Some(person),
         what: What::Text {
             message: key,
@@ -299,14 +304,14 @@ pub struct Pressed {
 /// Decides by a button. The response reflects the actual state of the approval.
 pub async fn press(
     State(admin): State<Arc<Admin>>,
-    talker: Participant,
+    participant: Participant,
     pressed: Result<Json<Pressed>, JsonRejection>,
 ) -> Result<Json<Value>, Problem> {
     let Json(pressed) = pressed.map_err(unreadable)?;
-    let (place, by) = (talker.place(), talker.person());
+    let (place, by) = (participant.place(), participant.person());
     let button = PressedButton { approval: &pressed.approval, key: pressed.key };
-    let text = decide_by_id(&admin.gateway, &talker.channel, &place, button, by).await?;
-    admin.changed.send(talker.speaker.id).ok();
+    let text = decide_by_id(&admin.gateway, &participant.channel, &place, button, by).await?;
+    admin.changed.send(participant.speaker.id).ok();
     Ok(Json(json!({ "text": text })))
 }
 

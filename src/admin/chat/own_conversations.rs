@@ -72,11 +72,11 @@ struct OwnView {
 /// The conversations, the most recent ones first; with a search, those that contain the words.
 pub async fn index(
     State(admin): State<Arc<Admin>>,
-    talker: Participant,
+    participant: Participant,
     Query(Search { search }): Query<Search>,
 ) -> Result<Json<Value>, Problem> {
     let words = one_line(&folded(&search).take(SEARCH_CHARS).collect::<String>());
-    let (channel, chat) = (talker.channel.clone(), talker.speaker.id.clone());
+    let (channel, chat) = (participant.channel.clone(), participant.speaker.id.clone());
     let sought = words.clone();
     let read = admin.gateway.store.read(move |tx| {
         Box::pin(async move {
@@ -190,26 +190,26 @@ pub struct Renamed {
 
 pub async fn rename(
     State(admin): State<Arc<Admin>>,
-    talker: Participant,
+    participant: Participant,
     Json(Renamed { id, name }): Json<Renamed>,
 ) -> Result<StatusCode, Problem> {
     let title: String = name.trim().chars().take(NAME_CHARS).collect();
     if title.is_empty() || !(id.is_empty() || is_thread(&id)) {
         return Err(Problem::new(StatusCode::BAD_REQUEST, BAD_REQUEST));
     }
-    let place = Place { thread: Some(id).filter(|id| !id.is_empty()), ..talker.place() };
-    let there = write_name(&admin, &talker, place, title).await?;
+    let place = Place { thread: Some(id).filter(|id| !id.is_empty()), ..participant.place() };
+    let there = write_name(&admin, &participant, place, title).await?;
     let none = || Problem::new(StatusCode::NOT_FOUND, NO_SUCH_PAGE);
     there.then_some(StatusCode::NO_CONTENT).ok_or_else(none)
 }
 
 async fn write_name(
     admin: &Admin,
-    talker: &Participant,
+    participant: &Participant,
     place: Place,
     title: String,
 ) -> Result<bool> {
-    let channel = talker.channel.clone();
+    let channel = participant.channel.clone();
     let write = admin.gateway.store.write("rename conversation", move |tx| {
         Box::pin(async move { own_conversations::rename(tx, &channel, &place, &title).await })
     });
@@ -220,10 +220,10 @@ async fn write_name(
 /// too many.
 pub async fn new_name(
     admin: &Admin,
-    talker: &Participant,
+    participant: &Participant,
     text: &str,
 ) -> Result<Option<String>, Problem> {
-    let (channel, place) = (talker.channel.clone(), talker.place());
+    let (channel, place) = (participant.channel.clone(), participant.place());
     let read = admin.gateway.store.read(move |tx| {
         Box::pin(async move {
             if journal::find_conversation(tx, &channel, &place).await?.is_some() {
@@ -252,17 +252,17 @@ fn first_words(text: &str) -> Option<String> {
 }
 
 /// Names the conversation of the request.
-pub async fn name(admin: &Admin, talker: &Participant, title: String) -> Result<()> {
-    write_name(admin, talker, talker.place(), title).await.map(drop)
+pub async fn name(admin: &Admin, participant: &Participant, title: String) -> Result<()> {
+    write_name(admin, participant, participant.place(), title).await.map(drop)
 }
 
 /// The conversation as a Markdown file.
 pub async fn export(
     State(admin): State<Arc<Admin>>,
-    talker: Participant,
+    participant: Participant,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let (channel, place) = (talker.channel.clone(), talker.place());
+    let (channel, place) = (participant.channel.clone(), participant.place());
     let read = admin.gateway.store.read(move |tx| {
         Box::pin(async move {
             let Some(id) = journal::find_conversation(tx, &channel, &place).await? else {
@@ -271,10 +271,10 @@ pub async fn export(
             let own = own_conversations::list(tx, &channel, &place.chat, MOST).await?;
             let thread = place.thread.unwrap_or_default();
             let title = own.into_iter().find(|one| one.thread == thread).map(|one| one.title);
-            let within = history::Within { after: 0, before: i64::MAX };
-            let said = history::events_within(tx, &id, within, EXPORTED).await?;
-            let stretch = RowsBefore { seq: i64::MAX, most: EXPORTED };
-            let shown = history::before(tx, &id, stretch).await?;
+            let range = history::EventRange { after: 0, before: i64::MAX };
+            let said = history::events_within(tx, &id, range, EXPORTED).await?;
+            let page_request = RowsBefore { seq: i64::MAX, most: EXPORTED };
+            let shown = history::before(tx, &id, page_request).await?;
             Ok(Some((title.unwrap_or_default(), said, shown)))
         })
     });

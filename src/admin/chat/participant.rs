@@ -12,15 +12,12 @@ use std::{
     sync::Arc,
 };
 
-use super::{
-    downloads::percent,
-    visitor::{self, Visit},
-};
+use super::visitor::{self, VisitorPass};
 use crate::{
     admin::{
         Admin,
         auth::{rate_limit::Opened, web_session::Signed},
-        place_of,
+        percent, place_of,
         problem::{BAD_REQUEST, NO_WEB_CHAT, OTHER_PERSON, Problem, TOO_FAST},
     },
     gateway::people::{ChannelAccess, WebPerson},
@@ -34,7 +31,7 @@ pub struct Participant {
     pub web: Arc<Web>,
     pub speaker: Speaker,
     /// The role that depends on the claims of the OpenID provider.
-    pub vouched: Option<Role>,
+    pub oidc_role: Option<Role>,
     /// The conversation that the request is about; `None` is the person's first one.
     pub thread: Option<String>,
     pass: Pass,
@@ -45,7 +42,7 @@ pub struct Participant {
 /// What grants access.
 enum Pass {
     Session(Signed),
-    Visit(Visit),
+    Visit(VisitorPass),
 }
 
 impl Participant {
@@ -55,7 +52,7 @@ impl Participant {
     }
 
     pub fn person(&self) -> WebPerson {
-        WebPerson { speaker: self.speaker.clone(), vouched: self.vouched }
+        WebPerson { speaker: self.speaker.clone(), oidc_role: self.oidc_role }
     }
 
     /// Whether they have only a pass, and no account.
@@ -64,7 +61,7 @@ impl Participant {
     }
 
     /// Whether the access is still valid.
-    pub async fn is_still_let_in(&self, admin: &Admin) -> Result<bool> {
+    pub async fn is_still_admitted(&self, admin: &Admin) -> Result<bool> {
         match &self.pass {
             Pass::Session(signed) => signed.is_still_valid(admin).await,
             Pass::Visit(visit) => Ok(visit.holds(admin)),
@@ -98,11 +95,11 @@ impl Participant {
         let none = || Problem::new(StatusCode::NOT_FOUND, NO_WEB_CHAT);
         let (channel, web) = admin.web().ok_or_else(none)?;
         let (channel, web) = (channel.to_owned(), web.clone());
-        let vouched = admin.vouched(&signed.session);
+        let oidc_role = admin.oidc_role(&signed.session);
         let BrowserSession { person, name, .. } = signed.session.clone();
         let speaker = Speaker { id: person, name };
         let pass = Pass::Session(signed);
-        Ok(Self { channel, web, speaker, vouched, thread, pass, from: None })
+        Ok(Self { channel, web, speaker, oidc_role, thread, pass, from: None })
     }
 
     async fn visiting(parts: &Parts, admin: &Admin, channel: &str) -> Result<Self, Problem> {
@@ -111,13 +108,13 @@ impl Participant {
         let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
         let from = peer.map(|ConnectInfo(peer)| admin.proxies.address(*peer, &parts.headers));
         let visits = &admin.visits;
-        let pace = if parts.method == Method::POST { &visits.did } else { &visits.looked };
-        if from.is_some_and(|from| !pace.takes(from, admin.gateway.clock.now())) {
+        let limit = if parts.method == Method::POST { &visits.did } else { &visits.looked };
+        if from.is_some_and(|from| !limit.takes(from, admin.gateway.clock.now())) {
             return Err(too_fast());
         }
         let (channel, speaker) = (channel.to_owned(), visit.speaker(&parts.headers));
         let pass = Pass::Visit(visit);
-        Ok(Self { channel, web, speaker, vouched: None, thread: None, pass, from })
+        Ok(Self { channel, web, speaker, oidc_role: None, thread: None, pass, from })
     }
 }
 
@@ -126,7 +123,7 @@ const PERSON: HeaderName = HeaderName::from_static("x-countersign-person");
 
 /// A person's id as the value of that header.
 pub fn header_of(person: &str) -> String {
-    percent(person)
+    percent::encoded(person)
 }
 
 /// The conversation that the query of a request names.

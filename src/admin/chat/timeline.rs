@@ -8,11 +8,10 @@ use std::collections::HashMap;
 
 use super::{
     activity::{Activity, CallStatus, Trace, TracedCall},
-    downloads::percent,
     participant::Participant,
 };
 use crate::{
-    admin::{Admin, markdown_html},
+    admin::{Admin, markdown_html, percent},
     agent::redact::Redactor,
     journal::{
         event::{Entry, Event, Seq},
@@ -101,7 +100,7 @@ pub struct ItemFile {
 
 /// Items that came before others, and before which event there are more.
 #[derive(Debug, Serialize)]
-pub struct Older {
+pub struct OlderPage {
     pub items: Vec<TimelineItem>,
     pub before: Option<Seq>,
 }
@@ -126,15 +125,15 @@ pub struct Timeline {
     trace: Trace,
     conversation: Option<ConversationId>,
     /// The rows that are shown: their place and time, and the edit that they have.
-    shown: HashMap<String, Known>,
-    heard: Seq,
+    shown: HashMap<String, KnownItem>,
+    seen_upto: Seq,
     /// Earlier events are not shown, because the answers to them are no longer there.
     since: DateTime<Utc>,
     /// Before which event there are older messages.
     pub before: Option<Seq>,
 }
 
-struct Known {
+struct KnownItem {
     order: String,
     at: DateTime<Utc>,
     /// The latest edit that the page has.
@@ -142,22 +141,22 @@ struct Known {
 }
 
 impl Timeline {
-    pub fn new(talker: &Participant, language: Language) -> Self {
+    pub fn new(participant: &Participant, language: Language) -> Self {
         Self {
-            channel: talker.channel.clone(),
-            place: talker.place(),
+            channel: participant.channel.clone(),
+            place: participant.place(),
             language,
-            shows_calls: !talker.is_visitor(),
+            shows_calls: !participant.is_visitor(),
             trace: Trace::default(),
             conversation: None,
             shown: HashMap::new(),
-            heard: 0,
+            seen_upto: 0,
             since: DateTime::UNIX_EPOCH,
             before: None,
         }
     }
 
-    /// What the conversation does, after the last call of [`Self::news`].
+    /// What the conversation does, after the last call of [`Self::new_items`].
     pub fn activity(&self) -> Activity {
         self.trace.activity()
     }
@@ -168,7 +167,7 @@ impl Timeline {
     }
 
     /// What is new or changed since the last call; everything, the first time.
-    pub async fn news(&mut self, admin: &Admin) -> Result<Vec<TimelineItem>> {
+    pub async fn new_items(&mut self, admin: &Admin) -> Result<Vec<TimelineItem>> {
         let store = &admin.gateway.store;
         self.since = kept_since(admin);
         let first = self.conversation.is_none();
@@ -179,12 +178,12 @@ impl Timeline {
             rows = self::rows(store, &conversation, PAST).await?;
         }
         if first && rows.len() == PAST {
-            self.heard = rows.first().map_or(0, |row| row.seq);
-            self.before = Some(self.heard + 1);
+            self.seen_upto = rows.first().map_or(0, |row| row.seq);
+            self.before = Some(self.seen_upto + 1);
         }
-        let within = history::Within { after: self.heard, before: Seq::MAX };
+        let range = history::EventRange { after: self.seen_upto, before: Seq::MAX };
         let entries = store.read(move |tx| {
-            Box::pin(async move { history::events_within(tx, &conversation, within, EVENTS).await })
+            Box::pin(async move { history::events_within(tx, &conversation, range, EVENTS).await })
         });
         let entries = entries.await?;
         if let Some(begins) = self.cut(&entries) {
@@ -198,16 +197,16 @@ impl Timeline {
     }
 
     /// What came before the event `before`.
-    pub async fn older(mut self, admin: &Admin, before: Seq) -> Result<Older> {
+    pub async fn older(mut self, admin: &Admin, before: Seq) -> Result<OlderPage> {
         let store = &admin.gateway.store;
         self.since = kept_since(admin);
         let Some(conversation) = self.find(store).await? else {
-            return Ok(Older { items: Vec::new(), before: None });
+            return Ok(OlderPage { items: Vec::new(), before: None });
         };
-        let stretch = history::RowsBefore { seq: before, most: OLDER };
+        let page_request = history::RowsBefore { seq: before, most: OLDER };
         let read = store.read(move |tx| {
             Box::pin(async move {
-                let rows = history::before(tx, &conversation, stretch).await?;
+                let rows = history::before(tx, &conversation, page_request).await?;
                 let begins = rows.first().filter(|_| rows.len() == OLDER).map(|row| row.seq);
                 // All rows may be of one event: then the rest of them is skipped.
                 let (after, more) = match begins {
@@ -215,9 +214,9 @@ impl Timeline {
                     Some(begins) if begins + 1 < before => (begins, Some(begins + 1)),
                     Some(begins) => (begins - 1, Some(begins)),
                 };
-                let within = history::Within { after, before };
-                let entries = history::events_within(tx, &conversation, within, EVENTS).await?;
-                let edits = history::edits_from(tx, &conversation, stretch).await?;
+                let range = history::EventRange { after, before };
+                let entries = history::events_within(tx, &conversation, range, EVENTS).await?;
+                let edits = history::edits_from(tx, &conversation, page_request).await?;
                 Ok((rows, more, entries, edits))
             })
         });
@@ -229,7 +228,7 @@ impl Timeline {
         let mut items = self.happened(entries, admin.redactor());
         items.extend(rows.into_iter().chain(edits).filter_map(|row| self.show(row)));
         items.sort_by(|a, b| a.order.cmp(&b.order));
-        Ok(Older { items, before: more })
+        Ok(OlderPage { items, before: more })
     }
 
     /// The first of these events, if there are earlier ones that were not read and are still shown.
@@ -258,7 +257,7 @@ impl Timeline {
     fn happened(&mut self, entries: Vec<Entry>, redactor: &Redactor) -> Vec<TimelineItem> {
         let mut items: Vec<TimelineItem> = Vec::new();
         for entry in entries {
-            self.heard = entry.seq;
+            self.seen_upto = entry.seq;
             let calls = self.trace.apply(&entry);
             if entry.at < self.since {
                 continue;
@@ -315,7 +314,7 @@ impl Timeline {
         }
         let what = shown(row.what)?;
         let (id, order) = (row.id.to_string(), order(row.seq, 1, row.id.as_str()));
-        let known = Known { order: order.clone(), at: row.created_at, edit: String::new() };
+        let known = KnownItem { order: order.clone(), at: row.created_at, edit: String::new() };
         self.shown.insert(id.clone(), known);
         Some(TimelineItem { id, edit: String::new(), order, at: row.created_at, what })
     }
@@ -371,7 +370,7 @@ fn shown(what: Outgoing) -> Option<ShownItem> {
             ShownItem::Settled { html: markdown_html::from_markdown(&markdown) }
         }
         Outgoing::File { name, media_type, size_bytes, digest, caption, .. } => ShownItem::File {
-            url: format!("/files/{digest}/{}", percent(&name)),
+            url: format!("/files/{digest}/{}", percent::encoded(&name)),
             name: text::neutralise(&name),
             media_type,
             size_bytes,

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::{OnceCell, Semaphore},
-    time::timeout,
+    time::{Instant, timeout, timeout_at},
 };
 
 use super::participant::Participant;
@@ -51,9 +51,10 @@ const AT_ONCE: usize = 4;
 const AT_ONCE_EACH: usize = 2;
 /// How long an upload waits for others to end.
 const WAITS_FOR: Duration = Duration::from_secs(30);
-/// How long an upload may take, and how long it may pause.
+/// How long an upload may take, and the number of bytes that must arrive per interval.
 const WITHIN: Duration = Duration::from_mins(15);
-const PAUSE: Duration = Duration::from_secs(20);
+const INTERVAL: Duration = Duration::from_secs(20);
+const INTERVAL_BYTES: usize = 128 * 1024;
 /// The longest name, in characters.
 const NAME_CHARS: usize = 200;
 
@@ -93,31 +94,36 @@ pub struct UploadQuery {
 /// Stores a file. The response has the id to send with a message.
 pub async fn upload(
     State(admin): State<Arc<Admin>>,
-    talker: Participant,
+    participant: Participant,
     Query(UploadQuery { name }): Query<UploadQuery>,
     body: Body,
 ) -> Result<Json<Value>, Problem> {
     let busy = || Problem::new(StatusCode::TOO_MANY_REQUESTS, TOO_FAST);
-    if !talker.is_member(&admin).await? {
+    if !participant.is_member(&admin).await? {
         return Err(Problem::new(StatusCode::FORBIDDEN, NOT_A_MEMBER));
     }
-    let person = Client::Person(talker.speaker.id.clone());
+    let person = Client::Person(participant.speaker.id.clone());
     let _open = admin.uploads.by_person.enter(person).ok_or_else(busy)?;
     let free = timeout(WAITS_FOR, admin.uploads.running.acquire()).await;
     let _permit = free.ok().and_then(Result::ok).ok_or_else(busy)?;
     let bytes = received(body).await?;
-    book(&admin, &talker, bytes.len() as u64).await?;
+    let size = bytes.len() as u64;
+    book(&admin, &participant, size).await?;
     let short: String = name.chars().take(NAME_CHARS).collect();
     let name = file_names::file_name(&short).unwrap_or_else(|_| "file".to_owned());
     let media_type = file_names::media_type(&name, &bytes);
     let stored = admin.gateway.artifacts.put(&name, &media_type, bytes.to_vec()).await;
-    let stored = stored.map_err(|problem| {
-        tracing::error!(problem = format!("{problem:#}"), "could not store an upload");
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, FILE_NOT_STORED)
-    })?;
+    let stored = match stored {
+        Ok(stored) => stored,
+        Err(problem) => {
+            tracing::error!(problem = format!("{problem:#}"), "could not store an upload");
+            unbook(&admin, &participant, size).await;
+            return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, FILE_NOT_STORED));
+        }
+    };
     let upload = Upload {
-        channel: talker.channel,
-        person: talker.speaker.id,
+        channel: participant.channel,
+        person: participant.speaker.id,
         digest: stored.digest,
         name: stored.name,
         media_type: stored.media_type,
@@ -127,15 +133,30 @@ pub async fn upload(
 }
 
 /// Counts the upload, if the person's day allows it.
-async fn book(admin: &Admin, talker: &Participant, bytes: u64) -> Result<(), Problem> {
+async fn book(admin: &Admin, participant: &Participant, bytes: u64) -> Result<(), Problem> {
     let Some(most) = admin.worker.limits.upload_bytes else { return Ok(()) };
-    let person = format!("{}/{}", talker.channel, talker.speaker.id);
-    let upload = spent::NewUpload { person, bytes, most };
+    let upload = spent::NewUpload { person: owner(participant), bytes, most };
     if admin.gateway.store.book_upload(upload, admin.gateway.clock.now()).await? {
         return Ok(());
     }
     let text = ProblemText::Limit { says: UPLOAD_LIMIT, limit: size(most) };
     Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, text))
+}
+
+/// Subtracts an upload that was counted and could not be stored.
+async fn unbook(admin: &Admin, participant: &Participant, bytes: u64) {
+    if admin.worker.limits.upload_bytes.is_none() {
+        return;
+    }
+    let now = admin.gateway.clock.now();
+    if let Err(problem) = admin.gateway.store.unbook_upload(owner(participant), bytes, now).await {
+        let problem = format!("{problem:#}");
+        tracing::error!(problem, "an upload that was not stored counts for the limit");
+    }
+}
+
+fn owner(participant: &Participant) -> String {
+    format!("{}/{}", participant.channel, participant.speaker.id)
 }
 
 fn size(bytes: u64) -> String {
@@ -153,12 +174,16 @@ async fn received(body: Body) -> Result<Bytes, Problem> {
 async fn collected(body: Body) -> Result<Bytes, Problem> {
     let slow = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, UPLOAD_TOO_SLOW);
     let (mut chunks, mut bytes) = (body.into_data_stream(), BytesMut::new());
-    while let Some(chunk) = timeout(PAUSE, chunks.next()).await.map_err(slow)? {
+    let (mut until, mut expected) = (Instant::now() + INTERVAL, INTERVAL_BYTES);
+    while let Some(chunk) = timeout_at(until, chunks.next()).await.map_err(slow)? {
         let chunk = chunk.map_err(|_| Problem::new(StatusCode::BAD_REQUEST, BAD_REQUEST))?;
         if bytes.len() + chunk.len() > FILE_BYTES {
             return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, FILE_TOO_LARGE));
         }
         bytes.extend_from_slice(&chunk);
+        if bytes.len() >= expected {
+            (until, expected) = (Instant::now() + INTERVAL, bytes.len() + INTERVAL_BYTES);
+        }
     }
     Ok(bytes.freeze())
 }
@@ -166,7 +191,7 @@ async fn collected(body: Body) -> Result<Bytes, Problem> {
 /// The files with these ids, if the person has uploaded all of them.
 pub async fn files(
     admin: &Admin,
-    talker: &Participant,
+    participant: &Participant,
     ids: &[String],
 ) -> Result<Vec<FileRef>, Problem> {
     let refused = || Problem::new(StatusCode::BAD_REQUEST, BAD_REQUEST);
@@ -177,13 +202,14 @@ pub async fn files(
         return Err(refused());
     }
     let key = key(admin).await?;
-    let uploads = ids.iter().map(|id| Upload::unsealed(id, key).filter(|one| one.is_of(talker)));
+    let uploads =
+        ids.iter().map(|id| Upload::unsealed(id, key).filter(|one| one.is_of(participant)));
     uploads.map(|upload| upload.map(Upload::file).ok_or_else(refused)).collect()
 }
 
 impl Upload {
-    fn is_of(&self, talker: &Participant) -> bool {
-        self.channel == talker.channel && self.person == talker.speaker.id
+    fn is_of(&self, participant: &Participant) -> bool {
+        self.channel == participant.channel && self.person == participant.speaker.id
     }
 
     fn file(self) -> FileRef {
@@ -192,13 +218,14 @@ impl Upload {
     }
 
     fn sealed(&self, key: &SharedSecret) -> String {
-        let told = URL_SAFE_NO_PAD.encode(json!(self).to_string());
-        format!("{told}.{}", key.seal(&told))
+        let encoded = URL_SAFE_NO_PAD.encode(json!(self).to_string());
+        format!("{encoded}.{}", key.seal(&encoded))
     }
 
     fn unsealed(id: &str, key: &SharedSecret) -> Option<Self> {
-        let (told, _) = id.split_once('.').filter(|(told, seal)| key.has_sealed(told, seal))?;
-        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(told).ok()?).ok()
+        let (encoded, _) =
+            id.split_once('.').filter(|(encoded, seal)| key.has_sealed(encoded, seal))?;
+        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(encoded).ok()?).ok()
     }
 }
 
@@ -215,25 +242,30 @@ async fn key(admin: &Admin) -> Result<&SharedSecret> {
 mod tests {
     use super::*;
     use futures::stream;
-    use std::io;
+    use std::{future::pending, io};
 
     /// Proves S13.
     #[tokio::test(start_paused = true)]
     async fn an_upload_that_stops_or_crawls_is_ended() {
         let stopped = stream::once(async { Ok::<_, io::Error>("a") }).chain(stream::pending());
-        let begun = tokio::time::Instant::now();
+        let begun = Instant::now();
         let refused = received(Body::from_stream(stopped)).await.unwrap_err();
         assert_eq!(refused.status(), StatusCode::REQUEST_TIMEOUT);
-        assert_eq!(begun.elapsed(), PAUSE);
+        assert_eq!(begun.elapsed(), INTERVAL);
 
-        let crawling = stream::unfold((), |()| async {
-            tokio::time::advance(PAUSE / 2).await;
-            Some((Ok::<_, io::Error>("a"), ()))
-        });
-        let begun = tokio::time::Instant::now();
-        let refused = received(Body::from_stream(crawling)).await.unwrap_err();
-        assert_eq!(refused.status(), StatusCode::REQUEST_TIMEOUT);
-        assert!(begun.elapsed() >= WITHIN && begun.elapsed() < WITHIN + PAUSE);
+        // Half the size per half the time is just enough.
+        for (size, ends_after) in [(INTERVAL_BYTES / 2 - 1, INTERVAL), (INTERVAL_BYTES / 2, WITHIN)]
+        {
+            let crawling = stream::unfold((), move |()| async move {
+                let pause = (INTERVAL / 2).saturating_sub(Duration::from_millis(1));
+                let _ = timeout(pause, pending::<()>()).await;
+                Some((Ok::<_, io::Error>(vec![0; size]), ()))
+            });
+            let begun = Instant::now();
+            let refused = received(Body::from_stream(crawling)).await.unwrap_err();
+            assert_eq!(refused.status(), StatusCode::REQUEST_TIMEOUT);
+            assert!(begun.elapsed() >= ends_after && begun.elapsed() < ends_after + INTERVAL);
+        }
         assert_eq!(&received(Body::from("whole")).await.unwrap()[..], b"whole");
     }
 }

@@ -29,7 +29,7 @@ pub const CHANNEL: &str = "channel";
 pub const PASS_FOR: TimeDelta = TimeDelta::days(30);
 
 /// Limits for all visitors.
-pub struct Visits {
+pub struct VisitorLimits {
     key: OnceCell<SharedSecret>,
     /// New passes, by address.
     pub begun: AddressLimit,
@@ -41,7 +41,7 @@ pub struct Visits {
     pub open: OpenConnections,
 }
 
-impl Default for Visits {
+impl Default for VisitorLimits {
     fn default() -> Self {
         Self {
             key: OnceCell::new(),
@@ -55,7 +55,7 @@ impl Default for Visits {
 
 /// A visitor, and where they are.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Visit {
+pub struct VisitorPass {
     pub channel: String,
     /// The site whose page they are on.
     pub origin: String,
@@ -64,7 +64,7 @@ pub struct Visit {
     pub until: i64,
 }
 
-impl Visit {
+impl VisitorPass {
     /// Whether it has not expired, and the site may still show this chat.
     pub fn holds(&self, admin: &Admin) -> bool {
         let web = embedded(admin, &self.channel);
@@ -80,13 +80,14 @@ impl Visit {
     }
 
     pub fn sealed(&self, key: &SharedSecret) -> String {
-        let told = URL_SAFE_NO_PAD.encode(json!(self).to_string());
-        format!("{told}.{}", key.seal(&told))
+        let encoded = URL_SAFE_NO_PAD.encode(json!(self).to_string());
+        format!("{encoded}.{}", key.seal(&encoded))
     }
 
     pub fn unsealed(pass: &str, key: &SharedSecret) -> Option<Self> {
-        let (told, _) = pass.split_once('.').filter(|(told, seal)| key.has_sealed(told, seal))?;
-        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(told).ok()?).ok()
+        let (encoded, _) =
+            pass.split_once('.').filter(|(encoded, seal)| key.has_sealed(encoded, seal))?;
+        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(encoded).ok()?).ok()
     }
 }
 
@@ -100,12 +101,12 @@ pub async fn visit(
     admin: &Admin,
     channel: &str,
     headers: &HeaderMap,
-) -> Result<Option<(Visit, Arc<Web>)>> {
+) -> Result<Option<(VisitorPass, Arc<Web>)>> {
     let given = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
     let Some(pass) = given.and_then(|given| given.strip_prefix("Bearer ")) else {
         return Ok(None);
     };
-    let visit = Visit::unsealed(pass, key(admin).await?);
+    let visit = VisitorPass::unsealed(pass, key(admin).await?);
     let visit = visit.filter(|visit| visit.channel == channel && visit.holds(admin));
     Ok(visit.zip(embedded(admin, channel).cloned()))
 }

@@ -23,7 +23,7 @@ use serde_json::json;
 use std::{net::SocketAddr, sync::Arc};
 use uuid::Uuid;
 
-use super::visitor::{PASS_FOR, Visit, embedded, key};
+use super::visitor::{PASS_FOR, VisitorPass, embedded, key};
 use crate::{
     admin::{
         Admin,
@@ -88,7 +88,7 @@ pub async fn admit(
 ) -> Result<Response, Problem> {
     let origin = allowed(known(&admin, &channel)?, &headers)?;
     let (key, now) = (key(&admin).await?, admin.gateway.clock.now());
-    let before = Visit::unsealed(before.trim(), key);
+    let before = VisitorPass::unsealed(before.trim(), key);
     let before = before.filter(|visit| {
         visit.channel == channel && origin == visit.origin.as_str() && visit.holds(&admin)
     });
@@ -100,7 +100,7 @@ pub async fn admit(
     let person = before
         .map_or_else(|| format!("{VISITOR}{}", Uuid::new_v4().simple()), |before| before.person);
     let until = (now + PASS_FOR).timestamp();
-    let visit = Visit { channel, origin: text(&origin).to_owned(), person, until };
+    let visit = VisitorPass { channel, origin: text(&origin).to_owned(), person, until };
     Ok(shared(origin, Json(json!({ "pass": visit.sealed(key), "until": until }))))
 }
 

@@ -23,22 +23,28 @@ pub struct TokenPage {
 }
 
 pub async fn index(
-    visit: PageContext,
+    context: PageContext,
     Params(slice): Params<Slice>,
     Params(TokenPage { tokens: cursor }): Params<TokenPage>,
 ) -> Result<Response, Problem> {
-    let found = sessions::page(&visit.admin, slice.stretch()?).await?;
+    let found = sessions::page(&context.admin, slice.page_request()?).await?;
     let slice = Slice { cursor, ..Slice::default() };
-    let tokens = tokens::page(&visit.admin, slice.stretch()?).await?;
-    visit.page("access.html", json!({ "found": found, "tokens": tokens })).await
+    let tokens = tokens::page(&context.admin, slice.page_request()?).await?;
+    context.page("access.html", json!({ "found": found, "tokens": tokens })).await
 }
 
-pub async fn end_session(visit: PageContext, Path(id): Path<String>) -> Result<Redirect, Problem> {
-    let ended = sessions::end(&visit.admin, &visit.caller, &id).await?;
+pub async fn end_session(
+    context: PageContext,
+    Path(id): Path<String>,
+) -> Result<Redirect, Problem> {
+    let ended = sessions::end(&context.admin, &context.caller, &id).await?;
     ended.then(|| back("access", "revoked")).ok_or_else(|| none("session"))
 }
 
-pub async fn revoke_token(visit: PageContext, Path(id): Path<String>) -> Result<Redirect, Problem> {
-    let revoked = tokens::end(&visit.admin, &visit.caller, &id).await?;
+pub async fn revoke_token(
+    context: PageContext,
+    Path(id): Path<String>,
+) -> Result<Redirect, Problem> {
+    let revoked = tokens::end(&context.admin, &context.caller, &id).await?;
     revoked.then(|| back("access", "revoked")).ok_or_else(|| none("token"))
 }

@@ -18,26 +18,26 @@ use crate::admin::{
 };
 
 /// Open approvals, newest first.
-pub async fn open(visit: PageContext, Params(slice): Params<Slice>) -> Result<Response, Problem> {
-    let seen = live::approvals(&visit.admin).await?;
+pub async fn open(context: PageContext, Params(slice): Params<Slice>) -> Result<Response, Problem> {
+    let seen = live::approvals(&context.admin).await?;
     let filter = ApprovalFilter { status: Some(Standing::Pending), ..ApprovalFilter::default() };
-    let found = page(&visit.admin, filter, slice.stretch()?).await?;
+    let found = page(&context.admin, filter, slice.page_request()?).await?;
     let mut questions = Vec::new();
     for question in &found.items {
-        questions.extend(whole(&visit.admin, &question.id).await?);
+        questions.extend(whole(&context.admin, &question.id).await?);
     }
     let live = format!("/console/events?of=questions&seen={seen}");
     let values = json!({ "questions": questions, "found": found, "live": live });
-    visit.page("approvals.html", values).await
+    context.page("approvals.html", values).await
 }
 
 pub async fn history(
-    visit: PageContext,
+    context: PageContext,
     Params(slice): Params<Slice>,
 ) -> Result<Response, Problem> {
     let filter = ApprovalFilter { status: Some(Standing::Settled), ..ApprovalFilter::default() };
-    let found = page(&visit.admin, filter, slice.stretch()?).await?;
-    visit.page("history.html", json!({ "found": found })).await
+    let found = page(&context.admin, filter, slice.page_request()?).await?;
+    context.page("history.html", json!({ "found": found })).await
 }
 
 #[derive(Deserialize)]
@@ -48,13 +48,13 @@ pub struct DecisionForm {
 }
 
 pub async fn decide(
-    visit: PageContext,
+    context: PageContext,
     Path(id): Path<String>,
     Sent(sent): Sent<DecisionForm>,
 ) -> Result<Redirect, Problem> {
     let reason = Some(sent.reason).filter(|reason| !reason.trim().is_empty());
     let body = DecisionBody { decision: sent.decision, reason, grant: None };
-    let decided = decided(&visit.admin, &visit.caller, id, body).await?;
+    let decided = decided(&context.admin, &context.caller, id, body).await?;
     let done = match (sent.decision, decided.status.as_str()) {
         (DecisionName::WithdrawVote, _) => "vote_withdrawn",
         (_, "pending") => "voted",

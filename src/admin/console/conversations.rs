@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{
     live,
     page::PageContext,
-    timeline::{Happened, steps},
+    timeline::{TimelineInput, steps},
 };
 use crate::{
     admin::{
@@ -25,28 +25,28 @@ use crate::{
         problem::Problem,
     },
     journal::ids::FailureReference,
-    store::{conversations::history, lists::Stretch},
+    store::{conversations::history, lists::PageRequest},
 };
 
 /// The maximum number of events shown, latest first.
 const EVENTS: i64 = 400;
 
 pub async fn index(
-    visit: PageContext,
+    context: PageContext,
     Params(slice): Params<Slice>,
     Params(filter): Params<ConversationFilter>,
 ) -> Result<Response, Problem> {
     let values = json!({ "channel": filter.channel, "chat": filter.chat, "reference": filter.reference, "failed": filter.failed });
     let reference = FailureReference::parse(&filter.reference);
-    let found = page(&visit.admin, filter, slice.stretch()?).await?;
+    let found = page(&context.admin, filter, slice.page_request()?).await?;
     if let (Some(reference), [one]) = (reference, found.items.as_slice()) {
         let to = format!("/console/conversations/{}?turn={reference}#{reference}", one.id);
         return Ok(Redirect::to(&to).into_response());
     }
-    let channels: Vec<_> = visit.admin.gateway.channels.keys().collect();
-    let names = people::names(&visit.admin).await?;
+    let channels: Vec<_> = context.admin.gateway.channels.keys().collect();
+    let names = people::names(&context.admin).await?;
     let values = json!({ "found": found, "wanted": values, "channels": channels, "names": names });
-    visit.page("conversations.html", values).await
+    context.page("conversations.html", values).await
 }
 
 /// Which part of a long conversation to show.
@@ -58,18 +58,18 @@ pub struct ConversationPart {
 }
 
 pub async fn show(
-    visit: PageContext,
+    context: PageContext,
     Path(id): Path<String>,
     Params(part): Params<ConversationPart>,
 ) -> Result<Response, Problem> {
-    let admin = &visit.admin;
+    let admin = &context.admin;
     let conversation = one(admin, &id).await?.ok_or_else(|| none("conversation"))?;
     let seen = live::conversation(admin, &id).await?;
     let latest = (conversation.events - EVENTS).max(0);
     let failed = FailureReference::parse(&part.turn);
     let earlier = failed.map_or(latest, |turn| latest.min((turn.upto - EVENTS / 2).max(0)));
     let most = EVENTS as usize;
-    let after = Stretch { after: earlier.to_string(), most: most + 1 };
+    let after = PageRequest { after: earlier.to_string(), most: most + 1 };
     let events = happened(admin, &id, after).await?.items;
     let of = id.as_str().into();
     let read = admin
@@ -79,7 +79,7 @@ pub async fn show(
     let sent: Vec<_> = read.await?.into_iter().map(|row| shown(admin, row)).collect();
     let filter = audit::AuditFilter { conversation: id.clone(), ..audit::AuditFilter::default() };
     let facts = audit::page(admin, filter, live::first(most)).await?.items;
-    let happened = Happened {
+    let happened = TimelineInput {
         events: &events,
         shown: &sent,
         facts: &facts,
@@ -93,7 +93,7 @@ pub async fn show(
         "earlier": earlier > 0,
         "live": live,
     });
-    visit.page("conversation.html", values).await
+    context.page("conversation.html", values).await
 }
 
 /// The model of the conversation, unless another was chosen.

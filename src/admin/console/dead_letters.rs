@@ -10,82 +10,88 @@ use serde_json::json;
 use super::page::{PageContext, Sent, back};
 use crate::admin::{
     api::{
-        dead_letters::{self, Fate},
+        dead_letters::{self, Resolution},
         parts::{Params, Slice, none},
         webhooks::{self, DeliveryFilter},
     },
     problem::Problem,
 };
 
-pub async fn index(visit: PageContext, Params(slice): Params<Slice>) -> Result<Response, Problem> {
-    let found = dead_letters::page(&visit.admin, slice.stretch()?).await?;
-    let channels: Vec<_> = visit.admin.gateway.channels.keys().collect();
-    visit.page("dead_letters.html", json!({ "found": found, "channels": channels })).await
+pub async fn index(
+    context: PageContext,
+    Params(slice): Params<Slice>,
+) -> Result<Response, Problem> {
+    let found = dead_letters::page(&context.admin, slice.page_request()?).await?;
+    let channels: Vec<_> = context.admin.gateway.channels.keys().collect();
+    context.page("dead_letters.html", json!({ "found": found, "channels": channels })).await
 }
 
 #[derive(Deserialize)]
-pub struct All {
+pub struct ReplayAllForm {
     #[serde(default)]
     channel: String,
 }
 
-pub async fn replay_all(visit: PageContext, Sent(all): Sent<All>) -> Result<Redirect, Problem> {
-    dead_letters::replay_all(&visit.admin, &visit.caller, &all.channel).await?;
+pub async fn replay_all(
+    context: PageContext,
+    Sent(all): Sent<ReplayAllForm>,
+) -> Result<Redirect, Problem> {
+    dead_letters::replay_all(&context.admin, &context.caller, &all.channel).await?;
     Ok(back("dead-letters", "replayed"))
 }
 
 pub async fn webhooks(
-    visit: PageContext,
+    context: PageContext,
     Params(slice): Params<Slice>,
     Params(filter): Params<DeliveryFilter>,
 ) -> Result<Response, Problem> {
     let status = filter.status;
-    let found = webhooks::page(&visit.admin, filter, slice.stretch()?).await?;
+    let found = webhooks::page(&context.admin, filter, slice.page_request()?).await?;
     let mut deliveries = Vec::new();
     for delivery in &found.items {
-        deliveries.extend(webhooks::whole(&visit.admin, &delivery.id).await?);
+        deliveries.extend(webhooks::whole(&context.admin, &delivery.id).await?);
     }
     let values = json!({ "deliveries": deliveries, "found": found, "status": status });
-    visit.page("webhooks.html", values).await
+    context.page("webhooks.html", values).await
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Then {
+enum LetterAction {
     Replay,
     Drop,
 }
 
 #[derive(Deserialize)]
-pub struct Settled {
-    then: Then,
+pub struct ResolveForm {
+    then: LetterAction,
 }
 
-impl Settled {
-    fn fate(&self) -> (Fate, &'static str) {
+impl ResolveForm {
+    fn resolution(&self) -> (Resolution, &'static str) {
         match self.then {
-            Then::Replay => (Fate::Replay, "replayed"),
-            Then::Drop => (Fate::Drop, "dropped"),
+            LetterAction::Replay => (Resolution::Replay, "replayed"),
+            LetterAction::Drop => (Resolution::Drop, "dropped"),
         }
     }
 }
 
-pub async fn settle(
-    visit: PageContext,
+pub async fn resolve(
+    context: PageContext,
     Path(id): Path<String>,
-    Sent(settled): Sent<Settled>,
+    Sent(settled): Sent<ResolveForm>,
 ) -> Result<Redirect, Problem> {
-    let (fate, done) = settled.fate();
-    let there = dead_letters::settle(&visit.admin, &visit.caller, &id, fate).await?;
+    let (resolution, done) = settled.resolution();
+    let there = dead_letters::resolve(&context.admin, &context.caller, &id, resolution).await?;
     there.then(|| back("dead-letters", done)).ok_or_else(|| none("dead letter"))
 }
 
-pub async fn settle_webhook(
-    visit: PageContext,
+pub async fn resolve_webhook(
+    context: PageContext,
     Path(id): Path<String>,
-    Sent(settled): Sent<Settled>,
+    Sent(settled): Sent<ResolveForm>,
 ) -> Result<Redirect, Problem> {
-    let (fate, done) = settled.fate();
-    let there = webhooks::settle(&visit.admin, &visit.caller, &id, fate).await?;
+    let (resolution, done) = settled.resolution();
+    let there = webhooks::resolve(&context.admin, &context.caller, &id, resolution).await?;
     there.then(|| back("webhooks", done)).ok_or_else(|| none("dead delivery"))
 }

@@ -29,7 +29,7 @@ use crate::{
     journal::role::Role,
     store::{
         conversations::history,
-        lists::{Stretch, approvals::version},
+        lists::{PageRequest, approvals::version},
     },
 };
 
@@ -42,8 +42,8 @@ const END: usize = 100;
 
 /// The data that a page shows, and the version that it has.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Watched {
-    of: Of,
+pub struct LiveQuery {
+    of: LiveView,
     /// The conversation
     #[serde(default)]
     id: String,
@@ -53,12 +53,12 @@ pub struct Watched {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Of {
+enum LiveView {
     Questions,
     Conversation,
 }
 
-impl Of {
+impl LiveView {
     /// The same role as the page itself.
     fn least(self) -> Role {
         match self {
@@ -69,8 +69,8 @@ impl Of {
 }
 
 /// The beginning of a list.
-pub fn first(most: usize) -> Stretch {
-    Stretch { after: String::new(), most: most + 1 }
+pub fn first(most: usize) -> PageRequest {
+    PageRequest { after: String::new(), most: most + 1 }
 }
 
 /// A version that changes when an approval is requested or settled, or when a vote is added to an
@@ -100,7 +100,7 @@ fn mark(state: &str) -> String {
 struct Open {
     admin: Arc<Admin>,
     signed: Signed,
-    watched: Watched,
+    watched: LiveQuery,
     looks: tokio::time::Interval,
     _counted: Opened,
 }
@@ -108,7 +108,7 @@ struct Open {
 pub async fn events(
     State(admin): State<Arc<Admin>>,
     signed: Signed,
-    Params(watched): Params<Watched>,
+    Params(watched): Params<LiveQuery>,
 ) -> Result<Response, Problem> {
     let mut looks = interval(LOOKS_EVERY);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -140,8 +140,8 @@ impl Open {
 
     async fn mark(&self) -> Result<String> {
         match self.watched.of {
-            Of::Questions => approvals(&self.admin).await,
-            Of::Conversation => conversation(&self.admin, &self.watched.id).await,
+            LiveView::Questions => approvals(&self.admin).await,
+            LiveView::Conversation => conversation(&self.admin, &self.watched.id).await,
         }
     }
 

@@ -94,9 +94,9 @@ pub fn routes() -> Vec<ConsoleRoute> {
         action_at("/console/rules/{name}", Owner, rules::change),
         page_at("/console/dead-letters", Operator, dead_letters::index),
         action_at("/console/dead-letters", Operator, dead_letters::replay_all),
-        action_at("/console/dead-letters/{id}", Operator, dead_letters::settle),
+        action_at("/console/dead-letters/{id}", Operator, dead_letters::resolve),
         page_at("/console/webhooks", Operator, dead_letters::webhooks),
-        action_at("/console/webhooks/{id}", Operator, dead_letters::settle_webhook),
+        action_at("/console/webhooks/{id}", Operator, dead_letters::resolve_webhook),
         page_at("/console/people", Operator, people::index),
         action_at("/console/people", Owner, people::set),
         action_at("/console/pairing-codes", Owner, people::offer),
@@ -162,7 +162,7 @@ async fn as_page(State(admin): State<Arc<Admin>>, request: Request, next: Next) 
     let mut response = next.run(request).await;
     if let Some(problem) = response.extensions().get::<Problem>().cloned() {
         response = if problem.status() == StatusCode::UNAUTHORIZED {
-            web_session::told(&admin, problem.status(), words, words.signed_out)
+            web_session::signed_out_page(&admin, problem.status(), words, words.signed_out)
         } else {
             page::problem(&admin, &problem)
         };

@@ -24,8 +24,8 @@ const SHOWN: usize = 5;
 /// How far back failed turns are shown.
 const FAILED_WITHIN: TimeDelta = TimeDelta::days(7);
 
-pub async fn index(visit: PageContext) -> Result<Response, Problem> {
-    let (admin, role) = (&visit.admin, visit.caller.role);
+pub async fn index(context: PageContext) -> Result<Response, Problem> {
+    let (admin, role) = (&context.admin, context.caller.role);
     let channels = all_channels(admin, role).await?;
     let letters: i64 = channels.iter().map(|channel| channel.given_up).sum();
     let questions = if role >= Role::Approver { Some(questions(admin).await?) } else { None };
@@ -48,7 +48,7 @@ pub async fn index(visit: PageContext) -> Result<Response, Problem> {
         "failed": failed,
         "today": today,
     });
-    visit.page("overview.html", values).await
+    context.page("overview.html", values).await
 }
 
 async fn questions(admin: &Admin) -> Result<Value> {

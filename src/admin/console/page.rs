@@ -22,8 +22,7 @@ use crate::{
     admin::{
         Admin,
         api::{caller::Caller, panic},
-        chat::downloads::percent,
-        markdown_html,
+        markdown_html, percent,
         problem::Problem,
     },
     journal::role::Role,
@@ -106,7 +105,7 @@ static PAGES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     });
     pages.add_filter("markdown_line", |text: &str| channels::text::format(text).text);
     pages.add_filter("without_title", |text: &str| without_title(text).to_owned());
-    pages.add_filter("segment", |text: &str| percent(text));
+    pages.add_filter("segment", |text: &str| percent::encoded(text));
     pages.add_filter("money", |micros: f64| format!("{:.4}", micros / 1e6));
     pages.add_filter("lasted", |ms: f64| lasted(ms));
     pages.add_filter("bytes", |count: u64| size(count));
@@ -162,7 +161,7 @@ pub struct PageContext {
 }
 
 #[derive(Deserialize)]
-struct Said {
+struct FlashQuery {
     #[serde(default)]
     done: String,
 }
@@ -172,7 +171,7 @@ impl FromRequestParts<Arc<Admin>> for PageContext {
 
     async fn from_request_parts(parts: &mut Parts, admin: &Arc<Admin>) -> Result<Self, Problem> {
         let caller = Caller::from_request_parts(parts, admin).await?;
-        let said = Query::<Said>::try_from_uri(&parts.uri).ok();
+        let said = Query::<FlashQuery>::try_from_uri(&parts.uri).ok();
         let done = said.and_then(|Query(said)| {
             DONE.iter().find(|(word, _)| *word == said.done).map(|(_, sentence)| *sentence)
         });
@@ -234,7 +233,8 @@ pub fn problem(admin: &Admin, problem: &Problem) -> Response {
     let title = status.canonical_reason().unwrap_or_default();
     let detail = problem.detail(language);
     let values = [("bot", admin.bot.as_str()), ("title", title), ("detail", &detail)];
-    (status, Html(markdown_html::door(PROBLEM, &language.words().page, &values))).into_response()
+    (status, Html(markdown_html::sign_in_html(PROBLEM, &language.words().page, &values)))
+        .into_response()
 }
 
 /// What is wrong with a form, to be shown above it. Other errors are pages of their own.
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_and_times_are_told_in_few_digits() {
+    fn sizes_and_times_have_few_digits() {
         assert_eq!([size(999), size(1_500), size(2_340_000)], ["999 bytes", "1.5 kB", "2.3 MB"]);
         assert_eq!(without_title("Allow **a**?\nDoes."), "Does.");
         assert_eq!(without_title("cleaner: Allow **a**?\nDoes."), "cleaner: Allow **a**?\nDoes.");

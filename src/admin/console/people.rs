@@ -20,8 +20,11 @@ use crate::{
     journal::role::Role,
 };
 
-pub async fn index(visit: PageContext, Params(slice): Params<Slice>) -> Result<Response, Problem> {
-    shown(&visit, &slice, Forms::default()).await
+pub async fn index(
+    context: PageContext,
+    Params(slice): Params<Slice>,
+) -> Result<Response, Problem> {
+    shown(&context, &slice, Forms::default()).await
 }
 
 /// The forms of the page: what was typed, what is wrong with it, and a new pairing code.
@@ -31,12 +34,12 @@ struct Forms {
     person_fault: Option<String>,
     person: PairingCodeForm,
     code_fault: Option<String>,
-    code: Offered,
+    code: OfferForm,
 }
 
-async fn shown(visit: &PageContext, slice: &Slice, forms: Forms) -> Result<Response, Problem> {
-    let found = people::page(&visit.admin, slice.stretch()?).await?;
-    let channels: Vec<_> = visit.admin.gateway.channels.keys().collect();
+async fn shown(context: &PageContext, slice: &Slice, forms: Forms) -> Result<Response, Problem> {
+    let found = people::page(&context.admin, slice.page_request()?).await?;
+    let channels: Vec<_> = context.admin.gateway.channels.keys().collect();
     let roles = [Role::Viewer, Role::Member, Role::Approver, Role::Operator, Role::Owner];
     let mut values = json!({ "found": found, "channels": channels, "roles": roles });
     if let (Some(values), Ok(Value::Object(forms))) =
@@ -44,7 +47,7 @@ async fn shown(visit: &PageContext, slice: &Slice, forms: Forms) -> Result<Respo
     {
         values.extend(forms);
     }
-    visit.page("people.html", values).await
+    context.page("people.html", values).await
 }
 
 #[derive(Default, Deserialize, Serialize)]
@@ -57,29 +60,29 @@ pub struct PairingCodeForm {
 
 /// A person who cannot be added is shown again in the form, with the reason.
 pub async fn set(
-    visit: PageContext,
+    context: PageContext,
     Sent(made): Sent<PairingCodeForm>,
 ) -> Result<Response, Problem> {
     let (channel, person) = (made.channel.as_str(), made.person.trim());
     let Some(role) = made.role else {
-        let there = people::dismiss(&visit.admin, &visit.caller, channel, person).await?;
+        let there = people::dismiss(&context.admin, &context.caller, channel, person).await?;
         let removed = there.then(|| back("people", "removed")).ok_or_else(|| none("person"))?;
         return Ok(removed.into_response());
     };
     let set = if person.is_empty() {
         Err(Problem::unfit("Enter the person’s id on their platform."))
     } else {
-        people::appoint(&visit.admin, &visit.caller, channel, person, role).await
+        people::set_role(&context.admin, &context.caller, channel, person, role).await
     };
     let Err(problem) = set else { return Ok(back("people", "changed").into_response()) };
     let person_fault = Some(page::mistake(problem.clone())?);
     let forms = Forms { person_fault, person: made, ..Forms::default() };
-    let shown = shown(&visit, &Slice::default(), forms).await?;
+    let shown = shown(&context, &Slice::default(), forms).await?;
     Ok((problem.status(), shown).into_response())
 }
 
 #[derive(Clone, Deserialize, Serialize)]
-pub struct Offered {
+pub struct OfferForm {
     #[serde(default)]
     channel: String,
     hours: i64,
@@ -88,38 +91,41 @@ pub struct Offered {
     role: String,
 }
 
-impl Default for Offered {
+impl Default for OfferForm {
     fn default() -> Self {
         Self { channel: String::new(), hours: 24, role: String::new() }
     }
 }
 
 /// The code is shown here only.
-pub async fn offer(visit: PageContext, Sent(code): Sent<Offered>) -> Result<Response, Problem> {
-    let Offered { channel, hours, role } = code.clone();
+pub async fn offer(context: PageContext, Sent(code): Sent<OfferForm>) -> Result<Response, Problem> {
+    let OfferForm { channel, hours, role } = code.clone();
     let role = Role::parse(&role);
     let body = OfferBody { channel: Some(channel), hours: Some(hours), role };
-    match people::offered(&visit.admin, &visit.caller, body).await {
+    match people::offered(&context.admin, &context.caller, body).await {
         Ok(offer) => {
             let forms = Forms { offer: Some(offer), ..Forms::default() };
-            shown(&visit, &Slice::default(), forms).await
+            shown(&context, &Slice::default(), forms).await
         }
         Err(problem) => {
             let code_fault = Some(page::mistake(problem.clone())?);
             let forms = Forms { code_fault, code, ..Forms::default() };
-            let shown = shown(&visit, &Slice::default(), forms).await?;
+            let shown = shown(&context, &Slice::default(), forms).await?;
             Ok((problem.status(), shown).into_response())
         }
     }
 }
 
-pub async fn grants(visit: PageContext, Params(slice): Params<Slice>) -> Result<Response, Problem> {
-    let found = grants::page(&visit.admin, slice.stretch()?).await?;
-    let names = people::names(&visit.admin).await?;
-    visit.page("grants.html", json!({ "found": found, "names": names })).await
+pub async fn grants(
+    context: PageContext,
+    Params(slice): Params<Slice>,
+) -> Result<Response, Problem> {
+    let found = grants::page(&context.admin, slice.page_request()?).await?;
+    let names = people::names(&context.admin).await?;
+    context.page("grants.html", json!({ "found": found, "names": names })).await
 }
 
-pub async fn revoke(visit: PageContext, Path(id): Path<String>) -> Result<Redirect, Problem> {
-    grants::end(&visit.admin, &visit.caller, &id).await?.ok_or_else(|| none("grant"))?;
+pub async fn revoke(context: PageContext, Path(id): Path<String>) -> Result<Redirect, Problem> {
+    grants::end(&context.admin, &context.caller, &id).await?.ok_or_else(|| none("grant"))?;
     Ok(back("grants", "revoked"))
 }

@@ -54,10 +54,10 @@ impl TestedCall {
 }
 
 pub async fn index(
-    visit: PageContext,
+    context: PageContext,
     Params(tried): Params<TestedCall>,
 ) -> Result<Response, Problem> {
-    shown(&visit, tried, Rejected::default()).await
+    shown(&context, tried, Rejected::default()).await
 }
 
 /// A form that was not accepted, with what was typed.
@@ -68,7 +68,7 @@ struct Rejected {
 }
 
 async fn shown(
-    visit: &PageContext,
+    context: &PageContext,
     tried: TestedCall,
     rejected: Rejected,
 ) -> Result<Response, Problem> {
@@ -76,11 +76,11 @@ async fn shown(
     let mut fault = None;
     if !tried.tool.is_empty() {
         match tried.body() {
-            Ok(body) => explanation = Some(explained(&visit.admin, body).await?),
+            Ok(body) => explanation = Some(explained(&context.admin, body).await?),
             Err(problem) => fault = Some(problem.detail(crate::texts::Language::default())),
         }
     }
-    let (_, document) = export(&visit.admin.gateway.store).await?;
+    let (_, document) = export(&context.admin.gateway.store).await?;
     let shadowed: BTreeMap<_, _> = document
         .rules
         .iter()
@@ -90,17 +90,17 @@ async fn shown(
     let values = json!({
         "rules": document.rules,
         "shadowed": shadowed,
-        "warnings": visit.admin.worker.policy_warnings().await?,
+        "warnings": context.admin.worker.policy_warnings().await?,
         "shipped": shipped_names(),
-        "agents": visit.admin.worker.agent_ids(),
+        "agents": context.admin.worker.agent_ids(),
         "tried": tried,
-        "told": explanation.as_ref().map(ToString::to_string),
+        "explanation": explanation.as_ref().map(ToString::to_string),
         "does": explanation.map(|explained| explained.does),
         "fault": fault,
         "rejected": rejected.fault,
         "typed": rejected.typed,
     });
-    visit.page("rules.html", values).await
+    context.page("rules.html", values).await
 }
 
 #[derive(Debug, Clone, Deserialize, Serialize)]
@@ -142,13 +142,13 @@ impl NewRule {
 }
 
 /// A rule that is not accepted is shown again, with the reason.
-pub async fn add(visit: PageContext, Sent(new): Sent<NewRule>) -> Result<Response, Problem> {
-    match add_rule(&visit.admin, &visit.caller, &new.entry()).await {
+pub async fn add(context: PageContext, Sent(new): Sent<NewRule>) -> Result<Response, Problem> {
+    match add_rule(&context.admin, &context.caller, &new.entry()).await {
         Ok(()) => Ok(back("rules", "added").into_response()),
         Err(problem) => {
             let fault = Some(page::mistake(problem.clone())?);
             let shown =
-                shown(&visit, TestedCall::default(), Rejected { fault, typed: new }).await?;
+                shown(&context, TestedCall::default(), Rejected { fault, typed: new }).await?;
             Ok((problem.status(), shown).into_response())
         }
     }
@@ -156,7 +156,7 @@ pub async fn add(visit: PageContext, Sent(new): Sent<NewRule>) -> Result<Respons
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Then {
+enum RuleSwitch {
     On,
     Off,
     Remove,
@@ -164,22 +164,22 @@ enum Then {
 
 #[derive(Deserialize)]
 pub struct RulesQuery {
-    then: Then,
+    then: RuleSwitch,
 }
 
 pub async fn change(
-    visit: PageContext,
+    context: PageContext,
     Path(name): Path<String>,
     Sent(changed): Sent<RulesQuery>,
 ) -> Result<Redirect, Problem> {
-    if changed.then == Then::Remove {
-        take_out(&visit.admin, &visit.caller, name).await?;
+    if changed.then == RuleSwitch::Remove {
+        take_out(&context.admin, &context.caller, name).await?;
         return Ok(back("rules", "removed"));
     }
-    let (_, document) = export(&visit.admin.gateway.store).await?;
+    let (_, document) = export(&context.admin.gateway.store).await?;
     let found = document.rules.into_iter().find(|rule| rule.name.as_ref() == Some(&name));
     let mut rule = found.ok_or_else(|| none("rule"))?;
-    rule.enabled = changed.then == Then::On;
-    put(&visit.admin, &visit.caller, &rule, Put::Any).await?;
+    rule.enabled = changed.then == RuleSwitch::On;
+    put(&context.admin, &context.caller, &rule, Put::Any).await?;
     Ok(back("rules", "changed"))
 }

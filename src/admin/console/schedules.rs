@@ -16,21 +16,21 @@ use crate::{
         },
         problem::Problem,
     },
-    store::schedules::Move,
+    store::schedules::ScheduleChange,
 };
 
 pub async fn index(
-    visit: PageContext,
+    context: PageContext,
     Params(slice): Params<Slice>,
     Params(filter): Params<ScheduleFilter>,
 ) -> Result<Response, Problem> {
-    let found = schedules::page(&visit.admin, filter, slice.stretch()?).await?;
-    visit.page("schedules.html", json!({ "found": found })).await
+    let found = schedules::page(&context.admin, filter, slice.page_request()?).await?;
+    context.page("schedules.html", json!({ "found": found })).await
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Then {
+enum ScheduleCommand {
     Pause,
     Resume,
     Delete,
@@ -38,19 +38,19 @@ enum Then {
 
 #[derive(Deserialize)]
 pub struct SchedulesQuery {
-    then: Then,
+    then: ScheduleCommand,
 }
 
 pub async fn change(
-    visit: PageContext,
+    context: PageContext,
     Path(id): Path<String>,
     Sent(changed): Sent<SchedulesQuery>,
 ) -> Result<Redirect, Problem> {
     let to = match changed.then {
-        Then::Pause => Move::Pause,
-        Then::Resume => Move::Resume,
-        Then::Delete => Move::Delete,
+        ScheduleCommand::Pause => ScheduleChange::Pause,
+        ScheduleCommand::Resume => ScheduleChange::Resume,
+        ScheduleCommand::Delete => ScheduleChange::Delete,
     };
-    let there = schedules::change(&visit.admin, &visit.caller, &id, to).await?;
+    let there = schedules::change(&context.admin, &context.caller, &id, to).await?;
     there.map(|_| back("schedules", "changed")).ok_or_else(|| none("schedule"))
 }

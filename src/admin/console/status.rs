@@ -28,43 +28,43 @@ use crate::{
     store::audit::ADMIN,
 };
 
-pub async fn channels(visit: PageContext) -> Result<Response, Problem> {
-    shown(&visit, None).await
+pub async fn channels(context: PageContext) -> Result<Response, Problem> {
+    shown(&context, None).await
 }
 
 /// The channels, with the result of a check that failed.
-async fn shown(visit: &PageContext, fault: Option<String>) -> Result<Response, Problem> {
-    let admin = &visit.admin;
+async fn shown(context: &PageContext, fault: Option<String>) -> Result<Response, Problem> {
+    let admin = &context.admin;
     let values = json!({
-        "channels": all_channels(admin, visit.caller.role).await?,
+        "channels": all_channels(admin, context.caller.role).await?,
         "agents": all_agents(admin).await?,
         "models": all_models(admin)?,
         "skills": all_skills(admin).await?,
         "hooks": all_hooks(admin)?,
         "fault": fault,
     });
-    visit.page("channels.html", values).await
+    context.page("channels.html", values).await
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Then {
+enum ChannelCommand {
     Reconnect,
     Check,
 }
 
 #[derive(Deserialize)]
 pub struct ChannelForm {
-    then: Then,
+    then: ChannelCommand,
 }
 
 pub async fn channel(
-    visit: PageContext,
+    context: PageContext,
     Path(id): Path<String>,
-    Sent(wished): Sent<ChannelForm>,
+    Sent(form): Sent<ChannelForm>,
 ) -> Result<Response, Problem> {
-    let fault = if wished.then == Then::Reconnect {
-        let found = reconnect_and_report(&visit.admin, &visit.caller, &id).await?;
+    let fault = if form.then == ChannelCommand::Reconnect {
+        let found = reconnect_and_report(&context.admin, &context.caller, &id).await?;
         match (found.state, found.problem) {
             (StatusView::Connected, _) => {
                 return Ok(back("channels", "reconnected").into_response());
@@ -73,13 +73,13 @@ pub async fn channel(
             _ => return Ok(back("channels", "reconnecting").into_response()),
         }
     } else {
-        let found = checked(&visit.admin, &visit.caller, &id).await?;
+        let found = checked(&context.admin, &context.caller, &id).await?;
         let Some(problem) = found.problem else {
             return Ok(back("channels", "known").into_response());
         };
         problem
     };
-    let shown = shown(&visit, Some(format!("{id}: {fault}"))).await?;
+    let shown = shown(&context, Some(format!("{id}: {fault}"))).await?;
     Ok((StatusCode::CONFLICT, shown).into_response())
 }
 
@@ -132,12 +132,12 @@ fn named_person(names: &BTreeMap<String, String>, person: &str) -> String {
 }
 
 pub async fn usage(
-    visit: PageContext,
+    context: PageContext,
     Params(Days { days }): Params<Days>,
 ) -> Result<Response, Problem> {
     let days = days.clamp(1, 366);
-    let lines = account(&visit.admin, days).await?;
-    let names = people::names(&visit.admin).await?;
+    let lines = account(&context.admin, days).await?;
+    let names = people::names(&context.admin).await?;
     let by_day = sums(&lines, |line| line.day.clone());
     let by_agent = sums(&lines, |line| named(&line.agent).to_owned());
     let values = json!({
@@ -149,13 +149,13 @@ pub async fn usage(
         "by_person": sums(&lines, |line| named_person(&names, &line.person)),
         "by_name": sums(&lines, |line| format!("{} {}", line.kind, line.name)),
     });
-    visit.page("usage.html", values).await
+    context.page("usage.html", values).await
 }
 
 /// A search, from the query string; empty fields match everything.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
-pub struct Sought {
+pub struct AuditSearchForm {
     conversation: String,
     person: String,
     tool: String,
@@ -165,9 +165,9 @@ pub struct Sought {
 }
 
 pub async fn audit(
-    visit: PageContext,
+    context: PageContext,
     Params(slice): Params<Slice>,
-    Params(sought): Params<Sought>,
+    Params(sought): Params<AuditSearchForm>,
 ) -> Result<Response, Problem> {
     let filter = facts::AuditFilter {
         conversation: sought.conversation.clone(),
@@ -176,53 +176,56 @@ pub async fn audit(
         kind: sought.kind.clone(),
         ..facts::AuditFilter::default()
     };
-    let found = facts::page(&visit.admin, filter, slice.stretch()?).await?;
-    let verified = if sought.verify { Some(facts::verified(&visit.admin).await?) } else { None };
+    let found = facts::page(&context.admin, filter, slice.page_request()?).await?;
+    let verified = if sought.verify { Some(facts::verified(&context.admin).await?) } else { None };
     let values = json!({ "found": found, "sought": sought, "verified": verified });
-    visit.page("audit.html", values).await
+    context.page("audit.html", values).await
 }
 
 /// The current configuration, and the changes that operators made.
 pub async fn settings(
-    visit: PageContext,
+    context: PageContext,
     Params(slice): Params<Slice>,
 ) -> Result<Response, Problem> {
     let filter =
         facts::AuditFilter { conversation: ADMIN.to_owned(), ..facts::AuditFilter::default() };
-    let changes = facts::page(&visit.admin, filter, slice.stretch()?).await?;
-    let values = json!({ "configuration": visit.admin.configured, "found": changes });
-    visit.page("settings.html", values).await
+    let changes = facts::page(&context.admin, filter, slice.page_request()?).await?;
+    let values = json!({ "configuration": context.admin.configured, "found": changes });
+    context.page("settings.html", values).await
 }
 
 pub async fn artifacts(
-    visit: PageContext,
+    context: PageContext,
     Params(slice): Params<Slice>,
 ) -> Result<Response, Problem> {
-    let found = artifacts::page(&visit.admin, slice.stretch()?).await?;
-    visit.page("artifacts.html", json!({ "found": found })).await
+    let found = artifacts::page(&context.admin, slice.page_request()?).await?;
+    context.page("artifacts.html", json!({ "found": found })).await
 }
 
-pub async fn download(visit: PageContext, Path(id): Path<String>) -> Result<Response, Problem> {
-    artifacts::attached(&visit.admin, &id).await
+pub async fn download(context: PageContext, Path(id): Path<String>) -> Result<Response, Problem> {
+    artifacts::attached(&context.admin, &id).await
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Halt {
+enum HaltSwitch {
     On,
     Off,
 }
 
 #[derive(Deserialize)]
-pub struct Halted {
-    halt: Halt,
+pub struct HaltForm {
+    halt: HaltSwitch,
 }
 
-pub async fn panic(visit: PageContext, Sent(halted): Sent<Halted>) -> Result<Redirect, Problem> {
-    if halted.halt == Halt::On {
-        halt_all(&visit.admin, &visit.caller).await?;
+pub async fn panic(
+    context: PageContext,
+    Sent(halted): Sent<HaltForm>,
+) -> Result<Redirect, Problem> {
+    if halted.halt == HaltSwitch::On {
+        halt_all(&context.admin, &context.caller).await?;
         return Ok(back("approvals", "halted"));
     }
-    lift(&visit.admin, &visit.caller).await?;
+    lift(&context.admin, &context.caller).await?;
     Ok(back("approvals", "lifted"))
 }

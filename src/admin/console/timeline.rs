@@ -12,11 +12,13 @@ use crate::{
         conversations::{EventView, ShownView},
     },
     agent::limits::Price,
-    journal::event::{Asks, Call, Decider, Decision, Did, Event, Outcome, ToolResult, Usage},
+    journal::event::{
+        ApprovalPurpose, Call, Decider, Decision, Event, HookEffect, Outcome, ToolResult, Usage,
+    },
 };
 
 /// The input of a timeline.
-pub struct Happened<'a> {
+pub struct TimelineInput<'a> {
     pub events: &'a [EventView],
     pub shown: &'a [ShownView],
     pub facts: &'a [FactView],
@@ -60,14 +62,15 @@ pub struct Total {
 }
 
 /// The steps in order, with a heading before each turn.
-pub fn steps(happened: &Happened<'_>) -> Vec<TimelineStep> {
+pub fn steps(happened: &TimelineInput<'_>) -> Vec<TimelineStep> {
     let mut builder =
         TimelineBuilder { model: happened.model.clone(), ..TimelineBuilder::default() };
     for fact in happened.facts.iter().rev() {
         let (call, by) = (fact.body.get("call"), fact.body.get("rule"));
         if let (Some(Value::String(call)), Some(by)) = (call, by) {
-            let told = if fact.kind == "asked" { &mut builder.why } else { &mut builder.leave };
-            told.insert(call.clone(), authority(by));
+            let facts =
+                if fact.kind == "asked" { &mut builder.why } else { &mut builder.allowed_by };
+            facts.insert(call.clone(), authority(by));
         }
     }
     for view in happened.events {
@@ -85,7 +88,7 @@ struct TimelineBuilder {
     /// By call: its tool, why an approval was required, who or what allowed or denied it.
     tools: BTreeMap<String, String>,
     why: BTreeMap<String, String>,
-    leave: BTreeMap<String, String>,
+    allowed_by: BTreeMap<String, String>,
     /// By approval: when it was requested.
     asked: BTreeMap<String, DateTime<Utc>>,
     before: Option<DateTime<Utc>>,
@@ -104,7 +107,7 @@ struct ModelReply {
 impl TimelineBuilder {
     fn happened(&mut self, view: &EventView, event: Event, prices: &BTreeMap<String, Price>) {
         let opened = self.steps.last().is_some_and(|step| step.kind == "said");
-        let mut step = self.told(view.at, event, prices);
+        let mut step = self.describe(view.at, event, prices);
         (step.key, step.at) = (format!("e{}", view.number), view.at);
         if step.kind == "said" && !opened {
             self.turn = Some(self.steps.len());
@@ -133,7 +136,7 @@ impl TimelineBuilder {
         self.tools.get(call).cloned().unwrap_or_else(|| "a tool".to_owned())
     }
 
-    fn told(
+    fn describe(
         &mut self,
         at: DateTime<Utc>,
         event: Event,
@@ -171,9 +174,9 @@ impl TimelineBuilder {
             Event::ApprovalAsked { approval, call, asks, .. } => {
                 self.asked.insert(approval.0, at);
                 let what = match asks {
-                    Asks::Allow => "approval requested",
-                    Asks::Retry => "approval requested to run it again",
-                    Asks::Answer => "elicitation",
+                    ApprovalPurpose::Allow => "approval requested",
+                    ApprovalPurpose::Retry => "approval requested to run it again",
+                    ApprovalPurpose::Answer => "elicitation",
                 };
                 let title = format!("{}: {what}", self.tool(call.as_str()));
                 TimelineStep { facts: guard(&self.why, call.as_str()), ..step("asked", title) }
@@ -235,7 +238,7 @@ impl TimelineBuilder {
             Outcome::Denied => ("bad", "not run"),
             Outcome::Withdrawn => ("bad", "withdrawn"),
         };
-        let mut facts = guard(&self.leave, call);
+        let mut facts = guard(&self.allowed_by, call);
         let files: Vec<_> = result.attachments.into_iter().map(|file| file.name).collect();
         if !files.is_empty() {
             facts.push(("files", files.join(", ")));
@@ -291,8 +294,8 @@ fn plain(event: Event) -> TimelineStep {
         Event::FileTaken { path, .. } => step("note", format!("Stored in the workspace: {path}")),
         Event::FileLost { reason, .. } => with(reason, step("bad", "A file could not be fetched")),
         Event::Tainted { source } => step("note", format!("Untrusted content: {source}")),
-        Event::Inherited(heritage) => with(
-            heritage.taint.join(", "),
+        Event::Inherited(inherited) => with(
+            inherited.taint.join(", "),
             step("note", "Taint and usage of a sub-agent apply here"),
         ),
         Event::ToolsEnabled { names } => step("note", format!("Enabled: {}", names.join(", "))),
@@ -307,13 +310,13 @@ fn plain(event: Event) -> TimelineStep {
         Event::Remembered { text } => with(text, step("note", "The agent's memory was loaded")),
         Event::Hooked { hook, did, .. } => hooked(&hook, did),
         other => {
-            let told = serde_json::to_value(other).unwrap_or_default();
-            step("note", told["kind"].as_str().unwrap_or("something").replace('_', " "))
+            let value = serde_json::to_value(other).unwrap_or_default();
+            step("note", value["kind"].as_str().unwrap_or("something").replace('_', " "))
         }
     }
 }
 
-fn hooked(hook: &str, did: Did) -> TimelineStep {
+fn hooked(hook: &str, did: HookEffect) -> TimelineStep {
     let kind = if did.failed.is_some() || did.stopped.is_some() { "bad" } else { "note" };
     let what = if did.stopped.is_some() {
         "stopped it"
@@ -391,14 +394,14 @@ mod tests {
         DateTime::from_timestamp(1_800_000_000 + seconds, 0).unwrap()
     }
 
-    fn told(events: &[Value], facts: &[FactView]) -> Vec<TimelineStep> {
+    fn describe(events: &[Value], facts: &[FactView]) -> Vec<TimelineStep> {
         let events: Vec<_> = events
             .iter()
             .zip(0_i64..)
             .map(|(event, n)| EventView { number: n.to_string(), at: at(n), event: event.clone() })
             .collect();
         let price = Price { input: 2.0, output: 10.0, cached: 0.0 };
-        steps(&Happened {
+        steps(&TimelineInput {
             events: &events,
             shown: &[],
             facts,
@@ -421,11 +424,11 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_is_told_with_what_it_cost_and_by_whose_leave() {
+    fn a_turn_shows_its_cost_and_who_allowed_it() {
         let ann = json!({ "id": "1", "name": "Ann" });
         let call = json!({ "id": "k", "model_id": "m", "tool": "delete", "arguments": {} });
         let usage = json!({ "input_tokens": 100, "output_tokens": 10 });
-        let told = told(
+        let steps = describe(
             &[
                 json!({ "kind": "said", "by": ann, "text": "delete it", "message": "1" }),
                 json!({ "kind": "said", "by": ann, "text": "please", "message": "2" }),
@@ -442,7 +445,7 @@ mod tests {
                 fact("asked", json!({ "rule": "r", "from": "shipped" })),
             ],
         );
-        let titles: Vec<_> = told.iter().map(|step| (step.kind, step.title.as_str())).collect();
+        let titles: Vec<_> = steps.iter().map(|step| (step.kind, step.title.as_str())).collect();
         let wanted = [
             ("turn", "Ann"),
             ("said", "Ann"),
@@ -455,18 +458,18 @@ mod tests {
             ("said", "Ann"),
         ];
         assert_eq!(titles, wanted);
-        let total = told[0].total.as_ref().unwrap();
+        let total = steps[0].total.as_ref().unwrap();
         assert_eq!((total.requests, total.calls, total.cost_micros), (1, 1, 300));
-        assert_eq!((total.took_ms, told[5].took_ms), (5_000, Some(1_000)));
-        assert_eq!(told[4].facts, [("guard", "rule r (shipped)".to_owned())]);
+        assert_eq!((total.took_ms, steps[5].took_ms), (5_000, Some(1_000)));
+        assert_eq!(steps[4].facts, [("guard", "rule r (shipped)".to_owned())]);
     }
 
     /// The cost of a call is shown to the millionth, and what no model has read is shown as well.
     /// Proves IC-17, IC-18.
     #[test]
-    fn a_call_is_told_with_its_cost_and_what_was_kept_beside_it() {
+    fn a_call_shows_its_cost_and_raw_result() {
         let ann = json!({ "id": "1", "name": "Ann" });
-        let told = told(
+        let steps = describe(
             &[
                 json!({ "kind": "said", "by": ann, "text": "find it", "message": "1" }),
                 json!({ "kind": "tool_finished", "call": "k", "result": {
@@ -477,11 +480,11 @@ mod tests {
             ],
             &[],
         );
-        let total = told[0].total.as_ref().unwrap();
+        let total = steps[0].total.as_ref().unwrap();
         assert_eq!(total.cost_micros, 12_645);
-        assert_eq!(told[2].raw.as_deref(), Some("Serper answered"));
+        assert_eq!(steps[2].raw.as_deref(), Some("Serper answered"));
         let facts = [("asked", "main, 100 tokens"), ("cost", "0.012645")];
-        assert_eq!(told[2].facts, facts.map(|(name, value)| (name, value.to_owned())));
+        assert_eq!(steps[2].facts, facts.map(|(name, value)| (name, value.to_owned())));
         for (micros, shown) in
             [(1_000, "0.0010"), (1, "0.000001"), (2_500_000, "2.5000"), (70_010, "0.07001")]
         {

@@ -19,11 +19,11 @@ use crate::{
     agent::catalog::Tier,
 };
 
-pub async fn index(visit: PageContext) -> Result<Response, Problem> {
-    let tools = all(&visit.admin).await?;
-    let servers = all_servers(&visit.admin, visit.caller.role).await?;
-    let pins = mcp::all(&visit.admin).await?;
-    visit.page("tools.html", json!({ "tools": tools, "servers": servers, "pins": pins })).await
+pub async fn index(context: PageContext) -> Result<Response, Problem> {
+    let tools = all(&context.admin).await?;
+    let servers = all_servers(&context.admin, context.caller.role).await?;
+    let pins = mcp::all(&context.admin).await?;
+    context.page("tools.html", json!({ "tools": tools, "servers": servers, "pins": pins })).await
 }
 
 #[derive(Deserialize)]
@@ -40,28 +40,28 @@ impl ToolForm {
 }
 
 pub async fn set(
-    visit: PageContext,
+    context: PageContext,
     Path(id): Path<String>,
-    Sent(wish): Sent<ToolForm>,
+    Sent(form): Sent<ToolForm>,
 ) -> Result<Redirect, Problem> {
-    set_tool(&visit.admin, &visit.caller, &id, wish.change()?).await?;
+    set_tool(&context.admin, &context.caller, &id, form.change()?).await?;
     Ok(back("tools", "set"))
 }
 
 pub async fn set_server(
-    visit: PageContext,
+    context: PageContext,
     Path(id): Path<String>,
-    Sent(wish): Sent<ToolForm>,
+    Sent(form): Sent<ToolForm>,
 ) -> Result<Redirect, Problem> {
-    apply_to_server(&visit.admin, &visit.caller, &id, wish.change()?).await?;
+    apply_to_server(&context.admin, &context.caller, &id, form.change()?).await?;
     Ok(back("tools", "set"))
 }
 
 pub async fn trust(
-    visit: PageContext,
+    context: PageContext,
     Path(server): Path<String>,
     Sent(read): Sent<TrustBody>,
 ) -> Result<Redirect, Problem> {
-    mcp::trust(&visit.admin, &visit.caller, &server, read).await?;
+    mcp::trust(&context.admin, &context.caller, &server, read).await?;
     Ok(back("tools", "set"))
 }

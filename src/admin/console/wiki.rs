@@ -13,21 +13,21 @@ use crate::admin::{
 };
 
 pub async fn index(
-    visit: PageContext,
+    context: PageContext,
     Params(slice): Params<Slice>,
     Params(filter): Params<WikiFilter>,
 ) -> Result<Response, Problem> {
-    let agents = visit.admin.worker.agent_ids();
+    let agents = context.admin.worker.agent_ids();
     let agent = filter.agent();
-    let found = wiki::page(&visit.admin, filter, slice.stretch()?).await?;
-    visit.page("wiki.html", json!({ "found": found, "agents": agents, "agent": agent })).await
+    let found = wiki::page(&context.admin, filter, slice.page_request()?).await?;
+    context.page("wiki.html", json!({ "found": found, "agents": agents, "agent": agent })).await
 }
 
 pub async fn show(
-    visit: PageContext,
+    context: PageContext,
     Path((agent, page)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
-    let found = wiki::find(&visit.admin, &agent, &page).await?;
+    let found = wiki::find(&context.admin, &agent, &page).await?;
     let found = found.ok_or_else(|| none("page"))?;
-    visit.page("wiki_page.html", json!({ "found": found, "agent": agent })).await
+    context.page("wiki_page.html", json!({ "found": found, "agent": agent })).await
 }

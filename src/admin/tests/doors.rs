@@ -199,7 +199,7 @@ async fn a_webhook_answers_200_only_for_what_is_committed() {
 /// Another process holds the database for longer than SQLite waits.
 /// Proves M1.
 #[tokio::test]
-async fn what_cannot_be_committed_is_told_so() {
+async fn a_failed_commit_is_reported() {
     let world = World::new().await;
     let cookie = world.signed_in("ann").await;
     let other = world.other_node().await;

@@ -26,18 +26,18 @@ impl Visitor {
     async fn again(world: &World, before: &str) -> Self {
         let answer = admitted(world, before).await;
         assert_eq!(answer.status(), StatusCode::OK);
-        let told: Value = answer.json().await.unwrap();
-        Self { pass: told["pass"].as_str().unwrap().to_owned() }
+        let encoded: Value = answer.json().await.unwrap();
+        Self { pass: encoded["pass"].as_str().unwrap().to_owned() }
     }
 
     /// What the pass says.
-    fn told(&self) -> Value {
-        let told = self.pass.split('.').next().unwrap();
-        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(told).unwrap()).unwrap()
+    fn encoded(&self) -> Value {
+        let encoded = self.pass.split('.').next().unwrap();
+        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(encoded).unwrap()).unwrap()
     }
 
     fn id(&self) -> String {
-        self.told()["person"].as_str().unwrap().to_owned()
+        self.encoded()["person"].as_str().unwrap().to_owned()
     }
 
     fn asks(&self, request: RequestBuilder) -> RequestBuilder {
@@ -102,11 +102,13 @@ async fn a_pass_is_signed_and_ends() {
     let world = World::new().await;
     let visitor = Visitor::new(&world).await;
     assert_eq!(visitor.says(&world, "hi").await, StatusCode::NO_CONTENT);
-    let (told, seal) = visitor.pass.split_once('.').unwrap();
-    let mut later = visitor.told();
+    let (encoded, seal) = visitor.pass.split_once('.').unwrap();
+    let mut later = visitor.encoded();
     later["until"] = json!(i64::MAX);
     let later = URL_SAFE_NO_PAD.encode(later.to_string());
-    for forged in [format!("{later}.{seal}"), format!("{told}.{}", "0".repeat(64)), told.into()] {
+    for forged in
+        [format!("{later}.{seal}"), format!("{encoded}.{}", "0".repeat(64)), encoded.into()]
+    {
         let forged = Visitor { pass: forged };
         assert_eq!(forged.says(&world, "hi").await, StatusCode::UNAUTHORIZED);
     }

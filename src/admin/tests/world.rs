@@ -24,10 +24,10 @@ use super::{
 use crate::{
     admin::auth::rate_limit::Proxies,
     agent::{approvers::Approvers, redact::Redactor},
-    clock::{Clock as _, HandClock},
-    gateway::{Connected, Gateway, Manners, people::Allow},
+    clock::{Clock as _, ManualClock},
+    gateway::{ChannelSettings, Connected, Gateway, people::Allow},
     journal::{
-        event::{Asks, Event, Speaker},
+        event::{ApprovalPurpose, Event, Speaker},
         ids::{ApprovalId, CallId, ConversationId},
     },
     store::{
@@ -52,7 +52,7 @@ pub const SHOP: &str = "https://shop.example";
 pub struct World {
     pub folder: TempDir,
     pub gateway: Arc<Gateway>,
-    pub clock: Arc<HandClock>,
+    pub clock: Arc<ManualClock>,
     pub base: String,
     pub stop: CancellationToken,
     pub serving: JoinHandle<anyhow::Result<()>>,
@@ -68,23 +68,23 @@ impl World {
         let Setup { bot, demo, allow, roles, messages_per_minute, upload_bytes } = setup;
         let folder = tempfile::tempdir().unwrap();
         let store = open(&folder).await;
-        let clock = Arc::new(HandClock::new(DateTime::from_timestamp(1_800_000_000, 0).unwrap()));
+        let clock = Arc::new(ManualClock::new(DateTime::from_timestamp(1_800_000_000, 0).unwrap()));
         let web = Arc::new(Web::new("web"));
         let site = Arc::new(Web::new("site").embedded(vec![SHOP.into()]));
         let stop = CancellationToken::new();
-        let manners = Manners { roles, ..Manners::default() };
+        let settings = ChannelSettings { roles, ..ChannelSettings::default() };
         let gateway = Arc::new(Gateway {
             store,
             clock: clock.clone(),
             artifacts: Artifacts::new(folder.path().join("artifacts")),
             channels: BTreeMap::from([
-                ("web".to_owned(), Connected { allow, manners, ..connected(web.clone()) }),
+                ("web".to_owned(), Connected { allow, settings, ..connected(web.clone()) }),
                 ("site".to_owned(), connected(site.clone())),
                 ("hook".to_owned(), connected(Arc::new(Hook(web.limits().clone())))),
             ]),
             messages_per_minute,
             models: vec!["main".into()],
-            paces: crate::gateway::rate_limit::Paces::default(),
+            rate_limiter: crate::gateway::rate_limit::RateLimiter::default(),
             breakers: Arc::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
@@ -93,8 +93,8 @@ impl World {
         let proxies = Proxies::from_list(&["127.0.0.1".to_owned()]).unwrap();
         let limits = DailyLimits { upload_bytes, ..DailyLimits::default() };
         let worker = worker(gateway.clone(), limits, &folder);
-        let admin = Admin::new(worker, webs, demo).behind(proxies);
-        let admin = Arc::new(admin.named(bot));
+        let admin = Admin::new(worker, webs, demo).with_trusted_proxies(proxies);
+        let admin = Arc::new(admin.with_bot_name(bot));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let serving = gateway.tasks.spawn(serve(admin, listener, stop.clone()));
@@ -220,7 +220,7 @@ impl World {
             markdown: "Allow **note_save**?".into(),
             approval: id.to_string(),
             choices: Language::English.words().choices(
-                Asks::Allow,
+                ApprovalPurpose::Allow,
                 PossibleChoices { conversation: true, ..PossibleChoices::default() },
             ),
             reply_to: None,
@@ -228,7 +228,7 @@ impl World {
         let asked = NewApproval {
             id: id.clone(),
             call: CallId::new(),
-            asks: Asks::Allow,
+            asks: ApprovalPurpose::Allow,
             tool: "note_save".into(),
             arguments: json!({}),
             digest: String::new(),
@@ -293,7 +293,7 @@ fn connected(channel: Arc<dyn Channel>) -> Connected {
         allow: Allow::Everybody,
         agent: "main".into(),
         model: "main".into(),
-        manners: Manners::default(),
+        settings: ChannelSettings::default(),
         alone: false,
     }
 }

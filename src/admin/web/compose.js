@@ -121,13 +121,13 @@ function upload(file) {
   const attempt = async () => {
     if (stop.signal.aborted) return;
     try {
-      const told = await send(`/chat/files?name=${encodeURIComponent(name)}`, {
+      const stored = await send(`/chat/files?name=${encodeURIComponent(name)}`, {
         method: "POST",
         headers: { "content-type": "application/octet-stream" },
         body: file,
         signal: stop.signal,
       });
-      entry.id = told.id;
+      entry.id = stored.id;
       state.textContent = bytes(file.size);
     } catch (problem) {
       if (stop.signal.aborted) return;

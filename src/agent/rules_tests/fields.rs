@@ -31,7 +31,7 @@ fn fields_are_matched_where_they_stand() {
         &mail(),
         &setting.session,
         &setting.policy,
-        &setting.scene,
+        &setting.context,
     );
     assert!(ruling.unclear.is_some(), "a rule about an argument that there is not asks");
 }
@@ -49,7 +49,7 @@ fn an_argument_that_is_left_out_is_its_default() {
     let ruling = |field: &str| {
         let setting = Setting::with(&[deny(field)]);
         let call = call(&spec, json!({}));
-        guard::ruling(&call, &spec, &setting.session, &setting.policy, &setting.scene)
+        guard::ruling(&call, &spec, &setting.session, &setting.policy, &setting.context)
     };
     assert_eq!(ruling("body").action, None, "there is no default, and nothing matches");
 }

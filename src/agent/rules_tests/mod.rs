@@ -56,7 +56,7 @@ fn call(spec: &ToolSpec, arguments: Value) -> Call {
 
 struct Setting {
     policy: Policy,
-    scene: GuardContext,
+    context: GuardContext,
     session: Session,
 }
 
@@ -67,7 +67,7 @@ impl Setting {
         let requester = Some(Speaker { id: "7".into(), name: "Ann".into() });
         Self {
             policy: Policy { rules, ..Policy::default() },
-            scene: GuardContext {
+            context: GuardContext {
                 agent: "default".into(),
                 channel: "tg".into(),
                 ..GuardContext::default()
@@ -92,7 +92,7 @@ impl Setting {
 
     fn says(&self, spec: &ToolSpec, arguments: Value) -> &'static str {
         let open = OpenCall { call: call(spec, arguments), state: CallState::New };
-        match judge(&open, spec, &self.session, &self.policy, &self.scene) {
+        match judge(&open, spec, &self.session, &self.policy, &self.context) {
             Verdict::Run(_) => "run",
             Verdict::Ask { .. } => "ask",
             Verdict::Wait => "wait",
@@ -102,7 +102,7 @@ impl Setting {
 
     fn ruling(&self, command: &str) -> Ruling {
         let call = call(&shell(), json!({ "command": command }));
-        guard::ruling(&call, &shell(), &self.session, &self.policy, &self.scene)
+        guard::ruling(&call, &shell(), &self.session, &self.policy, &self.context)
     }
 
     fn runs(&self, command: &str) -> &'static str {
@@ -156,7 +156,7 @@ fn the_strictest_of_severities_and_sources_stands() {
     }
     let mut setting = Setting::with(&[rule("a", "allow", "medium", 0)]);
     let stored = compile(&[entry(rule("b", "deny", "medium", -5))], Origin::Database).unwrap();
-    setting.scene.stored = stored.into();
+    setting.context.stored = stored.into();
     assert_eq!(setting.says(&mail(), json!({})), "refuse", "the database forbids at once");
 }
 
@@ -221,7 +221,7 @@ fn rules_hold_where_and_for_whom_they_say() {
             rule[name] = value.clone();
         }
         let mut setting = Setting::with(&[rule]);
-        setting.scene.role = Some("member".into());
+        setting.context.role = Some("member".into());
         setting.says(&mail(), json!({}))
     };
     for (keys, expected) in [
@@ -322,23 +322,24 @@ fn a_document_reads_as_it_was_written() {
 
 /// The rules are evaluated again before an allowed call runs.
 #[test]
-fn a_rule_that_came_after_the_leave_is_obeyed() {
-    use crate::journal::event::{Asks, Decider, Decision};
+fn a_rule_added_after_the_grant_applies() {
+    use crate::journal::event::{ApprovalPurpose, Decider, Decision};
     let mut setting = Setting::with(&[]);
     let by = Decider::Person(Speaker { id: "7".into(), name: "Ann".into() });
     let call = call(&mail(), json!({ "to": "a" }));
-    let digest = guard::digest_of(&call, &setting.scene);
-    let state = CallState::Decided { asks: Asks::Allow, digest, decision: Decision::Once, by };
+    let digest = guard::digest_of(&call, &setting.context);
+    let state =
+        CallState::Decided { asks: ApprovalPurpose::Allow, digest, decision: Decision::Once, by };
     let open = OpenCall { call, state };
     let says = |setting: &Setting| {
-        judge(&open, &mail(), &setting.session, &setting.policy, &setting.scene)
+        judge(&open, &mail(), &setting.session, &setting.policy, &setting.context)
     };
     assert!(matches!(says(&setting), Verdict::Run(_)));
     let other = compile(&[entry(json!({ "tool": "x", "action": "deny" }))], Origin::Database);
-    setting.scene.stored = other.unwrap().into();
+    setting.context.stored = other.unwrap().into();
     assert!(matches!(says(&setting), Verdict::Run(_)), "an edit elsewhere voids nothing");
     let deny = compile(&[entry(json!({ "tool": "mail", "action": "deny" }))], Origin::Database);
-    setting.scene.stored = deny.unwrap().into();
+    setting.context.stored = deny.unwrap().into();
     assert!(matches!(says(&setting), Verdict::Refuse(_)));
 }
 
@@ -350,13 +351,13 @@ fn a_decision_is_bound_to_folder_and_files() {
     let named = guard::files_named(&shell(), &call.arguments);
     let expected = ["bash", "cat", "deploy.sh"].map(str::to_owned).into();
     assert_eq!((named.paths, named.everything), (expected, false));
-    let scene = |folder: &str, digest: &str| {
+    let context = |folder: &str, digest: &str| {
         let files = [("deploy.sh".to_owned(), digest.to_owned())].into();
         let files = [(call.id.clone(), files)].into();
         GuardContext { folder: folder.into(), files, ..GuardContext::default() }
     };
-    let shown = guard::digest_of(&call, &scene("a", "1"));
-    assert_eq!(shown, guard::digest_of(&call, &scene("a", "1")));
-    assert_ne!(shown, guard::digest_of(&call, &scene("b", "1")));
-    assert_ne!(shown, guard::digest_of(&call, &scene("a", "2")));
+    let shown = guard::digest_of(&call, &context("a", "1"));
+    assert_eq!(shown, guard::digest_of(&call, &context("a", "1")));
+    assert_ne!(shown, guard::digest_of(&call, &context("b", "1")));
+    assert_ne!(shown, guard::digest_of(&call, &context("a", "2")));
 }

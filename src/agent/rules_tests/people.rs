@@ -8,7 +8,7 @@ use super::*;
 fn a_person_outside_the_allow_list_is_not_authorized() {
     let refused = |setting: &Setting| {
         let open = OpenCall { call: call(&mail(), json!({})), state: CallState::New };
-        match judge(&open, &mail(), &setting.session, &setting.policy, &setting.scene) {
+        match judge(&open, &mail(), &setting.session, &setting.policy, &setting.context) {
             Verdict::Refuse(text) => text,
             other => panic!("{other:?}"),
         }

@@ -7,7 +7,7 @@ use super::{
     command::{Command, Word},
     walk::Walk,
 };
-use crate::texts::Doubt;
+use crate::texts::UnclearReason;
 
 impl Walk {
     /// Follows an expression: `$((…))`, `((…))`, a subscript, an offset.
@@ -17,13 +17,13 @@ impl Walk {
         if !is_plain(expression)
             || parts.windows(2).any(|two| two[0].is_operand && two[1].is_operand)
         {
-            self.doubt(Doubt::Variable);
+            self.doubt(UnclearReason::Variable);
         }
         let names: Vec<_> =
             parts.iter().filter(|part| part.is_name()).map(|part| part.text).collect();
         if assigns(expression) {
             if names.is_empty() {
-                self.doubt(Doubt::Variable);
+                self.doubt(UnclearReason::Variable);
             }
             for name in names {
                 self.sets(name, None);
@@ -36,7 +36,7 @@ impl Walk {
             if let Some(value) = self.variables.get(name)
                 && !value.as_ref().is_some_and(is_number)
             {
-                self.doubt(Doubt::Variable);
+                self.doubt(UnclearReason::Variable);
             }
         }
     }

@@ -6,7 +6,7 @@ use super::{
     options::Options,
     walk::{Input, Walk},
 };
-use crate::texts::Doubt;
+use crate::texts::UnclearReason;
 
 /// Builtins that set the variables that their operands name.
 const SETTERS: &[&str] = &[
@@ -39,15 +39,15 @@ const RESERVED: &[&str] = &[
 /// Follows the further effects of a builtin.
 pub(super) fn follow(walk: &mut Walk, name: &str, words: &[Word]) {
     if RESERVED.contains(&name) {
-        walk.doubt(Doubt::NoShell);
+        walk.doubt(UnclearReason::NoShell);
     }
     if name.starts_with('-') {
         // The option of a reserved word, as in `time -- ls`.
-        walk.doubt(Doubt::NoShell);
+        walk.doubt(UnclearReason::NoShell);
         walk.command(words.to_vec(), &Input::default());
     }
     if OBSCURE.contains(&name) {
-        walk.doubt(Doubt::Script);
+        walk.doubt(UnclearReason::Script);
         for word in words {
             let script = word.text.split_once('=').map_or(word.text.as_str(), |(_, value)| value);
             runs(walk, name, &Word { text: script.to_owned(), sure: word.sure });
@@ -64,10 +64,10 @@ pub(super) fn follow(walk: &mut Walk, name: &str, words: &[Word]) {
         "printf" => named_by(walk, words, Options { short: "v", ..Options::default() }),
         "wait" => named_by(walk, words, Options { short: "p", ..Options::default() }),
         "hash" if Options { short: "p", ..Options::default() }.are_in(words) => {
-            walk.doubt(Doubt::Program);
+            walk.doubt(UnclearReason::Program);
         }
         "jobs" if Options { short: "x", ..Options::default() }.are_in(words) => {
-            walk.doubt(Doubt::Program);
+            walk.doubt(UnclearReason::Program);
         }
         "set" => {
             let keyword = words.iter().any(|word| {
@@ -75,7 +75,7 @@ pub(super) fn follow(walk: &mut Walk, name: &str, words: &[Word]) {
                     || word.text.starts_with(['-', '+']) && word.text.contains('k')
             });
             if keyword {
-                walk.doubt(Doubt::OtherShells);
+                walk.doubt(UnclearReason::OtherShells);
             }
         }
         _ => {}
@@ -94,7 +94,7 @@ fn operands(walk: &mut Walk, name: &str, words: &[Word]) {
     let attributes = Options { short: "ni", ..Options::default() };
     if declares && name != "export" && attributes.are_in(words) {
         // A name for another variable, or a value that is evaluated.
-        walk.doubt(Doubt::Variable);
+        walk.doubt(UnclearReason::Variable);
     }
     if ["mapfile", "readarray"].contains(&name) {
         let callback = Options { short: "C", valued: "cdnOstu", ..Options::default() };
@@ -108,7 +108,7 @@ fn operands(walk: &mut Walk, name: &str, words: &[Word]) {
             None => (word.text.as_str(), None),
         };
         if !word.sure && value.is_none() {
-            walk.doubt(Doubt::Variable);
+            walk.doubt(UnclearReason::Variable);
         }
         // Exporting a variable that is already set does not set it.
         if value.is_some() || !declares {
@@ -125,7 +125,7 @@ fn operands(walk: &mut Walk, name: &str, words: &[Word]) {
 fn evaluated(walk: &mut Walk, word: &Word) {
     if word.text.contains('[') && word.text.contains(['$', '`']) {
         walk.inside(&word.text);
-        walk.doubt(Doubt::Script);
+        walk.doubt(UnclearReason::Script);
     }
 }
 

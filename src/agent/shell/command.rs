@@ -1,13 +1,13 @@
 //! The result of parsing a command line.
 
-use crate::texts::Doubt;
+use crate::texts::UnclearReason;
 
 /// The programs that a command line would start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Script {
     pub commands: Vec<Command>,
     /// Why the list may be incomplete.
-    pub unclear: Option<Doubt>,
+    pub unclear: Option<UnclearReason>,
 }
 
 /// One program with its arguments, with quotes resolved.

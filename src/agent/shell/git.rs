@@ -7,7 +7,7 @@ use super::{
     options::Options,
     walk::{Input, Walk},
 };
-use crate::texts::Doubt;
+use crate::texts::UnclearReason;
 
 const NONE: Options = Options { short: "", long: &[], words: &[], valued: "" };
 
@@ -88,7 +88,7 @@ pub(super) fn follow(walk: &mut Walk, words: &[Word]) {
     let harmless =
         ["--no-pager", "--version", "--help", "--bare", "--no-optional-locks", "-p", "-P"];
     if !before.iter().all(|word| harmless.contains(&word.text.as_str())) {
-        walk.doubt(Doubt::Starts);
+        walk.doubt(UnclearReason::Starts);
     }
     // An option with a value precedes the subcommand.
     let named = words.iter().position(|word| {
@@ -98,14 +98,14 @@ pub(super) fn follow(walk: &mut Walk, words: &[Word]) {
     else {
         if before.len() != words.len() {
             // An alias of the repository may be any command.
-            walk.doubt(Doubt::Starts);
+            walk.doubt(UnclearReason::Starts);
         }
         return;
     };
     if !before.is_empty() && place > before.len() || place == before.len() {
         subcommand(walk, &words[place].text.clone(), &words[place + 1..]);
     } else {
-        walk.doubt(Doubt::Starts);
+        walk.doubt(UnclearReason::Starts);
     }
 }
 
@@ -115,7 +115,7 @@ const STARTS: &[&str] =
 
 fn subcommand(walk: &mut Walk, name: &str, words: &[Word]) {
     if STARTS.contains(&name) {
-        walk.doubt(Doubt::Starts);
+        walk.doubt(UnclearReason::Starts);
     }
     let rest_after = |word: &str| {
         let place = words.iter().position(|given| given.text == word)?;
@@ -132,7 +132,7 @@ fn subcommand(walk: &mut Walk, name: &str, words: &[Word]) {
         _ => NONE,
     };
     for script in scripts.values(words) {
-        walk.doubt(Doubt::Starts);
+        walk.doubt(UnclearReason::Starts);
         if let Some(script) = script {
             runs(walk, "sh", &script);
         }
@@ -142,7 +142,7 @@ fn subcommand(walk: &mut Walk, name: &str, words: &[Word]) {
         || (Options { long: &["ext-diff"], ..NONE }).are_in(words)
         || words.iter().any(|word| word.text.contains("ext::"))
     {
-        walk.doubt(Doubt::Starts);
+        walk.doubt(UnclearReason::Starts);
     }
     let outputs = match name {
         "format-patch" | "archive" => Options { short: "o", long: &["output"], ..NONE },

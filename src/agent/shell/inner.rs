@@ -8,7 +8,7 @@ use super::{
     walk::{Input, Walk},
     wrappers::{self, Followed},
 };
-use crate::texts::Doubt;
+use crate::texts::UnclearReason;
 
 /// Stands for the output of another program.
 pub(super) const FROM_A_PROGRAM: &str = "$(…)";
@@ -75,7 +75,7 @@ pub(super) fn plain_path(path: &str) -> String {
 /// Follows the programs that this program starts; returns its output, if known.
 pub(super) fn follow(walk: &mut Walk, command: &Command, input: &Input) -> Option<String> {
     let Some(name) = command.name().map(str::to_owned) else {
-        walk.doubt(Doubt::Program);
+        walk.doubt(UnclearReason::Program);
         return None;
     };
     let words = command.words.get(1..).unwrap_or_default();
@@ -103,7 +103,7 @@ pub(super) fn follow(walk: &mut Walk, command: &Command, input: &Input) -> Optio
 /// Follows a script in an argument. The output of a program cannot be known in advance.
 pub(super) fn runs(walk: &mut Walk, name: &str, script: &Word) {
     if !script.sure {
-        walk.doubt(Doubt::Script);
+        walk.doubt(UnclearReason::Script);
     }
     if script.text.contains(FROM_A_PROGRAM) {
         walk.push(Command::of(&["|", name]));
@@ -135,7 +135,7 @@ fn shell(walk: &mut Walk, name: &str, words: &[Word], input: &Input) {
     if takes_script {
         return match rest.first() {
             Some(script) => runs(walk, name, script),
-            None => walk.doubt(Doubt::Script),
+            None => walk.doubt(UnclearReason::Script),
         };
     }
     let operands = if reads_input { &[] } else { rest };

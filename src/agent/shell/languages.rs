@@ -6,7 +6,7 @@ use super::{
     options::Options,
     walk::{Input, Walk},
 };
-use crate::texts::Doubt;
+use crate::texts::UnclearReason;
 
 const NONE: Options = Options { short: "", long: &[], words: &[], valued: "" };
 
@@ -24,7 +24,7 @@ pub(super) fn follow(walk: &mut Walk, name: &str, words: &[Word], input: &Input)
 /// Marks a text that may start programs in an unknown way. Recognisable commands in it are still
 /// judged, because a guess can deny.
 pub(super) fn suspect(walk: &mut Walk, text: &str) {
-    walk.doubt(Doubt::Starts);
+    walk.doubt(UnclearReason::Starts);
     for part in text.split(['"', '\'', '!', '\n', '|', '(', '=']) {
         let part = part.trim_start_matches(|c: char| !c.is_alphabetic() && !"/.\\$`".contains(c));
         let part = ["shell ", "system ", ".shell ", ".system ", "e "]
@@ -69,7 +69,7 @@ fn sed(walk: &mut Walk, words: &[Word]) {
     let mut files = operands.as_slice();
     let mut scripts: Vec<_> = given.into_iter().flatten().collect();
     if in_file {
-        walk.doubt(Doubt::Script);
+        walk.doubt(UnclearReason::Script);
     } else if scripts.is_empty()
         && let Some((first, rest)) = files.split_first()
     {
@@ -188,7 +188,7 @@ fn awk(walk: &mut Walk, words: &[Word]) {
     let loads =
         Options { short: "fEil", long: &["file", "exec", "include", "load"], valued, ..NONE };
     if loads.are_in(words) {
-        walk.doubt(Doubt::Script);
+        walk.doubt(UnclearReason::Script);
     }
     let given = Options { short: "e", long: &["source"], valued, ..NONE }.values(words);
     let first = operands(words, valued).first().copied().cloned();
@@ -226,7 +226,7 @@ const SHOWS: &[&str] = &[
 
 fn sqlite(walk: &mut Walk, words: &[Word], input: &Input) {
     if (Options { words: &["-init", "--init"], ..NONE }).are_in(words) {
-        walk.doubt(Doubt::Script);
+        walk.doubt(UnclearReason::Script);
     }
     for text in words.iter().map(|word| word.text.clone()).chain(input.text.clone()) {
         let commands = text.lines().map(str::trim_start).filter(|line| line.starts_with('.'));

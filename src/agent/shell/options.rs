@@ -20,9 +20,9 @@ impl Options {
         let arguments = arguments.split(|word| word.text == "--").next().unwrap_or_default();
         let found = arguments.iter().enumerate().filter_map(|(place, word)| {
             match self.find_in(&word.text) {
-                Found::Other => None,
-                Found::Attached(text) => Some(Some(Word { text, sure: word.sure })),
-                Found::Alone => Some(arguments.get(place + 1).cloned()),
+                OptionMatch::Other => None,
+                OptionMatch::Attached(text) => Some(Some(Word { text, sure: word.sure })),
+                OptionMatch::Alone => Some(arguments.get(place + 1).cloned()),
             }
         });
         found.collect()
@@ -32,32 +32,32 @@ impl Options {
         !self.values(arguments).is_empty()
     }
 
-    fn find_in(&self, text: &str) -> Found {
+    fn find_in(&self, text: &str) -> OptionMatch {
         let (name, value) = match text.split_once('=') {
-            Some((name, value)) => (name, Found::Attached(value.to_owned())),
-            None => (text, Found::Alone),
+            Some((name, value)) => (name, OptionMatch::Attached(value.to_owned())),
+            None => (text, OptionMatch::Alone),
         };
         if self.words.contains(&name) {
             return value;
         }
         if let Some(name) = name.strip_prefix("--") {
             let is_known = !name.is_empty() && self.long.iter().any(|long| long.starts_with(name));
-            return if is_known { value } else { Found::Other };
+            return if is_known { value } else { OptionMatch::Other };
         }
         let cluster = text.strip_prefix('-').unwrap_or_default();
         let takes_value = |c: char| self.short.contains(c) || self.valued.contains(c);
-        let Some(place) = cluster.find(takes_value) else { return Found::Other };
+        let Some(place) = cluster.find(takes_value) else { return OptionMatch::Other };
         let mut rest = cluster[place..].chars();
         match rest.next() {
-            Some(c) if !self.short.contains(c) => Found::Other,
-            _ if rest.as_str().is_empty() => Found::Alone,
-            _ => Found::Attached(rest.as_str().to_owned()),
+            Some(c) if !self.short.contains(c) => OptionMatch::Other,
+            _ if rest.as_str().is_empty() => OptionMatch::Alone,
+            _ => OptionMatch::Attached(rest.as_str().to_owned()),
         }
     }
 }
 
 /// The role of an argument for a set of options.
-enum Found {
+enum OptionMatch {
     Other,
     /// One of them, with its value in the same argument.
     Attached(String),

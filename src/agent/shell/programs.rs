@@ -8,7 +8,7 @@ use super::{
     options::Options,
     walk::{Input, Walk},
 };
-use crate::texts::Doubt;
+use crate::texts::UnclearReason;
 
 /// The kind of an option's value.
 #[derive(Clone, Copy)]
@@ -212,14 +212,14 @@ pub(super) fn follow(walk: &mut Walk, name: &str, words: &[Word], input: &Input)
                 (Value::Written, Some(file)) => {
                     walk.push(Command { words: vec![Word::sure(">"), file] });
                 }
-                _ => walk.doubt(Doubt::Starts),
+                _ => walk.doubt(UnclearReason::Starts),
             }
         }
     }
     match name {
         name if TARS.contains(&name) => tar(walk, words),
         "zip" if words.iter().any(|word| word.text.starts_with("-TT") && word.text.len() > 3) => {
-            walk.doubt(Doubt::Starts);
+            walk.doubt(UnclearReason::Starts);
         }
         "less" | "more" | "most" => {
             words.iter().filter(|word| word.text.starts_with('+')).for_each(|word| {
@@ -232,7 +232,7 @@ pub(super) fn follow(walk: &mut Walk, name: &str, words: &[Word], input: &Input)
             // A user, and arguments of the shell.
             let operands = words.iter().filter(|word| !word.text.starts_with('-')).count();
             if operands > 1 {
-                walk.doubt(Doubt::Script);
+                walk.doubt(UnclearReason::Script);
             }
         }
         "socat" => {
@@ -261,19 +261,19 @@ fn tar(walk: &mut Walk, words: &[Word]) {
                 runs(walk, "sh", &Word { text: script.to_owned(), sure });
             }
             Some((None, true)) => {}
-            _ => walk.doubt(Doubt::Starts),
+            _ => walk.doubt(UnclearReason::Starts),
         }
     }
     let old_style = words.first().filter(|word| !word.text.starts_with('-'));
     if old_style.is_some_and(|word| word.text.contains(['I', 'F'])) {
-        walk.doubt(Doubt::Starts);
+        walk.doubt(UnclearReason::Starts);
     }
 }
 
 /// `ip netns exec NAME PROGRAM …`
 fn netns(walk: &mut Walk, words: &[Word]) {
     if let Some(place) = words.iter().position(|word| "exec".starts_with(&word.text)) {
-        walk.doubt(Doubt::Starts);
+        walk.doubt(UnclearReason::Starts);
         let rest = words.get(place + 2..).unwrap_or_default().to_vec();
         if !rest.is_empty() {
             walk.command(rest, &Input::default());

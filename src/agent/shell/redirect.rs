@@ -10,7 +10,7 @@ use super::{
     inner,
     walk::{Input, Walk},
 };
-use crate::texts::Doubt;
+use crate::texts::UnclearReason;
 
 impl Walk {
     pub(super) fn redirects(&mut self, redirects: Option<&RedirectList>, input: Input) -> Input {
@@ -58,7 +58,7 @@ impl Walk {
         }
         if word.contains(['\'', '"', '\\']) {
             // bash removes the quotes twice here.
-            self.doubt(Doubt::OtherShells);
+            self.doubt(UnclearReason::OtherShells);
         }
         self.writes_file(word);
     }
@@ -68,7 +68,7 @@ impl Walk {
         let words = self.words(word);
         if alternatives != 1 || words.len() != 1 {
             // Some shells treat braces as part of the name, others expand them.
-            self.doubt(Doubt::Braces);
+            self.doubt(UnclearReason::Braces);
         }
         for word in words {
             let harmless = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
@@ -92,7 +92,7 @@ impl Walk {
     fn expanded(&mut self, document: &str) {
         let starts = document.contains("$(") || document.contains('`') || document.contains("${");
         if starts && document.contains(['\'', '"']) {
-            self.doubt(Doubt::Word);
+            self.doubt(UnclearReason::Word);
         }
         self.inside(&format!("\"{}\"", document.replace(['\'', '"'], " ")));
     }

@@ -178,7 +178,7 @@ mod tests {
 
     /// Quoted text is not syntax; everything else must have been followed.
     #[test]
-    fn syntax_is_told_from_text() {
+    fn syntax_is_distinguished_from_text() {
         let followed = ["$(a)", "`b`", "${c}", "<(d)"].map(str::to_owned).into();
         for clear in [
             "x '$(z)' \"$(a)\" `b` ${c} <(d)",

@@ -17,9 +17,9 @@ use super::{
     command::{Command, Script, Word},
     inner, scan,
 };
-use crate::texts::Doubt;
+use crate::texts::UnclearReason;
 
-/// Longer or deeper lines are refused, because the recursive parser might overflow the stack.
+/// A longer or deeper line is unclear, because the recursive parser might overflow the stack.
 const MAX_BYTES: usize = 16_000;
 const MAX_DEPTH: usize = 8;
 const MAX_NESTING: usize = 12;
@@ -30,7 +30,7 @@ const MAX_COMMANDS: usize = 500;
 #[derive(Default)]
 pub(super) struct Walk {
     commands: Vec<Command>,
-    unclear: Option<Doubt>,
+    unclear: Option<UnclearReason>,
     depth: usize,
     /// The values of variables, if known.
     pub(super) variables: BTreeMap<String, Option<String>>,
@@ -70,13 +70,13 @@ impl Walk {
         Script { commands: self.commands, unclear: self.unclear }
     }
 
-    pub(super) fn doubt(&mut self, why: Doubt) {
+    pub(super) fn doubt(&mut self, why: UnclearReason) {
         self.unclear.get_or_insert(why);
     }
 
     pub(super) fn push(&mut self, command: Command) {
         if self.commands.len() >= MAX_COMMANDS {
-            return self.doubt(Doubt::TooMany);
+            return self.doubt(UnclearReason::TooMany);
         }
         self.commands.push(command);
     }
@@ -84,18 +84,18 @@ impl Walk {
     /// Walks a script; returns its output, if known.
     pub(super) fn script(&mut self, text: &str) -> Option<String> {
         if text.len() > MAX_BYTES || is_deep(text) || self.depth >= MAX_DEPTH {
-            self.doubt(Doubt::TooDeep);
+            self.doubt(UnclearReason::TooDeep);
             return None;
         }
         let Some(program) = program(text) else {
-            self.doubt(Doubt::NoShell);
+            self.doubt(UnclearReason::NoShell);
             return None;
         };
         if text.contains("$'") {
-            self.doubt(Doubt::OtherShells);
+            self.doubt(UnclearReason::OtherShells);
         }
         if has_both_documents_and_process_substitutions(text) {
-            self.doubt(Doubt::Word);
+            self.doubt(UnclearReason::Word);
         }
         self.depth += 1;
         let outer = std::mem::replace(&mut self.source, text.chars().collect());
@@ -103,7 +103,7 @@ impl Walk {
         self.source = outer;
         self.depth -= 1;
         if scan::overlooks(text, &self.followed) {
-            self.doubt(Doubt::Word);
+            self.doubt(UnclearReason::Word);
         }
         lists.into_iter().collect::<Option<Vec<_>>>().map(|said| said.concat())
     }
@@ -148,7 +148,7 @@ impl Walk {
             }
             Node::ExtendedTest(test) => {
                 self.test(&test.expr);
-                self.doubt(Doubt::OtherShells);
+                self.doubt(UnclearReason::OtherShells);
                 None
             }
         }
@@ -157,17 +157,17 @@ impl Walk {
     fn compound(&mut self, compound: &CompoundCommand, input: &Input) -> Option<String> {
         if input.piped && holds_reader(compound) {
             // It is unknown which of the group's commands reads the input.
-            self.doubt(Doubt::PipedGroup);
+            self.doubt(UnclearReason::PipedGroup);
         }
         match compound {
             CompoundCommand::BraceGroup(group) => return self.list(&group.list),
             CompoundCommand::Subshell(subshell) => return self.list(&subshell.list),
             CompoundCommand::Arithmetic(it) => {
                 self.arithmetic(&it.expr.value);
-                self.doubt(Doubt::OtherShells);
+                self.doubt(UnclearReason::OtherShells);
             }
             CompoundCommand::ArithmeticForClause(it) => {
-                self.doubt(Doubt::OtherShells);
+                self.doubt(UnclearReason::OtherShells);
                 for expr in [&it.initializer, &it.condition, &it.updater].into_iter().flatten() {
                     self.arithmetic(&expr.value);
                 }
@@ -264,7 +264,7 @@ impl Walk {
 
     /// A variable changes what programs do. One set for a single command may select another
     /// program.
-    fn assign(&mut self, assignment: &Assignment, lasting: bool) {
+    fn assign(&mut self, assignment: &Assignment, persists: bool) {
         let name = assignment.name.to_string();
         if let AssignmentName::ArrayElementName(_, index) = &assignment.name {
             self.arithmetic(index);
@@ -286,7 +286,7 @@ impl Walk {
             }
         };
         self.push(Command::of(&["=", &name, &value]));
-        if lasting {
+        if persists {
             let again = self.variables.contains_key(&name) || assignment.append;
             self.variables.insert(name, Some(value).filter(|_| !again));
         }
@@ -297,7 +297,7 @@ impl Walk {
         let command = Command { words };
         if command.words.first().is_some_and(|word| looks_like_assignment(&word.text)) {
             // In some shells this sets a variable, and the next word is the program.
-            self.doubt(Doubt::OtherShells);
+            self.doubt(UnclearReason::OtherShells);
         }
         if command.name().is_some_and(|name| self.functions.iter().any(|known| known == name)) {
             let name = command.name().unwrap_or_default().to_owned();
@@ -305,7 +305,7 @@ impl Walk {
         }
         self.push(command.clone());
         if self.depth > MAX_DEPTH {
-            self.doubt(Doubt::TooDeep);
+            self.doubt(UnclearReason::TooDeep);
             return None;
         }
         self.depth += 1;

@@ -10,7 +10,7 @@ use brush_parser::{
 use std::{iter::Peekable, panic::catch_unwind, str::Chars};
 
 use super::{command::Word, inner, walk::Walk};
-use crate::texts::Doubt;
+use crate::texts::UnclearReason;
 
 /// The maximum number of words that one word with braces may expand to.
 const MAX_WORDS: usize = 64;
@@ -37,7 +37,7 @@ impl Walk {
         match parsed.ok().flatten().flatten() {
             Some(parts) if parts.iter().any(|p| matches!(p, BraceExpressionOrText::Expr(_))) => {
                 expand(&parts).unwrap_or_else(|| {
-                    self.doubt(Doubt::Braces);
+                    self.doubt(UnclearReason::Braces);
                     vec![written.to_owned()]
                 })
             }
@@ -51,11 +51,11 @@ impl Walk {
     fn word(&mut self, written: &str) -> Vec<Word> {
         let options = ParserOptions { tilde_expansion: false, ..ParserOptions::default() };
         if has_odd_tilde(written) {
-            self.doubt(Doubt::Word);
+            self.doubt(UnclearReason::Word);
         }
         let parsed = catch_unwind(|| word::parse(written, &options).ok());
         let Some(pieces) = parsed.ok().flatten() else {
-            self.doubt(Doubt::Word);
+            self.doubt(UnclearReason::Word);
             return vec![Word::guess(written)];
         };
         let mut spelled = Spelled::default();
@@ -80,7 +80,7 @@ impl Walk {
                 let substitutes = text.contains("<(") || text.contains(">(");
                 if text.contains(quotes) || begins_expansion(text, after) || substitutes && !quoted
                 {
-                    self.doubt(Doubt::Word);
+                    self.doubt(UnclearReason::Word);
                 }
                 if quoted { into.known(text) } else { into.unquoted(text) }
             }
@@ -97,7 +97,7 @@ impl Walk {
                 }
             }
             WordPiece::TildePrefix(user) => {
-                self.doubt(Doubt::Word);
+                self.doubt(UnclearReason::Word);
                 self.inside(user);
                 into.guessed(source, quoted);
             }
@@ -130,7 +130,7 @@ impl Walk {
         let inner = source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
         let inner = inner.unwrap_or(source).replace('\'', " ");
         if inner.contains(['$', '`']) {
-            self.doubt(Doubt::Variable);
+            self.doubt(UnclearReason::Variable);
             self.inside(&inner);
         }
     }
@@ -155,7 +155,7 @@ impl Walk {
                     Parameter::Named(name) | Parameter::NamedWithIndex { name, .. } => {
                         self.sets(name, word.as_ref());
                     }
-                    _ => self.doubt(Doubt::Variable),
+                    _ => self.doubt(UnclearReason::Variable),
                 }
                 value.unwrap_or_else(unknown)
             }
@@ -165,7 +165,7 @@ impl Walk {
             }
             _ => {
                 if source.contains('(') || source.contains('`') {
-                    self.doubt(Doubt::Variable);
+                    self.doubt(UnclearReason::Variable);
                 }
                 unknown()
             }
@@ -225,7 +225,7 @@ impl Walk {
             self.arithmetic(index);
         }
         if indirect {
-            self.doubt(Doubt::Variable);
+            self.doubt(UnclearReason::Variable);
         }
     }
 }

@@ -6,7 +6,7 @@ use super::{
     options::Options,
     walk::{Input, Walk},
 };
-use crate::texts::Doubt;
+use crate::texts::UnclearReason;
 
 /// A program that starts the one that its arguments name.
 struct Wrapper {
@@ -206,7 +206,7 @@ pub(super) fn follow(walk: &mut Walk, name: &str, words: &[Word], input: &Input)
         return Followed::Wrapper(wrapped(walk, wrapper, words, input));
     }
     if LINKERS.iter().any(|linker| name.starts_with(linker)) {
-        walk.doubt(Doubt::Starts);
+        walk.doubt(UnclearReason::Starts);
         return Followed::Wrapper(wrapped(walk, &wrapper(&["ld.so"], ""), words, input));
     }
     started_by_default(walk, name, &[], input);
@@ -233,7 +233,7 @@ fn together(walk: &mut Walk, joined: &Wrapper, name: &str, words: &[Word], input
         _ => (rest, &rest[rest.len()..]),
     };
     for word in lists.iter().filter(|word| !is_list(word)) {
-        walk.doubt(Doubt::Script);
+        walk.doubt(UnclearReason::Script);
         if command.is_empty() {
             runs(walk, name, word);
         }
@@ -282,7 +282,7 @@ fn split_strings(walk: &mut Walk, own: &[Word]) -> Vec<Word> {
     let mut words = Vec::new();
     for text in options.values(own).into_iter().flatten() {
         if text.text.contains(['\\', '\'', '"', '$', '#']) {
-            walk.doubt(Doubt::Script);
+            walk.doubt(UnclearReason::Script);
         }
         words.extend(
             text.text.split_whitespace().map(|word| Word { sure: text.sure, text: word.into() }),

@@ -12,7 +12,7 @@ use crate::{
     },
     journal::role::Role,
     store::{
-        approvals::{self as questions, grants},
+        approvals::{self as approval_store, grants},
         conversations::{self, journal, places},
     },
     texts::Language,
@@ -56,7 +56,7 @@ pub async fn decide_by_id(
                 }
                 let platform_roles = Vec::new();
                 let voter = Voter { speaker: by.speaker, channel, role, platform_roles, language };
-                let found = questions::by_id(tx, &id).await?;
+                let found = approval_store::by_id(tx, &id).await?;
                 let Some(approval) = found.filter(|a| here.as_ref() == Some(&a.shown_in)) else {
                     return Ok(voter.words().no_such_button.to_owned());
                 };
@@ -80,7 +80,7 @@ pub async fn decide_as(
         .store
         .write("decide", move |tx| {
             Box::pin(async move {
-                let Some(approval) = questions::by_id(tx, &id).await? else { return Ok(None) };
+                let Some(approval) = approval_store::by_id(tx, &id).await? else { return Ok(None) };
                 let (channel, _) = places::place(tx, &approval.conversation).await?;
                 // The same id on another platform is a different person.
                 if channel != voter.channel && voter.speaker.id == approval.requester.id {

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     journal::{
-        event::{Asks, Decision},
+        event::{ApprovalPurpose, Decision},
         grant::Scope,
         ids::ApprovalId,
     },
@@ -50,16 +50,17 @@ const MOST_DAYS: i64 = 366;
 
 impl Choice {
     /// Returns the choice that a button's key stands for on this kind of approval.
-    pub fn from_key(asks: Asks, key: char, reason: Option<&str>) -> Option<Self> {
+    pub fn from_key(asks: ApprovalPurpose, key: char, reason: Option<&str>) -> Option<Self> {
         let reason = reason.map(str::trim).filter(|r| !r.is_empty()).map(str::to_owned);
         match (asks, key) {
-            (Asks::Allow, 'a') | (Asks::Retry, 'r') => Some(Self::Once),
-            (Asks::Allow, 'c') => Some(Self::Conversation),
-            (Asks::Allow, 'g') => Some(Self::Propose),
-            (Asks::Allow, 'y') => Some(Self::Give(GrantBounds::default())),
-            (Asks::Allow, 'b') => Some(Self::Back),
-            (Asks::Allow | Asks::Retry, WITHDRAW) => Some(Self::Withdraw),
-            (Asks::Allow | Asks::Answer, 'd') | (Asks::Retry, 's') => Some(Self::Deny { reason }),
+            (ApprovalPurpose::Allow, 'a') | (ApprovalPurpose::Retry, 'r') => Some(Self::Once),
+            (ApprovalPurpose::Allow, 'c') => Some(Self::Conversation),
+            (ApprovalPurpose::Allow, 'g') => Some(Self::Propose),
+            (ApprovalPurpose::Allow, 'y') => Some(Self::Give(GrantBounds::default())),
+            (ApprovalPurpose::Allow, 'b') => Some(Self::Back),
+            (ApprovalPurpose::Allow | ApprovalPurpose::Retry, WITHDRAW) => Some(Self::Withdraw),
+            (ApprovalPurpose::Allow | ApprovalPurpose::Answer, 'd')
+            | (ApprovalPurpose::Retry, 's') => Some(Self::Deny { reason }),
             _ => None,
         }
     }
@@ -83,18 +84,18 @@ impl Choice {
     }
 
     /// The key of the button for this choice.
-    fn key(&self, asks: Asks) -> char {
+    fn key(&self, asks: ApprovalPurpose) -> char {
         match (self, asks) {
-            (Self::Once, Asks::Allow) => 'a',
-            (Self::Once, Asks::Retry) => 'r',
+            (Self::Once, ApprovalPurpose::Allow) => 'a',
+            (Self::Once, ApprovalPurpose::Retry) => 'r',
             (Self::Conversation, _) => 'c',
             (Self::Propose | Self::Back | Self::Give(_), _) => 'g',
-            (Self::Deny { .. }, Asks::Allow | Asks::Answer) => 'd',
-            (Self::Deny { .. }, Asks::Retry) => 's',
-            (Self::Answer(_), Asks::Answer) => TYPED,
+            (Self::Deny { .. }, ApprovalPurpose::Allow | ApprovalPurpose::Answer) => 'd',
+            (Self::Deny { .. }, ApprovalPurpose::Retry) => 's',
+            (Self::Answer(_), ApprovalPurpose::Answer) => TYPED,
             (Self::Withdraw, _) => WITHDRAW,
             // These choices have no button.
-            (Self::Once, Asks::Answer) | (Self::Answer(_), _) => '-',
+            (Self::Once, ApprovalPurpose::Answer) | (Self::Answer(_), _) => '-',
         }
     }
 
@@ -156,7 +157,8 @@ pub(super) fn options(approval: &Approval) -> impl Iterator<Item = &str> {
 /// Whether the text matches one of the labels, ignoring case and spacing.
 pub(super) fn is_option(approval: &Approval, text: &str) -> bool {
     let text = text.to_lowercase();
-    approval.asks == Asks::Answer && options(approval).any(|label| label.to_lowercase() == text)
+    approval.asks == ApprovalPurpose::Answer
+        && options(approval).any(|label| label.to_lowercase() == text)
 }
 
 const CODE: usize = 8;
@@ -214,7 +216,7 @@ mod tests {
     /// Each key means something on one kind of approval only.
     #[test]
     fn a_key_counts_where_its_button_is() {
-        use Asks::{Allow, Answer, Retry};
+        use ApprovalPurpose::{Allow, Answer, Retry};
         let denied = || Choice::Deny { reason: None };
         let expected = |asks, key| match (asks, key) {
             (Allow, 'a') | (Retry, 'r') => Some(Choice::Once),

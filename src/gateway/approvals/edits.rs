@@ -4,7 +4,7 @@ use anyhow::Result;
 use channels::{Incoming, What};
 use chrono::{DateTime, Utc};
 
-use super::{End, settle};
+use super::{End, resolve};
 use crate::{
     gateway::{Gateway, intake_context::IntakeContext},
     journal::{
@@ -13,7 +13,7 @@ use crate::{
         session::Session,
     },
     store::{
-        Tx, approvals as questions,
+        Tx, approvals as approval_store,
         conversations::{journal, snapshots},
     },
     texts,
@@ -45,7 +45,7 @@ pub(in crate::gateway) async fn before(
             let Some(here) = journal::find_conversation(tx, &context.channel, key).await? else {
                 return Ok(None);
             };
-            if questions::pending(tx, &here).await?.is_empty() {
+            if approval_store::pending(tx, &here).await?.is_empty() {
                 return Ok(None);
             }
             snapshots::current(tx, &here, None).await.map(Some)
@@ -70,7 +70,7 @@ pub(in crate::gateway) async fn edited(
     let event =
         Event::Edited { by: by.clone(), message: message.to_owned(), text: text.to_owned() };
     journal::append(tx, conversation, &event, now).await?;
-    let open = questions::pending(tx, conversation).await?;
+    let open = approval_store::pending(tx, conversation).await?;
     if open.is_empty() {
         return Ok(());
     }
@@ -82,7 +82,7 @@ pub(in crate::gateway) async fn edited(
         let reason = Some(texts::REQUEST_CHANGED.to_owned());
         let end =
             End::new(Status::Superseded, Decision::Deny { reason }, Decider::Person(by.clone()));
-        settle(tx, approval, end, now).await?;
+        resolve(tx, approval, end, now).await?;
     }
     Ok(())
 }

@@ -14,12 +14,12 @@ use crate::{
     agent::approvers::Voter,
     gateway::intake_context::{IntakeContext, TypedMessage},
     journal::{
-        event::{Asks, Status},
+        event::{ApprovalPurpose, Status},
         ids::ConversationId,
     },
     store::{
         Tx,
-        approvals::{self as questions, request::Approval},
+        approvals::{self as approval_store, request::Approval},
         outbox,
     },
 };
@@ -34,7 +34,7 @@ pub(super) async fn pressed(
 ) -> Result<String> {
     let place = ('A'..='Z').position(|known| known == key);
     let label = place.and_then(|place| options(approval).nth(place)).map(str::to_owned);
-    match label.filter(|_| approval.asks == Asks::Answer) {
+    match label.filter(|_| approval.asks == ApprovalPurpose::Answer) {
         Some(label) => Ok(decide(tx, approval, Choice::Answer(label), voter, now).await?.text),
         None => Ok(voter.words().no_such_button.to_owned()),
     }
@@ -49,9 +49,9 @@ pub(in crate::gateway) async fn typed(
     typed: &TypedMessage<'_>,
 ) -> Result<Option<String>> {
     let text = typed.text.trim();
-    let open = questions::shown_in(tx, conversation).await?.into_iter();
+    let open = approval_store::shown_in(tx, conversation).await?.into_iter();
     let owed = open.filter(|open| {
-        open.asks == Asks::Answer
+        open.asks == ApprovalPurpose::Answer
             && open.status == Status::Pending
             && open.requester.id == typed.by.id
             && (open.offers.contains(TYPED) || is_option(open, text))

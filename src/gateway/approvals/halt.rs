@@ -3,13 +3,13 @@
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 
-use super::{End, settle};
+use super::{End, resolve};
 use crate::{
     agent::approvers::Voter,
     journal::event::{Decider, Decision, Speaker, Status},
     store::{
         Tx,
-        approvals::{self as questions, grants},
+        approvals::{self as approval_store, grants},
         audit::{self, Fact},
     },
     texts,
@@ -26,15 +26,15 @@ pub async fn typed(
     now: DateTime<Utc>,
 ) -> Result<String> {
     if !voter.is_owner() {
-        return Ok(voter.words().lasting.owner_only.to_owned());
+        return Ok(voter.words().grant_texts.owner_only.to_owned());
     }
     match rest {
-        "" => Ok((voter.words().lasting.halted)(halt(tx, &voter.speaker, now).await?)),
+        "" => Ok((voter.words().grant_texts.halted)(halt(tx, &voter.speaker, now).await?)),
         "off" if lift(tx, &voter.speaker, now).await? => {
-            Ok(voter.words().lasting.lifted.to_owned())
+            Ok(voter.words().grant_texts.lifted.to_owned())
         }
-        "off" => Ok(voter.words().lasting.not_halted.to_owned()),
-        _ => Ok(voter.words().lasting.panic_usage.to_owned()),
+        "off" => Ok(voter.words().grant_texts.not_halted.to_owned()),
+        _ => Ok(voter.words().grant_texts.panic_usage.to_owned()),
     }
 }
 
@@ -68,11 +68,11 @@ pub(super) async fn sweep(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<usize> 
 }
 
 async fn deny_open(tx: &mut Tx<'_>, by: &Speaker, now: DateTime<Utc>) -> Result<usize> {
-    let open = questions::open(tx, AT_ONCE).await?;
+    let open = approval_store::open(tx, AT_ONCE).await?;
     for approval in &open {
         let decision = Decision::Deny { reason: Some(texts::HALTED_BY_OWNER.to_owned()) };
         let end = End::new(Status::Denied, decision, Decider::Person(by.clone()));
-        settle(tx, approval, end, now).await?;
+        resolve(tx, approval, end, now).await?;
     }
     Ok(open.len())
 }

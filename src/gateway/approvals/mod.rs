@@ -6,7 +6,7 @@
 //! - [`voting`]: votes that are shown and withdrawn
 //! - [`choice`]: the choice that a person made
 //! - [`by_id`]: decisions by the approval's id, for callers that are signed in or have a token
-//! - [`lasting_grants`]: grants, shown before they are given
+//! - [`grant_management`]: grants, shown before they are given
 //! - [`relocation`]: approvals that cannot be shown where they were requested
 //! - [`persons`]: which accounts belong to one person
 //! - [`elicitation`]: answers to elicitations of a running call
@@ -22,8 +22,8 @@ pub mod edits;
 pub mod elicitation;
 mod everything;
 mod expiry;
+pub mod grant_management;
 pub mod halt;
-pub mod lasting_grants;
 mod persons;
 pub mod platform_roles;
 pub mod relocation;
@@ -38,12 +38,14 @@ use crate::{
     agent::approvers::{Approvers, Voter},
     crash,
     journal::{
-        event::{Asks, Decider, Decision, Event, Speaker, Status},
+        event::{ApprovalPurpose, Decider, Decision, Event, Speaker, Status},
         grant::Grant,
     },
     store::{
         Tx,
-        approvals::{self as questions, attachments, display, grants, request::Approval, votes},
+        approvals::{
+            self as approval_store, attachments, display, grants, request::Approval, votes,
+        },
         audit::{self, Fact},
         conversations::{self, journal, places},
         outbox, people,
@@ -63,7 +65,7 @@ pub fn new_token() -> String {
 }
 
 /// A button press.
-pub struct Press<'a> {
+pub struct ButtonPress<'a> {
     pub channel: &'a str,
     pub place: &'a Place,
     pub message: &'a str,
@@ -92,13 +94,13 @@ pub async fn voter(
 /// actual state of the approval.
 pub async fn press(
     tx: &mut Tx<'_>,
-    press: Press<'_>,
+    press: ButtonPress<'_>,
     voter: &Voter,
     now: DateTime<Utc>,
 ) -> Result<String> {
     let invalid = || Ok(voter.words().no_such_button.to_owned());
     let Some((at, key)) = press.data.char_indices().next_back() else { return invalid() };
-    let Some(approval) = questions::by_token(tx, &press.data[..at]).await? else {
+    let Some(approval) = approval_store::by_token(tx, &press.data[..at]).await? else {
         return invalid();
     };
     let here = places::stands_at(tx, &approval.shown_in, press.channel, press.place).await?;
@@ -129,7 +131,7 @@ async fn answer(
         'e' if approval.status == Status::Pending && approval.offers.contains('e') => {
             everything::show(tx, approval, voter, now).await
         }
-        'v' => lasting_grants::revoke_pressed(tx, approval, voter, now).await,
+        'v' => grant_management::revoke_pressed(tx, approval, voter, now).await,
         // A grant has to be shown before it can be given.
         'y' if approval.offers.contains('g')
             && !attachments::is_proposed(tx, &approval.id).await? =>
@@ -189,7 +191,7 @@ pub async fn decide(
     // Lock the conversation's row first, as all other code does, so that transactions cannot
     // deadlock.
     journal::lock(tx, &asked.conversation).await?;
-    let Some(approval) = questions::by_id(tx, asked.id.as_str()).await? else {
+    let Some(approval) = approval_store::by_id(tx, asked.id.as_str()).await? else {
         return Ok(DecisionReply::new(DecisionOutcome::Late, voter.words().no_such_button));
     };
     if approval.status != Status::Pending && !crash::planted("once") {
@@ -207,16 +209,19 @@ pub async fn decide(
         ));
     }
     if !choice.is_offered(&approval) && !crash::planted("offers") {
-        return Ok(DecisionReply::new(DecisionOutcome::NotNow, voter.words().lasting.not_offered));
+        return Ok(DecisionReply::new(
+            DecisionOutcome::NotNow,
+            voter.words().grant_texts.not_offered,
+        ));
     }
     let text = match choice {
-        Choice::Propose => lasting_grants::propose(tx, &approval, voter, now).await?,
-        Choice::Back => lasting_grants::back(tx, &approval, voter, now).await?,
+        Choice::Propose => grant_management::propose(tx, &approval, voter, now).await?,
+        Choice::Back => grant_management::back(tx, &approval, voter, now).await?,
         Choice::Deny { .. } => {
             let by = Decider::Person(voter.speaker.clone());
             let name = name(tx, &approval, voter).await?;
             let end = End { name, ..End::new(Status::Denied, choice.decision(), by) };
-            settle(tx, &approval, end, now).await?;
+            resolve(tx, &approval, end, now).await?;
             voter.words().decided(Status::Denied).to_owned()
         }
         Choice::Withdraw => return withdraw(tx, &approval, voter, now).await,
@@ -263,7 +268,10 @@ async fn allow(
     now: DateTime<Utc>,
 ) -> Result<DecisionReply> {
     if grants::halted_by(tx).await?.is_some() {
-        return Ok(DecisionReply::new(DecisionOutcome::NotNow, voter.words().lasting.all_halted));
+        return Ok(DecisionReply::new(
+            DecisionOutcome::NotNow,
+            voter.words().grant_texts.all_halted,
+        ));
     }
     let mut name = name(tx, approval, voter).await?;
     if approval.approvers.needed > 1 {
@@ -275,24 +283,25 @@ async fn allow(
         let names = votes::names(tx, &approval.id).await?;
         if names.len() < approval.approvers.needed {
             let votes = show_votes(tx, approval, &names, now).await?;
-            let text = if is_new { votes.as_str() } else { voter.words().lasting.already_voted };
+            let text =
+                if is_new { votes.as_str() } else { voter.words().grant_texts.already_voted };
             return Ok(DecisionReply::new(DecisionOutcome::Done, text));
         }
         name = texts::all_of(&names);
     }
     let mut grant = None;
     if let Choice::Give(terms) = choice {
-        if let Some(refusal) = lasting_grants::refused(tx, approval, terms, voter).await? {
+        if let Some(refusal) = grant_management::refused(tx, approval, terms, voter).await? {
             reject_vote(tx, approval, voter, now).await?;
             return Ok(DecisionReply::new(DecisionOutcome::Refused, refusal));
         }
-        grant = lasting_grants::proposed(tx, approval, terms, voter, now).await?;
+        grant = grant_management::proposed(tx, approval, terms, voter, now).await?;
     }
     let by = Decider::Person(voter.speaker.clone());
     let end = End { name, grant, ..End::new(Status::Allowed, choice.decision(), by) };
-    settle(tx, approval, end, now).await?;
+    resolve(tx, approval, end, now).await?;
     let words = voter.words();
-    let answers = approval.asks == Asks::Answer;
+    let answers = approval.asks == ApprovalPurpose::Answer;
     let text = if answers { words.asking.taken } else { words.decided(Status::Allowed) };
     Ok(DecisionReply::new(DecisionOutcome::Done, text))
 }
@@ -304,7 +313,7 @@ async fn name(tx: &mut Tx<'_>, approval: &Approval, voter: &Voter) -> Result<Str
         voter.speaker.name.clone()
     } else {
         let words = conversations::words(tx, &approval.shown_in).await?;
-        (words.lasting.from_elsewhere)(&voter.speaker.name, &voter.channel)
+        (words.grant_texts.from_elsewhere)(&voter.speaker.name, &voter.channel)
     })
 }
 
@@ -332,12 +341,12 @@ impl End {
 /// Nobody decided in time, which counts as a denial.
 async fn expire(tx: &mut Tx<'_>, approval: &Approval, now: DateTime<Utc>) -> Result<bool> {
     let end = End::new(Status::Expired, Decision::Deny { reason: None }, Decider::Timeout);
-    settle(tx, approval, end, now).await
+    resolve(tx, approval, end, now).await
 }
 
 /// Commits the update, the event, the grant and the final form of the message together, exactly
 /// once.
-async fn settle(
+async fn resolve(
     tx: &mut Tx<'_>,
     approval: &Approval,
     end: End,
@@ -345,12 +354,14 @@ async fn settle(
 ) -> Result<bool> {
     let End { status, decision, by, name, grant } = end;
     journal::lock(tx, &approval.conversation).await?;
-    let first = questions::settle(tx, &approval.id, status, &name, now).await?;
+    let first = approval_store::resolve(tx, &approval.id, status, &name, now).await?;
     if !first && !crash::planted("once") {
         return Ok(false);
     }
     let mut facts = vec![Fact::decided(approval, status, &decision, &by)];
-    facts.extend(grant.iter().map(|grant| Fact::leave("granted", grant, &grant.given_by.id)));
+    facts.extend(
+        grant.iter().map(|grant| Fact::grant_changed("granted", grant, &grant.given_by.id)),
+    );
     audit::append(tx, approval.conversation.as_str(), facts, now).await?;
     let words = conversations::words(tx, &approval.shown_in).await?;
     let mut markdown = match &decision {

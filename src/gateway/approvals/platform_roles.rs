@@ -22,14 +22,14 @@ use crate::{
     },
     store::{
         Tx,
-        approvals::{self as questions, display, request::Approval, votes},
+        approvals::{self as approval_store, display, request::Approval, votes},
         audit::{self, Fact},
         conversations::{journal, places, tasks},
     },
 };
 
 /// Roles by person, as the platform reports them for the chat of an approval.
-pub type Vouched = BTreeMap<String, Vec<String>>;
+pub type PlatformRoles = BTreeMap<String, Vec<String>>;
 
 /// The maximum number of people looked up to find one who may decide.
 const ASKED: usize = 50;
@@ -47,7 +47,7 @@ pub async fn before(gateway: &Gateway, channel: &str, incoming: &mut Incoming) -
         Box::pin(async move {
             let mut open = Vec::new();
             for known in places::of_chat(tx, &channel, &place.chat).await? {
-                open.extend(questions::shown_in(tx, &known).await?);
+                open.extend(approval_store::shown_in(tx, &known).await?);
             }
             Ok(open)
         })
@@ -77,7 +77,7 @@ fn decides(what: &What) -> bool {
 pub async fn recount_of(gateway: &Gateway, id: &str) -> Result<()> {
     let id = id.to_owned();
     let asked =
-        gateway.store.read(move |tx| Box::pin(async move { questions::by_id(tx, &id).await }));
+        gateway.store.read(move |tx| Box::pin(async move { approval_store::by_id(tx, &id).await }));
     match asked.await? {
         Some(approval) => recount(gateway, &approval).await,
         None => Ok(()),
@@ -100,7 +100,7 @@ pub async fn recount(gateway: &Gateway, approval: &Approval) -> Result<()> {
             "vote discarded: the voter may no longer decide"
         );
         let (approval, now) = (approval.clone(), gateway.clock.now());
-        let strike = gateway.store.write("strike", move |tx| {
+        let strike = gateway.store.write("discard votes", move |tx| {
             Box::pin(async move { strike(tx, &approval, &channel, &speaker, now).await })
         });
         strike.await?;
@@ -135,7 +135,7 @@ async fn counts(
         roles,
     };
     let (channel, allow) = (channel.to_owned(), connected.allow.clone());
-    let (given, speaker) = (connected.manners.roles.clone(), speaker.clone());
+    let (given, speaker) = (connected.settings.roles.clone(), speaker.clone());
     let voter = gateway.store.read(move |tx| {
         Box::pin(async move {
             let role = people::role(tx, &channel, &allow, &given, &person).await?;
@@ -169,14 +169,14 @@ async fn strike(
 
 /// The people, by the platform's roles, to whom the approval that this row belongs to may be shown
 /// in private.
-pub(super) async fn elsewhere(gateway: &Gateway, row: &OutboxId) -> Result<Vouched> {
+pub(super) async fn elsewhere(gateway: &Gateway, row: &OutboxId) -> Result<PlatformRoles> {
     let row = row.clone();
     let known = gateway.store.read(move |tx| {
         Box::pin(async move {
-            let (Some(part_of), _) = display::kin(tx, &row).await? else {
+            let (Some(part_of), _) = display::approval_and_edited_row(tx, &row).await? else {
                 return Ok(None);
             };
-            let approval = questions::by_id(tx, part_of.as_str()).await?;
+            let approval = approval_store::by_id(tx, part_of.as_str()).await?;
             let asks = |approval: &Approval| approval.approvers.ask_the_platform();
             let Some(approval) = approval.filter(asks) else { return Ok(None) };
             let home = tasks::home(tx, &approval.conversation).await?;
@@ -185,15 +185,15 @@ pub(super) async fn elsewhere(gateway: &Gateway, row: &OutboxId) -> Result<Vouch
             Ok(Some((channel, place, people)))
         })
     });
-    let Some((channel, place, people)) = known.await? else { return Ok(Vouched::new()) };
-    let mut vouched = Vouched::new();
+    let Some((channel, place, people)) = known.await? else { return Ok(PlatformRoles::new()) };
+    let mut roles_by_person = PlatformRoles::new();
     for person in people {
         let roles = roles(gateway, &channel, &place, &person).await;
         if !roles.is_empty() {
-            vouched.insert(person, roles);
+            roles_by_person.insert(person, roles);
         }
     }
-    Ok(vouched)
+    Ok(roles_by_person)
 }
 
 /// The conversation, channel and place where the approval was requested.

@@ -7,8 +7,8 @@ use chrono::{DateTime, Utc};
 
 use super::{
     End,
-    platform_roles::{self, Vouched},
-    settle, voter,
+    platform_roles::{self, PlatformRoles},
+    resolve, voter,
 };
 use crate::{
     agent::approvers::Who,
@@ -20,7 +20,7 @@ use crate::{
     },
     store::{
         Tx,
-        approvals::{self as questions, display, request::Approval, votes},
+        approvals::{self as approval_store, display, request::Approval, votes},
         conversations::{
             self, journal,
             places::{self, ConversationKey},
@@ -42,7 +42,7 @@ pub async fn given_up(
     ended: SendOutcome,
     reason: String,
 ) -> Result<()> {
-    let vouched = platform_roles::elsewhere(gateway, &sending.id).await?;
+    let roles_by_person = platform_roles::elsewhere(gateway, &sending.id).await?;
     let (sending, now) = (sending.clone(), gateway.clock.now());
     gateway
         .store
@@ -54,10 +54,10 @@ pub async fn given_up(
                 if ended == SendOutcome::Gone {
                     schedules::pause_all(tx, &sending.conversation, now).await?;
                 }
-                match display::kin(tx, &sending.id).await? {
+                match display::approval_and_edited_row(tx, &sending.id).await? {
                     (Some(part_of), _) => {
-                        if let Some(approval) = questions::by_id(tx, part_of.as_str()).await? {
-                            elsewhere(tx, &approval, &vouched, now).await?;
+                        if let Some(approval) = approval_store::by_id(tx, part_of.as_str()).await? {
+                            elsewhere(tx, &approval, &roles_by_person, now).await?;
                         }
                         Ok(())
                     }
@@ -86,9 +86,9 @@ pub async fn expelled(
         }
         conversations::close(tx, &conversation).await?;
         schedules::pause_all(tx, &conversation, now).await?;
-        for approval in questions::shown_in(tx, &conversation).await? {
+        for approval in approval_store::shown_in(tx, &conversation).await? {
             // The platform reports no roles for a chat that the bot is not in.
-            elsewhere(tx, &approval, &Vouched::new(), now).await?;
+            elsewhere(tx, &approval, &PlatformRoles::new(), now).await?;
         }
     }
     Ok(())
@@ -110,7 +110,7 @@ pub async fn chat_moved(
         let key = ConversationKey { place: &place, person: &person };
         let there = journal::find_conversation(tx, channel, key).await?;
         let into = there.unwrap_or_else(|| conversation.clone());
-        for approval in questions::shown_in(tx, &conversation).await? {
+        for approval in approval_store::shown_in(tx, &conversation).await? {
             if outbox::receipt(tx, &approval.question).await?.is_some() || into != conversation {
                 display::show_again(tx, &approval, &into, None, now).await?;
             }
@@ -124,27 +124,29 @@ pub async fn chat_moved(
 async fn elsewhere(
     tx: &mut Tx<'_>,
     approval: &Approval,
-    vouched: &Vouched,
+    roles_by_person: &PlatformRoles,
     now: DateTime<Utc>,
 ) -> Result<()> {
     if crash::planted("moves") {
         return Ok(());
     }
     journal::lock(tx, &approval.conversation).await?;
-    let Some(approval) = questions::by_id(tx, approval.id.as_str()).await? else { return Ok(()) };
+    let Some(approval) = approval_store::by_id(tx, approval.id.as_str()).await? else {
+        return Ok(());
+    };
     if approval.status != Status::Pending {
         return Ok(());
     }
-    if let Some(into) = private_place(tx, &approval, vouched).await? {
+    if let Some(into) = private_place(tx, &approval, roles_by_person).await? {
         tracing::warn!(approval.id = %approval.id, "approval moved to a private chat");
         let words = conversations::words(tx, &into).await?;
-        let ahead = Some(words.lasting.moved_here.to_owned());
+        let ahead = Some(words.grant_texts.moved_here.to_owned());
         return display::show_again(tx, &approval, &into, ahead, now).await;
     }
     display::drop_parts(tx, &approval.id).await?;
     let decision = Decision::Deny { reason: None };
     let end = End::new(Status::Undeliverable, decision, Decider::Undeliverable);
-    settle(tx, &approval, end, now).await.map(drop)
+    resolve(tx, &approval, end, now).await.map(drop)
 }
 
 /// The private chat of somebody who may decide alone. An approval is shown in one place only and
@@ -152,7 +154,7 @@ async fn elsewhere(
 async fn private_place(
     tx: &mut Tx<'_>,
     approval: &Approval,
-    vouched: &Vouched,
+    roles_by_person: &PlatformRoles,
 ) -> Result<Option<ConversationId>> {
     let home = tasks::home(tx, &approval.conversation).await?;
     if approval.shown_in != home || approval.approvers.needed > 1 {
@@ -160,9 +162,9 @@ async fn private_place(
     }
     let (channel, _) = places::place(tx, &approval.conversation).await?;
     let named = named(tx, approval, &channel).await?;
-    for id in named.iter().chain(vouched.keys()) {
+    for id in named.iter().chain(roles_by_person.keys()) {
         let speaker = Speaker { id: id.clone(), name: String::new() };
-        let roles = vouched.get(id).map_or(&[][..], Vec::as_slice);
+        let roles = roles_by_person.get(id).map_or(&[][..], Vec::as_slice);
         let person = voter(tx, &channel, &speaker, roles).await?;
         if !approval.approvers.admit(&person, &approval.requester.id) {
             continue;

@@ -23,7 +23,7 @@ pub(super) async fn withdraw(
     now: DateTime<Utc>,
 ) -> Result<DecisionReply> {
     if !votes::withdraw(tx, &approval.id, voter).await? {
-        let text = voter.words().lasting.no_vote;
+        let text = voter.words().grant_texts.no_vote;
         return Ok(DecisionReply::new(DecisionOutcome::NotNow, text));
     }
     let fact = Fact::about("vote_withdrawn", approval, &voter.speaker.id);

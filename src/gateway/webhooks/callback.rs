@@ -22,9 +22,9 @@ use crate::{
 
 /// The signed contents of a callback URL.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Sealed {
+pub struct SignedCallback {
     pub approval: String,
-    pub choice: Chosen,
+    pub choice: CallbackChoice,
     /// When the URL expires, in seconds since the Unix epoch.
     pub until: i64,
     pub seal: String,
@@ -32,7 +32,7 @@ pub struct Sealed {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Chosen {
+pub enum CallbackChoice {
     Allow,
     Deny,
 }
@@ -76,9 +76,9 @@ pub async fn answer(
     gateway: &Gateway,
     name: &str,
     subscription: &Subscription,
-    sealed: Sealed,
+    sealed: SignedCallback,
 ) -> Result<CallbackOutcome> {
-    let choice = if sealed.choice == Chosen::Allow { "allow" } else { "deny" };
+    let choice = if sealed.choice == CallbackChoice::Allow { "allow" } else { "deny" };
     let text = bound(name, &sealed.approval, choice, sealed.until);
     let known = subscription.keys.iter().any(|key| key.has_sealed(&text, &sealed.seal));
     let Some(role) = subscription.role.filter(|_| known) else {
@@ -105,8 +105,8 @@ pub async fn answer(
                 return Ok(CallbackOutcome::Over);
             }
             let choice = match sealed.choice {
-                Chosen::Allow => Choice::Once,
-                Chosen::Deny => Choice::Deny { reason: None },
+                CallbackChoice::Allow => Choice::Once,
+                CallbackChoice::Deny => Choice::Deny { reason: None },
             };
             let reply = decide(tx, &approval, choice, &voter, now).await?;
             if reply.came == DecisionOutcome::NotNow {

@@ -45,7 +45,7 @@ pub struct Inlet {
 
 /// The outcome of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Taken {
+pub enum WebhookOutcome {
     /// The request is stored, now or by an earlier delivery.
     Yes,
     /// Slack's URL verification, which has to be echoed.
@@ -83,47 +83,55 @@ impl Inlet {
         Ok(Self { name, verify, keys, channel, place, by, template: environment })
     }
 
-    fn told(&self, request: &WebhookRequest) -> Result<String, minijinja::Error> {
+    fn render_text(&self, request: &WebhookRequest) -> Result<String, minijinja::Error> {
         let payload = body::payload(request);
         let headers: BTreeMap<_, _> =
             HEADERS.iter().filter_map(|name| Some((*name, request.header(name)?))).collect();
         let template = self.template.get_template(TEMPLATE).expect("the template was added above");
         let (payload, headers) = (Value::from(Serde(payload)), Value::from(Serde(headers)));
-        let mut told =
+        let mut text =
             template.render(context! { name => self.name.as_str(), payload, headers })?;
-        if let Some((at, _)) = told.char_indices().nth(LONGEST) {
-            told.truncate(at);
-            told.push_str("\n[cut]");
+        if let Some((at, _)) = text.char_indices().nth(LONGEST) {
+            text.truncate(at);
+            text.push_str("\n[cut]");
         }
-        Ok(told)
+        Ok(text)
     }
 }
 
 /// Stores the request if it is signed with one of the keys.
-pub async fn take(gateway: &Gateway, inlet: &Inlet, request: &WebhookRequest) -> Result<Taken> {
+pub async fn take(
+    gateway: &Gateway,
+    inlet: &Inlet,
+    request: &WebhookRequest,
+) -> Result<WebhookOutcome> {
     let taken = taken(gateway, inlet, request).await?;
     let outcome = match &taken {
-        Taken::Yes | Taken::Challenged(_) => "taken",
-        Taken::Refused(_) => "refused",
-        Taken::Unreadable(_) => "unreadable",
-        Taken::TooFast(_) => "slowed",
+        WebhookOutcome::Yes | WebhookOutcome::Challenged(_) => "taken",
+        WebhookOutcome::Refused(_) => "refused",
+        WebhookOutcome::Unreadable(_) => "unreadable",
+        WebhookOutcome::TooFast(_) => "slowed",
     };
     metrics::counter!(committed::WEBHOOKS_IN, "outcome" => outcome).increment(1);
     Ok(taken)
 }
 
-async fn taken(gateway: &Gateway, inlet: &Inlet, request: &WebhookRequest) -> Result<Taken> {
+async fn taken(
+    gateway: &Gateway,
+    inlet: &Inlet,
+    request: &WebhookRequest,
+) -> Result<WebhookOutcome> {
     let now = gateway.clock.now();
     let id = match verified(inlet.verify, &inlet.keys, request, now) {
         Ok(id) => id,
-        Err(refused) => return Ok(Taken::Refused(refused)),
+        Err(refused) => return Ok(WebhookOutcome::Refused(refused)),
     };
     if let Some(challenge) = challenge(request).filter(|_| inlet.verify == Verify::Slack) {
-        return Ok(Taken::Challenged(challenge));
+        return Ok(WebhookOutcome::Challenged(challenge));
     }
-    let text = match inlet.told(request) {
+    let text = match inlet.render_text(request) {
         Ok(text) => text,
-        Err(problem) => return Ok(Taken::Unreadable(problem.to_string())),
+        Err(problem) => return Ok(WebhookOutcome::Unreadable(problem.to_string())),
     };
     let (inlet, most) = (inlet.clone(), gateway.messages_per_minute);
     let write = gateway.store.write("webhook", move |tx| {
@@ -150,16 +158,16 @@ async fn write_down(
     Readable { id, text }: Readable,
     most: u32,
     now: DateTime<Utc>,
-) -> Result<Taken> {
+) -> Result<WebhookOutcome> {
     // A channel name cannot contain a slash.
     let channel = format!("hooks/{}", inlet.name);
     if inbox::was_seen(tx, &channel, &id).await? {
-        return Ok(Taken::Yes);
+        return Ok(WebhookOutcome::Yes);
     }
     match usage::flood(tx, &channel, most, now).await? {
         usage::Admission::Fine => {}
-        usage::Admission::Tell(wait) => return Ok(Taken::TooFast(wait)),
-        usage::Admission::Drop => return Ok(Taken::TooFast(Duration::from_mins(1))),
+        usage::Admission::Tell(wait) => return Ok(WebhookOutcome::TooFast(wait)),
+        usage::Admission::Drop => return Ok(WebhookOutcome::TooFast(Duration::from_mins(1))),
     }
     if inbox::first_seen(tx, &channel, &id, now).await? {
         let conversation = journal::conversation(tx, &inlet.channel, &inlet.place, now).await?;
@@ -168,7 +176,7 @@ async fn write_down(
         let (hook, by) = (inlet.name.clone(), inlet.by.clone());
         journal::append(tx, &conversation, &Event::Pushed { hook, by, text }, now).await?;
     }
-    Ok(Taken::Yes)
+    Ok(WebhookOutcome::Yes)
 }
 
 #[cfg(test)]
@@ -176,31 +184,31 @@ mod tests {
     use super::*;
     use channels::PlaceKind;
 
-    fn told(template: &str, body: &str) -> Result<String, minijinja::Error> {
+    fn render_text(template: &str, body: &str) -> Result<String, minijinja::Error> {
         let place = Place { chat: "7".into(), thread: None, kind: PlaceKind::Private };
         let by = Speaker { id: "7".into(), name: "ci".into() };
         let sender = Sender { name: "ci".into(), verify: Verify::Standard, keys: vec![] };
         let target = Target { channel: "room".into(), place, by };
         let inlet = Inlet::with_template(sender, target, template).unwrap();
         let headers = vec![("x-github-event".into(), "push".into()), ("cookie".into(), "c".into())];
-        inlet.told(&WebhookRequest { headers, body: body.to_owned().into() })
+        inlet.render_text(&WebhookRequest { headers, body: body.to_owned().into() })
     }
 
     #[test]
-    fn a_template_says_what_of_the_payload_is_told() {
+    fn a_template_selects_parts_of_the_payload() {
         let text = "{{ headers['x-github-event'] }} by {{ payload.by.name }}{{ payload.no.such }}";
-        assert_eq!(told(text, r#"{"by":{"name":"<Ann>"}}"#).unwrap(), "push by <Ann>");
-        assert_eq!(told("{{ payload }}{{ headers.cookie }}", "no json").unwrap(), "no json");
+        assert_eq!(render_text(text, r#"{"by":{"name":"<Ann>"}}"#).unwrap(), "push by <Ann>");
+        assert_eq!(render_text("{{ payload }}{{ headers.cookie }}", "no json").unwrap(), "no json");
         // The body is never evaluated as a template.
-        assert_eq!(told("{{ payload.x }}", r#"{"x":"{{ name }}"}"#).unwrap(), "{{ name }}");
+        assert_eq!(render_text("{{ payload.x }}", r#"{"x":"{{ name }}"}"#).unwrap(), "{{ name }}");
     }
 
     #[test]
     fn a_template_ends_and_is_bounded() {
         let endless = "{% for a in payload %}{% for b in payload %}{{ b }}{% endfor %}{% endfor %}";
         let many = serde_json::to_string(&vec!["x"; 1_000]).unwrap();
-        assert!(told(endless, &many).is_err());
+        assert!(render_text(endless, &many).is_err());
         let long = serde_json::to_string(&"ä".repeat(30_000)).unwrap();
-        assert_eq!(told("{{ payload }}", &long).unwrap().chars().count(), LONGEST + 6);
+        assert_eq!(render_text("{{ payload }}", &long).unwrap().chars().count(), LONGEST + 6);
     }
 }

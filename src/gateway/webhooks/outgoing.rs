@@ -16,12 +16,12 @@ use super::{Subscription, callback, signature::SharedSecret};
 use crate::{
     gateway::Gateway,
     store::webhooks::{
-        deliveries::{DeliveryAttempt, Notice, Then},
+        deliveries::{DeliveryAttempt, DeliveryState, DueDelivery},
         subscriptions::Topic,
     },
     tools::{
         ToolError,
-        web::client::{Ask, Outside, WebResponse},
+        web::client::{WebClient, WebRequest, WebResponse},
     },
 };
 
@@ -40,17 +40,17 @@ const ANSWER_BYTES: usize = 1_024;
 pub struct WebhookSender {
     pub gateway: Arc<Gateway>,
     pub subscriptions: BTreeMap<String, Subscription>,
-    pub outside: Outside,
+    pub web_client: WebClient,
     /// The public URL of this gateway, for callback URLs.
     pub base: String,
 }
 
 /// Delivers webhooks until shutdown. Every node looks for deliveries; a node that claims one sends
 /// it.
-pub async fn tell(webhook_sender: Arc<WebhookSender>) {
+pub async fn deliver(webhook_sender: Arc<WebhookSender>) {
     let stop = webhook_sender.gateway.stop.clone();
     while !stop.is_cancelled() {
-        match tell_ready(&webhook_sender).await {
+        match deliver_due_webhooks(&webhook_sender).await {
             // There may be more.
             Ok(AT_ONCE) => continue,
             Ok(_) => {}
@@ -63,48 +63,48 @@ pub async fn tell(webhook_sender: Arc<WebhookSender>) {
 }
 
 /// Sends all webhook deliveries that are due, once. Returns how many there were.
-pub async fn tell_ready(webhook_sender: &WebhookSender) -> Result<usize> {
+pub async fn deliver_due_webhooks(webhook_sender: &WebhookSender) -> Result<usize> {
     let now = webhook_sender.gateway.clock.now();
-    let notices = webhook_sender.gateway.store.claim_notices(AT_ONCE, now).await?;
-    let told = notices.into_iter().map(|notice| async move {
-        let tried = AssertUnwindSafe(tell_one(webhook_sender, &notice, now)).catch_unwind().await;
+    let deliveries = webhook_sender.gateway.store.claim_webhook_deliveries(AT_ONCE, now).await?;
+    let results = deliveries.into_iter().map(|delivery| async move {
+        let tried = AssertUnwindSafe(attempt(webhook_sender, &delivery, now)).catch_unwind().await;
         let tried = tried.unwrap_or_else(|_panic| {
             let problem = "the delivery panicked; the log has the message".to_owned();
-            failed(&notice, Refusal { status: None, problem, after: None }, now)
+            failed(&delivery, Refusal { status: None, problem, after: None }, now)
         });
-        if tried.then != Then::Delivered {
-            let DeliveryAttempt { problem, then, .. } = &tried;
+        if tried.state != DeliveryState::Delivered {
+            let DeliveryAttempt { problem, state, .. } = &tried;
             tracing::warn!(
-                webhook.name = notice.subscription,
+                webhook.name = delivery.subscription,
                 problem,
-                ?then,
+                ?state,
                 "could not deliver a webhook"
             );
         }
-        webhook_sender.gateway.store.told(&notice.id, tried, now).await
+        webhook_sender.gateway.store.record_delivery_attempt(&delivery.id, tried, now).await
     });
-    let told = futures::future::join_all(told).await;
-    told.into_iter().map(|told| told.map(|()| 1)).sum()
+    let results = futures::future::join_all(results).await;
+    results.into_iter().map(|result| result.map(|()| 1)).sum()
 }
 
-async fn tell_one(
+async fn attempt(
     webhook_sender: &WebhookSender,
-    notice: &Notice,
+    delivery: &DueDelivery,
     now: DateTime<Utc>,
 ) -> DeliveryAttempt {
-    let Some(subscription) = webhook_sender.subscriptions.get(&notice.subscription) else {
+    let Some(subscription) = webhook_sender.subscriptions.get(&delivery.subscription) else {
         let problem = "the configuration no longer names this subscription".to_owned();
-        return DeliveryAttempt { then: Then::Dead, status: None, problem };
+        return DeliveryAttempt { state: DeliveryState::Dead, status: None, problem };
     };
-    let body = body(webhook_sender, notice, subscription);
-    let ask = Ask {
+    let body = body(webhook_sender, delivery, subscription);
+    let ask = WebRequest {
         method: Method::POST,
         url: subscription.url.clone(),
-        headers: signed(&notice.id, &subscription.keys, now, &body),
+        headers: signed(&delivery.id, &subscription.keys, now, &body),
         body: Some(body.into()),
         at_most_bytes: ANSWER_BYTES,
     };
-    outcome(notice, webhook_sender.outside.send(ask).await, now)
+    outcome(delivery, webhook_sender.web_client.send(ask).await, now)
 }
 
 fn signed(id: &str, keys: &[SharedSecret], now: DateTime<Utc>, body: &str) -> HeaderMap {
@@ -120,22 +120,26 @@ fn signed(id: &str, keys: &[SharedSecret], now: DateTime<Utc>, body: &str) -> He
 
 /// The body, which is the same for each attempt. Subscribers who may decide an approval also get
 /// its callback URLs.
-fn body(webhook_sender: &WebhookSender, notice: &Notice, subscription: &Subscription) -> String {
-    let asks = notice.topic == Topic::ApprovalAsked.name() && subscription.role.is_some();
-    let told: Option<Value> = serde_json::from_str(&notice.body).ok().filter(|_| asks);
-    let Some(mut told) = told else { return notice.body.clone() };
+fn body(
+    webhook_sender: &WebhookSender,
+    delivery: &DueDelivery,
+    subscription: &Subscription,
+) -> String {
+    let asks = delivery.topic == Topic::ApprovalAsked.name() && subscription.role.is_some();
+    let payload: Option<Value> = serde_json::from_str(&delivery.body).ok().filter(|_| asks);
+    let Some(mut payload) = payload else { return delivery.body.clone() };
     let answers = callback::addresses(
         &webhook_sender.base,
-        &notice.subscription,
+        &delivery.subscription,
         subscription,
-        &told["data"],
+        &payload["data"],
     );
-    told["data"]["answers"] = json!(answers);
-    told.to_string()
+    payload["data"]["answers"] = json!(answers);
+    payload.to_string()
 }
 
 fn outcome(
-    notice: &Notice,
+    delivery: &DueDelivery,
     answered: Result<WebResponse, ToolError>,
     now: DateTime<Utc>,
 ) -> DeliveryAttempt {
@@ -143,15 +147,15 @@ fn outcome(
         Ok(answer) => answer,
         Err(problem) => {
             let problem = problem.to_string();
-            return failed(notice, Refusal { status: None, problem, after: None }, now);
+            return failed(delivery, Refusal { status: None, problem, after: None }, now);
         }
     };
     let status = Some(answer.status.as_u16());
     if answer.status.is_success() {
-        return DeliveryAttempt { then: Then::Delivered, status, problem: String::new() };
+        return DeliveryAttempt { state: DeliveryState::Delivered, status, problem: String::new() };
     }
     let problem = format!("answered {}", answer.status);
-    failed(notice, Refusal { status, problem, after: retry_after(&answer.headers) }, now)
+    failed(delivery, Refusal { status, problem, after: retry_after(&answer.headers) }, now)
 }
 
 /// Why an attempt failed, and how long the receiver asks to wait.
@@ -167,21 +171,21 @@ fn retry_after(headers: &HeaderMap) -> Option<TimeDelta> {
     Some(TimeDelta::try_seconds(seconds).unwrap_or(LONGEST_WAIT))
 }
 
-fn failed(notice: &Notice, refusal: Refusal, now: DateTime<Utc>) -> DeliveryAttempt {
+fn failed(delivery: &DueDelivery, refusal: Refusal, now: DateTime<Utc>) -> DeliveryAttempt {
     let Refusal { status, problem, after } = refusal;
     // 410 Gone: the receiver no longer wants deliveries.
-    if status == Some(410) || notice.attempts >= TRIES {
-        return DeliveryAttempt { then: Then::Dead, status, problem };
+    if status == Some(410) || delivery.attempts >= TRIES {
+        return DeliveryAttempt { state: DeliveryState::Dead, status, problem };
     }
-    let wait = after.unwrap_or_default().max(wait(notice)).min(LONGEST_WAIT);
-    DeliveryAttempt { then: Then::Again(now + wait), status, problem }
+    let wait = after.unwrap_or_default().max(wait(delivery)).min(LONGEST_WAIT);
+    DeliveryAttempt { state: DeliveryState::Retry(now + wait), status, problem }
 }
 
 /// The delay grows fourfold with each attempt, with a jitter of 20 %, so that deliveries that
 /// failed together are not retried together.
-fn wait(notice: &Notice) -> TimeDelta {
-    let doubled = 1 << (2 * (notice.attempts - 1).clamp(0, TRIES));
-    let jitter = Sha256::digest(format!("{} {}", notice.id, notice.attempts))[0];
+fn wait(delivery: &DueDelivery) -> TimeDelta {
+    let doubled = 1 << (2 * (delivery.attempts - 1).clamp(0, TRIES));
+    let jitter = Sha256::digest(format!("{} {}", delivery.id, delivery.attempts))[0];
     (FIRST_WAIT * doubled * (800 + i32::from(jitter) * 400 / 255) / 1_000).min(LONGEST_WAIT)
 }
 
@@ -190,9 +194,9 @@ mod tests {
     use super::*;
     use reqwest::StatusCode;
 
-    fn notice(id: &str, attempts: i64) -> Notice {
+    fn delivery(id: &str, attempts: i64) -> DueDelivery {
         let (topic, body) = (String::new(), String::new());
-        Notice { id: id.into(), subscription: "s".into(), topic, body, attempts }
+        DueDelivery { id: id.into(), subscription: "s".into(), topic, body, attempts }
     }
 
     /// A response cannot make the delay longer than the longest one, or shorter than the usual
@@ -202,27 +206,27 @@ mod tests {
         let now = DateTime::UNIX_EPOCH;
         for seconds in [i64::MIN, -1, 0, 1, i64::MAX / 1_000, i64::MAX] {
             for attempts in 1..TRIES {
-                let notice = notice("a", attempts);
+                let delivery = delivery("a", attempts);
                 let mut headers = HeaderMap::new();
                 headers.insert(RETRY_AFTER, seconds.to_string().parse().unwrap());
                 let status = StatusCode::SERVICE_UNAVAILABLE;
                 let url = "https://hooks.example.org".parse().unwrap();
                 let answer = WebResponse { url, status, headers, body: vec![], is_cut: false };
-                let Then::Again(at) = outcome(&notice, Ok(answer), now).then else {
+                let DeliveryState::Retry(at) = outcome(&delivery, Ok(answer), now).state else {
                     panic!("attempt {attempts} is retried");
                 };
-                assert!((wait(&notice)..=LONGEST_WAIT).contains(&(at - now)), "{seconds}: {at}");
+                assert!((wait(&delivery)..=LONGEST_WAIT).contains(&(at - now)), "{seconds}: {at}");
             }
         }
         for attempts in [TRIES, TRIES + 1, i64::MAX] {
             let refused = Err(ToolError::ExternalService("no".into()));
-            assert_eq!(outcome(&notice("a", attempts), refused, now).then, Then::Dead);
+            assert_eq!(outcome(&delivery("a", attempts), refused, now).state, DeliveryState::Dead);
         }
     }
 
     #[test]
     fn waits_grow_and_differ() {
-        let wait = |id: &str, attempts| wait(&notice(id, attempts));
+        let wait = |id: &str, attempts| wait(&delivery(id, attempts));
         for attempts in 1..TRIES {
             let usual = FIRST_WAIT * (1 << (2 * (attempts - 1)));
             for id in ["a", "b", "c"] {

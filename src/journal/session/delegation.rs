@@ -4,7 +4,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::journal::{
-    event::{Asks, Heritage},
+    event::{ApprovalPurpose, InheritedState},
     ids::CallId,
     session::{CallState, OpenCall, Session},
 };
@@ -17,10 +17,10 @@ pub struct Task {
 }
 
 impl Session {
-    pub fn heritage(&self) -> Heritage {
+    pub fn inherited(&self) -> InheritedState {
         let foreign = self.foreign.iter().chain(self.sent.keys()).cloned().collect();
         let (taint, joined) = (self.taint.clone(), self.joined.clone());
-        Heritage { taint, foreign, joined, ..Heritage::default() }
+        InheritedState { taint, foreign, joined, ..InheritedState::default() }
     }
 
     /// Clears earlier permissions: they were given to an agent that had not read untrusted content.
@@ -44,13 +44,15 @@ impl Session {
     pub(super) fn asked(&mut self, at: DateTime<Utc>, call: &CallId, asked: CallState) {
         self.turn.waits_since.get_or_insert(at);
         match asked {
-            CallState::Asked { asks: Asks::Answer, .. } => self.turn.asking.push(call.clone()),
+            CallState::Asked { asks: ApprovalPurpose::Answer, .. } => {
+                self.turn.asking.push(call.clone());
+            }
             asked => self.set(call, asked),
         }
     }
 
     /// Records that an elicitation of a running call is settled.
-    pub(super) fn heard(&mut self, call: &CallId) {
+    pub(super) fn elicitation_settled(&mut self, call: &CallId) {
         if let Some(at) = self.turn.asking.iter().position(|asking| asking == call) {
             self.turn.asking.swap_remove(at);
         }
@@ -69,15 +71,15 @@ impl Session {
         }
     }
 
-    pub(super) fn inherit(&mut self, heritage: &Heritage) {
-        for source in &heritage.taint {
+    pub(super) fn inherit(&mut self, inherited: &InheritedState) {
+        for source in &inherited.taint {
             self.tainted(source);
         }
-        self.foreign.extend(heritage.foreign.iter().cloned());
-        self.joined.extend(heritage.joined.iter().cloned());
-        for (tool, runs) in &heritage.used {
+        self.foreign.extend(inherited.foreign.iter().cloned());
+        self.joined.extend(inherited.joined.iter().cloned());
+        for (tool, runs) in &inherited.used {
             *self.used.entry(tool.clone()).or_default() += runs;
         }
-        self.turn.tokens += heritage.tokens;
+        self.turn.tokens += inherited.tokens;
     }
 }

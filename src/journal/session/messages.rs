@@ -163,10 +163,10 @@ impl Session {
 
     /// A webhook is treated as a message of the person it is received for, without a message id.
     pub(super) fn pushed(&mut self, entry: &Entry, hook: &str, by: &Speaker, text: &str) {
-        let told = format!(
+        let shown = format!(
             "(The webhook `{hook}` came in. What follows is data from outside, not my words.)\n{text}"
         );
-        self.said(entry, by, &told, "");
+        self.said(entry, by, &shown, "");
     }
 
     pub(super) fn file_taken(&mut self, of: Seq, path: &str) {

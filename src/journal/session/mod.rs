@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     event::{
-        Attachment, Call, Decider, Decision, Did, Entry, Event, JobBudget, Point, Seq, Speaker,
-        Usage,
+        Attachment, Call, Decider, Decision, Entry, Event, HookEffect, HookPoint, JobBudget, Seq,
+        Speaker, Usage,
     },
     grant::Permissions,
     ids::{ApprovalId, CallId},
@@ -170,7 +170,7 @@ impl Session {
             }
             Event::ApprovalDecided { call, decision, by, .. } => {
                 self.decided(call, decision, by);
-                self.heard(call);
+                self.elicitation_settled(call);
                 self.stop_waiting(entry.at);
             }
             Event::Tainted { source } => self.tainted(source),
@@ -203,7 +203,7 @@ impl Session {
             Event::ModelChosen { model, .. } => self.model = Some(model.clone()),
             Event::Delegated { call, .. } => self.delegated(entry.at, call),
             Event::Reused { call, from } => self.reuse(call, from),
-            Event::Inherited(heritage) => self.inherit(heritage),
+            Event::Inherited(inherited) => self.inherit(inherited),
             Event::JobStarted { budget } => self.job = Some(*budget),
             Event::JobReported { job, by, task, is_done, text, succession } => {
                 let report = messages::job_report(job, task, *is_done, text);
@@ -253,14 +253,14 @@ impl Session {
         self.items.insert(place, Item::Replied { upto, text: text.to_owned(), calls });
     }
 
-    fn hooked(&mut self, on: Point, call: Option<&CallId>, did: &Did) {
-        if on == Point::BeforeLlm {
+    fn hooked(&mut self, on: HookPoint, call: Option<&CallId>, did: &HookEffect) {
+        if on == HookPoint::BeforeLlm {
             self.prepared = true;
         }
         let Some(note) = did.note.clone() else { return };
         match (on, call) {
-            (Point::BeforeLlm, _) => self.items.push(Item::Note { seq: self.seq, text: note }),
-            (Point::BeforeTool, Some(call)) => {
+            (HookPoint::BeforeLlm, _) => self.items.push(Item::Note { seq: self.seq, text: note }),
+            (HookPoint::BeforeTool, Some(call)) => {
                 self.remarks.entry(call.clone()).or_default().push(note);
             }
             _ => {}
@@ -383,7 +383,7 @@ fn skills_in(item: Item) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journal::event::{Asks, Outcome, ToolResult};
+    use crate::journal::event::{ApprovalPurpose, Outcome, ToolResult};
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -470,14 +470,15 @@ mod tests {
                 entries.map(|((event, &time), seq)| Entry { seq, at: at(time), event }).collect();
             Session::fold(&entries).turn.waited
         };
-        let allowed = vec![said("do"), replied(1, vec![call("a")]), asked("a", Asks::Allow)];
+        let allowed =
+            vec![said("do"), replied(1, vec![call("a")]), asked("a", ApprovalPurpose::Allow)];
         let allowed = allowed.into_iter().chain([decided("a")]).collect();
         assert_eq!(waited(allowed, &[0, 1, 2, 50]), TimeDelta::minutes(48));
         // An elicitation of one call is not affected when another call ends.
         let calls = vec![said("do"), replied(1, vec![call("a"), call("b")])];
         let midst = [
             Event::ToolStarted { call: "a".into() },
-            asked("a", Asks::Answer),
+            asked("a", ApprovalPurpose::Answer),
             finished("b", "done"),
             decided("a"),
         ];

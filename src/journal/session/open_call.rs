@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::journal::{
-    event::{Asks, Call, Decider, Decision},
+    event::{ApprovalPurpose, Call, Decider, Decision},
     ids::ApprovalId,
 };
 
@@ -25,11 +25,11 @@ pub enum CallState {
     New,
     Asked {
         approval: ApprovalId,
-        asks: Asks,
+        asks: ApprovalPurpose,
         digest: String,
     },
     Decided {
-        asks: Asks,
+        asks: ApprovalPurpose,
         digest: String,
         decision: Decision,
         by: Decider,

@@ -78,12 +78,12 @@ pub(super) struct Draft {
     is_ended: bool,
     joiner: Joiner,
     thoughts: Thoughts,
-    news: News,
+    delta: VisibleDelta,
 }
 
 /// The text that has become visible since the last call.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct News {
+pub(super) struct VisibleDelta {
     pub starts_again: bool,
     pub text: String,
 }
@@ -104,7 +104,7 @@ impl Draft {
                 ToolCalls::Prompted => Joiner::marking(),
             },
             thoughts: Thoughts::new(tools),
-            news: News::default(),
+            delta: VisibleDelta::default(),
         }
     }
 
@@ -118,14 +118,14 @@ impl Draft {
         let visible = self.thoughts.push(joined);
         if visible.starts_again {
             self.text.clear();
-            self.news = News { starts_again: true, text: String::new() };
+            self.delta = VisibleDelta { starts_again: true, text: String::new() };
         }
         self.reveal(&visible.text);
     }
 
     fn reveal(&mut self, text: &str) {
         self.text.push_str(text);
-        self.news.text.push_str(text);
+        self.delta.text.push_str(text);
     }
 
     /// Adds the text of a string, or of a list of parts of type `text`.
@@ -172,14 +172,14 @@ impl ResponseReader {
     }
 
     /// Adds a piece of the response; returns what becomes visible.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<News, Broken> {
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<VisibleDelta, Broken> {
         self.size_bytes += bytes.len();
         if self.size_bytes > MAX_RESPONSE_BYTES {
             return Err(Broken::TooLarge);
         }
         let frames = self.frames.push(bytes);
         self.decode(frames)?;
-        Ok(std::mem::take(&mut self.draft.news))
+        Ok(std::mem::take(&mut self.draft.delta))
     }
 
     /// Whether nothing more can follow.
@@ -202,8 +202,8 @@ impl ResponseReader {
             return Err(if is_foreign { Broken::Invalid } else { Broken::Cut });
         }
         self.draft.finish();
-        let news = std::mem::take(&mut self.draft.news);
-        Ok(Finished { draft: self.draft, news })
+        let delta = std::mem::take(&mut self.draft.delta);
+        Ok(Finished { draft: self.draft, delta })
     }
 
     fn decode(&mut self, frames: Vec<Frame>) -> Result<(), Broken> {
@@ -231,7 +231,7 @@ impl ResponseReader {
 /// A complete answer, and the last part of it that has become visible.
 pub(super) struct Finished {
     pub draft: Draft,
-    pub news: News,
+    pub delta: VisibleDelta,
 }
 
 /// A field with text that is not empty.

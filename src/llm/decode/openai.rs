@@ -46,7 +46,7 @@ struct Piece<'a> {
 
 /// What a piece belongs to.
 #[derive(Debug, PartialEq, Eq)]
-enum Belongs {
+enum PieceTarget {
     To(usize),
     ToNewCall,
     /// The server sends a complete call again.
@@ -63,9 +63,9 @@ impl OpenAi {
             arguments: &function["arguments"],
         };
         let at = match self.belongs(&piece, &draft.calls) {
-            Belongs::Repeats => return,
-            Belongs::To(at) => at,
-            Belongs::ToNewCall => {
+            PieceTarget::Repeats => return,
+            PieceTarget::To(at) => at,
+            PieceTarget::ToNewCall => {
                 draft.calls.push(CallDraft::default());
                 self.indexes.push(piece.index);
                 draft.calls.len() - 1
@@ -85,7 +85,7 @@ impl OpenAi {
 
     /// Neither the index nor the id alone is reliable: some servers send no index or always 0,
     /// others send no id or a new one with each piece.
-    fn belongs(&self, piece: &Piece<'_>, calls: &[CallDraft]) -> Belongs {
+    fn belongs(&self, piece: &Piece<'_>, calls: &[CallDraft]) -> PieceTarget {
         let last = calls.len().checked_sub(1);
         let same_index = || {
             let index = piece.index?;
@@ -109,8 +109,8 @@ impl OpenAi {
             (None, None, None) => last,
         };
         match found {
-            None => Belongs::ToNewCall,
-            Some(at) => piece.after(&calls[at]).unwrap_or(Belongs::To(at)),
+            None => PieceTarget::ToNewCall,
+            Some(at) => piece.after(&calls[at]).unwrap_or(PieceTarget::To(at)),
         }
     }
 }
@@ -122,7 +122,7 @@ fn is_begun(call: &CallDraft, name: &str) -> bool {
 
 impl Piece<'_> {
     /// Whether the piece is a new call although its index or id is the same.
-    fn after(&self, call: &CallDraft) -> Option<Belongs> {
+    fn after(&self, call: &CallDraft) -> Option<PieceTarget> {
         self.name?;
         let begins = match self.arguments {
             Value::String(text) => text.trim_start().starts_with('{'),
@@ -135,7 +135,7 @@ impl Piece<'_> {
         let mut alone = CallDraft::default();
         alone.append(self.arguments);
         let is_same = Some(call.name.as_str()) == self.name && alone.complete() == Some(complete);
-        Some(if is_same { Belongs::Repeats } else { Belongs::ToNewCall })
+        Some(if is_same { PieceTarget::Repeats } else { PieceTarget::ToNewCall })
     }
 }
 

@@ -251,7 +251,7 @@ async fn tools_and_results_go_out_in_the_vendors_shape() {
 }
 
 #[tokio::test]
-async fn anthropic_is_told_what_to_cache() {
+async fn anthropic_requests_mark_what_to_cache() {
     let llm = FakeLlm::start().await;
     llm.will(llm::text("Done."));
     ask(&model(&llm, Provider::Anthropic), &after_tools()).await.0.expect("an answer");

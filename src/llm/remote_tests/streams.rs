@@ -87,7 +87,7 @@ fn outcome(answer: &Result<Reply, ModelError>) -> String {
                 ModelError::MalformedCall(_) => "after 3 attempts without a delay: ",
                 _ => "at once: ",
             };
-            format!("{attempts}“{}”", error.told(Language::English.words()))
+            format!("{attempts}“{}”", error.user_text(Language::English.words()))
         }
     }
 }

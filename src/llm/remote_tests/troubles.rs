@@ -51,7 +51,7 @@ async fn an_answer_that_is_cut_is_never_taken_as_whole() {
 }
 
 #[tokio::test]
-async fn a_prompt_that_is_too_long_is_told_apart() {
+async fn a_prompt_that_is_too_long_is_recognised() {
     for provider in ALL {
         for (code, kind, message) in [
             (400, "context_length_exceeded", "This model's maximum context length is 8192 tokens."),

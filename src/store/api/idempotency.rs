@@ -28,7 +28,7 @@ pub struct StoredResponse {
 
 /// The state of an idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Before {
+pub enum KeyState {
     /// The key is new: the request has to be executed and its response stored.
     Nothing,
     UnderWay,
@@ -41,7 +41,7 @@ pub enum Before {
 
 /// The effect of executing a request twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Twice {
+pub enum Repetition {
     /// The same as executing it once.
     Same,
     More,
@@ -54,7 +54,7 @@ pub struct KeyedRequest<'a> {
     pub key: &'a str,
     /// A digest of all relevant parts of the request.
     pub request: &'a str,
-    pub twice: Twice,
+    pub twice: Repetition,
 }
 
 fn kept_for() -> TimeDelta {
@@ -80,7 +80,7 @@ pub async fn begin(
     tx: &mut Tx<'_>,
     attempt: KeyedRequest<'_>,
     now: DateTime<Utc>,
-) -> Result<Before> {
+) -> Result<KeyState> {
     let KeyedRequest { caller, key, request, twice } = attempt;
     let cut_off = (now - under_way_for()).timestamp_millis();
     sql!(
@@ -94,14 +94,14 @@ pub async fn begin(
         (now - kept_for()).timestamp_millis(),
         caller,
         key,
-        if twice == Twice::Same { cut_off } else { i64::MIN },
+        if twice == Repetition::Same { cut_off } else { i64::MIN },
         request
     );
     let begun = sql!(
         tx,
         execute,
         "
-        -- start to answer
+        -- start a keyed request
         INSERT INTO answers (caller, name, request, media_type, body, at)
         VALUES ($1, $2, $3, '', '', $4)
         ON CONFLICT (caller, name) DO NOTHING",
@@ -111,24 +111,24 @@ pub async fn begin(
         now.timestamp_millis()
     );
     if begun > 0 {
-        return Ok(Before::Nothing);
+        return Ok(KeyState::Nothing);
     }
     let AnswerRow { request: own, status, media_type, body, at: begun_at }: AnswerRow = sql!(
         tx,
         fetch_one,
         "
-        -- answer
+        -- stored response
         SELECT request, status, media_type, body, at FROM answers
         WHERE caller = $1 AND name = $2",
         caller,
         key
     );
     Ok(match status {
-        _ if own != request => Before::Other,
-        None if begun_at <= cut_off => Before::CutOff,
-        None => Before::UnderWay,
+        _ if own != request => KeyState::Other,
+        None if begun_at <= cut_off => KeyState::CutOff,
+        None => KeyState::UnderWay,
         Some(status) => {
-            Before::Answered(StoredResponse { status: status as u16, media_type, body })
+            KeyState::Answered(StoredResponse { status: status as u16, media_type, body })
         }
     })
 }
@@ -145,7 +145,7 @@ pub async fn end(
             tx,
             execute,
             "
-            -- keep answer
+            -- store a response
             UPDATE answers
             SET status = $1, media_type = $2, body = $3
             WHERE caller = $4 AND name = $5",
@@ -160,7 +160,7 @@ pub async fn end(
             tx,
             execute,
             "
-            -- delete the attempt
+            -- delete a keyed request
             DELETE FROM answers
             WHERE caller = $1 AND name = $2",
             caller,

@@ -10,7 +10,7 @@ use crate::{
         approvals::hash_of,
         at,
         db::{row::row, sql},
-        lists::Stretch,
+        lists::PageRequest,
     },
 };
 
@@ -122,7 +122,7 @@ pub async fn used(tx: &mut Tx<'_>, id: &str, now: DateTime<Utc>) -> Result<()> {
 }
 
 /// All tokens, including revoked ones, newest first.
-pub async fn list(tx: &mut Tx<'_>, stretch: &Stretch) -> Result<Vec<ApiToken>> {
+pub async fn list(tx: &mut Tx<'_>, page: &PageRequest) -> Result<Vec<ApiToken>> {
     let rows: Vec<TokenRow> = sql!(
         tx,
         fetch_all,
@@ -131,8 +131,8 @@ pub async fn list(tx: &mut Tx<'_>, stretch: &Stretch) -> Result<Vec<ApiToken>> {
             ORDER BY id DESC
             LIMIT $2"
         ),
-        stretch.after.as_str(),
-        stretch.most as i64
+        page.after.as_str(),
+        page.most as i64
     );
     rows.into_iter().map(token).collect()
 }

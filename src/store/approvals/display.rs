@@ -93,12 +93,15 @@ pub async fn show_again(
 }
 
 /// The approval that a row is part of, and the row that it edits.
-pub async fn kin(tx: &mut Tx<'_>, id: &OutboxId) -> Result<(Option<ApprovalId>, Option<OutboxId>)> {
+pub async fn approval_and_edited_row(
+    tx: &mut Tx<'_>,
+    id: &OutboxId,
+) -> Result<(Option<ApprovalId>, Option<OutboxId>)> {
     let (approval, edits): (Option<String>, Option<String>) = sql!(
         tx,
         fetch_one,
         "
-        -- related rows
+        -- approval and edits of a row
         SELECT approval, edits FROM outbox
         WHERE id = $1",
         id.as_str()
@@ -158,6 +161,6 @@ pub async fn drop_parts(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<()> {
         WHERE approval = $1",
         approval.as_str()
     );
-    tx.rung.outbox = true;
+    tx.wakeups.outbox = true;
     Ok(())
 }

@@ -16,7 +16,7 @@ use crate::{
             sql,
             unreadable::{JsonTable, readable_rows},
         },
-        lists::Stretch,
+        lists::PageRequest,
     },
 };
 
@@ -114,7 +114,11 @@ pub async fn all(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<Vec<Grant>> {
 }
 
 /// One page of the valid grants, in order of creation.
-pub async fn list(tx: &mut Tx<'_>, stretch: &Stretch, now: DateTime<Utc>) -> Result<Vec<Grant>> {
+pub async fn list(
+    tx: &mut Tx<'_>,
+    page_request: &PageRequest,
+    now: DateTime<Utc>,
+) -> Result<Vec<Grant>> {
     let rows: Vec<GrantRow> = sql!(
         tx,
         fetch_all,
@@ -124,8 +128,8 @@ pub async fn list(tx: &mut Tx<'_>, stretch: &Stretch, now: DateTime<Utc>) -> Res
             LIMIT $3"
         ),
         now.timestamp_millis(),
-        stretch.after.as_str(),
-        stretch.most as i64
+        page_request.after.as_str(),
+        page_request.most as i64
     );
     rows.into_iter().map(grant).collect()
 }
@@ -181,7 +185,7 @@ pub async fn give(
         tx,
         execute,
         "
-        -- give
+        -- give a grant
         INSERT INTO grants
             (id, tool, covers, scope, owner, approval, given_by, given_at, expires_at, uses_left)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
@@ -210,7 +214,7 @@ pub async fn revoke(
         tx,
         fetch_optional,
         "
-        -- revoke
+        -- revoke a grant
         UPDATE grants
         SET revoked_at = $1, revoked_by = $2
         WHERE id = $3 AND revoked_at IS NULL
@@ -233,7 +237,7 @@ pub(in crate::store) async fn spend(
         tx,
         execute,
         "
-        -- spend
+        -- use a grant
         UPDATE grants
         SET uses_left = uses_left - 1
         WHERE id = $1 AND revoked_at IS NULL AND expires_at > $2
@@ -247,7 +251,7 @@ pub(in crate::store) async fn spend(
 
 /// Orders this transaction and a concurrent halt. Without the lock, neither would see the other's
 /// uncommitted changes on PostgreSQL.
-pub(in crate::store) async fn keep_from_halting(tx: &mut Tx<'_>) -> Result<()> {
+pub(in crate::store) async fn lock_against_halt(tx: &mut Tx<'_>) -> Result<()> {
     let lock = tx.either(NO_LOCK, "SELECT pg_advisory_xact_lock_shared($1)");
     sql!(tx, execute, lock, HALT_LOCK);
     Ok(())
@@ -261,7 +265,7 @@ pub async fn halt(tx: &mut Tx<'_>, by: &Speaker, now: DateTime<Utc>) -> Result<b
         tx,
         execute,
         "
-        -- halt
+        -- halt tools
         INSERT INTO halts (name, by_whom, since)
         VALUES ($1, $2, $3)
         ON CONFLICT (name) DO NOTHING",
@@ -278,7 +282,7 @@ pub async fn lift(tx: &mut Tx<'_>) -> Result<bool> {
         tx,
         execute,
         "
-        -- lift
+        -- end the halt
         DELETE FROM halts
         WHERE name = $1",
         TOOLS

@@ -117,7 +117,7 @@ async fn mint(tx: &mut Tx<'_>, approval: String, hash: String) -> Result<()> {
         tx,
         execute,
         "
-        -- mint token
+        -- insert an approval token
         INSERT INTO approval_tokens (hash, approval)
         VALUES ($1, $2)",
         hash,
@@ -128,7 +128,7 @@ async fn mint(tx: &mut Tx<'_>, approval: String, hash: String) -> Result<()> {
 
 /// The conversation in which an approval is shown, and the event that it follows.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ShownAt<'a> {
+pub(super) struct ApprovalPosition<'a> {
     pub shown_in: &'a ConversationId,
     pub seq: Seq,
 }
@@ -136,7 +136,7 @@ pub(super) struct ShownAt<'a> {
 pub(super) async fn ask(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    ShownAt { shown_in, seq }: ShownAt<'_>,
+    ApprovalPosition { shown_in, seq }: ApprovalPosition<'_>,
     asked: NewApproval,
     now: DateTime<Utc>,
 ) -> Result<()> {
@@ -154,7 +154,7 @@ pub(super) async fn ask(
         tx,
         execute,
         "
-        -- ask
+        -- request an approval
         INSERT INTO approvals
             (id, conversation, call, asks, tool, arguments, digest, title, requester, question,
              status, created_at, expires_at, approvers, offers, proposal, shown_in)
@@ -325,7 +325,7 @@ async fn due(tx: &mut Tx<'_>, after: Deadline, now: DateTime<Utc>, most: usize) 
 }
 
 /// Settles an approval. Of any number of concurrent calls, exactly one returns `true`.
-pub async fn settle(
+pub async fn resolve(
     tx: &mut Tx<'_>,
     id: &ApprovalId,
     status: Status,
@@ -336,7 +336,7 @@ pub async fn settle(
         tx,
         fetch_optional,
         "
-        -- settle
+        -- resolve an approval
         UPDATE approvals
         SET status = $1, decided_by = $2, decided_at = $3
         WHERE id = $4 AND status = 'pending'
@@ -347,7 +347,9 @@ pub async fn settle(
         id.as_str()
     );
     if let Some((asked_at,)) = settled {
-        tx.rung.tally.extend(committed::of_settled(status, now.timestamp_millis() - asked_at));
+        tx.wakeups
+            .counts
+            .extend(committed::of_resolved_approval(status, now.timestamp_millis() - asked_at));
     }
     Ok(settled.is_some())
 }

@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::{
     agent::approvers::Approvers,
     journal::{
-        event::{Asks, Attachment, Event, Speaker, Status},
-        grant::Covers,
+        event::{ApprovalPurpose, Attachment, Event, Speaker, Status},
+        grant::GrantSubject,
         ids::{ApprovalId, CallId, ConversationId, OutboxId},
     },
 };
@@ -18,7 +18,7 @@ use crate::{
 pub struct NewApproval {
     pub id: ApprovalId,
     pub call: CallId,
-    pub asks: Asks,
+    pub asks: ApprovalPurpose,
     pub tool: String,
     pub arguments: Value,
     pub digest: String,
@@ -27,7 +27,7 @@ pub struct NewApproval {
     pub requester: Speaker,
     pub approvers: Approvers,
     /// What the offered grant would cover, if one is offered.
-    pub proposal: Option<Covers>,
+    pub proposal: Option<GrantSubject>,
     /// The keys of the buttons.
     pub offers: String,
     pub expires_at: DateTime<Utc>,
@@ -55,7 +55,7 @@ pub struct Approval {
     pub id: ApprovalId,
     pub conversation: ConversationId,
     pub call: CallId,
-    pub asks: Asks,
+    pub asks: ApprovalPurpose,
     pub tool: String,
     pub arguments: Value,
     pub title: String,
@@ -63,7 +63,7 @@ pub struct Approval {
     pub approvers: Approvers,
     /// The keys of the buttons.
     pub offers: String,
-    pub proposal: Option<Covers>,
+    pub proposal: Option<GrantSubject>,
     /// The outbox row that shows it, and the conversation that the row belongs to.
     pub question: OutboxId,
     pub shown_in: ConversationId,

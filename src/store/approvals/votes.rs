@@ -35,7 +35,7 @@ pub async fn vote(
         tx,
         execute,
         "
-        -- vote
+        -- insert a vote
         INSERT INTO votes (approval, channel, person, name, at)
         VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (approval, channel, person) DO NOTHING",
@@ -75,7 +75,7 @@ pub async fn names(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<String>
         tx,
         fetch_all,
         "
-        -- votes
+        -- votes on an approval
         SELECT v.name, COALESCE(i.person, v.channel || '/' || v.person) FROM votes v
         LEFT JOIN identities i ON i.channel = v.channel AND i.account = v.person
         WHERE v.approval = $1
@@ -156,7 +156,7 @@ pub async fn make(tx: &mut Tx<'_>, channel: &str, person: &str, role: &str) -> R
         tx,
         execute,
         "
-        -- make
+        -- set a role
         INSERT INTO people (channel, person, name, role, since)
         VALUES ($1, $2, '', $3, 0)
         ON CONFLICT (channel, person) DO UPDATE SET role = $3",

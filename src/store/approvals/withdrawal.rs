@@ -4,10 +4,10 @@ use anyhow::Result;
 use channels::Outgoing;
 use chrono::{DateTime, Utc};
 
-use super::{display, pending, request::Approval, settle};
+use super::{display, pending, request::Approval, resolve};
 use crate::{
     journal::{
-        event::{Asks, Status},
+        event::{ApprovalPurpose, Status},
         ids::{CallId, ConversationId},
     },
     store::{
@@ -49,7 +49,7 @@ pub async fn answers(
     }
     let words = conversations::words(tx, conversation).await?;
     for open in pending(tx, conversation).await? {
-        let own = open.asks == Asks::Answer && open.conversation == *conversation;
+        let own = open.asks == ApprovalPurpose::Answer && open.conversation == *conversation;
         if own && call.is_none_or(|call| open.call == *call) {
             let withdrawal = Withdrawal { status: Status::Withdrawn, by: words.the_bot, words };
             end(tx, &open, withdrawal, now).await?;
@@ -72,7 +72,7 @@ async fn end(
     Withdrawal { status, by, words }: Withdrawal<'_>,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    if !settle(tx, &open.id, status, by, now).await? {
+    if !resolve(tx, &open.id, status, by, now).await? {
         return Ok(());
     }
     let fact = Fact::withdrawn(open, status, by);

@@ -81,7 +81,7 @@ impl Fact {
     }
 
     /// A grant that was given or revoked.
-    pub fn leave(kind: &'static str, grant: &Grant, person: &str) -> Self {
+    pub fn grant_changed(kind: &'static str, grant: &Grant, person: &str) -> Self {
         Self::new(kind, person)
             .of(&grant.tool)
             .with("grant", grant.id.as_str())
@@ -125,7 +125,7 @@ pub type AuditPosition = (i64, String, i64);
 impl Store {
     /// Records an action of an operator.
     pub async fn note(&self, fact: Fact, now: DateTime<Utc>) -> Result<()> {
-        self.write("note", move |tx| {
+        self.write("record audit entry", move |tx| {
             Box::pin(async move { append(tx, ADMIN, vec![fact], now).await })
         })
         .await
@@ -236,7 +236,7 @@ async fn seal(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<usize> {
         tx,
         fetch_all,
         "
-        -- unsealed
+        -- unsealed audit chains
         SELECT chain, n, hash FROM audit_heads
         WHERE sealed < n AND chain <> $1
         ORDER BY chain
@@ -253,7 +253,7 @@ async fn seal(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<usize> {
             tx,
             execute,
             "
-            -- seal
+            -- seal an audit chain
             UPDATE audit_heads
             SET sealed = $2
             WHERE chain = $1",
@@ -270,7 +270,7 @@ async fn cut(tx: &mut Tx<'_>, keep_from: DateTime<Utc>, now: DateTime<Utc>) -> R
         tx,
         fetch_all,
         "
-        -- old ends
+        -- chains with old audit entries
         SELECT a.chain, a.n, a.hash
         FROM audit a
         JOIN (
@@ -304,7 +304,7 @@ pub(super) async fn cut_off(tx: &mut Tx<'_>, chain: &str, now: DateTime<Utc>) ->
         tx,
         fetch_optional,
         "
-        -- cut off
+        -- seal a chain that ends
         UPDATE audit_heads
         SET sealed = n
         WHERE chain = $1
@@ -321,7 +321,7 @@ async fn delete_up_to(tx: &mut Tx<'_>, chain: &str, n: i64) -> Result<()> {
         tx,
         execute,
         "
-        -- cut
+        -- delete old audit entries
         DELETE FROM audit
         WHERE chain = $1 AND n <= $2",
         chain,

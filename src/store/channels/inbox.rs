@@ -48,7 +48,7 @@ pub async fn forget(tx: &mut Tx<'_>, channel: &str, delivery: &str) -> Result<()
         tx,
         execute,
         "
-        -- forget delivery
+        -- delete a received update
         DELETE FROM deliveries
         WHERE channel = $1 AND delivery = $2",
         channel,
@@ -65,12 +65,12 @@ pub async fn keep_unparsed(
     raw: &str,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    tx.rung.tally.push(committed::of_unparsed());
+    tx.wakeups.counts.push(committed::of_unparsed());
     sql!(
         tx,
         execute,
         "
-        -- keep unparsed
+        -- store an unparsed update
         INSERT INTO unparsed (channel, delivery, at, raw)
         VALUES ($1, $2, $3, $4)
         ON CONFLICT (channel, delivery) DO NOTHING",
@@ -88,7 +88,7 @@ pub async fn position(tx: &mut Tx<'_>, channel: &str) -> Result<Option<String>> 
         tx,
         fetch_optional,
         "
-        -- position
+        -- position of a channel
         SELECT position FROM positions
         WHERE channel = $1",
         channel
@@ -101,7 +101,7 @@ pub async fn move_position(tx: &mut Tx<'_>, channel: &str, position: &str) -> Re
         tx,
         execute,
         "
-        -- move position
+        -- update the position of a channel
         INSERT INTO positions (channel, position)
         VALUES ($1, $2)
         ON CONFLICT (channel) DO UPDATE

@@ -164,7 +164,7 @@ async fn states(tx: &mut Tx<'_>) -> Result<BTreeMap<String, ChannelState>> {
         tx,
         fetch_all,
         "
-        -- who listens
+        -- nodes that listen
         SELECT name, node FROM leases
         WHERE name LIKE 'listen %' AND until > $1",
         now

@@ -56,7 +56,7 @@ pub struct RowsBefore {
 
 /// The events between two others.
 #[derive(Debug, Clone, Copy)]
-pub struct Within {
+pub struct EventRange {
     pub after: Seq,
     pub before: Seq,
 }
@@ -65,7 +65,7 @@ pub struct Within {
 pub async fn before(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    stretch: RowsBefore,
+    page: RowsBefore,
 ) -> Result<Vec<ShownRow>> {
     let rows: Vec<SentRow> = sql!(
         tx,
@@ -77,17 +77,40 @@ pub async fn before(
         ORDER BY seq DESC, part DESC, id DESC
         LIMIT $3",
         conversation.as_str(),
-        stretch.seq,
-        stretch.most as i64
+        page.seq,
+        page.most as i64
     );
     rows.into_iter().rev().map(shown).collect()
+}
+
+/// The rows that were shown after an event, oldest first.
+pub async fn after(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    seq: Seq,
+    most: usize,
+) -> Result<Vec<ShownRow>> {
+    let rows: Vec<SentRow> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- history after an event
+        SELECT id, seq, body, edits, status, created_at FROM outbox
+        WHERE conversation = $1 AND seq > $2
+        ORDER BY seq, part, id
+        LIMIT $3",
+        conversation.as_str(),
+        seq,
+        most as i64
+    );
+    rows.into_iter().map(shown).collect()
 }
 
 /// The edits that were made from an event on, oldest first. They may concern earlier messages.
 pub async fn edits_from(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    stretch: RowsBefore,
+    page: RowsBefore,
 ) -> Result<Vec<ShownRow>> {
     let rows: Vec<SentRow> = sql!(
         tx,
@@ -99,8 +122,8 @@ pub async fn edits_from(
         ORDER BY seq, part, id
         LIMIT $3",
         conversation.as_str(),
-        stretch.seq,
-        stretch.most as i64
+        page.seq,
+        page.most as i64
     );
     rows.into_iter().map(shown).collect()
 }
@@ -109,7 +132,7 @@ pub async fn edits_from(
 pub async fn events_within(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    within: Within,
+    range: EventRange,
     most: usize,
 ) -> Result<Vec<Entry>> {
     let rows: Vec<EventWithin> = sql!(
@@ -122,8 +145,8 @@ pub async fn events_within(
         ORDER BY seq DESC
         LIMIT $4",
         conversation.as_str(),
-        within.after,
-        within.before,
+        range.after,
+        range.before,
         most as i64
     );
     let entries = rows.into_iter().rev().map(|row| {

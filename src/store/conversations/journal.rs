@@ -23,7 +23,7 @@ use crate::{
 /// An event that this release does not know, written by a newer one.
 #[derive(Debug, thiserror::Error)]
 #[error("event {seq} of {conversation} cannot be read: {problem}")]
-pub struct Unreadable {
+pub struct UnreadableEvent {
     conversation: ConversationId,
     seq: Seq,
     problem: serde_json::Error,
@@ -98,7 +98,7 @@ row! {
 
 fn entry(conversation: &ConversationId, row: EventRow) -> Result<Entry> {
     let EventRow { seq, at: ms, body } = row;
-    let event = serde_json::from_str(&body).map_err(|problem| Unreadable {
+    let event = serde_json::from_str(&body).map_err(|problem| UnreadableEvent {
         conversation: conversation.clone(),
         seq,
         problem,
@@ -119,7 +119,7 @@ pub async fn append(
         tx,
         fetch_one,
         "
-        -- append
+        -- append an event
         UPDATE conversations
         SET last_seq = last_seq + 1, ready_at = COALESCE(ready_at, $1)
         WHERE id = $2
@@ -135,7 +135,7 @@ pub async fn append(
         places::note_owner(tx, conversation, &by.id).await?;
     }
     insert(tx, conversation, Number { seq, fence: 0 }, event, now).await?;
-    tx.rung.conversations.push(conversation.clone());
+    tx.wakeups.conversations.push(conversation.clone());
     Ok(seq)
 }
 
@@ -173,7 +173,7 @@ pub(in crate::store) async fn insert(
         note_failure(tx, conversation, seq).await?;
     }
     mentions::note(tx, conversation, &body).await?;
-    tx.rung.tally.extend(committed::of_event(event));
+    tx.wakeups.counts.extend(committed::of_event(event));
     subscriptions::of_event(tx, conversation, event, now).await
 }
 
@@ -182,7 +182,7 @@ async fn note_failure(tx: &mut Tx<'_>, conversation: &ConversationId, seq: Seq) 
         tx,
         execute,
         "
-        -- note failed turn
+        -- count a failed turn
         UPDATE conversations
         SET failed_seq = $1
         WHERE id = $2",
@@ -266,7 +266,7 @@ pub async fn lock(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<()> 
         tx,
         execute,
         "
-        -- lock
+        -- lock a conversation
         UPDATE conversations
         SET last_seq = last_seq
         WHERE id = $1",

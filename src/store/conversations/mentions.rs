@@ -68,7 +68,7 @@ async fn insert(tx: &mut Tx<'_>, conversation: &str, digest: &str) -> Result<()>
         tx,
         execute,
         "
-        -- note a mention
+        -- insert a mention
         INSERT INTO mentions (digest, conversation)
         VALUES ($1, $2)
         ON CONFLICT (digest, conversation) DO NOTHING",

@@ -28,9 +28,9 @@ use crate::{
 pub async fn language(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    told: Option<&str>,
+    reported: Option<&str>,
 ) -> Result<String> {
-    if let Some(told) = told {
+    if let Some(reported) = reported {
         sql!(
             tx,
             execute,
@@ -39,10 +39,10 @@ pub async fn language(
             UPDATE conversations
             SET language = $1
             WHERE id = $2 AND language <> $1",
-            told,
+            reported,
             conversation.as_str()
         );
-        return Ok(told.to_owned());
+        return Ok(reported.to_owned());
     }
     let (language,): (String,) = sql!(
         tx,
@@ -69,8 +69,8 @@ pub async fn read_after(
     wait: TimeDelta,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    let settles_in = wait.to_std().ok().filter(|wait| !wait.is_zero());
-    tx.rung.settles_in = tx.rung.settles_in.max(settles_in);
+    let debounced_for = wait.to_std().ok().filter(|wait| !wait.is_zero());
+    tx.wakeups.debounced_for = tx.wakeups.debounced_for.max(debounced_for);
     sql!(
         tx,
         execute,
@@ -91,7 +91,7 @@ pub async fn is_busy(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<b
         tx,
         fetch_optional,
         "
-        -- is busy
+        -- is a turn or approval open
         SELECT c.last_seq FROM conversations c
         WHERE c.id = $1 AND (c.ready_at IS NOT NULL OR EXISTS (
             SELECT 1 FROM approvals a
@@ -115,7 +115,7 @@ pub async fn note_split(tx: &mut Tx<'_>, conversation: &ConversationId, seq: Seq
         tx,
         execute,
         "
-        -- note a split message
+        -- record a split message
         UPDATE conversations
         SET split_seq = $1
         WHERE id = $2",
@@ -185,7 +185,7 @@ pub async fn close(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<()>
         tx,
         execute,
         "
-        -- close
+        -- reject messages for a chat that was left
         UPDATE outbox
         SET status = 'gone', problem = 'the bot was shown out', lease_until = 0
         WHERE status = 'waiting' AND conversation = $1",
@@ -224,7 +224,7 @@ pub async fn park(
         tx,
         execute,
         "
-        -- forget finished work
+        -- delete ended pauses
         DELETE FROM parked
         WHERE until <= $1",
         now.timestamp_millis()
@@ -233,7 +233,7 @@ pub async fn park(
         tx,
         execute,
         "
-        -- park
+        -- pause a chat
         INSERT INTO parked (channel, chat, until)
         VALUES ($1, $2, $3)
         ON CONFLICT (channel, chat) DO UPDATE

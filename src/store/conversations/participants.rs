@@ -41,7 +41,7 @@ pub(in crate::store) async fn insert(
         tx,
         execute,
         "
-        -- note a participant
+        -- insert a participant
         INSERT INTO participants (channel, person, conversation)
         SELECT channel, CAST($2 AS TEXT), id FROM conversations
         WHERE id = $1 AND COALESCE(owner, '') = ''

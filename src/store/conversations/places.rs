@@ -96,7 +96,7 @@ pub async fn person(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<St
         tx,
         fetch_one,
         "
-        -- whose conversation
+        -- person of a conversation
         SELECT person FROM conversations
         WHERE id = $1",
         conversation.as_str()
@@ -214,7 +214,7 @@ pub(in crate::store) async fn note_owner(
         tx,
         execute,
         "
-        -- note the owner
+        -- record the owner
         UPDATE conversations
         SET owner = $1
         WHERE id = $2 AND owner <> '' AND owner <> $1",

@@ -16,14 +16,14 @@ use crate::{
     },
     store::{
         Store, Tx,
-        approvals::{self, ShownAt, grants, request::NewApproval, withdrawal},
+        approvals::{self, ApprovalPosition, grants, request::NewApproval, withdrawal},
         audit::{self, Fact},
         conversations,
         db::sql,
         leases::{self, Lease},
         metrics::committed,
-        outbox::{self, Behind, album},
-        usage::{self, Used},
+        outbox::{self, InsertPosition, album},
+        usage::{self, UsageRecord},
     },
 };
 
@@ -42,7 +42,7 @@ pub struct Change {
     /// Records for the audit.
     pub facts: Vec<Fact>,
     /// Usage for the daily account.
-    pub used: Vec<Used>,
+    pub used: Vec<UsageRecord>,
     /// The grants used by the calls that start with this change, once each.
     pub spends: Vec<GrantId>,
     /// The number of runs of each tool with a limit. The whole delegation shares the limits.
@@ -116,7 +116,7 @@ impl Store {
     /// Releases the lease, unless there are events that this worker has not read.
     pub async fn rest(&self, lease: &Lease, seen: Seq) -> Result<Recorded> {
         let lease = lease.clone();
-        self.write("rest", move |tx| Box::pin(rest(tx, lease, seen))).await
+        self.write("release finished", move |tx| Box::pin(rest(tx, lease, seen))).await
     }
 
     /// Releases the lease after a failed turn. No node retries before `not_before`.
@@ -149,13 +149,15 @@ async fn record(
     }
     let starts = change.events.iter().any(|event| matches!(event, Event::ToolStarted { .. }));
     if starts {
-        grants::keep_from_halting(tx).await?;
+        grants::lock_against_halt(tx).await?;
         if grants::halted_by(tx).await?.is_some() {
             return Ok(Recorded::Behind);
         }
     }
     let count = change.events.len() as i64;
-    let Some(last) = allot(tx, &lease, &change).await? else { return refused(tx, &lease).await };
+    let Some(last) = assign_numbers(tx, &lease, &change).await? else {
+        return refused(tx, &lease).await;
+    };
     for grant in &change.spends {
         grants::spend(tx, grant, now).await?;
     }
@@ -177,7 +179,7 @@ async fn record(
     }
     audit::append(tx, lease.conversation.as_str(), change.facts, now).await?;
     let effects = TaskEffects {
-        heritage: tasks::passed_on(&change.events, change.runs),
+        inherited: tasks::passed_on(&change.events, change.runs),
         delegates: change.delegates,
         answer: change.answer,
     };
@@ -185,10 +187,10 @@ async fn record(
     // Locked after all rows of conversations, so that a transaction that has locked one of these
     // totals never waits for a conversation.
     for used in change.used {
-        tx.rung.tally.extend(committed::of_used(&used));
+        tx.wakeups.counts.extend(committed::of_used(&used));
         usage::enter(tx, &lease, used, now).await?;
     }
-    tx.rung.conversations.push(lease.conversation.clone());
+    tx.wakeups.conversations.push(lease.conversation.clone());
     match change.terms {
         Precondition::IfCurrentThenRest => rest(tx, lease, last).await,
         Precondition::IfCurrent | Precondition::Always => Ok(Recorded::Done),
@@ -197,7 +199,7 @@ async fn record(
 
 /// Allots the sequence numbers of the events and returns the last one. Returns `None` if the lease
 /// was lost or there are newer events.
-async fn allot(tx: &mut Tx<'_>, lease: &Lease, change: &Change) -> Result<Option<Seq>> {
+async fn assign_numbers(tx: &mut Tx<'_>, lease: &Lease, change: &Change) -> Result<Option<Seq>> {
     let only_at = if change.terms == Precondition::Always { -1 } else { change.seen };
     let allotted: Option<(i64,)> = sql!(
         tx,
@@ -260,13 +262,19 @@ async fn show(
     }
     let home = lease.home();
     let seq = if *home == lease.conversation { last } else { journal::last_seq(tx, home).await? };
-    outbox::put_rows(tx, home, Behind { seq, answers, now }, what).await?;
+    outbox::put_rows(tx, home, InsertPosition { seq, answers, now }, what).await?;
     if let Some(until) = wait {
         album::wait(tx, home, until).await?;
     }
     for asked in questions {
-        approvals::ask(tx, &lease.conversation, ShownAt { shown_in: home, seq }, asked, now)
-            .await?;
+        approvals::ask(
+            tx,
+            &lease.conversation,
+            ApprovalPosition { shown_in: home, seq },
+            asked,
+            now,
+        )
+        .await?;
     }
     Ok(())
 }
@@ -291,7 +299,7 @@ async fn rest(tx: &mut Tx<'_>, lease: Lease, seen: Seq) -> Result<Recorded> {
         tx,
         execute,
         "
-        -- rest
+        -- release a finished conversation
         UPDATE conversations
         SET ready_at = NULL, lease_until = 0, failures = 0
         WHERE id = $1 AND lease_node = $2 AND fence = $3 AND last_seq = $4",
@@ -311,7 +319,7 @@ async fn defer(tx: &mut Tx<'_>, lease: Lease, deferral: Deferral) -> Result<()> 
         tx,
         execute,
         "
-        -- defer
+        -- defer a conversation
         UPDATE conversations
         SET lease_until = 0, failures = $1, not_before = $2
         WHERE id = $3 AND lease_node = $4 AND fence = $5",
@@ -329,7 +337,7 @@ async fn release(tx: &mut Tx<'_>, lease: Lease) -> Result<()> {
         tx,
         execute,
         "
-        -- release
+        -- release a lease
         UPDATE conversations
         SET lease_until = 0
         WHERE id = $1 AND lease_node = $2 AND fence = $3",
@@ -337,6 +345,6 @@ async fn release(tx: &mut Tx<'_>, lease: Lease) -> Result<()> {
         lease.node.as_str(),
         lease.fence
     );
-    tx.rung.conversations.push(lease.conversation);
+    tx.wakeups.conversations.push(lease.conversation);
     Ok(())
 }

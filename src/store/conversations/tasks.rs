@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use super::journal;
 use crate::{
     journal::{
-        event::{Event, Heritage, JobBudget, Outcome, Speaker, Status, ToolResult},
+        event::{Event, InheritedState, JobBudget, Outcome, Speaker, Status, ToolResult},
         ids::{CallId, ConversationId},
         session::delegation::Task,
     },
@@ -31,31 +31,32 @@ pub struct Delegation {
     pub tasks: Vec<(ConversationId, Task)>,
     /// The person on whose behalf they run.
     pub by: Speaker,
-    pub heritage: Heritage,
+    pub inherited: InheritedState,
 }
 
 /// The answer to a task.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TaskAnswer {
     pub result: ToolResult,
-    pub heritage: Heritage,
+    #[serde(rename = "heritage")]
+    pub inherited: InheritedState,
 }
 
 /// The parts of a change that concern the sub-agents of a conversation and its parent.
 pub(in crate::store) struct TaskEffects {
     /// The state shared with all running agents of the same delegation.
-    pub heritage: Heritage,
+    pub inherited: InheritedState,
     pub delegates: Vec<Delegation>,
     pub answer: Option<TaskAnswer>,
 }
 
 /// The state that these events and runs share with all running agents of the same delegation.
-pub(in crate::store) fn passed_on(events: &[Event], used: BTreeMap<String, u32>) -> Heritage {
+pub(in crate::store) fn passed_on(events: &[Event], used: BTreeMap<String, u32>) -> InheritedState {
     let sources = events.iter().filter_map(|event| match event {
         Event::Tainted { source } => Some(source.clone()),
         _ => None,
     });
-    Heritage { taint: sources.collect(), used, ..Heritage::default() }
+    InheritedState { taint: sources.collect(), used, ..InheritedState::default() }
 }
 
 /// Propagates taint, counts, tasks and answers of a conversation to its parent and sub-agents, in
@@ -63,11 +64,11 @@ pub(in crate::store) fn passed_on(events: &[Event], used: BTreeMap<String, u32>)
 pub(in crate::store) async fn propagate(
     tx: &mut Tx<'_>,
     lease: &Lease,
-    TaskEffects { heritage, delegates, answer }: TaskEffects,
+    TaskEffects { inherited, delegates, answer }: TaskEffects,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    if heritage != Heritage::default() {
-        spread(tx, &lease.conversation, heritage, now).await?;
+    if inherited != InheritedState::default() {
+        spread(tx, &lease.conversation, inherited, now).await?;
     }
     for delegation in delegates {
         begin(tx, &lease.conversation, delegation, now).await?;
@@ -84,8 +85,8 @@ async fn begin(
     delegation: Delegation,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    let Delegation { call, tasks, by, heritage } = delegation;
-    let start = Start { parent, call: call.as_str(), by: &by, heritage: &heritage, job: None };
+    let Delegation { call, tasks, by, inherited } = delegation;
+    let start = Start { parent, call: call.as_str(), by: &by, inherited: &inherited, job: None };
     for ((child, task), place) in tasks.into_iter().zip(0_i64..) {
         self::start(tx, &start, PlacedTask { child: &child, task: &task, place }, now).await?;
     }
@@ -97,7 +98,7 @@ pub(in crate::store) struct Start<'a> {
     pub parent: &'a ConversationId,
     pub call: &'a str,
     pub by: &'a Speaker,
-    pub heritage: &'a Heritage,
+    pub inherited: &'a InheritedState,
     /// The limits of a background job.
     pub job: Option<JobBudget>,
 }
@@ -137,7 +138,7 @@ pub(in crate::store) async fn start(
         tx,
         execute,
         "
-        -- give task
+        -- insert a task
         INSERT INTO tasks (conversation, parent, call, place, status)
         VALUES ($1, $2, $3, $4, $5)",
         child.as_str(),
@@ -151,8 +152,8 @@ pub(in crate::store) async fn start(
         // to others.
         journal::append(tx, child, &Event::JobStarted { budget }, now).await?;
     }
-    if *start.heritage != Heritage::default() {
-        journal::append(tx, child, &Event::Inherited(start.heritage.clone()), now).await?;
+    if *start.inherited != InheritedState::default() {
+        journal::append(tx, child, &Event::Inherited(start.inherited.clone()), now).await?;
     }
     let (by, text) = (start.by.clone(), task.text.clone());
     let said = Event::Said { by, text, message: String::new() };
@@ -186,7 +187,7 @@ async fn deliver_answer(
     let Some((parent, call)) = task else { return Ok(()) };
     let parent = ConversationId(parent);
     // Locks the parent's row, so that the last of several concurrent answers sees the others.
-    journal::append(tx, &parent, &Event::Inherited(answer.heritage), now).await?;
+    journal::append(tx, &parent, &Event::Inherited(answer.inherited), now).await?;
     let rows: Vec<(String, String, Option<String>)> = sql!(
         tx,
         fetch_all,
@@ -303,7 +304,7 @@ async fn under_way(tx: &mut Tx<'_>, parent: &ConversationId) -> Result<Vec<Conve
 async fn spread(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    heritage: Heritage,
+    inherited: InheritedState,
     now: DateTime<Utc>,
 ) -> Result<()> {
     let relatives: Vec<(String,)> = sql!(
@@ -322,7 +323,7 @@ async fn spread(
         conversation.as_str()
     );
     for (relative,) in relatives {
-        let inherited = Event::Inherited(heritage.clone());
+        let inherited = Event::Inherited(inherited.clone());
         journal::append(tx, &ConversationId(relative), &inherited, now).await?;
     }
     Ok(())
@@ -368,7 +369,7 @@ pub async fn home(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<Conv
         tx,
         fetch_one,
         "
-        -- home
+        -- root conversation
         SELECT COALESCE(root, id) FROM conversations
         WHERE id = $1",
         conversation.as_str()

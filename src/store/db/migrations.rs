@@ -1,6 +1,7 @@
 //! The migrations of the database, in the order in which they are applied.
 
 use sqlx::migrate::{Migration, MigrationType, Migrator};
+use std::sync::LazyLock;
 
 /// The database whose SQL a migration uses where one text does not work for both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +27,17 @@ macro_rules! text_of {
     };
 }
 
-pub(super) fn migrations(dialect: Dialect) -> Migrator {
+/// Built once, because each migration has a digest.
+pub(super) fn migrations(dialect: Dialect) -> &'static Migrator {
+    static SQLITE: LazyLock<Migrator> = LazyLock::new(|| build(Dialect::Sqlite));
+    static POSTGRES: LazyLock<Migrator> = LazyLock::new(|| build(Dialect::Postgres));
+    match dialect {
+        Dialect::Sqlite => &SQLITE,
+        Dialect::Postgres => &POSTGRES,
+    }
+}
+
+fn build(dialect: Dialect) -> Migrator {
     let memory = match dialect {
         Dialect::Sqlite => concat!(text!("0009_memory"), text!("sqlite/0009_memory_words")),
         Dialect::Postgres => concat!(text!("0009_memory"), text!("postgres/0009_memory_words")),
@@ -66,6 +77,8 @@ pub(super) fn migrations(dialect: Dialect) -> Migrator {
         migration(35, "wiki", text!("0035_wiki")),
         migration(36, "job origins", text!("0036_job_origins")),
         migration(37, "mcp tool pins", text!("0037_mcp_tool_pins")),
+        migration(38, "completions", text!("0038_completions")),
+        migration(39, "deliveries by age", text!("0039_deliveries_by_age")),
     ]);
     // Migrations of a newer release, which this one may run beside.
     all.set_ignore_missing(true);

@@ -27,7 +27,7 @@ use sqlx::{
 use std::{future::pending, panic::AssertUnwindSafe, str::FromStr as _, time::Duration};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{StoreOptions, wake::Rung};
+use super::{StoreOptions, wake::Wakeups};
 use crate::{
     clock::{Clock as _, SystemClock},
     crash,
@@ -62,7 +62,7 @@ pub enum Durability {
 /// An open transaction (or, within [`super::Store::read`], a connection).
 pub struct Tx<'c> {
     pub(super) conn: Conn<'c>,
-    pub(super) rung: Rung,
+    pub(super) wakeups: Wakeups,
 }
 
 pub(super) enum Conn<'c> {
@@ -119,7 +119,7 @@ impl Db {
             .await?;
         let all = migrations(Dialect::Postgres);
         all.run(&pool).await.context("migrating")?;
-        ensure_new_enough(&all, sqlx::query_scalar(OLDEST).fetch_one(&pool).await?)?;
+        ensure_new_enough(all, sqlx::query_scalar(OLDEST).fetch_one(&pool).await?)?;
         Ok(Self::Postgres(pool))
     }
 
@@ -128,7 +128,7 @@ impl Db {
         matches!(self, Self::Postgres(_))
     }
 
-    pub(super) async fn write<T, F>(&self, work: F) -> Result<(T, Rung)>
+    pub(super) async fn write<T, F>(&self, work: F) -> Result<(T, Wakeups)>
     where
         T: Send + 'static,
         F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Clone + Send + 'static,
@@ -165,15 +165,15 @@ impl Db {
     where
         F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Send,
     {
-        let rung = Rung::default();
+        let wakeups = Wakeups::default();
         match self {
             Self::Sqlite { readers, .. } => {
                 let mut conn = readers.acquire().await?;
-                work(&mut Tx { conn: Conn::Sqlite(&mut conn), rung }).await
+                work(&mut Tx { conn: Conn::Sqlite(&mut conn), wakeups }).await
             }
             Self::Postgres(pool) => {
                 let mut conn = pool.acquire().await?;
-                work(&mut Tx { conn: Conn::Postgres(&mut conn), rung }).await
+                work(&mut Tx { conn: Conn::Postgres(&mut conn), wakeups }).await
             }
         }
     }
@@ -183,17 +183,17 @@ fn unavailable(problem: &str) -> anyhow::Error {
     Unavailable(problem.to_owned()).into()
 }
 
-async fn write_on<T, F>(pool: &PgPool, work: F) -> Result<(T, Rung)>
+async fn write_on<T, F>(pool: &PgPool, work: F) -> Result<(T, Wakeups)>
 where
     F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>>,
 {
     let mut open = pool.begin().await?;
-    let mut tx = Tx { conn: Conn::Postgres(&mut open), rung: Rung::default() };
+    let mut tx = Tx { conn: Conn::Postgres(&mut open), wakeups: Wakeups::default() };
     let worked = AssertUnwindSafe(work(&mut tx)).catch_unwind().await;
     let value = worked.unwrap_or_else(|_| Err(anyhow!("a transaction panicked")))?;
-    let rung = std::mem::take(&mut tx.rung);
+    let wakeups = std::mem::take(&mut tx.wakeups);
     open.commit().await?;
-    Ok((value, rung))
+    Ok((value, wakeups))
 }
 
 /// Whether PostgreSQL rolled the transaction back because of a conflict with another one, so that
@@ -212,21 +212,21 @@ pub(super) type WriteJob =
     Box<dyn for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, (bool, Finish)> + Send>;
 type Finish = Box<dyn FnOnce(Result<(), String>) + Send>;
 
-fn job<T, F>(work: F, answer: oneshot::Sender<Result<(T, Rung)>>) -> WriteJob
+fn job<T, F>(work: F, answer: oneshot::Sender<Result<(T, Wakeups)>>) -> WriteJob
 where
     T: Send + 'static,
     F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Send + 'static,
 {
     Box::new(move |conn| {
         async move {
-            let mut tx = Tx { conn: Conn::Sqlite(conn), rung: Rung::default() };
+            let mut tx = Tx { conn: Conn::Sqlite(conn), wakeups: Wakeups::default() };
             let worked = AssertUnwindSafe(work(&mut tx)).catch_unwind().await;
             let result = worked.unwrap_or_else(|_| Err(anyhow!("a transaction panicked")));
-            let rung = tx.rung;
+            let wakeups = tx.wakeups;
             let good = result.is_ok();
             let finish: Finish = Box::new(move |committed| {
                 let result = match committed {
-                    Ok(()) => result.map(|value| (value, rung)),
+                    Ok(()) => result.map(|value| (value, wakeups)),
                     Err(problem) => Err(unavailable(&format!("committing: {problem}"))),
                 };
                 // The caller may no longer wait. The commit is valid nevertheless.
@@ -254,7 +254,7 @@ async fn open_sqlite(path: &str, durability: Durability) -> Result<Db> {
     let mut conn = SqliteConnection::connect_with(&options).await?;
     let all = migrations(Dialect::Sqlite);
     all.run(&mut conn).await.context("migrating")?;
-    ensure_new_enough(&all, sqlx::query_scalar(OLDEST).fetch_one(&mut conn).await?)?;
+    ensure_new_enough(all, sqlx::query_scalar(OLDEST).fetch_one(&mut conn).await?)?;
     let readers = SqlitePoolOptions::new().max_connections(4).test_before_acquire(false);
     let readers = readers.connect_with(options).await?;
     let (writer, jobs) = mpsc::channel(1024);

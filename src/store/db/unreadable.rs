@@ -107,7 +107,11 @@ impl Store {
     /// that is not the problem. This process skips it for a while; another may claim it
     /// immediately.
     pub async fn leave_unreadable(&self, lease: &Lease, problem: &anyhow::Error) -> Result<bool> {
-        if problem.chain().find_map(|cause| cause.downcast_ref::<journal::Unreadable>()).is_none() {
+        if problem
+            .chain()
+            .find_map(|cause| cause.downcast_ref::<journal::UnreadableEvent>())
+            .is_none()
+        {
             return Ok(false);
         }
         set_aside(JsonTable::Conversations, lease.conversation().as_str(), problem);

@@ -75,7 +75,7 @@ pub(in crate::store) async fn insert_step(
         tx,
         execute,
         "
-        -- note a step
+        -- add a step of an erasure
         INSERT INTO erasure_steps (erasure, conversation, kind, upto)
         VALUES ($1, $2, $3, $4)",
         erasure.id.as_str(),
@@ -115,7 +115,7 @@ pub(in crate::store) async fn keep_files(
             tx,
             execute,
             "
-            -- note a file of an erasure
+            -- add a file of an erasure
             INSERT INTO erasure_files (erasure, digest)
             VALUES ($1, $2)
             ON CONFLICT (erasure, digest) DO NOTHING",
@@ -217,7 +217,7 @@ pub(in crate::store) async fn end(
         tx,
         execute,
         "
-        -- forget the files of an erasure
+        -- delete the files of an erasure
         DELETE FROM erasure_files
         WHERE erasure = $1",
         erasure.id.as_str()

@@ -131,8 +131,8 @@ impl Forgotten {
                 *by = nobody();
                 forget_reason(decision);
             }
-            Event::Inherited(heritage) => {
-                for by in heritage.joined.iter_mut().filter(|by| by.id == self.person) {
+            Event::Inherited(inherited) => {
+                for by in inherited.joined.iter_mut().filter(|by| by.id == self.person) {
                     *by = nobody();
                 }
             }
@@ -207,7 +207,7 @@ pub(in crate::store) fn speakers(event: &Event) -> Vec<&Speaker> {
         | Event::Restarted { by }
         | Event::ModelChosen { by, .. }
         | Event::ApprovalDecided { by: Decider::Person(by), .. } => vec![by],
-        Event::Inherited(heritage) => heritage.joined.iter().collect(),
+        Event::Inherited(inherited) => inherited.joined.iter().collect(),
         _ => vec![],
     }
 }

@@ -41,9 +41,9 @@ impl Store {
         entries.retain(|entry| entry.seq <= upto);
         let forgotten = Forgotten::of(&step.erasure.person, &entries)?;
         let shown = self.read(move |tx| Box::pin(shown(tx, conversation.0))).await?;
-        let left = left(&forgotten, &entries, &shown)?;
-        let (own, gone) = (step.clone(), left.gone);
-        let write = self.write("forget", move |tx| {
+        let remaining = remaining(&forgotten, &entries, &shown)?;
+        let (own, gone) = (step.clone(), remaining.gone);
+        let write = self.write("erase authorship", move |tx| {
             Box::pin(async move {
                 pending::keep_files(tx, &own.erasure, &forgotten.digests).await?;
                 forget_questions(tx, &own, &forgotten).await?;
@@ -51,18 +51,17 @@ impl Store {
             })
         });
         write.await?;
-        self.rewrite_events(step, left.derived).await?;
-        self.rewrite_shown(left.shown).await?;
-        self.rewrite_events(step, left.own).await?;
+        self.rewrite_events(step, remaining.derived).await?;
+        self.rewrite_shown(remaining.shown).await?;
+        self.rewrite_events(step, remaining.own).await?;
         let own = step.clone();
-        self.write("forget the rest", move |tx| Box::pin(forget_mentions(tx, own, gone, upto)))
-            .await
+        self.write("erase mentions", move |tx| Box::pin(forget_mentions(tx, own, gone, upto))).await
     }
 
     async fn rewrite_events(&self, step: &ErasureStep, events: Vec<(Seq, String)>) -> Result<()> {
         for slice in events.chunks(SLICE) {
             let (step, slice) = (step.clone(), slice.to_vec());
-            self.write("forget events", move |tx| Box::pin(write_events(tx, step, slice))).await?;
+            self.write("rewrite events", move |tx| Box::pin(write_events(tx, step, slice))).await?;
         }
         Ok(())
     }
@@ -70,14 +69,18 @@ impl Store {
     async fn rewrite_shown(&self, rows: Vec<(String, String)>) -> Result<()> {
         for slice in rows.chunks(SLICE) {
             let slice = slice.to_vec();
-            self.write("forget messages", move |tx| Box::pin(write_shown(tx, slice))).await?;
+            self.write("rewrite messages", move |tx| Box::pin(write_shown(tx, slice))).await?;
         }
         Ok(())
     }
 }
 
-fn left(forgotten: &Forgotten, entries: &[Entry], shown: &[(String, String)]) -> Result<Rewritten> {
-    let mut left = Rewritten {
+fn remaining(
+    forgotten: &Forgotten,
+    entries: &[Entry],
+    shown: &[(String, String)],
+) -> Result<Rewritten> {
+    let mut remaining = Rewritten {
         derived: Vec::new(),
         own: Vec::new(),
         shown: Vec::new(),
@@ -87,11 +90,11 @@ fn left(forgotten: &Forgotten, entries: &[Entry], shown: &[(String, String)]) ->
         let event: Option<Event> = forgotten.redact(entry);
         let body = serde_json::to_string(event.as_ref().unwrap_or(&entry.event))?;
         for digest in mentions::digests_in(&body) {
-            left.gone.remove(digest);
+            remaining.gone.remove(digest);
         }
         match event {
-            Some(_) if forgotten.is_source(entry) => left.own.push((entry.seq, body)),
-            Some(_) => left.derived.push((entry.seq, body)),
+            Some(_) if forgotten.is_source(entry) => remaining.own.push((entry.seq, body)),
+            Some(_) => remaining.derived.push((entry.seq, body)),
             None => {}
         }
     }
@@ -99,13 +102,13 @@ fn left(forgotten: &Forgotten, entries: &[Entry], shown: &[(String, String)]) ->
         let is = serde_json::from_str(body)?;
         let then = forgotten.redact_shown(&is);
         for digest in mentions::digests_in(body) {
-            left.gone.remove(digest);
+            remaining.gone.remove(digest);
         }
         if then != is {
-            left.shown.push((id.clone(), then.to_string()));
+            remaining.shown.push((id.clone(), then.to_string()));
         }
     }
-    Ok(left)
+    Ok(remaining)
 }
 
 async fn shown(tx: &mut Tx<'_>, conversation: String) -> Result<Vec<(String, String)>> {
@@ -128,7 +131,7 @@ async fn write_events(tx: &mut Tx<'_>, step: ErasureStep, slice: Vec<(Seq, Strin
             tx,
             execute,
             "
-            -- forget in the journal
+            -- rewrite an event
             UPDATE events
             SET body = $1
             WHERE conversation = $2 AND seq = $3",
@@ -173,7 +176,7 @@ async fn forget_mentions(
         tx,
         execute,
         "
-        -- forget a participant
+        -- delete a participant
         DELETE FROM participants
         WHERE channel = $1 AND person = $2 AND conversation = $3",
         step.erasure.channel.as_str(),
@@ -246,7 +249,8 @@ async fn forget_questions(
     );
     for (id, title, arguments) in rows {
         let is = serde_json::from_str(&arguments)?;
-        let (title_left, left) = (forgotten.redact_text(&title), forgotten.redact_json(&is, &[]));
+        let (title_left, remaining) =
+            (forgotten.redact_text(&title), forgotten.redact_json(&is, &[]));
         sql!(
             tx,
             execute,
@@ -257,7 +261,7 @@ async fn forget_questions(
                 proposal = CASE WHEN status = 'pending' THEN proposal END
             WHERE id = $3 AND (title <> $1 OR arguments <> $2 OR proposal IS NOT NULL)",
             title_left,
-            left.to_string(),
+            remaining.to_string(),
             id.as_str()
         );
     }

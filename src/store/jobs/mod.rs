@@ -32,7 +32,7 @@ use super::{
     usage::spent,
 };
 use crate::journal::{
-    event::{Heritage, JobBudget, Speaker},
+    event::{InheritedState, JobBudget, Speaker},
     ids::{ConversationId, JobId},
     session::delegation::Task,
 };
@@ -95,7 +95,7 @@ pub struct NewJob {
     pub agent: String,
     pub task: String,
     pub by: Speaker,
-    pub heritage: Heritage,
+    pub inherited: InheritedState,
     /// See [`BackgroundJob::succession`].
     pub succession: u32,
     pub budget: JobBudget,
@@ -103,7 +103,7 @@ pub struct NewJob {
 
 /// How many jobs may run at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Most {
+pub struct JobConcurrency {
     pub per_conversation: usize,
     pub per_person: usize,
 }
@@ -128,7 +128,7 @@ fn readable(rows: Vec<JobRow>) -> Vec<BackgroundJob> {
 pub async fn create(
     tx: &mut Tx<'_>,
     new: &NewJob,
-    most: Most,
+    most: JobConcurrency,
     now: DateTime<Utc>,
 ) -> Result<Created> {
     journal::lock(tx, &new.conversation).await?;
@@ -153,7 +153,7 @@ pub async fn create(
         parent: &new.conversation,
         call: new.id.as_str(),
         by: &new.by,
-        heritage: &new.heritage,
+        inherited: &new.inherited,
         job: Some(new.budget),
     };
     tasks::start(tx, &start, PlacedTask { child: &child, task: &task, place: 0 }, now).await?;
@@ -185,7 +185,7 @@ async fn insert(
         new.agent.as_str(),
         new.task.replace('\0', ""),
         now.timestamp_millis(),
-        serde_json::to_string(&new.heritage.taint)?,
+        serde_json::to_string(&new.inherited.taint)?,
         i64::from(new.succession)
     );
     Ok(())

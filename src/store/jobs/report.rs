@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 
 use super::{BackgroundJob, readable, row::JobRow};
 use crate::{
-    journal::event::{Event, Heritage, Outcome},
+    journal::event::{Event, InheritedState, Outcome},
     store::{Store, Tx, conversations::journal, db::sql},
 };
 
@@ -55,7 +55,7 @@ async fn to_report(tx: &mut Tx<'_>, most: usize) -> Result<Vec<BackgroundJob>> {
 }
 
 /// Marks a job as reported. Returns `false` if another node has reported it, or the conversation is
-/// no longer idle. Its row is locked, so it stays idle until the report is recorded.
+/// no longer idle. The conversation's row is locked, so it stays idle until the report is recorded.
 pub async fn begin_report(
     tx: &mut Tx<'_>,
     job: &BackgroundJob,
@@ -87,9 +87,9 @@ pub async fn begin_report(
 pub async fn report(tx: &mut Tx<'_>, job: BackgroundJob, now: DateTime<Utc>) -> Result<()> {
     let answer = job.answer.context("a job that has ended has an answer")?;
     // The tokens were spent in turns of their own.
-    let heritage = Heritage { tokens: 0, joined: vec![], ..answer.heritage };
-    if heritage != Heritage::default() {
-        journal::append(tx, &job.conversation, &Event::Inherited(heritage), now).await?;
+    let inherited = InheritedState { tokens: 0, joined: vec![], ..answer.inherited };
+    if inherited != InheritedState::default() {
+        journal::append(tx, &job.conversation, &Event::Inherited(inherited), now).await?;
     }
     let reported = Event::JobReported {
         job: job.id,

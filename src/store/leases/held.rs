@@ -40,16 +40,16 @@ struct LeaseKey(String, i64);
 
 /// Keeps a lease among those that are renewed, until dropped.
 #[derive(Debug)]
-pub struct Hold {
+pub struct LeaseHold {
     held: Held,
     key: LeaseKey,
 }
 
 impl Held {
-    pub(in crate::store) fn hold(&self, id: &str, fence: i64) -> Hold {
+    pub(in crate::store) fn hold(&self, id: &str, fence: i64) -> LeaseHold {
         let key = LeaseKey(id.to_owned(), fence);
         *self.state().leases.entry(key.clone()).or_default() += 1;
-        Hold { held: self.clone(), key }
+        LeaseHold { held: self.clone(), key }
     }
 
     /// Records that a heartbeat failed: leases may have expired, on this node and others.
@@ -90,7 +90,7 @@ impl Held {
     }
 }
 
-impl Drop for Hold {
+impl Drop for LeaseHold {
     fn drop(&mut self) {
         let mut state = self.held.state();
         if let Some(holds) = state.leases.get_mut(&self.key) {

@@ -3,7 +3,11 @@
 //!
 //! Time is the database's. An expired lease can be taken by any node, which increments the fence. A
 //! statement that records something checks the fence, so that the old holder's writes are rejected.
+//!
+//! - [`acquisition`]: whether this node may still take leases
+//! - [`held`]: the leases that this node holds, and the heartbeat
 
+pub(super) mod acquisition;
 pub(super) mod held;
 
 use anyhow::Result;
@@ -23,7 +27,7 @@ use crate::{
     texts::{Language, Messages},
 };
 use channels::Place;
-use held::{Held, Hold};
+use held::{Held, LeaseHold};
 
 /// The right to advance one conversation. Created only by a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +69,7 @@ pub struct Claimed {
     pub sub_agent: Option<SubAgent>,
     /// The number of consecutive failed turns before this one.
     pub failures: u32,
-    _hold: Hold,
+    _hold: LeaseHold,
 }
 
 impl Claimed {
@@ -118,7 +122,9 @@ impl Store {
         }
         let claimant =
             Claimant { node: self.node.clone(), term: self.term_ms(), held: self.held.clone() };
-        let claimed = self.write("claim", move |tx| Box::pin(claim(tx, claimant, most, now)));
+        let Some(permit) = self.claims.permit().await else { return Ok(Vec::new()) };
+        let claimed =
+            self.write_with(permit, "claim", move |tx| Box::pin(claim(tx, claimant, most, now)));
         claimed.await.inspect_err(|_| self.held.missed())
     }
 
@@ -134,10 +140,14 @@ impl Store {
         self.write("probe", move |tx| Box::pin(async move { lock(tx, &lease).await })).await
     }
 
-    /// Takes or renews the duty of this name; `None` while another node holds it.
+    /// Takes or renews the duty of this name; `None` while another node holds it, and after this
+    /// node has released its duties.
     pub async fn hold_duty(&self, name: &str) -> Result<Option<Duty>> {
+        let Some(permit) = self.duties.permit().await else { return Ok(None) };
         let (name, node, term) = (name.to_owned(), self.node.clone(), self.term_ms());
-        self.write("hold duty", move |tx| Box::pin(hold_duty(tx, name, node, term))).await
+        let duty = self
+            .write_with(permit, "hold duty", move |tx| Box::pin(hold_duty(tx, name, node, term)));
+        duty.await
     }
 
     /// The interval of the heartbeat.
@@ -149,15 +159,18 @@ impl Store {
         self.lease_for.as_millis() as i64
     }
 
-    /// Releases the duties of this node, so that another node can take them over.
+    /// Releases the duties of this node for good, so that another node can take them over.
     pub async fn release_duties(&self) -> Result<()> {
+        self.duties.end().await;
         let node = self.node.clone();
         self.write("release duties", move |tx| Box::pin(release_duties(tx, node))).await
     }
 
-    /// Releases everything that this node holds, so that others need not wait until the leases
-    /// expire.
+    /// Releases everything that this node holds, for good, so that others need not wait until the
+    /// leases expire.
     pub async fn release_all(&self) -> Result<()> {
+        self.duties.end().await;
+        self.claims.end().await;
         let node = self.node.clone();
         self.write("release all", move |tx| Box::pin(release_all(tx, node))).await
     }
@@ -169,7 +182,7 @@ async fn holds(tx: &mut Tx<'_>, lease: Lease) -> Result<bool> {
         tx,
         fetch_optional,
         "
-        -- holds
+        -- check a lease
         SELECT fence FROM conversations
         WHERE id = $1 AND lease_node = $2 AND fence = $3 AND lease_until > $4",
         lease.conversation.as_str(),

@@ -4,11 +4,11 @@ use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-use super::Stretch;
+use super::PageRequest;
 use crate::{
     agent::approvers::Approvers,
     journal::{
-        event::{Asks, Speaker, Status},
+        event::{ApprovalPurpose, Speaker, Status},
         ids::{ApprovalId, ConversationId},
     },
     store::{
@@ -23,7 +23,7 @@ pub struct ListedApproval {
     pub id: ApprovalId,
     pub conversation: ConversationId,
     pub channel: String,
-    pub asks: Asks,
+    pub asks: ApprovalPurpose,
     pub tool: String,
     /// The arguments as they will run, not redacted.
     pub arguments: Value,
@@ -72,7 +72,7 @@ row! {
 pub async fn list(
     tx: &mut Tx<'_>,
     wanted: &WantedApprovals,
-    stretch: &Stretch,
+    page_request: &PageRequest,
 ) -> Result<Vec<ListedApproval>> {
     let open = wanted.open.map_or(-1, i64::from);
     let rows: Vec<ListedRow> = sql!(
@@ -91,11 +91,11 @@ pub async fn list(
           AND ($4 < 0 OR ($4 = 1 AND a.status = 'pending') OR ($4 = 0 AND a.status <> 'pending'))
         ORDER BY a.id DESC
         LIMIT $5",
-        stretch.after.as_str(),
+        page_request.after.as_str(),
         wanted.id.as_str(),
         wanted.conversation.as_str(),
         open,
-        stretch.most as i64
+        page_request.most as i64
     );
     rows.into_iter().map(question).collect()
 }
@@ -109,7 +109,7 @@ row! {
     }
 }
 
-/// A text that differs whenever the open approvals or their votes do.
+/// A text that changes with the number and the newest of the open approvals and of their votes.
 pub async fn version(tx: &mut Tx<'_>) -> Result<String> {
     let row: VersionRow = sql!(
         tx,

@@ -4,7 +4,7 @@ use anyhow::Result;
 use channels::{Place, PlaceKind};
 use chrono::{DateTime, Utc};
 
-use super::Stretch;
+use super::PageRequest;
 use crate::{
     journal::{
         event::{Entry, Event},
@@ -82,7 +82,7 @@ row! {
 pub async fn list(
     tx: &mut Tx<'_>,
     wanted: &WantedConversations,
-    stretch: &Stretch,
+    page_request: &PageRequest,
 ) -> Result<Vec<ListedConversation>> {
     let rows: Vec<ListedRow> = sql!(
         tx,
@@ -101,12 +101,12 @@ pub async fn list(
           AND ($5 = 0 OR c.failed_seq IS NOT NULL)
         ORDER BY c.id DESC
         LIMIT $6",
-        stretch.after.as_str(),
+        page_request.after.as_str(),
         wanted.id.as_str(),
         wanted.channel.as_str(),
         wanted.chat.as_str(),
         i64::from(wanted.failed),
-        stretch.most as i64
+        page_request.most as i64
     );
     rows.into_iter().map(listed).collect()
 }
@@ -167,9 +167,9 @@ pub async fn failures(
 pub async fn events(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    stretch: &Stretch,
+    page_request: &PageRequest,
 ) -> Result<Vec<Entry>> {
-    let after: i64 = stretch.after.parse().unwrap_or_default();
+    let after: i64 = page_request.after.parse().unwrap_or_default();
     let rows: Vec<(i64, i64, String)> = sql!(
         tx,
         fetch_all,
@@ -181,7 +181,7 @@ pub async fn events(
         LIMIT $3",
         conversation.as_str(),
         after,
-        stretch.most as i64
+        page_request.most as i64
     );
     rows.into_iter()
         .map(|(seq, ms, body)| Ok(Entry { seq, at: at(ms), event: serde_json::from_str(&body)? }))

@@ -12,7 +12,7 @@ pub mod people;
 
 /// A page: the entries after `after`, up to `most`; an empty `after` is the beginning.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Stretch {
+pub struct PageRequest {
     pub after: String,
     pub most: usize,
 }

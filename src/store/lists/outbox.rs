@@ -5,7 +5,7 @@ use channels::Outgoing;
 use chrono::{DateTime, Utc};
 use std::collections::BTreeMap;
 
-use super::Stretch;
+use super::PageRequest;
 use crate::{
     journal::ids::{ConversationId, OutboxId},
     store::{
@@ -29,7 +29,7 @@ pub struct ListedMessage {
 
 /// Which rows to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
+pub enum OutboxFilter {
     /// Rows that were given up: rejected, or addressed to a chat that no longer exists.
     GivenUp,
     Files,
@@ -51,9 +51,9 @@ row! {
 /// Lists rows, newest first; `id` is empty or selects one row.
 pub async fn list(
     tx: &mut Tx<'_>,
-    which: Which,
+    which: OutboxFilter,
     id: &str,
-    stretch: &Stretch,
+    page_request: &PageRequest,
 ) -> Result<Vec<ListedMessage>> {
     let rows: Vec<ListedRow> = sql!(
         tx,
@@ -70,10 +70,10 @@ pub async fn list(
             OR ($3 = 0 AND o.body LIKE '{\"kind\":\"file\"%'))
         ORDER BY o.id DESC
         LIMIT $4",
-        stretch.after.as_str(),
+        page_request.after.as_str(),
         id,
-        i64::from(which == Which::GivenUp),
-        stretch.most as i64
+        i64::from(which == OutboxFilter::GivenUp),
+        page_request.most as i64
     );
     rows.into_iter().map(listed).collect()
 }
@@ -97,14 +97,14 @@ pub async fn replay(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
         tx,
         execute,
         "
-        -- replay
+        -- replay a dead letter
         UPDATE outbox
         SET status = 'waiting', attempts = 0, not_before = 0, lease_until = 0, due_at = 0,
             unknowns = 0, aged_ms = 0
         WHERE id = $1 AND status IN ('refused', 'gone') AND COALESCE(problem, '') <> ''",
         id
     );
-    tx.rung.outbox = true;
+    tx.wakeups.outbox = true;
     Ok(replayed > 0)
 }
 
@@ -118,7 +118,7 @@ pub async fn replay_many(tx: &mut Tx<'_>, channel: &str) -> Result<u64> {
         tx,
         execute,
         "
-        -- replay many
+        -- replay dead letters
         UPDATE outbox
         SET status = 'waiting', attempts = 0, not_before = 0, lease_until = 0, due_at = 0,
             unknowns = 0, aged_ms = 0
@@ -132,7 +132,7 @@ pub async fn replay_many(tx: &mut Tx<'_>, channel: &str) -> Result<u64> {
         channel,
         REPLAYED_AT_ONCE
     );
-    tx.rung.outbox = true;
+    tx.wakeups.outbox = true;
     Ok(replayed)
 }
 
@@ -142,7 +142,7 @@ pub async fn drop(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
         tx,
         execute,
         "
-        -- drop
+        -- drop a dead letter
         UPDATE outbox
         SET problem = NULL
         WHERE id = $1 AND status IN ('refused', 'gone') AND COALESCE(problem, '') <> ''",
@@ -153,7 +153,7 @@ pub async fn drop(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
 
 /// The traffic of a channel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Traffic {
+pub struct ChannelTraffic {
     /// The number of waiting rows, and since when the oldest one waits.
     pub waiting: i64,
     pub since: Option<DateTime<Utc>>,
@@ -161,12 +161,12 @@ pub struct Traffic {
 }
 
 /// The traffic by channel.
-pub async fn traffic(tx: &mut Tx<'_>) -> Result<BTreeMap<String, Traffic>> {
+pub async fn traffic(tx: &mut Tx<'_>) -> Result<BTreeMap<String, ChannelTraffic>> {
     let rows: Vec<(String, i64, Option<i64>, i64)> = sql!(
         tx,
         fetch_all,
         "
-        -- traffic
+        -- traffic of channels
         SELECT c.channel,
                COUNT(CASE WHEN o.status = 'waiting' THEN 1 END),
                MIN(CASE WHEN o.status = 'waiting' THEN o.created_at END),
@@ -176,10 +176,10 @@ pub async fn traffic(tx: &mut Tx<'_>) -> Result<BTreeMap<String, Traffic>> {
         WHERE o.status IN ('waiting', 'refused', 'gone')
         GROUP BY c.channel"
     );
-    let mut found: BTreeMap<String, Traffic> = BTreeMap::new();
+    let mut found: BTreeMap<String, ChannelTraffic> = BTreeMap::new();
     for (channel, waiting, since, given_up) in rows {
         let since = since.map(at);
-        found.insert(channel, Traffic { waiting, since, given_up });
+        found.insert(channel, ChannelTraffic { waiting, since, given_up });
     }
     Ok(found)
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 
-use super::Stretch;
+use super::PageRequest;
 use crate::{
     journal::role::Role,
     store::{Tx, at, db::sql},
@@ -20,9 +20,9 @@ pub struct ListedPerson {
 }
 
 /// Lists people by channel and id.
-pub async fn list(tx: &mut Tx<'_>, stretch: &Stretch) -> Result<Vec<ListedPerson>> {
+pub async fn list(tx: &mut Tx<'_>, page_request: &PageRequest) -> Result<Vec<ListedPerson>> {
     let (channel, person): (String, String) =
-        serde_json::from_str(&stretch.after).unwrap_or_default();
+        serde_json::from_str(&page_request.after).unwrap_or_default();
     let rows: Vec<(String, String, String, String, i64)> = sql!(
         tx,
         fetch_all,
@@ -34,7 +34,7 @@ pub async fn list(tx: &mut Tx<'_>, stretch: &Stretch) -> Result<Vec<ListedPerson
         LIMIT $3",
         channel,
         person,
-        stretch.most as i64
+        page_request.most as i64
     );
     let people = rows.into_iter().map(|(channel, person, name, role, since)| ListedPerson {
         channel,
@@ -58,7 +58,7 @@ pub async fn put(
         tx,
         execute,
         "
-        -- put person
+        -- insert a person
         INSERT INTO people (channel, person, name, role, since)
         VALUES ($1, $2, $2, $3, $4)
         ON CONFLICT (channel, person) DO UPDATE

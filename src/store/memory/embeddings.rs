@@ -7,14 +7,14 @@ use super::scope::MemoryScope;
 use crate::store::{Tx, db::sql};
 
 /// A memory and its embedding, if it is up to date.
-pub struct Placed {
+pub struct EmbeddedMemory {
     pub path: String,
     pub vector: Option<Vec<f32>>,
 }
 
 /// A memory without an up-to-date embedding.
 #[derive(Clone)]
-pub struct Unread {
+pub struct UnembeddedMemory {
     pub id: i64,
     pub content: String,
     changed_at: i64,
@@ -25,7 +25,7 @@ pub async fn of_scope(
     tx: &mut Tx<'_>,
     memory_scope: &MemoryScope,
     model: &str,
-) -> Result<Vec<Placed>> {
+) -> Result<Vec<EmbeddedMemory>> {
     let rows: Vec<(String, Option<String>)> = sql!(
         tx,
         fetch_all,
@@ -39,7 +39,7 @@ pub async fn of_scope(
         memory_scope.scope.as_str(),
         model
     );
-    let placed = |(path, vector): (String, Option<String>)| Placed {
+    let placed = |(path, vector): (String, Option<String>)| EmbeddedMemory {
         path,
         vector: vector.as_deref().and_then(read),
     };
@@ -52,7 +52,7 @@ pub async fn unread(
     memory_scope: &MemoryScope,
     model: &str,
     most: usize,
-) -> Result<Vec<Unread>> {
+) -> Result<Vec<UnembeddedMemory>> {
     let rows: Vec<(i64, String, i64)> = sql!(
         tx,
         fetch_all,
@@ -69,7 +69,7 @@ pub async fn unread(
         model,
         most as i64
     );
-    let unread = |(id, content, changed_at)| Unread { id, content, changed_at };
+    let unread = |(id, content, changed_at)| UnembeddedMemory { id, content, changed_at };
     Ok(rows.into_iter().map(unread).collect())
 }
 
@@ -78,7 +78,7 @@ macro_rules! keep {
     ($lock:literal) => {
         concat!(
             "
-            -- keep a vector
+            -- store a vector
             INSERT INTO memory_vectors (memory, model, vector)
             SELECT id, $1, $2 FROM memories
             WHERE id = $3 AND changed_at = $4 ",
@@ -91,7 +91,12 @@ macro_rules! keep {
 }
 
 /// Stores the embedding, unless the memory was changed since it was read.
-pub async fn keep(tx: &mut Tx<'_>, model: &str, of: &Unread, vector: &[f32]) -> Result<()> {
+pub async fn keep(
+    tx: &mut Tx<'_>,
+    model: &str,
+    of: &UnembeddedMemory,
+    vector: &[f32],
+) -> Result<()> {
     let bytes: Vec<u8> = vector.iter().flat_map(|part| part.to_le_bytes()).collect();
     let keep = tx.either(keep!(""), keep!("FOR UPDATE"));
     sql!(tx, execute, keep, model, BASE64_STANDARD.encode(bytes), of.id, of.changed_at);

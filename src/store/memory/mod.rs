@@ -60,7 +60,7 @@ pub enum Write {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Written {
+pub enum MemoryWrite {
     /// The resulting length.
     Done {
         size_bytes: usize,
@@ -92,7 +92,7 @@ pub async fn recall(tx: &mut Tx<'_>, scope: &MemoryScope, path: &str) -> Result<
         tx,
         fetch_optional,
         "
-        -- recall
+        -- read a memory
         SELECT path, content, by_whom, taint, changed_at FROM memories
         WHERE agent = $1 AND shelf = $2 AND path = $3",
         scope.agent.as_str(),
@@ -123,21 +123,21 @@ pub async fn write(
     scope: &MemoryScope,
     note: &Note,
     now: DateTime<Utc>,
-) -> Result<Written> {
+) -> Result<MemoryWrite> {
     let is_new = match note.what {
         Write::Instead { .. } => false,
         Write::Whole(_) | Write::More(_) => ensure(tx, scope, note, now).await?,
     };
     if is_new && list(tx, scope).await?.len() > MOST {
         forget(tx, scope, &note.path).await?;
-        return Ok(Written::Full);
+        return Ok(MemoryWrite::Full);
     }
     let Some((id, call)) = locked(tx, scope, &note.path).await? else {
-        return Ok(Written::Missing);
+        return Ok(MemoryWrite::Missing);
     };
     let old = recall(tx, scope, &note.path).await?.context("the row was just locked")?;
     if call == note.call.as_str() {
-        return Ok(Written::Done { size_bytes: old.content.len() });
+        return Ok(MemoryWrite::Done { size_bytes: old.content.len() });
     }
     let content = match written(&old.content, &note.what) {
         Ok(content) => content,
@@ -156,20 +156,20 @@ pub async fn write(
     }
     let size_bytes = content.len();
     put(tx, id, content, Note { taint, ..note.clone() }, now).await?;
-    Ok(Written::Done { size_bytes })
+    Ok(MemoryWrite::Done { size_bytes })
 }
 
-fn written(old: &str, what: &Write) -> Result<String, Written> {
+fn written(old: &str, what: &Write) -> Result<String, MemoryWrite> {
     let content = match what {
         Write::Whole(text) => text.clone(),
         Write::More(text) if old.is_empty() => text.clone(),
         Write::More(text) => format!("{}\n{text}", old.trim_end()),
         Write::Instead { old: from, new } => match old.matches(from.as_str()).count() {
             1 => old.replacen(from.as_str(), new, 1),
-            count => return Err(Written::Found(count)),
+            count => return Err(MemoryWrite::Found(count)),
         },
     };
-    if content.len() > MAX_BYTES { Err(Written::TooLong) } else { Ok(content) }
+    if content.len() > MAX_BYTES { Err(MemoryWrite::TooLong) } else { Ok(content) }
 }
 
 /// Inserts an empty memory, if there is none.
@@ -277,7 +277,7 @@ pub async fn forget(tx: &mut Tx<'_>, scope: &MemoryScope, path: &str) -> Result<
         tx,
         fetch_optional,
         "
-        -- forget memory
+        -- delete a memory
         DELETE FROM memories
         WHERE agent = $1 AND shelf = $2 AND path = $3
         RETURNING id",

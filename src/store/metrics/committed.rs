@@ -4,7 +4,7 @@
 use super::counter::Count;
 use crate::{
     journal::event::{Event, Outcome, Status},
-    store::usage::{Used, What},
+    store::usage::{UsageRecord, What},
 };
 
 pub const TURNS: &str = "countersign_turns_total";
@@ -49,7 +49,7 @@ fn outcome(outcome: Outcome) -> &'static str {
     }
 }
 
-pub fn of_used(used: &Used) -> Vec<Count> {
+pub fn of_used(used: &UsageRecord) -> Vec<Count> {
     let What::Model { id, usage, cost_micros, .. } = &used.what else { return vec![] };
     let tokens = |kind, by| Count::more(LLM_TOKENS, &[("model", id), ("kind", kind)], by);
     vec![
@@ -61,7 +61,7 @@ pub fn of_used(used: &Used) -> Vec<Count> {
 }
 
 /// An approval that was settled after the given time.
-pub fn of_settled(status: Status, after_ms: i64) -> Vec<Count> {
+pub fn of_resolved_approval(status: Status, after_ms: i64) -> Vec<Count> {
     vec![
         Count::more(APPROVALS, &[("outcome", status.as_str())], 1),
         Count::took(APPROVAL_SECONDS, u64::try_from(after_ms).unwrap_or_default()),
@@ -79,6 +79,6 @@ pub fn of_send(outcome: &'static str) -> Count {
 }
 
 /// An attempt to deliver a webhook.
-pub fn of_told(outcome: &'static str) -> Count {
+pub fn of_webhook_delivery(outcome: &'static str) -> Count {
     Count::more(WEBHOOKS_OUT, &[("outcome", outcome)], 1)
 }

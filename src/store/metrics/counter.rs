@@ -2,7 +2,7 @@
 
 /// Either a count or a duration.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum How {
+enum Increment {
     More(u64),
     TookMs(u64),
 }
@@ -11,7 +11,7 @@ enum How {
 pub struct Count {
     name: &'static str,
     labels: Vec<(&'static str, String)>,
-    how: How,
+    how: Increment,
 }
 
 impl Count {
@@ -20,17 +20,17 @@ impl Count {
         labels: &[(&'static str, &str)],
         by: u64,
     ) -> Self {
-        Self { name, labels: owned(labels), how: How::More(by) }
+        Self { name, labels: owned(labels), how: Increment::More(by) }
     }
 
     pub(in crate::store) fn took(name: &'static str, ms: u64) -> Self {
-        Self { name, labels: vec![], how: How::TookMs(ms) }
+        Self { name, labels: vec![], how: Increment::TookMs(ms) }
     }
 
     pub fn enter(&self) {
         match self.how {
-            How::More(by) => metrics::counter!(self.name, &self.labels).increment(by),
-            How::TookMs(ms) => {
+            Increment::More(by) => metrics::counter!(self.name, &self.labels).increment(by),
+            Increment::TookMs(ms) => {
                 metrics::histogram!(self.name, &self.labels).record(ms as f64 / 1000.0);
             }
         }

@@ -56,7 +56,7 @@ async fn figures(tx: &mut Tx<'_>, now: i64) -> Result<Gauges> {
         tx,
         fetch_one,
         "
-        -- waiting notices
+        -- waiting webhook deliveries
         SELECT COUNT(CASE WHEN status = 'waiting' THEN 1 END),
                MIN(CASE WHEN status = 'waiting' THEN created_at END),
                COUNT(CASE WHEN status = 'dead' THEN 1 END)

@@ -109,7 +109,7 @@ pub(in crate::store) async fn wait(
         until.timestamp_millis(),
         conversation.as_str()
     );
-    tx.rung.outbox = true;
+    tx.wakeups.outbox = true;
     Ok(())
 }
 
@@ -157,7 +157,7 @@ async fn note<'s>(
             tx,
             execute,
             "
-            -- note of an album
+            -- record the receipt of an album
             UPDATE outbox
             SET receipt = $1
             WHERE id = $2 AND status = 'waiting'",

@@ -25,7 +25,7 @@ impl Store {
     /// if the turn already has a draft, because nothing would ever replace this message.
     pub async fn keep_draft(&self, lease: &Lease, turn: Seq, receipt: &Receipt) -> Result<bool> {
         let (lease, receipt) = (lease.clone(), serde_json::to_string(receipt)?);
-        self.write("keep draft", move |tx| Box::pin(keep(tx, lease, turn, receipt))).await
+        self.write("store draft", move |tx| Box::pin(keep(tx, lease, turn, receipt))).await
     }
 
     /// Prevents an answer from taking over the recorded draft, because an edit of the draft may
@@ -62,7 +62,7 @@ async fn draft_of(
         tx,
         fetch_optional,
         "
-        -- draft
+        -- draft message
         SELECT receipt FROM drafts
         WHERE conversation = $1 AND turn = $2",
         conversation.as_str(),
@@ -91,7 +91,7 @@ async fn keep(tx: &mut Tx<'_>, lease: Lease, turn: Seq, receipt: String) -> Resu
         tx,
         execute,
         "
-        -- keep draft
+        -- store a draft
         INSERT INTO drafts (conversation, receipt, turn)
         VALUES ($1, $2, $3)
         ON CONFLICT (conversation) DO UPDATE
@@ -109,7 +109,7 @@ async fn abandon(tx: &mut Tx<'_>, conversation: &ConversationId, receipt: &str) 
         tx,
         execute,
         "
-        -- abandon draft
+        -- abandon a draft
         DELETE FROM drafts
         WHERE conversation = $1 AND receipt = $2",
         conversation.as_str(),
@@ -149,7 +149,7 @@ pub(in crate::store) async fn take(
         tx,
         fetch_optional,
         "
-        -- take draft
+        -- take a draft
         DELETE FROM drafts
         WHERE conversation = $1 AND turn = $2
         RETURNING receipt",
@@ -164,7 +164,7 @@ async fn discard(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<()> {
         tx,
         execute,
         "
-        -- discard draft
+        -- discard a draft
         DELETE FROM drafts
         WHERE conversation = $1",
         conversation.as_str()

@@ -58,7 +58,10 @@ impl Store {
             held: self.held.clone(),
             now,
         };
-        self.write("claim sends", move |tx| Box::pin(claim_all(tx, claim, shares))).await
+        let Some(permit) = self.claims.permit().await else { return Ok(Vec::new()) };
+        let claimed = self
+            .write_with(permit, "claim sends", move |tx| Box::pin(claim_all(tx, claim, shares)));
+        claimed.await
     }
 }
 
@@ -265,7 +268,7 @@ async fn defer(tx: &mut Tx<'_>, due: &Due, now: i64) -> Result<bool> {
         tx,
         execute,
         "
-        -- defer
+        -- defer a send until it is due
         UPDATE outbox
         SET due_at = $1
         WHERE id = $2 AND status = 'waiting'",
@@ -501,7 +504,7 @@ mod tests {
         assert!(scratch.claim("up", 64).await.is_empty(), "the second row is behind the first");
         scratch
             .store
-            .sent(&up[0], super::super::sending::SendOutcome::Sent, String::new())
+            .record_send_outcome(&up[0], super::super::sending::SendOutcome::Sent, String::new())
             .await
             .unwrap();
         assert_eq!(scratch.claim("up", 64).await[0].id.as_str(), "up1-2");

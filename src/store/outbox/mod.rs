@@ -56,7 +56,7 @@ pub async fn put(
     shows: Vec<Outgoing>,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    put_rows(tx, conversation, Behind { seq, answers: None, now }, shows).await
+    put_rows(tx, conversation, InsertPosition { seq, answers: None, now }, shows).await
 }
 
 /// Appends the reply to a command. It is sent before the waiting parts of answers, except those
@@ -117,7 +117,7 @@ async fn first_unattempted_answer(
 
 /// The position at which rows are inserted, and their purpose.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Behind {
+pub(super) struct InsertPosition {
     pub seq: Seq,
     /// The turn that they answer. The first text takes over the draft message of that turn.
     pub answers: Option<Seq>,
@@ -128,7 +128,7 @@ pub(super) struct Behind {
 pub(super) async fn put_rows(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    Behind { seq, answers, now }: Behind,
+    InsertPosition { seq, answers, now }: InsertPosition,
     shows: Vec<Outgoing>,
 ) -> Result<()> {
     let first_part = next_part(tx, conversation, seq).await?;
@@ -175,7 +175,7 @@ pub async fn withdraw_answers(tx: &mut Tx<'_>, conversation: &ConversationId) ->
         WHERE conversation = $1 AND status = 'waiting' AND turn IS NOT NULL AND attempts = 0",
         conversation.as_str()
     );
-    tx.rung.outbox |= withdrawn > 0;
+    tx.wakeups.outbox |= withdrawn > 0;
     Ok(())
 }
 
@@ -191,7 +191,7 @@ async fn take_over(
             tx,
             execute,
             "
-            -- take over
+            -- keep the message of a draft
             UPDATE outbox
             SET receipt = $1
             WHERE id = $2",
@@ -252,7 +252,7 @@ pub(super) async fn insert(
         tx,
         execute,
         "
-        -- put into the outbox
+        -- insert into the outbox
         INSERT INTO outbox
             (id, conversation, seq, part, body, edits, status, attempts, not_before,
              lease_node, lease_until, created_at, approval, due_at, channel)
@@ -268,6 +268,6 @@ pub(super) async fn insert(
         row.approval.as_ref().map(ApprovalId::as_str),
         (row.due == Due::Now).then(|| now.timestamp_millis())
     );
-    tx.rung.outbox = true;
+    tx.wakeups.outbox = true;
     Ok(())
 }

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use crate::{
     journal::ids::{ConversationId, NodeId, OutboxId},
     store::{
-        Store, Tx, at, db::sql, leases::held::Hold, metrics::committed, webhooks::subscriptions,
+        Store, Tx, at, db::sql, leases::held::LeaseHold, metrics::committed,
+        webhooks::subscriptions,
     },
 };
 
@@ -35,7 +36,7 @@ pub struct Sending {
     pub aged: TimeDelta,
     pub(in crate::store) node: NodeId,
     /// Keeps the lease on the row renewed until dropped.
-    pub hold: Arc<Hold>,
+    pub hold: Arc<LeaseHold>,
 }
 
 /// How a send ended.
@@ -61,23 +62,32 @@ pub struct Failed {
 impl Store {
     /// Records the message that an attempt left on the platform, so that the next attempt edits it.
     /// Returns `false` without recording anything if another node has claimed the row.
-    pub async fn placed(&self, sending: &Sending, receipt: Option<&Receipt>) -> Result<bool> {
+    pub async fn record_receipt(
+        &self,
+        sending: &Sending,
+        receipt: Option<&Receipt>,
+    ) -> Result<bool> {
         let (sending, receipt) = (sending.clone(), receipt.cloned());
-        self.write("placed", move |tx| Box::pin(placed(tx, sending, receipt))).await
+        self.write("record receipt", move |tx| Box::pin(record_receipt(tx, sending, receipt))).await
     }
 
-    pub async fn sent(&self, sending: &Sending, ended: SendOutcome, problem: String) -> Result<()> {
+    pub async fn record_send_outcome(
+        &self,
+        sending: &Sending,
+        ended: SendOutcome,
+        problem: String,
+    ) -> Result<()> {
         let sending = sending.clone();
-        self.write("end", move |tx| {
+        self.write("end send", move |tx| {
             Box::pin(async move { end(tx, &sending, ended, problem).await.map(drop) })
         })
         .await
     }
 
     /// Defers the row without an attempt.
-    pub async fn put_off(&self, sending: &Sending, until: DateTime<Utc>) -> Result<()> {
+    pub async fn defer_send(&self, sending: &Sending, until: DateTime<Utc>) -> Result<()> {
         let sending = sending.clone();
-        self.write("put off", move |tx| Box::pin(put_off(tx, sending, until))).await
+        self.write("defer send", move |tx| Box::pin(defer_send(tx, sending, until))).await
     }
 
     /// Schedules another attempt.
@@ -105,12 +115,16 @@ pub(in crate::store) async fn lock(tx: &mut Tx<'_>, sending: &Sending) -> Result
     Ok(locked > 0)
 }
 
-async fn placed(tx: &mut Tx<'_>, sending: Sending, receipt: Option<Receipt>) -> Result<bool> {
+async fn record_receipt(
+    tx: &mut Tx<'_>,
+    sending: Sending,
+    receipt: Option<Receipt>,
+) -> Result<bool> {
     let kept = sql!(
         tx,
         execute,
         "
-        -- placed
+        -- record the receipt of a send
         UPDATE outbox
         SET receipt = $1
         WHERE id = $2 AND status = 'waiting' AND lease_node = $3 AND attempts = $4",
@@ -166,8 +180,8 @@ pub(in crate::store) async fn record_end(
         receipt,
         sending.id.as_str()
     );
-    tx.rung.tally.push(committed::of_send(status));
-    tx.rung.outbox = true;
+    tx.wakeups.counts.push(committed::of_send(status));
+    tx.wakeups.outbox = true;
     if ended == SendOutcome::Sent {
         subscriptions::shown(tx, &sending.conversation, &sending.what, at(sent_at)).await?;
     }
@@ -179,7 +193,7 @@ async fn try_again(tx: &mut Tx<'_>, sending: Sending, failed: Failed) -> Result<
         tx,
         execute,
         "
-        -- try again
+        -- retry a send
         UPDATE outbox
         SET lease_until = 0, not_before = $1, due_at = $1, problem = $2,
             aged_ms = aged_ms + $3, unknowns = unknowns + $4
@@ -192,16 +206,16 @@ async fn try_again(tx: &mut Tx<'_>, sending: Sending, failed: Failed) -> Result<
         sending.node.as_str(),
         sending.attempts
     );
-    tx.rung.tally.push(committed::of_send("retried"));
+    tx.wakeups.counts.push(committed::of_send("retried"));
     Ok(())
 }
 
-async fn put_off(tx: &mut Tx<'_>, sending: Sending, until: DateTime<Utc>) -> Result<()> {
+async fn defer_send(tx: &mut Tx<'_>, sending: Sending, until: DateTime<Utc>) -> Result<()> {
     sql!(
         tx,
         execute,
         "
-        -- postpone
+        -- defer a send
         UPDATE outbox
         SET lease_until = 0, not_before = $1, due_at = $1, attempts = attempts - 1
         WHERE id = $2 AND status = 'waiting' AND lease_node = $3 AND attempts = $4",

@@ -74,7 +74,7 @@ pub async fn offer_link(
         tx,
         execute,
         "
-        -- forget expired codes
+        -- delete expired codes
         DELETE FROM link_codes
         WHERE expires_at <= $1",
         now.timestamp_millis()
@@ -83,7 +83,7 @@ pub async fn offer_link(
         tx,
         execute,
         "
-        -- offer a link
+        -- create a link code
         INSERT INTO link_codes (hash, channel, account, name, expires_at)
         VALUES ($1, $2, $3, $4, $5)",
         hash_of(code),
@@ -111,7 +111,7 @@ pub async fn redeem_link(
         tx,
         fetch_optional,
         "
-        -- redeem a link
+        -- redeem a link code
         DELETE FROM link_codes
         WHERE hash = $1 AND expires_at > $2
         RETURNING channel, account, name",
@@ -165,7 +165,7 @@ async fn join(
         tx,
         fetch_one,
         "
-        -- join
+        -- link an identity
         INSERT INTO identities (channel, account, name, person, linked_at)
         VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (channel, account) DO UPDATE
@@ -186,7 +186,7 @@ pub async fn unlink(tx: &mut Tx<'_>, account: &Account) -> Result<bool> {
         tx,
         execute,
         "
-        -- unlink
+        -- unlink an identity
         DELETE FROM identities
         WHERE channel = $1 AND account = $2",
         account.channel.as_str(),

@@ -16,7 +16,7 @@ pub async fn role(tx: &mut Tx<'_>, channel: &str, person: &str) -> Result<Option
         tx,
         fetch_optional,
         "
-        -- role
+        -- role of a person
         SELECT role FROM people
         WHERE channel = $1 AND person = $2",
         channel,
@@ -133,7 +133,7 @@ pub async fn session(
         tx,
         fetch_optional,
         "
-        -- session
+        -- browser session
         SELECT name, shown, claims FROM access_tokens
         WHERE hash = $1 AND kind = 'session' AND expires_at > $2",
         hash_of(token),
@@ -150,7 +150,7 @@ pub async fn is_link(tx: &mut Tx<'_>, token: &str, now: DateTime<Utc>) -> Result
         tx,
         fetch_optional,
         "
-        -- is link
+        -- is a sign-in link
         SELECT name FROM access_tokens
         WHERE hash = $1 AND kind = 'sign_in' AND expires_at > $2",
         hash_of(token),
@@ -170,7 +170,7 @@ pub async fn redeem(
         tx,
         fetch_optional,
         "
-        -- redeem
+        -- redeem a token
         DELETE FROM access_tokens
         WHERE hash = $1 AND kind = $2 AND expires_at > $3
         RETURNING name",
@@ -187,7 +187,7 @@ pub async fn sweep_access(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<()> {
         tx,
         execute,
         "
-        -- sweep access
+        -- delete expired access
         DELETE FROM access_tokens
         WHERE expires_at <= $1",
         now.timestamp_millis()

@@ -27,20 +27,20 @@ pub enum Pairing {
 
 /// The role that a pairing code gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Makes {
+pub enum PairingRole {
     /// This role, unless the person is a visitor of a widget.
     Role(Role),
     /// Owner if the gateway has none at that time, otherwise member.
     FirstOwner,
 }
 
-impl Makes {
-    /// The value of the column `role` for [`Makes::FirstOwner`].
+impl PairingRole {
+    /// The value of the column `role` for [`PairingRole::FirstOwner`].
     const FIRST: &str = "first";
 
     /// The default for a new code: owner only as long as there is none.
-    pub async fn by_default(tx: &mut Tx<'_>, owned: Owned) -> Result<Self> {
-        let is_owned = owned == Owned::ByConfiguration || any_owner(tx).await?;
+    pub async fn by_default(tx: &mut Tx<'_>, owned: OwnerSource) -> Result<Self> {
+        let is_owned = owned == OwnerSource::ByConfiguration || any_owner(tx).await?;
         Ok(if is_owned { Self::Role(Role::Member) } else { Self::FirstOwner })
     }
 
@@ -69,12 +69,12 @@ impl Makes {
 
 /// Whether the configuration names an owner on any channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Owned {
+pub enum OwnerSource {
     ByConfiguration,
     NotByConfiguration,
 }
 
-impl Owned {
+impl OwnerSource {
     pub fn by<'r>(roles: impl IntoIterator<Item = &'r Role>) -> Self {
         let is_owned = roles.into_iter().any(|role| *role == Role::Owner);
         if is_owned { Self::ByConfiguration } else { Self::NotByConfiguration }
@@ -83,21 +83,21 @@ impl Owned {
 
 /// A new code.
 #[derive(Debug, Clone)]
-pub struct Offer {
+pub struct PairingOffer {
     /// Empty for any channel.
     pub channel: String,
     pub code: String,
-    pub makes: Makes,
+    pub makes: PairingRole,
     pub expires_at: DateTime<Utc>,
 }
 
 /// Creates a code that works once, until it expires.
-pub async fn offer_pairing(tx: &mut Tx<'_>, offer: &Offer) -> Result<()> {
+pub async fn offer_pairing(tx: &mut Tx<'_>, offer: &PairingOffer) -> Result<()> {
     sql!(
         tx,
         execute,
         "
-        -- offer pairing
+        -- create a pairing code
         INSERT INTO pairings (hash, channel, role, expires_at)
         VALUES ($1, $2, $3, $4)",
         hash_of(&offer.code),
@@ -115,7 +115,7 @@ pub struct Bearer<'a> {
     pub id: &'a str,
     pub name: &'a str,
     pub code: &'a str,
-    pub owned: Owned,
+    pub owned: OwnerSource,
 }
 
 /// Redeems a code with one conditional update, so that it works once.
@@ -128,7 +128,7 @@ pub async fn pair(tx: &mut Tx<'_>, bearer: Bearer<'_>, now: DateTime<Utc>) -> Re
         tx,
         fetch_optional,
         "
-        -- redeem pairing
+        -- redeem a pairing code
         UPDATE pairings
         SET used_by = $1
         WHERE hash = $2 AND used_by IS NULL AND expires_at > $3
@@ -143,16 +143,16 @@ pub async fn pair(tx: &mut Tx<'_>, bearer: Bearer<'_>, now: DateTime<Utc>) -> Re
         count_failure(tx, channel, id, now).await?;
         return Ok(Pairing::Wrong);
     };
-    let makes = match Makes::parse(&makes) {
-        Makes::FirstOwner => Makes::by_default(tx, owned).await?,
-        role @ Makes::Role(_) => role,
+    let makes = match PairingRole::parse(&makes) {
+        PairingRole::FirstOwner => PairingRole::by_default(tx, owned).await?,
+        role @ PairingRole::Role(_) => role,
     };
     let role = at_most(id, makes.role());
     sql!(
         tx,
         execute,
         "
-        -- welcome
+        -- add a paired person
         INSERT INTO people (channel, person, name, role, since)
         VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (channel, person) DO NOTHING",

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use crate::store::{
     Tx, at,
     db::{row::row, sql},
-    lists::Stretch,
+    lists::PageRequest,
 };
 
 /// A session, or a sign-in link that was not used yet.
@@ -93,10 +93,10 @@ fn open_access(row: AccessRow) -> OpenAccess {
 /// The valid sessions and links, newest first.
 pub async fn list(
     tx: &mut Tx<'_>,
-    stretch: &Stretch,
+    page_request: &PageRequest,
     now: DateTime<Utc>,
 ) -> Result<Vec<OpenAccess>> {
-    let after = AccessId::parse(&stretch.after);
+    let after = AccessId::parse(&page_request.after);
     let (before_ms, before_hash) =
         after.map_or((i64::MAX, String::new()), |id| (id.created_ms, id.hash_start));
     let rows: Vec<AccessRow> = sql!(
@@ -113,7 +113,7 @@ pub async fn list(
         now.timestamp_millis(),
         before_ms,
         before_hash,
-        stretch.most as i64
+        page_request.most as i64
     );
     Ok(rows.into_iter().map(open_access).collect())
 }
@@ -153,7 +153,7 @@ pub(in crate::store) async fn note_first(tx: &mut Tx<'_>, now: DateTime<Utc>) ->
         tx,
         execute,
         "
-        -- note first sign-in
+        -- record the first sign-in
         INSERT INTO first_sign_in (id, at)
         VALUES (1, $1)
         ON CONFLICT DO NOTHING",
@@ -163,7 +163,7 @@ pub(in crate::store) async fn note_first(tx: &mut Tx<'_>, now: DateTime<Utc>) ->
 }
 
 /// Whether anybody has ever signed in.
-pub async fn has_anybody_signed_in(tx: &mut Tx<'_>) -> Result<bool> {
+pub async fn has_any_sign_in(tx: &mut Tx<'_>) -> Result<bool> {
     let (count,): (i64,) = sql!(
         tx,
         fetch_one,

@@ -195,7 +195,7 @@ async fn begin_ageing(tx: &mut Tx<'_>, server: &str, now: DateTime<Utc>) -> Resu
         tx,
         execute,
         "
-        -- begin ageing
+        -- start the retention of tools
         UPDATE mcp_tools
         SET seen_at = $1
         WHERE server = $2 AND seen_at IS NULL",
@@ -211,7 +211,7 @@ async fn touch(tx: &mut Tx<'_>, server: &str, tool: &str, now: DateTime<Utc>) ->
         tx,
         execute,
         "
-        -- touch tool
+        -- update when a tool was seen
         UPDATE mcp_tools
         SET seen_at = $1
         WHERE server = $2 AND tool = $3",
@@ -284,7 +284,7 @@ async fn remember(
         tx,
         execute,
         "
-        -- remember tool
+        -- pin a tool
         INSERT INTO mcp_tools (server, tool, definition, vouched_by, changed_at, seen_at)
         VALUES ($1, $2, $3, '', $4, $4)
         ON CONFLICT (server, tool) DO NOTHING",

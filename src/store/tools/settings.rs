@@ -81,7 +81,7 @@ pub async fn raise(tx: &mut Tx<'_>) -> Result<()> {
         tx,
         execute,
         "
-        -- raise the version of the tools
+        -- increment the version of the tools
         UPDATE tool_version
         SET version = version + 1"
     );

@@ -14,14 +14,14 @@ use super::{
 use crate::{
     agent::{
         catalog::Rate,
-        limits::{self, Spent},
+        limits::{self, UsageTotals},
     },
     journal::event::Usage,
 };
 
 /// A use of a model or a tool.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Used {
+pub struct UsageRecord {
     pub agent: String,
     pub person: String,
     pub what: What,
@@ -203,7 +203,7 @@ pub async fn flood(
 pub(super) async fn enter(
     tx: &mut Tx<'_>,
     lease: &Lease,
-    used: Used,
+    used: UsageRecord,
     now: DateTime<Utc>,
 ) -> Result<()> {
     let conversation = lease.home();
@@ -250,7 +250,7 @@ pub(super) async fn enter(
         used.took_ms as i64,
         used.agent.as_str()
     );
-    let more = Spent {
+    let more = UsageTotals {
         messages,
         tokens: usage.input_tokens + usage.output_tokens,
         cost_micros: cost,
@@ -288,7 +288,7 @@ pub async fn account(tx: &mut Tx<'_>, since: DateTime<Utc>) -> Result<Vec<Line>>
         tx,
         fetch_all,
         "
-        -- account
+        -- usage account
         SELECT day, agent, person, kind, name,
                CAST(SUM(times) AS BIGINT) AS times,
                CAST(SUM(input_tokens) AS BIGINT) AS input_tokens,
@@ -320,7 +320,7 @@ pub(super) async fn forget_days(tx: &mut Tx<'_>, before: DateTime<Utc>, most: i6
         tx,
         execute,
         "
-        -- forget days of the account
+        -- delete old usage
         DELETE FROM usage
         WHERE (day, conversation, agent, person, kind, name) IN (
             SELECT day, conversation, agent, person, kind, name FROM usage

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::day;
 use crate::{
-    agent::limits::{Daily, Spent},
+    agent::limits::{Daily, UsageTotals},
     journal::ids::ConversationId,
     store::{
         Store, Tx,
@@ -33,7 +33,7 @@ pub struct Request {
     /// The conversation that makes it, which may be that of a sub-agent.
     pub conversation: ConversationId,
     /// The part of its usage that is known in advance.
-    pub expected: Spent,
+    pub expected: UsageTotals,
     /// The person's daily budget.
     pub daily: Daily,
 }
@@ -48,19 +48,19 @@ const PARTS: u8 = 16;
 
 impl Store {
     /// The usage of the day so far.
-    pub async fn spent(&self, scope: UsageScope, now: DateTime<Utc>) -> Result<Spent> {
+    pub async fn spent(&self, scope: UsageScope, now: DateTime<Utc>) -> Result<UsageTotals> {
         self.read(move |tx| Box::pin(spent(tx, scope, now))).await
     }
 
     /// The usage of the person's day so far, including requests of their other conversations that
     /// are under way. If the budget is not exhausted, this request is reserved until its reply is
     /// recorded, so that concurrent requests count each other.
-    pub async fn reserve(&self, request: Request, now: DateTime<Utc>) -> Result<Spent> {
+    pub async fn reserve(&self, request: Request, now: DateTime<Utc>) -> Result<UsageTotals> {
         self.write("reserve", move |tx| Box::pin(reserve(tx, request, now))).await
     }
 }
 
-async fn reserve(tx: &mut Tx<'_>, request: Request, now: DateTime<Utc>) -> Result<Spent> {
+async fn reserve(tx: &mut Tx<'_>, request: Request, now: DateTime<Utc>) -> Result<UsageTotals> {
     let Request { person, conversation, expected, daily } = request;
     let spent = locked(tx, &person, now).await?;
     let others: Vec<ReservedRow> = sql!(
@@ -86,7 +86,7 @@ async fn reserve(tx: &mut Tx<'_>, request: Request, now: DateTime<Utc>) -> Resul
             tx,
             execute,
             "
-            -- reserve
+            -- reserve usage
             INSERT INTO reservations (person, conversation, messages, tokens, cost_micros, expires_at)
             VALUES ($1, $2, $3, $4, $5, $6)
             ON CONFLICT (person, conversation) DO UPDATE
@@ -118,8 +118,43 @@ impl Store {
         if upload.bytes > upload.most {
             return Ok(false);
         }
-        self.write("book upload", move |tx| Box::pin(book_upload(tx, upload, now))).await
+        self.write("count upload", move |tx| Box::pin(book_upload(tx, upload, now))).await
     }
+
+    /// Subtracts an upload that could not be stored.
+    pub async fn unbook_upload(
+        &self,
+        person: String,
+        bytes: u64,
+        now: DateTime<Utc>,
+    ) -> Result<()> {
+        let unbook = self.write("unbook upload", move |tx| {
+            let person = person.clone();
+            Box::pin(async move { unbook_upload(tx, &person, bytes, now).await })
+        });
+        unbook.await
+    }
+}
+
+async fn unbook_upload(
+    tx: &mut Tx<'_>,
+    person: &str,
+    bytes: u64,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- unbook an upload
+        UPDATE spent
+        SET upload_bytes = upload_bytes - $3
+        WHERE day = $1 AND scope = 'person' AND owner = $2 AND upload_bytes >= $3",
+        day(now),
+        person,
+        bytes as i64
+    );
+    Ok(())
 }
 
 async fn book_upload(tx: &mut Tx<'_>, upload: NewUpload, now: DateTime<Utc>) -> Result<bool> {
@@ -128,7 +163,7 @@ async fn book_upload(tx: &mut Tx<'_>, upload: NewUpload, now: DateTime<Utc>) -> 
         tx,
         execute,
         "
-        -- book an upload
+        -- count an upload
         INSERT INTO spent
             (day, scope, owner, messages, tokens, cost_micros, tool_ms, upload_bytes)
         VALUES ($1, 'person', $2, 0, 0, 0, 0, $3)
@@ -192,10 +227,10 @@ pub(in crate::store) async fn add(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
     person: &str,
-    more: Spent,
+    more: UsageTotals,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    if more == Spent::default() {
+    if more == UsageTotals::default() {
         return Ok(());
     }
     sql!(
@@ -229,7 +264,7 @@ fn part(conversation: &ConversationId) -> String {
     (digest[0] % PARTS).to_string()
 }
 
-async fn spent(tx: &mut Tx<'_>, scope: UsageScope, now: DateTime<Utc>) -> Result<Spent> {
+async fn spent(tx: &mut Tx<'_>, scope: UsageScope, now: DateTime<Utc>) -> Result<UsageTotals> {
     let (scope, owner) = match &scope {
         UsageScope::Person(person) => ("person", person.as_str()),
         UsageScope::Conversation(conversation) => ("conversation", conversation.as_str()),
@@ -239,7 +274,7 @@ async fn spent(tx: &mut Tx<'_>, scope: UsageScope, now: DateTime<Utc>) -> Result
         tx,
         fetch_optional,
         "
-        -- spent
+        -- usage of a day
         SELECT messages, tokens, cost_micros, tool_ms FROM spent
         WHERE day = $1 AND scope = $2 AND owner = $3",
         day(now),
@@ -249,12 +284,12 @@ async fn spent(tx: &mut Tx<'_>, scope: UsageScope, now: DateTime<Utc>) -> Result
     Ok(found.map(total).unwrap_or_default())
 }
 
-async fn of_all(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<Spent> {
+async fn of_all(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<UsageTotals> {
     let parts: Vec<TotalRow> = sql!(
         tx,
         fetch_all,
         "
-        -- spent by all
+        -- usage of a day by all
         SELECT messages, tokens, cost_micros, tool_ms FROM spent
         WHERE day = $1 AND scope = 'all'",
         day(now)
@@ -262,8 +297,8 @@ async fn of_all(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<Spent> {
     Ok(sum(parts.into_iter()))
 }
 
-fn sum(parts: impl Iterator<Item = TotalRow>) -> Spent {
-    parts.map(total).fold(Spent::default(), |sum, part| Spent {
+fn sum(parts: impl Iterator<Item = TotalRow>) -> UsageTotals {
+    parts.map(total).fold(UsageTotals::default(), |sum, part| UsageTotals {
         messages: sum.messages + part.messages,
         tokens: sum.tokens + part.tokens,
         cost_micros: sum.cost_micros + part.cost_micros,
@@ -288,8 +323,8 @@ row! {
     }
 }
 
-fn total(row: TotalRow) -> Spent {
-    Spent {
+fn total(row: TotalRow) -> UsageTotals {
+    UsageTotals {
         messages: row.messages as u64,
         tokens: row.tokens as u64,
         cost_micros: row.cost_micros as u64,

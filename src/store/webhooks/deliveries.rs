@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::store::{
     Store, Tx, at,
     db::{row::row, sql},
-    lists::Stretch,
+    lists::PageRequest,
     metrics::committed,
 };
 
@@ -23,7 +23,7 @@ const TERM_MS: i64 = 60_000;
 
 /// A delivery that this node may send now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notice {
+pub struct DueDelivery {
     pub id: String,
     pub subscription: String,
     pub topic: String,
@@ -35,22 +35,22 @@ pub struct Notice {
 /// The result of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryAttempt {
-    pub then: Then,
+    pub state: DeliveryState,
     pub status: Option<u16>,
     pub problem: String,
 }
 
 /// The state of the delivery after the attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Then {
+pub enum DeliveryState {
     Delivered,
-    Again(DateTime<Utc>),
+    Retry(DateTime<Utc>),
     Dead,
 }
 
 /// One line of the delivery log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Try {
+pub struct LoggedAttempt {
     pub at: DateTime<Utc>,
     pub status: Option<i64>,
     pub problem: String,
@@ -62,7 +62,7 @@ macro_rules! claim {
     ($skip:literal) => {
         concat!(
             "
-            -- claim notices
+            -- claim webhook deliveries
             UPDATE notices
             SET lease_until = $1, attempts = attempts + 1
             WHERE id IN (
@@ -78,21 +78,28 @@ macro_rules! claim {
 }
 
 impl Store {
-    pub async fn claim_notices(&self, most: usize, now: DateTime<Utc>) -> Result<Vec<Notice>> {
+    pub async fn claim_webhook_deliveries(
+        &self,
+        most: usize,
+        now: DateTime<Utc>,
+    ) -> Result<Vec<DueDelivery>> {
         if !self.read(|tx| Box::pin(any_waiting(tx))).await? {
             return Ok(Vec::new());
         }
-        self.write("claim notices", move |tx| Box::pin(claim(tx, most, now))).await
+        self.write("claim webhook deliveries", move |tx| Box::pin(claim(tx, most, now))).await
     }
 
-    pub async fn told(
+    pub async fn record_delivery_attempt(
         &self,
-        notice: &str,
+        delivery: &str,
         tried: DeliveryAttempt,
         now: DateTime<Utc>,
     ) -> Result<()> {
-        let notice = notice.to_owned();
-        self.write("told", move |tx| Box::pin(told(tx, notice, tried, now))).await
+        let delivery = delivery.to_owned();
+        self.write("record delivery attempt", move |tx| {
+            Box::pin(record_delivery_attempt(tx, delivery, tried, now))
+        })
+        .await
     }
 }
 
@@ -106,9 +113,9 @@ row! {
     }
 }
 
-fn notice(row: ClaimedRow) -> Notice {
+fn delivery(row: ClaimedRow) -> DueDelivery {
     let ClaimedRow { id, subscription, topic, body, attempts } = row;
-    Notice { id, subscription, topic, body, attempts }
+    DueDelivery { id, subscription, topic, body, attempts }
 }
 
 async fn any_waiting(tx: &mut Tx<'_>) -> Result<bool> {
@@ -116,7 +123,7 @@ async fn any_waiting(tx: &mut Tx<'_>) -> Result<bool> {
         tx,
         fetch_optional,
         "
-        -- any notice
+        -- any waiting webhook delivery
         SELECT attempts FROM notices
         WHERE status = 'waiting'
         LIMIT 1"
@@ -124,7 +131,7 @@ async fn any_waiting(tx: &mut Tx<'_>) -> Result<bool> {
     Ok(found.is_some())
 }
 
-async fn claim(tx: &mut Tx<'_>, most: usize, now: DateTime<Utc>) -> Result<Vec<Notice>> {
+async fn claim(tx: &mut Tx<'_>, most: usize, now: DateTime<Utc>) -> Result<Vec<DueDelivery>> {
     let lease_now = tx.now_ms().await?;
     let claim = tx.either(claim!(""), claim!("FOR NO KEY UPDATE SKIP LOCKED"));
     let rows: Vec<ClaimedRow> = sql!(
@@ -136,42 +143,42 @@ async fn claim(tx: &mut Tx<'_>, most: usize, now: DateTime<Utc>) -> Result<Vec<N
         now.timestamp_millis(),
         most as i64
     );
-    Ok(rows.into_iter().map(notice).collect())
+    Ok(rows.into_iter().map(delivery).collect())
 }
 
-async fn told(
+async fn record_delivery_attempt(
     tx: &mut Tx<'_>,
-    notice: String,
+    delivery: String,
     tried: DeliveryAttempt,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    let (status, not_before, outcome) = match tried.then {
-        Then::Delivered => ("delivered", 0, "sent"),
-        Then::Again(at) => ("waiting", at.timestamp_millis(), "failed"),
-        Then::Dead => ("dead", 0, "dead"),
+    let (status, not_before, outcome) = match tried.state {
+        DeliveryState::Delivered => ("delivered", 0, "sent"),
+        DeliveryState::Retry(at) => ("waiting", at.timestamp_millis(), "failed"),
+        DeliveryState::Dead => ("dead", 0, "dead"),
     };
-    tx.rung.tally.push(committed::of_told(outcome));
+    tx.wakeups.counts.push(committed::of_webhook_delivery(outcome));
     sql!(
         tx,
         execute,
         "
-        -- told
+        -- record a delivery attempt
         UPDATE notices
         SET status = $1, not_before = $2, lease_until = 0
         WHERE id = $3 AND status = 'waiting'",
         status,
         not_before,
-        notice.as_str()
+        delivery.as_str()
     );
     sql!(
         tx,
         execute,
         "
-        -- log an attempt
+        -- log a delivery attempt
         INSERT INTO notice_tries (notice, n, at, status, problem)
         SELECT $1, COALESCE(MAX(n), 0) + 1, $2, $3, $4 FROM notice_tries
         WHERE notice = $1",
-        notice.as_str(),
+        delivery.as_str(),
         now.timestamp_millis(),
         tried.status.map(i64::from),
         tried.problem
@@ -210,23 +217,23 @@ pub async fn list(
     tx: &mut Tx<'_>,
     status: &str,
     id: &str,
-    stretch: &Stretch,
+    page_request: &PageRequest,
 ) -> Result<Vec<Delivery>> {
     let rows: Vec<ListedRow> = sql!(
         tx,
         fetch_all,
         "
-        -- list notices
+        -- list webhook deliveries
         SELECT id, subscription, topic, body, status, attempts, created_at FROM notices
         WHERE ($1 = '' OR id < $1)
           AND ($2 = '' OR status = $2)
           AND ($3 = '' OR id = $3)
         ORDER BY id DESC
         LIMIT $4",
-        stretch.after.as_str(),
+        page_request.after.as_str(),
         status,
         id,
-        stretch.most as i64
+        page_request.most as i64
     );
     let delivery = |row: ListedRow| Delivery {
         id: row.id,
@@ -242,33 +249,36 @@ pub async fn list(
 
 /// Sends a dead delivery again (`waiting`), starting with the first attempt, or drops it
 /// (`dropped`). Returns whether it was dead.
-pub async fn revive(tx: &mut Tx<'_>, notice: &str, anew: bool) -> Result<bool> {
-    let status = if anew { "waiting" } else { "dropped" };
+pub async fn revive(tx: &mut Tx<'_>, delivery: &str, replay: bool) -> Result<bool> {
+    let status = if replay { "waiting" } else { "dropped" };
     let revived = sql!(
         tx,
         execute,
         "
-        -- replay or drop
+        -- replay or drop a webhook delivery
         UPDATE notices
         SET status = $1, attempts = 0, not_before = 0
         WHERE id = $2 AND status = 'dead'",
         status,
-        notice
+        delivery
     );
     Ok(revived > 0)
 }
 
 /// The results of the attempts of a delivery, in order.
-pub async fn tries(tx: &mut Tx<'_>, notice: &str) -> Result<Vec<Try>> {
+pub async fn tries(tx: &mut Tx<'_>, delivery: &str) -> Result<Vec<LoggedAttempt>> {
     let rows: Vec<(i64, Option<i64>, String)> = sql!(
         tx,
         fetch_all,
         "
-        -- delivery log
+        -- attempts of a webhook delivery
         SELECT at, status, problem FROM notice_tries
         WHERE notice = $1
         ORDER BY n",
-        notice
+        delivery
     );
-    Ok(rows.into_iter().map(|(ms, status, problem)| Try { at: at(ms), status, problem }).collect())
+    Ok(rows
+        .into_iter()
+        .map(|(ms, status, problem)| LoggedAttempt { at: at(ms), status, problem })
+        .collect())
 }

@@ -76,7 +76,7 @@ async fn subscribe(tx: &mut Tx<'_>, subscriptions: Vec<(String, Vec<Topic>)>) ->
 }
 
 /// Queues a delivery for each subscriber of the topic.
-pub async fn note(tx: &mut Tx<'_>, topic: Topic, told: Value, now: DateTime<Utc>) -> Result<()> {
+pub async fn note(tx: &mut Tx<'_>, topic: Topic, data: Value, now: DateTime<Utc>) -> Result<()> {
     let name = topic.name();
     let subscribers: Vec<(String,)> = sql!(
         tx,
@@ -88,12 +88,12 @@ pub async fn note(tx: &mut Tx<'_>, topic: Topic, told: Value, now: DateTime<Utc>
         format!("% {name} %")
     );
     for (subscription,) in subscribers {
-        let body = json!({ "type": name, "timestamp": now.to_rfc3339(), "data": told });
+        let body = json!({ "type": name, "timestamp": now.to_rfc3339(), "data": data });
         sql!(
             tx,
             execute,
             "
-            -- note
+            -- insert a webhook delivery
             INSERT INTO notices
                 (id, subscription, topic, body, status, attempts, not_before, lease_until,
                  created_at)
@@ -115,7 +115,7 @@ pub(in crate::store) async fn of_event(
     event: &Event,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    let (topic, told) = match event {
+    let (topic, data) = match event {
         Event::ApprovalDecided { approval, call, decision, by } => (
             Topic::ApprovalDecided,
             json!({ "approval": approval, "call": call, "decision": decision, "by": by }),
@@ -128,7 +128,7 @@ pub(in crate::store) async fn of_event(
         }
         _ => return Ok(()),
     };
-    note_of(tx, conversation, topic, told, now).await
+    note_of(tx, conversation, topic, data, now).await
 }
 
 /// The same, with the place where it happened.
@@ -136,14 +136,14 @@ async fn note_of(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
     topic: Topic,
-    mut told: Value,
+    mut data: Value,
     now: DateTime<Utc>,
 ) -> Result<()> {
     let (channel, place) = places::place(tx, conversation).await?;
-    told["conversation"] = json!(conversation);
-    told["channel"] = json!(channel);
-    told["chat"] = json!(place.chat);
-    note(tx, topic, told, now).await
+    data["conversation"] = json!(conversation);
+    data["channel"] = json!(channel);
+    data["chat"] = json!(place.chat);
+    note(tx, topic, data, now).await
 }
 
 pub(in crate::store) async fn asked(
@@ -152,7 +152,7 @@ pub(in crate::store) async fn asked(
     asked: &NewApproval,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    let told = json!({
+    let data = json!({
         "approval": asked.id,
         "call": asked.call,
         "asks": asked.asks,
@@ -161,7 +161,7 @@ pub(in crate::store) async fn asked(
         "requester": asked.requester,
         "expires_at": asked.expires_at,
     });
-    note_of(tx, conversation, Topic::ApprovalAsked, told, now).await
+    note_of(tx, conversation, Topic::ApprovalAsked, data, now).await
 }
 
 /// Files are reported when they are sent.
@@ -172,10 +172,10 @@ pub(in crate::store) async fn shown(
     now: DateTime<Utc>,
 ) -> Result<()> {
     let Outgoing::File { name, media_type, size_bytes, digest, .. } = what else { return Ok(()) };
-    let told = json!({
+    let data = json!({
         "name": name, "media_type": media_type, "size_bytes": size_bytes, "digest": digest,
     });
-    note_of(tx, conversation, Topic::ArtifactDelivered, told, now).await
+    note_of(tx, conversation, Topic::ArtifactDelivered, data, now).await
 }
 
 /// Records whether a channel is connected, and queues the deliveries of a change.

@@ -9,7 +9,7 @@ use crate::{
     store::{
         Tx,
         db::sql,
-        memory::{self, Note, Write, Written},
+        memory::{self, MemoryWrite, Note, Write},
     },
 };
 
@@ -101,7 +101,7 @@ pub async fn set_archived(
             taint: old.taint,
         };
         let written = memory::write(tx, &scope(agent), &note, old.written_at).await?;
-        if !matches!(written, Written::Done { .. }) {
+        if !matches!(written, MemoryWrite::Done { .. }) {
             return Ok(TargetOutcome::Full);
         }
     }

@@ -13,7 +13,7 @@ use crate::{
     store::{
         Tx,
         db::sql,
-        memory::{self, Note, Write, Written},
+        memory::{self, MemoryWrite, Note, Write},
     },
 };
 
@@ -100,9 +100,11 @@ async fn write(
         return Ok(Saved::TooManySources);
     }
     match index(tx, edit, &next, now).await? {
-        Written::Done { .. } => {}
-        Written::Full => return Ok(Saved::Full),
-        Written::TooLong | Written::Missing | Written::Found(_) => return Ok(Saved::TooLong),
+        MemoryWrite::Done { .. } => {}
+        MemoryWrite::Full => return Ok(Saved::Full),
+        MemoryWrite::TooLong | MemoryWrite::Missing | MemoryWrite::Found(_) => {
+            return Ok(Saved::TooLong);
+        }
     }
     insert_version(tx, edit, &next, now).await?;
     relink(tx, edit, &next.content).await?;
@@ -245,7 +247,7 @@ async fn index(
     edit: &PageEdit,
     next: &Next,
     now: DateTime<Utc>,
-) -> Result<Written> {
+) -> Result<MemoryWrite> {
     let note = Note {
         path: edit.page.clone(),
         what: Write::Whole(format!("# {}\n\n{}", next.title, next.content)),

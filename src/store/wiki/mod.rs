@@ -251,7 +251,7 @@ pub async fn versions(tx: &mut Tx<'_>, agent: &str, page: &str) -> Result<Vec<Wi
 
 /// Which pages to list.
 #[derive(Debug, Clone, Default)]
-pub struct Listing {
+pub struct WikiListing {
     /// Of this agent.
     pub agent: String,
     /// Whose name begins so.
@@ -262,7 +262,7 @@ pub struct Listing {
 }
 
 /// Pages in the order of their names.
-pub async fn list(tx: &mut Tx<'_>, listing: &Listing) -> Result<Vec<Heading>> {
+pub async fn list(tx: &mut Tx<'_>, listing: &WikiListing) -> Result<Vec<Heading>> {
     let rows: Vec<HeadingRow> = sql!(
         tx,
         fetch_all,
@@ -306,7 +306,7 @@ pub(super) async fn forget_author(tx: &mut Tx<'_>, mention: &str, nobody: &str) 
         tx,
         execute,
         "
-        -- forget an author
+        -- delete an author
         UPDATE wiki_versions
         SET by_whom = $1
         WHERE by_whom LIKE $2 ESCAPE '!'",
@@ -317,7 +317,7 @@ pub(super) async fn forget_author(tx: &mut Tx<'_>, mention: &str, nobody: &str) 
         tx,
         execute,
         "
-        -- forget an author of memories
+        -- delete an author of memories
         UPDATE memories
         SET by_whom = $1
         WHERE shelf = $2 AND by_whom LIKE $3 ESCAPE '!'",

@@ -77,17 +77,17 @@ impl ToolRunner<'_> {
         workspace::beneath(context, |_, _| Ok(())).await?;
         let job = Job::new(Work::Program(program.to_vec()), Some(SandboxLimits::COMMAND));
         let profile = Profile::around(job).with_workspace(&context.workspace);
-        let command = sandbox.walled(&profile)?;
+        let command = sandbox.confined_command(&profile)?;
         let input = arguments.to_string().into_bytes();
         let ended = run::to_its_end(command, input, self.spec.timeout).await?;
-        told(&ended, self.spec.timeout)
+        output_of(&ended, self.spec.timeout)
     }
 }
 
 /// Why a tool of the container domain is unavailable.
 pub(in crate::tools) const NO_SANDBOX: &str = "it requires the sandbox, which is not available";
 
-fn told(ended: &ProgramResult, limit: Duration) -> Result<Output, ToolError> {
+fn output_of(ended: &ProgramResult, limit: Duration) -> Result<Output, ToolError> {
     if ended.timed_out {
         return Err(ToolError::Timeout(limit));
     }

@@ -89,8 +89,8 @@ impl Elicitor {
     pub async fn ask(&self, call: &CallId, question: ElicitationQuestion) -> ElicitationAnswer {
         let Some(requests) = &self.requests else { return ElicitationAnswer::Nobody };
         let (answer, answered) = oneshot::channel();
-        let wish = Box::new(Elicitation { call: call.clone(), question, answer });
-        if requests.send(ElicitationRequest::Question(wish)).is_err() {
+        let elicitation = Box::new(Elicitation { call: call.clone(), question, answer });
+        if requests.send(ElicitationRequest::Question(elicitation)).is_err() {
             return ElicitationAnswer::Nobody;
         }
         self.open.send_modify(|open| *open += 1);
@@ -99,7 +99,7 @@ impl Elicitor {
     }
 
     /// Returns when the notice is recorded, or when nobody can be reached.
-    pub async fn tell(&self, call: &CallId, markdown: String) {
+    pub async fn notify(&self, call: &CallId, markdown: String) {
         let Some(requests) = &self.requests else { return };
         let (recorded, done) = oneshot::channel();
         let notice = ElicitationNotice { call: call.clone(), markdown, recorded };
@@ -149,8 +149,8 @@ mod tests {
     /// The time limit of a call is paused while it waits for a person.
     #[tokio::test(start_paused = true)]
     async fn the_time_for_which_people_are_waited_for_does_not_count() {
-        let (wishes, mut heard) = mpsc::unbounded_channel();
-        let people = Elicitor::reached_by(wishes, Language::English);
+        let (requests, mut received) = mpsc::unbounded_channel();
+        let people = Elicitor::reached_by(requests, Language::English);
         let (limit, begun) = (Duration::from_secs(10), Instant::now());
         let work = async {
             let _ = timeout(Duration::from_secs(4), pending::<()>()).await;
@@ -159,11 +159,14 @@ mod tests {
             pending::<()>().await;
         };
         let person = async {
-            let Some(ElicitationRequest::Question(wish)) = heard.recv().await else {
+            let Some(ElicitationRequest::Question(elicitation)) = received.recv().await else {
                 panic!("a question");
             };
             let _ = timeout(Duration::from_secs(100), pending::<()>()).await;
-            wish.answer.send(ElicitationAnswer::Given("red".into())).expect("somebody waits");
+            elicitation
+                .answer
+                .send(ElicitationAnswer::Given("red".into()))
+                .expect("somebody waits");
         };
         let (ended, ()) = tokio::join!(people.bounded(limit, work), person);
         assert_eq!((ended, begun.elapsed().as_secs()), (None, 110));
@@ -174,11 +177,11 @@ mod tests {
     async fn where_nobody_can_be_asked_nobody_answers() {
         let nobody = Elicitor::default().ask(&"c".into(), ElicitationQuestion::default()).await;
         assert_eq!(nobody, ElicitationAnswer::Nobody);
-        Elicitor::default().tell(&"c".into(), "A notice".into()).await;
-        let (wishes, heard) = mpsc::unbounded_channel();
-        drop(heard);
-        let people = Elicitor::reached_by(wishes, Language::English);
-        people.tell(&"c".into(), "A notice".into()).await;
+        Elicitor::default().notify(&"c".into(), "A notice".into()).await;
+        let (requests, received) = mpsc::unbounded_channel();
+        drop(received);
+        let people = Elicitor::reached_by(requests, Language::English);
+        people.notify(&"c".into(), "A notice".into()).await;
         assert_eq!(
             people.ask(&"c".into(), ElicitationQuestion::default()).await,
             ElicitationAnswer::Nobody

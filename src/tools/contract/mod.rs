@@ -33,7 +33,7 @@ use crate::{
         policy::FileDigests,
     },
     journal::{
-        event::{Attachment, Heritage, Seen, Speaker, Usage},
+        event::{Attachment, InheritedState, SeenFile, Speaker, Usage},
         ids::{CallId, ConversationId},
     },
     store::{files::Artifacts, memory::scope::MemoryScope},
@@ -94,7 +94,7 @@ pub struct Context {
     pub workspace: PathBuf,
     pub artifacts: Artifacts,
     /// The scope of the agent's memory.
-    pub shelf: MemoryScope,
+    pub memory_scope: MemoryScope,
     /// The files of the workspace that the agent has read: path → SHA-256.
     pub seen: BTreeMap<String, String>,
     /// The files of the workspace that the agent has read or written while the conversation was
@@ -106,7 +106,7 @@ pub struct Context {
     /// was necessary. A tool whose state others can change compares it when it makes the change.
     pub approved: Option<FileDigests>,
     /// What a sub-agent that this call starts inherits.
-    pub heritage: Heritage,
+    pub inherited: InheritedState,
     /// The number of background jobs in succession that led to this turn: 0 for a turn that a
     /// person, a schedule or a webhook began, 1 after the report of a job that such a turn created.
     pub jobs_before: u32,
@@ -139,7 +139,7 @@ pub struct Output {
     /// Files for the person, already stored as artifacts.
     pub attachments: Vec<Attachment>,
     /// Files that the agent has read in this call, by path, in their state after the call.
-    pub seen: Vec<Seen>,
+    pub seen: Vec<SeenFile>,
     /// Sources of untrusted content in the text, in addition to those that the spec declares.
     pub foreign: Vec<String>,
     /// Pictures for the model, already stored as artifacts, by path.

@@ -59,7 +59,7 @@ pub struct Toolbox {
 
 /// The reason why a tool is not registered.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
-pub enum Unfit {
+pub enum RegistrationError {
     #[error("there is already a tool {0:?}")]
     Taken(String),
     #[error("{0:?} is not a name for a tool: use snake_case, at most 64 characters")]
@@ -82,14 +82,14 @@ pub fn builtin() -> Vec<Arc<dyn Tool>> {
 /// The tools that start programs, if the sandbox supports them.
 pub fn sandboxed(
     sandbox: &Arc<Sandbox>,
-    house: documents::Branding,
-    with_shell: Option<shell::Way>,
+    branding: documents::Branding,
+    with_shell: Option<shell::CommandNetwork>,
 ) -> Vec<Arc<dyn Tool>> {
-    let previews = house.office_previews;
+    let previews = branding.office_previews;
     let office = previews.then(|| documents::office::Office::installed(sandbox)).flatten();
-    let mut tools = documents::tools(house, sandbox, office);
+    let mut tools = documents::tools(branding, sandbox, office);
     tools.push(Arc::new(extract::ExtractDocument { sandbox: sandbox.clone() }));
-    if let Some(shell::Way(egress)) = with_shell {
+    if let Some(shell::CommandNetwork(egress)) = with_shell {
         tools.push(Arc::new(shell::Shell { sandbox: sandbox.clone(), egress }));
     }
     tools
@@ -115,14 +115,14 @@ impl Toolbox {
 
     /// Registers a tool. If the name is taken, the first one is kept. A tool that requires a
     /// missing variable is registered as unavailable, with the reason.
-    pub fn register(&self, tool: Arc<dyn Tool>) -> Result<(), Unfit> {
+    pub fn register(&self, tool: Arc<dyn Tool>) -> Result<(), RegistrationError> {
         let (name, entry) = self.checked(tool)?;
         if let Some(why) = &entry.spec.unavailable {
             tracing::warn!(tool.name = name, why, "a tool is unavailable");
         }
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         if is_reserved(&name) || tools.contains_key(&name) {
-            return Err(Unfit::Taken(name));
+            return Err(RegistrationError::Taken(name));
         }
         tools.insert(name, entry);
         Ok(())
@@ -131,7 +131,11 @@ impl Toolbox {
     /// Replaces the tools of a server. Returns why some were skipped, and whether anything has
     /// changed. A tool with the name of a built-in one gets a number; if two servers have the same
     /// prefix, the first to connect keeps the name.
-    pub fn serve(&self, server: &str, offered: Vec<Arc<dyn Tool>>) -> (Vec<Unfit>, bool) {
+    pub fn serve(
+        &self,
+        server: &str,
+        offered: Vec<Arc<dyn Tool>>,
+    ) -> (Vec<RegistrationError>, bool) {
         let of_it = |spec: &ToolSpec| match &spec.source {
             ToolSource::Mcp { server: its, .. } => its == server,
             ToolSource::Builtin => false,
@@ -161,7 +165,7 @@ impl Toolbox {
             }
             match tools.entry(name) {
                 Slot::Vacant(slot) => drop(slot.insert(entry)),
-                Slot::Occupied(slot) => unfit.push(Unfit::Taken(slot.key().clone())),
+                Slot::Occupied(slot) => unfit.push(RegistrationError::Taken(slot.key().clone())),
             }
         }
         (unfit, before != specs(&tools))
@@ -318,13 +322,13 @@ impl Toolbox {
     }
 
     /// Checks a tool; an invalid one is not registered.
-    fn checked(&self, tool: Arc<dyn Tool>) -> Result<(String, RegisteredTool), Unfit> {
+    fn checked(&self, tool: Arc<dyn Tool>) -> Result<(String, RegisteredTool), RegistrationError> {
         let mut spec = tool.spec();
         let name = spec.name.clone();
         if !is_fit(&name) {
-            return Err(Unfit::Name(name));
+            return Err(RegistrationError::Name(name));
         }
-        let unfit = |reason: String| Unfit::Schema { tool: name.clone(), reason };
+        let unfit = |reason: String| RegistrationError::Schema { tool: name.clone(), reason };
         if !spec.parameters.is_object() {
             return Err(unfit("it is not an object".into()));
         }
@@ -446,15 +450,21 @@ mod tests {
         let toolbox = sample();
         let mut other = Sample::named("sample");
         other.0.description = "Another.".into();
-        assert_eq!(toolbox.register(Arc::new(other)), Err(Unfit::Taken("sample".into())));
+        assert_eq!(
+            toolbox.register(Arc::new(other)),
+            Err(RegistrationError::Taken("sample".into()))
+        );
         assert_eq!(toolbox.specs()[0].description, "A sample.");
         for name in ["", "Sample", "a-b", "a b", "ä", &"a".repeat(65)] {
             let taken = toolbox.register(Arc::new(Sample::named(name)));
-            assert!(matches!(taken, Err(Unfit::Name(_))), "{name:?}");
+            assert!(matches!(taken, Err(RegistrationError::Name(_))), "{name:?}");
         }
         let mut broken = Sample::named("broken");
         broken.0.parameters = json!({ "type": "nonsense" });
-        assert!(matches!(toolbox.register(Arc::new(broken)), Err(Unfit::Schema { .. })));
+        assert!(matches!(
+            toolbox.register(Arc::new(broken)),
+            Err(RegistrationError::Schema { .. })
+        ));
     }
 
     /// Proves IC-10, IC-12, IC-13.
@@ -476,8 +486,11 @@ mod tests {
     fn every_tool_that_comes_with_the_program_is_fit() {
         let toolbox = Toolbox::default();
         let sandbox = Arc::new(Sandbox::off("a test"));
-        let sandboxed =
-            sandboxed(&sandbox, documents::Branding::default(), Some(shell::Way::default()));
+        let sandboxed = sandboxed(
+            &sandbox,
+            documents::Branding::default(),
+            Some(shell::CommandNetwork::default()),
+        );
         for tool in builtin().into_iter().chain(sandboxed) {
             toolbox.register(tool).unwrap();
         }
@@ -551,12 +564,12 @@ mod tests {
         let offered = ["sample", "enable_tool", "delegate", "free"].map(|name| of("a", name));
         assert_eq!(toolbox.serve("a", offered.into()), (vec![], true));
         let (unfit, changed) = toolbox.serve("b", vec![of("b", "free")]);
-        assert_eq!((unfit, changed), (vec![Unfit::Taken("free".into())], false));
+        assert_eq!((unfit, changed), (vec![RegistrationError::Taken("free".into())], false));
         let names: Vec<_> = toolbox.specs().into_iter().map(|spec| spec.name).collect();
         assert_eq!(names, ["delegate_2", "enable_tool_2", "free", "sample", "sample_2"]);
         assert_eq!(toolbox.find("sample").unwrap().spec().source, ToolSource::Builtin);
         let delegate = Arc::new(Sample::named("delegate"));
-        assert_eq!(toolbox.register(delegate), Err(Unfit::Taken("delegate".into())));
+        assert_eq!(toolbox.register(delegate), Err(RegistrationError::Taken("delegate".into())));
     }
 
     /// Proves T2.

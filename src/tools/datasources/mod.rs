@@ -107,7 +107,7 @@ struct QuerySql(Sources);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Nothing {}
+struct NoArguments {}
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -154,7 +154,7 @@ impl Tool for ListDatasources {
         let description = "Lists the databases that can be queried with SQL.";
         ToolSpec {
             untrusted: false,
-            ..spec(&self.0, "list_datasources", description, schema::<Nothing>())
+            ..spec(&self.0, "list_datasources", description, schema::<NoArguments>())
         }
     }
 

@@ -58,7 +58,7 @@ impl Visibility {
         let mut kept: Vec<_> = relations()
             .map(|relation| (!self.hides(relation)).then(|| self.hidden_columns(relation)))
             .collect();
-        share_with_heirs(catalog, &mut kept);
+        share_with_descendants(catalog, &mut kept);
         let tables = relations().zip(kept).filter_map(|(relation, hidden)| {
             let hidden = hidden.filter(|_| self.shows(relation))?;
             let is_shown = |c: &&Column| !hidden.contains(&c.name) && is_quotable(&c.name);
@@ -105,7 +105,7 @@ fn names(relation: &Relation) -> [String; 2] {
 
 /// Hides the same columns in a table and in the tables that inherit from it, such as partitions:
 /// each shows rows of the other.
-fn share_with_heirs(catalog: &DatabaseCatalog, kept: &mut [Option<BTreeSet<String>>]) {
+fn share_with_descendants(catalog: &DatabaseCatalog, kept: &mut [Option<BTreeSet<String>>]) {
     loop {
         let mut changed = false;
         for pair in &catalog.inherits {

@@ -59,7 +59,7 @@ impl Branding {
     }
 
     /// Reads the files of the branding.
-    pub fn dress(&self) -> BrandingAssets {
+    pub fn assets(&self) -> BrandingAssets {
         let read = |path: &Option<PathBuf>| {
             path.as_ref().and_then(|path| std::fs::read(path).ok()).map(Blob)
         };
@@ -85,7 +85,7 @@ pub struct BrandingAssets {
 impl BrandingAssets {
     /// Applies the colour and logo to a document of the theme `corporate`, and the template to any
     /// document.
-    pub fn put_on(self, document: &mut Document) {
+    pub fn apply_to(self, document: &mut Document) {
         if document.meta.theme == document::Theme::Corporate {
             document.meta.accent = self.color.as_deref().and_then(document::Color::read);
             document.logo = self.logo.map(|Blob(bytes)| bytes);
@@ -127,17 +127,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let logo = folder.path().join("logo.png");
         std::fs::write(&logo, b"logo").unwrap();
-        let house = Branding {
+        let branding = Branding {
             color: Some("#aa3300".into()),
             logo: Some(logo.clone()),
             ..Branding::default()
         };
-        assert_eq!(house.check(), Ok(()));
+        assert_eq!(branding.check(), Ok(()));
         let mut plain = markdown::read("x").unwrap();
-        house.dress().put_on(&mut plain);
+        branding.assets().apply_to(&mut plain);
         assert_eq!((plain.meta.accent, plain.logo), (None, None));
         let mut corporate = markdown::read("---\ntheme: corporate\n---\nx").unwrap();
-        house.dress().put_on(&mut corporate);
+        branding.assets().apply_to(&mut corporate);
         assert_eq!(corporate.meta.accent.as_deref(), Some("AA3300"));
         assert_eq!(corporate.logo.as_deref(), Some(&b"logo"[..]));
         let odd = Branding { color: Some("blue".into()), ..Branding::default() };
@@ -145,6 +145,6 @@ mod tests {
         let odd = Branding { template: Some(logo.clone()), ..Branding::default() };
         assert!(odd.check().unwrap_err().contains("documents.template"));
         std::fs::remove_file(&logo).unwrap();
-        assert!(house.check().unwrap_err().contains("documents.logo"));
+        assert!(branding.check().unwrap_err().contains("documents.logo"));
     }
 }

@@ -101,7 +101,7 @@ impl Tool for ExtractDocument {
         .await?;
         let reading = self.reading(&path, bytes, context).await?;
         let (line, column) = (start_line.unwrap_or(1), start_column.unwrap_or(1));
-        told(&path, &reading, line, column).map(Output::text)
+        format_page(&path, &reading, line, column).map(Output::text)
     }
 }
 
@@ -160,7 +160,7 @@ impl ExtractDocument {
         let cell = Profile::around(Job::new(Work::Program(program), Some(SandboxLimits::PICTURES)));
         let without =
             |why: &str| format!("It shows pictures whose text was not recognised: {why}.");
-        let command = self.sandbox.walled(&cell).map_err(|e| without(&e.to_string()))?;
+        let command = self.sandbox.confined_command(&cell).map_err(|e| without(&e.to_string()))?;
         let ended = run::to_its_end(command, bytes, RECOGNISE_FOR).await;
         match ended {
             Ok(ended) if ended.code == Some(3) => {
@@ -189,7 +189,7 @@ async fn keep(at: &str, reading: &Reading, context: &Context) {
 }
 
 /// One line of JSON, and the lines of this page.
-fn told(
+fn format_page(
     path: &str,
     reading: &Reading,
     start_line: u64,

@@ -27,7 +27,7 @@ use crate::{
 };
 use blob::Blob;
 use office::Office;
-use pool::{Drawn, RenderPool};
+use pool::{RenderPool, RenderedDocument};
 use protocol::{Names, RenderOptions};
 use request::{DocumentRequest, RenderPart, RenderText, TextSource};
 
@@ -40,16 +40,16 @@ const FORMATS: [Format; 4] = [Format::Pdf, Format::Docx, Format::Xlsx, Format::P
 
 /// All eight tools, which share a render pool and `office` for pictures of Office files.
 pub fn tools(
-    house: Branding,
+    branding: Branding,
     sandbox: &Arc<Sandbox>,
     office: Option<Office>,
 ) -> Vec<Arc<dyn Tool>> {
-    let press = Arc::new(RenderPool::new(sandbox.clone(), house.fonts()));
-    let (house, office) = (Arc::new(house), office.map(Arc::new));
+    let pool = Arc::new(RenderPool::new(sandbox.clone(), branding.fonts()));
+    let (branding, office) = (Arc::new(branding), office.map(Arc::new));
     let of = |source: TextSource| {
         FORMATS.map(|format| {
-            let (press, house, office) = (press.clone(), house.clone(), office.clone());
-            Arc::new(Rendering { format, source, press, house, office }) as Arc<dyn Tool>
+            let (pool, branding, office) = (pool.clone(), branding.clone(), office.clone());
+            Arc::new(Rendering { format, source, pool, branding, office }) as Arc<dyn Tool>
         })
     };
     [of(TextSource::Text), of(TextSource::File)].into_iter().flatten().collect()
@@ -58,8 +58,8 @@ pub fn tools(
 struct Rendering {
     format: Format,
     source: TextSource,
-    press: Arc<RenderPool>,
-    house: Arc<Branding>,
+    pool: Arc<RenderPool>,
+    branding: Arc<Branding>,
     office: Option<Arc<Office>>,
 }
 
@@ -92,11 +92,11 @@ impl Tool for Rendering {
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
         let job = request::read(self.format, self.source, arguments, context).await?;
-        let wished = job.name.clone();
-        let Drawn { file, title, picture } = self.draw(job, context).await?;
+        let requested_name = job.name.clone();
+        let RenderedDocument { file, title, picture } = self.draw(job, context).await?;
         let ending = self.format.ending();
         // A title is not always a valid file name; a requested name was validated before.
-        let name = wished.or(title).map(|name| name.replace('/', "-"));
+        let name = requested_name.or(title).map(|name| name.replace('/', "-"));
         let name = name.and_then(|name| file_names::file_name(&name).ok());
         let name = file_names::with_extension(name.as_deref().unwrap_or("document"), ending);
         let media_type = mime_guess::from_ext(ending).first_or_octet_stream();
@@ -131,7 +131,7 @@ impl Rendering {
         context: &Context,
     ) -> Result<Option<Vec<u8>>, ToolError> {
         let texts = parts.iter().map(|part| part.text.clone()).collect();
-        let Names { pictures, template } = self.press.names(texts).await?;
+        let Names { pictures, template } = self.pool.names(texts).await?;
         for (part, urls) in parts.iter_mut().zip(pictures) {
             pictures::load(part, urls, context).await?;
         }
@@ -141,23 +141,27 @@ impl Rendering {
         }
     }
 
-    async fn draw(&self, mut job: DocumentRequest, context: &Context) -> Result<Drawn, ToolError> {
-        let mut dress = self.house.dress();
+    async fn draw(
+        &self,
+        mut job: DocumentRequest,
+        context: &Context,
+    ) -> Result<RenderedDocument, ToolError> {
+        let mut assets = self.branding.assets();
         if let RenderText::Markdown(parts) = &mut job.text
             && let Some(template) = self.load(parts, context).await?
         {
-            dress.template = Some(Blob(template));
+            assets.template = Some(Blob(template));
         }
-        let wish = RenderOptions {
+        let options = RenderOptions {
             format: self.format,
             text: job.text,
             title: job.title,
             date: Some(context.now.date_naive()),
             aspect: job.aspect,
-            dress,
+            assets,
             with_picture: context.shows_pictures,
         };
-        self.press.draw(wish).await
+        self.pool.draw(options).await
     }
 }
 
@@ -206,17 +210,17 @@ mod tests {
     use serde_json::json;
 
     /// A pool that returns the request as the document, to inspect it.
-    fn press() -> Arc<RenderPool> {
+    fn pool() -> Arc<RenderPool> {
         Arc::new(RenderPool::here(|order| match order {
-            RenderRequest::File(wish) => {
-                let text = format!("{wish:?}");
+            RenderRequest::File(options) => {
+                let text = format!("{options:?}");
                 if text.contains("bad table") {
                     return (RenderResponse::Refused("Line 1: no columns".into()), Vec::new());
                 }
                 let warnings = (0..25).map(|n| format!("loss {n}")).collect();
-                let title = wish.title.clone();
+                let title = options.title.clone();
                 let picture =
-                    if wish.with_picture && wish.format == Format::Pdf { "PNG" } else { "" };
+                    if options.with_picture && options.format == Format::Pdf { "PNG" } else { "" };
                 let answer = RenderResponse::File {
                     title,
                     pages: 3,
@@ -230,7 +234,7 @@ mod tests {
     }
 
     fn tool(format: Format, source: TextSource) -> Rendering {
-        Rendering { format, source, press: press(), house: Arc::default(), office: None }
+        Rendering { format, source, pool: pool(), branding: Arc::default(), office: None }
     }
 
     /// Proves MC-32, MC-55.
@@ -321,7 +325,7 @@ mod tests {
         let both = json!({ "filePath": "north.csv", "furtherPaths": ["data/South.JSON"] });
         for format in [Format::Xlsx, Format::Docx] {
             let real =
-                Rendering { press: Arc::new(RenderPool::real()), ..tool(format, TextSource::File) };
+                Rendering { pool: Arc::new(RenderPool::real()), ..tool(format, TextSource::File) };
             let output = place.runs(&real, both.clone()).await.unwrap();
             let drawn = place.context.artifacts.read(&output.attachments[0].digest).await.unwrap();
             let name = format!("a.{}", format.ending());
@@ -389,8 +393,8 @@ mod tests {
         let from_file = Rendering {
             format: Format::Pdf,
             source: TextSource::File,
-            press: Arc::new(RenderPool::real()),
-            house: Arc::default(),
+            pool: Arc::new(RenderPool::real()),
+            branding: Arc::default(),
             office: None,
         };
         let arguments = json!({ "filePath": "report/q3.md" });
@@ -406,13 +410,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_template_of_the_workspace_is_worn_and_a_lost_one_is_named() {
+    async fn a_template_of_the_workspace_is_applied_and_a_missing_one_is_named() {
         let mut place = Place::new();
-        let house = markdown::read("---\nheader: House of Rivers\n---\nx").unwrap();
-        let house = renderers::render(&house, Format::Docx).unwrap();
-        place.has("brand/house.docx", house.bytes);
+        let branding = markdown::read("---\nheader: House of Rivers\n---\nx").unwrap();
+        let branding = renderers::render(&branding, Format::Docx).unwrap();
+        place.has("brand/house.docx", branding.bytes);
         let word = Rendering {
-            press: Arc::new(RenderPool::real()),
+            pool: Arc::new(RenderPool::real()),
             ..tool(Format::Docx, TextSource::Text)
         };
         for (path, is_there) in [("brand/house.docx", true), ("../house.docx", false)] {
@@ -435,10 +439,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let template = folder.path().join("house.docx");
         std::fs::write(&template, letter.bytes).unwrap();
-        let house = Branding { template: Some(template), ..Branding::default() };
+        let branding = Branding { template: Some(template), ..Branding::default() };
         let book = Rendering {
-            press: Arc::new(RenderPool::real()),
-            house: Arc::new(house),
+            pool: Arc::new(RenderPool::real()),
+            branding: Arc::new(branding),
             ..tool(Format::Xlsx, TextSource::Text)
         };
         let many = "a,b\n1,2\n".repeat(10_001);

@@ -84,7 +84,8 @@ impl Office {
         let job = Job::new(Work::Program(words.to_vec()), Some(SandboxLimits::OFFICE));
         // `program/soffice` needs the files in the parent of its folder.
         let home = self.program.parent()?.parent()?;
-        let command = self.sandbox.walled(&Profile::around(job).showing(home, home)).ok()?;
+        let command =
+            self.sandbox.confined_command(&Profile::around(job).showing(home, home)).ok()?;
         let ended = run::keeping(PICTURE_BYTES, command, file.to_vec(), self.wait).await.ok()?;
         let is_picture = ended.stdout.is_whole() && ended.stdout.head.starts_with(b"\x89PNG");
         if !is_picture {

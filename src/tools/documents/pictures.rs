@@ -1,7 +1,8 @@
 //! Loads pictures and templates of documents from the workspace.
 
+use percent_encoding::percent_decode_str;
 use renderers::brand;
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use super::{blob::Blob, request::RenderPart};
 use crate::tools::{
@@ -122,19 +123,8 @@ fn is_path(url: &str) -> bool {
 }
 
 /// Decodes `my%20chart.png` to `my chart.png`.
-fn decoded(url: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = url.as_bytes();
-    while let Some((&(mut first), after)) = rest.split_first() {
-        let coded = after.get(..2).and_then(|two| std::str::from_utf8(two).ok());
-        let byte = coded.and_then(|two| u8::from_str_radix(two, 16).ok());
-        (first, rest) = match byte.filter(|_| first == b'%') {
-            Some(byte) => (byte, &after[2..]),
-            None => (first, after),
-        };
-        bytes.push(first);
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| url.to_owned())
+fn decoded(url: &str) -> Cow<'_, str> {
+    percent_decode_str(url).decode_utf8().unwrap_or(Cow::Borrowed(url))
 }
 
 #[cfg(test)]

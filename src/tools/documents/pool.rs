@@ -31,7 +31,7 @@ pub struct RenderPool {
 }
 
 /// A rendered document.
-pub struct Drawn {
+pub struct RenderedDocument {
     pub file: Rendered,
     pub title: Option<String>,
     /// The first page as PNG, if requested and possible.
@@ -93,14 +93,14 @@ impl RenderPool {
     }
 
     /// Renders the requested file.
-    pub async fn draw(&self, wish: RenderOptions) -> Result<Drawn, ToolError> {
-        let (answer, mut bytes) = self.ask(RenderRequest::File(Box::new(wish))).await?;
+    pub async fn draw(&self, options: RenderOptions) -> Result<RenderedDocument, ToolError> {
+        let (answer, mut bytes) = self.ask(RenderRequest::File(Box::new(options))).await?;
         let RenderResponse::File { title, pages, warnings, picture_bytes } = answer else {
             return Err(odd());
         };
         let end = bytes.len().checked_sub(picture_bytes).ok_or_else(odd)?;
         let picture = Some(bytes.split_off(end)).filter(|picture| !picture.is_empty());
-        Ok(Drawn { file: Rendered { bytes, pages, warnings }, title, picture })
+        Ok(RenderedDocument { file: Rendered { bytes, pages, warnings }, title, picture })
     }
 
     /// Sends a request to a process. Returns its answer and the bytes that follow; a refusal is an

@@ -37,7 +37,7 @@ pub struct RenderOptions {
     /// The default date of documents.
     pub date: Option<NaiveDate>,
     pub aspect: Option<Aspect>,
-    pub dress: BrandingAssets,
+    pub assets: BrandingAssets,
     /// Whether a picture of the first page is requested as well.
     #[serde(default)]
     pub with_picture: bool,
@@ -102,8 +102,8 @@ fn follow(
             let template = documents.into_iter().next().and_then(|first| first.meta.template);
             Ok((RenderResponse::Names(Names { pictures, template }), Vec::new()))
         }
-        RenderRequest::File(wish) => {
-            let (Rendered { mut bytes, pages, warnings }, picture, title) = draw(*wish, fonts)?;
+        RenderRequest::File(options) => {
+            let (Rendered { mut bytes, pages, warnings }, picture, title) = draw(*options, fonts)?;
             let picture = picture.unwrap_or_default();
             bytes.extend(&picture);
             let picture_bytes = picture.len();
@@ -114,11 +114,11 @@ fn follow(
     }
 }
 
-type Drawn = (Rendered, Option<Vec<u8>>, Option<String>);
+type RenderResult = (Rendered, Option<Vec<u8>>, Option<String>);
 
 /// The file, a picture of it, and the title of its contents.
-fn draw(wish: RenderOptions, fonts: &[PathBuf]) -> Result<Drawn, RenderError> {
-    let RenderOptions { format, text, title, date, aspect, dress, with_picture } = wish;
+fn draw(options: RenderOptions, fonts: &[PathBuf]) -> Result<RenderResult, RenderError> {
+    let RenderOptions { format, text, title, date, aspect, assets, with_picture } = options;
     let named = title.as_deref().unwrap_or("Rows");
     let mut long = None;
     let mut document = match text {
@@ -135,7 +135,7 @@ fn draw(wish: RenderOptions, fonts: &[PathBuf]) -> Result<Drawn, RenderError> {
         Some(Aspect::Standard) => document.meta.slides = SlideSize::Standard,
         None => {}
     }
-    dress.put_on(&mut document);
+    assets.apply_to(&mut document);
     if let Some(csv) = long {
         return Ok((rows::stream(&document, &csv)?, None, document.meta.title));
     }

@@ -59,7 +59,7 @@ impl Tool for DetectFileType {
         })
         .await?;
         let mut about = json!({ "path": path, "size_bytes": size_bytes });
-        let (media_type, encoding) = told(&path, head, size_bytes);
+        let (media_type, encoding) = detect(&path, head, size_bytes);
         about["mime_type"] = media_type.into();
         if let Some(encoding) = encoding {
             about["encoding"] = encoding.into();
@@ -69,7 +69,7 @@ impl Tool for DetectFileType {
 }
 
 /// The media type, and the charset of a text.
-fn told(path: &str, mut head: Vec<u8>, size_bytes: u64) -> (String, Option<&'static str>) {
+fn detect(path: &str, mut head: Vec<u8>, size_bytes: u64) -> (String, Option<&'static str>) {
     if let Err(error) = std::str::from_utf8(&head)
         && error.error_len().is_none()
         && (head.len() as u64) < size_bytes

@@ -86,14 +86,17 @@ impl Tool for ListDir {
             listing
                 .add(&folder, "", depth)
                 .map_err(|error| ToolError::ExecutionFailed(format!("{path}: {error}")))?;
-            let told = json!({
+            let result = json!({
                 "path": absolute(&path),
                 "entries": listing.entries,
                 "count": listing.entries.len(),
                 "truncated": listing.truncated,
             });
             let foreign = listing.has_untrusted_name.then(|| format!("list_dir {path}"));
-            Ok(Output { foreign: foreign.into_iter().collect(), ..Output::text(told.to_string()) })
+            Ok(Output {
+                foreign: foreign.into_iter().collect(),
+                ..Output::text(result.to_string())
+            })
         })
         .await
     }
@@ -114,7 +117,7 @@ const PLAIN_CHARS: usize = 32;
 impl Names {
     fn is_untrusted(&self, path: &str, kind: &Kind) -> bool {
         let path = format!("{}{path}", self.base);
-        taint::is_anybodys_file(&path)
+        taint::may_be_anyones_file(&path)
             || self.foreign.contains(&path)
             || *kind == Kind::Folder && !is_plain(&path) && self.has_foreign_file(&path)
     }

@@ -20,7 +20,7 @@ use sha2::{Digest as _, Sha256};
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{Tool, workspace::Workspace};
-use crate::{agent::catalog::Rate, journal::event::Seen};
+use crate::{agent::catalog::Rate, journal::event::SeenFile};
 
 /// The maximum size of a file that can be written or edited.
 pub const MAX_WRITE_BYTES: u64 = 5 * 1024 * 1024;
@@ -53,6 +53,6 @@ pub fn seen_now(workspace: &Workspace, paths: &[String]) -> BTreeMap<String, Str
     paths.iter().filter_map(seen).collect()
 }
 
-fn seen(path: &str, digest: String) -> Vec<Seen> {
-    vec![Seen { path: path.to_owned(), digest }]
+fn seen(path: &str, digest: String) -> Vec<SeenFile> {
+    vec![SeenFile { path: path.to_owned(), digest }]
 }

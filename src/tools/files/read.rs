@@ -87,13 +87,13 @@ impl Tool for ReadFile {
         let whole = arguments.is_whole();
         let path = normalise(&arguments.path)?;
         workspace::beneath(context, move |workspace, cancelled| {
-            read(workspace, &path, &Wanted { range, whole }, cancelled)
+            read(workspace, &path, &RequestedRange { range, whole }, cancelled)
         })
         .await
     }
 }
 
-struct Wanted {
+struct RequestedRange {
     range: Range,
     whole: bool,
 }
@@ -128,7 +128,7 @@ impl Arguments {
 fn read(
     workspace: &Workspace,
     path: &str,
-    wanted: &Wanted,
+    wanted: &RequestedRange,
     cancelled: &CancellationToken,
 ) -> Result<Output, ToolError> {
     let open = workspace.file(path)?;
@@ -139,7 +139,7 @@ fn read(
         )));
     }
     let (page, digest) =
-        page_of(open.file, wanted.range, cancelled).map_err(|error| error.told(path))?;
+        page_of(open.file, wanted.range, cancelled).map_err(|error| error.into_tool_error(path))?;
     let start = wanted.range.start_line;
     if start > page.total_lines.max(1) {
         return Err(ToolError::InvalidParameters(format!(
@@ -147,12 +147,12 @@ fn read(
             page.total_lines
         )));
     }
-    Ok(Output { seen: seen(path, digest), ..Output::text(told(path, &page)) })
+    Ok(Output { seen: seen(path, digest), ..Output::text(format_page(path, &page)) })
 }
 
 /// One line of JSON, followed by the lines of the file unescaped: escaped lines could not be quoted
 /// in an edit.
-fn told(path: &str, page: &TextPage) -> String {
+fn format_page(path: &str, page: &TextPage) -> String {
     let mut about = json!({
         "path": absolute(path),
         "total_lines": page.total_lines,
@@ -179,7 +179,7 @@ enum Unreadable {
 }
 
 impl Unreadable {
-    fn told(self, path: &str) -> ToolError {
+    fn into_tool_error(self, path: &str) -> ToolError {
         ToolError::ExecutionFailed(match self {
             Self::Io(error) => format!("{path} cannot be read: {error}"),
             Self::Stopped => format!("Reading {path} was stopped"),

@@ -39,10 +39,10 @@ pub(super) async fn call(
                 _ => return Err(Fault::of(config, ServiceError::UnexpectedResponse)),
             }
         }
-        Err(Fault::Told(config.broken("asks for more and more before it answers")))
+        Err(Fault::Reported(config.broken("asks for more and more before it answers")))
     };
     let ended = Box::pin(ongoing.people.bounded(EXECUTE_FOR, rounds)).await;
-    ended.unwrap_or(Err(Fault::Told(ToolError::Timeout(EXECUTE_FOR))))
+    ended.unwrap_or(Err(Fault::Reported(ToolError::Timeout(EXECUTE_FOR))))
 }
 
 /// Sends the call and waits for its answer, as long as the server shows progress.
@@ -52,15 +52,15 @@ async fn ask(
     ongoing: &Arc<InFlightCall>,
 ) -> Result<Result<ServerResult, ServiceError>, Fault> {
     let request = ClientRequest::CallToolRequest(CallToolRequest::new(wanted));
-    let ear = session.service();
-    let mut under_way = UnderWay { handle: None, has_ended: false, ear, ongoing };
+    let events = session.service();
+    let mut under_way = RunningCall { handle: None, has_ended: false, events, ongoing };
     let send = session.send_cancellable_request(request, PeerRequestOptions::no_options());
     // The connection takes no more than it can send.
     let Some(sent) = ongoing.people.bounded(SILENT_FOR, send).await else {
         return Err(Fault::Broken);
     };
     let Ok(handle) = sent else { return Ok(Err(ServiceError::TransportClosed)) };
-    ear.follow(handle.progress_token.clone(), ongoing.clone());
+    events.follow(handle.progress_token.clone(), ongoing.clone());
     under_way.handle = Some(handle);
     loop {
         tokio::select! {
@@ -75,32 +75,32 @@ async fn ask(
 }
 
 /// A running call, which is cancelled at the server when dropped.
-struct UnderWay<'e> {
+struct RunningCall<'e> {
     handle: Option<RequestHandle<RoleClient>>,
     has_ended: bool,
-    ear: &'e ClientEvents,
+    events: &'e ClientEvents,
     ongoing: &'e InFlightCall,
 }
 
-impl UnderWay<'_> {
+impl RunningCall<'_> {
     async fn answer(&mut self) -> Result<ServerResult, ServiceError> {
         let Some(handle) = &mut self.handle else { return Err(ServiceError::TransportClosed) };
         let answer = (&mut handle.rx).await;
         self.has_ended = true;
         if let Some(handle) = self.handle.take() {
-            self.ear.forget(&handle.progress_token);
+            self.events.forget(&handle.progress_token);
         }
         answer.unwrap_or(Err(ServiceError::TransportClosed))
     }
 }
 
-impl Drop for UnderWay<'_> {
+impl Drop for RunningCall<'_> {
     fn drop(&mut self) {
         if !self.has_ended {
-            self.ear.abandon(self.ongoing);
+            self.events.abandon(self.ongoing);
         }
         let Some(handle) = self.handle.take() else { return };
-        self.ear.forget(&handle.progress_token);
+        self.events.forget(&handle.progress_token);
         // Polled once: that queues the message if there is room, and the connection does the rest.
         let word = handle.cancel(Some("no longer needed".to_owned()));
         let _ = tokio::task::unconstrained(word).now_or_never();
@@ -118,7 +118,7 @@ async fn fetch(
         let InputRequest::Elicitation(request) = request else {
             let what = "The server requested something that is not available here: our model, or \
                 our folders.";
-            return Err(Fault::Told(ToolError::ExecutionFailed(what.to_owned())));
+            return Err(Fault::Reported(ToolError::ExecutionFailed(what.to_owned())));
         };
         let answer = ongoing.ask(&request.params).await;
         answers.insert(key, serde_json::to_value(answer).unwrap_or_default());

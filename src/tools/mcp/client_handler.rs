@@ -15,7 +15,7 @@ use std::{
 };
 use tokio::sync::{Notify, watch};
 
-use super::elicit::{self, Asker};
+use super::elicit::{self, ElicitationSource};
 use crate::{
     journal::ids::{CallId, ConversationId},
     texts,
@@ -82,7 +82,8 @@ impl InFlightCall {
 
     /// Passes an elicitation on to the person on whose behalf the call runs.
     pub async fn ask(&self, request: &ElicitRequestParams) -> ElicitResult {
-        let asker = Asker { server: &self.server, call: &self.call, people: &self.people };
+        let asker =
+            ElicitationSource { server: &self.server, call: &self.call, people: &self.people };
         let (result, unanswered) = elicit::put(&asker, request).await;
         self.alive.notify_one();
         self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).extend(unanswered);

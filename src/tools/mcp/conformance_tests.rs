@@ -3,7 +3,7 @@
 use super::{
     login::{self, NOWHERE},
     oauth::Credentials,
-    testing::{Desk, config},
+    testing::{McpFixture, config},
     *,
 };
 use crate::{
@@ -55,7 +55,7 @@ async fn credentials(server: &Url, context: &Value) -> Credentials {
     }
 }
 
-async fn configured(desk: &Desk, url: Url, scenario: &str) -> McpConfig {
+async fn configured(fixture: &McpFixture, url: Url, scenario: &str) -> McpConfig {
     let context = variable("MCP_CONFORMANCE_CONTEXT").unwrap_or_default();
     let context: Value = serde_json::from_str(&context).unwrap_or_default();
     let usual = McpConfig { url: Some(url.clone()), ..config("t") };
@@ -65,7 +65,7 @@ async fn configured(desk: &Desk, url: Url, scenario: &str) -> McpConfig {
     let text = |name: &str| context[name].as_str().map(str::to_owned);
     let metadata = "https://conformance-test.local/client-metadata.json";
     let login = Login {
-        file: desk.folder.path().join("t.json"),
+        file: fixture.folder.path().join("t.json"),
         encryption: Encryption::default(),
         client_id: text("client_id"),
         client_secret: text("client_secret").map(Into::into),
@@ -76,16 +76,16 @@ async fn configured(desk: &Desk, url: Url, scenario: &str) -> McpConfig {
 }
 
 /// Uses every tool once, with a person who skips what can be skipped.
-async fn uses(desk: &Desk, config: &McpConfig) -> Result<(), ToolError> {
-    for tool in desk.tools(config.clone()).await? {
+async fn uses(fixture: &McpFixture, config: &McpConfig) -> Result<(), ToolError> {
+    for tool in fixture.tools(config.clone()).await? {
         let mut place = Place::new();
         let (requests, mut received) = mpsc::unbounded_channel();
         place.context.people = Elicitor::reached_by(requests, Language::English);
         let answers = async {
-            while let Some(ElicitationRequest::Question(wish)) = received.recv().await {
+            while let Some(ElicitationRequest::Question(elicitation)) = received.recv().await {
                 let skip = Language::English.words().asking.leave_out.to_owned();
-                let answer = wish.question.options.last().cloned().unwrap_or(skip);
-                let _ = wish.answer.send(ElicitationAnswer::Given(answer));
+                let answer = elicitation.question.options.last().cloned().unwrap_or(skip);
+                let _ = elicitation.answer.send(ElicitationAnswer::Given(answer));
             }
             std::future::pending::<()>().await;
         };
@@ -114,9 +114,9 @@ fn required(error: &ToolError) -> Option<Vec<String>> {
 async fn the_client_of_the_conformance_suite() {
     let url = variable("COUNTERSIGN_TEST_MCP_URL").expect("the script sets it");
     let scenario = variable("MCP_CONFORMANCE_SCENARIO").expect("the suite sets it");
-    let desk = Desk::new().await;
-    let mut config = configured(&desk, url.parse().expect("a URL"), &scenario).await;
-    let mut used = uses(&desk, &config).await;
+    let fixture = McpFixture::new().await;
+    let mut config = configured(&fixture, url.parse().expect("a URL"), &scenario).await;
+    let mut used = uses(&fixture, &config).await;
     // Signs in, and once more if a call needs further scopes.
     for _ in 0..2 {
         let Err(problem) = &used else { break };
@@ -125,7 +125,7 @@ async fn the_client_of_the_conformance_suite() {
             login.scopes = scopes;
         }
         signs_in(&config).await.expect("signed in");
-        used = uses(&desk, &config).await;
+        used = uses(&fixture, &config).await;
     }
     used.expect("it can be used");
 }

@@ -14,7 +14,7 @@ pub(super) async fn output(
 ) -> Result<Output, ToolError> {
     let mut parts = Vec::new();
     for (block, place) in result.content.iter().zip(1..) {
-        parts.push(told(block, place, context).await);
+        parts.push(block_text(block, place, context).await);
     }
     if let Some(structured) = &result.structured_content
         && !parts.iter().any(|part| says(part, structured))
@@ -39,7 +39,7 @@ fn says(part: &str, structured: &Value) -> bool {
     bare.as_str() == Some(part) || read.is_some_and(|read| &read == structured || &read == bare)
 }
 
-async fn told(block: &ContentBlock, place: usize, context: &Context) -> String {
+async fn block_text(block: &ContentBlock, place: usize, context: &Context) -> String {
     match block {
         ContentBlock::Text(text) => text.text.clone(),
         ContentBlock::Image(image) => {

@@ -41,7 +41,7 @@ const SECRETS: [&str; 12] = [
 const SECRET_WORDS: [&str; 6] = ["secret", "token", "pin", "cvv", "cvc", "clave"];
 
 /// Who asks whom.
-pub(super) struct Asker<'a> {
+pub(super) struct ElicitationSource<'a> {
     pub server: &'a str,
     pub call: &'a CallId,
     pub people: &'a Elicitor,
@@ -49,16 +49,16 @@ pub(super) struct Asker<'a> {
 
 /// The person's answers, and what the model is told about them.
 pub(super) async fn put(
-    asker: &Asker<'_>,
+    source: &ElicitationSource<'_>,
     request: &ElicitRequestParams,
 ) -> (ElicitResult, Option<String>) {
     let (message, answer) = match request {
         ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
             let schema = serde_json::to_value(requested_schema).unwrap_or_default();
-            (message.clone(), asker.form(message, &schema).await)
+            (message.clone(), source.form(message, &schema).await)
         }
         ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
-            (format!("{message} ({url})"), asker.address(message, url).await)
+            (format!("{message} ({url})"), source.address(message, url).await)
         }
         _ => ("(a question of an unknown kind)".to_owned(), Err(AutoDecline::Unknown.into())),
     };
@@ -67,11 +67,11 @@ pub(super) async fn put(
             let accepted = ElicitResult::new(ElicitationAction::Accept);
             return (content.into_iter().fold(accepted, ElicitResult::with_content), None);
         }
-        Err(Ungiven::Declined) => ElicitationAction::Decline,
-        Err(Ungiven::Nobody) => ElicitationAction::Cancel,
-        Err(Ungiven::Unasked(why)) => {
-            let words = asker.people.language.words();
-            asker.people.tell(asker.call, words.auto_declined(asker.server, why)).await;
+        Err(NoAnswer::Declined) => ElicitationAction::Decline,
+        Err(NoAnswer::Nobody) => ElicitationAction::Cancel,
+        Err(NoAnswer::Unasked(why)) => {
+            let words = source.people.language.words();
+            source.people.notify(source.call, words.auto_declined(source.server, why)).await;
             ElicitationAction::Decline
         }
     };
@@ -79,10 +79,10 @@ pub(super) async fn put(
 }
 
 /// The answer, or why there is none.
-type Given<T> = Result<T, Ungiven>;
+type Answered<T> = Result<T, NoAnswer>;
 
 #[derive(Debug)]
-enum Ungiven {
+enum NoAnswer {
     /// By the person.
     Declined,
     /// Nobody answered, or the answers were not valid.
@@ -91,18 +91,18 @@ enum Ungiven {
     Unasked(AutoDecline),
 }
 
-impl From<AutoDecline> for Ungiven {
+impl From<AutoDecline> for NoAnswer {
     fn from(why: AutoDecline) -> Self {
         Self::Unasked(why)
     }
 }
 
-impl Asker<'_> {
+impl ElicitationSource<'_> {
     fn words(&self) -> &'static ElicitationTexts {
         &self.people.language.words().asking
     }
 
-    async fn form(&self, message: &str, schema: &Value) -> Given<Option<Value>> {
+    async fn form(&self, message: &str, schema: &Value) -> Answered<Option<Value>> {
         let none = Map::new();
         let properties = schema["properties"].as_object().unwrap_or(&none);
         if properties.iter().any(|(name, field)| is_secret(name, field)) {
@@ -131,7 +131,11 @@ impl Asker<'_> {
     }
 
     /// Asks for one field after the other. The first question names those that are omitted.
-    async fn fields(&self, form: ElicitationText, fields: Vec<Field<'_>>) -> Given<Option<Value>> {
+    async fn fields(
+        &self,
+        form: ElicitationText,
+        fields: Vec<Field<'_>>,
+    ) -> Answered<Option<Value>> {
         let mut content = Map::new();
         if fields.is_empty() {
             self.ask(form, vec![self.words().confirm.to_owned()], false).await?;
@@ -148,7 +152,7 @@ impl Asker<'_> {
         Ok(Some(Value::Object(content)))
     }
 
-    async fn address(&self, message: &str, url: &str) -> Given<Option<Value>> {
+    async fn address(&self, message: &str, url: &str) -> Answered<Option<Value>> {
         let web =
             url.parse().is_ok_and(|url: reqwest::Url| matches!(url.scheme(), "https" | "http"));
         if !web {
@@ -162,7 +166,11 @@ impl Asker<'_> {
     }
 
     /// `None` if the field was skipped and has no default.
-    async fn field(&self, field: &Field<'_>, mut asked: ElicitationText) -> Given<Option<Value>> {
+    async fn field(
+        &self,
+        field: &Field<'_>,
+        mut asked: ElicitationText,
+    ) -> Answered<Option<Value>> {
         let words = self.words();
         let mut options = field.labels(words);
         let typed = options.is_empty();
@@ -179,7 +187,7 @@ impl Asker<'_> {
                 Err(why) => asked.unfit = Some(why),
             }
         }
-        Err(Ungiven::Nobody)
+        Err(NoAnswer::Nobody)
     }
 
     async fn ask(
@@ -187,13 +195,13 @@ impl Asker<'_> {
         asked: ElicitationText,
         options: Vec<String>,
         typed: bool,
-    ) -> Given<String> {
+    ) -> Answered<String> {
         let question =
             ElicitationQuestion { server: self.server.to_owned(), asked, options, typed };
         match self.people.ask(self.call, question).await {
             ElicitationAnswer::Given(text) => Ok(text),
-            ElicitationAnswer::Declined => Err(Ungiven::Declined),
-            ElicitationAnswer::Nobody => Err(Ungiven::Nobody),
+            ElicitationAnswer::Declined => Err(NoAnswer::Declined),
+            ElicitationAnswer::Nobody => Err(NoAnswer::Nobody),
         }
     }
 }
@@ -201,8 +209,10 @@ impl Asker<'_> {
 fn is_secret(name: &str, field: &Value) -> bool {
     let text = |key: &str| field[key].as_str().unwrap_or_default();
     let named = [name, text("title")].map(in_words);
-    let told = named.iter().cloned().chain([in_words(text("description"))]);
-    told.into_iter().any(|told| SECRETS.iter().any(|secret| told.contains(secret)))
+    let descriptions = named.iter().cloned().chain([in_words(text("description"))]);
+    descriptions
+        .into_iter()
+        .any(|descriptions| SECRETS.iter().any(|secret| descriptions.contains(secret)))
         || named.iter().any(|n| n.split(' ').any(|word| SECRET_WORDS.contains(&word)))
 }
 
@@ -351,15 +361,15 @@ mod tests {
     /// What a server that asks for these fields gets, if a person gives these answers. An answer
     /// to a notice is that it was read.
     async fn asks(schema: Value, answers: &[&str]) -> (ElicitResult, Vec<ElicitationQuestion>) {
-        let (wishes, mut heard) = mpsc::unbounded_channel();
-        let people = Elicitor::reached_by(wishes, Language::English);
+        let (requests, mut received) = mpsc::unbounded_channel();
+        let people = Elicitor::reached_by(requests, Language::English);
         let call = CallId::from("c");
         let request: ElicitRequestParams = serde_json::from_value(schema).expect("a request");
         let person = async {
             let mut asked = Vec::new();
             for answer in answers {
-                let wish = match heard.recv().await.expect("a question") {
-                    ElicitationRequest::Question(wish) => wish,
+                let elicitation = match received.recv().await.expect("a question") {
+                    ElicitationRequest::Question(elicitation) => elicitation,
                     ElicitationRequest::Notice(notice) => {
                         assert!(notice.markdown.contains(answer), "{}", notice.markdown);
                         notice.recorded.send(()).expect("somebody waits");
@@ -370,13 +380,13 @@ mod tests {
                     "declined" => ElicitationAnswer::Declined,
                     text => ElicitationAnswer::Given(text.to_owned()),
                 };
-                wish.answer.send(answer).expect("somebody waits");
-                asked.push(wish.question);
+                elicitation.answer.send(answer).expect("somebody waits");
+                asked.push(elicitation.question);
             }
             asked
         };
-        let asker = Asker { server: "s", call: &call, people: &people };
-        let ((result, _), asked) = tokio::join!(put(&asker, &request), person);
+        let source = ElicitationSource { server: "s", call: &call, people: &people };
+        let ((result, _), asked) = tokio::join!(put(&source, &request), person);
         (result, asked)
     }
 
@@ -457,10 +467,10 @@ mod tests {
         assert_eq!((result.action, result.content), (ElicitationAction::Decline, None));
         let request = serde_json::from_value(form(json!({}), &[])).expect("a request");
         let people = Elicitor::default();
-        let nobody = Asker { server: "s", call: &"c".into(), people: &people };
-        let (result, told) = put(&nobody, &request).await;
+        let nobody = ElicitationSource { server: "s", call: &"c".into(), people: &people };
+        let (result, descriptions) = put(&nobody, &request).await;
         assert_eq!(result.action, ElicitationAction::Cancel);
-        assert_eq!(told.as_deref(), Some("Tell me"));
+        assert_eq!(descriptions.as_deref(), Some("Tell me"));
     }
 
     /// Requests for secrets, or for invalid URLs, are declined without asking.

@@ -214,7 +214,7 @@ async fn manager(url: &Url, login: &Login) -> Result<AuthorizationManager, AuthE
     } else {
         AuthorizationManager::new(url.clone()).await?
     };
-    manager.set_credential_store(Kept {
+    manager.set_credential_store(CredentialsFile {
         file: login.file.clone(),
         encryption: login.encryption.clone(),
     });
@@ -252,12 +252,12 @@ fn failed(config: &McpConfig, error: &AuthError) -> ToolError {
 }
 
 /// The credentials file.
-struct Kept {
+struct CredentialsFile {
     file: PathBuf,
     encryption: Encryption,
 }
 
-impl Kept {
+impl CredentialsFile {
     /// The encryption is bound to this file, which is named after the server.
     fn purpose(&self) -> String {
         let name = self.file.file_name().unwrap_or_default();
@@ -266,7 +266,7 @@ impl Kept {
 }
 
 #[async_trait]
-impl CredentialStore for Kept {
+impl CredentialStore for CredentialsFile {
     async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
         match tokio::fs::read_to_string(&self.file).await {
             Ok(stored) => {
@@ -339,7 +339,7 @@ fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::mcp::testing::{Desk, config as usual, run};
+    use crate::tools::mcp::testing::{McpFixture, config as usual, run};
     use fakes::guarded::Guarded;
     use serde_json::json;
     use std::os::unix::fs::PermissionsExt as _;
@@ -374,11 +374,12 @@ mod tests {
     /// refreshed without a person.
     /// Proves CA-32.
     #[tokio::test]
-    async fn somebody_signs_in_once_and_the_gateway_goes_on() {
-        let (state, desk) = (Guarded::start().await, Desk::new().await);
-        let file = desk.folder.path().join("logins/g.json");
+    async fn a_sign_in_is_needed_once() {
+        let (state, fixture) = (Guarded::start().await, McpFixture::new().await);
+        let file = fixture.folder.path().join("logins/g.json");
         let config = config(&state, file.clone());
-        let refused = desk.tools(config.clone()).await.err().expect("nobody signed in").to_string();
+        let refused =
+            fixture.tools(config.clone()).await.err().expect("nobody signed in").to_string();
         assert!(refused.contains("countersign mcp login g"), "{refused}");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let begun = begin(&config, &redirect(&listener).expect("bound")).await.expect("begun");
@@ -402,7 +403,7 @@ mod tests {
         assert!(asked["scope"].starts_with("read act"), "{asked:?}");
         let mode = std::fs::metadata(&file).expect("it is kept").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        let tools = desk.tools(config.clone()).await.expect("tools");
+        let tools = fixture.tools(config.clone()).await.expect("tools");
         assert_eq!(run(&tools, "g_act", json!({})).await.expect("a result"), "done by t1");
         state.expires(1);
         assert_eq!(run(&tools, "g_act", json!({})).await.expect("a result"), "done by t2");
@@ -411,11 +412,11 @@ mod tests {
         state.is_brief();
         state.expires(2);
         assert_eq!(run(&tools, "g_act", json!({})).await.expect("a result"), "done by t4");
-        let tools = desk.tools(config.clone()).await.expect("tools");
+        let tools = fixture.tools(config.clone()).await.expect("tools");
         assert_eq!(run(&tools, "g_act", json!({})).await.expect("a result"), "done by t5");
         assert_eq!(state.refreshed(), 4);
         state.expires(9);
-        let refused = desk.tools(config).await.err().expect("it is over").to_string();
+        let refused = fixture.tools(config).await.err().expect("it is over").to_string();
         assert!(refused.contains("countersign mcp login g"), "{refused}");
     }
 
@@ -423,10 +424,10 @@ mod tests {
     /// the error says which scope it is, and what to do.
     #[tokio::test]
     async fn a_call_that_needs_a_further_scope_says_so() {
-        let (state, desk) = (Guarded::start().await, Desk::new().await);
-        let config = config(&state, desk.folder.path().join("g.json"));
+        let (state, fixture) = (Guarded::start().await, McpFixture::new().await);
+        let config = config(&state, fixture.folder.path().join("g.json"));
         signs_in(&config).await;
-        let tools = desk.tools(config).await.expect("tools");
+        let tools = fixture.tools(config).await.expect("tools");
         state.is_strict();
         let refused = run(&tools, "g_act", json!({})).await;
         let Err(ToolError::ExternalService(why)) = refused else { panic!("{refused:?}") };
@@ -437,8 +438,8 @@ mod tests {
     /// With a key the tokens are encrypted, including those that were stored before there was one.
     #[tokio::test]
     async fn tokens_are_encrypted_where_there_is_a_key() {
-        let (state, desk) = (Guarded::start().await, Desk::new().await);
-        let file = desk.folder.path().join("g.json");
+        let (state, fixture) = (Guarded::start().await, McpFixture::new().await);
+        let file = fixture.folder.path().join("g.json");
         let config = config(&state, file.clone());
         signs_in(&config).await;
         let stored = || std::fs::read_to_string(&file).expect("a file");
@@ -449,10 +450,10 @@ mod tests {
             let login = Login { encryption, ..config.login.clone().expect("a login") };
             McpConfig { login: Some(login), ..config.clone() }
         };
-        assert!(!desk.tools(with('A')).await.expect("tools").is_empty());
+        assert!(!fixture.tools(with('A')).await.expect("tools").is_empty());
         assert!(stored().starts_with("enc1:") && !stored().contains("access_token"));
-        assert!(!desk.tools(with('A')).await.expect("tools").is_empty());
-        let refused = desk.tools(with('E')).await.err().expect("another key").to_string();
+        assert!(!fixture.tools(with('A')).await.expect("tools").is_empty());
+        let refused = fixture.tools(with('E')).await.err().expect("another key").to_string();
         assert!(refused.contains("store.previous_encryption_key"), "{refused}");
         assert!(stored().starts_with("enc1:"), "it is still there");
     }
@@ -460,8 +461,8 @@ mod tests {
     /// A wrong state, or a denial, does not sign in.
     #[tokio::test]
     async fn what_did_not_begin_here_does_not_end_here() {
-        let (state, desk) = (Guarded::start().await, Desk::new().await);
-        let config = config(&state, desk.folder.path().join("g.json"));
+        let (state, fixture) = (Guarded::start().await, McpFixture::new().await);
+        let config = config(&state, fixture.folder.path().join("g.json"));
         let begun = begin(&config, NOWHERE).await.expect("begun");
         for (back, why) in [
             (format!("{NOWHERE}?code=k1&state=forged"), "cannot be signed in to"),
@@ -471,7 +472,7 @@ mod tests {
             let refused = begun.end(&config, &back).await.expect_err(&back).to_string();
             assert!(refused.contains(why), "{refused}");
         }
-        assert!(!desk.folder.path().join("g.json").exists());
+        assert!(!fixture.folder.path().join("g.json").exists());
         let local = McpConfig { login: None, ..config };
         assert!(begin(&local, NOWHERE).await.is_err());
     }

@@ -116,7 +116,7 @@ pub(super) async fn token(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::mcp::testing::{Desk, config as usual, run};
+    use crate::tools::mcp::testing::{McpFixture, config as usual, run};
     use axum::{
         Json, Router,
         extract::State,
@@ -212,25 +212,26 @@ mod tests {
             client_secret: secret.into(),
             scopes: vec!["a".into(), "b".into()],
         };
-        let desk = Desk::new().await;
+        let fixture = McpFixture::new().await;
         let config = McpConfig { url, ..usual("g") };
-        let refused = desk.tools(config.clone()).await.err().expect("it wants a token").to_string();
+        let refused =
+            fixture.tools(config.clone()).await.err().expect("it wants a token").to_string();
         assert!(refused.contains("401") && refused.contains("token_url"), "{refused}");
         let wrong = McpConfig { oauth: Some(credentials("wrong")), ..config.clone() };
-        let refused = desk.tools(wrong).await.err().expect("no token").to_string();
+        let refused = fixture.tools(wrong).await.err().expect("no token").to_string();
         assert!(refused.contains("refuses to issue a token (400"), "{refused}");
         let right = McpConfig { oauth: Some(credentials("s3+cret")), ..config };
         for methods in
             [vec!["client_secret_post"], vec!["client_secret_post", "client_secret_basic"]]
         {
             *state.methods.lock().expect("not poisoned") = methods;
-            desk.tools(right.clone()).await.expect("tools");
+            fixture.tools(right.clone()).await.expect("tools");
         }
         state.methods.lock().expect("not poisoned").clear();
         let before = state.granted.load(Ordering::SeqCst);
         state.granted.store(0, Ordering::SeqCst);
         assert_eq!(before, 2);
-        let tools = desk.tools(right).await.expect("tools");
+        let tools = fixture.tools(right).await.expect("tools");
         assert_eq!(run(&tools, "g_act", json!({})).await.expect("a result"), "done 1");
         state.expired.store(1, Ordering::SeqCst);
         assert_eq!(run(&tools, "g_act", json!({})).await.expect("a result"), "done 2");

@@ -2,7 +2,7 @@
 //! own servers in TypeScript.
 
 use super::{
-    testing::{Desk, config, named, run},
+    testing::{McpFixture, config, named, run},
     *,
 };
 use crate::tools::{Tool, ToolError, testing::Place};
@@ -48,11 +48,11 @@ fn started(command: &mut Command) -> Child {
 }
 
 /// Waits until it listens.
-async fn tools_at(desk: &Desk, config: McpConfig) -> Vec<Arc<dyn Tool>> {
+async fn tools_at(fixture: &McpFixture, config: McpConfig) -> Vec<Arc<dyn Tool>> {
     let mut ticks = time::interval(Duration::from_millis(250));
     loop {
         ticks.tick().await;
-        if let Ok(tools) = desk.tools(config.clone()).await {
+        if let Ok(tools) = fixture.tools(config.clone()).await {
             return tools;
         }
     }
@@ -83,9 +83,9 @@ async fn the_official_server_is_used_over_stdio() {
     for (protocol, spoken) in
         [(Protocol::Initialize, "2025-11-25"), (Protocol::Discover, "2026-07-28")]
     {
-        let desk = Desk::new().await;
+        let fixture = McpFixture::new().await;
         let config = McpConfig { protocol, ..over_stdio("py", &[&python, &peer(), "stdio"]) };
-        let server = desk.server(config);
+        let server = fixture.server(config);
         let tools = server.tools().await.expect("tools");
         assert_eq!(server.health().protocol.as_deref(), Some(spoken));
         uses_the_peer(&tools).await;
@@ -104,9 +104,9 @@ async fn the_official_server_is_used_over_http() {
     let url: Option<Url> = format!("http://127.0.0.1:{}/mcp", port.number()).parse().ok();
     let mut tools = Vec::new();
     for protocol in [Protocol::Initialize, Protocol::Discover] {
-        let desk = Desk::new().await;
+        let fixture = McpFixture::new().await;
         let config = McpConfig { url: url.clone(), protocol, ..config("py") };
-        tools = tools_at(&desk, config).await;
+        tools = tools_at(&fixture, config).await;
         uses_the_peer(&tools).await;
     }
     server.kill().await.expect("it ends");
@@ -149,26 +149,27 @@ async fn uses_everything(tools: &[Arc<dyn Tool>]) {
 #[tokio::test]
 async fn other_peoples_server_everything_is_used() {
     let Some(entry) = theirs("server-everything") else { return };
-    let desk = Desk::new().await;
-    let tools = desk.tools(over_stdio("all", &["node", &entry, "stdio"])).await.expect("tools");
+    let fixture = McpFixture::new().await;
+    let tools = fixture.tools(over_stdio("all", &["node", &entry, "stdio"])).await.expect("tools");
     uses_everything(&tools).await;
     let port = ReservedPort::new();
     let mut command = Command::new("node");
     let command = command.args([&entry, "streamableHttp"]).env("PORT", port.number().to_string());
     let _server = started(command);
     let url: Option<Url> = format!("http://127.0.0.1:{}/mcp", port.number()).parse().ok();
-    let desk = Desk::new().await;
-    uses_everything(&tools_at(&desk, McpConfig { url, ..config("all") }).await).await;
+    let fixture = McpFixture::new().await;
+    uses_everything(&tools_at(&fixture, McpConfig { url, ..config("all") }).await).await;
 }
 
 #[tokio::test]
 async fn other_peoples_server_filesystem_is_used() {
     let Some(entry) = theirs("server-filesystem") else { return };
-    let desk = Desk::new().await;
-    let folder = desk.folder.path().canonicalize().expect("a folder");
+    let fixture = McpFixture::new().await;
+    let folder = fixture.folder.path().canonicalize().expect("a folder");
     let (folder, file) = (folder.display().to_string(), folder.join("a.txt"));
     let path = file.display().to_string();
-    let tools = desk.tools(over_stdio("files", &["node", &entry, &folder])).await.expect("tools");
+    let tools =
+        fixture.tools(over_stdio("files", &["node", &entry, &folder])).await.expect("tools");
     let write = json!({ "path": path, "content": "one\ntwo\n" });
     run(&tools, "files_write_file", write).await.expect("it is written");
     let edit = json!({ "path": path, "edits": [{ "oldText": "two", "newText": "2" }] });
@@ -178,6 +179,6 @@ async fn other_peoples_server_filesystem_is_used() {
     assert_eq!(read.expect("its text"), "one\n2\n");
     let listed = run(&tools, "files_list_directory", json!({ "path": folder })).await;
     assert!(listed.expect("a list").contains("[FILE] a.txt"));
-    let outside = run(&tools, "files_read_text_file", json!({ "path": "/etc/passwd" })).await;
-    assert!(matches!(outside, Err(ToolError::ExecutionFailed(_))), "{outside:?}");
+    let web_client = run(&tools, "files_read_text_file", json!({ "path": "/etc/passwd" })).await;
+    assert!(matches!(web_client, Err(ToolError::ExecutionFailed(_))), "{web_client:?}");
 }

@@ -123,7 +123,7 @@ impl Resources {
 
     fn failed(&self, error: ServiceError) -> ToolError {
         match Fault::of(&self.server.config, error) {
-            Fault::Told(error) => error,
+            Fault::Reported(error) => error,
             Fault::Broken | Fault::NotRun | Fault::Silent => {
                 self.server.config.broken("lost the connection; try again")
             }

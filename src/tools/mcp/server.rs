@@ -22,7 +22,7 @@ use super::{
     CONNECT_FOR, ConnectionRefused, McpConfig, listing,
     resources::{self, Resources},
     session::{self, Link, McpSession},
-    tool::{self, McpTool, Withheld},
+    tool::{self, McpTool, WithheldTool},
 };
 use crate::{
     agent::naming,
@@ -185,11 +185,11 @@ impl Server {
         let began = Instant::now();
         let opened = session::open(&self.config, &self.link).await;
         let is_silent = began.elapsed() >= CONNECT_FOR;
-        let told = opened.as_ref().map(version_of).map_err(|refused| refused.error.to_string());
+        let protocol = opened.as_ref().map(version_of).map_err(|refused| refused.error.to_string());
         self.note(|health| {
-            health.connected = told.is_ok();
-            health.problem = told.as_ref().err().cloned();
-            health.protocol = told.ok().flatten();
+            health.connected = protocol.is_ok();
+            health.problem = protocol.as_ref().err().cloned();
+            health.protocol = protocol.ok().flatten();
         });
         match opened {
             Ok(session) => Ok(connection.session.insert(Arc::new(session)).clone()),
@@ -300,7 +300,7 @@ impl Server {
             let standing = standing(&tool.name);
             let spec = tool::spec(&self.config, tool, standing, &name(&tool.name));
             if standing == PinState::Changed {
-                return Arc::new(Withheld { spec }) as Arc<dyn Tool>;
+                return Arc::new(WithheldTool { spec }) as Arc<dyn Tool>;
             }
             let original_name = tool.name.to_string();
             Arc::new(McpTool { server: self.clone(), spec, original_name }) as Arc<dyn Tool>
@@ -314,7 +314,7 @@ impl Server {
 
     async fn see(&self, listed: Vec<(String, String)>) -> Result<BTreeMap<String, Pin>, ToolError> {
         let (name, now) = (self.config.name.clone(), self.clock.now());
-        let pins = self.store.write("see tools", move |tx| {
+        let pins = self.store.write("update tools", move |tx| {
             Box::pin(async move { pins::see(tx, &name, &listed, now).await })
         });
         pins.await.map_err(|problem| self.forgets(&problem))

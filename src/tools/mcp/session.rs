@@ -98,9 +98,9 @@ async fn begin_either(config: &McpConfig, link: &Link) -> Result<McpSession, Con
 }
 
 fn refused(config: &McpConfig, error: &ClientInitializeError) -> ConnectionRefused {
-    let told = error.to_string();
+    let reason = error.to_string();
     // Servers report missing authentication in different ways.
-    if error.is_authorization_required() || told.contains("HTTP 401") {
+    if error.is_authorization_required() || reason.contains("HTTP 401") {
         let what = format!(
             "requires authentication (401): sign in with `countersign mcp login {}`, or set \
                 `bearer`, or `token_url`, `client_id` and `client_secret`, for its [[mcp]]",
@@ -108,8 +108,8 @@ fn refused(config: &McpConfig, error: &ClientInitializeError) -> ConnectionRefus
         );
         return ConnectionRefused { error: config.broken(&what), for_good: true };
     }
-    let for_good = told.contains("HTTP 403") || told.contains("HTTP 404");
-    let error = config.broken(&format!("does not answer like an MCP server: {told}"));
+    let for_good = reason.contains("HTTP 403") || reason.contains("HTTP 404");
+    let error = config.broken(&format!("does not answer like an MCP server: {reason}"));
     ConnectionRefused { error, for_good }
 }
 
@@ -212,28 +212,28 @@ pub(super) enum Fault {
     NotRun,
     /// The server showed no progress for [`super::SILENT_FOR`].
     Silent,
-    Told(ToolError),
+    Reported(ToolError),
 }
 
 impl Fault {
     pub(super) fn of(config: &McpConfig, error: ServiceError) -> Self {
         match error {
             ServiceError::McpError(error) if error.code == ErrorCode::INVALID_PARAMS => {
-                Self::Told(ToolError::InvalidParameters(error.message.into_owned()))
+                Self::Reported(ToolError::InvalidParameters(error.message.into_owned()))
             }
             ServiceError::McpError(error) => {
-                Self::Told(ToolError::ExecutionFailed(error.message.into_owned()))
+                Self::Reported(ToolError::ExecutionFailed(error.message.into_owned()))
             }
             ServiceError::TransportSend(error) => {
                 let error = error.error.as_ref();
                 if let Some(insufficient) = challenge::insufficient(config, error) {
-                    return Self::Told(insufficient);
+                    return Self::Reported(insufficient);
                 }
                 if untaken(error) { Self::NotRun } else { Self::Broken }
             }
             ServiceError::TransportClosed => Self::Broken,
-            ServiceError::Timeout { timeout } => Self::Told(ToolError::Timeout(timeout)),
-            other => Self::Told(config.broken(&format!("sent an unexpected answer: {other}"))),
+            ServiceError::Timeout { timeout } => Self::Reported(ToolError::Timeout(timeout)),
+            other => Self::Reported(config.broken(&format!("sent an unexpected answer: {other}"))),
         }
     }
 }

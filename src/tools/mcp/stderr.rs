@@ -32,10 +32,10 @@ const REST_FOR: Duration = Duration::from_millis(200);
 
 /// The last lines of a server's standard error, as it wrote them.
 #[derive(Debug, Default)]
-pub(super) struct LastLines(Mutex<Kept>);
+pub(super) struct LastLines(Mutex<KeptOutput>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct KeptOutput {
     bytes: VecDeque<u8>,
     /// Whether earlier bytes were dropped, so that the first line is incomplete.
     cut: bool,
@@ -52,7 +52,7 @@ impl LastLines {
 
     /// A new process begins with no lines.
     pub fn clear(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Kept::default();
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = KeptOutput::default();
     }
 
     /// The lines without the secrets of the server's configuration, and without anything else that

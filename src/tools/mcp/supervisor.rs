@@ -57,6 +57,7 @@ impl Supervisor {
                     let name = &self.server.config.name;
                     tracing::error!(mcp.server = name, "the supervision of a server panicked");
                     self.failures += 1;
+                    wait(pause(self.failures), &stop).await;
                 }
             }
         }
@@ -76,7 +77,7 @@ impl Supervisor {
         tokio::select! {
             () = wait(pause(self.failures), stop) => {}
             () = self.server.link.changed.notified() => self.seen.session = None,
-            () = told(&mut self.changes) => self.seen.session = None,
+            () = next_change(&mut self.changes) => self.seen.session = None,
         }
         if let Some(session) = self.seen.session.clone()
             && session.service().rests()
@@ -101,7 +102,7 @@ fn pause(failures: u32) -> Duration {
 }
 
 /// Returns on the next notification; `None` resubscribes when the subscription has ended.
-async fn told(changes: &mut Option<Subscription>) {
+async fn next_change(changes: &mut Option<Subscription>) {
     match changes {
         None => pending().await,
         Some(subscription) => {

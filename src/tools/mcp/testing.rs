@@ -48,12 +48,12 @@ pub async fn run(
 }
 
 /// A database, and a folder for a server.
-pub struct Desk {
+pub struct McpFixture {
     pub folder: tempfile::TempDir,
     pub store: Store,
 }
 
-impl Desk {
+impl McpFixture {
     pub async fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let url = format!("sqlite://{}", folder.path().join("desk.db").display());

@@ -1,7 +1,7 @@
 //! The MCP client against a server in this process, one in a shell, and one in Python.
 
 use super::{
-    testing::{Desk, config, named, run},
+    testing::{McpFixture, config, named, run},
     *,
 };
 use crate::{
@@ -108,16 +108,16 @@ fn called(name: &str) -> Result<Value, Value> {
 #[tokio::test]
 async fn the_tools_of_a_server_are_listed_over_all_pages() {
     let (fake, url) = Fake::start().await;
-    let desk = Desk::new().await;
+    let fixture = McpFixture::new().await;
     let config = McpConfig { url: Some(url), ..config("My Files") };
-    let tools = desk.tools(config.clone()).await.expect("tools");
+    let tools = fixture.tools(config.clone()).await.expect("tools");
     for tool in &tools {
         let spec = tool.spec();
         assert_eq!(spec.effect, EffectClass::AtMostOnce, "{}", spec.name);
         assert_eq!(spec.approval, ApprovalMode::UnlessAllowed, "{}", spec.name);
     }
-    desk.trusts("My Files", None).await;
-    let tools = desk.tools(config).await.expect("tools");
+    fixture.trusts("My Files", None).await;
+    let tools = fixture.tools(config).await.expect("tools");
     let names: Vec<String> = tools.iter().map(|t| t.spec().name).collect();
     let read = tool::own_name("my_files_read_all", "readAll");
     let other = tool::own_name("my_files_read_all", "read all");
@@ -159,7 +159,7 @@ async fn a_server_that_fails_is_tried_three_times() {
         let url = served(Router::new().route("/mcp", post(answer))).await;
         let protocol = Protocol::Initialize;
         let config = McpConfig { url: Some(url), protocol, ..config("flaky") };
-        let mut server = Desk::new().await.server(config);
+        let mut server = McpFixture::new().await.server(config);
         let ours = Arc::get_mut(&mut server).expect("nobody else has it");
         let pauses = std::mem::replace(&mut ours.pauses, [Duration::ZERO; 2]);
         assert_eq!(pauses.map(|pause| pause.as_secs()), [1, 2]);
@@ -178,8 +178,8 @@ async fn a_result_is_all_of_its_content() {
         headers: BTreeMap::from([("x-team".to_owned(), "bees".into())]),
         ..config("f")
     };
-    let desk = Desk::new().await;
-    let tools = desk.tools(config).await.expect("tools");
+    let fixture = McpFixture::new().await;
+    let tools = fixture.tools(config).await.expect("tools");
     let place = Place::new();
     let read = tool::own_name("f_read_all", "readAll");
     let all = named(&tools, &read).run(json!({ "path": "a" }), &place.context).await;
@@ -197,10 +197,10 @@ async fn a_result_is_all_of_its_content() {
 }
 
 #[tokio::test]
-async fn failures_are_told_in_words_that_the_model_can_act_on() {
+async fn errors_tell_the_model_what_to_do() {
     let (_fake, url) = Fake::start().await;
-    let desk = Desk::new().await;
-    let tools = desk.tools(McpConfig { url: Some(url), ..config("f") }).await.expect("tools");
+    let fixture = McpFixture::new().await;
+    let tools = fixture.tools(McpConfig { url: Some(url), ..config("f") }).await.expect("tools");
     let full = ToolError::ExecutionFailed("the disk is full".into());
     assert_eq!(run(&tools, "f_fail", json!({})).await, Err(full));
     let missing = ToolError::InvalidParameters("`path` is missing".into());
@@ -214,8 +214,8 @@ async fn failures_are_told_in_words_that_the_model_can_act_on() {
 #[tokio::test]
 async fn a_cancelled_call_ends_at_once() {
     let (fake, url) = Fake::start().await;
-    let desk = Desk::new().await;
-    let tools = desk.tools(McpConfig { url: Some(url), ..config("f") }).await.expect("tools");
+    let fixture = McpFixture::new().await;
+    let tools = fixture.tools(McpConfig { url: Some(url), ..config("f") }).await.expect("tools");
     let place = Place::new();
     place.context.cancelled.cancel();
     let ended = named(&tools, "f_put").run(json!({}), &place.context).await;
@@ -225,7 +225,7 @@ async fn a_cancelled_call_ends_at_once() {
 
 #[tokio::test]
 async fn a_server_that_is_down_is_named() {
-    let desk = Desk::new().await;
+    let fixture = McpFixture::new().await;
     let url = "http://127.0.0.1:1/mcp".parse().ok();
     for (what, broken) in [
         ("does not answer", McpConfig { url, ..config("files") }),
@@ -237,7 +237,7 @@ async fn a_server_that_is_down_is_named() {
         ("empty `command`", McpConfig { command: Some(vec![]), ..config("files") }),
         ("either `command` or `url`", config("files")),
     ] {
-        let error = desk.tools(broken).await.err().expect("no tools").to_string();
+        let error = fixture.tools(broken).await.err().expect("no tools").to_string();
         assert!(error.contains("the MCP server `files`") && error.contains(what), "{error}");
     }
 }
@@ -265,8 +265,8 @@ async fn a_process_gets_a_bare_environment_and_is_started_again_when_it_died() {
         env: BTreeMap::from([("GREETING".to_owned(), "hello".into())]),
         ..config("sh")
     };
-    let desk = Desk::new().await;
-    let tools = desk.tools(config).await.expect("tools");
+    let fixture = McpFixture::new().await;
+    let tools = fixture.tools(config).await.expect("tools");
     let first = run(&tools, "sh_env", json!({})).await.expect("a result");
     let names: Vec<&str> = first.split_whitespace().collect();
     assert!(names.contains(&"GREETING") && names.contains(&"PATH"), "{names:?}");

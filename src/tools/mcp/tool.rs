@@ -76,7 +76,7 @@ impl McpTool {
         loop {
             let broken = match self.call_once(arguments.clone(), context).await {
                 Ok(output) => return Ok(output),
-                Err(Fault::Told(error)) => return Err(error),
+                Err(Fault::Reported(error)) => return Err(error),
                 Err(Fault::Silent) => return Err(ToolError::Timeout(SILENT_FOR)),
                 Err(Fault::Broken) if once => return Err(ToolError::Unknown),
                 Err(Fault::Broken) => "lost the connection twice",
@@ -94,7 +94,7 @@ impl McpTool {
         arguments: Map<String, Value>,
         context: &Context,
     ) -> Result<Output, Fault> {
-        let session = self.server.session().await.map_err(Fault::Told)?;
+        let session = self.server.session().await.map_err(Fault::Reported)?;
         let wanted =
             CallToolRequestParams::new(self.original_name.clone()).with_arguments(arguments);
         let ongoing = InFlightCall::of(&self.server.config.name, &self.spec.name, context);
@@ -107,17 +107,17 @@ impl McpTool {
             }
             _ => {}
         }
-        content::output(&result?, &ongoing.unanswered(), context).await.map_err(Fault::Told)
+        content::output(&result?, &ongoing.unanswered(), context).await.map_err(Fault::Reported)
     }
 }
 
 /// A tool that has changed: it says so, and does nothing.
-pub(super) struct Withheld {
+pub(super) struct WithheldTool {
     pub spec: ToolSpec,
 }
 
 #[async_trait]
-impl Tool for Withheld {
+impl Tool for WithheldTool {
     fn spec(&self) -> ToolSpec {
         self.spec.clone()
     }

@@ -28,7 +28,7 @@ use crate::{
     crash,
     store::{
         Store,
-        memory::{self, MAX_BYTES, MOST, Memory, Note, Write, Written},
+        memory::{self, MAX_BYTES, MOST, Memory, MemoryWrite, Note, Write},
     },
     texts::preview::Preview,
 };
@@ -41,7 +41,7 @@ const EXCERPT_CHARS: usize = 300;
 const LISTED: usize = 200;
 
 #[derive(Clone)]
-struct Shelves {
+struct MemoryTools {
     store: Store,
     /// The time zone of daily notes.
     zone: Tz,
@@ -51,34 +51,34 @@ struct Shelves {
 
 /// All five tools.
 pub fn tools(store: &Store, zone: Tz, meaning: Option<Meaning>) -> Vec<Arc<dyn Tool>> {
-    let shelves = Shelves { store: store.clone(), zone, meaning };
+    let shared = MemoryTools { store: store.clone(), zone, meaning };
     vec![
-        Arc::new(MemoryStore(shelves.clone())),
-        Arc::new(MemoryEdit(shelves.clone())),
-        Arc::new(MemoryRecall(shelves.clone())),
-        Arc::new(MemorySearch(shelves.clone())),
-        Arc::new(MemoryForget(shelves)),
+        Arc::new(MemoryStore(shared.clone())),
+        Arc::new(MemoryEdit(shared.clone())),
+        Arc::new(MemoryRecall(shared.clone())),
+        Arc::new(MemorySearch(shared.clone())),
+        Arc::new(MemoryForget(shared)),
     ]
 }
 
 /// `memory_store`
-struct MemoryStore(Shelves);
+struct MemoryStore(MemoryTools);
 
 /// `memory_edit`
-struct MemoryEdit(Shelves);
+struct MemoryEdit(MemoryTools);
 
 /// `memory_recall`
-struct MemoryRecall(Shelves);
+struct MemoryRecall(MemoryTools);
 
 /// `memory_search`
-struct MemorySearch(Shelves);
+struct MemorySearch(MemoryTools);
 
 /// `memory_forget`
-struct MemoryForget(Shelves);
+struct MemoryForget(MemoryTools);
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+struct StoreArguments {
     /// MEMORY.md for what you should always know, context/<topic>.md, or daily to add to today's
     /// note.
     path: String,
@@ -91,7 +91,7 @@ struct Stored {
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Edited {
+struct EditArguments {
     /// Path of the note.
     path: String,
     /// The text to replace; it must occur in the note exactly once.
@@ -102,7 +102,7 @@ struct Edited {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Recalled {
+struct RecallArguments {
     /// Path of the note; all are listed if omitted.
     #[serde(default)]
     path: Option<String>,
@@ -110,14 +110,14 @@ struct Recalled {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Searched {
+struct SearchArguments {
     /// Words, any of which a note may contain.
     query: String,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Forgotten {
+struct ForgetArguments {
     /// Path of the note.
     path: String,
 }
@@ -140,12 +140,12 @@ impl Tool for MemoryStore {
             "memory_store",
             "Remembers something for later conversations, as a note: what people ask you to, and \
                 lasting facts; no secrets.",
-            schema::<Stored>(),
+            schema::<StoreArguments>(),
         )
     }
 
     async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
-        let Stored { path, content, append } = parse(arguments.clone()).ok()?;
+        let StoreArguments { path, content, append } = parse(arguments.clone()).ok()?;
         let preview = match self.0.old(&path, context).await {
             Ok(Some(old)) if append || is_daily(&path) => {
                 diff::changed(&path, &old.content, &format!("{}\n{content}", old.content))
@@ -158,7 +158,7 @@ impl Tool for MemoryStore {
     }
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
-        let Stored { path, content, append } = parse(arguments)?;
+        let StoreArguments { path, content, append } = parse(arguments)?;
         let what =
             if append || is_daily(&path) { Write::More(content) } else { Write::Whole(content) };
         self.0.write(&path, what, context).await
@@ -169,11 +169,14 @@ impl Tool for MemoryStore {
 impl Tool for MemoryEdit {
     fn spec(&self) -> ToolSpec {
         let says = "Replaces a text in a note of your memory.";
-        ToolSpec { tier: Tier::Extension, ..changing("memory_edit", says, schema::<Edited>()) }
+        ToolSpec {
+            tier: Tier::Extension,
+            ..changing("memory_edit", says, schema::<EditArguments>())
+        }
     }
 
     async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
-        let Edited { path, old_string, new_string } = parse(arguments.clone()).ok()?;
+        let EditArguments { path, old_string, new_string } = parse(arguments.clone()).ok()?;
         let old = self.0.old(&path, context).await.ok()??.content;
         if old_string.is_empty() || !old.contains(&old_string) {
             return Some(Preview::failure(format!("old_string not found in {path}")));
@@ -183,7 +186,7 @@ impl Tool for MemoryEdit {
     }
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
-        let Edited { path, old_string: old, new_string: new } = parse(arguments)?;
+        let EditArguments { path, old_string: old, new_string: new } = parse(arguments)?;
         if old.is_empty() {
             return Err(ToolError::InvalidParameters("old_string is empty".into()));
         }
@@ -197,12 +200,12 @@ impl Tool for MemoryRecall {
         ToolSpec::read_only(
             "memory_recall",
             "Reads a note of your memory, or lists all notes.",
-            schema::<Recalled>(),
+            schema::<RecallArguments>(),
         )
     }
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
-        let Recalled { path } = parse(arguments)?;
+        let RecallArguments { path } = parse(arguments)?;
         let Some(path) = path else { return self.0.list(context).await };
         let found = self.0.old(&path, context).await?;
         let found = found.ok_or_else(|| missing(&path))?;
@@ -217,15 +220,16 @@ impl Tool for MemorySearch {
         ToolSpec::read_only(
             "memory_search",
             "Searches your memory: the best matching notes, with an excerpt of each.",
-            schema::<Searched>(),
+            schema::<SearchArguments>(),
         )
     }
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
-        let Searched { query } = parse(arguments)?;
-        let Shelves { store, meaning, .. } = &self.0;
+        let SearchArguments { query } = parse(arguments)?;
+        let MemoryTools { store, meaning, .. } = &self.0;
         let found =
-            semantic_search::search(store, meaning.as_ref(), &context.shelf, &query, FOUND).await;
+            semantic_search::search(store, meaning.as_ref(), &context.memory_scope, &query, FOUND)
+                .await;
         let (found, asked) = found.map_err(|error| broken(&error))?;
         let mut text = String::new();
         for memory in &found {
@@ -243,21 +247,24 @@ impl Tool for MemorySearch {
 impl Tool for MemoryForget {
     fn spec(&self) -> ToolSpec {
         let says = "Deletes a note of your memory permanently.";
-        ToolSpec { tier: Tier::Extension, ..changing("memory_forget", says, schema::<Forgotten>()) }
+        ToolSpec {
+            tier: Tier::Extension,
+            ..changing("memory_forget", says, schema::<ForgetArguments>())
+        }
     }
 
     async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
-        let Forgotten { path } = parse(arguments.clone()).ok()?;
+        let ForgetArguments { path } = parse(arguments.clone()).ok()?;
         let old = self.0.old(&path, context).await.ok()??;
         Some(diff::changed(&path, &old.content, ""))
     }
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
-        let Forgotten { path } = parse(arguments)?;
-        let (path, shelf) = (self.0.path(&path, context)?, context.shelf.clone());
+        let ForgetArguments { path } = parse(arguments)?;
+        let (path, memory_scope) = (self.0.path(&path, context)?, context.memory_scope.clone());
         let gone = path.clone();
-        let forget = self.0.store.write("forget memory", move |tx| {
-            Box::pin(async move { memory::forget(tx, &shelf, &gone).await })
+        let forget = self.0.store.write("delete memory", move |tx| {
+            Box::pin(async move { memory::forget(tx, &memory_scope, &gone).await })
         });
         let was_there = forget.await.map_err(|error| broken(&error))?;
         if was_there {
@@ -268,19 +275,20 @@ impl Tool for MemoryForget {
     }
 }
 
-impl Shelves {
+impl MemoryTools {
     async fn old(&self, path: &str, context: &Context) -> Result<Option<Memory>, ToolError> {
-        let (path, shelf) = (self.path(path, context)?, context.shelf.clone());
-        let recall = self
-            .store
-            .read(move |tx| Box::pin(async move { memory::recall(tx, &shelf, &path).await }));
+        let (path, memory_scope) = (self.path(path, context)?, context.memory_scope.clone());
+        let recall = self.store.read(move |tx| {
+            Box::pin(async move { memory::recall(tx, &memory_scope, &path).await })
+        });
         recall.await.map_err(|error| broken(&error))
     }
 
     async fn list(&self, context: &Context) -> Result<Output, ToolError> {
-        let shelf = context.shelf.clone();
-        let list =
-            self.store.read(move |tx| Box::pin(async move { memory::list(tx, &shelf).await }));
+        let memory_scope = context.memory_scope.clone();
+        let list = self
+            .store
+            .read(move |tx| Box::pin(async move { memory::list(tx, &memory_scope).await }));
         let mut all = list.await.map_err(|error| broken(&error))?;
         if all.is_empty() {
             return Ok(Output::text("Your memory is empty."));
@@ -296,7 +304,7 @@ impl Shelves {
 
     async fn write(&self, path: &str, what: Write, context: &Context) -> Result<Output, ToolError> {
         let path = self.path(path, context)?;
-        let (shelf, now) = (context.shelf.clone(), context.now);
+        let (memory_scope, now) = (context.memory_scope.clone(), context.now);
         let note = Note {
             path: path.clone(),
             what,
@@ -305,22 +313,24 @@ impl Shelves {
             taint: context.taint.clone(),
         };
         let write = self.store.write("write memory", move |tx| {
-            Box::pin(async move { memory::write(tx, &shelf, &note, now).await })
+            Box::pin(async move { memory::write(tx, &memory_scope, &note, now).await })
         });
         let failed = |text: String| Err(ToolError::ExecutionFailed(text));
         match write.await.map_err(|error| broken(&error))? {
-            Written::Done { size_bytes } => {
+            MemoryWrite::Done { size_bytes } => {
                 Ok(Output::text(format!("{path} was stored ({size_bytes} of {MAX_BYTES} bytes).")))
             }
-            Written::Missing => Err(missing(&path)),
-            Written::Found(0) => failed(format!("old_string not found in {path}: recall the note")),
-            Written::Found(n) => {
+            MemoryWrite::Missing => Err(missing(&path)),
+            MemoryWrite::Found(0) => {
+                failed(format!("old_string not found in {path}: recall the note"))
+            }
+            MemoryWrite::Found(n) => {
                 failed(format!("old_string occurs {n} times in {path}: add more context"))
             }
-            Written::TooLong => failed(format!(
+            MemoryWrite::TooLong => failed(format!(
                 "{path} would be longer than {MAX_BYTES} bytes: shorten it, or begin another note"
             )),
-            Written::Full => {
+            MemoryWrite::Full => {
                 failed(format!("The maximum of {MOST} notes is reached: delete some first"))
             }
         }

@@ -14,7 +14,7 @@ use crate::{
         Store,
         memory::{
             self, Memory,
-            embeddings::{self, Placed, Unread},
+            embeddings::{self, EmbeddedMemory, UnembeddedMemory},
             scope::MemoryScope,
         },
     },
@@ -137,7 +137,12 @@ impl Meaning {
 
     /// Embeds memories one at a time. If the model rejects one, it gets an empty embedding and is
     /// not sent again.
-    async fn read_each(&self, part: &[Unread], by: Instant, usage: &mut Usage) -> Result<()> {
+    async fn read_each(
+        &self,
+        part: &[UnembeddedMemory],
+        by: Instant,
+        usage: &mut Usage,
+    ) -> Result<()> {
         for memory in part {
             let read = match self.embed(vec![&memory.content], by, usage).await {
                 Err(problem) if is_rejected(&problem) => vec![Vec::new()],
@@ -165,7 +170,7 @@ impl Meaning {
         Ok(read)
     }
 
-    async fn keep(&self, read: &[Unread], vectors: Vec<Vec<f32>>) -> Result<()> {
+    async fn keep(&self, read: &[UnembeddedMemory], vectors: Vec<Vec<f32>>) -> Result<()> {
         let (read, name) = (read.to_vec(), self.name.clone());
         let keep = self.store.write("read memories", move |tx| {
             Box::pin(async move {
@@ -183,8 +188,8 @@ fn is_rejected(problem: &anyhow::Error) -> bool {
     matches!(problem.downcast_ref(), Some(ModelError::Rejected(_)))
 }
 
-fn closest(wanted: &[f32], all: Vec<Placed>, most: usize) -> Vec<String> {
-    let alike = |memory: Placed| {
+fn closest(wanted: &[f32], all: Vec<EmbeddedMemory>, most: usize) -> Vec<String> {
+    let alike = |memory: EmbeddedMemory| {
         let alike = cosine(wanted, memory.vector.as_deref()?);
         (alike >= ALIKE).then_some((alike, memory.path))
     };
@@ -239,7 +244,7 @@ mod tests {
         assert_eq!(alike(&[1.0, 0.0], &[0.0, 1.0]), 0);
         assert_eq!(alike(&[1.0], &[1.0, 0.0]), 0);
         assert_eq!(alike(&[0.0], &[0.0]), 0);
-        let placed = |path: &str, vector| Placed { path: path.into(), vector };
+        let placed = |path: &str, vector| EmbeddedMemory { path: path.into(), vector };
         let all = vec![
             placed("far", Some(vec![0.0, 1.0])),
             placed("close", Some(vec![1.0, 0.2])),

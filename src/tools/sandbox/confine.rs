@@ -19,7 +19,7 @@ use std::{
 
 use super::{
     HOLDS, Job, SandboxLimits, Work, init, proxy_bridge,
-    seccomp::{self, Reach},
+    seccomp::{self, FilterScope},
 };
 use crate::tools::documents::{self, blob::Blob};
 
@@ -58,32 +58,32 @@ fn confined(job: &str) -> Result<i32> {
     close_files(&job).context("Landlock")?;
     match &job.work {
         Work::Program(program) => {
-            seccomp::close(Reach::Program)?;
+            seccomp::close(FilterScope::Program)?;
             if let Some(socket) = job.egress {
-                proxy_bridge::dig(socket).context("the proxy")?;
+                proxy_bridge::forward_connections(socket).context("the proxy")?;
             }
             init::over(program, job.limits, &job.writable)
         }
         Work::Probe => {
-            seccomp::close(Reach::Reader)?;
+            seccomp::close(FilterScope::Reader)?;
             say(HOLDS.as_bytes())
         }
         Work::Read(name) => {
-            seccomp::close(Reach::Reader)?;
+            seccomp::close(FilterScope::Reader)?;
             let name = name.clone();
-            work(move |bytes| told(&read::to_markdown(&name, bytes)))
+            work(move |bytes| encode(&read::to_markdown(&name, bytes)))
         }
         Work::Find(marks) => {
-            seccomp::close(Reach::Reader)?;
+            seccomp::close(FilterScope::Reader)?;
             let marks = marks.clone();
-            work(move |page| told(&read::html::marked(&String::from_utf8_lossy(page), &marks)))
+            work(move |page| encode(&read::html::marked(&String::from_utf8_lossy(page), &marks)))
         }
         Work::View => {
-            seccomp::close(Reach::Reader)?;
-            work(|bytes| told(&read::view::view(bytes).map(Blob)))
+            seccomp::close(FilterScope::Reader)?;
+            work(|bytes| encode(&read::view::view(bytes).map(Blob)))
         }
         Work::Draw(fonts) => {
-            seccomp::close(Reach::Reader)?;
+            seccomp::close(FilterScope::Reader)?;
             let fonts = fonts.clone();
             work(move |order| documents::answer(order, &fonts))
         }
@@ -159,15 +159,15 @@ fn work(with: impl FnOnce(&[u8]) -> Vec<u8> + Send + 'static) -> Result<i32> {
     let working = thread::Builder::new().stack_size(STACK_BYTES).spawn(move || with(&bytes))?;
     // The panic was already printed to standard error.
     match working.join() {
-        Ok(told) => say(&told),
+        Ok(output) => say(&output),
         Err(_) => Ok(NOT_CONFINED),
     }
 }
 
 /// The result, or a sentence that says why there is none.
-fn told(read: &Result<impl Serialize, ReadError>) -> Vec<u8> {
-    let told = read.as_ref().map_err(ToString::to_string);
-    serde_json::to_vec(&told).expect("what was read is plain text and numbers")
+fn encode(read: &Result<impl Serialize, ReadError>) -> Vec<u8> {
+    let output = read.as_ref().map_err(ToString::to_string);
+    serde_json::to_vec(&output).expect("what was read is plain text and numbers")
 }
 
 fn say(bytes: &[u8]) -> Result<i32> {

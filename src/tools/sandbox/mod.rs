@@ -193,9 +193,9 @@ impl Sandbox {
     }
 
     /// A program in the sandbox.
-    pub fn walled(&self, cell: &Profile) -> Result<Command, ToolError> {
+    pub fn confined_command(&self, profile: &Profile) -> Result<Command, ToolError> {
         let bubblewrap = self.bubblewrap.as_ref().map_err(|why| ToolError::Sandbox(why.clone()))?;
-        Ok(cell.command(bubblewrap, &self.program))
+        Ok(profile.command(bubblewrap, &self.program))
     }
 
     /// A document reader: inside bubblewrap if possible, otherwise in a process that can neither
@@ -221,14 +221,14 @@ impl Sandbox {
 
     /// A renderer, isolated like [`reader`](Self::reader); it can read only these folders.
     pub fn drawer(&self, fonts: &[PathBuf], limits: SandboxLimits) -> Result<Command, ToolError> {
-        let cell = Profile::around(Job::new(Work::Draw(fonts.to_vec()), Some(limits)));
-        self.alone(fonts.iter().fold(cell, |cell, folder| cell.showing(folder, folder)))
+        let profile = Profile::around(Job::new(Work::Draw(fonts.to_vec()), Some(limits)));
+        self.alone(fonts.iter().fold(profile, |profile, folder| profile.showing(folder, folder)))
     }
 
-    fn alone(&self, cell: Profile) -> Result<Command, ToolError> {
+    fn alone(&self, profile: Profile) -> Result<Command, ToolError> {
         match (&self.bubblewrap, &self.limits) {
-            (Ok(bubblewrap), _) => Ok(cell.command(bubblewrap, &self.program)),
-            (Err(_), Ok(())) => Ok(self.bare(&cell.job)),
+            (Ok(bubblewrap), _) => Ok(profile.command(bubblewrap, &self.program)),
+            (Err(_), Ok(())) => Ok(self.bare(&profile.job)),
             (Err(_), Err(why)) => Err(ToolError::Sandbox(why.clone())),
         }
     }

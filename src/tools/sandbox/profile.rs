@@ -100,7 +100,7 @@ impl Profile {
     }
 
     /// Adds network access through the proxy at that socket.
-    pub fn let_out_by(mut self, socket: &Path) -> Self {
+    pub fn with_proxy_socket(mut self, socket: &Path) -> Self {
         self.egress = Some(socket.to_owned());
         self
     }

@@ -15,7 +15,7 @@ pub(super) const PROXY: &str = "http://127.0.0.1:3128";
 const PORT: u16 = 3128;
 
 /// Accepts connections until this process ends.
-pub(super) fn dig(socket: PathBuf) -> Result<()> {
+pub(super) fn forward_connections(socket: PathBuf) -> Result<()> {
     let listener = TcpListener::bind(("127.0.0.1", PORT))?;
     thread::Builder::new().spawn(move || {
         for from in listener.incoming().flatten() {

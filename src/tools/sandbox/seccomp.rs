@@ -112,7 +112,7 @@ const NAMESPACES: u64 = (libc::CLONE_NEWNS
 
 /// The scope of the restrictions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum FilterScope {
     /// A program, which may start others.
     Program,
     /// This process and its threads.
@@ -120,7 +120,7 @@ pub enum Reach {
 }
 
 /// Denies the other calls to this process and all its children, permanently.
-pub fn close(reach: Reach) -> Result<()> {
+pub fn close(reach: FilterScope) -> Result<()> {
     let target = std::env::consts::ARCH.try_into().context("seccomp on this processor")?;
     let missing = SeccompAction::Errno(libc::ENOSYS as u32);
     let filter = SeccompFilter::new(rules(reach)?, missing, SeccompAction::Allow, target)?;
@@ -129,17 +129,17 @@ pub fn close(reach: Reach) -> Result<()> {
 }
 
 /// The allowed calls, some of them only with certain arguments.
-fn rules(reach: Reach) -> Result<BTreeMap<i64, Vec<SeccompRule>>> {
+fn rules(reach: FilterScope) -> Result<BTreeMap<i64, Vec<SeccompRule>>> {
     let mut open: BTreeMap<i64, Vec<SeccompRule>> =
         (0..=LAST_KNOWN).map(|call| (call, Vec::new())).collect();
-    let reader = if reach == Reach::Reader { CLOSED_TO_READERS } else { &[] };
+    let reader = if reach == FilterScope::Reader { CLOSED_TO_READERS } else { &[] };
     open.retain(|call, _| !CLOSED.contains(call) && !reader.contains(call));
     let mut only = |call: c_long, rules: Vec<SeccompRule>| {
         if let Some(rule) = open.get_mut(&call) {
             *rule = rules;
         }
     };
-    let thread = if reach == Reach::Reader { libc::CLONE_THREAD as u64 } else { 0 };
+    let thread = if reach == FilterScope::Reader { libc::CLONE_THREAD as u64 } else { 0 };
     let same = SeccompCmpOp::MaskedEq(NAMESPACES | thread);
     only(libc::SYS_clone, vec![when(0, same, thread)?]);
     let families = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6];
@@ -170,10 +170,10 @@ mod tests {
     /// Proves S7.
     #[test]
     fn the_filter_fits_into_the_kernel_and_closes_what_it_names() {
-        for reach in [Reach::Program, Reach::Reader] {
+        for reach in [FilterScope::Program, FilterScope::Reader] {
             let rules = rules(reach).unwrap();
             assert!(CLOSED.iter().all(|call| !rules.contains_key(call)));
-            assert_eq!(rules.contains_key(&libc::SYS_execve), reach == Reach::Program);
+            assert_eq!(rules.contains_key(&libc::SYS_execve), reach == FilterScope::Program);
             let filter = SeccompFilter::new(
                 rules,
                 SeccompAction::Errno(38),

@@ -56,7 +56,7 @@ impl ServerSandbox {
         links.dedup();
         let mut folders = vec![(self.home.clone(), PathBuf::from(HOME))];
         folders.extend(open.into_iter().map(|folder| (folder.clone(), folder)));
-        let cell = Profile {
+        let profile = Profile {
             job: Job::new(Work::Program(program.to_vec()), Some(SandboxLimits::SERVER)),
             files: ReadableFiles::Machine { hidden, shown, links },
             folders,
@@ -64,7 +64,7 @@ impl ServerSandbox {
             network: self.network,
             egress: None,
         };
-        let mut command = self.sandbox.walled(&cell)?;
+        let mut command = self.sandbox.confined_command(&profile)?;
         command.envs(std::env::vars_os().filter(|(name, _)| name == "PATH" || name == "LANG"));
         command.env("HOME", HOME);
         Ok(command)

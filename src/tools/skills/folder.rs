@@ -23,16 +23,13 @@ const TEXT_BYTES: usize = 200_000;
 /// [`is_plain`].
 const ORIGIN: &str = ".origin.json";
 
-/// Locked while a skill is changed.
-const LOCK: &str = ".lock";
-
 /// The exclusive lock on a skill folder, also against other processes. Nothing else changes a skill
 /// between a check and a change under the same lock.
 #[derive(Debug)]
 pub struct FolderLock {
     folder: PathBuf,
     /// Locked until it is closed.
-    _file: File,
+    _opened: File,
 }
 
 /// The origin of a skill.
@@ -44,7 +41,7 @@ pub struct SkillOrigin {
 }
 
 /// One installed skill.
-pub struct Kept {
+pub struct InstalledSkill {
     pub skill: Skill,
     pub origin: Option<SkillOrigin>,
     pub warnings: Vec<String>,
@@ -54,16 +51,17 @@ pub struct Kept {
 /// are short: nothing but files is read and written under the lock.
 pub fn lock(folder: &Path) -> Result<FolderLock> {
     fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
-    let file = File::create(folder.join(LOCK)).and_then(|file| {
-        flock(&file, FlockOperation::LockExclusive)?;
-        Ok(file)
+    // The folder itself: a file in it could belong to another user.
+    let opened = File::open(folder).and_then(|opened| {
+        flock(&opened, FlockOperation::LockExclusive)?;
+        Ok(opened)
     });
-    let file = file.with_context(|| format!("locking {}", folder.display()))?;
-    Ok(FolderLock { folder: folder.to_owned(), _file: file })
+    let opened = opened.with_context(|| format!("locking {}", folder.display()))?;
+    Ok(FolderLock { folder: folder.to_owned(), _opened: opened })
 }
 
 /// All valid skills. Others are logged with the reason.
-pub fn all(folder: &Path) -> Vec<Kept> {
+pub fn all(folder: &Path) -> Vec<InstalledSkill> {
     let mut names = BTreeSet::new();
     let read = |path: PathBuf| match kept(&path) {
         Ok(kept) => Some((path, kept)),
@@ -104,7 +102,7 @@ fn is_hidden(path: &Path) -> bool {
 }
 
 /// The skill in this folder.
-pub fn kept(place: &Path) -> Result<Kept> {
+pub fn kept(place: &Path) -> Result<InstalledSkill> {
     let package = Package::of_folder(place)?;
     let main = package.text("SKILL.md").context("SKILL.md cannot be read")?;
     let mut front = front::parse(main).map_err(anyhow::Error::msg)?;
@@ -122,7 +120,7 @@ pub fn kept(place: &Path) -> Result<Kept> {
         files: texts.collect(),
         foreign: !vouched,
     };
-    Ok(Kept { skill, origin, warnings: front.warnings })
+    Ok(InstalledSkill { skill, origin, warnings: front.warnings })
 }
 
 fn origin(place: &Path) -> Result<Option<SkillOrigin>> {

@@ -171,14 +171,14 @@ fn changed(folder: &Path, arguments: &Arguments) -> Result<Change, String> {
             return Err(format!("SKILL.md must be named `{name}` as well."));
         }
     }
-    let told = |problem: anyhow::Error| format!("{problem:#}");
+    let describe = |problem: anyhow::Error| format!("{problem:#}");
     let mut after = match action {
-        Action::Edit => Package::of_folder(&place).map_err(told)?,
+        Action::Edit => Package::of_folder(&place).map_err(describe)?,
         _ => Package::default(),
     };
     let before = after.text(&path).map(str::to_owned);
     let executable = after.files.remove(&path).is_some_and(|file| file.executable);
-    after.add(&path, content.as_bytes(), executable).map_err(told)?;
+    after.add(&path, content.as_bytes(), executable).map_err(describe)?;
     if !after.files.contains_key(&path) {
         return Err(format!("{path} would be hidden."));
     }
@@ -191,8 +191,8 @@ fn changed(folder: &Path, arguments: &Arguments) -> Result<Change, String> {
 /// Makes the change, if the skill is in the state that was approved. Changes run one at a time.
 fn change(folder: &Path, arguments: &Arguments, expected: Option<&str>) -> Result<String, String> {
     let name = &arguments.name;
-    let told = |problem: anyhow::Error| format!("{problem:#}");
-    let lock = folder::lock(folder).map_err(told)?;
+    let describe = |problem: anyhow::Error| format!("{problem:#}");
+    let lock = folder::lock(folder).map_err(describe)?;
     if expected.is_some_and(|expected| expected != state(folder, name)) {
         return Err(format!(
             "The skill `{name}` has changed since this call was approved: read it, and make a new \
@@ -201,11 +201,11 @@ fn change(folder: &Path, arguments: &Arguments, expected: Option<&str>) -> Resul
     }
     match changed(folder, arguments)? {
         Change::Delete => {
-            folder::remove(&lock, name).map_err(told)?;
+            folder::remove(&lock, name).map_err(describe)?;
             Ok(format!("The skill `{name}` was deleted."))
         }
         Change::Write { path, after, .. } => {
-            folder::put(&lock, name, &after, "an agent").map_err(told)?;
+            folder::put(&lock, name, &after, "an agent").map_err(describe)?;
             Ok(format!(
                 "{path} of the skill `{name}` was written. It is listed within ten seconds."
             ))

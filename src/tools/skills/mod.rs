@@ -30,9 +30,9 @@ use super::{Context, Tool, ToolError, sandbox::Sandbox, web::egress::Egress};
 pub type Folders = BTreeMap<String, PathBuf>;
 
 /// The network access of skill scripts, by the name of the skill, as configured.
-pub type Ways = BTreeMap<String, Arc<Egress>>;
+pub type ScriptNetwork = BTreeMap<String, Arc<Egress>>;
 
-pub fn tools(folders: &Folders, ways: Ways, sandbox: &Arc<Sandbox>) -> Vec<Arc<dyn Tool>> {
+pub fn tools(folders: &Folders, ways: ScriptNetwork, sandbox: &Arc<Sandbox>) -> Vec<Arc<dyn Tool>> {
     let (folders, sandbox) = (folders.clone(), sandbox.clone());
     vec![
         Arc::new(manage::SkillManage { folders: folders.clone() }),

@@ -26,7 +26,7 @@ pub struct Finding {
 
 /// What a rule is about, which decides where it is searched for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum About {
+enum RuleTarget {
     /// A sentence that instructs the reader.
     Instruction,
     /// A command, in scripts and in texts that instruct the reader to run it.
@@ -38,7 +38,7 @@ enum About {
 struct Rule {
     id: &'static str,
     grave: bool,
-    about: About,
+    about: RuleTarget,
     what: &'static str,
     pattern: Regex,
     /// What follows a match that is harmless.
@@ -57,11 +57,11 @@ pub fn ids() -> impl Iterator<Item = &'static str> {
 }
 
 static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
-    use About::{Code, Command, Instruction};
+    use RuleTarget::{Code, Command, Instruction};
     let rule = |(id, grave, about, what, pattern, except): (
         &'static str,
         bool,
-        About,
+        RuleTarget,
         &'static str,
         &str,
         &str,
@@ -228,7 +228,7 @@ fn of_text(path: &str, text: &str) -> Vec<Finding> {
     let is_text = [".md", ".txt", ".json", ".yaml", ".yml", ".toml", ".csv", ".html", ".xml"];
     let is_script = !is_text.iter().any(|ending| path.to_lowercase().ends_with(ending));
     let sentences = if is_script { prose::lines(text) } else { prose::sentences(text) };
-    let rules = RULES.iter().filter(|rule| is_script || rule.about != About::Code);
+    let rules = RULES.iter().filter(|rule| is_script || rule.about != RuleTarget::Code);
     let first = |rule: &Rule| {
         let sentence = sentences.iter().find(|sentence| rule.is_in(sentence))?;
         Some(Finding {
@@ -248,9 +248,9 @@ impl Rule {
             let after = &sentence.text[found.end..];
             !self.except.as_ref().is_some_and(|except| except.is_match(after))
                 && match self.about {
-                    About::Instruction => prose::instructs(sentence, found.start, found.end),
-                    About::Command => prose::commands(sentence, found.start, found.end),
-                    About::Code => true,
+                    RuleTarget::Instruction => prose::instructs(sentence, found.start, found.end),
+                    RuleTarget::Command => prose::commands(sentence, found.start, found.end),
+                    RuleTarget::Code => true,
                 }
         };
         self.pattern.find_iter(&sentence.text).any(|found| counts(found.range()))

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use super::{Folders, Ways, folder, of};
+use super::{Folders, ScriptNetwork, folder, of};
 use crate::{
     agent::{
         catalog::{ApprovalMode, Confinement, Domain, EffectClass, Skill, Subject, Tier, ToolSpec},
@@ -42,7 +42,7 @@ const AROUND: Duration = Duration::from_secs(10);
 /// `run_skill_script`
 pub struct RunSkillScript {
     pub folders: Folders,
-    pub ways: Ways,
+    pub ways: ScriptNetwork,
     pub sandbox: Arc<Sandbox>,
 }
 
@@ -133,7 +133,7 @@ impl Tool for RunSkillScript {
         let Arguments { skill, script, args, input, timeout } = parse(arguments)?;
         let folder = of(&self.folders, context)?.clone();
         let found = tokio::task::spawn_blocking(move || command(&folder, &skill, &script)).await;
-        let Found { place, mut command, skill, .. } = found
+        let SkillScript { place, mut command, skill, .. } = found
             .unwrap_or_else(|_| Err("The skill cannot be read".into()))
             .map_err(ToolError::ExecutionFailed)?;
         command.extend(args);
@@ -146,7 +146,7 @@ impl Tool for RunSkillScript {
             .showing(&place, Path::new(SKILL));
         let input = input.unwrap_or_default().into_bytes();
         let ended = shell::ended(&self.sandbox, way, cell, input, wait).await?;
-        Ok(Output::text(shell::told(ended, context).await))
+        Ok(Output::text(shell::format_result(ended, context).await))
     }
 }
 
@@ -167,7 +167,7 @@ impl RunSkillScript {
 
 /// A script that can be started.
 #[derive(Debug)]
-struct Found {
+struct SkillScript {
     place: PathBuf,
     path: PathBuf,
     /// The command inside the sandbox.
@@ -176,7 +176,7 @@ struct Found {
     skill: Option<Skill>,
 }
 
-fn command(folder: &Path, skill: &str, script: &str) -> Result<Found, String> {
+fn command(folder: &Path, skill: &str, script: &str) -> Result<SkillScript, String> {
     let place = folder::find(folder, skill).map_err(|problem| format!("{problem:#}"))?;
     let missing = || format!("The skill `{skill}` has no script `{script}`.");
     let place = place.canonicalize().map_err(|_| missing())?;
@@ -199,7 +199,7 @@ fn command(folder: &Path, skill: &str, script: &str) -> Result<Found, String> {
     };
     let command = interpreter.map(str::to_owned).into_iter().chain([program]).collect();
     let skill = folder::kept(&place).ok().map(|kept| kept.skill);
-    Ok(Found { place, path, command, skill })
+    Ok(SkillScript { place, path, command, skill })
 }
 
 #[cfg(test)]
@@ -242,7 +242,7 @@ mod tests {
         place.has("a.txt", "one");
         let folders = [("default".to_owned(), home.path().to_owned())].into();
         let sandbox = Arc::new(Sandbox::off("a test"));
-        let tool = RunSkillScript { folders, ways: Ways::default(), sandbox };
+        let tool = RunSkillScript { folders, ways: ScriptNetwork::default(), sandbox };
         let arguments =
             json!({ "skill": "letters", "script": "scripts/a.py", "args": ["-v", "a.txt"] });
         let shown = tool.preview(&arguments, &place.context).await.unwrap().shown();

@@ -24,27 +24,29 @@ const FIRST_FREE_PORT: u16 = 1024;
 
 /// Sends requests to the public internet, and to private hosts that the operator allows.
 #[derive(Clone)]
-pub struct Outside {
+pub struct WebClient {
     /// Does not connect to private addresses.
     public: reqwest::Client,
     /// Connects to any address; used for allowed private hosts.
-    inside: reqwest::Client,
-    named: Arc<BTreeSet<String>>,
-    names: Arc<dyn Resolve>,
+    unrestricted: reqwest::Client,
+    allowed_hosts: Arc<BTreeSet<String>>,
+    resolver: Arc<dyn Resolve>,
 }
 
 /// Decides whether to follow a redirect to that URL. May add to the URL.
 pub type MayFollow<'f> = dyn Fn(&mut Url) -> bool + Send + Sync + 'f;
 
-impl std::fmt::Debug for Outside {
+impl std::fmt::Debug for WebClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Outside").field("named", &self.named).finish_non_exhaustive()
+        f.debug_struct("WebClient")
+            .field("allowed_hosts", &self.allowed_hosts)
+            .finish_non_exhaustive()
     }
 }
 
 /// One request.
 #[derive(Clone)]
-pub struct Ask {
+pub struct WebRequest {
     pub method: Method,
     pub url: Url,
     pub headers: HeaderMap,
@@ -65,7 +67,7 @@ pub struct WebResponse {
     pub is_cut: bool,
 }
 
-impl Ask {
+impl WebRequest {
     pub fn get(url: Url, at_most_bytes: usize) -> Self {
         Self { method: Method::GET, url, headers: HeaderMap::new(), body: None, at_most_bytes }
     }
@@ -92,34 +94,39 @@ impl WebResponse {
     }
 }
 
-impl Outside {
-    /// `named` are the allowed private hosts: `host` for the web's ports and unprivileged ones,
+impl WebClient {
+    /// `allowed_hosts` are the allowed private hosts: `host` for the web's ports and unprivileged ones,
     /// `host:port` for that port.
-    pub fn new(named: BTreeSet<String>) -> Result<Self, reqwest::Error> {
-        Self::resolving(named, Arc::new(System))
+    pub fn new(allowed_hosts: BTreeSet<String>) -> Result<Self, reqwest::Error> {
+        Self::resolving(allowed_hosts, Arc::new(System))
     }
 
-    /// Like [`Outside::new`], with a different resolver.
+    /// Like [`WebClient::new`], with a different resolver.
     pub fn resolving(
-        named: BTreeSet<String>,
-        names: Arc<dyn Resolve>,
+        allowed_hosts: BTreeSet<String>,
+        resolver: Arc<dyn Resolve>,
     ) -> Result<Self, reqwest::Error> {
         // Tests have made no other connection yet. The program installs the provider at startup.
         rustls::crypto::ring::default_provider().install_default().ok();
-        let public = client(Arc::new(Checked(names.clone())))?;
-        Ok(Self { public, inside: client(names.clone())?, named: Arc::new(named), names })
+        let public = client(Arc::new(Checked(resolver.clone())))?;
+        Ok(Self {
+            public,
+            unrestricted: client(resolver.clone())?,
+            allowed_hosts: Arc::new(allowed_hosts),
+            resolver,
+        })
     }
 
     /// Sends a request. Only GET requests follow redirects; for others the redirect is the
     /// response.
-    pub async fn send(&self, ask: Ask) -> Result<WebResponse, ToolError> {
+    pub async fn send(&self, ask: WebRequest) -> Result<WebResponse, ToolError> {
         self.send_where(ask, &|_| true).await
     }
 
-    /// Like [`Outside::send`]. A redirect that `may_follow` rejects is the response.
+    /// Like [`WebClient::send`]. A redirect that `may_follow` rejects is the response.
     pub async fn send_where(
         &self,
-        ask: Ask,
+        ask: WebRequest,
         may_follow: &MayFollow<'_>,
     ) -> Result<WebResponse, ToolError> {
         let within = tokio::time::timeout(ANSWER_FOR, self.follow(ask, may_follow));
@@ -133,13 +140,14 @@ impl Outside {
         self.may_go(&url)?;
         let name = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
         let far = |what: &str| ToolError::ExternalService(format!("{host}:{port} {what}"));
-        let checked = Checked(self.names.clone());
-        let names: &dyn Resolve = if self.is_named(&url) { &*self.names } else { &checked };
-        let found = names.resolve(name.parse().map_err(|_| far("is not known"))?).await;
+        let checked = Checked(self.resolver.clone());
+        let resolver: &dyn Resolve =
+            if self.is_allowed_host(&url) { &*self.resolver } else { &checked };
+        let found = resolver.resolve(name.parse().map_err(|_| far("is not known"))?).await;
         let found = found.map_err(|error| {
-            error.downcast::<Inside>().map_or_else(
+            error.downcast::<PrivateAddress>().map_or_else(
                 |_| far("is not known"),
-                |inside| ToolError::NotAuthorized(inside.to_string()),
+                |private| ToolError::NotAuthorized(private.to_string()),
             )
         })?;
         let found: Vec<_> = found.map(|found| SocketAddr::new(found.ip(), port)).collect();
@@ -149,7 +157,7 @@ impl Outside {
 
     async fn follow(
         &self,
-        mut ask: Ask,
+        mut ask: WebRequest,
         may_follow: &MayFollow<'_>,
     ) -> Result<WebResponse, ToolError> {
         let fetches = matches!(ask.method, Method::GET | Method::HEAD);
@@ -173,8 +181,8 @@ impl Outside {
         Err(ToolError::ExternalService(format!("more than {MOST_REDIRECTS} redirects")))
     }
 
-    async fn send_once(&self, ask: &Ask) -> Result<WebResponse, ToolError> {
-        let http = if self.is_named(&ask.url) { &self.inside } else { &self.public };
+    async fn send_once(&self, ask: &WebRequest) -> Result<WebResponse, ToolError> {
+        let http = if self.is_allowed_host(&ask.url) { &self.unrestricted } else { &self.public };
         let mut request =
             http.request(ask.method.clone(), ask.url.clone()).headers(ask.headers.clone());
         if let Some(body) = &ask.body {
@@ -204,7 +212,7 @@ impl Outside {
             return refused("a URL with a user name or password is not supported");
         }
         let Some(host) = url.host() else { return refused("it has no host") };
-        if self.named.contains(&place(url)) {
+        if self.allowed_hosts.contains(&place(url)) {
             return Ok(());
         }
         let port = url.port_or_known_default().unwrap_or(0);
@@ -213,21 +221,21 @@ impl Outside {
                 "this port is not used by web services; web.allowed_private_hosts can allow it",
             );
         }
-        if self.is_named(url) {
+        if self.is_allowed_host(url) {
             return Ok(());
         }
         // `url` has converted addresses in decimal, octal and hexadecimal notation.
         match host {
-            Host::Ipv4(address) if !is_public(address.into()) => refused(INSIDE),
-            Host::Ipv6(address) if !is_public(address.into()) => refused(INSIDE),
-            Host::Domain(name) if is_inside(name) => refused(INSIDE),
+            Host::Ipv4(address) if !is_public(address.into()) => refused(NOT_PUBLIC),
+            Host::Ipv6(address) if !is_public(address.into()) => refused(NOT_PUBLIC),
+            Host::Domain(name) if is_private_name(name) => refused(NOT_PUBLIC),
             _ => Ok(()),
         }
     }
 
-    fn is_named(&self, url: &Url) -> bool {
+    fn is_allowed_host(&self, url: &Url) -> bool {
         let host = url.host().map(|host| host.to_string()).unwrap_or_default();
-        self.named.contains(&host) || self.named.contains(&place(url))
+        self.allowed_hosts.contains(&host) || self.allowed_hosts.contains(&place(url))
     }
 }
 
@@ -237,7 +245,7 @@ pub fn place(url: &Url) -> String {
     format!("{host}:{}", url.port_or_known_default().unwrap_or(0))
 }
 
-fn client(names: Arc<dyn Resolve>) -> Result<reqwest::Client, reqwest::Error> {
+fn client(resolver: Arc<dyn Resolve>) -> Result<reqwest::Client, reqwest::Error> {
     crate::tls::client_builder()
         .user_agent(concat!("Countersign/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT_FOR)
@@ -246,14 +254,14 @@ fn client(names: Arc<dyn Resolve>) -> Result<reqwest::Client, reqwest::Error> {
         .referer(false)
         // A proxy would resolve names itself.
         .no_proxy()
-        .dns_resolver(names)
+        .dns_resolver(resolver)
         .build()
 }
 
-const INSIDE: &str = "it is not on the public internet. The operator can allow private hosts (web.allowed_private_hosts)";
+const NOT_PUBLIC: &str = "it is not on the public internet. The operator can allow private hosts (web.allowed_private_hosts)";
 
 /// Names that no public server has, regardless of what they resolve to.
-fn is_inside(name: &str) -> bool {
+fn is_private_name(name: &str) -> bool {
     let last = name.trim_end_matches('.').rsplit('.').next().unwrap_or_default();
     matches!(last, "localhost" | "local" | "internal" | "home" | "lan")
 }
@@ -275,7 +283,7 @@ fn shown(url: &Url) -> String {
 fn failed(error: reqwest::Error) -> ToolError {
     let mut cause: Option<&dyn std::error::Error> = Some(&error);
     while let Some(here) = cause {
-        if here.is::<Inside>() {
+        if here.is::<PrivateAddress>() {
             return ToolError::NotAuthorized(format!("{here}"));
         }
         cause = here.source();
@@ -308,8 +316,8 @@ struct Checked(Arc<dyn Resolve>);
 
 /// A name that resolves to a private address.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}: {INSIDE}")]
-struct Inside(String);
+#[error("{0}: {NOT_PUBLIC}")]
+struct PrivateAddress(String);
 
 impl Resolve for Checked {
     fn resolve(&self, name: Name) -> Resolving {
@@ -318,7 +326,7 @@ impl Resolve for Checked {
         Box::pin(async move {
             let found: Vec<_> = found.await?.collect();
             if found.iter().any(|address| !is_public(address.ip())) {
-                return Err(Inside(shown).into());
+                return Err(PrivateAddress(shown).into());
             }
             Ok(Box::new(found.into_iter()) as Addrs)
         })
@@ -329,26 +337,26 @@ impl Resolve for Checked {
 mod tests {
     use super::*;
 
-    fn outside(named: &[&str]) -> Outside {
-        Outside::new(named.iter().map(|&host| host.to_owned()).collect()).unwrap()
+    fn web_client(allowed_hosts: &[&str]) -> WebClient {
+        WebClient::new(allowed_hosts.iter().map(|&host| host.to_owned()).collect()).unwrap()
     }
 
-    async fn asked(outside: &Outside, url: &str) -> Result<WebResponse, ToolError> {
-        outside.send(Ask::get(url.parse().unwrap(), 1000)).await
+    async fn asked(web_client: &WebClient, url: &str) -> Result<WebResponse, ToolError> {
+        web_client.send(WebRequest::get(url.parse().unwrap(), 1000)).await
     }
 
     /// Each of these is rejected before anything is sent.
     /// Proves S8.
     #[tokio::test]
-    async fn a_hundred_and_fifty_ways_inside_are_closed() {
-        let outside = outside(&[]);
+    async fn a_hundred_and_fifty_private_addresses_are_rejected() {
+        let web_client = web_client(&[]);
         let cases = include_str!("inside.txt").lines().filter(|line| !line.starts_with('#'));
         let mut count = 0;
         for case in cases.filter(|line| !line.is_empty()) {
             count += 1;
             // An invalid URL reaches nobody either.
             let Ok(url) = case.parse::<Url>() else { continue };
-            let refused = outside.send(Ask::get(url, 1000)).await;
+            let refused = web_client.send(WebRequest::get(url, 1000)).await;
             assert!(matches!(refused, Err(ToolError::NotAuthorized(_))), "{case}: {refused:?}");
         }
         assert!(count >= 150, "{count}");
@@ -356,11 +364,11 @@ mod tests {
 
     /// The check is what rejects: if the host is allowed, the same address is contacted.
     #[tokio::test]
-    async fn a_named_host_may_be_inside() {
+    async fn an_allowed_host_may_be_private() {
         let server = fakes::web::FakeWeb::start().await;
         let url = format!("{}/page", server.url());
-        assert!(matches!(asked(&outside(&[]), &url).await, Err(ToolError::NotAuthorized(_))));
-        let answer = asked(&outside(&["127.0.0.1"]), &url).await.unwrap();
+        assert!(matches!(asked(&web_client(&[]), &url).await, Err(ToolError::NotAuthorized(_))));
+        let answer = asked(&web_client(&["127.0.0.1"]), &url).await.unwrap();
         assert_eq!((answer.status.as_u16(), answer.media_type().as_str()), (200, "text/html"));
         assert_eq!(server.asked(), ["GET /page"]);
     }
@@ -371,11 +379,11 @@ mod tests {
     async fn a_named_port_opens_no_other() {
         let (server, other) =
             (fakes::web::FakeWeb::start().await, fakes::web::FakeWeb::start().await);
-        let outside = outside(&[server.url().trim_start_matches("http://")]);
-        assert!(asked(&outside, &format!("{}/page", server.url())).await.is_ok());
-        let refused = asked(&outside, &format!("{}/page", other.url())).await;
+        let web_client = web_client(&[server.url().trim_start_matches("http://")]);
+        assert!(asked(&web_client, &format!("{}/page", server.url())).await.is_ok());
+        let refused = asked(&web_client, &format!("{}/page", other.url())).await;
         assert!(matches!(refused, Err(ToolError::NotAuthorized(_))), "{refused:?}");
-        let host = self::outside(&["127.0.0.1"]);
+        let host = self::web_client(&["127.0.0.1"]);
         let refused = asked(&host, "http://127.0.0.1:22/").await;
         assert!(matches!(refused, Err(ToolError::NotAuthorized(_))), "{refused:?}");
     }
@@ -383,11 +391,11 @@ mod tests {
     /// A resolver: `inside.example` has a private address, and `mixed.example` a private and a
     /// public one.
     #[derive(Default)]
-    struct House {
+    struct FakeResolver {
         asked: std::sync::Mutex<Vec<String>>,
     }
 
-    impl Resolve for House {
+    impl Resolve for FakeResolver {
         fn resolve(&self, name: Name) -> Resolving {
             self.asked.lock().unwrap().push(name.as_str().to_owned());
             let found: &[&str] = match name.as_str() {
@@ -404,44 +412,44 @@ mod tests {
     /// allowed, the connection uses the resolved address.
     /// Proves S8.
     #[tokio::test]
-    async fn a_name_that_leads_inside_is_refused_by_its_addresses() {
+    async fn a_name_that_resolves_to_a_private_address_is_rejected() {
         let server = fakes::web::FakeWeb::start().await;
         let port = server.url().rsplit_once(':').unwrap().1.to_owned();
-        let house = Arc::new(House::default());
-        let of = |named: &[&str]| {
-            let named = named.iter().map(|&place| place.to_owned()).collect();
-            Outside::resolving(named, house.clone()).unwrap()
+        let resolver = Arc::new(FakeResolver::default());
+        let of = |allowed_hosts: &[&str]| {
+            let allowed_hosts = allowed_hosts.iter().map(|&place| place.to_owned()).collect();
+            WebClient::resolving(allowed_hosts, resolver.clone()).unwrap()
         };
-        let inside = format!("http://inside.example:{port}/page");
+        let private = format!("http://inside.example:{port}/page");
         let closed = of(&["127.0.0.1", "inside.example:1"]);
-        for url in [inside.as_str(), "https://mixed.example/"] {
+        for url in [private.as_str(), "https://mixed.example/"] {
             let refused = asked(&closed, url).await;
             assert!(matches!(refused, Err(ToolError::NotAuthorized(_))), "{url}: {refused:?}");
         }
         let refused = closed.dial("mixed.example", 443).await;
         assert!(matches!(refused, Err(ToolError::NotAuthorized(_))), "{refused:?}");
-        let through = format!("{}/redirect?to={inside}", server.url());
+        let through = format!("{}/redirect?to={private}", server.url());
         let refused = asked(&closed, &through).await;
         assert!(matches!(refused, Err(ToolError::NotAuthorized(_))), "{refused:?}");
         assert_eq!(server.asked(), ["GET /redirect"]);
 
-        house.asked.lock().unwrap().clear();
+        resolver.asked.lock().unwrap().clear();
         let open = of(&[&format!("inside.example:{port}")]);
-        assert_eq!(asked(&open, &inside).await.unwrap().status.as_u16(), 200);
+        assert_eq!(asked(&open, &private).await.unwrap().status.as_u16(), 200);
         assert!(open.dial("inside.example", port.parse().unwrap()).await.is_ok());
-        assert_eq!(*house.asked.lock().unwrap(), ["inside.example", "inside.example"]);
+        assert_eq!(*resolver.asked.lock().unwrap(), ["inside.example", "inside.example"]);
     }
 
     /// A public host redirects to a private one. `localhost` represents the private host, and the
     /// address represents the public one.
     /// Proves S8.
     #[tokio::test]
-    async fn a_redirect_inside_is_refused() {
+    async fn a_redirect_to_a_private_address_is_rejected() {
         let server = fakes::web::FakeWeb::start().await;
-        let outside = outside(&["127.0.0.1"]);
-        let inside = server.url().replace("127.0.0.1", "localhost");
-        let url = format!("{}/redirect?to={inside}/page", server.url());
-        let refused = asked(&outside, &url).await;
+        let web_client = web_client(&["127.0.0.1"]);
+        let private = server.url().replace("127.0.0.1", "localhost");
+        let url = format!("{}/redirect?to={private}/page", server.url());
+        let refused = asked(&web_client, &url).await;
         assert!(matches!(refused, Err(ToolError::NotAuthorized(_))), "{refused:?}");
         assert_eq!(server.asked().len(), 1, "the second was never asked");
     }
@@ -449,19 +457,19 @@ mod tests {
     #[tokio::test]
     async fn redirects_are_followed_so_far_and_secrets_stay_behind() {
         let server = fakes::web::FakeWeb::start().await;
-        let outside = outside(&["127.0.0.1", "localhost"]);
+        let web_client = web_client(&["127.0.0.1", "localhost"]);
         let url = format!("{}/redirect?to=/page", server.url());
-        assert_eq!(asked(&outside, &url).await.unwrap().url.path(), "/page");
+        assert_eq!(asked(&web_client, &url).await.unwrap().url.path(), "/page");
         let round = format!("{}/round", server.url());
-        assert!(matches!(asked(&outside, &round).await, Err(ToolError::ExternalService(_))));
+        assert!(matches!(asked(&web_client, &round).await, Err(ToolError::ExternalService(_))));
 
         let elsewhere = server.url().replace("127.0.0.1", "localhost");
         let url = format!("{}/redirect?to={elsewhere}/echo", server.url());
-        let mut ask = Ask::get(url.parse().unwrap(), 1000);
+        let mut ask = WebRequest::get(url.parse().unwrap(), 1000);
         ask.headers.insert("authorization", "Bearer secret".parse().unwrap());
         ask.headers.insert("accept", "text/plain".parse().unwrap());
         ask.body = Some("a secret too".into());
-        let answer = outside.send(ask).await.unwrap();
+        let answer = web_client.send(ask).await.unwrap();
         let seen = String::from_utf8(answer.body).unwrap();
         assert!(seen.contains("accept: text/plain") && !seen.contains("secret"), "{seen}");
     }
@@ -469,9 +477,9 @@ mod tests {
     #[tokio::test]
     async fn a_body_is_read_so_far_also_when_it_was_packed() {
         let server = fakes::web::FakeWeb::start().await;
-        let outside = outside(&["127.0.0.1"]);
+        let web_client = web_client(&["127.0.0.1"]);
         for path in ["/large", "/bomb"] {
-            let answer = asked(&outside, &format!("{}{path}", server.url())).await.unwrap();
+            let answer = asked(&web_client, &format!("{}{path}", server.url())).await.unwrap();
             assert_eq!((answer.body.len(), answer.is_cut), (1000, true), "{path}");
         }
     }

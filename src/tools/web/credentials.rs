@@ -15,7 +15,7 @@ use serde::Deserialize;
 use std::sync::{Mutex, PoisonError};
 use url::{Origin, Url, form_urlencoded::Serializer};
 
-use super::client::{Ask, Outside};
+use super::client::{WebClient, WebRequest};
 use crate::{agent::redact::Redactor, tools::ToolError};
 
 /// The minimum length of a secret. The redactor cannot tell a shorter one from ordinary words.
@@ -60,7 +60,7 @@ pub struct OAuthClient {
     pub secret: SecretString,
     pub scopes: Vec<String>,
     /// The client for the token endpoint, which may be in a private network.
-    pub outside: Outside,
+    pub web_client: WebClient,
     pub kept: Mutex<Option<ClientToken>>,
 }
 
@@ -139,7 +139,7 @@ fn decoded(place: &SecretPlacement, secret: &SecretString) -> Vec<String> {
 impl Injection<'_> {
     /// Adds the secret to the request. Fails if the caller has set the same header or parameter,
     /// which would otherwise be replaced silently.
-    pub fn apply(&self, ask: &mut Ask) -> Result<(), ToolError> {
+    pub fn apply(&self, ask: &mut WebRequest) -> Result<(), ToolError> {
         let taken = |what: &str| {
             let host = ask.url.host_str().unwrap_or_default();
             let why = format!("{what} is set by the gateway for {host}: leave it out");
@@ -217,7 +217,7 @@ impl OAuthClient {
             let host = self.token_url.host_str().unwrap_or_default();
             ToolError::ExternalService(format!("the token endpoint {host} {what}"))
         };
-        let answer = self.outside.send(self.ask()).await.map_err(|problem| match problem {
+        let answer = self.web_client.send(self.ask()).await.map_err(|problem| match problem {
             ToolError::Timeout(_) => failed("did not answer in time"),
             _ => failed("cannot be reached"),
         })?;
@@ -236,7 +236,7 @@ impl OAuthClient {
         Ok(ClientToken { value: granted.access_token, until: now + life - MARGIN })
     }
 
-    fn ask(&self) -> Ask {
+    fn ask(&self) -> WebRequest {
         let encoded = |text: &str| -> String {
             url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
         };
@@ -254,7 +254,7 @@ impl OAuthClient {
             (ACCEPT, HeaderValue::from_static("application/json")),
             (CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded")),
         ]);
-        Ask {
+        WebRequest {
             method: Method::POST,
             url: self.token_url.clone(),
             headers,

@@ -7,15 +7,15 @@ use serde_json::json;
 use std::sync::{Arc, Mutex};
 
 use super::{
-    client::{Outside, place},
+    client::{WebClient, place},
     credentials::{Credential, OAuthClient, SecretPlacement as Where, SecretSource},
     hosts::{HostPattern, HostRule},
     request::{Access, HttpRequest},
 };
 use crate::tools::{ToolError, testing::Place};
 
-fn outside() -> Outside {
-    Outside::new(["127.0.0.1".to_owned(), "localhost".to_owned()].into()).unwrap()
+fn web_client() -> WebClient {
+    WebClient::new(["127.0.0.1".to_owned(), "localhost".to_owned()].into()).unwrap()
 }
 
 fn fixed(url: &str, place: Where) -> Credential {
@@ -33,7 +33,7 @@ fn oauth(api: &Account) -> Credential {
         id: CLIENT.into(),
         secret: SecretString::from(CLIENT_SECRET),
         scopes: vec!["read".into(), "list".into()],
-        outside: outside(),
+        web_client: web_client(),
         kept: Mutex::default(),
     };
     let place = header("authorization", "Bearer ");
@@ -42,7 +42,7 @@ fn oauth(api: &Account) -> Credential {
 
 fn tool(credential: Credential) -> HttpRequest {
     let access = Access { hosts: vec![], credentials: vec![credential] };
-    HttpRequest { outside: outside(), access: Arc::new(access) }
+    HttpRequest { web_client: web_client(), access: Arc::new(access) }
 }
 
 fn is_clean(text: &str) -> bool {
@@ -159,7 +159,7 @@ async fn a_listed_host_redirects_only_to_listed_hosts() {
     let pattern = HostPattern::parse(api.url()).unwrap();
     let rule = HostRule { pattern, methods: vec![Method::GET], unasked: true };
     let access = Access { hosts: vec![rule], credentials: vec![] };
-    let tool = HttpRequest { outside: outside(), access: Arc::new(access) };
+    let tool = HttpRequest { web_client: web_client(), access: Arc::new(access) };
     let away = json!({ "url": format!("{}/moved?to={}/open", api.url(), other.url()) });
     let text = Place::new().runs(&tool, away).await.unwrap().text;
     assert!(text.starts_with("HTTP 302") && text.contains(&place(&other.url().parse().unwrap())));

@@ -19,7 +19,7 @@ use tokio::{
 };
 use url::Url;
 
-use super::client::Outside;
+use super::client::WebClient;
 use crate::tools::ToolError;
 
 /// The maximum size and duration of a request.
@@ -33,17 +33,17 @@ const AT_ONCE: usize = 32;
 pub struct Egress {
     names: Vec<String>,
     hosts: GlobSet,
-    outside: Outside,
+    web_client: WebClient,
 }
 
 impl Egress {
     /// Allows hosts with these names, by TLS, or at the given port; `*` matches.
-    pub fn to(names: &[String], outside: Outside) -> Result<Self> {
+    pub fn to(names: &[String], web_client: WebClient) -> Result<Self> {
         let mut hosts = GlobSet::builder();
         for name in names {
             hosts.add(Glob::new(&pattern(name)).with_context(|| name.clone())?);
         }
-        Ok(Self { names: names.to_vec(), hosts: hosts.build()?, outside })
+        Ok(Self { names: names.to_vec(), hosts: hosts.build()?, web_client })
     }
 
     /// The allowed names.
@@ -75,7 +75,7 @@ impl Egress {
             let why = format!("{host}:{port} is not an allowed host");
             return refuse(&mut from, "403 Forbidden", &why).await;
         }
-        match self.outside.dial(&host, port).await {
+        match self.web_client.dial(&host, port).await {
             Err(why) => refuse(&mut from, "502 Bad Gateway", &why.to_string()).await,
             Ok(mut to) => {
                 from.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
@@ -170,7 +170,7 @@ mod tests {
     fn egress(names: &[&str], inside: &[&str]) -> Egress {
         let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
         let inside = inside.iter().map(|&host| host.to_owned()).collect();
-        Egress::to(&names, Outside::new(inside).unwrap()).unwrap()
+        Egress::to(&names, WebClient::new(inside).unwrap()).unwrap()
     }
 
     /// The first line of the response, and what follows the head.

@@ -10,7 +10,7 @@ use url::Url;
 
 use super::{
     address,
-    client::{Ask, Outside, WebResponse},
+    client::{WebClient, WebRequest, WebResponse},
 };
 use crate::{
     agent::catalog::{Subject, Tier, ToolSpec},
@@ -29,7 +29,7 @@ const MAX_PAGE_BYTES: usize = 5 * 1024 * 1024;
 
 /// `web_fetch`
 pub struct WebFetch {
-    pub outside: Outside,
+    pub web_client: WebClient,
     /// The sandbox in which pages are parsed.
     pub sandbox: Arc<Sandbox>,
 }
@@ -60,7 +60,7 @@ impl Tool for WebFetch {
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
         let Arguments { url } = parse(arguments)?;
-        let answer = self.outside.send(Ask::get(address(&url)?, MAX_BYTES)).await?;
+        let answer = self.web_client.send(WebRequest::get(address(&url)?, MAX_BYTES)).await?;
         if !answer.status.is_success() {
             let (url, status) = (&answer.url, answer.status);
             return Err(ToolError::ExternalService(format!("{url} answered {status}")));
@@ -143,8 +143,9 @@ mod tests {
     use serde_json::json;
 
     async fn fetched(server: &FakeWeb, path: &str, place: &mut Place) -> Result<String, ToolError> {
-        let outside = Outside::new(["127.0.0.1".to_owned()].into()).unwrap();
-        let fetch = WebFetch { outside, sandbox: Arc::new(Sandbox::off("no page is read here")) };
+        let web_client = WebClient::new(["127.0.0.1".to_owned()].into()).unwrap();
+        let fetch =
+            WebFetch { web_client, sandbox: Arc::new(Sandbox::off("no page is read here")) };
         let arguments = json!({ "url": format!("{}{path}", server.url()) });
         Ok(place.runs(&fetch, arguments).await?.text)
     }
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_read_is_told() {
+    async fn unreadable_content_is_reported() {
         let (server, mut place) = (FakeWeb::start().await, Place::new());
         for (path, reason) in [
             ("/gone", "answered 410"),

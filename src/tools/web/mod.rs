@@ -23,7 +23,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use super::{Tool, sandbox::Sandbox};
 use crate::agent::spec::Variable;
-use client::Outside;
+use client::WebClient;
 use providers::SearchProvider;
 use request::Access;
 use search::WebSearch;
@@ -47,13 +47,13 @@ pub fn tools(
     sandbox: &Arc<Sandbox>,
 ) -> Result<Vec<Arc<dyn Tool>>, reqwest::Error> {
     let WebConfig { inside, search, missing, access } = config;
-    let outside = Outside::new(inside.clone())?;
+    let web_client = WebClient::new(inside.clone())?;
     // The operator's own search service is not available to other tools.
     let own = search.iter().filter_map(SearchProvider::own_place);
-    let searching = Outside::new(inside.into_iter().chain(own).collect())?;
+    let searching = WebClient::new(inside.into_iter().chain(own).collect())?;
     Ok(vec![
-        Arc::new(fetch::WebFetch { outside: outside.clone(), sandbox: sandbox.clone() }),
-        Arc::new(request::HttpRequest { outside, access }),
+        Arc::new(fetch::WebFetch { web_client: web_client.clone(), sandbox: sandbox.clone() }),
+        Arc::new(request::HttpRequest { web_client, access }),
         Arc::new(WebSearch::new(searching, sandbox.clone(), search).missing(missing)),
     ])
 }
@@ -77,7 +77,7 @@ mod tests {
     /// The operator's own search service is reachable by the search, and by no other tool.
     /// Proves S8.
     #[tokio::test]
-    async fn a_search_service_inside_is_open_to_the_search_alone() {
+    async fn a_private_search_service_is_reachable_only_by_the_search() {
         let (server, mut place) = (FakeWeb::start().await, Place::new());
         let url: url::Url = format!("{}/searxng", server.url()).parse().unwrap();
         let own = SearchProvider { kind: SearchEngine::Searxng, url, key: None, price_micros: 0 };

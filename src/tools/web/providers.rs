@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::client::{Ask, place};
+use super::client::{WebRequest, place};
 
 const MAX_BYTES: usize = 2 * 1024 * 1024;
 const USUAL_COUNT: usize = 5;
@@ -121,20 +121,20 @@ impl SearchQuery {
 }
 
 /// The request in the provider's format.
-pub(super) fn question(provider: &SearchProvider, wish: &SearchQuery) -> Option<Ask> {
-    let (query, count, since) = (&wish.query, wish.count().to_string(), wish.freshness);
-    let language = wish.language.as_deref();
-    let mut ask = Ask::get(provider.url.clone(), MAX_BYTES);
+pub(super) fn question(provider: &SearchProvider, search: &SearchQuery) -> Option<WebRequest> {
+    let (query, count, since) = (&search.query, search.count().to_string(), search.freshness);
+    let language = search.language.as_deref();
+    let mut ask = WebRequest::get(provider.url.clone(), MAX_BYTES);
     let mut json = None;
     let mut pairs = Vec::new();
     match provider.kind {
         SearchEngine::Serper => {
             let since = since.map(|since| format!("qdr:{}", since.letter()));
-            json = Some(json!({ "q": query, "num": wish.count(), "tbs": since, "hl": language }));
+            json = Some(json!({ "q": query, "num": search.count(), "tbs": since, "hl": language }));
         }
         SearchEngine::Tavily => {
             let since = since.map(Freshness::name);
-            let count = wish.count();
+            let count = search.count();
             // Tavily has no parameter for the language, only for the country.
             let country = language.and_then(super::regions::country);
             json = Some(json!({

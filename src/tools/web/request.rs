@@ -14,7 +14,7 @@ use url::Url;
 
 use super::{
     address,
-    client::{Ask, Outside, WebResponse},
+    client::{WebClient, WebRequest, WebResponse},
     credentials::Credential,
     hosts::HostRule,
 };
@@ -44,7 +44,7 @@ const OVERRIDE_FIELD: &str = "_method";
 
 /// `http_request`
 pub struct HttpRequest {
-    pub outside: Outside,
+    pub web_client: WebClient,
     pub access: Arc<Access>,
 }
 
@@ -126,7 +126,7 @@ impl Tool for HttpRequest {
             }
             let (first, method) = (ask.url.clone(), ask.method.clone());
             let may_follow = |next: &mut Url| self.access.may_follow(&method, &first, next);
-            let answer = self.outside.send_where(ask, &may_follow).await?;
+            let answer = self.web_client.send_where(ask, &may_follow).await?;
             return finished(&answer, shown(&answer));
         };
         self.send_with(credential, ask, context).await
@@ -139,7 +139,7 @@ impl HttpRequest {
     async fn send_with(
         &self,
         credential: &Credential,
-        ask: Ask,
+        ask: WebRequest,
         context: &Context,
     ) -> Result<Output, ToolError> {
         let fetches = matches!(ask.method, Method::GET | Method::HEAD);
@@ -152,7 +152,7 @@ impl HttpRequest {
             let may_follow = |next: &mut Url| {
                 self.access.may_follow(&method, &first, next) && injection.may_follow(next)
             };
-            let mut answer = self.outside.send_where(ask, &may_follow).await?;
+            let mut answer = self.web_client.send_where(ask, &may_follow).await?;
             if credential.renews(answer.status) && !is_last {
                 is_last = true;
                 continue;
@@ -178,7 +178,7 @@ impl Access {
     }
 }
 
-fn ask(arguments: Arguments) -> Result<Ask, ToolError> {
+fn ask(arguments: Arguments) -> Result<WebRequest, ToolError> {
     let Arguments { url, method, headers, body } = arguments;
     let mut headers = written(&headers)?;
     let body = body.map(|body| match body {
@@ -190,7 +190,7 @@ fn ask(arguments: Arguments) -> Result<Ask, ToolError> {
         }
     });
     let (url, method) = (address(&url)?, method.method());
-    Ok(Ask { method, url, headers, body, at_most_bytes: MAX_BYTES })
+    Ok(WebRequest { method, url, headers, body, at_most_bytes: MAX_BYTES })
 }
 
 impl Verb {
@@ -206,19 +206,21 @@ impl Verb {
     }
 }
 
-/// Whether the query or the body has a field that replaces the method. A body that is neither a form
-/// nor JSON is searched as text.
+/// Whether the query or the body has a field that replaces the method. The agent chooses the content
+/// type, so a body is read as JSON and as a form. One that is no JSON object is searched as text.
 fn overrides_method(arguments: &Value) -> bool {
     let query = arguments["url"].as_str().and_then(|url| Url::parse(url).ok());
     let query = query.as_ref().and_then(Url::query).unwrap_or_default();
+    let sent = match &arguments["body"] {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        json => json.to_string(),
+    };
     is_override_in(query)
-        || match &arguments["body"] {
-            Value::Object(fields) => fields.keys().any(|name| is_override(name)),
-            Value::String(text) => match serde_json::from_str(text) {
-                Ok(Value::Object(fields)) => fields.keys().any(|name| is_override(name)),
-                _ => is_override_in(text) || text.to_lowercase().contains(OVERRIDE_FIELD),
-            },
-            _ => false,
+        || is_override_in(&sent)
+        || match serde_json::from_str(&sent) {
+            Ok(Value::Object(fields)) => fields.keys().any(|name| is_override(name)),
+            _ => sent.to_lowercase().contains(OVERRIDE_FIELD),
         }
 }
 
@@ -280,8 +282,8 @@ mod tests {
     use serde_json::json;
 
     fn tool() -> HttpRequest {
-        let outside = Outside::new(["127.0.0.1".to_owned()].into()).unwrap();
-        HttpRequest { outside, access: Arc::default() }
+        let web_client = WebClient::new(["127.0.0.1".to_owned()].into()).unwrap();
+        HttpRequest { web_client, access: Arc::default() }
     }
 
     /// The request is sent as given, within the limits.
@@ -364,6 +366,11 @@ mod tests {
             (post(plain, json!("a=1&%5Fmethod=DELETE")), true),
             (post(plain, json!(r#"{"\u005fmethod":"DELETE"}"#)), true),
             (post(plain, json!("--b\r\nContent-Disposition: form-data; name=\"_method\"")), true),
+            (post(plain, json!({ "payment_method": "a=1" })), false),
+            (post(plain, json!({ "a&_method=DELETE&x": 1 })), true),
+            (post(plain, json!(r#"{"a&_method=DELETE&x":1}"#)), true),
+            (post(plain, json!({ "n": "a&_method=DELETE&" })), true),
+            (post(plain, json!(["a&_method=DELETE&"])), true),
         ] {
             let approval = tool().approval(&arguments);
             assert_eq!(approval == ApprovalMode::Always, is_always, "{arguments}");

@@ -12,7 +12,7 @@ use std::{
 use tokio::time::timeout;
 
 use super::{
-    client::Outside,
+    client::WebClient,
     providers::{Hit, MARKS, SearchEngine, SearchProvider, SearchQuery, listed, page, question},
 };
 use crate::{
@@ -27,7 +27,7 @@ use crate::{
 
 const SNIPPET_CHARS: usize = 400;
 /// The timeout of one provider, after which the next one is used.
-const PATIENCE: Duration = Duration::from_secs(8);
+const ANSWER_FOR: Duration = Duration::from_secs(8);
 /// The timeout for all of them.
 const TIMEOUT: Duration = Duration::from_mins(1);
 /// How long a response is cached, and the maximum number of cached responses.
@@ -36,20 +36,24 @@ const KEPT: usize = 256;
 
 /// `web_search`
 pub struct WebSearch {
-    outside: Outside,
+    web_client: WebClient,
     /// The sandbox in which pages are parsed.
     sandbox: Arc<Sandbox>,
     providers: Vec<SearchProvider>,
     /// The missing keys of other providers.
     missing: Vec<Variable>,
-    patience: Duration,
+    answer_for: Duration,
     kept: Mutex<LinkedHashMap<SearchQuery, (chrono::DateTime<chrono::Utc>, String)>>,
 }
 
 impl WebSearch {
-    pub fn new(outside: Outside, sandbox: Arc<Sandbox>, providers: Vec<SearchProvider>) -> Self {
+    pub fn new(
+        web_client: WebClient,
+        sandbox: Arc<Sandbox>,
+        providers: Vec<SearchProvider>,
+    ) -> Self {
         let (missing, kept) = <_>::default();
-        Self { outside, sandbox, providers, missing, patience: PATIENCE, kept }
+        Self { web_client, sandbox, providers, missing, answer_for: ANSWER_FOR, kept }
     }
 
     /// Sets the missing variables of other providers.
@@ -58,32 +62,36 @@ impl WebSearch {
         Self { missing, ..self }
     }
 
-    fn kept(&self, wish: &SearchQuery, now: chrono::DateTime<chrono::Utc>) -> Option<String> {
+    fn kept(&self, search: &SearchQuery, now: chrono::DateTime<chrono::Utc>) -> Option<String> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let (at, text) = kept.get(wish)?;
+        let (at, text) = kept.get(search)?;
         (now - *at < FRESH_FOR).then(|| text.clone())
     }
 
-    fn keep(&self, wish: SearchQuery, now: chrono::DateTime<chrono::Utc>, text: String) {
+    fn keep(&self, search: SearchQuery, now: chrono::DateTime<chrono::Utc>, text: String) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.insert(wish, (now, text));
+        kept.insert(search, (now, text));
         if kept.len() > KEPT {
             kept.pop_front();
         }
     }
 
-    async fn ask(&self, provider: &SearchProvider, wish: &SearchQuery) -> Result<Vec<Hit>, String> {
-        let answered = timeout(self.patience, self.answer(provider, wish)).await;
+    async fn ask(
+        &self,
+        provider: &SearchProvider,
+        search: &SearchQuery,
+    ) -> Result<Vec<Hit>, String> {
+        let answered = timeout(self.answer_for, self.answer(provider, search)).await;
         answered.unwrap_or_else(|_| Err("did not answer in time".into()))
     }
 
     async fn answer(
         &self,
         provider: &SearchProvider,
-        wish: &SearchQuery,
+        search: &SearchQuery,
     ) -> Result<Vec<Hit>, String> {
-        let ask = question(provider, wish).ok_or("its key is not a valid header")?;
-        let answer = self.outside.send(ask).await.map_err(|problem| problem.to_string())?;
+        let ask = question(provider, search).ok_or("its key is not a valid header")?;
+        let answer = self.web_client.send(ask).await.map_err(|problem| problem.to_string())?;
         if !answer.status.is_success() {
             return Err(format!("answered {}", answer.status));
         }
@@ -127,19 +135,19 @@ impl Tool for WebSearch {
     }
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
-        let wish: SearchQuery = parse(arguments)?;
-        if wish.query.trim().is_empty() {
+        let search: SearchQuery = parse(arguments)?;
+        if search.query.trim().is_empty() {
             return Err(ToolError::InvalidParameters("the query is empty".into()));
         }
-        if let Some(text) = self.kept(&wish, context.now) {
+        if let Some(text) = self.kept(&search, context.now) {
             return Ok(Output::text(text));
         }
         let mut problems = Vec::new();
         for provider in &self.providers {
-            match self.ask(provider, &wish).await {
+            match self.ask(provider, &search).await {
                 Ok(hits) => {
-                    let text = told(hits, wish.count());
-                    self.keep(wish, context.now, text.clone());
+                    let text = format_hits(hits, search.count());
+                    self.keep(search, context.now, text.clone());
                     problems.push(format!("{:?} answered", provider.kind));
                     let cost_micros = Some(provider.price_micros).filter(|price| *price > 0);
                     let raw = Some(problems.join("; "));
@@ -155,7 +163,7 @@ impl Tool for WebSearch {
     }
 }
 
-fn told(hits: Vec<Hit>, count: usize) -> String {
+fn format_hits(hits: Vec<Hit>, count: usize) -> String {
     let mut text = String::new();
     let mut seen = Vec::new();
     for hit in hits {
@@ -194,9 +202,13 @@ mod tests {
     }
 
     fn tool(server: &FakeWeb, kinds: &[SearchEngine]) -> WebSearch {
-        let outside = Outside::new(["127.0.0.1".to_owned()].into()).unwrap();
+        let web_client = WebClient::new(["127.0.0.1".to_owned()].into()).unwrap();
         let sandbox = Arc::new(Sandbox::off("no page is read here"));
-        WebSearch::new(outside, sandbox, kinds.iter().map(|kind| provider(server, *kind)).collect())
+        WebSearch::new(
+            web_client,
+            sandbox,
+            kinds.iter().map(|kind| provider(server, *kind)).collect(),
+        )
     }
 
     /// Each provider gets a request in its format, and its response is parsed.
@@ -208,9 +220,9 @@ mod tests {
             [SearchEngine::Serper, SearchEngine::Tavily, SearchEngine::Brave, SearchEngine::Searxng]
         {
             let server = FakeWeb::start().await;
-            let wish =
+            let search =
                 json!({ "query": "rivers", "count": 2, "freshness": "week", "language": "de" });
-            let text = place.runs(&tool(&server, &[kind]), wish).await.unwrap().text;
+            let text = place.runs(&tool(&server, &[kind]), search).await.unwrap().text;
             assert_eq!(
                 text,
                 "1. The Elbe & others\n   https://example.org/elbe\n   A river in Europe.\n\n\
@@ -230,18 +242,18 @@ mod tests {
         server.fails("/tavily", 429);
         let tool =
             tool(&server, &[SearchEngine::Serper, SearchEngine::Tavily, SearchEngine::Searxng]);
-        let wish = json!({ "query": "rivers" });
-        let output = place.runs(&tool, wish.clone()).await.unwrap();
+        let search = json!({ "query": "rivers" });
+        let output = place.runs(&tool, search.clone()).await.unwrap();
         let raw = output.raw.unwrap_or_default();
         assert!(raw.starts_with("Serper answered 500") && raw.contains("; Tavily answered 429"));
         assert!(raw.ends_with("; Searxng answered"), "operators see who did: {raw}");
         let first = output.text;
         assert!(first.contains("Elbe"), "{first}");
         assert_eq!(server.asked().len(), 3);
-        assert_eq!(place.runs(&tool, wish.clone()).await.unwrap().text, first);
+        assert_eq!(place.runs(&tool, search.clone()).await.unwrap().text, first);
         assert_eq!(server.asked().len(), 3, "the answer was kept");
         place.context.now += FRESH_FOR;
-        place.runs(&tool, wish).await.unwrap();
+        place.runs(&tool, search).await.unwrap();
         assert_eq!(server.asked().len(), 6, "and is not kept forever");
     }
 
@@ -252,8 +264,8 @@ mod tests {
         let (server, mut place) = (FakeWeb::start().await, Place::new());
         server.hangs("/serper");
         let mut tool = tool(&server, &[SearchEngine::Serper, SearchEngine::Searxng]);
-        assert!(5 * tool.patience < tool.spec().timeout, "all can be asked");
-        tool.patience = Duration::from_millis(200);
+        assert!(5 * tool.answer_for < tool.spec().timeout, "all can be asked");
+        tool.answer_for = Duration::from_millis(200);
         let output = place.runs(&tool, json!({ "query": "rivers" })).await.unwrap();
         let raw = output.raw.unwrap_or_default();
         assert_eq!(raw, "Serper did not answer in time; Searxng answered");
@@ -269,7 +281,7 @@ mod tests {
         assert!(error.contains("Brave answered 401"), "{error}");
         assert!(error.contains("no page is read here"), "{error}");
         assert!(!error.contains("canary"), "{error}");
-        let none = WebSearch::new(tool.outside.clone(), tool.sandbox.clone(), vec![]);
+        let none = WebSearch::new(tool.web_client.clone(), tool.sandbox.clone(), vec![]);
         let error = place.runs(&none, json!({ "query": "x" })).await.unwrap_err().to_string();
         assert!(error.contains("web.search"), "{error}");
     }

@@ -39,7 +39,7 @@ pub(super) struct PageActionTool {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Which {
+struct PageArguments {
     /// The name of the page.
     page: String,
 }
@@ -54,24 +54,24 @@ impl Tool for PageActionTool {
                     "wiki_delete_page",
                     "Deletes a page of the wiki permanently, with its history.\n\
                         wiki_archive_page keeps it.",
-                    schema::<Which>(),
+                    schema::<PageArguments>(),
                 )
             },
             PageAction::Archive => changing(
                 "wiki_archive_page",
                 "Archives a page of the wiki: searches no longer find it, and it cannot be changed.",
-                schema::<Which>(),
+                schema::<PageArguments>(),
             ),
             PageAction::Unarchive => changing(
                 "wiki_unarchive_page",
                 "Restores an archived page of the wiki.",
-                schema::<Which>(),
+                schema::<PageArguments>(),
             ),
         }
     }
 
     async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
-        let Which { page } = parse(arguments.clone()).ok()?;
+        let PageArguments { page } = parse(arguments.clone()).ok()?;
         match self.wiki.page(&page, context).await {
             Ok(old) if self.action == PageAction::Delete => {
                 Some(diff::changed(&old.page, &old.content, ""))
@@ -82,12 +82,12 @@ impl Tool for PageActionTool {
     }
 
     async fn bound(&self, arguments: &Value, context: &Context) -> Result<FileDigests, ToolError> {
-        let Which { page } = parse(arguments.clone())?;
+        let PageArguments { page } = parse(arguments.clone())?;
         self.wiki.bound(&page, context).await
     }
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
-        let Which { page } = parse(arguments)?;
+        let PageArguments { page } = parse(arguments)?;
         let name = named(&page)?;
         let (action, now) = (self.action, context.now);
         let target = PageTarget {

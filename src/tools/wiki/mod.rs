@@ -21,7 +21,7 @@ use crate::{
     store::{
         Store,
         memory::MOST,
-        wiki::{self, Heading, Listing, PageLink, WikiPage},
+        wiki::{self, Heading, PageLink, WikiListing, WikiPage},
     },
 };
 
@@ -95,7 +95,7 @@ impl Wiki {
         if versions.is_empty() { Err(missing(page)) } else { Ok(versions) }
     }
 
-    async fn headings(&self, listing: Listing) -> Result<Vec<Heading>, ToolError> {
+    async fn headings(&self, listing: WikiListing) -> Result<Vec<Heading>, ToolError> {
         let list =
             self.store.read(move |tx| Box::pin(async move { wiki::list(tx, &listing).await }));
         list.await.map_err(|error| broken(&error))

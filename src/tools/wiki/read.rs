@@ -12,7 +12,7 @@ use crate::{
     agent::catalog::{Subject, ToolSpec},
     store::{
         memory::{self, Memory},
-        wiki::{self, Listing, WikiPage, WikiSource},
+        wiki::{self, WikiListing, WikiPage, WikiSource},
     },
     tools::{
         Context, Output, Tool, ToolError,
@@ -76,7 +76,7 @@ struct Listed {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Searched {
+struct SearchArguments {
     /// What to look for.
     query: String,
 }
@@ -122,7 +122,7 @@ impl Tool for PageQueryTool {
                 ..reading(
                     "wiki_search_pages",
                     "Searches the wiki for words: the best matching pages, with an excerpt of each.",
-                    schema::<Searched>(),
+                    schema::<SearchArguments>(),
                 )
             },
             PageQuery::SemanticSearch => ToolSpec {
@@ -130,7 +130,7 @@ impl Tool for PageQueryTool {
                 ..reading(
                     "wiki_semantic_search",
                     "Searches the wiki by meaning, also where other words are used.",
-                    schema::<Searched>(),
+                    schema::<SearchArguments>(),
                 )
             },
             PageQuery::Trace => reading(
@@ -151,7 +151,7 @@ impl Tool for PageQueryTool {
             PageQuery::Many => self.many(parse(arguments)?, context).await,
             PageQuery::List => self.list(parse(arguments)?, context).await,
             PageQuery::Search => {
-                let Searched { query } = parse(arguments)?;
+                let SearchArguments { query } = parse(arguments)?;
                 let (scope, wanted) = (wiki::scope(&context.agent), query.clone());
                 let search = self.wiki.store.read(move |tx| {
                     Box::pin(async move { memory::search(tx, &scope, &wanted, FOUND).await })
@@ -189,7 +189,7 @@ impl PageQueryTool {
     }
 
     async fn list(&self, wanted: Listed, context: &Context) -> Result<Output, ToolError> {
-        let listing = Listing {
+        let listing = WikiListing {
             agent: context.agent.clone(),
             prefix: wanted.prefix.unwrap_or_default().to_lowercase(),
             after: wanted.after.unwrap_or_default().to_lowercase(),
@@ -211,8 +211,12 @@ impl PageQueryTool {
         Ok(Output { foreign: foreign_headings(&pages), ..Output::text(text) })
     }
 
-    async fn by_meaning(&self, wanted: Searched, context: &Context) -> Result<Output, ToolError> {
-        let Searched { query } = wanted;
+    async fn by_meaning(
+        &self,
+        wanted: SearchArguments,
+        context: &Context,
+    ) -> Result<Output, ToolError> {
+        let SearchArguments { query } = wanted;
         let Some(meaning) = &self.wiki.meaning else {
             return Err(ToolError::ExecutionFailed(
                 "No embedding model is configured (memory.embeddings): use wiki_search_pages"

@@ -11,7 +11,7 @@ use crate::{
     agent::catalog::ToolSpec,
     store::{
         memory,
-        wiki::{self, Heading, Listing, PageLink, SourceKind, WikiPage},
+        wiki::{self, Heading, PageLink, SourceKind, WikiListing, WikiPage},
     },
     tools::{
         Context, Output, Tool, ToolError,
@@ -42,14 +42,14 @@ pub(super) struct RelationQueryTool {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Of {
+struct RelationArguments {
     /// The name of the page.
     page: String,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Both {
+struct PairArguments {
     /// The name of a page.
     page: String,
     /// The name of the other page.
@@ -64,13 +64,13 @@ impl Tool for RelationQueryTool {
                 "wiki_related_pages",
                 "Lists the pages of the wiki that are related to a page, and why: links, common \
                     sources, similar words.",
-                schema::<Of>(),
+                schema::<RelationArguments>(),
             ),
             RelationQuery::Explain => reading(
                 "wiki_explain_relation",
                 "Explains how two pages of the wiki are related: the passages that link them, \
                     common links and sources, and the shortest way between them.",
-                schema::<Both>(),
+                schema::<PairArguments>(),
             ),
         }
     }
@@ -78,17 +78,21 @@ impl Tool for RelationQueryTool {
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
         match self.query {
             RelationQuery::Related => {
-                let Of { page } = parse(arguments)?;
+                let RelationArguments { page } = parse(arguments)?;
                 let page = self.wiki.page(&page, context).await?;
                 self.related(&page, context).await
             }
             RelationQuery::Explain => {
-                let Both { page, other } = parse(arguments)?;
+                let PairArguments { page, other } = parse(arguments)?;
                 let page = self.wiki.page(&page, context).await?;
                 let other = self.wiki.page(&other, context).await?;
                 let links = self.wiki.links(context).await?;
-                let text = explained(&page, &other, &links);
-                Ok(Output { foreign: foreign([&page, &other]), ..Output::text(text) })
+                let way = way(&page.page, &other.page, &links).unwrap_or_default();
+                let text = explained(&page, &other, &links, &way);
+                let existing = self.existing(context).await?;
+                let between = way.iter().filter_map(|name| existing.get(name));
+                let foreign = [foreign([&page, &other]), foreign_headings(between)].concat();
+                Ok(Output { foreign, ..Output::text(text) })
             }
         }
     }
@@ -135,7 +139,7 @@ impl RelationQueryTool {
 
     async fn existing(&self, context: &Context) -> Result<BTreeMap<String, Heading>, ToolError> {
         let agent = context.agent.clone();
-        let listing = Listing { agent, most: ALL, ..Listing::default() };
+        let listing = WikiListing { agent, most: ALL, ..WikiListing::default() };
         let headings = self.wiki.headings(listing).await?;
         Ok(headings.into_iter().map(|heading| (heading.page.clone(), heading)).collect())
     }
@@ -167,7 +171,7 @@ fn named_sources(page: &WikiPage) -> BTreeSet<String> {
     sources.map(|source| source.name.clone()).collect()
 }
 
-fn explained(page: &WikiPage, other: &WikiPage, links: &[PageLink]) -> String {
+fn explained(page: &WikiPage, other: &WikiPage, links: &[PageLink], way: &[String]) -> String {
     let mut found = Vec::new();
     for (from, to) in [(page, other), (other, page)] {
         for line in passages(from, &to.page) {
@@ -187,9 +191,8 @@ fn explained(page: &WikiPage, other: &WikiPage, links: &[PageLink]) -> String {
     if !sources.is_empty() {
         found.push(format!("Both have the sources: {}", sources.join(", ")));
     }
-    match way(&page.page, &other.page, links) {
-        Some(way) if way.len() > 2 => found.push(format!("The shortest way: {}", way.join(" → "))),
-        _ => {}
+    if way.len() > 2 {
+        found.push(format!("The shortest way: {}", way.join(" → ")));
     }
     if found.is_empty() {
         return format!("{} and {} have no links or sources in common.", page.page, other.page);

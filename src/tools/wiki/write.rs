@@ -69,7 +69,7 @@ struct Created {
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Compiled {
+struct CompileArguments {
     /// The name of the page, for example garden/bees.
     page: String,
     /// The title; by default that of the page as it is.
@@ -83,7 +83,7 @@ struct Compiled {
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Enriched {
+struct EnrichArguments {
     /// The name of the page.
     page: String,
     /// Markdown to add.
@@ -97,7 +97,7 @@ struct Enriched {
 }
 
 /// The arguments of any of the three.
-struct Wanted {
+struct PageWrite {
     page: String,
     title: Option<String>,
     change: PageChange,
@@ -117,12 +117,12 @@ impl Tool for WritingTool {
                 "wiki_compile_page",
                 "Writes a page of the wiki from sources, or writes it again.\n\
                     The page records its sources, and keeps its earlier versions.",
-                schema::<Compiled>(),
+                schema::<CompileArguments>(),
             ),
             Writing::Enrich => changing(
                 "wiki_enrich_page",
                 "Adds a text to a page of the wiki, with its sources.",
-                schema::<Enriched>(),
+                schema::<EnrichArguments>(),
             ),
         }
     }
@@ -183,23 +183,23 @@ impl Tool for WritingTool {
 }
 
 impl WritingTool {
-    fn wanted(&self, arguments: Value) -> Result<Wanted, ToolError> {
+    fn wanted(&self, arguments: Value) -> Result<PageWrite, ToolError> {
         let wanted = match self.writing {
             Writing::Create => {
                 let Created { page, title, content, sources } = parse(arguments)?;
-                Wanted { page, title, change: PageChange::Create(content), sources }
+                PageWrite { page, title, change: PageChange::Create(content), sources }
             }
             Writing::Compile => {
-                let Compiled { page, title, content, sources } = parse(arguments)?;
+                let CompileArguments { page, title, content, sources } = parse(arguments)?;
                 if sources.is_empty() {
                     return Err(ToolError::InvalidParameters("sources is empty".into()));
                 }
-                Wanted { page, title, change: PageChange::Compile(content), sources }
+                PageWrite { page, title, change: PageChange::Compile(content), sources }
             }
             Writing::Enrich => {
-                let Enriched { page, content, section, sources } = parse(arguments)?;
+                let EnrichArguments { page, content, section, sources } = parse(arguments)?;
                 let change = PageChange::Enrich { heading: section, text: content };
-                Wanted { page, title: None, change, sources }
+                PageWrite { page, title: None, change, sources }
             }
         };
         let long = |text: &str, most: usize| text.chars().count() > most;

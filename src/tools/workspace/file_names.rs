@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ending_stands_once() {
+    fn an_extension_appears_once() {
         assert_eq!(with_extension("a", "pdf"), "a.pdf");
         assert_eq!(with_extension("a.PDF", "pdf"), "a.PDF");
         assert_eq!(with_extension("a.md", "pdf"), "a.md.pdf");

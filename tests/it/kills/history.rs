@@ -3,7 +3,7 @@
 
 use countersign::{
     agent::{guard::digest_of, policy::GuardContext},
-    journal::event::{Asks, Call, Decider, Decision, Event, Outcome},
+    journal::event::{ApprovalPurpose, Call, Decider, Decision, Event, Outcome},
 };
 use std::collections::BTreeMap;
 
@@ -176,7 +176,7 @@ fn nothing_runs_twice_unasked(history: &History) -> Vec<String> {
         let (mut started, mut again) = (0, 0);
         for call in calls {
             started += count(history, |event| is_start(event, call));
-            again += count(history, |event| is_leave(event, call, Asks::Retry, history));
+            again += count(history, |event| is_leave(event, call, ApprovalPurpose::Retry, history));
         }
         if *times > 1 + again {
             wrong.push(format!("{argument} ran {times} times, {again} of them asked for"));
@@ -196,7 +196,7 @@ fn every_run_was_allowed(history: &History) -> Vec<String> {
         let mut leaves = 0;
         let mut runs = 0;
         for event in history.events() {
-            let asks = if runs == 0 { Asks::Allow } else { Asks::Retry };
+            let asks = if runs == 0 { ApprovalPurpose::Allow } else { ApprovalPurpose::Retry };
             if is_leave(event, call, asks, history) {
                 leaves += 1;
             }
@@ -231,15 +231,15 @@ fn is_start(event: &Event, call: &Call) -> bool {
 
 /// Whether this event allows the call: the approval was of that kind and for exactly these
 /// arguments, and was decided in time by an authorized person.
-fn is_leave(event: &Event, call: &Call, kind: Asks, history: &History) -> bool {
+fn is_leave(event: &Event, call: &Call, kind: ApprovalPurpose, history: &History) -> bool {
     let Event::ApprovalDecided { approval, call: id, decision, by } = event else { return false };
     let allows = matches!(decision, Decision::Once | Decision::Conversation);
     let may = matches!(by, Decider::Person(person) if history.approvers.contains(&person.id));
     let in_time = history.decided.get(approval.as_str()).is_some_and(|(at, until)| at < until);
-    let scene = GuardContext { folder: history.folder.clone(), ..GuardContext::default() };
+    let context = GuardContext { folder: history.folder.clone(), ..GuardContext::default() };
     let meant = history.events().any(|event| {
         matches!(event, Event::ApprovalAsked { approval: asked, digest, asks, .. }
-            if asked == approval && *asks == kind && *digest == digest_of(call, &scene))
+            if asked == approval && *asks == kind && *digest == digest_of(call, &context))
     });
     *id == call.id && allows && may && in_time && meant
 }

@@ -27,7 +27,7 @@ fn replied(text: &str, calls: Vec<Call>, upto: i64) -> Event {
     Event::Replied { text: text.into(), calls, upto, usage: Usage::default() }
 }
 
-fn asked(approval: &str, asks: Asks) -> Event {
+fn asked(approval: &str, asks: ApprovalPurpose) -> Event {
     Event::ApprovalAsked {
         approval: ApprovalId::from(approval),
         call: CallId::from("c1"),
@@ -75,7 +75,7 @@ fn good() -> History {
         journal: journal(vec![
             (0, said("10")),
             (1, replied("", vec![launch()], 1)),
-            (1, asked("a1", Asks::Allow)),
+            (1, asked("a1", ApprovalPurpose::Allow)),
             (0, allowed("a1", ANN)),
             (2, started()),
             (2, finished()),
@@ -112,10 +112,10 @@ fn run_again(history: &mut History) {
     history.journal = journal(vec![
         (0, said("10")),
         (1, replied("", vec![launch()], 1)),
-        (1, asked("a1", Asks::Allow)),
+        (1, asked("a1", ApprovalPurpose::Allow)),
         (0, allowed("a1", ANN)),
         (2, started()),
-        (3, asked("a2", Asks::Retry)),
+        (3, asked("a2", ApprovalPurpose::Retry)),
         (0, allowed("a2", ANN)),
         (4, started()),
         (4, finished()),

@@ -17,7 +17,7 @@ use std::{collections::BTreeMap, panic::AssertUnwindSafe};
 
 use crate::process::{On, Site};
 use history::History;
-use scenario::{Point, Scenario};
+use scenario::{KillPoint, Scenario};
 
 /// The number of concurrent child processes. They mostly wait.
 const AT_ONCE: usize = 4;
@@ -27,7 +27,7 @@ const BEATS: [&str; 3] = ["heartbeat/", "sweep/", "hold duty/"];
 
 /// Points between an effect and its record in the journal. Each time that they are passed is
 /// tested.
-const UNWRITTEN: [&str; 2] = ["end/before commit", "tool/after run"];
+const UNWRITTEN: [&str; 2] = ["end send/before commit", "tool/after run"];
 
 /// Proves I1 … I9, R2, R3, T6, M1.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -52,7 +52,7 @@ async fn die_everywhere(on: On) {
         let history = AssertUnwindSafe(run).catch_unwind().await;
         (point, history.ok())
     });
-    let runs: Vec<(Point, Option<History>)> = runs.buffer_unordered(AT_ONCE).collect().await;
+    let runs: Vec<(KillPoint, Option<History>)> = runs.buffer_unordered(AT_ONCE).collect().await;
     let mut wrong = Vec::new();
     for ((point, time), history) in &runs {
         match history {
@@ -76,7 +76,7 @@ fn is_full() -> bool {
 }
 
 /// Every point, each time that it is passed.
-fn all(points: &BTreeMap<String, usize>) -> Vec<Point> {
+fn all(points: &BTreeMap<String, usize>) -> Vec<KillPoint> {
     let times = points.iter().flat_map(|(point, times)| {
         let most = if is_beat(point) { 2 } else { *times };
         (1..=most).map(|time| (point.clone(), time))
@@ -86,7 +86,7 @@ fn all(points: &BTreeMap<String, usize>) -> Vec<Point> {
 
 /// On SQLite every point of the job once, in its middle; on both databases the points between an
 /// effect and its record, each time.
-fn some(on: On, points: &BTreeMap<String, usize>) -> Vec<Point> {
+fn some(on: On, points: &BTreeMap<String, usize>) -> Vec<KillPoint> {
     let times = points.iter().flat_map(|(point, times)| {
         let each = UNWRITTEN.contains(&point.as_str());
         let once = on == On::Sqlite && !is_beat(point);

@@ -18,7 +18,7 @@ const DONE: &str = "A has flown.";
 const BYE: &str = "You are welcome.";
 
 /// A point at which the process dies, the n-th time that it is passed.
-pub type Point = (String, usize);
+pub type KillPoint = (String, usize);
 
 pub struct Scenario {
     site: Site,
@@ -60,7 +60,7 @@ impl Scenario {
     }
 
     /// Dies at that point, is restarted, and completes.
-    pub async fn dies_at(self, (point, time): &Point) -> History {
+    pub async fn dies_at(self, (point, time): &KillPoint) -> History {
         let armed = [("COUNTERSIGN_CRASH_AT", format!("{point}#{time}"))];
         let armed = armed.each_ref().map(|(name, value)| (*name, value.as_str()));
         let mut life = Life { running: self.site.start(&armed), kills: 0 };

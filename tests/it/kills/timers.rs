@@ -7,7 +7,7 @@ use crate::process::{On, Site, eventually};
 /// Proves R7.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_death_while_a_reminder_fires_costs_nothing() {
-    let points = ["tick/before commit#1", "tick/after commit#1"];
+    let points = ["run schedule/before commit#1", "run schedule/after commit#1"];
     for on in [On::Sqlite, On::Postgres] {
         for point in points {
             comes_once(on, point).await;

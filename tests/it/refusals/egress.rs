@@ -1,6 +1,6 @@
 //! Requests of a sandboxed program that the proxy rejects.
 
-use countersign::tools::web::{client::Outside, egress::Egress};
+use countersign::tools::web::{client::WebClient, egress::Egress};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::UnixStream,
@@ -9,7 +9,7 @@ use tokio::{
 /// The status line of the response.
 async fn asked(names: &[&str], head: &str) -> String {
     let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
-    let egress = Egress::to(&names, Outside::new([].into()).unwrap()).unwrap();
+    let egress = Egress::to(&names, WebClient::new([].into()).unwrap()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("proxy");
     let open = egress.open(&socket).unwrap();

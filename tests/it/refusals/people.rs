@@ -4,15 +4,15 @@ use crate::world::World;
 use countersign::{
     gateway::people::new_code,
     journal::role::Role,
-    store::people::pairing::{self, Makes, Offer},
+    store::people::pairing::{self, PairingOffer, PairingRole},
 };
 
-const FIRST: Makes = Makes::FirstOwner;
+const FIRST: PairingRole = PairingRole::FirstOwner;
 const VISITOR: &str = "visitor:1f";
 
-async fn offer(world: &World, makes: Makes) -> String {
+async fn offer(world: &World, makes: PairingRole) -> String {
     let (code, expires_at) = (new_code(), "2026-05-05T10:00:00Z".parse().unwrap());
-    let offer = Offer { channel: String::new(), code: code.clone(), makes, expires_at };
+    let offer = PairingOffer { channel: String::new(), code: code.clone(), makes, expires_at };
     let store = world.node().await.gateway.store.clone();
     let offering = store.write("offer", move |tx| {
         let offer = offer.clone();
@@ -23,12 +23,12 @@ async fn offer(world: &World, makes: Makes) -> String {
 }
 
 /// The role of the person after redeeming a code.
-async fn becomes(owner: Option<&str>, person: &str, makes: Makes) -> String {
+async fn becomes(owner: Option<&str>, person: &str, makes: PairingRole) -> String {
     let mut world = World::on_sqlite();
     world.allow = vec![];
     // The web chat of a default configuration has an owner.
     world.config.channels.iter_mut().for_each(|channel| channel.owners.clear());
-    world.manners.roles = owner.map(|id| (id.to_owned(), Role::Owner)).into_iter().collect();
+    world.settings.roles = owner.map(|id| (id.to_owned(), Role::Owner)).into_iter().collect();
     let code = offer(&world, makes).await;
     let redeems = world.said(&code);
     world.happens(person, redeems).await;
@@ -46,16 +46,16 @@ async fn a_code_makes_nobody_more_than_it_says() {
         (Some("boss"), "1", FIRST, "member"),
         (None, VISITOR, FIRST, "member"),
         (Some("boss"), VISITOR, FIRST, "member"),
-        (None, "1", Makes::Role(Role::Member), "member"),
-        (Some("boss"), "1", Makes::Role(Role::Member), "member"),
-        (None, "1", Makes::Role(Role::Approver), "approver"),
-        (Some("boss"), "1", Makes::Role(Role::Operator), "operator"),
-        (None, "1", Makes::Role(Role::Owner), "owner"),
-        (None, VISITOR, Makes::Role(Role::Member), "member"),
-        (None, VISITOR, Makes::Role(Role::Approver), "member"),
-        (None, VISITOR, Makes::Role(Role::Operator), "member"),
-        (None, VISITOR, Makes::Role(Role::Owner), "member"),
-        (Some("boss"), VISITOR, Makes::Role(Role::Owner), "member"),
+        (None, "1", PairingRole::Role(Role::Member), "member"),
+        (Some("boss"), "1", PairingRole::Role(Role::Member), "member"),
+        (None, "1", PairingRole::Role(Role::Approver), "approver"),
+        (Some("boss"), "1", PairingRole::Role(Role::Operator), "operator"),
+        (None, "1", PairingRole::Role(Role::Owner), "owner"),
+        (None, VISITOR, PairingRole::Role(Role::Member), "member"),
+        (None, VISITOR, PairingRole::Role(Role::Approver), "member"),
+        (None, VISITOR, PairingRole::Role(Role::Operator), "member"),
+        (None, VISITOR, PairingRole::Role(Role::Owner), "member"),
+        (Some("boss"), VISITOR, PairingRole::Role(Role::Owner), "member"),
     ] {
         let found = becomes(owner, person, makes).await;
         assert_eq!(found, expected, "{owner:?} {person} {makes:?}");

@@ -13,7 +13,7 @@ use crate::{
 
 /// A session ends immediately, for its own browser only; 11 unknown ids end nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_ended_session_is_let_in_nowhere() {
+async fn an_ended_session_is_rejected_everywhere() {
     let world = World::on_sqlite();
     let served = Served::of(&world).await;
     let token = served.token("boss", Role::Owner).await;

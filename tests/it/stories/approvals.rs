@@ -35,7 +35,7 @@ story! {
 story! {
     /// The model reads the denial and its reason.
     /// Proves A10.
-    async fn a_denial_is_told_to_the_model(world: &mut World) {
+    async fn a_denial_reaches_the_model(world: &mut World) {
         asked(world).await;
         world.model_will(say("Then not."));
         world.ann_says("/deny it is the only copy").await;

@@ -279,7 +279,7 @@ story! {
 
 /// Fault injection: with each check disabled, the attacks that it stopped succeed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn with_the_taint_unheeded_a_page_is_told_secrets() {
+async fn without_the_taint_check_a_page_gets_secrets() {
     let mut world = World::on_sqlite();
     world.config.guard.untrusted_content = Action::Allow;
     let through = through(&mut world, SHELL, "exfiltration").await;

@@ -9,7 +9,7 @@ use countersign::{
     },
     app::App,
     config::{AgentEntry, limits::ToolLimitEntry},
-    journal::event::{Event, Heritage, Outcome},
+    journal::event::{Event, InheritedState, Outcome},
     llm::{
         ModelError, Reply,
         scripted::{Gate, ScriptStep, answer, call, calls, fail, say, think, wait},
@@ -66,9 +66,9 @@ async fn tasks(world: &World, status: &str) -> usize {
     world.rows_of("tasks").await.iter().filter(|row| row.contains(status)).count()
 }
 
-async fn inherited(world: &World) -> Vec<Heritage> {
+async fn inherited(world: &World) -> Vec<InheritedState> {
     let entries = world.journal().await.into_iter().filter_map(|entry| match entry.event {
-        Event::Inherited(heritage) => Some(heritage),
+        Event::Inherited(inherited) => Some(inherited),
         _ => None,
     });
     entries.collect()

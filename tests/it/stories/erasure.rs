@@ -105,7 +105,7 @@ story! {
     /// Proves CA-36.
     async fn pictures_are_erased_with_their_sender(world: &mut World) {
         world.config.models[0].vision = Some(true);
-        world.model.opens_its_eyes();
+        world.model.enable_vision();
         world.room.has_file("f", PHOTO);
         world.model_will(say("A river."));
         let what = with_file(world, "what is this?", ("f", "a.jpg"));

@@ -3,7 +3,7 @@
 use channels::{Place, PlaceKind};
 use chrono::TimeDelta;
 use countersign::{
-    agent::limits::Spent,
+    agent::limits::UsageTotals,
     clock::Clock as _,
     journal::ids::ConversationId,
     llm::scripted::{Gate, call, say, wait},
@@ -167,7 +167,7 @@ story! {
         let store = &app.gateway.store;
         let spent = async |scope| store.spent(scope, world.clock.now()).await.unwrap();
         let total = spent(UsageScope::Person("room/1".into())).await;
-        assert_eq!(total, Spent { messages: 6, ..total });
+        assert_eq!(total, UsageTotals { messages: 6, ..total });
         assert_eq!(spent(UsageScope::All).await, total, "the totals agree");
         assert!(total.tokens > 0);
         for n in 0..6 {

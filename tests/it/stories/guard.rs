@@ -212,7 +212,7 @@ story! {
     async fn a_rule_knows_roles_of_the_configuration(world: &mut World) {
         world.guard("{ rules = [{ tool = 'delete', action = 'allow', roles = ['operator'] }] }");
         for (role, deletions) in [(Role::Member, 0), (Role::Operator, 1)] {
-            world.manners.roles = BTreeMap::from([("1".into(), role)]);
+            world.settings.roles = BTreeMap::from([("1".into(), role)]);
             world.model_will(call("delete", json!({ "path": "a.txt" })));
             world.model_will(say("Done."));
             world.ann_says("delete a.txt").await;
@@ -259,7 +259,7 @@ story! {
     /// Taint is recorded in the journal, shown in the approval, invalidates earlier permissions,
     /// disables links, and ends with `/new`.
     /// Proves S1.
-    async fn other_peoples_words_taint_until_the_dialogue_is_fresh(world: &mut World) {
+    async fn untrusted_content_taints_until_the_conversation_restarts(world: &mut World) {
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.model_will(say("Done."));
         world.ann_says("delete a.txt").await;
@@ -329,7 +329,7 @@ story! {
 story! {
     /// A file that changed since it was shown invalidates the permission.
     /// Proves S3.
-    async fn a_leave_is_void_when_the_file_has_changed(world: &mut World) {
+    async fn an_approval_is_void_when_the_file_has_changed(world: &mut World) {
         let write = || call("write_file", json!({ "path": "a.txt", "content": "new" }));
         world.model_will(write());
         world.ann_says("write a.txt").await;

@@ -3,7 +3,7 @@
 use countersign::{
     agent::{hooks::OnFailure, prompt::Message},
     config::limits::{HookAction, HookEntry},
-    journal::event::{Event, Point},
+    journal::event::{Event, HookPoint},
     llm::{
         ModelError,
         scripted::{Gate, call, fail, say, wait},
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{shown::stable, story, world::World};
 
-pub(super) fn hook(name: &str, on: Point, action: HookAction) -> HookEntry {
+pub(super) fn hook(name: &str, on: HookPoint, action: HookAction) -> HookEntry {
     HookEntry {
         name: name.to_owned(),
         on,
@@ -34,7 +34,7 @@ pub(super) fn hook(name: &str, on: Point, action: HookAction) -> HookEntry {
 }
 
 /// A shell script that records its input, one line per run.
-fn script(world: &World, name: &str, on: Point, then: &str) -> (HookEntry, PathBuf) {
+fn script(world: &World, name: &str, on: HookPoint, then: &str) -> (HookEntry, PathBuf) {
     let given = world.config.data_dir.join(format!("{name}.given"));
     let script = format!("cat >> {0}; echo >> {0}; {then}", given.display());
     let command = Some(vec!["/bin/sh".into(), "-c".into(), script]);
@@ -55,7 +55,7 @@ story! {
     /// not run again when the decision comes days later, in another process.
     async fn what_a_hook_changed_is_judged_shown_and_run(world: &mut World) {
         let answer = r#"echo '{"arguments":{"path":"./safe//a.txt"},"note":"moved to safe/"}'"#;
-        let (program, given) = script(world, "mover", Point::BeforeTool, answer);
+        let (program, given) = script(world, "mover", HookPoint::BeforeTool, answer);
         world.config.hooks = vec![HookEntry { tool: Some("del*".into()), ..program }];
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
@@ -97,7 +97,7 @@ story! {
             ("head -c 9000 /dev/zero | tr '\\0' ' '", "20s"),
             (slow.as_str(), "1s"),
         ] {
-            let (program, _) = script(world, "gate", Point::BeforeTool, then);
+            let (program, _) = script(world, "gate", HookPoint::BeforeTool, then);
             let timeout = Some(timeout.to_owned());
             let program = HookEntry { timeout, max_bytes: Some(8_000), ..program };
             world.config.hooks = vec![program.clone()];
@@ -127,7 +127,7 @@ story! {
 story! {
     /// A hook's program gets nothing from our environment.
     async fn a_hooks_program_has_no_environment_of_ours(world: &mut World) {
-        let (program, _) = script(world, "env", Point::BeforeTool, r#"printf '{"note":"%s"}' "$(env | sort | tr '\n' ' ' | tr -d '"')""#);
+        let (program, _) = script(world, "env", HookPoint::BeforeTool, r#"printf '{"note":"%s"}' "$(env | sort | tr '\n' ' ' | tr -d '"')""#);
         world.config.hooks = vec![program];
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
@@ -143,7 +143,7 @@ story! {
     /// request it is not run again, and the next prompt starts with the previous one.
     async fn a_note_before_thinking_outlives_a_crash(world: &mut World) {
         let (program, given) =
-            script(world, "clock", Point::BeforeLlm, r#"echo '{"note":"It is Monday."}'"#);
+            script(world, "clock", HookPoint::BeforeLlm, r#"echo '{"note":"It is Monday."}'"#);
         world.config.hooks = vec![program];
         let gate = Gate::new();
         world.model_will(wait(&gate));
@@ -183,11 +183,11 @@ story! {
             HookEntry {
                 pattern: Some("(?i)project x".into()),
                 text,
-                ..hook("topics", Point::BeforeLlm, HookAction::Filter)
+                ..hook("topics", HookPoint::BeforeLlm, HookAction::Filter)
             },
             HookEntry {
                 pattern: Some(r"\d{16}".into()),
-                ..hook("cards", Point::BeforeLlm, HookAction::Redact)
+                ..hook("cards", HookPoint::BeforeLlm, HookAction::Redact)
             },
         ];
         world.ann_says("tell me about Project X").await;
@@ -210,16 +210,16 @@ story! {
             HookEntry {
                 pattern: text("(?i)darn"),
                 text: text("d***"),
-                ..hook("manners", Point::AfterLlm, HookAction::Redact)
+                ..hook("manners", HookPoint::AfterLlm, HookAction::Redact)
             },
-            HookEntry { text: text("Made by a machine."), ..hook("label", Point::AfterLlm, HookAction::Annotate) },
+            HookEntry { text: text("Made by a machine."), ..hook("label", HookPoint::AfterLlm, HookAction::Annotate) },
             HookEntry {
                 pattern: text("indeed"),
                 text: text("nobody may know"),
                 tool: text("rare"),
-                ..hook("vault", Point::AfterTool, HookAction::Filter)
+                ..hook("vault", HookPoint::AfterTool, HookAction::Filter)
             },
-            HookEntry { text: text("Call 555."), ..hook("help", Point::OnError, HookAction::Annotate) },
+            HookEntry { text: text("Call 555."), ..hook("help", HookPoint::OnError, HookAction::Annotate) },
         ];
         world.model_will(call("rare", json!({})));
         world.model_will(say("Darn it."));
@@ -250,7 +250,7 @@ story! {
              printf '{{\"note\":\"run %s, %s\"}}' $n \"$HOME\""
         );
         let command = Some(vec!["/bin/sh".into(), "-c".into(), seen]);
-        let program = HookEntry { command, ..hook("gate", Point::BeforeTool, HookAction::Run) };
+        let program = HookEntry { command, ..hook("gate", HookPoint::BeforeTool, HookAction::Run) };
         let timeout = Some("20s".to_owned());
         world.config.hooks = vec![HookEntry { sandbox: true, timeout, ..program }];
         world.model_will(call("delete", json!({ "path": "a.txt" })));
@@ -278,8 +278,8 @@ story! {
     async fn a_hook_answers_instead_of_the_model(world: &mut World) {
         let known = r#"tail -n 1 FILE | grep -q 'opening hours' && echo '{"answer":"From 9 to 5."}'; true"#;
         let known = known.replace("FILE", &world.config.data_dir.join("cache.given").display().to_string());
-        let (cache, given) = script(world, "cache", Point::BeforeLlm, &known);
-        let (fallback, _) = script(world, "fallback", Point::OnError, r#"echo '{"answer":"Please call 555."}'"#);
+        let (cache, given) = script(world, "cache", HookPoint::BeforeLlm, &known);
+        let (fallback, _) = script(world, "fallback", HookPoint::OnError, r#"echo '{"answer":"Please call 555."}'"#);
         world.config.hooks = vec![cache, fallback];
         world.ann_says("what are your opening hours?").await;
         assert_eq!((world.last().as_str(), world.prompts().len()), ("From 9 to 5.", 0));
@@ -304,7 +304,7 @@ story! {
     /// `after_llm` receives the tokens that the reply used.
     /// Proves MC-46.
     async fn a_hook_counts_tokens(world: &mut World) {
-        let (counter, given) = script(world, "counter", Point::AfterLlm, "true");
+        let (counter, given) = script(world, "counter", HookPoint::AfterLlm, "true");
         world.config.hooks = vec![counter];
         world.model_will(say("Yes."));
         world.ann_says("hello").await;

@@ -129,7 +129,7 @@ story! {
     /// them.
     /// Proves S5.
     async fn a_viewer_of_the_console_is_a_stranger_in_the_chat(world: &mut World) {
-        world.manners.roles = [("3".to_owned(), Role::Viewer)].into();
+        world.settings.roles = [("3".to_owned(), Role::Viewer)].into();
         let what = world.said("hello");
         world.happens("3", what).await;
         assert!(world.last().starts_with("I don't know you yet."), "{}", world.last());

@@ -12,6 +12,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::json;
 use std::sync::Arc;
 
+use super::jobs::a_job_ends;
 use crate::{api::Served, shown::stable, story, tools::Page, world::World};
 
 const JOBS_ALLOWED: &str = "{ rules = [{ name = 'jobs', tool = 'create_job', action = 'allow' }, \
@@ -189,13 +190,7 @@ story! {
     async fn a_report_does_not_interrupt_a_turn(world: &mut World) {
         world.guard(JOBS_ALLOWED);
         let app = world.node().await;
-        world.model_will(create("Think."));
-        world.model_will(say("It runs."));
-        world.model_will(say("Thought."));
-        let said = world.said("go");
-        world.takes(&app, "1", said).await;
-        app.worker.advance_ready().await.unwrap();
-        app.worker.advance_ready().await.unwrap();
+        a_job_ends(world, &app).await;
         let store = &app.gateway.store;
         let job = store.jobs_to_report(1).await.unwrap().remove(0);
         let said = world.said("are you there?");

@@ -3,6 +3,7 @@
 use channels::{Place, PlaceKind, What};
 use chrono::TimeDelta;
 use countersign::{
+    app::App,
     journal::event::{Event, Outcome},
     llm::scripted::{ScriptStep, call, say, think},
     worker::scheduler,
@@ -39,6 +40,18 @@ async fn a_job_waits(world: &mut World) {
     world.model_will(delete());
     let app = world.node().await;
     world.settle(&app).await;
+}
+
+/// Starts a job that a rule allows. It has ended, and its report is due.
+pub async fn a_job_ends(world: &mut World, app: &App) {
+    let (tool, arguments) = create("Think.");
+    world.model_will(call(tool, arguments));
+    world.model_will(say("It runs."));
+    world.model_will(say("Thought."));
+    let said = world.said("go");
+    world.takes(app, "1", said).await;
+    app.worker.advance_ready().await.unwrap();
+    app.worker.advance_ready().await.unwrap();
 }
 
 async fn statuses(world: &World) -> Vec<String> {
@@ -272,14 +285,7 @@ story! {
     async fn a_report_comes_once_and_to_those_who_have_access(world: &mut World) {
         world.guard("{ rules = [{ name = 'jobs', tool = 'create_job', action = 'allow' }] }");
         let app = world.node().await;
-        let (tool, arguments) = create("Think.");
-        world.model_will(call(tool, arguments));
-        world.model_will(say("It runs."));
-        world.model_will(say("Thought."));
-        let said = world.said("go");
-        world.takes(&app, "1", said).await;
-        app.worker.advance_ready().await.unwrap();
-        app.worker.advance_ready().await.unwrap();
+        a_job_ends(world, &app).await;
         assert_eq!(statuses(world).await, ["ended"]);
         let nodes = [world.node().await, world.node().await, world.node().await];
         let fired = nodes.iter().map(|node| scheduler::fire_due(&node.worker));
@@ -289,17 +295,10 @@ story! {
         world.settle(&app).await;
         assert_eq!(reports(world).await.len(), 1);
 
-        let (tool, arguments) = create("Think again.");
-        world.model_will(call(tool, arguments));
-        world.model_will(say("It runs again."));
-        world.model_will(say("Thought."));
-        let said = world.said("go");
-        world.takes(&app, "1", said).await;
-        app.worker.advance_ready().await.unwrap();
-        app.worker.advance_ready().await.unwrap();
+        a_job_ends(world, &app).await;
         world.allow = vec!["2".into()];
         world.time_passes(TimeDelta::minutes(1)).await;
-        assert_eq!((reports(world).await.len(), world.last()), (1, "It runs again.".to_owned()));
+        assert_eq!((reports(world).await.len(), world.last()), (1, "It runs.".to_owned()));
         assert_eq!(statuses(world).await, ["reported", "reported"]);
     }
 }

@@ -81,7 +81,7 @@ story! {
 
 story! {
     /// Rate limit messages are translated.
-    async fn limits_are_told_in_the_language_of_their_people(world: &mut World) {
+    async fn limits_are_in_the_language_of_the_person(world: &mut World) {
         world.language = Some("de".into());
         world.config.limits.messages_per_minute = 1;
         world.model_will(say("Hallo."));
@@ -94,7 +94,7 @@ story! {
 story! {
     /// Daily limits are translated too, and the reason why no rule can judge a command.
     /// Proves S13.
-    async fn reasons_are_told_in_the_language_of_their_people(world: &mut World) {
+    async fn reasons_are_in_the_language_of_the_person(world: &mut World) {
         world.language = Some("de".into());
         world.guard("{ rules = [{ tool = 'delete', action = 'allow', fields = { weight = 'x' } }] }");
         world.model_will(call("delete", json!({ "path": "a.txt" })));

@@ -218,7 +218,7 @@ story! {
         let dear = ModelEntry { id: "dear".into(), input_price: 20.0, output_price: 100.0, ..main.clone() };
         world.config.models.push(dear);
         world.more_models = vec![Arc::new(ScriptedModel::new("dear"))];
-        world.manners.roles = [("1".into(), Role::Operator)].into();
+        world.settings.roles = [("1".into(), Role::Operator)].into();
         world.model_will(say("Yes."));
         world.ann_says("hello").await;
         world.ann_says("/model dear").await;

@@ -173,7 +173,7 @@ impl UnderWay {
 story! {
     /// A server's question during a call is put to the person for whom it runs, with buttons or as
     /// text, field by field. It names the server, and its formatting has no effect.
-    async fn a_server_asks_a_person_in_the_midst_of_a_call(world: &mut World) {
+    async fn a_server_asks_a_person_during_a_call(world: &mut World) {
         let fields = json!({
             "colour": { "type": "string", "enum": ["red", "green"] },
             "name": { "type": "string", "maxLength": 5 },

@@ -10,7 +10,7 @@ use countersign::{
     },
     llm::scripted::{call, calls, say},
     store::{
-        memory::{self, Note, Write, Written, scope::MemoryScope},
+        memory::{self, MemoryWrite, Note, Write, scope::MemoryScope},
         usage,
     },
 };
@@ -228,20 +228,21 @@ fn note(path: &str, what: Write) -> Note {
     Note { path: path.into(), what, call: CallId::new(), by, taint: vec![] }
 }
 
-async fn writes(world: &World, shelf: &MemoryScope, note: &Note) -> Written {
+async fn writes(world: &World, memory_scope: &MemoryScope, note: &Note) -> MemoryWrite {
     let store = world.node().await.gateway.store.clone();
-    let (shelf, note) = (shelf.clone(), note.clone());
+    let (memory_scope, note) = (memory_scope.clone(), note.clone());
     let now = "2026-05-04T10:00:00Z".parse().unwrap();
     let write = store.write("write memory", move |tx| {
-        Box::pin(async move { memory::write(tx, &shelf, &note, now).await })
+        Box::pin(async move { memory::write(tx, &memory_scope, &note, now).await })
     });
     write.await.unwrap()
 }
 
-async fn finds(world: &World, shelf: &MemoryScope, query: &'static str) -> Vec<String> {
-    let (store, shelf) = (world.node().await.gateway.store.clone(), shelf.clone());
-    let found =
-        store.read(move |tx| Box::pin(async move { memory::search(tx, &shelf, query, 10).await }));
+async fn finds(world: &World, memory_scope: &MemoryScope, query: &'static str) -> Vec<String> {
+    let (store, memory_scope) = (world.node().await.gateway.store.clone(), memory_scope.clone());
+    let found = store.read(move |tx| {
+        Box::pin(async move { memory::search(tx, &memory_scope, query, 10).await })
+    });
     found.await.unwrap().into_iter().map(|memory| memory.path).collect()
 }
 
@@ -249,7 +250,7 @@ story! {
     /// Both databases find the same, in any script; a query is never interpreted.
     /// Proves IC-49.
     async fn a_search_finds_words_in_any_script(world: &mut World) {
-        let shelf = MemoryScope { agent: "a".into(), scope: "s".into() };
+        let memory_scope = MemoryScope { agent: "a".into(), scope: "s".into() };
         for (path, content) in [
             ("bees.md", "Bees, bees, bees: the hives of the Müller family."),
             ("other.md", "A long note that also speaks of a bee once, between many other words."),
@@ -258,8 +259,8 @@ story! {
             ("ko.md", "꿀벌을 키운다"),
             ("num.md", "Order 4711, 3.5 kg; it's don't-care"),
         ] {
-            let written = writes(world, &shelf, &note(path, Write::Whole(content.into()))).await;
-            assert!(matches!(written, Written::Done { .. }));
+            let written = writes(world, &memory_scope, &note(path, Write::Whole(content.into()))).await;
+            assert!(matches!(written, MemoryWrite::Done { .. }));
         }
         for (query, found) in [
             ("bee", vec!["bees.md", "other.md"]),
@@ -279,9 +280,9 @@ story! {
             ("NEAR( \" * : ^ - | & ! <->", vec![]),
             ("", vec![]),
         ] {
-            assert_eq!(finds(world, &shelf, query).await, found, "{query}");
+            assert_eq!(finds(world, &memory_scope, query).await, found, "{query}");
         }
-        let other = MemoryScope { agent: "b".into(), ..shelf.clone() };
+        let other = MemoryScope { agent: "b".into(), ..memory_scope.clone() };
         assert!(finds(world, &other, "bee").await.is_empty());
     }
 }
@@ -289,19 +290,19 @@ story! {
 story! {
     /// A call that runs again after a crash adds nothing twice; two concurrent writes lose nothing.
     async fn nothing_is_remembered_twice_and_nothing_is_lost(world: &mut World) {
-        let shelf = MemoryScope { agent: "a".into(), scope: String::new() };
+        let memory_scope = MemoryScope { agent: "a".into(), scope: String::new() };
         let once = note("a.md", Write::More("once".into()));
-        assert_eq!(writes(world, &shelf, &once).await, Written::Done { size_bytes: 4 });
-        assert_eq!(writes(world, &shelf, &once).await, Written::Done { size_bytes: 4 });
+        assert_eq!(writes(world, &memory_scope, &once).await, MemoryWrite::Done { size_bytes: 4 });
+        assert_eq!(writes(world, &memory_scope, &once).await, MemoryWrite::Done { size_bytes: 4 });
         let world = &*world;
         let many = (0..10).map(|n| {
-            let (shelf, line) = (shelf.clone(), note("a.md", Write::More(format!("line {n}"))));
-            async move { writes(world, &shelf, &line).await }
+            let (memory_scope, line) = (memory_scope.clone(), note("a.md", Write::More(format!("line {n}"))));
+            async move { writes(world, &memory_scope, &line).await }
         });
         futures::future::join_all(many).await;
         let store = world.node().await.gateway.store.clone();
         let read = store.read(move |tx| {
-            Box::pin(async move { memory::recall(tx, &shelf, "a.md").await })
+            Box::pin(async move { memory::recall(tx, &memory_scope, "a.md").await })
         });
         assert_eq!(read.await.unwrap().unwrap().content.lines().count(), 11);
     }

@@ -76,7 +76,7 @@ story! {
     /// The node after a crash downloads the file; permanent failures are reported to the person and
     /// the model.
     /// Proves S13, M2.
-    async fn a_file_outlives_a_crash_and_a_lost_one_is_told(world: &mut World) {
+    async fn a_file_outlives_a_crash_and_a_lost_one_is_reported(world: &mut World) {
         let app = world.node().await;
         let there = with_file(world, "this", ("f1", "a.txt"));
         let gone = with_file(world, "and this", ("f2", "b\u{202e}.txt"));
@@ -164,7 +164,7 @@ story! {
     /// starts no turn. A reaction shows that it was read.
     async fn an_edit_is_read_as_such(world: &mut World) {
         world.room.limits.reactions = true;
-        world.manners.settle = TimeDelta::zero();
+        world.settings.debounce = TimeDelta::zero();
         let asked = world.said("2 + 3?");
         let edited = edit_of(&asked, "2 + 2?");
         meanwhile(world, (asked.clone(), edited), "Four.").await;
@@ -189,7 +189,7 @@ story! {
 story! {
     /// `interrupt`: a message stops the current turn with its open approval, and starts a new one.
     async fn a_message_interrupts_where_it_is_configured(world: &mut World) {
-        world.manners.queue = Queue::Interrupt;
+        world.settings.queue = Queue::Interrupt;
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
         world.model_will(say("Instead."));
@@ -226,8 +226,8 @@ story! {
 story! {
     /// `steer`: a message interrupts the current model request, which is restarted with it.
     async fn a_message_steers_where_it_is_configured(world: &mut World) {
-        world.manners.queue = Queue::Steer;
-        world.manners.settle = TimeDelta::zero();
+        world.settings.queue = Queue::Steer;
+        world.settings.debounce = TimeDelta::zero();
         let both = (world.said("a poem"), world.said("about rain"));
         meanwhile(world, both, "Drops.").await;
         assert_eq!(read(world.prompts().last().unwrap()), ["a poem", "about rain"]);

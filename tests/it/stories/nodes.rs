@@ -59,7 +59,7 @@ story! {
     /// the previous one.
     async fn a_message_during_a_thought_is_answered_too(world: &mut World) {
         // Disables the merging of messages in quick succession.
-        world.manners.settle = chrono::TimeDelta::zero();
+        world.settings.debounce = chrono::TimeDelta::zero();
         let gate = Gate::new();
         world.model_will(wait(&gate));
         world.model_will(say("First."));

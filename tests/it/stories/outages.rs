@@ -220,8 +220,8 @@ story! {
         assert_eq!((late.attempts, now.attempts), (1, 2));
         let before = world.rows_of("outbox").await;
         let (store, receipt) = (&one.gateway.store, Receipt { message: "9".into() });
-        assert!(!store.placed(&late, Some(&receipt)).await.unwrap());
-        store.put_off(&late, world.clock.now()).await.unwrap();
+        assert!(!store.record_receipt(&late, Some(&receipt)).await.unwrap());
+        store.defer_send(&late, world.clock.now()).await.unwrap();
         let failed = Failed {
             problem: "late".into(),
             not_before: world.clock.now(),
@@ -229,10 +229,10 @@ story! {
             is_unknown: true,
         };
         store.try_again(&late, failed).await.unwrap();
-        store.sent(&late, SendOutcome::Refused, "late".into()).await.unwrap();
+        store.record_send_outcome(&late, SendOutcome::Refused, "late".into()).await.unwrap();
         assert_eq!(world.rows_of("outbox").await, before);
-        assert!(two.gateway.store.placed(&now, Some(&receipt)).await.unwrap());
-        two.gateway.store.sent(&now, SendOutcome::Sent, String::new()).await.unwrap();
+        assert!(two.gateway.store.record_receipt(&now, Some(&receipt)).await.unwrap());
+        two.gateway.store.record_send_outcome(&now, SendOutcome::Sent, String::new()).await.unwrap();
         assert_eq!(statuses(world).await, ["sent"]);
     }
 }

@@ -5,7 +5,7 @@ use countersign::{
     gateway::people::new_code,
     journal::role::Role,
     llm::scripted::say,
-    store::people::pairing::{self, Makes, Offer},
+    store::people::pairing::{self, PairingOffer, PairingRole},
 };
 use insta::assert_snapshot;
 use std::collections::BTreeMap;
@@ -18,8 +18,8 @@ async fn offer(world: &World, code: &str) {
     store
         .write("offer", move |tx| {
             Box::pin(async move {
-                let makes = Makes::FirstOwner;
-                let offer = Offer { channel: String::new(), code, makes, expires_at: until };
+                let makes = PairingRole::FirstOwner;
+                let offer = PairingOffer { channel: String::new(), code, makes, expires_at: until };
                 pairing::offer_pairing(tx, &offer).await
             })
         })
@@ -87,7 +87,7 @@ story! {
     /// raises a person's role and admits nobody.
     async fn roles_come_from_codes_and_from_the_platform(world: &mut World) {
         world.allow = vec![];
-        world.manners.roles = BTreeMap::from([("admin".into(), Role::Operator)]);
+        world.settings.roles = BTreeMap::from([("admin".into(), Role::Operator)]);
         world.roles = vec!["admin".into()];
         world.ann_says("/whoami").await;
         assert_snapshot!(world.last(), @"I don't know you yet. Ask the operator for a pairing code and send it to me, or ask them to add your id `1` to `allow`.");
@@ -121,7 +121,7 @@ story! {
         let other = world.config.models[0].id.clone();
         world.bob_says(&format!("/model {other}")).await;
         assert_snapshot!(world.last(), @"You need the role `operator` or higher for that. /whoami shows yours.");
-        world.manners.roles = BTreeMap::from([("1".into(), Role::Operator)]);
+        world.settings.roles = BTreeMap::from([("1".into(), Role::Operator)]);
         world.ann_says("/model nothing").await;
         assert_snapshot!(world.last(), @"There is no model nothing. Available models: `main`.");
         world.ann_says(&format!("/model {other}")).await;

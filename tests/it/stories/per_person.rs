@@ -30,7 +30,7 @@ story! {
     /// Each of two people is answered from their own dialogue, in the group, with a reply to their
     /// message; `/new` resets only their own.
     async fn each_is_answered_from_their_own_dialogue(world: &mut World) {
-        world.manners.per_person = true;
+        world.settings.per_person = true;
         for (person, word) in [("1", "apricot"), ("2", "beetroot")] {
             world.model_will(say(format!("Noted, {word}.")));
             let asked = says(world, person, &format!("my word is {word}")).await;
@@ -58,7 +58,7 @@ story! {
         assert!(told(world).contains("apricot"), "{}", told(world));
         world.model_will(say("Hello."));
         world.ann_says("hello").await;
-        world.manners.per_person = true;
+        world.settings.per_person = true;
         world.model_will(say("You said hello."));
         world.ann_says("what did I say?").await;
         assert!(told(world).contains("hello"), "{}", told(world));
@@ -71,7 +71,7 @@ story! {
     /// as replies to the requester.
     /// Proves A1, A2.
     async fn questions_of_two_people_do_not_mix(world: &mut World) {
-        world.manners.per_person = true;
+        world.settings.per_person = true;
         world.tools = vec![];
         world.model_will(call("delete", json!({ "path": "anns.txt" })));
         let anns = says(world, "1", "delete anns.txt").await;
@@ -107,7 +107,7 @@ story! {
     /// that is not theirs.
     /// Proves A13.
     async fn another_decides_in_a_conversation_that_is_not_theirs(world: &mut World) {
-        world.manners.per_person = true;
+        world.settings.per_person = true;
         world.guard("{ approvers = 'others' }");
         for path in ["a.txt", "b.txt"] {
             world.model_will(call("delete", json!({ "path": path })));
@@ -127,7 +127,7 @@ story! {
     /// `/new` keeps each person's files separate; a file and a notice after it are sent to the
     /// group as replies to the right person.
     async fn files_and_notices_find_their_person_after_new(world: &mut World) {
-        world.manners.per_person = true;
+        world.settings.per_person = true;
         world.room.has_file("f", "one,two\n");
         world.model_will(say("Kept."));
         let sent = with_file(world, "keep it", ("f", "a.csv"));
@@ -161,7 +161,7 @@ story! {
     /// A group that changes its id keeps each person's conversation and open approvals.
     /// Proves A6.
     async fn own_conversations_move_with_the_group(world: &mut World) {
-        world.manners.per_person = true;
+        world.settings.per_person = true;
         world.model_will(say("Noted."));
         says(world, "2", "my word is beetroot").await;
         world.model_will(call("delete", json!({ "path": "a.txt" })));

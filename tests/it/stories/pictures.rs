@@ -8,7 +8,7 @@ use countersign::{
         rules::RuleEntry,
     },
     config::limits::{HookAction, HookEntry},
-    journal::event::{Event, Point},
+    journal::event::{Event, HookPoint},
     llm::scripted::{call, say},
 };
 use fakes::web::FakeWeb;
@@ -24,7 +24,7 @@ const CHART: &[u8] = include_bytes!("../../../renderers/tests/corpus/img/chart.p
 /// The model supports vision, and the configuration says so.
 fn open_eyes(world: &mut World) {
     world.config.models[0].vision = Some(true);
-    world.model.opens_its_eyes();
+    world.model.enable_vision();
 }
 
 async fn sends(world: &mut World, text: &str, name: &str) {
@@ -188,7 +188,7 @@ story! {
         sends(world, "keep it", "c.png").await;
         world.ann_says("/new").await;
         let (pattern, text) = (Some("as a picture".into()), Some("nobody may see it".into()));
-        let withholds = hook("discreet", Point::AfterTool, HookAction::Filter);
+        let withholds = hook("discreet", HookPoint::AfterTool, HookAction::Filter);
         world.config.hooks = vec![HookEntry { pattern, text, ..withholds }];
         world.model_will(call("look_at", json!({ "path": "inbox/c.png" }))).will(say("I may not."));
         world.ann_says("look at it").await;

@@ -10,7 +10,7 @@ use countersign::{
         role::Role,
     },
     llm::scripted::{call, calls, say},
-    store::schedules::{self, Does, State},
+    store::schedules::{self, ScheduleKind, State},
     worker::scheduler,
 };
 use futures::future::join_all;
@@ -313,7 +313,7 @@ async fn many(world: &World, app: &App, count: usize) {
         let new = schedules::Schedule {
             id: countersign::journal::ids::ScheduleId::new(),
             conversation,
-            does: Does::Remind,
+            does: ScheduleKind::Remind,
             text: format!("number {n}."),
             rule: countersign::agent::schedule_rule::Recurrence::Once,
             zone: "UTC".into(),
@@ -327,7 +327,7 @@ async fn many(world: &World, app: &App, count: usize) {
             let make = store.write("make", move |tx| {
                 Box::pin(async move { schedules::make(tx, &new, usize::MAX, now).await })
             });
-            assert_eq!(make.await.unwrap(), schedules::Made::New);
+            assert_eq!(make.await.unwrap(), schedules::ScheduleCreated::New);
         }
     });
     futures::StreamExt::collect::<Vec<()>>(futures::StreamExt::buffer_unordered(

@@ -9,7 +9,7 @@ use countersign::{
         secret::Secret,
         webhooks::WebhookOutEntry,
     },
-    journal::{event::Point, role::Role},
+    journal::{event::HookPoint, role::Role},
     llm::scripted::{call, calls, say},
     store::webhooks::subscriptions::Topic,
     telemetry,
@@ -32,24 +32,29 @@ async fn lives(world: &mut World) {
     world.config.agents[0].system_prompt = format!("Never say {CANARY}.");
     let given = world.config.data_dir.join("hook.given");
     let keep = format!("cat >> {}", given.display());
-    world.config.hooks =
-        [Point::BeforeLlm, Point::AfterLlm, Point::BeforeTool, Point::AfterTool, Point::OnError]
-            .map(|on| HookEntry {
-                name: format!("{on:?}"),
-                on,
-                action: Do::Run,
-                tool: None,
-                argument: None,
-                pattern: None,
-                text: None,
-                command: Some(vec!["/bin/sh".into(), "-c".into(), keep.clone()]),
-                // Writes to the place that the story inspects.
-                sandbox: false,
-                timeout: None,
-                max_bytes: None,
-                on_failure: None,
-            })
-            .into();
+    world.config.hooks = [
+        HookPoint::BeforeLlm,
+        HookPoint::AfterLlm,
+        HookPoint::BeforeTool,
+        HookPoint::AfterTool,
+        HookPoint::OnError,
+    ]
+    .map(|on| HookEntry {
+        name: format!("{on:?}"),
+        on,
+        action: Do::Run,
+        tool: None,
+        argument: None,
+        pattern: None,
+        text: None,
+        command: Some(vec!["/bin/sh".into(), "-c".into(), keep.clone()]),
+        // Writes to the place that the story inspects.
+        sandbox: false,
+        timeout: None,
+        max_bytes: None,
+        on_failure: None,
+    })
+    .into();
     let hidden = STANDARD.encode(format!("x{CANARY}y"));
     world.model_will(call("read_file", json!({ "path": "leak.txt", "offset": 1_990 })));
     world.model_will(calls(vec![
@@ -214,7 +219,7 @@ fn a_panic_tells_no_secret() {
     const AS: &str = "COUNTERSIGN_TEST_PANICS";
     if let Ok(way) = std::env::var(AS) {
         let secrets = [CANARY.to_owned()].into();
-        telemetry::tell_panics();
+        telemetry::log_panics();
         if way == "in a log" {
             telemetry::start("info", &secrets, None).unwrap();
         } else {

@@ -138,7 +138,7 @@ story! {
 
 story! {
     /// An ID token that is wrong in any respect is rejected.
-    async fn a_token_that_is_wrong_lets_nobody_in(world: &mut World) {
+    async fn a_wrong_token_is_rejected(world: &mut World) {
         let issuer = believes(world, &[("sub:1", Role::Owner)]).await;
         let served = Served::of(world).await;
         let browser = Browser::on(&served);
@@ -303,7 +303,7 @@ async fn every_operation_takes_the_role_of_the_issuer() {
 
 /// A provider that does not respond is reported as such; without configuration there is none.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_issuer_that_is_silent_is_told() {
+async fn a_provider_that_does_not_answer_is_reported() {
     let mut world = World::on_sqlite();
     let none = Served::of(&world).await;
     let browser = Browser::on(&none);

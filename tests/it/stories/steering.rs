@@ -6,7 +6,7 @@ use countersign::{
     agent::catalog::{ToolSource, ToolSpec},
     app::{App, Overrides},
     clock::Clock as _,
-    gateway::{Connected, Manners, people::Allow},
+    gateway::{ChannelSettings, Connected, people::Allow},
     journal::{
         event::{Event, Speaker},
         role::Role,
@@ -403,7 +403,7 @@ async fn node_alone(world: &World) -> App {
         allow: Allow::Everybody,
         agent: "default".into(),
         model: "main".into(),
-        manners: Manners::default(),
+        settings: ChannelSettings::default(),
         alone: true,
     };
     let given = Overrides {

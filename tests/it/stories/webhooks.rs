@@ -307,7 +307,7 @@ impl Hearer {
 }
 
 pub async fn tells(world: &World) -> usize {
-    outgoing::tell_ready(&world.node().await.webhook_sender).await.unwrap()
+    outgoing::deliver_due_webhooks(&world.node().await.webhook_sender).await.unwrap()
 }
 
 story! {
@@ -417,7 +417,7 @@ story! {
 story! {
     /// A failed delivery is retried with increasing delays, under the same id; at last it is a dead
     /// letter, which can be replayed or dropped.
-    async fn what_is_not_taken_is_told_again(world: &mut World) {
+    async fn a_rejected_delivery_is_sent_again(world: &mut World) {
         let hearer = Hearer::start(&["503 Busy", "500 No", "410 Gone", "204 Thanks"]).await;
         subscribe(world, &hearer.url, &[Topic::TurnFinished], None);
         world.model_will(say("Hello."));
@@ -503,7 +503,7 @@ story! {
 
 story! {
     /// Failures, files, channels and budgets are reported, once each.
-    async fn other_topics_are_told(world: &mut World) {
+    async fn all_other_topics_are_delivered(world: &mut World) {
         let hearer = Hearer::start(&["204 No Content"]).await;
         let topics = [
             Topic::TurnFailed, Topic::ArtifactDelivered, Topic::ChannelUp, Topic::ChannelDown,

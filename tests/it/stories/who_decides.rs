@@ -135,7 +135,7 @@ story! {
     async fn a_vote_counts_as_long_as_its_voter_may_decide(world: &mut World) {
         world.guard("{ approvers = { who = ['admins', 'role:approver'], needed = 2 } }");
         world.allow = ["1", "2", "3", "4"].map(str::to_owned).to_vec();
-        world.manners.roles = [("4".to_owned(), Role::Approver)].into();
+        world.settings.roles = [("4".to_owned(), Role::Approver)].into();
         for admin in ["2", "3"] {
             world.room.calls("-70", admin, &["admin"]);
         }
@@ -149,12 +149,12 @@ story! {
         world.allow = ["1", "2", "4"].map(str::to_owned).to_vec();
         presses(world, ("4", &[]), "Allow once").await;
         assert_eq!(world.deletions(), 0, "3 may not even talk here any more");
-        world.manners.roles.clear();
+        world.settings.roles.clear();
         world.room.calls("-70", "2", &["admin"]);
         world.clock.advance(TimeDelta::seconds(3));
         presses(world, ("2", &["admin"]), "Allow once").await;
         assert_eq!(world.deletions(), 0, "4 is no approver any more");
-        world.manners.roles = [("4".to_owned(), Role::Approver)].into();
+        world.settings.roles = [("4".to_owned(), Role::Approver)].into();
         world.model_will(say("Done."));
         presses(world, ("4", &[]), "Allow once").await;
         assert_eq!(world.deletions(), 1);
@@ -270,7 +270,7 @@ story! {
 story! {
     /// The API uses the same checks, and the approval says so.
     /// Proves A13.
-    async fn a_decision_from_elsewhere_is_told(world: &mut World) {
+    async fn a_decision_from_elsewhere_is_announced(world: &mut World) {
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
         for (id, answer) in [("2", "Only the person who requested this can approve or deny it."), ("1", "Allowed.")] {

@@ -442,6 +442,29 @@ story! {
 }
 
 story! {
+    /// The name of a page that was written while tainted taints those who are shown it as part of
+    /// the way between two others.
+    /// Proves S17.
+    async fn tainted_names_on_the_way_between_pages_taint_their_readers(world: &mut World) {
+        world.guard(ALLOWED);
+        uses(world, "wiki_create_page", page("start", "To [[between]].")).await;
+        uses(world, "wiki_create_page", page("end", "Nothing.")).await;
+        world.tools.push(std::sync::Arc::new(Page));
+        uses(world, "page", json!({})).await;
+        uses(world, "wiki_create_page", page("between", "To [[end]].")).await;
+        world.model_will(call("wiki_explain_relation", json!({ "page": "start", "other": "end" })));
+        world.model_will(say("Explained."));
+        let said = world.said("how are they related?");
+        world.happens_at(World::group(), ("2", &[]), said).await;
+        let journal = world.journal_at(World::group()).await;
+        let tainted = journal.iter().any(|entry| {
+            matches!(&entry.event, Event::Tainted { source } if source == "wiki between")
+        });
+        assert!(tainted, "{journal:?}");
+    }
+}
+
+story! {
     /// A page stays tainted, and taints conversations that read it.
     /// Proves S17.
     async fn a_tainted_page_taints_its_readers(world: &mut World) {

@@ -7,8 +7,8 @@ use std::{
     path::Path,
 };
 use syn::{
-    Attribute, File, FnArg, ImplItem, Item, ItemUse, Pat, Path as CodePath, Signature, Type,
-    UseTree, Visibility,
+    Attribute, Field, File, FnArg, ImplItem, Item, ItemUse, Pat, PatIdent, Path as CodePath,
+    Signature, Type, UseTree, Variant, Visibility,
     visit::{self, Visit},
 };
 
@@ -23,6 +23,8 @@ pub struct Source {
     pub types: Vec<DefinedType>,
     pub traits: Vec<String>,
     pub functions: Vec<String>,
+    /// The names of fields, variants, parameters and variables.
+    pub members: Vec<String>,
     /// The modules that have files of their own.
     pub modules: Vec<String>,
     /// Functions with a parameter that is a tuple.
@@ -59,7 +61,7 @@ fn collect(folder: &Path, found: &mut BTreeMap<String, Source>) {
     }
 }
 
-fn source(name: &str, text: &str) -> Source {
+pub fn source(name: &str, text: &str) -> Source {
     let file: File = syn::parse_file(text).unwrap_or_else(|problem| panic!("{name}: {problem}"));
     let mut walk = Walk { module: module_of(name), source: Source::default(), is_inside: false };
     walk.visit_file(&file);
@@ -167,6 +169,22 @@ impl<'ast> Visit<'ast> for Walk {
         let was = std::mem::replace(&mut self.is_inside, true);
         visit::visit_block(self, block);
         self.is_inside = was;
+    }
+
+    fn visit_field(&mut self, field: &'ast Field) {
+        self.source.members.extend(field.ident.as_ref().map(ToString::to_string));
+        visit::visit_field(self, field);
+    }
+
+    fn visit_variant(&mut self, variant: &'ast Variant) {
+        self.source.members.push(variant.ident.to_string());
+        visit::visit_variant(self, variant);
+    }
+
+    /// Parameters of functions and closures, and variables.
+    fn visit_pat_ident(&mut self, pattern: &'ast PatIdent) {
+        self.source.members.push(pattern.ident.to_string());
+        visit::visit_pat_ident(self, pattern);
     }
 
     fn visit_item_use(&mut self, item: &'ast ItemUse) {

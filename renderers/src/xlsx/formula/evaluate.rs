@@ -258,7 +258,7 @@ impl Value {
     }
 }
 
-pub fn settle(value: Result<Value, Value>) -> Value {
+pub fn into_value(value: Result<Value, Value>) -> Value {
     value.unwrap_or_else(|error| error)
 }
 
@@ -267,11 +267,11 @@ pub fn finite(number: f64) -> Value {
 }
 
 fn map(value: &Value, change: impl FnOnce(f64) -> f64) -> Value {
-    settle(value.number().map(|number| finite(change(number))))
+    into_value(value.number().map(|number| finite(change(number))))
 }
 
 fn binary(left: &Value, op: Op, right: &Value) -> Value {
-    settle(match op {
+    into_value(match op {
         Op::Join => join(left, right),
         Op::Add | Op::Subtract | Op::Multiply | Op::Divide | Op::Power => {
             arithmetic(left, op, right)

@@ -1,7 +1,7 @@
 //! The supported functions: those that can be computed here, without access to anything outside the
 //! workbook.
 
-use super::evaluate::{Grid, Stop, Value, compare, finite, settle};
+use super::evaluate::{Grid, Stop, Value, compare, finite, into_value};
 use super::expr::{Expr, Op};
 
 /// Names with the minimum and maximum number of arguments.
@@ -63,7 +63,7 @@ impl Grid {
             _ => {
                 let values: Vec<Value> =
                     arguments.iter().map(|a| self.value(a)).collect::<Result<_, _>>()?;
-                Ok(settle(plain(name, &values)))
+                Ok(into_value(plain(name, &values)))
             }
         }
     }

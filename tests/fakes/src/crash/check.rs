@@ -10,8 +10,12 @@ use std::{
     time::Duration,
 };
 
-use super::history::{
-    Asks, Chat, Choice, History, Moment, Question, Request, Run, Said, Shown, Tag, tags,
+use super::{
+    history::{
+        ApprovalPurpose, Chat, Choice, History, Moment, Question, Request, Run, Said, Shown, Tag,
+        tags,
+    },
+    run::LEASE,
 };
 
 /// How long the result of a finished call may need to be stored. A kill within that time after the
@@ -182,7 +186,7 @@ fn nothing_is_shown_twice(chat: &Chat, found: &mut Found<'_>) {
     }
     let mut questions = BTreeMap::<(Tag, bool), usize>::new();
     for question in &chat.questions {
-        *questions.entry((question.tag, question.asks == Asks::Retry)).or_default() += 1;
+        *questions.entry((question.tag, question.asks == ApprovalPurpose::Retry)).or_default() += 1;
     }
     for ((tag, retry), times) in questions {
         let most = if retry { 1 + consents(chat, tag, Choice::Again).count() } else { 1 };
@@ -199,6 +203,10 @@ fn answers_stand_in_their_own_chat_in_order(chat: &Chat, found: &mut Found<'_>) 
             if tag.chat != chat.number {
                 found.add(Kind::Misrouted, format!("{tag} is shown there: {:?}", shown.text));
             }
+        }
+        // A repeat comes as late as its post was found to be unconfirmed.
+        if shown.is_marked_repeat() {
+            continue;
         }
         // An edited message is read again, behind those that came after it.
         for tag in shown.answers().into_iter().filter(|tag| !tag.edited) {
@@ -228,7 +236,9 @@ fn each_run_was_allowed(tag: Tag, runs: &[&Run], chat: &Chat, found: &mut Found<
     if is_gated && !consents(chat, tag, Choice::Allow).any(|at| at <= runs[0].began) {
         found.add(Kind::Unapproved, format!("{tag} ran without an approval"));
     }
-    for question in chat.questions.iter().filter(|q| q.tag == tag && q.asks == Asks::Allow) {
+    for question in
+        chat.questions.iter().filter(|q| q.tag == tag && q.asks == ApprovalPurpose::Allow)
+    {
         let end = chat.text_of(question.message);
         if !end.contains("Allowed") && (end.contains("Denied") || end.contains("Superseded")) {
             found.add(Kind::Unapproved, format!("{tag} ran although it says: {end:?}"));
@@ -238,7 +248,7 @@ fn each_run_was_allowed(tag: Tag, runs: &[&Run], chat: &Chat, found: &mut Found<
     let again: BTreeSet<i64> = chat
         .questions
         .iter()
-        .filter(|q| q.tag == tag && q.asks == Asks::Retry)
+        .filter(|q| q.tag == tag && q.asks == ApprovalPurpose::Retry)
         .filter(|q| {
             chat.presses.iter().any(|p| p.message == q.message && p.choice == Choice::Again)
         })
@@ -259,8 +269,8 @@ fn allowed_calls_have_run(
     found: &mut Found<'_>,
 ) {
     let retried: BTreeSet<Tag> =
-        chat.questions.iter().filter(|q| q.asks == Asks::Retry).map(|q| q.tag).collect();
-    for question in chat.questions.iter().filter(|q| q.asks == Asks::Allow) {
+        chat.questions.iter().filter(|q| q.asks == ApprovalPurpose::Retry).map(|q| q.tag).collect();
+    for question in chat.questions.iter().filter(|q| q.asks == ApprovalPurpose::Allow) {
         let allowed = chat.text_of(question.message).contains("Allowed");
         if allowed && !runs.contains_key(&question.tag) && !retried.contains(&question.tag) {
             found.add(Kind::Lost, format!("{} was allowed and never ran", question.tag));
@@ -277,17 +287,18 @@ fn allowed_calls_have_run(
 }
 
 /// The outcome of a call is unknown only where a kill came between its start and the storing of its
-/// result, or the database went away while the start was recorded.
+/// result, the database went away while the start was recorded, or it was away around the end of the
+/// call for so long that the lease may have run out.
 fn unknown_outcomes_have_a_cause(
     history: &History,
     chat: &Chat,
     runs: &BTreeMap<Tag, Vec<&Run>>,
     found: &mut Found<'_>,
 ) {
-    for question in chat.questions.iter().filter(|q| q.asks == Asks::Retry) {
+    for question in chat.questions.iter().filter(|q| q.asks == ApprovalPurpose::Retry) {
         let runs = runs.get(&question.tag).map_or(&[][..], Vec::as_slice);
-        let run = runs.iter().rev().find(|run| run.began <= question.at);
         let from = cleared_at(chat, question);
+        let run = runs.iter().rev().find(|run| (from..=question.at).contains(&run.began));
         let (to, node) = match run {
             Some(run) => {
                 (run.ended.map_or(question.at, |at| stored_by(history, at)), Some(run.node))
@@ -301,7 +312,9 @@ fn unknown_outcomes_have_a_cause(
         // cannot know whether the call has begun.
         let cut_off = run.is_none()
             && history.outages.iter().any(|outage| (from..=to).contains(&outage.from));
-        if !killed && !cut_off {
+        let lost_its_lease =
+            run.and_then(|run| run.ended).is_some_and(|at| lease_ran_out(history, at));
+        if !killed && !cut_off && !lost_its_lease {
             let run = run.map(|run| (run.node, run.began, run.ended));
             let detail = format!(
                 "the outcome of {} was called unknown at {:?}; no kill from {from:?} to {to:?}; \
@@ -311,6 +324,17 @@ fn unknown_outcomes_have_a_cause(
             found.add(Kind::Unknown, detail);
         }
     }
+}
+
+/// Whether the result of a call that ended at that moment could not be stored until its lease may
+/// have run out. A lease is renewed after a third of its duration.
+fn lease_ran_out(history: &History, ended: Moment) -> bool {
+    let mut away = history.outages.iter();
+    away.any(|outage| {
+        outage.from <= ended + STORED_WITHIN
+            && ended <= outage.to
+            && outage.to.saturating_sub(outage.from) >= LEASE * 2 / 3
+    })
 }
 
 /// When the call that is asked about was last allowed to begin.

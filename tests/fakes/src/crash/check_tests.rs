@@ -32,7 +32,7 @@ fn run(message: u32, tool: Request, began: u64) -> Run {
     }
 }
 
-fn question(message: i64, asks: Asks, asked_at: u64) -> Question {
+fn question(message: i64, asks: ApprovalPurpose, asked_at: u64) -> Question {
     Question { at: at(asked_at), tag: tag(2), message, asks }
 }
 
@@ -48,7 +48,7 @@ fn good() -> History {
         id: 500,
         since: at(10),
         said: vec![said(1, Request::Say), said(2, Request::Launch), said(3, Request::Note)],
-        questions: vec![question(21, Asks::Allow, 22)],
+        questions: vec![question(21, ApprovalPurpose::Allow, 22)],
         presses: vec![press(21, Choice::Allow, 24), press(21, Choice::Deny, 24)],
         shown: vec![
             shown(11, answer_to(&[tag(1)])),
@@ -73,7 +73,7 @@ fn cut_off(history: &mut History) {
     history.runs.push(run(2, Request::Launch, 28));
     history.kills.push(Kill { at: Moment::from_millis(25_500), node: 1 });
     let chat = &mut history.chats[0];
-    chat.questions.push(question(23, Asks::Retry, 27));
+    chat.questions.push(question(23, ApprovalPurpose::Retry, 27));
     chat.presses.push(press(23, Choice::Again, 28));
 }
 
@@ -151,14 +151,14 @@ fn duplicates_are_found() {
     let twice = |h: &mut History| h.chats[0].shown.push(shown(32, answer_to(&[tag(3)])));
     assert_eq!(found(twice), [Kind::Duplicated]);
     let asked_twice = |h: &mut History| {
-        h.chats[0].questions.push(question(24, Asks::Allow, 25));
+        h.chats[0].questions.push(question(24, ApprovalPurpose::Allow, 25));
     };
     assert_eq!(found(asked_twice), [Kind::Duplicated]);
     let retry_twice = |h: &mut History| {
         cut_off(h);
         h.chats[0].presses.pop();
         h.runs.pop();
-        h.chats[0].questions.push(question(24, Asks::Retry, 27));
+        h.chats[0].questions.push(question(24, ApprovalPurpose::Retry, 27));
     };
     assert_eq!(found(retry_twice), [Kind::Duplicated, Kind::Unknown]);
 }
@@ -181,6 +181,13 @@ fn a_marked_repeat_needs_a_cause() {
         h.chats[0].shown.remove(3);
     };
     assert_eq!(found(instead), NONE, "the first attempt was never shown");
+    let late = |h: &mut History| {
+        killed(h);
+        let text = format!("This may be a duplicate.\n\n{}", answer_to(&[tag(1)]));
+        h.chats[0].shown.push(shown(34, text));
+        h.kills.push(Kill { at: at(41), node: 1 });
+    };
+    assert_eq!(found(late), NONE, "a repeat does not count as an answer out of order");
 }
 
 #[test]
@@ -253,14 +260,16 @@ fn a_run_without_approval_is_found() {
     }
 }
 
+/// A call is cut off by a kill at this time.
+fn kill_at(millis: u64, node: usize) -> impl FnOnce(&mut History) {
+    move |h| {
+        cut_off(h);
+        h.kills[1] = Kill { at: Moment::from_millis(millis), node };
+    }
+}
+
 #[test]
 fn an_unknown_outcome_needs_a_kill_in_flight() {
-    let kill_at = |millis, node| {
-        move |h: &mut History| {
-            cut_off(h);
-            h.kills[1] = Kill { at: Moment::from_millis(millis), node };
-        }
-    };
     assert_eq!(found(kill_at(24_500, 1)), NONE, "allowed, and not begun");
     assert_eq!(found(kill_at(23_000, 1)), [Kind::Unknown], "not allowed yet");
     assert_eq!(found(kill_at(25_500, 0)), [Kind::Unknown], "another node");
@@ -280,6 +289,20 @@ fn an_unknown_outcome_needs_a_kill_in_flight() {
         h.outages.push(Outage { from: at(26), to: at(30) });
     };
     assert_eq!(found(outage), NONE, "it could not be stored before");
+    let away = |from, to| {
+        move |h: &mut History| {
+            ended(29_000)(h);
+            h.kills.pop();
+            h.outages.push(Outage { from: at(from), to: at(to) });
+        }
+    };
+    assert_eq!(found(away(24, 28)), NONE, "the lease may have run out");
+    assert_eq!(found(away(25, 28)), [Kind::Unknown], "it was renewed in time");
+    assert_eq!(found(away(30, 39)), [Kind::Unknown], "the result had been stored");
+}
+
+#[test]
+fn an_unknown_outcome_of_a_call_that_never_ran_needs_a_kill_or_an_outage() {
     let never_ran = |h: &mut History| {
         cut_off(h);
         h.runs.remove(0);
@@ -294,6 +317,23 @@ fn an_unknown_outcome_needs_a_kill_in_flight() {
     };
     assert_eq!(found(outage_at(25)), NONE, "its start may not have been recorded");
     assert_eq!(found(outage_at(23)), [Kind::Unknown], "not allowed yet");
+    let never_ran_again = |node| {
+        move |h: &mut History| {
+            cut_off(h);
+            h.runs.pop();
+            h.kills.push(Kill { at: at(29), node });
+            let chat = &mut h.chats[0];
+            chat.questions.push(question(24, ApprovalPurpose::Retry, 30));
+            chat.presses.push(press(24, Choice::Again, 31));
+            h.runs.push(run(2, Request::Launch, 32));
+        }
+    };
+    assert_eq!(found(never_ran_again(0)), NONE, "any node may have been about to run it");
+    let not_killed = |h: &mut History| {
+        never_ran_again(0)(h);
+        h.kills.pop();
+    };
+    assert_eq!(found(not_killed), [Kind::Unknown], "the first kill does not explain the second");
 }
 
 #[test]

@@ -107,7 +107,7 @@ pub struct Said {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asks {
+pub enum ApprovalPurpose {
     /// Whether a call may run.
     Allow,
     /// Whether a call whose outcome is unknown is to run again.
@@ -120,7 +120,7 @@ pub struct Question {
     pub at: Moment,
     pub tag: Tag,
     pub message: i64,
-    pub asks: Asks,
+    pub asks: ApprovalPurpose,
 }
 
 /// A press of a button, as the platform took it.

@@ -5,7 +5,7 @@ use serde_json::json;
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use super::{
-    history::{self, Asks, Choice, Moment, Press, Question, Request, Said, Tag, tags},
+    history::{self, ApprovalPurpose, Choice, Moment, Press, Question, Request, Said, Tag, tags},
     random::Random,
     record::Record,
 };
@@ -159,7 +159,7 @@ impl Talk {
             return;
         }
         let retry = choices.iter().any(|(choice, _)| *choice == Choice::Again);
-        let asks = if retry { Asks::Retry } else { Asks::Allow };
+        let asks = if retry { ApprovalPurpose::Retry } else { ApprovalPurpose::Allow };
         let tag = tags(&message.text).first().map(|(tag, _)| *tag);
         let tag = tag.unwrap_or(Tag { chat: self.number, message: 0, edited: false });
         let question = Question { at: self.record.now(), tag, message: message.id, asks };
@@ -175,11 +175,15 @@ impl Talk {
     }
 
     /// Who presses what, and after how long.
-    fn presses(&self, asks: Asks, random: &mut Random) -> Vec<(String, Choice, Duration)> {
+    fn presses(
+        &self,
+        asks: ApprovalPurpose,
+        random: &mut Random,
+    ) -> Vec<(String, Choice, Duration)> {
         let first = self.people[0].clone();
         let after = random.millis(0, 600);
         let shortly = after + random.millis(0, 150);
-        if asks == Asks::Retry {
+        if asks == ApprovalPurpose::Retry {
             let wanted = if random.percent(30) { Choice::Again } else { Choice::Skip };
             let twice = random.percent(30).then(|| (first.clone(), wanted, shortly));
             return twice.into_iter().chain([(first, wanted, after)]).collect();

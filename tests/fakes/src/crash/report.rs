@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fmt::Write as _, time::Duration};
 
 use super::{
     check::Kind,
-    history::{Asks, Chat, History, Moment},
+    history::{ApprovalPurpose, Chat, History, Moment},
     run::Outcome,
 };
 
@@ -45,7 +45,7 @@ pub fn table(outcomes: &[Outcome]) -> String {
 fn cells(outcome: &Outcome) -> Vec<String> {
     let history = &outcome.history;
     let unknown = history.chats.iter().flat_map(|chat| &chat.questions);
-    let unknown = unknown.filter(|question| question.asks == Asks::Retry).count();
+    let unknown = unknown.filter(|question| question.asks == ApprovalPurpose::Retry).count();
     let counts = [
         history.kills.len(),
         history.outages.len(),

@@ -35,7 +35,7 @@ pub const DRAINS_WITHIN: Duration = Duration::from_mins(1);
 /// What has not come to its end even then is given up, and counts as lost.
 const LOST_AFTER: Duration = Duration::from_secs(30);
 /// As short as the gateway takes it.
-const LEASE: Duration = Duration::from_secs(6);
+pub(super) const LEASE: Duration = Duration::from_secs(6);
 /// So long the run looks for what comes late: what a dead process held is free again by then.
 const QUIET: Duration = Duration::from_secs(8);
 /// Looked for in everything that the gateway writes.

@@ -15,8 +15,8 @@ impl FakeDiscord {
     /// A channel accepts this many messages in that time.
     pub fn limit(&self, most: usize, within: Duration) {
         self.change(|state| {
-            state.pace.most = most;
-            state.pace.within = within;
+            state.rate_limit.most = most;
+            state.rate_limit.within = within;
         });
     }
 
@@ -187,6 +187,6 @@ impl FakeDiscord {
     /// The addresses of all files that were handed out are good no more; those that are read from
     /// now on are.
     pub fn expires_addresses(&self) {
-        self.change(State::sign_anew);
+        self.change(State::sign_again);
     }
 }

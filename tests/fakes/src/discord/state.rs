@@ -40,7 +40,7 @@ pub(super) struct State {
     pub closed: BTreeSet<u64>,
     pub sessions: BTreeMap<String, Session>,
     pub gateway: Gateway,
-    pub pace: Pace,
+    pub rate_limit: RateLimit,
     pub faults: Vec<Fault>,
     pub calls: Vec<Call>,
 }
@@ -56,7 +56,7 @@ pub(super) struct Gateway {
 }
 
 /// How many messages a channel takes in how long.
-pub(super) struct Pace {
+pub(super) struct RateLimit {
     pub most: usize,
     pub within: Duration,
     pub sent: HashMap<(&'static str, u64), VecDeque<Instant>>,
@@ -124,7 +124,11 @@ impl State {
                 resumes: Vec::new(),
                 connections: 0,
             },
-            pace: Pace { most: 1000, within: Duration::from_secs(5), sent: HashMap::new() },
+            rate_limit: RateLimit {
+                most: 1000,
+                within: Duration::from_secs(5),
+                sent: HashMap::new(),
+            },
             faults: Vec::new(),
             calls: Vec::new(),
         };
@@ -236,7 +240,7 @@ impl State {
     }
 
     /// Every address that is read from now on has a new signature.
-    pub(super) fn sign_anew(&mut self) {
+    pub(super) fn sign_again(&mut self) {
         let (old, new) =
             (format!("?hm={}\"", self.signature), format!("?hm={}\"", self.signature + 1));
         self.signature += 1;

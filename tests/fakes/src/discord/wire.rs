@@ -253,8 +253,8 @@ fn pace(shared: &Shared, asked: &Asked) -> Option<Result<HeaderMap, f64>> {
         return None;
     }
     let mut state = shared.state();
-    let (most, within) = (state.pace.most, state.pace.within);
-    let sent = state.pace.sent.entry((asked.act, asked.id(1))).or_default();
+    let (most, within) = (state.rate_limit.most, state.rate_limit.within);
+    let sent = state.rate_limit.sent.entry((asked.act, asked.id(1))).or_default();
     let now = std::time::Instant::now();
     while sent.front().is_some_and(|first| now.duration_since(*first) >= within) {
         sent.pop_front();

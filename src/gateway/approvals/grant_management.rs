@@ -15,7 +15,7 @@ use crate::{
     },
     store::{
         Tx,
-        approvals::{self as questions, attachments, display, grants, request::Approval},
+        approvals::{self as approval_store, attachments, display, grants, request::Approval},
         audit::{self, Fact},
         conversations::{self, places},
     },
@@ -31,7 +31,7 @@ pub(super) async fn propose(
     now: DateTime<Utc>,
 ) -> Result<String> {
     let Some(grant) = proposed(tx, approval, GrantBounds::default(), voter, now).await? else {
-        return Ok(voter.words().lasting.not_offered.to_owned());
+        return Ok(voter.words().grant_texts.not_offered.to_owned());
     };
     attachments::set_proposed(tx, &approval.id, Some(now)).await?;
     let what = display::what(tx, &approval.question).await?;
@@ -43,7 +43,7 @@ pub(super) async fn propose(
     let markdown = format!("{markdown}\n\n{}", words.proposal(&grant));
     let what = Outgoing::Question { markdown, approval: id, choices: words.giving(), reply_to };
     display::redraw(tx, approval, what, now).await?;
-    Ok(voter.words().lasting.proposed.to_owned())
+    Ok(voter.words().grant_texts.proposed.to_owned())
 }
 
 /// A grant has to be shown before it can be given: until then, `/always yes` shows the proposal.
@@ -67,11 +67,11 @@ pub(super) async fn back(
     let what = display::what(tx, &approval.question).await?;
     attachments::set_proposed(tx, &approval.id, None).await?;
     display::redraw(tx, approval, what, now).await?;
-    Ok(voter.words().lasting.not_given.to_owned())
+    Ok(voter.words().grant_texts.not_given.to_owned())
 }
 
 /// Describes what a grant on the default terms would cover. `None` if the approval offers no grant.
-pub async fn told(
+pub async fn describe_proposal(
     tx: &mut Tx<'_>,
     approval: &Approval,
     now: DateTime<Utc>,
@@ -126,9 +126,9 @@ pub(super) async fn refused(
     let alone = place.kind == PlaceKind::Private;
     Ok(match terms.scope {
         _ if voter.is_owner() => None,
-        Scope::Bot => Some(voter.words().lasting.owner_only),
+        Scope::Bot => Some(voter.words().grant_texts.owner_only),
         Scope::Conversation if !alone && !approval.approvers.admit_for_all(voter) => {
-            Some(voter.words().lasting.not_for_others)
+            Some(voter.words().grant_texts.not_for_others)
         }
         Scope::Conversation | Scope::Person => None,
     })
@@ -149,10 +149,10 @@ pub async fn typed(
             let code = code.to_lowercase();
             match seen.iter().find(|grant| end_of(grant.id.as_str()) == code) {
                 Some(grant) => revoke(tx, grant, voter, now).await,
-                None => Ok(voter.words().lasting.no_such_grant.to_owned()),
+                None => Ok(voter.words().grant_texts.no_such_grant.to_owned()),
             }
         }
-        _ => Ok(voter.words().lasting.grants_usage.to_owned()),
+        _ => Ok(voter.words().grant_texts.grants_usage.to_owned()),
     }
 }
 
@@ -179,7 +179,7 @@ pub(super) async fn revoke_pressed(
 ) -> Result<String> {
     match grants::of_approval(tx, &approval.id, now).await? {
         Some(grant) => revoke(tx, &grant, voter, now).await,
-        None => Ok(voter.words().lasting.no_such_grant.to_owned()),
+        None => Ok(voter.words().grant_texts.no_such_grant.to_owned()),
     }
 }
 
@@ -191,15 +191,15 @@ pub async fn revoke(
     now: DateTime<Utc>,
 ) -> Result<String> {
     if !may_revoke(grant, voter) {
-        return Ok(voter.words().lasting.not_your_grant.to_owned());
+        return Ok(voter.words().grant_texts.not_your_grant.to_owned());
     }
     let by = &voter.speaker.name;
     let Some(approval) = grants::revoke(tx, &grant.id, by, now).await? else {
-        return Ok(voter.words().lasting.no_such_grant.to_owned());
+        return Ok(voter.words().grant_texts.no_such_grant.to_owned());
     };
-    let fact = Fact::leave("revoked", grant, &voter.speaker.id);
+    let fact = Fact::grant_changed("revoked", grant, &voter.speaker.id);
     audit::append(tx, audit::ADMIN, vec![fact], now).await?;
-    if let Some(approval) = questions::by_id(tx, approval.as_str()).await? {
+    if let Some(approval) = approval_store::by_id(tx, approval.as_str()).await? {
         let giver = approval.decided_by.as_deref().unwrap_or_default();
         let words = conversations::words(tx, &approval.shown_in).await?;
         let settled = words.settled(Status::Allowed, &approval.title, giver);
@@ -207,7 +207,7 @@ pub async fn revoke(
         let what = Outgoing::Settled { markdown, approval: None, choices: Vec::new() };
         display::redraw(tx, &approval, what, now).await?;
     }
-    Ok(voter.words().lasting.revoked.to_owned())
+    Ok(voter.words().grant_texts.revoked.to_owned())
 }
 
 /// A grant may be revoked by the person who gave it, the person it is for, an owner or operator of
@@ -222,7 +222,7 @@ fn may_revoke(grant: &Grant, voter: &Voter) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journal::{event::Speaker, grant::Covers};
+    use crate::journal::{event::Speaker, grant::GrantSubject};
 
     fn speaker(id: &str) -> Speaker {
         Speaker { id: id.into(), name: "Ann".into() }
@@ -234,7 +234,7 @@ mod tests {
         let grant = |scope, owner: &str| Grant {
             id: GrantId::new(),
             tool: "delete".into(),
-            covers: Covers::Everything,
+            covers: GrantSubject::Everything,
             scope,
             owner: owner.into(),
             given_by: speaker("9"),

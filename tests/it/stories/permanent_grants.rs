@@ -179,7 +179,7 @@ story! {
     /// A permission for everybody in a group can only be granted by a person who may decide for
     /// everybody there; otherwise a person supervised by a friend could remove the supervision.
     /// Proves A11, A13.
-    async fn leave_for_others_needs_a_say_over_others(world: &mut World) {
+    async fn a_grant_for_others_requires_the_right_to_decide_for_them(world: &mut World) {
         for approvers in ["requester", "others"] {
             world.guard(&format!("{{ approvers = '{approvers}' }}"));
             world.model_will(call("delete", json!({ "path": "notes/a.txt" })));
@@ -226,7 +226,7 @@ story! {
 story! {
     /// A permission is listed and shown; none is offered that would store a secret.
     /// Proves A11, S18.
-    async fn no_leave_holds_a_secret(world: &mut World) {
+    async fn no_grant_contains_a_secret(world: &mut World) {
         let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
         asks_to_delete(world, &format!("{token}/a.txt")).await;
         assert!(!world.shown().contains(&token), "{}", world.shown());
