@@ -41,6 +41,7 @@ mod skill_scan;
 mod skills;
 mod store;
 mod stories;
+mod templates;
 mod terminal_wires;
 mod tidy;
 mod tools;

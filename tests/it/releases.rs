@@ -34,6 +34,9 @@ async fn before(world: &World) {
         conn.close().await.unwrap();
     } else {
         let mut conn = PgConnection::connect(&url).await.unwrap();
+        // The world has the tables of this release.
+        let empty = "DROP SCHEMA public CASCADE; CREATE SCHEMA public";
+        sqlx::raw_sql(empty).execute(&mut conn).await.unwrap();
         sql.execute(&mut conn).await.unwrap();
         conn.close().await.unwrap();
     }

@@ -32,6 +32,7 @@ use crate::{
     room::Room,
     sandbox::BINARY,
     shown::{line, stable},
+    templates,
     tools::{Delete, Rare},
 };
 
@@ -106,7 +107,7 @@ impl World {
             "COUNTERSIGN_TEST_PG names a PostgreSQL server for tests; tests/run starts one",
         );
         let name = format!("cs_{}", uuid::Uuid::new_v4().simple());
-        administer(&server, format!("CREATE DATABASE {name}")).await;
+        templates::create_postgres(&server, &name).await;
         Self::new(Some(Database { server, name }))
     }
 
@@ -192,6 +193,11 @@ impl World {
             sandbox: Some(self.sandbox.clone()),
             reloads: None,
         };
+        if let Some(path) = self.config.store_url().strip_prefix("sqlite://").map(Path::new)
+            && !path.exists()
+        {
+            templates::create_sqlite(path).await;
+        }
         App::open(&self.config, &self.variables, given).await.unwrap()
     }
 
