@@ -1,6 +1,6 @@
 //! `countersign init`: asks for a model and a platform, tests both, and writes the configuration.
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, anyhow, ensure};
 use std::{
     collections::BTreeMap,
     fs::{self, OpenOptions},
@@ -322,7 +322,17 @@ fn draft(answers: &Answers, variables: &BTreeMap<String, String>) -> Result<Draf
     let folder = tempfile::tempdir().context("creating a temporary folder")?;
     let file = folder.path().join(DEFAULT_FILE);
     fs::write(&file, answers.text(SecretTarget::Draft)).context("writing the draft")?;
-    Ok(Draft { config: Config::load(Some(&file), &variables)?, variables })
+    let config = Config::load(Some(&file), &variables)
+        .map_err(|problem| anyhow!("{}", without_lines(&format!("{problem:#}"), &file)))?;
+    Ok(Draft { config, variables })
+}
+
+/// A problem of a draft, without the line of a file that nobody has seen.
+fn without_lines(problem: &str, file: &Path) -> String {
+    let line = format!("{}, line ", file.display());
+    let mut parts = problem.split(&line);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once(": ").map_or(part, |(_, rest)| rest))
 }
 
 impl Answers {

@@ -3,7 +3,9 @@
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use std::{collections::BTreeSet, slice};
 
-use super::{Config, GuardConfig, McpEntry, build, datasources, mistakes::list, retention};
+use super::{
+    Config, GuardConfig, McpEntry, ModelEntry, build, datasources, mistakes::list, retention,
+};
 use crate::agent::{policy::Origin, rules};
 
 /// The problems, each as `key: what is wrong`.
@@ -77,7 +79,7 @@ fn sections(config: &Config) -> Checks {
 
 /// Entries of lists must be complete.
 fn entries(config: &Config) -> Checks {
-    let mut checks = Checks::new();
+    let mut checks: Checks = config.models.iter().map(ModelEntry::check).collect();
     for channel in &config.channels {
         checks.push(channel.check());
         let debounce = build::duration(&channel.debounce).map(drop);

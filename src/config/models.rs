@@ -1,5 +1,6 @@
 //! The entries of `[[models]]`.
 
+use anyhow::{Result, ensure};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +39,12 @@ impl ModelEntry {
             ProviderName::Ollama | ProviderName::Demo => false,
         };
         self.vision.unwrap_or(usually)
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        let is_named = self.provider == ProviderName::Demo || !self.model.trim().is_empty();
+        ensure!(is_named, "models.{}.model: name a model of the provider", self.id);
+        Ok(())
     }
 }
 

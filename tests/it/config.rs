@@ -370,7 +370,7 @@ fn secrets_are_not_printed() {
     let printed = print::commented(&config).unwrap();
     assert!(!printed.contains("sk-canary"));
     assert!(!format!("{config:?}").contains("sk-canary"));
-    let unset = "[[models]]\nid = \"m\"\nprovider = \"openai\"\napi_key = { env = \"NOPE\" }";
+    let unset = "[[models]]\nid = \"m\"\nprovider = \"openai\"\napi_key = { env = \"NOPE\" }\nmodel = \"x\"";
     let problem = countersign::app::models::build(
         &load(unset, &[]).unwrap(),
         &BTreeMap::new(),
@@ -378,6 +378,14 @@ fn secrets_are_not_printed() {
     );
     let problem = format!("{:#}", problem.err().unwrap());
     assert_snapshot!(stable(&problem), @"models.m: api_key: the environment variable NOPE is not set");
+}
+
+#[test]
+fn a_vendor_needs_the_name_of_a_model() {
+    let entry = |provider| format!("[[models]]\nid = \"m\"\nprovider = \"{provider}\"");
+    let problem = load(&entry("openai"), &[]).unwrap_err();
+    assert_snapshot!(stable(&format!("{problem:#}")), @"<folder>, line 1: models.m.model: name a model of the provider");
+    load(&entry("demo"), &[]).unwrap();
 }
 
 /// Invalid hook settings are rejected with their key.
@@ -457,6 +465,7 @@ const FULL: &str = r#"
     id = "m"
     provider = "ollama"
     base_url = "http://localhost"
+    model = "llama"
     temperature = 0.5
     fallback = ["m"]
     input_price = 1.0

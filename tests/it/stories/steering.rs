@@ -376,6 +376,7 @@ async fn the_settings_show_no_secret() {
     let variables = [
         ("COUNTERSIGN__MODELS__0__ID", "main"),
         ("COUNTERSIGN__MODELS__0__PROVIDER", "openai"),
+        ("COUNTERSIGN__MODELS__0__MODEL", "a-model"),
         ("COUNTERSIGN__MODELS__0__API_KEY", "canary-one-0123456789"),
         ("COUNTERSIGN__MODELS__0__BASE_URL", "https://ann:canary-two@example.com/v1"),
         ("COUNTERSIGN__AGENTS__0__ID", "default"),
