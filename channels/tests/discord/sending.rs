@@ -209,8 +209,8 @@ async fn everything_can_answer_a_message_and_all_buttons_are_shown() {
     let channel = discord(&fake);
     let said = fake.says(general, ann, "hi").to_string();
     let reply_to = || Some(said.clone());
-    let choices: Vec<Choice> =
-        ('f'..='l').map(|key| Choice { label: key.to_string(), key }).collect();
+    let option = |button: Button| Choice { label: button.key().to_string(), button };
+    let choices: Vec<Choice> = Button::options().take(7).map(option).collect();
     let approval = "ap-1".to_owned();
     let asking =
         Outgoing::Question { markdown: "?".into(), approval, choices, reply_to: reply_to() };
@@ -229,7 +229,7 @@ async fn everything_can_answer_a_message_and_all_buttons_are_shown() {
     let widths: Vec<_> =
         rows.iter().map(|row| row["components"].as_array().unwrap().len()).collect();
     assert_eq!(widths, [5, 2]);
-    let revoke = vec![Choice { label: "Revoke".to_owned(), key: 'v' }];
+    let revoke = vec![Choice { label: "Revoke".to_owned(), button: Button::RevokeGrant }];
     let settled = Outgoing::Settled {
         markdown: "Allowed always.".to_owned(),
         approval: Some("ap-1".to_owned()),

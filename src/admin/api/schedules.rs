@@ -16,6 +16,7 @@ use crate::{
     admin::{Admin, problem::Problem},
     store::{
         audit,
+        audit::AuditKind,
         lists::PageRequest,
         schedules::{self, Schedule, ScheduleChange, State as Stands},
     },
@@ -99,9 +100,9 @@ pub async fn change(
 ) -> Result<Option<ScheduleView>> {
     let (id, now) = (id.to_owned(), admin.gateway.clock.now());
     let kind = match to {
-        ScheduleChange::Pause => "schedule_paused",
-        ScheduleChange::Resume => "schedule_resumed",
-        ScheduleChange::Delete => "schedule_deleted",
+        ScheduleChange::Pause => AuditKind::SchedulePaused,
+        ScheduleChange::Resume => AuditKind::ScheduleResumed,
+        ScheduleChange::Delete => AuditKind::ScheduleDeleted,
     };
     let fact = caller.did(kind).with("schedule", id.as_str());
     let write = admin.gateway.store.write("change schedule", move |tx| {

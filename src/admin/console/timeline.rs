@@ -15,6 +15,7 @@ use crate::{
     journal::event::{
         ApprovalPurpose, Call, Decider, Decision, Event, HookEffect, Outcome, ToolResult, Usage,
     },
+    store::audit::AuditKind,
 };
 
 /// The input of a timeline.
@@ -68,8 +69,11 @@ pub fn steps(happened: &TimelineInput<'_>) -> Vec<TimelineStep> {
     for fact in happened.facts.iter().rev() {
         let (call, by) = (fact.body.get("call"), fact.body.get("rule"));
         if let (Some(Value::String(call)), Some(by)) = (call, by) {
-            let facts =
-                if fact.kind == "asked" { &mut builder.why } else { &mut builder.allowed_by };
+            let facts = if fact.kind == AuditKind::Asked.as_str() {
+                &mut builder.why
+            } else {
+                &mut builder.allowed_by
+            };
             facts.insert(call.clone(), authority(by));
         }
     }

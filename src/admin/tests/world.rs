@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use channels::{
-    Channel, FileRef, Incoming, Intake, Limits as Shows, ListenError, Outgoing, Person, Receipt,
-    SendError, Shipment, WebhookError, WebhookRequest, What, web::Web,
+    Button, Channel, FileRef, Incoming, Intake, Limits as Shows, ListenError, Outgoing, Person,
+    Receipt, SendError, Shipment, WebhookError, WebhookRequest, What, web::Web,
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use reqwest::{Method, RequestBuilder, Response, StatusCode, header};
@@ -236,7 +236,7 @@ impl World {
             requester: Speaker { id: person.to_owned(), name: person.to_owned() },
             approvers,
             proposal: None,
-            offers: "acd".into(),
+            offers: vec![Button::Allow, Button::AllowConversation, Button::Deny].into(),
             expires_at: self.clock.now() + TimeDelta::minutes(30),
             file: None,
             shows: vec![question],

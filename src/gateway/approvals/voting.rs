@@ -10,7 +10,7 @@ use crate::{
     store::{
         Tx,
         approvals::{display, request::Approval, votes},
-        audit::{self, Fact},
+        audit::{self, AuditKind, Fact},
         conversations,
     },
 };
@@ -26,7 +26,7 @@ pub(super) async fn withdraw(
         let text = voter.words().grant_texts.no_vote;
         return Ok(DecisionReply::new(DecisionOutcome::NotNow, text));
     }
-    let fact = Fact::about("vote_withdrawn", approval, &voter.speaker.id);
+    let fact = Fact::about(AuditKind::VoteWithdrawn, approval, &voter.speaker.id);
     audit::append(tx, approval.conversation.as_str(), vec![fact], now).await?;
     let names = votes::names(tx, &approval.id).await?;
     let votes = show_votes(tx, approval, &names, now).await?;

@@ -14,7 +14,7 @@ use countersign::{
         ModelError, Reply,
         scripted::{Gate, ScriptStep, answer, call, calls, fail, say, think, wait},
     },
-    store::audit::Fact,
+    store::audit::{AuditKind, Fact},
     texts::Language,
     worker::erasure,
 };
@@ -625,7 +625,7 @@ story! {
 
 /// Erases Ann and returns the number of her conversations.
 async fn erase(world: &World) -> Option<usize> {
-    let (app, fact) = (world.node().await, Fact::new("erased", "2"));
+    let (app, fact) = (world.node().await, Fact::new(AuditKind::Erased, "2"));
     let erased = erasure::erase(&app.worker, "room", "1", fact).await.unwrap();
     erased.map(|erased| erased.conversations.len())
 }
