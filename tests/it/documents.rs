@@ -426,13 +426,13 @@ async fn what_was_not_recognised_is_tried_again() {
     let fixture = DocumentFixture::new().await;
     let picture = base64::engine::general_purpose::STANDARD.decode(HELLO).unwrap();
     fixture.has("hello.png", picture);
-    let bare = Arc::new(Sandbox::without_bubblewrap(BINARY.as_ref(), "no walls today"));
+    let bare = Arc::new(Sandbox::without_bubblewrap(BINARY.as_ref(), "no sandbox today"));
     let without = ExtractDocument { sandbox: bare };
     let arguments = json!({ "path": "hello.png" });
     let said = without.run(arguments.clone(), &fixture.context).await.unwrap().text;
-    assert!(said.contains("no walls today"), "{said}");
+    assert!(said.contains("no sandbox today"), "{said}");
     let (about, _) = fixture.reads(arguments).await.unwrap();
-    assert!(!about["warnings"].to_string().contains("no walls today"), "{about}");
+    assert!(!about["warnings"].to_string().contains("no sandbox today"), "{about}");
 }
 
 /// Proves MC-23.

@@ -176,7 +176,7 @@ async fn a_topic_is_a_place_of_its_own() {
     assert_eq!(
         (reply_to, addressed),
         (None, false),
-        "the message that opened the topic is no wish"
+        "the message that opened the topic is not answered"
     );
 
     let place = event.place;

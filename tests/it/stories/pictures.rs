@@ -209,7 +209,7 @@ story! {
         world.model_will(say("It was a street.")).will(say("Yes."));
         world.ann_says("are you sure?").await;
         let prompts = world.prompts();
-        assert_eq!(pictures(&prompts[1]).len(), 1, "whoever summarises sees it");
+        assert_eq!(pictures(&prompts[1]).len(), 1, "the model that summarises sees it");
         assert!(pictures(&prompts[2]).is_empty());
         let Message::User { text } = &prompts[2].messages[0] else { panic!("{:?}", prompts[2]) };
         assert_snapshot!(stable(text), @"
