@@ -159,7 +159,7 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// Whether an interruption is over after a moment, so that nobody needs to know of it.
+    /// Whether an interruption ends within a moment, so that it need not be reported.
     async fn recovers(&self, reported: &mut watch::Receiver<ConnectionState>) -> bool {
         let is_up = |known: &ConnectionState| *known == ConnectionState::Connected;
         let back = reported.wait_for(is_up);

@@ -372,7 +372,7 @@ async fn bombs_end_and_nothing_else_does() {
 /// cancellation.
 /// Proves T7.
 #[tokio::test]
-async fn nothing_goes_on_after_the_end() {
+async fn all_descendants_of_a_command_end_with_it() {
     let fixture = Fixture::new().await;
     let hide = "(setsid nohup sh -c 'sleep 2; touch late' >/dev/null 2>&1 &) ; exit 3";
     let ended = fixture.runs_for(hide, WAIT).await;

@@ -247,7 +247,7 @@ story! {
 /// A transaction that takes a lease and has outlived its caller does not leave the lease behind when
 /// the node stops.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_node_that_has_stopped_holds_nothing() {
+async fn a_stopped_node_holds_no_leases() {
     let world = World::on_postgres().await;
     let store = world.node().await.gateway.store.clone();
     begin(&store, "1").await;

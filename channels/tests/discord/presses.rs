@@ -114,7 +114,7 @@ async fn an_interaction_that_cannot_be_read_is_answered_and_kept() {
 
 /// Proves A10.
 #[tokio::test]
-async fn a_denial_with_a_reason_opens_a_window_and_what_is_typed_there_is_the_press() {
+async fn a_denial_with_a_reason_opens_a_modal_whose_submission_is_the_press() {
     let fake = FakeDiscord::start().await;
     let mut listening = Listening::connected(&fake).await;
     let (ann, general) = (fake.person("Ann"), fake.general());

@@ -84,7 +84,7 @@ async fn a_lost_answer_is_unknown_and_the_repeated_send_is_the_same_message() {
 
 /// Proves M4.
 #[tokio::test]
-async fn a_limit_names_its_time_and_holds_its_chat_only() {
+async fn a_rate_limit_says_how_long_and_applies_to_its_chat_only() {
     let fake = FakeDiscord::start().await;
     let (general, other) = (fake.general(), fake.private(fake.person("Ann")));
     let channel = discord(&fake);
@@ -309,7 +309,7 @@ async fn a_growing_text_is_edited_into_its_message() {
 
 /// Proves M4, M10.
 #[tokio::test]
-async fn who_stands_in_front_of_the_platform_holds_the_whole_bot_and_closes_no_chat() {
+async fn a_rejection_by_a_proxy_pauses_the_whole_bot_and_closes_no_chat() {
     let fake = FakeDiscord::start().await;
     let (general, other) = (fake.general(), fake.private(fake.person("Ann")));
     let channel = discord(&fake);

@@ -318,7 +318,7 @@ async fn a_token_that_is_refused_ends_it() {
 /// Duplicates have the same key, early updates their own; nothing is missing.
 /// Proves R9.
 #[tokio::test]
-async fn disorder_loses_nothing_and_invents_nothing() {
+async fn updates_in_disorder_are_all_received_under_their_own_keys() {
     let fake = FakeTelegram::start().await;
     let chat = fake.private("Ann");
     fake.disorders(10, 20);

@@ -497,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn authority_is_described_in_words() {
+    fn the_authority_for_a_call_is_described() {
         for (by, words) in [
             (json!("policy"), "policy"),
             (json!({ "grant": "g" }), "an earlier grant (g)"),

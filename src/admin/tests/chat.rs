@@ -32,7 +32,7 @@ async fn a_message_sent_twice_is_said_once() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_taken_is_refused_in_words() {
+async fn invalid_chat_messages_are_rejected_with_a_reason() {
     let world = World::new().await;
     let cookie = world.signed_in("ann").await;
     let id = Uuid::new_v4().to_string();
@@ -125,7 +125,7 @@ async fn the_past_is_there_again_in_its_order_also_the_answers_to_commands() {
 }
 
 #[tokio::test]
-async fn a_long_past_begins_late_and_nothing_new_is_missed() {
+async fn a_long_history_begins_late_and_misses_nothing_new() {
     let world = World::new().await;
     let cookie = world.signed_in("ann").await;
     world.say(&cookie, &Uuid::new_v4().to_string(), "long ago").await;

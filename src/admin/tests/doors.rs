@@ -11,7 +11,7 @@ use crate::{journal::event::Event, store::conversations::journal};
 
 /// Proves S10.
 #[tokio::test]
-async fn a_sign_in_link_works_once_and_looking_at_it_uses_nothing_up() {
+async fn a_sign_in_link_works_once_and_is_not_used_up_by_opening_it() {
     let world = World::new().await;
     let token = world.sign_in_token("ann").await;
     for _ in 0..2 {
@@ -66,7 +66,7 @@ async fn wrong_links_are_slowed_down_and_lock_no_right_one_out() {
 
 /// Proves S10.
 #[tokio::test]
-async fn without_a_session_nothing_is_shown_and_nothing_is_taken() {
+async fn without_a_session_nothing_is_shown_or_accepted() {
     let world = World::new().await;
     let digest = "a".repeat(64);
     let file = format!("/files/{digest}/a.pdf");

@@ -141,7 +141,7 @@ fn mateclaws_rules_behave() {
 
 /// The strictest of severities and sources applies; within one, priority, then order.
 #[test]
-fn the_strictest_of_severities_and_sources_stands() {
+fn the_strictest_severity_and_source_applies() {
     let rule = |name: &str, action: &str, severity: &str, priority: i32| json!({ "name": name, "action": action, "severity": severity, "priority": priority });
     for (rules, expected) in [
         (vec![rule("a", "allow", "low", 0), rule("b", "deny", "low", 0)], ("run", "a")),

@@ -28,7 +28,7 @@ pub enum Choice {
     },
     /// An answer to an elicitation of a running call.
     Answer(String),
-    /// Take back one's own vote, where several people have to agree.
+    /// Withdraw one's own vote, where several people have to agree.
     Withdraw,
 }
 
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_typed_is_read() {
+    fn typed_commands_are_parsed() {
         let deny = |reason: &str| Choice::Deny { reason: Some(reason.to_owned()) };
         let give = |scope, days, uses| {
             Choice::Give(GrantBounds { scope, lasts: TimeDelta::days(days), uses })

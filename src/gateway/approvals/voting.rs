@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// Takes back a vote.
+/// Withdraws a vote.
 pub(super) async fn withdraw(
     tx: &mut Tx<'_>,
     approval: &Approval,
@@ -33,7 +33,7 @@ pub(super) async fn withdraw(
     Ok(DecisionReply::new(DecisionOutcome::Done, votes))
 }
 
-/// Shows the votes so far, with a button to take one back. Returns them.
+/// Shows the votes so far, with a button to withdraw one. Returns them.
 pub(super) async fn show_votes(
     tx: &mut Tx<'_>,
     approval: &Approval,

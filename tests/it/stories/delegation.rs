@@ -286,7 +286,7 @@ story! {
 story! {
     /// The sub-agent is told of a denial and its reason.
     /// Proves A10.
-    async fn a_denial_is_told_to_the_sub_agent(world: &mut World) {
+    async fn a_sub_agent_learns_of_a_denial(world: &mut World) {
         staff(world);
         world.model_will(delegate("researcher", "Delete a.txt."));
         world.model_will(delete());
@@ -353,7 +353,7 @@ story! {
 
 story! {
     /// The failure of a sub-agent is reported to its parent agent, not to people.
-    async fn a_failure_is_told_to_the_parent(world: &mut World) {
+    async fn the_parent_learns_of_a_failure(world: &mut World) {
         staff(world);
         world.config.agents[1].max_steps = Some(1);
         world.model_will(calls(vec![to("researcher", "Look."), to("writer", "Write.")]));
@@ -632,7 +632,7 @@ async fn erase(world: &World) -> Option<usize> {
 
 story! {
     /// A single agent has nobody to delegate to, and no tools for it.
-    async fn alone_there_is_nobody_to_delegate_to(world: &mut World) {
+    async fn a_single_agent_has_no_delegation_tools(world: &mut World) {
         world.model_will(call("ask_coworker", json!({ "coworker": "default", "question": "?" })));
         world.model_will(fail(ModelError::Rejected("enough".into())));
         world.ann_says("go").await;

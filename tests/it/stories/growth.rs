@@ -363,7 +363,7 @@ story! {
 
 story! {
     /// An old file without references is removed; a referenced one is kept.
-    async fn files_that_nothing_names_are_removed(world: &mut World) {
+    async fn unreferenced_files_are_removed(world: &mut World) {
         let app = world.node().await;
         let artifacts = &app.gateway.artifacts;
         let mut digests = Vec::new();

@@ -313,7 +313,7 @@ pub async fn deliver_webhooks(world: &World) -> usize {
 story! {
     /// Events are delivered after they happened, signed with both keys, and an authorized program
     /// decides an approval at a single-use URL.
-    async fn a_program_is_told_and_decides(world: &mut World) {
+    async fn a_subscriber_receives_events_and_decides(world: &mut World) {
         let hearer = Hearer::start(&["204 No Content"]).await;
         let topics = [Topic::ApprovalAsked, Topic::ApprovalDecided, Topic::TurnFinished];
         subscribe(world, &hearer.url, &topics, Some(Role::Approver));
@@ -488,7 +488,7 @@ story! {
 story! {
     /// Internal hosts are only contacted if the configuration lists them.
     /// Proves S8.
-    async fn nothing_is_told_inside(world: &mut World) {
+    async fn webhooks_contact_internal_hosts_only_if_listed(world: &mut World) {
         let hearer = Hearer::start(&["204 No Content"]).await;
         subscribe(world, &hearer.url, &[Topic::TurnFinished, Topic::TurnFailed], None);
         world.config.web.allowed_private_hosts = vec![];
