@@ -482,7 +482,7 @@ mod tests {
     /// approval.
     /// Proves MC-01, MC-42.
     #[test]
-    fn rules_speak_of_enabling_finding_and_loading() {
+    fn rules_apply_to_enabling_finding_and_loading() {
         let rule = |action: Action, keys: serde_json::Value| {
             let mut entry = RuleEntry::of("*_*", action);
             entry.fields = serde_json::from_value(keys).unwrap();

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn only_ids_and_the_star_open_the_door() {
+    fn only_ids_and_the_wildcard_give_access() {
         assert_eq!(Allow::from_list(&["1".into(), "*".into()]), Allow::Everybody);
         assert_eq!(Allow::from_list(&[]), Allow::Only(BTreeSet::new()));
     }

@@ -287,7 +287,7 @@ async fn a_stopped_node_holds_no_leases() {
 /// Of two deadlocked transactions PostgreSQL aborts one, which is run again.
 /// Proves R4.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_transaction_that_gave_way_is_run_again() {
+async fn a_transaction_that_was_aborted_is_run_again() {
     let world = World::on_postgres().await;
     let store = world.node().await.gateway.store.clone();
     let (a, b) = (begin(&store, "1").await, begin(&store, "2").await);

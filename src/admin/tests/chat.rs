@@ -251,7 +251,7 @@ async fn names_and_texts_cannot_act_on_the_page() {
 
 /// The pages, what a request is told, and what the bot says come in the browser's language.
 #[tokio::test]
-async fn a_browser_is_spoken_to_in_its_language() {
+async fn a_browser_gets_texts_in_its_language() {
     let world = World::new().await;
     let german = ("accept-language", "de-AT,de;q=0.9,en;q=0.8");
     let get = async |path: &str, cookie: &str| {

@@ -230,7 +230,7 @@ async fn a_failed_commit_is_reported() {
 }
 
 #[tokio::test]
-async fn health_tells_alive_from_ready() {
+async fn liveness_and_readiness_are_distinguished() {
     let world = World::new().await;
     let alive = world.get("/healthz").send().await.unwrap();
     assert_eq!((alive.status(), alive.text().await.unwrap().as_str()), (StatusCode::OK, "ok"));

@@ -214,7 +214,7 @@ fn whom_a_rule_names_to_decide_stays() {
 
 /// Agents, channels, people by number, roles.
 #[test]
-fn rules_hold_where_and_for_whom_they_say() {
+fn rules_apply_where_and_to_whom_they_say() {
     let says = |keys: Value| {
         let mut rule = json!({ "action": "deny" });
         for (name, value) in keys.as_object().unwrap() {

@@ -469,7 +469,7 @@ mod tests {
 
     /// Proves IC-10, IC-12, IC-13.
     #[test]
-    fn tools_stand_in_a_stable_order() {
+    fn tools_are_listed_in_a_stable_order() {
         let toolbox = Toolbox::default();
         assert!(toolbox.specs().is_empty());
         for name in ["b", "c", "a"] {

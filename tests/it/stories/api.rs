@@ -130,7 +130,7 @@ story! {
 story! {
     /// A permission revoked through the API ends immediately.
     /// Proves A11.
-    async fn leave_is_revoked_through_the_api(world: &mut World) {
+    async fn a_grant_is_revoked_through_the_api(world: &mut World) {
         world.guard("{ approvers = [\"requester\", \"role:approver\"] }");
         let served = Served::of(world).await;
         let token = served.token("ci", Role::Operator).await;

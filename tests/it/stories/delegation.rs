@@ -330,7 +330,7 @@ story! {
 
 story! {
     /// A sub-agent that is thinking when its parent is stopped is interrupted.
-    async fn stop_ends_the_thought_of_a_sub_agent(world: &mut World) {
+    async fn stop_cancels_the_model_request_of_a_sub_agent(world: &mut World) {
         staff(world);
         let gate = Gate::new();
         world.model_will(delegate("writer", "Think."));
@@ -459,7 +459,7 @@ story! {
 story! {
     /// Files that a tainted sub-agent wrote stay untrusted after `/new`.
     /// Proves S17.
-    async fn files_of_a_tainted_sub_agent_stay_foreign(world: &mut World) {
+    async fn files_of_a_tainted_sub_agent_stay_untrusted(world: &mut World) {
         everybody_may_talk(world);
         world.config.guard.untrusted_content = Action::Allow;
         world.model_will(delegate("researcher", "Read the page and write it down."));

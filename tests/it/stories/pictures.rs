@@ -85,7 +85,7 @@ story! {
 
 story! {
     /// A model without vision is told of a file, and nothing is tainted.
-    async fn without_eyes_a_picture_is_a_file(world: &mut World) {
+    async fn without_vision_a_picture_is_a_file(world: &mut World) {
         world.room.has_file("f", PHOTO);
         world.model_will(say("A file."));
         sends(world, "look", "a.jpg").await;
