@@ -40,7 +40,7 @@ pub struct TimelineStep {
     /// The reference of a failed turn, to which links lead.
     pub anchor: Option<String>,
     pub text: String,
-    /// What a tool kept for operators.
+    /// What a tool recorded for operators.
     pub raw: Option<String>,
     /// Further details: names and values.
     pub facts: Vec<(&'static str, String)>,
@@ -272,7 +272,7 @@ fn money(micros: u64) -> String {
     exact[..short.len() + 4_usize.saturating_sub(decimals)].to_owned()
 }
 
-/// What the guard said about a call.
+/// The verdict of the guard on a call.
 fn guard(said: &BTreeMap<String, String>, call: &str) -> Vec<(&'static str, String)> {
     said.get(call).map(|by| ("guard", by.clone())).into_iter().collect()
 }

@@ -1,4 +1,4 @@
-//! What is said, shown, asked and downloaded on the page.
+//! Messages, approvals and downloads on the page.
 
 use channels::Outgoing;
 use reqwest::StatusCode;
@@ -249,7 +249,7 @@ async fn names_and_texts_cannot_act_on_the_page() {
     assert_eq!(past["items"][0]["html"], "<p>&lt;img src=x onerror=alert(1)&gt;</p>\n");
 }
 
-/// The pages, what a request is told, and what the bot says come in the browser's language.
+/// Pages, errors and texts of the bot are in the browser's language.
 #[tokio::test]
 async fn a_browser_gets_texts_in_its_language() {
     let world = World::new().await;

@@ -1,4 +1,4 @@
-//! Signing in and out, what every answer carries, webhooks, health, stopping.
+//! Signing in and out, headers of responses, webhooks, health, stopping.
 
 use chrono::TimeDelta;
 use reqwest::{StatusCode, header};
@@ -138,7 +138,7 @@ async fn every_answer_carries_the_headers_that_keep_browsers_strict() {
     }
 }
 
-/// The policy forbids inline script and style: the pages must do without.
+/// The policy forbids inline scripts and styles, so the pages must not have any.
 #[test]
 fn the_pages_carry_no_script_and_no_style_of_their_own() {
     let pages = [
