@@ -330,8 +330,8 @@ impl Timeline {
     }
 }
 
-/// The time since which all messages of a conversation are stored. The journal is kept for longer than what was
-/// sent.
+/// The time since which all messages of a conversation are stored. The journal is kept for longer
+/// than sent messages.
 pub fn kept_since(admin: &Admin) -> DateTime<Utc> {
     admin.gateway.clock.now() - admin.worker.retention.messages
 }
