@@ -2,6 +2,8 @@
 //! channel only translates between the two and the platform's API.
 //!
 //! - [`incoming`]: events of a platform
+//! - [`button`]: what the buttons of an approval do
+//! - [`message_ref`]: what the id of a message refers to
 //! - [`outgoing`]: messages to show on a platform
 //! - [`limits`]: what a channel can show, and how an `Outgoing` is degraded to fit
 //! - [`text`]: conversion of Markdown to each platform's dialect, and splitting of long texts
@@ -10,10 +12,12 @@
 
 #![warn(missing_docs)]
 
+pub mod button;
 pub mod discord;
 pub mod error;
 pub mod incoming;
 pub mod limits;
+pub mod message_ref;
 pub mod outgoing;
 pub mod telegram;
 pub mod terminal;
@@ -24,11 +28,13 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use tokio_util::sync::CancellationToken;
 
+pub use button::Button;
 pub use error::{CheckError, ListenError, SendError, WebhookError};
 pub use incoming::{
     Batch, ConnectionState, FileRef, Incoming, Intake, Person, Place, PlaceKind, What,
 };
 pub use limits::Limits;
+pub use message_ref::MessageRef;
 pub use outgoing::{Choice, Outgoing, Receipt, Shipment};
 pub use text::Unit;
 

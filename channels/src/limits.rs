@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::{
+    button::Button,
     outgoing::{Choice, Outgoing},
     text::{self, Unit},
 };
@@ -113,7 +114,7 @@ fn asked(question: Outgoing, limits: &Limits) -> Vec<Outgoing> {
     let Outgoing::Question { markdown, approval, mut choices, reply_to } = question else {
         return vec![question];
     };
-    choices.retain(|choice| limits.reasons || choice.key != Choice::WITH_REASON);
+    choices.retain(|choice| limits.reasons || choice.button != Button::DenyWithReason);
     if !limits.buttons {
         return texts(&with_commands(&markdown, &approval, &choices), reply_to, limits);
     }
@@ -164,24 +165,24 @@ fn with_commands(markdown: &str, approval: &str, choices: &[Choice]) -> String {
     let code = approval.get(start..).unwrap_or(approval);
     let line = |choice: &Choice| {
         let label = text::escape(&choice.label);
-        if choice.key.is_ascii_uppercase() {
+        if let Button::Option(_) = choice.button {
             let answer = text::neutralise(&choice.label).replace('`', "\u{2019}");
             return Some(format!("- {label}: `/answer {code} {answer}`\n"));
         }
-        let command = command(choice.key)?;
+        let command = command(choice.button)?;
         Some(format!("- {label}: `/{command} {code}`\n"))
     };
     let lines: String = choices.iter().filter_map(line).collect();
     format!("{markdown}\n\nTo answer, type:\n\n{lines}")
 }
 
-/// The command that is equivalent to a button with this key.
-fn command(key: char) -> Option<&'static str> {
-    match key {
-        'a' | 'r' => Some("allow"),
-        'c' => Some("here"),
-        'g' => Some("always"),
-        'd' | 's' => Some("deny"),
+/// The command that is equivalent to a button.
+fn command(button: Button) -> Option<&'static str> {
+    match button {
+        Button::Allow | Button::RunAgain => Some("allow"),
+        Button::AllowConversation => Some("here"),
+        Button::ProposeGrant => Some("always"),
+        Button::Deny | Button::Skip => Some("deny"),
         _ => None,
     }
 }
@@ -243,9 +244,14 @@ mod tests {
     }
 
     fn choices() -> Vec<Choice> {
-        [("Allow", 'a'), ("In this conversation", 'c'), ("Deny", 'd'), ("Look", 'x')]
-            .map(|(label, key)| Choice { label: label.into(), key })
-            .to_vec()
+        [
+            ("Allow", Button::Allow),
+            ("In this conversation", Button::AllowConversation),
+            ("Deny", Button::Deny),
+            ("Look", Button::ShowEverything),
+        ]
+        .map(|(label, button)| Choice { label: label.into(), button })
+        .to_vec()
     }
 
     fn text_of(outgoing: &Outgoing) -> &str {
@@ -302,8 +308,12 @@ mod tests {
     #[test]
     fn without_buttons_an_answer_is_typed_in_its_own_words() {
         let limits = Limits { buttons: false, text: 400, ..small() };
-        let choices = [("Red", 'A'), ("Dark `blue`", 'B'), ("No answer", 'd')]
-            .map(|(label, key)| Choice { label: label.into(), key });
+        let choices = [
+            ("Red", Button::Option(0)),
+            ("Dark `blue`", Button::Option(1)),
+            ("No answer", Button::Deny),
+        ]
+        .map(|(label, button)| Choice { label: label.into(), button });
         let question = Outgoing::Question {
             markdown: "Which colour?".into(),
             approval: "0123456789abcdef".into(),

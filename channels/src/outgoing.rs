@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::incoming::Place;
+use crate::{button::Button, incoming::Place, message_ref::MessageRef};
 
 /// One message. Text is Markdown (CommonMark, tables, strikethrough), which each channel translates
 /// into its own dialect.
@@ -102,10 +102,13 @@ impl Outgoing {
         }
     }
 
-    /// What the further parts of an answer reply to. None, except for native commands (`i:…`),
-    /// whose answers share the visibility of the first part.
+    /// What the further parts of an answer reply to. None, except for native commands, whose
+    /// answers share the visibility of the first part.
     pub(crate) fn behind(answered: &str) -> Option<String> {
-        answered.strip_prefix("i:").map(|call| format!("f:{call}"))
+        match MessageRef::parse(answered) {
+            MessageRef::Command(call) => Some(MessageRef::CommandFollowUp(call).to_string()),
+            MessageRef::Message(_) | MessageRef::CommandFollowUp(_) => None,
+        }
     }
 
     /// Whether it is an image that platforms show inline. No platform supports SVG.
@@ -137,14 +140,9 @@ impl Outgoing {
 pub struct Choice {
     /// The text on the button.
     pub label: String,
-    /// One character, the last one of the button's data. An upper-case letter marks an option with
-    /// its own label.
-    pub key: char,
-}
-
-impl Choice {
-    /// Denies after asking for the reason. The resulting press has the key `d`.
-    pub const WITH_REASON: char = 'w';
+    /// What it does.
+    #[serde(rename = "key")]
+    pub button: Button,
 }
 
 /// A message that is being sent to one place.

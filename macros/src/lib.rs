@@ -1,5 +1,7 @@
 //! The `#[tool]` attribute, which makes a tool of a documented function.
 
+#![warn(missing_docs)]
+
 use heck::ToUpperCamelCase as _;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};

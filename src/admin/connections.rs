@@ -1,6 +1,6 @@
 //! Limits the connections of the HTTP server in number and in time.
 //!
-//! A connection on which no request arrives is closed, also if its bytes arrive one by one. While a
+//! A connection on which no request arrives is closed, even if its bytes arrive one by one. While a
 //! request is handled, its handler decides how long it waits.
 
 use axum::{

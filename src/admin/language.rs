@@ -33,7 +33,7 @@ mod tests {
     use axum::http::HeaderValue;
 
     #[test]
-    fn what_is_wanted_most_of_what_we_speak_counts() {
+    fn the_preferred_supported_language_is_chosen() {
         for (line, language) in [
             ("de-AT,de;q=0.9,en;q=0.8", Some(Language::German)),
             ("fr-FR, fr;q=0.9, en;q=0.5, es;q=0.7", Some(Language::Spanish)),

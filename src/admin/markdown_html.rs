@@ -30,7 +30,7 @@ pub fn from_markdown(markdown: &str) -> String {
     }
     let mut html = String::new();
     format_html(root, &options, &mut html).expect("writing to a String cannot fail");
-    // Everything else that looks like this is escaped, so only the tags of links and footnotes match.
+    // Similar text from a message is escaped, so only the tags of links and footnotes match.
     let html = FOOTNOTE_LINK.replace_all(&html, "");
     let html = FOOTNOTE.replace_all(&html, "<li>");
     let html = html.replace(" data-footnotes>", ">");
@@ -163,7 +163,7 @@ mod tests {
 
     /// Proves S1, S10.
     #[test]
-    fn nothing_in_markdown_can_act() {
+    fn markdown_cannot_contain_active_content() {
         let attacks = [
             "<script>alert(1)</script>",
             "<img src=x onerror=alert(1)>",
@@ -193,7 +193,7 @@ mod tests {
         }
     }
 
-    /// The first tag that is not one of the few that we write, or that has an unexpected attribute.
+    /// The first tag that this renderer never writes, or that has an unexpected attribute.
     fn acts(html: &str) -> Option<String> {
         let tag = regex::Regex::new("<[^>]*>").unwrap();
         let harmless = regex::Regex::new(
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_filled_in_is_text() {
+    fn values_in_a_page_are_escaped() {
         let page = fill("<p title=\"{{a}}\">{{b}}{{c}}</p>", &[("a", "\"<&"), ("b", "{{a}}")]);
         assert_eq!(page, "<p title=\"&quot;&lt;&amp;\">{{a}}</p>");
     }

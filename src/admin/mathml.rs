@@ -249,7 +249,7 @@ mod tests {
 
     /// Proves S10.
     #[test]
-    fn nothing_in_a_formula_acts() {
+    fn formulas_cannot_contain_active_content() {
         for source in [r"\text{<script>alert(1)</script>}", r"a < b > c & d", "\\text{\"onclick=1}"]
         {
             if let Some(drawn) = mathml(source, Display::Inline) {

@@ -23,7 +23,7 @@ use crate::{
     },
     store::{
         Store,
-        audit::{self, Fact},
+        audit::{self, AuditKind, Fact},
         rules as stored,
     },
     texts::Language,
@@ -239,7 +239,7 @@ pub async fn take_in(
     store
         .write("import rules", move |tx| {
             Box::pin(async move {
-                let fact = Fact::new("rules_imported", &by)
+                let fact = Fact::new(AuditKind::RulesImported, &by)
                     .with("replace", replace)
                     .with("rules", serde_json::to_value(&document)?);
                 if replace {
@@ -282,7 +282,8 @@ pub async fn put(
                 if how == Put::New && there.rules.iter().any(|rule| rule.name == entry.name) {
                     return Ok(false);
                 }
-                let fact = Fact::new("rule_put", &by).with("rule", serde_json::to_value(&entry)?);
+                let fact =
+                    Fact::new(AuditKind::RulePut, &by).with("rule", serde_json::to_value(&entry)?);
                 stored::put(tx, &entry, &by, now).await?;
                 audit::append(tx, audit::ADMIN, vec![fact], now).await?;
                 Ok(true)
@@ -299,7 +300,7 @@ pub async fn remove(store: &Store, name: String, by: &str, now: DateTime<Utc>) -
             Box::pin(async move {
                 let removed = stored::remove(tx, &name).await?;
                 if removed {
-                    let fact = Fact::new("rule_removed", &by).with("name", name.as_str());
+                    let fact = Fact::new(AuditKind::RuleRemoved, &by).with("name", name.as_str());
                     audit::append(tx, audit::ADMIN, vec![fact], now).await?;
                 }
                 Ok(removed)

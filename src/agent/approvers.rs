@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_could_fulfil_is_refused_in_words() {
+    fn approvers_that_nobody_can_satisfy_are_rejected_with_a_reason() {
         let refused =
             |written: Value| serde_json::from_value::<Approvers>(written).unwrap_err().to_string();
         assert!(refused(json!("ann")).contains("`ann` is not an approver"));

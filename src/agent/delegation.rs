@@ -23,7 +23,7 @@ pub const ANSWER_CHARS: usize = 4_000;
 
 /// What a cleared call does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Order {
+pub enum DelegationCall {
     Tasks(Vec<Task>),
     /// Answered immediately with this text.
     Reply(String),
@@ -38,12 +38,12 @@ pub const TOOLS: [&str; 3] = [DELEGATE, ASK_COWORKER, LIST_AGENTS];
 
 /// The tasks of this call, if it is one of these tools. `depth` is the number of agents above this
 /// one.
-pub fn order(call: &Call, coworkers: &[Coworker], depth: u32) -> Option<Order> {
+pub fn delegated(call: &Call, coworkers: &[Coworker], depth: u32) -> Option<DelegationCall> {
     if coworkers.is_empty() {
         return None;
     }
     let tasks = match call.tool.as_str() {
-        LIST_AGENTS => return Some(Order::Reply(listed(coworkers))),
+        LIST_AGENTS => return Some(DelegationCall::Reply(listed(coworkers))),
         DELEGATE => match call.arguments.get("tasks").and_then(Value::as_array) {
             Some(tasks) if !tasks.is_empty() => tasks.iter().collect(),
             _ => vec![&call.arguments],
@@ -52,13 +52,13 @@ pub fn order(call: &Call, coworkers: &[Coworker], depth: u32) -> Option<Order> {
         _ => return None,
     };
     if depth >= DEPTH {
-        return Some(Order::Refused(texts::too_deep(DEPTH)));
+        return Some(DelegationCall::Refused(texts::too_deep(DEPTH)));
     }
     if tasks.len() > AT_ONCE {
-        return Some(Order::Refused(texts::too_many_tasks(AT_ONCE)));
+        return Some(DelegationCall::Refused(texts::too_many_tasks(AT_ONCE)));
     }
     let tasks: Result<_, _> = tasks.into_iter().map(|asked| task(asked, coworkers)).collect();
-    Some(tasks.map_or_else(Order::Refused, Order::Tasks))
+    Some(tasks.map_or_else(DelegationCall::Refused, DelegationCall::Tasks))
 }
 
 /// Accepts the parameter names of other programs as well.
@@ -174,9 +174,9 @@ mod tests {
         vec![coworker("Senior Researcher", "finds things out"), coworker("writer", "")]
     }
 
-    fn ordered(tool: &str, arguments: Value, depth: u32) -> Option<Order> {
+    fn ordered(tool: &str, arguments: Value, depth: u32) -> Option<DelegationCall> {
         let call = Call { id: "a".into(), model_id: "a".into(), tool: tool.into(), arguments };
-        order(&call, &coworkers(), depth)
+        delegated(&call, &coworkers(), depth)
     }
 
     /// Accepts names as models write them and the parameter names of other programs.
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn a_coworker_is_known_by_its_name_however_it_is_written() {
         let tasks = |agent: &str, text: &str| {
-            Some(Order::Tasks(vec![Task { agent: agent.into(), text: text.into() }]))
+            Some(DelegationCall::Tasks(vec![Task { agent: agent.into(), text: text.into() }]))
         };
         for (tool, arguments, expected) in [
             ("delegate", json!({ "agent": "writer", "task": "Go" }), tasks("writer", "Go")),
@@ -205,11 +205,13 @@ mod tests {
         }
         assert_eq!(
             ordered("delegate", json!({ "agent": "x", "task": "Go" }), 0),
-            Some(Order::Refused(
+            Some(DelegationCall::Refused(
                 "Coworker 'x' not found. Available coworkers: Senior Researcher, writer".into()
             ))
         );
-        let Some(Order::Refused(why)) = ordered("delegate", json!({ "agent": "writer" }), 0) else {
+        let Some(DelegationCall::Refused(why)) =
+            ordered("delegate", json!({ "agent": "writer" }), 0)
+        else {
             panic!("without a task")
         };
         assert_eq!(why, "Invalid parameters: Missing 'task' parameter");
@@ -220,13 +222,20 @@ mod tests {
     #[test]
     fn depth_and_number_are_bounded() {
         let one = json!({ "agent": "writer", "task": "Go" });
-        assert!(matches!(ordered("delegate", one.clone(), 2), Some(Order::Tasks(_))));
-        assert!(matches!(ordered("delegate", one.clone(), 3), Some(Order::Refused(_))));
+        assert!(matches!(ordered("delegate", one.clone(), 2), Some(DelegationCall::Tasks(_))));
+        assert!(matches!(ordered("delegate", one.clone(), 3), Some(DelegationCall::Refused(_))));
         let many = |n: usize| json!({ "tasks": vec![one.clone(); n] });
-        let Some(Order::Tasks(tasks)) = ordered("delegate", many(AT_ONCE), 0) else { panic!() };
+        let Some(DelegationCall::Tasks(tasks)) = ordered("delegate", many(AT_ONCE), 0) else {
+            panic!()
+        };
         assert_eq!(tasks.len(), AT_ONCE);
-        assert!(matches!(ordered("delegate", many(AT_ONCE + 1), 0), Some(Order::Refused(_))));
-        let Some(Order::Reply(list)) = ordered("list_agents", json!({}), 3) else { panic!() };
+        assert!(matches!(
+            ordered("delegate", many(AT_ONCE + 1), 0),
+            Some(DelegationCall::Refused(_))
+        ));
+        let Some(DelegationCall::Reply(list)) = ordered("list_agents", json!({}), 3) else {
+            panic!()
+        };
         assert_eq!(list, "- Senior Researcher: finds things out\n- writer");
     }
 }

@@ -609,7 +609,7 @@ mod tests {
 
     /// Whether the approval of a call may offer a permission for more than this call.
     #[test]
-    fn what_is_grave_or_always_asks_is_allowed_for_one_call_only() {
+    fn some_calls_can_be_allowed_once_only() {
         use ApprovalMode::{Always, UnlessAllowed};
         let allow = |severity| RuleEntry { severity, ..rule("*", None, Action::Allow) };
         for (entries, approval, taint, expected) in [
@@ -695,7 +695,7 @@ mod tests {
 
     /// Proves A12, T6.
     #[test]
-    fn a_halt_starts_nothing_and_lets_what_is_open_wait() {
+    fn during_a_halt_nothing_starts_and_open_work_waits() {
         let asked = CallState::Asked {
             approval: ApprovalId::from("a"),
             asks: ApprovalPurpose::Allow,

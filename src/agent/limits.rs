@@ -299,7 +299,7 @@ mod tests {
 
     /// Proves IC-34.
     #[test]
-    fn the_hour_holds_though_the_minute_is_free_and_a_refusal_costs_nothing() {
+    fn the_hourly_limit_applies_and_refused_calls_do_not_count() {
         let rate = Rate { per_minute: 2, per_hour: 3 };
         let mut calls = Vec::new();
         for minute in 0..3 {

@@ -11,7 +11,7 @@ use super::{
     approvers::Approvers,
     catalog::{EffectClass, ResolvedTool, Tier, ToolSpec},
     compact,
-    delegation::{self, Order},
+    delegation::{self, DelegationCall},
     disclosure,
     guard::{self, Cleared, Verdict},
     limits,
@@ -222,11 +222,13 @@ impl Plan {
                 self.settle.push(Event::Reused { call: call.id.clone(), from });
             }
             Verdict::Run(cleared) => {
-                match delegation::order(call, &agent.catalog.coworkers, context.depth) {
+                match delegation::delegated(call, &agent.catalog.coworkers, context.depth) {
                     None => self.run.push(*cleared),
-                    Some(Order::Tasks(tasks)) => self.delegate.push((*cleared, tasks)),
-                    Some(Order::Reply(text)) => self.settle.push(ended(call, Outcome::Done, text)),
-                    Some(Order::Refused(text)) => self.settle.push(failed(call, text)),
+                    Some(DelegationCall::Tasks(tasks)) => self.delegate.push((*cleared, tasks)),
+                    Some(DelegationCall::Reply(text)) => {
+                        self.settle.push(ended(call, Outcome::Done, text));
+                    }
+                    Some(DelegationCall::Refused(text)) => self.settle.push(failed(call, text)),
                 }
             }
             other => self.hold(call, other),
@@ -480,7 +482,7 @@ mod tests {
     /// approval.
     /// Proves MC-01, MC-42.
     #[test]
-    fn rules_speak_of_enabling_finding_and_loading() {
+    fn rules_apply_to_enabling_finding_and_loading() {
         let rule = |action: Action, keys: serde_json::Value| {
             let mut entry = RuleEntry::of("*_*", action);
             entry.fields = serde_json::from_value(keys).unwrap();

@@ -344,7 +344,7 @@ mod tests {
     /// Neither a name nor a text can begin a line that looks like a message of another person.
     /// Proves S13.
     #[test]
-    fn nobody_speaks_in_the_name_of_another() {
+    fn a_message_cannot_look_like_that_of_another_person() {
         for break_ in ["\n", "\r", "\r\n", "\u{2028}", "\u{85}"] {
             for (name, text) in [
                 (format!("Ann]: hi{break_}[Bob"), "hello".to_owned()),

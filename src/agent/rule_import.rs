@@ -395,7 +395,7 @@ mateclaw:
     }
 
     #[test]
-    fn what_is_not_understood_is_refused() {
+    fn invalid_rule_documents_are_rejected() {
         for text in [
             "rules: 1",
             "rules:\n  - tool: shell",

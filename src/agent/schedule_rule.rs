@@ -248,7 +248,7 @@ mod tests {
 
     /// Proves MC-39.
     #[test]
-    fn what_cannot_be_meant_is_refused_in_words() {
+    fn invalid_schedule_times_are_rejected_with_a_reason() {
         let every =
             |text: &str| RequestedTime { every: Some(text.into()), ..RequestedTime::default() };
         for (requested, words) in [

@@ -50,7 +50,7 @@ fn schemas(catalog: &Catalog) -> Vec<String> {
 /// The schema of a core tool; name, source and one line of an extension tool.
 /// Proves MC-05.
 #[test]
-fn the_directory_has_one_line_for_each_extension_tool() {
+fn the_tool_listing_has_one_line_for_each_extension_tool() {
     let catalog = with(0);
     assert_eq!(schemas(&catalog), ["note", "enable_tool"]);
     insta::assert_snapshot!(directory(&catalog), @"

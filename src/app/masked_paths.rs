@@ -73,7 +73,7 @@ mod tests {
     /// Hides the configuration, its secret files, other agents' folders and the database.
     /// Proves S16.
     #[test]
-    fn what_is_ours_is_hidden_wherever_it_lies() {
+    fn files_of_the_gateway_are_hidden_wherever_they_are() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
         let text = format!(

@@ -12,7 +12,7 @@ use crate::{
     gateway::people,
     journal::role::Role,
     store::{
-        audit::{self, Fact},
+        audit::{self, AuditKind, Fact},
         people::pairing::{self, OwnerSource, PairingOffer, PairingRole},
     },
 };
@@ -43,7 +43,7 @@ pub(super) async fn offer(
     let expires_at = SystemClock.now() + TimeDelta::hours(hours.into());
     let only = channel.clone().unwrap_or_default();
     let store = app::database::open_store(config).await?;
-    let fact = Fact::new("pairing_offered", OPERATOR)
+    let fact = Fact::new(AuditKind::PairingOffered, OPERATOR)
         .with("channel", only.as_str())
         .with("expires_at", expires_at.to_rfc3339());
     let (now, owned) = (SystemClock.now(), owned(config));

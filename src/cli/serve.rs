@@ -13,7 +13,7 @@ use crate::{
     gateway::Gateway,
     store::{
         Store,
-        audit::Fact,
+        audit::{AuditKind, Fact},
         channels::{ChannelState, ChannelStatus},
         people::web_sessions,
     },
@@ -131,7 +131,7 @@ async fn link(config: &Config, store: &Store) -> Result<Option<String>> {
 }
 
 async fn read_again(serving: &mut Serving) {
-    let by = Fact::new("configuration_reloaded", "").with("through", "SIGHUP");
+    let by = Fact::new(AuditKind::ConfigurationReloaded, "").with("through", "SIGHUP");
     if let Err(problem) = serving.reload(Some(by)).await {
         let problem = format!("{problem:#}");
         tracing::error!(problem, "could not reload the configuration; nothing has changed");

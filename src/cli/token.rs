@@ -19,7 +19,7 @@ use crate::{
     store::{
         Store,
         api::tokens as api_tokens,
-        audit::{self, Fact},
+        audit::{self, AuditKind, Fact},
         lists::PageRequest,
         people::{
             self, AccessTokenKind,
@@ -95,7 +95,7 @@ pub async fn run(config: &Config, store: &Store, args: TokenArgs) -> Result<Stri
     );
     let now = SystemClock.now();
     let token = tokens::new(&api, role, days, OPERATOR, now);
-    let fact = Fact::new("token_created", OPERATOR);
+    let fact = Fact::new(AuditKind::TokenCreated, OPERATOR);
     let secret = tokens::make(store, token, fact, now).await?;
     secret.with_context(|| {
         format!("there is already a token `{api}`; revoke it first, or choose another name")
@@ -153,7 +153,7 @@ async fn end_sessions(store: &Store, person: String) -> Result<String> {
         .write("end sessions", move |tx| {
             Box::pin(async move {
                 let count = web_sessions::end_all(tx, &whom).await?;
-                let fact = Fact::new("session_ended", OPERATOR).with("whom", whom.as_str());
+                let fact = Fact::new(AuditKind::SessionEnded, OPERATOR).with("whom", whom.as_str());
                 audit::append(tx, audit::ADMIN, vec![fact.with("count", count)], now).await?;
                 Ok(count)
             })
@@ -170,7 +170,8 @@ async fn revoke(store: &Store, which: String) -> Result<String> {
             Box::pin(async move {
                 if let Some(id) = AccessId::parse(&which) {
                     let Some(person) = web_sessions::end(tx, &id).await? else { return Ok(None) };
-                    let fact = Fact::new("session_ended", OPERATOR).with("whom", person.as_str());
+                    let fact =
+                        Fact::new(AuditKind::SessionEnded, OPERATOR).with("whom", person.as_str());
                     audit::append(tx, audit::ADMIN, vec![fact], now).await?;
                     return Ok(Some(format!("The session or link of {person:?} was revoked.")));
                 }
@@ -178,7 +179,7 @@ async fn revoke(store: &Store, which: String) -> Result<String> {
                 let Some(name) = api_tokens::revoke(tx, &id, OPERATOR, now).await? else {
                     return Ok(None);
                 };
-                let fact = Fact::new("token_revoked", OPERATOR).with("name", name.as_str());
+                let fact = Fact::new(AuditKind::TokenRevoked, OPERATOR).with("name", name.as_str());
                 audit::append(tx, audit::ADMIN, vec![fact], now).await?;
                 Ok(Some(format!("The token {name:?} was revoked.")))
             })
@@ -194,7 +195,7 @@ pub async fn sign_in_link(config: &Config, store: &Store, name: String) -> Resul
     let token = secret();
     let link = format!("{}/sign-in?token={token}", config.web_url());
     let now = SystemClock.now();
-    store.note(Fact::new("sign_in_link", OPERATOR).with("name", name.as_str()), now).await?;
+    store.note(Fact::new(AuditKind::SignInLink, OPERATOR).with("name", name.as_str()), now).await?;
     store
         .write("sign-in link", move |tx| {
             Box::pin(async move {

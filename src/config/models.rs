@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn vendors_own_models_see_and_others_when_it_is_said() {
+    fn models_of_the_providers_have_vision_and_others_if_configured() {
         let sees = |entry: &str| {
             let entry: ModelEntry = toml::from_str(&format!("id = 'm'\n{entry}")).unwrap();
             entry.sees()

@@ -1,7 +1,7 @@
 //! The context for handling one inbound update, and helpers to reply.
 
 use anyhow::Result;
-use channels::{Limits, Outgoing, Person, Place, PlaceKind};
+use channels::{Limits, MessageRef, Outgoing, Person, Place, PlaceKind};
 use chrono::{DateTime, Utc};
 
 use super::{
@@ -130,5 +130,5 @@ pub(super) async fn answer(
 
 /// Whether the message is a native platform command.
 pub(super) fn is_platform_command(message: &str) -> bool {
-    message.starts_with("i:")
+    matches!(MessageRef::parse(message), MessageRef::Command(_))
 }

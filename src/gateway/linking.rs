@@ -14,7 +14,7 @@ use super::{
 };
 use crate::store::{
     Tx,
-    audit::{self, Fact},
+    audit::{self, AuditKind, Fact},
     people::identities::{self, Account, Linking, NamedAccount},
 };
 
@@ -45,7 +45,7 @@ pub(super) async fn typed(
         "off" => {
             let unlinked = identities::unlink(tx, &account).await?;
             if unlinked {
-                note(tx, context, Fact::new("unlinked", &account.id)).await?;
+                note(tx, context, Fact::new(AuditKind::Unlinked, &account.id)).await?;
             }
             Ok(if unlinked { words.unlinked } else { words.not_linked }.to_owned())
         }
@@ -65,7 +65,7 @@ async fn redeem(
     let Some(code) = people::pairing_code(rest) else { return Ok(words.linking.wrong.to_owned()) };
     Ok(match identities::redeem_link(tx, own, &code, context.now).await? {
         Linking::Linked { to, name } => {
-            let fact = Fact::new("linked", &account.id)
+            let fact = Fact::new(AuditKind::Linked, &account.id)
                 .with("to_channel", to.channel.as_str())
                 .with("to", to.id.as_str());
             note(tx, context, fact).await?;

@@ -8,7 +8,10 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::Gateway;
-use crate::store::channels::{ChannelReport, inbox};
+use crate::store::{
+    channels::{ChannelReport, inbox},
+    leases::DutyKind,
+};
 
 /// The metric that is 1 while this node listens on a channel.
 pub const CHANNEL_UP: &str = "countersign_channel_up";
@@ -21,12 +24,12 @@ const STORED_AGAIN: TimeDelta = QUIET_FIRST;
 /// Listens while this node holds the duty, and again whenever it gets it back.
 pub(super) async fn listen(gateway: Arc<Gateway>, id: String, intake: Intake) {
     let connected = &gateway.channels[&id];
-    let duty = format!("listen {id}");
+    let duty = DutyKind::Listen(&id);
     let mut reporter = Reporter::new(&gateway, &id);
     while !gateway.stop.is_cancelled() {
-        let held = !connected.alone || matches!(gateway.store.hold_duty(&duty).await, Ok(Some(_)));
+        let held = !connected.alone || matches!(gateway.store.hold_duty(duty).await, Ok(Some(_)));
         let ended = if held {
-            listen_once(&mut reporter, &duty, &intake).await
+            listen_once(&mut reporter, duty, &intake).await
         } else {
             Ok(ListenEnd::Lost)
         };
@@ -52,7 +55,7 @@ enum ListenEnd {
 
 async fn listen_once(
     reporter: &mut Reporter<'_>,
-    duty: &str,
+    duty: DutyKind<'_>,
     intake: &Intake,
 ) -> Result<ListenEnd> {
     let (gateway, id) = (reporter.gateway, reporter.id);
@@ -85,7 +88,7 @@ async fn listen_once(
 async fn until_listening_must_end(
     gateway: &Gateway,
     id: &str,
-    duty: &str,
+    duty: DutyKind<'_>,
     before: i64,
 ) -> ListenEnd {
     while !gateway.stop.is_cancelled() {
@@ -156,7 +159,7 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// Whether an interruption is over after a moment, so that nobody needs to know of it.
+    /// Whether an interruption ends within a moment, so that it need not be reported.
     async fn recovers(&self, reported: &mut watch::Receiver<ConnectionState>) -> bool {
         let is_up = |known: &ConnectionState| *known == ConnectionState::Connected;
         let back = reported.wait_for(is_up);

@@ -10,7 +10,7 @@ use crate::{
     journal::{event::Speaker, role::Role},
     store::{
         Tx,
-        audit::{self, Fact},
+        audit::{self, AuditKind, Fact},
         people::{
             self,
             pairing::{self, Bearer, Pairing},
@@ -138,8 +138,9 @@ pub(super) async fn greet_stranger(
     let bearer = Bearer { channel, id: &person.id, name: &person.name, code: &code, owned };
     let pairing = pairing::pair(tx, bearer, now).await?;
     if let Pairing::Paired(role) = pairing {
-        let fact =
-            Fact::new("paired", &person.id).with("channel", channel).with("role", role.as_str());
+        let fact = Fact::new(AuditKind::Paired, &person.id)
+            .with("channel", channel)
+            .with("role", role.as_str());
         audit::append(tx, audit::ADMIN, vec![fact], now).await?;
     }
     Ok(match pairing {
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn only_ids_and_the_star_open_the_door() {
+    fn only_ids_and_the_wildcard_give_access() {
         assert_eq!(Allow::from_list(&["1".into(), "*".into()]), Allow::Everybody);
         assert_eq!(Allow::from_list(&[]), Allow::Only(BTreeSet::new()));
     }

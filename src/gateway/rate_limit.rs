@@ -19,7 +19,7 @@ const SWEPT_FROM: usize = 1_000;
 /// The maximum number of windows. Further chats are not counted; the platform still enforces its
 /// own limit.
 const MOST: usize = 100_000;
-/// How often expired windows are looked for at the maximum.
+/// The minimum time between two sweeps of expired windows.
 const SWEPT_EVERY: TimeDelta = TimeDelta::seconds(1);
 
 /// Recent messages, per chat and for the whole bot.

@@ -316,7 +316,7 @@ async fn rate_limited(
     })
 }
 
-/// A writing hand.
+/// The emoji of a writing hand.
 const NOTED: &str = "\u{270d}";
 
 /// The number of parts of one paste that count as one message; further parts count again.

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_session_is_not_read() {
+    fn invalid_and_oversized_snapshots_are_not_used() {
         assert_eq!(read("nonsense"), None);
         assert_eq!(read("{}"), None);
         let long = Session { memory: Some("x".repeat(LONGEST_BYTES)), ..Session::default() };

@@ -73,7 +73,7 @@ fn made(reply: &Reply) -> (&str, &Value) {
 }
 
 #[tokio::test]
-async fn it_says_in_every_answer_what_it_is() {
+async fn every_answer_says_that_it_is_from_the_demo_model() {
     let mut talk = Talk::new();
     for text in ["hi", "what can you do", "sing", "", "Summarise this"] {
         assert!(talk.says(text).await.text.contains("demo model"));

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_the_vendors_for_too_long_are_known() {
+    fn context_length_errors_of_the_providers_are_recognised() {
         for body in [
             r#"{"error":{"code":"context_length_exceeded"}}"#,
             "This model's maximum context length is 8192 tokens",

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn it_waits_as_long_as_the_vendor_says() {
+    async fn retries_wait_as_long_as_the_provider_asks() {
         let model = ScriptedModel::new("m");
         model.will(fail(busy(Some(40)))).will(say("Here."));
         let begun = tokio::time::Instant::now();

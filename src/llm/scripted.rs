@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_gate_holds_the_model_until_it_is_opened() {
+    async fn a_gate_stops_the_model_until_it_is_opened() {
         let (model, gate) = (ScriptedModel::new("m"), Gate::new());
         model.will(wait(&gate)).will(say("Now."));
         let asked = prompt("go");

@@ -182,7 +182,7 @@ mod tests {
 
     /// Proves T4.
     #[tokio::test]
-    async fn what_is_put_is_read_again_and_stands_once() {
+    async fn a_file_is_read_back_and_stored_once() {
         let (_folder, artifacts) = place();
         let one = artifacts.put("a.txt", "text/plain", b"hello".to_vec()).await.unwrap();
         let two = artifacts.put("b.txt", "text/plain", b"hello".to_vec()).await.unwrap();

@@ -1,9 +1,9 @@
 //! The texts of elicitations: questions of a tool server to a person during a call.
 
-use channels::Choice;
+use channels::{Button, Choice};
 use std::fmt::Write as _;
 
-use super::{Fmt1, Fmt2, Messages, button, plain};
+use super::{Fmt1, Fmt2, Messages, choice, plain};
 
 pub struct ElicitationTexts {
     /// The server's name.
@@ -129,8 +129,9 @@ impl Messages {
 
     /// Buttons for the options, and one to decline.
     pub fn answers(&self, options: &[String]) -> Vec<Choice> {
-        let own = options.iter().zip('A'..='Z').map(|(label, key)| button(label, key));
-        own.chain([button(self.asking.no_answer, 'd')]).collect()
+        let own =
+            options.iter().zip(Button::options()).map(|(label, button)| choice(label, button));
+        own.chain([choice(self.asking.no_answer, Button::Deny)]).collect()
     }
 
     /// The settled elicitation.

@@ -1,9 +1,9 @@
 //! The texts of votes, grants and the halt.
 
-use channels::{Choice, text};
+use channels::{Button, Choice, text};
 use std::fmt::Write as _;
 
-use super::{Fmt1, Fmt2, Messages, button, plain};
+use super::{Fmt1, Fmt2, Messages, choice, plain};
 use crate::journal::grant::{Grant, GrantSubject, Scope};
 
 /// A code span that cannot be ended by its contents.
@@ -95,15 +95,19 @@ impl Messages {
 
     pub fn giving(&self) -> Vec<Choice> {
         let GrantTexts { give, back, .. } = self.grant_texts;
-        vec![button(give, 'y'), button(back, 'b'), button(self.deny, 'd')]
+        vec![
+            choice(give, Button::GiveGrant),
+            choice(back, Button::Back),
+            choice(self.deny, Button::Deny),
+        ]
     }
 
     pub fn withdrawing(&self) -> Choice {
-        button(self.grant_texts.withdraw, 'w')
+        choice(self.grant_texts.withdraw, Button::WithdrawVote)
     }
 
     pub fn revoking(&self) -> Vec<Choice> {
-        vec![button(self.grant_texts.revoke, 'v')]
+        vec![choice(self.grant_texts.revoke, Button::RevokeGrant)]
     }
 
     pub fn settled_for_longer(&self, settled: &str, grant: &Grant) -> String {

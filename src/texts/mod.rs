@@ -36,7 +36,7 @@ mod refusals;
 mod tool_sentences;
 mod zh;
 
-use channels::{Choice, text};
+use channels::{Button, Choice, text};
 use chrono::TimeDelta;
 
 use crate::journal::event::{ApprovalPurpose, Status};
@@ -236,8 +236,8 @@ fn plain(text: &str) -> String {
     text::escape(&text::reveal(text))
 }
 
-fn button(label: &str, key: char) -> Choice {
-    Choice { label: label.to_owned(), key }
+fn choice(label: &str, button: Button) -> Choice {
+    Choice { label: label.to_owned(), button }
 }
 
 /// The buttons that an approval can have in addition to those that it always has.
@@ -266,17 +266,19 @@ impl Messages {
         let PossibleChoices { conversation: here, grant: always, everything: cut } = possible;
         let all = match asks {
             ApprovalPurpose::Allow => vec![
-                (true, self.allow_once, 'a'),
-                (here, self.allow_conversation, 'c'),
-                (always, self.allow_always, 'g'),
-                (true, self.deny, 'd'),
-                (true, self.deny_with_reason, Choice::WITH_REASON),
+                (true, self.allow_once, Button::Allow),
+                (here, self.allow_conversation, Button::AllowConversation),
+                (always, self.allow_always, Button::ProposeGrant),
+                (true, self.deny, Button::Deny),
+                (true, self.deny_with_reason, Button::DenyWithReason),
             ],
-            ApprovalPurpose::Retry => vec![(true, self.again, 'r'), (true, self.skip, 's')],
-            ApprovalPurpose::Answer => vec![(true, self.asking.no_answer, 'd')],
+            ApprovalPurpose::Retry => {
+                vec![(true, self.again, Button::RunAgain), (true, self.skip, Button::Skip)]
+            }
+            ApprovalPurpose::Answer => vec![(true, self.asking.no_answer, Button::Deny)],
         };
-        let offered = all.into_iter().chain([(cut, self.show_everything, 'e')]);
-        offered.filter(|(is, ..)| *is).map(|(_, label, key)| button(label, key)).collect()
+        let offered = all.into_iter().chain([(cut, self.show_everything, Button::ShowEverything)]);
+        offered.filter(|(is, ..)| *is).map(|(_, label, button)| choice(label, button)).collect()
     }
 
     /// The text of a settled approval.

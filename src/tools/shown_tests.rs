@@ -288,7 +288,7 @@ fn write_file(arguments: &Value, preview: Option<&Preview>) -> QuestionText {
 /// A short note is shown once, and in full, so nothing is offered as a file.
 /// Proves A8.
 #[tokio::test]
-async fn what_is_shown_in_full_is_neither_repeated_nor_called_cut() {
+async fn a_complete_preview_is_neither_repeated_nor_marked_as_truncated() {
     let place = Place::new();
     place.has("old.txt", "one\ntwo\nthree\n");
     let tool = files::write::WriteFile { edits: Arc::default() };

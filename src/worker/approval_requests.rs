@@ -92,7 +92,7 @@ async fn put(turn: &Turn<'_>, question: &ApprovalNeeded, digest: String) -> Resu
         everything: file.is_some(),
     };
     let choices = turn.claimed.words().choices(*asks, possible);
-    let offers = choices.iter().map(|choice| choice.key).collect();
+    let offers: Vec<_> = choices.iter().map(|choice| choice.button).collect();
     let (approval, reply_to) = (id.to_string(), turn.reply_to());
     let what = Outgoing::Question { markdown: text.markdown, approval, choices, reply_to };
     Ok(NewApproval {
@@ -106,7 +106,7 @@ async fn put(turn: &Turn<'_>, question: &ApprovalNeeded, digest: String) -> Resu
         requester: turn.requester(),
         approvers: approvers.clone(),
         proposal,
-        offers,
+        offers: offers.into(),
         expires_at,
         file,
         shows: parts(turn, what),

@@ -12,11 +12,14 @@ use crate::{
         event::{Call, Event, Outcome, Status, ToolResult},
         session::CallState,
     },
-    store::{approvals::request::NewApproval, audit::Fact},
+    store::{
+        approvals::request::NewApproval,
+        audit::{AuditKind, Fact},
+    },
 };
 
 /// A record about a call, with its digest and redacted arguments.
-fn about(turn: &Turn<'_>, kind: &'static str, call: &Call) -> Fact {
+fn about(turn: &Turn<'_>, kind: AuditKind, call: &Call) -> Fact {
     let person = turn.session.requester.as_ref().map(|by| by.id.clone()).unwrap_or_default();
     Fact::new(kind, &person)
         .of(&call.tool)
@@ -26,7 +29,7 @@ fn about(turn: &Turn<'_>, kind: &'static str, call: &Call) -> Fact {
 }
 
 pub(super) fn asked(turn: &Turn<'_>, call: &Call, reason: &str, asked: &NewApproval) -> Fact {
-    about(turn, "asked", call)
+    about(turn, AuditKind::Asked, call)
         .with("digest", asked.digest.as_str())
         .with("rule", reason)
         .with("approval", asked.id.as_str())
@@ -34,11 +37,11 @@ pub(super) fn asked(turn: &Turn<'_>, call: &Call, reason: &str, asked: &NewAppro
 
 /// The start of a call that must not run twice.
 pub(super) fn started(turn: &Turn<'_>, cleared: &Cleared) -> Fact {
-    about(turn, "started", cleared.call()).with("rule", authority(turn, cleared))
+    about(turn, AuditKind::Started, cleared.call()).with("rule", authority(turn, cleared))
 }
 
 pub(super) fn ran(turn: &Turn<'_>, call: &Call, rule: Value, result: &ToolResult) -> Fact {
-    about(turn, "ran", call)
+    about(turn, AuditKind::Ran, call)
         .with("rule", rule)
         .with("outcome", outcome(result.outcome))
         .with("took_ms", result.took_ms)
@@ -56,7 +59,9 @@ pub(super) fn refused(turn: &Turn<'_>, made: &[Call], events: &[Event]) -> Vec<F
     });
     ends.map(|(call, result)| {
         let rule = turn.worker.redactor.text(&result.text).into_owned();
-        about(turn, "refused", call).with("rule", rule).with("outcome", outcome(result.outcome))
+        about(turn, AuditKind::Refused, call)
+            .with("rule", rule)
+            .with("outcome", outcome(result.outcome))
     })
     .collect()
 }

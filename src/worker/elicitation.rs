@@ -14,13 +14,16 @@ use super::{
 };
 use crate::{
     agent::{approvers::Approvers, canonical_json::canonical},
-    gateway::approvals::{self, TYPED},
+    gateway::approvals,
     journal::{
         event::{ApprovalPurpose, Decider, Decision, Entry, Event},
         ids::{ApprovalId, CallId},
     },
     store::{
-        approvals::{request::NewApproval, withdrawal},
+        approvals::{
+            request::{NewApproval, Offers},
+            withdrawal,
+        },
         conversations::record::{Change, Precondition},
         files,
     },
@@ -175,10 +178,8 @@ fn approval_request(turn: &Turn<'_>, next: &Elicitation) -> NewApproval {
     let shown = words.asked(&question.asked, question.typed.then_some(code.as_str()));
     let markdown = turn.worker.redactor.own(&format!("{title}\n\n{shown}")).into_owned();
     let choices = words.answers(&question.options);
-    let mut offers: String = choices.iter().map(|choice| choice.key).collect();
-    if question.typed {
-        offers.push(TYPED);
-    }
+    let buttons = choices.iter().map(|choice| choice.button).collect();
+    let offers = Offers { buttons, typed: question.typed };
     let arguments = json!({
         "server": question.server,
         "message": question.asked.message,

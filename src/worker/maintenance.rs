@@ -10,12 +10,14 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use super::{Worker, erasure};
 use crate::{
     clock::{Clock as _, SystemClock},
-    store::{OWNERS_AT_ONCE, conversations::retire::CreationPosition, files, retention::prunes},
+    store::{
+        OWNERS_AT_ONCE, conversations::retire::CreationPosition, files, leases::DutyKind,
+        retention::prunes,
+    },
     texts,
 };
 
 const EVERY: Duration = Duration::from_mins(10);
-const DUTY: &str = "seal";
 /// The number of artifact folders, of 256, that one round examines.
 const FOLDERS: u8 = 16;
 
@@ -86,7 +88,8 @@ async fn seal(worker: &Worker) -> Result<()> {
 /// Whether this node still holds the duty and is not shutting down.
 async fn may_go_on(worker: &Worker) -> Result<bool> {
     let gateway = &worker.gateway;
-    Ok(!gateway.stop.is_cancelled() && gateway.store.hold_duty(DUTY).await?.is_some())
+    Ok(!gateway.stop.is_cancelled()
+        && gateway.store.hold_duty(DutyKind::Maintenance).await?.is_some())
 }
 
 async fn expire_conversations(worker: &Worker) -> Result<()> {

@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_taken_out_once() {
+    fn a_cached_session_is_taken_once() {
         let (sessions, id) = (SessionCache::default(), ConversationId("7".into()));
         assert_eq!(sessions.take_kept(&id), None);
         keep(&sessions, 7, "one");

@@ -5,7 +5,7 @@ use countersign::{
     app::App,
     journal::role::Role,
     store::{
-        audit::Fact,
+        audit::{AuditKind, Fact},
         people::{self, AccessTokenKind},
     },
 };
@@ -41,7 +41,7 @@ impl Served {
     pub async fn token(&self, name: &str, role: Role) -> String {
         let now = self.app.gateway.clock.now();
         let token = tokens::new(name, role, None, "test", now);
-        let fact = Fact::new("token_created", "test");
+        let fact = Fact::new(AuditKind::TokenCreated, "test");
         tokens::make(&self.app.gateway.store, token, fact, now).await.unwrap().unwrap()
     }
 

@@ -417,7 +417,7 @@ fn too_few_connections_are_refused() {
 }
 
 #[test]
-fn what_is_printed_loads_again() {
+fn the_printed_configuration_loads() {
     let printed = print::commented(&load("", &[]).unwrap()).unwrap();
     assert!(printed.contains("# The address of the web chat"));
     load(&printed, &[]).unwrap();

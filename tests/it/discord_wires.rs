@@ -128,7 +128,7 @@ async fn the_main_job_over_discord_with_troubles() {
     assert_eq!(wires.count("Here it is."), 1);
     let settled = |text: &&String| text.contains("Allowed by Ann");
     assert_eq!(wires.discord.reads(wires.chat).iter().filter(settled).count(), 1);
-    let each = "one each: the wish, the question, the first page, the file, the end";
+    let each = "one each: the request, the question, the first page, the file, the end";
     assert_eq!(shown.len(), 5, "{each}: {shown:#?}");
     assert_eq!(wires.discord.answer(press).map(|(kind, _)| kind), Some(6));
     eventually("the presser is told", async || {

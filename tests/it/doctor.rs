@@ -229,7 +229,7 @@ async fn doctor_asks_the_servers_of_tools() {
 /// The command line lists the known tools, shows changes, and trusts them.
 /// Proves S16.
 #[tokio::test]
-async fn tools_of_servers_are_answered_for_on_the_command_line() {
+async fn tools_of_servers_are_trusted_on_the_command_line() {
     let site = Site::new(On::Sqlite).await;
     site.configure("127.0.0.1:8642", &moody(&site, "Echoes."));
     site.migrate().await;

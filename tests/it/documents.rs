@@ -370,7 +370,7 @@ async fn a_document_is_paged_and_what_was_read_is_kept() {
 /// With tesseract the text is recognised, without it the result says what to install.
 /// Proves MC-26.
 #[tokio::test]
-async fn pictures_are_recognised_or_it_is_said_what_is_missing() {
+async fn text_in_pictures_is_recognised_or_the_missing_program_is_named() {
     let fixture = DocumentFixture::new().await;
     let picture = base64::engine::general_purpose::STANDARD.decode(HELLO).unwrap();
     fixture.has("hello.png", picture);
@@ -426,13 +426,13 @@ async fn what_was_not_recognised_is_tried_again() {
     let fixture = DocumentFixture::new().await;
     let picture = base64::engine::general_purpose::STANDARD.decode(HELLO).unwrap();
     fixture.has("hello.png", picture);
-    let bare = Arc::new(Sandbox::without_bubblewrap(BINARY.as_ref(), "no walls today"));
+    let bare = Arc::new(Sandbox::without_bubblewrap(BINARY.as_ref(), "no sandbox today"));
     let without = ExtractDocument { sandbox: bare };
     let arguments = json!({ "path": "hello.png" });
     let said = without.run(arguments.clone(), &fixture.context).await.unwrap().text;
-    assert!(said.contains("no walls today"), "{said}");
+    assert!(said.contains("no sandbox today"), "{said}");
     let (about, _) = fixture.reads(arguments).await.unwrap();
-    assert!(!about["warnings"].to_string().contains("no walls today"), "{about}");
+    assert!(!about["warnings"].to_string().contains("no sandbox today"), "{about}");
 }
 
 /// Proves MC-23.
@@ -523,7 +523,7 @@ async fn the_command_line_draws_what_the_tools_draw() {
 /// Every failure of a renderer is an error with a remedy, and the next document is rendered.
 /// Proves S14.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_drawing_that_breaks_down_is_an_error_and_nothing_else() {
+async fn a_renderer_failure_is_an_error_and_the_next_document_is_rendered() {
     let confined_command = Arc::new(sandbox().await);
     let bare = Arc::new(Sandbox::without_bubblewrap(std::path::Path::new(BINARY), "a test"));
     for sandbox in [confined_command, bare] {

@@ -7,7 +7,10 @@ use countersign::{
     clock::Clock as _,
     gateway::webhooks::outgoing,
     llm::scripted::{call, calls, say},
-    store::{audit::Fact, webhooks::subscriptions::Topic},
+    store::{
+        audit::{AuditKind, Fact},
+        webhooks::subscriptions::Topic,
+    },
     worker::{
         erasure,
         maintenance::{self, Round},
@@ -140,7 +143,7 @@ async fn a_day(world: &mut World) {
     let app = world.node().await;
     app.gateway.store.heartbeat().await.unwrap();
     maintenance::run_once(&app.worker, &mut Round::default()).await.unwrap();
-    let fact = Fact::new("erased", "3");
+    let fact = Fact::new(AuditKind::Erased, "3");
     erasure::erase(&app.worker, "room", "3", fact).await.unwrap();
     app.stop().await.unwrap();
 }

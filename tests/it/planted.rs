@@ -17,7 +17,7 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ("cut off", "A14, T6", "nodes::a_call_that_was_cut_off_is_put_to_the_person"),
     ("acknowledgement", "A2", "messages::a_failed_acknowledgement_is_tried_again"),
     ("slash", "A9", "approvals::a_message_while_a_question_is_open_waits"),
-    ("place", "A1, A7", "who_decides::a_press_counts_where_the_question_stands"),
+    ("place", "A1, A7", "who_decides::a_press_counts_only_where_the_approval_is_shown"),
     ("offers", "A1, A11", "who_decides::only_what_was_offered_counts"),
     ("strangers", "S5", "people::a_pairing_code_works_once"),
     ("moves", "A6", "moved::the_question_follows_the_approver"),

@@ -30,7 +30,7 @@ async fn says(running: &Running, what: &str, times: usize) {
 }
 
 /// The last input of the model.
-fn told(wires: &Wires) -> String {
+fn prompted(wires: &Wires) -> String {
     wires.llm.requests().last().expect("it was asked").body.to_string()
 }
 
@@ -58,11 +58,11 @@ async fn a_turn_outlives_the_configuration(on: On) {
     // Other conversations do not wait for it; the turn itself ends as it began.
     wires.until("Thought through.").await;
     assert_eq!(wires.llm.requests().len(), 1, "it was thought once");
-    assert!(told(&wires).contains("You are Penny."));
+    assert!(prompted(&wires).contains("You are Penny."));
     wires.llm.will(llm::text("Nickel."));
     wires.says("who are you?");
     wires.until("Nickel.").await;
-    assert!(told(&wires).contains("You are Nickel."));
+    assert!(prompted(&wires).contains("You are Nickel."));
     wires.stop(running).await;
     wires.site.end().await;
 }
@@ -111,7 +111,7 @@ async fn a_configuration_is_taken_whole_or_not_at_all() {
     wires.llm.will(llm::text("Penny."));
     wires.says("who are you?");
     wires.until("Penny.").await;
-    assert!(told(&wires).contains("You are Penny."), "nothing has been applied");
+    assert!(prompted(&wires).contains("You are Penny."), "nothing has been applied");
 
     assert_eq!(ask(Method::PUT).await, (200, json!({ "changes": changes })));
     eventually("the next one serves", async || {
@@ -122,7 +122,7 @@ async fn a_configuration_is_taken_whole_or_not_at_all() {
     wires.llm.will(llm::text("Nickel."));
     wires.says("and now?");
     wires.until("Nickel.").await;
-    assert!(told(&wires).contains("You are Nickel."));
+    assert!(prompted(&wires).contains("You are Nickel."));
     let audit = wires.site.rows("audit").await;
     let audit = audit.iter().find(|row| row["kind"] == "configuration_reloaded");
     let audit = audit.expect("it is written down").to_string();
@@ -146,7 +146,7 @@ async fn pushes(wires: &Wires, secret: &str) -> u16 {
     request.body(body).send().await.unwrap().status().as_u16()
 }
 
-async fn is_told(wires: &Wires, secret: &str, status: u16) {
+async fn answers_with(wires: &Wires, secret: &str, status: u16) {
     let what = format!("{secret} is answered {status}");
     eventually(&what, async || (pushes(wires, secret).await == status).then_some(())).await;
 }
@@ -174,8 +174,8 @@ async fn an_old_secret_is_dead_once_the_reload_is_answered() {
     let token = token.split_whitespace().find(|word| word.starts_with("cs_")).expect("a token");
     let url = format!("http://127.0.0.1:{}/api/v1/settings/reload", wires.port.number());
     let reload = async || {
-        let told = client().put(&url).bearer_auth(token).send().await.unwrap();
-        let (status, answer) = (told.status().as_u16(), told.text().await.unwrap());
+        let sent = client().put(&url).bearer_auth(token).send().await.unwrap();
+        let (status, answer) = (sent.status().as_u16(), sent.text().await.unwrap());
         assert_eq!(status, 200, "{answer}");
         answer
     };
@@ -187,14 +187,14 @@ async fn an_old_secret_is_dead_once_the_reload_is_answered() {
     let changes = reload().await;
     assert!(changes.contains("secrets: changed"), "{changes}");
     assert!(!changes.contains("whsec_"), "{changes}");
-    is_told(&wires, NEW, 200).await;
-    is_told(&wires, OLD, 200).await;
+    answers_with(&wires, NEW, 200).await;
+    answers_with(&wires, OLD, 200).await;
 
     secrets(&mut wires, NEW, None);
     reload().await;
     assert_ne!(pushes(&wires, OLD).await, 200, "whichever of the two answers");
-    is_told(&wires, OLD, 401).await;
-    is_told(&wires, NEW, 200).await;
+    answers_with(&wires, OLD, 401).await;
+    answers_with(&wires, NEW, 200).await;
     wires.stop(running).await;
     wires.site.end().await;
 }

@@ -233,7 +233,7 @@ impl State {
                 message.text.clone_from(markdown);
                 message.buttons = choices
                     .iter()
-                    .map(|choice| (choice.label.clone(), format!("{token}{}", choice.key)))
+                    .map(|choice| (choice.label.clone(), format!("{token}{}", choice.button.key())))
                     .collect();
             }
             Outgoing::File { name, caption, .. } => {

@@ -372,7 +372,7 @@ async fn bombs_end_and_nothing_else_does() {
 /// cancellation.
 /// Proves T7.
 #[tokio::test]
-async fn nothing_goes_on_after_the_end() {
+async fn all_descendants_of_a_command_end_with_it() {
     let fixture = Fixture::new().await;
     let hide = "(setsid nohup sh -c 'sleep 2; touch late' >/dev/null 2>&1 &) ; exit 3";
     let ended = fixture.runs_for(hide, WAIT).await;
@@ -435,7 +435,7 @@ async fn what_is_missing_is_named_and_nothing_runs_without_it() {
 async fn a_server_is_confined_and_works() {
     let fixture = Fixture::new().await;
     fs::create_dir(fixture.folder.path().join("named")).unwrap();
-    let walls = ServerSandbox {
+    let confined = ServerSandbox {
         sandbox: Arc::new(fixture.sandbox.clone()),
         home: fixture.folder.path().join("yours/mcp/one"),
         hidden: vec![fixture.folder.path().join("yours")],
@@ -457,7 +457,7 @@ async fn a_server_is_confined_and_works() {
     );
     for _ in 0..2 {
         let program = ["/bin/sh", "-c", &script].map(str::to_owned);
-        let command = walls.command(&program).unwrap();
+        let command = confined.command(&program).unwrap();
         let ended = run::to_its_end(command, Vec::new(), WAIT).await.unwrap();
         assert_eq!(ended.stdout.text(), "online\nhome\nnamed\nroot\n", "{ended:?}");
     }
@@ -468,12 +468,13 @@ async fn a_server_is_confined_and_works() {
         ("a file without end", "truncate -s 3G $HOME/big && echo ESCAPED".to_owned()),
     ] {
         let program = ["/bin/sh", "-c", &bomb].map(str::to_owned);
-        let ended = run::to_its_end(walls.command(&program).unwrap(), Vec::new(), WAIT).await;
+        let ended = run::to_its_end(confined.command(&program).unwrap(), Vec::new(), WAIT).await;
         let ended = ended.unwrap();
         let escaped = ended.timed_out || ended.stdout.text().contains("ESCAPED");
         assert!(!escaped, "{name}: {ended:?}");
     }
-    let off = ServerSandbox { sandbox: Arc::new(Sandbox::off("bubblewrap is missing")), ..walls };
+    let off =
+        ServerSandbox { sandbox: Arc::new(Sandbox::off("bubblewrap is missing")), ..confined };
     assert!(off.command(&["/bin/true".to_owned()]).unwrap_err().to_string().contains("missing"));
 }
 
@@ -494,7 +495,7 @@ async fn a_server_does_not_see_what_is_ours() {
     fs::write(at("plain"), "plain\n").unwrap();
     fs::write(at("project/data/open/plain"), "open\n").unwrap();
     let hidden = ["countersign.toml", ".ssh", "data", "project/.env", "project/data", "gone"];
-    let walls = ServerSandbox {
+    let confined = ServerSandbox {
         sandbox: Arc::new(sandbox().await),
         home: at("data/mcp/one"),
         hidden: hidden.map(at).to_vec(),
@@ -505,7 +506,7 @@ async fn a_server_does_not_see_what_is_ours() {
                   cat plain project/data/open/plain; echo x >project/made && echo made; \
                   head -c 1M /dev/zero >project/data/large && echo ESCAPED";
     let script = format!("cd {} && {script}", folder.path().display());
-    let command = walls.command(&["/bin/sh", "-c", &script].map(str::to_owned)).unwrap();
+    let command = confined.command(&["/bin/sh", "-c", &script].map(str::to_owned)).unwrap();
     let ended = run::to_its_end(command, Vec::new(), WAIT).await.unwrap();
     assert_eq!(ended.stdout.text(), "plain\nopen\nmade\n", "{ended:?}");
     assert!(at("project/made").exists());
@@ -526,7 +527,7 @@ async fn symbolic_links_lead_to_what_they_name() {
         symlink(real, links.join("first")).unwrap();
         symlink("first", links.join("second")).unwrap();
         let named = links.join("second/project");
-        let walls = ServerSandbox {
+        let confined = ServerSandbox {
             sandbox: Arc::new(sandbox().await),
             home: links.join("first/home"),
             hidden: vec![links.join("second/secret")],
@@ -539,7 +540,7 @@ async fn symbolic_links_lead_to_what_they_name() {
             real.display(),
             named.display(),
         );
-        let command = walls.command(&["/bin/sh", "-c", &script].map(str::to_owned)).unwrap();
+        let command = confined.command(&["/bin/sh", "-c", &script].map(str::to_owned)).unwrap();
         let ended = run::to_its_end(command, Vec::new(), WAIT).await.unwrap();
         assert_eq!(ended.stdout.text(), "plain\nmade\n", "{ended:?}");
         assert!(real.join("project/made").exists());

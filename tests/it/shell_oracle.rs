@@ -493,7 +493,7 @@ fn nothing_happens_in_a_shell_that_the_guard_has_not_named() {
 
 /// An omission is detected by this comparison, in either shell.
 #[test]
-fn the_comparison_finds_what_is_overlooked() {
+fn the_comparison_detects_an_omission() {
     let lines = ["a; rm x > o", "PATH=0; ls", "ls ~$(rm x)"].map(str::to_owned);
     let effects = run(&lines);
     let [first, changed, tilde] = effects.as_slice() else { panic!("three lines were run") };

@@ -16,6 +16,7 @@ use countersign::{
             journal,
             record::{Change, Precondition, Recorded},
         },
+        leases::DutyKind,
         outbox::due::Share,
         usage::spent::NewUpload,
     },
@@ -246,13 +247,14 @@ story! {
 /// A transaction that takes a lease and has outlived its caller does not leave the lease behind when
 /// the node stops.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_node_that_has_stopped_holds_nothing() {
+async fn a_stopped_node_holds_no_leases() {
     let world = World::on_postgres().await;
     let store = world.node().await.gateway.store.clone();
     begin(&store, "1").await;
     let mut other = PgConnection::connect(&world.config.store_url()).await.unwrap();
     let mut first = other.begin().await.unwrap();
-    let taken = "INSERT INTO leases (name, node, until, fence) VALUES ('poll', 'other', 0, 1)";
+    let taken =
+        "INSERT INTO leases (name, node, until, fence) VALUES ('listen poll', 'other', 0, 1)";
     sqlx::query(taken).execute(&mut *first).await.unwrap();
     let mut observer = PgConnection::connect(&world.config.store_url()).await.unwrap();
     let hold_duty_waits = async {
@@ -262,7 +264,7 @@ async fn a_node_that_has_stopped_holds_nothing() {
         while sqlx::query_scalar::<_, i64>(waiting).fetch_one(&mut observer).await.unwrap() == 0 {}
     };
     tokio::select! {
-        held = store.hold_duty("poll") => panic!("{held:?}, although another node inserts it"),
+        held = store.hold_duty(DutyKind::Listen("poll")) => panic!("{held:?}, although another node inserts it"),
         () = hold_duty_waits => {}
     }
     let mut stops = std::pin::pin!(store.release_all());
@@ -273,7 +275,10 @@ async fn a_node_that_has_stopped_holds_nothing() {
         stops.await.unwrap();
     }
     assert!(world.rows_of("leases").await.is_empty(), "nothing is held");
-    assert!(store.hold_duty("poll").await.unwrap().is_none(), "nothing is taken any more");
+    assert!(
+        store.hold_duty(DutyKind::Listen("poll")).await.unwrap().is_none(),
+        "nothing is taken any more"
+    );
     assert!(store.claim(1, now()).await.unwrap().is_empty());
     drop((other, observer));
     world.end().await;
@@ -282,7 +287,7 @@ async fn a_node_that_has_stopped_holds_nothing() {
 /// Of two deadlocked transactions PostgreSQL aborts one, which is run again.
 /// Proves R4.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_transaction_that_gave_way_is_run_again() {
+async fn a_transaction_that_was_aborted_is_run_again() {
     let world = World::on_postgres().await;
     let store = world.node().await.gateway.store.clone();
     let (a, b) = (begin(&store, "1").await, begin(&store, "2").await);

@@ -177,6 +177,16 @@ fn parameters_are_not_tuples() {
     }
 }
 
+/// Rows with more than two columns are structs, whose columns are read by name.
+#[test]
+fn wide_rows_have_named_columns() {
+    for (name, source) in syntax::sources(&["src"]) {
+        assert!(source.wide_rows.is_empty(), "{name}: {:?}", source.wide_rows);
+    }
+    let sample = "fn f() { let a: Vec<(i64, A, B)> = sql!(); let (b, c): (i64, A) = sql!(); }";
+    assert_eq!(syntax::source("src/sample.rs", sample).wide_rows, ["3 columns"]);
+}
+
 /// A name that crosses a file has one meaning in its crate.
 #[test]
 fn type_names_are_unique() {

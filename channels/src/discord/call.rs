@@ -1,4 +1,6 @@
-//! The message id that represents a command invocation: `i:ID:APPLICATION:TOKEN`.
+//! A command invocation as a message id: `ID:APPLICATION:TOKEN` in a [`MessageRef::Command`].
+
+use crate::MessageRef;
 
 /// A command invocation.
 pub(super) struct Call<'a> {
@@ -13,14 +15,18 @@ pub(super) struct Call<'a> {
 
 impl<'a> Call<'a> {
     pub(super) fn of(message: &'a str) -> Option<Self> {
-        let first = message.strip_prefix("i:");
-        let mut parts = first.or_else(|| message.strip_prefix("f:"))?.splitn(4, ':');
+        let (call, goes_on) = match MessageRef::parse(message) {
+            MessageRef::Command(call) => (call, false),
+            MessageRef::CommandFollowUp(call) => (call, true),
+            MessageRef::Message(_) => return None,
+        };
+        let mut parts = call.splitn(4, ':');
         Some(Self {
             id: parts.next()?,
             application: parts.next()?,
             token: parts.next()?,
             private: parts.next() == Some(PRIVATE),
-            goes_on: first.is_none(),
+            goes_on,
         })
     }
 }
@@ -30,5 +36,5 @@ const PRIVATE: &str = "private";
 /// The message id for an invocation.
 pub(super) fn call(private: bool, [id, application, token]: [&str; 3]) -> String {
     let private = if private { format!(":{PRIVATE}") } else { String::new() };
-    format!("i:{id}:{application}:{token}{private}")
+    MessageRef::Command(&format!("{id}:{application}:{token}{private}")).to_string()
 }

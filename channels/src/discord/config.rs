@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_speaks_the_language_of_the_person() {
+    fn a_text_is_in_the_language_of_the_person() {
         let others = [("de", "Nein"), ("es", "No")].map(|(l, t)| (l.to_owned(), t.to_owned()));
         let localized = LocalizedText { english: "Nope".to_owned(), others: others.into() };
         assert_eq!(

@@ -9,7 +9,7 @@ use super::{
     ids::{id, time},
     receive::{here, unparsed},
 };
-use crate::{Choice, Incoming, Person, incoming::What};
+use crate::{Button, Incoming, Person, incoming::What};
 
 /// What a person did.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ pub(super) fn read<'a>(interaction: &'a Value, commands: &'a [Command]) -> Optio
         3 if data["component_type"] == 2 => {
             id(&interaction["message"]["id"])?;
             let carried = data["custom_id"].as_str()?;
-            let asks = carried.strip_suffix(Choice::WITH_REASON);
+            let asks = carried.strip_suffix(Button::DenyWithReason.key());
             Some(asks.map_or(Act::Press(carried), Act::AskReason))
         }
         5 => {

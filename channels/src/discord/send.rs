@@ -10,7 +10,9 @@ use super::{
     guilds::USUAL_BYTES,
     outcome::{NO_PREVIEW, message_id, once, repeatable},
 };
-use crate::{Choice, Limits, Outgoing, Receipt, SendError, Shipment, Unit, error::rejected, text};
+use crate::{
+    Button, Choice, Limits, Outgoing, Receipt, SendError, Shipment, Unit, error::rejected, text,
+};
 
 /// The maximum length of a button's data, in characters.
 const BUTTON_DATA: usize = 100;
@@ -258,9 +260,9 @@ fn rows(choices: &[Choice], token: Option<&str>) -> Result<Vec<Value>, SendError
     let button = |choice: &Choice| {
         json!({
             "type": 2,
-            "style": style(choice.key),
+            "style": style(choice.button),
             "label": text::cut(&choice.label, LABEL, Unit::Chars),
-            "custom_id": format!("{token}{}", choice.key),
+            "custom_id": format!("{token}{}", choice.button.key()),
         })
     };
     let row = |row: &[Choice]| json!({ "type": 1, "components": row.iter().map(button).collect::<Vec<_>>() });
@@ -268,10 +270,10 @@ fn rows(choices: &[Choice], token: Option<&str>) -> Result<Vec<Value>, SendError
 }
 
 /// Green allows, red denies, everything else is grey.
-fn style(key: char) -> u8 {
-    match key {
-        'a' | 'r' => 3,
-        'd' => 4,
+fn style(button: Button) -> u8 {
+    match button {
+        Button::Allow | Button::RunAgain => 3,
+        Button::Deny => 4,
         _ => 2,
     }
 }

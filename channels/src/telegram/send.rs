@@ -181,7 +181,7 @@ fn is_about_entities(failure: &Failure) -> bool {
 fn keyboard(choices: &[Choice], token: Option<&str>) -> Result<InlineKeyboardMarkup, SendError> {
     let token = token.ok_or_else(|| rejected("an approval needs a token for its buttons"))?;
     let button = |choice: &Choice| {
-        let data = format!("{token}{}", choice.key);
+        let data = format!("{token}{}", choice.button.key());
         let fits = (1..=BUTTON_BYTES).contains(&data.len());
         fits.then(|| InlineKeyboardButton::callback(choice.label.clone(), data))
             .ok_or_else(|| rejected("the data of a button has at most 64 bytes"))

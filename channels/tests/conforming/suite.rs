@@ -7,7 +7,8 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use channels::{
-    Batch, Channel, Choice, Incoming, Intake, Outgoing, Place, Receipt, SendError, Shipment,
+    Batch, Button, Channel, Choice, Incoming, Intake, Outgoing, Place, Receipt, SendError,
+    Shipment,
     incoming::{Batches, What},
     limits::Repeat,
 };
@@ -70,8 +71,8 @@ fn text(markdown: &str) -> Outgoing {
 }
 
 fn question() -> Outgoing {
-    let choices = [("Allow", 'a'), ("Deny", 'd')]
-        .map(|(label, key)| Choice { label: label.to_owned(), key })
+    let choices = [("Allow", Button::Allow), ("Deny", Button::Deny)]
+        .map(|(label, button)| Choice { label: label.to_owned(), button })
         .to_vec();
     let approval = "abcdefgh".to_owned();
     Outgoing::Question { markdown: "Allow it?".to_owned(), approval, choices, reply_to: None }

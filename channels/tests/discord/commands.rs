@@ -20,7 +20,7 @@ fn commands(help: &str) -> Vec<Command> {
         },
         Command {
             name: "new".to_owned(),
-            description: "Begin anew".into(),
+            description: "Start over".into(),
             argument: Some(("text".to_owned(), "What to begin with".into())),
             private: false,
         },

@@ -42,7 +42,7 @@ async fn a_text_and_its_files_are_one_message_and_the_files_can_be_fetched() {
 
 /// Proves S8.
 #[tokio::test]
-async fn what_is_too_large_or_false_or_elsewhere_is_not_fetched() {
+async fn oversized_mislabelled_and_foreign_files_are_not_fetched() {
     let fake = FakeDiscord::start().await;
     let (ann, general) = (fake.person("Ann"), fake.general());
     let mut listening = Listening::connected(&fake).await;
@@ -97,7 +97,7 @@ async fn an_address_that_ran_out_is_read_again() {
 /// The original author is reported, so that forwarded content can be treated as untrusted.
 /// Proves S1.
 #[tokio::test]
-async fn forwarded_and_answered_words_are_named() {
+async fn forwarded_and_quoted_text_names_its_author() {
     let fake = FakeDiscord::start().await;
     let (ann, bob, general) = (fake.person("Ann"), fake.person("Bob"), fake.general());
     let mut listening = Listening::connected(&fake).await;

@@ -67,7 +67,7 @@ async fn edits_files_and_unreadable_updates_are_distinguished() {
 
 /// Proves M1.
 #[tokio::test]
-async fn nothing_is_handed_over_before_the_last_was_committed() {
+async fn a_batch_is_passed_on_only_after_the_previous_commit() {
     let fake = FakeDiscord::start().await;
     let (ann, general) = (fake.person("Ann"), fake.general());
     let mut listening = Listening::connected(&fake).await;

@@ -18,8 +18,8 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use channels::{
-    Batch, Channel, Choice, ConnectionState, Incoming, Intake, ListenError, Outgoing, Place,
-    PlaceKind, Receipt, SendError, Shipment, What,
+    Batch, Button, Channel, Choice, ConnectionState, Incoming, Intake, ListenError, Outgoing,
+    Place, PlaceKind, Receipt, SendError, Shipment, What,
     discord::{Discord, DiscordConfig},
     incoming::Batches,
 };
@@ -115,7 +115,14 @@ fn text_of(what: What) -> String {
 }
 
 fn question(text: &str) -> Outgoing {
-    asked(text, &[("Allow", 'a'), ("Always here", 'c'), ("Deny", 'd')])
+    asked(
+        text,
+        &[
+            ("Allow", Button::Allow),
+            ("Always here", Button::AllowConversation),
+            ("Deny", Button::Deny),
+        ],
+    )
 }
 
 fn shipment(chat: u64, what: Outgoing, receipt: Option<Receipt>) -> Shipment {

@@ -167,7 +167,8 @@ async fn press(
 ) -> Receipt {
     let mut asking = question("Delete **it**?");
     if let Outgoing::Question { choices, .. } = &mut asking {
-        choices.push(Choice { label: "Deny, and say why".to_owned(), key: Choice::WITH_REASON });
+        choices
+            .push(Choice { label: "Deny, and say why".to_owned(), button: Button::DenyWithReason });
     }
     let asked = shows(channel, chat, "question", asking).await;
     let click =

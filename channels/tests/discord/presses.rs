@@ -114,13 +114,14 @@ async fn an_interaction_that_cannot_be_read_is_answered_and_kept() {
 
 /// Proves A10.
 #[tokio::test]
-async fn a_denial_with_a_reason_opens_a_window_and_what_is_typed_there_is_the_press() {
+async fn a_denial_with_a_reason_opens_a_modal_whose_submission_is_the_press() {
     let fake = FakeDiscord::start().await;
     let mut listening = Listening::connected(&fake).await;
     let (ann, general) = (fake.person("Ann"), fake.general());
     let mut asking = question("Delete it?");
     if let Outgoing::Question { choices, .. } = &mut asking {
-        choices.push(Choice { label: "Deny, and say why".to_owned(), key: Choice::WITH_REASON });
+        choices
+            .push(Choice { label: "Deny, and say why".to_owned(), button: Button::DenyWithReason });
     }
     let channel = discord(&fake);
     assert_eq!(asking.clone().degrade(channel.limits()), [asking.clone()], "the button stays");
@@ -147,6 +148,29 @@ async fn a_denial_with_a_reason_opens_a_window_and_what_is_typed_there_is_the_pr
     listening.end().await.expect("it ends well");
 }
 
+/// An approval with a vote has a button to deny with a reason and one to withdraw the vote. The
+/// second is a press like any other: it opens no window, and denies nothing.
+#[tokio::test]
+async fn a_vote_is_withdrawn_beside_a_button_that_asks_for_a_reason() {
+    let fake = FakeDiscord::start().await;
+    let mut listening = Listening::connected(&fake).await;
+    let (ann, general) = (fake.person("Ann"), fake.general());
+    let mut asking = question("Delete it?");
+    if let Outgoing::Question { choices, .. } = &mut asking {
+        let choice = |label: &str, button| Choice { label: label.to_owned(), button };
+        choices.push(choice("Deny, and say why", Button::DenyWithReason));
+        choices.push(choice("Withdraw vote", Button::WithdrawVote));
+    }
+    let message = id(&show(&discord(&fake), general, asking).await.expect("sent"));
+    listening.event().await;
+    let pressed = fake.presses(general, ann, (message, "Withdraw vote"));
+    let What::Press { data, reason, .. } = listening.event().await.what else { panic!("no press") };
+    assert_eq!(data, format!("{BUTTON_TOKEN}{}", Button::WithdrawVote.key()));
+    assert_eq!(reason, None);
+    assert!(fake.window(pressed).is_none());
+    listening.end().await.expect("it ends well");
+}
+
 /// The response to the button that asks for a reason is a window, or a text that only they see.
 #[tokio::test]
 async fn a_stranger_is_refused_before_a_window_opens() {
@@ -163,7 +187,8 @@ async fn a_stranger_is_refused_before_a_window_opens() {
     fake.until(FakeDiscord::is_connected).await;
     let mut asking = question("Delete it?");
     if let Outgoing::Question { choices, .. } = &mut asking {
-        choices.push(Choice { label: "Deny, and say why".to_owned(), key: Choice::WITH_REASON });
+        choices
+            .push(Choice { label: "Deny, and say why".to_owned(), button: Button::DenyWithReason });
     }
     let message = id(&show(&channel, general, asking).await.expect("sent"));
     for (person, kind, opens) in [(bob, 4, false), (ann, 9, true)] {

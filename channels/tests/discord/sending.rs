@@ -84,7 +84,7 @@ async fn a_lost_answer_is_unknown_and_the_repeated_send_is_the_same_message() {
 
 /// Proves M4.
 #[tokio::test]
-async fn a_limit_names_its_time_and_holds_its_chat_only() {
+async fn a_rate_limit_says_how_long_and_applies_to_its_chat_only() {
     let fake = FakeDiscord::start().await;
     let (general, other) = (fake.general(), fake.private(fake.person("Ann")));
     let channel = discord(&fake);
@@ -209,8 +209,8 @@ async fn everything_can_answer_a_message_and_all_buttons_are_shown() {
     let channel = discord(&fake);
     let said = fake.says(general, ann, "hi").to_string();
     let reply_to = || Some(said.clone());
-    let choices: Vec<Choice> =
-        ('f'..='l').map(|key| Choice { label: key.to_string(), key }).collect();
+    let option = |button: Button| Choice { label: button.key().to_string(), button };
+    let choices: Vec<Choice> = Button::options().take(7).map(option).collect();
     let approval = "ap-1".to_owned();
     let asking =
         Outgoing::Question { markdown: "?".into(), approval, choices, reply_to: reply_to() };
@@ -229,7 +229,7 @@ async fn everything_can_answer_a_message_and_all_buttons_are_shown() {
     let widths: Vec<_> =
         rows.iter().map(|row| row["components"].as_array().unwrap().len()).collect();
     assert_eq!(widths, [5, 2]);
-    let revoke = vec![Choice { label: "Revoke".to_owned(), key: 'v' }];
+    let revoke = vec![Choice { label: "Revoke".to_owned(), button: Button::RevokeGrant }];
     let settled = Outgoing::Settled {
         markdown: "Allowed always.".to_owned(),
         approval: Some("ap-1".to_owned()),
@@ -309,7 +309,7 @@ async fn a_growing_text_is_edited_into_its_message() {
 
 /// Proves M4, M10.
 #[tokio::test]
-async fn who_stands_in_front_of_the_platform_holds_the_whole_bot_and_closes_no_chat() {
+async fn a_rejection_by_a_proxy_pauses_the_whole_bot_and_closes_no_chat() {
     let fake = FakeDiscord::start().await;
     let (general, other) = (fake.general(), fake.private(fake.person("Ann")));
     let channel = discord(&fake);

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use channels::{Choice, Outgoing};
+use channels::{Button, Choice, Outgoing};
 use tracing_subscriber::fmt::MakeWriter;
 
 pub fn text(text: &str) -> Outgoing {
@@ -13,9 +13,10 @@ pub fn text(text: &str) -> Outgoing {
 }
 
 /// A question with these buttons.
-pub fn asked(text: &str, choices: &[(&str, char)]) -> Outgoing {
-    let choices =
-        choices.iter().map(|(label, key)| Choice { label: (*label).to_owned(), key: *key });
+pub fn asked(text: &str, choices: &[(&str, Button)]) -> Outgoing {
+    let choices = choices
+        .iter()
+        .map(|(label, button)| Choice { label: (*label).to_owned(), button: *button });
     let (markdown, approval) = (text.to_owned(), "abcdefgh".to_owned());
     Outgoing::Question { markdown, approval, choices: choices.collect(), reply_to: None }
 }

@@ -176,7 +176,7 @@ async fn a_topic_is_a_place_of_its_own() {
     assert_eq!(
         (reply_to, addressed),
         (None, false),
-        "the message that opened the topic is no wish"
+        "the message that opened the topic is not answered"
     );
 
     let place = event.place;
@@ -318,7 +318,7 @@ async fn a_token_that_is_refused_ends_it() {
 /// Duplicates have the same key, early updates their own; nothing is missing.
 /// Proves R9.
 #[tokio::test]
-async fn disorder_loses_nothing_and_invents_nothing() {
+async fn updates_in_disorder_are_all_received_under_their_own_keys() {
     let fake = FakeTelegram::start().await;
     let chat = fake.private("Ann");
     fake.disorders(10, 20);

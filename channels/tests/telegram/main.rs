@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use channels::{
-    Batch, Channel, ConnectionState, Incoming, Intake, ListenError, Outgoing, Place, PlaceKind,
-    Receipt, Shipment,
+    Batch, Button, Channel, ConnectionState, Incoming, Intake, ListenError, Outgoing, Place,
+    PlaceKind, Receipt, Shipment,
     incoming::{Batches, What},
     telegram::{Menu, Mode, Telegram, TelegramConfig},
 };
@@ -104,7 +104,7 @@ impl Listening {
 }
 
 fn question(text: &str) -> Outgoing {
-    asked(text, &[("Allow", 'a'), ("Deny", 'd')])
+    asked(text, &[("Allow", Button::Allow), ("Deny", Button::Deny)])
 }
 
 fn shipment(chat: i64, what: Outgoing, receipt: Option<&Receipt>) -> Shipment {

@@ -230,7 +230,8 @@ async fn content_outlives_a_placeholder_that_a_person_deleted() {
         .await
         .expect("sent");
     fake.user_deletes(chat, id(&receipt));
-    let sent = channel.send(&shipment(chat, text("kept"), Some(&receipt))).await.expect("anew");
+    let sent =
+        channel.send(&shipment(chat, text("kept"), Some(&receipt))).await.expect("sent again");
     assert_eq!((only(&fake, chat).text.as_str(), id(&sent)), ("kept", only(&fake, chat).id));
     let settled = Outgoing::Settled { markdown: "x".to_owned(), approval: None, choices: vec![] };
     let edited = channel.send(&shipment(chat, settled, Some(&receipt))).await;

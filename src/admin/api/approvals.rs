@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use axum::{Json, extract::State, http::StatusCode};
-use channels::Outgoing;
+use channels::{Button, Outgoing};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -22,7 +22,7 @@ use crate::{
         grant::Scope,
     },
     store::{
-        approvals::{self as questions, attachments, display, votes},
+        approvals::{self as questions, attachments, display, request::Offers, votes},
         lists::{
             PageRequest,
             approvals::{ListedApproval, WantedApprovals, list},
@@ -199,13 +199,13 @@ fn view(admin: &Admin, question: ListedApproval) -> ApprovalView {
     }
 }
 
-/// The decisions for these button keys.
-fn offered(keys: &str) -> Vec<DecisionName> {
-    let names = keys.chars().filter_map(|key| match key {
-        'a' | 'r' => Some(DecisionName::Allow),
-        'c' => Some(DecisionName::AllowForConversation),
-        'g' => Some(DecisionName::AllowAlways),
-        'd' | 's' => Some(DecisionName::Deny),
+/// The decisions that the buttons make.
+fn offered(offers: &Offers) -> Vec<DecisionName> {
+    let names = offers.buttons.iter().filter_map(|button| match button {
+        Button::Allow | Button::RunAgain => Some(DecisionName::Allow),
+        Button::AllowConversation => Some(DecisionName::AllowForConversation),
+        Button::ProposeGrant => Some(DecisionName::AllowAlways),
+        Button::Deny | Button::Skip => Some(DecisionName::Deny),
         _ => None,
     });
     names.collect()

@@ -21,7 +21,7 @@ use crate::{
     journal::{event::Speaker, role::Role},
     store::{
         api::tokens,
-        audit::Fact,
+        audit::{AuditKind, Fact},
         people::{self, BrowserSession},
     },
     texts::Language,
@@ -60,7 +60,7 @@ impl Caller {
     }
 
     /// An audit record of the caller's action.
-    pub fn did(&self, kind: &'static str) -> Fact {
+    pub fn did(&self, kind: AuditKind) -> Fact {
         Fact::new(kind, &self.id).with("through", self.channel.as_str())
     }
 }

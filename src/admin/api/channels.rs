@@ -18,7 +18,7 @@ use crate::{
     admin::{Admin, problem::Problem},
     gateway::Connected,
     store::{
-        audit::{self, Fact},
+        audit::{self, AuditKind, Fact},
         channels::{self, ChannelStatus},
     },
 };
@@ -89,7 +89,7 @@ async fn request_reconnection(admin: &Admin, caller: &Caller, id: &str) -> Resul
         let text = "This channel is served by the gateway itself and has no connection.";
         return Err(Problem::conflict(text));
     }
-    let fact = caller.did("channel_reconnected").with("channel", id);
+    let fact = caller.did(AuditKind::ChannelReconnected).with("channel", id);
     let (id, now) = (id.to_owned(), admin.gateway.clock.now());
     let write = admin.gateway.store.write("reconnect", move |tx| {
         Box::pin(async move {
@@ -111,8 +111,11 @@ pub async fn checked(admin: &Admin, caller: &Caller, id: &str) -> Result<CheckVi
     let problem =
         answered.err().map(|problem| admin.redactor().text(&problem.to_string()).into_owned());
     let view = CheckView { known, problem };
-    note(admin, caller.did("channel_checked").with("channel", id).with("known", json!(view.known)))
-        .await?;
+    note(
+        admin,
+        caller.did(AuditKind::ChannelChecked).with("channel", id).with("known", json!(view.known)),
+    )
+    .await?;
     Ok(view)
 }
 

@@ -18,6 +18,7 @@ use crate::{
     admin::{Admin, problem::Problem},
     journal::{event::Entry, ids::FailureReference},
     store::{
+        audit::AuditKind,
         conversations::history::ShownRow,
         lists::{
             PageRequest,
@@ -244,7 +245,7 @@ pub async fn erase(
     channel: &str,
     person: &str,
 ) -> Result<Option<ErasedView>> {
-    let fact = caller.did("erased");
+    let fact = caller.did(AuditKind::Erased);
     let erased = erasure::erase(&admin.worker, channel, person, fact).await?;
     let view = |erasure::ErasureOutcome { conversations, events, files }| ErasedView {
         conversations: conversations.into_iter().map(|id| id.0).collect(),

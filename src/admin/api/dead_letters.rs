@@ -18,6 +18,7 @@ use crate::{
     admin::{Admin, problem::Problem},
     store::{
         audit,
+        audit::AuditKind,
         lists::{
             PageRequest,
             outbox::{self, ListedMessage, OutboxFilter, list},
@@ -112,7 +113,11 @@ pub async fn resolve(
     id: &str,
     resolution: Resolution,
 ) -> Result<bool> {
-    let kind = if resolution == Resolution::Replay { "letter_replayed" } else { "letter_dropped" };
+    let kind = if resolution == Resolution::Replay {
+        AuditKind::LetterReplayed
+    } else {
+        AuditKind::LetterDropped
+    };
     let fact = caller.did(kind).with("letter", id);
     let (id, now) = (id.to_owned(), admin.gateway.clock.now());
     admin
@@ -141,7 +146,7 @@ pub async fn replay_all(admin: &Admin, caller: &Caller, channel: &str) -> Result
     let mut total = 0;
     for _ in 0..ROUNDS {
         let (channel, now) = (channel.to_owned(), admin.gateway.clock.now());
-        let fact = caller.did("letters_replayed").with("channel", channel.as_str());
+        let fact = caller.did(AuditKind::LettersReplayed).with("channel", channel.as_str());
         let write = admin.gateway.store.write("replay dead letters", move |tx| {
             Box::pin(async move {
                 let replayed = outbox::replay_many(tx, &channel).await?;

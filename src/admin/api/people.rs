@@ -19,7 +19,9 @@ use crate::{
     gateway::people::new_code,
     journal::role::Role,
     store::{
-        audit, jobs,
+        audit,
+        audit::AuditKind,
+        jobs,
         lists::{
             PageRequest,
             people::{ListedPerson, list, put, remove},
@@ -106,7 +108,7 @@ async fn make(
 ) -> Result<()> {
     let (channel, person) = (channel.to_owned(), person.to_owned());
     let fact = caller
-        .did("role_set")
+        .did(AuditKind::RoleSet)
         .with("channel", channel.as_str())
         .with("whom", person.as_str())
         .with("role", role.as_str());
@@ -157,7 +159,7 @@ pub async fn set_role(
 /// Removes a person, and ends their sessions of the web chat. Returns whether they existed.
 pub async fn dismiss(admin: &Admin, caller: &Caller, channel: &str, person: &str) -> Result<bool> {
     let (channel, person) = (channel.to_owned(), person.to_owned());
-    let fact = caller.did("person_removed");
+    let fact = caller.did(AuditKind::PersonRemoved);
     let fact = fact.with("channel", channel.as_str()).with("whom", person.as_str());
     let (by, now) = (caller.speaker(), admin.gateway.clock.now());
     let has_sessions = admin.web().is_some_and(|(web, _)| web == channel);
@@ -243,7 +245,7 @@ async fn offer_code(
     let PairingCodeRequest { channel, lasts, role } = request;
     let (code, expires_at) = (new_code(), now + lasts);
     let fact = caller
-        .did("pairing_offered")
+        .did(AuditKind::PairingOffered)
         .with("channel", channel.as_str())
         .with("expires_at", expires_at.to_rfc3339());
     admin
@@ -318,7 +320,7 @@ async fn link(
         return Err(Problem::unfit("An account cannot be linked to itself."));
     }
     let fact = caller
-        .did("linked")
+        .did(AuditKind::Linked)
         .with("channel", channel.as_str())
         .with("whom", person.as_str())
         .with("to_channel", other.channel.as_str())
@@ -347,7 +349,7 @@ async fn unlink(
     caller: Caller,
     PathNames((channel, person)): PathNames<(String, String)>,
 ) -> Result<StatusCode, Problem> {
-    let fact = caller.did("unlinked");
+    let fact = caller.did(AuditKind::Unlinked);
     let fact = fact.with("channel", channel.as_str()).with("whom", person.as_str());
     let now = admin.gateway.clock.now();
     let write = admin.gateway.store.write("unlink", move |tx| {

@@ -16,8 +16,9 @@ use crate::{
     admin::{Admin, problem::Problem},
     store::{
         audit,
+        audit::AuditKind,
         lists::PageRequest,
-        schedules::{self, Schedule, ScheduleChange, State as Stands},
+        schedules::{self, Schedule, ScheduleChange, State as ScheduleState},
     },
 };
 
@@ -70,7 +71,7 @@ fn view(admin: &Admin, schedule: Schedule) -> ScheduleView {
         zone: schedule.zone,
         by: schedule.by.into(),
         taint: schedule.taint,
-        paused: schedule.state == Stands::Paused,
+        paused: schedule.state == ScheduleState::Paused,
         due_at: schedule.due_at,
     }
 }
@@ -99,16 +100,17 @@ pub async fn change(
 ) -> Result<Option<ScheduleView>> {
     let (id, now) = (id.to_owned(), admin.gateway.clock.now());
     let kind = match to {
-        ScheduleChange::Pause => "schedule_paused",
-        ScheduleChange::Resume => "schedule_resumed",
-        ScheduleChange::Delete => "schedule_deleted",
+        ScheduleChange::Pause => AuditKind::SchedulePaused,
+        ScheduleChange::Resume => AuditKind::ScheduleResumed,
+        ScheduleChange::Delete => AuditKind::ScheduleDeleted,
     };
     let fact = caller.did(kind).with("schedule", id.as_str());
     let write = admin.gateway.store.write("change schedule", move |tx| {
         Box::pin(async move {
             let found = schedules::by_id(tx, &id.as_str().into()).await?;
-            let stands = |s: &Schedule| matches!(s.state, Stands::Waiting | Stands::Paused);
-            let Some(mut schedule) = found.filter(stands) else { return Ok(None) };
+            let is_active =
+                |s: &Schedule| matches!(s.state, ScheduleState::Waiting | ScheduleState::Paused);
+            let Some(mut schedule) = found.filter(is_active) else { return Ok(None) };
             let (state, due_at) = schedule.moved(to, now);
             schedules::set(tx, &schedule, state, due_at, now).await?;
             audit::append(tx, audit::ADMIN, vec![fact], now).await?;

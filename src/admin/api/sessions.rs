@@ -16,6 +16,7 @@ use crate::{
     admin::{Admin, problem::Problem},
     store::{
         audit,
+        audit::AuditKind,
         lists::PageRequest,
         people::web_sessions::{self, AccessId, OpenAccess},
     },
@@ -70,7 +71,7 @@ pub async fn page(admin: &Admin, page_request: PageRequest) -> Result<Page<Sessi
 /// Ends a session immediately, including its open pages. Returns whether it existed.
 pub async fn end(admin: &Admin, caller: &Caller, id: &str) -> Result<bool> {
     let Some(id) = AccessId::parse(id) else { return Ok(false) };
-    let (fact, now) = (caller.did("session_ended"), admin.gateway.clock.now());
+    let (fact, now) = (caller.did(AuditKind::SessionEnded), admin.gateway.clock.now());
     let ended = admin
         .gateway
         .store

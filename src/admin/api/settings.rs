@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     admin::{Admin, problem::Problem, reload},
-    store::audit::{ADMIN, Fact},
+    store::audit::{ADMIN, AuditKind, Fact},
 };
 
 pub fn routes() -> OpenApiRouter<Arc<Admin>> {
@@ -63,7 +63,7 @@ async fn read(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
 ) -> Result<Json<ReloadView>, Problem> {
-    read_again(&admin, Some(caller.did("configuration_reloaded"))).await
+    read_again(&admin, Some(caller.did(AuditKind::ConfigurationReloaded))).await
 }
 
 async fn read_again(admin: &Admin, fact: Option<Fact>) -> Result<Json<ReloadView>, Problem> {

@@ -19,7 +19,7 @@ use crate::{
     store::{
         Store,
         api::tokens::{self, ApiToken},
-        audit::{self, Fact},
+        audit::{self, AuditKind, Fact},
         lists::PageRequest,
     },
 };
@@ -137,7 +137,7 @@ pub async fn page(admin: &Admin, page_request: PageRequest) -> Result<Page<Token
 
 /// Revokes a token immediately. Returns whether it was active.
 pub async fn end(admin: &Admin, caller: &Caller, id: &str) -> Result<bool> {
-    let (fact, by) = (caller.did("token_revoked"), caller.name.clone());
+    let (fact, by) = (caller.did(AuditKind::TokenRevoked), caller.name.clone());
     let (id, now) = (id.to_owned(), admin.gateway.clock.now());
     admin
         .gateway
@@ -184,7 +184,7 @@ async fn create(
     }
     let now = admin.gateway.clock.now();
     let token = new(&body.name, body.role.into(), body.days, &caller.name, now);
-    let fact = caller.did("token_created");
+    let fact = caller.did(AuditKind::TokenCreated);
     let secret = make(&admin.gateway.store, token.clone(), fact, now).await?;
     let secret = secret.ok_or_else(|| {
         Problem::conflict("An active token has this name. Revoke it first, or choose another name.")

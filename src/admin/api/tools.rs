@@ -20,6 +20,7 @@ use crate::{
     journal::role::Role,
     store::{
         audit,
+        audit::AuditKind,
         tools::settings::{self, Setting, SettingKey, SettingKind, Settings},
     },
     worker::agent_cache::setting_of,
@@ -178,7 +179,8 @@ pub async fn set(
     change: ToolChange,
 ) -> Result<()> {
     let (by, name, now) = (caller.id.clone(), name.to_owned(), admin.gateway.clock.now());
-    let fact = caller.did("tool_set").of(&name).with("change", serde_json::to_value(change)?);
+    let fact =
+        caller.did(AuditKind::ToolSet).of(&name).with("change", serde_json::to_value(change)?);
     let fact = fact.with("of", if kind == SettingKind::Mcp { "server" } else { "tool" });
     admin
         .gateway

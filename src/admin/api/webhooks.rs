@@ -18,6 +18,7 @@ use crate::{
     admin::{Admin, problem::Problem},
     store::{
         audit,
+        audit::AuditKind,
         lists::PageRequest,
         webhooks::deliveries::{self, Delivery, LoggedAttempt},
     },
@@ -142,7 +143,8 @@ pub async fn resolve(
     resolution: Resolution,
 ) -> Result<bool> {
     let replay = resolution == Resolution::Replay;
-    let fact = caller.did(if replay { "webhook_replayed" } else { "webhook_dropped" });
+    let fact =
+        caller.did(if replay { AuditKind::WebhookReplayed } else { AuditKind::WebhookDropped });
     let (fact, id, now) = (fact.with("delivery", id), id.to_owned(), admin.gateway.clock.now());
     let write = admin.gateway.store.write("resolve webhook delivery", move |tx| {
         Box::pin(async move {

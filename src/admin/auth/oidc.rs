@@ -26,7 +26,7 @@ use crate::{
     },
     journal::role::Role,
     store::{
-        audit::{self, Fact},
+        audit::{self, AuditKind, Fact},
         people::{self, AccessTokenKind, BrowserSession},
     },
     texts::PageTexts,
@@ -169,7 +169,7 @@ async fn known(
 async fn begin_session(admin: &Admin, session: BrowserSession, previous: String) -> Result<String> {
     let (token, now) = (new_token(), admin.gateway.clock.now());
     let role = admin.oidc_role(&session);
-    let fact = Fact::new("signed_in", &session.person)
+    let fact = Fact::new(AuditKind::SignedIn, &session.person)
         .with("through", "oidc")
         .with("role", role.map_or("none", Role::as_str));
     let own = token.clone();

@@ -79,8 +79,8 @@ struct CallEnd {
     took_ms: Option<u64>,
 }
 
-/// Follows the events of a conversation. It may begin anywhere: what it has not seen the beginning
-/// of is left out.
+/// Follows the events of a conversation. It may begin anywhere: calls whose beginning it has not
+/// seen are left out.
 #[derive(Debug, Default)]
 pub struct Trace {
     open: BTreeMap<CallId, TracedCall>,

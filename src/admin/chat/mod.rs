@@ -28,7 +28,7 @@ use axum::{
     },
     response::{Html, IntoResponse as _, Response},
 };
-use channels::{FileRef, Incoming, Person, What};
+use channels::{Button, FileRef, Incoming, Person, What};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -309,7 +309,8 @@ pub async fn press(
 ) -> Result<Json<Value>, Problem> {
     let Json(pressed) = pressed.map_err(unreadable)?;
     let (place, by) = (participant.place(), participant.person());
-    let button = PressedButton { approval: &pressed.approval, key: pressed.key };
+    let button =
+        PressedButton { approval: &pressed.approval, button: Button::from_key(pressed.key) };
     let text = decide_by_id(&admin.gateway, &participant.channel, &place, button, by).await?;
     admin.changed.send(participant.speaker.id).ok();
     Ok(Json(json!({ "text": text })))

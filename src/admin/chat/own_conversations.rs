@@ -170,7 +170,7 @@ fn listed(
         .collect()
 }
 
-/// The words with what is around them, on one line.
+/// The words with the surrounding text, on one line.
 fn excerpt(text: &str, words: &str) -> Option<String> {
     let line = one_line(text);
     let lower: Vec<char> = folded(&line).collect();
@@ -216,8 +216,8 @@ async fn write_name(
     write.await
 }
 
-/// The name that a message gives to a conversation which begins with it. Refuses one conversation
-/// too many.
+/// The name of a new conversation, taken from its first message; `None` if the conversation exists
+/// or the message is a command. Fails if the person has too many conversations.
 pub async fn new_name(
     admin: &Admin,
     participant: &Participant,

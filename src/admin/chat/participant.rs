@@ -160,8 +160,8 @@ impl FromRequestParts<Arc<Admin>> for Participant {
             return Self::visiting(parts, admin, &channel).await;
         }
         let signed = Signed::from_request_parts(parts, admin).await?;
-        // Another person may have signed in since the page was loaded: what was typed there is not
-        // theirs to send.
+        // Another person may have signed in since the page was loaded, and must not send what was
+        // typed there.
         let of_page = parts.headers.get(PERSON).map(HeaderValue::as_bytes);
         if of_page.is_some_and(|id| id != header_of(&signed.session.person).as_bytes()) {
             return Err(Problem::conflict(OTHER_PERSON));

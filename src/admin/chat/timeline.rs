@@ -115,7 +115,7 @@ impl TimelineItem {
     }
 }
 
-/// What one page has, and what it lacks.
+/// What one page shows, and what it still has to load.
 pub struct Timeline {
     channel: String,
     place: Place,
@@ -127,7 +127,7 @@ pub struct Timeline {
     /// The rows that are shown: their place and time, and the edit that they have.
     shown: HashMap<String, KnownItem>,
     seen_upto: Seq,
-    /// Earlier events are not shown, because the answers to them are no longer there.
+    /// Earlier events are not shown, because the answers to them have been deleted.
     since: DateTime<Utc>,
     /// Before which event there are older messages.
     pub before: Option<Seq>,
@@ -156,7 +156,7 @@ impl Timeline {
         }
     }
 
-    /// What the conversation does, after the last call of [`Self::new_items`].
+    /// The activity of the conversation, after the last call of [`Self::new_items`].
     pub fn activity(&self) -> Activity {
         self.trace.activity()
     }
@@ -330,8 +330,8 @@ impl Timeline {
     }
 }
 
-/// Since when all messages of a conversation are there. The journal is kept for longer than what was
-/// sent.
+/// The time since which all messages of a conversation are stored. The journal is kept for longer
+/// than sent messages.
 pub fn kept_since(admin: &Admin) -> DateTime<Utc> {
     admin.gateway.clock.now() - admin.worker.retention.messages
 }

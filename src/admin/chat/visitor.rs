@@ -72,7 +72,7 @@ impl VisitorPass {
         shown && admin.gateway.clock.now().timestamp() < self.until
     }
 
-    /// Named by the first letters of an id that reveals nothing about them.
+    /// Named by the first letters of their id, which reveals nothing about them.
     pub fn speaker(&self, headers: &HeaderMap) -> Speaker {
         let id: String = self.person.chars().skip(VISITOR.len()).take(4).collect();
         let name = format!("{} {id}", language::of(headers).words().page.visitor);
@@ -96,7 +96,7 @@ pub fn embedded<'a>(admin: &'a Admin, channel: &str) -> Option<&'a Arc<Web>> {
     admin.webs.get(channel).filter(|web| !web.origins().is_empty())
 }
 
-/// The visit that the pass of a request stands for, if it is valid.
+/// The pass of a request and its chat; `None` if the pass is missing or not valid.
 pub async fn visit(
     admin: &Admin,
     channel: &str,

@@ -1,4 +1,5 @@
-//! Waits for the answer to a request: text as it grows, until the turn ends or the time is over.
+//! Waits for the answer to a request: text as it grows, until the turn ends or the time limit is
+//! reached.
 //!
 //! Like an open page of the web chat, it reads recorded messages from the database. The hub of the
 //! web channel says when to read, and carries drafts. It also polls, since another node may run the

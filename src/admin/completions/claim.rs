@@ -167,7 +167,7 @@ fn incoming(
     let is_continued = !claimed.previous.is_empty();
     let words = &language::of(headers).words().page.completions;
     let text = if is_continued { request.text() } else { request.first_text(words) };
-    // Nobody vouches for a dialogue that only the client knows.
+    // A dialogue that only the client knows may contain answers that the agent never gave.
     let is_quoted = !is_continued && request.has_history();
     let key = message_of(claimed);
     Incoming {

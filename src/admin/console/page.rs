@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_given_is_an_error_and_what_is_given_cannot_act() {
+    fn missing_template_values_are_errors_and_given_ones_are_escaped() {
         let page = PAGES.template_from_named_str("x.html", "<p>{{ a }}{{ b }}</p>").unwrap();
         let fault = page.render(Shown::from(Serde(json!({ "a": "x" })))).unwrap_err();
         assert!(format!("{fault:#}").contains("undefined"), "{fault:#}");

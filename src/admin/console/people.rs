@@ -27,7 +27,7 @@ pub async fn index(
     shown(&context, &slice, Forms::default()).await
 }
 
-/// The forms of the page: what was typed, what is wrong with it, and a new pairing code.
+/// The forms of the page: their input and its errors, and a new pairing code.
 #[derive(Default, Serialize)]
 struct Forms {
     offer: Option<OfferView>,

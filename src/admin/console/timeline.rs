@@ -15,6 +15,7 @@ use crate::{
     journal::event::{
         ApprovalPurpose, Call, Decider, Decision, Event, HookEffect, Outcome, ToolResult, Usage,
     },
+    store::audit::AuditKind,
 };
 
 /// The input of a timeline.
@@ -39,7 +40,7 @@ pub struct TimelineStep {
     /// The reference of a failed turn, to which links lead.
     pub anchor: Option<String>,
     pub text: String,
-    /// What a tool kept for operators.
+    /// What a tool recorded for operators.
     pub raw: Option<String>,
     /// Further details: names and values.
     pub facts: Vec<(&'static str, String)>,
@@ -68,8 +69,11 @@ pub fn steps(happened: &TimelineInput<'_>) -> Vec<TimelineStep> {
     for fact in happened.facts.iter().rev() {
         let (call, by) = (fact.body.get("call"), fact.body.get("rule"));
         if let (Some(Value::String(call)), Some(by)) = (call, by) {
-            let facts =
-                if fact.kind == "asked" { &mut builder.why } else { &mut builder.allowed_by };
+            let facts = if fact.kind == AuditKind::Asked.as_str() {
+                &mut builder.why
+            } else {
+                &mut builder.allowed_by
+            };
             facts.insert(call.clone(), authority(by));
         }
     }
@@ -268,7 +272,7 @@ fn money(micros: u64) -> String {
     exact[..short.len() + 4_usize.saturating_sub(decimals)].to_owned()
 }
 
-/// What the guard said about a call.
+/// The verdict of the guard on a call.
 fn guard(said: &BTreeMap<String, String>, call: &str) -> Vec<(&'static str, String)> {
     said.get(call).map(|by| ("guard", by.clone())).into_iter().collect()
 }
@@ -493,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn authority_is_described_in_words() {
+    fn the_authority_for_a_call_is_described() {
         for (by, words) in [
             (json!("policy"), "policy"),
             (json!({ "grant": "g" }), "an earlier grant (g)"),

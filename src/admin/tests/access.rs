@@ -1,4 +1,4 @@
-//! Who may do what in the web chat, and what a person may do how often.
+//! Access to the web chat, and limits for each person.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ async fn an_owner_of_the_configuration_decides_in_the_web_chat() {
     assert_eq!(text, Language::English.words().decided(Status::Allowed));
 }
 
-/// To remove a person ends their open pages, and what they could do with them.
+/// Removing a person closes their open pages, which can do nothing any more.
 #[tokio::test]
 async fn a_removed_person_can_do_nothing_with_an_open_page() {
     let world = World::with(owned_by_bob()).await;
@@ -69,7 +69,7 @@ async fn a_removed_person_can_do_nothing_with_an_open_page() {
     let pressed = world.post("/chat/press").header("cookie", &ann).json(&press);
     assert_eq!(pressed.send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
 
-    // With a new link they are a stranger.
+    // With a new link, they count as a stranger.
     let ann = world.signed_in("ann").await;
     let words = Language::English.words();
     assert_eq!(world.press(&ann, &approval, "a").await, words.not_for_you);
@@ -125,7 +125,8 @@ async fn the_uploads_of_a_day_are_limited() {
     assert_eq!(upload(&world, &ann, 600_000).await.status(), StatusCode::OK);
 }
 
-/// What was typed on a page of one person is never sent by another, who has signed in since.
+/// Text that was typed on one person's page is never sent by another person, who has signed in
+/// since.
 #[tokio::test]
 async fn a_page_of_another_person_can_do_nothing() {
     let world = World::new().await;

@@ -1,4 +1,4 @@
-//! What is said, shown, asked and downloaded on the page.
+//! Messages, approvals and downloads on the page.
 
 use channels::Outgoing;
 use reqwest::StatusCode;
@@ -32,7 +32,7 @@ async fn a_message_sent_twice_is_said_once() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_taken_is_refused_in_words() {
+async fn invalid_chat_messages_are_rejected_with_a_reason() {
     let world = World::new().await;
     let cookie = world.signed_in("ann").await;
     let id = Uuid::new_v4().to_string();
@@ -125,7 +125,7 @@ async fn the_past_is_there_again_in_its_order_also_the_answers_to_commands() {
 }
 
 #[tokio::test]
-async fn a_long_past_begins_late_and_nothing_new_is_missed() {
+async fn a_long_history_begins_late_and_misses_nothing_new() {
     let world = World::new().await;
     let cookie = world.signed_in("ann").await;
     world.say(&cookie, &Uuid::new_v4().to_string(), "long ago").await;
@@ -249,9 +249,9 @@ async fn names_and_texts_cannot_act_on_the_page() {
     assert_eq!(past["items"][0]["html"], "<p>&lt;img src=x onerror=alert(1)&gt;</p>\n");
 }
 
-/// The pages, what a request is told, and what the bot says come in the browser's language.
+/// Pages, errors and texts of the bot are in the browser's language.
 #[tokio::test]
-async fn a_browser_is_spoken_to_in_its_language() {
+async fn a_browser_gets_texts_in_its_language() {
     let world = World::new().await;
     let german = ("accept-language", "de-AT,de;q=0.9,en;q=0.8");
     let get = async |path: &str, cookie: &str| {

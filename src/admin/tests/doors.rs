@@ -1,4 +1,4 @@
-//! Signing in and out, what every answer carries, webhooks, health, stopping.
+//! Signing in and out, headers of responses, webhooks, health, stopping.
 
 use chrono::TimeDelta;
 use reqwest::{StatusCode, header};
@@ -11,7 +11,7 @@ use crate::{journal::event::Event, store::conversations::journal};
 
 /// Proves S10.
 #[tokio::test]
-async fn a_sign_in_link_works_once_and_looking_at_it_uses_nothing_up() {
+async fn a_sign_in_link_works_once_and_is_not_used_up_by_opening_it() {
     let world = World::new().await;
     let token = world.sign_in_token("ann").await;
     for _ in 0..2 {
@@ -66,7 +66,7 @@ async fn wrong_links_are_slowed_down_and_lock_no_right_one_out() {
 
 /// Proves S10.
 #[tokio::test]
-async fn without_a_session_nothing_is_shown_and_nothing_is_taken() {
+async fn without_a_session_nothing_is_shown_or_accepted() {
     let world = World::new().await;
     let digest = "a".repeat(64);
     let file = format!("/files/{digest}/a.pdf");
@@ -138,7 +138,7 @@ async fn every_answer_carries_the_headers_that_keep_browsers_strict() {
     }
 }
 
-/// The policy forbids inline script and style: the pages must do without.
+/// The policy forbids inline scripts and styles, so the pages must not have any.
 #[test]
 fn the_pages_carry_no_script_and_no_style_of_their_own() {
     let pages = [
@@ -230,7 +230,7 @@ async fn a_failed_commit_is_reported() {
 }
 
 #[tokio::test]
-async fn health_tells_alive_from_ready() {
+async fn liveness_and_readiness_are_distinguished() {
     let world = World::new().await;
     let alive = world.get("/healthz").send().await.unwrap();
     assert_eq!((alive.status(), alive.text().await.unwrap().as_str()), (StatusCode::OK, "ok"));

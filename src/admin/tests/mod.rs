@@ -1,4 +1,4 @@
-//! The web server as a browser meets it: over a socket, with a real database.
+//! The web server as a browser sees it: over a socket, with a real database.
 
 mod access;
 mod chat;

@@ -52,7 +52,7 @@ async fn own(world: &World, cookie: &str, search: &str) -> Value {
     answer.json::<Value>().await.unwrap()["items"].clone()
 }
 
-/// A file takes the way of the attachments of other channels, and only its owner can send it.
+/// A file is handled like attachments of other channels, and only its owner can send it.
 /// Proves M1.
 #[tokio::test]
 async fn an_uploaded_file_is_sent_with_a_message() {
@@ -247,7 +247,7 @@ async fn older_messages_are_loaded_when_a_person_scrolls_back() {
     assert_eq!(answer.json::<Value>().await.unwrap(), json!({ "items": [], "before": null }));
 }
 
-/// A browser can install the page; its pictures are ours.
+/// A browser can install the page; its pictures are served by the gateway.
 #[tokio::test]
 async fn the_page_can_be_installed() {
     let world = World::new().await;

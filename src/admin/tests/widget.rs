@@ -30,7 +30,7 @@ impl Visitor {
         Self { pass: encoded["pass"].as_str().unwrap().to_owned() }
     }
 
-    /// What the pass says.
+    /// The contents of the pass.
     fn encoded(&self) -> Value {
         let encoded = self.pass.split('.').next().unwrap();
         serde_json::from_slice(&URL_SAFE_NO_PAD.decode(encoded).unwrap()).unwrap()
@@ -61,7 +61,7 @@ impl Visitor {
     }
 }
 
-/// A pass is for visitors of the sites that are named, and for no other site.
+/// Passes are issued only for visitors of the listed sites.
 /// Proves S10.
 #[tokio::test]
 async fn another_site_gets_no_pass_and_no_frame() {
@@ -90,7 +90,7 @@ async fn another_site_gets_no_pass_and_no_frame() {
     let script = world.get("/widget.js").header("accept-language", "de").send().await.unwrap();
     assert_eq!(script.headers()["cross-origin-resource-policy"], "cross-origin");
     assert!(script.text().await.unwrap().contains("Chat schließen"));
-    // The chat of who is signed in is no widget.
+    // The chat of people who are signed in is not a widget.
     for path in ["/widget/web", "/widget/nothing"] {
         assert_eq!(world.get(path).send().await.unwrap().status(), StatusCode::NOT_FOUND);
     }
@@ -112,7 +112,7 @@ async fn a_pass_is_signed_and_ends() {
         let forged = Visitor { pass: forged };
         assert_eq!(forged.says(&world, "hi").await, StatusCode::UNAUTHORIZED);
     }
-    // It is no session, and a session is no pass.
+    // A pass is not a session, and a session is not a pass.
     let cookie = world.signed_in("ann").await;
     let request = world.get("/widget/site/chat/events").header("cookie", &cookie);
     assert_eq!(request.send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
@@ -133,8 +133,8 @@ async fn a_pass_is_signed_and_ends() {
     assert_ne!(Visitor::again(&world, &again.pass).await.id(), again.id());
 }
 
-/// What one visitor says and is asked is nothing to another; nor is it theirs to allow what they
-/// have asked for, as long as the policy says `requester`.
+/// A visitor does not see messages and approvals of another, and cannot decide their own approvals
+/// as long as the policy says `requester`.
 /// Proves S2, S5.
 #[tokio::test]
 async fn two_visitors_do_not_see_each_other() {

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use channels::{
-    Channel, FileRef, Incoming, Intake, Limits as Shows, ListenError, Outgoing, Person, Receipt,
-    SendError, Shipment, WebhookError, WebhookRequest, What, web::Web,
+    Button, Channel, FileRef, Incoming, Intake, Limits as Shows, ListenError, Outgoing, Person,
+    Receipt, SendError, Shipment, WebhookError, WebhookRequest, What, web::Web,
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use reqwest::{Method, RequestBuilder, Response, StatusCode, header};
@@ -170,7 +170,7 @@ impl World {
         OpenPage::of(self.get("/chat/events").header("cookie", cookie)).await
     }
 
-    /// What a browser asks on a page of another site.
+    /// A request of a browser on a page of another site.
     pub fn ask_at(&self, origin: &str, method: Method) -> RequestBuilder {
         let url = format!("{}/widget/site/visitors", self.base);
         self.http.request(method, url).header("origin", origin)
@@ -191,7 +191,7 @@ impl World {
         entries.into_iter().map(|entry| entry.event).collect()
     }
 
-    /// The agent shows that, without anybody who delivers it.
+    /// Stores a message of the agent, which nothing delivers.
     pub async fn show(&self, store: &Store, person: &str, what: Outgoing) {
         let conversation = self.conversation(person).await;
         let now = self.clock.now();
@@ -206,12 +206,12 @@ impl World {
             .unwrap();
     }
 
-    /// The agent asks that person, who has said something.
+    /// Requests an approval from this person, who has written a message.
     pub async fn ask(&self, person: &str) -> ApprovalId {
         self.ask_of(person, Approvers::default()).await
     }
 
-    /// The agent asks those who may approve.
+    /// Requests an approval from these approvers.
     pub async fn ask_of(&self, person: &str, approvers: Approvers) -> ApprovalId {
         let claimed = self.gateway.store.claim(10, self.clock.now()).await.unwrap();
         let turn = claimed.into_iter().find(|c| c.place.chat == person).expect("somebody spoke");
@@ -236,7 +236,7 @@ impl World {
             requester: Speaker { id: person.to_owned(), name: person.to_owned() },
             approvers,
             proposal: None,
-            offers: "acd".into(),
+            offers: vec![Button::Allow, Button::AllowConversation, Button::Deny].into(),
             expires_at: self.clock.now() + TimeDelta::minutes(30),
             file: None,
             shows: vec![question],
@@ -255,7 +255,7 @@ impl World {
     }
 }
 
-/// One that has nothing to work with.
+/// A worker without agents or tools.
 fn worker(gateway: Arc<Gateway>, limits: DailyLimits, folder: &TempDir) -> Arc<Worker> {
     let shared = BTreeMap::new();
     Arc::new(Worker {
@@ -299,7 +299,7 @@ fn connected(channel: Arc<dyn Channel>) -> Connected {
 }
 
 fn http() -> reqwest::Client {
-    // The second test of a process finds it there already.
+    // It is already set if another test of this process ran before.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
     client.timeout(Duration::from_mins(1)).build().unwrap()
@@ -353,7 +353,7 @@ impl OpenPage {
     }
 }
 
-/// A platform that pushes: what it answers is written in the body.
+/// A platform that pushes; the body of a request says how it responds.
 struct Hook(Shows);
 
 #[async_trait]

@@ -141,7 +141,7 @@ fn mateclaws_rules_behave() {
 
 /// The strictest of severities and sources applies; within one, priority, then order.
 #[test]
-fn the_strictest_of_severities_and_sources_stands() {
+fn the_strictest_severity_and_source_applies() {
     let rule = |name: &str, action: &str, severity: &str, priority: i32| json!({ "name": name, "action": action, "severity": severity, "priority": priority });
     for (rules, expected) in [
         (vec![rule("a", "allow", "low", 0), rule("b", "deny", "low", 0)], ("run", "a")),
@@ -214,7 +214,7 @@ fn whom_a_rule_names_to_decide_stays() {
 
 /// Agents, channels, people by number, roles.
 #[test]
-fn rules_hold_where_and_for_whom_they_say() {
+fn rules_apply_where_and_to_whom_they_say() {
     let says = |keys: Value| {
         let mut rule = json!({ "action": "deny" });
         for (name, value) in keys.as_object().unwrap() {

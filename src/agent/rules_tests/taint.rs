@@ -41,7 +41,7 @@ fn a_tainted_conversation_asks() {
 
 /// After that, only a rule that names the tool can allow it.
 #[test]
-fn a_rule_that_names_the_tool_speaks_in_a_tainted_conversation() {
+fn a_rule_that_names_the_tool_applies_in_a_tainted_conversation() {
     let rule = |tool: &str| json!({ "tool": tool, "action": "allow" });
     for (tool, expected) in [("mail", "run"), ("ma*", "run"), ("*", "ask"), ("????", "ask")] {
         let setting = Setting::with(&[rule(tool)]).tainted();

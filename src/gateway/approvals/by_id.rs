@@ -1,9 +1,9 @@
 //! Decides an approval by its id, for callers that are signed in or have a token.
 
 use anyhow::{Context as _, Result};
-use channels::Place;
+use channels::{Button, Place};
 
-use super::{Choice, DecisionReply, PressedKey, answer, decide, platform_roles};
+use super::{Choice, DecisionReply, ReasonedButton, answer, decide, platform_roles};
 use crate::{
     agent::approvers::Voter,
     gateway::{
@@ -18,11 +18,12 @@ use crate::{
     texts::Language,
 };
 
-/// A button of an approval, by the public id of the approval and the key of the button.
+/// A button of an approval, by the public id of the approval.
 #[derive(Debug, Clone, Copy)]
 pub struct PressedButton<'a> {
     pub approval: &'a str,
-    pub key: char,
+    /// `None` for an unknown key.
+    pub button: Option<Button>,
 }
 
 /// Presses a button of an approval that is shown in the given place. Used by the web chat. A person
@@ -37,7 +38,7 @@ pub async fn decide_by_id(
     platform_roles::recount_of(gateway, button.approval).await?;
     let access = ChannelAccess::to(gateway, channel).context("there is no such channel")?;
     let (channel, place, id) = (channel.to_owned(), place.clone(), button.approval.to_owned());
-    let pressed = PressedKey { key: button.key, reason: None };
+    let pressed = ReasonedButton { button: button.button, reason: None };
     let now = gateway.clock.now();
     gateway
         .store

@@ -1,5 +1,6 @@
 //! The choice that a person made with a button or a typed command.
 
+use channels::Button;
 use chrono::TimeDelta;
 use serde_json::Value;
 
@@ -27,7 +28,7 @@ pub enum Choice {
     },
     /// An answer to an elicitation of a running call.
     Answer(String),
-    /// Take back one's own vote, where several people have to agree.
+    /// Withdraw one's own vote, where several people have to agree.
     Withdraw,
 }
 
@@ -49,18 +50,25 @@ impl Default for GrantBounds {
 const MOST_DAYS: i64 = 366;
 
 impl Choice {
-    /// Returns the choice that a button's key stands for on this kind of approval.
-    pub fn from_key(asks: ApprovalPurpose, key: char, reason: Option<&str>) -> Option<Self> {
+    /// Returns the choice that a button makes on this kind of approval.
+    pub fn from_button(
+        asks: ApprovalPurpose,
+        button: Button,
+        reason: Option<&str>,
+    ) -> Option<Self> {
         let reason = reason.map(str::trim).filter(|r| !r.is_empty()).map(str::to_owned);
-        match (asks, key) {
-            (ApprovalPurpose::Allow, 'a') | (ApprovalPurpose::Retry, 'r') => Some(Self::Once),
-            (ApprovalPurpose::Allow, 'c') => Some(Self::Conversation),
-            (ApprovalPurpose::Allow, 'g') => Some(Self::Propose),
-            (ApprovalPurpose::Allow, 'y') => Some(Self::Give(GrantBounds::default())),
-            (ApprovalPurpose::Allow, 'b') => Some(Self::Back),
-            (ApprovalPurpose::Allow | ApprovalPurpose::Retry, WITHDRAW) => Some(Self::Withdraw),
-            (ApprovalPurpose::Allow | ApprovalPurpose::Answer, 'd')
-            | (ApprovalPurpose::Retry, 's') => Some(Self::Deny { reason }),
+        match (asks, button) {
+            (ApprovalPurpose::Allow, Button::Allow)
+            | (ApprovalPurpose::Retry, Button::RunAgain) => Some(Self::Once),
+            (ApprovalPurpose::Allow, Button::AllowConversation) => Some(Self::Conversation),
+            (ApprovalPurpose::Allow, Button::ProposeGrant) => Some(Self::Propose),
+            (ApprovalPurpose::Allow, Button::GiveGrant) => Some(Self::Give(GrantBounds::default())),
+            (ApprovalPurpose::Allow, Button::Back) => Some(Self::Back),
+            (ApprovalPurpose::Allow | ApprovalPurpose::Retry, Button::WithdrawVote) => {
+                Some(Self::Withdraw)
+            }
+            (ApprovalPurpose::Allow | ApprovalPurpose::Answer, Button::Deny)
+            | (ApprovalPurpose::Retry, Button::Skip) => Some(Self::Deny { reason }),
             _ => None,
         }
     }
@@ -83,28 +91,33 @@ impl Choice {
         (choice, code.to_lowercase())
     }
 
-    /// The key of the button for this choice.
-    fn key(&self, asks: ApprovalPurpose) -> char {
+    /// The button that the approval must have for this choice; `None` for choices without one.
+    fn button(&self, asks: ApprovalPurpose) -> Option<Button> {
         match (self, asks) {
-            (Self::Once, ApprovalPurpose::Allow) => 'a',
-            (Self::Once, ApprovalPurpose::Retry) => 'r',
-            (Self::Conversation, _) => 'c',
-            (Self::Propose | Self::Back | Self::Give(_), _) => 'g',
-            (Self::Deny { .. }, ApprovalPurpose::Allow | ApprovalPurpose::Answer) => 'd',
-            (Self::Deny { .. }, ApprovalPurpose::Retry) => 's',
-            (Self::Answer(_), ApprovalPurpose::Answer) => TYPED,
-            (Self::Withdraw, _) => WITHDRAW,
-            // These choices have no button.
-            (Self::Once, ApprovalPurpose::Answer) | (Self::Answer(_), _) => '-',
+            (Self::Once, ApprovalPurpose::Allow) => Some(Button::Allow),
+            (Self::Once, ApprovalPurpose::Retry) => Some(Button::RunAgain),
+            (Self::Conversation, _) => Some(Button::AllowConversation),
+            (Self::Propose | Self::Back | Self::Give(_), _) => Some(Button::ProposeGrant),
+            (Self::Deny { .. }, ApprovalPurpose::Allow | ApprovalPurpose::Answer) => {
+                Some(Button::Deny)
+            }
+            (Self::Deny { .. }, ApprovalPurpose::Retry) => Some(Button::Skip),
+            (Self::Once, ApprovalPurpose::Answer) | (Self::Answer(_) | Self::Withdraw, _) => None,
         }
     }
 
     /// Whether the approval offers this choice. A button that was not offered cannot be pressed.
     pub(super) fn is_offered(&self, approval: &Approval) -> bool {
         match self {
-            Self::Answer(text) if is_option(approval, text) => true,
+            Self::Answer(text) => {
+                is_option(approval, text)
+                    || (approval.asks == ApprovalPurpose::Answer && approval.offers.typed)
+            }
             Self::Withdraw => approval.approvers.needed > 1,
-            _ => approval.offers.contains(self.key(approval.asks)),
+            _ => {
+                let button = self.button(approval.asks);
+                button.is_some_and(|button| approval.offers.buttons.contains(&button))
+            }
         }
     }
 
@@ -142,12 +155,6 @@ impl GrantBounds {
     }
 }
 
-/// The key of the button that takes back a vote. It is shown while there are votes.
-pub const WITHDRAW: char = 'w';
-
-/// Offered, without a button, where any text is accepted as an answer.
-pub const TYPED: char = 't';
-
 /// The button labels of an elicitation, in order.
 pub(super) fn options(approval: &Approval) -> impl Iterator<Item = &str> {
     let all = approval.arguments["options"].as_array().into_iter().flatten();
@@ -178,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_typed_is_read() {
+    fn typed_commands_are_parsed() {
         let deny = |reason: &str| Choice::Deny { reason: Some(reason.to_owned()) };
         let give = |scope, days, uses| {
             Choice::Give(GrantBounds { scope, lasts: TimeDelta::days(days), uses })
@@ -213,29 +220,29 @@ mod tests {
         }
     }
 
-    /// Each key means something on one kind of approval only.
+    /// A button makes a choice only on the kinds of approvals that show it.
     #[test]
-    fn a_key_counts_where_its_button_is() {
+    fn a_button_counts_only_on_approvals_that_have_it() {
         use ApprovalPurpose::{Allow, Answer, Retry};
         let denied = || Choice::Deny { reason: None };
-        let expected = |asks, key| match (asks, key) {
-            (Allow, 'a') | (Retry, 'r') => Some(Choice::Once),
-            (Allow, 'c') => Some(Choice::Conversation),
-            (Allow, 'g') => Some(Choice::Propose),
-            (Allow, 'y') => Some(Choice::Give(GrantBounds::default())),
-            (Allow, 'b') => Some(Choice::Back),
-            (Allow | Retry, 'w') => Some(Choice::Withdraw),
-            (Allow | Answer, 'd') | (Retry, 's') => Some(denied()),
+        let expected = |asks, button| match (asks, button) {
+            (Allow, Button::Allow) | (Retry, Button::RunAgain) => Some(Choice::Once),
+            (Allow, Button::AllowConversation) => Some(Choice::Conversation),
+            (Allow, Button::ProposeGrant) => Some(Choice::Propose),
+            (Allow, Button::GiveGrant) => Some(Choice::Give(GrantBounds::default())),
+            (Allow, Button::Back) => Some(Choice::Back),
+            (Allow | Retry, Button::WithdrawVote) => Some(Choice::Withdraw),
+            (Allow | Answer, Button::Deny) | (Retry, Button::Skip) => Some(denied()),
             _ => None,
         };
         for asks in [Allow, Retry, Answer] {
-            for key in ('a'..='z').chain(['A', '0', '-', ' ']) {
-                let choice = Choice::from_key(asks, key, None);
-                assert_eq!(choice, expected(asks, key), "{asks:?} {key:?}");
+            for button in ('A'..='z').filter_map(Button::from_key) {
+                let choice = Choice::from_button(asks, button, None);
+                assert_eq!(choice, expected(asks, button), "{asks:?} {button:?}");
             }
         }
-        let reason = Choice::from_key(Allow, 'd', Some(" too risky "));
+        let reason = Choice::from_button(Allow, Button::Deny, Some(" too risky "));
         assert_eq!(reason, Some(Choice::Deny { reason: Some("too risky".into()) }));
-        assert_eq!(Choice::from_key(Allow, 'd', Some("  ")), Some(denied()));
+        assert_eq!(Choice::from_button(Allow, Button::Deny, Some("  ")), Some(denied()));
     }
 }

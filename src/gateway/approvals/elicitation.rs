@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 
 use super::{
     Choice, DecisionOutcome,
-    choice::{TYPED, is_option, options},
+    choice::{is_option, options},
     decide,
 };
 use crate::{
@@ -28,12 +28,11 @@ use crate::{
 pub(super) async fn pressed(
     tx: &mut Tx<'_>,
     approval: &Approval,
-    key: char,
+    position: u8,
     voter: &Voter,
     now: DateTime<Utc>,
 ) -> Result<String> {
-    let place = ('A'..='Z').position(|known| known == key);
-    let label = place.and_then(|place| options(approval).nth(place)).map(str::to_owned);
+    let label = options(approval).nth(position.into()).map(str::to_owned);
     match label.filter(|_| approval.asks == ApprovalPurpose::Answer) {
         Some(label) => Ok(decide(tx, approval, Choice::Answer(label), voter, now).await?.text),
         None => Ok(voter.words().no_such_button.to_owned()),
@@ -54,7 +53,7 @@ pub(in crate::gateway) async fn typed(
         open.asks == ApprovalPurpose::Answer
             && open.status == Status::Pending
             && open.requester.id == typed.by.id
-            && (open.offers.contains(TYPED) || is_option(open, text))
+            && (open.offers.typed || is_option(open, text))
     });
     for open in owed {
         // A message that was written before the elicitation was shown does not answer it.

@@ -16,7 +16,7 @@ use crate::{
     store::{
         Tx,
         approvals::{self as approval_store, attachments, display, grants, request::Approval},
-        audit::{self, Fact},
+        audit::{self, AuditKind, Fact},
         conversations::{self, places},
     },
     texts::Language,
@@ -197,7 +197,7 @@ pub async fn revoke(
     let Some(approval) = grants::revoke(tx, &grant.id, by, now).await? else {
         return Ok(voter.words().grant_texts.no_such_grant.to_owned());
     };
-    let fact = Fact::grant_changed("revoked", grant, &voter.speaker.id);
+    let fact = Fact::grant_changed(AuditKind::Revoked, grant, &voter.speaker.id);
     audit::append(tx, audit::ADMIN, vec![fact], now).await?;
     if let Some(approval) = approval_store::by_id(tx, approval.as_str()).await? {
         let giver = approval.decided_by.as_deref().unwrap_or_default();

@@ -10,7 +10,7 @@ use crate::{
     store::{
         Tx,
         approvals::{self as approval_store, grants},
-        audit::{self, Fact},
+        audit::{self, AuditKind, Fact},
     },
     texts,
 };
@@ -42,7 +42,7 @@ pub async fn typed(
 pub async fn halt(tx: &mut Tx<'_>, by: &Speaker, now: DateTime<Utc>) -> Result<usize> {
     grants::halt(tx, by, now).await?;
     let denied = deny_open(tx, by, now).await?;
-    note(tx, Fact::new("halted", &by.id).with("denied", denied), now).await?;
+    note(tx, Fact::new(AuditKind::Halted, &by.id).with("denied", denied), now).await?;
     Ok(denied)
 }
 
@@ -50,7 +50,7 @@ pub async fn halt(tx: &mut Tx<'_>, by: &Speaker, now: DateTime<Utc>) -> Result<u
 pub async fn lift(tx: &mut Tx<'_>, by: &Speaker, now: DateTime<Utc>) -> Result<bool> {
     let lifted = grants::lift(tx).await?;
     if lifted {
-        note(tx, Fact::new("lifted", &by.id), now).await?;
+        note(tx, Fact::new(AuditKind::Lifted, &by.id), now).await?;
     }
     Ok(lifted)
 }

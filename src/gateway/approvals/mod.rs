@@ -30,7 +30,7 @@ pub mod relocation;
 mod voting;
 
 use anyhow::Result;
-use channels::{Outgoing, Place};
+use channels::{Button, Outgoing, Place};
 use chrono::{DateTime, Utc};
 
 use super::secret;
@@ -46,14 +46,14 @@ use crate::{
         approvals::{
             self as approval_store, attachments, display, grants, request::Approval, votes,
         },
-        audit::{self, Fact},
+        audit::{self, AuditKind, Fact},
         conversations::{self, journal, places},
         outbox, people,
     },
     texts::{self, Language},
 };
 use choice::end_of;
-pub use choice::{Choice, GrantBounds, TYPED, code};
+pub use choice::{Choice, GrantBounds, code};
 pub use expiry::sweep;
 use persons::VoteEligibility;
 use voting::{show_votes, withdraw};
@@ -109,13 +109,21 @@ pub async fn press(
     if (!here || !same_message) && !crash::planted("place") {
         return invalid();
     }
-    answer(tx, &approval, PressedKey { key, reason: press.reason }, voter, now).await
+    answer(
+        tx,
+        &approval,
+        ReasonedButton { button: Button::from_key(key), reason: press.reason },
+        voter,
+        now,
+    )
+    .await
 }
 
-/// The key of a pressed button, and the reason that was given with it.
+/// A pressed button, and the reason that was given with it.
 #[derive(Debug, Clone, Copy)]
-struct PressedKey<'a> {
-    key: char,
+struct ReasonedButton<'a> {
+    /// `None` for an unknown key.
+    button: Option<Button>,
     reason: Option<&'a str>,
 }
 
@@ -123,25 +131,29 @@ struct PressedKey<'a> {
 async fn answer(
     tx: &mut Tx<'_>,
     approval: &Approval,
-    PressedKey { key, reason }: PressedKey<'_>,
+    ReasonedButton { button, reason }: ReasonedButton<'_>,
     voter: &Voter,
     now: DateTime<Utc>,
 ) -> Result<String> {
-    match key {
-        'e' if approval.status == Status::Pending && approval.offers.contains('e') => {
+    let invalid = || Ok(voter.words().no_such_button.to_owned());
+    let Some(button) = button else { return invalid() };
+    let offers = |button| approval.offers.buttons.contains(&button);
+    match button {
+        Button::ShowEverything if approval.status == Status::Pending && offers(button) => {
             everything::show(tx, approval, voter, now).await
         }
-        'v' => grant_management::revoke_pressed(tx, approval, voter, now).await,
+        Button::RevokeGrant => grant_management::revoke_pressed(tx, approval, voter, now).await,
         // A grant has to be shown before it can be given.
-        'y' if approval.offers.contains('g')
-            && !attachments::is_proposed(tx, &approval.id).await? =>
+        Button::GiveGrant
+            if offers(Button::ProposeGrant)
+                && !attachments::is_proposed(tx, &approval.id).await? =>
         {
-            Ok(voter.words().no_such_button.to_owned())
+            invalid()
         }
-        'A'..='Z' => elicitation::pressed(tx, approval, key, voter, now).await,
-        _ => match Choice::from_key(approval.asks, key, reason) {
+        Button::Option(position) => elicitation::pressed(tx, approval, position, voter, now).await,
+        _ => match Choice::from_button(approval.asks, button, reason) {
             Some(choice) => Ok(decide(tx, approval, choice, voter, now).await?.text),
-            None => Ok(voter.words().no_such_button.to_owned()),
+            None => invalid(),
         },
     }
 }
@@ -241,7 +253,7 @@ async fn reject_vote(
 ) -> Result<()> {
     tracing::warn!(approval.id = %approval.id, person.id = voter.speaker.id, "vote rejected");
     journal::lock(tx, &approval.conversation).await?;
-    let fact = Fact::about("vote_rejected", approval, &voter.speaker.id)
+    let fact = Fact::about(AuditKind::VoteRejected, approval, &voter.speaker.id)
         .with("channel", voter.channel.as_str());
     audit::append(tx, approval.conversation.as_str(), vec![fact], now).await
 }
@@ -277,7 +289,7 @@ async fn allow(
     if approval.approvers.needed > 1 {
         let is_new = votes::vote(tx, &approval.id, voter, now).await?;
         if is_new {
-            let fact = Fact::about("voted", approval, &voter.speaker.id);
+            let fact = Fact::about(AuditKind::Voted, approval, &voter.speaker.id);
             audit::append(tx, approval.conversation.as_str(), vec![fact], now).await?;
         }
         let names = votes::names(tx, &approval.id).await?;
@@ -360,7 +372,9 @@ async fn resolve(
     }
     let mut facts = vec![Fact::decided(approval, status, &decision, &by)];
     facts.extend(
-        grant.iter().map(|grant| Fact::grant_changed("granted", grant, &grant.given_by.id)),
+        grant
+            .iter()
+            .map(|grant| Fact::grant_changed(AuditKind::Granted, grant, &grant.given_by.id)),
     );
     audit::append(tx, approval.conversation.as_str(), facts, now).await?;
     let words = conversations::words(tx, &approval.shown_in).await?;

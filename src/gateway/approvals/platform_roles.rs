@@ -23,7 +23,7 @@ use crate::{
     store::{
         Tx,
         approvals::{self as approval_store, display, request::Approval, votes},
-        audit::{self, Fact},
+        audit::{self, AuditKind, Fact},
         conversations::{journal, places, tasks},
     },
 };
@@ -161,7 +161,7 @@ async fn strike(
 ) -> Result<()> {
     journal::lock(tx, &asked.conversation).await?;
     votes::strike(tx, &asked.id, channel, &speaker.id).await?;
-    let fact = Fact::about("vote_struck", asked, &speaker.id).with("channel", channel);
+    let fact = Fact::about(AuditKind::VoteStruck, asked, &speaker.id).with("channel", channel);
     audit::append(tx, asked.conversation.as_str(), vec![fact], now).await?;
     let names = votes::names(tx, &asked.id).await?;
     show_votes(tx, asked, &names, now).await.map(drop)

@@ -10,12 +10,12 @@ use crate::{
     store::{
         Tx,
         approvals::{display, request::Approval, votes},
-        audit::{self, Fact},
+        audit::{self, AuditKind, Fact},
         conversations,
     },
 };
 
-/// Takes back a vote.
+/// Withdraws a vote.
 pub(super) async fn withdraw(
     tx: &mut Tx<'_>,
     approval: &Approval,
@@ -26,14 +26,14 @@ pub(super) async fn withdraw(
         let text = voter.words().grant_texts.no_vote;
         return Ok(DecisionReply::new(DecisionOutcome::NotNow, text));
     }
-    let fact = Fact::about("vote_withdrawn", approval, &voter.speaker.id);
+    let fact = Fact::about(AuditKind::VoteWithdrawn, approval, &voter.speaker.id);
     audit::append(tx, approval.conversation.as_str(), vec![fact], now).await?;
     let names = votes::names(tx, &approval.id).await?;
     let votes = show_votes(tx, approval, &names, now).await?;
     Ok(DecisionReply::new(DecisionOutcome::Done, votes))
 }
 
-/// Shows the votes so far, with a button to take one back. Returns them.
+/// Shows the votes so far, with a button to withdraw one. Returns them.
 pub(super) async fn show_votes(
     tx: &mut Tx<'_>,
     approval: &Approval,

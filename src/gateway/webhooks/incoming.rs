@@ -63,7 +63,7 @@ pub struct Sender {
     pub keys: Vec<SharedSecret>,
 }
 
-/// Where the agent is told about a request.
+/// The conversation in which the agent receives a request.
 pub struct Target {
     pub channel: String,
     pub place: Place,
@@ -146,7 +146,7 @@ fn challenge(request: &WebhookRequest) -> Option<String> {
     body["challenge"].as_str().filter(|_| asked).map(str::to_owned)
 }
 
-/// A request that was verified: its id, and what the agent is told.
+/// A request that was verified: its id, and the text for the agent.
 struct Readable {
     id: String,
     text: String,

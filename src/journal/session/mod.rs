@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_during_a_thought_stands_behind_the_reply() {
+    fn messages_during_a_model_call_follow_its_reply() {
         let session = Session::fold(&entries(vec![said("one"), said("two"), replied(1, vec![])]));
         let kinds: Vec<_> = session.items.iter().map(Item::seq).collect();
         assert_eq!(kinds, [1, 1, 2]);

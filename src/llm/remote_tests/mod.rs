@@ -292,7 +292,7 @@ async fn the_name_of_a_model_goes_out_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_model_without_calls_of_its_own_is_told_of_its_tools_in_words() {
+async fn a_model_without_native_calls_gets_its_tools_as_text() {
     for provider in ALL {
         let llm = FakeLlm::start().await;
         let call = "<tool_call>{\"name\":\"read_file\",\"arguments\":{\"path\":\"a\"}}</tool_call>";
@@ -315,7 +315,7 @@ async fn a_model_without_calls_of_its_own_is_told_of_its_tools_in_words() {
 }
 
 #[test]
-fn a_missing_key_is_told_before_the_first_request() {
+fn a_missing_key_is_reported_before_the_first_request() {
     let made = |provider, url| RemoteModel::new(bare(provider, url));
     let no = made(Provider::Gemini, None).err().expect("no key, no model");
     assert!(no.to_string().contains("set GEMINI_API_KEY"), "{no}");

@@ -49,7 +49,7 @@ fn without_marks(value: &Value) -> Value {
 /// Models without image support, as a fallback for one with it, and models that reject pictures get
 /// the line of text.
 #[tokio::test]
-async fn a_model_that_sees_nothing_is_told_of_pictures() {
+async fn a_model_without_vision_gets_a_note_about_pictures() {
     for provider in ALL {
         let llm = FakeLlm::start().await;
         llm.will(llm::text("I see nothing."));

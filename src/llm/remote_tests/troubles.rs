@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn overload_means_again_not_before_the_vendor_says() {
+async fn an_overload_is_retried_when_the_provider_says() {
     for provider in ALL {
         let busy = refused(provider, llm::busy("7")).await;
         assert!(

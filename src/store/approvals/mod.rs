@@ -36,7 +36,7 @@ use crate::journal::{
     event::{Seq, Status},
     ids::{ApprovalId, CallId, ConversationId, OutboxId},
 };
-use request::{Approval, NewApproval};
+use request::{Approval, NewApproval, Offers};
 
 row! {
     struct ApprovalRow {
@@ -172,7 +172,7 @@ pub(super) async fn ask(
         now.timestamp_millis(),
         asked.expires_at.timestamp_millis(),
         serde_json::to_string(&asked.approvers)?,
-        asked.offers,
+        asked.offers.to_string(),
         asked.proposal.map(|covers| serde_json::to_string(&covers)).transpose()?,
         shown_in.as_str()
     );
@@ -371,7 +371,7 @@ fn approval(row: ApprovalRow) -> Result<Approval> {
         title: row.title,
         requester: serde_json::from_str(&row.requester)?,
         approvers: serde_json::from_str(&row.approvers)?,
-        offers: row.offers,
+        offers: Offers::parse(&row.offers),
         proposal,
         shown_in: ConversationId(row.shown_in),
         question: OutboxId(row.question),

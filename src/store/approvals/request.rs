@@ -1,8 +1,9 @@
 //! Approvals as requested and as stored.
 
-use channels::Outgoing;
+use channels::{Button, Outgoing};
 use chrono::{DateTime, Utc};
 use serde_json::Value;
+use std::fmt;
 
 use crate::{
     agent::approvers::Approvers,
@@ -28,8 +29,7 @@ pub struct NewApproval {
     pub approvers: Approvers,
     /// What the offered grant would cover, if one is offered.
     pub proposal: Option<GrantSubject>,
-    /// The keys of the buttons.
-    pub offers: String,
+    pub offers: Offers,
     pub expires_at: DateTime<Utc>,
     /// The file with all arguments, if the text omits any.
     pub file: Option<Attachment>,
@@ -49,6 +49,40 @@ impl NewApproval {
     }
 }
 
+/// What an approval offers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Offers {
+    /// The buttons, in order.
+    pub buttons: Vec<Button>,
+    /// Whether any text is accepted as an answer.
+    pub typed: bool,
+}
+
+impl Offers {
+    /// The character that marks [`Offers::typed`] among the keys of the buttons.
+    const TYPED: char = 't';
+
+    /// Parses the stored form. Keys of other versions are ignored.
+    pub fn parse(stored: &str) -> Self {
+        let buttons = stored.chars().filter_map(Button::from_key).collect();
+        Self { buttons, typed: stored.contains(Self::TYPED) }
+    }
+}
+
+/// The stored form: the key of each button.
+impl fmt::Display for Offers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys = self.buttons.iter().map(|button| button.key());
+        keys.chain(self.typed.then_some(Self::TYPED)).try_for_each(|key| write!(f, "{key}"))
+    }
+}
+
+impl From<Vec<Button>> for Offers {
+    fn from(buttons: Vec<Button>) -> Self {
+        Self { buttons, typed: false }
+    }
+}
+
 /// A stored approval.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Approval {
@@ -61,8 +95,7 @@ pub struct Approval {
     pub title: String,
     pub requester: Speaker,
     pub approvers: Approvers,
-    /// The keys of the buttons.
-    pub offers: String,
+    pub offers: Offers,
     pub proposal: Option<GrantSubject>,
     /// The outbox row that shows it, and the conversation that the row belongs to.
     pub question: OutboxId,

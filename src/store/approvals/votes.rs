@@ -9,7 +9,7 @@ use crate::{
     journal::{event::Speaker, ids::ApprovalId, role::Role},
     store::{
         Tx,
-        db::sql,
+        db::{row::row, sql},
         people::identities::{self, Account},
     },
 };
@@ -86,9 +86,17 @@ pub async fn names(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<String>
     Ok(votes.into_iter().filter_map(|(name, own)| people.insert(own).then_some(name)).collect())
 }
 
+row! {
+    struct VoteRow {
+        channel: String,
+        person: String,
+        name: String,
+    }
+}
+
 /// The voters and their channels.
 pub async fn of(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<(String, Speaker)>> {
-    let rows: Vec<(String, String, String)> = sql!(
+    let rows: Vec<VoteRow> = sql!(
         tx,
         fetch_all,
         "
@@ -98,8 +106,8 @@ pub async fn of(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<(String, S
         ORDER BY at, person",
         approval.as_str()
     );
-    let votes = rows.into_iter().map(|(channel, id, name)| (channel, Speaker { id, name }));
-    Ok(votes.collect())
+    let vote = |row: VoteRow| (row.channel, Speaker { id: row.person, name: row.name });
+    Ok(rows.into_iter().map(vote).collect())
 }
 
 /// Deletes a person's vote.

@@ -6,6 +6,7 @@
 //! of all chains that have grown into a further chain, so that a whole chain cannot disappear
 //! unnoticed. The hash of the last seal, stored elsewhere, proves that nothing before it changed.
 
+mod kind;
 mod record;
 pub mod verify;
 
@@ -17,12 +18,13 @@ use super::{
     Store, Tx,
     approvals::request::Approval,
     at,
-    db::{bind::without_nul, sql},
+    db::{bind::without_nul, row::row, sql},
 };
 use crate::journal::{
     event::{Decider, Decision, Status},
     grant::Grant,
 };
+pub use kind::AuditKind;
 pub use record::AuditRecord;
 use record::StoredRecord;
 
@@ -38,7 +40,7 @@ const CUT_AT_ONCE: i64 = 2_000;
 /// A record to be appended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fact {
-    pub kind: &'static str,
+    pub kind: AuditKind,
     /// The platform's id of the person who did it, or for whom it was done.
     pub person: String,
     pub tool: String,
@@ -47,7 +49,7 @@ pub struct Fact {
 }
 
 impl Fact {
-    pub fn new(kind: &'static str, person: &str) -> Self {
+    pub fn new(kind: AuditKind, person: &str) -> Self {
         let person = without_nul(person).into_owned();
         Self { kind, person, tool: String::new(), body: json!({}) }
     }
@@ -69,11 +71,11 @@ impl Fact {
     }
 
     fn settled(approval: &Approval, status: Status, person: &str) -> Self {
-        Self::about("decided", approval, person).with("outcome", status.as_str())
+        Self::about(AuditKind::Decided, approval, person).with("outcome", status.as_str())
     }
 
     /// A person's action on an approval.
-    pub fn about(kind: &'static str, approval: &Approval, person: &str) -> Self {
+    pub fn about(kind: AuditKind, approval: &Approval, person: &str) -> Self {
         Self::new(kind, person)
             .of(&approval.tool)
             .with("approval", approval.id.as_str())
@@ -81,7 +83,7 @@ impl Fact {
     }
 
     /// A grant that was given or revoked.
-    pub fn grant_changed(kind: &'static str, grant: &Grant, person: &str) -> Self {
+    pub fn grant_changed(kind: AuditKind, grant: &Grant, person: &str) -> Self {
         Self::new(kind, person)
             .of(&grant.tool)
             .with("grant", grant.id.as_str())
@@ -186,7 +188,7 @@ pub async fn append(
             chain: chain.to_owned(),
             n,
             at: at(now.timestamp_millis()),
-            kind: fact.kind.to_owned(),
+            kind: fact.kind.as_str().to_owned(),
             person: fact.person,
             tool: fact.tool,
             body: fact.body.to_string(),
@@ -231,8 +233,22 @@ async fn insert(tx: &mut Tx<'_>, row: AuditRecord) -> Result<()> {
     Ok(())
 }
 
+row! {
+    /// The last record of a chain.
+    pub(super) struct ChainHead {
+        chain: String,
+        n: i64,
+        hash: String,
+    }
+}
+
+/// The heads in the body of a seal.
+fn sealed(heads: &[ChainHead]) -> Value {
+    heads.iter().map(|ChainHead { chain, n, hash }| json!([chain, n, hash])).collect()
+}
+
 async fn seal(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<usize> {
-    let heads: Vec<(String, i64, String)> = sql!(
+    let heads: Vec<ChainHead> = sql!(
         tx,
         fetch_all,
         "
@@ -247,8 +263,9 @@ async fn seal(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<usize> {
     if heads.is_empty() {
         return Ok(0);
     }
-    append(tx, SEALS, vec![Fact::new("seal", "").with("heads", json!(heads))], now).await?;
-    for (chain, n, _) in &heads {
+    append(tx, SEALS, vec![Fact::new(AuditKind::Seal, "").with("heads", sealed(&heads))], now)
+        .await?;
+    for ChainHead { chain, n, .. } in &heads {
         sql!(
             tx,
             execute,
@@ -266,7 +283,7 @@ async fn seal(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<usize> {
 
 /// Deletes the old ends of chains. The chain of seals records where, and is kept in full.
 async fn cut(tx: &mut Tx<'_>, keep_from: DateTime<Utc>, now: DateTime<Utc>) -> Result<usize> {
-    let ends: Vec<(String, i64, String)> = sql!(
+    let ends: Vec<ChainHead> = sql!(
         tx,
         fetch_all,
         "
@@ -291,8 +308,9 @@ async fn cut(tx: &mut Tx<'_>, keep_from: DateTime<Utc>, now: DateTime<Utc>) -> R
     if ends.is_empty() {
         return Ok(0);
     }
-    append(tx, SEALS, vec![Fact::new("cut", "").with("heads", json!(ends))], now).await?;
-    for (chain, n, _) in &ends {
+    append(tx, SEALS, vec![Fact::new(AuditKind::Cut, "").with("heads", sealed(&ends))], now)
+        .await?;
+    for ChainHead { chain, n, .. } in &ends {
         delete_up_to(tx, chain, *n).await?;
     }
     Ok(ends.len())
@@ -300,7 +318,7 @@ async fn cut(tx: &mut Tx<'_>, keep_from: DateTime<Utc>, now: DateTime<Utc>) -> R
 
 /// Deletes a whole chain except for its head and its entries in the seals.
 pub(super) async fn cut_off(tx: &mut Tx<'_>, chain: &str, now: DateTime<Utc>) -> Result<()> {
-    let head: Option<(String, i64, String)> = sql!(
+    let head: Option<ChainHead> = sql!(
         tx,
         fetch_optional,
         "
@@ -312,8 +330,14 @@ pub(super) async fn cut_off(tx: &mut Tx<'_>, chain: &str, now: DateTime<Utc>) ->
         chain
     );
     let Some(head) = head else { return Ok(()) };
-    append(tx, SEALS, vec![Fact::new("cut", "").with("heads", json!([head]))], now).await?;
-    delete_up_to(tx, chain, head.1).await
+    append(
+        tx,
+        SEALS,
+        vec![Fact::new(AuditKind::Cut, "").with("heads", sealed(std::slice::from_ref(&head)))],
+        now,
+    )
+    .await?;
+    delete_up_to(tx, chain, head.n).await
 }
 
 async fn delete_up_to(tx: &mut Tx<'_>, chain: &str, n: i64) -> Result<()> {

@@ -4,7 +4,7 @@
 use anyhow::Result;
 use std::collections::BTreeMap;
 
-use super::{AuditRecord, SEALS, StoredRecord};
+use super::{AuditKind, AuditRecord, ChainHead, SEALS, StoredRecord};
 use crate::store::{Store, Tx, audit, db::sql};
 
 /// The number of rows that are read at once.
@@ -82,7 +82,7 @@ impl Store {
                 for (chain, n, hash) in audit::named(row).unwrap_or_default() {
                     let sealed = seals.entry(chain).or_default();
                     match row.kind.as_str() {
-                        "cut" => sealed.cut = (n, hash),
+                        kind if kind == AuditKind::Cut.as_str() => sealed.cut = (n, hash),
                         _ => drop(sealed.rows.insert(n, hash)),
                     }
                 }
@@ -190,14 +190,14 @@ fn gone(heads: &BTreeMap<String, End>, seals: &BTreeMap<String, Sealed>) -> Vec<
 }
 
 async fn heads(tx: &mut Tx<'_>) -> Result<BTreeMap<String, End>> {
-    let rows: Vec<(String, i64, String)> = sql!(
+    let rows: Vec<ChainHead> = sql!(
         tx,
         fetch_all,
         "
         -- audit heads
         SELECT chain, n, hash FROM audit_heads"
     );
-    Ok(rows.into_iter().map(|(chain, n, hash)| (chain, (n, hash))).collect())
+    Ok(rows.into_iter().map(|head| (head.chain, (head.n, head.hash))).collect())
 }
 
 async fn head(tx: &mut Tx<'_>, chain: String) -> Result<Option<End>> {

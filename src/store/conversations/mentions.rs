@@ -127,11 +127,13 @@ impl Position {
     }
 }
 
-#[derive(Debug)]
-struct Progress {
-    begins_at: i64,
-    passes: i64,
-    position: String,
+row! {
+    #[derive(Debug)]
+    struct Progress {
+        begins_at: i64,
+        passes: i64,
+        position: String,
+    }
 }
 
 row! {
@@ -192,7 +194,7 @@ impl Store {
 }
 
 async fn progress(tx: &mut Tx<'_>) -> Result<Option<Progress>> {
-    let row: Option<(i64, i64, String)> = sql!(
+    let row: Option<Progress> = sql!(
         tx,
         fetch_optional,
         "
@@ -201,7 +203,7 @@ async fn progress(tx: &mut Tx<'_>) -> Result<Option<Progress>> {
         WHERE name = $1",
         BACKFILL
     );
-    Ok(row.map(|(begins_at, passes, position)| Progress { begins_at, passes, position }))
+    Ok(row)
 }
 
 async fn begin(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<()> {

@@ -11,9 +11,9 @@ use crate::{
     store::{
         Store, Tx,
         approvals::{self, attachments},
-        audit::{self, Fact},
+        audit::{self, AuditKind, Fact},
         conversations,
-        db::sql,
+        db::{row::row, sql},
         erasure::{Erased, Erasure, ErasureStep, SLICE, StepKind, pending},
         memory,
     },
@@ -96,12 +96,21 @@ async fn ended_sub_agents(tx: &mut Tx<'_>, before: DateTime<Utc>) -> Result<Vec<
     Ok(rows.into_iter().map(|(id,)| ConversationId(id)).collect())
 }
 
+row! {
+    /// A conversation, and 1 if nothing happens in it.
+    struct RetirementRow {
+        id: String,
+        created_at: i64,
+        idle: i64,
+    }
+}
+
 async fn idle(
     tx: &mut Tx<'_>,
     before: DateTime<Utc>,
     after: CreationPosition,
 ) -> Result<(Vec<ConversationId>, Option<CreationPosition>)> {
-    let rows: Vec<(String, i64, i64)> = sql!(
+    let rows: Vec<RetirementRow> = sql!(
         tx,
         fetch_all,
         "
@@ -124,7 +133,7 @@ async fn idle(
                     SELECT 1 FROM outbox o
                     WHERE o.conversation = c.id AND o.status = 'waiting'
                 )
-            THEN CAST(1 AS BIGINT) ELSE CAST(0 AS BIGINT) END
+            THEN CAST(1 AS BIGINT) ELSE CAST(0 AS BIGINT) END AS idle
         FROM conversations c
         WHERE c.created_at < $1 AND c.created_at >= $2 AND (c.created_at, c.id) > ($2, $3)
         ORDER BY c.created_at, c.id
@@ -135,10 +144,9 @@ async fn idle(
         AT_ONCE
     );
     let last = rows.last().filter(|_| rows.len() as i64 == AT_ONCE);
-    let next = last
-        .map(|(id, created_at, _)| CreationPosition { created_at: *created_at, id: id.clone() });
-    let idle = rows.into_iter().filter(|(.., idle)| *idle > 0);
-    Ok((idle.map(|(id, ..)| ConversationId(id)).collect(), next))
+    let next = last.map(|row| CreationPosition { created_at: row.created_at, id: row.id.clone() });
+    let idle = rows.into_iter().filter(|row| row.idle > 0);
+    Ok((idle.map(|row| ConversationId(row.id)).collect(), next))
 }
 
 /// Retires the conversations that are not busy. Returns whether there were any.
@@ -160,7 +168,8 @@ async fn expire(
             continue;
         }
         if !begun {
-            pending::insert(tx, erasure, &Fact::new("conversations_expired", ""), now).await?;
+            pending::insert(tx, erasure, &Fact::new(AuditKind::ConversationsExpired, ""), now)
+                .await?;
             begun = true;
         }
         for conversation in &family {

@@ -13,7 +13,10 @@ use crate::{
         session::Session,
         snapshot::{self, VERSION},
     },
-    store::{Store, Tx, db::sql},
+    store::{
+        Store, Tx,
+        db::{row::row, sql},
+    },
 };
 
 /// The maximum number of events that one query reads.
@@ -37,11 +40,13 @@ pub struct Stored {
     pub unsaved: usize,
 }
 
-/// A row of the table.
-struct Row {
-    seq: i64,
-    version: i64,
-    body: String,
+row! {
+    /// A row of the table.
+    struct Row {
+        seq: i64,
+        version: i64,
+        body: String,
+    }
 }
 
 impl Store {
@@ -94,7 +99,7 @@ impl Store {
 }
 
 pub async fn stored(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<Folded> {
-    let row: Option<(i64, i64, String)> = sql!(
+    let row: Option<Row> = sql!(
         tx,
         fetch_optional,
         "
@@ -103,7 +108,6 @@ pub async fn stored(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<Fo
         WHERE conversation = $1",
         conversation.as_str()
     );
-    let row = row.map(|(seq, version, body)| Row { seq, version, body });
     let Some(row) = row else { return Ok(Folded::default()) };
     let session = (row.version == VERSION).then(|| snapshot::read(&row.body)).flatten();
     if session.is_none() && row.version == VERSION {

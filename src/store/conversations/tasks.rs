@@ -19,7 +19,14 @@ use crate::{
         ids::{CallId, ConversationId},
         session::delegation::Task,
     },
-    store::{Tx, approvals::withdrawal, conversations, db::sql, jobs, leases::Lease},
+    store::{
+        Tx,
+        approvals::withdrawal,
+        conversations,
+        db::{row::row, sql},
+        jobs,
+        leases::Lease,
+    },
     texts,
 };
 
@@ -160,6 +167,10 @@ pub(in crate::store) async fn start(
     journal::append(tx, child, &said, now).await.map(drop)
 }
 
+row! {
+    struct TaskAnswerRow { agent: String, status: String, answer: Option<String> }
+}
+
 /// Passes an answer to the parent. The last answer of a call ends the call; that of a background
 /// job is reported later.
 async fn deliver_answer(
@@ -188,7 +199,7 @@ async fn deliver_answer(
     let parent = ConversationId(parent);
     // Locks the parent's row, so that the last of several concurrent answers sees the others.
     journal::append(tx, &parent, &Event::Inherited(answer.inherited), now).await?;
-    let rows: Vec<(String, String, Option<String>)> = sql!(
+    let rows: Vec<TaskAnswerRow> = sql!(
         tx,
         fetch_all,
         "
@@ -200,12 +211,12 @@ async fn deliver_answer(
         parent.as_str(),
         call.as_str()
     );
-    if rows.iter().any(|(_, status, _)| status == "open") {
+    if rows.iter().any(|row| row.status == "open") {
         return Ok(());
     }
     let mut results = Vec::new();
-    for (agent, _, body) in rows {
-        let body = body.context("a task that has ended has an answer")?;
+    for TaskAnswerRow { agent, answer, .. } in rows {
+        let body = answer.context("a task that has ended has an answer")?;
         results.push((agent, serde_json::from_str::<ToolResult>(&body)?));
     }
     let event = Event::ToolFinished { call: CallId(call), result: together(results) };

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_is_for_this_user_alone_and_the_rest_is_reported() {
+    fn created_files_are_private_and_open_permissions_are_reported() {
         let outer = tempfile::tempdir().unwrap();
         let (folder, file) = (outer.path().join("a/data"), outer.path().join("a/data/x.db"));
         create_database(&file).unwrap();

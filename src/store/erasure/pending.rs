@@ -10,17 +10,42 @@ use crate::{
     journal::ids::ConversationId,
     store::{
         Tx,
-        audit::{self, Fact},
+        audit::{self, AuditKind, Fact},
         conversations::mentions,
-        db::sql,
+        db::{row::row, sql},
     },
 };
+
+row! {
+    struct ErasureRow {
+        id: String,
+        channel: String,
+        person: String,
+    }
+}
+
+row! {
+    struct StepRow {
+        conversation: String,
+        kind: String,
+        upto: i64,
+    }
+}
+
+row! {
+    struct EndedRow {
+        fact: String,
+        conversations: i64,
+        events: i64,
+        files: i64,
+    }
+}
 
 pub(in crate::store) async fn begun_before(
     tx: &mut Tx<'_>,
     before: DateTime<Utc>,
 ) -> Result<Vec<Erasure>> {
-    let rows: Vec<(String, String, String)> = sql!(
+    let rows: Vec<ErasureRow> = sql!(
         tx,
         fetch_all,
         "
@@ -30,7 +55,7 @@ pub(in crate::store) async fn begun_before(
         ORDER BY id",
         before.timestamp_millis()
     );
-    let erasure = |(id, channel, person)| Erasure { id, channel, person };
+    let erasure = |ErasureRow { id, channel, person }| Erasure { id, channel, person };
     Ok(rows.into_iter().map(erasure).collect())
 }
 
@@ -57,7 +82,7 @@ pub(in crate::store) async fn insert(
     if erasure.person.is_empty() {
         return Ok(());
     }
-    let begun = Fact { kind: "erasure_begun", ..fact.clone() };
+    let begun = Fact { kind: AuditKind::ErasureBegun, ..fact.clone() };
     audit::append(tx, audit::ADMIN, vec![begun], now).await
 }
 
@@ -87,7 +112,7 @@ pub(in crate::store) async fn insert_step(
 }
 
 pub(in crate::store) async fn steps(tx: &mut Tx<'_>, erasure: Erasure) -> Result<Vec<ErasureStep>> {
-    let rows: Vec<(String, String, i64)> = sql!(
+    let rows: Vec<StepRow> = sql!(
         tx,
         fetch_all,
         "
@@ -97,7 +122,7 @@ pub(in crate::store) async fn steps(tx: &mut Tx<'_>, erasure: Erasure) -> Result
         ORDER BY conversation",
         erasure.id.as_str()
     );
-    let step = |(conversation, kind, upto): (String, String, i64)| {
+    let step = |StepRow { conversation, kind, upto }| {
         let kind = if kind == "own" { StepKind::Own } else { StepKind::Shared { upto } };
         ErasureStep { erasure: erasure.clone(), conversation: ConversationId(conversation), kind }
     };
@@ -222,7 +247,7 @@ pub(in crate::store) async fn end(
         WHERE erasure = $1",
         erasure.id.as_str()
     );
-    let row: Option<(String, i64, i64, i64)> = sql!(
+    let row: Option<EndedRow> = sql!(
         tx,
         fetch_optional,
         "
@@ -233,10 +258,13 @@ pub(in crate::store) async fn end(
         erasure.id.as_str()
     );
     // Another node has completed it.
-    let Some((fact, conversations, events, files)) = row else { return Ok(Erased::default()) };
+    let Some(EndedRow { fact, conversations, events, files }) = row else {
+        return Ok(Erased::default());
+    };
     let erased = Erased { conversations, events, files };
     let kept: Value = serde_json::from_str(&fact)?;
-    let kind = if erasure.person.is_empty() { "conversations_expired" } else { "erased" };
+    let kind =
+        if erasure.person.is_empty() { AuditKind::ConversationsExpired } else { AuditKind::Erased };
     let fact = Fact::new(kind, kept["person"].as_str().unwrap_or_default());
     let fact = Fact { body: kept["body"].clone(), ..fact }
         .with("conversations", erased.conversations)

@@ -16,7 +16,7 @@ use crate::{
         Store, Tx,
         approvals::attachments,
         conversations::{journal, mentions, snapshots},
-        db::sql,
+        db::{row::row, sql},
         memory,
     },
 };
@@ -215,6 +215,14 @@ async fn forget_notes(tx: &mut Tx<'_>, step: &ErasureStep, forgotten: &Forgotten
     Ok(())
 }
 
+row! {
+    struct ApprovalText {
+        id: String,
+        title: String,
+        arguments: String,
+    }
+}
+
 /// Redacts approvals that were requested for them, mention them, or were answered by them.
 async fn forget_questions(
     tx: &mut Tx<'_>,
@@ -238,7 +246,7 @@ async fn forget_questions(
         conversation,
         mention.as_str()
     );
-    let rows: Vec<(String, String, String)> = sql!(
+    let rows: Vec<ApprovalText> = sql!(
         tx,
         fetch_all,
         "
@@ -247,7 +255,7 @@ async fn forget_questions(
         WHERE conversation = $1",
         conversation
     );
-    for (id, title, arguments) in rows {
+    for ApprovalText { id, title, arguments } in rows {
         let is = serde_json::from_str(&arguments)?;
         let (title_left, remaining) =
             (forgotten.redact_text(&title), forgotten.redact_json(&is, &[]));

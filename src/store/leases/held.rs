@@ -218,7 +218,7 @@ mod tests {
     /// The end of an old turn does not stop the heartbeat of a newer one.
     /// Proves F1.
     #[test]
-    fn a_lease_is_renewed_as_long_as_anybody_holds_it() {
+    fn a_lease_is_renewed_while_it_is_held() {
         let held = Held::default();
         let keys = |held: &Held| held.keys().into_iter().map(|key| key.1).collect::<Vec<_>>();
         let (old, new, again) = (held.hold("c", 1), held.hold("c", 2), held.hold("c", 2));

@@ -12,7 +12,7 @@ pub(super) mod held;
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use super::{
     Store, Tx,
@@ -83,7 +83,25 @@ impl Claimed {
     }
 }
 
-/// A duty that only one node may have at a time: polling a platform, maintenance.
+/// Work that only one node does at a time. Its lease is stored by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DutyKind<'a> {
+    /// Listening on the channel with this id.
+    Listen(&'a str),
+    /// Maintenance of the database, which includes sealing the audit.
+    Maintenance,
+}
+
+impl fmt::Display for DutyKind<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Listen(channel) => write!(f, "listen {channel}"),
+            Self::Maintenance => f.write_str("seal"),
+        }
+    }
+}
+
+/// Proof that this node has a duty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Duty(());
 
@@ -140,11 +158,11 @@ impl Store {
         self.write("probe", move |tx| Box::pin(async move { lock(tx, &lease).await })).await
     }
 
-    /// Takes or renews the duty of this name; `None` while another node holds it, and after this
+    /// Takes or renews a duty; `None` while another node holds it, and after this
     /// node has released its duties.
-    pub async fn hold_duty(&self, name: &str) -> Result<Option<Duty>> {
+    pub async fn hold_duty(&self, duty: DutyKind<'_>) -> Result<Option<Duty>> {
         let Some(permit) = self.duties.permit().await else { return Ok(None) };
-        let (name, node, term) = (name.to_owned(), self.node.clone(), self.term_ms());
+        let (name, node, term) = (duty.to_string(), self.node.clone(), self.term_ms());
         let duty = self
             .write_with(permit, "hold duty", move |tx| Box::pin(hold_duty(tx, name, node, term)));
         duty.await

@@ -12,7 +12,9 @@ use crate::{
         ids::{ApprovalId, ConversationId},
     },
     store::{
-        Tx, at,
+        Tx,
+        approvals::request::Offers,
+        at,
         db::{row::row, sql},
     },
 };
@@ -30,8 +32,7 @@ pub struct ListedApproval {
     pub title: String,
     pub requester: Speaker,
     pub approvers: Approvers,
-    /// The keys of the buttons.
-    pub offers: String,
+    pub offers: Offers,
     pub status: Status,
     pub created_at: DateTime<Utc>,
     pub expires_at: DateTime<Utc>,
@@ -137,7 +138,7 @@ fn question(row: ListedRow) -> Result<ListedApproval> {
         title: row.title,
         requester: serde_json::from_str(&row.requester)?,
         approvers: serde_json::from_str(&row.approvers)?,
-        offers: row.offers,
+        offers: Offers::parse(&row.offers),
         status: Status::parse(&row.status).context("an approval's status")?,
         created_at: at(row.created_at),
         expires_at: at(row.expires_at),

@@ -163,6 +163,14 @@ pub async fn failures(
     Ok(turns.collect())
 }
 
+row! {
+    struct ListedEventRow {
+        seq: i64,
+        at: i64,
+        body: String,
+    }
+}
+
 /// The events of a conversation, in order.
 pub async fn events(
     tx: &mut Tx<'_>,
@@ -170,7 +178,7 @@ pub async fn events(
     page_request: &PageRequest,
 ) -> Result<Vec<Entry>> {
     let after: i64 = page_request.after.parse().unwrap_or_default();
-    let rows: Vec<(i64, i64, String)> = sql!(
+    let rows: Vec<ListedEventRow> = sql!(
         tx,
         fetch_all,
         "
@@ -184,7 +192,10 @@ pub async fn events(
         page_request.most as i64
     );
     rows.into_iter()
-        .map(|(seq, ms, body)| Ok(Entry { seq, at: at(ms), event: serde_json::from_str(&body)? }))
+        .map(|row: ListedEventRow| {
+            let event = serde_json::from_str(&row.body)?;
+            Ok(Entry { seq: row.seq, at: at(row.at), event })
+        })
         .collect()
 }
 

@@ -160,24 +160,34 @@ pub struct ChannelTraffic {
     pub given_up: i64,
 }
 
+row! {
+    struct TrafficRow {
+        channel: String,
+        waiting: i64,
+        since: Option<i64>,
+        given_up: i64,
+    }
+}
+
 /// The traffic by channel.
 pub async fn traffic(tx: &mut Tx<'_>) -> Result<BTreeMap<String, ChannelTraffic>> {
-    let rows: Vec<(String, i64, Option<i64>, i64)> = sql!(
+    let rows: Vec<TrafficRow> = sql!(
         tx,
         fetch_all,
         "
         -- traffic of channels
         SELECT c.channel,
-               COUNT(CASE WHEN o.status = 'waiting' THEN 1 END),
-               MIN(CASE WHEN o.status = 'waiting' THEN o.created_at END),
+               COUNT(CASE WHEN o.status = 'waiting' THEN 1 END) AS waiting,
+               MIN(CASE WHEN o.status = 'waiting' THEN o.created_at END) AS since,
                COUNT(CASE WHEN o.status <> 'waiting' AND COALESCE(o.problem, '') <> '' THEN 1 END)
+                   AS given_up
         FROM outbox o
         JOIN conversations c ON c.id = o.conversation
         WHERE o.status IN ('waiting', 'refused', 'gone')
         GROUP BY c.channel"
     );
     let mut found: BTreeMap<String, ChannelTraffic> = BTreeMap::new();
-    for (channel, waiting, since, given_up) in rows {
+    for TrafficRow { channel, waiting, since, given_up } in rows {
         let since = since.map(at);
         found.insert(channel, ChannelTraffic { waiting, since, given_up });
     }

@@ -6,7 +6,10 @@ use chrono::{DateTime, Utc};
 use super::PageRequest;
 use crate::{
     journal::role::Role,
-    store::{Tx, at, db::sql},
+    store::{
+        Tx, at,
+        db::{row::row, sql},
+    },
 };
 
 /// A person who was let in or given a role.
@@ -19,11 +22,21 @@ pub struct ListedPerson {
     pub since: DateTime<Utc>,
 }
 
+row! {
+    struct PersonRow {
+        channel: String,
+        person: String,
+        name: String,
+        role: String,
+        since: i64,
+    }
+}
+
 /// Lists people by channel and id.
 pub async fn list(tx: &mut Tx<'_>, page_request: &PageRequest) -> Result<Vec<ListedPerson>> {
     let (channel, person): (String, String) =
         serde_json::from_str(&page_request.after).unwrap_or_default();
-    let rows: Vec<(String, String, String, String, i64)> = sql!(
+    let rows: Vec<PersonRow> = sql!(
         tx,
         fetch_all,
         "
@@ -36,12 +49,12 @@ pub async fn list(tx: &mut Tx<'_>, page_request: &PageRequest) -> Result<Vec<Lis
         person,
         page_request.most as i64
     );
-    let people = rows.into_iter().map(|(channel, person, name, role, since)| ListedPerson {
-        channel,
-        person,
-        name,
-        role: Role::parse(&role).unwrap_or(Role::Viewer),
-        since: at(since),
+    let people = rows.into_iter().map(|row| ListedPerson {
+        channel: row.channel,
+        person: row.person,
+        name: row.name,
+        role: Role::parse(&row.role).unwrap_or(Role::Viewer),
+        since: at(row.since),
     });
     Ok(people.collect())
 }

@@ -4,7 +4,10 @@ use anyhow::Result;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 
 use super::scope::MemoryScope;
-use crate::store::{Tx, db::sql};
+use crate::store::{
+    Tx,
+    db::{row::row, sql},
+};
 
 /// A memory and its embedding, if it is up to date.
 pub struct EmbeddedMemory {
@@ -12,12 +15,14 @@ pub struct EmbeddedMemory {
     pub vector: Option<Vec<f32>>,
 }
 
-/// A memory without an up-to-date embedding.
-#[derive(Clone)]
-pub struct UnembeddedMemory {
-    pub id: i64,
-    pub content: String,
-    changed_at: i64,
+row! {
+    /// A memory without an up-to-date embedding.
+    #[derive(Clone)]
+    pub struct UnembeddedMemory {
+        id: i64,
+        content: String,
+        changed_at: i64,
+    }
 }
 
 /// All memories of a scope, most recently changed first.
@@ -53,7 +58,7 @@ pub async fn unread(
     model: &str,
     most: usize,
 ) -> Result<Vec<UnembeddedMemory>> {
-    let rows: Vec<(i64, String, i64)> = sql!(
+    let rows: Vec<UnembeddedMemory> = sql!(
         tx,
         fetch_all,
         "
@@ -69,8 +74,7 @@ pub async fn unread(
         model,
         most as i64
     );
-    let unread = |(id, content, changed_at)| UnembeddedMemory { id, content, changed_at };
-    Ok(rows.into_iter().map(unread).collect())
+    Ok(rows)
 }
 
 /// On PostgreSQL, waits for a concurrent change of the memory.

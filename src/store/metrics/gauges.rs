@@ -3,7 +3,10 @@
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 
-use crate::store::{Store, Tx, db::sql};
+use crate::store::{
+    Store, Tx,
+    db::{row::row, sql},
+};
 
 /// A queue's length and age.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -25,6 +28,14 @@ pub struct Gauges {
     pub ready: i64,
     /// Duties that are held by a node.
     pub duties: i64,
+}
+
+row! {
+    struct DeliveryGauges {
+        waiting: i64,
+        oldest: Option<i64>,
+        dead: i64,
+    }
 }
 
 impl Store {
@@ -52,14 +63,14 @@ async fn figures(tx: &mut Tx<'_>, now: i64) -> Result<Gauges> {
         SELECT COUNT(*), MIN(created_at) FROM approvals
         WHERE status = 'pending'"
     );
-    let (waiting, oldest, dead_notices): (i64, Option<i64>, i64) = sql!(
+    let DeliveryGauges { waiting, oldest, dead: dead_notices } = sql!(
         tx,
         fetch_one,
         "
         -- waiting webhook deliveries
-        SELECT COUNT(CASE WHEN status = 'waiting' THEN 1 END),
-               MIN(CASE WHEN status = 'waiting' THEN created_at END),
-               COUNT(CASE WHEN status = 'dead' THEN 1 END)
+        SELECT COUNT(CASE WHEN status = 'waiting' THEN 1 END) AS waiting,
+               MIN(CASE WHEN status = 'waiting' THEN created_at END) AS oldest,
+               COUNT(CASE WHEN status = 'dead' THEN 1 END) AS dead
         FROM notices
         WHERE status IN ('waiting', 'dead')"
     );

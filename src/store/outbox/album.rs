@@ -13,7 +13,7 @@ use crate::{
     journal::ids::{ConversationId, OutboxId},
     store::{
         Store, Tx,
-        db::{sql, unreadable::JsonTable},
+        db::{row::row, sql, unreadable::JsonTable},
         leases::readable,
     },
 };
@@ -113,18 +113,27 @@ pub(in crate::store) async fn wait(
     Ok(())
 }
 
+row! {
+    /// A row of the outbox behind the first picture. `shown` is its receipt, or what it edits.
+    struct PictureRow {
+        id: String,
+        body: String,
+        shown: Option<String>,
+    }
+}
+
 async fn behind(
     tx: &mut Tx<'_>,
     first: &Sending,
     most: usize,
     most_bytes: u64,
 ) -> Result<Vec<Sending>> {
-    let rows: Vec<(String, String, Option<String>)> = sql!(
+    let rows: Vec<PictureRow> = sql!(
         tx,
         fetch_all,
         "
         -- after the first picture
-        SELECT o.id, o.body, COALESCE(o.receipt, o.edits) FROM outbox o
+        SELECT o.id, o.body, COALESCE(o.receipt, o.edits) AS shown FROM outbox o
         JOIN outbox f ON f.id = $1 AND f.conversation = o.conversation
         WHERE o.status = 'waiting' AND (o.seq, o.part, o.id) > (f.seq, f.part, f.id)
         ORDER BY o.seq, o.part, o.id
@@ -134,9 +143,9 @@ async fn behind(
     );
     let mut others = Vec::new();
     let mut bytes = first.what.size_bytes();
-    for (id, body, placed) in rows {
+    for PictureRow { id, body, shown } in rows {
         let what = readable::<Outgoing>(JsonTable::Outbox, &id, &body).filter(Outgoing::is_picture);
-        let Some(what) = what.filter(|_| placed.is_none()) else { break };
+        let Some(what) = what.filter(|_| shown.is_none()) else { break };
         bytes += what.size_bytes();
         if bytes > most_bytes {
             break;

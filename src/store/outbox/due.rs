@@ -485,7 +485,7 @@ mod tests {
 
     /// A backlog of 100,000 rows on one channel does not slow down other channels, and costs this
     /// one only a few rows: no statement scans the outbox.
-    async fn a_backlog_costs_nothing(scratch: Scratch) {
+    async fn a_backlog_on_one_channel_does_not_slow_down_others(scratch: Scratch) {
         scratch.fill("down", 1_000, 100).await;
         scratch.fill("up", 1, 2).await;
         scratch.run("ANALYZE".into()).await;
@@ -512,13 +512,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_backlog_costs_nothing_on_sqlite() {
-        a_backlog_costs_nothing(on_sqlite().await).await;
+    async fn a_backlog_on_one_channel_does_not_slow_down_others_on_sqlite() {
+        a_backlog_on_one_channel_does_not_slow_down_others(on_sqlite().await).await;
     }
 
     #[tokio::test]
-    async fn a_backlog_costs_nothing_on_postgres() {
-        a_backlog_costs_nothing(on_postgres().await).await;
+    async fn a_backlog_on_one_channel_does_not_slow_down_others_on_postgres() {
+        a_backlog_on_one_channel_does_not_slow_down_others(on_postgres().await).await;
     }
 
     /// Rows that wait for a removed channel are given up eventually.

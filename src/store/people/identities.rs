@@ -8,7 +8,11 @@ use chrono::{DateTime, Utc};
 use std::collections::BTreeSet;
 
 use super::pairing;
-use crate::store::{Tx, approvals::hash_of, db::sql};
+use crate::store::{
+    Tx,
+    approvals::hash_of,
+    db::{row::row, sql},
+};
 
 /// An account on a channel.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -95,6 +99,14 @@ pub async fn offer_link(
     Ok(())
 }
 
+row! {
+    struct OfferedLink {
+        channel: String,
+        account: String,
+        name: String,
+    }
+}
+
 /// Redeems a code. From then on, this account and the one that requested the code belong to one
 /// person.
 pub async fn redeem_link(
@@ -107,7 +119,7 @@ pub async fn redeem_link(
     if pairing::is_locked(tx, &account.channel, &account.id, now).await? {
         return Ok(Linking::Locked);
     }
-    let offered: Option<(String, String, String)> = sql!(
+    let offered: Option<OfferedLink> = sql!(
         tx,
         fetch_optional,
         "
@@ -118,7 +130,7 @@ pub async fn redeem_link(
         hash_of(code),
         now.timestamp_millis()
     );
-    let Some((channel, id, other)) = offered else {
+    let Some(OfferedLink { channel, account: id, name: other }) = offered else {
         pairing::count_failure(tx, &account.channel, &account.id, now).await?;
         return Ok(Linking::Wrong);
     };

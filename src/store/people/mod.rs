@@ -7,7 +7,11 @@ pub mod web_sessions;
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 
-use super::{Tx, approvals::hash_of, db::sql};
+use super::{
+    Tx,
+    approvals::hash_of,
+    db::{row::row, sql},
+};
 use crate::journal::{event, role::Role};
 
 /// The stored role of a person, if there is one.
@@ -123,13 +127,21 @@ pub async fn begin_session(
     Ok(())
 }
 
+row! {
+    struct SessionRow {
+        name: String,
+        shown: Option<String>,
+        claims: Option<String>,
+    }
+}
+
 /// The session with this token.
 pub async fn session(
     tx: &mut Tx<'_>,
     token: &str,
     now: DateTime<Utc>,
 ) -> Result<Option<BrowserSession>> {
-    let found: Option<(String, Option<String>, Option<String>)> = sql!(
+    let found: Option<SessionRow> = sql!(
         tx,
         fetch_optional,
         "
@@ -139,7 +151,7 @@ pub async fn session(
         hash_of(token),
         now.timestamp_millis()
     );
-    let Some((person, shown, claims)) = found else { return Ok(None) };
+    let Some(SessionRow { name: person, shown, claims }) = found else { return Ok(None) };
     let claims = claims.map(|claims| serde_json::from_str(&claims)).transpose()?;
     Ok(Some(BrowserSession { name: shown.unwrap_or_else(|| person.clone()), person, claims }))
 }

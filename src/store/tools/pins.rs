@@ -14,7 +14,7 @@ use crate::{
     agent::naming,
     store::{
         Tx, at,
-        audit::{self, Fact},
+        audit::{self, AuditKind, Fact},
         db::{row::row, sql},
     },
 };
@@ -265,7 +265,7 @@ async fn offer(
         (now - AUDITED_EVERY).timestamp_millis()
     );
     if is_new > 0 {
-        let fact = Fact::new("mcp_changed", "").of(tool).with("server", server);
+        let fact = Fact::new(AuditKind::McpChanged, "").of(tool).with("server", server);
         let fact = fact.with("was", digest(was)).with("is", digest(offered));
         audit::append(tx, audit::ADMIN, vec![fact], now).await?;
     }
@@ -348,7 +348,7 @@ pub async fn trust(
             server,
             pin.tool.as_str()
         );
-        let fact = Fact::new("mcp_trusted", by).of(&pin.tool).with("server", server);
+        let fact = Fact::new(AuditKind::McpTrusted, by).of(&pin.tool).with("server", server);
         let fact = fact.with("is", digest(pin.now()));
         audit::append(tx, audit::ADMIN, vec![fact], now).await?;
     }

@@ -7,7 +7,10 @@ use std::collections::BTreeMap;
 
 use crate::{
     agent::catalog::Tier,
-    store::{Tx, db::sql},
+    store::{
+        Tx,
+        db::{row::row, sql},
+    },
 };
 
 /// What a setting applies to.
@@ -56,18 +59,27 @@ pub async fn version(tx: &mut Tx<'_>) -> Result<i64> {
     Ok(version)
 }
 
+row! {
+    struct SettingRow {
+        kind: String,
+        name: String,
+        enabled: bool,
+        tier: String,
+    }
+}
+
 /// All settings, with their version.
 pub async fn all(tx: &mut Tx<'_>) -> Result<(i64, Settings)> {
     // The version is read first: settings that are newer than it are merely read again.
     let version = version(tx).await?;
-    let rows: Vec<(String, String, bool, String)> = sql!(
+    let rows: Vec<SettingRow> = sql!(
         tx,
         fetch_all,
         "
         -- tool settings
         SELECT kind, name, enabled, tier FROM tool_settings"
     );
-    let settings = rows.into_iter().map(|(kind, name, enabled, tier)| {
+    let settings = rows.into_iter().map(|SettingRow { kind, name, enabled, tier }| {
         let kind =
             if kind == SettingKind::Mcp.as_str() { SettingKind::Mcp } else { SettingKind::Tool };
         ((kind, name), Setting { enabled, tier: tier_of(&tier) })

@@ -265,9 +265,17 @@ pub async fn revive(tx: &mut Tx<'_>, delivery: &str, replay: bool) -> Result<boo
     Ok(revived > 0)
 }
 
+row! {
+    struct AttemptRow {
+        at: i64,
+        status: Option<i64>,
+        problem: String,
+    }
+}
+
 /// The results of the attempts of a delivery, in order.
 pub async fn tries(tx: &mut Tx<'_>, delivery: &str) -> Result<Vec<LoggedAttempt>> {
-    let rows: Vec<(i64, Option<i64>, String)> = sql!(
+    let rows: Vec<AttemptRow> = sql!(
         tx,
         fetch_all,
         "
@@ -279,6 +287,6 @@ pub async fn tries(tx: &mut Tx<'_>, delivery: &str) -> Result<Vec<LoggedAttempt>
     );
     Ok(rows
         .into_iter()
-        .map(|(ms, status, problem)| LoggedAttempt { at: at(ms), status, problem })
+        .map(|row| LoggedAttempt { at: at(row.at), status: row.status, problem: row.problem })
         .collect())
 }

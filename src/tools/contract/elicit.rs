@@ -174,7 +174,7 @@ mod tests {
 
     /// A call does not wait if nobody can be asked.
     #[tokio::test]
-    async fn where_nobody_can_be_asked_nobody_answers() {
+    async fn an_elicitation_does_not_wait_where_nobody_can_be_asked() {
         let nobody = Elicitor::default().ask(&"c".into(), ElicitationQuestion::default()).await;
         assert_eq!(nobody, ElicitationAnswer::Nobody);
         Elicitor::default().notify(&"c".into(), "A notice".into()).await;

@@ -469,7 +469,7 @@ mod tests {
 
     /// Proves IC-10, IC-12, IC-13.
     #[test]
-    fn tools_stand_in_a_stable_order() {
+    fn tools_are_listed_in_a_stable_order() {
         let toolbox = Toolbox::default();
         assert!(toolbox.specs().is_empty());
         for name in ["b", "c", "a"] {
@@ -680,8 +680,12 @@ mod tests {
         let wait = &specs["shell"].parameters["properties"]["timeout"];
         assert_eq!((&wait["minimum"], &wait["maximum"]), (&json!(1), &json!(300)), "MC-23");
         assert!((300..=310).contains(&seconds("shell")), "the cap, and what starts and ends it");
-        let walls = |spec: &ToolSpec| spec.unavailable.clone();
-        assert_eq!(walls(&specs["shell"]).as_deref(), Some("a test"), "it has no walls here");
+        let unavailable = |spec: &ToolSpec| spec.unavailable.clone();
+        assert_eq!(
+            unavailable(&specs["shell"]).as_deref(),
+            Some("a test"),
+            "there is no sandbox here"
+        );
         let theirs = |name: &&String| name.starts_with("browser") || name.starts_with("composio");
         assert_eq!(specs.keys().find(theirs), None);
     }

@@ -228,7 +228,7 @@ async fn values_of_all_kinds_are_shown() {
 
 /// An unreachable database is reported as such, without its address, and within the time limit.
 #[tokio::test]
-async fn a_database_that_is_away_is_told_as_such() {
+async fn an_unavailable_database_is_reported_as_such() {
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for url in [
         format!("postgres://ann:{CANARY}@{closed}/db"),

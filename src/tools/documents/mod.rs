@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_document_that_is_refused_is_an_error_in_its_words() {
+    async fn a_rejected_document_is_an_error_with_the_reason() {
         let mut place = Place::new();
         let pdf = tool(Format::Pdf, TextSource::Text);
         let error = place.runs(&pdf, json!({ "markdown": "bad table" })).await.unwrap_err();

@@ -280,7 +280,7 @@ mod tests {
 
     /// Proves FO-19.
     #[tokio::test]
-    async fn what_nobody_wrote_is_not_followed() {
+    async fn generated_folders_are_not_listed_recursively() {
         let mut place = Place::new();
         for folder in ["node_modules", "target", ".git", "__pycache__", "venv", ".venv", "own"] {
             place.has(&format!("{folder}/inner.txt"), "x");

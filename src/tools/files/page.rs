@@ -256,7 +256,7 @@ mod tests {
     proptest! {
         /// Proves MC-19.
         #[test]
-        fn a_page_holds_no_more_than_it_may(
+        fn a_page_of_a_file_has_a_limited_length(
             text in "[a\n]{0,200}",
             max_chars in 1_usize..60,
         ) {

@@ -55,7 +55,7 @@ async fn ask(
     let events = session.service();
     let mut under_way = RunningCall { handle: None, has_ended: false, events, ongoing };
     let send = session.send_cancellable_request(request, PeerRequestOptions::no_options());
-    // The connection takes no more than it can send.
+    // The connection accepts only as many messages as it can send.
     let Some(sent) = ongoing.people.bounded(SILENT_FOR, send).await else {
         return Err(Fault::Broken);
     };

@@ -461,7 +461,7 @@ mod tests {
 
     /// Declining one field declines the whole elicitation, and nothing is sent to the server.
     #[tokio::test]
-    async fn what_is_declined_reaches_nobody() {
+    async fn declining_one_field_declines_the_elicitation() {
         let fields = json!({ "a": { "type": "string" }, "b": { "type": "string" } });
         let (result, _) = asks(form(fields, &["a", "b"]), &["one", "declined"]).await;
         assert_eq!((result.action, result.content), (ElicitationAction::Decline, None));

@@ -49,7 +49,7 @@ use crate::agent::catalog::Tier;
 
 const CONNECT_FOR: Duration = Duration::from_secs(15);
 const DISCOVER_FOR: Duration = Duration::from_secs(15);
-/// How long a call may show no progress; a call that reports progress may take longer.
+/// How long a call may run without reporting progress.
 const SILENT_FOR: Duration = Duration::from_mins(1);
 const EXECUTE_FOR: Duration = Duration::from_mins(5);
 

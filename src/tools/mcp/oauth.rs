@@ -130,7 +130,7 @@ mod tests {
         atomic::{AtomicUsize, Ordering},
     };
 
-    /// A server for tools and tokens, of which the first ones are not valid any more.
+    /// A server for tools and tokens, of which the first ones have expired.
     #[derive(Default)]
     struct Guarded {
         granted: AtomicUsize,

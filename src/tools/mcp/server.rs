@@ -256,7 +256,7 @@ impl Server {
         Ok(Some(tools))
     }
 
-    /// The tool for resources. It steps back if a tool of the server has its name.
+    /// The tool for resources. If another tool of the server has its name, it gets a suffix.
     fn resources(self: &Arc<Self>, others: &[Arc<dyn Tool>]) -> Arc<dyn Tool> {
         let name = naming::of_server(&self.config.name, resources::NAME);
         let is_taken = others.iter().any(|tool| tool.spec().name == name);

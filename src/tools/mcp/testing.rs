@@ -56,7 +56,7 @@ pub struct McpFixture {
 impl McpFixture {
     pub async fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let url = format!("sqlite://{}", folder.path().join("desk.db").display());
+        let url = format!("sqlite://{}", folder.path().join("mcp.db").display());
         let options = StoreOptions { durability: Durability::Normal, ..StoreOptions::default() };
         let store = Store::open(&url, options).await.expect("a database");
         Self { folder, store }

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_alike_points_the_same_way() {
+    fn similarity_is_the_cosine_of_vectors() {
         let alike = |a: &[f32], b: &[f32]| (cosine(a, b) * 100.0).round() as i32;
         assert_eq!(alike(&[1.0, 0.0], &[2.0, 0.0]), 100);
         assert_eq!(alike(&[1.0, 0.0], &[0.0, 1.0]), 0);

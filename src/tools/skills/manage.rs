@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_skill_is_refused_before_anybody_is_asked() {
+    fn an_invalid_skill_is_rejected_before_an_approval() {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path();
         for (action, file, content) in [

@@ -217,7 +217,7 @@ impl Reader {
     }
 }
 
-/// The kind of a line by its mark, and the text behind it.
+/// The kind of a line, by its marker, and the text after it.
 fn marked(text: &str) -> (Kind, &str) {
     if let Some(rest) = text.strip_prefix('>') {
         return (Kind::Quotation, rest.trim());

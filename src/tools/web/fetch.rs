@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_page_becomes_a_file() {
+    async fn a_response_that_is_not_a_page_becomes_a_file() {
         let (server, mut place) = (FakeWeb::start().await, Place::new());
         let text = fetched(&server, "/report.pdf", &mut place).await.unwrap();
         assert!(text.contains("downloads/call1/report.pdf"), "{text}");

@@ -268,7 +268,7 @@ fn history(versions: &[WikiPage]) -> String {
     text.trim_end().to_owned()
 }
 
-/// The sources of the version that brought the passage into the page.
+/// The sources of the version that added the passage to the page.
 fn passage_sources(versions: &[WikiPage], passage: &str) -> Result<String, ToolError> {
     let has = |page: &&WikiPage| page.content.contains(passage);
     if !versions.first().is_some_and(|current| current.content.contains(passage)) {
@@ -276,7 +276,7 @@ fn passage_sources(versions: &[WikiPage], passage: &str) -> Result<String, ToolE
             "The page does not contain this passage: quote it exactly".into(),
         ));
     }
-    // The versions since it was last brought in.
+    // The versions since it was last added.
     let since = versions.iter().take_while(has).last();
     let Some(since) = since else { return Ok(String::new()) };
     let brought: Vec<_> =

@@ -24,7 +24,7 @@ const ALIKE: usize = 5;
 /// The maximum number of steps between two pages.
 const STEPS: usize = 4;
 
-/// What a tool finds out.
+/// The relation that a tool determines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RelationQuery {
     Related,
@@ -206,7 +206,7 @@ fn passages(page: &WikiPage, target: &str) -> Vec<String> {
     page.content.lines().filter(links).take(3).map(|line| line.trim().to_owned()).collect()
 }
 
-/// The shortest way along links in either direction.
+/// The shortest path along links in either direction.
 fn way(from: &str, to: &str, links: &[PageLink]) -> Option<Vec<String>> {
     let mut near = BTreeMap::<&str, BTreeSet<&str>>::new();
     for link in links {

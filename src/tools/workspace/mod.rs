@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_a_folder_is_named() {
+    fn missing_files_and_folders_are_named() {
         let (outer, workspace) = place();
         fs::create_dir(outer.path().join("work/sub")).unwrap();
         fs::write(outer.path().join("work/a.txt"), "a").unwrap();

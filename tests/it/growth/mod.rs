@@ -14,7 +14,12 @@ use countersign::{
     gateway::approvals,
     journal::ids::ConversationId,
     llm::scripted::say,
-    store::{audit::Fact, conversations::places, outbox::due::Share, usage::spent::UsageScope},
+    store::{
+        audit::{AuditKind, Fact},
+        conversations::places,
+        outbox::due::Share,
+        usage::spent::UsageScope,
+    },
     worker::erasure,
 };
 use std::time::{Duration, Instant};
@@ -67,7 +72,7 @@ async fn measure(world: &mut World, size: Size) -> Figures {
     };
     figures.push(("checking three limits of the day", timed(limits).await.1));
 
-    let fact = Fact::new("erased", "");
+    let fact = Fact::new(AuditKind::Erased, "");
     let (erased, took) =
         timed(erasure::erase(&app.worker, "room", &generate::person(2), fact)).await;
     assert_eq!(erased.unwrap().unwrap().conversations.len(), 1);

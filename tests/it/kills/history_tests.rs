@@ -163,14 +163,14 @@ fn messages_out_of_order_are_noticed() {
 
 /// Proves I3, I7.
 #[test]
-fn fences_that_nobody_issued_or_that_were_passed_are_noticed() {
+fn invalid_and_outdated_fences_are_detected() {
     assert_eq!(broken(|h| h.fence = 2), ["I3"]);
     assert_eq!(broken(|h| h.journal[8].fence = 1), ["I7"]);
 }
 
 /// Proves I4.
 #[test]
-fn a_second_run_that_nobody_asked_for_is_noticed() {
+fn a_second_run_without_a_cause_is_detected() {
     assert_eq!(broken(|h| h.launches = BTreeMap::from([("A".into(), 2)])), ["I4"]);
     let thrice = |h: &mut History| {
         run_again(h);

@@ -188,7 +188,7 @@ impl Job<'_> {
         let mut pressed = Vec::new();
         eventually(DONE, async || {
             self.skips(&mut pressed);
-            self.stands(DONE).then_some(())
+            self.is_shown(DONE).then_some(())
         })
         .await;
         self.says("thanks");
@@ -214,10 +214,10 @@ impl Job<'_> {
     }
 
     async fn shows(&self, text: &str) {
-        eventually(text, async || self.stands(text).then_some(())).await;
+        eventually(text, async || self.is_shown(text).then_some(())).await;
     }
 
-    fn stands(&self, text: &str) -> bool {
+    fn is_shown(&self, text: &str) -> bool {
         self.telegram.messages(self.chat).iter().any(|m| m.from_bot && m.text.starts_with(text))
     }
 

@@ -25,7 +25,7 @@ fn files(world: &World) -> usize {
 
 story! {
     /// 18 keys, pressed by an unauthorized person: nothing is run, sent or granted.
-    async fn who_may_not_decide_gets_nothing_by_any_key(world: &mut World) {
+    async fn people_who_may_not_decide_cannot_use_any_button(world: &mut World) {
         world.model_will(call("delete", json!({ "path": "a.txt", "note": "x".repeat(2_000) })));
         world.ann_says("delete a.txt").await;
         let shown = world.shown();

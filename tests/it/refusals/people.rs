@@ -40,7 +40,7 @@ async fn becomes(owner: Option<&str>, person: &str, makes: PairingRole) -> Strin
 /// 14 ways to redeem a code: nobody gets a higher role than the code's, a visitor never more than
 /// member, and no code makes an owner if the gateway has one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_code_makes_nobody_more_than_it_says() {
+async fn a_pairing_code_gives_only_its_own_role() {
     for (owner, person, makes, expected) in [
         (None, "1", FIRST, "owner"),
         (Some("boss"), "1", FIRST, "member"),

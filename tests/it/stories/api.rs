@@ -130,7 +130,7 @@ story! {
 story! {
     /// A permission revoked through the API ends immediately.
     /// Proves A11.
-    async fn leave_is_revoked_through_the_api(world: &mut World) {
+    async fn a_grant_is_revoked_through_the_api(world: &mut World) {
         world.guard("{ approvers = [\"requester\", \"role:approver\"] }");
         let served = Served::of(world).await;
         let token = served.token("ci", Role::Operator).await;
@@ -211,14 +211,14 @@ story! {
     async fn tokens_are_made_and_end(world: &mut World) {
         let served = Served::of(world).await;
         let owner = served.token("owner", Role::Owner).await;
-        let wish = json!({ "name": "week", "role": "viewer", "days": 7 });
+        let body = json!({ "name": "week", "role": "viewer", "days": 7 });
         let made = served.request(Method::POST, "/api/v1/tokens").bearer_auth(&owner);
-        let (status, token) = answered(made.header("idempotency-key", "1").json(&wish)).await;
+        let (status, token) = answered(made.header("idempotency-key", "1").json(&body)).await;
         assert_eq!(status, StatusCode::CREATED, "{token}");
         let secret = token["secret"].as_str().unwrap();
         assert!(secret.len() >= 64, "256 bits");
         let again = served.request(Method::POST, "/api/v1/tokens").bearer_auth(&owner);
-        let (status, problem) = answered(again.header("idempotency-key", "1").json(&wish)).await;
+        let (status, problem) = answered(again.header("idempotency-key", "1").json(&body)).await;
         assert_eq!(status, StatusCode::CONFLICT, "{problem}");
         for table in ["api_tokens", "answers", "audit"] {
             let rows = world.rows_of(table).await;

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use countersign::{
     cli::audit::{AuditCommand, run},
     llm::scripted::{call, calls, say},
-    store::audit::{AuditRecord, Fact, Query},
+    store::audit::{AuditKind, AuditRecord, Fact, Query},
 };
 use futures::future::join_all;
 use insta::assert_snapshot;
@@ -278,7 +278,7 @@ story! {
         let now = "2026-05-04T10:00:00Z".parse().unwrap();
         let writing = (0..60).map(|n| {
             let store = if n % 2 == 0 { &one.gateway.store } else { &two.gateway.store };
-            store.note(Fact::new("config", "owner").with("n", n), now)
+            store.note(Fact::new(AuditKind::ConfigurationReloaded, "owner").with("n", n), now)
         });
         for noted in join_all(writing).await {
             noted.unwrap();

@@ -360,7 +360,7 @@ story! {
 story! {
     /// Every error has OpenAI's form and says what is wrong.
     /// Proves S10.
-    async fn what_is_refused_says_why(world: &mut World) {
+    async fn completion_errors_say_what_is_wrong(world: &mut World) {
         let request = body(&[user("hi")]);
         let closed = Served::of(world).await;
         let token = closed.token("editor", Role::Member).await;

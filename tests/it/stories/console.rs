@@ -227,7 +227,7 @@ story! {
 story! {
     /// The scope of a permanent permission is shown before it is granted in the console.
     /// Proves A11.
-    async fn leave_is_given_in_the_console(world: &mut World) {
+    async fn a_grant_is_given_in_the_console(world: &mut World) {
         staffed(world);
         let served = Served::of(world).await;
         let amy = Operator::signed_in(&served, "amy").await;
@@ -256,7 +256,7 @@ story! {
 
 story! {
     /// An open page is notified of new and finished approvals.
-    async fn an_open_inbox_hears_what_changes(world: &mut World) {
+    async fn an_open_approvals_page_shows_changes(world: &mut World) {
         staffed(world);
         let served = Served::of(world).await;
         let amy = Operator::signed_in(&served, "amy").await;
@@ -281,7 +281,7 @@ story! {
 
 story! {
     /// An open page is notified of votes.
-    async fn an_open_inbox_hears_votes(world: &mut World) {
+    async fn an_open_approvals_page_shows_new_votes(world: &mut World) {
         staffed(world);
         world.guard("{ approvers = { who = ['members'], needed = 2 } }");
         let served = Served::of(world).await;
@@ -645,7 +645,7 @@ async fn every_button_works(world: &World, owner: &Operator<'_>) {
 story! {
     /// An operator reads a server's description of its tool and trusts it; a viewer has no buttons.
     /// Proves S16.
-    async fn an_operator_answers_for_a_tool_in_the_console(world: &mut World) {
+    async fn an_operator_trusts_a_tool_in_the_console(world: &mut World) {
         staffed(world);
         Moody::with(world, &json!([tool("shirt")]));
         let served = Served::of(world).await;

@@ -14,7 +14,7 @@ use countersign::{
         ModelError, Reply,
         scripted::{Gate, ScriptStep, answer, call, calls, fail, say, think, wait},
     },
-    store::audit::Fact,
+    store::audit::{AuditKind, Fact},
     texts::Language,
     worker::erasure,
 };
@@ -286,7 +286,7 @@ story! {
 story! {
     /// The sub-agent is told of a denial and its reason.
     /// Proves A10.
-    async fn a_denial_is_told_to_the_sub_agent(world: &mut World) {
+    async fn a_sub_agent_learns_of_a_denial(world: &mut World) {
         staff(world);
         world.model_will(delegate("researcher", "Delete a.txt."));
         world.model_will(delete());
@@ -330,7 +330,7 @@ story! {
 
 story! {
     /// A sub-agent that is thinking when its parent is stopped is interrupted.
-    async fn stop_ends_the_thought_of_a_sub_agent(world: &mut World) {
+    async fn stop_cancels_the_model_request_of_a_sub_agent(world: &mut World) {
         staff(world);
         let gate = Gate::new();
         world.model_will(delegate("writer", "Think."));
@@ -353,7 +353,7 @@ story! {
 
 story! {
     /// The failure of a sub-agent is reported to its parent agent, not to people.
-    async fn a_failure_is_told_to_the_parent(world: &mut World) {
+    async fn the_parent_learns_of_a_failure(world: &mut World) {
         staff(world);
         world.config.agents[1].max_steps = Some(1);
         world.model_will(calls(vec![to("researcher", "Look."), to("writer", "Write.")]));
@@ -459,7 +459,7 @@ story! {
 story! {
     /// Files that a tainted sub-agent wrote stay untrusted after `/new`.
     /// Proves S17.
-    async fn files_of_a_tainted_sub_agent_stay_foreign(world: &mut World) {
+    async fn files_of_a_tainted_sub_agent_stay_untrusted(world: &mut World) {
         everybody_may_talk(world);
         world.config.guard.untrusted_content = Action::Allow;
         world.model_will(delegate("researcher", "Read the page and write it down."));
@@ -625,14 +625,14 @@ story! {
 
 /// Erases Ann and returns the number of her conversations.
 async fn erase(world: &World) -> Option<usize> {
-    let (app, fact) = (world.node().await, Fact::new("erased", "2"));
+    let (app, fact) = (world.node().await, Fact::new(AuditKind::Erased, "2"));
     let erased = erasure::erase(&app.worker, "room", "1", fact).await.unwrap();
     erased.map(|erased| erased.conversations.len())
 }
 
 story! {
     /// A single agent has nobody to delegate to, and no tools for it.
-    async fn alone_there_is_nobody_to_delegate_to(world: &mut World) {
+    async fn a_single_agent_has_no_delegation_tools(world: &mut World) {
         world.model_will(call("ask_coworker", json!({ "coworker": "default", "question": "?" })));
         world.model_will(fail(ModelError::Rejected("enough".into())));
         world.ann_says("go").await;

@@ -8,7 +8,7 @@ use countersign::{
     journal::ids::ConversationId,
     llm::scripted::{Gate, call, say, wait},
     store::{
-        audit::Fact,
+        audit::{AuditKind, Fact},
         conversations::places,
         files, retention,
         tools::pins::{self, Reviewed, TrustOutcome},
@@ -88,7 +88,7 @@ story! {
         grown(world, 1_200).await;
         let app = world.node().await;
         let (store, now) = (&app.gateway.store, world.clock.now());
-        let fact = Fact::new("erased", "2");
+        let fact = Fact::new(AuditKind::Erased, "2");
         let erasure = store.begin_erasure("room", "1", fact, now).await.unwrap().unwrap();
         let steps = store.erasure_steps(&erasure).await.unwrap();
         assert_eq!(steps.len(), 2);
@@ -137,7 +137,7 @@ story! {
         world.tampers("DELETE FROM participants").await;
         world.tampers(before).await;
         let app = world.node().await;
-        let fact = Fact::new("erased", "2");
+        let fact = Fact::new(AuditKind::Erased, "2");
         let erased = erasure::erase(&app.worker, "room", "1", fact).await.unwrap().unwrap();
         assert_eq!(erased.events, 1);
         let events = world.rows_of("events").await;
@@ -363,7 +363,7 @@ story! {
 
 story! {
     /// An old file without references is removed; a referenced one is kept.
-    async fn files_that_nothing_names_are_removed(world: &mut World) {
+    async fn unreferenced_files_are_removed(world: &mut World) {
         let app = world.node().await;
         let artifacts = &app.gateway.artifacts;
         let mut digests = Vec::new();

@@ -227,7 +227,7 @@ story! {
 story! {
     /// The approval names the rule, its severity and the untrusted content, on separate lines.
     /// Proves A8.
-    async fn the_question_says_why_and_how_grave(world: &mut World) {
+    async fn an_approval_request_says_why_and_how_severe(world: &mut World) {
         let rules = "[{ name = 'no_loss', tool = 'delete', action = 'ask', severity = 'critical' }]";
         world.guard(&format!("{{ rules = {rules} }}"));
         read_page(world).await;

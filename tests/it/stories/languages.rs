@@ -9,7 +9,7 @@ use crate::{shown::stable, story, world::World};
 story! {
     /// Fixed texts are in the language of the person's client, or in the last known one if the
     /// client does not send it.
-    async fn a_person_is_spoken_to_in_their_language(world: &mut World) {
+    async fn a_person_gets_texts_in_their_language(world: &mut World) {
         world.language = Some("de-AT".into());
         world.ann_says("/status").await;
         assert_snapshot!(world.last(), @"Es gibt keine offenen Anfragen.");
@@ -34,7 +34,7 @@ story! {
 
 story! {
     /// A stranger is addressed in the language of their client.
-    async fn a_stranger_is_spoken_to_in_their_language(world: &mut World) {
+    async fn a_stranger_gets_texts_in_their_language(world: &mut World) {
         world.allow = vec![];
         world.language = Some("de".into());
         world.ann_says("hallo").await;

@@ -155,7 +155,7 @@ story! {
 story! {
     /// The same call with the same result: the model is told, then the turn ends.
     /// Proves S13, CA-23.
-    async fn going_in_circles_ends_the_turn(world: &mut World) {
+    async fn repeating_the_same_calls_ends_the_turn(world: &mut World) {
         for _ in 0..5 {
             world.model_will(call("rare", json!({})));
         }
@@ -173,7 +173,7 @@ story! {
 story! {
     /// Daily tokens, money and messages, per conversation, per person and in total.
     /// Proves S13.
-    async fn a_day_has_its_budget(world: &mut World) {
+    async fn a_budget_applies_to_one_day(world: &mut World) {
         type Set = fn(&mut countersign::config::Config);
         let sets: [Set; 4] = [
             |c| c.limits.conversation.tokens = Some(200),

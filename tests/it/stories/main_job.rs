@@ -58,7 +58,7 @@ story! {
 story! {
     /// A failing tool does not end the turn.
     /// Proves MC-51.
-    async fn a_failing_call_is_told_to_the_model(world: &mut World) {
+    async fn the_model_learns_of_a_failed_call(world: &mut World) {
         world.model_will(call("read_file", json!({ "path": "missing.txt" })));
         world.model_will(say("There is no such file."));
         world.ann_says("read it").await;
@@ -70,7 +70,7 @@ story! {
 story! {
     /// The calls of a reply that are allowed run, although another waits for an approval.
     /// Proves MC-47.
-    async fn a_call_that_waits_holds_no_other_up(world: &mut World) {
+    async fn a_call_that_waits_does_not_delay_others(world: &mut World) {
         world.model_will(calls(vec![
             ("delete".into(), json!({ "path": "a.txt" })),
             ("get_current_datetime".into(), json!({})),
@@ -86,7 +86,7 @@ story! {
 story! {
     /// A failure is reported once, and the next message works again.
     /// Proves M2.
-    async fn a_model_that_is_down_is_told_to_the_person(world: &mut World) {
+    async fn people_are_told_that_the_model_is_unavailable(world: &mut World) {
         world.model_will(fail(ModelError::Retry { after: None, reason: "overloaded".into() }));
         world.ann_says("hello").await;
         assert_snapshot!(world.last(), @"I couldn't reach the language model after several attempts. Please try again later. … Reference: `<reference>`");

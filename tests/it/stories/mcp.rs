@@ -69,7 +69,7 @@ story! {
 story! {
     /// The progress of a call is shown in the chat; `/stop` also cancels it at the server.
     /// Proves MC-48.
-    async fn how_far_a_call_is_stands_in_the_chat(world: &mut World) {
+    async fn the_progress_of_a_call_is_shown_in_the_chat(world: &mut World) {
         world.room.limits.drafts = Some(Duration::from_millis(1));
         let server = Moody::with(world, &json!([tool("slow")]));
         world.model_will(call("m_slow", json!({})));
@@ -226,7 +226,7 @@ story! {
 story! {
     /// A person does not have to answer; the model is told what was asked. After the timeout the
     /// call continues.
-    async fn nobody_has_to_answer_a_server(world: &mut World) {
+    async fn a_person_need_not_answer_an_elicitation(world: &mut World) {
         let (_, call) = UnderWay::asks(world, &json!({ "sure": { "type": "boolean" } })).await;
         let press = world.press("No answer");
         world.takes(&call.app, "1", press).await;

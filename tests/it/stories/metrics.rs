@@ -11,7 +11,9 @@ use reqwest::StatusCode;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::webhooks::{Hearer, OTHER, SECRET, ask, entry, get, pushes, subscribe, tells};
+use super::webhooks::{
+    Hearer, OTHER, SECRET, ask, deliver_webhooks, entry, get, pushes, subscribe,
+};
 use crate::{story, world::World};
 
 /// One sample: its name, labels and value.
@@ -140,12 +142,12 @@ story! {
         assert!((value(&waits, "countersign_webhooks_waiting", None) - 1.0).abs() < 1e-9);
         let oldest = value(&waits, "countersign_webhooks_oldest_seconds", None);
         assert!((oldest - 180.0).abs() < 1e-9, "{oldest}");
-        assert_eq!(tells(world).await, 1);
+        assert_eq!(deliver_webhooks(world).await, 1);
         world.clock.advance(TimeDelta::seconds(7));
-        assert_eq!(tells(world).await, 1);
+        assert_eq!(deliver_webhooks(world).await, 1);
         world.model_will(say("Hello again."));
         world.ann_says("hello").await;
-        assert_eq!(tells(world).await, 1);
+        assert_eq!(deliver_webhooks(world).await, 1);
         let after = figures(world).await;
         assert!((value(&after, "countersign_webhooks_dead", None) - 1.0).abs() < 1e-9);
         for (name, outcome) in [

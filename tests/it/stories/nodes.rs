@@ -57,7 +57,7 @@ story! {
 story! {
     /// The loop reads messages that arrived during the request; the next prompt still starts with
     /// the previous one.
-    async fn a_message_during_a_thought_is_answered_too(world: &mut World) {
+    async fn a_message_during_a_model_request_is_answered_too(world: &mut World) {
         // Disables the merging of messages in quick succession.
         world.settings.debounce = chrono::TimeDelta::zero();
         let gate = Gate::new();
@@ -85,7 +85,7 @@ story! {
 
 story! {
     /// `/stop` ends a model request.
-    async fn stop_ends_a_thought(world: &mut World) {
+    async fn stop_cancels_a_model_request(world: &mut World) {
         let gate = Gate::new();
         world.model_will(wait(&gate));
         world.model_will(say("Never shown."));

@@ -22,7 +22,7 @@ async fn presses(world: &mut World, person: &str, label: &str) {
 }
 
 /// The dialogue in the model's last prompt.
-fn told(world: &World) -> String {
+fn prompted(world: &World) -> String {
     format!("{:?}", world.prompts().last().expect("it was asked"))
 }
 
@@ -37,14 +37,14 @@ story! {
             let answer = world.room.messages().pop().unwrap();
             assert_eq!((answer.chat.as_str(), answer.reply_to), ("-70", Some(asked)));
         }
-        assert!(!told(world).contains("apricot"), "Bob's is not Ann's");
+        assert!(!prompted(world).contains("apricot"), "Bob's is not Ann's");
         says(world, "1", "/new").await;
         world.model_will(say("Your word is beetroot."));
         says(world, "2", "what is my word?").await;
-        assert!(told(world).contains("my word is beetroot"), "{}", told(world));
+        assert!(prompted(world).contains("my word is beetroot"), "{}", prompted(world));
         world.model_will(say("I do not know."));
         says(world, "1", "what is my word?").await;
-        assert!(!told(world).contains("apricot") && !told(world).contains("beetroot"));
+        assert!(!prompted(world).contains("apricot") && !prompted(world).contains("beetroot"));
     }
 }
 
@@ -55,13 +55,13 @@ story! {
         says(world, "1", "my word is apricot").await;
         world.model_will(say("Noted."));
         says(world, "2", "my word is beetroot").await;
-        assert!(told(world).contains("apricot"), "{}", told(world));
+        assert!(prompted(world).contains("apricot"), "{}", prompted(world));
         world.model_will(say("Hello."));
         world.ann_says("hello").await;
         world.settings.per_person = true;
         world.model_will(say("You said hello."));
         world.ann_says("what did I say?").await;
-        assert!(told(world).contains("hello"), "{}", told(world));
+        assert!(prompted(world).contains("hello"), "{}", prompted(world));
     }
 }
 
@@ -153,7 +153,7 @@ story! {
         world.happens_at(World::group(), ("1", &[]), gone).await;
         let all = world.room.messages();
         let notice = all.iter().find(|m| m.text.starts_with("I couldn't download the file b"));
-        assert_eq!(notice.expect("it is told").reply_to, Some(message));
+        assert_eq!(notice.expect("the notice is shown").reply_to, Some(message));
     }
 }
 
@@ -176,6 +176,6 @@ story! {
         world.model_will(say("Beetroot."));
         let said = world.said("what is my word?");
         world.happens_at(there, ("2", &[]), said).await;
-        assert!(told(world).contains("my word is beetroot"), "{}", told(world));
+        assert!(prompted(world).contains("my word is beetroot"), "{}", prompted(world));
     }
 }

@@ -16,7 +16,7 @@ async fn asks_to_delete(world: &mut World, path: &str) {
 }
 
 /// Ann grants a permission for the folder `notes`; one call has run afterwards.
-async fn leave_is_given(world: &mut World) {
+async fn a_grant_is_given(world: &mut World) {
     asks_to_delete(world, "notes/a.txt").await;
     world.ann_presses("Always…").await;
     assert_eq!(world.deletions(), 0, "it was shown, not given");
@@ -50,7 +50,7 @@ story! {
     /// every chat, and nothing else.
     /// Proves A11, IC-27.
     async fn leave_covers_what_was_shown(world: &mut World) {
-        leave_is_given(world).await;
+        a_grant_is_given(world).await;
         world.model_will(say("That too."));
         asks_to_delete(world, "notes/deep/b.txt").await;
         world.model_will(call("delete", json!({ "path": "notes/c.txt" })));
@@ -73,8 +73,8 @@ story! {
 story! {
     /// Revoked with the button on the settled approval, effective immediately.
     /// Proves A11.
-    async fn leave_is_revoked_by_its_button(world: &mut World) {
-        leave_is_given(world).await;
+    async fn a_grant_is_revoked_by_its_button(world: &mut World) {
+        a_grant_is_given(world).await;
         world.bob_presses("Revoke").await;
         assert_snapshot!(stable(world.room.toasts().last().unwrap()), @"You can't revoke this permission.");
         world.ann_presses("Revoke").await;
@@ -91,8 +91,8 @@ story! {
 story! {
     /// Listed and revoked by command; other people's permissions are neither shown nor changed.
     /// Proves A11.
-    async fn leave_is_listed_and_revoked_by_typing(world: &mut World) {
-        leave_is_given(world).await;
+    async fn grants_are_listed_and_revoked_by_commands(world: &mut World) {
+        a_grant_is_given(world).await;
         world.bob_says("/grants").await;
         assert_snapshot!(world.last(), @"There are no standing permissions.");
         world.ann_says("/grants").await;
@@ -144,7 +144,7 @@ story! {
 story! {
     /// “Back” is not a decision; only the owner can grant permissions for everybody.
     /// Proves A11.
-    async fn back_decides_nothing(world: &mut World) {
+    async fn the_back_button_decides_nothing(world: &mut World) {
         asks_to_delete(world, "notes/a.txt").await;
         let before = world.last();
         world.ann_presses("Always…").await;
@@ -214,7 +214,7 @@ story! {
 story! {
     /// In a private chat there is nobody else whom a permission for the conversation concerns.
     /// Proves A11.
-    async fn leave_for_a_private_chat_is_the_requesters_to_give(world: &mut World) {
+    async fn a_grant_for_a_private_chat_is_given_by_its_requester(world: &mut World) {
         asks_to_delete(world, "notes/a.txt").await;
         world.model_will(say("Done."));
         world.ann_says("/always").await;

@@ -85,7 +85,7 @@ story! {
 
 story! {
     /// A model without vision is told of a file, and nothing is tainted.
-    async fn without_eyes_a_picture_is_a_file(world: &mut World) {
+    async fn without_vision_a_picture_is_a_file(world: &mut World) {
         world.room.has_file("f", PHOTO);
         world.model_will(say("A file."));
         sends(world, "look", "a.jpg").await;
@@ -209,7 +209,7 @@ story! {
         world.model_will(say("It was a street.")).will(say("Yes."));
         world.ann_says("are you sure?").await;
         let prompts = world.prompts();
-        assert_eq!(pictures(&prompts[1]).len(), 1, "whoever summarises sees it");
+        assert_eq!(pictures(&prompts[1]).len(), 1, "the model that summarises sees it");
         assert!(pictures(&prompts[2]).is_empty());
         let Message::User { text } = &prompts[2].messages[0] else { panic!("{:?}", prompts[2]) };
         assert_snapshot!(stable(text), @"

@@ -101,7 +101,7 @@ fn recalls() -> ScriptStep {
 story! {
     /// A reply that reads the database 32 times at once does not delay others.
     /// Proves S13.
-    async fn many_calls_of_one_reply_keep_nobody_waiting(world: &mut World) {
+    async fn many_calls_of_one_reply_do_not_delay_others(world: &mut World) {
         let app = world.node().await;
         for _ in 0..6 {
             world.model_will(recalls());

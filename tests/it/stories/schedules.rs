@@ -242,7 +242,7 @@ story! {
 story! {
     /// `/stop` and `/new` end running work, not schedules; after the bot was removed, nothing fires
     /// until a person resumes it.
-    async fn what_is_to_come_outlives_stop_but_waits_where_the_chat_is_gone(world: &mut World) {
+    async fn schedules_survive_stop_and_wait_after_the_bot_is_removed(world: &mut World) {
         ann_schedules(world, "remind", json!({ "text": "Tea", "every": "1h" })).await;
         world.ann_says("/stop").await;
         world.ann_says("/new").await;

@@ -141,7 +141,7 @@ fn leaks(text: &str) -> bool {
 story! {
     /// Eighteen places are searched for a canary that the model, a file and a person spread.
     /// Proves S11.
-    async fn a_canary_of_the_configuration_reaches_nobody(world: &mut World) {
+    async fn a_secret_of_the_configuration_is_shown_nowhere(world: &mut World) {
         world.config.models[0].api_key = Some(Secret::Plain(CANARY.into()));
         listens(world);
         lives(world).await;

@@ -206,7 +206,7 @@ story! {
 
 story! {
     /// Only mapped identities are admitted, with their role; an unverified address is ignored.
-    async fn nobody_gets_in_without_a_mapping(world: &mut World) {
+    async fn sign_in_without_a_role_mapping_is_refused(world: &mut World) {
         let roles = [("group:ops", Role::Owner), ("email:Bob@Example.com", Role::Approver)];
         let issuer = believes(world, &roles).await;
         let served = Served::of(world).await;
@@ -255,7 +255,7 @@ story! {
 story! {
     /// A session lives as long as the mapping, and at most half a day.
     /// Proves O3.
-    async fn a_mapping_that_is_gone_ends_the_session(world: &mut World) {
+    async fn a_session_ends_when_its_role_mapping_is_removed(world: &mut World) {
         let roles = [("group:ops", Role::Operator), ("group:staff", Role::Viewer)];
         let issuer = believes(world, &roles).await;
         let served = Served::of(world).await;

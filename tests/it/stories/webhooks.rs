@@ -297,32 +297,32 @@ impl Hearer {
         Self { url, heard }
     }
 
-    fn told(&self) -> Vec<Value> {
+    fn received(&self) -> Vec<Value> {
         self.heard.lock().unwrap().iter().map(|(_, body)| body.clone()).collect()
     }
 
     fn types(&self) -> Vec<String> {
-        self.told().iter().map(|body| body["type"].as_str().unwrap().to_owned()).collect()
+        self.received().iter().map(|body| body["type"].as_str().unwrap().to_owned()).collect()
     }
 }
 
-pub async fn tells(world: &World) -> usize {
+pub async fn deliver_webhooks(world: &World) -> usize {
     outgoing::deliver_due_webhooks(&world.node().await.webhook_sender).await.unwrap()
 }
 
 story! {
     /// Events are delivered after they happened, signed with both keys, and an authorized program
     /// decides an approval at a single-use URL.
-    async fn a_program_is_told_and_decides(world: &mut World) {
+    async fn a_subscriber_receives_events_and_decides(world: &mut World) {
         let hearer = Hearer::start(&["204 No Content"]).await;
         let topics = [Topic::ApprovalAsked, Topic::ApprovalDecided, Topic::TurnFinished];
         subscribe(world, &hearer.url, &topics, Some(Role::Approver));
         world.guard("{ approvers = \"role:approver\" }");
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
-        assert_eq!(tells(world).await, 1);
-        assert_eq!(tells(world).await, 0, "it is told once");
-        let asked = &hearer.told()[0];
+        assert_eq!(deliver_webhooks(world).await, 1);
+        assert_eq!(deliver_webhooks(world).await, 0, "it is told once");
+        let asked = &hearer.received()[0];
         assert_eq!(asked["type"], "approval.asked");
         assert_eq!(asked["data"]["tool"], "delete");
         assert_eq!(asked["data"]["arguments"], json!({ "path": "a.txt" }));
@@ -344,7 +344,7 @@ story! {
         post(world, &path("deny"), &[], String::new()).await;
         goes_on(world).await;
         assert_eq!(world.deletions(), 1);
-        tells(world).await;
+        deliver_webhooks(world).await;
         // Due deliveries are sent concurrently.
         let mut types = hearer.types();
         types.sort();
@@ -361,9 +361,9 @@ story! {
         subscribe(world, &hearer.url, &[Topic::ApprovalAsked], Some(Role::Owner));
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
-        tells(world).await;
+        deliver_webhooks(world).await;
         let address = |place: usize| {
-            let url = hearer.told()[place]["data"]["answers"]["allow"].as_str().unwrap().to_owned();
+            let url = hearer.received()[place]["data"]["answers"]["allow"].as_str().unwrap().to_owned();
             url[url.find("/hooks").unwrap()..].to_owned()
         };
         // The requester decides here, whatever the program's role.
@@ -374,7 +374,7 @@ story! {
         world.model_will(call("delete", json!({ "path": "b.txt" })));
         world.ann_says("/stop").await;
         world.ann_says("delete b.txt").await;
-        tells(world).await;
+        deliver_webhooks(world).await;
         world.clock.advance(TimeDelta::minutes(31));
         assert_eq!(post(world, &address(1), &[], String::new()).await.0, StatusCode::GONE);
         goes_on(world).await;
@@ -383,8 +383,8 @@ story! {
         subscribe(world, &hearer.url, &[Topic::ApprovalAsked], None);
         world.model_will(call("delete", json!({ "path": "c.txt" })));
         world.ann_says("delete c.txt").await;
-        tells(world).await;
-        assert!(hearer.told()[2]["data"].get("answers").is_none());
+        deliver_webhooks(world).await;
+        assert!(hearer.received()[2]["data"].get("answers").is_none());
     }
 }
 
@@ -396,8 +396,8 @@ story! {
         world.guard("{ approvers = \"role:approver\" }");
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
-        tells(world).await;
-        let url = hearer.told()[0]["data"]["answers"]["allow"].as_str().unwrap().to_owned();
+        deliver_webhooks(world).await;
+        let url = hearer.received()[0]["data"]["answers"]["allow"].as_str().unwrap().to_owned();
         let path = &url[url.find("/hooks").unwrap()..];
         let by = r#"{"id":"1","name":"Ann"}"#;
         let halt = format!("INSERT INTO halts (name, by_whom, since) VALUES ('tools', '{by}', 0)");
@@ -422,14 +422,14 @@ story! {
         subscribe(world, &hearer.url, &[Topic::TurnFinished], None);
         world.model_will(say("Hello."));
         world.ann_says("hello").await;
-        assert_eq!(tells(world).await, 1);
-        assert_eq!(tells(world).await, 0, "it waits");
+        assert_eq!(deliver_webhooks(world).await, 1);
+        assert_eq!(deliver_webhooks(world).await, 0, "it waits");
         world.clock.advance(TimeDelta::seconds(7));
-        assert_eq!(tells(world).await, 1);
+        assert_eq!(deliver_webhooks(world).await, 1);
         world.clock.advance(TimeDelta::seconds(25));
-        assert_eq!(tells(world).await, 1, "and is given up, as was wished");
+        assert_eq!(deliver_webhooks(world).await, 1, "and is given up, as was wished");
         world.clock.advance(TimeDelta::days(1));
-        assert_eq!(tells(world).await, 0);
+        assert_eq!(deliver_webhooks(world).await, 0);
         let ids: BTreeSet<_> =
             hearer.heard.lock().unwrap().iter().map(|(head, _)| head["webhook-id"].clone()).collect();
         assert_eq!(ids.len(), 1);
@@ -442,13 +442,13 @@ story! {
         let ask = async |method, path: &str| served.ask(&token, method, path, None).await.0;
         assert_eq!(ask(Method::POST, &replay).await, StatusCode::NO_CONTENT);
         assert_eq!(ask(Method::DELETE, &path).await, StatusCode::NOT_FOUND, "it is not dead any more");
-        assert_eq!(tells(world).await, 1);
+        assert_eq!(deliver_webhooks(world).await, 1);
         let whole = served.get(&token, &path).await;
         assert_eq!((&whole["status"], &whole["attempts"]), (&json!("delivered"), &json!(1)));
         let tries = whole["tries"].as_array().unwrap();
         let log: Vec<_> = tries.iter().filter_map(|one| one["status"].as_u64()).collect();
         assert_eq!(log, [503, 500, 410, 204]);
-        assert_eq!(hearer.told().len(), 4);
+        assert_eq!(hearer.received().len(), 4);
     }
 }
 
@@ -466,11 +466,11 @@ story! {
         world.model_will(say("Hello."));
         world.ann_says("hello").await;
         for attempt in 1..=8 {
-            assert_eq!(tells(world).await, 1, "attempt {attempt}");
+            assert_eq!(deliver_webhooks(world).await, 1, "attempt {attempt}");
             world.clock.advance(TimeDelta::hours(12));
         }
         world.clock.advance(TimeDelta::days(2));
-        assert_eq!(tells(world).await, 0);
+        assert_eq!(deliver_webhooks(world).await, 0);
         let served = Served::of(world).await;
         let token = served.token("ops", Role::Operator).await;
         let dead = served.get(&token, "/webhook-deliveries?status=dead").await;
@@ -480,7 +480,7 @@ story! {
         assert_eq!(replayed.0, StatusCode::NO_CONTENT);
         world.model_will(say("Hello again."));
         world.ann_says("hello").await;
-        assert_eq!(tells(world).await, 2);
+        assert_eq!(deliver_webhooks(world).await, 2);
         assert_eq!(served.get(&token, &path).await["status"], "delivered");
     }
 }
@@ -488,14 +488,14 @@ story! {
 story! {
     /// Internal hosts are only contacted if the configuration lists them.
     /// Proves S8.
-    async fn nothing_is_told_inside(world: &mut World) {
+    async fn webhooks_contact_internal_hosts_only_if_listed(world: &mut World) {
         let hearer = Hearer::start(&["204 No Content"]).await;
         subscribe(world, &hearer.url, &[Topic::TurnFinished, Topic::TurnFailed], None);
         world.config.web.allowed_private_hosts = vec![];
         world.model_will(say("Hello."));
         world.ann_says("hello").await;
-        assert_eq!(tells(world).await, 1);
-        assert!(hearer.told().is_empty());
+        assert_eq!(deliver_webhooks(world).await, 1);
+        assert!(hearer.received().is_empty());
         let tries = world.rows_of("notice_tries").await.join("\n");
         assert!(tries.contains("web.allowed_private_hosts"), "{tries}");
     }
@@ -526,14 +526,14 @@ story! {
         for _ in 0..2 {
             world.ann_says("again").await;
         }
-        while tells(world).await > 0 {}
+        while deliver_webhooks(world).await > 0 {}
         let mut types = hearer.types();
         types.sort();
         assert_eq!(types, [
             "artifact.delivered", "budget.reached", "channel.down", "channel.up", "turn.failed",
             "turn.failed",
         ]);
-        let told = hearer.told().into_iter().find(|told| told["type"] == "artifact.delivered");
+        let told = hearer.received().into_iter().find(|told| told["type"] == "artifact.delivered");
         let file = &told.unwrap()["data"];
         assert_eq!((&file["name"], &file["size_bytes"]), (&json!("a.md"), &json!(5)), "{file}");
         assert_eq!((&file["channel"], &file["chat"]), (&json!("room"), &json!("7")), "{file}");

@@ -368,7 +368,7 @@ story! {
 story! {
     /// An approval of a topic is decided there, and nowhere else.
     /// Proves A7.
-    async fn a_press_counts_where_the_question_stands(world: &mut World) {
+    async fn a_press_counts_only_where_the_approval_is_shown(world: &mut World) {
         asked_in_group(world).await;
         let press = world.press("Allow once");
         let topic = Place { chat: "-70".into(), thread: Some("5".into()), kind: PlaceKind::Group };

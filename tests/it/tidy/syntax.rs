@@ -7,8 +7,8 @@ use std::{
     path::Path,
 };
 use syn::{
-    Attribute, Field, File, FnArg, ImplItem, Item, ItemUse, Pat, PatIdent, Path as CodePath,
-    Signature, Type, UseTree, Variant, Visibility,
+    Attribute, Expr, Field, File, FnArg, GenericArgument, ImplItem, Item, ItemUse, Local, Pat,
+    PatIdent, Path as CodePath, PathArguments, Signature, Type, UseTree, Variant, Visibility,
     visit::{self, Visit},
 };
 
@@ -29,6 +29,8 @@ pub struct Source {
     pub modules: Vec<String>,
     /// Functions with a parameter that is a tuple.
     pub tuple_parameters: Vec<String>,
+    /// The types of rows that are read as tuples of more than two columns.
+    pub wide_rows: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -187,6 +189,16 @@ impl<'ast> Visit<'ast> for Walk {
         visit::visit_pat_ident(self, pattern);
     }
 
+    fn visit_local(&mut self, local: &'ast Local) {
+        if let (Pat::Type(pattern), Some(init)) = (&local.pat, &local.init)
+            && matches!(&*init.expr, Expr::Macro(call) if call.mac.path.is_ident("sql"))
+            && columns(&pattern.ty) > 2
+        {
+            self.source.wide_rows.push(format!("{} columns", columns(&pattern.ty)));
+        }
+        visit::visit_local(self, local);
+    }
+
     fn visit_item_use(&mut self, item: &'ast ItemUse) {
         self.note_tree(&item.tree, &mut Vec::new());
     }
@@ -229,6 +241,21 @@ fn is_tuple(ty: &Type) -> bool {
         Type::Paren(inner) => is_tuple(&inner.elem),
         Type::Group(inner) => is_tuple(&inner.elem),
         _ => false,
+    }
+}
+
+/// The number of columns of a row, also within `Option` and `Vec`; 0 if it is not a tuple.
+fn columns(ty: &Type) -> usize {
+    let Type::Path(path) = ty else {
+        return if let Type::Tuple(tuple) = ty { tuple.elems.len() } else { 0 };
+    };
+    let of = |argument: &GenericArgument| match argument {
+        GenericArgument::Type(ty) => columns(ty),
+        _ => 0,
+    };
+    match path.path.segments.last().map(|segment| &segment.arguments) {
+        Some(PathArguments::AngleBracketed(list)) => list.args.iter().map(of).max().unwrap_or(0),
+        _ => 0,
     }
 }
 
