@@ -1,6 +1,7 @@
 //! All tools by name, and running one call within its limits.
 
 use futures::FutureExt as _;
+use jsonschema::Validator;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet, btree_map::Entry as Slot},
@@ -34,6 +35,7 @@ use crate::{
         mcp::server::Servers,
         sandbox::Sandbox,
         send, shell, time,
+        wasm::modules::ModuleStatuses,
     },
 };
 
@@ -50,6 +52,8 @@ pub struct Toolbox {
     tools: RwLock<BTreeMap<String, RegisteredTool>>,
     /// The MCP servers.
     pub servers: Servers,
+    /// The components of WASM tools.
+    pub modules: ModuleStatuses,
     pub redactor: Redactor,
     /// The environment. Each tool gets only the variables that it declares.
     environment: BTreeMap<String, String>,
@@ -66,6 +70,14 @@ pub enum RegistrationError {
     Name(String),
     #[error("the schema of {tool:?} is not valid: {reason}")]
     Schema { tool: String, reason: String },
+}
+
+impl RegistrationError {
+    /// Whether the tool with this name is not registered.
+    pub fn is_about(&self, tool: &str) -> bool {
+        let (Self::Taken(name) | Self::Name(name) | Self::Schema { tool: name, .. }) = self;
+        name == tool
+    }
 }
 
 /// The built-in tools.
@@ -136,10 +148,22 @@ impl Toolbox {
         server: &str,
         offered: Vec<Arc<dyn Tool>>,
     ) -> (Vec<RegistrationError>, bool) {
-        let of_it = |spec: &ToolSpec| match &spec.source {
-            ToolSource::Mcp { server: its, .. } => its == server,
-            ToolSource::Builtin => false,
-        };
+        self.replace(
+            |spec| matches!(&spec.source, ToolSource::Mcp { server: its, .. } if its == server),
+            offered,
+        )
+    }
+
+    /// Replaces the WASM tools, like [`Toolbox::serve`].
+    pub fn serve_modules(&self, offered: Vec<Arc<dyn Tool>>) -> (Vec<RegistrationError>, bool) {
+        self.replace(|spec| matches!(spec.source, ToolSource::Wasm { .. }), offered)
+    }
+
+    fn replace(
+        &self,
+        of_it: impl Fn(&ToolSpec) -> bool,
+        offered: Vec<Arc<dyn Tool>>,
+    ) -> (Vec<RegistrationError>, bool) {
         let checked: Vec<_> = offered.into_iter().map(|tool| self.checked(tool)).collect();
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         let specs = |tools: &BTreeMap<String, RegisteredTool>| -> Vec<_> {
@@ -325,18 +349,8 @@ impl Toolbox {
     fn checked(&self, tool: Arc<dyn Tool>) -> Result<(String, RegisteredTool), RegistrationError> {
         let mut spec = tool.spec();
         let name = spec.name.clone();
-        if !is_fit(&name) {
-            return Err(RegistrationError::Name(name));
-        }
-        let unfit = |reason: String| RegistrationError::Schema { tool: name.clone(), reason };
-        if !spec.parameters.is_object() {
-            return Err(unfit("it is not an object".into()));
-        }
         let takes_approval = arguments::without_approval(&mut spec.parameters);
-        let schema = jsonschema::options()
-            .offline()
-            .build(&spec.parameters)
-            .map_err(|error| unfit(cut(&error.to_string(), QUOTED_CHARS)))?;
+        let schema = compiled(&name, &spec.parameters)?;
         let value = |one: &Variable| Some((one.name.clone(), one.value(&self.environment)?));
         let variables: BTreeMap<_, _> = spec.env.iter().filter_map(value).collect();
         let names = spec.env.iter().map(|variable| variable.name.as_str());
@@ -365,6 +379,22 @@ impl Toolbox {
 /// Names of tools that the agent handles itself, without the toolbox.
 fn is_reserved(name: &str) -> bool {
     [disclosure::TOOLS, delegation::TOOLS].as_flattened().contains(&name)
+}
+
+/// The compiled schema of a tool with a valid name.
+pub(in crate::tools) fn compiled(
+    name: &str,
+    parameters: &Value,
+) -> Result<Validator, RegistrationError> {
+    if !is_fit(name) {
+        return Err(RegistrationError::Name(cut(name, QUOTED_CHARS)));
+    }
+    let unfit = |reason: String| RegistrationError::Schema { tool: name.to_owned(), reason };
+    if !parameters.is_object() {
+        return Err(unfit("it is not an object".into()));
+    }
+    let schema = jsonschema::options().offline().build(parameters);
+    schema.map_err(|error| unfit(cut(&error.to_string(), QUOTED_CHARS)))
 }
 
 fn is_fit(name: &str) -> bool {

@@ -1,0 +1,35 @@
+//! Stands for the runtime in a build without WASM tools.
+
+use std::sync::Arc;
+
+use super::{ToolDescription, WasmHost, WasmTool};
+use crate::tools::{Context, Output, ToolError};
+
+const ABSENT: &str = "this build has no WASM tools: build it with `--features wasm`";
+
+/// Loads nothing.
+#[derive(Clone)]
+pub struct WasmRuntime;
+
+/// There is none.
+pub struct LoadedModule {
+    pub description: ToolDescription,
+}
+
+impl WasmRuntime {
+    pub fn new() -> Result<Self, String> {
+        Ok(Self)
+    }
+
+    #[expect(clippy::unused_async, reason = "the signature of the runtime")]
+    pub async fn load(&self, _: Vec<u8>, _: &Arc<WasmHost>) -> Result<LoadedModule, String> {
+        Err(ABSENT.to_owned())
+    }
+}
+
+impl LoadedModule {
+    #[expect(clippy::unused_async, reason = "the signature of the runtime")]
+    pub async fn run(&self, _: &WasmTool, _: &str, _: &Context) -> Result<Output, ToolError> {
+        Err(ToolError::Sandbox(ABSENT.to_owned()))
+    }
+}
