@@ -15,7 +15,7 @@ use crate::{
         web::{
             address,
             client::WebRequest,
-            request::{self, Sender},
+            request::{self, RequestTerms},
         },
         workspace,
     },
@@ -33,6 +33,8 @@ pub mod bindings {
 }
 
 const FILE_BYTES: usize = 5_000_000;
+/// The maximum number of requests and file accesses of a call.
+const MOST_ACCESSES: usize = 200;
 const MOST_LOG_LINES: usize = 200;
 const LOG_LINE_CHARS: usize = 500;
 /// The maximum number of elements in all tables of a component.
@@ -47,6 +49,7 @@ pub struct HostState {
     call: Option<OngoingCall>,
     log: Vec<String>,
     seen: Vec<SeenFile>,
+    accesses: usize,
 }
 
 /// The call for which an instance runs.
@@ -115,7 +118,7 @@ impl HostState {
             left_elements: TABLE_ELEMENTS,
             has_refused: false,
         };
-        Self { limiter, call, log: Vec::new(), seen: Vec::new() }
+        Self { limiter, call, log: Vec::new(), seen: Vec::new(), accesses: 0 }
     }
 
     /// The result of the call.
@@ -124,7 +127,13 @@ impl HostState {
         Output { raw, seen: self.seen, ..Output::text(text) }
     }
 
-    fn call(&self) -> Result<&OngoingCall, ToolError> {
+    /// The call that accesses something.
+    fn accessing(&mut self) -> Result<&OngoingCall, ToolError> {
+        self.accesses += 1;
+        if self.accesses > MOST_ACCESSES {
+            let why = format!("a call can make {MOST_ACCESSES} requests and file accesses");
+            return Err(ToolError::ExecutionFailed(why));
+        }
         let why = "nothing can be accessed while a tool is described";
         self.call.as_ref().ok_or_else(|| ToolError::NotAuthorized(why.to_owned()))
     }
@@ -149,13 +158,13 @@ impl Host for HostState {
     }
 
     async fn send(&mut self, request: Request) -> Result<Response, String> {
-        let call = self.call().map_err(|error| error.to_string())?;
+        let call = self.accessing().map_err(|error| error.to_string())?;
         call.send(request).await.map_err(|error| error.to_string())
     }
 
     async fn read_file(&mut self, path: String) -> Result<Vec<u8>, String> {
         let read = async {
-            let call = self.call()?;
+            let call = self.accessing()?;
             let path = granted(&call.grants.read, &path)?;
             let wanted = path.clone();
             let read = workspace::beneath(&call.context, move |workspace, _| {
@@ -170,7 +179,7 @@ impl Host for HostState {
 
     async fn write_file(&mut self, path: String, content: Vec<u8>) -> Result<(), String> {
         let written = async {
-            let call = self.call()?;
+            let call = self.accessing()?;
             let path = granted(&call.grants.write, &path)?;
             if content.len() > FILE_BYTES {
                 let why = format!("{path}: a file can have {FILE_BYTES} bytes at most");
@@ -227,13 +236,13 @@ impl OngoingCall {
             let why = "a field of the request would replace its method: leave it out";
             return Err(ToolError::NotAuthorized(why.to_owned()));
         }
-        let sender = Sender {
+        let terms = RequestTerms {
             agent: &self.context.agent,
             now: self.context.now,
             has_credentials: host.credential,
             may_go: &|next| self.grants.host(&method, next).is_some(),
         };
-        let exchange = self.host.http.exchange(ask, &sender).await?;
+        let exchange = self.host.http.exchange(ask, &terms).await?;
         let headers = exchange.answer.headers.iter().map(|(name, value)| Header {
             name: name.as_str().to_owned(),
             value: exchange.redacted(&String::from_utf8_lossy(value.as_bytes())),

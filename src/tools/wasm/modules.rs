@@ -53,7 +53,7 @@ pub enum ModuleState {
 }
 
 /// A component that was found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ModuleStatus {
     /// The name of the file without its extension
     pub module: String,

@@ -119,19 +119,19 @@ impl Tool for HttpRequest {
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
         let ask = parse(arguments).and_then(ask)?;
-        let sender = Sender {
+        let terms = RequestTerms {
             agent: &context.agent,
             now: context.now,
             has_credentials: true,
             may_go: &|_| true,
         };
-        let exchange = self.exchange(ask, &sender).await?;
+        let exchange = self.exchange(ask, &terms).await?;
         finished(&exchange.answer, exchange.redacted(&shown(&exchange.answer)))
     }
 }
 
-/// Who sends a request.
-pub struct Sender<'s> {
+/// On whose behalf a request is sent, and where it may lead.
+pub struct RequestTerms<'s> {
     /// The id of the acting agent.
     pub agent: &'s str,
     pub now: DateTime<Utc>,
@@ -142,12 +142,12 @@ pub struct Sender<'s> {
 }
 
 /// A response, and the credential that was sent.
-pub struct Exchange<'c> {
+pub struct HttpExchange<'c> {
     pub answer: WebResponse,
     injection: Option<Injection<'c>>,
 }
 
-impl Exchange<'_> {
+impl HttpExchange<'_> {
     /// A text of the response without the credential.
     pub fn redacted(&self, text: &str) -> String {
         self.injection.as_ref().map_or_else(|| text.to_owned(), |it| it.redacted(text))
@@ -178,10 +178,10 @@ impl HttpRequest {
     pub async fn exchange(
         &self,
         ask: WebRequest,
-        sender: &Sender<'_>,
-    ) -> Result<Exchange<'_>, ToolError> {
-        let own = self.access.credentials.iter().filter(|_| sender.has_credentials);
-        let credential = own.clone().find(|own| own.is_for(&ask.url, sender.agent));
+        terms: &RequestTerms<'_>,
+    ) -> Result<HttpExchange<'_>, ToolError> {
+        let own = self.access.credentials.iter().filter(|_| terms.has_credentials);
+        let credential = own.clone().find(|own| own.is_for(&ask.url, terms.agent));
         let Some(credential) = credential else {
             if own.clone().any(|own| own.is_for_https_of(&ask.url)) {
                 let why = "this host is configured for https: use https in the address";
@@ -189,12 +189,12 @@ impl HttpRequest {
             }
             let (first, method) = (ask.url.clone(), ask.method.clone());
             let may_follow = |next: &mut Url| {
-                (sender.may_go)(next) && self.access.may_follow(&method, &first, next)
+                (terms.may_go)(next) && self.access.may_follow(&method, &first, next)
             };
             let answer = self.web_client.send_where(ask, &may_follow).await?;
-            return Ok(Exchange { answer, injection: None });
+            return Ok(HttpExchange { answer, injection: None });
         };
-        self.exchange_with(credential, ask, sender).await
+        self.exchange_with(credential, ask, terms).await
     }
 
     /// Sends the request with the credential. If a token is rejected, a request without side
@@ -203,17 +203,17 @@ impl HttpRequest {
         &self,
         credential: &'c Credential,
         ask: WebRequest,
-        sender: &Sender<'_>,
-    ) -> Result<Exchange<'c>, ToolError> {
+        terms: &RequestTerms<'_>,
+    ) -> Result<HttpExchange<'c>, ToolError> {
         let fetches = matches!(ask.method, Method::GET | Method::HEAD);
         let mut is_last = !fetches;
         loop {
-            let injection = credential.injection(sender.now).await?;
+            let injection = credential.injection(terms.now).await?;
             let (first, method) = (ask.url.clone(), ask.method.clone());
             let mut ask = ask.clone();
             injection.apply(&mut ask)?;
             let may_follow = |next: &mut Url| {
-                (sender.may_go)(next)
+                (terms.may_go)(next)
                     && self.access.may_follow(&method, &first, next)
                     && injection.may_follow(next)
             };
@@ -226,7 +226,7 @@ impl HttpRequest {
                 let kept = answer.body.len().saturating_sub(injection.longest());
                 answer.body.truncate(kept);
             }
-            return Ok(Exchange { answer, injection: Some(injection) });
+            return Ok(HttpExchange { answer, injection: Some(injection) });
         }
     }
 }

@@ -1,6 +1,7 @@
 //! WASM tools in conversations.
 
 use countersign::{
+    agent::catalog::Domain,
     app::App,
     journal::{event::Event, role::Role},
     llm::scripted::{call, say},
@@ -9,6 +10,7 @@ use countersign::{
 };
 use fakes::wasm::{Component, Guest, GuestEffect};
 use insta::assert_snapshot;
+use reqwest::{Method, StatusCode};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -85,7 +87,7 @@ story! {
         trust(&world.node().await, "notes").await;
         world.model_will(call("keep_note", json!({ "say": "hello" })));
         world.ann_says("note it").await;
-        assert_snapshot!(world.last(), @"");
+        assert_snapshot!(world.last(), @r"Allow **keep\_note**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
         world.model_will(say("Noted."));
         world.ann_presses("Allow once").await;
         assert_eq!(world.last(), "Noted.");
@@ -104,7 +106,7 @@ fn walk(folder: &std::path::Path) -> Vec<PathBuf> {
 story! {
     /// A component that is dropped in while the gateway runs is a tool of that gateway, and a call
     /// that takes too long ends.
-    /// Proves IC-44, IC-52.
+    /// Proves IC-44, IC-52, IC-29.
     async fn a_component_is_dropped_in_while_the_gateway_runs(world: &mut World) {
         world.config.wasm.timeout = "1s".into();
         world.config.wasm.max_instructions = u64::MAX / 2;
@@ -114,7 +116,8 @@ story! {
         trust(&app, "slow").await;
         app.update_wasm_tools().await.unwrap();
         let specs = app.worker.toolbox.specs();
-        assert!(specs.iter().any(|spec| spec.name == "spin" && spec.unavailable.is_none()));
+        let spin = specs.iter().find(|spec| spec.name == "spin").unwrap();
+        assert!(spin.unavailable.is_none() && matches!(spin.domain, Domain::Wasm(_)));
         world.model_will(call("spin", json!({})));
         world.model_will(say("It took too long."));
         let said = world.said("spin");
@@ -150,9 +153,24 @@ story! {
         let own = specs.iter().find(|spec| spec.name == "read_file").unwrap();
         assert!(own.unavailable.is_none(), "a component cannot take the name of another tool");
         let token = served.token("amy", Role::Operator).await;
-        let page = served.request(reqwest::Method::GET, "/console/tools").bearer_auth(token);
+        let owner = served.session("owner").await;
+        let page = served.request(Method::GET, "/console/tools").header("cookie", owner);
         let page = page.send().await.unwrap().text().await.unwrap();
         assert!(page.contains("not a WebAssembly component"), "{page}");
+        let list = served.get(&token, "/wasm-tools").await;
+        let digest = &list["items"][3]["digest"];
+        assert_eq!((&list["items"][0]["digest"], &list["items"][3]["state"]), (&json!(null), &json!("untrusted")));
+        for (id, digest, expected) in [
+            ("twin", json!("0"), StatusCode::CONFLICT),
+            ("twin", digest.clone(), StatusCode::OK),
+            ("broken", json!("0"), StatusCode::NOT_FOUND),
+        ] {
+            let (path, body) = (format!("/wasm-tools/{id}/trust"), json!({ "digest": digest }));
+            let (status, said) = served.ask(&token, Method::PUT, &path, Some(body)).await;
+            assert_eq!(status, expected, "{said}");
+        }
+        served.app.update_wasm_tools().await.unwrap();
+        assert_eq!(served.get(&token, "/wasm-tools").await["items"][3]["state"], "trusted");
     }
 }
 
