@@ -477,6 +477,7 @@ fn packages() -> Vec<Value> {
         "--format-version",
         "1",
         "--locked",
+        "--all-features",
         "--filter-platform",
         "x86_64-unknown-linux-gnu",
     ];

@@ -86,7 +86,8 @@ impl Component {
 
     fn text_format(&self) -> String {
         let data = |at: usize, text: &str| {
-            let bytes: String = text.bytes().map(|byte| format!("\\{byte:02x}")).collect();
+            let bytes: Vec<_> = text.bytes().map(|byte| format!("\\{byte:02x}")).collect();
+            let bytes = bytes.concat();
             format!("(data (i32.const {at}) \"{bytes}\")\n")
         };
         let method = if self.guest == Guest::Post { "POST" } else { "GET" };
@@ -107,10 +108,11 @@ impl Component {
             (20, PARAMETERS.len()),
             (24, self.effect as usize),
         ];
-        let described: String = described
+        let described: Vec<_> = described
             .iter()
             .map(|(at, value)| format!("(i32.store (i32.const {at}) (i32.const {value}))\n"))
             .collect();
+        let described = described.concat();
         let run = self.run(method.len());
         format!(
             "{HEAD}\n{MODULE}\n{data}\n(func (export \"describe\") (result i32)\n{described}(i32.const 0))\n{run})\n{TAIL}"
@@ -149,20 +151,8 @@ impl Component {
                     (else (call $result (i32.const 0) (i32.load (i32.const 56))
                         (i32.load (i32.const 60)))))"
             ),
-            // A thousand headers, each of which is the first megabyte of the memory.
             Guest::FloodHost => format!(
-                "(drop (memory.grow (i32.const 32)))
-                (loop $again
-                    (i32.store (i32.add (i32.const 1100000) (i32.mul (local.get $i) (i32.const 16)))
-                        (i32.const 0))
-                    (i32.store (i32.add (i32.const 1100004) (i32.mul (local.get $i) (i32.const 16)))
-                        (i32.const 1000000))
-                    (i32.store (i32.add (i32.const 1100008) (i32.mul (local.get $i) (i32.const 16)))
-                        (i32.const 0))
-                    (i32.store (i32.add (i32.const 1100012) (i32.mul (local.get $i) (i32.const 16)))
-                        (i32.const 1000000))
-                    (local.set $i (i32.add (local.get $i) (i32.const 1)))
-                    (br_if $again (i32.lt_u (local.get $i) (i32.const 1000))))
+                "{FLOOD}
                 (call $send (i32.const {METHOD_AT}) (i32.const {method_len}) {path}
                     (i32.const 1100000) (i32.const 1000) (i32.const 0) (i32.const 0) (i32.const 0)
                     (i32.const 40))
@@ -175,6 +165,17 @@ impl Component {
         )
     }
 }
+
+/// Makes a list of a thousand headers, each of which is the first megabyte of the memory.
+const FLOOD: &str = "(drop (memory.grow (i32.const 32)))
+(loop $again
+    (local.set $p (i32.add (i32.const 1100000) (i32.mul (local.get $i) (i32.const 16))))
+    (i32.store (local.get $p) (i32.const 0))
+    (i32.store offset=4 (local.get $p) (i32.const 1000000))
+    (i32.store offset=8 (local.get $p) (i32.const 0))
+    (i32.store offset=12 (local.get $p) (i32.const 1000000))
+    (local.set $i (i32.add (local.get $i) (i32.const 1)))
+    (br_if $again (i32.lt_u (local.get $i) (i32.const 1000))))";
 
 /// The interface of `wit/tool.wit`, and its functions for the module.
 const HEAD: &str = r#"(component
