@@ -12,7 +12,7 @@ use crate::{
     tools::{
         wasm::{
             WasmHost,
-            modules::{FoundModules, ModuleLoader, ModuleState, ModuleStatus},
+            modules::{FoundModules, ModuleLoader, ModuleStatus},
         },
         web::{client::WebClient, request::HttpRequest},
     },
@@ -94,9 +94,9 @@ async fn look(worker: &Worker, modules: &SharedLoader) -> Result<bool> {
             status.problem.get_or_insert_with(|| problem.to_string());
         }
     }
-    for ModuleStatus { module, file, state, problem, .. } in &statuses {
-        if let (ModuleState::Invalid, Some(problem)) = (state, problem) {
-            tracing::warn!(wasm.module = module, file, problem, "skipped an invalid WASM tool");
+    for ModuleStatus { module, file, problem, .. } in &statuses {
+        if let Some(problem) = problem {
+            tracing::warn!(wasm.module = module, file, problem, "a WASM tool is unavailable");
         }
     }
     worker.toolbox.modules.set(statuses);

@@ -75,6 +75,7 @@ impl WasmHost {
 struct WasmTool {
     spec: ToolSpec,
     module: Arc<LoadedModule>,
+    #[cfg_attr(not(feature = "wasm"), expect(dead_code, reason = "the runtime reads it"))]
     grants: Arc<Grants>,
     host: Arc<WasmHost>,
 }

@@ -213,7 +213,7 @@ impl ModuleLoader {
 
 /// The pinned definition: the component, its manifest, and what it says about its tool.
 fn definition(loaded: &LoadedModule, sha256: &str, manifest: &Manifest) -> Result<String, String> {
-    let said = &loaded.description;
+    let said = loaded.description();
     toolbox::compiled(&said.name, &said.parameters).map_err(|problem| problem.to_string())?;
     let definition = canonical(&json!({
         "sha256": sha256,
@@ -244,13 +244,13 @@ impl ReadyModule {
                 PinState::Seen => ModuleState::Untrusted,
                 PinState::Changed => ModuleState::Changed,
             },
-            tool: Some(self.loaded.description.name.clone()),
+            tool: Some(self.loaded.description().name.clone()),
             problem: untrusted(&self.module, state),
         }
     }
 
     fn into_tool(self, state: PinState, host: &Arc<WasmHost>) -> WasmTool {
-        let said = &self.loaded.description;
+        let said = self.loaded.description();
         let effect = match said.effect {
             // Whatever it says, its manifest lets it change something.
             EffectClass::ReadOnly if self.grants.changes_something() => EffectClass::AtMostOnce,

@@ -37,7 +37,7 @@ pub struct WasmRuntime {
 
 /// A compiled component.
 pub struct LoadedModule {
-    pub description: ToolDescription,
+    description: ToolDescription,
     instances: ToolPre<HostState>,
 }
 
@@ -76,6 +76,10 @@ impl WasmRuntime {
 }
 
 impl LoadedModule {
+    pub fn description(&self) -> &ToolDescription {
+        &self.description
+    }
+
     /// Runs one call in a new instance, which is dropped afterwards in every case.
     pub async fn run(
         &self,

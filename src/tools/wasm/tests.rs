@@ -40,7 +40,7 @@ async fn tool(component: Component, manifest: &str) -> WasmTool {
 
 async fn tool_on(host: Arc<WasmHost>, component: Component, manifest: &str) -> WasmTool {
     let module = WasmRuntime::new().unwrap().load(component.bytes(), &host).await.unwrap();
-    let said = &module.description;
+    let said = module.description();
     let spec = ToolSpec::read_only(&said.name, &said.description, said.parameters.clone());
     let grants = Arc::new(Manifest::parse(manifest).unwrap().grants().unwrap());
     WasmTool { spec, module: Arc::new(module), grants, host }
@@ -78,8 +78,8 @@ async fn an_invalid_component_is_an_error() {
         let problem = runtime.load(bytes, &host).await.map(|_| ()).unwrap_err();
         assert!(problem.starts_with(says) && problem.len() > says.len(), "{problem}");
     }
-    let described = runtime.load(whole, &host).await.unwrap().description;
-    assert_eq!(described.name, "sample");
+    let described = runtime.load(whole, &host).await.unwrap();
+    assert_eq!(described.description().name, "sample");
 }
 
 /// Proves IC-44.
