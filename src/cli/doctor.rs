@@ -19,7 +19,7 @@ use std::{
 use super::{
     output::OutputFormat,
     report::{CheckStatus, Report},
-    say, web_access,
+    say, wasm, web_access,
 };
 use crate::{
     agent::{
@@ -45,7 +45,6 @@ use crate::{
         documents::{fonts, office::Office},
         mcp::session,
         sandbox::Sandbox,
-        wasm::modules::ModuleStatus,
     },
 };
 
@@ -105,7 +104,7 @@ async fn look(report: &mut Report, config: &Config, variables: &BTreeMap<String,
     report.check("database", database(config).await);
     confined(config, report).await;
     report.check("tools", tools(config, variables).await);
-    report.check("wasm tools", wasm_tools(config, variables).await);
+    report.check("wasm tools", wasm::check(config, variables).await);
     report.check("fonts", Ok(fonts(config)));
     report.check("guard", guard(config));
     report.check("models", models(config, variables));
@@ -275,24 +274,6 @@ async fn tools(
     }
     let missing = missing.into_iter().map(|(tool, why)| format!("`{tool}` is unavailable: {why}"));
     Ok((CheckStatus::Warning, missing.collect::<Vec<_>>().join("; ")))
-}
-
-/// Reports components that cannot be loaded, and those that nobody trusts.
-async fn wasm_tools(
-    config: &Config,
-    variables: &BTreeMap<String, String>,
-) -> Result<(CheckStatus, String)> {
-    if app::database::missing(config).is_some() {
-        return Ok((CheckStatus::Warning, "are checked when there is a database".to_owned()));
-    }
-    let store = app::database::open_store(config).await.context("the trust in WASM tools")?;
-    let found = app::wasm::statuses(config, variables, &store).await?;
-    let problems: Vec<_> = found.iter().filter_map(ModuleStatus::warning).collect();
-    Ok(if problems.is_empty() {
-        (CheckStatus::Fine, format!("{} components, all trusted", found.len()))
-    } else {
-        (CheckStatus::Warning, problems.join("; "))
-    })
 }
 
 fn fonts(config: &Config) -> (CheckStatus, String) {

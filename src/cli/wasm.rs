@@ -1,10 +1,10 @@
 //! `countersign wasm`: lists WASM tools, and trusts them.
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use clap::Subcommand;
 use std::collections::BTreeMap;
 
-use super::{OPERATOR, examples, output::OutputFormat, say};
+use super::{OPERATOR, examples, output::OutputFormat, report::CheckStatus, say};
 use crate::{
     app,
     clock::{Clock as _, SystemClock},
@@ -61,6 +61,24 @@ pub async fn run(
             )
         }
     }
+}
+
+/// The check of `doctor`: components that cannot be loaded, and those that nobody trusts.
+pub(super) async fn check(
+    config: &Config,
+    variables: &BTreeMap<String, String>,
+) -> Result<(CheckStatus, String)> {
+    if app::database::missing(config).is_some() {
+        return Ok((CheckStatus::Warning, "are checked when there is a database".to_owned()));
+    }
+    let store = app::database::open_store(config).await.context("the trust in WASM tools")?;
+    let found = app::wasm::statuses(config, variables, &store).await?;
+    let problems: Vec<_> = found.iter().filter_map(ModuleStatus::warning).collect();
+    Ok(if problems.is_empty() {
+        (CheckStatus::Fine, format!("{} components, all trusted", found.len()))
+    } else {
+        (CheckStatus::Warning, problems.join("; "))
+    })
 }
 
 fn line(status: &ModuleStatus) -> String {

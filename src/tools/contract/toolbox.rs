@@ -1,7 +1,6 @@
 //! All tools by name, and running one call within its limits.
 
 use futures::FutureExt as _;
-use jsonschema::Validator;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet, btree_map::Entry as Slot},
@@ -9,12 +8,11 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
     time::{Duration, Instant},
 };
-use thiserror::Error;
 
 use super::{
     arguments,
     attempts::{NO_SANDBOX, ToolRunner},
-    entry::RegisteredTool,
+    entry::{RegisteredTool, compiled},
     overflow,
 };
 use crate::{
@@ -39,10 +37,12 @@ use crate::{
     },
 };
 
+pub use super::entry::RegistrationError;
+
 /// The timeout of a preview. It limits how long a preview can delay an approval.
 const PREVIEW_FOR: Duration = Duration::from_secs(10);
 /// The maximum length of quoted arguments in an error.
-const QUOTED_CHARS: usize = 300;
+pub(super) const QUOTED_CHARS: usize = 300;
 /// The maximum length of the operators' details of a result.
 const RAW_CHARS: usize = 4_000;
 
@@ -59,25 +59,6 @@ pub struct Toolbox {
     environment: BTreeMap<String, String>,
     /// The sandbox for tools that run a program.
     sandbox: Option<Arc<Sandbox>>,
-}
-
-/// The reason why a tool is not registered.
-#[derive(Debug, Error, Clone, PartialEq, Eq)]
-pub enum RegistrationError {
-    #[error("there is already a tool {0:?}")]
-    Taken(String),
-    #[error("{0:?} is not a name for a tool: use snake_case, at most 64 characters")]
-    Name(String),
-    #[error("the schema of {tool:?} is not valid: {reason}")]
-    Schema { tool: String, reason: String },
-}
-
-impl RegistrationError {
-    /// Whether the tool with this name is not registered.
-    pub fn is_about(&self, tool: &str) -> bool {
-        let (Self::Taken(name) | Self::Name(name) | Self::Schema { tool: name, .. }) = self;
-        name == tool
-    }
 }
 
 /// The built-in tools.
@@ -381,29 +362,8 @@ fn is_reserved(name: &str) -> bool {
     [disclosure::TOOLS, delegation::TOOLS].as_flattened().contains(&name)
 }
 
-/// The compiled schema of a tool with a valid name.
-pub(in crate::tools) fn compiled(
-    name: &str,
-    parameters: &Value,
-) -> Result<Validator, RegistrationError> {
-    if !is_fit(name) {
-        return Err(RegistrationError::Name(cut(name, QUOTED_CHARS)));
-    }
-    let unfit = |reason: String| RegistrationError::Schema { tool: name.to_owned(), reason };
-    if !parameters.is_object() {
-        return Err(unfit("it is not an object".into()));
-    }
-    let schema = jsonschema::options().offline().build(parameters);
-    schema.map_err(|error| unfit(cut(&error.to_string(), QUOTED_CHARS)))
-}
-
-fn is_fit(name: &str) -> bool {
-    (1..=64).contains(&name.len())
-        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
-}
-
 /// Truncates an error text, because it may quote the arguments.
-fn cut(text: &str, most: usize) -> String {
+pub(super) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),

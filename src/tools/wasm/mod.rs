@@ -21,7 +21,8 @@ pub mod modules;
 mod runtime;
 #[cfg(feature = "wasm")]
 mod runtime;
-#[cfg(all(test, feature = "wasm"))]
+#[cfg(feature = "wasm")]
+#[cfg(test)]
 mod tests;
 
 use async_trait::async_trait;

@@ -30,7 +30,7 @@ use crate::{
             settings,
         },
     },
-    tools::{Tool, contract::toolbox},
+    tools::{Tool, contract::entry},
 };
 
 /// The maximum length of a tool's description.
@@ -214,7 +214,7 @@ impl ModuleLoader {
 /// The pinned definition: the component, its manifest, and what it says about its tool.
 fn definition(loaded: &LoadedModule, sha256: &str, manifest: &Manifest) -> Result<String, String> {
     let said = loaded.description();
-    toolbox::compiled(&said.name, &said.parameters).map_err(|problem| problem.to_string())?;
+    entry::compiled(&said.name, &said.parameters).map_err(|problem| problem.to_string())?;
     let definition = canonical(&json!({
         "sha256": sha256,
         "manifest": manifest,

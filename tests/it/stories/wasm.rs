@@ -64,7 +64,7 @@ story! {
         let tainted = events.filter(|event| matches!(event, Event::Tainted { .. }));
         assert_eq!(tainted.count(), 1);
         let offered = format!("{:?}", world.prompts().last().unwrap());
-        assert!(offered.contains("repeat: Does what a test wants."), "it is listed in one line");
+        assert!(offered.contains("Does what a test wants."), "it is offered");
 
         let changed = "`repeat` cannot be used here: it or its manifest has changed since an operator saw it; review and trust it with `countersign wasm trust parrot`. You cannot change that.";
         drop_in(world, "parrot", &echo("changed"), "");
@@ -87,7 +87,8 @@ story! {
         trust(&world.node().await, "notes").await;
         world.model_will(call("keep_note", json!({ "say": "hello" })));
         world.ann_says("note it").await;
-        assert_snapshot!(world.last(), @r"Allow **keep\_note**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+        let asks = world.last();
+        assert!(asks.starts_with(r"Allow **keep\_note**?") && asks.contains("[Allow once]"), "{asks}");
         world.model_will(say("Noted."));
         world.ann_presses("Allow once").await;
         assert_eq!(world.last(), "Noted.");
