@@ -4,7 +4,7 @@ WORKDIR /build
 # The image's own compiler, instead of the newest stable one.
 ENV RUSTUP_TOOLCHAIN=1.95.0
 COPY . .
-RUN cargo build --release --locked --bin countersign
+RUN cargo build --release --locked --features wasm --bin countersign
 
 FROM debian:bookworm-slim
 RUN apt-get update \

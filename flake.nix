@@ -20,7 +20,7 @@
           version = manifest.workspace.package.version;
           src = self;
           cargoLock.lockFile = ./Cargo.lock;
-          cargoBuildFlags = [ "--bin" "countersign" ];
+          cargoBuildFlags = [ "--bin" "countersign" "--features" "wasm" ];
           nativeBuildInputs = [ pkgs.makeWrapper ];
           # `tests/run` needs servers, a network of its own and user namespaces.
           doCheck = false;

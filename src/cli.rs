@@ -19,6 +19,7 @@ mod report;
 mod serve;
 mod skill;
 mod token;
+pub mod wasm;
 mod web_access;
 pub mod wiki;
 
@@ -121,6 +122,12 @@ enum Command {
         #[command(subcommand)]
         what: mcp::McpCommand,
     },
+    /// Manage WASM tools
+    #[command(after_help = examples::WASM)]
+    Wasm {
+        #[command(subcommand)]
+        what: wasm::WasmCommand,
+    },
     /// Manage agent skills
     #[command(after_help = examples::SKILL)]
     Skill(skill::SkillArgs),
@@ -215,6 +222,7 @@ impl Command {
             | Self::Guard { .. }
             | Self::Audit { .. }
             | Self::Mcp { .. }
+            | Self::Wasm { .. }
             | Self::Token(_)
             | Self::People(_)
             | Self::Wiki { .. }
@@ -278,6 +286,7 @@ pub async fn run(cli: Cli, mut variables: BTreeMap<String, String>) -> Result<()
         Command::Render(args) => draw(&config, &args).await,
         Command::Audit { what } => say(&audit::run(&store().await?, what).await?),
         Command::Mcp { what } => mcp::run(&config, &variables, what).await,
+        Command::Wasm { what } => wasm::run(&config, &variables, &store().await?, what).await,
         Command::Skill(args) => skill::run(&config, args),
         Command::Token(args) => say(&token::run(&config, &store().await?, args).await?),
         Command::People(args) => say(&people::run(&store().await?, args).await?),

@@ -80,7 +80,14 @@ pub enum Tier {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolSource {
     Builtin,
-    Mcp { server: String, original_name: String },
+    Mcp {
+        server: String,
+        original_name: String,
+    },
+    /// A component, by the name of its file.
+    Wasm {
+        module: String,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,6 +186,23 @@ pub enum Domain {
     Orchestrator,
     /// In a separate process in the sandbox. If there is no sandbox, it does not run.
     Container(Confinement),
+    /// In the WebAssembly runtime: the component with this digest, with access to nothing but what
+    /// its manifest grants.
+    Wasm(ModuleDigest),
+}
+
+/// The SHA-256 of a component, in hex. Only components that were loaded have one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModuleDigest(String);
+
+impl ModuleDigest {
+    pub(crate) fn new(sha256: String) -> Self {
+        Self(sha256)
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
 /// How a tool of the container domain runs in the sandbox.
@@ -204,7 +228,7 @@ impl Domain {
     pub fn program(&self) -> Option<&[String]> {
         match self {
             Self::Container(Confinement { program }) => program.as_deref(),
-            Self::Orchestrator => None,
+            Self::Orchestrator | Self::Wasm(_) => None,
         }
     }
 }

@@ -19,8 +19,10 @@ const COUNTED: usize = 40;
 /// instructions there, so it stays in the provider's cache when a tool is enabled. Unlike the
 /// description of a tool, that of an argument may have any length.
 pub fn directory(catalog: &Catalog) -> String {
-    let (own, served): (Vec<_>, Vec<_>) =
-        catalog.extensions().partition(|spec| spec.source == ToolSource::Builtin);
+    let (served, own): (Vec<_>, Vec<_>) =
+        catalog.extensions().partition(|spec| matches!(spec.source, ToolSource::Mcp { .. }));
+    let in_family = |spec: &&&ToolSpec| spec.source == ToolSource::Builtin && is_in_family(spec);
+    let families: Vec<_> = own.iter().filter(in_family).copied().collect();
     let mut text = String::new();
     if own.is_empty() && served.is_empty() {
         return text;
@@ -31,10 +33,10 @@ pub fn directory(catalog: &Catalog) -> String {
     } else {
         text.push_str(THESE);
     }
-    for spec in own.iter().filter(|spec| !is_in_family(spec)).take(LISTED) {
+    for spec in own.iter().filter(|spec| !in_family(spec)).take(LISTED) {
         let _ = write!(text, "\n- {}: {}", spec.name, line(spec));
     }
-    for family in families_of(&own) {
+    for family in families_of(&families) {
         let _ = write!(text, "\n- {}: {}", family.name, family.about);
     }
     if !catalog.is_large() {

@@ -4,7 +4,7 @@
 //! - `discord`: connects an account; `masked_paths`: paths hidden from sandboxed programs
 //! - [`database`]: the store, its lock and its keys; [`terminal`]: a conversation in the terminal
 //! - [`reload`]: applies a new configuration at run time
-//! - [`backup`]: backup and restore
+//! - [`backup`]: backup and restore; [`wasm`]: WASM tools
 
 pub mod backup;
 pub mod channels;
@@ -15,6 +15,7 @@ pub mod models;
 pub mod reload;
 pub mod terminal;
 pub mod tools;
+pub mod wasm;
 
 use ::channels::web::Web;
 use anyhow::{Context as _, Result};
@@ -39,9 +40,8 @@ use crate::{
     },
     clock::{Clock, SystemClock},
     config::{
-        AgentEntry, Config, MemoryOf, ProviderName, build,
-        datasources::{passwords, sources},
-        oidc, retention, webhooks,
+        AgentEntry, Config, MemoryOf, ProviderName, build, datasources::passwords, oidc, retention,
+        webhooks,
     },
     gateway::{
         Connected, Gateway,
@@ -52,13 +52,13 @@ use crate::{
     telemetry,
     tools::{
         Tool,
-        contract::toolbox::{self, Toolbox},
-        datasources, jobs,
+        contract::toolbox::Toolbox,
+        jobs,
         mcp::supervisor::Supervisor,
         memory::{self, semantic_search::Meaning},
         sandbox::Sandbox,
-        schedule, skills,
-        web::{self, client::WebClient},
+        schedule,
+        web::client::WebClient,
         wiki,
     },
     worker::{
@@ -81,6 +81,7 @@ pub struct App {
     config: Config,
     /// The supervisors of MCP servers, until they are started.
     watches: Mutex<Vec<(String, Supervisor)>>,
+    modules: wasm::SharedLoader,
 }
 
 /// Overrides of the configuration by tests.
@@ -122,7 +123,7 @@ impl App {
             Some(sandbox) => sandbox,
             None => Arc::new(Sandbox::probe(&std::env::current_exe()?).await),
         };
-        let tools = tools_of(config, variables, &sandbox, &gateway.store)?.chain(given.tools);
+        let tools = tools::all(config, variables, &sandbox, &gateway.store)?.chain(given.tools);
         let toolbox = Arc::new(toolbox(config, variables, &sandbox, tools.collect())?);
         let models = models::build(config, variables, &given.models)?;
         let worker = Arc::new(Worker {
@@ -146,9 +147,13 @@ impl App {
         let admin = admin_server(config, variables, &worker, webs, &webhook_sender)?;
         let admin = Arc::new(admin.with_reloads(given.reloads));
         admin::metrics::begin(&gateway);
+        let modules = wasm::loader(config, variables, &gateway.store, &gateway.clock)?;
+        let modules = Arc::new(tokio::sync::Mutex::new(modules));
         let (config, watches) = (config.clone(), <_>::default());
-        let app = Self { gateway, worker, admin, sandbox, webhook_sender, config, watches };
+        let app =
+            Self { gateway, worker, admin, sandbox, webhook_sender, config, watches, modules };
         tools::connect_mcp(&app, variables).await?;
+        app.update_wasm_tools().await?;
         // Subscribing is the last step that can fail, so an invalid configuration changes nothing.
         app.gateway.store.subscribe(topics(&app.webhook_sender)).await?;
         Ok(app)
@@ -163,6 +168,7 @@ impl App {
         self.gateway.spawn_supervised("metrics", move || admin::metrics::keep(gateway.clone()));
         tools::watch_skills(self);
         tools::watch_mcp(self);
+        wasm::watch(self);
     }
 
     /// Serves the web chat, API and webhooks until shutdown.
@@ -338,37 +344,6 @@ fn toolbox(
         toolbox.register(tool)?;
     }
     Ok(toolbox)
-}
-
-/// The unavailable tools and the reasons.
-pub fn unavailable(
-    config: &Config,
-    variables: &BTreeMap<String, String>,
-    sandbox: &Arc<Sandbox>,
-    store: &Store,
-) -> Result<Vec<(String, String)>> {
-    let tools = tools_of(config, variables, sandbox, store)?.collect();
-    let specs = toolbox(config, variables, sandbox, tools)?.specs().into_iter();
-    Ok(specs.filter_map(|spec| Some((spec.name, spec.unavailable?))).collect())
-}
-
-/// All tools except for those of MCP servers.
-fn tools_of(
-    config: &Config,
-    variables: &BTreeMap<String, String>,
-    sandbox: &Arc<Sandbox>,
-    store: &Store,
-) -> Result<impl Iterator<Item = Arc<dyn Tool>>> {
-    let network = config.shell.enabled.then(|| tools::network(config)).transpose()?;
-    let confined = toolbox::sandboxed(sandbox, config.documents.clone(), network);
-    Ok(toolbox::builtin()
-        .into_iter()
-        .chain(confined)
-        .chain(skills::tools(&tools::folders(config), tools::script_networks(config)?, sandbox))
-        .chain(tools::vision_tools(config, sandbox)?)
-        .chain(web::tools(tools::web(config, variables)?, sandbox)?)
-        .chain(datasources::tools(sources(config, variables)?))
-        .chain(stored(config, variables, store)?))
 }
 
 fn shared_memory(config: &Config) -> BTreeSet<String> {

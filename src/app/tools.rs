@@ -14,10 +14,12 @@ use super::{
 };
 use crate::{
     agent::{catalog::Skill, naming::sanitise},
-    config::{AgentEntry, Config, McpEntry, ModelEntry},
-    store::files,
+    config::{AgentEntry, Config, McpEntry, ModelEntry, datasources::sources},
+    store::{Store, files},
     tools::{
         Tool,
+        contract::toolbox,
+        datasources,
         mcp::{
             Credentials, Login, McpConfig, Server,
             supervisor::{FoundTools, Supervisor},
@@ -26,7 +28,7 @@ use crate::{
         shell::CommandNetwork,
         skills::{self, folder},
         view_image::{LookAt, LookAtUrl},
-        web::{WebConfig, client::WebClient, egress::Egress},
+        web::{self, WebConfig, client::WebClient, egress::Egress},
     },
     worker::{Worker, hooks::HookSandbox},
 };
@@ -231,6 +233,37 @@ pub(super) fn web(config: &Config, variables: &BTreeMap<String, String>) -> Resu
 
 fn egress(config: &Config, hosts: &[String]) -> Result<Arc<Egress>> {
     Ok(Arc::new(Egress::to(hosts, WebClient::new(config.web.inside())?)?))
+}
+
+/// The unavailable tools and the reasons.
+pub fn unavailable(
+    config: &Config,
+    variables: &BTreeMap<String, String>,
+    sandbox: &Arc<Sandbox>,
+    store: &Store,
+) -> Result<Vec<(String, String)>> {
+    let tools = all(config, variables, sandbox, store)?.collect();
+    let specs = super::toolbox(config, variables, sandbox, tools)?.specs().into_iter();
+    Ok(specs.filter_map(|spec| Some((spec.name, spec.unavailable?))).collect())
+}
+
+/// All tools except for those of MCP servers and WASM tools.
+pub(super) fn all(
+    config: &Config,
+    variables: &BTreeMap<String, String>,
+    sandbox: &Arc<Sandbox>,
+    store: &Store,
+) -> Result<impl Iterator<Item = Arc<dyn Tool>>> {
+    let network = config.shell.enabled.then(|| network(config)).transpose()?;
+    let confined = toolbox::sandboxed(sandbox, config.documents.clone(), network);
+    Ok(toolbox::builtin()
+        .into_iter()
+        .chain(confined)
+        .chain(skills::tools(&folders(config), script_networks(config)?, sandbox))
+        .chain(vision_tools(config, sandbox)?)
+        .chain(web::tools(self::web(config, variables)?, sandbox)?)
+        .chain(datasources::tools(sources(config, variables)?))
+        .chain(super::stored(config, variables, store)?))
 }
 
 /// The skill folders of each agent.

@@ -8,6 +8,7 @@ use super::{output::OutputFormat, say, web_access};
 use crate::{
     app::{App, Overrides},
     config::Config,
+    tools::wasm::modules::{ModuleState, ModuleStatus},
 };
 
 /// What the gateway would run.
@@ -43,7 +44,10 @@ pub(super) async fn run(
         .filter_map(|spec| Some(Unavailable { reason: spec.unavailable?, tool: spec.name }));
     let warnings = app.worker.policy_warnings().await?;
     let strangers = web_access::warnings(config, &app.gateway.store).await?;
-    let warnings = config.renamed.iter().cloned().chain(warnings).chain(strangers);
+    let modules = app.worker.toolbox.modules.all();
+    let invalid = modules.iter().filter(|status| status.state == ModuleState::Invalid);
+    let invalid = invalid.filter_map(ModuleStatus::warning);
+    let warnings = config.renamed.iter().cloned().chain(warnings).chain(strangers).chain(invalid);
     let summary = Summary {
         models: config.models.iter().map(|model| model.id.as_str()).collect(),
         agents: config.agents.iter().map(|agent| agent.id.as_str()).collect(),

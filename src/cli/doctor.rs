@@ -19,7 +19,7 @@ use std::{
 use super::{
     output::OutputFormat,
     report::{CheckStatus, Report},
-    say, web_access,
+    say, wasm, web_access,
 };
 use crate::{
     agent::{
@@ -104,6 +104,7 @@ async fn look(report: &mut Report, config: &Config, variables: &BTreeMap<String,
     report.check("database", database(config).await);
     confined(config, report).await;
     report.check("tools", tools(config, variables).await);
+    report.check("wasm tools", wasm::check(config, variables).await);
     report.check("fonts", Ok(fonts(config)));
     report.check("guard", guard(config));
     report.check("models", models(config, variables));
@@ -267,7 +268,7 @@ async fn tools(
     let store = app::database::open_store(config)
         .await
         .context("the tools that are stored in the database")?;
-    let missing = app::unavailable(config, variables, &sandbox, &store)?;
+    let missing = app::tools::unavailable(config, variables, &sandbox, &store)?;
     if missing.is_empty() {
         return Ok((CheckStatus::Fine, "are all available".to_owned()));
     }

@@ -132,6 +132,22 @@ Examples:
   countersign mcp login crm
   countersign mcp login crm --paste";
 
+pub(super) const WASM: &str = "\
+Examples:
+  countersign wasm list
+  countersign wasm trust weather";
+
+pub(super) const WASM_LIST: &str = "\
+Examples:
+  countersign wasm list
+  countersign wasm list --json";
+
+pub(super) const WASM_TRUST: &str = "\
+Examples:
+  countersign wasm trust weather
+  countersign wasm trust weather \\
+    --digest 4d6f2c1b9e8a7f60514233241506f7e8d9cabbac9d8e7f605142332415061728";
+
 pub(super) const SKILL: &str = "\
 Examples:
   countersign skill list

@@ -12,7 +12,7 @@ use crate::{
     config::Config,
     store::{
         Store,
-        tools::pins::{self, Pin, PinState, Reviewed, TrustOutcome},
+        tools::pins::{self, MODULES, Pin, PinState, Reviewed, TrustOutcome},
     },
 };
 
@@ -75,6 +75,7 @@ pub async fn run(
 
 async fn list(store: &Store, server: Option<String>, output: OutputFormat) -> Result<String> {
     let mut pins = store.read(|tx| Box::pin(pins::all(tx))).await?;
+    pins.retain(|pin| pin.server != MODULES);
     pins.retain(|pin| server.as_ref().is_none_or(|server| *server == pin.server));
     let views: Vec<_> = pins.iter().cloned().map(PinView::from).collect();
     let none = "No tools yet: start the gateway, so that it connects to the servers.";

@@ -158,7 +158,7 @@ pub fn bound(agent: &AgentEntry, mut specs: Vec<ToolSpec>) -> Result<Vec<ToolSpe
     let own = patterns(&agent.tools).context("tools")?;
     let served = patterns(&agent.mcp).context("mcp")?;
     specs.retain(|spec| match &spec.source {
-        ToolSource::Builtin => own.is_empty() || own.is_match(&spec.name),
+        ToolSource::Builtin | ToolSource::Wasm { .. } => own.is_empty() || own.is_match(&spec.name),
         ToolSource::Mcp { server, .. } => {
             served.is_empty() || served.is_match(server) || served.is_match(&spec.name)
         }

@@ -8,6 +8,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use super::{secret::Secret, yes};
 use crate::{
     agent::{catalog::Tier, naming::sanitise},
+    store::tools::pins::MODULES,
     tools::mcp::Protocol,
 };
 
@@ -51,6 +52,9 @@ impl McpEntry {
     }
 
     pub(super) fn check(&self) -> Result<()> {
+        if self.name == MODULES {
+            bail!("mcp.{MODULES}: this name is reserved for WASM tools");
+        }
         if self.tools_begin_with().is_empty() {
             bail!(
                 "mcp.{}: the tools are prefixed with the name, so it needs a letter from a to z, \

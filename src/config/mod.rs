@@ -13,7 +13,7 @@
 //! - [`store`]: the database
 //! - [`limits`]: hooks, limits, redaction, audit
 //! - [`datasources`], [`http`], [`jobs`], [`mcp`], [`retention`], [`schedules`], [`web`],
-//!   [`webhooks`], [`wiki`]: the sections and lists of these names
+//!   [`webhooks`], [`wasm`], [`wiki`]: the sections and lists of these names
 //! - [`renamed`]: old names of keys
 //! - [`paths`]: relative paths
 //! - [`check`]: whether the values are consistent
@@ -46,6 +46,7 @@ pub mod schema;
 pub mod secret;
 mod source;
 pub mod store;
+pub mod wasm;
 pub mod web;
 pub mod webhooks;
 pub mod wiki;
@@ -116,6 +117,7 @@ pub struct Config {
     pub schedules: schedules::SchedulesSection,
     pub jobs: jobs::JobsSection,
     pub wiki: wiki::WikiSection,
+    pub wasm: wasm::WasmSection,
     pub web: web::WebSection,
     pub webhooks_in: Vec<webhooks::WebhookInEntry>,
     pub webhooks_out: Vec<webhooks::WebhookOutEntry>,
@@ -233,6 +235,7 @@ impl Default for Config {
             schedules: schedules::SchedulesSection::default(),
             jobs: jobs::JobsSection::default(),
             wiki: wiki::WikiSection::default(),
+            wasm: wasm::WasmSection::default(),
             web: web::WebSection::default(),
             webhooks_in: Vec::new(),
             webhooks_out: Vec::new(),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 /// Keys that contain a path. `*` stands for every entry of a list.
-const PATHS: [&str; 8] = [
+const PATHS: [&str; 9] = [
     "data_dir",
     "documents.fonts.*",
     "documents.logo",
@@ -13,6 +13,7 @@ const PATHS: [&str; 8] = [
     "agents.*.skills_dir",
     "channels.*.ca_file",
     "mcp.*.folders.*",
+    "wasm.modules.*",
 ];
 
 /// Keys that contain a database URL, which may name a SQLite file.

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::{
     Config, admin, completions, datasources, http, jobs,
     key::{ConfigKey, key},
-    oidc, retention, store, wiki,
+    oidc, retention, store, wasm, wiki,
 };
 
 /// All keys, in the order of the file.
@@ -19,6 +19,7 @@ pub fn keys() -> impl Iterator<Item = &'static ConfigKey> {
         KEYS,
         jobs::KEYS,
         wiki::KEYS,
+        wasm::KEYS,
         http::KEYS,
         datasources::KEYS,
     ];

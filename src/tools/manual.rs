@@ -49,6 +49,7 @@ pub const PAGES: &[ManualPage] = pages![
     "guides/openai-api",
     "guides/documents",
     "guides/custom-tool",
+    "guides/wasm-tools",
     "guides/reverse-proxy",
     "guides/cluster",
     "guides/backup",

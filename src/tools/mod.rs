@@ -9,7 +9,7 @@
 //! - [`manual`]: the documentation of this build
 //! - [`datasources`], [`documents`], [`files`], [`jobs`], [`json`], [`memory`], [`schedule`],
 //!   [`send`], `echo`, [`shell`], [`time`], [`view_image`], [`web`], [`wiki`]: the tools
-//! - [`mcp`]: tools of MCP servers
+//! - [`mcp`]: tools of MCP servers; [`wasm`]: WASM tools
 
 pub mod contract;
 pub mod conversions;
@@ -34,6 +34,7 @@ pub mod skills;
 mod testing;
 pub mod time;
 pub mod view_image;
+pub mod wasm;
 pub mod web;
 pub mod wiki;
 pub mod workspace;

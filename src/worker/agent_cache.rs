@@ -36,7 +36,7 @@ struct CachedAgent {
 /// The operators' setting for a tool or, if it has one, for its server.
 pub fn setting_of(settings: &Settings, spec: &ToolSpec) -> Setting {
     let key = match &spec.source {
-        ToolSource::Builtin => (SettingKind::Tool, spec.name.clone()),
+        ToolSource::Builtin | ToolSource::Wasm { .. } => (SettingKind::Tool, spec.name.clone()),
         ToolSource::Mcp { server, .. } => (SettingKind::Mcp, server.clone()),
     };
     settings.get(&key).copied().unwrap_or_default()

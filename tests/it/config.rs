@@ -408,6 +408,21 @@ fn a_hook_that_makes_no_sense_is_refused() {
 }
 
 /// With fewer connections the heartbeat would wait for turns.
+/// The limits of WASM tools are finite, and no server can take the name under which they are pinned.
+#[test]
+fn unlimited_wasm_tools_are_refused() {
+    for (text, key) in [
+        ("[wasm]\ntimeout = \"0s\"", "wasm.timeout"),
+        ("[wasm]\ntimeout = \"1h\"", "wasm.timeout"),
+        ("[wasm]\nmemory_mb = 4096", "wasm.memory_mb"),
+        ("[wasm]\nmax_instructions = 0", "wasm.max_instructions"),
+        ("[[mcp]]\nname = \"data/tools\"\ncommand = [\"true\"]", "reserved for WASM tools"),
+    ] {
+        let problem = format!("{:#}", load(text, &[]).unwrap_err());
+        assert!(problem.contains(key), "{problem}");
+    }
+}
+
 #[test]
 fn too_few_connections_are_refused() {
     let load = |count| load(&format!("[store]\nconnections = {count}\n"), &[]);

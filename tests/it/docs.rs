@@ -11,7 +11,7 @@ use comrak::{
 use countersign::{
     cli::Cli,
     config::{Config, build, example},
-    tools::manual,
+    tools::{manual, wasm::manifest::Manifest},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -214,6 +214,9 @@ fn every_configuration_loads() {
                 countersign::config::retention::retention(&config).map(drop)
             });
             assert!(checked.is_ok(), "{}: {:?}\n{text}", path.display(), checked.unwrap_err());
+        }
+        for (_, text) in page.blocks.iter().filter(|(language, _)| language == "toml manifest") {
+            Manifest::parse(text).and_then(|manifest| manifest.grants()).unwrap();
         }
         for (_, text) in page.blocks.iter().filter(|(language, _)| language == "toml rules") {
             let read = countersign::admin::rules::read("toml", text, &[]);

@@ -1,6 +1,9 @@
 //! `countersign doctor`, as an operator uses it.
 
-use fakes::telegram::{FakeTelegram, TOKEN};
+use fakes::{
+    telegram::{FakeTelegram, TOKEN},
+    wasm::{Component, Guest},
+};
 use insta::assert_snapshot;
 use sqlx::Connection as _;
 
@@ -15,9 +18,14 @@ async fn a_fresh_place_is_sound(on: On) {
     site.migrate().await;
     let (fine, said) = site.run(&["doctor"]).await;
     assert!(fine, "{said}");
-    for line in
-        ["ok    configuration", "ok    data_dir", "ok    database", "ok    sandbox", "warn  models"]
-    {
+    for line in [
+        "ok    configuration",
+        "ok    data_dir",
+        "ok    database",
+        "ok    sandbox",
+        "warn  models",
+        "ok    wasm tools",
+    ] {
         assert!(said.contains(line), "{line}: {said}");
     }
     assert!(!said.contains("FAIL"), "{said}");
@@ -56,6 +64,29 @@ async fn doctor_names_each_fault() {
     {
         assert!(said.contains(line), "{line}: {said}");
     }
+    site.end().await;
+}
+
+/// A component that cannot be loaded, and one that nobody trusts, are named with what to do; neither
+/// is a fault. `check` names the first one too.
+/// Proves IC-43.
+#[tokio::test]
+async fn doctor_checks_each_component() {
+    let site = Site::new(On::Sqlite).await;
+    site.configure("127.0.0.1:8642", "");
+    site.migrate().await;
+    std::fs::create_dir_all(site.path("data/tools")).unwrap();
+    std::fs::write(site.path("data/tools/broken.wasm"), "no component").unwrap();
+    let component = Component::new("repeat", Guest::Echo).bytes();
+    std::fs::write(site.path("data/tools/parrot.wasm"), component).unwrap();
+    let (fine, said) = site.run(&["doctor"]).await;
+    assert!(fine, "{said}");
+    let line = said.lines().find(|line| line.starts_with("warn  wasm tools")).unwrap();
+    assert!(line.contains("`broken` is invalid: it is not a WebAssembly component"), "{line}");
+    assert!(line.contains("`parrot` is unavailable: no operator has trusted it yet"), "{line}");
+    let (fine, said) = site.run(&["check"]).await;
+    assert!(fine && said.contains("warning   the WASM tool `broken` is invalid"), "{said}");
+    assert!(said.contains("`repeat`: no operator has trusted it yet"), "{said}");
     site.end().await;
 }
 

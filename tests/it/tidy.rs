@@ -11,7 +11,7 @@ use std::{
 };
 
 /// Types with the same name in two files: alternatives of a feature.
-const ALTERNATIVES: &[&str] = &["Traces"];
+const ALTERNATIVES: &[&str] = &["LoadedModule", "Traces", "WasmRuntime"];
 
 /// Words of names that are neither plain English nor defined in the glossary.
 const BANNED_IN_NAMES: &[&str] = &[
@@ -213,6 +213,7 @@ fn each_library_stays_where_it_belongs() {
         ("serenity::", "channels/src/discord/"),
         ("genai::", "src/llm/"),
         ("rmcp::", "src/tools/mcp"),
+        ("wasmtime::", "src/tools/wasm/"),
         ("typst", "renderers/src/pdf/"),
     ] {
         for (name, text) in sources().into_iter().filter(|(name, _)| !is_test(name)) {
@@ -486,6 +487,7 @@ fn packages() -> Vec<Value> {
         "--format-version",
         "1",
         "--locked",
+        "--all-features",
         "--filter-platform",
         "x86_64-unknown-linux-gnu",
     ];

@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 pub fn of(schema: &str) -> Option<Value> {
     Some(match schema {
         "DecisionBody" => json!({ "decision": "deny", "reason": "Not on a Friday." }),
+        "DigestBody" => json!({
+            "digest": "50d11e18c52f1f0a1d3b5b6c0f8e7d6c5b4a39281706f5e4d3c2b1a090807060",
+        }),
         "EnabledBody" => json!({ "enabled": false }),
         "ImportBody" => json!({
             "format": "toml",

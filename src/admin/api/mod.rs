@@ -13,7 +13,7 @@
 //!   conversations
 //! - [`dead_letters`], [`webhooks`]: failed messages; webhook deliveries
 //! - [`channels`]: reconnecting and checking channels
-//! - [`tools`], [`mcp`], [`inventory`], [`settings`], [`tokens`], [`sessions`]: tools, settings and access
+//! - [`tools`], [`mcp`], [`wasm`], [`inventory`], [`settings`], [`tokens`], [`sessions`]: tools, settings and access
 //! - [`wiki`]: the wikis of the agents
 
 pub mod approvals;
@@ -39,6 +39,7 @@ pub mod sessions;
 mod settings;
 pub mod tokens;
 pub mod tools;
+pub mod wasm;
 pub mod webhooks;
 pub mod wiki;
 
@@ -93,6 +94,7 @@ fn resources() -> OpenApiRouter<Arc<Admin>> {
         .merge(rules::routes())
         .merge(tools::routes())
         .merge(mcp::routes())
+        .merge(wasm::routes())
         .merge(people::routes())
         .merge(dead_letters::routes())
         .merge(webhooks::routes())

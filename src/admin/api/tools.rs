@@ -98,7 +98,7 @@ async fn settings(admin: &Admin) -> Result<Settings> {
 fn view(settings: &Settings, spec: ToolSpec) -> ToolView {
     let Setting { enabled, tier } = setting_of(settings, &spec);
     let server = match spec.source {
-        ToolSource::Builtin => None,
+        ToolSource::Builtin | ToolSource::Wasm { .. } => None,
         ToolSource::Mcp { server, .. } => Some(server),
     };
     ToolView {

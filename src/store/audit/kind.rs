@@ -47,6 +47,8 @@ pub enum AuditKind {
     VoteStruck,
     VoteWithdrawn,
     Voted,
+    WasmChanged,
+    WasmTrusted,
     WebhookDropped,
     WebhookReplayed,
 }
@@ -99,6 +101,8 @@ impl AuditKind {
             Self::VoteStruck => "vote_struck",
             Self::VoteWithdrawn => "vote_withdrawn",
             Self::Voted => "voted",
+            Self::WasmChanged => "wasm_changed",
+            Self::WasmTrusted => "wasm_trusted",
             Self::WebhookDropped => "webhook_dropped",
             Self::WebhookReplayed => "webhook_replayed",
         }

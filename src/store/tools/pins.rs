@@ -1,4 +1,4 @@
-//! Pinned tools of MCP servers: their definition as first seen or as an operator trusted it, and as
+//! Pinned tools of MCP servers, and components of WASM tools: their definition as first seen or as an operator trusted it, and as
 //! the server offers it now. Trusting a tool increments the version of the tools.
 //!
 //! Two tools that would have the same name are never confused: a grant or rule for one of them does
@@ -19,6 +19,9 @@ use crate::{
     },
 };
 
+/// The name under which components of WASM tools are pinned, by their file names. No server can
+/// have it.
+pub const MODULES: &str = "data/tools";
 /// The maximum number of pinned tools of a server, which may rename them again and again. Further
 /// tools are not offered until old pins are deleted.
 pub const MOST_PINS: usize = 1_000;
@@ -265,7 +268,8 @@ async fn offer(
         (now - AUDITED_EVERY).timestamp_millis()
     );
     if is_new > 0 {
-        let fact = Fact::new(AuditKind::McpChanged, "").of(tool).with("server", server);
+        let kind = if server == MODULES { AuditKind::WasmChanged } else { AuditKind::McpChanged };
+        let fact = Fact::new(kind, "").of(tool).with("server", server);
         let fact = fact.with("was", digest(was)).with("is", digest(offered));
         audit::append(tx, audit::ADMIN, vec![fact], now).await?;
     }
@@ -348,7 +352,8 @@ pub async fn trust(
             server,
             pin.tool.as_str()
         );
-        let fact = Fact::new(AuditKind::McpTrusted, by).of(&pin.tool).with("server", server);
+        let kind = if server == MODULES { AuditKind::WasmTrusted } else { AuditKind::McpTrusted };
+        let fact = Fact::new(kind, by).of(&pin.tool).with("server", server);
         let fact = fact.with("is", digest(pin.now()));
         audit::append(tx, audit::ADMIN, vec![fact], now).await?;
     }

@@ -1,10 +1,15 @@
-//! A registered tool with its compiled schema, and the preparation of its arguments.
+//! A registered tool with its compiled schema, the preparation of its arguments, and why a tool is not
+//! registered.
 
 use jsonschema::Validator;
 use serde_json::Value;
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+use thiserror::Error;
 
-use super::arguments;
+use super::{
+    arguments,
+    toolbox::{QUOTED_CHARS, cut},
+};
 use crate::{
     agent::{
         catalog::{self, Subject, ToolSpec},
@@ -61,4 +66,44 @@ impl RegisteredTool {
     pub fn validate(&self, arguments: &Value) -> Result<(), ToolError> {
         catalog::fits(&self.schema, arguments).map_err(ToolError::InvalidParameters)
     }
+}
+
+/// The reason why a tool is not registered.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+pub enum RegistrationError {
+    #[error("there is already a tool {0:?}")]
+    Taken(String),
+    #[error("{0:?} is not a name for a tool: use snake_case, at most 64 characters")]
+    Name(String),
+    #[error("the schema of {tool:?} is not valid: {reason}")]
+    Schema { tool: String, reason: String },
+}
+
+impl RegistrationError {
+    /// Whether the tool with this name is not registered.
+    pub fn is_about(&self, tool: &str) -> bool {
+        let (Self::Taken(name) | Self::Name(name) | Self::Schema { tool: name, .. }) = self;
+        name == tool
+    }
+}
+
+/// The compiled schema of a tool with a valid name.
+pub(in crate::tools) fn compiled(
+    name: &str,
+    parameters: &Value,
+) -> Result<Validator, RegistrationError> {
+    if !is_fit(name) {
+        return Err(RegistrationError::Name(cut(name, QUOTED_CHARS)));
+    }
+    let unfit = |reason: String| RegistrationError::Schema { tool: name.to_owned(), reason };
+    if !parameters.is_object() {
+        return Err(unfit("it is not an object".into()));
+    }
+    let schema = jsonschema::options().offline().build(parameters);
+    schema.map_err(|error| unfit(cut(&error.to_string(), QUOTED_CHARS)))
+}
+
+fn is_fit(name: &str) -> bool {
+    (1..=64).contains(&name.len())
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }

@@ -9,7 +9,7 @@
 pub mod arguments;
 mod attempts;
 pub mod elicit;
-mod entry;
+pub(in crate::tools) mod entry;
 pub mod overflow;
 pub mod toolbox;
 

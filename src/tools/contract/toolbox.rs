@@ -8,12 +8,11 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
     time::{Duration, Instant},
 };
-use thiserror::Error;
 
 use super::{
     arguments,
     attempts::{NO_SANDBOX, ToolRunner},
-    entry::RegisteredTool,
+    entry::{RegisteredTool, compiled},
     overflow,
 };
 use crate::{
@@ -34,13 +33,16 @@ use crate::{
         mcp::server::Servers,
         sandbox::Sandbox,
         send, shell, time,
+        wasm::modules::ModuleStatuses,
     },
 };
+
+pub use super::entry::RegistrationError;
 
 /// The timeout of a preview. It limits how long a preview can delay an approval.
 const PREVIEW_FOR: Duration = Duration::from_secs(10);
 /// The maximum length of quoted arguments in an error.
-const QUOTED_CHARS: usize = 300;
+pub(super) const QUOTED_CHARS: usize = 300;
 /// The maximum length of the operators' details of a result.
 const RAW_CHARS: usize = 4_000;
 
@@ -50,22 +52,13 @@ pub struct Toolbox {
     tools: RwLock<BTreeMap<String, RegisteredTool>>,
     /// The MCP servers.
     pub servers: Servers,
+    /// The components of WASM tools.
+    pub modules: ModuleStatuses,
     pub redactor: Redactor,
     /// The environment. Each tool gets only the variables that it declares.
     environment: BTreeMap<String, String>,
     /// The sandbox for tools that run a program.
     sandbox: Option<Arc<Sandbox>>,
-}
-
-/// The reason why a tool is not registered.
-#[derive(Debug, Error, Clone, PartialEq, Eq)]
-pub enum RegistrationError {
-    #[error("there is already a tool {0:?}")]
-    Taken(String),
-    #[error("{0:?} is not a name for a tool: use snake_case, at most 64 characters")]
-    Name(String),
-    #[error("the schema of {tool:?} is not valid: {reason}")]
-    Schema { tool: String, reason: String },
 }
 
 /// The built-in tools.
@@ -136,10 +129,22 @@ impl Toolbox {
         server: &str,
         offered: Vec<Arc<dyn Tool>>,
     ) -> (Vec<RegistrationError>, bool) {
-        let of_it = |spec: &ToolSpec| match &spec.source {
-            ToolSource::Mcp { server: its, .. } => its == server,
-            ToolSource::Builtin => false,
-        };
+        self.replace(
+            |spec| matches!(&spec.source, ToolSource::Mcp { server: its, .. } if its == server),
+            offered,
+        )
+    }
+
+    /// Replaces the WASM tools, like [`Toolbox::serve`].
+    pub fn serve_modules(&self, offered: Vec<Arc<dyn Tool>>) -> (Vec<RegistrationError>, bool) {
+        self.replace(|spec| matches!(spec.source, ToolSource::Wasm { .. }), offered)
+    }
+
+    fn replace(
+        &self,
+        of_it: impl Fn(&ToolSpec) -> bool,
+        offered: Vec<Arc<dyn Tool>>,
+    ) -> (Vec<RegistrationError>, bool) {
         let checked: Vec<_> = offered.into_iter().map(|tool| self.checked(tool)).collect();
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         let specs = |tools: &BTreeMap<String, RegisteredTool>| -> Vec<_> {
@@ -325,18 +330,8 @@ impl Toolbox {
     fn checked(&self, tool: Arc<dyn Tool>) -> Result<(String, RegisteredTool), RegistrationError> {
         let mut spec = tool.spec();
         let name = spec.name.clone();
-        if !is_fit(&name) {
-            return Err(RegistrationError::Name(name));
-        }
-        let unfit = |reason: String| RegistrationError::Schema { tool: name.clone(), reason };
-        if !spec.parameters.is_object() {
-            return Err(unfit("it is not an object".into()));
-        }
         let takes_approval = arguments::without_approval(&mut spec.parameters);
-        let schema = jsonschema::options()
-            .offline()
-            .build(&spec.parameters)
-            .map_err(|error| unfit(cut(&error.to_string(), QUOTED_CHARS)))?;
+        let schema = compiled(&name, &spec.parameters)?;
         let value = |one: &Variable| Some((one.name.clone(), one.value(&self.environment)?));
         let variables: BTreeMap<_, _> = spec.env.iter().filter_map(value).collect();
         let names = spec.env.iter().map(|variable| variable.name.as_str());
@@ -367,13 +362,8 @@ fn is_reserved(name: &str) -> bool {
     [disclosure::TOOLS, delegation::TOOLS].as_flattened().contains(&name)
 }
 
-fn is_fit(name: &str) -> bool {
-    (1..=64).contains(&name.len())
-        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
-}
-
 /// Truncates an error text, because it may quote the arguments.
-fn cut(text: &str, most: usize) -> String {
+pub(super) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use chrono::{DateTime, Utc};
 use reqwest::{
     Method,
     header::{HeaderMap, HeaderName, HeaderValue},
@@ -15,7 +16,7 @@ use url::Url;
 use super::{
     address,
     client::{WebClient, WebRequest, WebResponse},
-    credentials::Credential,
+    credentials::{Credential, Injection},
     hosts::HostRule,
 };
 use crate::{
@@ -26,7 +27,8 @@ use crate::{
     },
 };
 
-const MAX_BYTES: usize = 1024 * 1024;
+/// The maximum size of a response that is read.
+pub const MAX_BYTES: usize = 1024 * 1024;
 /// Headers of the connection itself, which must not be set by a model.
 const OURS: [&str; 6] =
     ["host", "connection", "content-length", "transfer-encoding", "upgrade", "proxy-authorization"];
@@ -117,40 +119,103 @@ impl Tool for HttpRequest {
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
         let ask = parse(arguments).and_then(ask)?;
-        let own = self.access.credentials.iter();
-        let credential = own.clone().find(|own| own.is_for(&ask.url, &context.agent));
+        let terms = RequestTerms {
+            agent: &context.agent,
+            now: context.now,
+            has_credentials: true,
+            may_go: &|_| true,
+        };
+        let exchange = self.exchange(ask, &terms).await?;
+        finished(&exchange.answer, exchange.redacted(&shown(&exchange.answer)))
+    }
+}
+
+/// On whose behalf a request is sent, and where it may lead.
+pub struct RequestTerms<'s> {
+    /// The id of the acting agent.
+    pub agent: &'s str,
+    pub now: DateTime<Utc>,
+    /// Whether the credential of the host is added.
+    pub has_credentials: bool,
+    /// Whether a redirect to this URL may be followed, in addition to the rules for hosts.
+    pub may_go: &'s (dyn Fn(&Url) -> bool + Send + Sync),
+}
+
+/// A response, and the credential that was sent.
+pub struct HttpExchange<'c> {
+    pub answer: WebResponse,
+    injection: Option<Injection<'c>>,
+}
+
+impl HttpExchange<'_> {
+    /// A text of the response without the credential.
+    pub fn redacted(&self, text: &str) -> String {
+        self.injection.as_ref().map_or_else(|| text.to_owned(), |it| it.redacted(text))
+    }
+
+    /// The body without the credential. With one, the body has to be text.
+    pub fn redacted_body(&self) -> Result<Vec<u8>, ToolError> {
+        if self.injection.is_none() {
+            return Ok(self.answer.body.clone());
+        }
+        let text = match std::str::from_utf8(&self.answer.body) {
+            Ok(text) => text,
+            // Only the end of a text is missing.
+            Err(problem) if self.answer.is_cut && problem.error_len().is_none() => {
+                std::str::from_utf8(&self.answer.body[..problem.valid_up_to()]).unwrap_or_default()
+            }
+            Err(_) => {
+                let why = "a response to a request with a credential has to be text";
+                return Err(ToolError::ExternalService(why.to_owned()));
+            }
+        };
+        Ok(self.redacted(text).into_bytes())
+    }
+}
+
+impl HttpRequest {
+    /// Sends a request, with the credential of its host if there is one.
+    pub async fn exchange(
+        &self,
+        ask: WebRequest,
+        terms: &RequestTerms<'_>,
+    ) -> Result<HttpExchange<'_>, ToolError> {
+        let own = self.access.credentials.iter().filter(|_| terms.has_credentials);
+        let credential = own.clone().find(|own| own.is_for(&ask.url, terms.agent));
         let Some(credential) = credential else {
             if own.clone().any(|own| own.is_for_https_of(&ask.url)) {
                 let why = "this host is configured for https: use https in the address";
                 return Err(ToolError::InvalidParameters(why.into()));
             }
             let (first, method) = (ask.url.clone(), ask.method.clone());
-            let may_follow = |next: &mut Url| self.access.may_follow(&method, &first, next);
+            let may_follow = |next: &mut Url| {
+                (terms.may_go)(next) && self.access.may_follow(&method, &first, next)
+            };
             let answer = self.web_client.send_where(ask, &may_follow).await?;
-            return finished(&answer, shown(&answer));
+            return Ok(HttpExchange { answer, injection: None });
         };
-        self.send_with(credential, ask, context).await
+        self.exchange_with(credential, ask, terms).await
     }
-}
 
-impl HttpRequest {
     /// Sends the request with the credential. If a token is rejected, a request without side
     /// effects is sent once more with a new token.
-    async fn send_with(
+    async fn exchange_with<'c>(
         &self,
-        credential: &Credential,
+        credential: &'c Credential,
         ask: WebRequest,
-        context: &Context,
-    ) -> Result<Output, ToolError> {
+        terms: &RequestTerms<'_>,
+    ) -> Result<HttpExchange<'c>, ToolError> {
         let fetches = matches!(ask.method, Method::GET | Method::HEAD);
         let mut is_last = !fetches;
         loop {
-            let injection = credential.injection(context.now).await?;
+            let injection = credential.injection(terms.now).await?;
             let (first, method) = (ask.url.clone(), ask.method.clone());
             let mut ask = ask.clone();
             injection.apply(&mut ask)?;
             let may_follow = |next: &mut Url| {
-                self.access.may_follow(&method, &first, next) && injection.may_follow(next)
+                (terms.may_go)(next)
+                    && self.access.may_follow(&method, &first, next)
+                    && injection.may_follow(next)
             };
             let mut answer = self.web_client.send_where(ask, &may_follow).await?;
             if credential.renews(answer.status) && !is_last {
@@ -161,7 +226,7 @@ impl HttpRequest {
                 let kept = answer.body.len().saturating_sub(injection.longest());
                 answer.body.truncate(kept);
             }
-            return finished(&answer, injection.redacted(&shown(&answer)));
+            return Ok(HttpExchange { answer, injection: Some(injection) });
         }
     }
 }
@@ -224,6 +289,12 @@ fn overrides_method(arguments: &Value) -> bool {
         }
 }
 
+/// Like [`overrides_method`], for a request that a program has made.
+pub fn overrides_method_of(ask: &WebRequest) -> bool {
+    let body = ask.body.as_ref().map(|body| String::from_utf8_lossy(body).into_owned());
+    overrides_method(&serde_json::json!({ "url": ask.url.as_str(), "body": body }))
+}
+
 fn is_override_in(form: &str) -> bool {
     url::form_urlencoded::parse(form.as_bytes()).any(|(name, _)| is_override(&name))
 }
@@ -242,7 +313,8 @@ fn finished(answer: &WebResponse, text: String) -> Result<Output, ToolError> {
     }
 }
 
-fn written(headers: &BTreeMap<String, String>) -> Result<HeaderMap, ToolError> {
+/// The headers as sent. Rejects those of the connection, and those that replace the method.
+pub fn written(headers: &BTreeMap<String, String>) -> Result<HeaderMap, ToolError> {
     let mut map = HeaderMap::new();
     for (name, value) in headers {
         let invalid = || ToolError::InvalidParameters(format!("the header `{name}` cannot be set"));

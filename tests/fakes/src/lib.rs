@@ -9,4 +9,5 @@ pub mod llm;
 pub mod ports;
 pub mod telegram;
 pub mod tools;
+pub mod wasm;
 pub mod web;

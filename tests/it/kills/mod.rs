@@ -6,11 +6,13 @@
 //! - [`history`]: what must hold afterwards
 //! - [`jobs`]: a background job
 //! - [`timers`]: a reminder that is due at that moment
+//! - [`wasm`]: a WASM tool
 
 mod history;
 mod jobs;
 mod scenario;
 mod timers;
+mod wasm;
 
 use futures::{FutureExt as _, StreamExt as _, stream};
 use std::{collections::BTreeMap, panic::AssertUnwindSafe};

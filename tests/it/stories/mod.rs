@@ -46,6 +46,7 @@ mod sign_on;
 mod skills;
 mod steering;
 mod tool_contract;
+mod wasm;
 pub mod webhooks;
 mod who_decides;
 mod wiki;

@@ -1,0 +1,104 @@
+//! Loads WASM tools, at the start and whenever a component, a manifest or the trust changes.
+
+use anyhow::Result;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use tokio::sync::Mutex;
+
+use super::{App, refresh_agents, tools};
+use crate::{
+    clock::Clock,
+    config::Config,
+    store::Store,
+    tools::{
+        wasm::{
+            WasmHost,
+            modules::{FoundModules, ModuleLoader, ModuleStatus},
+        },
+        web::{client::WebClient, request::HttpRequest},
+    },
+    worker::Worker,
+};
+
+/// How often to check for changes.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
+
+/// The loader of a gateway.
+pub type SharedLoader = Arc<Mutex<ModuleLoader>>;
+
+pub(super) fn loader(
+    config: &Config,
+    variables: &BTreeMap<String, String>,
+    store: &Store,
+    clock: &Arc<dyn Clock>,
+) -> Result<ModuleLoader> {
+    let access = tools::web(config, variables)?.access;
+    let http = HttpRequest { web_client: WebClient::new(config.web.inside())?, access };
+    let host = WasmHost::new(http, config.wasm.limits()?);
+    let places = config.wasm.places(&config.data_dir);
+    Ok(ModuleLoader::new(places, host, store.clone(), clock.clone()))
+}
+
+/// The state of all components, for the command line.
+pub async fn statuses(
+    config: &Config,
+    variables: &BTreeMap<String, String>,
+    store: &Store,
+) -> Result<Vec<ModuleStatus>> {
+    let clock: Arc<dyn Clock> = Arc::new(crate::clock::SystemClock);
+    let found = loader(config, variables, store, &clock)?.look().await?;
+    Ok(found.unwrap_or_default().statuses)
+}
+
+impl App {
+    /// Loads the components that are new or have changed, and those whose trust has. A problem with
+    /// one of them is only reported.
+    pub async fn update_wasm_tools(&self) -> Result<()> {
+        update(&self.worker, &self.config, &self.modules).await
+    }
+}
+
+async fn update(worker: &Worker, config: &Config, modules: &SharedLoader) -> Result<()> {
+    if look(worker, modules).await? {
+        refresh_agents(worker, config)?;
+    }
+    Ok(())
+}
+
+/// Updates the agents when something has changed.
+pub(super) fn watch(app: &App) {
+    let (worker, config, modules) = (app.worker.clone(), app.config.clone(), app.modules.clone());
+    app.gateway.spawn_supervised("watch WASM tools", move || {
+        follow(worker.clone(), config.clone(), modules.clone())
+    });
+}
+
+async fn follow(worker: Arc<Worker>, config: Config, modules: SharedLoader) {
+    while tokio::time::timeout(LOOK_EVERY, worker.gateway.stop.cancelled()).await.is_err() {
+        if let Err(problem) = update(&worker, &config, &modules).await {
+            tracing::error!(problem = format!("{problem:#}"), "could not update the WASM tools");
+        }
+    }
+}
+
+/// Returns whether the tools have changed.
+async fn look(worker: &Worker, modules: &SharedLoader) -> Result<bool> {
+    let Some(FoundModules { tools, mut statuses }) = modules.lock().await.look().await? else {
+        return Ok(false);
+    };
+    let (unfit, changed) = worker.toolbox.serve_modules(tools);
+    for problem in unfit {
+        let name = |status: &&mut ModuleStatus| {
+            status.tool.as_ref().is_some_and(|tool| problem.is_about(tool))
+        };
+        for status in statuses.iter_mut().filter(name) {
+            status.problem.get_or_insert_with(|| problem.to_string());
+        }
+    }
+    for ModuleStatus { module, file, problem, .. } in &statuses {
+        if let Some(problem) = problem {
+            tracing::warn!(wasm.module = module, file, problem, "a WASM tool is unavailable");
+        }
+    }
+    worker.toolbox.modules.set(statuses);
+    Ok(changed)
+}
