@@ -423,7 +423,8 @@ fn pdfs_are_merged_split_rotated_and_stamped() {
     assert!(pages[2].contains("3 / 3"), "{pages:?}");
     let document = Document::load_mem(&edited.bytes).unwrap();
     let first = document.page_iter().next().unwrap();
-    assert_eq!(document.get_dictionary(first).unwrap().get(b"Rotate").unwrap().as_i64(), Ok(270));
+    let rotation = document.get_dictionary(first).unwrap().get(b"Rotate").unwrap();
+    assert_eq!(rotation.as_i64().unwrap(), 270);
     let single = PdfEdit { pages: vec![Some("1".into())], ..PdfEdit::default() };
     let first = pdf::edit(&[&one], &single).unwrap();
     assert!(!first.bytes.windows(6).any(|six| six == b"second"));

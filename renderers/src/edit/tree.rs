@@ -105,11 +105,6 @@ impl Node {
     pub fn is(&self, local: &str) -> bool {
         self.as_element().is_some_and(|element| element.local() == local)
     }
-
-    /// Whether it has no content: space between elements, a comment.
-    pub fn is_space(&self) -> bool {
-        matches!(self, Self::Raw(raw) if raw.trim().is_empty())
-    }
 }
 
 impl Element {

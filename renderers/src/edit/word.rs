@@ -165,7 +165,7 @@ impl Word {
     }
 
     fn replace(&mut self, root: &mut Element, old: &str, new: &str) -> Result<usize, EditError> {
-        if old.is_empty() || old == new || old.contains('\n') {
+        if old.is_empty() || old == new || old.contains(['\n', '\t']) {
             return invalid(
                 "The old text must be within a paragraph, not empty, and differ from the new one.",
             );

@@ -154,6 +154,8 @@ struct Target {
     /// The columns, counted from 1.
     first: u32,
     last: u32,
+    /// The row of the column names.
+    top: u32,
     /// The row above the new ones.
     above: u32,
     /// The names of the columns.
@@ -203,7 +205,8 @@ fn target(book: &mut Book, new: &NewRows) -> Result<Target, EditError> {
         header.push(book.shown(sheet, Address { row: area.from.row, column })?);
     }
     let above = if used.is_none() && table.is_none() { 0 } else { area.to.row };
-    Ok(Target { sheet, first: area.from.column, last: area.to.column, above, header, table })
+    let (first, last, top) = (area.from.column, area.to.column, area.from.row);
+    Ok(Target { sheet, first, last, top, above, header, table })
 }
 
 fn append(book: &mut Book, new: &NewRows, changes: &mut Vec<Change>) -> Result<(), EditError> {
@@ -241,8 +244,8 @@ fn put(book: &mut Book, to: &Target, at: Address, given: &Value) -> Result<Strin
     let source = Address { row: to.above, ..at };
     let root = book.root(to.sheet)?;
     let above = sheet::cell(root, source).cloned();
-    let is_header = to.table.as_ref().is_some_and(|table| table.area.from.row == to.above);
-    let above = above.filter(|_| !is_header);
+    // Column names have a format of their own.
+    let above = above.filter(|_| to.top != to.above);
     let formula = above.as_ref().filter(|_| given.is_null());
     let formula = formula.and_then(|cell| sheet::formula_at(root, cell, source));
     let style = above.and_then(|cell| cell.attribute("s"));

@@ -8,7 +8,7 @@ use countersign::{
     texts::Language,
 };
 use renderers::{Format, markdown};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::{fs, path::PathBuf};
 
 use super::messages::with_file;
@@ -70,8 +70,8 @@ story! {
         world.ann_says("do it").await;
         world.model_will(say("Done."));
         world.ann_presses("Allow once").await;
-        let receipt: Value = serde_json::from_str(&result(world).await).unwrap();
-        assert_eq!(receipt["files"][0]["path"], "/workspace/inbox/sales.xlsx");
+        let receipt = result(world).await;
+        assert!(receipt.contains("/workspace/inbox/sales.xlsx"), "{receipt}");
         let after = text(world, "inbox/sales.xlsx");
         assert!(after.contains("| Genoa | 7 |") && after.contains("checked"), "{after}");
     }
