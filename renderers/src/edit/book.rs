@@ -11,7 +11,7 @@ use super::{
     sheet,
     tree::{self, Element, Node},
 };
-use crate::read::links;
+use crate::read::{limits, links};
 
 pub(super) const BOOK: &str = "xl/workbook.xml";
 const BOOK_LINKS: &str = "xl/_rels/workbook.xml.rels";
@@ -159,9 +159,8 @@ impl<'f> Book<'f> {
     /// Adds an empty sheet after the others.
     pub fn add_sheet(&mut self, name: &str) -> Result<usize, EditError> {
         self.check_name(name)?;
-        let number = (1..)
-            .find(|number| !self.parts.has(&format!("xl/worksheets/sheet{number}.xml")))
-            .expect("a package has few parts");
+        let is_free = |number: &usize| !self.parts.has(&format!("xl/worksheets/sheet{number}.xml"));
+        let number = (1..=limits::ENTRIES).find(is_free).expect("a package has few parts");
         let part = format!("xl/worksheets/sheet{number}.xml");
         let declaration = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n";
         let root =
@@ -171,8 +170,8 @@ impl<'f> Book<'f> {
         self.parts.put(&part, &nodes)?;
         let id = self.parts.edit(BOOK_LINKS, |links| {
             let taken: Vec<_> = links.elements().filter_map(|row| row.attribute("Id")).collect();
-            let id = (1..).map(|n| format!("rId{n}")).find(|id| !taken.contains(id));
-            let id = id.expect("a workbook has few relationships");
+            let mut ids = (1..=taken.len() + 1).map(|n| format!("rId{n}"));
+            let id = ids.find(|id| !taken.contains(id)).expect("one of them is not taken");
             let target = format!("/{part}");
             let kind = format!("{OFFICE}/worksheet");
             let name = links.named("Relationship");

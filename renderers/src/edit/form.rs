@@ -285,7 +285,7 @@ fn look(
         size * 1.2
     );
     for line in lines {
-        drawing += &format!("{} Tj T*\n", literal(&encoded(&line)?));
+        drawing.extend([literal(&encoded(&line)?), " Tj T*\n".to_owned()]);
     }
     drawing += "ET Q EMC\n";
     Some((vec![0.into(), 0.into(), wide.into(), high.into()], drawing))

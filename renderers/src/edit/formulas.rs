@@ -51,7 +51,7 @@ pub fn shifted(formula: &str, rows: i64, columns: i64) -> String {
                 }
                 let dollar = |fixed: bool| if fixed { "$" } else { "" };
                 let (column, fixed) = (letters(column as u32), dollar(column_is_fixed));
-                moved += &format!("{fixed}{column}{}{row}", dollar(row_is_fixed));
+                moved.extend([format!("{fixed}{column}{}{row}", dollar(row_is_fixed))]);
             }
         }
     }

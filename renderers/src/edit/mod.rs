@@ -80,10 +80,10 @@ impl Change {
 pub fn diff(changes: &[Change]) -> String {
     let mut text = String::new();
     for Change { place, before, after } in changes {
-        text += &format!("@@ {place} @@\n");
-        for (sign, side) in [('-', before), ('+', after)] {
+        text.extend(["@@ ", place, " @@\n"]);
+        for (sign, side) in [("-", before), ("+", after)] {
             for line in side.iter().flat_map(|side| side.split('\n')) {
-                text += &format!("{sign}{line}\n");
+                text.extend([sign, line, "\n"]);
             }
         }
     }

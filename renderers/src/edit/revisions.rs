@@ -89,7 +89,9 @@ fn split_runs(container: &mut Element) {
                 for piece in content {
                     let mut run = child.clone();
                     run.children.clear();
-                    look.iter().for_each(|look| run.push(look.clone()));
+                    if let Some(look) = &look {
+                        run.push(look.clone());
+                    }
                     run.push(piece);
                     children.push(Node::Element(run));
                 }

@@ -44,8 +44,8 @@ pub(super) fn encoded(text: &str) -> Option<Vec<u8>> {
 
 /// A string of a content stream.
 pub(super) fn literal(bytes: &[u8]) -> String {
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
-    format!("<{hex}>")
+    let digits: Vec<_> = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
+    format!("<{}>", digits.concat())
 }
 
 /// The approximate width of a text in Helvetica, in font sizes.

@@ -129,7 +129,9 @@ fn break_lines(element: &mut Element) {
             }
             let mut piece = child.clone();
             let t = if is_word { Some(&mut piece) } else { piece.child_mut("t") };
-            t.into_iter().for_each(|t| set(t, line));
+            if let Some(t) = t {
+                set(t, line);
+            }
             children.push(Node::Element(piece));
         }
     }

@@ -65,7 +65,9 @@ fn add(open: &mut [Element], top: &mut Vec<Node>, node: Node) {
 /// The XML of these nodes.
 pub fn write(nodes: &[Node]) -> String {
     let mut xml = String::new();
-    nodes.iter().for_each(|node| node.write(&mut xml));
+    for node in nodes {
+        node.write(&mut xml);
+    }
     xml
 }
 
@@ -81,7 +83,9 @@ impl Node {
             Self::Raw(raw) => xml.push_str(raw),
             Self::Element(element) => {
                 xml.push_str(&element.start);
-                element.children.iter().for_each(|child| child.write(xml));
+                for child in &element.children {
+                    child.write(xml);
+                }
                 xml.push_str(&element.end);
             }
         }
@@ -117,7 +121,7 @@ impl Element {
     pub fn new(name: &str, attributes: &[(&str, &str)]) -> Self {
         let mut start = format!("<{name}");
         for (key, value) in attributes {
-            start += &format!(" {key}=\"{}\"", escaped(value));
+            start.extend([format!(" {key}=\"{}\"", escaped(value))]);
         }
         start += "/>";
         Self { name: name.to_owned(), start, children: Vec::new(), end: String::new() }
@@ -263,12 +267,16 @@ impl Element {
     /// Calls `each` for this element and all below.
     pub fn each(&self, each: &mut impl FnMut(&Self)) {
         each(self);
-        self.elements().for_each(|child| child.each(each));
+        for child in self.elements() {
+            child.each(each);
+        }
     }
 
     pub fn each_mut(&mut self, each: &mut impl FnMut(&mut Self)) {
         each(self);
-        self.elements_mut().for_each(|child| child.each_mut(each));
+        for child in self.elements_mut() {
+            child.each_mut(each);
+        }
     }
 }
 

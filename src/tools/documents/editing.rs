@@ -251,7 +251,7 @@ fn shown(workspace: &Workspace, made: &Made) -> Preview {
     let is_one = made.files.len() == 1;
     for (path, file) in &made.files {
         if !is_one {
-            lines += &format!("+++ {path}\n");
+            lines.extend(["+++ ", path, "\n"]);
         }
         lines += &diff(&file.changes);
     }
