@@ -43,12 +43,18 @@ fn by_docx_rs(file: &[u8]) -> Result<String, String> {
 
 fn collect(value: &Value, text: &mut String) {
     match value {
-        Value::Array(items) => items.iter().for_each(|item| collect(item, text)),
+        Value::Array(items) => {
+            for item in items {
+                collect(item, text);
+            }
+        }
         Value::Object(fields) => {
             if let Some(Value::String(words)) = fields.get("text") {
                 text.push_str(words);
             }
-            fields.values().for_each(|value| collect(value, text));
+            for value in fields.values() {
+                collect(value, text);
+            }
         }
         _ => {}
     }
