@@ -14,6 +14,7 @@
 //! - `rendered`: the result of a rendering
 //! - [`pdf`], [`docx`], [`pptx`], [`xlsx`]: one folder per format, one file per concern
 //! - [`read`]: uploaded files to Markdown
+//! - [`edit`]: changes existing files
 //!
 //! This crate reads no file, clock or network: pictures are passed as bytes, and the same input
 //! gives the same bytes on every machine. Content that cannot be drawn is listed in
@@ -27,6 +28,7 @@ pub mod chart;
 mod color;
 pub mod document;
 pub mod docx;
+pub mod edit;
 pub mod latex;
 pub mod markdown;
 mod package;

@@ -11,10 +11,20 @@ pub struct ToolFamily {
     has: fn(&str) -> bool,
 }
 
-static FAMILIES: [ToolFamily; 2] = [
+static FAMILIES: [ToolFamily; 3] = [
+    ToolFamily {
+        name: "document_editing",
+        about: "fill, edit, merge and convert Office files and PDFs",
+        has: edits_documents,
+    },
     ToolFamily { name: "jobs", about: "background work", has: is_of_jobs },
     ToolFamily { name: "wiki", about: "shared pages", has: is_of_wiki },
 ];
+
+fn edits_documents(tool: &str) -> bool {
+    let editing = ["edit_workbook", "edit_document", "edit_pdf"];
+    editing.contains(&tool) || tool == "fill_template" || tool == "convert_document"
+}
 
 fn is_of_jobs(tool: &str) -> bool {
     ["create_job", "list_jobs", "job_status", "cancel_job"].contains(&tool)

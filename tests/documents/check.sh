@@ -41,3 +41,5 @@ if [ "${1:-}" = --full ]; then
     export OOXML_VALIDATOR
 fi
 "$python" tests/documents/office_check.py "$scratch/office" "$@"
+# Edits of files that other programs made.
+"$python" tests/documents/edit_check.py "$(target_dir)/debug/examples/edit" "$scratch/edited" "$@"

@@ -67,6 +67,36 @@ async fn the_first_page_of_an_office_file_goes_before_it() {
     assert_eq!(sent(&fixture, Format::Docx, script).await.len(), 1);
 }
 
+/// `convert_document` writes what LibreOffice makes of the file.
+#[tokio::test]
+async fn an_office_file_becomes_a_pdf_of_the_workspace() {
+    let fixture = DocumentFixture::new().await;
+    let workspace = &fixture.context.workspace;
+    fs::create_dir_all(workspace).unwrap();
+    fs::write(workspace.join("a.docx"), "words").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let sandbox = Arc::new(sandbox().await);
+    let script = r#"{ printf '%%PDF-'; cat "$file"; } >"${file%.*}.pdf""#;
+    let office = Office::at(&soffice(folder.path(), script), &sandbox).unwrap();
+    let tools = documents::tools(Branding::default(), &sandbox, Some(office));
+    let tool = tools.into_iter().find(|tool| tool.spec().name == "convert_document").unwrap();
+    let run = |path: &str, from: &str| {
+        let (tool, context) = (tool.clone(), fixture.context.clone());
+        let arguments = json!({ "path": path, "from": from });
+        async move { tool.run(arguments, &context).await }
+    };
+    run("b/a.pdf", "a.docx").await.unwrap();
+    assert_eq!(fs::read(workspace.join("b/a.pdf")).unwrap(), b"%PDF-words");
+    for (path, from) in [("b.docx", "a.docx"), ("b.pdf", "a.sh"), ("../b.pdf", "a.docx")] {
+        assert!(run(path, from).await.is_err(), "{path} {from}");
+    }
+    let none = documents::tools(Branding::default(), &sandbox, None);
+    let none = none.into_iter().find(|tool| tool.spec().name == "convert_document").unwrap();
+    let arguments = json!({ "path": "c.pdf", "from": "a.docx" });
+    let error = none.run(arguments, &fixture.context).await.unwrap_err().to_string();
+    assert!(error.contains("LibreOffice is not installed"), "{error}");
+}
+
 /// The file is sent even if the preview fails.
 #[tokio::test]
 async fn a_first_page_that_is_not_drawn_keeps_no_file_back() {

@@ -32,7 +32,7 @@ mod pptx;
 mod reading;
 mod rows;
 mod rtf;
-mod sheets;
+pub(crate) mod sheets;
 #[cfg(test)]
 mod tests;
 pub mod view;

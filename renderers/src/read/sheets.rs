@@ -166,7 +166,7 @@ fn table(rows: &Rows, warnings: &mut Vec<String>, name: &str) -> Vec<Vec<String>
     rows.values().map(line).collect()
 }
 
-fn shown(value: &Data) -> String {
+pub(crate) fn shown(value: &Data) -> String {
     match value {
         Data::Empty => String::new(),
         Data::String(text) | Data::DateTimeIso(text) | Data::DurationIso(text) => text.clone(),

@@ -14,7 +14,7 @@
 mod cells;
 mod charts;
 mod directives;
-mod formula;
+pub(crate) mod formula;
 mod look;
 mod number_format;
 mod pages;

@@ -3,6 +3,7 @@
 //! The description of a tool is written for the model. A tool without a sentence, such as one of an
 //! MCP server or a custom tool, is described by the first sentence of its description.
 
+mod documents;
 mod jobs_and_wiki;
 mod tools;
 
@@ -18,5 +19,6 @@ pub struct ToolSentence {
 
 /// The sentence of a built-in tool.
 pub fn tool_sentence(tool: &str) -> Option<&'static ToolSentence> {
-    tools::SENTENCES.iter().chain(jobs_and_wiki::SENTENCES).find(|sentence| sentence.tool == tool)
+    let sentences = [tools::SENTENCES, jobs_and_wiki::SENTENCES, documents::SENTENCES];
+    sentences.into_iter().flatten().find(|sentence| sentence.tool == tool)
 }

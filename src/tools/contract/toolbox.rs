@@ -78,8 +78,7 @@ pub fn sandboxed(
     branding: documents::Branding,
     with_shell: Option<shell::CommandNetwork>,
 ) -> Vec<Arc<dyn Tool>> {
-    let previews = branding.office_previews;
-    let office = previews.then(|| documents::office::Office::installed(sandbox)).flatten();
+    let office = documents::office::Office::installed(sandbox);
     let mut tools = documents::tools(branding, sandbox, office);
     tools.push(Arc::new(extract::ExtractDocument { sandbox: sandbox.clone() }));
     if let Some(shell::CommandNetwork(egress)) = with_shell {

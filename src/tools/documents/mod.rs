@@ -1,9 +1,14 @@
 //! Renders documents from Markdown: `render_pdf`, `render_docx`, `render_xlsx`, `render_pptx`, and
-//! `…_from_file`. The person gets the file as an attachment; the model gets a receipt.
+//! `…_from_file`. The person gets the file as an attachment; the model gets a receipt. Tools that
+//! change existing files are in `editing`.
 
 mod about;
 pub mod blob;
 mod branding;
+mod convert;
+mod edit_arguments;
+pub mod edit_protocol;
+mod editing;
 pub mod extract;
 pub mod fonts;
 pub mod office;
@@ -38,21 +43,26 @@ const TIMEOUT: Duration = Duration::from_secs(140);
 
 const FORMATS: [Format; 4] = [Format::Pdf, Format::Docx, Format::Xlsx, Format::Pptx];
 
-/// All eight tools, which share a render pool and `office` for pictures of Office files.
+/// All tools that make or change documents. They share a render pool, and `office` for PDFs and, if
+/// the branding says so, pictures of Office files.
 pub fn tools(
     branding: Branding,
     sandbox: &Arc<Sandbox>,
     office: Option<Office>,
 ) -> Vec<Arc<dyn Tool>> {
     let pool = Arc::new(RenderPool::new(sandbox.clone(), branding.fonts()));
-    let (branding, office) = (Arc::new(branding), office.map(Arc::new));
+    let office = office.map(Arc::new);
+    let editing = editing::tools(&pool, office.clone());
+    let office = office.filter(|_| branding.office_previews);
+    let branding = Arc::new(branding);
     let of = |source: TextSource| {
         FORMATS.map(|format| {
             let (pool, branding, office) = (pool.clone(), branding.clone(), office.clone());
             Arc::new(Rendering { format, source, pool, branding, office }) as Arc<dyn Tool>
         })
     };
-    [of(TextSource::Text), of(TextSource::File)].into_iter().flatten().collect()
+    let rendering = [of(TextSource::Text), of(TextSource::File)].into_iter().flatten();
+    rendering.chain(editing).collect()
 }
 
 struct Rendering {

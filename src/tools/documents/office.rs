@@ -28,13 +28,20 @@ const WAIT: Duration = Duration::from_secs(15);
 const FILE_BYTES: usize = 8 * 1024 * 1024;
 const PICTURE_BYTES: usize = 4 * 1024 * 1024;
 
-/// The script that renders, given the program and the file's extension. Uses a temporary profile.
+/// How long a conversion may take.
+const CONVERT_FOR: Duration = Duration::from_secs(90);
+
+/// The limits of a conversion, which draws all pages.
+const CONVERSION: SandboxLimits = SandboxLimits { cpu_seconds: 60, ..SandboxLimits::OFFICE };
+
+/// The script that renders, given the program, the file's extension and that of the result. Uses a
+/// temporary profile.
 const DRAW: &str = r#"
 cd /tmp
 cat >"document.$2"
-"$1" -env:UserInstallation=file:///tmp/profile --headless --convert-to png "document.$2" \
+"$1" -env:UserInstallation=file:///tmp/profile --headless --convert-to "$3" "document.$2" \
     </dev/null >&2
-exec cat document.png
+exec cat "document.$3"
 "#;
 
 /// LibreOffice on this machine.
@@ -70,31 +77,53 @@ impl Office {
         if file.len() > FILE_BYTES {
             return None;
         }
-        let drawn = timeout(self.wait, self.draw(ending, file)).await.ok().flatten();
+        let png = Drawing { to: "png", magic: b"\x89PNG", most_bytes: PICTURE_BYTES };
+        let drawing = self.draw(ending, file, &png);
+        let drawn = timeout(self.wait, drawing).await.ok().flatten();
         if drawn.is_none() {
             tracing::debug!(ending, "could not render a picture of the first page");
         }
         drawn
     }
 
-    async fn draw(&self, ending: &str, file: &[u8]) -> Option<Vec<u8>> {
+    /// The whole file as PDF.
+    pub async fn pdf(&self, ending: &str, file: &[u8]) -> Option<Vec<u8>> {
+        let pdf = Drawing { to: "pdf", magic: b"%PDF-", most_bytes: run::KEPT_BYTES };
+        timeout(CONVERT_FOR, self.draw(ending, file, &pdf)).await.ok().flatten()
+    }
+
+    async fn draw(&self, ending: &str, file: &[u8], drawing: &Drawing) -> Option<Vec<u8>> {
         let _turn = self.turn.acquire().await.expect("the semaphore is never closed");
         let program = self.program.to_str()?;
-        let words = ["/bin/sh", "-c", DRAW, "draw", program, ending].map(str::to_owned);
-        let job = Job::new(Work::Program(words.to_vec()), Some(SandboxLimits::OFFICE));
+        let words = ["/bin/sh", "-c", DRAW, "draw", program, ending, drawing.to];
+        let words = words.map(str::to_owned).to_vec();
+        let is_picture = drawing.to == "png";
+        let (limits, wait) =
+            if is_picture { (SandboxLimits::OFFICE, self.wait) } else { (CONVERSION, CONVERT_FOR) };
+        let job = Job::new(Work::Program(words), Some(limits));
         // `program/soffice` needs the files in the parent of its folder.
         let home = self.program.parent()?.parent()?;
         let command =
             self.sandbox.confined_command(&Profile::around(job).showing(home, home)).ok()?;
-        let ended = run::keeping(PICTURE_BYTES, command, file.to_vec(), self.wait).await.ok()?;
-        let is_picture = ended.stdout.is_whole() && ended.stdout.head.starts_with(b"\x89PNG");
-        if !is_picture {
+        let most_bytes = drawing.most_bytes;
+        let ended = run::keeping(most_bytes, command, file.to_vec(), wait).await.ok()?;
+        let is_drawn = ended.stdout.is_whole() && ended.stdout.head.starts_with(drawing.magic);
+        if !is_drawn {
             tracing::debug!(
                 code = ended.code,
                 said = ended.stderr.text(),
-                "soffice produced no picture"
+                "soffice produced no file"
             );
         }
-        is_picture.then_some(ended.stdout.head)
+        is_drawn.then_some(ended.stdout.head)
     }
+}
+
+/// What LibreOffice makes of a file.
+struct Drawing {
+    /// The extension of the result.
+    to: &'static str,
+    /// How the result begins.
+    magic: &'static [u8],
+    most_bytes: usize,
 }

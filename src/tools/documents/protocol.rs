@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use super::{
     blob::Blob,
     branding::{self, BrandingAssets},
+    edit_protocol::{self, EditRequest, EditedFile},
     request::{Aspect, RenderPart, RenderText},
 };
 
@@ -23,6 +24,8 @@ pub enum RenderRequest {
     Names(Vec<String>),
     /// Render a file.
     File(Box<RenderOptions>),
+    /// Edit files.
+    Edit(Box<EditRequest>),
     /// Crash, for tests.
     #[cfg(debug_assertions)]
     Break(Breakdown),
@@ -54,6 +57,8 @@ pub enum RenderResponse {
         /// The number of bytes at the end that are a picture of the first page (PNG).
         picture_bytes: usize,
     },
+    /// The files, whose bytes follow.
+    Edited(Vec<EditedFile>),
     /// An explanation for the model.
     Refused(String),
 }
@@ -109,6 +114,7 @@ fn follow(
             let picture_bytes = picture.len();
             Ok((RenderResponse::File { title, pages, warnings, picture_bytes }, bytes))
         }
+        RenderRequest::Edit(request) => edit_protocol::answer(&request),
         #[cfg(debug_assertions)]
         RenderRequest::Break(how) => break_down(how),
     }

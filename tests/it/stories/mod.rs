@@ -13,6 +13,7 @@ pub mod delegation;
 mod delivery;
 mod disclosure;
 mod drafts;
+mod editing;
 mod erasure;
 mod faults;
 mod growth;

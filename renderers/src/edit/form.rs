@@ -1,0 +1,311 @@
+//! Form fields of a PDF: values, and how they look.
+
+use lopdf::{Dictionary, Document, Object, ObjectId, Stream, dictionary};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+use super::{
+    Change, EditError, invalid,
+    pdf::{Work, odd},
+    stamp::{encoded, helvetica, literal, width},
+};
+use crate::read::limits;
+
+/// The maximum number of fields of a form.
+const FIELDS: usize = 5_000;
+const DEPTH: usize = 32;
+
+/// Flags of fields (ISO 32000-1, 12.7).
+const READ_ONLY: i64 = 1;
+const MULTILINE: i64 = 1 << 12;
+const PASSWORD: i64 = 1 << 13;
+const PUSH_BUTTON: i64 = 1 << 16;
+const EDITABLE: i64 = 1 << 18;
+const COMB: i64 = 1 << 24;
+
+/// A field with its attributes, some of which its parents have.
+struct FormField {
+    id: ObjectId,
+    kind: Vec<u8>,
+    flags: i64,
+    most_chars: Option<usize>,
+    options: Vec<String>,
+    value: String,
+    /// What is drawn on the pages.
+    widgets: Vec<ObjectId>,
+}
+
+/// Fills the fields with these names.
+pub(super) fn fill(
+    document: &mut Document,
+    values: &Map<String, Value>,
+    work: &mut Work,
+) -> Result<(), EditError> {
+    let fields = fields(document)?;
+    if fields.is_empty() {
+        return invalid("The PDF has no form fields.");
+    }
+    let font = helvetica(document);
+    let mut is_drawn = true;
+    for (name, value) in values {
+        let Some(field) = fields.get(name) else {
+            let names: Vec<_> = fields.keys().take(100).map(String::as_str).collect();
+            return invalid(format!(
+                "There is no form field “{name:.60}”. There are: {}.",
+                names.join(", ")
+            ));
+        };
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Null => String::new(),
+            other => other.to_string(),
+        };
+        let text = check(name, field, text)?;
+        is_drawn &= match field.kind.as_slice() {
+            b"Btn" => switch(document, field, name, &text)?,
+            _ => write(document, field, &text, font)?,
+        };
+        work.changes.push(Change::of(format!("field {name}"), &field.value, &text));
+    }
+    let form = form_id(document)?;
+    let form = form_mut(document, form)?;
+    if !is_drawn {
+        form.set("NeedAppearances", true);
+        work.warn("Some fields are drawn by the viewer only, not by every program that prints.");
+    }
+    if form.remove(b"XFA").is_some() {
+        work.warn("The form's XFA part was removed; its ordinary fields are filled.");
+    }
+    Ok(())
+}
+
+/// The form's own object, or `None` if it is a part of the catalog.
+fn form_id(document: &Document) -> Result<Option<ObjectId>, EditError> {
+    let catalog = document.catalog().map_err(odd)?;
+    Ok(catalog.get(b"AcroForm").and_then(Object::as_reference).ok())
+}
+
+fn form_mut(document: &mut Document, id: Option<ObjectId>) -> Result<&mut Dictionary, EditError> {
+    if let Some(id) = id {
+        return document.get_dictionary_mut(id).map_err(odd);
+    }
+    let catalog = document.catalog_mut().map_err(odd)?;
+    catalog.get_mut(b"AcroForm").and_then(Object::as_dict_mut).map_err(odd)
+}
+
+fn fields(document: &Document) -> Result<BTreeMap<String, FormField>, EditError> {
+    let catalog = document.catalog().map_err(odd)?;
+    let form = catalog.get_deref(b"AcroForm", document).and_then(Object::as_dict);
+    let roots = form.and_then(|form| form.get_deref(b"Fields", document));
+    let roots = roots.and_then(Object::as_array).cloned().unwrap_or_default();
+    let mut found = BTreeMap::new();
+    for root in roots.iter().filter_map(|root| root.as_reference().ok()) {
+        collect(document, root, &[], &mut found)?;
+    }
+    Ok(found)
+}
+
+/// `path` is the nodes above.
+fn collect(
+    document: &Document,
+    id: ObjectId,
+    path: &[ObjectId],
+    found: &mut BTreeMap<String, FormField>,
+) -> Result<(), EditError> {
+    limits::within(path.len() as u64, DEPTH as u64, "levels of form fields")?;
+    limits::within(found.len() as u64, FIELDS as u64, "form fields")?;
+    let path = [path, &[id]].concat();
+    let node = document.get_dictionary(id).map_err(odd)?;
+    let kids = node.get_deref(b"Kids", document).and_then(Object::as_array);
+    let kids: Vec<_> =
+        kids.into_iter().flatten().filter_map(|kid| kid.as_reference().ok()).collect();
+    let is_field = |kid: &ObjectId| document.get_dictionary(*kid).is_ok_and(|kid| kid.has(b"T"));
+    let (below, widgets): (Vec<_>, Vec<_>) = kids.into_iter().partition(is_field);
+    for kid in &below {
+        collect(document, *kid, &path, found)?;
+    }
+    if !below.is_empty() {
+        return Ok(());
+    }
+    let nearest = |key: &[u8]| {
+        let nodes = path.iter().rev().filter_map(|id| document.get_dictionary(*id).ok());
+        nodes.into_iter().find_map(|node| node.get_deref(key, document).ok())
+    };
+    let names = path.iter().filter_map(|id| {
+        let name = document.get_dictionary(*id).ok()?.get_deref(b"T", document).ok()?;
+        lopdf::decode_text_string(name).ok()
+    });
+    let name = names.collect::<Vec<_>>().join(".");
+    let number = |key: &[u8]| nearest(key).and_then(|number| number.as_i64().ok());
+    let options = nearest(b"Opt").and_then(|options| options.as_array().ok());
+    let option = |option: &Object| match option {
+        Object::Array(pair) => pair.first().map(shown).unwrap_or_default(),
+        plain => shown(plain),
+    };
+    found.insert(
+        name,
+        FormField {
+            id,
+            kind: nearest(b"FT").and_then(|kind| kind.as_name().ok()).unwrap_or_default().to_vec(),
+            flags: number(b"Ff").unwrap_or(0),
+            most_chars: number(b"MaxLen").and_then(|most| usize::try_from(most).ok()),
+            options: options.into_iter().flatten().map(option).collect(),
+            value: nearest(b"V").map(shown).unwrap_or_default(),
+            widgets: if widgets.is_empty() { vec![id] } else { widgets },
+        },
+    );
+    Ok(())
+}
+
+fn shown(value: &Object) -> String {
+    match value {
+        Object::Name(name) => String::from_utf8_lossy(name).into_owned(),
+        text => lopdf::decode_text_string(text).unwrap_or_default(),
+    }
+}
+
+/// The value, if the field takes it.
+fn check(name: &str, field: &FormField, text: String) -> Result<String, EditError> {
+    let rejected = |why: String| invalid(format!("The form field {name} {why}."));
+    let has = |flag: i64| field.flags & flag != 0;
+    if has(READ_ONLY) {
+        return rejected("cannot be changed: the form protects it".into());
+    }
+    if field.most_chars.is_some_and(|most| text.chars().count() > most) {
+        let most = field.most_chars.unwrap_or_default();
+        return rejected(format!("takes at most {most} characters"));
+    }
+    match field.kind.as_slice() {
+        b"Tx" => Ok(text),
+        b"Btn" if !has(PUSH_BUTTON) => Ok(text),
+        b"Ch" if has(EDITABLE) || text.is_empty() || field.options.contains(&text) => Ok(text),
+        b"Ch" => rejected(format!("takes one of: {}", field.options.join(", "))),
+        _ => rejected("is a button or a signature, which is not filled".into()),
+    }
+}
+
+/// The states of a check box or radio button, other than off.
+fn states(document: &Document, widget: ObjectId) -> Vec<String> {
+    let looks = document.get_dictionary(widget).and_then(|w| w.get_deref(b"AP", document));
+    let looks = looks.and_then(Object::as_dict).and_then(|looks| looks.get_deref(b"N", document));
+    let states = looks.and_then(Object::as_dict).ok().into_iter().flat_map(Dictionary::iter);
+    let names = states.map(|(name, _)| String::from_utf8_lossy(name).into_owned());
+    names.filter(|name| name != "Off").collect()
+}
+
+/// Sets a check box or radio button. Returns whether its look exists.
+fn switch(
+    document: &mut Document,
+    field: &FormField,
+    name: &str,
+    text: &str,
+) -> Result<bool, EditError> {
+    let all: Vec<_> = field.widgets.iter().map(|widget| states(document, *widget)).collect();
+    let state = match text {
+        "" | "false" | "no" | "Off" | "off" => "Off".to_owned(),
+        "true" | "yes" if field.widgets.len() == 1 => {
+            all[0].first().cloned().unwrap_or_else(|| "Yes".to_owned())
+        }
+        other if all.iter().flatten().any(|state| state == other) => other.to_owned(),
+        _ => {
+            let states: Vec<_> = all.iter().flatten().map(String::as_str).collect();
+            return invalid(format!(
+                "The form field {name} takes true, false or one of: {}.",
+                states.join(", ")
+            ));
+        }
+    };
+    let as_name = |name: &str| Object::Name(name.as_bytes().to_vec());
+    for (widget, states) in field.widgets.iter().zip(&all) {
+        let own = if states.contains(&state) { state.as_str() } else { "Off" };
+        document.get_dictionary_mut(*widget).map_err(odd)?.set("AS", as_name(own));
+    }
+    document.get_dictionary_mut(field.id).map_err(odd)?.set("V", as_name(&state));
+    Ok(state == "Off" || all.iter().flatten().any(|known| *known == state))
+}
+
+/// Sets a text or a choice. Returns whether it could be drawn.
+fn write(
+    document: &mut Document,
+    field: &FormField,
+    text: &str,
+    font: ObjectId,
+) -> Result<bool, EditError> {
+    let is_special = field.flags & (PASSWORD | COMB) != 0;
+    let mut is_drawn = true;
+    for widget in &field.widgets {
+        let look = if is_special { None } else { look(document, *widget, text, field.flags) };
+        let look = look.map(|(area, drawing)| {
+            let fonts = dictionary! { "Font" => dictionary! { "Helv" => font } };
+            document.add_object(Stream::new(
+                dictionary! {
+                    "Type" => "XObject", "Subtype" => "Form", "BBox" => area, "Resources" => fonts,
+                },
+                drawing.into_bytes(),
+            ))
+        });
+        let widget = document.get_dictionary_mut(*widget).map_err(odd)?;
+        is_drawn &= look.is_some();
+        widget.remove(b"AP");
+        if let Some(look) = look {
+            widget.set("AP", dictionary! { "N" => look });
+        }
+    }
+    let dictionary = document.get_dictionary_mut(field.id).map_err(odd)?;
+    dictionary.set("V", lopdf::text_string(text));
+    dictionary.remove(b"RV");
+    Ok(is_drawn)
+}
+
+/// The area and the drawing of a text field, if its letters are in the font that viewers have.
+fn look(
+    document: &Document,
+    widget: ObjectId,
+    text: &str,
+    flags: i64,
+) -> Option<(Vec<Object>, String)> {
+    let is_tall = flags & MULTILINE != 0;
+    let rect = document.get_dictionary(widget).ok()?.get_deref(b"Rect", document).ok()?;
+    let sides: Vec<f32> =
+        rect.as_array().ok()?.iter().filter_map(|side| side.as_float().ok()).collect();
+    let [a, b, c, d] = <[f32; 4]>::try_from(sides).ok()?;
+    let (wide, high) = ((a - c).abs(), (b - d).abs());
+    let room = (wide - 4.0).max(1.0);
+    let size = if is_tall {
+        10.0_f32.min(high * 0.7)
+    } else {
+        12.0_f32.min(high * 0.7).min(room / width(text).max(0.1)).max(4.0)
+    };
+    let lines = if is_tall { wrapped(text, room / size) } else { vec![text.replace('\n', " ")] };
+    let top = if is_tall { high - size - 2.0 } else { (high - size) / 2.0 + size * 0.2 };
+    let mut drawing = format!(
+        "/Tx BMC q 1 1 {:.2} {:.2} re W n BT 0 g /Helv {size:.2} Tf {:.2} TL 2 {top:.2} Td\n",
+        wide - 2.0,
+        high - 2.0,
+        size * 1.2
+    );
+    for line in lines {
+        drawing.extend([literal(&encoded(&line)?), " Tj T*\n".to_owned()]);
+    }
+    drawing += "ET Q EMC\n";
+    Some((vec![0.into(), 0.into(), wide.into(), high.into()], drawing))
+}
+
+/// Breaks a text into lines of this width, in font sizes.
+fn wrapped(text: &str, room: f32) -> Vec<String> {
+    let mut lines = Vec::new();
+    for paragraph in text.split('\n') {
+        let mut line = String::new();
+        for word in paragraph.split(' ') {
+            if !line.is_empty() && width(&line) + width(" ") + width(word) > room {
+                lines.push(std::mem::take(&mut line));
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        lines.push(line);
+    }
+    lines
+}

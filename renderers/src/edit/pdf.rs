@@ -1,0 +1,195 @@
+//! Merges, splits, rotates, stamps and fills PDFs.
+
+use lopdf::{Document, LoadOptions, Object, ObjectId};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{Change, EditError, Edited, form, invalid, pages, stamp};
+use crate::read::limits;
+
+/// The maximum unpacked size of each stream that is read when a file is opened.
+const LOADED_BYTES: usize = 32 << 20;
+
+/// The maximum nesting of the objects of a page.
+pub(super) const DEPTH: usize = 100;
+
+/// The changes of a PDF, in this order.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct PdfEdit {
+    /// The pages that are taken of each file, such as `1-3,5`; `None` is all of them.
+    #[serde(default)]
+    pub pages: Vec<Option<String>>,
+    /// Form fields by their full names.
+    #[serde(default)]
+    pub fields: Map<String, Value>,
+    /// Rotations of the resulting pages.
+    #[serde(default)]
+    pub rotations: Vec<Rotation>,
+    /// A text across each page.
+    #[serde(default)]
+    pub watermark: Option<String>,
+    /// Whether each page gets its number and the number of pages at the bottom.
+    #[serde(default)]
+    pub page_numbers: bool,
+}
+
+/// A rotation of pages.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Rotation {
+    /// The pages, such as `1-3,5`; `None` is all of them.
+    #[serde(default)]
+    pub pages: Option<String>,
+    /// Clockwise: a multiple of 90.
+    pub degrees: i64,
+}
+
+/// Edits the first file, or merges all of them.
+pub fn edit(files: &[&[u8]], edit: &PdfEdit) -> Result<Edited, EditError> {
+    let Some(first) = files.first() else { return invalid("There is no PDF to edit.") };
+    let selects = files.len() > 1 || edit.pages.iter().any(Option::is_some);
+    let mut work = Work::default();
+    let mut document = load(first)?;
+    let is_edited = !edit.fields.is_empty() || edit.watermark.is_some() || edit.page_numbers;
+    if !selects && !is_edited && edit.rotations.is_empty() {
+        return Ok(Edited { bytes: first.to_vec(), ..Edited::default() });
+    }
+    if !edit.fields.is_empty() {
+        form::fill(&mut document, &edit.fields, &mut work)?;
+    }
+    if selects {
+        let mut documents = vec![document];
+        for file in &files[1..] {
+            documents.push(load(file)?);
+        }
+        document = pages::select(&documents, &edit.pages, &mut work)?;
+    }
+    let pages: Vec<ObjectId> = document.page_iter().collect();
+    for rotation in &edit.rotations {
+        rotate(&mut document, &pages, rotation, &mut work)?;
+    }
+    if edit.watermark.is_some() || edit.page_numbers {
+        stamp::stamp(&mut document, &pages, edit, &mut work)?;
+    }
+    if is_edited && document.catalog_mut().map_err(odd)?.remove(b"Metadata").is_some() {
+        work.warn("The PDF no longer states that it conforms to PDF/A or PDF/UA.");
+    }
+    let mut bytes = Vec::new();
+    document.save_to(&mut bytes).map_err(|error| odd(error.into()))?;
+    Ok(Edited { bytes, name: None, changes: work.changes, warnings: work.warnings })
+}
+
+/// What has changed so far.
+#[derive(Default)]
+pub(super) struct Work {
+    pub changes: Vec<Change>,
+    pub warnings: Vec<String>,
+}
+
+impl Work {
+    pub fn warn(&mut self, warning: &str) {
+        if !self.warnings.iter().any(|known| known == warning) {
+            self.warnings.push(warning.to_owned());
+        }
+    }
+}
+
+pub(super) fn odd(error: lopdf::Error) -> EditError {
+    EditError::Invalid(format!("The PDF is damaged: {error}."))
+}
+
+fn load(file: &[u8]) -> Result<Document, EditError> {
+    limits::input(file)?;
+    let options =
+        LoadOptions { max_decompressed_size: Some(LOADED_BYTES), ..LoadOptions::default() };
+    let document = Document::load_mem_with_options(file, options).map_err(|error| match error {
+        lopdf::Error::InvalidPassword => locked(),
+        error => odd(error),
+    })?;
+    if document.is_encrypted() || document.was_encrypted() {
+        return Err(locked());
+    }
+    let catalog = document.catalog().map_err(odd)?;
+    let form = catalog.get_deref(b"AcroForm", &document).and_then(Object::as_dict);
+    let flags = form.and_then(|form| form.get_deref(b"SigFlags", &document));
+    let is_signed = flags.and_then(Object::as_i64).is_ok_and(|flags| flags & 1 != 0);
+    if is_signed || catalog.has(b"Perms") {
+        return invalid(
+            "The PDF is signed, and an edit would break the signature: ask for a copy without it.",
+        );
+    }
+    let pages = document.get_pages().len();
+    limits::within(pages as u64, limits::PAGES as u64, "pages")?;
+    if pages == 0 {
+        return invalid("The PDF is damaged: it has no pages.");
+    }
+    Ok(document)
+}
+
+fn locked() -> EditError {
+    EditError::Invalid(
+        "The PDF is protected by a password or by permissions: ask for a copy without protection."
+            .into(),
+    )
+}
+
+/// The places of the pages that a text such as `1-3,5` names, from 0.
+pub(super) fn places(pages: Option<&str>, count: usize) -> Result<Vec<usize>, EditError> {
+    let Some(text) = pages else { return Ok((0..count).collect()) };
+    let failed = || {
+        EditError::Invalid(format!(
+            "“{text:.60}” does not name pages of this PDF, which has {count}: write 1-3,5, or 4- \
+             for page 4 and all after it."
+        ))
+    };
+    let number = |text: &str| text.trim().parse().ok().filter(|n| (1..=count).contains(n));
+    let mut places = Vec::new();
+    for part in text.split(',') {
+        let (from, to) = match part.split_once('-') {
+            Some((from, to)) if to.trim().is_empty() => (number(from), Some(count)),
+            Some((from, to)) => (number(from), number(to)),
+            None => (number(part), number(part)),
+        };
+        let (from, to) = from.zip(to).ok_or_else(failed)?;
+        if from <= to {
+            places.extend(from - 1..to);
+        } else {
+            places.extend((to - 1..from).rev());
+        }
+        limits::within(places.len() as u64, limits::PAGES as u64, "pages")?;
+    }
+    Ok(places)
+}
+
+/// An entry of a page or of a node above it.
+pub(super) fn inherited(document: &Document, page: ObjectId, key: &[u8]) -> Option<Object> {
+    let mut id = page;
+    for _ in 0..DEPTH {
+        let node = document.get_dictionary(id).ok()?;
+        if let Ok(found) = node.get_deref(key, document) {
+            return Some(found.clone());
+        }
+        id = node.get(b"Parent").and_then(Object::as_reference).ok()?;
+    }
+    None
+}
+
+fn rotate(
+    document: &mut Document,
+    pages: &[ObjectId],
+    rotation: &Rotation,
+    work: &mut Work,
+) -> Result<(), EditError> {
+    if rotation.degrees % 90 != 0 {
+        return invalid("Pages are rotated by 90, 180 or 270 degrees.");
+    }
+    for at in places(rotation.pages.as_deref(), pages.len())? {
+        let before = inherited(document, pages[at], b"Rotate");
+        let before = before.and_then(|before| before.as_i64().ok()).unwrap_or(0);
+        let after = (before + rotation.degrees).rem_euclid(360);
+        document.get_dictionary_mut(pages[at]).map_err(odd)?.set("Rotate", after);
+        let place = format!("page {}", at + 1);
+        let shown = |degrees: i64| format!("rotated by {degrees} degrees");
+        work.changes.push(Change::of(place, &shown(before), &shown(after)));
+    }
+    Ok(())
+}

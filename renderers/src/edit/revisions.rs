@@ -1,0 +1,248 @@
+//! Tracked changes of Word: who inserted and deleted what, for people to accept or reject.
+
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+use super::{
+    text,
+    tree::{Element, Node},
+};
+
+/// Who makes tracked changes, and when.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Author {
+    /// The name that Word shows.
+    pub name: String,
+    /// ISO 8601, such as `2026-05-01T12:00:00Z`.
+    pub date: String,
+}
+
+/// The marks of tracked changes, each with its number.
+pub struct Marks {
+    author: Author,
+    next: u32,
+}
+
+impl Marks {
+    /// Marks with numbers that the parts do not have yet.
+    pub fn after(author: &Author, last: u32) -> Self {
+        Self { author: author.clone(), next: last + 1 }
+    }
+
+    fn mark(&mut self, name: &str) -> Element {
+        let id = self.next.to_string();
+        self.next += 1;
+        Element::new(
+            name,
+            &[("w:id", &id), ("w:author", &self.author.name), ("w:date", &self.author.date)],
+        )
+    }
+
+    fn around(&mut self, name: &str, run: Element) -> Node {
+        Node::Element(self.mark(name).with(run))
+    }
+}
+
+/// The highest number of a mark in a part.
+pub fn last_mark(root: &Element) -> u32 {
+    let mut last = 0;
+    root.each(&mut |inner| {
+        if matches!(
+            inner.local(),
+            "ins" | "del" | "moveFrom" | "moveTo" | "rPrChange" | "pPrChange"
+        ) {
+            last = last.max(inner.number("w:id").unwrap_or(0));
+        }
+    });
+    last
+}
+
+/// Replaces ranges of a paragraph's text, which are in order, by the same new text.
+pub fn replace(paragraph: &mut Element, ranges: &[Range<usize>], new: &str, marks: &mut Marks) {
+    split_runs(paragraph);
+    let mut walk = Walk { at: 0, ranges, new, marks, look: None };
+    walk.container(paragraph);
+}
+
+/// Inserts a text at the end of a paragraph.
+pub fn append(paragraph: &mut Element, look: Option<Element>, new: &str, marks: &mut Marks) {
+    if !new.is_empty() {
+        let run = text::run(paragraph, look, new);
+        let inserted = marks.mark("w:ins").with(run);
+        paragraph.push(inserted);
+    }
+}
+
+/// Each run gets a single text, tab or break, so that it can be marked alone.
+fn split_runs(container: &mut Element) {
+    let mut children = Vec::new();
+    for mut node in std::mem::take(&mut container.children) {
+        let Some(child) = node.as_element_mut() else {
+            children.push(node);
+            continue;
+        };
+        match child.local() {
+            "r" if child.child("t").is_some() => {
+                let look = child.child("rPr").cloned();
+                let content: Vec<_> =
+                    child.elements().filter(|c| c.local() != "rPr").cloned().collect();
+                for piece in content {
+                    let mut run = child.clone();
+                    run.children.clear();
+                    if let Some(look) = &look {
+                        run.push(look.clone());
+                    }
+                    run.push(piece);
+                    children.push(Node::Element(run));
+                }
+            }
+            "p" | "del" | "pPr" | "r" => children.push(node),
+            _ => {
+                split_runs(child);
+                children.push(node);
+            }
+        }
+    }
+    container.children = children;
+}
+
+struct Walk<'w> {
+    /// The place in the paragraph's text.
+    at: usize,
+    ranges: &'w [Range<usize>],
+    new: &'w str,
+    marks: &'w mut Marks,
+    /// The format of the first character that is being replaced.
+    look: Option<Element>,
+}
+
+impl Walk<'_> {
+    fn container(&mut self, container: &mut Element) {
+        let mut children = Vec::new();
+        for mut node in std::mem::take(&mut container.children) {
+            let Some(child) = node.as_element_mut() else {
+                children.push(node);
+                continue;
+            };
+            match child.local() {
+                "r" => self.run(child, &mut children),
+                "p" | "del" | "pPr" | "moveFrom" => children.push(node),
+                _ => {
+                    self.container(child);
+                    children.push(node);
+                }
+            }
+        }
+        container.children = children;
+    }
+
+    fn run(&mut self, run: &Element, children: &mut Vec<Node>) {
+        let mut holder = run.clone();
+        holder.name = "w:p".into();
+        let whole = text::of(&holder);
+        let start = self.at;
+        self.at += whole.len();
+        let is_text = run.child("t").is_some();
+        let touched: Vec<_> = self
+            .ranges
+            .iter()
+            .filter(|range| range.start < self.at && range.end > start)
+            .cloned()
+            .collect();
+        if touched.is_empty() || !is_text {
+            children.push(Node::Element(run.clone()));
+            return;
+        }
+        let mut done = 0;
+        for range in touched {
+            let from = range.start.max(start) - start;
+            let to = range.end.min(self.at) - start;
+            keep(run, &whole[done..from], children);
+            if range.start >= start {
+                self.look = run.child("rPr").cloned();
+            }
+            let deleted = deleted(part(run, &whole[from..to]));
+            children.push(self.marks.around("w:del", deleted));
+            if range.end <= self.at && !self.new.is_empty() {
+                let inserted = text::run(run, self.look.take(), self.new);
+                children.push(self.marks.around("w:ins", inserted));
+            }
+            done = to;
+        }
+        keep(run, &whole[done..], children);
+    }
+}
+
+fn keep(run: &Element, text: &str, children: &mut Vec<Node>) {
+    if !text.is_empty() {
+        children.push(Node::Element(part(run, text)));
+    }
+}
+
+/// The run with a part of its text.
+fn part(run: &Element, text: &str) -> Element {
+    text::run(run, run.child("rPr").cloned(), text)
+}
+
+/// The run as deleted text.
+fn deleted(mut run: Element) -> Element {
+    for child in run.elements_mut().filter(|child| child.local() == "t") {
+        let mut text = Element::new("w:delText", &[("xml:space", "preserve")]);
+        text.set_text(&child.text());
+        *child = text;
+    }
+    run
+}
+
+/// Marks all runs below an element as deleted.
+pub fn delete_runs(container: &mut Element, marks: &mut Marks) {
+    mark_runs(container, "w:del", marks);
+}
+
+/// Marks all runs below an element as inserted.
+pub fn insert_runs(container: &mut Element, marks: &mut Marks) {
+    mark_runs(container, "w:ins", marks);
+}
+
+fn mark_runs(container: &mut Element, mark: &str, marks: &mut Marks) {
+    for node in &mut container.children {
+        let Some(child) = node.as_element_mut() else { continue };
+        match child.local() {
+            "r" => {
+                let run = child.clone();
+                let run = if mark == "w:del" { deleted(run) } else { run };
+                *node = marks.around(mark, run);
+            }
+            "del" | "moveFrom" | "pPr" | "trPr" | "tcPr" => {}
+            _ => mark_runs(child, mark, marks),
+        }
+    }
+}
+
+/// Marks a paragraph itself, so that it disappears or appears with its text.
+pub fn mark_paragraph(paragraph: &mut Element, name: &str, marks: &mut Marks) {
+    let mark = marks.mark(name);
+    let properties = paragraph.first("pPr");
+    if properties.child("rPr").is_none() {
+        let late = |child: &Node| child.is("sectPr") || child.is("pPrChange");
+        let at = properties.children.iter().position(late);
+        let at = at.unwrap_or(properties.children.len());
+        properties.insert(at, Element::new("w:rPr", &[]));
+    }
+    let look = properties.child_mut("rPr").expect("it was added if it was missing");
+    look.remove("ins");
+    look.remove("del");
+    look.insert(0, mark);
+}
+
+/// Marks a table row.
+pub fn mark_row(row: &mut Element, name: &str, marks: &mut Marks) {
+    let mark = marks.mark(name);
+    if row.child("trPr").is_none() {
+        let at = row.children.iter().position(|child| child.is("tc")).unwrap_or(0);
+        row.insert(at, Element::new("w:trPr", &[]));
+    }
+    let properties = row.child_mut("trPr").expect("it was added if it was missing");
+    let at = properties.children.iter().position(|child| child.is("trPrChange"));
+    properties.insert(at.unwrap_or(properties.children.len()), mark);
+}

@@ -1,0 +1,225 @@
+//! The rows and cells of a sheet part, which are found by binary search.
+
+use super::{
+    EditError,
+    cells::{Address, Area, CellValue},
+    formulas, invalid,
+    tree::{Element, Node},
+};
+
+/// The data of a sheet: rows in order, each with its number; cells in order, each with its address.
+pub fn ordered(root: &mut Element) -> Result<(), EditError> {
+    let Some(data) = root.child_mut("sheetData") else {
+        return invalid("The sheet has no cells that can be edited.");
+    };
+    data.open();
+    data.children.retain(|child| child.as_element().is_some());
+    let mut row_before = 0;
+    for row in data.elements_mut() {
+        let number = row.number("r").unwrap_or(row_before + 1);
+        if number <= row_before {
+            return invalid("The file is damaged: the rows of a sheet are not in order.");
+        }
+        row.set("r", &number.to_string());
+        row.children.retain(|child| child.as_element().is_some());
+        let mut before = 0;
+        for cell in row.elements_mut().filter(|cell| cell.local() == "c") {
+            let known = cell.attribute("r").and_then(|address| Address::parse(&address));
+            let column = known.map_or(before + 1, |address| address.column);
+            if column <= before {
+                return invalid("The file is damaged: the cells of a row are not in order.");
+            }
+            cell.set("r", &Address { row: number, column }.to_string());
+            before = column;
+        }
+        row_before = number;
+    }
+    Ok(())
+}
+
+pub fn data(root: &Element) -> &Element {
+    root.child("sheetData").expect("it was checked when the sheet was opened")
+}
+
+fn data_mut(root: &mut Element) -> &mut Element {
+    root.child_mut("sheetData").expect("it was checked when the sheet was opened")
+}
+
+fn row_number(node: &Node) -> u32 {
+    node.as_element().and_then(|row| row.number("r")).unwrap_or(0)
+}
+
+fn column_number(node: &Node) -> u32 {
+    let Some(cell) = node.as_element().filter(|cell| cell.local() == "c") else { return u32::MAX };
+    let address = cell.attribute("r").and_then(|address| Address::parse(&address));
+    address.map_or(u32::MAX, |address| address.column)
+}
+
+pub fn row(root: &Element, number: u32) -> Option<&Element> {
+    let rows = &data(root).children;
+    let at = rows.partition_point(|row| row_number(row) < number);
+    rows.get(at).filter(|row| row_number(row) == number)?.as_element()
+}
+
+pub fn cell(root: &Element, at: Address) -> Option<&Element> {
+    let cells = &row(root, at.row)?.children;
+    let place = cells.partition_point(|cell| column_number(cell) < at.column);
+    cells.get(place).filter(|cell| column_number(cell) == at.column)?.as_element()
+}
+
+pub fn row_mut(root: &mut Element, number: u32) -> &mut Element {
+    let data = data_mut(root);
+    let at = data.children.partition_point(|row| row_number(row) < number);
+    if data.children.get(at).is_none_or(|row| row_number(row) != number) {
+        let row = Element::new(&data.named("row"), &[("r", &number.to_string())]);
+        data.insert(at, row);
+    }
+    data.children[at].as_element_mut().expect("only elements are left in the data")
+}
+
+/// The cell, which is added with the format of its row or column if it is missing.
+pub fn cell_mut(root: &mut Element, at: Address) -> &mut Element {
+    let column_style = column_style(root, at.column);
+    let row = row_mut(root, at.row);
+    row.unset("spans");
+    let place = row.children.partition_point(|cell| column_number(cell) < at.column);
+    if row.children.get(place).is_none_or(|cell| column_number(cell) != at.column) {
+        let mut cell = Element::new(&row.named("c"), &[("r", &at.to_string())]);
+        let is_formatted = matches!(row.attribute("customFormat").as_deref(), Some("1" | "true"));
+        let style = row.attribute("s").filter(|_| is_formatted).or(column_style);
+        if let Some(style) = style {
+            cell.set("s", &style);
+        }
+        row.insert(place, cell);
+    }
+    row.children[place].as_element_mut().expect("only elements are left in a row")
+}
+
+fn column_style(root: &Element, column: u32) -> Option<String> {
+    let mut columns = root.child("cols")?.elements();
+    let covers = |col: &Element, name: &str| col.number(name).unwrap_or(0);
+    let col = columns.find(|col| (covers(col, "min")..=covers(col, "max")).contains(&column))?;
+    col.attribute("style")
+}
+
+/// Whether a cell has a value or a formula.
+pub fn has_content(cell: &Element) -> bool {
+    cell.elements().any(|child| matches!(child.local(), "v" | "f" | "is"))
+}
+
+/// The area of the cells with content.
+pub fn used(root: &Element) -> Option<Area> {
+    let mut used: Option<Area> = None;
+    for cell in data(root).elements().flat_map(Element::elements).filter(|c| has_content(c)) {
+        let Some(at) = cell.attribute("r").and_then(|at| Address::parse(&at)) else { continue };
+        let area = used.get_or_insert(Area { from: at, to: at });
+        area.from.row = area.from.row.min(at.row);
+        area.from.column = area.from.column.min(at.column);
+        area.to.row = area.to.row.max(at.row);
+        area.to.column = area.to.column.max(at.column);
+    }
+    used
+}
+
+/// The formula of a cell at a place: its own, or that of the group that shares one.
+pub fn formula_at(root: &Element, cell: &Element, at: Address) -> Option<String> {
+    let f = cell.child("f")?;
+    let text = f.text();
+    if !text.is_empty() || f.attribute("t").as_deref() != Some("shared") {
+        return Some(text).filter(|text| !text.is_empty());
+    }
+    let group = f.attribute("si")?;
+    let cells = data(root).elements().flat_map(Element::elements);
+    let (first, formula) = cells.into_iter().find_map(|cell| {
+        let f = cell.child("f").filter(|f| f.attribute("si").as_ref() == Some(&group))?;
+        let text = Some(f.text()).filter(|text| !text.is_empty())?;
+        Some((Address::parse(&cell.attribute("r")?)?, text))
+    })?;
+    let by = |to: u32, from: u32| i64::from(to) - i64::from(from);
+    Some(formulas::shifted(&formula, by(at.row, first.row), by(at.column, first.column)))
+}
+
+/// Sets a cell. Cells that others depend on in a way that would break are rejected.
+pub fn set(root: &mut Element, at: Address, value: &CellValue) -> Result<(), EditError> {
+    let merged = root.child("mergeCells").into_iter().flat_map(Element::elements);
+    let mut areas = merged.filter_map(|area| Area::parse(&area.attribute("ref")?));
+    if let Some(area) = areas.find(|area| area.has(at) && area.from != at) {
+        return invalid(format!("{at} is part of the merged cells {area}: set {}.", area.from));
+    }
+    drop(areas);
+    let cell = cell_mut(root, at);
+    if let Some(f) = cell.child("f") {
+        let is_group = matches!(f.attribute("t").as_deref(), Some("array" | "dataTable"))
+            || f.attribute("t").as_deref() == Some("shared") && f.attribute("ref").is_some();
+        let area = f.attribute("ref").and_then(|area| Area::parse(&area));
+        if is_group && area.is_some_and(|area| !area.is_one_cell()) {
+            let area = area.map(|area| area.to_string()).unwrap_or_default();
+            return invalid(format!(
+                "The formula in {at} also computes the cells {area}, which would break: set the \
+                 cells in a spreadsheet program."
+            ));
+        }
+    }
+    value.put(cell);
+    Ok(())
+}
+
+/// Removes the computed values of all formulas, which would be out of date.
+pub fn forget_results(root: &mut Element) {
+    let mut areas = Vec::new();
+    root.each(&mut |inner| {
+        if inner.local() == "f" && matches!(inner.attribute("t").as_deref(), Some("array")) {
+            areas.extend(inner.attribute("ref").and_then(|area| Area::parse(&area)));
+        }
+    });
+    root.each_mut(&mut |inner| {
+        let is_part = |inner: &Element| {
+            let at = inner.attribute("r").and_then(|at| Address::parse(&at));
+            at.is_some_and(|at| areas.iter().any(|area| area.has(at)))
+        };
+        if inner.local() == "c" && (inner.child("f").is_some() || is_part(inner)) {
+            inner.remove("v");
+            inner.unset("t");
+        }
+    });
+}
+
+/// Extends the areas that end with the row `last` to the row `to`: filters, conditional formats,
+/// validations. Updates the dimension.
+pub fn grow(root: &mut Element, last: u32, to: u32) {
+    let grown = |areas: &str| {
+        let grow = |area: &str| match Area::parse(area) {
+            Some(mut area) if area.to.row == last && area.from.row < last => {
+                area.to.row = to;
+                area.to_string()
+            }
+            _ => area.to_owned(),
+        };
+        areas.split(' ').map(grow).collect::<Vec<_>>().join(" ")
+    };
+    root.each_mut(&mut |inner| match inner.local() {
+        "conditionalFormatting" | "dataValidation" => {
+            if let Some(areas) = inner.attribute("sqref") {
+                inner.set("sqref", &grown(&areas));
+            }
+        }
+        "sqref" => {
+            let areas = grown(&inner.text());
+            inner.set_text(&areas);
+        }
+        "autoFilter" | "dimension" => {
+            if let Some(area) = inner.attribute("ref") {
+                inner.set("ref", &grown(&area));
+            }
+        }
+        _ => {}
+    });
+}
+
+/// Widens the dimension to what is used.
+pub fn measure(root: &mut Element) {
+    let used = used(root);
+    if let (Some(used), Some(dimension)) = (used, root.child_mut("dimension")) {
+        dimension.set("ref", &used.to_string());
+    }
+}

@@ -1,0 +1,190 @@
+//! The text of paragraphs in Word and PowerPoint, which is spread over runs, and how it is changed.
+
+use super::tree::{Element, Node, escaped};
+
+/// Whether an element is a paragraph.
+pub fn is_paragraph(element: &Element) -> bool {
+    element.local() == "p"
+}
+
+/// The texts of a paragraph in order. Breaks and tabs are pieces that are not changed. Paragraphs
+/// inside, such as those of text boxes, are not part of it.
+fn collect(element: &Element, pieces: &mut Vec<String>) {
+    for child in element.elements() {
+        match child.local() {
+            "t" => pieces.push(child.text()),
+            "br" | "cr" => pieces.push("\n".into()),
+            "tab" if !element.local().ends_with("Pr") && element.local() != "tabs" => {
+                pieces.push("\t".into());
+            }
+            "p" | "del" | "pPr" | "rPr" | "moveFrom" => {}
+            _ => collect(child, pieces),
+        }
+    }
+}
+
+/// The visible text of a paragraph.
+pub fn of(paragraph: &Element) -> String {
+    let mut pieces = Vec::new();
+    collect(paragraph, &mut pieces);
+    pieces.concat()
+}
+
+/// The text of all paragraphs in an element, itself included, in lines.
+pub fn below(element: &Element) -> String {
+    let mut lines = Vec::new();
+    element.each(&mut |inner| {
+        if is_paragraph(inner) {
+            lines.push(of(inner));
+        }
+    });
+    lines.join("\n")
+}
+
+/// Sets the pieces in the order in which [`collect`] found them.
+fn put(element: &mut Element, pieces: &mut std::vec::IntoIter<String>) {
+    let holds_tabs = element.local().ends_with("Pr") || element.local() == "tabs";
+    for child in element.elements_mut() {
+        match child.local() {
+            "t" => {
+                let text = pieces.next().unwrap_or_default();
+                if child.text() != text {
+                    set(child, &text);
+                }
+            }
+            "br" | "cr" => drop(pieces.next()),
+            "tab" if !holds_tabs => drop(pieces.next()),
+            "p" | "del" | "pPr" | "rPr" | "moveFrom" => {}
+            _ => put(child, pieces),
+        }
+    }
+}
+
+/// Sets a `t` element. Word drops spaces at the ends otherwise.
+fn set(t: &mut Element, text: &str) {
+    t.set_text(text);
+    if t.name.starts_with("w:") && text.trim() != text {
+        t.set("xml:space", "preserve");
+    }
+}
+
+/// A range of characters of a paragraph and its new text.
+#[derive(Debug, Clone)]
+pub struct Replacement {
+    /// In bytes of the paragraph's text.
+    pub range: std::ops::Range<usize>,
+    pub text: String,
+}
+
+/// Replaces ranges of a paragraph's text, which are in order and do not overlap. A new text has the
+/// format of the first character that it replaces.
+pub fn replace(paragraph: &mut Element, replacements: &[Replacement]) {
+    let mut pieces = Vec::new();
+    collect(paragraph, &mut pieces);
+    for Replacement { range, text } in replacements.iter().rev() {
+        let mut end = pieces.iter().map(String::len).sum::<usize>();
+        for at in (0..pieces.len()).rev() {
+            let start = end - pieces[at].len();
+            let (from, to) = (range.start.max(start), range.end.min(end));
+            if from < to {
+                let piece = &mut pieces[at];
+                let is_first = range.start >= start;
+                let new = if is_first { text.as_str() } else { "" };
+                piece.replace_range(from - start..to - start, new);
+            }
+            end = start;
+        }
+    }
+    put(paragraph, &mut pieces.into_iter());
+    break_lines(paragraph);
+}
+
+/// Line ends in texts become breaks.
+fn break_lines(element: &mut Element) {
+    let is_word = element.name.starts_with("w:");
+    let wanted = if is_word { "t" } else { "r" };
+    let text = |child: &Element| match child.local() {
+        "t" => child.text(),
+        "r" if !is_word => child.child("t").map(Element::text).unwrap_or_default(),
+        _ => String::new(),
+    };
+    let mut children = Vec::new();
+    for mut node in std::mem::take(&mut element.children) {
+        let Some(child) = node.as_element_mut() else {
+            children.push(node);
+            continue;
+        };
+        let whole = text(child);
+        if child.local() != wanted || !whole.contains('\n') {
+            if !matches!(child.local(), "t" | "p") {
+                break_lines(child);
+            }
+            children.push(node);
+            continue;
+        }
+        for (at, line) in whole.split('\n').enumerate() {
+            if at > 0 {
+                let name = child.named("br");
+                children.push(Node::Element(Element::new(&name, &[])));
+            }
+            let mut piece = child.clone();
+            let t = if is_word { Some(&mut piece) } else { piece.child_mut("t") };
+            if let Some(t) = t {
+                set(t, line);
+            }
+            children.push(Node::Element(piece));
+        }
+    }
+    element.children = children;
+}
+
+/// Sets the whole text of a paragraph, in the format of its first run.
+pub fn rewrite(paragraph: &mut Element, text: &str) {
+    let whole = of(paragraph);
+    if !whole.is_empty() && !whole.contains(['\n', '\t']) {
+        let range = 0..whole.len();
+        replace(paragraph, &[Replacement { range, text: text.to_owned() }]);
+        return;
+    }
+    let mut look = None;
+    paragraph.each(&mut |inner| {
+        if look.is_none() && inner.local() == "r" {
+            look = Some(inner.child("rPr").cloned());
+        }
+    });
+    let run = run(paragraph, look.flatten(), text);
+    paragraph.open();
+    paragraph.children.retain(|child| child.is("pPr") || child.is("bookmarkStart"));
+    paragraph.push(run);
+    break_lines(paragraph);
+}
+
+/// A run with this format.
+pub fn run(paragraph: &Element, look: Option<Element>, text: &str) -> Element {
+    let mut run = Element::new(&paragraph.named("r"), &[]);
+    if let Some(look) = look {
+        run.push(look);
+    }
+    let mut t = Element::new(&paragraph.named("t"), &[]);
+    set(&mut t, text);
+    run.push(t);
+    run
+}
+
+/// Puts a text in place of all paragraphs of a cell or a similar container but the first.
+pub fn rewrite_all(container: &mut Element, text: &str) {
+    let mut is_first = true;
+    container.children.retain(|child| {
+        let keep = !child.is("p") || std::mem::take(&mut is_first);
+        keep && !child.is("tbl")
+    });
+    if let Some(paragraph) = container.child_mut("p") {
+        rewrite(paragraph, text);
+    }
+}
+
+/// Whether a raw text can contain this sign, to skip parts at little cost.
+pub fn may_contain(xml: &[u8], sign: &str) -> bool {
+    let sign = escaped(sign);
+    xml.windows(sign.len().max(1)).any(|window| window == sign.as_bytes())
+}

@@ -1,0 +1,293 @@
+//! Changes text, paragraphs and table rows of a Word file, as tracked changes on request.
+
+use serde::{Deserialize, Serialize};
+
+pub use super::revisions::Author;
+use super::{
+    Change, EditError, Edited, invalid,
+    parts::Parts,
+    revisions::{self, Marks},
+    text::{self, Replacement},
+    tree::{self, Element, Node},
+    word_tables::{cell, nth_table},
+};
+use crate::read::limits;
+
+const BODY: &str = "word/document.xml";
+
+/// The maximum number of changes of one edit.
+pub const CHANGES: usize = 200;
+
+/// The changes of a Word file, which are made one after the other.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct WordEdit {
+    /// The changes.
+    pub changes: Vec<WordChange>,
+    /// Whose tracked changes they are; without an author they are made at once.
+    pub author: Option<Author>,
+}
+
+/// One change of a Word file. Tables, rows and columns are counted from 1.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", rename_all_fields = "camelCase", tag = "action")]
+pub enum WordChange {
+    /// Replaces a text everywhere, in headers, footers and notes too.
+    ReplaceText {
+        /// The text within a paragraph.
+        old: String,
+        /// The new text.
+        new: String,
+    },
+    /// Adds a paragraph in the look of the one before it.
+    InsertParagraph {
+        /// A text that only the paragraph before it has.
+        after: String,
+        /// The text of the new paragraph.
+        text: String,
+    },
+    /// Removes a paragraph.
+    RemoveParagraph {
+        /// A text that only this paragraph has.
+        containing: String,
+    },
+    /// Replaces the text of a table cell.
+    SetCell {
+        /// The table.
+        table: usize,
+        /// The row.
+        row: usize,
+        /// The cell in the row.
+        column: usize,
+        /// The new text.
+        text: String,
+    },
+    /// Adds a table row in the look of the one before it.
+    AddRow {
+        /// The table.
+        table: usize,
+        /// The row before it; by default the last.
+        #[serde(default)]
+        after: Option<usize>,
+        /// The texts of its cells.
+        cells: Vec<String>,
+    },
+    /// Removes a table row.
+    RemoveRow {
+        /// The table.
+        table: usize,
+        /// The row.
+        row: usize,
+    },
+}
+
+/// Edits a Word file.
+pub fn edit(file: &[u8], edit: &WordEdit) -> Result<Edited, EditError> {
+    limits::within(edit.changes.len() as u64, CHANGES as u64, "changes in one call")?;
+    let mut parts = Parts::open(file)?;
+    if !parts.has(BODY) {
+        return invalid("Only Word files (.docx) are edited.");
+    }
+    let mut names: Vec<_> = parts.names().into_iter().filter(|name| has_text(name)).collect();
+    // The body comes first.
+    names.sort_by_key(|name| (name != BODY, name.clone()));
+    let mut trees = Vec::new();
+    for name in names {
+        trees.push((parts.tree(&name)?, name, false));
+    }
+    let mut last = 0;
+    for (nodes, name, _) in &mut trees {
+        last = last.max(revisions::last_mark(tree::root(name, nodes)?));
+    }
+    let marks = edit.author.as_ref().map(|author| Marks::after(author, last));
+    let mut word = Word { marks, changes: Vec::new() };
+    for change in &edit.changes {
+        if let WordChange::ReplaceText { old, new } = change {
+            let mut count = 0;
+            for (nodes, name, is_changed) in &mut trees {
+                let found = word.replace(tree::root(name, nodes)?, old, new)?;
+                *is_changed |= found > 0;
+                count += found;
+            }
+            if count == 0 {
+                return invalid(format!(
+                    "The text “{old:.80}” does not occur within a paragraph: read the document, \
+                     and give the text as it is there."
+                ));
+            }
+        } else {
+            let (nodes, name, is_changed) = &mut trees[0];
+            word.change(tree::root(name, nodes)?, change)?;
+            *is_changed = true;
+        }
+    }
+    for (nodes, name, is_changed) in &trees {
+        if *is_changed {
+            parts.put(name, nodes)?;
+        }
+    }
+    Ok(Edited { bytes: parts.finish()?, changes: word.changes, ..Edited::default() })
+}
+
+fn has_text(name: &str) -> bool {
+    let file = name.strip_prefix("word/").and_then(|name| name.strip_suffix(".xml"));
+    file.is_some_and(|file| {
+        let starts = ["header", "footer", "footnotes", "endnotes"];
+        file == "document" || starts.iter().any(|start| file.starts_with(start))
+    })
+}
+
+pub(super) struct Word {
+    /// `None` if changes are not tracked.
+    pub marks: Option<Marks>,
+    pub changes: Vec<Change>,
+}
+
+impl Word {
+    fn change(&mut self, root: &mut Element, change: &WordChange) -> Result<(), EditError> {
+        match change {
+            WordChange::ReplaceText { .. } => Ok(()),
+            WordChange::InsertParagraph { after, text } => self.insert_paragraph(root, after, text),
+            WordChange::RemoveParagraph { containing } => self.remove_paragraph(root, containing),
+            WordChange::SetCell { table, row, column, text } => {
+                let place = format!("table {table}, row {row}, column {column}");
+                self.set_cell(cell(root, *table, *row, *column)?, &place, text);
+                Ok(())
+            }
+            WordChange::AddRow { table, after, cells } => {
+                let found = nth_table(root, *table)?;
+                self.add_row(found, *after, cells, &format!("table {table}"))
+            }
+            WordChange::RemoveRow { table, row } => {
+                let found = nth_table(root, *table)?;
+                self.remove_row(found, *row, &format!("table {table}, row {row}"))
+            }
+        }
+    }
+
+    fn replace(&mut self, root: &mut Element, old: &str, new: &str) -> Result<usize, EditError> {
+        if old.is_empty() || old == new || old.contains(['\n', '\t']) {
+            return invalid(
+                "The old text must be within a paragraph, not empty, and differ from the new one.",
+            );
+        }
+        let mut count = 0;
+        root.each_mut(&mut |paragraph| {
+            if !text::is_paragraph(paragraph) {
+                return;
+            }
+            let before = text::of(paragraph);
+            let found: Vec<_> =
+                before.match_indices(old).map(|(at, _)| at..at + old.len()).collect();
+            if found.is_empty() {
+                return;
+            }
+            count += found.len();
+            let replacements: Vec<_> = found
+                .iter()
+                .map(|range| Replacement { range: range.clone(), text: new.to_owned() })
+                .collect();
+            match &mut self.marks {
+                Some(marks) => revisions::replace(paragraph, &found, new, marks),
+                None => text::replace(paragraph, &replacements),
+            }
+            self.changes.push(Change::of("text", &before, &before.replace(old, new)));
+        });
+        Ok(count)
+    }
+
+    fn insert_paragraph(
+        &mut self,
+        root: &mut Element,
+        after: &str,
+        new: &str,
+    ) -> Result<(), EditError> {
+        unique(root, after)?;
+        self.changes.push(Change::added(format!("after “{after:.60}”"), new));
+        let marks = &mut self.marks;
+        at_paragraph(root, after, &mut |siblings, at| {
+            let Some(before) = siblings[at].as_element() else { return };
+            let mut paragraph = before.clone();
+            paragraph.each_mut(&mut |inner| {
+                inner.remove("sectPr");
+                inner.unset("w14:paraId");
+                inner.unset("w14:textId");
+            });
+            paragraph.children.retain(|child| child.is("pPr"));
+            let mut look = None;
+            before.each(&mut |inner| {
+                if look.is_none() && inner.local() == "r" {
+                    look = Some(inner.child("rPr").cloned());
+                }
+            });
+            let look = look.flatten();
+            if let Some(marks) = marks {
+                revisions::append(&mut paragraph, look, new, marks);
+                revisions::mark_paragraph(&mut paragraph, "w:ins", marks);
+            } else {
+                let run = text::run(&paragraph, look, new);
+                paragraph.push(run);
+            }
+            siblings.insert(at + 1, Node::Element(paragraph));
+        });
+        Ok(())
+    }
+
+    fn remove_paragraph(&mut self, root: &mut Element, containing: &str) -> Result<(), EditError> {
+        let before = unique(root, containing)?;
+        let mut result = Ok(());
+        let marks = &mut self.marks;
+        at_paragraph(root, containing, &mut |siblings, at| {
+            let others = siblings.iter().filter(|node| node.is("p")).count();
+            let Some(paragraph) = siblings[at].as_element_mut() else { return };
+            let ends_section =
+                paragraph.child("pPr").is_some_and(|look| look.child("sectPr").is_some());
+            if ends_section {
+                result = invalid("This paragraph ends a section of the document: keep it.");
+            } else if let Some(marks) = marks {
+                revisions::delete_runs(paragraph, marks);
+                revisions::mark_paragraph(paragraph, "w:del", marks);
+            } else if others == 1 {
+                // A cell, and a document, must not be empty.
+                text::rewrite(paragraph, "");
+            } else {
+                siblings.remove(at);
+            }
+        });
+        self.changes.push(Change::removed("paragraph", &before));
+        result
+    }
+}
+
+/// The text of the only paragraph that contains this text.
+fn unique(root: &Element, wanted: &str) -> Result<String, EditError> {
+    let mut found = Vec::new();
+    root.each(&mut |inner| {
+        if text::is_paragraph(inner) && text::of(inner).contains(wanted) {
+            found.push(text::of(inner));
+        }
+    });
+    match (found.len(), found.pop()) {
+        (1, Some(text)) if !wanted.trim().is_empty() => Ok(text),
+        (count, _) => invalid(format!(
+            "The text “{wanted:.80}” is in {count} paragraphs: give a text that only the paragraph \
+             meant has."
+        )),
+    }
+}
+
+/// Calls `act` with the siblings and the place of the paragraph that contains this text.
+fn at_paragraph(
+    element: &mut Element,
+    wanted: &str,
+    act: &mut impl FnMut(&mut Vec<Node>, usize),
+) -> bool {
+    let is_it = |node: &Node| {
+        let paragraph = node.as_element().filter(|child| text::is_paragraph(child));
+        paragraph.is_some_and(|paragraph| text::of(paragraph).contains(wanted))
+    };
+    if let Some(at) = element.children.iter().position(is_it) {
+        act(&mut element.children, at);
+        return true;
+    }
+    element.elements_mut().any(|child| at_paragraph(child, wanted, act))
+}

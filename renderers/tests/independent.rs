@@ -1,0 +1,127 @@
+//! Word files that we write, read by docx-rs, an independent reader.
+
+use std::{
+    fs,
+    panic::catch_unwind,
+    path::{Path, PathBuf},
+};
+
+use quick_xml::events::Event;
+use renderers::{
+    Format,
+    edit::{
+        fill::{Filling, fill},
+        word::{self, Author, WordChange, WordEdit},
+    },
+    markdown, read, render,
+};
+use serde_json::{Value, json};
+
+/// The elements whose text docx-rs leaves out.
+const GAPS: [&str; 1] = ["m:oMath"];
+
+fn corpus() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
+    let files =
+        [folder.clone(), folder.join("hostile")].map(|folder| fs::read_dir(folder).unwrap());
+    let files = files.into_iter().flatten().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> =
+        files.filter(|path| path.extension().is_some_and(|e| e == "md")).collect();
+    files.sort();
+    files
+}
+
+/// The text that docx-rs finds in the body.
+fn by_docx_rs(file: &[u8]) -> Result<String, String> {
+    let read = catch_unwind(|| docx_rs::read_docx(file).map(|docx| docx.json()));
+    let read = read.map_err(|_| "it panics".to_owned())?.map_err(|error| error.to_string())?;
+    let read: Value = serde_json::from_str(&read).map_err(|error| error.to_string())?;
+    let mut text = String::new();
+    collect(&read["document"], &mut text);
+    Ok(text)
+}
+
+fn collect(value: &Value, text: &mut String) {
+    match value {
+        Value::Array(items) => {
+            for item in items {
+                collect(item, text);
+            }
+        }
+        Value::Object(fields) => {
+            if let Some(Value::String(words)) = fields.get("text") {
+                text.push_str(words);
+            }
+            for value in fields.values() {
+                collect(value, text);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The texts of the body without those in gaps.
+fn expected(file: &[u8]) -> Vec<String> {
+    let mut zip = zip::ZipArchive::new(std::io::Cursor::new(file)).unwrap();
+    let mut xml = String::new();
+    std::io::Read::read_to_string(&mut zip.by_name("word/document.xml").unwrap(), &mut xml)
+        .unwrap();
+    let mut reader = quick_xml::Reader::from_str(&xml);
+    let (mut path, mut texts) = (Vec::new(), Vec::new());
+    loop {
+        match reader.read_event().unwrap() {
+            Event::Start(start) => {
+                path.push(String::from_utf8_lossy(start.name().as_ref()).into_owned())
+            }
+            Event::End(_) => drop(path.pop()),
+            Event::Text(text) if path.last().is_some_and(|name| name == "w:t") => {
+                if !path.iter().any(|name| GAPS.contains(&name.as_str())) {
+                    texts.push(text.decode().unwrap().into_owned());
+                }
+            }
+            Event::Eof => return texts,
+            _ => {}
+        }
+    }
+}
+
+fn is_read(name: &str, file: &[u8]) {
+    let read = by_docx_rs(file).unwrap_or_else(|problem| panic!("{name}: {problem}"));
+    let missing: Vec<_> = expected(file).into_iter().filter(|text| !read.contains(text)).collect();
+    assert!(missing.is_empty(), "{name}: docx-rs does not find {missing:?}");
+}
+
+/// docx-rs reads every Word file of the corpus, and finds every text of its body.
+#[test]
+fn an_independent_reader_finds_every_text_of_the_corpus() {
+    let corpus = corpus();
+    assert!(corpus.len() > 8, "{corpus:?}");
+    for path in corpus {
+        let document = markdown::read(&fs::read_to_string(&path).unwrap()).unwrap();
+        let file = render(&document, Format::Docx).unwrap();
+        is_read(&path.display().to_string(), &file.bytes);
+    }
+}
+
+/// The same holds for files that were filled and edited.
+#[test]
+fn an_independent_reader_reads_edited_files() {
+    let text =
+        "# Lease\n\nThe **boat** of {{name}}.\n\n| Day | Price |\n|---|---|\n| Monday | 3 |\n";
+    let template = render(&markdown::read(text).unwrap(), Format::Docx).unwrap().bytes;
+    let filled = fill(&template, &Filling::Once(json!({ "name": "Ann" }))).unwrap().remove(0);
+    is_read("filled", &filled.bytes);
+    let changes = vec![
+        WordChange::ReplaceText { old: "boat of".into(), new: "ship by".into() },
+        WordChange::AddRow { table: 1, after: None, cells: vec!["Friday".into(), "4".into()] },
+        WordChange::RemoveRow { table: 1, row: 2 },
+    ];
+    let author = Author { name: "Ann".into(), date: "2026-05-01T12:00:00Z".into() };
+    for author in [None, Some(author)] {
+        let edit = WordEdit { changes: changes.clone(), author };
+        let edited = word::edit(&filled.bytes, &edit).unwrap();
+        is_read("edited", &edited.bytes);
+        let ours = read::to_markdown("a.docx", &edited.bytes).unwrap().markdown;
+        assert!(ours.contains("Friday"), "{ours}");
+    }
+}
