@@ -7,7 +7,7 @@ mod walk;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use brand::{Brand, Voice};
-pub use page::{Page, PageSize};
+pub use page::{Page, PageSize, PictureWidth};
 use walk::each_in_blocks;
 pub use walk::{each_block_of, each_in, plain_text};
 
@@ -26,6 +26,8 @@ pub struct Document {
     pub notes: Vec<Vec<Block>>,
     /// Picture data by the URL used in the text. Only these pictures can be drawn.
     pub assets: BTreeMap<String, Vec<u8>>,
+    /// The width of pictures by their URL, for those whose source sets it.
+    pub widths: BTreeMap<String, PictureWidth>,
     /// The logo, used by the theme `corporate`: PNG, JPEG, GIF, BMP or SVG.
     pub logo: Option<Vec<u8>>,
     /// Warnings about content that the reader dropped.
@@ -67,6 +69,8 @@ pub struct Meta {
     pub numbered: bool,
     /// Whether slides are numbered.
     pub paginate: bool,
+    /// Marp's directives for slides: their names in lower case, and their values.
+    pub directives: BTreeMap<String, String>,
     /// The path of the template requested by the document.
     pub template: Option<String>,
     /// The settings read from the template.
@@ -215,6 +219,21 @@ pub enum Alert {
     Caution,
 }
 
+/// A mark of letters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mark {
+    /// A subscript.
+    Lowered,
+    /// A superscript.
+    Raised,
+    /// Underlined.
+    Underlined,
+    /// On a yellow background.
+    Highlighted,
+    /// Smaller than the text around it.
+    Small,
+}
+
 /// A part of a line.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Inline {
@@ -226,6 +245,8 @@ pub enum Inline {
     Emphasis(Vec<Inline>),
     /// Struck through.
     Strike(Vec<Inline>),
+    /// With a mark for which Markdown has no sign.
+    Marked(Mark, Vec<Inline>),
     /// Code within a line.
     Code(String),
     /// A link. Only `https`, `http`, `mailto`, `tel` and `#anchor`; other links are read as text.
@@ -298,6 +319,9 @@ impl Document {
             self.assets.insert(name.clone(), bytes);
             renamed.insert(url, name);
         }
+        for (url, width) in std::mem::take(&mut other.widths) {
+            self.widths.insert(renamed.get(&url).cloned().unwrap_or(url), width);
+        }
         let mut change = |inline: &mut Inline| match inline {
             Inline::Footnote(note) => *note += notes,
             Inline::Image { url, .. } => {
@@ -324,7 +348,8 @@ impl Document {
     }
 }
 
-fn change_blocks(blocks: &mut [Block], change: &mut dyn FnMut(&mut Inline)) {
+/// Calls `change` for every inline of `blocks`, including nested ones.
+pub fn change_blocks(blocks: &mut [Block], change: &mut dyn FnMut(&mut Inline)) {
     for block in blocks {
         match block {
             Block::Heading { content, .. } | Block::Paragraph(content) => {
@@ -360,6 +385,7 @@ fn change_all(content: &mut [Inline], change: &mut dyn FnMut(&mut Inline)) {
         if let Inline::Strong(inner)
         | Inline::Emphasis(inner)
         | Inline::Strike(inner)
+        | Inline::Marked(_, inner)
         | Inline::Link { content: inner, .. } = inline
         {
             change_all(inner, change);
