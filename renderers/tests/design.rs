@@ -140,7 +140,7 @@ fn long_lists_have_room_for_their_numbers_and_icons_stay_in_their_line() {
 
 #[test]
 fn wide_tables_turn_their_page_or_are_split() {
-    let source = format!("before\n\n{}\nafter", wide(16));
+    let source = format!("before\n\n{}\nafter", wide(14));
     let pdf = drawn(&source, Format::Pdf);
     let is_landscape: Vec<bool> = pdf_pages(&pdf).into_iter().map(|(w, h)| w > h).collect();
     assert_eq!(is_landscape, [false, true, false]);
@@ -196,7 +196,8 @@ fn captions_have_fields_and_the_contents_have_pages() {
     let pdf = drawn(source, Format::Pdf);
     let document = lopdf::Document::load_mem(&pdf.bytes).unwrap();
     let all = document.extract_text(&(1..=pdf.pages as u32).collect::<Vec<_>>()).unwrap();
-    assert!(all.contains("Figure 1: A photo") && all.contains("Table 1: Results"), "{all}");
+    let all = all.replace([' ', '\n'], "");
+    assert!(all.contains("Figure1:Aphoto") && all.contains("Table1:Results"), "{all}");
 }
 
 #[test]

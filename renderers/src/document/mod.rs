@@ -1,11 +1,13 @@
 //! The document model shared by all four formats: plain data, no I/O.
 
+mod anchors;
 mod brand;
 mod page;
 mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use anchors::Anchors;
 pub use brand::{Brand, Voice};
 pub use page::{Page, PageSize, PictureWidth};
 use walk::each_in_blocks;
@@ -390,31 +392,6 @@ fn change_all(content: &mut [Inline], change: &mut dyn FnMut(&mut Inline)) {
         {
             change_all(inner, change);
         }
-    }
-}
-
-/// Assigns each heading the anchor that GitHub would assign, so that `[…](#the-heading)` works.
-#[derive(Debug, Default)]
-pub struct Anchors {
-    seen: BTreeMap<String, usize>,
-}
-
-impl Anchors {
-    /// The anchor of the next heading, in the order of the document.
-    pub fn next(&mut self, heading: &[Inline]) -> String {
-        let slug: String = plain_text(heading)
-            .to_lowercase()
-            .chars()
-            .filter_map(|c| match c {
-                ' ' | '\n' => Some('-'),
-                c if c.is_alphanumeric() || c == '-' || c == '_' => Some(c),
-                _ => None,
-            })
-            .collect();
-        let repeats = self.seen.entry(slug.clone()).or_insert(0);
-        let anchor = if *repeats == 0 { slug } else { format!("{slug}-{repeats}") };
-        *repeats += 1;
-        anchor
     }
 }
 

@@ -3,6 +3,7 @@
 
 use rust_xlsxwriter::{DocProperties, ExcelDateTime, Workbook, XlsxError};
 
+use super::chart_labels::{labels, light_letters, shown};
 use super::geometry::Area;
 use super::shapes::place;
 use super::sheet::Sheet;
@@ -115,7 +116,7 @@ fn write(chart: &Chart, look: &Look, book: Option<&str>) -> Xml {
     xml
 }
 
-fn val(xml: &mut Xml, name: &'static str, value: &str) {
+pub fn val(xml: &mut Xml, name: &'static str, value: &str) {
     xml.empty(name, &[("val", value)]);
 }
 
@@ -151,7 +152,7 @@ fn letters(xml: &mut Xml, look: &Look) {
     xml.close();
 }
 
-fn fill(xml: &mut Xml, color: &str) {
+pub fn fill(xml: &mut Xml, color: &str) {
     xml.open("a:solidFill", &[]);
     xml.empty("a:srgbClr", &[("val", color)]);
     xml.close();
@@ -301,51 +302,6 @@ fn series(xml: &mut Xml, chart: &Chart, at: usize, series: &Series, look: &Look)
         val(xml, "c:smooth", "0");
     }
     xml.close();
-}
-
-/// The values on bars and lines.
-fn labels(xml: &mut Xml, chart: &Chart) {
-    if !chart.shows_values() {
-        return;
-    }
-    xml.open("c:dLbls", &[]);
-    let format = chart.axis_format();
-    xml.empty("c:numFmt", &[("formatCode", format), ("sourceLinked", "0")]);
-    xml.raw("<c:spPr><a:noFill/><a:ln><a:noFill/></a:ln></c:spPr>");
-    if chart.is_stacked && chart.kind == Kind::Bar {
-        light_letters(xml);
-    }
-    shown(xml, "c:showVal");
-    xml.close();
-}
-
-/// Letters on coloured bars.
-fn light_letters(xml: &mut Xml) {
-    xml.open("c:txPr", &[]);
-    xml.raw("<a:bodyPr/><a:lstStyle/>");
-    xml.open("a:p", &[]);
-    xml.open("a:pPr", &[]);
-    xml.open("a:defRPr", &[]);
-    fill(xml, "FFFFFF");
-    xml.close();
-    xml.close();
-    xml.empty("a:endParaRPr", &[("lang", "en-US")]);
-    xml.close();
-    xml.close();
-}
-
-/// The only thing that a label shows.
-fn shown(xml: &mut Xml, what: &str) {
-    for name in [
-        "c:showLegendKey",
-        "c:showVal",
-        "c:showCatName",
-        "c:showSerName",
-        "c:showPercent",
-        "c:showBubbleSize",
-    ] {
-        val(xml, name, if name == what { "1" } else { "0" });
-    }
 }
 
 fn slices(xml: &mut Xml, chart: &Chart, color: impl Fn(usize) -> Color) {

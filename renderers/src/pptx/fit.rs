@@ -82,12 +82,12 @@ impl<'d> Deck<'d> {
             if few && slide.class == Class::Title {
                 return (Layout::Title, whole(items, area(Layout::Title)));
             }
+            if slide.class == Class::Figure && items.iter().any(is_figure) {
+                let middle = self.geometry.body.band(60.0, body.height - 60.0);
+                return (Layout::Content, whole(items, middle));
+            }
             if slide.class == Class::Figure && few {
-                let title_is_number = !items.iter().any(is_figure);
-                if title_is_number {
-                    return (Layout::Figure, whole(items, area(Layout::Figure)));
-                }
-                return (Layout::Content, whole(items, area(Layout::Figure)));
+                return (Layout::Figure, whole(items, area(Layout::Figure)));
             }
             if items.is_empty() && slide.heading.is_some_and(|(level, _)| level <= 2) {
                 return (Layout::Section, vec![Vec::new()]);
@@ -168,8 +168,9 @@ fn anchors(slide: &Slide<'_>) -> Vec<String> {
         Block::Heading { content, .. } => Some(plain(content)),
         _ => None,
     });
-    let title = slide.heading.map(|(_, title)| plain(title));
-    title.into_iter().chain(inner).map(|text| slug(&text, &mut HashMap::new())).collect()
+    let above = slide.above.iter().map(|title| plain(title));
+    let title = above.chain(slide.heading.map(|(_, title)| plain(title)));
+    title.chain(inner).map(|text| slug(&text, &mut HashMap::new())).collect()
 }
 
 /// A name for a slide that has no heading.

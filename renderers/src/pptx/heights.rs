@@ -132,7 +132,7 @@ impl Columns {
         };
         let sizes: Vec<f64> = [1.0, 0.9, 0.8, 0.7]
             .iter()
-            .map(|part| (full * scale * part).max(LEAST_TABLE))
+            .map(|part| (full * scale * part).floor().max(LEAST_TABLE))
             .collect();
         let size = fitting::size(table, width, &sizes, CELL_FORM).unwrap_or(sizes[3]);
         let em = |points: f64| (points * 1000.0 / size) as u32;

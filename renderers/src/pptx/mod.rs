@@ -6,7 +6,8 @@
 //! - [`items`]: a slide's blocks as text, tables, code and pictures
 //! - [`fit`], [`flow`], [`bands`]: places items by measured text and continues on further slides
 //!   where needed; slides with columns. `geometry`, `heights`: positions and measured heights
-//! - [`slide`], [`paragraphs`], [`shapes`], [`charts`]: the XML of a slide, a [`sheet`]
+//! - [`slide`], [`paragraphs`], [`shapes`], [`charts`], [`chart_labels`]: the XML of a slide, a
+//!   [`sheet`]
 //! - [`markup`]: XML shared by slides, layouts and masters
 //! - [`layouts`], [`theme`], [`notes`], [`parts`]: the parts of every file
 //!
@@ -15,6 +16,7 @@
 
 mod backdrops;
 mod bands;
+mod chart_labels;
 mod charts;
 mod deck;
 mod directives;
@@ -36,7 +38,7 @@ mod slide;
 mod theme;
 
 use crate::Document;
-use crate::document::Block;
+use crate::document::{Block, Inline};
 use crate::package::{Relations, limits, properties};
 use crate::pdf::fontset::Fonts;
 use crate::rendered::{RenderError, Rendered};
@@ -131,6 +133,12 @@ impl<'d> Deck<'d> {
         self.geometry = whole;
         let mut pages = pages?;
         for page in &mut pages {
+            if let (true, Some(first)) =
+                (page.pieces.is_empty() && page.hidden_title, backdrops.first())
+                && !first.alt.is_empty()
+            {
+                page.title = vec![Inline::Text(first.alt.clone())];
+            }
             page.backdrops.clone_from(&backdrops);
             page.background = look.background;
             page.ink = look.ink.or_else(|| self.ink_of(page.layout));

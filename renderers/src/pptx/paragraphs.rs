@@ -102,7 +102,7 @@ impl Sheet<'_, '_> {
         self.runs(xml, content, Format { rtl, ..format });
         // An empty line needs an explicit size, otherwise it takes the master's.
         if let (true, Some(points)) = (content.is_empty(), format.size) {
-            xml.empty("a:endParaRPr", &[("sz", &((points * 100.0) as i64).to_string())]);
+            xml.empty("a:endParaRPr", &[("sz", &((points * 100.0).round() as i64).to_string())]);
         }
         xml.close();
     }
@@ -204,7 +204,7 @@ impl Sheet<'_, '_> {
     fn marks(&self, xml: &mut Xml, format: Format) {
         let look = &self.deck.look;
         let language = look::language(&self.deck.document.meta);
-        let size = format.size.map(|points| ((points * 100.0) as i64).to_string());
+        let size = format.size.map(|points| ((points * 100.0).round() as i64).to_string());
         let mut attributes = vec![("lang", language)];
         attributes.extend(size.as_deref().map(|size| ("sz", size)));
         attributes.extend(format.bold.then_some(("b", "1")));

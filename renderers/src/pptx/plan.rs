@@ -30,8 +30,8 @@ pub struct Slide<'d> {
     pub title: Option<Vec<Inline>>,
     /// The heading that became the title.
     pub heading: Option<(u8, &'d [Inline])>,
-    /// The title of the slide from which this one was split off.
-    pub topic: Option<Vec<Inline>>,
+    /// The headings of topics that have no slide of their own.
+    pub above: Vec<&'d [Inline]>,
     pub blocks: Vec<&'d Block>,
     pub notes: Vec<String>,
     pub setting: Setting,
@@ -85,23 +85,29 @@ impl<'d> Slide<'d> {
         let Some(highest) = self.blocks.iter().filter_map(|block| level(block)).min() else {
             return Vec::new();
         };
-        let topic = self.topic.clone().or_else(|| self.title.clone());
+        // The deepest heading above the parts is their topic.
+        let topic = self.heading.map(|(_, heading)| heading.to_vec());
         let mut parts: Vec<Slide<'d>> = vec![Slide { blocks: Vec::new(), ..self.clone() }];
         for block in &self.blocks {
             match block {
                 Block::Heading { level, content } if *level == highest => parts.push(Slide {
                     title: Some(below(topic.as_deref(), content)),
                     heading: Some((*level, content)),
-                    topic: topic.clone(),
                     setting: self.setting.next(),
                     ..Slide::default()
                 }),
                 block => parts.last_mut().expect("there is a part").blocks.push(block),
             }
         }
-        if parts[0].blocks.is_empty() {
+        // A topic without a text of its own is named by the titles of its parts.
+        let is_named = |title: &[Inline]| {
+            topic.as_deref().is_none_or(|topic| plain(title).starts_with(plain(topic).trim()))
+        };
+        if parts[0].blocks.is_empty() && parts[1].title.as_deref().is_some_and(is_named) {
             let empty = parts.remove(0);
             parts[0].notes = empty.notes;
+            parts[0].above = empty.above;
+            parts[0].above.extend(empty.heading.map(|(_, heading)| heading));
         }
         parts
     }
@@ -357,7 +363,7 @@ mod tests {
         let title = |slide: &Slide<'_>| plain(slide.title.as_ref().unwrap());
         let titles: Vec<_> = parts.iter().map(title).collect();
         assert_eq!(titles, ["Types", "Types: Scalar", "Types: Compound"]);
-        assert_eq!(title(&parts[1].parts()[0]), "Types: Integers");
+        assert_eq!(title(&parts[1].parts()[0]), "Scalar: Integers");
         assert!(parts[2].parts().is_empty());
     }
 }
