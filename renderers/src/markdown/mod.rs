@@ -5,11 +5,14 @@
 //! - [`blocks`], [`inlines`]: converts the tree of comrak, at most
 //!   [`NESTING`](crate::budgets::NESTING) levels deep
 //! - [`html`], [`tags`]: raw HTML becomes text, links, pictures and formatting
+//! - [`pictures`]: the width of pictures, and pictures side by side
+//! - [`captions`]: numbers of figures and tables
 //! - [`columns`]: fenced divs become columns
 //! - [`mend`]: repairs content that CommonMark would drop
 //! - [`clean`]: removes control characters and unsafe links
 
 mod blocks;
+mod captions;
 pub(crate) mod clean;
 mod columns;
 mod front_matter;
@@ -17,6 +20,7 @@ mod html;
 mod inlines;
 mod losses;
 mod mend;
+mod pictures;
 mod reader;
 mod tags;
 
@@ -55,7 +59,10 @@ pub fn read(source: &str) -> Result<Document, RenderError> {
     let mut blocks = columns::gather(reader.blocks(root, 0));
     let notes = reader.notes();
     blocks.append(&mut reader.orphans);
-    Ok(Document { meta, blocks, notes, warnings: reader.losses.sentences(), ..Document::default() })
+    let (widths, warnings) = (reader.widths, reader.losses.sentences());
+    let mut document = Document { meta, blocks, notes, widths, warnings, ..Document::default() };
+    captions::number(&mut document, &reader.names);
+    Ok(document)
 }
 
 /// The URLs of the pictures in a document, each once, in the order of their first use, so that the
@@ -82,6 +89,7 @@ fn options() -> Options<'static> {
     options.extension.description_lists = true;
     options.extension.alerts = true;
     options.extension.math_dollars = true;
+    options.extension.highlight = true;
     options.extension.cjk_friendly_emphasis = true;
     options.parse.leave_footnote_definitions = true;
     options
