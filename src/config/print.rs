@@ -317,7 +317,8 @@ const KEYS: &[ConfigKey] = &[
     key(
         "web.search.provider",
         "duckduckgo",
-        "serper, tavily, brave, searxng or duckduckgo; the next one is used if one fails",
+        "serper, tavily, brave, searxng or duckduckgo, or the model of a vendor: openai, anthropic \
+            or gemini; the next one is used if one fails",
     ),
     key("web.search.key", "", "Its API key, as a secret"),
     key("web.search.url", "the service's", "The URL of your SearXNG, with /search"),
@@ -327,6 +328,7 @@ const KEYS: &[ConfigKey] = &[
         "webhooks_in.verify",
         "standard",
         "standard (Standard Webhooks), github, gitlab, stripe or slack",
+    key("web.search.model", "", "The model that searches, for openai, anthropic and gemini"),
     ),
     key("webhooks_in.secret", "", "The signing secret; without it, the route does not exist"),
     key(
