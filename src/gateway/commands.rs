@@ -6,12 +6,12 @@ use anyhow::Result;
 use super::{
     approvals::{self, Choice},
     intake_context::{IntakeContext, TypedMessage, answer},
-    linking,
+    linking, prompts,
 };
 use crate::{
     crash,
     journal::{
-        event::{Event, Speaker, Status},
+        event::{Event, Speaker, Status, VISITOR},
         ids::ConversationId,
         role::Role,
     },
@@ -44,7 +44,10 @@ pub(super) async fn execute(
         return Ok(is_answer);
     };
     let markdown = match command.to_lowercase().as_str() {
-        "start" | "help" => words.help.to_owned(),
+        "start" | "help" => {
+            let commands: &[_] = if by.id.starts_with(VISITOR) { &[] } else { &context.prompts };
+            prompts::help(words, commands)
+        }
         "whoami" => words.whoami([&by.name, &by.id, &context.channel, typed.role.as_str()]),
         "status" => {
             let open =

@@ -281,7 +281,10 @@ async fn show(
             return show_once(gateway, channel, sending).await;
         }
         if sending.receipt.is_none() {
-            place(gateway, channel, sending).await?;
+            let Some(opening) = sending.what.opening() else {
+                return show_once(gateway, channel, sending).await;
+            };
+            place(gateway, channel, sending, opening).await?;
         }
     }
     let mut shipment = shipment(sending, sending.what.clone());
@@ -304,18 +307,18 @@ async fn show(
     outcome::send(gateway, channel, sending, &shipment).await
 }
 
-/// Sends a placeholder and records it. From then on, every attempt is an edit.
+/// Sends a placeholder with the first words and records it. From then on, every attempt is an edit.
 async fn place(
     gateway: &Gateway,
     channel: &dyn Channel,
     sending: &mut Sending,
+    opening: Outgoing,
 ) -> Result<(), SendError> {
-    let reply_to = sending.what.reply_to().map(str::to_owned);
-    let placeholder = shipment(sending, Outgoing::Placeholder { reply_to });
+    let placeholder = shipment(sending, opening);
     let receipt = outcome::send(gateway, channel, sending, &placeholder).await?;
     if !gateway.store.record_receipt(sending, Some(&receipt)).await.map_err(temporary)? {
         let stray = removal(sending.place.clone(), receipt);
-        // If this fails, an empty message stays visible, as after a crash.
+        // If this fails, the first words stay visible, as after a crash.
         let _ = channel.send(&stray).await;
         return Err(temporary(anyhow::anyhow!("another node is sending this row")));
     }
@@ -324,7 +327,7 @@ async fn place(
 }
 
 /// Sends a text directly, because the outcome of its placeholder is unknown and a second one must
-/// not follow it. The row is marked as possibly shown first, so that later attempts say that they
+/// not follow it, or because it is too short for a placeholder. The row is marked as possibly shown first, so that later attempts say that they
 /// may be duplicates.
 async fn show_once(
     gateway: &Gateway,

@@ -45,7 +45,7 @@ pub struct Drafts<'g> {
     target: DraftTarget,
     /// Continues even if nobody waits for it: a message must not be sent and then forgotten.
     under_way: Option<DraftTask>,
-    /// Set when the outcome of a placeholder is unknown: another one could be a second "…" that
+    /// Set when the outcome of a placeholder is unknown: another one could be a second message that
     /// nothing replaces.
     stray: Arc<OnceLock<()>>,
 }
@@ -192,7 +192,7 @@ impl Message {
         let store = self.gateway.store.clone();
         let (conversation, turn) = (self.lease.conversation().clone(), self.target.turn);
         let kept = store.draft(&conversation, turn).await?;
-        let begun = if kept.is_some() { kept } else { self.begin().await? };
+        let begun = if kept.is_some() { kept } else { self.begin(&draft).await? };
         let Some(receipt) = begun else { return Ok(()) };
         self.shipment.receipt = Some(receipt.clone());
         self.shipment.what = draft;
@@ -205,9 +205,14 @@ impl Message {
         Ok(shown.map(drop)?)
     }
 
-    /// Sends the message and records it for the answer; `None` if it is too late for that.
-    async fn begin(&mut self) -> anyhow::Result<Option<Receipt>> {
-        self.shipment.what = Outgoing::Placeholder { reply_to: self.target.reply_to.clone() };
+    /// Sends the message with the first words and records it for the answer; `None` if it is too
+    /// late for that, or too early.
+    async fn begin(&mut self, draft: &Outgoing) -> anyhow::Result<Option<Receipt>> {
+        let Some(mut opening) = draft.opening() else { return Ok(None) };
+        if let Outgoing::Placeholder { reply_to, .. } = &mut opening {
+            reply_to.clone_from(&self.target.reply_to);
+        }
+        self.shipment.what = opening;
         let receipt = self.send().await.inspect_err(|problem| {
             if matches!(problem, SendError::Unknown(_)) {
                 let _ = self.stray.set(());
@@ -227,8 +232,8 @@ impl Message {
         kept.map(|_| None)
     }
 
-    /// Deletes the message. Where the platform cannot delete, it keeps the text that it had: "…" or
-    /// a partial answer. It is never reused for anything else.
+    /// Deletes the message. Where the platform cannot delete, it keeps the text that it had: a
+    /// partial answer. It is never reused for anything else.
     async fn delete(&self, receipt: Receipt) {
         let connected = &self.gateway.channels[&self.channel];
         let removal = removal(self.shipment.place.clone(), receipt);

@@ -5,7 +5,7 @@
 //! - `intake`: stores batches of updates, and sets aside those that cannot be stored
 //! - `intake_context`: the context of one update; `language`: the language to reply in
 //! - [`people`]: who may talk to the bot; pairing
-//! - [`commands`]: `/new`, `/stop`, …
+//! - [`commands`]: `/new`, `/stop`, …; [`prompts`]: prompts of MCP servers as commands
 //! - [`approvals`]: the only code path that decides approvals
 //! - [`ephemeral`]: replies that only one person sees
 //! - [`deliver`]: sends the outbox in order; `shipment`: a row that is being sent; `album`:
@@ -32,6 +32,7 @@ mod linking;
 mod listen;
 mod outcome;
 pub mod people;
+pub mod prompts;
 pub mod rate_limit;
 pub mod receive;
 mod shipment;
@@ -55,6 +56,7 @@ use crate::{
         files::Artifacts,
         people::pairing::OwnerSource,
     },
+    tools::mcp::prompts::PromptCommands,
 };
 pub use listen::CHANNEL_UP;
 use people::Allow;
@@ -69,6 +71,8 @@ pub struct Gateway {
     pub messages_per_minute: u32,
     /// The models that people can choose from.
     pub models: Vec<String>,
+    /// The prompts of MCP servers that people can use.
+    pub prompts: PromptCommands,
     pub rate_limiter: rate_limit::RateLimiter,
     pub breakers: Arc<breaker::Breakers>,
     /// The tasks that shutdown waits for.

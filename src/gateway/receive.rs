@@ -15,7 +15,7 @@ use super::{
     ephemeral::Ephemeral,
     intake,
     intake_context::{IntakeContext, IntakeOrigin, TypedMessage, answer, is_platform_command},
-    language, people,
+    language, people, prompts,
 };
 use crate::{
     agent::approvers::Voter,
@@ -33,6 +33,7 @@ use crate::{
         usage,
     },
     texts::{self, Language},
+    tools::mcp::prompts::TypedPrompt,
 };
 
 /// Receives the batches of a channel in order, and confirms each one once it is stored.
@@ -93,6 +94,7 @@ pub(super) fn context(gateway: &Gateway, channel: &str, of: IntakeOrigin) -> Res
         limits: connected.channel.limits().clone(),
         model: connected.model.clone(),
         models: gateway.models.clone(),
+        prompts: gateway.prompts.of(&connected.agent),
         messages_per_minute: gateway.messages_per_minute,
         owned: gateway.owned(),
         now: gateway.clock.now(),
@@ -255,6 +257,12 @@ async fn record_message(
     if let Some(limited) = rate_limited(tx, context, conversation, &typed, album).await? {
         return Ok(Some(limited).filter(|_| context.source != IntakeOrigin::Platform));
     }
+    let prompt = if files.is_empty() { prompts::requested(context, &typed) } else { None };
+    if let Some(TypedPrompt::Unfit(usage)) = &prompt {
+        let markdown = (typed.words().prompt_usage)(usage);
+        answer(tx, context, conversation, markdown, typed.answered()).await?;
+        return Ok(None);
+    }
     let TypedMessage { by, text, message, .. } = typed;
     let said = Event::Said { by: by.clone(), text: text.to_owned(), message: message.to_owned() };
     let seq = journal::append(tx, conversation, &said, context.now).await?;
@@ -262,7 +270,12 @@ async fn record_message(
         conversations::note_split(tx, conversation, seq).await?;
     }
     for file in files {
-        let sent = Event::FileSent { message: message.to_owned(), file: file.clone() };
+        let (message, file) = (message.to_owned(), file.clone());
+        let sent = Event::FileSent { message, file, prompt: None };
+        journal::append(tx, conversation, &sent, context.now).await?;
+    }
+    if let Some(TypedPrompt::Request(request)) = prompt {
+        let sent = prompts::sent(message, request);
         journal::append(tx, conversation, &sent, context.now).await?;
     }
     if let Some(who) = foreign.filter(|_| !crash::planted("forwarded")) {

@@ -84,6 +84,7 @@ impl World {
             ]),
             messages_per_minute,
             models: vec!["main".into()],
+            prompts: crate::tools::mcp::prompts::PromptCommands::default(),
             rate_limiter: crate::gateway::rate_limit::RateLimiter::default(),
             breakers: Arc::default(),
             tasks: TaskTracker::new(),
