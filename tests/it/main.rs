@@ -32,6 +32,7 @@ mod refusals;
 mod releases;
 mod reload;
 mod room;
+mod round_trips;
 mod rows;
 mod sandbox;
 mod shell_oracle;
