@@ -27,6 +27,7 @@ mod measured;
 mod pages;
 mod plans;
 mod planted;
+mod power_failure;
 mod process;
 mod refusals;
 mod releases;

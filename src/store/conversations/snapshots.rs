@@ -13,7 +13,10 @@ use crate::{
         session::Session,
         snapshot::{self, VERSION},
     },
-    store::{Store, Tx, db::sql},
+    store::{
+        Store, Tx,
+        db::{WriteMode, sql},
+    },
 };
 
 /// The maximum number of events that one query reads.
@@ -81,7 +84,8 @@ impl Store {
         };
         let (conversation, before) = (conversation.clone(), folded.stored.seq);
         let seq = folded.session.seq;
-        let kept = self.write("store session", move |tx| {
+        // A cache: a power failure leaves the snapshot from before.
+        let kept = self.write_with((), "store session", WriteMode::VOLATILE, move |tx| {
             Box::pin(async move {
                 let row = Row { seq, version: VERSION, body };
                 replace(tx, &conversation, before, row).await
