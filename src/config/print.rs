@@ -258,6 +258,13 @@ const KEYS: &[ConfigKey] = &[
         "Messages that follow within this time are read together; also how long to wait for the \
             rest of an album or a split paste",
     ),
+    key(
+        "channels.pace",
+        "platform",
+        "The rate limits for sending: platform keeps to what the platform documents, off has none \
+            (for test servers), or own limits as messages/duration, such as `private 5/5s, group \
+            20/1m, bot 1000/1s`; those that are left out stay the platform's",
+    ),
     key("mcp.name", "", "The prefix of its tools' names"),
     key("mcp.command", "", "Program and arguments of a local server"),
     key("mcp.url", "", "URL of a remote server"),

@@ -18,7 +18,7 @@ use crate::{
     store::{
         Tx,
         approvals::{self as approval_store, withdrawal},
-        conversations::{self, journal, tasks},
+        conversations::{self, intake::IntakeState, journal, tasks},
         jobs, outbox,
     },
 };
@@ -28,14 +28,18 @@ use crate::{
 pub(super) async fn execute(
     tx: &mut Tx<'_>,
     context: &IntakeContext,
-    conversation: &ConversationId,
+    state: &IntakeState,
     typed: &TypedMessage<'_>,
 ) -> Result<bool> {
     if !context.source.takes_commands() {
         return Ok(false);
     }
+    let conversation = &state.conversation;
     let (by, words) = (typed.by, typed.words());
     let Some((command, rest)) = split(typed.text) else {
+        if !state.has_open_approvals {
+            return Ok(false);
+        }
         let taken = approvals::elicitation::typed(tx, context, conversation, typed).await?;
         let is_answer = taken.is_some();
         if let Some(markdown) = taken {

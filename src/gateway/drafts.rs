@@ -13,7 +13,7 @@ use std::{
 use tokio::{
     sync::watch,
     task::JoinHandle,
-    time::{Instant, interval_at},
+    time::{Instant, MissedTickBehavior, interval_at},
 };
 
 use super::{Connected, Gateway, shipment::removal};
@@ -25,6 +25,9 @@ use crate::{
 /// How long an answer waits for a draft that is being sent, since a draft that arrives later would
 /// replace the answer.
 const LAST_DRAFT: chrono::TimeDelta = chrono::TimeDelta::seconds(5);
+/// How long after the beginning of a turn the typing indicator is first shown. An answer that is
+/// there sooner needs none, and no call of the platform.
+const TYPING_AFTER: Duration = Duration::from_millis(300);
 /// The delays before each further attempt to delete a message.
 const WAITS: [Duration; 3] =
     [Duration::from_millis(500), Duration::from_secs(2), Duration::from_secs(8)];
@@ -76,7 +79,9 @@ impl<'g> Drafts<'g> {
         };
         let limits = connected.channel.limits();
         let typing_for = limits.typing_for.unwrap_or(Duration::from_hours(1));
-        let mut typing = tokio::time::interval(typing_for.mul_f32(0.8));
+        let mut typing =
+            interval_at(self.claimed.claimed_at + TYPING_AFTER, typing_for.mul_f32(0.8));
+        typing.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let edit_interval = limits.drafts.unwrap_or(typing_for);
         // A separate message is worthwhile only if the answer takes some time.
         let first = if self.own_drafts(connected) { Duration::ZERO } else { edit_interval };
@@ -149,12 +154,7 @@ impl<'g> Drafts<'g> {
             return;
         }
         let now = self.gateway.clock.now();
-        if !self.gateway.rate_limiter.may_draft(
-            &channel,
-            &place,
-            &connected.channel.limits().rate_limits,
-            now,
-        ) {
+        if !self.gateway.rate_limiter.may_draft(&channel, &place, &connected.rate_limits, now) {
             return;
         }
         let end = Arc::new(OnceLock::new());

@@ -290,6 +290,7 @@ async fn open(folder: &TempDir) -> Store {
 
 fn connected(channel: Arc<dyn Channel>) -> Connected {
     Connected {
+        rate_limits: channel.limits().rate_limits,
         channel,
         allow: Allow::Everybody,
         agent: "main".into(),
