@@ -20,7 +20,7 @@ pub(super) struct ClaimedSends {
     pub sendings: Vec<Sending>,
     /// Whether there may be more that can be sent now.
     pub may_be_more: bool,
-    /// When the rows of all channels are looked for, whoever has committed them.
+    /// When the rows of all channels are looked for, including those that other nodes have committed.
     pub looks_at: Instant,
 }
 

@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use std::ops::RangeInclusive;
 
 use super::{
-    due::{Claim, Due, Share, sending},
+    due::{DueRow, SendClaim, Share, sending},
     sending::Sending,
 };
 use crate::store::{
@@ -37,7 +37,16 @@ impl Store {
             let claimed = self.write_with(permit, "claim sends", mode, move |tx| {
                 Box::pin(claim_first(tx, claim, between, share))
             });
-            sendings.extend(claimed.await?);
+            match claimed.await {
+                Ok(claimed) => sendings.extend(claimed),
+                Err(problem) if sendings.is_empty() => return Err(problem),
+                // The rows of the other channels are leased, and must be sent.
+                Err(problem) => {
+                    let problem = format!("{problem:#}");
+                    tracing::error!(problem, "could not claim outbox rows");
+                    break;
+                }
+            }
         }
         if sendings.is_empty() {
             return self.claim_sends(shares, now).await;
@@ -106,13 +115,13 @@ const CLAIM_FIRST: [&str; 2] = [
 
 async fn claim_first(
     tx: &mut Tx<'_>,
-    claim: Claim,
+    claim: SendClaim,
     between: RangeInclusive<i64>,
     share: Share,
 ) -> Result<Vec<Sending>> {
     let statement = tx.either(CLAIM_FIRST[0], CLAIM_FIRST[1]);
     let now_base = tx.now_base();
-    let claimed: Vec<Due> = sql!(
+    let claimed: Vec<DueRow> = sql!(
         tx,
         fetch_all,
         statement,

@@ -60,9 +60,9 @@ impl Store {
         claimed.await
     }
 
-    pub(super) fn send_claim(&self, now: DateTime<Utc>) -> Claim {
+    pub(super) fn send_claim(&self, now: DateTime<Utc>) -> SendClaim {
         let (node, term_ms, held) = (self.node.clone(), self.term_ms(), self.held.clone());
-        Claim { node, term_ms, held, now }
+        SendClaim { node, term_ms, held, now }
     }
 }
 
@@ -127,7 +127,7 @@ async fn with_sends_due(
 
 /// The claiming node, its lease term and its clock.
 #[derive(Clone)]
-pub(super) struct Claim {
+pub(super) struct SendClaim {
     pub node: NodeId,
     pub term_ms: i64,
     pub held: Held,
@@ -136,7 +136,7 @@ pub(super) struct Claim {
 
 /// A row whose `due_at` has passed.
 #[derive(Debug)]
-pub(super) struct Due {
+pub(super) struct DueRow {
     id: String,
     conversation: String,
     place: String,
@@ -152,7 +152,7 @@ pub(super) struct Due {
     behind: Option<String>,
 }
 
-impl<'r, R: Row> FromRow<'r, R> for Due
+impl<'r, R: Row> FromRow<'r, R> for DueRow
 where
     &'static str: ColumnIndex<R>,
     String: Decode<'r, R::Database> + Type<R::Database>,
@@ -212,7 +212,7 @@ macro_rules! due {
 
 const DUE: [&str; 2] = [due!(""), due!("FOR NO KEY UPDATE OF o SKIP LOCKED")];
 
-async fn claim_all(tx: &mut Tx<'_>, claim: Claim, shares: Vec<Share>) -> Result<Vec<Sending>> {
+async fn claim_all(tx: &mut Tx<'_>, claim: SendClaim, shares: Vec<Share>) -> Result<Vec<Sending>> {
     let mut sendings = Vec::new();
     for share in &shares {
         sendings.extend(claim_share(tx, &claim, share).await?);
@@ -220,7 +220,7 @@ async fn claim_all(tx: &mut Tx<'_>, claim: Claim, shares: Vec<Share>) -> Result<
     Ok(sendings)
 }
 
-async fn claim_share(tx: &mut Tx<'_>, claim: &Claim, share: &Share) -> Result<Vec<Sending>> {
+async fn claim_share(tx: &mut Tx<'_>, claim: &SendClaim, share: &Share) -> Result<Vec<Sending>> {
     let lease_now = tx.now_ms().await?;
     let expired_by =
         held::before_claim(tx, &claim.held, &claim.node, claim.term_ms, lease_now).await?;
@@ -230,7 +230,7 @@ async fn claim_share(tx: &mut Tx<'_>, claim: &Claim, share: &Share) -> Result<Ve
         let wanted = share.most - sendings.len();
         let most = wanted.max(LOOK);
         let statement = tx.either(DUE[0], DUE[1]);
-        let found: Vec<Due> =
+        let found: Vec<DueRow> =
             sql!(tx, fetch_all, statement, share.channel.as_str(), now, expired_by, most as i64);
         let is_last = found.len() < most;
         let mut ready = Vec::new();
@@ -250,7 +250,7 @@ async fn claim_share(tx: &mut Tx<'_>, claim: &Claim, share: &Share) -> Result<Ve
 
 /// Updates the `due_at` of a row that cannot be sent yet. Returns `true` if the row must not be
 /// claimed now.
-async fn defer(tx: &mut Tx<'_>, due: &Due, now: i64) -> Result<bool> {
+async fn defer(tx: &mut Tx<'_>, due: &DueRow, now: i64) -> Result<bool> {
     let later = due.parked_until.unwrap_or_default().max(due.not_before);
     let due_at = if let Some(before) = &due.behind {
         if !lock_waiting(tx, before).await? {
@@ -305,7 +305,7 @@ macro_rules! take {
     };
 }
 
-async fn lease(tx: &mut Tx<'_>, claim: &Claim, ready: &[Due], lease_now: i64) -> Result<()> {
+async fn lease(tx: &mut Tx<'_>, claim: &SendClaim, ready: &[DueRow], lease_now: i64) -> Result<()> {
     if ready.is_empty() {
         return Ok(());
     }
@@ -327,7 +327,7 @@ async fn lease(tx: &mut Tx<'_>, claim: &Claim, ready: &[Due], lease_now: i64) ->
 
 /// Returns `None` if this release cannot read the row. Its lease expires, and a newer node may
 /// claim it.
-pub(super) fn sending(claim: &Claim, channel: &str, due: Due) -> Option<Sending> {
+pub(super) fn sending(claim: &SendClaim, channel: &str, due: DueRow) -> Option<Sending> {
     let of = JsonTable::Outbox;
     let what = readable(of, &due.id, &due.body)?;
     let place = readable(of, &due.id, &due.place)?;

@@ -48,7 +48,7 @@ const NAMES: [&str; 10] = [
     "approved-call turns/s, 32 conversations",
     "1,000 turns at once, model takes 2 s: wall, s",
     "the same: memory at most, MiB",
-    "start to polling, ms",
+    "start to first answer, ms",
     "idle memory, MiB",
 ];
 
@@ -77,8 +77,8 @@ async fn measure(subject: Subject, binary: &str) -> Result<Measured> {
     fs::create_dir_all(&folder)?;
     let started = Instant::now();
     let mut child = Running(start(subject, binary, &folder, (&telegram, &model))?, folder);
-    telegram.until(|fake| fake.calls().iter().any(|call| call.method == "getUpdates")).await;
-    let polling = started.elapsed();
+    one_turn(&telegram, "First", 0).await;
+    let cold = started.elapsed();
     tokio::time::sleep(Duration::from_secs(2)).await;
     let idle = memory_kib(&child.0)? as f64 / 1024.0;
     let mut rows = sequential(&telegram, &child.0).await?;
@@ -91,7 +91,7 @@ async fn measure(subject: Subject, binary: &str) -> Result<Measured> {
         None
     });
     rows.extend(crowd(&telegram, &model, &child.0).await?);
-    rows.extend([Some(ms(polling)), Some(idle)]);
+    rows.extend([Some(ms(cold)), Some(idle)]);
     child.0.kill()?;
     Ok(Measured { rows })
 }
@@ -201,8 +201,9 @@ async fn press(telegram: &FakeTelegram, chat: i64, person: &str, turn: usize) {
     const ALLOW: &str = "Allow once";
     let open = |fake: &FakeTelegram| {
         let shown = fake.messages(chat);
-        let asked = shown.iter().filter(|message| message.text.contains("get_current_datetime"));
-        let last = asked.last().filter(|m| m.buttons.iter().any(|(label, _)| label == ALLOW));
+        let mut asked =
+            shown.iter().filter(|message| message.text.contains("get_current_datetime"));
+        let last = asked.next_back().filter(|m| m.buttons.iter().any(|(label, _)| label == ALLOW));
         (answers(fake, chat) + 1 == turn).then(|| last.map(|message| message.id)).flatten()
     };
     telegram.until(|fake| open(fake).is_some()).await;
