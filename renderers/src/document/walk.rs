@@ -52,7 +52,6 @@ pub fn each_in<'a>(content: &'a [Inline], see: &mut dyn FnMut(&'a Inline)) {
             Inline::Strong(inner)
             | Inline::Emphasis(inner)
             | Inline::Strike(inner)
-            | Inline::Marked(_, inner)
             | Inline::Link { content: inner, .. } => each_in(inner, see),
             _ => {}
         }

@@ -5,13 +5,10 @@ use comrak::nodes::{AlertType, ListType, Node, NodeList, NodeValue, TableAlignme
 use super::html::{self, Piece};
 use super::reader::Reader;
 use super::tags::Open;
-use super::{clean, inlines, pictures};
+use super::{clean, inlines};
 use crate::budgets::{CHARTS, NESTING};
 use crate::chart;
 use crate::document::{Alert, Align, Block, Inline, Item, List, Table, plain_text};
-
-/// A pie chart with more slices than this is questioned.
-const SLICES: usize = 10;
 
 impl<'a> Reader<'a> {
     /// The blocks inside `node`, which is `depth` levels deep.
@@ -63,13 +60,7 @@ impl<'a> Reader<'a> {
     fn paragraph(&mut self, node: Node<'a>, depth: usize, blocks: &mut Vec<Block>) {
         for piece in inlines::read_cut(self, node, depth + 1) {
             match piece {
-                inlines::Cut::Text(content) if is_page_break(&content) => {
-                    blocks.push(Block::Comment("pagebreak".to_owned()));
-                }
-                inlines::Cut::Text(content) => {
-                    let row = pictures::side_by_side(&content);
-                    blocks.push(row.unwrap_or(Block::Paragraph(content)));
-                }
+                inlines::Cut::Text(content) => blocks.push(Block::Paragraph(content)),
                 inlines::Cut::Math(latex) => blocks.push(Block::Math(latex)),
             }
         }
@@ -150,16 +141,7 @@ impl<'a> Reader<'a> {
             let many = format!("a document may have {CHARTS} charts");
             let is_one_too_many = self.charts > CHARTS;
             match if is_one_too_many { Err(many) } else { chart::read::read(&text) } {
-                Ok(chart) => {
-                    if chart.is_round() && chart.categories.len() > SLICES {
-                        self.losses.other(format!(
-                            "Chart {} has {} slices, which are hard to compare; bars show them better.",
-                            self.charts,
-                            chart.categories.len()
-                        ));
-                    }
-                    return Block::Chart(chart);
-                }
+                Ok(chart) => return Block::Chart(chart),
                 Err(why) => {
                     let number = self.charts;
                     self.losses.other(format!("Chart {number} is shown as its source: {why}."));
@@ -170,9 +152,6 @@ impl<'a> Reader<'a> {
     }
 
     fn html(&mut self, html: &str, depth: usize, blocks: &mut Vec<Block>) {
-        if html::is_page_break(html) {
-            return blocks.push(Block::Comment("pagebreak".to_owned()));
-        }
         let mut open = Open::default();
         for piece in html::pieces(html) {
             match piece {
@@ -217,11 +196,6 @@ fn push(blocks: &mut Vec<Block>, content: Vec<Inline>) {
     if !content.is_empty() {
         blocks.push(Block::Paragraph(content));
     }
-}
-
-/// Whether a paragraph is a page break of LaTeX.
-fn is_page_break(content: &[Inline]) -> bool {
-    matches!(content, [Inline::Text(text)] if matches!(text.trim(), "\\newpage" | "\\pagebreak" | "\\clearpage"))
 }
 
 /// All text below `node` in one paragraph, without recursion.

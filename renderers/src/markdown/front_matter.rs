@@ -8,13 +8,12 @@ use super::losses::Losses;
 use crate::document::{Meta, Page, PageSize, SlideSize, Theme};
 
 /// Keys of other tools that have no effect here and cause no warning.
-const TOLERATED: [&str; 8] =
-    ["marp", "math", "transition", "url", "image", "description", "tags", "layout"];
-
-/// Marp's directives, which only slides use; with `_` before them they apply to the first slide.
-const DIRECTIVES: [&str; 9] = [
+const TOLERATED: [&str; 17] = [
+    "marp",
     "class",
     "style",
+    "math",
+    "transition",
     "color",
     "backgroundcolor",
     "backgroundimage",
@@ -22,6 +21,11 @@ const DIRECTIVES: [&str; 9] = [
     "backgroundrepeat",
     "backgroundsize",
     "headingdivider",
+    "url",
+    "image",
+    "description",
+    "tags",
+    "layout",
 ];
 
 /// Splits the source into the front matter and the body.
@@ -128,19 +132,10 @@ fn fill(meta: &mut Meta, key: &str, values: &[String], losses: &mut Losses) {
         "page" | "size" | "paper" => size(meta, &text, losses),
         "theme" => theme(meta, &text, losses),
         key if TOLERATED.contains(&key) => {}
-        key if is_directive(key) => {
-            meta.directives.insert(key.to_owned(), text);
-        }
         key => {
             losses.other(format!("The front matter key “{key}” is unknown and was ignored."));
         }
     }
-}
-
-fn is_directive(key: &str) -> bool {
-    let name = key.strip_prefix('_');
-    let of_first = name.is_some_and(|name| matches!(name, "paginate" | "header" | "footer"));
-    of_first || DIRECTIVES.contains(&name.unwrap_or(key))
 }
 
 fn words(value: &str) -> Vec<String> {

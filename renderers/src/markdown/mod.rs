@@ -5,14 +5,11 @@
 //! - [`blocks`], [`inlines`]: converts the tree of comrak, at most
 //!   [`NESTING`](crate::budgets::NESTING) levels deep
 //! - [`html`], [`tags`]: raw HTML becomes text, links, pictures and formatting
-//! - [`pictures`]: the width of pictures, and pictures side by side
-//! - [`captions`]: numbers of figures and tables
 //! - [`columns`]: fenced divs become columns
 //! - [`mend`]: repairs content that CommonMark would drop
 //! - [`clean`]: removes control characters and unsafe links
 
 mod blocks;
-mod captions;
 pub(crate) mod clean;
 mod columns;
 mod front_matter;
@@ -20,7 +17,6 @@ mod html;
 mod inlines;
 mod losses;
 mod mend;
-mod pictures;
 mod reader;
 mod tags;
 
@@ -59,10 +55,7 @@ pub fn read(source: &str) -> Result<Document, RenderError> {
     let mut blocks = columns::gather(reader.blocks(root, 0));
     let notes = reader.notes();
     blocks.append(&mut reader.orphans);
-    let (widths, warnings) = (reader.widths, reader.losses.sentences());
-    let mut document = Document { meta, blocks, notes, widths, warnings, ..Document::default() };
-    captions::number(&mut document, &reader.names);
-    Ok(document)
+    Ok(Document { meta, blocks, notes, warnings: reader.losses.sentences(), ..Document::default() })
 }
 
 /// The URLs of the pictures in a document, each once, in the order of their first use, so that the
@@ -89,7 +82,6 @@ fn options() -> Options<'static> {
     options.extension.description_lists = true;
     options.extension.alerts = true;
     options.extension.math_dollars = true;
-    options.extension.highlight = true;
     options.extension.cjk_friendly_emphasis = true;
     options.parse.leave_footnote_definitions = true;
     options

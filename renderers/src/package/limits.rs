@@ -67,7 +67,6 @@ fn marks(content: &[Inline]) -> Result<(), RenderError> {
         let (Inline::Strong(parts)
         | Inline::Emphasis(parts)
         | Inline::Strike(parts)
-        | Inline::Marked(_, parts)
         | Inline::Link { content: parts, .. }) = inline
         else {
             continue;

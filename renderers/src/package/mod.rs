@@ -13,7 +13,6 @@ use zip::{CompressionMethod, ZipWriter};
 
 #[cfg(test)]
 mod arbitrary;
-pub mod fitting;
 pub mod highlight;
 mod kind;
 pub mod limits;
@@ -24,9 +23,7 @@ pub mod picture;
 pub mod properties;
 #[cfg(test)]
 pub mod reading;
-pub mod sections;
 pub mod text;
-pub mod upright;
 pub mod vector;
 pub mod warnings;
 pub mod widths;

@@ -3,17 +3,17 @@
 use std::slice;
 
 use super::deck::Deck;
-use super::heights::{CELL_FORM, LEAST_TABLE};
 use super::plan::{Class, Slide, byline};
 use crate::chart::Chart;
-use crate::document::{Alert, Block, Inline, Item as ListItem, List, PictureWidth, Table, each_in};
-use crate::package::fitting::{Rooms, fit};
+use crate::document::{Alert, Block, Inline, Item as ListItem, List, Table, each_in};
 use crate::package::picture::Picture;
-use crate::package::text::{DEPTH, columns, flat, named, plain, rows};
+use crate::package::text::{DEPTH, cut_columns, flat, named, plain, rows};
 use crate::package::words;
 
 /// PowerPoint's levels; deeper lists stay on the ninth.
 pub const LEVELS: usize = 9;
+/// The maximum number of columns on a slide.
+const COLUMNS: usize = 16;
 
 /// An item with its own position on a slide.
 #[derive(Debug, Clone)]
@@ -25,8 +25,6 @@ pub enum Item<'d> {
     Code {
         language: Option<String>,
         text: String,
-        /// The font size of code that continues from another slide.
-        size: Option<f64>,
     },
     Picture {
         picture: Picture<'d>,
@@ -34,8 +32,6 @@ pub enum Item<'d> {
         /// Below the picture.
         caption: String,
         side: bool,
-        /// The width that the source asks for.
-        width: Option<PictureWidth>,
     },
     Chart(Chart),
 }
@@ -62,12 +58,8 @@ pub enum Mark {
     #[default]
     None,
     Bullet,
-    /// The index of the list, the number, and the last number of the list.
-    Number {
-        list: usize,
-        value: u64,
-        last: u64,
-    },
+    /// The index of the list, and the number.
+    Number(usize, u64),
     Task(bool),
 }
 
@@ -81,8 +73,6 @@ pub enum Voice {
     Alert(Alert),
     /// Footnotes and captions.
     Small,
-    /// A number that stands out.
-    Figure,
 }
 
 impl<'d> Deck<'d> {
@@ -98,8 +88,7 @@ impl<'d> Deck<'d> {
     }
 
     fn sorted(&mut self, blocks: &[&Block], below: Vec<Para>, notes: Vec<usize>) -> Vec<Item<'d>> {
-        let mut sorter =
-            ItemCollector { deck: self, items: Vec::new(), lists: 0, notes, has_words: false };
+        let mut sorter = ItemCollector { deck: self, items: Vec::new(), lists: 0, notes };
         let at = At { level: 0, voice: Voice::Plain, depth: 0 };
         for block in blocks {
             sorter.block(block, at);
@@ -146,23 +135,6 @@ struct ItemCollector<'a, 'd> {
     lists: usize,
     /// The footnotes referenced on this slide.
     notes: Vec<usize>,
-    /// Whether the current paragraph has more than pictures.
-    has_words: bool,
-}
-
-/// A picture that is not higher than this stands for a word if it is within a line.
-const ICON_PIXELS: u32 = 48;
-
-fn is_icon(item: &Item<'_>) -> bool {
-    matches!(item, Item::Picture { picture, side: false, .. } if picture.height <= ICON_PIXELS)
-}
-
-fn is_word(inline: &Inline) -> bool {
-    match inline {
-        Inline::Text(text) | Inline::Code(text) => !text.trim().is_empty(),
-        Inline::Math(_) => true,
-        _ => false,
-    }
 }
 
 impl<'d> ItemCollector<'_, 'd> {
@@ -188,7 +160,7 @@ impl<'d> ItemCollector<'_, 'd> {
             Block::Table(table) => self.table(table),
             Block::Code { language, text } => {
                 let text = text.trim_end_matches('\n').replace('\t', "    ");
-                self.items.push(Item::Code { language: language.clone(), text, size: None });
+                self.items.push(Item::Code { language: language.clone(), text });
             }
             Block::Quote { alert, blocks } => self.quote(*alert, blocks, at),
             Block::Definitions(terms) => {
@@ -226,8 +198,6 @@ impl<'d> ItemCollector<'_, 'd> {
     /// A paragraph; its pictures follow it as separate items.
     fn text(&mut self, at: At, mark: Mark, content: &[Inline]) {
         let mut pictures = Vec::new();
-        self.has_words = false;
-        each_in(content, &mut |inline| self.has_words |= is_word(inline));
         let letters = self.split(content, &mut pictures);
         if !plain(&letters).trim().is_empty() || mark != Mark::None {
             self.push(Para { level: at.level, mark, voice: at.voice, content: letters });
@@ -240,25 +210,17 @@ impl<'d> ItemCollector<'_, 'd> {
         let mut letters = Vec::with_capacity(content.len());
         for inline in content {
             match inline {
-                Inline::Image { url, alt, title } => match self.picture(url, alt, title) {
-                    Some(picture) if self.has_words && is_icon(&picture) => {
-                        let warning =
-                            "Small pictures within a line are shown as their text on slides.";
-                        self.deck.warnings.say(warning);
-                        letters.push(Inline::Text(alt.clone()));
-                    }
-                    Some(picture) => out.push(picture),
-                    None => {
+                Inline::Image { url, alt, title } => {
+                    if let Some(picture) = self.picture(url, alt, title) {
+                        out.push(picture);
+                    } else {
                         let name = Inline::Text(format!("[{}]", named(url, alt, title)));
                         letters.push(Inline::Emphasis(vec![name]));
                     }
-                },
+                }
                 Inline::Strong(parts) => letters.push(Inline::Strong(self.split(parts, out))),
                 Inline::Emphasis(parts) => letters.push(Inline::Emphasis(self.split(parts, out))),
                 Inline::Strike(parts) => letters.push(Inline::Strike(self.split(parts, out))),
-                Inline::Marked(mark, parts) => {
-                    letters.push(Inline::Marked(*mark, self.split(parts, out)));
-                }
                 Inline::Link { url, title, content } => {
                     let content = self.split(content, out);
                     letters.push(Inline::Link { url: url.clone(), title: title.clone(), content });
@@ -297,14 +259,7 @@ impl<'d> ItemCollector<'_, 'd> {
         } else {
             vec![alt]
         };
-        let width = document.widths.get(url).copied();
-        Some(Item::Picture {
-            picture,
-            alt: words.join(" "),
-            caption: title.to_owned(),
-            side,
-            width,
-        })
+        Some(Item::Picture { picture, alt: words.join(" "), caption: title.to_owned(), side })
     }
 
     fn list(&mut self, list: &List, at: At) {
@@ -314,13 +269,10 @@ impl<'d> ItemCollector<'_, 'd> {
         }
         self.lists += 1;
         let id = self.lists;
-        let last = list.start.unwrap_or(1).saturating_add(list.items.len() as u64 - 1);
         for (count, item) in list.items.iter().enumerate() {
             let mark = match (item.task, list.start) {
                 (Some(done), _) => Mark::Task(done),
-                (None, Some(start)) => {
-                    Mark::Number { list: id, value: start.saturating_add(count as u64), last }
-                }
+                (None, Some(start)) => Mark::Number(id, start.saturating_add(count as u64)),
                 (None, None) => Mark::Bullet,
             };
             self.item(item, mark, At { level: at.level.min(LEVELS - 1), ..at });
@@ -343,17 +295,15 @@ impl<'d> ItemCollector<'_, 'd> {
         for cell in rows(table).flatten() {
             each_in(cell, &mut |inline| self.mention(inline));
         }
-        let rooms = Rooms { upright: self.deck.geometry.body.width, landscape: None };
-        let fitting = fit(table, rooms, &[LEAST_TABLE], CELL_FORM);
-        if fitting.parts.is_empty() {
+        let parts = cut_columns(table, COLUMNS);
+        if parts.is_empty() {
             return self.items.push(Item::Table(table.clone()));
         }
         self.deck.warnings.say(format!(
-            "A table of {} columns was split into {} tables, because it is wider than the slide.",
-            columns(table),
-            fitting.parts.len()
+            "A table was split into {} tables: a slide holds at most {COLUMNS} columns.",
+            parts.len()
         ));
-        self.items.extend(fitting.parts.into_iter().map(Item::Table));
+        self.items.extend(parts.into_iter().map(Item::Table));
     }
 
     fn quote(&mut self, alert: Option<Alert>, blocks: &[Block], at: At) {

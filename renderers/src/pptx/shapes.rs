@@ -3,11 +3,10 @@
 use super::geometry::{Area, Geometry, emu};
 use super::heights::{CELL, Columns};
 use super::markup::fill;
-use super::page::{Page, Piece};
+use super::page::Piece;
 use super::paragraphs::Format;
 use super::sheet::Sheet;
-use crate::document::{Align, Inline, Table};
-use crate::package::fitting::alignments;
+use crate::document::{Inline, Table};
 use crate::package::measure::begins_rtl;
 use crate::package::picture::{self, EMU_PER_PIXEL, Picture};
 use crate::package::text::{plain, rows};
@@ -25,18 +24,14 @@ impl Sheet<'_, '_> {
         xml.empty("p:cNvPr", &[("id", &id), ("name", &format!("Table {id}"))]);
         xml.raw("<p:cNvGraphicFramePr><a:graphicFrameLocks noGrp=\"1\"/></p:cNvGraphicFramePr><p:nvPr/>");
         xml.close();
-        let rtl = rows(table).next().and_then(|row| row.first());
-        let rtl = self.deck.geometry.rtl || rtl.is_some_and(|cell| begins_rtl(&plain(cell)));
-        // A table that is narrower than its place stands where reading begins.
-        let x = piece.area.x + if rtl { (piece.area.width - width).max(0.0) } else { 0.0 };
-        place(xml, "p:xfrm", Area { x, width, height, ..piece.area });
+        place(xml, "p:xfrm", Area { width, height, ..piece.area });
         xml.open("a:graphic", &[]);
         let uri = "http://schemas.openxmlformats.org/drawingml/2006/table";
         xml.open("a:graphicData", &[("uri", uri)]);
         xml.open("a:tbl", &[]);
         let head = if table.header.is_empty() { "0" } else { "1" };
         let mut properties = vec![("firstRow", head), ("bandRow", "1")];
-        if rtl {
+        if rows(table).next().and_then(|row| row.first()).is_some_and(|c| begins_rtl(&plain(c))) {
             properties.insert(0, ("rtl", "1"));
         }
         xml.empty("a:tblPr", &properties);
@@ -45,30 +40,27 @@ impl Sheet<'_, '_> {
             xml.empty("a:gridCol", &[("w", &emu(*width).to_string())]);
         }
         xml.close();
-        let alignments = alignments(table);
         for (at, row) in rows(table).enumerate() {
-            self.row(xml, row, (&alignments, &columns), at == 0 && !table.header.is_empty());
+            self.row(xml, row, (table, &columns), at == 0 && !table.header.is_empty());
         }
         for _ in 0..4 {
             xml.close();
         }
     }
 
-    fn row(&mut self, xml: &mut Xml, row: &[Vec<Inline>], of: (&[Align], &Columns), header: bool) {
-        let (alignments, columns) = of;
+    fn row(&mut self, xml: &mut Xml, row: &[Vec<Inline>], of: (&Table, &Columns), header: bool) {
+        let (table, columns) = of;
         let height = emu(columns.row_height(row, header)).to_string();
         xml.open("a:tr", &[("h", &height)]);
         for at in 0..columns.widths.len() {
             let cell = row.get(at).map_or(&[][..], Vec::as_slice);
-            let align = alignments.get(at).copied().unwrap_or_default();
+            let align = table.align.get(at).copied().unwrap_or_default();
             let color = header.then_some(self.deck.look.accent);
             let size = Some(columns.size);
             xml.open("a:tc", &[]);
-            let ink = self.ink.take_if(|_| header);
             xml.open("a:txBody", &[]);
             xml.raw("<a:bodyPr/><a:lstStyle/>");
             self.line(xml, cell, align, Format { bold: header, color, size, ..Format::default() });
-            self.ink = self.ink.or(ink);
             xml.close();
             self.frame(xml, header);
             xml.close();
@@ -114,32 +106,6 @@ impl Sheet<'_, '_> {
         xml.close();
         framed(xml, (&mut self.deck.package, &mut self.relations), shown, area);
         xml.close();
-    }
-
-    /// The pictures that reach the edges of the slide, behind its text.
-    pub fn backdrops(&mut self, xml: &mut Xml, page: &Page<'_>) {
-        for backdrop in &page.backdrops {
-            let id = self.next_id();
-            let (alt, name) = (&backdrop.alt, format!("Picture {id}"));
-            xml.open("p:pic", &[]);
-            xml.open("p:nvPicPr", &[]);
-            xml.empty("p:cNvPr", &[("id", &id), ("name", &name), ("descr", alt)]);
-            xml.raw("<p:cNvPicPr><a:picLocks noChangeAspect=\"1\"/></p:cNvPicPr><p:nvPr/>");
-            xml.close();
-            xml.open("p:blipFill", &[]);
-            let stores = (&mut self.deck.package, &mut self.relations);
-            picture::blip(xml, stores, ("ppt", "../"), &backdrop.picture);
-            let crop = backdrop.crop().map(|share| ((share * 100_000.0) as i64).to_string());
-            let [left, top, right, bottom] = &crop;
-            xml.empty("a:srcRect", &[("l", left), ("t", top), ("r", right), ("b", bottom)]);
-            xml.raw("<a:stretch><a:fillRect/></a:stretch>");
-            xml.close();
-            xml.open("p:spPr", &[]);
-            place(xml, "a:xfrm", backdrop.area);
-            xml.raw("<a:prstGeom prst=\"rect\"><a:avLst/></a:prstGeom>");
-            xml.close();
-            xml.close();
-        }
     }
 }
 

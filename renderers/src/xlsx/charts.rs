@@ -1,8 +1,8 @@
 //! Native charts: the values as cells, and below them the chart that references these cells.
 
 use rust_xlsxwriter::{
-    Chart as Native, ChartAxisLabelPosition, ChartDataLabel, ChartFormat, ChartLegendPosition,
-    ChartLine, ChartSeries, ChartSolidFill, ChartType, Color, Worksheet, XlsxError,
+    Chart as Native, ChartAxisLabelPosition, ChartFormat, ChartLegendPosition, ChartLine,
+    ChartSeries, ChartSolidFill, ChartType, Color, Worksheet, XlsxError,
 };
 
 use super::look;
@@ -26,17 +26,9 @@ impl Pages<'_> {
         cells(sheet, top, chart, &self.look)?;
         let name = sheet.name();
         let mut native = Native::new(match chart.kind {
-            Kind::Bar => match (chart.is_horizontal, chart.is_stacked) {
-                (false, false) => ChartType::Column,
-                (false, true) => ChartType::ColumnStacked,
-                (true, false) => ChartType::Bar,
-                (true, true) => ChartType::BarStacked,
-            },
-            Kind::Area if chart.is_stacked => ChartType::AreaStacked,
-            Kind::Area => ChartType::Area,
+            Kind::Bar => ChartType::Column,
             Kind::Line => ChartType::Line,
             Kind::Pie => ChartType::Pie,
-            Kind::Donut => ChartType::Doughnut,
             Kind::Scatter => ChartType::Scatter,
         });
         let palette = self.look.palette().map(look::color);
@@ -48,10 +40,6 @@ impl Pages<'_> {
                 .set_categories((name.as_str(), top + 1, 0, bottom, 0))
                 .set_values((name.as_str(), top + 1, column, bottom, column));
             paint(series, chart, &palette, at);
-            if chart.shows_values() && chart.kind != Kind::Scatter {
-                let mut label = ChartDataLabel::new();
-                series.set_data_label(label.show_value().set_num_format(chart.axis_format()));
-            }
         }
         label(&mut native, chart);
         native.set_width(SIZE.0).set_height(SIZE.1).set_alt_text(chart.description());
@@ -72,14 +60,8 @@ fn paint(series: &mut ChartSeries, chart: &Chart, palette: &[Color], at: usize) 
     match chart.kind {
         Kind::Bar => {
             series.set_format(&mut fill).set_gap(60);
-            if chart.is_stacked {
-                series.set_overlap(100);
-            }
         }
-        Kind::Area => {
-            series.set_format(&mut fill);
-        }
-        Kind::Pie | Kind::Donut => {
+        Kind::Pie => {
             let colors = palette.iter().copied().cycle().take(chart.categories.len());
             series.set_point_colors(&colors.collect::<Vec<_>>());
         }
@@ -104,17 +86,10 @@ fn label(native: &mut Native, chart: &Chart) {
     if let Some(y) = &chart.y {
         native.y_axis().set_name(y);
     }
-    if !chart.is_round() {
-        native.y_axis().set_num_format(chart.axis_format());
-    }
-    if chart.is_horizontal {
-        // The first bar is at the top.
-        native.x_axis().set_reverse();
-    }
     let grey = ChartLine::new().set_color(Color::RGB(0xd0_d7de)).clone();
     native.y_axis().set_major_gridlines_line(&grey);
     native.x_axis().set_label_position(ChartAxisLabelPosition::Low);
-    if !chart.is_round() {
+    if chart.kind != Kind::Pie {
         if chart.series.len() < 2 {
             native.legend().set_hidden();
         } else {

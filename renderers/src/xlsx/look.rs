@@ -1,9 +1,9 @@
 //! Styles as Excel formats.
 
-use rust_xlsxwriter::{Color, Format, FormatAlign, FormatScript, FormatUnderline};
+use rust_xlsxwriter::{Color, Format, FormatAlign, FormatUnderline};
 
 use super::runs::Style;
-use crate::document::{Align, Mark};
+use crate::document::Align;
 use crate::package::look::Look;
 
 pub fn styled(style: Style) -> Format {
@@ -19,15 +19,6 @@ pub fn styled(style: Style) -> Format {
     }
     if style.code {
         format = format.set_font_name("Consolas");
-    }
-    match style.mark {
-        Some(Mark::Lowered) => format = format.set_font_script(FormatScript::Subscript),
-        Some(Mark::Raised) => format = format.set_font_script(FormatScript::Superscript),
-        Some(Mark::Underlined) => format = format.set_underline(FormatUnderline::Single),
-        // A part of a cell has no background.
-        Some(Mark::Highlighted) => format = format.set_font_color(Color::RGB(0x9a_6700)),
-        Some(Mark::Small) => format = format.set_font_size(9),
-        None => {}
     }
     if style.link {
         format =

@@ -4,15 +4,9 @@
 use renderers::Format;
 
 /// For all formats with pages or slides.
-const CHARTS: &str = "A ```chart block draws a chart: lines `type: bar|line|area|pie|donut|scatter` \
-    (before bar and area: `stacked`, before bar: `horizontal`), and if wanted `title:`, `x:`, `y:`, \
-    `labels: values|none`, then an empty line and CSV with a header, as in \
+const CHARTS: &str = "A ```chart block draws a chart: lines `type: bar|line|pie|scatter`, and if \
+    wanted `title:`, `x:`, `y:`, then an empty line and CSV with a header, as in \
     `Quarter,North,South`.";
-
-/// For the formats with pages.
-const PAGES: &str = "`<!-- pagebreak -->` begins a page; `<!-- landscape -->` and \
-    `<!-- portrait -->` turn the pages that follow. ![text](path \"caption\"){width=50%} is a picture \
-    of the workspace; two to four pictures in one paragraph stand side by side.";
 
 const COLUMNS: &str = "Columns: lines `::: columns`, `::: column`, `:::`.";
 
@@ -22,12 +16,14 @@ pub fn about(format: Format) -> String {
         Format::Pdf => format!(
             "Makes a PDF out of Markdown and sends it to the people of this conversation. For \
              reports, letters and documents to print. {FRONT} {COLUMNS} {CHARTS} \
-             {PAGES} `> [!NOTE]` is a box; $…$ is LaTeX."
+             `<!-- pagebreak -->` begins a page; `> [!NOTE]` is a box; $…$ is LaTeX; \
+             ![caption](path) is a picture of the workspace."
         ),
         Format::Docx => format!(
             "Makes a Word document out of Markdown and sends it to the people of this \
              conversation. For documents that they go on editing. {FRONT} {COLUMNS} \
-             {CHARTS} {PAGES}"
+             {CHARTS} `<!-- pagebreak -->` begins a page; ![caption](path) is a picture of the \
+             workspace."
         ),
         Format::Xlsx => format!(
             "Makes an Excel workbook and sends it to the people of this conversation, out of \
@@ -39,10 +35,7 @@ pub fn about(format: Format) -> String {
         ),
         Format::Pptx => format!(
             "Makes a PowerPoint deck out of Markdown and sends it to the people of this \
-             conversation. `---` begins a new slide, its first heading is the title. A first \
-             slide of `# Title` and one or two short lines is a title slide, `# Part` alone a \
-             section, `## 42%` with a short line a big number. `![bg](path)` fills the slide behind \
-             its text, `![bg right:40%](path)` a side of it. {COLUMNS} \
+             conversation. `---` begins a new slide, its first heading is the title. {COLUMNS} \
              `<!-- text -->` is a speaker's note. Front matter may set title, subtitle, author, \
              date, footer, paginate, size (16:9 or 4:3), theme (neutral, corporate, academic), \
              template (path of an Office file to look like). {CHARTS}"
