@@ -1,6 +1,8 @@
 //! `countersign init`: asks for a model and a platform, tests both, and writes the configuration.
 
-use anyhow::{Context as _, Result, anyhow, ensure};
+mod draft;
+
+use anyhow::{Context as _, Result, ensure};
 use std::{
     collections::BTreeMap,
     fs::{self, OpenOptions},
@@ -22,6 +24,7 @@ use crate::{
     journal::role::Role,
     store::db::modes,
 };
+use draft::{DraftConfig, loadable};
 
 /// The folder for keys and tokens, beside the configuration file.
 const SECRETS: &str = "secrets";
@@ -231,7 +234,7 @@ async fn ask_channel(answers: &mut Answers, variables: &BTreeMap<String, String>
     }
 }
 
-async fn test_channel(Draft { config, variables }: &Draft) -> Result<()> {
+async fn test_channel(DraftConfig { config, variables }: &DraftConfig) -> Result<()> {
     for entry in config.channels.iter().filter(|entry| entry.token.is_some()) {
         app::channels::check(entry, variables).await?;
     }
@@ -263,7 +266,7 @@ async fn ask_model(answers: &mut Answers, variables: &BTreeMap<String, String>) 
     }
 }
 
-async fn test_model(Draft { config, variables }: &Draft) -> Result<()> {
+async fn test_model(DraftConfig { config, variables }: &DraftConfig) -> Result<()> {
     for model in app::models::alone(config, variables)?.values() {
         doctor::answers(model.as_ref()).await?;
     }
@@ -298,41 +301,6 @@ fn show(answers: &Answers, problem: &anyhow::Error) -> Result<()> {
     let secrets = answers.secrets();
     let typed = secrets.iter().filter_map(|secret| Some(secret.typed.as_ref()?.value.as_str()));
     say(&Redactor::new(typed).own(&format!("It failed: {problem:#}")))
-}
-
-/// The answers as a configuration, and the variables that contain the typed secrets.
-struct Draft {
-    config: Config,
-    variables: BTreeMap<String, String>,
-}
-
-/// `None` if no gateway could start with these answers, after the reason was shown.
-fn loadable(answers: &Answers, variables: &BTreeMap<String, String>) -> Result<Option<Draft>> {
-    match draft(answers, variables) {
-        Ok(draft) => Ok(Some(draft)),
-        Err(problem) => show(answers, &problem).map(|()| None),
-    }
-}
-
-fn draft(answers: &Answers, variables: &BTreeMap<String, String>) -> Result<Draft> {
-    let mut variables = variables.clone();
-    for NewSecret { variable, typed } in answers.secrets() {
-        variables.extend(typed.iter().map(|typed| ((*variable).to_owned(), typed.value.clone())));
-    }
-    let folder = tempfile::tempdir().context("creating a temporary folder")?;
-    let file = folder.path().join(DEFAULT_FILE);
-    fs::write(&file, answers.text(SecretTarget::Draft)).context("writing the draft")?;
-    let config = Config::load(Some(&file), &variables)
-        .map_err(|problem| anyhow!("{}", without_lines(&format!("{problem:#}"), &file)))?;
-    Ok(Draft { config, variables })
-}
-
-/// A problem of a draft, without the line of a file that nobody has seen.
-fn without_lines(problem: &str, file: &Path) -> String {
-    let line = format!("{}, line ", file.display());
-    let mut parts = problem.split(&line);
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |text, part| text + part.split_once(": ").map_or(part, |(_, rest)| rest))
 }
 
 impl Answers {

@@ -124,7 +124,7 @@ story! {
         other.release_all().await.unwrap();
         let next = world.node().await;
         world.settle(&next).await;
-        let again = (Language::English.words().run_again)("edit_workbook");
+        let again = (Language::English.words().run_again)("edit\\_workbook");
         assert!(world.shown().contains(&again), "{}", world.shown());
         assert!(!text(world, "inbox/sales.xlsx").contains("Genoa"));
         world.model_will(say("Done."));

@@ -190,7 +190,7 @@ story! {
         Allow **delete**? `[redacted: GitHub token]`
 
         ✅ Allowed by Ann.
-        …
+
         Done.
         ");
         assert!(!shown.contains(path), "{shown}");
