@@ -190,7 +190,7 @@ impl World {
             tools,
             channels,
             sandbox: Some(self.sandbox.clone()),
-            reloads: None,
+            requests: None,
         };
         App::open(&self.config, &self.variables, given).await.unwrap()
     }

@@ -19,7 +19,10 @@ use crate::{
     store::{
         audit,
         lists::PageRequest,
-        webhooks::deliveries::{self, Delivery, LoggedAttempt},
+        webhooks::{
+            deliveries::{self, Delivery, LoggedAttempt},
+            subscriptions,
+        },
     },
 };
 
@@ -151,6 +154,22 @@ pub async fn resolve(
                 audit::append(tx, audit::ADMIN, vec![fact], now).await?;
             }
             Ok(settled)
+        })
+    });
+    write.await
+}
+
+/// Queues a test delivery for a subscription. Returns whether it exists.
+pub async fn send_test(admin: &Admin, caller: &Caller, subscription: &str) -> Result<bool> {
+    let fact = caller.did("webhook_tested").with("subscription", subscription);
+    let (subscription, now) = (subscription.to_owned(), admin.gateway.clock.now());
+    let write = admin.gateway.store.write("test webhook", move |tx| {
+        Box::pin(async move {
+            let known = subscriptions::test(tx, &subscription, now).await?;
+            if known {
+                audit::append(tx, audit::ADMIN, vec![fact], now).await?;
+            }
+            Ok(known)
         })
     });
     write.await

@@ -51,8 +51,28 @@ pub async fn webhooks(
     for delivery in &found.items {
         deliveries.extend(webhooks::whole(&context.admin, &delivery.id).await?);
     }
-    let values = json!({ "deliveries": deliveries, "found": found, "status": status });
+    let subscriptions: Vec<_> = context.admin.subscriptions.keys().collect();
+    let values = json!({
+        "deliveries": deliveries,
+        "found": found,
+        "status": status,
+        "subscriptions": subscriptions,
+    });
     context.page("webhooks.html", values).await
+}
+
+#[derive(Deserialize)]
+pub struct WebhookTestForm {
+    subscription: String,
+}
+
+/// Sends a delivery with the topic `test`.
+pub async fn test_webhook(
+    context: PageContext,
+    Sent(form): Sent<WebhookTestForm>,
+) -> Result<Redirect, Problem> {
+    let known = webhooks::send_test(&context.admin, &context.caller, &form.subscription).await?;
+    known.then(|| back("webhooks", "webhook_tested")).ok_or_else(|| none("subscription"))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -126,7 +126,7 @@ function connect() {
   });
 }
 
-const LOST = "Connection lost. Trying again…";
+const LOST = document.body.dataset.lost;
 
 function lost() {
   connection.textContent = LOST;
@@ -152,6 +152,8 @@ if (main.dataset.live) {
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (form.method !== "post") return;
+  const question = event.submitter?.dataset.confirm;
+  if (question && !confirm(question)) return event.preventDefault();
   if (form.dataset.sent) return event.preventDefault();
   form.dataset.sent = "true";
   if (form.getAttribute("action") === "/sign-out") forget();
@@ -165,4 +167,27 @@ function forget() {
   try {
     for (const key of Object.keys(localStorage)) if (key.startsWith("countersign chat ")) localStorage.removeItem(key);
   } catch { /* forbidden */ }
+}
+
+// Shows the names of the arguments of the chosen tool, and puts them into the field on a click.
+const tool = document.querySelector("#editor input[name=tool]");
+if (tool) {
+  const list = document.getElementById("arguments");
+  const fields = document.querySelector("#editor textarea[name=fields]");
+  const show = () => {
+    const known = [...document.querySelectorAll("#tools option")].find((one) => one.value === tool.value);
+    const names = (known?.dataset.fields ?? "").split(" ").filter(Boolean);
+    list.replaceChildren(...names.map((name) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = name;
+      button.addEventListener("click", () => {
+        fields.value = `${fields.value.trimEnd()}\n${name} = `.trimStart();
+        fields.focus();
+      });
+      return button;
+    }));
+  };
+  tool.addEventListener("input", show);
+  show();
 }
