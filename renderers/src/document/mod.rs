@@ -2,6 +2,7 @@
 
 mod anchors;
 mod brand;
+mod merge;
 mod page;
 mod walk;
 
@@ -9,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use anchors::Anchors;
 pub use brand::{Brand, Voice};
+pub use merge::{CellSpan, Merge, Spans};
 pub use page::{Page, PageSize, PictureWidth};
 use walk::each_in_blocks;
 pub use walk::{each_block_of, each_in, plain_text};
@@ -181,6 +183,8 @@ pub struct Table {
     pub header: Vec<Vec<Inline>>,
     /// The cells of each row.
     pub rows: Vec<Vec<Vec<Inline>>>,
+    /// Cells that extend over several rows or columns. The cells that they cover are empty.
+    pub merges: Vec<Merge>,
     /// Set for rows written by a program, `None` for tables written by an author.
     pub given: Option<Given>,
 }

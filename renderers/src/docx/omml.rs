@@ -1,6 +1,6 @@
 //! Formulas as Office Math (OMML, ECMA-376 part 1, clause 22.1).
 
-use crate::latex::{Formula, Style};
+use crate::latex::{Enclosure, Formula, Style};
 use crate::package::xml::Xml;
 
 /// Large operators. Their limits are part of the operator.
@@ -33,6 +33,10 @@ impl Writer<'_> {
             Formula::Scripts { base, below, above } => {
                 self.scripts(base, below.as_deref(), above.as_deref());
             }
+            Formula::Stack { base, below, above } => {
+                self.limits(base, below.as_deref(), above.as_deref());
+            }
+            Formula::Enclosed { mark, body } => self.enclosed(*mark, body),
             Formula::Fence { open, close, body } => {
                 self.fence(*open, *close, |w| w.formula(body));
             }
@@ -188,6 +192,20 @@ impl Writer<'_> {
         self.xml.open(name, &[]);
         self.argument("m:e", |w| w.limits(base, None, base_above));
         self.argument("m:lim", |w| w.formula(limit));
+        self.xml.close();
+    }
+
+    fn enclosed(&mut self, mark: Enclosure, body: &Formula) {
+        self.xml.open("m:borderBox", &[]);
+        if mark == Enclosure::Strike {
+            self.xml.open("m:borderBoxPr", &[]);
+            let names = ["m:hideTop", "m:hideBot", "m:hideLeft", "m:hideRight", "m:strikeBLTR"];
+            for name in names {
+                self.xml.empty(name, &[("m:val", "1")]);
+            }
+            self.xml.close();
+        }
+        self.argument("m:e", |w| w.formula(body));
         self.xml.close();
     }
 

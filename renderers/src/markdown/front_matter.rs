@@ -201,7 +201,12 @@ fn columns(meta: &mut Meta, value: &str, losses: &mut Losses) {
 
 fn theme(meta: &mut Meta, value: &str, losses: &mut Losses) {
     meta.theme = match value.to_lowercase().as_str() {
-        "neutral" | "default" | "gaia" | "uncover" | "" => Theme::Neutral,
+        "neutral" | "default" | "" => Theme::Neutral,
+        name @ ("gaia" | "uncover") => {
+            losses
+                .other(format!("The theme “{name}” is not available; the theme neutral is used."));
+            Theme::Neutral
+        }
         "corporate" => Theme::Corporate,
         "academic" => Theme::Academic,
         other => {

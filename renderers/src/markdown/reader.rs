@@ -25,6 +25,8 @@ pub struct Reader<'a> {
     pub names: BTreeMap<String, String>,
     /// The number of charts so far, valid or not.
     pub charts: usize,
+    /// The cells of all HTML tables so far.
+    pub html_cells: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -45,6 +47,7 @@ impl<'a> Reader<'a> {
             widths: BTreeMap::new(),
             names: BTreeMap::new(),
             charts: 0,
+            html_cells: 0,
         }
     }
 

@@ -3,10 +3,12 @@
 
 use super::measure::{Face, is_wide, width};
 use super::text::{columns, plain, rows};
-use crate::document::{Align, Inline, Table};
+use crate::document::{Align, CellSpan, Inline, Merge, Table};
 
 /// Words with more characters than this may be broken.
 const LETTERS: usize = 16;
+/// A table with more columns than this is always split; Word supports no more.
+const MOST_COLUMNS: usize = 63;
 
 /// A cell in a certain format.
 #[derive(Debug, Clone, Copy)]
@@ -33,27 +35,65 @@ pub struct Fitting {
     pub is_landscape: bool,
     /// The tables into which it has to be split; empty if it fits.
     pub parts: Vec<Table>,
+    /// Whether the table does not fit, but stays whole because of cells over several columns.
+    pub is_tight: bool,
+    /// Whether cells over several columns are divided between the parts.
+    pub has_divided_cells: bool,
+}
+
+impl Fitting {
+    /// A table that fits.
+    fn whole(points: f64, is_landscape: bool) -> Self {
+        Self { points, is_landscape, parts: Vec::new(), is_tight: false, has_divided_cells: false }
+    }
+
+    /// What is reported if the table does not fit on the `surface`, such as “page”.
+    pub fn report(&self, columns: usize, surface: &str) -> String {
+        if self.is_tight {
+            return format!(
+                "A table of {columns} columns is too wide for the {surface}; it was not split, \
+                 because it has cells that extend over several columns."
+            );
+        }
+        let divided = if self.has_divided_cells {
+            " Cells that extend over several columns were divided."
+        } else {
+            ""
+        };
+        format!(
+            "A table of {columns} columns was split into {} tables, because it is wider than the \
+             {surface}.{divided}",
+            self.parts.len()
+        )
+    }
 }
 
 /// The largest of `sizes`, in falling order, at which the table fits: first upright, then on a
-/// landscape page. A table that fits nowhere is split by columns.
+/// landscape page. A table that fits nowhere is split by columns, unless that would divide cells that
+/// extend over several columns.
 pub fn fit(table: &Table, rooms: Rooms, sizes: &[f64], form: CellForm) -> Fitting {
     let needs = Needs::of(table);
     let all = [(Some(rooms.upright), false), (rooms.landscape, true)];
     for (room, is_landscape) in all {
         let Some(room) = room else { continue };
         if let Some(points) = needs.size(room, sizes, form) {
-            return Fitting { points, is_landscape, parts: Vec::new() };
+            return Fitting::whole(points, is_landscape);
         }
     }
     let points = sizes.last().copied().unwrap_or(8.0);
+    let is_merged = table.merges.iter().any(|merge| merge.columns > 1);
+    if is_merged && columns(table) <= MOST_COLUMNS {
+        let is_landscape = rooms.landscape.is_some();
+        return Fitting { is_tight: true, ..Fitting::whole(points, is_landscape) };
+    }
     let parts = needs.parts(rooms.upright, points, form);
     let parts = if parts.len() > 1 {
         parts.iter().map(|columns| with_columns(table, columns)).collect()
     } else {
         Vec::new()
     };
-    Fitting { points, is_landscape: false, parts }
+    let has_divided_cells = is_merged && !parts.is_empty();
+    Fitting { parts, has_divided_cells, ..Fitting::whole(points, false) }
 }
 
 /// The largest of `sizes`, in falling order, at which the table fits into `room`.
@@ -106,10 +146,17 @@ impl Needs {
 
 /// The widest number or short word of each column, in thousandths of an em.
 pub fn needs(table: &Table) -> Vec<u32> {
-    let mut needs = vec![600; columns(table)];
+    let (mut needs, spans) = (vec![600; columns(table)], table.spans());
+    // The header is row 0.
+    let first = usize::from(table.header.is_empty());
     for (at, row) in rows(table).enumerate() {
-        let face = if at == 0 && !table.header.is_empty() { Face::Bold } else { Face::Text };
-        for (need, cell) in needs.iter_mut().zip(row) {
+        let is_header = !table.header.is_empty() && at < table.header_rows();
+        let face = if is_header { Face::Bold } else { Face::Text };
+        for (column, cell) in row.iter().enumerate() {
+            let count = match spans.at(at + first, column) {
+                CellSpan::First(merge) => merge.columns.max(1),
+                _ => 1,
+            };
             let text = plain(cell);
             let pieces = text.split(|letter: char| letter.is_whitespace() || letter == '-');
             let pieces = pieces.flat_map(|piece| piece.split_inclusive(is_wide));
@@ -119,7 +166,11 @@ pub fn needs(table: &Table) -> Vec<u32> {
                 let end = piece.char_indices().nth(letters).map_or(piece.len(), |(at, _)| at);
                 // Some slack, because other fonts are slightly wider.
                 let wide = width(&piece[..end], face);
-                *need = (*need).max(wide.saturating_add(wide / 25 + 200));
+                // Merged columns share what their cell needs.
+                let wide = wide.saturating_add(wide / 25 + 200) / count as u32;
+                for need in needs.iter_mut().skip(column).take(count) {
+                    *need = (*need).max(wide);
+                }
             }
         }
     }
@@ -134,8 +185,21 @@ fn with_columns(table: &Table, kept: &[usize]) -> Table {
         align: kept.iter().map(|at| table.align.get(*at).copied().unwrap_or_default()).collect(),
         header: if table.header.is_empty() { Vec::new() } else { row(&table.header) },
         rows: table.rows.iter().map(row).collect(),
+        merges: merges(table, kept),
         given: None,
     }
+}
+
+/// The merges in some of the columns.
+fn merges(table: &Table, kept: &[usize]) -> Vec<Merge> {
+    let within = |merge: &Merge| {
+        let end = merge.column + merge.columns;
+        let is_part = |at: &&usize| (merge.column..end).contains(*at);
+        let columns = kept.iter().filter(is_part).count();
+        let column = kept.iter().position(|at| is_part(&at))?;
+        (columns * merge.rows > 1).then_some(Merge { column, columns, ..*merge })
+    };
+    table.merges.iter().filter_map(within).collect()
 }
 
 /// The alignment of each column: columns of numbers are aligned at their end, as in a workbook.
@@ -150,7 +214,7 @@ pub fn alignments(table: &Table) -> Vec<Align> {
 
 fn is_numeric(table: &Table, column: usize) -> bool {
     let mut numbers = 0;
-    for row in &table.rows {
+    for row in table.rows.iter().skip(table.header_rows() - 1) {
         let text = row.get(column).map(|cell| plain(cell)).unwrap_or_default();
         match text.trim() {
             "" | "-" | "–" | "—" | "n/a" | "N/A" => {}

@@ -1,9 +1,10 @@
 //! Inlines as plain text, and functions based on it: anchors, line joins, text direction.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::measure;
-use crate::document::{Block, Inline, Table};
+use crate::document::{Block, Inline, Merge, Table};
 
 /// Deeper nesting is flattened to plain text.
 pub const DEPTH: usize = 24;
@@ -112,6 +113,12 @@ pub fn rows(table: &Table) -> impl Iterator<Item = &Vec<Vec<Inline>>> {
 /// The number of columns of the widest row.
 pub fn columns(table: &Table) -> usize {
     rows(table).map(Vec::len).max().unwrap_or(0)
+}
+
+/// The merges in a part of a table, counted from its start; the header is row 0.
+pub fn clipped(table: &Table, rows: Range<usize>, columns: Range<usize>) -> Vec<Merge> {
+    let parts = table.merges.iter();
+    parts.filter_map(|merge| merge.within(rows.clone(), columns.clone())).collect()
 }
 
 /// Splits inlines after about `letters` characters, at the end of a word; formatting is kept on

@@ -32,6 +32,8 @@ use crate::pdf::fontset::Fonts;
 
 /// The gap between columns, in points.
 const GUTTER: f64 = 18.0;
+/// Longer code is laid out in parts: the cost of one part grows with the square of its length.
+const CODE_LINES: usize = 250;
 /// The font size of the largest heading, in points.
 const HEADING_POINTS: f64 = 17.7;
 
@@ -258,13 +260,18 @@ impl Drawing<'_> {
     }
 
     fn code(&mut self, language: Option<&str>, text: &str) -> Content {
-        let lines = text.lines().map(|line| self.breakable(line, Voice::CodeBlock));
-        let text = lines.collect::<Vec<_>>().join("\n");
-        RawElem::new(RawContent::Text(text.into()))
-            .with_block(true)
-            .with_lang(language.map(|language| language.to_lowercase().into()))
-            .with_tab_size(4)
-            .pack()
+        let lines: Vec<String> =
+            text.lines().map(|line| self.breakable(line, Voice::CodeBlock)).collect();
+        if lines.len() <= CODE_LINES {
+            return raw(language, &lines);
+        }
+        let parts = lines.chunks(CODE_LINES).map(|lines| {
+            let none = Smart::Custom(Em::new(0.0).into());
+            let part = BlockElem::new().with_body(Some(BlockBody::Content(raw(language, lines))));
+            part.with_above(none).with_below(none).pack()
+        });
+        let parts = Content::sequence(parts.collect::<Vec<_>>());
+        BlockElem::new().with_body(Some(BlockBody::Content(parts))).pack()
     }
 
     fn definitions(&mut self, items: &[(Vec<Inline>, Vec<Block>)]) -> Content {
@@ -286,6 +293,15 @@ fn on_own_page(content: Content, is_landscape: bool) -> Content {
     let [before, after] = breaks.map(Clone::clone);
     Content::sequence([before, FlushElem::new().pack(), content, after])
         .set(PageElem::flipped, is_landscape)
+}
+
+/// Lines of code in a box.
+fn raw(language: Option<&str>, lines: &[String]) -> Content {
+    RawElem::new(RawContent::Text(lines.join("\n").into()))
+        .with_block(true)
+        .with_lang(language.map(|language| language.to_lowercase().into()))
+        .with_tab_size(4)
+        .pack()
 }
 
 /// Keeps the block on the page of the next one.

@@ -1,5 +1,7 @@
 //! Tables as Typst content: the largest font size at which no number and no short word is broken.
 
+use std::num::NonZeroUsize;
+
 use typst::foundations::{Content, NativeElement, Packed, Smart};
 use typst::layout::{Abs, Alignment, Celled, HAlignment, Length, Rel, Sizing, TrackSizings};
 use typst::model::{TableCell, TableChild, TableElem, TableHeader, TableItem};
@@ -7,7 +9,7 @@ use typst::text::{TextElem, TextSize};
 
 use super::drawing::Drawing;
 use super::lengths;
-use crate::document::{Align, Inline, Table};
+use crate::document::{Align, CellSpan, Inline, Spans, Table};
 use crate::package::fitting::{self, CellForm, Fitting, Rooms};
 use crate::package::measure::{Face, widest_word};
 use crate::package::text::plain;
@@ -40,13 +42,12 @@ impl Drawing<'_> {
     pub fn table(&mut self, table: &Table) -> Content {
         let fitting = fit(table, Rooms { upright: self.room.0, landscape: None });
         if !fitting.parts.is_empty() {
-            self.warn(format!(
-                "A table of {} columns was split into {} tables, because it is wider than the page.",
-                columns(table),
-                fitting.parts.len()
-            ));
+            self.warn(fitting.report(columns(table), "page"));
             let parts: Vec<_> = fitting.parts.iter().map(|part| self.table(part)).collect();
             return Content::sequence(parts);
+        }
+        if fitting.is_tight {
+            self.warn(fitting.report(columns(table), "page"));
         }
         let pictures = widths::pictures(table, |url| {
             self.drawable(url).map_or(0.0, |picture| picture.width * 0.75)
@@ -69,33 +70,56 @@ impl Drawing<'_> {
     }
 
     fn table_cells(&mut self, table: &Table, widths: &[f64]) -> Vec<TableChild> {
+        let (spans, header_rows) = (table.spans(), table.header_rows());
+        let row = |number: usize| number.checked_sub(1).map_or(&table.header, |at| &table.rows[at]);
         let header = self.holding_notes(|drawing| {
-            let cells = table.header.iter().zip(widths);
-            let cells = cells.map(|(cell, width)| drawing.cell(cell, *width)).collect();
+            let rows = (0..header_rows).map(|number| (number, row(number).as_slice()));
+            let cells = rows.flat_map(|row| drawing.row(row, widths, &spans)).collect();
             // A header that fills a page cannot be repeated.
             let is_short = table.header.iter().flatten().map(lengths::size).sum::<usize>() < 2_000;
             TableHeader::new(cells).with_repeat(is_short).pack()
         });
         let header = header.into_packed::<TableHeader>().map(TableChild::Header);
         let mut children: Vec<TableChild> = header.into_iter().collect();
-        for row in &table.rows {
-            let blank: &[Inline] = &[];
-            for (at, width) in widths.iter().enumerate() {
-                let cell = row.get(at).map_or(blank, Vec::as_slice);
-                children.push(TableChild::Item(self.cell(cell, *width)));
-            }
+        for number in header_rows..=table.rows.len() {
+            let cells = self.row((number, row(number)), widths, &spans);
+            children.extend(cells.into_iter().map(TableChild::Item));
         }
         children
     }
 
-    fn cell(&mut self, content: &[Inline], width: f64) -> TableItem {
+    /// The cells of a row, without those that others cover.
+    fn row(
+        &mut self,
+        (number, row): (usize, &[Vec<Inline>]),
+        widths: &[f64],
+        spans: &Spans,
+    ) -> Vec<TableItem> {
+        let blank: &[Inline] = &[];
+        let mut cells = Vec::new();
+        for at in 0..widths.len() {
+            let (rows, columns) = match spans.at(number, at) {
+                CellSpan::Single => (1, 1),
+                CellSpan::First(merge) => (merge.rows, merge.columns),
+                CellSpan::CoveredLeft(_) | CellSpan::CoveredAbove(_) => continue,
+            };
+            let width = widths[at..].iter().take(columns).sum();
+            let count = |count| NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN);
+            let cell = self.cell(row.get(at).map_or(blank, Vec::as_slice), width);
+            let cell = cell.with_colspan(count(columns)).with_rowspan(count(rows));
+            cells.push(TableItem::Cell(Packed::new(cell)));
+        }
+        cells
+    }
+
+    fn cell(&mut self, content: &[Inline], width: f64) -> TableCell {
         self.room.0 = (width - PADDING).max(8.0);
         let body = match lengths::cut(content).as_slice() {
             [] => Content::empty(),
             [part] => self.inlines(part),
             _ => self.paragraph(content),
         };
-        TableItem::Cell(Packed::new(TableCell::new(body)))
+        TableCell::new(body)
     }
 }
 

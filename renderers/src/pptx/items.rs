@@ -345,14 +345,12 @@ impl<'d> ItemCollector<'_, 'd> {
         }
         let rooms = Rooms { upright: self.deck.geometry.body.width, landscape: None };
         let fitting = fit(table, rooms, &[LEAST_TABLE], CELL_FORM);
+        if fitting.is_tight || !fitting.parts.is_empty() {
+            self.deck.warnings.say(fitting.report(columns(table), "slide"));
+        }
         if fitting.parts.is_empty() {
             return self.items.push(Item::Table(table.clone()));
         }
-        self.deck.warnings.say(format!(
-            "A table of {} columns was split into {} tables, because it is wider than the slide.",
-            columns(table),
-            fitting.parts.len()
-        ));
         self.items.extend(fitting.parts.into_iter().map(Item::Table));
     }
 

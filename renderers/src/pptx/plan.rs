@@ -153,6 +153,7 @@ fn slide<'d>(blocks: Vec<&'d Block>, own: Setting, lasting: &mut Setting) -> Sli
                         apply(&key, &value, &mut slide.setting, lasting);
                     }
                 }
+                None if text.trim().is_empty() => {}
                 None => slide.notes.push(text.trim().to_owned()),
             },
             Block::Heading { level, content } if is_title(&slide) => {
@@ -163,6 +164,7 @@ fn slide<'d>(blocks: Vec<&'d Block>, own: Setting, lasting: &mut Setting) -> Sli
                 each_block_of(std::slice::from_ref(block), &mut |inside| {
                     if let Block::Comment(text) = inside
                         && directives::read(text).is_none()
+                        && !text.trim().is_empty()
                     {
                         slide.notes.push(text.trim().to_owned());
                     }

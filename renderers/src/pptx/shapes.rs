@@ -6,13 +6,22 @@ use super::markup::fill;
 use super::page::{Page, Piece};
 use super::paragraphs::Format;
 use super::sheet::Sheet;
-use crate::document::{Align, Inline, Table};
+use crate::document::{Align, CellSpan, Spans, Table};
 use crate::package::fitting::alignments;
 use crate::package::measure::begins_rtl;
 use crate::package::picture::{self, EMU_PER_PIXEL, Picture};
 use crate::package::text::{plain, rows};
 use crate::package::xml::Xml;
 use crate::package::{Package, Relations};
+
+/// What all rows of a table share.
+#[derive(Clone, Copy)]
+struct RowsOf<'t> {
+    table: &'t Table,
+    columns: &'t Columns,
+    spans: &'t Spans,
+    alignments: &'t [Align],
+}
 
 impl Sheet<'_, '_> {
     pub fn table(&mut self, xml: &mut Xml, table: &Table, piece: &Piece<'_>) {
@@ -45,17 +54,22 @@ impl Sheet<'_, '_> {
             xml.empty("a:gridCol", &[("w", &emu(*width).to_string())]);
         }
         xml.close();
-        let alignments = alignments(table);
-        for (at, row) in rows(table).enumerate() {
-            self.row(xml, row, (&alignments, &columns), at == 0 && !table.header.is_empty());
+        let (spans, alignments) = (table.spans(), alignments(table));
+        let of = RowsOf { table, columns: &columns, spans: &spans, alignments: &alignments };
+        let first = usize::from(table.header.is_empty());
+        for at in first..=table.rows.len() {
+            self.row(xml, of, at);
         }
         for _ in 0..4 {
             xml.close();
         }
     }
 
-    fn row(&mut self, xml: &mut Xml, row: &[Vec<Inline>], of: (&[Align], &Columns), header: bool) {
-        let (alignments, columns) = of;
+    /// A row; the header is row 0.
+    fn row(&mut self, xml: &mut Xml, of: RowsOf<'_>, number: usize) {
+        let RowsOf { table, columns, spans, alignments } = of;
+        let row = number.checked_sub(1).map_or(&table.header, |at| &table.rows[at]);
+        let header = !table.header.is_empty() && number < table.header_rows();
         let height = emu(columns.row_height(row, header)).to_string();
         xml.open("a:tr", &[("h", &height)]);
         for at in 0..columns.widths.len() {
@@ -63,7 +77,9 @@ impl Sheet<'_, '_> {
             let align = alignments.get(at).copied().unwrap_or_default();
             let color = header.then_some(self.deck.look.accent);
             let size = Some(columns.size);
-            xml.open("a:tc", &[]);
+            let merged = merged(spans.at(number, at), number);
+            let merged: Vec<_> = merged.iter().map(|(name, value)| (*name, &**value)).collect();
+            xml.open("a:tc", &merged);
             let ink = self.ink.take_if(|_| header);
             xml.open("a:txBody", &[]);
             xml.raw("<a:bodyPr/><a:lstStyle/>");
@@ -141,6 +157,26 @@ impl Sheet<'_, '_> {
             xml.close();
         }
     }
+}
+
+/// The attributes of a merged cell, or of one that is covered.
+fn merged(span: CellSpan, number: usize) -> Vec<(&'static str, String)> {
+    let (merge, is_left, is_above) = match span {
+        CellSpan::Single => return Vec::new(),
+        CellSpan::First(merge) => (merge, false, false),
+        CellSpan::CoveredLeft(merge) => (merge, true, number > merge.row),
+        CellSpan::CoveredAbove(merge) => (merge, false, true),
+    };
+    let mut attributes = Vec::new();
+    if merge.rows > 1 && !is_above {
+        attributes.push(("rowSpan", merge.rows.to_string()));
+    }
+    if merge.columns > 1 && !is_left {
+        attributes.push(("gridSpan", merge.columns.to_string()));
+    }
+    attributes.extend(is_left.then(|| ("hMerge", "1".to_owned())));
+    attributes.extend(is_above.then(|| ("vMerge", "1".to_owned())));
+    attributes
 }
 
 /// The logo in the upper right corner, above the title.

@@ -34,8 +34,8 @@ pub fn about(format: Format) -> String {
              Markdown (each `## Name` begins a sheet, tables become native tables), or of `rows`, \
              or of `csv`. Give one of the three. A cell such as `=SUM(B2:B9)` is a formula, counted \
              from its table's header as row 1; `='Other sheet'!B2` looks at the first table there. \
-             Before a table, `<!-- total: sum -->` (average, min, max, count) adds totals, and \
-             `<!-- format: Column bars -->` (or `scale`, or `Column < 0 red`) colours cells. {CHARTS}"
+             Before a table, `<!-- total: sum -->` (average, min, max, count; `sum of Amount` \
+             for named columns) adds totals, and `<!-- format: Column bars -->` (or `scale`, or `Column < 0 red`) colours cells. {CHARTS}"
         ),
         Format::Pptx => format!(
             "Makes a PowerPoint deck out of Markdown and sends it to the people of this \
