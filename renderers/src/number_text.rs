@@ -1,5 +1,7 @@
 //! Numbers and dates as text, by the number formats of spreadsheets (ECMA-376 part 1, 18.8.31).
 
+use std::fmt::Write as _;
+
 use chrono::{Datelike as _, Duration, NaiveDate, NaiveDateTime, Timelike as _};
 
 /// The maximum number of decimals that are written.
@@ -177,7 +179,7 @@ fn number(value: f64, parts: &[Part]) -> String {
             Part::Percent => text.push('%'),
             Part::Exponent(digits) => {
                 let (sign, digits) = (if exponent < 0 { '-' } else { '+' }, *digits);
-                text += &format!("E{sign}{:0digits$}", exponent.abs());
+                let _ = write!(text, "E{sign}{:0digits$}", exponent.abs());
             }
             _ => {}
         }

@@ -40,7 +40,6 @@ impl HtmlTable {
                 self.inner = 1;
                 open.line();
             }
-            ("table", true) => {}
             ("table", false) => return false,
             ("tr", false) => {
                 self.end_cell(reader, open);
@@ -53,7 +52,7 @@ impl HtmlTable {
             ("td" | "th" | "tr" | "thead" | "tbody" | "tfoot", true) => {
                 self.end_cell(reader, open);
             }
-            ("thead" | "tbody" | "tfoot" | "colgroup" | "col", _) => {}
+            ("table", true) | ("thead" | "tbody" | "tfoot" | "colgroup" | "col", _) => {}
             _ if !self.in_cell => return false,
             ("li", false) => {
                 open.line();

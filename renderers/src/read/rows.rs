@@ -1,7 +1,5 @@
 //! CSV and JSON as tables; JSON of any other shape is kept as it is.
 
-use serde_json::Value;
-
 use super::{
     reading::{Kind, Reading},
     words::Words,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{
     archive::Archive,
-    limits, links,
+    links,
     reading::ReadError,
     styles::{self, Styles},
     xml::{Element, Node, walk},
@@ -203,7 +203,7 @@ impl<'w> SheetReader<'w> {
     fn begin_cell(&mut self, element: &Element) {
         let at = element.attribute("r").and_then(position);
         (self.row, self.column) = at.unwrap_or((self.row, self.column + 1));
-        self.kind = element.attribute("t").unwrap_or("n").to_owned();
+        element.attribute("t").unwrap_or("n").clone_into(&mut self.kind);
         self.style = element.number("s").unwrap_or(0);
         self.value.clear();
         self.formula.clear();

@@ -90,13 +90,13 @@ impl Grid {
     }
 
     /// The number of columns of a range; `None` for an expression with a single value.
-    pub(super) fn width(&self, expr: &Expr) -> Option<usize> {
+    pub(super) fn width(expr: &Expr) -> Option<usize> {
         match expr {
             Expr::Range(from, to) | Expr::Columns(from, to) => {
                 let (_, columns) = corners(*from, *to);
                 Some(usize::from(columns.1 - columns.0) + 1)
             }
-            Expr::Elsewhere(_, inner) => self.width(inner),
+            Expr::Elsewhere(_, inner) => Self::width(inner),
             _ => None,
         }
     }

@@ -75,7 +75,7 @@ fn lookup(grid: &mut Grid, arguments: &[Expr], direction: Direction) -> Result<V
     let keys: Vec<&Value> = (0..count)
         .filter_map(|at| if is_down { range.at(at, 0) } else { range.at(0, at) })
         .collect();
-    let Some(found) = position(&key, &keys, if approximate { 1 } else { 0 }) else {
+    let Some(found) = position(&key, &keys, i32::from(approximate)) else {
         return Ok(MISSING);
     };
     let cell = if is_down { range.at(found, number) } else { range.at(number, found) };
@@ -225,7 +225,7 @@ fn nth(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Value, Stop> {
 impl Grid {
     /// The values of an expression over whole ranges: operations are applied cell by cell.
     pub(super) fn matrix(&mut self, expr: &Expr) -> Result<Matrix, Stop> {
-        let width = self.width(expr);
+        let width = Self::width(expr);
         let single = |value| Matrix { values: vec![value], width: 1 };
         match expr {
             Expr::Group(inner) => self.matrix(inner),

@@ -54,7 +54,7 @@ fn substitute(values: &[Value]) -> Result<Value, Value> {
     let Some(number) = values.get(3) else { return checked(text.replace(&old, &new)) };
     let number = number.number()?;
     let at = text.match_indices(&old).enumerate();
-    let mut at = at.filter(|(count, _)| (*count + 1) as f64 == number.trunc());
+    let mut at = at.filter(|(count, _)| *count + 1 == number.trunc() as usize);
     Ok(Value::Text(match at.next() {
         Some((_, (at, _))) => format!("{}{new}{}", &text[..at], &text[at + old.len()..]),
         None => text,
