@@ -279,6 +279,27 @@ mod tests {
     }
 
     #[test]
+    fn cells_over_several_columns_are_not_divided() {
+        let rooms = Rooms { upright: 451.0, landscape: Some(698.0) };
+        let merged = |columns: usize, merge: Merge| Table {
+            merges: vec![merge],
+            ..table(columns, "333,466")
+        };
+        let wide = Merge { row: 0, column: 3, rows: 1, columns: 4 };
+        let fitting = fit(&merged(40, wide), rooms, &SIZES, FORM);
+        assert!(fitting.is_tight && fitting.is_landscape && fitting.parts.is_empty());
+        assert!(fitting.report(40, "page").contains("not split"));
+        assert!(!fit(&merged(5, wide), rooms, &SIZES, FORM).is_tight);
+        let huge = fit(&merged(MOST_COLUMNS + 1, wide), rooms, &SIZES, FORM);
+        assert!(huge.has_divided_cells && huge.parts.len() > 1);
+        assert!(huge.report(64, "page").contains("were divided"));
+        // Cells over several rows stay in their column.
+        let tall = Merge { row: 0, column: 0, rows: 2, columns: 1 };
+        let parts = fit(&merged(40, tall), rooms, &SIZES, FORM).parts;
+        assert!(parts.len() > 2 && parts.iter().all(|part| part.merges == [tall]));
+    }
+
+    #[test]
     fn columns_of_numbers_end_at_their_edge() {
         for number in ["12", "1,234.50", "-3 %", "€ 12", "1 234 567", "1.234.567", "+0.5", "1'000"]
         {
