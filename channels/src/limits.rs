@@ -366,7 +366,8 @@ mod tests {
     fn what_cannot_be_shown_is_left_out() {
         assert_eq!(Outgoing::Draft { markdown: "d".into() }.degrade(&small()), []);
         assert_eq!(Outgoing::Typing.degrade(&small()), []);
-        let placeholder = Outgoing::Placeholder { reply_to: Some("7".into()) };
+        let placeholder =
+            Outgoing::Placeholder { markdown: "a …".into(), reply_to: Some("7".into()) };
         assert_eq!(placeholder.clone().degrade(&small()), [placeholder]);
         let drafts = Limits { drafts: Some(Duration::ZERO), ..small() };
         let shown = Outgoing::Draft { markdown: "word ".repeat(12) + "end" }.degrade(&drafts);

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::{button::Button, incoming::Place, message_ref::MessageRef};
+use crate::{button::Button, incoming::Place, message_ref::MessageRef, text};
 
 /// One message. Text is Markdown (CommonMark, tables, strikethrough), which each channel translates
 /// into its own dialect.
@@ -59,6 +59,9 @@ pub enum Outgoing {
     },
     /// A message whose real content is edited in later, on platforms without idempotency keys.
     Placeholder {
+        /// The beginning of the content, because nothing replaces the message if the platform's
+        /// response is lost.
+        markdown: String,
         /// The id of the message that this one answers.
         reply_to: Option<String>,
     },
@@ -97,7 +100,7 @@ impl Outgoing {
             Self::Text { reply_to, .. }
             | Self::Question { reply_to, .. }
             | Self::File { reply_to, .. }
-            | Self::Placeholder { reply_to } => reply_to.as_deref(),
+            | Self::Placeholder { reply_to, .. } => reply_to.as_deref(),
             _ => None,
         }
     }
@@ -109,6 +112,29 @@ impl Outgoing {
             MessageRef::Command(call) => Some(MessageRef::CommandFollowUp(call).to_string()),
             MessageRef::Message(_) | MessageRef::CommandFollowUp(_) => None,
         }
+    }
+
+    /// What a placeholder shows until it is replaced by this: the first words, never the whole
+    /// text. `None` if there is nothing to show a part of.
+    pub fn opening(&self) -> Option<Self> {
+        let (markdown, reply_to) = match self {
+            Self::Text { markdown, reply_to } | Self::Question { markdown, reply_to, .. } => {
+                (markdown.clone(), reply_to.clone())
+            }
+            Self::Draft { markdown } | Self::Settled { markdown, .. } => (markdown.clone(), None),
+            Self::File { name, reply_to, .. } => {
+                // The name can be shown as a whole: the file is more.
+                let markdown = format!("{} …", text::escape(name));
+                return Some(Self::Placeholder { markdown, reply_to: reply_to.clone() });
+            }
+            _ => return None,
+        };
+        let is_text = matches!(self, Self::Text { .. } | Self::Draft { .. });
+        let words = match text::opening(&text::format(&markdown).text) {
+            None if is_text => return None,
+            words => words.unwrap_or_else(|| "…".to_owned()),
+        };
+        Some(Self::Placeholder { markdown: text::escape(&words), reply_to })
     }
 
     /// Whether it is an image that platforms show inline. No platform supports SVG.

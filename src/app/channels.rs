@@ -12,7 +12,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use super::discord;
 use crate::{
-    config::{ChannelEntry, ChannelKind, ChannelMode, Config, build},
+    config::{ChannelEntry, ChannelKind, ChannelMode, Config, build, pace},
     gateway::{
         ChannelSettings, Connected,
         people::{self, Allow},
@@ -51,8 +51,12 @@ pub async fn connect(
                 web
             }
         };
+        let platform = channel.limits().rate_limits;
+        let rate_limits = pace::rate_limits(&entry.pace, platform)
+            .with_context(|| format!("channels.{}.pace", entry.id))?;
         let connected = Connected {
             channel,
+            rate_limits,
             allow: Allow::from_list(&entry.allow),
             agent: entry.agent.clone(),
             model: model_of(config, &entry.agent),

@@ -114,6 +114,7 @@ impl App {
             channels,
             messages_per_minute: config.limits.messages_per_minute,
             models: config.models.iter().map(|model| model.id.clone()).collect(),
+            prompts: crate::tools::mcp::prompts::PromptCommands::default(),
             rate_limiter: crate::gateway::rate_limit::RateLimiter::default(),
             breakers: Arc::default(),
             tasks: TaskTracker::new(),

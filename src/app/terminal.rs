@@ -2,7 +2,7 @@
 //! running gateway does not know this channel.
 
 use anyhow::Result;
-use channels::terminal::Terminal;
+use channels::{limits::RateLimits, terminal::Terminal};
 use std::{
     collections::BTreeMap,
     io::{self, BufRead as _},
@@ -57,6 +57,7 @@ pub async fn open(
         agent: agent.id.clone(),
         model: agent.model.clone(),
         settings: ChannelSettings { roles, ..ChannelSettings::default() },
+        rate_limits: RateLimits::default(),
         alone: false,
     };
     let channels = BTreeMap::from([(ID.to_owned(), connected)]);
@@ -88,7 +89,7 @@ pub async fn all_is_said(app: &App, terminal: &Terminal) -> Result<()> {
     terminal.ended().cancelled().await;
     let store = &app.gateway.store;
     while !store.read(|tx| Box::pin(async move { conversations::is_quiet(tx, ID).await })).await? {
-        store.notifier.outbox().await;
+        store.notifier.sent().await;
     }
     Ok(())
 }

@@ -14,14 +14,14 @@ use super::{
 };
 use crate::{
     agent::{catalog::Skill, naming::sanitise},
-    config::{AgentEntry, Config, McpEntry, ModelEntry, datasources::sources},
+    config::{AgentEntry, Config, McpEntry, ModelEntry, build, datasources::sources},
     store::{Store, files},
     tools::{
         Tool,
         contract::toolbox,
         datasources,
         mcp::{
-            Credentials, Login, McpConfig, Server,
+            ClientKey, ClientProof, Credentials, Login, McpConfig, Server,
             supervisor::{FoundTools, Supervisor},
         },
         sandbox::{Sandbox, service::ServerSandbox},
@@ -58,6 +58,7 @@ pub(super) async fn connect_mcp(app: &App, variables: &BTreeMap<String, String>)
     for (name, watch, found) in futures::future::join_all(first).await {
         if let Some(found) = found {
             take(&app.worker, &name, found);
+            refresh_prompts(&app.worker, config);
         }
         app.watches.lock().unwrap_or_else(PoisonError::into_inner).push((name, watch));
     }
@@ -70,6 +71,7 @@ pub(super) fn watch_mcp(app: &App) {
     for (name, watch) in watches {
         let (worker, config) = (app.worker.clone(), app.config.clone());
         let tell = move |found| {
+            refresh_prompts(&worker, &config);
             if take(&worker, &name, found)
                 && let Err(problem) = refresh_agents(&worker, &config)
             {
@@ -80,6 +82,17 @@ pub(super) fn watch_mcp(app: &App) {
             }
         };
         app.gateway.tasks.spawn(watch.keep(app.gateway.stop.clone(), tell));
+    }
+}
+
+/// Updates the prompts that people can use with each agent.
+fn refresh_prompts(worker: &Worker, config: &Config) {
+    let all = worker.toolbox.servers.prompts();
+    for agent in &config.agents {
+        // An invalid pattern was rejected when the configuration was read.
+        let commands =
+            all.iter().filter(|command| build::has_server(agent, &command.server).unwrap_or(false));
+        worker.gateway.prompts.set(&agent.id, commands.cloned().collect());
     }
 }
 
@@ -143,12 +156,11 @@ pub fn server(
         .collect::<Result<_>>()
         .context("env")?;
     let bearer = entry.bearer.as_ref().map(|b| b.reveal(variables).context("bearer"));
-    let (id, secret) = (&entry.client_id, &entry.client_secret);
-    let oauth = match (&entry.token_url, id, secret) {
-        (Some(token_url), Some(client_id), Some(secret)) => Some(Credentials {
+    let oauth = match (&entry.token_url, &entry.client_id, client_proof(entry, variables)?) {
+        (Some(token_url), Some(client_id), Some(proof)) => Some(Credentials {
             token_url: token_url.clone(),
             client_id: client_id.clone(),
-            client_secret: secret.reveal(variables).context("client_secret")?,
+            proof,
             scopes: entry.scopes.clone(),
         }),
         _ => None,
@@ -166,6 +178,20 @@ pub fn server(
         headers: BTreeMap::new(),
         sandbox,
     })
+}
+
+/// How the client of a remote server proves who it is.
+fn client_proof(
+    entry: &McpEntry,
+    variables: &BTreeMap<String, String>,
+) -> Result<Option<ClientProof>> {
+    if let Some(key) = &entry.client_key {
+        let key = key.reveal(variables).context("client_key")?;
+        let key = ClientKey::read(&key, entry.client_key_id.clone()).context("client_key")?;
+        return Ok(Some(ClientProof::Key(key)));
+    }
+    let secret = entry.client_secret.as_ref().map(|secret| secret.reveal(variables));
+    Ok(secret.transpose().context("client_secret")?.map(ClientProof::Secret))
 }
 
 /// The tools that show pictures to the model, if a model supports images.

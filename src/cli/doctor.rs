@@ -388,6 +388,6 @@ async fn served(
     let sandbox = Arc::new(Sandbox::probe(&std::env::current_exe()?).await);
     let sandbox = app::tools::server_sandbox(entry, config, &sandbox);
     let server = app::tools::server(entry, config, variables, sandbox)?;
-    let (spoken, tools) = session::probe(&server).await?;
+    let (spoken, tools) = session::probe(&server, Arc::new(SystemClock)).await?;
     Ok((CheckStatus::Fine, format!("answers with protocol {spoken} and {tools} tools")))
 }

@@ -166,6 +166,12 @@ pub fn bound(agent: &AgentEntry, mut specs: Vec<ToolSpec>) -> Result<Vec<ToolSpe
     Ok(specs)
 }
 
+/// Whether the agent has all of a server, and not only single tools.
+pub fn has_server(agent: &AgentEntry, server: &str) -> Result<bool> {
+    let served = patterns(&agent.mcp).context("mcp")?;
+    Ok(served.is_empty() || served.is_match(server))
+}
+
 fn patterns(names: &[String]) -> Result<GlobSet> {
     let mut set = GlobSet::builder();
     for name in names {

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::PathBuf};
 
-use super::secret::Secret;
+use super::{pace::default_pace, secret::Secret};
 use crate::{gateway::Queue, journal::role::Role};
 
 /// The name in the sign-in link that is printed at startup.
@@ -41,6 +41,8 @@ pub struct ChannelEntry {
     pub while_busy: Queue,
     #[serde(default = "default_debounce")]
     pub debounce: String,
+    #[serde(default = "default_pace")]
+    pub pace: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

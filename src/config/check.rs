@@ -1,10 +1,11 @@
 //! Checks that the values of a configuration are consistent and usable.
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use channels::limits::RateLimits;
 use std::{collections::BTreeSet, slice};
 
 use super::{
-    Config, GuardConfig, McpEntry, ModelEntry, build, datasources, mistakes::list, retention,
+    Config, GuardConfig, McpEntry, ModelEntry, build, datasources, mistakes::list, pace, retention,
 };
 use crate::agent::{policy::Origin, rules};
 
@@ -85,6 +86,8 @@ fn entries(config: &Config) -> Checks {
         checks.push(channel.check());
         let debounce = build::duration(&channel.debounce).map(drop);
         checks.push(debounce.with_context(|| format!("channels.{}.debounce", channel.id)));
+        let pace = pace::rate_limits(&channel.pace, RateLimits::default()).map(drop);
+        checks.push(pace.with_context(|| format!("channels.{}.pace", channel.id)));
     }
     for agent in &config.agents {
         let bound = build::bound(agent, Vec::new()).map(drop);

@@ -9,6 +9,7 @@ use super::{
     ToolCallStyle,
     channels::{default_agent as usual_agent, default_debounce},
     mistakes::Mistake,
+    pace::default_pace,
     renamed,
     source::{KeyPath, Variables},
 };
@@ -213,5 +214,6 @@ pub(super) fn web(agent: String) -> ChannelEntry {
         while_busy: Queue::default(),
         per_person: false,
         debounce: default_debounce(),
+        pace: default_pace(),
     }
 }

@@ -24,6 +24,8 @@ pub struct McpEntry {
     pub token_url: Option<url::Url>,
     pub client_id: Option<String>,
     pub client_secret: Option<Secret>,
+    pub client_key: Option<Secret>,
+    pub client_key_id: Option<String>,
     pub client_metadata_url: Option<url::Url>,
     #[serde(default)]
     pub scopes: Vec<String>,
@@ -43,7 +45,8 @@ fn extension() -> Tier {
 
 impl McpEntry {
     pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
-        self.env.values().chain(&self.bearer).chain(&self.client_secret)
+        let own = [&self.bearer, &self.client_secret, &self.client_key];
+        self.env.values().chain(own.into_iter().flatten())
     }
 
     /// The prefix of the tools' names: `github` for `github_create_issue`.
@@ -65,11 +68,8 @@ impl McpEntry {
         if self.command.is_some() == self.url.is_some() {
             bail!("mcp.{}: set either command or url", self.name);
         }
-        let (id, secret) = (self.client_id.is_some(), self.client_secret.is_some());
-        let whole = if self.token_url.is_some() { id && secret } else { id || !secret };
-        if !whole {
-            bail!("mcp.{}: token_url, client_id and client_secret must be set together", self.name);
-        }
+        let id = self.client_id.is_some();
+        self.check_client()?;
         if id && (self.url.is_none() || self.bearer.is_some()) {
             bail!("mcp.{}: client_id requires a url and no bearer", self.name);
         }
@@ -84,6 +84,28 @@ impl McpEntry {
             if metadata.scheme() != "https" || metadata.path() == "/" {
                 bail!("mcp.{}: client_metadata_url must be https with a path", self.name);
             }
+        }
+        Ok(())
+    }
+
+    /// The keys of an OAuth client belong together.
+    fn check_client(&self) -> Result<()> {
+        let name = &self.name;
+        let (id, secret) = (self.client_id.is_some(), self.client_secret.is_some());
+        let (key, token_url) = (self.client_key.is_some(), self.token_url.is_some());
+        let proofs = usize::from(secret) + usize::from(key);
+        let is_whole = if token_url { id && proofs == 1 } else { id || proofs == 0 };
+        if !is_whole {
+            bail!(
+                "mcp.{name}: token_url, client_id and either client_secret or client_key must be set \
+                    together"
+            );
+        }
+        if key && !token_url {
+            bail!("mcp.{name}: client_key requires a token_url; a sign-in uses client_secret");
+        }
+        if self.client_key_id.is_some() && !key {
+            bail!("mcp.{name}: client_key_id requires a client_key");
         }
         Ok(())
     }

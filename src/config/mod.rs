@@ -10,6 +10,7 @@
 //! - [`channels`], [`models`]: the entries of these lists
 //! - [`admin`], [`oidc`], [`completions`]: the HTTP server, signing in, OpenAI clients
 //! - [`listen`]: the address to listen on
+//! - [`pace`]: the rate limits of a channel
 //! - [`store`]: the database
 //! - [`limits`]: hooks, limits, redaction, audit
 //! - [`datasources`], [`http`], [`jobs`], [`mcp`], [`retention`], [`schedules`], [`web`],
@@ -37,6 +38,7 @@ mod mcp;
 mod mistakes;
 pub mod models;
 pub mod oidc;
+pub mod pace;
 mod paths;
 pub mod print;
 mod renamed;

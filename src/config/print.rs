@@ -258,6 +258,13 @@ const KEYS: &[ConfigKey] = &[
         "Messages that follow within this time are read together; also how long to wait for the \
             rest of an album or a split paste",
     ),
+    key(
+        "channels.pace",
+        "platform",
+        "The rate limits for sending: platform keeps to what the platform documents, off has none \
+            (for test servers), or own limits as messages/duration, such as `private 5/5s, group \
+            20/1m, bot 1000/1s`; those that are left out stay the platform's",
+    ),
     key("mcp.name", "", "The prefix of its tools' names"),
     key("mcp.command", "", "Program and arguments of a local server"),
     key("mcp.url", "", "URL of a remote server"),
@@ -266,6 +273,12 @@ const KEYS: &[ConfigKey] = &[
     key("mcp.token_url", "", "The token endpoint for OAuth client credentials"),
     key("mcp.client_id", "", "The client id for token_url, or for `mcp login`"),
     key("mcp.client_secret", "", "The client secret, as a secret"),
+    key(
+        "mcp.client_key",
+        "",
+        "The client's private key in PEM (PKCS #8), as a secret, in place of client_secret",
+    ),
+    key("mcp.client_key_id", "", "The id of client_key at the authorization server (kid)"),
     key("mcp.client_metadata_url", "", "URL of a client metadata document, for `mcp login`"),
     key("mcp.scopes", "[]", "The OAuth scopes; by default those that the server names"),
     key("mcp.tier", "extension", "core: in every prompt; extension: after enable_tool"),
@@ -318,10 +331,12 @@ const KEYS: &[ConfigKey] = &[
     key(
         "web.search.provider",
         "duckduckgo",
-        "serper, tavily, brave, searxng or duckduckgo; the next one is used if one fails",
+        "serper, tavily, brave, searxng or duckduckgo, or the model of a vendor: openai, anthropic \
+            or gemini; the next one is used if one fails",
     ),
     key("web.search.key", "", "Its API key, as a secret"),
     key("web.search.url", "the service's", "The URL of your SearXNG, with /search"),
+    key("web.search.model", "", "The model that searches, for openai, anthropic and gemini"),
     key("web.search.price", "0", "The price of one search"),
     key("webhooks_in.name", "", "Received at <admin.listen>/hooks/<name>"),
     key(

@@ -29,14 +29,20 @@ pub struct SearchEntry {
     pub provider: SearchEngine,
     pub key: Option<Secret>,
     pub url: Option<url::Url>,
+    pub model: Option<String>,
     #[serde(default)]
     pub price: f64,
 }
 
 impl Default for WebSection {
     fn default() -> Self {
-        let keyless =
-            SearchEntry { provider: SearchEngine::Duckduckgo, key: None, url: None, price: 0.0 };
+        let keyless = SearchEntry {
+            provider: SearchEngine::Duckduckgo,
+            key: None,
+            url: None,
+            model: None,
+            price: 0.0,
+        };
         Self { allowed_private_hosts: Vec::new(), search: vec![keyless] }
     }
 }
@@ -83,6 +89,11 @@ impl SearchEntry {
         let key: Option<SecretString> = key;
         anyhow::ensure!(key.is_some() || !self.provider.needs_key(), "key: is missing");
         let price_micros = micros(self.price);
-        Ok(SearchProvider { kind: self.provider, url, key, price_micros })
+        let model = self.model.clone().unwrap_or_default();
+        anyhow::ensure!(
+            self.provider.needs_model() != model.is_empty(),
+            "model: is for openai, anthropic and gemini, which need it"
+        );
+        Ok(SearchProvider { kind: self.provider, url, key, model, price_micros })
     }
 }

@@ -6,19 +6,19 @@ use anyhow::Result;
 use super::{
     approvals::{self, Choice},
     intake_context::{IntakeContext, TypedMessage, answer},
-    linking,
+    linking, prompts,
 };
 use crate::{
     crash,
     journal::{
-        event::{Event, Speaker, Status},
+        event::{Event, Speaker, Status, VISITOR},
         ids::ConversationId,
         role::Role,
     },
     store::{
         Tx,
         approvals::{self as approval_store, withdrawal},
-        conversations::{self, journal, tasks},
+        conversations::{self, intake::IntakeState, journal, tasks},
         jobs, outbox,
     },
 };
@@ -28,14 +28,18 @@ use crate::{
 pub(super) async fn execute(
     tx: &mut Tx<'_>,
     context: &IntakeContext,
-    conversation: &ConversationId,
+    state: &IntakeState,
     typed: &TypedMessage<'_>,
 ) -> Result<bool> {
     if !context.source.takes_commands() {
         return Ok(false);
     }
+    let conversation = &state.conversation;
     let (by, words) = (typed.by, typed.words());
     let Some((command, rest)) = split(typed.text) else {
+        if !state.has_open_approvals {
+            return Ok(false);
+        }
         let taken = approvals::elicitation::typed(tx, context, conversation, typed).await?;
         let is_answer = taken.is_some();
         if let Some(markdown) = taken {
@@ -44,7 +48,10 @@ pub(super) async fn execute(
         return Ok(is_answer);
     };
     let markdown = match command.to_lowercase().as_str() {
-        "start" | "help" => words.help.to_owned(),
+        "start" | "help" => {
+            let commands: &[_] = if by.id.starts_with(VISITOR) { &[] } else { &context.prompts };
+            prompts::help(words, commands)
+        }
         "whoami" => words.whoami([&by.name, &by.id, &context.channel, typed.role.as_str()]),
         "status" => {
             let open =

@@ -10,14 +10,19 @@
 use anyhow::Result;
 use channels::{Channel, Outgoing, Receipt, SendError, limits::Repeat};
 use chrono::{DateTime, TimeDelta, Utc};
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tracing::Instrument as _;
 
 use super::{
-    Gateway, album, approvals,
+    Connected, Gateway, album, approvals,
     breaker::{BreakerPermission, Breakers},
     outcome,
+    send_claims::{POLL_EVERY, claim_sends},
     shipment::{removal, shipment, temporary},
 };
 use crate::{
@@ -39,12 +44,11 @@ const CLAIMED_AT_ONCE: usize = 64;
 /// node may not have the newest configuration yet.
 const SWEEPS_EVERY: TimeDelta = TimeDelta::hours(1);
 const UNKNOWN_FOR: TimeDelta = TimeDelta::days(7);
-/// The longest time that the loop waits before it looks for new rows.
-const POLL_EVERY: Duration = Duration::from_millis(500);
 
 pub async fn deliver(gateway: Arc<Gateway>) {
     let channel_permits = ChannelPermits::new(&gateway);
     let mut sweeps_at = gateway.clock.now();
+    let mut looks_at = Instant::now();
     while !gateway.stop.is_cancelled() {
         if gateway.clock.now() >= sweeps_at {
             sweeps_at = gateway.clock.now() + SWEEPS_EVERY;
@@ -57,26 +61,24 @@ pub async fn deliver(gateway: Arc<Gateway>) {
             let gateway = gateway.clone();
             gateway.tasks.clone().spawn(async move { check(&gateway, &channel).await });
         }
-        let claimed = gateway.store.claim_sends(plan.shares, gateway.clock.now()).await;
-        let sendings = claimed.unwrap_or_else(|problem| {
-            let problem = format!("{problem:#}");
-            tracing::error!(problem, "could not claim outbox rows");
-            Vec::new()
-        });
-        if sendings.is_empty() {
-            tokio::select! {
-                () = gateway.stop.cancelled() => {}
-                () = channel_permits.freed.notified() => {}
-                _ = tokio::time::timeout(plan.wait, gateway.store.notifier.outbox()) => {}
-            }
-        }
-        for sending in sendings {
+        let claim = claim_sends(&gateway, plan.shares, looks_at).await;
+        looks_at = claim.looks_at.min(Instant::now() + plan.wait);
+        for sending in claim.sendings {
             let slot = channel_permits.take(&gateway, &sending).await;
             let gateway = gateway.clone();
             gateway.tasks.clone().spawn(async move {
                 ship(&gateway, sending).await;
                 drop(slot);
             });
+        }
+        if claim.may_be_more {
+            looks_at = Instant::now();
+            continue;
+        }
+        tokio::select! {
+            () = gateway.stop.cancelled() => {}
+            () = channel_permits.freed.notified() => looks_at = Instant::now(),
+            _ = tokio::time::timeout(plan.wait, gateway.store.notifier.outbox()) => {}
         }
     }
 }
@@ -137,11 +139,7 @@ fn plan(gateway: &Gateway, free: impl Fn(&str) -> usize) -> Plan {
             BreakerPermission::Nothing => 0,
         };
         // Rows that the bot may not send yet are not claimed, since they would only be deferred.
-        let most = match gateway.rate_limiter.room(
-            channel,
-            &connected.channel.limits().rate_limits,
-            now,
-        ) {
+        let most = match gateway.rate_limiter.room(channel, &connected.rate_limits, now) {
             Ok(room) => most.min(room),
             Err(until) => {
                 plan.wait = plan.wait.min((until - now).to_std().unwrap_or_default());
@@ -237,7 +235,7 @@ impl Drop for Slot {
 
 async fn ship(gateway: &Gateway, mut sending: Sending) {
     let Some(connected) = gateway.channels.get(&sending.channel) else { return };
-    if let Err(until) = admitted(gateway, connected.channel.as_ref(), &sending) {
+    if let Err(until) = admitted(gateway, connected, &sending) {
         if let Err(problem) = gateway.store.defer_send(&sending, until).await {
             let problem = format!("{problem:#}");
             tracing::error!(outbox.id = %sending.id, problem, "could not defer a send");
@@ -257,11 +255,11 @@ async fn ship(gateway: &Gateway, mut sending: Sending) {
 /// Whether the rate limits allow this send now; otherwise, when to retry.
 fn admitted(
     gateway: &Gateway,
-    channel: &dyn Channel,
+    connected: &Connected,
     sending: &Sending,
 ) -> Result<(), DateTime<Utc>> {
-    let limits = &channel.limits().rate_limits;
-    gateway.rate_limiter.take(&sending.channel, &sending.place, limits, gateway.clock.now())
+    let (limits, now) = (&connected.rate_limits, gateway.clock.now());
+    gateway.rate_limiter.take(&sending.channel, &sending.place, limits, now)
 }
 
 /// Sends a row, in two steps where the platform requires it.
@@ -281,7 +279,10 @@ async fn show(
             return show_once(gateway, channel, sending).await;
         }
         if sending.receipt.is_none() {
-            place(gateway, channel, sending).await?;
+            let Some(opening) = sending.what.opening() else {
+                return show_once(gateway, channel, sending).await;
+            };
+            place(gateway, channel, sending, opening).await?;
         }
     }
     let mut shipment = shipment(sending, sending.what.clone());
@@ -304,18 +305,18 @@ async fn show(
     outcome::send(gateway, channel, sending, &shipment).await
 }
 
-/// Sends a placeholder and records it. From then on, every attempt is an edit.
+/// Sends a placeholder with the first words and records it. From then on, every attempt is an edit.
 async fn place(
     gateway: &Gateway,
     channel: &dyn Channel,
     sending: &mut Sending,
+    opening: Outgoing,
 ) -> Result<(), SendError> {
-    let reply_to = sending.what.reply_to().map(str::to_owned);
-    let placeholder = shipment(sending, Outgoing::Placeholder { reply_to });
+    let placeholder = shipment(sending, opening);
     let receipt = outcome::send(gateway, channel, sending, &placeholder).await?;
     if !gateway.store.record_receipt(sending, Some(&receipt)).await.map_err(temporary)? {
         let stray = removal(sending.place.clone(), receipt);
-        // If this fails, an empty message stays visible, as after a crash.
+        // If this fails, the first words stay visible, as after a crash.
         let _ = channel.send(&stray).await;
         return Err(temporary(anyhow::anyhow!("another node is sending this row")));
     }
@@ -324,7 +325,7 @@ async fn place(
 }
 
 /// Sends a text directly, because the outcome of its placeholder is unknown and a second one must
-/// not follow it. The row is marked as possibly shown first, so that later attempts say that they
+/// not follow it, or because it is too short for a placeholder. The row is marked as possibly shown first, so that later attempts say that they
 /// may be duplicates.
 async fn show_once(
     gateway: &Gateway,

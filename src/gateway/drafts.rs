@@ -13,7 +13,7 @@ use std::{
 use tokio::{
     sync::watch,
     task::JoinHandle,
-    time::{Instant, interval_at},
+    time::{Instant, MissedTickBehavior, interval_at},
 };
 
 use super::{Connected, Gateway, shipment::removal};
@@ -25,6 +25,9 @@ use crate::{
 /// How long an answer waits for a draft that is being sent, since a draft that arrives later would
 /// replace the answer.
 const LAST_DRAFT: chrono::TimeDelta = chrono::TimeDelta::seconds(5);
+/// How long after the beginning of a turn the typing indicator is first shown. An answer that is
+/// there sooner needs none, and no call of the platform.
+const TYPING_AFTER: Duration = Duration::from_millis(300);
 /// The delays before each further attempt to delete a message.
 const WAITS: [Duration; 3] =
     [Duration::from_millis(500), Duration::from_secs(2), Duration::from_secs(8)];
@@ -45,7 +48,7 @@ pub struct Drafts<'g> {
     target: DraftTarget,
     /// Continues even if nobody waits for it: a message must not be sent and then forgotten.
     under_way: Option<DraftTask>,
-    /// Set when the outcome of a placeholder is unknown: another one could be a second "…" that
+    /// Set when the outcome of a placeholder is unknown: another one could be a second message that
     /// nothing replaces.
     stray: Arc<OnceLock<()>>,
 }
@@ -76,7 +79,9 @@ impl<'g> Drafts<'g> {
         };
         let limits = connected.channel.limits();
         let typing_for = limits.typing_for.unwrap_or(Duration::from_hours(1));
-        let mut typing = tokio::time::interval(typing_for.mul_f32(0.8));
+        let mut typing =
+            interval_at(self.claimed.claimed_at + TYPING_AFTER, typing_for.mul_f32(0.8));
+        typing.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let edit_interval = limits.drafts.unwrap_or(typing_for);
         // A separate message is worthwhile only if the answer takes some time.
         let first = if self.own_drafts(connected) { Duration::ZERO } else { edit_interval };
@@ -149,12 +154,7 @@ impl<'g> Drafts<'g> {
             return;
         }
         let now = self.gateway.clock.now();
-        if !self.gateway.rate_limiter.may_draft(
-            &channel,
-            &place,
-            &connected.channel.limits().rate_limits,
-            now,
-        ) {
+        if !self.gateway.rate_limiter.may_draft(&channel, &place, &connected.rate_limits, now) {
             return;
         }
         let end = Arc::new(OnceLock::new());
@@ -192,7 +192,7 @@ impl Message {
         let store = self.gateway.store.clone();
         let (conversation, turn) = (self.lease.conversation().clone(), self.target.turn);
         let kept = store.draft(&conversation, turn).await?;
-        let begun = if kept.is_some() { kept } else { self.begin().await? };
+        let begun = if kept.is_some() { kept } else { self.begin(&draft).await? };
         let Some(receipt) = begun else { return Ok(()) };
         self.shipment.receipt = Some(receipt.clone());
         self.shipment.what = draft;
@@ -205,9 +205,14 @@ impl Message {
         Ok(shown.map(drop)?)
     }
 
-    /// Sends the message and records it for the answer; `None` if it is too late for that.
-    async fn begin(&mut self) -> anyhow::Result<Option<Receipt>> {
-        self.shipment.what = Outgoing::Placeholder { reply_to: self.target.reply_to.clone() };
+    /// Sends the message with the first words and records it for the answer; `None` if it is too
+    /// late for that, or too early.
+    async fn begin(&mut self, draft: &Outgoing) -> anyhow::Result<Option<Receipt>> {
+        let Some(mut opening) = draft.opening() else { return Ok(None) };
+        if let Outgoing::Placeholder { reply_to, .. } = &mut opening {
+            reply_to.clone_from(&self.target.reply_to);
+        }
+        self.shipment.what = opening;
         let receipt = self.send().await.inspect_err(|problem| {
             if matches!(problem, SendError::Unknown(_)) {
                 let _ = self.stray.set(());
@@ -227,8 +232,8 @@ impl Message {
         kept.map(|_| None)
     }
 
-    /// Deletes the message. Where the platform cannot delete, it keeps the text that it had: "…" or
-    /// a partial answer. It is never reused for anything else.
+    /// Deletes the message. Where the platform cannot delete, it keeps the text that it had: a
+    /// partial answer. It is never reused for anything else.
     async fn delete(&self, receipt: Receipt) {
         let connected = &self.gateway.channels[&self.channel];
         let removal = removal(self.shipment.place.clone(), receipt);

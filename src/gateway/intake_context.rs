@@ -3,6 +3,7 @@
 use anyhow::Result;
 use channels::{Limits, MessageRef, Outgoing, Person, Place, PlaceKind};
 use chrono::{DateTime, Utc};
+use std::sync::Arc;
 
 use super::{
     ChannelSettings,
@@ -13,6 +14,7 @@ use crate::{
     journal::{event::Speaker, ids::ConversationId, role::Role},
     store::{Tx, conversations::places::ConversationKey, outbox, people::pairing::OwnerSource},
     texts::{Language, Messages},
+    tools::mcp::prompts::PromptCommand,
 };
 
 /// Where updates come from.
@@ -50,6 +52,8 @@ pub(super) struct IntakeContext {
     /// The model of the channel's agent, and all configured models.
     pub model: String,
     pub models: Vec<String>,
+    /// The prompts of MCP servers that people can use with the channel's agent.
+    pub prompts: Arc<Vec<PromptCommand>>,
     pub messages_per_minute: u32,
     pub owned: OwnerSource,
     pub now: DateTime<Utc>,

@@ -8,12 +8,24 @@ use crate::{
     journal::ids::ConversationId,
     store::{
         Tx,
-        conversations::{self, journal},
+        conversations::{self, intake::IntakeState, journal},
     },
     texts::Language,
 };
 
 /// The language of the person who wrote last, if known.
+pub(super) async fn spoken_in(
+    tx: &mut Tx<'_>,
+    state: &IntakeState,
+    person: &Person,
+) -> Result<Language> {
+    if person.language.as_ref().is_none_or(|reported| *reported == state.language) {
+        return Ok(Language::of(Some(&state.language)));
+    }
+    spoken(tx, &state.conversation, person).await
+}
+
+/// Like [`spoken_in`].
 pub(super) async fn spoken(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,

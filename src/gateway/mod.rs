@@ -3,14 +3,15 @@
 //! - `listen`: listens on channels, and records whether they are connected
 //! - [`receive`]: turns updates of a channel into events; [`api_messages`]: messages of programs
 //! - `intake`: stores batches of updates, and sets aside those that cannot be stored
+//! - `paste`: parts of a long text that a client has split
 //! - `intake_context`: the context of one update; `language`: the language to reply in
 //! - [`people`]: who may talk to the bot; pairing
-//! - [`commands`]: `/new`, `/stop`, …
+//! - [`commands`]: `/new`, `/stop`, …; [`prompts`]: prompts of MCP servers as commands
 //! - [`approvals`]: the only code path that decides approvals
 //! - [`ephemeral`]: replies that only one person sees
-//! - [`deliver`]: sends the outbox in order; `shipment`: a row that is being sent; `album`:
-//!   pictures that are sent together; `outcome`: the result of a send; [`breaker`]: suspends
-//!   channels whose platform is unavailable
+//! - [`deliver`]: sends the outbox in order; `send_claims`: claims rows; `shipment`: a row that is
+//!   being sent; `album`: pictures that are sent together; `outcome`: the result of a send;
+//!   [`breaker`]: suspends channels whose platform is unavailable
 //! - [`drafts`]: growing answers and typing indicators, which are not recorded
 //! - `linking`: links accounts of one person
 //! - [`rate_limit`]: limits how often a platform is called
@@ -31,15 +32,18 @@ mod language;
 mod linking;
 mod listen;
 mod outcome;
+mod paste;
 pub mod people;
+pub mod prompts;
 pub mod rate_limit;
 pub mod receive;
+mod send_claims;
 mod shipment;
 mod supervise;
 pub mod webhooks;
 
 use anyhow::Result;
-use channels::{Channel, Intake, Place, SendError, Shipment};
+use channels::{Channel, Intake, Place, SendError, Shipment, limits::RateLimits};
 use chrono::TimeDelta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,6 +59,7 @@ use crate::{
         files::Artifacts,
         people::pairing::OwnerSource,
     },
+    tools::mcp::prompts::PromptCommands,
 };
 pub use listen::CHANNEL_UP;
 use people::Allow;
@@ -69,6 +74,8 @@ pub struct Gateway {
     pub messages_per_minute: u32,
     /// The models that people can choose from.
     pub models: Vec<String>,
+    /// The prompts of MCP servers that people can use.
+    pub prompts: PromptCommands,
     pub rate_limiter: rate_limit::RateLimiter,
     pub breakers: Arc<breaker::Breakers>,
     /// The tasks that shutdown waits for.
@@ -93,6 +100,8 @@ pub struct Connected {
     pub agent: String,
     pub model: String,
     pub settings: ChannelSettings,
+    /// How often the platform may be called: what it documents, or what the operator sets.
+    pub rate_limits: RateLimits,
     /// Whether only one node may listen at a time (long polling).
     pub alone: bool,
 }

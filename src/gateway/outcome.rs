@@ -42,9 +42,16 @@ pub(super) async fn record(
     let store = &gateway.store;
     match outcome {
         Ok(receipt) => {
+            let was_edited = is_edited_in_place(gateway, sending)
+                && sending.receipt.is_some()
+                && !sending.may_be_shown();
             let mut sent = sending.clone();
             sent.receipt = Some(receipt);
-            store.record_send_outcome(&sent, SendOutcome::Sent, String::new()).await
+            if was_edited {
+                store.record_repeatable_send(&sent).await
+            } else {
+                store.record_send_outcome(&sent, SendOutcome::Sent, String::new()).await
+            }
         }
         Err(SendError::Retry { after: Some(after), reason }) => {
             park(gateway, sending, &sending.place.chat, after).await?;

@@ -15,24 +15,30 @@ use super::{
     ephemeral::Ephemeral,
     intake,
     intake_context::{IntakeContext, IntakeOrigin, TypedMessage, answer, is_platform_command},
-    language, people,
+    language,
+    paste::{continues_paste, is_cut},
+    people, prompts,
 };
 use crate::{
     agent::approvers::Voter,
     crash,
     journal::{
         event::{Event, Speaker},
-        ids::ConversationId,
         role::Role,
         session::Session,
     },
     store::{
         Tx,
         channels::inbox,
-        conversations::{self, journal},
+        conversations::{
+            self,
+            intake::{IntakeState, intake_state},
+            journal,
+        },
         usage,
     },
     texts::{self, Language},
+    tools::mcp::prompts::TypedPrompt,
 };
 
 /// Receives the batches of a channel in order, and confirms each one once it is stored.
@@ -93,6 +99,7 @@ pub(super) fn context(gateway: &Gateway, channel: &str, of: IntakeOrigin) -> Res
         limits: connected.channel.limits().clone(),
         model: connected.model.clone(),
         models: gateway.models.clone(),
+        prompts: gateway.prompts.of(&connected.agent),
         messages_per_minute: gateway.messages_per_minute,
         owned: gateway.owned(),
         now: gateway.clock.now(),
@@ -180,16 +187,15 @@ async fn take_from(
     let key = context.conversation_key(&incoming.place, person);
     match &incoming.what {
         What::Text { text, addressed: true, message, reply_to, files, album, foreign } => {
-            let conversation =
-                journal::conversation(tx, &context.channel, key, context.now).await?;
-            let language = language::spoken(tx, &conversation, person).await?;
+            let state = intake_state(tx, &context.channel, key, context.now).await?;
+            let language = language::spoken_in(tx, &state, person).await?;
             let group = incoming.place.kind == PlaceKind::Group;
             let (roles, reply_to) = (&person.roles[..], reply_to.as_deref());
             let typed =
                 TypedMessage { by: &by, roles, text, message, reply_to, role, group, language };
             let more =
                 MessageExtras { files, album: album.as_deref(), foreign: foreign.as_deref() };
-            let limited = record_message(tx, context, &conversation, typed, more).await?;
+            let limited = record_message(tx, context, &state, typed, more).await?;
             Ok(limited.map_or(UpdateOutcome::Stored, UpdateOutcome::RateLimited))
         }
         What::Edited { message, text, addressed: true } => {
@@ -240,11 +246,12 @@ struct MessageExtras<'a> {
 async fn record_message(
     tx: &mut Tx<'_>,
     context: &IntakeContext,
-    conversation: &ConversationId,
+    state: &IntakeState,
     typed: TypedMessage<'_>,
     MessageExtras { files, album, foreign }: MessageExtras<'_>,
 ) -> Result<Option<RateLimited>> {
-    if files.is_empty() && commands::execute(tx, context, conversation, &typed).await? {
+    let conversation = &state.conversation;
+    if files.is_empty() && commands::execute(tx, context, state, &typed).await? {
         return Ok(None);
     }
     if context.settings.queue == Queue::Interrupt
@@ -252,26 +259,37 @@ async fn record_message(
     {
         commands::stop(tx, context, conversation, typed.by).await?;
     }
-    if let Some(limited) = rate_limited(tx, context, conversation, &typed, album).await? {
+    if let Some(limited) = rate_limited(tx, context, state, &typed, album).await? {
         return Ok(Some(limited).filter(|_| context.source != IntakeOrigin::Platform));
+    }
+    let prompt = if files.is_empty() { prompts::requested(context, &typed) } else { None };
+    if let Some(TypedPrompt::Unfit(usage)) = &prompt {
+        let markdown = (typed.words().prompt_usage)(usage);
+        answer(tx, context, conversation, markdown, typed.answered()).await?;
+        return Ok(None);
     }
     let TypedMessage { by, text, message, .. } = typed;
     let said = Event::Said { by: by.clone(), text: text.to_owned(), message: message.to_owned() };
-    let seq = journal::append(tx, conversation, &said, context.now).await?;
+    let more = album.is_some() || is_cut(text);
+    let wait = if more { context.settings.debounce } else { TimeDelta::zero() };
+    let not_before = Some(context.now + wait);
+    let seq = journal::append_and_wait(tx, conversation, &said, not_before, context.now).await?;
     if is_cut(text) {
         conversations::note_split(tx, conversation, seq).await?;
     }
     for file in files {
-        let sent = Event::FileSent { message: message.to_owned(), file: file.clone() };
+        let (message, file) = (message.to_owned(), file.clone());
+        let sent = Event::FileSent { message, file, prompt: None };
+        journal::append(tx, conversation, &sent, context.now).await?;
+    }
+    if let Some(TypedPrompt::Request(request)) = prompt {
+        let sent = prompts::sent(message, request);
         journal::append(tx, conversation, &sent, context.now).await?;
     }
     if let Some(who) = foreign.filter(|_| !crash::planted("forwarded")) {
         let tainted = Event::Tainted { source: texts::words_of(who) };
         journal::append(tx, conversation, &tainted, context.now).await?;
     }
-    let more = album.is_some() || is_cut(text);
-    let wait = if more { context.settings.debounce } else { TimeDelta::zero() };
-    conversations::read_after(tx, conversation, wait, context.now).await?;
     Ok(None)
 }
 
@@ -280,7 +298,7 @@ async fn record_message(
 async fn rate_limited(
     tx: &mut Tx<'_>,
     context: &IntakeContext,
-    conversation: &ConversationId,
+    state: &IntakeState,
     typed: &TypedMessage<'_>,
     album: Option<&str>,
 ) -> Result<Option<RateLimited>> {
@@ -295,7 +313,7 @@ async fn rate_limited(
         if inbox::was_seen(tx, &context.channel, refused).await? {
             return Ok(Some(each));
         }
-    } else if continues_paste(tx, context, conversation, typed.by).await? {
+    } else if continues_paste(tx, context, state, typed.by).await? {
         return Ok(None);
     }
     let flow = usage::flood(tx, &person, context.messages_per_minute, context.now).await?;
@@ -309,7 +327,7 @@ async fn rate_limited(
         usage::Admission::Tell(wait) => {
             if context.source == IntakeOrigin::Platform {
                 let markdown = (typed.words().too_fast)(wait.as_secs() + 1);
-                answer(tx, context, conversation, markdown, typed.answered()).await?;
+                answer(tx, context, &state.conversation, markdown, typed.answered()).await?;
             }
             Some(RateLimited { wait })
         }
@@ -318,34 +336,6 @@ async fn rate_limited(
 
 /// The emoji of a writing hand.
 const NOTED: &str = "\u{270d}";
-
-/// The number of parts of one paste that count as one message; further parts count again.
-const PARTS: usize = 8;
-
-/// Whether this message follows so quickly after a part that the same person's client split off
-/// that it is the next part of the same paste.
-async fn continues_paste(
-    tx: &mut Tx<'_>,
-    context: &IntakeContext,
-    conversation: &ConversationId,
-    by: &Speaker,
-) -> Result<bool> {
-    let mut next_at = context.now;
-    let lately = conversations::said_lately(tx, conversation, PARTS).await?;
-    let parts = lately.into_iter().take_while(|(at, own, text)| {
-        let follows = own.id == by.id && is_cut(text) && next_at - *at <= context.settings.debounce;
-        next_at = *at;
-        follows
-    });
-    Ok((1..PARTS).contains(&parts.count()))
-}
-
-/// Clients split pasted text at the platform's longest message.
-const CUT_AT: usize = 4_000;
-
-fn is_cut(text: &str) -> bool {
-    text.encode_utf16().count() >= CUT_AT
-}
 
 async fn unsupported(
     tx: &mut Tx<'_>,

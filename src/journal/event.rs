@@ -59,7 +59,13 @@ pub enum Event {
     /// Everything up to `upto` is replaced by `summary`.
     Compacted { upto: Seq, summary: String, usage: Usage },
     /// A file was attached to a message. The platform stores it until it is fetched.
-    FileSent { message: String, file: FileRef },
+    FileSent {
+        message: String,
+        file: FileRef,
+        /// The prompt of an MCP server that the person requested; then the file is its text.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        prompt: Option<PromptRequest>,
+    },
     /// The file was fetched and is in the workspace under `path`.
     FileTaken {
         file: Seq,
@@ -68,6 +74,9 @@ pub enum Event {
         /// The version of a picture that the model is shown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         view: Option<Attachment>,
+        /// The text of a prompt, which the model is shown.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
     },
     /// The file will not be fetched. `reason` is the text for the model.
     FileLost { file: Seq, reason: String },
@@ -104,6 +113,16 @@ pub enum Event {
         #[serde(default = "one")]
         succession: u32,
     },
+}
+
+/// A prompt of an MCP server, as a person requested it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptRequest {
+    /// The server's name in the configuration.
+    pub server: String,
+    /// The server's name for the prompt.
+    pub prompt: String,
+    pub arguments: BTreeMap<String, String>,
 }
 
 /// Earlier releases did not count.

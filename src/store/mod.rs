@@ -72,7 +72,7 @@ use crate::{
     journal::ids::NodeId,
 };
 pub use db::Tx;
-use db::{Db, Durability};
+use db::{Db, Durability, WriteMode};
 use wake::{Notifier, Writers};
 
 /// The number of conversations whose owners one transaction determines.
@@ -159,14 +159,16 @@ impl Store {
         T: Send + 'static,
         F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Clone + Send + 'static,
     {
-        self.write_with((), name, work).await
+        self.write_with((), name, WriteMode::DURABLE, work).await
     }
 
-    /// The same, and keeps `held` until the transaction has ended, also if the caller was dropped.
+    /// The same in another mode. Keeps `held` until the transaction has ended, also if the caller
+    /// was dropped.
     async fn write_with<T, F>(
         &self,
         held: impl Send + 'static,
         name: &'static str,
+        mode: WriteMode,
         work: F,
     ) -> Result<T>
     where
@@ -177,7 +179,7 @@ impl Store {
         let (db, notifier) = (self.db.clone(), self.notifier.clone());
         // Wakes waiting tasks even if the caller was dropped.
         let written = spawn(async move {
-            let written = db.write(work).await;
+            let written = db.write(mode, work).await;
             drop(held);
             let (value, wakeups) = written?;
             crash::point(name, "after commit");

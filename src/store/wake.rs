@@ -19,21 +19,46 @@ const POLL_SHARED: Duration = Duration::from_secs(3);
 /// Like [`POLL_SHARED`], if this process is the only writer and notifies of every commit.
 const POLL_OWN: Duration = Duration::from_secs(15);
 
+/// Stands for the channel of an outbox row where it is not known. No channel has this name.
+pub const ANY_CHANNEL: &str = "";
+
 /// The work that a transaction has made ready.
 #[derive(Debug, Default)]
 pub struct Wakeups {
     pub(super) conversations: Vec<ConversationId>,
-    pub(super) outbox: bool,
+    /// The channels whose outbox may have a row that is due.
+    pub(super) outbox: BTreeSet<String>,
+    /// Whether a row of the outbox has ended.
+    pub(super) sent: bool,
     /// How soon a conversation that is being debounced becomes ready.
     pub(super) debounced_for: Option<Duration>,
     /// The metrics to record.
     pub(super) counts: Vec<Count>,
 }
 
+impl Wakeups {
+    /// A row of an unknown channel may be due.
+    pub(super) fn any_send(&mut self) {
+        self.outbox.insert(ANY_CHANNEL.to_owned());
+    }
+}
+
+/// Why a task that waits for work looks for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// This process has committed work. There is very likely some.
+    Commit,
+    /// Time has passed. There is very likely none.
+    Timer,
+}
+
 #[derive(Debug)]
 pub struct Notifier {
     ready: Notify,
     outbox: Notify,
+    /// The channels for which `outbox` was notified.
+    due: Mutex<BTreeSet<String>>,
+    sent: Notify,
     /// When debounced conversations become ready.
     debounced: Mutex<BTreeSet<Instant>>,
     /// The listeners of each conversation. There may be several until an old turn notices that its
@@ -58,6 +83,8 @@ impl Notifier {
         Self {
             ready: Notify::new(),
             outbox: Notify::new(),
+            due: Mutex::default(),
+            sent: Notify::new(),
             debounced: Mutex::default(),
             turns: Mutex::default(),
             poll_journal,
@@ -75,19 +102,24 @@ impl Notifier {
         if !wakeups.conversations.is_empty() {
             self.ready.notify_one();
         }
-        if wakeups.outbox {
+        if !wakeups.outbox.is_empty() {
+            self.due().extend(wakeups.outbox.iter().cloned());
             self.outbox.notify_one();
+        }
+        if wakeups.sent {
+            self.sent.notify_one();
         }
     }
 
     /// Waits until a conversation may be ready.
-    pub async fn ready(&self) {
+    pub async fn ready(&self) -> Cause {
         let looks_at = Instant::now() + LOOK_EVERY;
         let debounced = self.debounced().first().copied();
         let until = debounced.map_or(looks_at, |at| at.min(looks_at));
-        let _ = tokio::time::timeout_at(until, self.ready.notified()).await;
+        let notified = tokio::time::timeout_at(until, self.ready.notified()).await;
         let now = Instant::now();
         self.debounced().retain(|at| *at > now);
+        if notified.is_ok() { Cause::Commit } else { Cause::Timer }
     }
 
     /// Waits until the outbox may have rows.
@@ -95,11 +127,26 @@ impl Notifier {
         let _ = tokio::time::timeout(LOOK_EVERY, self.outbox.notified()).await;
     }
 
+    /// The channels for which this process has committed rows since the last call. A row for
+    /// [`ANY_CHANNEL`] may be for each of them.
+    pub fn due_channels(&self) -> BTreeSet<String> {
+        std::mem::take(&mut *self.due())
+    }
+
+    /// Waits until a message may have been sent.
+    pub async fn sent(&self) {
+        let _ = tokio::time::timeout(LOOK_EVERY, self.sent.notified()).await;
+    }
+
     /// Listens to the events of one conversation, until dropped.
     pub fn listen(self: &Arc<Self>, conversation: &ConversationId) -> Listener {
         let notify = Arc::<Notify>::default();
         self.turns().entry(conversation.clone()).or_default().push(notify.clone());
         Listener { notifier: self.clone(), conversation: conversation.clone(), notify }
+    }
+
+    fn due(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.due.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn debounced(&self) -> MutexGuard<'_, BTreeSet<Instant>> {

@@ -65,6 +65,13 @@ pub(super) const WORDS: Messages = Messages {
         Anfragen zurück\n- /allow, /here, /always und /deny entscheiden eine offene Anfrage ohne \
         Schaltflächen\n- /status zeigt, worauf ich warte\n- /model zeigt die Sprachmodelle und \
         wechselt zwischen ihnen\n- /whoami zeigt, wer du für mich bist",
+    help_prompts: "Vorlagen (Prompts) von Werkzeugservern:",
+    prompt_usage: |usage| format!("Bitte schreib es so: `{usage}`"),
+    prompt_failed: |prompt, server| {
+        format!(
+            "Der Werkzeugserver {server} hat die Vorlage {prompt} nicht geliefert. Versuch es später noch einmal."
+        )
+    },
     menu: [
         "Eine neue Unterhaltung beginnen",
         "Abbrechen, was ich gerade tue, offene Anfragen zurückziehen",

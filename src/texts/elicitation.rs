@@ -33,6 +33,8 @@ pub struct ElicitationTexts {
     pub omitted: Fmt1,
     /// The server's name, and the reason why its elicitation was declined.
     pub declined: Fmt2,
+    /// The server's name, and the scopes that a call requires, which may be empty.
+    pub requires_scopes: Fmt2,
     pub wants_secret: &'static str,
     pub wants_too_much: &'static str,
     pub wants_other_address: &'static str,
@@ -175,6 +177,14 @@ pub(super) const ENGLISH: ElicitationTexts = ElicitationTexts {
     declined: |server, why| {
         format!("The tool server **{server}** asked you something. I declined for you: {why}")
     },
+    requires_scopes: |server, scopes| {
+        let scopes = if scopes.is_empty() { String::new() } else { format!(" (`{scopes}`)") };
+        format!(
+            "The tool server **{server}** requires further permissions{scopes}, so the call didn't \
+                run. The operator has to sign in again with `countersign mcp login {server}`; then \
+                ask me again."
+        )
+    },
     wants_secret: "it wants a password, key or another secret.",
     wants_too_much: "there are too many fields or options.",
     wants_other_address: "the address that it wants you to open isn't a web address.",
@@ -211,6 +221,14 @@ pub(super) const GERMAN: ElicitationTexts = ElicitationTexts {
             "Der Werkzeugserver **{server}** hat dich etwas gefragt. Ich habe für dich abgelehnt: {why}"
         )
     },
+    requires_scopes: |server, scopes| {
+        let scopes = if scopes.is_empty() { String::new() } else { format!(" (`{scopes}`)") };
+        format!(
+            "Der Werkzeugserver **{server}** verlangt weitere Berechtigungen{scopes}; der Aufruf \
+                wurde deshalb nicht ausgeführt. Die Person, die den Bot betreibt, muss sich mit \
+                `countersign mcp login {server}` neu anmelden; bitte mich danach noch einmal darum."
+        )
+    },
     wants_secret: "Er will ein Passwort, einen Schlüssel oder ein anderes Geheimnis.",
     wants_too_much: "Es sind zu viele Felder oder Auswahlmöglichkeiten.",
     wants_other_address: "Die Adresse, die du öffnen sollst, ist keine Webadresse.",
@@ -244,6 +262,14 @@ pub(super) const SPANISH: ElicitationTexts = ElicitationTexts {
             "El servidor de herramientas **{server}** te preguntó algo. Lo rechacé por ti: {why}"
         )
     },
+    requires_scopes: |server, scopes| {
+        let scopes = if scopes.is_empty() { String::new() } else { format!(" (`{scopes}`)") };
+        format!(
+            "El servidor de herramientas **{server}** exige más permisos{scopes}, así que la llamada \
+                no se ejecutó. La persona que gestiona el bot tiene que volver a iniciar sesión con \
+                `countersign mcp login {server}`; después, pídemelo otra vez."
+        )
+    },
     wants_secret: "quiere una contraseña, una clave u otro secreto.",
     wants_too_much: "hay demasiados campos u opciones.",
     wants_other_address: "la dirección que quiere que abras no es una dirección web.",
@@ -270,6 +296,13 @@ pub(super) const CHINESE: ElicitationTexts = ElicitationTexts {
     unfit: |why| format!("⚠️ 回答无效：{why}"),
     omitted: |names| format!("字段太多，以下可选字段未询问：{names}"),
     declined: |server, why| format!("工具服务器 **{server}** 向你提问。我已代你拒绝：{why}"),
+    requires_scopes: |server, scopes| {
+        let scopes = if scopes.is_empty() { String::new() } else { format!("（`{scopes}`）") };
+        format!(
+            "工具服务器 **{server}** 需要更多权限{scopes}，因此这次调用没有执行。管理员需要用 \
+                `countersign mcp login {server}` 重新登录，之后请再让我做一次。"
+        )
+    },
     wants_secret: "它要求密码、密钥或其他机密信息。",
     wants_too_much: "字段或选项太多。",
     wants_other_address: "它要你打开的地址不是网址。",

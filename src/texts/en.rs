@@ -62,6 +62,13 @@ pub(super) const WORDS: Messages = Messages {
         /here, /always and /deny decide an open request without its buttons\n- /status shows \
         what I'm waiting for\n- /model lists the language models and switches between them\n- \
         /whoami shows who you are to me",
+    help_prompts: "Prompts of tool servers:",
+    prompt_usage: |usage| format!("Please write it like this: `{usage}`"),
+    prompt_failed: |prompt, server| {
+        format!(
+            "The tool server {server} did not provide the prompt {prompt}. Please try again later."
+        )
+    },
     menu: [
         "Start a new conversation",
         "Stop what I'm doing, withdraw open requests",

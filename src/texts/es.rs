@@ -64,6 +64,13 @@ pub(super) const WORDS: Messages = Messages {
         abiertas\n- /allow, /here, /always y /deny deciden una solicitud abierta sin usar los \
         botones\n- /status muestra qué estoy esperando\n- /model muestra los modelos de lenguaje \
         y permite cambiar de modelo\n- /whoami muestra quién eres para mí",
+    help_prompts: "Plantillas (prompts) de los servidores de herramientas:",
+    prompt_usage: |usage| format!("Escríbelo así: `{usage}`"),
+    prompt_failed: |prompt, server| {
+        format!(
+            "El servidor de herramientas {server} no ha proporcionado la plantilla {prompt}. Inténtalo más tarde."
+        )
+    },
     menu: [
         "Empezar una conversación nueva",
         "Detener lo que hago y retirar las solicitudes abiertas",

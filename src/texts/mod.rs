@@ -166,6 +166,12 @@ pub struct Messages {
     pub not_shown_yet: &'static str,
     // Commands and strangers.
     pub help: &'static str,
+    /// Precedes the list of prompts in the help.
+    pub help_prompts: &'static str,
+    /// How the command of a prompt is written.
+    pub prompt_usage: Fmt1,
+    /// The name of a prompt, and its server's.
+    pub prompt_failed: Fmt2,
     /// In the order of [`MENU`]; at most 100 characters each.
     pub menu: [&'static str; MENU.len()],
     pub stopped: &'static str,
@@ -352,6 +358,10 @@ impl Messages {
 
     pub fn file_missing(&self, name: &str) -> String {
         (self.file_missing)(&plain(name))
+    }
+
+    pub fn prompt_failed(&self, prompt: &str, server: &str) -> String {
+        (self.prompt_failed)(&plain(prompt), &plain(server))
     }
 
     pub fn file_gone(&self, name: &str) -> String {

@@ -50,7 +50,18 @@ impl Worker {
             Some(sub_agent) => &sub_agent.agent,
             None => self.agent_at(&claimed.channel)?,
         };
-        self.agent(id).await
+        // Read with the claim. An agent that was built for newer settings is kept.
+        let kept = self.cached(id).filter(|kept| kept.version >= claimed.tools_version);
+        let from = self.configured(id);
+        match kept.filter(|kept| from.is_some_and(|from| Arc::ptr_eq(&kept.from, &from))) {
+            Some(kept) => Ok(kept.arranged),
+            None => self.agent(id).await,
+        }
+    }
+
+    fn cached(&self, id: &str) -> Option<CachedAgent> {
+        let kept = self.agent_cache.kept.read().unwrap_or_else(PoisonError::into_inner);
+        kept.get(id).cloned()
     }
 
     /// The agent with this id, with the current settings.
@@ -58,8 +69,7 @@ impl Worker {
         let from = self.configured(id).with_context(|| format!("there is no agent `{id}`"))?;
         let store = &self.gateway.store;
         let version = store.read(|tx| Box::pin(async move { settings::version(tx).await })).await?;
-        let kept =
-            self.agent_cache.kept.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned();
+        let kept = self.cached(id);
         if let Some(kept) = kept.filter(|k| k.version == version && Arc::ptr_eq(&k.from, &from)) {
             return Ok(kept.arranged);
         }

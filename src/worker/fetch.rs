@@ -16,7 +16,11 @@ use super::{
 use crate::{
     agent::taint::INBOX,
     crash,
-    journal::{event::Event, session::messages::SentFile},
+    gateway::prompts::PROMPT_BYTES,
+    journal::{
+        event::{Attachment, Event, PromptRequest},
+        session::messages::SentFile,
+    },
     store::conversations::record::{Change, Precondition},
     tools::workspace::{Workspace, file_names},
 };
@@ -52,6 +56,10 @@ impl FetchBudget {
     }
 }
 
+/// The maximum length of a prompt's text that the model is shown at once; it reads longer ones from
+/// the file.
+const SHOWN_CHARS: usize = 16_000;
+
 /// The delays before further attempts, if the platform specifies none.
 const WAITS: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(3)];
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
@@ -80,6 +88,9 @@ pub(super) async fn fetch(turn: &Turn<'_>, files: Vec<SentFile>) -> Result<Flow>
 }
 
 async fn one(turn: &Turn<'_>, sent: &SentFile) -> Result<Fetched> {
+    if let Some(request) = &sent.prompt {
+        return prompt(turn, sent, request).await;
+    }
     let (file, words) = (&sent.file, turn.claimed.words());
     let lost = |reason: String, message| {
         let events = vec![Event::FileLost { file: sent.seq, reason }];
@@ -102,24 +113,64 @@ async fn one(turn: &Turn<'_>, sent: &SentFile) -> Result<Fetched> {
             return lost(reason, words.file_gone(&file.name));
         }
     };
-    let name = file_names::file_name(&file.name).unwrap_or_else(|_| "file".to_owned());
-    let media_type = file_names::media_type(&name, &bytes);
-    let artifacts = &turn.worker.gateway.artifacts;
-    let attachment = artifacts.put(&name, &media_type, bytes.to_vec()).await?;
-    let root = turn.worker.workspace(turn.claimed);
-    let laid_down = bytes.clone();
-    let path = tokio::task::spawn_blocking(move || write_new(&root, &name, &laid_down))
-        .await
-        .context("writing into a workspace")??;
+    let (path, attachment) = store(turn, &file.name, bytes.clone()).await?;
     let view = match turn.model() {
         Some(model) => vision::at(turn, model.as_ref(), &path, &bytes).await,
         None => None,
     };
     let source = view.as_ref().map(|view| format!("picture {}", view.name));
-    let mut events = vec![Event::FileTaken { file: sent.seq, path, attachment, view }];
+    let taken = Event::FileTaken { file: sent.seq, path, attachment, view, text: None };
+    let mut events = vec![taken];
     // A file may contain text of anyone.
     events.extend(source.map(|source| Event::Tainted { source }));
     Ok(Fetched { events, message: None })
+}
+
+/// Stores the contents of a file as an artifact, and in the workspace under the returned path.
+async fn store(turn: &Turn<'_>, name: &str, bytes: Bytes) -> Result<(String, Attachment)> {
+    let name = file_names::file_name(name).unwrap_or_else(|_| "file".to_owned());
+    let media_type = file_names::media_type(&name, &bytes);
+    let artifacts = &turn.worker.gateway.artifacts;
+    let attachment = artifacts.put(&name, &media_type, bytes.to_vec()).await?;
+    let root = turn.worker.workspace(turn.claimed);
+    let path = tokio::task::spawn_blocking(move || write_new(&root, &name, &bytes))
+        .await
+        .context("writing into a workspace")??;
+    Ok((path, attachment))
+}
+
+/// Gets the text of a prompt from its server. It is untrusted content.
+async fn prompt(turn: &Turn<'_>, sent: &SentFile, request: &PromptRequest) -> Result<Fetched> {
+    let PromptRequest { server, prompt, .. } = request;
+    let got = match turn.worker.toolbox.servers.find(server) {
+        Some(found) => found.prompt(request).await.map_err(|problem| {
+            // The server's words would be untrusted content.
+            tracing::warn!(
+                mcp.server = server, mcp.prompt = prompt, %problem,
+                "could not get a prompt"
+            );
+            format!("the MCP server `{server}` did not provide it")
+        }),
+        None => Err(format!("the MCP server `{server}` is no longer configured")),
+    };
+    let got = got.and_then(|text| match text.len() {
+        0 => Err("it has no text".to_owned()),
+        1..=PROMPT_BYTES => Ok(text),
+        _ => Err(format!("it is larger than {} KiB", PROMPT_BYTES / 1024)),
+    });
+    let text = match got {
+        Ok(text) => text,
+        Err(reason) => {
+            let message = turn.claimed.words().prompt_failed(prompt, server);
+            let events = vec![Event::FileLost { file: sent.seq, reason }];
+            return Ok(Fetched { events, message: Some(message) });
+        }
+    };
+    let (path, attachment) = store(turn, &sent.file.name, text.clone().into()).await?;
+    let shown = (text.chars().count() <= SHOWN_CHARS).then_some(text);
+    let taken = Event::FileTaken { file: sent.seq, path, attachment, view: None, text: shown };
+    let tainted = Event::Tainted { source: format!("prompt {server}/{prompt}") };
+    Ok(Fetched { events: vec![taken, tainted], message: None })
 }
 
 async fn bytes(turn: &Turn<'_>, file: &FileRef) -> Result<Bytes, SendError> {

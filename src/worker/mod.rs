@@ -68,6 +68,7 @@ use crate::{
         conversations::record::{Change, Deferral, Precondition, Recorded},
         leases::Claimed,
         retention::Retention,
+        wake::Cause,
     },
     tools::contract::toolbox::Toolbox,
 };
@@ -209,7 +210,8 @@ impl Worker {
 
 async fn claim(worker: Arc<Worker>) {
     let permits = Arc::new(Semaphore::new(AT_ONCE));
-    let stop = &worker.gateway.stop;
+    let (stop, store) = (&worker.gateway.stop, &worker.gateway.store);
+    let mut cause = Cause::Timer;
     while !stop.is_cancelled() {
         let free = permits.available_permits().min(CLAIMED_AT_ONCE);
         if free == 0 {
@@ -219,17 +221,16 @@ async fn claim(worker: Arc<Worker>) {
             }
             continue;
         }
-        let claimed = worker.gateway.store.claim(free, worker.gateway.clock.now()).await;
+        let now = worker.gateway.clock.now();
+        let claimed = match cause {
+            Cause::Commit => store.claim_committed(free, now).await,
+            Cause::Timer => store.claim(free, now).await,
+        };
         let claimed = claimed.unwrap_or_else(|problem| {
             tracing::error!(problem = format!("{problem:#}"), "could not claim conversations");
             Vec::new()
         });
-        if claimed.is_empty() {
-            tokio::select! {
-                () = stop.cancelled() => {}
-                () = worker.gateway.store.notifier.ready() => {}
-            }
-        }
+        let may_be_more = claimed.len() == free;
         for claimed in claimed {
             let permit = permits.clone().acquire_owned().await.expect("never closed");
             let worker = worker.clone();
@@ -238,6 +239,15 @@ async fn claim(worker: Arc<Worker>) {
                 drop(permit);
             });
         }
+        // A claim takes everything that is ready. What becomes ready later notifies.
+        cause = if may_be_more {
+            Cause::Timer
+        } else {
+            tokio::select! {
+                () = stop.cancelled() => Cause::Timer,
+                cause = store.notifier.ready() => cause,
+            }
+        };
     }
 }
 

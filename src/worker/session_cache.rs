@@ -245,9 +245,10 @@ fn of_speaker(by: &Speaker) -> usize {
 fn of_file(sent: &SentFile) -> usize {
     let state = match &sent.state {
         FileState::Waiting => 0,
-        FileState::Taken { path, attachment, view } => {
+        FileState::Taken { path, attachment, view, text } => {
             let view = view.as_deref().map_or(0, of_attachment);
-            path.len() + of_attachment(attachment) + view
+            let text = text.as_deref().map_or(0, str::len);
+            path.len() + of_attachment(attachment) + view + text
         }
         FileState::Lost { reason } => reason.len(),
     };

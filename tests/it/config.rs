@@ -274,6 +274,31 @@ fn the_contract_of_the_issue_loads() {
     assert!(countersign::config::build::policy(&config.guard).is_ok());
 }
 
+/// The client of an MCP server proves itself with either a secret or a key.
+#[test]
+fn a_client_of_a_server_has_one_proof() {
+    let with = |keys: &str| {
+        let server = "[[mcp]]\nname = \"m\"\nurl = \"https://m.example/mcp\"\n";
+        load(&format!("{server}{keys}"), &[("OPENAI_API_KEY", "k")]).map(drop)
+    };
+    let (url, id) = ("token_url = \"https://l.example/token\"\n", "client_id = \"us\"\n");
+    let secret = "client_secret = { env = \"S\" }\n";
+    let key = "client_key = { env = \"K\" }\nclient_key_id = \"1\"\n";
+    for fitting in [vec![url, id, secret], vec![url, id, key], vec![id, secret], vec![id]] {
+        assert!(with(&fitting.concat()).is_ok(), "{fitting:?}");
+    }
+    for (unfit, why) in [
+        (vec![url, id], "must be set together"),
+        (vec![url, id, secret, key], "must be set together"),
+        (vec![url, key], "must be set together"),
+        (vec![id, key], "client_key requires a token_url"),
+        (vec!["client_key_id = \"1\""], "client_key_id requires a client_key"),
+    ] {
+        let problem = format!("{:#}", with(&unfit.concat()).unwrap_err());
+        assert!(problem.contains(why), "{unfit:?}: {problem}");
+    }
+}
+
 #[test]
 fn a_key_in_the_environment_is_enough_to_go_live() {
     let config = load("", &[("OPENAI_API_KEY", "k"), ("TELEGRAM_BOT_TOKEN", "1:t")]).unwrap();

@@ -45,8 +45,13 @@ impl Reader {
 
     async fn searches(&self) -> String {
         let url = format!("{}/duckduckgo", self.server.url()).parse().unwrap();
-        let provider =
-            SearchProvider { kind: SearchEngine::Duckduckgo, url, key: None, price_micros: 0 };
+        let provider = SearchProvider {
+            kind: SearchEngine::Duckduckgo,
+            url,
+            key: None,
+            model: String::new(),
+            price_micros: 0,
+        };
         let tool = WebSearch::new(web_client(), Arc::new(sandbox().await), vec![provider]);
         let arguments =
             json!({ "query": "rivers", "count": 2, "freshness": "week", "language": "de" });

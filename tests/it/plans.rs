@@ -9,6 +9,7 @@ use countersign::{
     llm::scripted::{call, calls, say},
     store::{
         audit::{AuditKind, Fact},
+        outbox::due::Share,
         webhooks::subscriptions::Topic,
     },
     worker::{
@@ -141,7 +142,11 @@ async fn a_day(world: &mut World) {
     come_to_grief(world).await;
     outgoing::deliver_due_webhooks(&world.node().await.webhook_sender).await.unwrap();
     let app = world.node().await;
-    app.gateway.store.heartbeat().await.unwrap();
+    let store = &app.gateway.store;
+    store.heartbeat().await.unwrap();
+    let (now, share) = (world.clock.now(), Share { channel: "room".into(), most: 9 });
+    store.claim_committed(9, now).await.unwrap();
+    store.claim_committed_sends(vec![share], now).await.unwrap();
     maintenance::run_once(&app.worker, &mut Round::default()).await.unwrap();
     let fact = Fact::new(AuditKind::Erased, "3");
     erasure::erase(&app.worker, "room", "3", fact).await.unwrap();

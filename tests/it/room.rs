@@ -237,14 +237,13 @@ impl State {
                     .collect();
             }
             Outgoing::File { name, caption, .. } => {
-                if let Some(caption) = caption {
-                    message.text.clone_from(caption);
-                }
+                message.text = caption.clone().unwrap_or_default();
                 let bytes = shipment.bytes.clone().expect("a file has bytes");
                 message.file = Some((name.clone(), bytes));
             }
-            Outgoing::Placeholder { .. } => message.text = "…".into(),
-            Outgoing::Draft { markdown } => message.text.clone_from(markdown),
+            Outgoing::Placeholder { markdown, .. } | Outgoing::Draft { markdown } => {
+                message.text.clone_from(markdown);
+            }
             Outgoing::Removal => {
                 message.text = "(deleted)".into();
                 message.is_deleted = true;

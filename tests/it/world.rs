@@ -171,6 +171,7 @@ impl World {
         let connected = self.more_channels.iter().chain([&room]).map(|channel| {
             let connected = Connected {
                 channel: channel.clone(),
+                rate_limits: channel.limits().rate_limits,
                 allow: Allow::from_list(&self.allow),
                 agent: "default".into(),
                 model: "main".into(),

@@ -30,8 +30,13 @@ def resources():
     return json.loads((folder / "resources.json").read_text())
 
 
+def prompts():
+    return json.loads((folder / "prompts.json").read_text())
+
+
 def extra():
-    return {"resources": {}} if (folder / "resources.json").exists() else {}
+    kinds = ["resources", "prompts"]
+    return {kind: {} for kind in kinds if (folder / f"{kind}.json").exists()}
 
 
 def text(words):
@@ -102,6 +107,16 @@ for message in messages:
                 result = None
                 error = {"code": -32002, "message": "no such resource"}
                 say(id=message["id"], error=error)
+        case "prompts/list":
+            result = {"prompts": prompts()}
+        case "prompts/get":
+            given = message["params"].get("arguments", {})
+            words = "\n".join(["Please do this:", *(f"{k}: {v}" for k, v in given.items())])
+            said = {"role": "user", "content": {"type": "text", "text": words}}
+            result = {"messages": [said]}
+            if message["params"]["name"] == "gone":
+                result = None
+                say(id=message["id"], error={"code": -32602, "message": "no such prompt"})
         case "ping":
             result = {}
         case _:

@@ -49,7 +49,9 @@ impl Discord {
                 }
                 None => Err(rejected("a draft needs an existing message")),
             },
-            Outgoing::Placeholder { .. } => target.show(&self.api, &show("…")?).await.map_err(once),
+            Outgoing::Placeholder { markdown, .. } => {
+                target.show(&self.api, &show(markdown)?).await.map_err(once)
+            }
             Outgoing::File { .. } => self.file(&target, shipment).await,
             Outgoing::Removal => target.remove(&self.api).await,
             Outgoing::Typing => {

@@ -57,9 +57,9 @@ pub(super) async fn send(api: &Api, shipment: &Shipment) -> Result<Receipt, Send
             Some(message) => target.edit(api, message, &Show::of(markdown)).await,
             None => Err(rejected("a draft needs an existing message")),
         },
-        Outgoing::Placeholder { reply_to } => {
+        Outgoing::Placeholder { markdown, reply_to } => {
             let reply_to = number(reply_to.as_deref())?;
-            target.show(api, Show { reply_to, ..Show::of("…") }).await
+            target.show(api, Show { reply_to, ..Show::of(markdown) }).await
         }
         Outgoing::File { .. } => file::send(api, &target, shipment).await,
         Outgoing::Removal => target.remove(api).await,

@@ -103,7 +103,7 @@ impl Parcel {
     async fn new(stage: &impl Stage, key: &str, what: Outgoing) -> Self {
         let mut parcel = Self::bare(stage, key, what);
         if parcel.channel.limits().repeat == Repeat::EditInPlace {
-            let what = Outgoing::Placeholder { reply_to: None };
+            let what = Outgoing::Placeholder { markdown: "Hello …".into(), reply_to: None };
             let placeholder = Shipment { what, ..parcel.shipment.clone() };
             let placed = parcel.channel.send(&placeholder).await.expect("a place is made");
             parcel.shipment.receipt = Some(placed);

@@ -218,7 +218,7 @@ async fn everything_can_answer_a_message_and_all_buttons_are_shown() {
     if let Outgoing::File { reply_to: to, .. } = &mut attached {
         *to = reply_to();
     }
-    let placeholder = Outgoing::Placeholder { reply_to: reply_to() };
+    let placeholder = Outgoing::Placeholder { markdown: "Hello …".into(), reply_to: reply_to() };
     let mut asked = None;
     for what in [asking, attached, placeholder] {
         asked.get_or_insert(show(&channel, general, what).await.expect("sent"));
@@ -293,7 +293,7 @@ async fn a_growing_text_is_edited_into_its_message() {
     let general = fake.general();
     let channel = discord(&fake);
     assert!(channel.limits().drafts.is_some_and(|pace| pace >= Duration::from_secs(1)));
-    let placeholder = Outgoing::Placeholder { reply_to: None };
+    let placeholder = Outgoing::Placeholder { markdown: "Hello …".into(), reply_to: None };
     let receipt = show(&channel, general, placeholder).await.expect("sent");
     for text in ["It", "It grows", "It grows **well**"] {
         let draft = Outgoing::Draft { markdown: text.to_owned() };

@@ -37,7 +37,7 @@ async fn elsewhere_a_draft_is_the_edit_of_a_message() {
     let refused = channel.send(&in_group(draft("x"), None)).await;
     assert!(matches!(refused, Err(SendError::Rejected(_))), "{refused:?}");
     assert!(fake.calls().is_empty());
-    let placeholder = Outgoing::Placeholder { reply_to: None };
+    let placeholder = Outgoing::Placeholder { markdown: "Hello …".into(), reply_to: None };
     let receipt = channel.send(&in_group(placeholder, None)).await.expect("sent");
     channel.send(&in_group(draft("so far"), Some(&receipt))).await.expect("edited");
     assert_eq!(only(&fake, group).text, "so far");

@@ -180,8 +180,14 @@ async fn a_topic_is_a_place_of_its_own() {
     );
 
     let place = event.place;
-    let shipment =
-        Shipment { place, ..shipment(group, Outgoing::Placeholder { reply_to: None }, None) };
+    let shipment = Shipment {
+        place,
+        ..shipment(
+            group,
+            Outgoing::Placeholder { markdown: "Hello …".into(), reply_to: None },
+            None,
+        )
+    };
     let receipt = channel.send(&shipment).await.expect("sent");
     let messages = fake.messages(group);
     let shown = messages.iter().find(|m| m.id == id(&receipt)).expect("it is there");

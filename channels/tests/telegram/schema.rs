@@ -31,7 +31,11 @@ async fn every_request_is_what_the_official_schema_wants() {
     let mut place = listening.event().await.place;
     place.kind = PlaceKind::Group;
     let receipt = channel
-        .send(&shipment(chat, Outgoing::Placeholder { reply_to: None }, None))
+        .send(&shipment(
+            chat,
+            Outgoing::Placeholder { markdown: "Hello …".into(), reply_to: None },
+            None,
+        ))
         .await
         .expect("sent");
     let markdown = "**b** *i* ~~s~~ `c` [l](https://a.b)\n\n> q\n\n```rust\nx\n```";
@@ -91,7 +95,10 @@ async fn media(fake: &FakeTelegram, channel: &Arc<Telegram>, listening: &mut Lis
     fake.bot_becomes(group, "Ann", "member");
     listening.events(5).await;
     let what = sending::picture("image/png", bytes.clone());
-    let placeholder = Outgoing::Placeholder { reply_to: Some(answered.to_string()) };
+    let placeholder = Outgoing::Placeholder {
+        markdown: "Hello …".into(),
+        reply_to: Some(answered.to_string()),
+    };
     let placed = channel.send(&shipment(group, placeholder, None)).await.expect("sent");
     for receipt in [None, Some(&placed)] {
         let shipment = shipment(group, what.clone(), receipt);

@@ -27,10 +27,14 @@ pub fn only(fake: &FakeTelegram, chat: i64) -> Shown {
 async fn text_question_file_and_settlement_are_edited_into_the_placeholder() {
     let (fake, channel, chat) = stage().await;
     let receipt = channel
-        .send(&shipment(chat, Outgoing::Placeholder { reply_to: None }, None))
+        .send(&shipment(
+            chat,
+            Outgoing::Placeholder { markdown: "Hello …".into(), reply_to: None },
+            None,
+        ))
         .await
         .expect("sent");
-    assert_eq!(only(&fake, chat).text, "…");
+    assert_eq!(only(&fake, chat).text, "Hello …");
 
     let placed = |what| shipment(chat, what, Some(&receipt));
     assert_eq!(channel.send(&placed(text("**Hi** there"))).await.expect("edited"), receipt);
@@ -184,7 +188,13 @@ async fn a_429_says_when_to_try_again() {
 async fn a_lost_answer_is_unknown_for_a_send_and_repeatable_for_an_edit() {
     let (fake, channel, chat) = stage().await;
     fake.fault("sendMessage", Trouble::LoseAnswer);
-    let sent = channel.send(&shipment(chat, Outgoing::Placeholder { reply_to: None }, None)).await;
+    let sent = channel
+        .send(&shipment(
+            chat,
+            Outgoing::Placeholder { markdown: "Hello …".into(), reply_to: None },
+            None,
+        ))
+        .await;
     assert!(matches!(sent, Err(SendError::Unknown(_))), "{sent:?}");
     let receipt = Receipt { message: only(&fake, chat).id.to_string() };
 
@@ -226,7 +236,11 @@ async fn a_page_for_an_answer_leaves_the_outcome_unknown() {
 async fn content_outlives_a_placeholder_that_a_person_deleted() {
     let (fake, channel, chat) = stage().await;
     let receipt = channel
-        .send(&shipment(chat, Outgoing::Placeholder { reply_to: None }, None))
+        .send(&shipment(
+            chat,
+            Outgoing::Placeholder { markdown: "Hello …".into(), reply_to: None },
+            None,
+        ))
         .await
         .expect("sent");
     fake.user_deletes(chat, id(&receipt));
@@ -301,7 +315,11 @@ async fn a_picture_is_shown_as_one_and_else_as_a_document() {
     for (media_type, bytes, as_photo) in cases {
         for placed in [true, false] {
             let (fake, channel, chat) = stage().await;
-            let placeholder = shipment(chat, Outgoing::Placeholder { reply_to: None }, None);
+            let placeholder = shipment(
+                chat,
+                Outgoing::Placeholder { markdown: "Hello …".into(), reply_to: None },
+                None,
+            );
             let receipt = if placed { channel.send(&placeholder).await.ok() } else { None };
             let what = picture(media_type, bytes.clone());
             let file = shipment(chat, what, receipt.as_ref());
@@ -372,7 +390,7 @@ async fn whatever_is_shown_answers_its_message() {
             let reply_to = reply_to.clone();
             Outgoing::File { name, media_type, size_bytes, digest, caption, reply_to }
         }
-        _ => Outgoing::Placeholder { reply_to: reply_to.clone() },
+        _ => Outgoing::Placeholder { markdown: "Hello …".into(), reply_to: reply_to.clone() },
     };
     for what in [question("Allow?"), file("a.txt", None), text("x")] {
         let mut sending = shipment(group, with_reply(what), None);

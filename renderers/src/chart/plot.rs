@@ -319,7 +319,6 @@ fn ticks(values: impl Iterator<Item = f64>, with_zero: bool) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::chart::{read::read, svg};
     use crate::document::Color;
 
@@ -339,7 +338,8 @@ mod tests {
 
     #[test]
     fn every_category_has_its_name() {
-        let rows: String = (1..=15).map(|n| format!("Country with long name {n},{n}\n")).collect();
+        let rows: Vec<_> = (1..=15).map(|n| format!("Country with long name {n},{n}")).collect();
+        let rows = rows.join("\n");
         for kind in ["bar", "horizontal bar", "line", "area"] {
             let svg = drawn(&format!("type: {kind}\n\nk,S\n{rows}"));
             let names = svg.split("<text").filter(|text| text.contains(">Count"));

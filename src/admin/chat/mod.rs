@@ -50,6 +50,7 @@ use crate::{
     },
     store::people::BrowserSession,
     texts::{self, Language},
+    tools::mcp::prompts::PromptCommand,
 };
 use participant::Participant;
 
@@ -108,7 +109,7 @@ pub enum ChatView<'a> {
 /// Renders the chat.
 pub fn drawn(admin: &Admin, language: Language, view: ChatView<'_>) -> String {
     let words = &language.words().page;
-    let script = script_words(language);
+    let script = script_words(admin, language, &view);
     let is_framed = matches!(view, ChatView::Frame(_));
     // In a frame of another site, only that site sets the focus.
     let (person, base, who, focus) = match view {
@@ -148,14 +149,27 @@ pub fn drawn(admin: &Admin, language: Language, view: ChatView<'_>) -> String {
 }
 
 /// The texts of the scripts, as JSON.
-fn script_words(language: Language) -> String {
+fn script_words(admin: &Admin, language: Language, view: &ChatView<'_>) -> String {
     let words = language.words();
     let commands = texts::MENU.iter().zip(words.menu);
-    let commands: Vec<_> =
+    let mut commands: Vec<_> =
         commands.map(|(name, does)| json!({ "name": name, "does": does })).collect();
+    if let ChatView::Signed { .. } = view {
+        commands.extend(prompts(admin));
+    }
     let mut script = serde_json::to_value(&words.page.script).unwrap_or_default();
     script["commands"] = commands.into();
     script.to_string()
+}
+
+/// The prompts of MCP servers that people can use here.
+fn prompts(admin: &Admin) -> Vec<Value> {
+    let connected = admin.web().and_then(|(id, _)| admin.gateway.channels.get(id));
+    let Some(connected) = connected else { return Vec::new() };
+    let commands = admin.gateway.prompts.of(&connected.agent);
+    let command =
+        |command: &PromptCommand| json!({ "name": command.command(), "does": command.description });
+    commands.iter().map(command).collect()
 }
 
 fn icon(name: &str, sizes: &str, purpose: &str) -> Value {

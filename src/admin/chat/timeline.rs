@@ -274,7 +274,7 @@ impl Timeline {
                     what: ShownItem::Said { text, message, files: Vec::new() },
                 }),
                 // Recorded together with its message.
-                Event::FileSent { message, file } => {
+                Event::FileSent { message, file, prompt: None } => {
                     let sent = ItemFile { name: file.name, size_bytes: file.size_bytes };
                     let mut said = items.iter_mut().rev();
                     if let Some(files) = said.find_map(|item| item.files_of(&message)) {

@@ -13,7 +13,8 @@ use crate::{
     },
     agent::limits::Price,
     journal::event::{
-        ApprovalPurpose, Call, Decider, Decision, Event, HookEffect, Outcome, ToolResult, Usage,
+        ApprovalPurpose, Call, Decider, Decision, Event, HookEffect, Outcome, PromptRequest,
+        ToolResult, Usage,
     },
     store::audit::AuditKind,
 };
@@ -294,6 +295,9 @@ fn plain(event: Event) -> TimelineStep {
             with(text, step("said", format!("The background job {} reported", job.code())))
         }
         Event::Pushed { hook, text, .. } => with(text, step("said", format!("The webhook {hook}"))),
+        Event::FileSent { prompt: Some(PromptRequest { server, prompt, .. }), .. } => {
+            step("note", format!("Prompt requested: {prompt} of the MCP server {server}"))
+        }
         Event::FileSent { file, .. } => step("note", format!("File received: {}", file.name)),
         Event::FileTaken { path, .. } => step("note", format!("Stored in the workspace: {path}")),
         Event::FileLost { reason, .. } => with(reason, step("bad", "A file could not be fetched")),

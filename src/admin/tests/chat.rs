@@ -10,10 +10,27 @@ use crate::{
     gateway::deliver,
     journal::event::{Decision, Event},
     texts,
+    tools::mcp::prompts::PromptCommand,
 };
 
 fn text(markdown: &str) -> Outgoing {
     Outgoing::Text { markdown: markdown.into(), reply_to: None }
+}
+
+/// The menu offers the prompts of the channel's agent besides the commands.
+#[tokio::test]
+async fn the_menu_of_commands_has_the_prompts_of_servers() {
+    let world = World::new().await;
+    for (agent, name) in [("main", "review"), ("other", "secret")] {
+        let prompt = json!({ "name": name, "description": "Reads \"code\"" });
+        let prompt = PromptCommand::new("git", serde_json::from_value(prompt).unwrap()).unwrap();
+        world.gateway.prompts.set(agent, vec![prompt]);
+    }
+    let cookie = world.signed_in("ann").await;
+    let page = world.get("/").header("cookie", cookie).send().await.unwrap().text().await.unwrap();
+    let page = page.replace("&quot;", "\"");
+    assert!(page.contains("\"name\":\"git:review\""), "{page}");
+    assert!(page.contains("\"name\":\"help\"") && !page.contains("git:secret"));
 }
 
 /// Proves M1.

@@ -72,7 +72,8 @@ async fn an_uploaded_file_is_sent_with_a_message() {
     let sent = say_in(&world, &ann, "", with("", json!([id]))).await;
     assert_eq!(sent, StatusCode::NO_CONTENT, "a file needs no words");
     let events = world.events("ann").await;
-    let [Event::Said { message, .. }, Event::FileSent { message: of, file }] = events.as_slice()
+    let [Event::Said { message, .. }, Event::FileSent { message: of, file, prompt: None }] =
+        events.as_slice()
     else {
         panic!("{events:?}")
     };

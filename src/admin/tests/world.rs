@@ -84,6 +84,7 @@ impl World {
             ]),
             messages_per_minute,
             models: vec!["main".into()],
+            prompts: crate::tools::mcp::prompts::PromptCommands::default(),
             rate_limiter: crate::gateway::rate_limit::RateLimiter::default(),
             breakers: Arc::default(),
             tasks: TaskTracker::new(),
@@ -289,6 +290,7 @@ async fn open(folder: &TempDir) -> Store {
 
 fn connected(channel: Arc<dyn Channel>) -> Connected {
     Connected {
+        rate_limits: channel.limits().rate_limits,
         channel,
         allow: Allow::Everybody,
         agent: "main".into(),

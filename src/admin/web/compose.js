@@ -175,8 +175,10 @@ const { commands } = says;
 let chosen = 0;
 
 function offer() {
-  const typed = /^\/\w*$/.test(text.value) ? text.value.slice(1).toLowerCase() : null;
-  const found = typed === null ? [] : commands.filter(({ name }) => name.startsWith(typed));
+  // Prompts of MCP servers are called `server:prompt`.
+  const typed = /^\/[\w:./-]*$/.test(text.value) ? text.value.slice(1).toLowerCase() : null;
+  const found =
+    typed === null ? [] : commands.filter(({ name }) => name.toLowerCase().startsWith(typed));
   menu.replaceChildren(...found.map(({ name, does }, index) => {
     const option = make("li", "", make("b", "", `/${name}`), make("span", "", does));
     option.id = `command-${index}`;
@@ -188,7 +190,7 @@ function offer() {
     });
     return option;
   }));
-  const isOpen = found.length > 0 && !(found.length === 1 && found[0].name === typed);
+  const isOpen = found.length > 0 && !(found.length === 1 && found[0].name.toLowerCase() === typed);
   menu.hidden = !isOpen;
   text.setAttribute("aria-expanded", String(isOpen));
   mark(0);

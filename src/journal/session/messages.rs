@@ -4,7 +4,7 @@ use channels::FileRef;
 use serde::{Deserialize, Serialize};
 
 use crate::journal::{
-    event::{Attachment, Entry, Seq, Speaker},
+    event::{Attachment, Entry, Event, PromptRequest, Seq, Speaker},
     ids::JobId,
     session::{Item, Session},
 };
@@ -14,6 +14,9 @@ use crate::journal::{
 pub struct SentFile {
     pub seq: Seq,
     pub file: FileRef,
+    /// The prompt whose text it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<Box<PromptRequest>>,
     pub state: FileState,
 }
 
@@ -27,6 +30,9 @@ pub enum FileState {
         attachment: Attachment,
         /// The version of a picture that the model is shown.
         view: Option<Box<Attachment>>,
+        /// The text of a prompt, which the model is shown.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
     },
     Lost {
         reason: String,
@@ -184,14 +190,16 @@ impl Session {
         self.items.push(Item::Said { seq, by, text, message, files: Vec::new() });
     }
 
-    pub(super) fn file_sent(&mut self, file_seq: Seq, to: &str, file: &FileRef) {
+    /// A file came with the message `to`.
+    pub(super) fn file_sent(&mut self, entry: &Entry, to: &str) {
+        let Event::FileSent { file, prompt, .. } = &entry.event else { return };
         let said = self.items.iter_mut().rev().find_map(|item| match item {
             Item::Said { message, files, .. } if message == to => Some(files),
             _ => None,
         });
         if let Some(files) = said {
-            let (file, state) = (file.clone(), FileState::Waiting);
-            files.push(SentFile { seq: file_seq, file, state });
+            let (file, prompt) = (file.clone(), prompt.clone().map(Box::new));
+            files.push(SentFile { seq: entry.seq, file, prompt, state: FileState::Waiting });
         }
     }
 

@@ -186,12 +186,12 @@ impl Session {
             }
             Event::Compacted { upto, summary, usage } => self.compacted(*upto, summary, *usage),
             Event::Hooked { on, call, did, .. } => self.hooked(*on, call.as_ref(), did),
-            Event::FileSent { message, file } => self.file_sent(entry.seq, message, file),
-            Event::FileTaken { file, path, attachment, view } => {
+            Event::FileSent { message, .. } => self.file_sent(entry, message),
+            Event::FileTaken { file, path, attachment, view, text } => {
                 self.file_taken(*file, path);
                 let (path, attachment) = (path.clone(), attachment.clone());
-                let view = view.clone().map(Box::new);
-                self.set_file(*file, messages::FileState::Taken { path, attachment, view });
+                let (view, text) = (view.clone().map(Box::new), text.clone());
+                self.set_file(*file, messages::FileState::Taken { path, attachment, view, text });
             }
             Event::FileLost { file, reason } => {
                 self.set_file(*file, messages::FileState::Lost { reason: reason.clone() });

@@ -25,7 +25,15 @@ pub async fn redraw(
     let seq = journal::last_seq(tx, &approval.shown_in).await?;
     let part = outbox::next_part(tx, &approval.shown_in, seq).await?;
     let edits = Some(approval.question.clone());
-    let row = OutboxRow { id: OutboxId::new(), seq, part, edits, approval: None, due: Due::Now };
+    let row = OutboxRow {
+        id: OutboxId::new(),
+        seq,
+        part,
+        edits,
+        approval: None,
+        turn: None,
+        due: Due::Now,
+    };
     outbox::insert(tx, &approval.shown_in, row, &what, now).await
 }
 
@@ -38,8 +46,15 @@ pub async fn send_outcome(
 ) -> Result<()> {
     let seq = journal::last_seq(tx, conversation).await?;
     let part = outbox::next_part(tx, conversation, seq).await?;
-    let row =
-        OutboxRow { id: OutboxId::new(), seq, part, edits: None, approval: None, due: Due::Now };
+    let row = OutboxRow {
+        id: OutboxId::new(),
+        seq,
+        part,
+        edits: None,
+        approval: None,
+        turn: None,
+        due: Due::Now,
+    };
     if let Some(approval) = what.approval() {
         sql!(
             tx,
@@ -73,8 +88,15 @@ pub async fn show_again(
     for (what, part) in ahead.into_iter().chain(parts).zip(first..) {
         question = OutboxId::new();
         let approval = Some(approval.id.clone());
-        let row =
-            OutboxRow { id: question.clone(), seq, part, edits: None, approval, due: Due::Now };
+        let row = OutboxRow {
+            id: question.clone(),
+            seq,
+            part,
+            edits: None,
+            approval,
+            turn: None,
+            due: Due::Now,
+        };
         outbox::insert(tx, into, row, &what, now).await?;
     }
     sql!(
@@ -161,6 +183,6 @@ pub async fn drop_parts(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<()> {
         WHERE approval = $1",
         approval.as_str()
     );
-    tx.wakeups.outbox = true;
+    tx.wakeups.any_send();
     Ok(())
 }

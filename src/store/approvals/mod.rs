@@ -146,8 +146,15 @@ pub(super) async fn ask(
     for (what, part) in asked.shows.iter().zip(first..) {
         question = OutboxId::new();
         let approval = Some(asked.id.clone());
-        let row =
-            OutboxRow { id: question.clone(), seq, part, edits: None, approval, due: Due::Now };
+        let row = OutboxRow {
+            id: question.clone(),
+            seq,
+            part,
+            edits: None,
+            approval,
+            turn: None,
+            due: Due::Now,
+        };
         outbox::insert(tx, shown_in, row, what, now).await?;
     }
     sql!(

@@ -14,7 +14,10 @@ use crate::{
     },
     store::{
         Store, Tx, at,
-        db::{row::row, sql},
+        db::{
+            row::{database_now, row},
+            sql,
+        },
         metrics::committed,
         webhooks::subscriptions,
     },
@@ -114,19 +117,47 @@ pub async fn append(
     event: &Event,
     now: DateTime<Utc>,
 ) -> Result<Seq> {
-    let ready_at = tx.now_ms().await?;
+    append_and_wait(tx, conversation, event, None, now).await
+}
+
+macro_rules! append {
+    ($now:expr) => {
+        concat!(
+            "
+            -- append an event
+            UPDATE conversations
+            SET last_seq = last_seq + 1, ready_at = COALESCE(ready_at, ",
+            $now,
+            "), not_before = COALESCE($3, not_before)
+            WHERE id = $2
+            RETURNING last_seq, owner"
+        )
+    };
+}
+
+/// Like [`append`]. The next turn does not begin before `not_before`, because further messages may
+/// belong to this one.
+pub async fn append_and_wait(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    event: &Event,
+    not_before: Option<DateTime<Utc>>,
+    now: DateTime<Utc>,
+) -> Result<Seq> {
+    let statement =
+        tx.either(append!(database_now!(sqlite, "$1")), append!(database_now!(postgres, "$1")));
+    let now_base = tx.now_base();
     let (seq, owner): (i64, Option<String>) = sql!(
         tx,
         fetch_one,
-        "
-        -- append an event
-        UPDATE conversations
-        SET last_seq = last_seq + 1, ready_at = COALESCE(ready_at, $1)
-        WHERE id = $2
-        RETURNING last_seq, owner",
-        ready_at,
-        conversation.as_str()
+        statement,
+        now_base,
+        conversation.as_str(),
+        not_before.map(|at| at.timestamp_millis())
     );
+    let debounced_for = not_before.and_then(|at| (at - now).to_std().ok());
+    let debounced_for = debounced_for.filter(|wait| !wait.is_zero());
+    tx.wakeups.debounced_for = tx.wakeups.debounced_for.max(debounced_for);
     if owner.unwrap_or_default().is_empty() {
         participants::note(tx, conversation, event).await?;
     } else if let (1, Event::Said { by, .. } | Event::Stopped { by } | Event::Restarted { by }) =
@@ -155,6 +186,18 @@ pub(in crate::store) async fn insert(
     event: &Event,
     now: DateTime<Utc>,
 ) -> Result<()> {
+    insert_quietly(tx, conversation, Number { seq, fence }, event, now).await?;
+    subscriptions::of_event(tx, conversation, event, now).await
+}
+
+/// Like [`insert`], where the caller knows that there are no subscriptions.
+pub(in crate::store) async fn insert_quietly(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    Number { seq, fence }: Number,
+    event: &Event,
+    now: DateTime<Utc>,
+) -> Result<()> {
     let body = serde_json::to_string(event)?;
     sql!(
         tx,
@@ -174,7 +217,7 @@ pub(in crate::store) async fn insert(
     }
     mentions::note(tx, conversation, &body).await?;
     tx.wakeups.counts.extend(committed::of_event(event));
-    subscriptions::of_event(tx, conversation, event, now).await
+    Ok(())
 }
 
 async fn note_failure(tx: &mut Tx<'_>, conversation: &ConversationId, seq: Seq) -> Result<()> {

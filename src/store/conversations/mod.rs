@@ -1,8 +1,10 @@
 //! The state of a conversation besides its events: its language, and what it waits for.
 
 pub mod history;
+pub mod intake;
 pub mod journal;
 pub(super) mod mentions;
+mod numbers;
 pub mod own;
 pub(super) mod participants;
 pub mod places;
@@ -12,7 +14,7 @@ pub mod snapshots;
 pub mod tasks;
 
 use anyhow::Result;
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 
 use super::{Tx, at, db::sql};
 use crate::{
@@ -60,29 +62,6 @@ pub async fn language(
 pub async fn words(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<&'static Messages> {
     let tag = language(tx, conversation, None).await?;
     Ok(Language::of(Some(&tag)).words())
-}
-
-/// Delays the next turn, because further messages may belong to the last one.
-pub async fn read_after(
-    tx: &mut Tx<'_>,
-    conversation: &ConversationId,
-    wait: TimeDelta,
-    now: DateTime<Utc>,
-) -> Result<()> {
-    let debounced_for = wait.to_std().ok().filter(|wait| !wait.is_zero());
-    tx.wakeups.debounced_for = tx.wakeups.debounced_for.max(debounced_for);
-    sql!(
-        tx,
-        execute,
-        "
-        -- messages after
-        UPDATE conversations
-        SET not_before = $1
-        WHERE id = $2 AND not_before <> $1",
-        (now + wait).timestamp_millis(),
-        conversation.as_str()
-    );
-    Ok(())
 }
 
 /// Whether the conversation has something to do, or waits for a person or a sub-agent.

@@ -6,7 +6,8 @@ use chrono::{DateTime, Utc};
 use std::collections::BTreeMap;
 
 use super::{
-    journal::{self, Number},
+    journal,
+    numbers::{Assigned, assign_numbers, enter_usage, insert_events},
     tasks::{self, Delegation, TaskAnswer, TaskEffects},
 };
 use crate::{
@@ -19,11 +20,10 @@ use crate::{
         approvals::{self, ApprovalPosition, grants, request::NewApproval, withdrawal},
         audit::{self, Fact},
         conversations,
-        db::sql,
+        db::{WriteMode, sql},
         leases::{self, Lease},
-        metrics::committed,
         outbox::{self, InsertPosition, album},
-        usage::{self, UsageRecord},
+        usage::UsageRecord,
     },
 };
 
@@ -116,7 +116,12 @@ impl Store {
     /// Releases the lease, unless there are events that this worker has not read.
     pub async fn rest(&self, lease: &Lease, seen: Seq) -> Result<Recorded> {
         let lease = lease.clone();
-        self.write("release finished", move |tx| Box::pin(rest(tx, lease, seen))).await
+        // A power failure ends the holder: the conversation is claimed again, and nothing is left
+        // to do.
+        self.write_with((), "release finished", WriteMode::VOLATILE, move |tx| {
+            Box::pin(rest(tx, lease, seen))
+        })
+        .await
     }
 
     /// Releases the lease after a failed turn. No node retries before `not_before`.
@@ -128,7 +133,9 @@ impl Store {
     /// Releases the lease with work left to do.
     pub async fn release(&self, lease: &Lease) -> Result<()> {
         let lease = lease.clone();
-        self.write("release", move |tx| Box::pin(release(tx, lease))).await
+        // A power failure ends the holder.
+        self.write_with((), "release", WriteMode::VOLATILE, move |tx| Box::pin(release(tx, lease)))
+            .await
     }
 }
 
@@ -154,24 +161,22 @@ async fn record(
             return Ok(Recorded::Behind);
         }
     }
-    let count = change.events.len() as i64;
-    let Some(last) = assign_numbers(tx, &lease, &change).await? else {
+    let Some(assigned) = assign_numbers(tx, &lease, &change).await? else {
         return refused(tx, &lease).await;
     };
+    let last = assigned.last_seq;
     for grant in &change.spends {
         grants::spend(tx, grant, now).await?;
     }
-    for (event, seq) in change.events.iter().zip(last - count + 1..) {
-        let number = Number { seq, fence: lease.fence };
-        journal::insert(tx, &lease.conversation, number, event, now).await?;
-    }
+    insert_events(tx, &lease, assigned, &change.events, now).await?;
     let shown = Shown {
+        at_new_event: !change.events.is_empty(),
         what: change.shows,
         wait: change.shows_wait,
         answers: change.answers,
         questions: change.asked,
     };
-    show(tx, &lease, last, shown, now).await?;
+    show(tx, &lease, assigned, shown, now).await?;
     if change.events.iter().any(|event| matches!(event, Event::Failed { .. })) {
         let the_bot = conversations::words(tx, &lease.conversation).await?.the_bot;
         withdrawal::all(tx, &lease.conversation, Status::Withdrawn, the_bot, now).await?;
@@ -186,37 +191,13 @@ async fn record(
     tasks::propagate(tx, &lease, effects, now).await?;
     // Locked after all rows of conversations, so that a transaction that has locked one of these
     // totals never waits for a conversation.
-    for used in change.used {
-        tx.wakeups.counts.extend(committed::of_used(&used));
-        usage::enter(tx, &lease, used, now).await?;
-    }
-    tx.wakeups.conversations.push(lease.conversation.clone());
+    enter_usage(tx, &lease, assigned, change.used, now).await?;
+    // Nobody is notified: the worker that records this holds the lease, and reads its own events.
     match change.terms {
-        Precondition::IfCurrentThenRest => rest(tx, lease, last).await,
+        Precondition::IfCurrentThenRest if assigned.rested == 0 => rest(tx, lease, last).await,
+        Precondition::IfCurrentThenRest => Ok(Recorded::Rested),
         Precondition::IfCurrent | Precondition::Always => Ok(Recorded::Done),
     }
-}
-
-/// Allots the sequence numbers of the events and returns the last one. Returns `None` if the lease
-/// was lost or there are newer events.
-async fn assign_numbers(tx: &mut Tx<'_>, lease: &Lease, change: &Change) -> Result<Option<Seq>> {
-    let only_at = if change.terms == Precondition::Always { -1 } else { change.seen };
-    let allotted: Option<(i64,)> = sql!(
-        tx,
-        fetch_optional,
-        "
-        -- record: checks the fence where the numbers are assigned
-        UPDATE conversations
-        SET last_seq = last_seq + $1
-        WHERE id = $2 AND lease_node = $3 AND fence = $4 AND ($5 < 0 OR last_seq = $5)
-        RETURNING last_seq",
-        change.events.len() as i64,
-        lease.conversation.as_str(),
-        lease.node.as_str(),
-        lease.fence,
-        only_at
-    );
-    Ok(allotted.map(|(last,)| last))
 }
 
 /// Whether an earlier attempt has recorded this change. The row of the lease is locked, so an
@@ -242,6 +223,8 @@ async fn is_recorded(tx: &mut Tx<'_>, lease: &Lease, change: &Change) -> Result<
 
 /// The part of a change that goes into the outbox.
 struct Shown {
+    /// Whether this transaction has recorded the event at which it is shown.
+    at_new_event: bool,
     what: Vec<Outgoing>,
     wait: Option<DateTime<Utc>>,
     answers: Option<Seq>,
@@ -252,17 +235,22 @@ struct Shown {
 async fn show(
     tx: &mut Tx<'_>,
     lease: &Lease,
-    last: Seq,
+    assigned: Assigned,
     shown: Shown,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    let Shown { what, wait, answers, questions } = shown;
+    let Shown { at_new_event, what, wait, answers, questions } = shown;
     if what.is_empty() && questions.is_empty() && wait.is_none() {
         return Ok(());
     }
     let home = lease.home();
-    let seq = if *home == lease.conversation { last } else { journal::last_seq(tx, home).await? };
-    outbox::put_rows(tx, home, InsertPosition { seq, answers, now }, what).await?;
+    let is_home = *home == lease.conversation;
+    let seq = if is_home { assigned.last_seq } else { journal::last_seq(tx, home).await? };
+    // Nothing else is shown at a new event yet.
+    let part = if is_home && at_new_event { 0 } else { outbox::next_part(tx, home, seq).await? };
+    let takes_draft = assigned.drafts > 0;
+    let position = InsertPosition { seq, part, answers, takes_draft, now };
+    outbox::put_rows(tx, home, position, what).await?;
     if let Some(until) = wait {
         album::wait(tx, home, until).await?;
     }

@@ -15,7 +15,7 @@ use crate::{
     },
     store::{
         Store, Tx,
-        db::{row::row, sql},
+        db::{WriteMode, row::row, sql},
     },
 };
 
@@ -86,7 +86,8 @@ impl Store {
         };
         let (conversation, before) = (conversation.clone(), folded.stored.seq);
         let seq = folded.session.seq;
-        let kept = self.write("store session", move |tx| {
+        // A cache: a power failure leaves the snapshot from before.
+        let kept = self.write_with((), "store session", WriteMode::VOLATILE, move |tx| {
             Box::pin(async move {
                 let row = Row { seq, version: VERSION, body };
                 replace(tx, &conversation, before, row).await

@@ -1,8 +1,6 @@
 //! Database access: the only file that distinguishes SQLite and PostgreSQL.
 //!
-//! SQLite has one writing connection, whose task groups the transactions of many conversations into
-//! one commit (each with a savepoint if there are several), and a pool of readers. PostgreSQL has
-//! one pool.
+//! SQLite has one writing connection (`writer`) and a pool of readers. PostgreSQL has one pool.
 
 pub mod address;
 pub mod backup;
@@ -14,6 +12,7 @@ pub mod process_lock;
 pub(super) mod row;
 pub mod transient;
 pub mod unreadable;
+mod writer;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use futures::{FutureExt as _, future::BoxFuture};
@@ -36,11 +35,13 @@ use migrations::{Dialect, migrations};
 use oldest_release::{OLDEST, ensure_new_enough};
 pub(super) use row::sql;
 use transient::Unavailable;
+use writer::{CHECKPOINT_AT_PAGES, WriteJob, checkpoint, job, write_in_groups};
 
 /// The delays before each retry of a transaction after a deadlock or serialization failure.
 const WAITS_MS: [u64; 5] = [10, 20, 50, 100, 200];
-/// The maximum number of transactions per commit.
-const GROUP: usize = 128;
+/// A connection to PostgreSQL is pinged before it is used if it was idle for at least this long. It
+/// may have been closed in an outage, in which case the operation would fail.
+const PING_AFTER: Duration = Duration::from_secs(1);
 
 #[derive(Clone)]
 pub(super) enum Db {
@@ -57,6 +58,34 @@ pub enum Durability {
     Full,
     /// A crash of the process. A power failure may lose the last commits (`synchronous=NORMAL`).
     Normal,
+}
+
+/// How a write is committed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct WriteMode {
+    /// On SQLite, [`Durability::Normal`] leaves the commit to be flushed with the next one that is
+    /// [`Durability::Full`]. A power failure may undo it, never without all later ones.
+    pub survives: Durability,
+    pub extent: Extent,
+}
+
+/// What a write consists of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    Transaction,
+    /// At most one statement that changes something. PostgreSQL commits it by itself, without two
+    /// round trips for the limits of a transaction.
+    Statement,
+}
+
+impl WriteMode {
+    pub const DURABLE: Self = Self { survives: Durability::Full, extent: Extent::Transaction };
+    /// For changes that need not survive a power failure. The caller says why.
+    pub const VOLATILE: Self = Self { survives: Durability::Normal, extent: Extent::Transaction };
+
+    pub const fn of_one_statement(self) -> Self {
+        Self { extent: Extent::Statement, ..self }
+    }
 }
 
 /// An open transaction (or, within [`super::Store::read`], a connection).
@@ -82,6 +111,15 @@ impl Tx<'_> {
             }
         };
         Ok(now + crash::clock_skew_ms())
+    }
+
+    /// The value to bind where a statement uses `database_now!`.
+    pub(super) fn now_base(&self) -> i64 {
+        let now = match self.conn {
+            Conn::Sqlite(_) => SystemClock.now().timestamp_millis(),
+            Conn::Postgres(_) => 0,
+        };
+        now + crash::clock_skew_ms()
     }
 
     /// Selects the SQLite or PostgreSQL variant of a statement or value.
@@ -110,10 +148,18 @@ impl Db {
             bail!("store.url must begin with sqlite: or postgres:");
         }
         let options = PgConnectOptions::from_str(url)?.statement_cache_capacity(256);
-        // Pinged before each use, unlike files: otherwise the first reads after an outage would
-        // fail.
         let pool = PgPoolOptions::new()
             .max_connections(settings.connections)
+            .test_before_acquire(false)
+            .before_acquire(|conn, meta| {
+                async move {
+                    if meta.idle_for >= PING_AFTER {
+                        conn.ping().await?;
+                    }
+                    Ok(true)
+                }
+                .boxed()
+            })
             .acquire_timeout(Duration::from_secs(10))
             .connect_with(options)
             .await?;
@@ -128,7 +174,7 @@ impl Db {
         matches!(self, Self::Postgres(_))
     }
 
-    pub(super) async fn write<T, F>(&self, work: F) -> Result<(T, Wakeups)>
+    pub(super) async fn write<T, F>(&self, mode: WriteMode, work: F) -> Result<(T, Wakeups)>
     where
         T: Send + 'static,
         F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Clone + Send + 'static,
@@ -136,14 +182,14 @@ impl Db {
         match self {
             Self::Sqlite { writer, .. } => {
                 let (answer, wait) = oneshot::channel();
-                let job = job(work, answer);
+                let job = job(mode.survives, work, answer);
                 writer.send(job).await.map_err(|_| unavailable("the database is closed"))?;
                 wait.await
                     .map_err(|_| unavailable("the database did not accept the transaction"))?
             }
             Self::Postgres(pool) => {
                 for wait in WAITS_MS {
-                    match write_on(pool, work.clone()).await {
+                    match write_on(pool, mode.extent, work.clone()).await {
                         Err(problem) if is_conflict(&problem) => {
                             tracing::warn!(
                                 problem = format!("{problem:#}"),
@@ -156,7 +202,7 @@ impl Db {
                         result => return result,
                     }
                 }
-                write_on(pool, work).await
+                write_on(pool, mode.extent, work).await
             }
         }
     }
@@ -183,17 +229,28 @@ fn unavailable(problem: &str) -> anyhow::Error {
     Unavailable(problem.to_owned()).into()
 }
 
-async fn write_on<T, F>(pool: &PgPool, work: F) -> Result<(T, Wakeups)>
+async fn write_on<T, F>(pool: &PgPool, extent: Extent, work: F) -> Result<(T, Wakeups)>
 where
     F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>>,
 {
+    if extent == Extent::Statement {
+        let mut conn = pool.acquire().await?;
+        return run(&mut conn, work).await;
+    }
     let mut open = pool.begin().await?;
-    let mut tx = Tx { conn: Conn::Postgres(&mut open), wakeups: Wakeups::default() };
+    let done = run(&mut open, work).await?;
+    open.commit().await?;
+    Ok(done)
+}
+
+async fn run<T, F>(conn: &mut PgConnection, work: F) -> Result<(T, Wakeups)>
+where
+    F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>>,
+{
+    let mut tx = Tx { conn: Conn::Postgres(conn), wakeups: Wakeups::default() };
     let worked = AssertUnwindSafe(work(&mut tx)).catch_unwind().await;
     let value = worked.unwrap_or_else(|_| Err(anyhow!("a transaction panicked")))?;
-    let wakeups = std::mem::take(&mut tx.wakeups);
-    open.commit().await?;
-    Ok((value, wakeups))
+    Ok((value, tx.wakeups))
 }
 
 /// Whether PostgreSQL rolled the transaction back because of a conflict with another one, so that
@@ -206,113 +263,29 @@ fn is_conflict(problem: &anyhow::Error) -> bool {
     matches!(code.as_deref(), Some("40P01" | "40001"))
 }
 
-/// A transaction for the writing connection. Returns whether it succeeded, and receives the outcome
-/// of the commit.
-pub(super) type WriteJob =
-    Box<dyn for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, (bool, Finish)> + Send>;
-type Finish = Box<dyn FnOnce(Result<(), String>) + Send>;
-
-fn job<T, F>(work: F, answer: oneshot::Sender<Result<(T, Wakeups)>>) -> WriteJob
-where
-    T: Send + 'static,
-    F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Send + 'static,
-{
-    Box::new(move |conn| {
-        async move {
-            let mut tx = Tx { conn: Conn::Sqlite(conn), wakeups: Wakeups::default() };
-            let worked = AssertUnwindSafe(work(&mut tx)).catch_unwind().await;
-            let result = worked.unwrap_or_else(|_| Err(anyhow!("a transaction panicked")));
-            let wakeups = tx.wakeups;
-            let good = result.is_ok();
-            let finish: Finish = Box::new(move |committed| {
-                let result = match committed {
-                    Ok(()) => result.map(|value| (value, wakeups)),
-                    Err(problem) => Err(unavailable(&format!("committing: {problem}"))),
-                };
-                // The caller may no longer wait. The commit is valid nevertheless.
-                let _ = answer.send(result);
-            });
-            (good, finish)
-        }
-        .boxed()
-    })
-}
-
 async fn open_sqlite(path: &str, durability: Durability) -> Result<Db> {
     modes::create_database(std::path::Path::new(path))?;
-    let synchronous = match durability {
-        Durability::Full => SqliteSynchronous::Full,
-        Durability::Normal => SqliteSynchronous::Normal,
-    };
     let options = SqliteConnectOptions::new()
         .filename(path)
         .create_if_missing(true)
         .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(synchronous)
+        .synchronous(SqliteSynchronous::Full)
         .busy_timeout(Duration::from_secs(10))
         .foreign_keys(true);
-    let mut conn = SqliteConnection::connect_with(&options).await?;
+    let writing = options.clone().pragma("wal_autocheckpoint", CHECKPOINT_AT_PAGES);
+    let mut conn = SqliteConnection::connect_with(&writing).await?;
     let all = migrations(Dialect::Sqlite);
     all.run(&mut conn).await.context("migrating")?;
     ensure_new_enough(all, sqlx::query_scalar(OLDEST).fetch_one(&mut conn).await?)?;
     let readers = SqlitePoolOptions::new().max_connections(4).test_before_acquire(false);
     let readers = readers.connect_with(options).await?;
     let (writer, jobs) = mpsc::channel(1024);
+    let (commits, to_merge) = mpsc::channel(1);
     #[expect(clippy::disallowed_methods, reason = "ends when the last Store is dropped")]
-    tokio::spawn(write_in_groups(conn, jobs));
+    tokio::spawn(write_in_groups(conn, durability, jobs, commits));
+    #[expect(clippy::disallowed_methods, reason = "ends with the task that writes")]
+    tokio::spawn(checkpoint(readers.clone(), to_merge));
     Ok(Db::Sqlite { writer, readers })
-}
-
-async fn write_in_groups(mut conn: SqliteConnection, mut jobs: mpsc::Receiver<WriteJob>) {
-    let mut group = Vec::with_capacity(GROUP);
-    while jobs.recv_many(&mut group, GROUP).await > 0 {
-        let (finishes, committed) = commit_group(&mut conn, group.drain(..)).await;
-        for finish in finishes {
-            finish(committed.clone());
-        }
-    }
-    // This merges the WAL into the file; if it fails, the next start does it.
-    let _ = conn.close().await;
-}
-
-/// Runs jobs in one commit. A job that fails rolls back only its own changes.
-async fn commit_group(
-    conn: &mut SqliteConnection,
-    jobs: impl ExactSizeIterator<Item = WriteJob>,
-) -> (Vec<Finish>, Result<(), String>) {
-    let mut finishes = Vec::new();
-    if let Err(problem) = exec(conn, "BEGIN IMMEDIATE").await {
-        // The jobs are dropped, so that their callers get an error.
-        tracing::error!(problem, "the database accepts no transaction");
-        return (finishes, Err(problem));
-    }
-    let alone = jobs.len() == 1;
-    let mut end = "COMMIT";
-    for job in jobs {
-        if alone {
-            let (good, finish) = job(conn).await;
-            finishes.push(finish);
-            end = if good { "COMMIT" } else { "ROLLBACK" };
-            break;
-        }
-        let saved = exec(conn, "SAVEPOINT job").await;
-        let (good, finish) = job(conn).await;
-        finishes.push(finish);
-        let undone = if good { Ok(()) } else { exec(conn, "ROLLBACK TO job").await };
-        if saved.and(undone).and(exec(conn, "RELEASE job").await).is_err() {
-            break;
-        }
-    }
-    let committed = exec(conn, end).await;
-    if committed.is_err() {
-        // Frees the connection for the next group; SQLite may already have rolled back.
-        let _ = exec(conn, "ROLLBACK").await;
-    }
-    (finishes, committed)
-}
-
-async fn exec(conn: &mut SqliteConnection, sql: &'static str) -> Result<(), String> {
-    sqlx::query(sql).execute(conn).await.map(drop).map_err(|problem| problem.to_string())
 }
 
 #[cfg(test)]

@@ -23,6 +23,19 @@ macro_rules! row {
 }
 pub(in crate::store) use row;
 
+/// The database's time in a statement, in milliseconds: `database_now!(sqlite, "$1")` or
+/// `database_now!(postgres, "$1")`, where [`super::Tx::now_base`] is bound to `$1`. PostgreSQL then
+/// needs no statement of its own for the time, and can still use an index.
+macro_rules! database_now {
+    (sqlite, $bound:literal) => {
+        $bound
+    };
+    (postgres, $bound:literal) => {
+        concat!("(", $bound, " + CAST(extract(epoch FROM statement_timestamp()) * 1000 AS BIGINT))")
+    };
+}
+pub(in crate::store) use database_now;
+
 /// Runs a statement on both databases: `sql!(tx, execute, "…", bind, bind)`. The verbs are sqlx's:
 /// `execute` (rows affected), `fetch_one`, `fetch_optional`, `fetch_all` (tuples of one or
 /// two columns, or structs made by [`row`]).

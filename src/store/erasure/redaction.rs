@@ -65,7 +65,7 @@ impl Forgotten {
                 self.messages.insert(message.clone());
                 self.quotes.insert(text.clone());
             }
-            Event::FileSent { message, file } if self.messages.contains(message) => {
+            Event::FileSent { message, file, .. } if self.messages.contains(message) => {
                 self.files.insert(entry.seq);
                 self.quotes.insert(file.name.clone());
             }
@@ -108,13 +108,17 @@ impl Forgotten {
                 NOBODY.clone_into(task);
                 NOBODY.clone_into(text);
             }
-            Event::FileSent { file, .. } if self.files.contains(&entry.seq) => {
+            Event::FileSent { file, prompt, .. } if self.files.contains(&entry.seq) => {
                 NOBODY.clone_into(&mut file.name);
+                *prompt = None;
             }
-            Event::FileTaken { file, attachment, path, view } if self.files.contains(file) => {
+            Event::FileTaken { file, attachment, path, view, text }
+                if self.files.contains(file) =>
+            {
                 NOBODY.clone_into(path);
                 NOBODY.clone_into(&mut attachment.name);
                 (attachment.digest, *view) = ("0".repeat(attachment.digest.len()), None);
+                *text = None;
             }
             // It is unknown whose words these texts were derived from.
             Event::Remembered { text } | Event::Compacted { summary: text, .. } => {

@@ -8,13 +8,17 @@
 use anyhow::Result;
 use std::{
     collections::BTreeMap,
+    ops::RangeInclusive,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use crate::{
     crash,
     journal::ids::NodeId,
-    store::{Store, Tx, db::sql},
+    store::{
+        Store, Tx,
+        db::{WriteMode, sql},
+    },
 };
 
 /// The leases that the heartbeat renews: those that some code in this process holds.
@@ -78,6 +82,14 @@ impl Held {
         (state.beaten_at, state.missed) = (Some(now), false);
     }
 
+    /// The times, by the database's clock, at which a claim need neither renew leases first nor
+    /// wait for other nodes to renew theirs; `None` if there are none.
+    pub(in crate::store) fn claims_between(&self, term: i64) -> Option<RangeInclusive<i64>> {
+        let state = self.state();
+        let at = state.beaten_at.filter(|at| !state.missed && state.waits_until <= *at)?;
+        (!crash::planted("renewal")).then_some(at..=at + term / 2)
+    }
+
     /// A row can be claimed if its lease expired by this time.
     fn expired_by(&self, now: i64, term: i64) -> i64 {
         let waits_until = self.state().waits_until;
@@ -119,7 +131,8 @@ impl Store {
             return self.read(|tx| Box::pin(async move { tx.now_ms().await })).await;
         }
         let (node, term, held) = (self.node.clone(), self.term_ms(), self.held.clone());
-        let beat = self.write("heartbeat", move |tx| {
+        // A power failure ends all holders.
+        let beat = self.write_with((), "heartbeat", WriteMode::VOLATILE, move |tx| {
             Box::pin(async move {
                 let now = tx.now_ms().await?;
                 renew(tx, &held, &node, now + term).await?;
@@ -234,17 +247,21 @@ mod tests {
     #[test]
     fn after_a_gap_only_released_rows_are_claimed_for_a_while() {
         let held = Held::default();
+        assert_eq!(held.claims_between(TERM), None);
         held.beaten(1_000, TERM);
+        assert_eq!(held.claims_between(TERM), Some(1_000..=1_000 + TERM / 2));
         assert!(!held.is_overdue(1_000 + TERM / 2, TERM));
         assert_eq!(held.expired_by(2_000, TERM), 2_000);
 
         let late = 1_000 + TERM + 1;
         assert!(held.is_overdue(late, TERM));
         held.beaten(late, TERM);
+        assert_eq!(held.claims_between(TERM), None, "the others renew theirs first");
         assert_eq!(held.expired_by(late, TERM), 0);
         assert_eq!(held.expired_by(late + TERM / 3, TERM), late + TERM / 3);
 
         held.missed();
+        assert_eq!(held.claims_between(TERM), None);
         assert!(held.is_overdue(late, TERM));
         held.beaten(late, TERM);
         assert_eq!(held.expired_by(late + 1, TERM), 0);

@@ -104,7 +104,7 @@ pub async fn replay(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
         WHERE id = $1 AND status IN ('refused', 'gone') AND COALESCE(problem, '') <> ''",
         id
     );
-    tx.wakeups.outbox = true;
+    tx.wakeups.any_send();
     Ok(replayed > 0)
 }
 
@@ -132,7 +132,7 @@ pub async fn replay_many(tx: &mut Tx<'_>, channel: &str) -> Result<u64> {
         channel,
         REPLAYED_AT_ONCE
     );
-    tx.wakeups.outbox = true;
+    tx.wakeups.any_send();
     Ok(replayed)
 }
 

@@ -8,7 +8,7 @@ use anyhow::Result;
 use channels::{Outgoing, Receipt};
 use chrono::{DateTime, Utc};
 
-use super::sending::{self, SendOutcome, Sending};
+use super::sending::{self, Sending};
 use crate::{
     journal::ids::{ConversationId, OutboxId},
     store::{
@@ -61,7 +61,7 @@ impl Store {
             Box::pin(async move {
                 if sending::lock(tx, &first).await? {
                     for other in &others {
-                        sending::record_end(tx, other, SendOutcome::Sent, String::new()).await?;
+                        sending::end_together(tx, other).await?;
                     }
                 }
                 Ok(())
@@ -109,7 +109,7 @@ pub(in crate::store) async fn wait(
         until.timestamp_millis(),
         conversation.as_str()
     );
-    tx.wakeups.outbox = true;
+    tx.wakeups.any_send();
     Ok(())
 }
 

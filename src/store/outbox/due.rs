@@ -15,7 +15,7 @@ use crate::{
     journal::ids::{ConversationId, NodeId, OutboxId},
     store::{
         Store, Tx,
-        db::{sql, unreadable::JsonTable},
+        db::{WriteMode, sql, unreadable::JsonTable},
         leases::{
             held::{self, Held},
             readable,
@@ -52,16 +52,17 @@ impl Store {
         if shares.is_empty() {
             return Ok(Vec::new());
         }
-        let claim = Claim {
-            node: self.node.clone(),
-            term_ms: self.term_ms(),
-            held: self.held.clone(),
-            now,
-        };
+        let claim = self.send_claim(now);
         let Some(permit) = self.claims.permit().await else { return Ok(Vec::new()) };
-        let claimed = self
-            .write_with(permit, "claim sends", move |tx| Box::pin(claim_all(tx, claim, shares)));
+        let claimed = self.write_with(permit, "claim sends", WriteMode::VOLATILE, move |tx| {
+            Box::pin(claim_all(tx, claim, shares))
+        });
         claimed.await
+    }
+
+    pub(super) fn send_claim(&self, now: DateTime<Utc>) -> SendClaim {
+        let (node, term_ms, held) = (self.node.clone(), self.term_ms(), self.held.clone());
+        SendClaim { node, term_ms, held, now }
     }
 }
 
@@ -126,16 +127,16 @@ async fn with_sends_due(
 
 /// The claiming node, its lease term and its clock.
 #[derive(Clone)]
-struct Claim {
-    node: NodeId,
-    term_ms: i64,
-    held: Held,
-    now: DateTime<Utc>,
+pub(super) struct SendClaim {
+    pub node: NodeId,
+    pub term_ms: i64,
+    pub held: Held,
+    pub now: DateTime<Utc>,
 }
 
 /// A row whose `due_at` has passed.
 #[derive(Debug)]
-struct Due {
+pub(super) struct DueRow {
     id: String,
     conversation: String,
     place: String,
@@ -151,7 +152,7 @@ struct Due {
     behind: Option<String>,
 }
 
-impl<'r, R: Row> FromRow<'r, R> for Due
+impl<'r, R: Row> FromRow<'r, R> for DueRow
 where
     &'static str: ColumnIndex<R>,
     String: Decode<'r, R::Database> + Type<R::Database>,
@@ -211,7 +212,7 @@ macro_rules! due {
 
 const DUE: [&str; 2] = [due!(""), due!("FOR NO KEY UPDATE OF o SKIP LOCKED")];
 
-async fn claim_all(tx: &mut Tx<'_>, claim: Claim, shares: Vec<Share>) -> Result<Vec<Sending>> {
+async fn claim_all(tx: &mut Tx<'_>, claim: SendClaim, shares: Vec<Share>) -> Result<Vec<Sending>> {
     let mut sendings = Vec::new();
     for share in &shares {
         sendings.extend(claim_share(tx, &claim, share).await?);
@@ -219,7 +220,7 @@ async fn claim_all(tx: &mut Tx<'_>, claim: Claim, shares: Vec<Share>) -> Result<
     Ok(sendings)
 }
 
-async fn claim_share(tx: &mut Tx<'_>, claim: &Claim, share: &Share) -> Result<Vec<Sending>> {
+async fn claim_share(tx: &mut Tx<'_>, claim: &SendClaim, share: &Share) -> Result<Vec<Sending>> {
     let lease_now = tx.now_ms().await?;
     let expired_by =
         held::before_claim(tx, &claim.held, &claim.node, claim.term_ms, lease_now).await?;
@@ -229,7 +230,7 @@ async fn claim_share(tx: &mut Tx<'_>, claim: &Claim, share: &Share) -> Result<Ve
         let wanted = share.most - sendings.len();
         let most = wanted.max(LOOK);
         let statement = tx.either(DUE[0], DUE[1]);
-        let found: Vec<Due> =
+        let found: Vec<DueRow> =
             sql!(tx, fetch_all, statement, share.channel.as_str(), now, expired_by, most as i64);
         let is_last = found.len() < most;
         let mut ready = Vec::new();
@@ -249,7 +250,7 @@ async fn claim_share(tx: &mut Tx<'_>, claim: &Claim, share: &Share) -> Result<Ve
 
 /// Updates the `due_at` of a row that cannot be sent yet. Returns `true` if the row must not be
 /// claimed now.
-async fn defer(tx: &mut Tx<'_>, due: &Due, now: i64) -> Result<bool> {
+async fn defer(tx: &mut Tx<'_>, due: &DueRow, now: i64) -> Result<bool> {
     let later = due.parked_until.unwrap_or_default().max(due.not_before);
     let due_at = if let Some(before) = &due.behind {
         if !lock_waiting(tx, before).await? {
@@ -304,7 +305,7 @@ macro_rules! take {
     };
 }
 
-async fn lease(tx: &mut Tx<'_>, claim: &Claim, ready: &[Due], lease_now: i64) -> Result<()> {
+async fn lease(tx: &mut Tx<'_>, claim: &SendClaim, ready: &[DueRow], lease_now: i64) -> Result<()> {
     if ready.is_empty() {
         return Ok(());
     }
@@ -326,7 +327,7 @@ async fn lease(tx: &mut Tx<'_>, claim: &Claim, ready: &[Due], lease_now: i64) ->
 
 /// Returns `None` if this release cannot read the row. Its lease expires, and a newer node may
 /// claim it.
-fn sending(claim: &Claim, channel: &str, due: Due) -> Option<Sending> {
+pub(super) fn sending(claim: &SendClaim, channel: &str, due: DueRow) -> Option<Sending> {
     let of = JsonTable::Outbox;
     let what = readable(of, &due.id, &due.body)?;
     let place = readable(of, &due.id, &due.place)?;
@@ -519,6 +520,50 @@ mod tests {
     #[tokio::test]
     async fn a_backlog_on_one_channel_does_not_slow_down_others_on_postgres() {
         a_backlog_on_one_channel_does_not_slow_down_others(on_postgres().await).await;
+    }
+
+    /// Rows that this process has committed are claimed without looking for them first: only those
+    /// that can be sent.
+    async fn committed_rows_are_claimed_at_once(scratch: Scratch) {
+        scratch.fill("tg", 3, 2).await;
+        scratch.run("UPDATE outbox SET not_before = 9000 WHERE id = 'tg2-1'".into()).await;
+        let park = |chat: &'static str, until: i64| {
+            scratch.run(format!(
+                "INSERT INTO parked (channel, chat, until) VALUES ('tg', '{chat}', {until})"
+            ))
+        };
+        park("c3", 9_000).await;
+        let claim = || async {
+            let share = vec![Share { channel: "tg".into(), most: 9 }];
+            let claimed = scratch.store.claim_committed_sends(share, now()).await.unwrap();
+            claimed
+                .into_iter()
+                .map(|sending| (sending.id.to_string(), sending.attempts))
+                .collect::<Vec<_>>()
+        };
+        scratch.store.heartbeat().await.unwrap();
+        let one = |id: &str| vec![(id.to_owned(), 1)];
+        let claimed = claim().await;
+        assert_eq!(claimed, one("tg1-1"), "the others wait, or are behind");
+        scratch.run("UPDATE outbox SET status = 'sent' WHERE id = 'tg1-1'".into()).await;
+        park("", 9_000).await;
+        assert!(claim().await.is_empty(), "the bot is paused");
+        scratch.run("DELETE FROM parked".into()).await;
+        let mut claimed = claim().await;
+        claimed.sort();
+        assert_eq!(claimed, [one("tg1-2"), one("tg3-1")].concat());
+        assert!(claim().await.is_empty(), "they are leased");
+        scratch.end().await;
+    }
+
+    #[tokio::test]
+    async fn committed_rows_are_claimed_at_once_on_sqlite() {
+        committed_rows_are_claimed_at_once(on_sqlite().await).await;
+    }
+
+    #[tokio::test]
+    async fn committed_rows_are_claimed_at_once_on_postgres() {
+        committed_rows_are_claimed_at_once(on_postgres().await).await;
     }
 
     /// Rows that wait for a removed channel are given up eventually.

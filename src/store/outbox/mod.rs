@@ -10,6 +10,7 @@
 //! trigger also covers rows that a node of the previous release inserts.
 
 pub(super) mod album;
+mod committed;
 pub mod drafts;
 pub mod due;
 pub mod sending;
@@ -56,7 +57,9 @@ pub async fn put(
     shows: Vec<Outgoing>,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    put_rows(tx, conversation, InsertPosition { seq, answers: None, now }, shows).await
+    let part = next_part(tx, conversation, seq).await?;
+    let position = InsertPosition { seq, part, answers: None, takes_draft: false, now };
+    put_rows(tx, conversation, position, shows).await
 }
 
 /// Appends the reply to a command. It is sent before the waiting parts of answers, except those
@@ -77,7 +80,7 @@ pub async fn put_before_answers(
     for (at, what) in shows.into_iter().enumerate() {
         let due = if at == 0 { Due::Now } else { Due::Behind };
         let (id, part) = (OutboxId::new(), part - 1);
-        let row = OutboxRow { id, seq, part, edits: None, approval: None, due };
+        let row = OutboxRow { id, seq, part, edits: None, approval: None, turn: None, due };
         insert(tx, conversation, row, &what, now).await?;
     }
     Ok(())
@@ -119,8 +122,12 @@ async fn first_unattempted_answer(
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InsertPosition {
     pub seq: Seq,
-    /// The turn that they answer. The first text takes over the draft message of that turn.
+    /// The part number of the first row at this event.
+    pub part: i64,
+    /// The turn that they answer.
     pub answers: Option<Seq>,
+    /// Whether the first text takes over the draft message of that turn, if there is one.
+    pub takes_draft: bool,
     pub now: DateTime<Utc>,
 }
 
@@ -128,37 +135,20 @@ pub(super) struct InsertPosition {
 pub(super) async fn put_rows(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    InsertPosition { seq, answers, now }: InsertPosition,
+    position: InsertPosition,
     shows: Vec<Outgoing>,
 ) -> Result<()> {
-    let first_part = next_part(tx, conversation, seq).await?;
+    let InsertPosition { seq, part: first_part, answers, takes_draft, now } = position;
     for (what, part) in shows.into_iter().zip(first_part..) {
         let due = if part == first_part { Due::Now } else { Due::Behind };
-        let row = OutboxRow { id: OutboxId::new(), seq, part, edits: None, approval: None, due };
-        let id = row.id.clone();
+        let (id, turn) = (OutboxId::new(), answers);
+        let row = OutboxRow { id: id.clone(), seq, part, edits: None, approval: None, turn, due };
         insert(tx, conversation, row, &what, now).await?;
-        if let Some(turn) = answers {
-            belongs_to(tx, turn, &id).await?;
-            if part == first_part && matches!(what, Outgoing::Text { .. }) {
-                take_over(tx, conversation, turn, &id).await?;
-            }
+        let is_first_text = part == first_part && matches!(what, Outgoing::Text { .. });
+        if let Some(turn) = answers.filter(|_| takes_draft && is_first_text) {
+            take_over(tx, conversation, turn, &id).await?;
         }
     }
-    Ok(())
-}
-
-async fn belongs_to(tx: &mut Tx<'_>, turn: Seq, id: &OutboxId) -> Result<()> {
-    sql!(
-        tx,
-        execute,
-        "
-        -- a part of the answer of a turn
-        UPDATE outbox
-        SET turn = $1
-        WHERE id = $2",
-        turn,
-        id.as_str()
-    );
     Ok(())
 }
 
@@ -175,7 +165,9 @@ pub async fn withdraw_answers(tx: &mut Tx<'_>, conversation: &ConversationId) ->
         WHERE conversation = $1 AND status = 'waiting' AND turn IS NOT NULL AND attempts = 0",
         conversation.as_str()
     );
-    tx.wakeups.outbox |= withdrawn > 0;
+    if withdrawn > 0 {
+        tx.wakeups.any_send();
+    }
     Ok(())
 }
 
@@ -229,6 +221,8 @@ pub(super) struct OutboxRow {
     pub edits: Option<OutboxId>,
     /// The approval that it is a part of.
     pub approval: Option<ApprovalId>,
+    /// The turn that it answers.
+    pub turn: Option<Seq>,
     pub due: Due,
 }
 
@@ -248,16 +242,17 @@ pub(super) async fn insert(
     now: DateTime<Utc>,
 ) -> Result<()> {
     let body = mentions::noted(tx, conversation, what).await?;
-    sql!(
+    let (channel,): (String,) = sql!(
         tx,
-        execute,
+        fetch_one,
         "
         -- insert into the outbox
         INSERT INTO outbox
             (id, conversation, seq, part, body, edits, status, attempts, not_before,
-             lease_node, lease_until, created_at, approval, due_at, channel)
-        VALUES ($1, $2, $3, $4, $5, $6, 'waiting', 0, 0, '', 0, $7, $8, $9,
-                (SELECT c.channel FROM conversations c WHERE c.id = $2))",
+             lease_node, lease_until, created_at, approval, due_at, turn, channel)
+        VALUES ($1, $2, $3, $4, $5, $6, 'waiting', 0, 0, '', 0, $7, $8, $9, $10,
+                (SELECT c.channel FROM conversations c WHERE c.id = $2))
+        RETURNING channel",
         row.id.as_str(),
         conversation.as_str(),
         row.seq,
@@ -266,8 +261,9 @@ pub(super) async fn insert(
         row.edits.as_ref().map(OutboxId::as_str),
         now.timestamp_millis(),
         row.approval.as_ref().map(ApprovalId::as_str),
-        (row.due == Due::Now).then(|| now.timestamp_millis())
+        (row.due == Due::Now).then(|| now.timestamp_millis()),
+        row.turn
     );
-    tx.wakeups.outbox = true;
+    tx.wakeups.outbox.insert(channel);
     Ok(())
 }

@@ -11,7 +11,13 @@ use std::sync::Arc;
 use crate::{
     journal::ids::{ConversationId, NodeId, OutboxId},
     store::{
-        Store, Tx, at, db::sql, leases::held::LeaseHold, metrics::committed,
+        Store, Tx, at,
+        db::{
+            WriteMode,
+            row::{database_now, sql},
+        },
+        leases::held::LeaseHold,
+        metrics::committed,
         webhooks::subscriptions,
     },
 };
@@ -68,7 +74,11 @@ impl Store {
         receipt: Option<&Receipt>,
     ) -> Result<bool> {
         let (sending, receipt) = (sending.clone(), receipt.cloned());
-        self.write("record receipt", move |tx| Box::pin(record_receipt(tx, sending, receipt))).await
+        let mode = WriteMode::DURABLE.of_one_statement();
+        let record = self.write_with((), "record receipt", mode, move |tx| {
+            Box::pin(record_receipt(tx, sending, receipt))
+        });
+        record.await
     }
 
     pub async fn record_send_outcome(
@@ -77,11 +87,33 @@ impl Store {
         ended: SendOutcome,
         problem: String,
     ) -> Result<()> {
+        self.record_outcome_in(WriteMode::DURABLE, sending, ended, problem).await
+    }
+
+    /// Records that a row was shown by an edit of the message that was recorded for it before.
+    ///
+    /// A power failure may undo this: the next attempt edits the same message to the same content,
+    /// and no later row of the conversation was sent, or this was flushed before that was recorded.
+    pub async fn record_repeatable_send(&self, sending: &Sending) -> Result<()> {
+        let ended = SendOutcome::Sent;
+        self.record_outcome_in(WriteMode::VOLATILE, sending, ended, String::new()).await
+    }
+
+    async fn record_outcome_in(
+        &self,
+        mode: WriteMode,
+        sending: &Sending,
+        ended: SendOutcome,
+        problem: String,
+    ) -> Result<()> {
+        // For a file, deliveries to webhooks are recorded as well.
+        let is_file = matches!(sending.what, Outgoing::File { .. });
+        let mode = if is_file { mode } else { mode.of_one_statement() };
         let sending = sending.clone();
-        self.write("end send", move |tx| {
+        let end = self.write_with((), "end send", mode, move |tx| {
             Box::pin(async move { end(tx, &sending, ended, problem).await.map(drop) })
-        })
-        .await
+        });
+        end.await
     }
 
     /// Defers the row without an attempt.
@@ -144,48 +176,87 @@ pub async fn end(
     ended: SendOutcome,
     problem: String,
 ) -> Result<bool> {
-    if !lock(tx, sending).await? {
-        return Ok(false);
-    }
-    record_end(tx, sending, ended, problem).await?;
-    Ok(true)
+    record_end(tx, sending, ended, End { problem, by: Ends::Claimed }).await
 }
 
 /// Like [`end`], for a row that is sent together with one that this node has claimed.
-pub(in crate::store) async fn record_end(
+pub(in crate::store) async fn end_together(tx: &mut Tx<'_>, sending: &Sending) -> Result<()> {
+    let end = End { problem: String::new(), by: Ends::Together };
+    record_end(tx, sending, SendOutcome::Sent, end).await.map(drop)
+}
+
+/// How a row ends.
+struct End {
+    problem: String,
+    by: Ends,
+}
+
+/// The condition for the end of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    /// The row is claimed by this attempt.
+    Claimed,
+    /// The row waits.
+    Together,
+}
+
+macro_rules! end {
+    ($now:expr) => {
+        concat!(
+            "
+            -- end of a send; a trigger makes the next row of the conversation due
+            UPDATE outbox
+            SET status = $1, problem = $2, lease_until = 0, sent_at = ",
+            $now,
+            ", receipt = COALESCE($4, receipt)
+            WHERE id = $5 AND status = 'waiting'
+            AND ($6 = '' OR (lease_node = $6 AND attempts = $7))
+            RETURNING sent_at, CAST(CASE WHEN EXISTS (
+                SELECT 1 FROM outbox n
+                WHERE n.conversation = outbox.conversation AND n.status = 'waiting'
+                AND (n.seq, n.part, n.id) > (outbox.seq, outbox.part, outbox.id)
+            ) THEN 1 ELSE 0 END AS BIGINT) AS waiting"
+        )
+    };
+}
+
+async fn record_end(
     tx: &mut Tx<'_>,
     sending: &Sending,
     ended: SendOutcome,
-    problem: String,
-) -> Result<()> {
+    End { problem, by }: End,
+) -> Result<bool> {
     let status = match ended {
         SendOutcome::Sent => "sent",
         SendOutcome::Refused => "refused",
         SendOutcome::Gone => "gone",
     };
     let receipt = sending.receipt.as_ref().map(serde_json::to_string).transpose()?;
-    let sent_at = tx.now_ms().await?;
-    sql!(
+    let statement =
+        tx.either(end!(database_now!(sqlite, "$3")), end!(database_now!(postgres, "$3")));
+    let now_base = tx.now_base();
+    let ended_row: Option<(i64, i64)> = sql!(
         tx,
-        execute,
-        "
-        -- end of a send; a trigger makes the next row of the conversation due
-        UPDATE outbox
-        SET status = $1, problem = $2, lease_until = 0, sent_at = $3,
-            receipt = COALESCE($4, receipt)
-        WHERE id = $5 AND status = 'waiting'",
+        fetch_optional,
+        statement,
         status,
         problem,
-        sent_at,
+        now_base,
         receipt,
-        sending.id.as_str()
+        sending.id.as_str(),
+        if by == Ends::Claimed { sending.node.as_str() } else { "" },
+        sending.attempts
     );
+    let Some((sent_at, waiting)) = ended_row else { return Ok(false) };
     tx.wakeups.counts.push(committed::of_send(status));
-    tx.wakeups.outbox = true;
+    tx.wakeups.sent = true;
+    if waiting > 0 {
+        tx.wakeups.outbox.insert(sending.channel.clone());
+    }
     if ended == SendOutcome::Sent {
         subscriptions::shown(tx, &sending.conversation, &sending.what, at(sent_at)).await?;
     }
-    Ok(())
+    Ok(true)
 }
 
 async fn try_again(tx: &mut Tx<'_>, sending: Sending, failed: Failed) -> Result<()> {

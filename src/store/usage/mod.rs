@@ -199,7 +199,7 @@ pub async fn flood(
 }
 
 /// Records usage in the daily account and the windows of the rate limit, for the conversation in
-/// which people see it, and ends the reservation of the conversation that used it.
+/// which people see it.
 pub(super) async fn enter(
     tx: &mut Tx<'_>,
     lease: &Lease,
@@ -256,9 +256,6 @@ pub(super) async fn enter(
         cost_micros: cost,
         tool_ms: if kind == "tool" { used.took_ms } else { 0 },
     };
-    if kind == "model" {
-        spent::release(tx, lease.conversation(), &used.person).await?;
-    }
     spent::add(tx, conversation, &used.person, more, now).await
 }
 

@@ -484,7 +484,7 @@ mod tests {
             toolbox.register(tool).unwrap();
         }
         let specs = toolbox.specs();
-        assert_eq!(specs.len(), 20);
+        assert_eq!(specs.len(), 25);
         for spec in &specs {
             assert!(!spec.description.is_empty() && !spec.name.starts_with("tool_"));
             assert_eq!(spec.parameters["type"], "object", "{}", spec.name);
@@ -501,7 +501,9 @@ mod tests {
             }
             let rare = ["detect_file_type", "echo", "json", "manual", "shell"]
                 .contains(&spec.name.as_str());
-            let is_core = !spec.name.ends_with("_from_file") && !rare;
+            let edits = ["edit_", "fill_", "convert_"];
+            let edits = edits.iter().any(|start| spec.name.starts_with(start));
+            let is_core = !spec.name.ends_with("_from_file") && !rare && !edits;
             assert_eq!(spec.tier == Tier::Core, is_core, "{}", spec.name);
         }
     }

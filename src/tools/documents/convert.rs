@@ -74,10 +74,10 @@ impl Tool for ConvertDocument {
         };
         let preview = workspace::beneath(context, move |workspace, _| {
             let size = workspace.file(&from)?.size_bytes;
-            let source = format!("Makes a PDF of `{}` ({size} bytes).", escape(&from));
+            let source = format!("Makes a PDF of {} ({size} bytes).", escape(&from));
             let before = workspace.file(&path).ok().map(|file| file.size_bytes);
             let target =
-                before.map(|size| format!("\n\nReplaces `{}` ({size} bytes).", escape(&path)));
+                before.map(|size| format!("\n\nReplaces {} ({size} bytes).", escape(&path)));
             Ok(Preview::note(source + &target.unwrap_or_default()))
         });
         Some(preview.await.unwrap_or_else(Preview::failure))

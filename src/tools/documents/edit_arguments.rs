@@ -133,7 +133,7 @@ struct RowArgument {
     table: usize,
     /// The row before it; by default the last.
     #[serde(default)]
-    after: Option<usize>,
+    after: usize,
     cells: Vec<String>,
 }
 
@@ -181,7 +181,7 @@ struct FileArgument {
     path: String,
     /// Such as `1-3,5` or `4-`; by default all.
     #[serde(default)]
-    pages: Option<String>,
+    pages: String,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -189,7 +189,7 @@ struct FileArgument {
 struct RotationArgument {
     /// Such as `1-3,5`; by default all.
     #[serde(default)]
-    pages: Option<String>,
+    pages: String,
     /// Clockwise: 90, 180 or 270.
     degrees: i64,
 }
@@ -293,14 +293,14 @@ pub fn document(arguments: Value, context: &Context) -> Result<EditPlan, ToolErr
 /// The changes of rows in an order in which the numbers before the call hold: at the end first, then
 /// from the bottom up.
 fn row_changes(new: Vec<RowArgument>, removed: Vec<RemovedRow>) -> Vec<WordChange> {
-    let (at_end, within): (Vec<_>, Vec<_>) = new.into_iter().partition(|row| row.after.is_none());
-    let add =
-        |it: RowArgument| WordChange::AddRow { table: it.table, after: it.after, cells: it.cells };
+    let (at_end, within): (Vec<_>, Vec<_>) = new.into_iter().partition(|row| row.after == 0);
+    let add = |RowArgument { table, after, cells }: RowArgument| {
+        let after = Some(after).filter(|after| *after > 0);
+        WordChange::AddRow { table, after, cells }
+    };
     let mut changes: Vec<_> = at_end.into_iter().map(add).collect();
-    let added = within.into_iter().rev().map(|it| {
-        let after = it.after.unwrap_or_default();
-        (after.saturating_mul(2).saturating_add(1), add(it))
-    });
+    let added =
+        within.into_iter().rev().map(|it| (it.after.saturating_mul(2).saturating_add(1), add(it)));
     let removed = removed.into_iter().map(|RemovedRow { table, row }| {
         (row.saturating_mul(2), WordChange::RemoveRow { table, row })
     });
@@ -319,17 +319,20 @@ pub fn pdf(arguments: Value) -> Result<EditPlan, ToolError> {
         || !it.rotations.is_empty()
         || it.page_numbers
         || it.watermark.as_ref().is_some_and(|text| !text.trim().is_empty());
-    if !is_edit && it.files.len() < 2 && it.files.iter().all(|file| file.pages.is_none()) {
+    if !is_edit
+        && it.files.len() < 2
+        && it.files.iter().all(|file| all_pages(&file.pages).is_none())
+    {
         return wrong("there is nothing to change: give files with pages, or what to change");
     }
     let (mut sources, pages): (Vec<_>, Vec<_>) =
-        it.files.into_iter().map(|file| (file.path, file.pages)).unzip();
+        it.files.into_iter().map(|file| (file.path, all_pages(&file.pages))).unzip();
     if sources.is_empty() {
         sources.push(it.path.clone());
     }
     let rotations = it.rotations.into_iter().map(|it| {
         let RotationArgument { pages, degrees } = it;
-        Rotation { pages, degrees }
+        Rotation { pages: all_pages(&pages), degrees }
     });
     let edit = PdfEdit {
         pages,
@@ -339,6 +342,11 @@ pub fn pdf(arguments: Value) -> Result<EditPlan, ToolError> {
         page_numbers: it.page_numbers,
     };
     Ok(EditPlan { path: it.path, sources, edit: DocumentEdit::Pdf(edit) })
+}
+
+/// `None` is all pages.
+fn all_pages(pages: &str) -> Option<String> {
+    Some(pages.trim().to_owned()).filter(|pages| !pages.is_empty())
 }
 
 fn wrong<T>(why: &str) -> Result<T, ToolError> {

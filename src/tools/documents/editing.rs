@@ -261,11 +261,11 @@ fn shown(workspace: &Workspace, made: &Made) -> Preview {
         match before {
             _ if !is_one => {}
             Some(before) => notes.push(format!(
-                "Replaces `{}` ({before} bytes) by {} bytes.",
+                "Replaces {} ({before} bytes) by {} bytes.",
                 escape(path),
                 file.bytes.len()
             )),
-            None => notes.push(format!("Creates `{}`.", escape(path))),
+            None => notes.push(format!("Creates {}.", escape(path))),
         }
         notes.extend(file.warnings.iter().map(|warning| escape(warning)));
     }

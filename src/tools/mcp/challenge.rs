@@ -50,29 +50,50 @@ pub(super) fn scopes(challenge: &str, url: &Url) -> Vec<String> {
     named.split_whitespace().map(str::to_owned).collect()
 }
 
-/// What to do if a server refuses a call because the token has too few scopes; it has not run.
-pub(super) fn insufficient(
-    config: &McpConfig,
-    error: &(dyn std::error::Error + 'static),
-) -> Option<ToolError> {
-    let Some(StreamableHttpError::InsufficientScope(refused)) =
-        error.downcast_ref::<StreamableHttpError<reqwest::Error>>()
-    else {
-        return None;
-    };
-    let name = &config.name;
-    let wanted = refused.required_scope.as_deref().map(channels::text::neutralise);
-    let scopes = match wanted.filter(|scope| !scope.trim().is_empty()) {
-        Some(scope) => format!("the scope `{scope}`"),
-        None => "further scopes".to_owned(),
-    };
-    let how = match (&config.oauth, &config.login) {
-        (None, Some(_)) => format!(
-            ". Add what it names to `scopes` of its [[mcp]], and sign in again with `countersign \
-                mcp login {name}`"
-        ),
-        (Some(_), _) => ". Add what it names to `scopes` of its [[mcp]]".to_owned(),
-        (None, None) => ", which its token does not have".to_owned(),
-    };
-    Some(config.broken(&format!("refused the call, which has not run: it requires {scopes}{how}")))
+/// The refusal of a call because its token has too few scopes. The call has not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct InsufficientScope {
+    /// The scopes that the server names; they may be none.
+    pub required: Vec<String>,
+}
+
+/// The maximum number of scopes that a server can require, and their length.
+const MOST_SCOPES: usize = 50;
+const SCOPE_CHARS: usize = 200;
+
+impl InsufficientScope {
+    pub fn of(error: &(dyn std::error::Error + 'static)) -> Option<Self> {
+        let Some(StreamableHttpError::InsufficientScope(refused)) =
+            error.downcast_ref::<StreamableHttpError<reqwest::Error>>()
+        else {
+            return None;
+        };
+        let named = refused.required_scope.as_deref().unwrap_or_default().split_whitespace();
+        let named = named.filter(|scope| is_scope(scope)).take(MOST_SCOPES);
+        Some(Self { required: named.map(str::to_owned).collect() })
+    }
+
+    /// The text for the model, with what a person has to do.
+    pub fn error(&self, config: &McpConfig) -> ToolError {
+        let name = &config.name;
+        let scopes = match self.required.as_slice() {
+            [] => "further scopes".to_owned(),
+            scopes => format!("the scope `{}`", scopes.join(" ")),
+        };
+        let how = match (&config.oauth, &config.login) {
+            (None, Some(_)) => format!(
+                ". The operator has to sign in again with `countersign mcp login {name}`, which \
+                    requests it. After that, make the same call again"
+            ),
+            (Some(_), _) => ". The operator has to add it to `scopes` of its [[mcp]]".to_owned(),
+            (None, None) => ", which its token does not have".to_owned(),
+        };
+        config.broken(&format!("refused the call, which has not run: it requires {scopes}{how}"))
+    }
+}
+
+/// Whether it is a scope by RFC 6749, section 3.3, of a usual length.
+fn is_scope(text: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_graphic() && c != '"' && c != '\\' && c != '`';
+    text.len() <= SCOPE_CHARS && text.chars().all(allowed)
 }

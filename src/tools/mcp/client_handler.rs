@@ -165,6 +165,10 @@ impl ClientHandler for ClientEvents {
         self.changed.notify_one();
     }
 
+    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+
     async fn on_progress(
         &self,
         said: ProgressNotificationParam,

@@ -21,6 +21,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use std::{
     io,
     path::{Path, PathBuf},
+    sync::OnceLock,
     time::Duration,
 };
 use tokio::{
@@ -55,6 +56,50 @@ pub struct Login {
     pub client_metadata: Option<String>,
     pub scopes: Vec<String>,
 }
+
+impl Login {
+    /// Remembers scopes that a call requires, for the next sign-in on any node.
+    pub(super) async fn require(&self, scopes: &[String]) -> Result<(), AuthError> {
+        let (file, text) = (self.required_file(), scopes.join(" "));
+        blocking(move || replace(&file, text.as_bytes())).await
+    }
+
+    /// The scopes for a sign-in: those of the operator; if calls required further ones, these and
+    /// the ones that were granted already, which would be lost otherwise.
+    async fn wanted(&self) -> Result<Vec<String>, AuthError> {
+        let required = tokio::fs::read_to_string(self.required_file()).await.unwrap_or_default();
+        let mut scopes = self.scopes.clone();
+        if !required.trim().is_empty() {
+            let granted = self.credentials().load().await?;
+            scopes.extend(granted.into_iter().flat_map(|stored| stored.granted_scopes));
+            scopes.extend(required.split_whitespace().map(str::to_owned));
+        }
+        Ok(scopes)
+    }
+
+    async fn satisfied(&self) {
+        // If it stays, the next sign-in requests what was granted.
+        let _ = tokio::fs::remove_file(self.required_file()).await;
+    }
+
+    fn required_file(&self) -> PathBuf {
+        self.file.with_extension("scopes")
+    }
+
+    fn credentials(&self) -> CredentialsFile {
+        let seen = OnceLock::new();
+        CredentialsFile { file: self.file.clone(), encryption: self.encryption.clone(), seen }
+    }
+
+    /// The credentials as they are stored.
+    pub(super) async fn stored(&self) -> StoredLogin {
+        StoredLogin(tokio::fs::read_to_string(&self.file).await.unwrap_or_default())
+    }
+}
+
+/// The contents of a credentials file at some time.
+#[derive(PartialEq, Eq)]
+pub(super) struct StoredLogin(String);
 
 /// A sign-in that a person has to continue in a browser.
 pub struct StartedLogin {
@@ -97,7 +142,11 @@ impl StartedLogin {
             return Err(config.broken(&format!("is not signed in to: {why}")));
         }
         let done = self.session.handle_callback_url(back).await;
-        done.map(drop).map_err(|error| failed(config, &error))
+        done.map_err(|error| failed(config, &error))?;
+        if let Some(login) = &config.login {
+            login.satisfied().await;
+        }
+        Ok(())
     }
 }
 
@@ -127,10 +176,15 @@ pub async fn begin(config: &McpConfig, redirect: &str) -> Result<StartedLogin, T
     let found = manager.resolve_metadata_from_challenge(challenge.as_deref()).await;
     manager.set_metadata(found.map_err(|error| failed(config, &error))?.metadata);
     let mut request = AuthorizationRequest::new(redirect).with_client_name("Countersign");
-    // What the server requires, besides what the operator wants.
+    // What the server requires, besides what the operator wants and what calls required.
     let required = challenge.map(|challenge| challenge::scopes(&challenge, url));
-    let mut scopes = login.scopes.clone();
-    scopes.extend(required.into_iter().flatten().filter(|scope| !login.scopes.contains(scope)));
+    let mut scopes: Vec<String> = Vec::new();
+    let wanted = login.wanted().await.map_err(|error| failed(config, &error))?;
+    for scope in wanted.into_iter().chain(required.into_iter().flatten()) {
+        if !scopes.contains(&scope) {
+            scopes.push(scope);
+        }
+    }
     request = request.with_scopes(scopes).with_initial_scope_selection();
     if let Some(metadata) = &login.client_metadata {
         request = request.with_client_metadata_url(metadata);
@@ -181,22 +235,34 @@ pub(super) async fn token(
     if !tokio::fs::try_exists(&login.file).await.unwrap_or(false) {
         return Ok(None);
     }
-    let known = known(url, login).await.map_err(|error| refused(config, &error))?;
-    let Some(manager) = known else { return Ok(None) };
-    let token = manager.get_access_token().await.map_err(|error| refused(config, &error))?;
-    Ok(Some(token.into()))
+    let mut is_first = true;
+    loop {
+        let known = known(url, login).await.map_err(|error| refused(config, &error))?;
+        let Some(manager) = known else { return Ok(None) };
+        match manager.get_access_token().await {
+            Ok(token) => return Ok(Some(token.into())),
+            Err(error) if is_first && is_refreshed(&error) => is_first = false,
+            Err(error) => return Err(refused(config, &error)),
+        }
+    }
 }
 
-/// Refreshes the token after the server has rejected it. Returns whether there is a new one.
+/// Refreshes the token after the server has rejected the one in `rejected`. Returns whether there is
+/// a new one. If others do the same at the same time, on any node, only one of them refreshes it.
 pub(super) async fn refresh(
     config: &McpConfig,
     url: &Url,
     login: &Login,
+    rejected: &StoredLogin,
 ) -> Result<bool, ConnectionRefused> {
+    if login.stored().await != *rejected {
+        return Ok(true);
+    }
     let known = known(url, login).await.map_err(|error| refused(config, &error))?;
     let Some(manager) = known else { return Ok(false) };
     match manager.refresh_token().await {
         Ok(_) => Ok(true),
+        Err(error) if is_refreshed(&error) => Ok(true),
         Err(AuthError::AuthorizationRequired | AuthError::TokenRefreshRejected(_)) => Ok(false),
         Err(error) => Err(refused(config, &error)),
     }
@@ -214,10 +280,7 @@ async fn manager(url: &Url, login: &Login) -> Result<AuthorizationManager, AuthE
     } else {
         AuthorizationManager::new(url.clone()).await?
     };
-    manager.set_credential_store(CredentialsFile {
-        file: login.file.clone(),
-        encryption: login.encryption.clone(),
-    });
+    manager.set_credential_store(login.credentials());
     Ok(manager)
 }
 
@@ -255,6 +318,15 @@ fn failed(config: &McpConfig, error: &AuthError) -> ToolError {
 struct CredentialsFile {
     file: PathBuf,
     encryption: Encryption,
+    /// What was stored when the credentials were loaded first.
+    seen: OnceLock<StoredLogin>,
+}
+
+/// The error if the token was refreshed by somebody else while this node waited to do so.
+const REFRESHED: &str = "the token was refreshed meanwhile";
+
+fn is_refreshed(error: &AuthError) -> bool {
+    matches!(error, AuthError::CredentialStoreError(problem) if problem == REFRESHED)
 }
 
 impl CredentialsFile {
@@ -273,9 +345,13 @@ impl CredentialStore for CredentialsFile {
                 let text = self.encryption.open(&self.purpose(), &stored);
                 let text = text.map_err(|e| lost(&format!("{}: {e:#}", self.file.display())))?;
                 let credentials = serde_json::from_str(&text).map_err(|e| lost(&e))?;
-                if self.encryption.is_outdated(&self.purpose(), &stored) {
+                let mut seen = stored;
+                if self.encryption.is_outdated(&self.purpose(), &seen) {
                     self.save(Clone::clone(&credentials)).await?;
+                    seen = tokio::fs::read_to_string(&self.file).await.map_err(|e| lost(&e))?;
                 }
+                // Later loads are not compared.
+                let _ = self.seen.set(StoredLogin(seen));
                 Ok(Some(credentials))
             }
             Err(problem) if problem.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -301,7 +377,12 @@ impl CredentialStore for CredentialsFile {
             file.lock()?;
             Ok(file)
         });
-        Ok(Some(CredentialRefreshGuard::new(held.await?)))
+        let guard = CredentialRefreshGuard::new(held.await?);
+        let current = tokio::fs::read_to_string(&self.file).await.map_err(|e| lost(&e))?;
+        if self.seen.get().is_some_and(|seen| seen.0 != current) {
+            return Err(AuthError::CredentialStoreError(REFRESHED.to_owned()));
+        }
+        Ok(Some(guard))
     }
 }
 
@@ -339,10 +420,18 @@ fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::mcp::testing::{McpFixture, config as usual, run};
+    use crate::{
+        texts::Language,
+        tools::{
+            contract::elicit::{ElicitationRequest, Elicitor},
+            mcp::testing::{McpFixture, config as usual, named, run},
+            testing::Place,
+        },
+    };
     use fakes::guarded::Guarded;
     use serde_json::json;
     use std::os::unix::fs::PermissionsExt as _;
+    use tokio::sync::mpsc;
 
     fn config(state: &Guarded, file: PathBuf) -> McpConfig {
         let url = state.url().parse().ok();
@@ -421,18 +510,54 @@ mod tests {
     }
 
     /// A call that needs a further scope has not run, and nobody is asked whether to run it again:
-    /// the error says which scope it is, and what to do.
+    /// the error says which scope it is, and the person is told in one sentence what to do. The next
+    /// sign-in requests that scope besides the earlier ones, and then the same call succeeds over
+    /// the same server, without a restart.
     #[tokio::test]
     async fn a_call_that_needs_a_further_scope_says_so() {
         let (state, fixture) = (Guarded::start().await, McpFixture::new().await);
         let config = config(&state, fixture.folder.path().join("g.json"));
         signs_in(&config).await;
-        let tools = fixture.tools(config).await.expect("tools");
+        let tools = fixture.tools(config.clone()).await.expect("tools");
         state.is_strict();
-        let refused = run(&tools, "g_act", json!({})).await;
-        let Err(ToolError::ExternalService(why)) = refused else { panic!("{refused:?}") };
-        assert!(why.contains("has not run: it requires the scope `act delete`"), "{why}");
-        assert!(why.contains("countersign mcp login g"), "{why}");
+        let mut place = Place::new();
+        let (requests, mut told) = mpsc::unbounded_channel();
+        place.context.people = Elicitor::reached_by(requests, Language::English);
+        for _ in 0..2 {
+            let call = named(&tools, "g_act").run(json!({}), &place.context);
+            let (refused, notice) = tokio::join!(call, async {
+                let Some(ElicitationRequest::Notice(notice)) = told.recv().await else {
+                    panic!("no notice");
+                };
+                let _ = notice.recorded.send(());
+                notice.markdown
+            });
+            let Err(ToolError::ExternalService(why)) = refused else { panic!("{refused:?}") };
+            assert!(why.contains("has not run: it requires the scope `act delete`"), "{why}");
+            assert!(why.contains("countersign mcp login g"), "{why}");
+            assert!(notice.contains("`act delete`"), "{notice}");
+            assert!(notice.contains("`countersign mcp login g`"), "{notice}");
+        }
+        signs_in(&config).await;
+        assert_eq!(state.asked()["scope"], "read act delete");
+        assert_eq!(run(&tools, "g_act", json!({})).await.expect("a result"), "done by t2");
+        assert!(!fixture.folder.path().join("g.scopes").exists());
+    }
+
+    /// Connections that find their token rejected at the same time refresh it once.
+    #[tokio::test]
+    async fn concurrent_refreshes_are_one() {
+        let (state, fixture) = (Guarded::start().await, McpFixture::new().await);
+        let config = config(&state, fixture.folder.path().join("g.json"));
+        signs_in(&config).await;
+        state.expires(1);
+        let connect = || fixture.tools(config.clone());
+        let (one, two, three) = tokio::join!(connect(), connect(), connect());
+        for tools in [one, two, three] {
+            let result = run(&tools.expect("tools"), "g_act", json!({})).await;
+            assert_eq!(result.expect("a result"), "done by t2");
+        }
+        assert_eq!(state.refreshed(), 1);
     }
 
     /// With a key the tokens are encrypted, including those that were stored before there was one.

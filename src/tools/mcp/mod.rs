@@ -9,24 +9,26 @@
 //! - [`session`]: opens a connection, with either generation of the protocol
 //! - [`listing`]: lists the tools
 //! - [`login`]: signing in to a server with a user's authorisation
-//! - [`oauth`]: client credentials
+//! - [`oauth`]: client credentials; [`client_key`]: the private key of a client
 //! - [`client_handler`]: notifications and elicitation requests
 //! - [`elicit`]: elicitation requests shown to people as questions
 //! - [`stderr`]: the last lines that a local server wrote to its standard error
 //! - [`call`]: one call
 //! - [`tool`]: converts a tool's definition
 //! - [`content`]: converts a result
-//! - [`resources`]: the resources of a server
+//! - [`resources`]: the resources of a server; [`prompts`]: its prompts, as commands
 //! - [`challenge`]: how a server refuses a request without a token
 
 mod call;
 mod challenge;
 mod client_handler;
+mod client_key;
 mod content;
 mod elicit;
 mod listing;
 pub mod login;
 mod oauth;
+pub mod prompts;
 mod resources;
 pub mod server;
 pub mod session;
@@ -40,8 +42,9 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, time::Duration};
 
+pub use client_key::ClientKey;
 pub use login::Login;
-pub use oauth::Credentials;
+pub use oauth::{ClientProof, Credentials};
 pub use server::{Health, Server};
 
 use super::{ToolError, sandbox::service::ServerSandbox};

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     agent::catalog::{ApprovalMode, EffectClass},
+    clock::SystemClock,
     store::tools::pins,
     tools::{Tool, ToolError, testing::Place},
 };
@@ -328,7 +329,10 @@ async fn a_server_that_does_not_start_says_why() {
     let health = server.health();
     assert_eq!(health.stderr, ["Traceback:", "  SHOP_URL is not set (key …)"]);
     assert!(health.problem.is_some_and(|problem| !problem.contains("SHOP_URL")));
-    let probed = session::probe(&config).await.expect_err("it ends at once").to_string();
+    let probed = session::probe(&config, Arc::new(SystemClock))
+        .await
+        .expect_err("it ends at once")
+        .to_string();
     assert!(probed.contains("SHOP_URL is not set"), "{probed}");
 
     std::fs::remove_file(fixture.folder.path().join("broken")).expect("it was there");

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::{fmt::Write as _, sync::Arc};
 
-use super::{CONNECT_FOR, DISCOVER_FOR, SILENT_FOR, Server, content, session, session::Fault};
+use super::{CONNECT_FOR, DISCOVER_FOR, SILENT_FOR, Server, content, session};
 use crate::{
     agent::catalog::{ApprovalMode, EffectClass, ToolSource, ToolSpec},
     tools::{
@@ -65,7 +65,7 @@ impl Tool for Resources {
         let work = async {
             match uri.filter(|uri| !uri.trim().is_empty()) {
                 Some(uri) => self.read(uri, context).await,
-                None => self.list().await,
+                None => self.list(context).await,
             }
         };
         tokio::select! {
@@ -79,7 +79,7 @@ impl Tool for Resources {
 }
 
 impl Resources {
-    async fn list(&self) -> Result<Output, ToolError> {
+    async fn list(&self, context: &Context) -> Result<Output, ToolError> {
         let session = self.server.session().await?;
         let listed = session::bounded(DISCOVER_FOR, async {
             let resources = session.list_all_resources().await?;
@@ -89,7 +89,10 @@ impl Resources {
                 session.list_all_resource_templates().await.unwrap_or_default(),
             ))
         });
-        let (resources, templates) = listed.await?.map_err(|error| self.failed(error))?;
+        let (resources, templates) = match listed.await? {
+            Ok(listed) => listed,
+            Err(error) => return Err(self.server.failed(error, context).await),
+        };
         let mut lines = Vec::new();
         for one in &resources {
             let about = [one.title.as_ref(), one.description.as_ref()];
@@ -113,21 +116,15 @@ impl Resources {
         let session = self.server.session().await?;
         let wanted = ReadResourceRequestParams::new(uri);
         let read = session::bounded(SILENT_FOR, session.peer().read_resource(wanted)).await?;
-        let contents = read.map_err(|error| self.failed(error))?.contents;
+        let contents = match read {
+            Ok(read) => read.contents,
+            Err(error) => return Err(self.server.failed(error, context).await),
+        };
         let mut parts = Vec::new();
         for (one, place) in contents.iter().zip(1..) {
             parts.push(content::resource(one, place, context).await);
         }
         Ok(Output::text(if parts.is_empty() { "(no content)".into() } else { parts.join("\n") }))
-    }
-
-    fn failed(&self, error: ServiceError) -> ToolError {
-        match Fault::of(&self.server.config, error) {
-            Fault::Reported(error) => error,
-            Fault::Broken | Fault::NotRun | Fault::Silent => {
-                self.server.config.broken("lost the connection; try again")
-            }
-        }
     }
 }
 

@@ -3,13 +3,13 @@
 use chrono::{DateTime, Utc};
 use rmcp::{
     model::{ClientRequest, SubscriptionFilter, Tool as Definition},
-    service::Subscription,
+    service::{ServiceError, Subscription},
 };
 use std::{
     collections::BTreeMap,
     sync::{
         Arc, PoisonError, RwLock,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -19,9 +19,12 @@ use tokio::{
 };
 
 use super::{
-    CONNECT_FOR, ConnectionRefused, McpConfig, listing,
+    CONNECT_FOR, ConnectionRefused, McpConfig,
+    challenge::InsufficientScope,
+    listing,
+    prompts::{self, PromptCommand},
     resources::{self, Resources},
-    session::{self, Link, McpSession},
+    session::{self, Fault, Link, McpSession},
     tool::{self, McpTool, WithheldTool},
 };
 use crate::{
@@ -34,7 +37,7 @@ use crate::{
             settings,
         },
     },
-    tools::{Tool, ToolError},
+    tools::{Context, Tool, ToolError},
 };
 
 /// The delays before a call tries again to connect.
@@ -70,8 +73,17 @@ impl Servers {
     }
 
     pub fn health(&self, name: &str) -> Option<Health> {
+        self.find(name).map(|server| server.health())
+    }
+
+    pub fn find(&self, name: &str) -> Option<Arc<Server>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    /// The prompts of all servers.
+    pub fn prompts(&self) -> Vec<PromptCommand> {
         let servers = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        servers.get(name).map(|server| server.health())
+        servers.values().flat_map(|server| server.prompts()).collect()
     }
 }
 
@@ -85,7 +97,10 @@ pub struct Server {
     /// The number of attempts to connect that have failed.
     failures: AtomicUsize,
     calls: Arc<Semaphore>,
+    /// Whether the token of the connection had too few scopes: the next call uses the current one.
+    token_is_insufficient: AtomicBool,
     health: RwLock<Health>,
+    prompts: RwLock<Vec<PromptCommand>>,
 }
 
 #[derive(Default)]
@@ -115,15 +130,34 @@ pub(super) struct ListedTools {
 
 impl Server {
     pub fn new(config: McpConfig, store: Store, clock: Arc<dyn Clock>) -> Arc<Self> {
-        let (link, connection, failures, health) = <_>::default();
+        let (connection, failures, token_is_insufficient) = <_>::default();
+        let (health, prompts) = <_>::default();
+        let link = Link::new(clock.clone());
         let calls = Arc::new(Semaphore::new(MOST_CALLS));
         let pauses = PAUSES;
-        Arc::new(Self { config, link, pauses, store, clock, connection, failures, calls, health })
+        Arc::new(Self {
+            config,
+            link,
+            pauses,
+            store,
+            clock,
+            connection,
+            failures,
+            calls,
+            token_is_insufficient,
+            health,
+            prompts,
+        })
     }
 
     pub fn health(&self) -> Health {
         let health = self.health.read().unwrap_or_else(PoisonError::into_inner).clone();
         Health { stderr: self.link.stderr.lines(&self.config), ..health }
+    }
+
+    /// The prompts, as they were last listed.
+    pub fn prompts(&self) -> Vec<PromptCommand> {
+        self.prompts.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The current tools; connects if necessary.
@@ -155,7 +189,8 @@ impl Server {
     async fn shared(&self) -> Result<Arc<McpSession>, ConnectionRefused> {
         let failures = self.failures.load(Ordering::Acquire);
         let mut connection = self.connection.lock().await;
-        if let Some(session) = connection.open() {
+        let insufficient = self.token_is_insufficient.swap(false, Ordering::AcqRel);
+        if let Some(session) = connection.open().filter(|_| !insufficient) {
             return Ok(session);
         }
         let failed_meanwhile = self.failures.load(Ordering::Acquire) != failures;
@@ -218,6 +253,45 @@ impl Server {
         }
     }
 
+    /// A call was refused for too few scopes. A person is told what to do, the next sign-in requests
+    /// the scopes, and the next call uses its token.
+    pub(super) async fn requires_scopes(
+        &self,
+        refused: &InsufficientScope,
+        context: &Context,
+    ) -> ToolError {
+        if self.note_scopes(refused).await {
+            let words = context.people.language.words();
+            let scopes = refused.required.join(" ");
+            let notice = (words.asking.requires_scopes)(&self.config.name, &scopes);
+            context.people.notify(&context.call, notice).await;
+        }
+        refused.error(&self.config)
+    }
+
+    /// Returns whether a sign-in by a person helps.
+    pub(super) async fn note_scopes(&self, refused: &InsufficientScope) -> bool {
+        self.token_is_insufficient.store(true, Ordering::Release);
+        let login = self.config.login.as_ref().filter(|_| self.config.oauth.is_none());
+        let Some(login) = login else { return false };
+        if let Err(problem) = login.require(&refused.required).await {
+            let name = &self.config.name;
+            tracing::warn!(mcp.server = name, %problem, "could not store required scopes");
+        }
+        true
+    }
+
+    /// Why a request that is no call has failed.
+    pub(super) async fn failed(&self, error: ServiceError, context: &Context) -> ToolError {
+        match Fault::of(&self.config, error) {
+            Fault::Reported(error) => error,
+            Fault::Insufficient(refused) => self.requires_scopes(&refused, context).await,
+            Fault::Broken | Fault::NotRun | Fault::Silent => {
+                self.config.broken("lost the connection; try again")
+            }
+        }
+    }
+
     fn note(&self, change: impl FnOnce(&mut Health)) {
         change(&mut self.health.write().unwrap_or_else(PoisonError::into_inner));
     }
@@ -246,6 +320,8 @@ impl Server {
             // Of two tools with the same name, only one could be pinned.
             seen.definitions.sort_by(|a, b| a.name.cmp(&b.name));
             seen.definitions.dedup_by(|a, b| a.name == b.name);
+            let prompts = prompts::list(&self.config, &session).await;
+            *self.prompts.write().unwrap_or_else(PoisonError::into_inner) = prompts;
         }
         let mut tools = self.held(&seen.definitions).await?;
         let capabilities = session.peer_info().map(|info| info.capabilities.clone());

@@ -19,12 +19,13 @@ use std::{
 use tokio::{process::Command, sync::Notify, time};
 
 use super::{
-    CONNECT_FOR, ConnectionRefused, McpConfig, Protocol, challenge,
+    CONNECT_FOR, ConnectionRefused, McpConfig, Protocol,
+    challenge::InsufficientScope,
     client_handler::ClientEvents,
     listing, login, oauth,
     stderr::{LastLines, LocalServer},
 };
-use crate::tools::ToolError;
+use crate::{clock::Clock, tools::ToolError};
 
 /// The variables that a server's process inherits, without secrets.
 const INHERITED: [&str; 3] = ["PATH", "HOME", "LANG"];
@@ -33,12 +34,20 @@ const INHERITED: [&str; 3] = ["PATH", "HOME", "LANG"];
 pub(super) type McpSession = RunningService<RoleClient, ClientEvents>;
 
 /// What all connections of a server share.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone)]
 pub(super) struct Link {
     /// Notified when the server's tools may have changed.
     pub changed: Arc<Notify>,
     /// The standard error of its process.
     pub stderr: Arc<LastLines>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Link {
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        let (changed, stderr) = <_>::default();
+        Self { changed, stderr, clock }
+    }
 }
 
 /// Connects once.
@@ -51,8 +60,11 @@ pub(super) async fn open(config: &McpConfig, link: &Link) -> Result<McpSession, 
 }
 
 /// Checks whether a server answers: the protocol, and the number of its tools.
-pub async fn probe(config: &McpConfig) -> Result<(String, usize), ToolError> {
-    let link = Link::default();
+pub async fn probe(
+    config: &McpConfig,
+    clock: Arc<dyn Clock>,
+) -> Result<(String, usize), ToolError> {
+    let link = Link::new(clock);
     let opened = open(config, &link).await;
     let session = opened.map_err(|refused| link.stderr.explain(config, refused.error))?;
     let spoken = session.peer_info().map(|info| info.protocol_version.to_string());
@@ -76,11 +88,16 @@ async fn begin_either(config: &McpConfig, link: &Link) -> Result<McpSession, Con
     };
     let old = ClientLifecycleMode::Initialize;
     let first = if config.protocol == Protocol::Discover { new() } else { old };
+    let stored = match &config.login {
+        Some(login) => Some(login.stored().await),
+        None => None,
+    };
     let mut begun = begin(config, link, first.clone()).await?;
     // The token may have been revoked before its expiry.
     if let (Err(error), Some(url), Some(login)) = (&begun, &config.url, &config.login)
         && error.is_authorization_required()
-        && login::refresh(config, url, login).await?
+        && let Some(stored) = &stored
+        && login::refresh(config, url, login, stored).await?
     {
         begun = begin(config, link, first).await?;
     }
@@ -103,7 +120,8 @@ fn refused(config: &McpConfig, error: &ClientInitializeError) -> ConnectionRefus
     if error.is_authorization_required() || reason.contains("HTTP 401") {
         let what = format!(
             "requires authentication (401): sign in with `countersign mcp login {}`, or set \
-                `bearer`, or `token_url`, `client_id` and `client_secret`, for its [[mcp]]",
+                `bearer`, or `token_url`, `client_id` and `client_secret` or `client_key`, for its \
+                [[mcp]]",
             config.name
         );
         return ConnectionRefused { error: config.broken(&what), for_good: true };
@@ -126,7 +144,7 @@ async fn begin(
             Ok(events().serve_with_lifecycle(process, mode).await)
         }
         (None, Some(url)) => {
-            let transport = http(config, url).await?;
+            let transport = http(config, url, link).await?;
             Ok(events().serve_with_lifecycle(transport, mode).await)
         }
         _ => Err(for_good(config.broken("needs either `command` or `url`"))),
@@ -163,6 +181,7 @@ fn process(config: &McpConfig, command: &[String], link: &Link) -> Result<LocalS
 async fn http(
     config: &McpConfig,
     url: &Url,
+    link: &Link,
 ) -> Result<StreamableHttpClientTransport<reqwest::Client>, ConnectionRefused> {
     let for_good = |error| ConnectionRefused { error, for_good: true };
     // A redirect would send the headers to another host.
@@ -172,7 +191,11 @@ async fn http(
         .build()
         .map_err(|e| for_good(config.broken(&format!("cannot be reached: {e}"))))?;
     let token = match &config.oauth {
-        Some(credentials) => Some(oauth::token(config, credentials, &client, url).await?),
+        Some(credentials) => {
+            let (client, now) = (&client, link.clock.now());
+            let wanted = oauth::TokenRequest { client, resource: url, now };
+            Some(oauth::token(config, credentials, &wanted).await?)
+        }
         None => match &config.login {
             Some(login) => login::token(config, url, login).await?,
             None => config.bearer.clone(),
@@ -212,6 +235,8 @@ pub(super) enum Fault {
     NotRun,
     /// The server showed no progress for [`super::SILENT_FOR`].
     Silent,
+    /// The token has too few scopes; the call has not run.
+    Insufficient(InsufficientScope),
     Reported(ToolError),
 }
 
@@ -226,8 +251,8 @@ impl Fault {
             }
             ServiceError::TransportSend(error) => {
                 let error = error.error.as_ref();
-                if let Some(insufficient) = challenge::insufficient(config, error) {
-                    return Self::Reported(insufficient);
+                if let Some(insufficient) = InsufficientScope::of(error) {
+                    return Self::Insufficient(insufficient);
                 }
                 if untaken(error) { Self::NotRun } else { Self::Broken }
             }

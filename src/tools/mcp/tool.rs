@@ -78,6 +78,9 @@ impl McpTool {
                 Ok(output) => return Ok(output),
                 Err(Fault::Reported(error)) => return Err(error),
                 Err(Fault::Silent) => return Err(ToolError::Timeout(SILENT_FOR)),
+                Err(Fault::Insufficient(refused)) => {
+                    return Err(self.server.requires_scopes(&refused, context).await);
+                }
                 Err(Fault::Broken) if once => return Err(ToolError::Unknown),
                 Err(Fault::Broken) => "lost the connection twice",
                 Err(Fault::NotRun) => "cannot be reached; the call has not run",

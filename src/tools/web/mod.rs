@@ -4,7 +4,7 @@
 //! - [`address`], [`client`]: SSRF protection, and the HTTP client
 //! - [`egress`]: the sandbox's network access
 //! - [`hosts`], [`credentials`]: which hosts need no approval, and the secrets sent to them
-//! - [`fetch`], [`search`] with its [`providers`] and their `regions`, [`request`]: the tools
+//! - [`fetch`], [`search`] with its [`providers`], their `regions` and `vendor_search`, [`request`]: the tools
 
 pub mod address;
 pub mod client;
@@ -18,6 +18,7 @@ pub mod providers;
 mod regions;
 pub mod request;
 pub mod search;
+mod vendor_search;
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -80,7 +81,13 @@ mod tests {
     async fn a_private_search_service_is_reachable_only_by_the_search() {
         let (server, mut place) = (FakeWeb::start().await, Place::new());
         let url: url::Url = format!("{}/searxng", server.url()).parse().unwrap();
-        let own = SearchProvider { kind: SearchEngine::Searxng, url, key: None, price_micros: 0 };
+        let own = SearchProvider {
+            kind: SearchEngine::Searxng,
+            url,
+            key: None,
+            model: String::new(),
+            price_micros: 0,
+        };
         let config = WebConfig { search: vec![own], ..WebConfig::default() };
         for tool in tools(config, &Arc::new(Sandbox::off("not here"))).unwrap() {
             let name = tool.spec().name;

@@ -12,7 +12,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::client::{WebRequest, place};
+use super::{
+    client::{WebRequest, place},
+    vendor_search,
+};
 
 const MAX_BYTES: usize = 2 * 1024 * 1024;
 const USUAL_COUNT: usize = 5;
@@ -25,6 +28,8 @@ pub struct SearchProvider {
     /// Its URL.
     pub url: Url,
     pub key: Option<SecretString>,
+    /// The model that searches, at a vendor of language models.
+    pub model: String,
     /// The price of one search, in millionths of a currency unit.
     pub price_micros: u64,
 }
@@ -37,6 +42,9 @@ pub enum SearchEngine {
     Brave,
     Searxng,
     Duckduckgo,
+    OpenAi,
+    Anthropic,
+    Gemini,
 }
 
 impl SearchEngine {
@@ -47,13 +55,21 @@ impl SearchEngine {
             Self::Tavily => "https://api.tavily.com/search",
             Self::Brave => "https://api.search.brave.com/res/v1/web/search",
             Self::Duckduckgo => "https://html.duckduckgo.com/html/",
+            Self::OpenAi => "https://api.openai.com/v1/responses",
+            Self::Anthropic => "https://api.anthropic.com/v1/messages",
+            Self::Gemini => "https://generativelanguage.googleapis.com/v1beta/models",
             Self::Searxng => return None,
         };
         Some(url.parse().expect("a constant"))
     }
 
     pub fn needs_key(self) -> bool {
-        matches!(self, Self::Serper | Self::Tavily | Self::Brave)
+        !matches!(self, Self::Searxng | Self::Duckduckgo)
+    }
+
+    /// Whether a language model searches, on the servers of its vendor.
+    pub fn needs_model(self) -> bool {
+        matches!(self, Self::OpenAi | Self::Anthropic | Self::Gemini)
     }
 }
 
@@ -92,7 +108,7 @@ pub(super) enum Freshness {
 }
 
 impl Freshness {
-    fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Day => "day",
             Self::Week => "week",
@@ -154,6 +170,10 @@ pub(super) fn question(provider: &SearchProvider, search: &SearchQuery) -> Optio
             pairs.extend(since.map(|since| ("time_range", since.name().to_owned())));
             pairs.extend(language.map(|language| ("language", language.to_owned())));
         }
+        SearchEngine::OpenAi | SearchEngine::Anthropic | SearchEngine::Gemini => {
+            ask.url = vendor_search::address(provider.kind, &provider.url, &provider.model);
+            json = vendor_search::body(provider.kind, &provider.model, search);
+        }
         SearchEngine::Duckduckgo => {
             pairs = vec![("q", query.clone())];
             pairs.extend(since.map(|since| ("df", since.letter().to_owned())));
@@ -182,9 +202,15 @@ fn sign(kind: SearchEngine, key: &SecretString, headers: &mut HeaderMap) -> Opti
     let (name, value) = match kind {
         SearchEngine::Serper => ("x-api-key", key.to_owned()),
         SearchEngine::Brave => ("x-subscription-token", key.to_owned()),
-        SearchEngine::Tavily | SearchEngine::Searxng | SearchEngine::Duckduckgo => {
-            ("authorization", format!("Bearer {key}"))
+        SearchEngine::Anthropic => {
+            headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
+            ("x-api-key", key.to_owned())
         }
+        SearchEngine::Gemini => ("x-goog-api-key", key.to_owned()),
+        SearchEngine::Tavily
+        | SearchEngine::Searxng
+        | SearchEngine::Duckduckgo
+        | SearchEngine::OpenAi => ("authorization", format!("Bearer {key}")),
     };
     let mut value = HeaderValue::from_str(&value).ok()?;
     value.set_sensitive(true);
@@ -195,6 +221,9 @@ fn sign(kind: SearchEngine, key: &SecretString, headers: &mut HeaderMap) -> Opti
 /// The results in a provider's JSON response.
 pub(super) fn listed(kind: SearchEngine, body: &str) -> Result<Vec<Hit>, String> {
     let body: Value = serde_json::from_str(body).map_err(|_| "sent invalid JSON")?;
+    if kind.needs_model() {
+        return vendor_search::cited(kind, &body);
+    }
     let (list, title, url, snippet) = match kind {
         SearchEngine::Serper => (&body["organic"], "title", "link", "snippet"),
         SearchEngine::Brave => (&body["web"]["results"], "title", "url", "description"),

@@ -28,6 +28,7 @@ use crate::{
 const SNIPPET_CHARS: usize = 400;
 /// The timeout of one provider, after which the next one is used.
 const ANSWER_FOR: Duration = Duration::from_secs(8);
+const VENDOR_TIMES: u32 = 4;
 /// The timeout for all of them.
 const TIMEOUT: Duration = Duration::from_mins(1);
 /// How long a response is cached, and the maximum number of cached responses.
@@ -81,7 +82,9 @@ impl WebSearch {
         provider: &SearchProvider,
         search: &SearchQuery,
     ) -> Result<Vec<Hit>, String> {
-        let answered = timeout(self.answer_for, self.answer(provider, search)).await;
+        // A language model reads what it finds before it answers.
+        let times = if provider.kind.needs_model() { VENDOR_TIMES } else { 1 };
+        let answered = timeout(self.answer_for * times, self.answer(provider, search)).await;
         answered.unwrap_or_else(|_| Err("did not answer in time".into()))
     }
 
@@ -198,7 +201,8 @@ mod tests {
     fn provider(server: &FakeWeb, kind: SearchEngine) -> SearchProvider {
         let url = format!("{}/{}", server.url(), format!("{kind:?}").to_lowercase());
         let key = kind.needs_key().then(|| SecretString::from("k-canary"));
-        SearchProvider { kind, url: url.parse().unwrap(), key, price_micros: 0 }
+        let model = "a-model".to_owned();
+        SearchProvider { kind, url: url.parse().unwrap(), key, model, price_micros: 0 }
     }
 
     fn tool(server: &FakeWeb, kinds: &[SearchEngine]) -> WebSearch {
@@ -231,6 +235,36 @@ mod tests {
             );
             assert_eq!(server.problems(), Vec::<String>::new(), "{kind:?}");
         }
+    }
+
+    /// The models of vendors search on their servers; what they cite are the results.
+    /// Proves MC-22.
+    #[tokio::test]
+    async fn what_a_vendors_model_cites_are_the_results() {
+        let mut place = Place::new();
+        for kind in [SearchEngine::OpenAi, SearchEngine::Anthropic, SearchEngine::Gemini] {
+            let server = FakeWeb::start().await;
+            let search =
+                json!({ "query": "rivers", "count": 2, "freshness": "week", "language": "de" });
+            let text = place.runs(&tool(&server, &[kind]), search).await.unwrap().text;
+            assert_eq!(
+                text,
+                "1. The Elbe & others\n   https://example.org/elbe\n   A river in Europe.\n\n\
+                 2. Second\n   https://example.org/two\n   More.\n\n",
+                "{kind:?}"
+            );
+            assert_eq!(server.problems(), Vec::<String>::new(), "{kind:?}");
+        }
+        let server = FakeWeb::start().await;
+        let refused = json!({ "content": [{
+            "type": "web_search_tool_result",
+            "content": { "type": "web_search_tool_result_error", "error_code": "max_uses_exceeded" },
+        }] });
+        server.says("/anthropic", "application/json", refused.to_string());
+        let tool = tool(&server, &[SearchEngine::Anthropic, SearchEngine::Searxng]);
+        let output = place.runs(&tool, json!({ "query": "rivers" })).await.unwrap();
+        let raw = output.raw.unwrap_or_default();
+        assert_eq!(raw, "Anthropic could not search (max_uses_exceeded); Searxng answered");
     }
 
     /// The first answers 500, the second is used; the response is cached.

@@ -34,7 +34,7 @@ pub struct Guarded {
     expired: AtomicUsize,
     /// Whether a token has all but run out when it is granted.
     brief: AtomicBool,
-    /// Whether calls require a scope that no token has.
+    /// Whether calls require the scope `delete`.
     strict: AtomicBool,
 }
 
@@ -81,7 +81,7 @@ impl Guarded {
         self.expired.store(tokens, Ordering::SeqCst);
     }
 
-    /// From now on calls require a further scope.
+    /// From now on calls require a further scope, which a new sign-in has to request.
     pub fn is_strict(&self) {
         self.strict.store(true, Ordering::SeqCst);
     }
@@ -161,11 +161,21 @@ async fn called(
     if answer.status() == StatusCode::UNAUTHORIZED {
         return (answer.status(), challenge("scope=\"act\"")).into_response();
     }
-    if body["method"] == "tools/call" && state.strict.load(Ordering::SeqCst) {
+    let scopes = state.asked().remove("scope").unwrap_or_default();
+    let is_sufficient = scopes.split(' ').any(|scope| scope == "delete");
+    let is_strict = state.strict.load(Ordering::SeqCst);
+    // An earlier token keeps its scopes.
+    let is_earlier = !bears_latest(&headers, &state);
+    if body["method"] == "tools/call" && is_strict && (is_earlier || !is_sufficient) {
         let refused = challenge("error=\"insufficient_scope\", scope=\"act delete\"");
         return (StatusCode::FORBIDDEN, refused).into_response();
     }
     answer
+}
+
+fn bears_latest(headers: &HeaderMap, state: &Guarded) -> bool {
+    let latest = format!("Bearer t{}", state.granted.load(Ordering::SeqCst));
+    headers.get("authorization").is_some_and(|value| value.as_bytes() == latest.as_bytes())
 }
 
 /// A server with one tool that requires a token: `t1`, `t2`, …, of which the first ones are

@@ -57,6 +57,7 @@ impl FakeWeb {
             .route("/gone", get(|| async { StatusCode::GONE }))
             .route("/report.pdf", get(report))
             .route("/picture.png", get(picture))
+            .route("/gemini/{model}", any(search))
             .route("/{service}", any(search))
             .layer(axum::middleware::from_fn_with_state(shared.clone(), note))
             .with_state(shared.clone());
@@ -198,7 +199,10 @@ async fn search(
             json!({ "results": hits("url", "content") }).to_string(),
         ),
         "duckduckgo" => (fresh, duckduckgo()),
-        _ => return StatusCode::NOT_FOUND.into_response(),
+        service => match vendor(service, &body, &headers) {
+            Some(answered) => answered,
+            None => return StatusCode::NOT_FOUND.into_response(),
+        },
     };
     if !right {
         lock(&shared).problems.push(format!("{method} {uri} {body}"));
@@ -213,6 +217,95 @@ fn hits(url: &str, snippet: &str) -> Value {
         { "title": "Second", (url): "https://example.org/two", (snippet): "More." },
         { "title": "Third", (url): "https://example.org/three", (snippet): "Too many." },
     ])
+}
+
+/// Whether a vendor of language models was asked rightly, and its answer.
+fn vendor(service: &str, body: &Value, headers: &HeaderMap) -> Option<(bool, String)> {
+    let header = |name: &str| headers.get(name).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    Some(match service {
+        "openai" => (
+            body["model"] == "a-model"
+                && is_prompt(&body["input"])
+                && body["tools"] == json!([{ "type": "web_search" }])
+                && body["store"] == false
+                && header("authorization") == "Bearer k-canary",
+            openai().to_string(),
+        ),
+        "anthropic" => (
+            body["model"] == "a-model"
+                && body["max_tokens"].is_u64()
+                && is_prompt(&body["messages"][0]["content"])
+                && body["tools"][0]["type"] == "web_search_20250305"
+                && body["tools"][0]["name"] == "web_search"
+                && header("anthropic-version") == "2023-06-01"
+                && header("x-api-key") == "k-canary",
+            anthropic().to_string(),
+        ),
+        "gemini/a-model:generateContent" => (
+            is_prompt(&body["contents"][0]["parts"][0]["text"])
+                && body["tools"] == json!([{ "google_search": {} }])
+                && header("x-goog-api-key") == "k-canary",
+            gemini().to_string(),
+        ),
+        _ => return None,
+    })
+}
+
+fn is_prompt(text: &Value) -> bool {
+    let text = text.as_str().unwrap_or_default();
+    ["rivers", "2 most relevant", "last week", "`de`"].iter().all(|part| text.contains(part))
+}
+
+/// The positions count characters and not bytes.
+fn openai() -> Value {
+    let cited = |at: usize, page: &str, title: &str| {
+        let url = format!("https://example.org/{page}");
+        json!({
+            "type": "url_citation", "start_index": at, "end_index": at + 3, "url": url,
+            "title": title,
+        })
+    };
+    let text = "A river\u{a0}in Europe. [1]\nMore. [2]";
+    let annotations = [cited(19, "elbe", "The Elbe & others"), cited(29, "two", "Second")];
+    json!({ "output": [
+        { "type": "web_search_call", "status": "completed" },
+        { "type": "message", "role": "assistant", "content": [
+            { "type": "output_text", "text": text, "annotations": annotations },
+        ] },
+    ] })
+}
+
+fn anthropic() -> Value {
+    let found = |page: &str, title: &str| {
+        let url = format!("https://example.org/{page}");
+        json!({
+            "type": "web_search_result", "url": url, "title": title, "encrypted_content": "x",
+            "page_age": "More.",
+        })
+    };
+    let citation = json!({
+        "type": "web_search_result_location", "url": "https://example.org/elbe",
+        "title": "The Elbe & others", "cited_text": "A river in Europe.",
+    });
+    json!({ "stop_reason": "end_turn", "content": [
+        { "type": "server_tool_use", "id": "s1", "name": "web_search", "input": { "query": "rivers" } },
+        { "type": "web_search_tool_result", "tool_use_id": "s1", "content": [
+            found("two", "Second"), found("elbe", "The Elbe & others"),
+        ] },
+        { "type": "text", "text": "The Elbe is one.", "citations": [citation] },
+    ] })
+}
+
+fn gemini() -> Value {
+    let page = |page: &str, title: &str| json!({ "web": { "uri": format!("https://example.org/{page}"), "title": title } });
+    let support = |index: usize, text: &str| json!({ "segment": { "text": text }, "groundingChunkIndices": [index] });
+    json!({ "candidates": [{
+        "content": { "role": "model", "parts": [{ "text": "A river in Europe. More." }] },
+        "groundingMetadata": {
+            "groundingChunks": [page("elbe", "The Elbe & others"), page("two", "Second")],
+            "groundingSupports": [support(0, "A river in Europe."), support(1, "More.")],
+        },
+    }] })
 }
 
 fn duckduckgo() -> String {

@@ -47,7 +47,7 @@ story! {
         world.model_will(say("hello Ann"));
         world.ann_says("hello").await;
         world.time_passes(TimeDelta::seconds(60)).await;
-        assert_eq!(world.shown(), "…\nhello Ann", "one orphan placeholder, one answer");
+        assert_eq!(world.shown(), "hello …\nhello Ann", "one orphan placeholder, one answer");
     }
 }
 

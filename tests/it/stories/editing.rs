@@ -21,8 +21,8 @@ fn file(text: &str, format: Format) -> Vec<u8> {
 }
 
 /// Ann sends a file, which is then in the inbox.
-async fn sends(world: &mut World, name: &str, bytes: &[u8]) {
-    world.room.has_file(name, bytes);
+async fn sends(world: &mut World, name: &'static str, bytes: &[u8]) {
+    world.room.has_file(name, bytes.to_vec());
     let sent = with_file(world, "change this", (name, name));
     world.model_will(say("I have it."));
     world.happens("1", sent).await;

@@ -35,8 +35,8 @@ story! {
         assert_snapshot!(world.last(), @"Here it is.");
         assert_snapshot!(world.shown(), @r"
         Allow **write\_file**? `notes/a.md` … ✅ Allowed by Ann.
-        …📎 rivers.png
-        …📎 rivers.pdf
+        📎 rivers.png
+        📎 rivers.pdf
         Here it is.
         ");
     }

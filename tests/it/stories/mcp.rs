@@ -34,6 +34,10 @@ impl Moody {
         Self { folder }
     }
 
+    fn offers_prompts(&self, prompts: &Value) {
+        std::fs::write(self.folder.join("prompts.json"), prompts.to_string()).unwrap();
+    }
+
     /// How often the server was told that.
     fn heard(&self, method: &str) -> usize {
         let heard = std::fs::read_to_string(self.folder.join("heard")).unwrap();
@@ -119,6 +123,66 @@ story! {
         }
         let prompt = format!("{:?}", prompts[0]);
         assert!(prompt.contains("How we write letters") && prompt.contains("run_skill_script"));
+    }
+}
+
+story! {
+    /// A prompt of a server is a command for people, which `/help` lists. Its text is shown to the
+    /// model as that of the server, and is untrusted content. If the server does not provide it, the
+    /// person and the model are told.
+    async fn a_prompt_is_a_command(world: &mut World) {
+        let server = Moody::with(world, &json!([tool("echo")]));
+        server.offers_prompts(&json!([
+            { "name": "gone" },
+            { "name": "review", "description": "Reviews\n*code*",
+              "arguments": [{ "name": "code", "required": true }, { "name": "style" }] },
+        ]));
+        world.ann_says("/help").await;
+        let help = world.room.messages().last().unwrap().text.clone();
+        let listed = "Prompts of tool servers:\n\n- `/m:gone`\n\
+            - `/m:review code=… [style=…]` Reviews \\*code\\*";
+        assert!(help.ends_with(listed), "{help}");
+        world.ann_says("/m:review style=terse").await;
+        assert_snapshot!(world.last(), @"Please write it like this: `/m:review code=… [style=…]`");
+        assert_eq!(server.heard("prompts/get"), 0);
+        world.model_will(say("Fine code."));
+        world.ann_says("/m:review \"x = 1\" very terse").await;
+        assert_eq!(world.last(), "Fine code.");
+        assert_eq!(server.heard("prompts/get"), 1);
+        let prompt = format!("{:?}", world.prompts().last().unwrap().messages.last().unwrap());
+        assert!(prompt.contains("/m:review \\\"x = 1\\\" very terse"), "{prompt}");
+        let quoted = "`review` of the MCP server `m`, which I have chosen.";
+        assert!(prompt.contains(quoted), "{prompt}");
+        assert!(prompt.contains("> Please do this:\\n> code: x = 1\\n> style: very terse"), "{prompt}");
+        let tainted = |source: &str| Event::Tainted { source: source.to_owned() };
+        let events = world.journal().await.into_iter().map(|entry| entry.event);
+        assert!(events.clone().any(|event| event == tainted("prompt m/review")));
+        world.model_will(say("Then not."));
+        world.ann_says("/m:gone").await;
+        assert_eq!(world.last(), "Then not.");
+        assert!(world.shown().contains("did not provide the prompt gone"), "{}", world.shown());
+        let prompt = format!("{:?}", world.prompts().last().unwrap());
+        assert!(prompt.contains("not here: the MCP server `m` did not provide it"), "{prompt}");
+    }
+}
+
+story! {
+    /// Visitors of other sites cannot use prompts, nor can people whose agent does not have the
+    /// server: the agent reads the text as any other.
+    async fn a_prompt_is_for_people_of_its_agent(world: &mut World) {
+        let server = Moody::with(world, &json!([tool("echo")]));
+        server.offers_prompts(&json!([{ "name": "review" }]));
+        world.allow = vec!["*".into()];
+        let visitor = format!("{VISITOR}7");
+        world.model_will(say("What is that?"));
+        let said = world.said("/m:review");
+        world.happens(&visitor, said).await;
+        world.config.agents[0].mcp = vec!["other".into()];
+        world.model_will(say("What is that?"));
+        world.ann_says("/m:review").await;
+        assert_eq!(server.heard("prompts/get"), 0);
+        world.ann_says("/help").await;
+        assert!(!world.room.messages().last().unwrap().text.contains("m:review"));
     }
 }
 

@@ -294,6 +294,19 @@ story! {
 }
 
 story! {
+    /// An answer that is there at once needs no typing indicator, and no call of the platform for
+    /// it.
+    async fn a_fast_answer_shows_no_typing_indicator(world: &mut World) {
+        world.room.limits.typing_for = Some(Duration::from_secs(5));
+        for turn in 0..8 {
+            world.model_will(say(format!("answer {turn}")));
+            world.ann_says("hello").await;
+        }
+        assert_eq!((world.last(), world.room.typing()), ("answer 7".to_owned(), 0));
+    }
+}
+
+story! {
     /// An album and a split paste count as one message; an album is accepted as a whole or not at
     /// all, and the next message counts again.
     /// Proves M9.

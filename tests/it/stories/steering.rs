@@ -401,6 +401,7 @@ async fn the_settings_show_no_secret() {
 async fn node_alone(world: &World) -> App {
     let connected = Connected {
         channel: Arc::new(world.room.clone()),
+        rate_limits: world.room.limits.rate_limits,
         allow: Allow::Everybody,
         agent: "default".into(),
         model: "main".into(),

@@ -62,7 +62,7 @@ const ANSWER: &str = "Answer to ";
 /// Separates a notice from the answer below it.
 const PARAGRAPH: &str = "\n\n";
 const END: &str = ". Done.";
-/// The text of a message that was sent before its content.
+/// How a message ends that was sent before its content.
 const PLACEHOLDER: &str = "…";
 
 /// What a person asks for.
@@ -173,7 +173,7 @@ impl Shown {
     /// Whether it was sent for an answer that was then shown elsewhere, or never.
     pub fn is_orphan(&self) -> bool {
         let begun = self.text.starts_with(ANSWER) || ANSWER.starts_with(self.text.trim());
-        self.text == PLACEHOLDER || (begun && !self.text.ends_with(END))
+        self.text.ends_with(PLACEHOLDER) || (begun && !self.text.ends_with(END))
     }
 }
 
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn an_unfinished_answer_is_an_orphan() {
-        for text in ["…", "Answer", "Answer to c1m", "Answer to c1m2, c1m3. Do"] {
+        for text in ["…", "Saved …", "Answer", "Answer to c1m", "Answer to c1m2, c1m3. Do"] {
             let shown = Shown { message: 1, text: text.to_owned() };
             assert!(shown.is_orphan() && shown.answers().is_empty(), "{text}");
         }

@@ -1,10 +1,14 @@
 //! How long a plain turn takes, with a model that answers at once: `bench-turns BINARY [TURNS]`; and
 //! with `flood` behind that, how long it takes while somebody else writes 10,000 messages.
 //! `bench-turns BINARY MINUTES soak` keeps up 20 turns a second and prints how memory and files grow.
+//! `bench-turns BINARY table` prints a table of the gateway next to [`floor`].
 //!
 //! Starts the gateway on SQLite at `durability = "full"` between a fake Telegram and a fake model,
 //! says one thing after another and waits for each answer. Prints the median, what two fsyncs take
 //! on the same disk in the same run (the physical floor of a durable turn), CPU and memory.
+
+mod floor;
+mod table;
 
 use fakes::{llm, telegram};
 use std::{
@@ -19,9 +23,17 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let mut arguments = std::env::args().skip(1);
-    let binary =
-        arguments.next().ok_or("usage: bench-turns BINARY [TURNS [flood] | MINUTES soak]")?;
+    let all: Vec<_> = std::env::args().skip(1).collect();
+    match &all.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["floor", bot, model, database] => {
+            return floor::run((*bot).to_owned(), (*model).to_owned(), database).await;
+        }
+        [binary, "table"] => return table::print(binary).await,
+        _ => {}
+    }
+    let mut arguments = all.into_iter();
+    let usage = "usage: bench-turns BINARY [TURNS [flood] | MINUTES soak | table]";
+    let binary = arguments.next().ok_or(usage)?;
     let turns: usize = arguments.next().map_or(Ok(200), |n| n.parse())?;
     let telegram = telegram::FakeTelegram::start().await;
     let mode = arguments.next();
@@ -79,17 +91,7 @@ fn start(
     model: &llm::FakeLlm,
 ) -> Result<Child> {
     let config = folder.join("countersign.toml");
-    let text = format!(
-        "data_dir = \"{data}\"\n[admin]\nlisten = \"127.0.0.1:0\"\n\
-         [limits]\nmessages_per_minute = {pace}\n\
-         [[models]]\nid = \"main\"\nprovider = \"openai\"\nbase_url = \"{model}\"\napi_key = \"k\"\nmodel = \"m\"\n\
-         [[channels]]\nid = \"telegram\"\nkind = \"telegram\"\ntoken = \"{token}\"\napi_url = \"{api}\"\nallow = [\"*\"]\n",
-        data = folder.join("data").display(),
-        model = model.base_url(),
-        token = telegram::TOKEN,
-        api = telegram.url(),
-    );
-    fs::write(&config, text)?;
+    fs::write(&config, configuration(folder, pace, (telegram, model)))?;
     let log = fs::File::create(folder.join("log"))?;
     let child = Command::new(binary)
         .args(["serve", "--log", "warn", "--config"])
@@ -98,6 +100,25 @@ fn start(
         .stderr(log)
         .spawn()?;
     Ok(child)
+}
+
+/// The configuration of the gateway, with `pace` messages a minute for each person and no limit
+/// for sending.
+fn configuration(
+    folder: &Path,
+    pace: u32,
+    (telegram, model): (&telegram::FakeTelegram, &llm::FakeLlm),
+) -> String {
+    format!(
+        "data_dir = \"{data}\"\n[admin]\nlisten = \"127.0.0.1:0\"\n\
+         [limits]\nmessages_per_minute = {pace}\n\
+         [[models]]\nid = \"main\"\nprovider = \"openai\"\nbase_url = \"{model}\"\napi_key = \"k\"\nmodel = \"m\"\n\
+         [[channels]]\nid = \"telegram\"\nkind = \"telegram\"\ntoken = \"{token}\"\napi_url = \"{api}\"\nallow = [\"*\"]\npace = \"off\"\n",
+        data = folder.join("data").display(),
+        model = model.base_url(),
+        token = telegram::TOKEN,
+        api = telegram.url(),
+    )
 }
 
 /// Turns in a chat that are not held up.
