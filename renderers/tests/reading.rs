@@ -268,12 +268,12 @@ fn a_hidden_slide_is_marked() {
 
 /// The package with one part changed.
 fn changed(bytes: &[u8], part: &str, change: impl Fn(&str) -> String) -> Vec<u8> {
-    let mut zip = zip::ZipArchive::new(Cursor::new(bytes)).unwrap();
+    let mut zip = zip::ZipArchive::new(Cursor::new(bytes)).expect("we wrote it");
     let mut parts = Vec::new();
     for at in 0..zip.len() {
-        let mut file = zip.by_index(at).unwrap();
+        let mut file = zip.by_index(at).expect("we wrote it");
         let mut bytes = Vec::new();
-        std::io::Read::read_to_end(&mut file, &mut bytes).unwrap();
+        std::io::Read::read_to_end(&mut file, &mut bytes).expect("we wrote it");
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let text = if file.name() == part { change(&text) } else { text };
         parts.push((file.name().to_owned(), text));
