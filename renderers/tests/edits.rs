@@ -218,7 +218,7 @@ fn cells_are_set_and_no_result_is_out_of_date() {
         }]
     );
     let after = cells(&edited.bytes, "Sales");
-    assert_eq!(after[row], ["Oslo", "50", ""], "the result is computed anew");
+    assert_eq!(after[row], ["Oslo", "50", ""], "the old result is removed");
     assert_eq!(formulas(&edited.bytes, "Sales"), formulas(&book, "Sales"));
     let parts = parts(&edited.bytes);
     let workbook = String::from_utf8_lossy(&parts["xl/workbook.xml"]).into_owned();

@@ -110,6 +110,8 @@ def check_workbook():
     need(after, str(sheet.data_validations.dataValidation[0].sqref) == "B2:B6", "the validation")
     need(after, sheet["A2"].comment.text == "a note", "the comment is lost")
     need(after, book["Other sheet"]["E9"].value == " text & <more> ", "spaces or signs are lost")
+    formula = book["New one"]["A2"].value
+    need(after, formula == "='Sales'!B2", f"the formula of the new sheet is {formula}")
     need(after, book.defined_names["Total"].attr_text == "Sales!$B$2:$B$4", "the name is lost")
     kept(before, after, ["xl/worksheets/sheet", "xl/workbook.xml", "xl/_rels/workbook", "[Content",
                          "xl/tables/"])
