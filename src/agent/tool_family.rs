@@ -14,7 +14,7 @@ pub struct ToolFamily {
 static FAMILIES: [ToolFamily; 3] = [
     ToolFamily {
         name: "document_editing",
-        about: "fill, edit, merge and convert Office files and PDFs",
+        about: "edit Office files and PDFs",
         has: edits_documents,
     },
     ToolFamily { name: "jobs", about: "background work", has: is_of_jobs },

@@ -29,6 +29,7 @@ pub mod completions;
 pub mod datasources;
 pub mod environment;
 pub mod example;
+mod guard;
 pub mod http;
 pub mod jobs;
 pub mod key;
@@ -61,16 +62,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{
-    agent::{
-        approvers::Approvers, disclosure::Disclosure, policy::Action,
-        required_approval::RequiredApproval, rules::RuleEntry,
-    },
-    gateway::Queue,
-    tools::documents::Branding,
-};
+use crate::{agent::disclosure::Disclosure, gateway::Queue, tools::documents::Branding};
 use admin::AdminConfig;
 pub use channels::{ChannelEntry, ChannelKind, ChannelMode};
+pub use guard::GuardConfig;
 use limits::{AuditConfig, HookEntry, LimitsConfig, RedactionConfig};
 pub use mcp::McpEntry;
 use mistakes::{Mistake, Parsed};
@@ -196,19 +191,6 @@ pub enum MemoryOf {
     Agent,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct GuardConfig {
-    pub default: Action,
-    pub approval_timeout: String,
-    pub approvers: Approvers,
-    pub untrusted_content: Action,
-    pub link_hosts: Vec<String>,
-    pub disabled_rules: Vec<String>,
-    pub required_approvals: BTreeMap<String, RequiredApproval>,
-    pub rules: Vec<RuleEntry>,
-}
-
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -241,21 +223,6 @@ impl Default for Config {
             web: web::WebSection::default(),
             webhooks_in: Vec::new(),
             webhooks_out: Vec::new(),
-        }
-    }
-}
-
-impl Default for GuardConfig {
-    fn default() -> Self {
-        Self {
-            default: Action::Ask,
-            approval_timeout: "30m".into(),
-            approvers: Approvers::default(),
-            untrusted_content: Action::Ask,
-            link_hosts: Vec::new(),
-            disabled_rules: Vec::new(),
-            required_approvals: BTreeMap::new(),
-            rules: Vec::new(),
         }
     }
 }

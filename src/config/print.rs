@@ -4,7 +4,7 @@ use anyhow::Result;
 use std::fmt::Write as _;
 
 use super::{
-    Config, admin, completions, datasources, http, jobs,
+    Config, admin, completions, datasources, guard, http, jobs,
     key::{ConfigKey, key},
     oidc, retention, store, wasm, wiki,
 };
@@ -16,6 +16,7 @@ pub fn keys() -> impl Iterator<Item = &'static ConfigKey> {
         oidc::KEYS,
         completions::KEYS,
         retention::KEYS,
+        guard::KEYS,
         KEYS,
         jobs::KEYS,
         wiki::KEYS,
@@ -27,71 +28,6 @@ pub fn keys() -> impl Iterator<Item = &'static ConfigKey> {
 }
 
 const KEYS: &[ConfigKey] = &[
-    key(
-        "guard.default",
-        "ask",
-        "allow, ask or deny: for tools with side effects, if no rule matches",
-    ),
-    key(
-        "guard.approval_timeout",
-        "30m",
-        "How long an approval stays open before it counts as denied (s, m, h, d)",
-    ),
-    key(
-        "guard.approvers",
-        "requester",
-        "Who can decide: requester, members (who may talk there), others (members except for the \
-            requester), admins (of the chat), a numeric id, <channel>/<id>, role:<name>, \
-            platform_role:<id>, a list of these, or { who = [], needed = 2, but_requester = true \
-            }",
-    ),
-    key(
-        "guard.untrusted_content",
-        "ask",
-        "allow, ask or deny: for calls with side effects after the conversation has read untrusted \
-            content (pages, servers' answers, received files), if no rule names the tool",
-    ),
-    key(
-        "guard.link_hosts",
-        "[]",
-        "Hosts that replies may link to after untrusted content was read",
-    ),
-    key("guard.disabled_rules", "[]", "Names of shipped rules to disable; [\"*\"] for all"),
-    key(
-        "guard.required_approvals",
-        "{}",
-        "Tools that require an approval although they have no side effects, by name or pattern: \
-            unless_allowed or always",
-    ),
-    key("guard.rules.name", "rule N", "The name of the rule, shown in approvals"),
-    key("guard.rules.tool", "", "Tool name; * and ? match"),
-    key(
-        "guard.rules.arg_pattern",
-        "",
-        "Regular expression for the subject of the call: its path or, for a shell command, each \
-            program with its arguments",
-    ),
-    key(
-        "guard.rules.fields",
-        "{}",
-        "Regular expressions (or { glob = \"…\" }) by argument: \"to.address\" or \"/to/address\"",
-    ),
-    key("guard.rules.command", "[]", "Programs that a shell command starts; * and ? match"),
-    key(
-        "guard.rules.words",
-        "[]",
-        "Regular expressions; each must match one whole argument of the program",
-    ),
-    key("guard.rules.severity", "medium", "low, medium, high or critical"),
-    key("guard.rules.priority", "0", "Among rules of one severity, the highest priority decides"),
-    key("guard.rules.enabled", "true", "false disables the rule"),
-    key("guard.rules.agents", "[]", "Ids of agents; empty means all, here and below"),
-    key("guard.rules.channels", "[]", "Ids of channels"),
-    key("guard.rules.people", "[]", "The requester's numeric platform id"),
-    key("guard.rules.roles", "[]", "The requester's role"),
-    key("guard.rules.times", "[]", "For example mon-fri 09:00-17:00 Europe/Berlin"),
-    key("guard.rules.action", "", "allow, ask or deny"),
-    key("guard.rules.approvers", "guard.approvers", "Who can decide approvals of this rule"),
     key(
         "documents.fonts",
         "[]",

@@ -4,7 +4,7 @@ use anyhow::Result;
 use channels::Outgoing;
 use chrono::{DateTime, Utc};
 
-use super::request::Approval;
+use super::{ApprovalPosition, request::Approval, show_parts};
 use crate::{
     journal::ids::{ApprovalId, ConversationId, OutboxId},
     store::{
@@ -82,23 +82,9 @@ pub async fn show_again(
 ) -> Result<()> {
     let parts = take_parts(tx, &approval.id).await?;
     let ahead = ahead.map(|markdown| Outgoing::Text { markdown, reply_to: None });
-    let seq = journal::last_seq(tx, into).await?;
-    let first = outbox::next_part(tx, into, seq).await?;
-    let mut question = OutboxId::new();
-    for (what, part) in ahead.into_iter().chain(parts).zip(first..) {
-        question = OutboxId::new();
-        let approval = Some(approval.id.clone());
-        let row = OutboxRow {
-            id: question.clone(),
-            seq,
-            part,
-            edits: None,
-            approval,
-            turn: None,
-            due: Due::Now,
-        };
-        outbox::insert(tx, into, row, &what, now).await?;
-    }
+    let parts: Vec<_> = ahead.into_iter().chain(parts).collect();
+    let position = ApprovalPosition { shown_in: into, seq: journal::last_seq(tx, into).await? };
+    let question = show_parts(tx, &approval.id, position, &parts, now).await?;
     sql!(
         tx,
         execute,

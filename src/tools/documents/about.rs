@@ -4,8 +4,8 @@
 use renderers::Format;
 
 /// For all formats with pages or slides.
-const CHARTS: &str = "A ```chart block draws a chart: lines `type: bar|line|pie|scatter`, and if \
-    wanted `title:`, `x:`, `y:`, then an empty line and CSV with a header, as in \
+const CHARTS: &str = "A ```chart block draws a chart: lines `type: bar|line|pie|scatter`, optional \
+    `title:`, `x:`, `y:`, then an empty line and CSV with a header, as in \
     `Quarter,North,South`.";
 
 const COLUMNS: &str = "Columns: lines `::: columns`, `::: column`, `:::`.";

@@ -10,27 +10,24 @@
     reason = "`returned` awaits nothing but these futures and the next connection"
 )]
 
-use async_trait::async_trait;
 use futures::{StreamExt as _, stream::FuturesUnordered};
 use reqwest::Url;
 use rmcp::transport::auth::{
-    AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession,
-    CredentialRefreshGuard, CredentialStore, OAuthClientConfig, StoredCredentials,
+    AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession, CredentialStore,
+    OAuthClientConfig,
 };
 use secrecy::{ExposeSecret as _, SecretString};
-use std::{
-    io,
-    path::{Path, PathBuf},
-    sync::OnceLock,
-    time::Duration,
-};
+use std::{io, path::PathBuf, time::Duration};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
     time::timeout,
 };
 
-use super::{ConnectionRefused, McpConfig, challenge};
+use super::{
+    ConnectionRefused, McpConfig, challenge,
+    credentials_file::{CredentialsFile, StoredLogin, blocking, is_refreshed, replace},
+};
 use crate::{
     encryption::Encryption,
     tools::{ToolError, web::address},
@@ -87,19 +84,14 @@ impl Login {
     }
 
     fn credentials(&self) -> CredentialsFile {
-        let seen = OnceLock::new();
-        CredentialsFile { file: self.file.clone(), encryption: self.encryption.clone(), seen }
+        CredentialsFile::new(self.file.clone(), self.encryption.clone())
     }
 
     /// The credentials as they are stored.
     pub(super) async fn stored(&self) -> StoredLogin {
-        StoredLogin(tokio::fs::read_to_string(&self.file).await.unwrap_or_default())
+        StoredLogin::read(&self.file).await
     }
 }
-
-/// The contents of a credentials file at some time.
-#[derive(PartialEq, Eq)]
-pub(super) struct StoredLogin(String);
 
 /// A sign-in that a person has to continue in a browser.
 pub struct StartedLogin {
@@ -312,109 +304,6 @@ fn failed(config: &McpConfig, error: &AuthError) -> ToolError {
     }
     let why = channels::text::neutralise(&error.to_string());
     config.broken(&format!("cannot be signed in to: {why}"))
-}
-
-/// The credentials file.
-struct CredentialsFile {
-    file: PathBuf,
-    encryption: Encryption,
-    /// What was stored when the credentials were loaded first.
-    seen: OnceLock<StoredLogin>,
-}
-
-/// The error if the token was refreshed by somebody else while this node waited to do so.
-const REFRESHED: &str = "the token was refreshed meanwhile";
-
-fn is_refreshed(error: &AuthError) -> bool {
-    matches!(error, AuthError::CredentialStoreError(problem) if problem == REFRESHED)
-}
-
-impl CredentialsFile {
-    /// The encryption is bound to this file, which is named after the server.
-    fn purpose(&self) -> String {
-        let name = self.file.file_name().unwrap_or_default();
-        format!("mcp login {}", name.to_string_lossy())
-    }
-}
-
-#[async_trait]
-impl CredentialStore for CredentialsFile {
-    async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
-        match tokio::fs::read_to_string(&self.file).await {
-            Ok(stored) => {
-                let text = self.encryption.open(&self.purpose(), &stored);
-                let text = text.map_err(|e| lost(&format!("{}: {e:#}", self.file.display())))?;
-                let credentials = serde_json::from_str(&text).map_err(|e| lost(&e))?;
-                let mut seen = stored;
-                if self.encryption.is_outdated(&self.purpose(), &seen) {
-                    self.save(Clone::clone(&credentials)).await?;
-                    seen = tokio::fs::read_to_string(&self.file).await.map_err(|e| lost(&e))?;
-                }
-                // Later loads are not compared.
-                let _ = self.seen.set(StoredLogin(seen));
-                Ok(Some(credentials))
-            }
-            Err(problem) if problem.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(problem) => Err(lost(&problem)),
-        }
-    }
-
-    async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
-        let text = serde_json::to_string(&credentials).map_err(|e| lost(&e))?;
-        let sealed = self.encryption.seal(&self.purpose(), &text).map_err(|e| lost(&e))?;
-        let file = self.file.clone();
-        blocking(move || replace(&file, sealed.as_bytes())).await
-    }
-
-    async fn clear(&self) -> Result<(), AuthError> {
-        tokio::fs::remove_file(&self.file).await.map_err(|e| lost(&e))
-    }
-
-    async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
-        let lock = self.file.with_extension("lock");
-        let held = blocking(move || {
-            let file = private().create(true).truncate(false).open(lock)?;
-            file.lock()?;
-            Ok(file)
-        });
-        let guard = CredentialRefreshGuard::new(held.await?);
-        let current = tokio::fs::read_to_string(&self.file).await.map_err(|e| lost(&e))?;
-        if self.seen.get().is_some_and(|seen| seen.0 != current) {
-            return Err(AuthError::CredentialStoreError(REFRESHED.to_owned()));
-        }
-        Ok(Some(guard))
-    }
-}
-
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> Result<T, AuthError> {
-    tokio::task::spawn_blocking(work).await.map_err(|e| lost(&e))?.map_err(|e| lost(&e))
-}
-
-fn lost(problem: &dyn std::fmt::Display) -> AuthError {
-    AuthError::CredentialStoreError(problem.to_string())
-}
-
-/// Options for a private file.
-fn private() -> std::fs::OpenOptions {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).mode(0o600);
-    options
-}
-
-/// Writes the file atomically.
-fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    use io::Write as _;
-    if let Some(folder) = file.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    let new = file.with_extension(format!("new{}", std::process::id()));
-    let mut written = private().create(true).truncate(true).open(&new)?;
-    written.write_all(bytes)?;
-    written.sync_all()?;
-    std::fs::rename(new, file)
 }
 
 #[cfg(test)]

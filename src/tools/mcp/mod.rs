@@ -8,7 +8,8 @@
 //! - [`supervisor`]: reconnects, and updates the list of tools
 //! - [`session`]: opens a connection, with either generation of the protocol
 //! - [`listing`]: lists the tools
-//! - [`login`]: signing in to a server with a user's authorisation
+//! - [`login`]: signing in to a server with a user's authorisation; [`credentials_file`]: what is
+//!   stored of it
 //! - [`oauth`]: client credentials; [`client_key`]: the private key of a client
 //! - [`client_handler`]: notifications and elicitation requests
 //! - [`elicit`]: elicitation requests shown to people as questions
@@ -24,6 +25,7 @@ mod challenge;
 mod client_handler;
 mod client_key;
 mod content;
+mod credentials_file;
 mod elicit;
 mod listing;
 pub mod login;

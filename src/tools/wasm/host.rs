@@ -67,6 +67,23 @@ pub struct MemoryLimiter {
     pub has_refused: bool,
 }
 
+/// A request to enlarge a memory or a table.
+struct Growth {
+    current: usize,
+    desired: usize,
+    maximum: Option<usize>,
+}
+
+impl Growth {
+    /// Whether it is allowed. If so, it is subtracted from what is left.
+    fn take_from(&self, left: &mut usize) -> bool {
+        let more = self.desired.saturating_sub(self.current);
+        let may = more <= *left && self.maximum.is_none_or(|most| self.desired <= most);
+        *left -= if may { more } else { 0 };
+        may
+    }
+}
+
 impl ResourceLimiter for MemoryLimiter {
     fn memory_growing(
         &mut self,
@@ -74,11 +91,8 @@ impl ResourceLimiter for MemoryLimiter {
         desired: usize,
         maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        let more = desired.saturating_sub(current);
-        let may = more <= self.left_bytes && maximum.is_none_or(|most| desired <= most);
-        if may {
-            self.left_bytes -= more;
-        }
+        let growth = Growth { current, desired, maximum };
+        let may = growth.take_from(&mut self.left_bytes);
         self.has_refused |= !may;
         Ok(may)
     }
@@ -89,11 +103,8 @@ impl ResourceLimiter for MemoryLimiter {
         desired: usize,
         maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        let more = desired.saturating_sub(current);
-        let may = more <= self.left_elements && maximum.is_none_or(|most| desired <= most);
-        if may {
-            self.left_elements -= more;
-        }
+        let growth = Growth { current, desired, maximum };
+        let may = growth.take_from(&mut self.left_elements);
         self.has_refused |= !may;
         Ok(may)
     }

@@ -215,6 +215,20 @@ mod tests {
         )
     }
 
+    async fn finds_two_results(place: &mut Place, kind: SearchEngine) {
+        let server = FakeWeb::start().await;
+        let search =
+            json!({ "query": "rivers", "count": 2, "freshness": "week", "language": "de" });
+        let text = place.runs(&tool(&server, &[kind]), search).await.unwrap().text;
+        assert_eq!(
+            text,
+            "1. The Elbe & others\n   https://example.org/elbe\n   A river in Europe.\n\n\
+             2. Second\n   https://example.org/two\n   More.\n\n",
+            "{kind:?}"
+        );
+        assert_eq!(server.problems(), Vec::<String>::new(), "{kind:?}");
+    }
+
     /// Each provider gets a request in its format, and its response is parsed.
     /// Proves MC-22.
     #[tokio::test]
@@ -223,17 +237,7 @@ mod tests {
         for kind in
             [SearchEngine::Serper, SearchEngine::Tavily, SearchEngine::Brave, SearchEngine::Searxng]
         {
-            let server = FakeWeb::start().await;
-            let search =
-                json!({ "query": "rivers", "count": 2, "freshness": "week", "language": "de" });
-            let text = place.runs(&tool(&server, &[kind]), search).await.unwrap().text;
-            assert_eq!(
-                text,
-                "1. The Elbe & others\n   https://example.org/elbe\n   A river in Europe.\n\n\
-                 2. Second\n   https://example.org/two\n   More.\n\n",
-                "{kind:?}"
-            );
-            assert_eq!(server.problems(), Vec::<String>::new(), "{kind:?}");
+            finds_two_results(&mut place, kind).await;
         }
     }
 
@@ -243,17 +247,7 @@ mod tests {
     async fn what_a_vendors_model_cites_are_the_results() {
         let mut place = Place::new();
         for kind in [SearchEngine::OpenAi, SearchEngine::Anthropic, SearchEngine::Gemini] {
-            let server = FakeWeb::start().await;
-            let search =
-                json!({ "query": "rivers", "count": 2, "freshness": "week", "language": "de" });
-            let text = place.runs(&tool(&server, &[kind]), search).await.unwrap().text;
-            assert_eq!(
-                text,
-                "1. The Elbe & others\n   https://example.org/elbe\n   A river in Europe.\n\n\
-                 2. Second\n   https://example.org/two\n   More.\n\n",
-                "{kind:?}"
-            );
-            assert_eq!(server.problems(), Vec::<String>::new(), "{kind:?}");
+            finds_two_results(&mut place, kind).await;
         }
         let server = FakeWeb::start().await;
         let refused = json!({ "content": [{

@@ -346,7 +346,7 @@ fn promises(rows: &[Row]) {
     let row = |served, way| {
         rows.iter().find(|row| row.served == served && row.way == way).expect("it was measured")
     };
-    assert!(row(0, Way::Enable).fixed <= 3_050);
+    assert!(row(0, Way::Enable).fixed <= 3_000);
     let sizes: BTreeSet<_> =
         rows.iter().map(|row| row.served).filter(|served| *served > 0).collect();
     for served in sizes {

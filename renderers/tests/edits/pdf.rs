@@ -1,0 +1,174 @@
+//! Pages and forms of PDFs, and files that are not edited.
+
+use lopdf::{Document, Object, dictionary};
+use renderers::{
+    Format,
+    edit::{
+        pdf::{self, PdfEdit, Rotation},
+        workbook,
+    },
+};
+use serde_json::{Value, json};
+use std::io::Cursor;
+
+use super::{
+    file,
+    workbooks::{BOOK, cell},
+};
+
+/// The text of each page.
+fn pages(bytes: &[u8]) -> Vec<String> {
+    let document = Document::load_mem(bytes).expect("we wrote it");
+    let numbers = document.get_pages().into_keys();
+    numbers.map(|number| document.extract_text(&[number]).expect("we wrote it")).collect()
+}
+
+#[test]
+fn pdfs_are_merged_split_rotated_and_stamped() {
+    let one = file("# One\n\nfirst\n\n<!-- pagebreak -->\n\nsecond\n", Format::Pdf);
+    let two = file("# Two\n\nthird\n", Format::Pdf);
+    let edit = PdfEdit {
+        pages: vec![Some("2,1".into()), None],
+        rotations: vec![Rotation { pages: Some("1".into()), degrees: -90 }],
+        watermark: Some("Draft".into()),
+        page_numbers: true,
+        ..PdfEdit::default()
+    };
+    let edited = pdf::edit(&[&one, &two], &edit).unwrap();
+    let pages = pages(&edited.bytes);
+    assert_eq!(pages.len(), 3);
+    for (page, words) in pages.iter().zip(["second", "first", "third"]) {
+        assert!(page.contains(words) && page.contains("Draft"), "{page}");
+    }
+    assert!(pages[2].contains("3 / 3"), "{pages:?}");
+    let document = Document::load_mem(&edited.bytes).unwrap();
+    let first = document.page_iter().next().unwrap();
+    let rotation = document.get_dictionary(first).unwrap().get(b"Rotate").unwrap();
+    assert_eq!(rotation.as_i64().unwrap(), 270);
+    let single = PdfEdit { pages: vec![Some("1".into())], ..PdfEdit::default() };
+    let first = pdf::edit(&[&one], &single).unwrap();
+    assert!(!first.bytes.windows(6).any(|six| six == b"second"));
+    assert_eq!(self::pages(&first.bytes).len(), 1);
+    for (pages, why) in [("9", "has 2"), ("0", "has 2"), ("x", "has 2"), ("", "has 2")] {
+        let edit = PdfEdit { pages: vec![Some(pages.into())], ..PdfEdit::default() };
+        let error = pdf::edit(&[&one], &edit).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+    let odd = PdfEdit { watermark: Some("草稿".into()), ..PdfEdit::default() };
+    assert!(pdf::edit(&[&one], &odd).unwrap_err().to_string().contains("Western European"));
+}
+
+/// A form with a text, a choice and a check box.
+fn form(change: impl FnOnce(&mut Document)) -> Vec<u8> {
+    let mut document = Document::load_mem(&file("form", Format::Pdf)).expect("we wrote it");
+    let page = document.page_iter().next().expect("we wrote it");
+    let rect = |top: i64| vec![50.into(), top.into(), 250.into(), (top + 20).into()];
+    let look = document.add_object(lopdf::Stream::new(
+        dictionary! {
+            "Type" => "XObject", "Subtype" => "Form", "BBox" => rect(0),
+        },
+        Vec::new(),
+    ));
+    let fields = [
+        dictionary! {
+            "FT" => "Tx", "T" => Object::string_literal("name"), "Rect" => rect(500), "MaxLen" => 20,
+        },
+        dictionary! {
+            "FT" => "Ch", "T" => Object::string_literal("color"), "Rect" => rect(450),
+            "Opt" => vec![Object::string_literal("red"), Object::string_literal("blue")],
+        },
+        dictionary! {
+            "FT" => "Btn", "T" => Object::string_literal("agreed"), "Rect" => rect(400),
+            "AP" => dictionary! { "N" => dictionary! { "On" => look, "Off" => look } },
+        },
+        dictionary! {
+            "FT" => "Tx", "T" => Object::string_literal("fixed"), "Rect" => rect(350), "Ff" => 1,
+        },
+    ];
+    let mut ids: Vec<Object> = Vec::new();
+    for mut field in fields {
+        field.set("Type", "Annot");
+        field.set("Subtype", "Widget");
+        field.set("P", page);
+        ids.push(document.add_object(field).into());
+    }
+    document.get_dictionary_mut(page).expect("we wrote it").set("Annots", ids.clone());
+    let form = dictionary! { "Fields" => ids };
+    document.catalog_mut().expect("we wrote it").set("AcroForm", form);
+    change(&mut document);
+    let mut bytes = Vec::new();
+    document.save_to(&mut bytes).expect("we wrote it");
+    bytes
+}
+
+#[test]
+fn form_fields_are_filled_and_drawn() {
+    let form = form(|_| {});
+    let fill = |fields: Value| {
+        let fields = fields.as_object().unwrap().clone();
+        pdf::edit(&[&form], &PdfEdit { fields, ..PdfEdit::default() })
+    };
+    let edited = fill(json!({ "name": "Ann Müller", "color": "blue", "agreed": true })).unwrap();
+    let document = Document::load_mem(&edited.bytes).unwrap();
+    let find = |name: &str| {
+        let fields = document.objects.values().filter_map(|object| object.as_dict().ok());
+        fields
+            .into_iter()
+            .find(|field| {
+                field.get(b"T").is_ok_and(|t| lopdf::decode_text_string(t).unwrap() == name)
+            })
+            .unwrap()
+    };
+    let value = |name: &str| find(name).get(b"V").unwrap().clone();
+    assert_eq!(lopdf::decode_text_string(&value("name")).unwrap(), "Ann Müller");
+    assert_eq!(value("agreed"), Object::Name(b"On".to_vec()));
+    assert!(find("name").has(b"AP") && find("color").has(b"AP"));
+    let catalog = document.catalog().unwrap();
+    let acro = catalog.get_deref(b"AcroForm", &document).unwrap().as_dict().unwrap();
+    assert!(!acro.has(b"NeedAppearances"));
+    for (fields, why) in [
+        (json!({ "nome": "x" }), "There are: agreed, color, fixed, name"),
+        (json!({ "color": "green" }), "red, blue"),
+        (json!({ "fixed": "x" }), "protects it"),
+        (json!({ "name": "x".repeat(21) }), "at most 20"),
+        (json!({ "agreed": "maybe" }), "true, false"),
+    ] {
+        let error = fill(fields).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+    let other = fill(json!({ "name": "安" })).unwrap();
+    assert!(other.warnings.iter().any(|warning| warning.contains("drawn by the viewer")));
+}
+
+#[test]
+fn protected_signed_and_macro_files_are_rejected() {
+    let signed = form(|document| {
+        let form = document.catalog_mut().unwrap().get_mut(b"AcroForm").unwrap();
+        form.as_dict_mut().unwrap().set("SigFlags", 3);
+    });
+    let numbers = PdfEdit { page_numbers: true, ..PdfEdit::default() };
+    let error = pdf::edit(&[&signed], &numbers).unwrap_err().to_string();
+    assert!(error.contains("signed"), "{error}");
+    let mut document = Document::load_mem(&file("x", Format::Pdf)).unwrap();
+    document.trailer.set("ID", vec![Object::string_literal("1"), Object::string_literal("1")]);
+    let version = lopdf::EncryptionVersion::V2 {
+        document: &document,
+        owner_password: "o",
+        user_password: "",
+        key_length: 128,
+        permissions: lopdf::Permissions::empty(),
+    };
+    let state = lopdf::EncryptionState::try_from(version).unwrap();
+    document.encrypt(&state).unwrap();
+    let mut locked = Vec::new();
+    document.save_to(&mut locked).unwrap();
+    let error = pdf::edit(&[&locked], &numbers).unwrap_err().to_string();
+    assert!(error.contains("protected"), "{error}");
+    for (part, why) in [("xl/vbaProject.bin", "macros"), ("_xmlsignatures/sig1.xml", "signed")] {
+        let mut zip = zip::ZipWriter::new_append(Cursor::new(file(BOOK, Format::Xlsx))).unwrap();
+        zip.start_file(part, zip::write::SimpleFileOptions::default()).unwrap();
+        let bytes = zip.finish().unwrap().into_inner();
+        let error = workbook::edit(&bytes, &cell("A1", json!(1))).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}

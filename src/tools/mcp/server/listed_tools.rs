@@ -1,0 +1,137 @@
+//! The tools that a server lists, compared with their pinned definitions.
+
+use rmcp::model::Tool as Definition;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, PoisonError},
+};
+
+use super::{ListedTools, Server};
+use crate::{
+    agent::naming,
+    store::tools::{
+        pins::{self, Pin, PinState},
+        settings,
+    },
+    tools::{
+        Tool, ToolError,
+        mcp::{
+            listing, prompts,
+            resources::{self, Resources},
+            tool::{self, McpTool, WithheldTool},
+        },
+    },
+};
+
+impl Server {
+    /// The tools, if they may have changed since `seen`.
+    pub(in crate::tools::mcp) async fn look(
+        self: &Arc<Self>,
+        seen: &mut ListedTools,
+    ) -> Result<Option<Vec<Arc<dyn Tool>>>, ToolError> {
+        let session = self.connected().await.map_err(|refused| refused.error)?;
+        let same = seen.session.as_ref().is_some_and(|known| Arc::ptr_eq(known, &session));
+        let version = self.version().await?;
+        let now = self.clock.now();
+        if same && version == seen.version {
+            if now - seen.seen_at >= pins::SEEN_EVERY {
+                self.see(offered(&seen.definitions)).await?;
+                seen.seen_at = now;
+            }
+            return Ok(None);
+        }
+        if !same {
+            let listed = listing::list(&self.config, &session).await;
+            seen.definitions = listed.inspect_err(|error| {
+                self.note(|health| health.problem = Some(error.to_string()));
+            })?;
+            // Of two tools with the same name, only one could be pinned.
+            seen.definitions.sort_by(|a, b| a.name.cmp(&b.name));
+            seen.definitions.dedup_by(|a, b| a.name == b.name);
+            let prompts = prompts::list(&self.config, &session).await;
+            *self.prompts.write().unwrap_or_else(PoisonError::into_inner) = prompts;
+        }
+        let mut tools = self.held(&seen.definitions).await?;
+        let capabilities = session.peer_info().map(|info| info.capabilities.clone());
+        if capabilities.is_some_and(|capabilities| capabilities.resources.is_some()) {
+            tools.push(self.resources(&tools));
+        }
+        (seen.session, seen.version, seen.seen_at) = (Some(session), version, now);
+        Ok(Some(tools))
+    }
+
+    /// The tool for resources. If another tool of the server has its name, it gets a suffix.
+    fn resources(self: &Arc<Self>, others: &[Arc<dyn Tool>]) -> Arc<dyn Tool> {
+        let name = naming::of_server(&self.config.name, resources::NAME);
+        let is_taken = others.iter().any(|tool| tool.spec().name == name);
+        let name = if is_taken { tool::own_name(&name, resources::NAME) } else { name };
+        Arc::new(Resources { server: self.clone(), name })
+    }
+
+    async fn version(&self) -> Result<i64, ToolError> {
+        let version = self.store.read(|tx| Box::pin(settings::version(tx)));
+        version.await.map_err(|problem| self.forgets(&problem))
+    }
+
+    /// Compares the definitions with the pinned ones.
+    async fn held(
+        self: &Arc<Self>,
+        listed: &[Definition],
+    ) -> Result<Vec<Arc<dyn Tool>>, ToolError> {
+        let offered = offered(listed);
+        let is_offered = |tool: &&Definition| offered.iter().any(|(name, _)| *name == tool.name);
+        for tool in listed.iter().filter(|tool| !is_offered(tool)) {
+            let name = &self.config.name;
+            tracing::warn!(mcp.server = name, mcp.tool = %tool.name, "its definition is too long");
+        }
+        let pins = self.see(offered.clone()).await?;
+        let pinned: Vec<_> = listed
+            .iter()
+            .filter(|tool| is_offered(tool) && pins.contains_key(&*tool.name))
+            .collect();
+        if pinned.len() < offered.len() {
+            let name = &self.config.name;
+            tracing::warn!(mcp.server = name, "left out new tools: the server had too many");
+        }
+        let namesakes = pins::namesakes(&self.config.name, &pins);
+        let name = |tool: &str| {
+            let name = naming::of_server(&self.config.name, tool);
+            let is_shared = namesakes.get(&name).is_some_and(|all| all.len() > 1);
+            if is_shared || name.is_empty() { tool::own_name(&name, tool) } else { name }
+        };
+        let standing = |name: &str| pins.get(name).map_or(PinState::Changed, Pin::standing);
+        let tools = pinned.iter().map(|tool| {
+            let standing = standing(&tool.name);
+            let spec = tool::spec(&self.config, tool, standing, &name(&tool.name));
+            if standing == PinState::Changed {
+                return Arc::new(WithheldTool { spec }) as Arc<dyn Tool>;
+            }
+            let original_name = tool.name.to_string();
+            Arc::new(McpTool { server: self.clone(), spec, original_name }) as Arc<dyn Tool>
+        });
+        let tools = tools.collect();
+        let changed = pinned.iter().map(|tool| tool.name.to_string());
+        let withheld = changed.filter(|name| standing(name) == PinState::Changed).collect();
+        self.note(|health| health.withheld = withheld);
+        Ok(tools)
+    }
+
+    async fn see(&self, listed: Vec<(String, String)>) -> Result<BTreeMap<String, Pin>, ToolError> {
+        let (name, now) = (self.config.name.clone(), self.clock.now());
+        let pins = self.store.write("update tools", move |tx| {
+            Box::pin(async move { pins::see(tx, &name, &listed, now).await })
+        });
+        pins.await.map_err(|problem| self.forgets(&problem))
+    }
+
+    fn forgets(&self, problem: &anyhow::Error) -> ToolError {
+        tracing::error!(problem = format!("{problem:#}"), "could not store the tools of servers");
+        self.config.broken("has tools, but their pinned definitions cannot be read")
+    }
+}
+
+/// The names and definitions of the tools, without those that are too long.
+fn offered(definitions: &[Definition]) -> Vec<(String, String)> {
+    let all = definitions.iter().map(|tool| (tool.name.to_string(), tool::definition(tool)));
+    all.filter(|(_, definition)| definition.len() <= tool::DEFINITION_BYTES).collect()
+}
