@@ -13,7 +13,7 @@
 //! - [`pace`]: the rate limits of a channel
 //! - [`store`]: the database
 //! - [`limits`]: hooks, limits, redaction, audit
-//! - [`datasources`], [`http`], [`jobs`], [`mcp`], [`retention`], [`schedules`], [`web`],
+//! - [`guard`], [`datasources`], [`http`], [`jobs`], [`mcp`], [`retention`], [`schedules`], [`web`],
 //!   [`webhooks`], [`wasm`], [`wiki`]: the sections and lists of these names
 //! - [`renamed`]: old names of keys
 //! - [`paths`]: relative paths

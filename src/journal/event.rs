@@ -8,6 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 use super::ids::{ApprovalId, CallId, ConversationId, JobId, ScheduleId};
+pub use super::prompt_request::PromptRequest;
 
 /// The number of an event within its conversation, starting at 1.
 pub type Seq = i64;
@@ -113,16 +114,6 @@ pub enum Event {
         #[serde(default = "one")]
         succession: u32,
     },
-}
-
-/// A prompt of an MCP server, as a person requested it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PromptRequest {
-    /// The server's name in the configuration.
-    pub server: String,
-    /// The server's name for the prompt.
-    pub prompt: String,
-    pub arguments: BTreeMap<String, String>,
 }
 
 /// Earlier releases did not count.

@@ -4,7 +4,7 @@ use anyhow::Result;
 use channels::Outgoing;
 use chrono::{DateTime, Utc};
 
-use super::{ApprovalPosition, request::Approval, show_parts};
+use super::{ApprovalPosition, request::Approval};
 use crate::{
     journal::ids::{ApprovalId, ConversationId, OutboxId},
     store::{
@@ -14,6 +14,32 @@ use crate::{
         outbox::{self, Due, OutboxRow},
     },
 };
+
+/// Sends the messages of an approval. Returns the last one, which has the buttons.
+pub(super) async fn show_parts(
+    tx: &mut Tx<'_>,
+    approval: &ApprovalId,
+    ApprovalPosition { shown_in, seq }: ApprovalPosition<'_>,
+    parts: &[Outgoing],
+    now: DateTime<Utc>,
+) -> Result<OutboxId> {
+    let mut question = OutboxId::new();
+    let first = outbox::next_part(tx, shown_in, seq).await?;
+    for (what, part) in parts.iter().zip(first..) {
+        question = OutboxId::new();
+        let row = OutboxRow {
+            id: question.clone(),
+            seq,
+            part,
+            edits: None,
+            approval: Some(approval.clone()),
+            turn: None,
+            due: Due::Now,
+        };
+        outbox::insert(tx, shown_in, row, what, now).await?;
+    }
+    Ok(question)
+}
 
 /// Updates the displayed approval.
 pub async fn redraw(

@@ -17,7 +17,6 @@ pub mod votes;
 pub mod withdrawal;
 
 use anyhow::{Context as _, Result};
-use channels::Outgoing;
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -30,7 +29,6 @@ use super::{
         unreadable::{self, JsonTable, readable_rows},
     },
     metrics::committed,
-    outbox::{self, Due, OutboxRow},
     webhooks::subscriptions,
 };
 use crate::journal::{
@@ -134,32 +132,6 @@ pub(super) struct ApprovalPosition<'a> {
     pub seq: Seq,
 }
 
-/// Sends the messages of an approval. Returns the last one, which has the buttons.
-async fn show_parts(
-    tx: &mut Tx<'_>,
-    approval: &ApprovalId,
-    ApprovalPosition { shown_in, seq }: ApprovalPosition<'_>,
-    parts: &[Outgoing],
-    now: DateTime<Utc>,
-) -> Result<OutboxId> {
-    let mut question = OutboxId::new();
-    let first = outbox::next_part(tx, shown_in, seq).await?;
-    for (what, part) in parts.iter().zip(first..) {
-        question = OutboxId::new();
-        let row = OutboxRow {
-            id: question.clone(),
-            seq,
-            part,
-            edits: None,
-            approval: Some(approval.clone()),
-            turn: None,
-            due: Due::Now,
-        };
-        outbox::insert(tx, shown_in, row, what, now).await?;
-    }
-    Ok(question)
-}
-
 pub(super) async fn ask(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
@@ -169,7 +141,7 @@ pub(super) async fn ask(
 ) -> Result<()> {
     subscriptions::asked(tx, conversation, &asked, now).await?;
     let position = ApprovalPosition { shown_in, seq };
-    let question = show_parts(tx, &asked.id, position, &asked.shows, now).await?;
+    let question = display::show_parts(tx, &asked.id, position, &asked.shows, now).await?;
     sql!(
         tx,
         execute,

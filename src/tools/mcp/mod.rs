@@ -7,7 +7,7 @@
 //! - [`server`]: one server: its connection, tools and health
 //! - [`supervisor`]: reconnects, and updates the list of tools
 //! - [`session`]: opens a connection, with either generation of the protocol
-//! - [`listing`]: lists the tools
+//! - [`listing`]: lists the tools; [`listed_tools`]: compares them with the pinned ones
 //! - [`login`]: signing in to a server with a user's authorisation; [`credentials_file`]: what is
 //!   stored of it
 //! - [`oauth`]: client credentials; [`client_key`]: the private key of a client
@@ -27,6 +27,7 @@ mod client_key;
 mod content;
 mod credentials_file;
 mod elicit;
+mod listed_tools;
 mod listing;
 pub mod login;
 mod oauth;

@@ -1,10 +1,7 @@
 //! One MCP server: its connection, tools and health.
 
-mod listed_tools;
-
-use chrono::{DateTime, Utc};
 use rmcp::{
-    model::{ClientRequest, SubscriptionFilter, Tool as Definition},
+    model::{ClientRequest, SubscriptionFilter},
     service::{ServiceError, Subscription},
 };
 use std::{
@@ -23,6 +20,7 @@ use tokio::{
 use super::{
     CONNECT_FOR, ConnectionRefused, McpConfig,
     challenge::InsufficientScope,
+    listed_tools::ListedTools,
     prompts::PromptCommand,
     session::{self, Fault, Link, McpSession},
 };
@@ -83,8 +81,8 @@ pub struct Server {
     pub config: McpConfig,
     pub(super) link: Link,
     pub(super) pauses: [Duration; 2],
-    store: Store,
-    clock: Arc<dyn Clock>,
+    pub(super) store: Store,
+    pub(super) clock: Arc<dyn Clock>,
     connection: Mutex<Connection>,
     /// The number of attempts to connect that have failed.
     failures: AtomicUsize,
@@ -92,7 +90,7 @@ pub struct Server {
     /// Whether the token of the connection had too few scopes: the next call uses the current one.
     token_is_insufficient: AtomicBool,
     health: RwLock<Health>,
-    prompts: RwLock<Vec<PromptCommand>>,
+    pub(super) prompts: RwLock<Vec<PromptCommand>>,
 }
 
 #[derive(Default)]
@@ -107,17 +105,6 @@ struct FailedAttempt {
     ended_at: Instant,
     /// Whether it took as long as it may.
     is_silent: bool,
-}
-
-/// The tools that were listed over a connection, and the version of the settings that they were
-/// compared with.
-#[derive(Default)]
-pub(super) struct ListedTools {
-    pub session: Option<Arc<McpSession>>,
-    definitions: Vec<Definition>,
-    version: i64,
-    /// When they were last compared with the pinned ones.
-    seen_at: DateTime<Utc>,
 }
 
 impl Server {
@@ -196,7 +183,7 @@ impl Server {
     }
 
     /// The open connection, or a new one, with one attempt of its own.
-    async fn connected(&self) -> Result<Arc<McpSession>, ConnectionRefused> {
+    pub(super) async fn connected(&self) -> Result<Arc<McpSession>, ConnectionRefused> {
         let mut connection = self.connection.lock().await;
         match connection.open() {
             Some(session) => Ok(session),
@@ -284,7 +271,7 @@ impl Server {
         }
     }
 
-    fn note(&self, change: impl FnOnce(&mut Health)) {
+    pub(super) fn note(&self, change: impl FnOnce(&mut Health)) {
         change(&mut self.health.write().unwrap_or_else(PoisonError::into_inner));
     }
 

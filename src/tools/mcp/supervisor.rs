@@ -7,7 +7,7 @@ use std::{future::pending, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::server::{ListedTools, Server};
+use super::{listed_tools::ListedTools, server::Server};
 use crate::tools::{Tool, ToolError};
 
 /// How often trust and settings are checked for changes.

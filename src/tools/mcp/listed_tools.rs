@@ -1,31 +1,42 @@
 //! The tools that a server lists, compared with their pinned definitions.
 
+use chrono::{DateTime, Utc};
 use rmcp::model::Tool as Definition;
 use std::{
     collections::BTreeMap,
     sync::{Arc, PoisonError},
 };
 
-use super::{ListedTools, Server};
+use super::{
+    listing, prompts,
+    resources::{self, Resources},
+    server::Server,
+    session::McpSession,
+    tool::{self, McpTool, WithheldTool},
+};
 use crate::{
     agent::naming,
     store::tools::{
         pins::{self, Pin, PinState},
         settings,
     },
-    tools::{
-        Tool, ToolError,
-        mcp::{
-            listing, prompts,
-            resources::{self, Resources},
-            tool::{self, McpTool, WithheldTool},
-        },
-    },
+    tools::{Tool, ToolError},
 };
+
+/// The tools that were listed over a connection, and the version of the settings that they were
+/// compared with.
+#[derive(Default)]
+pub(super) struct ListedTools {
+    pub session: Option<Arc<McpSession>>,
+    definitions: Vec<Definition>,
+    version: i64,
+    /// When they were last compared with the pinned ones.
+    seen_at: DateTime<Utc>,
+}
 
 impl Server {
     /// The tools, if they may have changed since `seen`.
-    pub(in crate::tools::mcp) async fn look(
+    pub(super) async fn look(
         self: &Arc<Self>,
         seen: &mut ListedTools,
     ) -> Result<Option<Vec<Arc<dyn Tool>>>, ToolError> {
