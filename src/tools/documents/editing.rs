@@ -118,8 +118,14 @@ impl Tool for EditTool {
             EditKind::Template => EffectClass::Idempotent,
             _ => EffectClass::AtMostOnce,
         };
+        let reads: &[&str] = match self.kind {
+            EditKind::Template => &["/template", "/list"],
+            EditKind::Workbook | EditKind::Document => &["/from"],
+            EditKind::Pdf => &["/files/*/path"],
+        };
         ToolSpec {
             effect,
+            reads,
             approval: ApprovalMode::UnlessAllowed,
             subject: Some(Subject::Path("path")),
             tier: Tier::Extension,
