@@ -135,6 +135,7 @@ enum EarlierTurn {
     Failed {
         upto: Seq,
     },
+    /// It was answered earlier, or its dialogue goes on: the request begins another one.
 }
 
 async fn earlier(
@@ -145,6 +146,9 @@ async fn earlier(
     let mut progress = TurnProgress::of(&message_of(known), known.after);
     for entry in journal::events_after(tx, known.conversation.clone(), known.after).await? {
         progress.apply(&entry);
+    }
+    if known.is_continued {
+        return Ok(EarlierTurn::Over);
     }
     Ok(match progress.ended {
         Some((TurnEnd::Failed { .. }, _)) => EarlierTurn::Failed { upto: progress.seen },
