@@ -182,6 +182,9 @@ impl Answer {
             Err(problem) => {
                 let problem = format!("{problem:#}");
                 tracing::warn!(problem, "could not poll for the answer to a request");
+                if self.admin.gateway.clock.now() >= self.until {
+                    self.ended = Some(Err(CompletionError::unavailable()));
+                }
                 return false;
             }
         };
