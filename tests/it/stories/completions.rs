@@ -359,6 +359,20 @@ story! {
 }
 
 story! {
+    /// The same request begins a new conversation while the old one is being deleted.
+    async fn a_request_is_answered_while_its_conversation_is_deleted(world: &mut World) {
+        let served = running(world).await;
+        let token = served.token("editor", Role::Member).await;
+        world.model_will(say("One.")).will(say("Two."));
+        assert_eq!(asks(&served, &token, &[user("hi")]).await, "One.");
+        // What the first step of the deletion does.
+        world.tampers("UPDATE conversations SET chat = id, thread = 'erased', person = ''").await;
+        assert_eq!(asks(&served, &token, &[user("hi")]).await, "Two.");
+        ended(served).await;
+    }
+}
+
+story! {
     /// A turn that failed is an error of the upstream, and the same request runs again.
     async fn a_failed_turn_is_run_again(world: &mut World) {
         let served = running(world).await;
