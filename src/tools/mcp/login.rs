@@ -26,7 +26,7 @@ use tokio::{
 
 use super::{
     ConnectionRefused, McpConfig, challenge,
-    credentials_file::{CredentialsFile, StoredLogin, blocking, is_refreshed, replace},
+    credentials_file::{CredentialsFile, StoredLogin, add_words, blocking, is_refreshed},
 };
 use crate::{
     encryption::Encryption,
@@ -57,8 +57,8 @@ pub struct Login {
 impl Login {
     /// Remembers scopes that a call requires, for the next sign-in on any node.
     pub(super) async fn require(&self, scopes: &[String]) -> Result<(), AuthError> {
-        let (file, text) = (self.required_file(), scopes.join(" "));
-        blocking(move || replace(&file, text.as_bytes())).await
+        let (file, scopes) = (self.required_file(), scopes.to_vec());
+        blocking(move || add_words(&file, &scopes)).await
     }
 
     /// The scopes for a sign-in: those of the operator; if calls required further ones, these and
