@@ -130,7 +130,7 @@ impl Outgoing {
             _ => return None,
         };
         let is_text = matches!(self, Self::Text { .. } | Self::Draft { .. });
-        let words = match text::opening(&text::format(&markdown).text) {
+        let words = match text::opening_of(&text::format(&markdown)) {
             None if is_text => return None,
             words => words.unwrap_or_else(|| "…".to_owned()),
         };
@@ -202,5 +202,40 @@ impl Receipt {
     /// The receipt for something that leaves no message, or whose message is unknown.
     pub fn nowhere() -> Self {
         Self { message: String::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A URL in code is not a link, nor is it one while the message is being replaced.
+    #[test]
+    fn the_opening_shows_no_code_as_text() {
+        let url = "`https://evil.test/?q=secret`";
+        for (markdown, shown) in [
+            (url.to_owned(), "…"),
+            (format!("**{url}** more words"), "…"),
+            (format!("See {url} for more"), "See …"),
+            (format!("👍🏽 See {url}"), "👍🏽 See …"),
+            (format!("> {url} x"), "…"),
+            ("```\n@everyone come here now\n```".to_owned(), "…"),
+            (format!("one two three four five six seven {url}"), "one two three four five six …"),
+            ("one two `three`".to_owned(), "one two …"),
+            ("one two three".to_owned(), "one two …"),
+        ] {
+            let text = Outgoing::Text { markdown: markdown.clone(), reply_to: None };
+            let Some(Outgoing::Placeholder { markdown: opening, .. }) = text.opening() else {
+                panic!("{markdown} has no opening")
+            };
+            assert_eq!(text::format(&opening).text, shown, "{markdown}");
+            let draft = Outgoing::Draft { markdown };
+            let Some(Outgoing::Placeholder { markdown: same, .. }) = draft.opening() else {
+                panic!("no opening")
+            };
+            assert_eq!(same, opening);
+        }
+        let short = Outgoing::Text { markdown: "x".into(), reply_to: None };
+        assert_eq!(short.opening(), None);
     }
 }

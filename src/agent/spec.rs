@@ -27,6 +27,10 @@ pub struct ToolSpec {
     pub rate: Option<Rate>,
     /// The maximum number of runs in one conversation, with its sub-agents.
     pub max_usage_count: Option<u32>,
+    /// The arguments with paths of files of the workspace, besides the subject, whose text may get
+    /// into its result, its errors or the files that it writes: JSON pointers, with `*` for every
+    /// entry of a list. Untrusted files taint the session.
+    pub reads: &'static [&'static str],
     /// Its results are untrusted content and taint the session.
     pub untrusted: bool,
     /// It contacts external systems although it has no side effects, for example by fetching a URL.
@@ -144,6 +148,7 @@ impl ToolSpec {
             timeout: Duration::from_secs(30),
             rate: None,
             max_usage_count: None,
+            reads: &[],
             untrusted: false,
             outward: false,
             cache: false,

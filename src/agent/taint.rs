@@ -6,7 +6,8 @@
 //! Permissions for the conversation that were given before are void.
 //!
 //! Trusted are messages of people who may talk to the bot, and files of the workspace that the
-//! agent wrote while it was not tainted. Files that people send are untrusted. A tool that only
+//! agent wrote while it was not tainted. Files that people send are untrusted, and so is what a tool
+//! makes of them. A tool that only
 //! shows something in this chat never requires approval because of taint.
 
 use comrak::{
@@ -14,11 +15,12 @@ use comrak::{
     nodes::{AstNode, Node, NodeCode, NodeValue},
 };
 use regex::Regex;
+use serde_json::Value;
 use std::sync::LazyLock;
 
 use super::{
     catalog::{Subject, ToolSource, ToolSpec},
-    policy,
+    paths, policy,
 };
 use crate::{
     crash,
@@ -33,8 +35,12 @@ const DOWNLOADS: &str = "downloads";
 /// The folder of files that people send.
 pub const INBOX: &str = "inbox";
 
-/// The source of this call's result, if the result is untrusted content.
+/// The source of this call's result, if the result is untrusted content. A failed call has one as
+/// well, since an error may quote the files that it has read.
 pub fn source(call: &Call, spec: &ToolSpec, session: &Session) -> Option<String> {
+    if let Some(path) = foreign_file(call, spec, session) {
+        return Some(format!("{} {path}", call.tool));
+    }
     let about = policy::subject(spec, &call.arguments);
     let foreign = match (&spec.subject, &spec.source) {
         _ if !spec.untrusted => false,
@@ -49,6 +55,28 @@ pub fn source(call: &Call, spec: &ToolSpec, session: &Session) -> Option<String>
         Some(about) => format!("{} {about}", call.tool),
         None => call.tool.clone(),
     })
+}
+
+/// The first untrusted file that the call reads, besides its subject.
+fn foreign_file(call: &Call, spec: &ToolSpec, session: &Session) -> Option<String> {
+    let named = spec.reads.iter().flat_map(|pointer| {
+        let keys: Vec<_> = pointer.split('/').skip(1).collect();
+        texts_at(&call.arguments, &keys)
+    });
+    // A path that is not valid is not opened.
+    let mut paths = named.filter_map(|path| paths::normalise(path).ok());
+    paths.find(|path| may_be_anyones(path) || session.is_foreign(path))
+}
+
+fn texts_at<'v>(value: &'v Value, keys: &[&str]) -> Vec<&'v str> {
+    match keys {
+        [] => value.as_str().into_iter().collect(),
+        ["*", rest @ ..] => {
+            let entries = value.as_array().into_iter().flatten();
+            entries.flat_map(|entry| texts_at(entry, rest)).collect()
+        }
+        [key, rest @ ..] => value.get(key).map(|value| texts_at(value, rest)).unwrap_or_default(),
+    }
 }
 
 fn may_be_anyones(path: &str) -> bool {

@@ -118,7 +118,8 @@ fn older(folder: &Path, before: SystemTime) -> Result<Vec<String>> {
 /// Moves the file away before checking its time, so that a concurrent `put` of the same bytes
 /// writes a new file.
 fn discard(path: &Path, before: SystemTime) -> Result<bool> {
-    let aside = path.with_extension("discarded");
+    // Another node may do the same: its file must not replace this one.
+    let aside = path.with_extension(format!("discarded-{}", uuid::Uuid::new_v4().simple()));
     match std::fs::rename(path, &aside) {
         Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => return Ok(false),
         renamed => renamed.context("discarding an artifact")?,

@@ -23,6 +23,8 @@ pub mod json;
 pub mod manual;
 pub mod mcp;
 pub mod memory;
+#[cfg(test)]
+mod reads_tests;
 pub mod sandbox;
 pub mod schedule;
 pub mod send;

@@ -140,7 +140,7 @@ fn missing(arguments: &Value, text: &QuestionText, file: &str) -> Vec<String> {
     missing.map(|(name, _)| name.clone()).collect()
 }
 
-fn all(place: &Place, store: &Store) -> Toolbox {
+pub(super) fn all(place: &Place, store: &Store) -> Toolbox {
     let sandbox = Arc::new(Sandbox::without_bubblewrap(Path::new("x"), "a test"));
     let folders = BTreeMap::from([("default".to_owned(), place.folder.path().join("skills"))]);
     let terms = schedule::ScheduleLimits {

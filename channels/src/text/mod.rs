@@ -19,7 +19,7 @@ mod unit;
 
 pub use discord::discord;
 pub use format::{Formatted, Span, Style, format};
-pub use split::{cut, opening, split, split_off};
+pub use split::{cut, opening, opening_of, split, split_off};
 pub use unit::Unit;
 
 /// Escapes other people's text for Markdown: every character that could have a meaning gets a

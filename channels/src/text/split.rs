@@ -7,7 +7,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::{
     fence::{Carry, carry, code, fence_lines, in_fence},
-    format,
+    format::{Formatted, Span, Style, format},
     unit::Unit,
 };
 
@@ -54,6 +54,16 @@ pub fn opening(text: &str) -> Option<String> {
         kept.push_str(word);
     }
     Some(kept + " …")
+}
+
+/// The opening of a formatted text, up to its first code: as plain text, a platform would show URLs
+/// in code as links, and names as mentions.
+pub fn opening_of(formatted: &Formatted) -> Option<String> {
+    let is_code = |span: &&Span| matches!(span.style, Style::Code | Style::Pre { .. });
+    let Some(code) = formatted.spans.iter().find(is_code) else { return opening(&formatted.text) };
+    let before: Vec<u16> = formatted.text.encode_utf16().take(code.offset).collect();
+    let shown = format!("{} …", String::from_utf16_lossy(&before));
+    Some(opening(&shown).unwrap_or_else(|| "…".to_owned()))
 }
 
 /// Plain text, truncated to `limit` with an ellipsis.

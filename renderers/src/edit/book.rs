@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 
 use super::{
     EditError,
-    cells::{Address, CellValue, Epoch},
-    formulas, invalid,
+    cells::{Address, CellContent, CellValue, Epoch},
+    formulas,
+    groups::Groups,
+    invalid,
     parts::Parts,
     sheet,
+    tables::Table,
     tree::{self, Element, Node},
 };
 use crate::read::{limits, links};
@@ -30,6 +33,10 @@ pub struct Book<'f> {
     pub(super) sheets: Vec<(String, String)>,
     /// The sheets that were opened, by part.
     open: BTreeMap<String, Vec<Node>>,
+    /// The groups of cells of these sheets.
+    groups: BTreeMap<String, Groups>,
+    /// The tables of sheets, by the place of the sheet, until one of them grows.
+    pub(super) tables: BTreeMap<usize, Vec<Table>>,
     shared: Vec<String>,
     /// The cell formats that show dates.
     dates: Vec<bool>,
@@ -76,7 +83,8 @@ impl<'f> Book<'f> {
         let epoch = if is_1904 { Epoch::From1904 } else { Epoch::From1900 };
         let shared = shared(&mut parts)?;
         let dates = dates(&mut parts)?;
-        Ok(Self { parts, sheets, open: BTreeMap::new(), shared, dates, epoch })
+        let (open, groups, tables) = <_>::default();
+        Ok(Self { parts, sheets, open, groups, tables, shared, dates, epoch })
     }
 
     pub fn names(&self) -> Vec<String> {
@@ -108,26 +116,56 @@ impl<'f> Book<'f> {
                     "The sheet {name} is protected: ask for a copy without protection."
                 ));
             }
+            self.groups.insert(part.clone(), Groups::of(root));
             self.open.insert(part.clone(), nodes);
         }
         tree::root(part, self.open.get_mut(part).expect("it was opened"))
     }
 
-    /// The value or formula of a cell as text.
-    pub fn shown(&mut self, at: usize, address: Address) -> Result<String, EditError> {
-        let root = self.root(at)?;
-        let Some(cell) = sheet::cell(root, address).cloned() else { return Ok(String::new()) };
-        if let Some(formula) = sheet::formula_at(root, &cell, address) {
-            return Ok(format!("={formula}"));
+    /// Sets a cell of a sheet.
+    pub fn set(&mut self, at: usize, address: Address, value: &CellValue) -> Result<(), EditError> {
+        self.root(at)?;
+        let part = &self.sheets[at].1;
+        let nodes = self.open.get_mut(part).expect("it was opened");
+        let groups = self.groups.get(part).expect("they were collected when it was opened");
+        sheet::set(tree::root(part, nodes)?, groups, address, value)
+    }
+
+    /// The formula of a cell of an open sheet.
+    pub fn formula(&self, at: usize, cell: &Element, address: Address) -> Option<String> {
+        self.groups.get(&self.sheets[at].1)?.formula(cell, address)
+    }
+
+    /// The value or formula of a cell.
+    pub fn content(&mut self, at: usize, address: Address) -> Result<CellContent, EditError> {
+        let Some(cell) = sheet::cell(self.root(at)?, address).cloned() else {
+            return Ok(CellContent::Value(CellValue::Empty));
+        };
+        if let Some(formula) = self.formula(at, &cell, address) {
+            return Ok(CellContent::Value(CellValue::Formula(formula)));
         }
         let v = cell.child("v").map(Element::text).unwrap_or_default();
-        Ok(match cell.attribute("t").as_deref() {
-            Some("s") => v.parse().ok().and_then(|at: usize| self.shared.get(at).cloned()),
-            Some("inlineStr") => cell.child("is").map(rich_text),
-            Some("b") => Some(if v == "1" { "TRUE" } else { "FALSE" }.to_owned()),
-            _ => Some(v),
-        }
-        .unwrap_or_default())
+        let is_computed = cell.child("f").is_some();
+        Ok(CellContent::Value(match cell.attribute("t").as_deref() {
+            _ if is_computed => return Ok(CellContent::Other(v)),
+            Some("s") => {
+                let text = v.parse().ok().and_then(|at: usize| self.shared.get(at).cloned());
+                CellValue::Text(text.unwrap_or_default())
+            }
+            Some("inlineStr") => {
+                CellValue::Text(cell.child("is").map(rich_text).unwrap_or_default())
+            }
+            Some("str") => CellValue::Text(v),
+            Some("b") => CellValue::Bool(v == "1"),
+            Some("n") | None if v.is_empty() => CellValue::Empty,
+            Some("n") | None => CellValue::Number(v),
+            _ => return Ok(CellContent::Other(v)),
+        }))
+    }
+
+    /// The value or formula of a cell as text.
+    pub fn shown(&mut self, at: usize, address: Address) -> Result<String, EditError> {
+        Ok(self.content(at, address)?.shown())
     }
 
     /// A JSON value for a cell.
@@ -197,6 +235,7 @@ impl<'f> Book<'f> {
             Ok(())
         })?;
         self.sheets.push((name.to_owned(), part.clone()));
+        self.groups.insert(part.clone(), Groups::default());
         self.open.insert(part, nodes);
         Ok(self.sheets.len() - 1)
     }

@@ -141,6 +141,17 @@ impl CellValue {
         }
     }
 
+    /// What kind of value it is, for people.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::Bool(_) => "true or false",
+            Self::Number(_) => "number",
+            Self::Text(_) => "text",
+            Self::Formula(_) => "formula",
+        }
+    }
+
     /// Puts the value into a cell, which keeps its format.
     pub fn put(&self, cell: &mut Element) {
         for attribute in ["t", "cm", "vm"] {
@@ -165,6 +176,39 @@ impl CellValue {
             _ => {}
         }
         cell.push(child);
+    }
+}
+
+/// What a cell contains.
+pub enum CellContent {
+    Value(CellValue),
+    /// What has no JSON form, such as an error, as text.
+    Other(String),
+}
+
+impl CellContent {
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Value(value) => value.shown(),
+            Self::Other(text) => text.clone(),
+        }
+    }
+
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Value(value) => value.kind(),
+            Self::Other(_) => "other",
+        }
+    }
+
+    /// Whether the cell is the same with this value, also for those who compute with it: the text
+    /// `5` is not the number 5. An empty text is the same as none.
+    pub fn is(&self, value: &CellValue) -> bool {
+        match self {
+            Self::Value(CellValue::Empty) if *value == CellValue::Text(String::new()) => true,
+            Self::Value(own) => own == value,
+            Self::Other(_) => false,
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! - [`fill`]: template fields in Word and PowerPoint; `fields` finds them, `list` reads the rows of
 //!   a mail merge
-//! - [`workbook`]: cells, rows and sheets of Excel files; `book`, `cells`, `formulas`, `sheet`,
-//!   `tables`: its parts
+//! - [`workbook`]: cells, rows and sheets of Excel files; `book`, `cells`, `formulas`, `groups`,
+//!   `sheet`, `tables`: its parts
 //! - [`word`]: text, paragraphs and table rows of Word files; `word_tables`: its tables;
 //!   `revisions`: tracked changes
 //! - [`pdf`]: pages, stamps and form fields of PDFs; `pages`, `stamp`, `form`: each of them
@@ -18,6 +18,7 @@ mod fields;
 pub mod fill;
 mod form;
 mod formulas;
+mod groups;
 mod list;
 mod pages;
 mod parts;

@@ -3,7 +3,8 @@
 use super::{
     EditError,
     cells::{Address, Area, CellValue},
-    formulas, invalid,
+    groups::{self, Groups},
+    invalid,
     tree::{Element, Node},
 };
 
@@ -121,43 +122,21 @@ pub fn used(root: &Element) -> Option<Area> {
     used
 }
 
-/// The formula of a cell at a place: its own, or that of the group that shares one.
-pub fn formula_at(root: &Element, cell: &Element, at: Address) -> Option<String> {
-    let f = cell.child("f")?;
-    let text = f.text();
-    if !text.is_empty() || f.attribute("t").as_deref() != Some("shared") {
-        return Some(text).filter(|text| !text.is_empty());
-    }
-    let group = f.attribute("si")?;
-    let cells = data(root).elements().flat_map(Element::elements);
-    let (first, formula) = cells.into_iter().find_map(|cell| {
-        let f = cell.child("f").filter(|f| f.attribute("si").as_ref() == Some(&group))?;
-        let text = Some(f.text()).filter(|text| !text.is_empty())?;
-        Some((Address::parse(&cell.attribute("r")?)?, text))
-    })?;
-    let by = |to: u32, from: u32| i64::from(to) - i64::from(from);
-    Some(formulas::shifted(&formula, by(at.row, first.row), by(at.column, first.column)))
-}
-
 /// Sets a cell. Cells that others depend on in a way that would break are rejected.
-pub fn set(root: &mut Element, at: Address, value: &CellValue) -> Result<(), EditError> {
-    let merged = root.child("mergeCells").into_iter().flat_map(Element::elements);
-    let mut areas = merged.filter_map(|area| Area::parse(&area.attribute("ref")?));
-    if let Some(area) = areas.find(|area| area.has(at) && area.from != at) {
-        return invalid(format!("{at} is part of the merged cells {area}: set {}.", area.from));
-    }
-    drop(areas);
+pub fn set(
+    root: &mut Element,
+    groups: &Groups,
+    at: Address,
+    value: &CellValue,
+) -> Result<(), EditError> {
+    groups.check(at)?;
     let cell = cell_mut(root, at);
-    if let Some(f) = cell.child("f") {
-        let is_group = matches!(f.attribute("t").as_deref(), Some("array" | "dataTable"))
-            || f.attribute("t").as_deref() == Some("shared") && f.attribute("ref").is_some();
+    if let Some(f) = cell.child("f")
+        && f.attribute("t").as_deref() == Some("shared")
+    {
         let area = f.attribute("ref").and_then(|area| Area::parse(&area));
-        if is_group && area.is_some_and(|area| !area.is_one_cell()) {
-            let area = area.map(|area| area.to_string()).unwrap_or_default();
-            return invalid(format!(
-                "The formula in {at} also computes the cells {area}, which would break: set the \
-                 cells in a spreadsheet program."
-            ));
+        if let Some(area) = area.filter(|area| !area.is_one_cell()) {
+            return groups::computes(at, &area);
         }
     }
     value.put(cell);
@@ -168,8 +147,11 @@ pub fn set(root: &mut Element, at: Address, value: &CellValue) -> Result<(), Edi
 pub fn forget_results(root: &mut Element) {
     let mut areas = Vec::new();
     root.each(&mut |inner| {
-        if inner.local() == "f" && matches!(inner.attribute("t").as_deref(), Some("array")) {
-            areas.extend(inner.attribute("ref").and_then(|area| Area::parse(&area)));
+        if inner.local() == "f"
+            && matches!(inner.attribute("t").as_deref(), Some("array" | "dataTable"))
+        {
+            let area = inner.attribute("ref").and_then(|area| Area::parse(&area));
+            areas.extend(area.filter(|area| !area.is_one_cell()));
         }
     });
     root.each_mut(&mut |inner| {
@@ -179,6 +161,7 @@ pub fn forget_results(root: &mut Element) {
         };
         if inner.local() == "c" && (inner.child("f").is_some() || is_part(inner)) {
             inner.remove("v");
+            inner.remove("is");
             inner.unset("t");
         }
     });

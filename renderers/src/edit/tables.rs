@@ -9,6 +9,7 @@ use super::{
 };
 
 /// A native table.
+#[derive(Clone)]
 pub struct Table {
     pub name: String,
     pub area: Area,
@@ -17,7 +18,11 @@ pub struct Table {
 }
 
 impl Book<'_> {
+    /// The tables of a sheet.
     pub fn tables(&mut self, at: usize) -> Result<Vec<Table>, EditError> {
+        if let Some(tables) = self.tables.get(&at) {
+            return Ok(tables.clone());
+        }
         let part = self.sheets[at].1.clone();
         let mut tables = Vec::new();
         for target in relations(&mut self.parts, &part)?.into_values() {
@@ -33,6 +38,7 @@ impl Book<'_> {
                 tables.push(Table { name, area, has_totals, part: target });
             }
         }
+        self.tables.insert(at, tables.clone());
         Ok(tables)
     }
 
@@ -53,6 +59,7 @@ impl Book<'_> {
 
     /// Extends a table and its filter to a row.
     pub fn grow_table(&mut self, table: &Table, to: u32) -> Result<(), EditError> {
+        self.tables.clear();
         let grown = Area { to: Address { row: to, ..table.area.to }, ..table.area }.to_string();
         self.parts.edit(&table.part, |root| {
             root.set("ref", &grown);

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 use super::{
     Change, EditError, Edited,
@@ -84,8 +85,12 @@ pub fn edit(file: &[u8], edit: &WorkbookEdit) -> Result<Edited, EditError> {
     for new in &edit.sheets {
         add_sheet(&mut book, new, &mut changes)?;
     }
+    let mut changed = BTreeSet::new();
     for new in &edit.cells {
-        set_cell(&mut book, new, &mut changes)?;
+        changed.extend(set_cell(&mut book, new, &mut changes)?);
+    }
+    for sheet in changed {
+        sheet::measure(book.root(sheet)?);
     }
     for new in &edit.rows {
         append(&mut book, new, &mut changes)?;
@@ -107,11 +112,10 @@ pub fn edit(file: &[u8], edit: &WorkbookEdit) -> Result<Edited, EditError> {
 fn add_sheet(book: &mut Book, new: &NewSheet, changes: &mut Vec<Change>) -> Result<(), EditError> {
     let at = book.add_sheet(&new.name)?;
     let names = book.names();
-    let root = book.root(at)?;
     for (number, row) in (1..).zip(&new.rows) {
         for (column, value) in (1..).zip(row) {
             let value = CellValue::of(value, |source| formulas::checked(source, &names))?;
-            sheet::set(root, Address { row: number, column }, &value)?;
+            book.set(at, Address { row: number, column }, &value)?;
         }
         let shown: Vec<_> = row.iter().map(plain).collect();
         changes.push(Change::added(format!("{}!{number}", new.name), &shown.join(" | ")));
@@ -122,15 +126,20 @@ fn add_sheet(book: &mut Book, new: &NewSheet, changes: &mut Vec<Change>) -> Resu
     Ok(())
 }
 
-fn set_cell(book: &mut Book, new: &NewCell, changes: &mut Vec<Change>) -> Result<(), EditError> {
+/// Sets a cell. Returns the sheet, if it has changed.
+fn set_cell(
+    book: &mut Book,
+    new: &NewCell,
+    changes: &mut Vec<Change>,
+) -> Result<Option<usize>, EditError> {
     let at = book.sheet(new.sheet.as_deref())?;
     let Some(address) = Address::parse(&new.cell) else {
         return invalid(format!("{:.20} is not a cell such as B2.", new.cell));
     };
     let value = book.value(at, address, &new.value)?;
-    let before = book.shown(at, address)?;
-    if before == value.shown() {
-        return Ok(());
+    let content = book.content(at, address)?;
+    if content.is(&value) {
+        return Ok(None);
     }
     let tables = book.tables(at)?;
     let is_header = |table: &&Table| table.area.from.row == address.row && table.area.has(address);
@@ -141,11 +150,15 @@ fn set_cell(book: &mut Book, new: &NewCell, changes: &mut Vec<Change>) -> Result
             table.name
         ));
     }
-    sheet::set(book.root(at)?, address, &value)?;
-    sheet::measure(book.root(at)?);
-    let place = format!("{}!{address}", book.names()[at]);
-    changes.push(Change::of(place, &before, &value.shown()));
-    Ok(())
+    book.set(at, address, &value)?;
+    let place = format!("{}!{address}", book.sheets[at].0);
+    let (mut before, mut after) = (content.shown(), value.shown());
+    if before == after {
+        before.extend([" (", content.kind(), ")"]);
+        after.extend([" (", value.kind(), ")"]);
+    }
+    changes.push(Change::of(place, &before, &after));
+    Ok(Some(at))
 }
 
 /// Where rows are appended.
@@ -242,15 +255,14 @@ fn append(book: &mut Book, new: &NewRows, changes: &mut Vec<Change>) -> Result<(
 /// Sets a cell of a new row: the value, or the formula of the row above, in its format.
 fn put(book: &mut Book, to: &Target, at: Address, given: &Value) -> Result<String, EditError> {
     let source = Address { row: to.above, ..at };
-    let root = book.root(to.sheet)?;
-    let above = sheet::cell(root, source).cloned();
+    let above = sheet::cell(book.root(to.sheet)?, source).cloned();
     // Column names have a format of their own.
     let above = above.filter(|_| to.top != to.above);
     let formula = above.as_ref().filter(|_| given.is_null());
-    let formula = formula.and_then(|cell| sheet::formula_at(root, cell, source));
+    let formula = formula.and_then(|cell| book.formula(to.sheet, cell, source));
     let style = above.and_then(|cell| cell.attribute("s"));
     if let Some(style) = style {
-        sheet::cell_mut(root, at).set("s", &style);
+        sheet::cell_mut(book.root(to.sheet)?, at).set("s", &style);
     } else if given.is_null() && formula.is_none() {
         return Ok(String::new());
     }
@@ -261,7 +273,7 @@ fn put(book: &mut Book, to: &Target, at: Address, given: &Value) -> Result<Strin
         }
         None => book.value(to.sheet, at, given)?,
     };
-    sheet::set(book.root(to.sheet)?, at, &value)?;
+    book.set(to.sheet, at, &value)?;
     Ok(value.shown())
 }
 

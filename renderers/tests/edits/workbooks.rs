@@ -118,6 +118,132 @@ fn sheets_are_added_and_names_are_checked() {
     }
 }
 
+/// The workbook with this content of the first sheet.
+fn with_sheet(sheet: &str) -> Vec<u8> {
+    let mut written = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    // Without the link to its table.
+    let parts = parts(&file(BOOK, Format::Xlsx));
+    for (name, part) in parts.into_iter().filter(|(name, _)| !name.ends_with("sheet1.xml.rels")) {
+        written.start_file(&name, zip::write::SimpleFileOptions::default()).unwrap();
+        let part = if name == "xl/worksheets/sheet1.xml" { sheet.as_bytes() } else { &part };
+        std::io::Write::write_all(&mut written, part).unwrap();
+    }
+    written.finish().unwrap().into_inner()
+}
+
+fn sheet(rows: &str) -> String {
+    format!(
+        "<?xml version=\"1.0\"?><worksheet xmlns=\"http://schemas.openxmlformats.org/\
+         spreadsheetml/2006/main\"><sheetData>{rows}</sheetData></worksheet>"
+    )
+}
+
+/// A cell that a formula elsewhere computes cannot be set: its value would be lost.
+#[test]
+fn cells_of_an_array_formula_are_rejected() {
+    let book = with_sheet(&sheet(
+        "<row r=\"1\"><c r=\"A1\"><f t=\"array\" ref=\"A1:A3\">B1:B3*2</f><v>2</v></c></row>\
+         <row r=\"2\"><c r=\"A2\"><v>4</v></c><c r=\"C2\"><f t=\"array\" ref=\"C2\">SUM(A1:A3)</f>\
+         <v>1</v></c></row>\
+         <row r=\"3\"><c r=\"A3\" t=\"inlineStr\"><is><t>x</t></is></c></row>\
+         <row r=\"4\"><c r=\"A4\"><f t=\"dataTable\" ref=\"A4:B5\" dt2D=\"1\" dtr=\"1\"/><v>1</v></c>\
+         </row><row r=\"5\"><c r=\"B5\"><v>2</v></c></row>",
+    ));
+    for place in ["A1", "A2", "A3", "A4", "B5"] {
+        for value in [json!(9), json!("nine"), Value::Null] {
+            let edit = workbook::edit(&book, &cell(&format!("Sales!{place}"), value));
+            let error = edit.unwrap_err().to_string();
+            assert!(error.contains("also computes the cells"), "{place}: {error}");
+        }
+    }
+    for place in ["C2", "A6", "B2"] {
+        let edited = workbook::edit(&book, &cell(&format!("Sales!{place}"), json!(9))).unwrap();
+        assert_eq!(edited.changes[0].after.as_deref(), Some("9"), "{place}");
+        let sheet = String::from_utf8(parts(&edited.bytes)["xl/worksheets/sheet1.xml"].clone());
+        let sheet = sheet.unwrap();
+        assert!(sheet.contains(&format!("<c r=\"{place}\"><v>9</v></c>")), "{sheet}");
+        // The results of the formula are removed, and no text is left without its kind.
+        assert!(sheet.contains("<c r=\"A3\"/>") || sheet.contains("<c r=\"A3\"></c>"), "{sheet}");
+    }
+}
+
+/// A text that looks like a number is not that number, and so on: changing the kind is a change.
+#[test]
+fn a_change_of_the_kind_is_a_change() {
+    let book = with_sheet(&sheet(
+        "<row r=\"1\"><c r=\"A1\" t=\"inlineStr\"><is><t>5</t></is></c>\
+         <c r=\"B1\" t=\"str\"><v>TRUE</v></c><c r=\"C1\" t=\"b\"><v>1</v></c>\
+         <c r=\"D1\"><v>7</v></c><c r=\"E1\" t=\"str\"><v>=A1</v></c>\
+         <c r=\"F1\"><f>A1</f><v>5</v></c><c r=\"G1\" t=\"e\"><v>#N/A</v></c>\
+         <c r=\"H1\" t=\"str\"><v></v></c></row>",
+    ));
+    for (place, value, before, after) in [
+        ("A1", json!(5), "5 (text)", "5 (number)"),
+        ("B1", json!(true), "TRUE (text)", "TRUE (true or false)"),
+        ("C1", json!("TRUE"), "TRUE (true or false)", "TRUE (text)"),
+        ("D1", json!("7"), "7 (number)", "7 (text)"),
+        ("E1", json!("=A1"), "=A1 (text)", "=A1 (formula)"),
+        ("G1", json!("#N/A"), "#N/A (other)", "#N/A (text)"),
+        ("H1", Value::Null, " (text)", " (empty)"),
+        ("D1", json!(8), "7", "8"),
+    ] {
+        let edited = workbook::edit(&book, &cell(&format!("Sales!{place}"), value)).unwrap();
+        let change = &edited.changes[0];
+        assert_eq!(
+            (change.before.as_deref(), change.after.as_deref()),
+            (Some(before), Some(after))
+        );
+        assert_ne!(edited.bytes, book);
+        is_well_formed(&edited.bytes);
+    }
+    for (place, value) in [
+        ("A1", json!("5")),
+        ("B1", json!("TRUE")),
+        ("C1", json!(true)),
+        ("D1", json!(7)),
+        ("F1", json!("=A1")),
+        ("H1", json!("")),
+        ("Z9", json!("")),
+        ("Z9", Value::Null),
+    ] {
+        let edited = workbook::edit(&book, &cell(&format!("Sales!{place}"), value)).unwrap();
+        assert!(edited.changes.is_empty() && edited.bytes == book, "{place}");
+    }
+}
+
+/// Setting many cells takes about as long as setting one, since the sheet is read once.
+#[test]
+fn many_cells_of_a_large_sheet_are_set_quickly() {
+    let rows: String = (1..=4_000)
+        .map(|row| {
+            let cell = |column| format!("<c r=\"{column}{row}\"><v>1</v></c>");
+            let shared = match row {
+                1 => {
+                    "<c r=\"F1\"><f t=\"shared\" ref=\"F1:F4000\" si=\"0\">A1+1</f></c>".to_owned()
+                }
+                _ => format!("<c r=\"F{row}\"><f t=\"shared\" si=\"0\"/></c>"),
+            };
+            let cells: String = ["A", "B", "C", "D", "E"].map(cell).concat();
+            format!("<row r=\"{row}\">{cells}{shared}</row>")
+        })
+        .collect();
+    let book = with_sheet(&sheet(&rows));
+    let set = |count: u32| {
+        let cells = (1..=count).map(|row| NewCell {
+            sheet: Some("Sales".into()),
+            cell: format!("{}{}", if row % 2 == 0 { "A" } else { "F" }, row + 1),
+            value: json!(2),
+        });
+        let edit = WorkbookEdit { cells: cells.collect(), ..WorkbookEdit::default() };
+        let began = std::time::Instant::now();
+        let edited = workbook::edit(&book, &edit).unwrap();
+        assert_eq!(edited.changes.len(), count as usize);
+        began.elapsed()
+    };
+    let (one, many) = (set(1), set(3_000));
+    assert!(many < 6 * one, "{many:?} instead of {one:?}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 

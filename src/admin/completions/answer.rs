@@ -76,6 +76,8 @@ pub struct Answer {
     rows: BTreeSet<OutboxId>,
     out: VecDeque<String>,
     ended: Option<Result<(), CompletionError>>,
+    /// Whether it has read what is recorded. Before that, a draft may be that of a later turn.
+    has_looked: bool,
     _waiting: Opened,
 }
 
@@ -95,6 +97,7 @@ impl Answer {
             rows: BTreeSet::new(),
             out: VecDeque::new(),
             ended: None,
+            has_looked: false,
             _waiting: waiting,
         }
     }
@@ -130,6 +133,11 @@ impl Answer {
             }
             if let Some(ended) = self.ended.clone() {
                 return AnswerPart::End(ended);
+            }
+            if !self.has_looked {
+                self.has_looked = true;
+                self.look().await;
+                continue;
             }
             tokio::select! {
                 biased;
@@ -174,6 +182,9 @@ impl Answer {
             Err(problem) => {
                 let problem = format!("{problem:#}");
                 tracing::warn!(problem, "could not poll for the answer to a request");
+                if self.admin.gateway.clock.now() >= self.until {
+                    self.ended = Some(Err(CompletionError::unavailable()));
+                }
                 return false;
             }
         };

@@ -105,14 +105,18 @@ async fn claim(
         Box::pin(async move {
             completions::lock_token(tx, &name).await?;
             let person = &new.place.chat;
-            if let Some(known) = completions::find(tx, person, &new.request).await? {
-                match earlier(tx, &known, now).await? {
-                    EarlierTurn::Joined => return Ok(known),
-                    EarlierTurn::Over => {
-                        completions::forget_request(tx, person, &new.request).await?;
-                    }
-                    EarlierTurn::Failed { upto } => completions::release(tx, &known, upto).await?,
+            let known = completions::find(tx, person, &new.request).await?;
+            let earlier = match &known {
+                Some(known) => earlier(tx, known, now).await?,
+                // A conversation that is being deleted may still have the request.
+                None => EarlierTurn::Over,
+            };
+            match (known, earlier) {
+                (Some(known), EarlierTurn::Joined) => return Ok(known),
+                (Some(known), EarlierTurn::Failed { upto }) => {
+                    completions::release(tx, &known, upto).await?;
                 }
+                _ => completions::forget_request(tx, person, &new.request).await?,
             }
             completions::claim(tx, &new, now).await
         })
@@ -131,6 +135,7 @@ fn digest(sender: &CompletionSender<'_>) -> String {
 enum EarlierTurn {
     /// It is running, or was answered only just now: the request is a repetition.
     Joined,
+    /// It was answered earlier, or its dialogue goes on: the request begins another one.
     Over,
     Failed {
         upto: Seq,
@@ -142,6 +147,9 @@ async fn earlier(
     known: &ClaimedCompletion,
     now: DateTime<Utc>,
 ) -> anyhow::Result<EarlierTurn> {
+    if known.is_continued {
+        return Ok(EarlierTurn::Over);
+    }
     let mut progress = TurnProgress::of(&message_of(known), known.after);
     for entry in journal::events_after(tx, known.conversation.clone(), known.after).await? {
         progress.apply(&entry);

@@ -47,6 +47,14 @@ impl CompletionError {
             .after(Duration::from_secs(5))
     }
 
+    /// The answer cannot be read. The turn continues.
+    pub fn unavailable() -> Self {
+        let message = "The answer could not be read within the time limit. Send the same request \
+                       again.";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
+            .after(Duration::from_secs(5))
+    }
+
     pub fn about(self, param: impl Into<String>) -> Self {
         Self { param: Some(param.into()), ..self }
     }

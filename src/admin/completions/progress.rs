@@ -26,6 +26,7 @@ pub struct TurnProgress {
     /// The id of the message.
     message: String,
     said: Option<Seq>,
+    /// The last event that counts.
     pub seen: Seq,
     pub ended: Option<(TurnEnd, DateTime<Utc>)>,
     /// Texts from this event on are those of a failure.
@@ -45,7 +46,11 @@ impl TurnProgress {
         !self.pending.is_empty()
     }
 
+    /// Events after the answer are those of later turns, and do not count.
     pub fn apply(&mut self, entry: &Entry) {
+        if matches!(self.ended, Some((TurnEnd::Answered | TurnEnd::Stopped, _))) {
+            return;
+        }
         self.seen = self.seen.max(entry.seq);
         match &entry.event {
             Event::Said { message, .. } if *message == self.message => self.said = Some(entry.seq),
@@ -183,6 +188,14 @@ mod tests {
             assert_eq!(progress.ended.map(|(end, _)| end), end, "{events}");
         }
         assert_eq!(after(&json!([said("m"), replied(1, 1), replied(0, 2)])).usage.input_tokens, 20);
+        // Later turns of the same conversation are not part of the answer, however they end.
+        let again = json!({ "kind": "failed", "reason": "busy", "reference": "r", "upto": 3 });
+        for later in [again, replied(0, 3), stopped] {
+            let progress = after(&json!([said("m"), replied(0, 1), said("n"), later]));
+            let end = progress.ended.map(|(end, _)| end);
+            assert_eq!((end, progress.seen), (Some(TurnEnd::Answered), 2), "{later}");
+            assert_eq!((progress.failed, progress.usage.input_tokens), (None, 10));
+        }
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub struct ClaimedCompletion {
     pub previous: String,
     /// The answer consists of what was shown after this event.
     pub after: Seq,
+    /// Whether another request continues its answer.
+    pub is_continued: bool,
     pub created_at: DateTime<Utc>,
 }
 
@@ -54,6 +56,7 @@ row! {
         conversation: String,
         thread: String,
         previous: String,
+        next: String,
         after_seq: i64,
         created_at: i64,
     }
@@ -94,7 +97,7 @@ pub async fn find(
         fetch_optional,
         "
         -- find completion
-        SELECT o.id, o.conversation, c.thread, o.previous, o.after_seq, o.created_at
+        SELECT o.id, o.conversation, c.thread, o.previous, o.next, o.after_seq, o.created_at
         FROM completions o
         JOIN conversations c ON c.id = o.conversation
         WHERE o.person = $1 AND o.request = $2 AND c.chat = $1",
@@ -107,6 +110,7 @@ pub async fn find(
         thread: row.thread,
         previous: row.previous,
         after: row.after_seq,
+        is_continued: !row.next.is_empty(),
         created_at: at(row.created_at),
     }))
 }
@@ -144,6 +148,7 @@ pub async fn claim(
             thread: row.thread,
             previous: row.id,
             after: row.ended_seq,
+            is_continued: false,
             created_at: now,
         },
         None => ClaimedCompletion {
@@ -152,6 +157,7 @@ pub async fn claim(
             thread: new.place.thread.clone().unwrap_or_default(),
             previous: String::new(),
             after: 0,
+            is_continued: false,
             created_at: now,
         },
     };
@@ -211,7 +217,8 @@ async fn continued(
     Ok((taken > 0).then_some(row))
 }
 
-/// Records the answer, so that the dialogue can be continued from it.
+/// Records the answer, so that the dialogue can be continued from it: after the event `upto`, or a
+/// later one if a request that continued it has failed.
 pub async fn answered(tx: &mut Tx<'_>, id: &str, history: &str, upto: Seq) -> Result<()> {
     sql!(
         tx,
@@ -219,7 +226,7 @@ pub async fn answered(tx: &mut Tx<'_>, id: &str, history: &str, upto: Seq) -> Re
         "
         -- completion answered
         UPDATE completions
-        SET history = $1, ended_seq = $2
+        SET history = $1, ended_seq = CASE WHEN ended_seq < $2 THEN $2 ELSE ended_seq END
         WHERE id = $3",
         history,
         upto,

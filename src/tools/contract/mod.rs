@@ -202,6 +202,9 @@ pub enum ToolError {
     ExternalService(String),
     #[error("Sandbox: {0}")]
     Sandbox(String),
+    /// The call has failed, but has to be paid for: the cost is in millionths of a currency unit.
+    #[error("{error}")]
+    Billed { error: Box<ToolError>, cost_micros: u64 },
     /// The result was lost. A person decides what to do, as after a crash.
     #[error("{}", texts::OUTCOME_UNKNOWN)]
     Unknown,

@@ -253,6 +253,10 @@ impl Toolbox {
         let (outcome, output) = match self.attempt(tool, arguments, context).await {
             Some(Err(ToolError::Unknown)) => return None,
             Some(Ok(output)) => (Outcome::Done, output),
+            Some(Err(ToolError::Billed { error, cost_micros })) => {
+                let cost_micros = Some(cost_micros);
+                (Outcome::Failed, Output { cost_micros, ..Output::text(error.to_string()) })
+            }
             Some(Err(error)) => (Outcome::Failed, Output::text(error.to_string())),
             None => (Outcome::Withdrawn, Output::text("Stopped before it had ended")),
         };
@@ -415,6 +419,10 @@ mod tests {
             match arguments["do"].as_str().unwrap() {
                 "panic" => panic!("as told"),
                 "hang" => std::future::pending().await,
+                "bill" => {
+                    let error = Box::new(ToolError::ExternalService("It found nothing".into()));
+                    Err(ToolError::Billed { error, cost_micros: 7 })
+                }
                 "fail" => Err(ToolError::ExecutionFailed("It failed".into())),
                 "long" => Ok(Output::text("x".repeat(20_000))),
                 _ => Ok(Output::text(arguments.to_string())),
@@ -431,6 +439,15 @@ mod tests {
     async fn run(toolbox: &Toolbox, arguments: Value) -> (Outcome, String) {
         let result = toolbox.run_call("sample", arguments, &Place::new().context).await.unwrap();
         (result.outcome, result.text)
+    }
+
+    /// What a failed call cost counts, and the call is not repeated at the same price.
+    #[tokio::test]
+    async fn a_failed_call_can_have_a_cost() {
+        let arguments = json!({ "do": "bill" });
+        let result = sample().run_call("sample", arguments, &Place::new().context).await.unwrap();
+        assert_eq!((result.outcome, result.cost_micros), (Outcome::Failed, Some(7)));
+        assert_eq!(result.text, "External service: It found nothing");
     }
 
     /// Proves IC-02, IC-11.

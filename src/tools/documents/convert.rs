@@ -55,6 +55,7 @@ impl Tool for ConvertDocument {
             effect: EffectClass::Idempotent,
             approval: ApprovalMode::UnlessAllowed,
             subject: Some(Subject::Path("path")),
+            reads: &["/from"],
             tier: Tier::Extension,
             timeout: TIMEOUT,
             rate: Some(Rate::new(20, 200)),

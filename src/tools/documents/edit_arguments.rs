@@ -199,9 +199,6 @@ pub fn template(arguments: Value) -> Result<EditPlan, ToolError> {
     if it.list.is_some() && !it.rows.is_empty() {
         return wrong("give one of list and rows");
     }
-    if it.path == it.template {
-        return wrong("path is the template, which must stay: name another file");
-    }
     let is_merge = it.list.is_some() || !it.rows.is_empty();
     let (folder, name) = it.path.rsplit_once('/').unwrap_or(("", &it.path));
     if folder.contains("{{") || !is_merge && name.contains("{{") {

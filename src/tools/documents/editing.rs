@@ -118,8 +118,14 @@ impl Tool for EditTool {
             EditKind::Template => EffectClass::Idempotent,
             _ => EffectClass::AtMostOnce,
         };
+        let reads: &[&str] = match self.kind {
+            EditKind::Template => &["/template", "/list"],
+            EditKind::Workbook | EditKind::Document => &["/from"],
+            EditKind::Pdf => &["/files/*/path"],
+        };
         ToolSpec {
             effect,
+            reads,
             approval: ApprovalMode::UnlessAllowed,
             subject: Some(Subject::Path("path")),
             tier: Tier::Extension,
@@ -171,6 +177,11 @@ impl EditTool {
         plan.path = writable(&plan.path)?;
         for source in &mut plan.sources {
             *source = normalise(source)?;
+        }
+        if self.kind == EditKind::Template && plan.sources.contains(&plan.path) {
+            return Err(ToolError::InvalidParameters(
+                "path is the template or the list, which must stay: name another file".into(),
+            ));
         }
         let endings: &[&str] = match self.kind {
             EditKind::Template => &["docx", "pptx"],
@@ -401,6 +412,9 @@ mod tests {
             (EditKind::Document, json!({ "path": "a.docx" })),
             (EditKind::Pdf, json!({ "path": "a.pdf" })),
             (EditKind::Template, json!({ "path": "a.docx", "template": "a.docx" })),
+            (EditKind::Template, json!({ "path": "./a.docx", "template": "a.docx" })),
+            (EditKind::Template, json!({ "path": "a.docx", "template": "/workspace/a.docx" })),
+            (EditKind::Template, json!({ "path": "/workspace//a.docx", "template": "./a.docx" })),
         ] {
             let error = tool(kind).run(nothing, &place.context).await.unwrap_err();
             assert!(matches!(error, ToolError::InvalidParameters(_)), "{kind:?}: {error}");

@@ -87,6 +87,9 @@ impl Tool for Rendering {
             TextSource::File => ToolSpec {
                 tier: Tier::Extension,
                 subject: Some(Subject::Path("filePath")),
+                reads: &["/furtherPaths/*"],
+                // Warnings quote the text.
+                untrusted: true,
                 ..ToolSpec::read_only(
                     &format!("render_{ending}_from_file"),
                     &format!(

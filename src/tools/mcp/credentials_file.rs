@@ -13,7 +13,7 @@ use std::{
 use crate::encryption::Encryption;
 
 /// The contents of a credentials file at some time.
-#[derive(PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct StoredLogin(String);
 
 impl StoredLogin {
@@ -42,6 +42,21 @@ impl CredentialsFile {
         Self { file, encryption, seen: OnceLock::new() }
     }
 
+    /// Replaces what is stored by `sealed`, unless somebody refreshes the token or has done so: a
+    /// later load does it then. Returns what is stored.
+    async fn sealed(&self, stored: String, sealed: String) -> Result<String, AuthError> {
+        let file = self.file.clone();
+        blocking(move || {
+            let lock = private().create(true).truncate(false).open(lock_of(&file))?;
+            if lock.try_lock().is_err() || std::fs::read_to_string(&file)? != stored {
+                return Ok(stored);
+            }
+            replace(&file, sealed.as_bytes())?;
+            Ok(sealed)
+        })
+        .await
+    }
+
     /// The encryption is bound to this file, which is named after the server.
     fn purpose(&self) -> String {
         let name = self.file.file_name().unwrap_or_default();
@@ -59,8 +74,9 @@ impl CredentialStore for CredentialsFile {
                 let credentials = serde_json::from_str(&text).map_err(|e| lost(&e))?;
                 let mut seen = stored;
                 if self.encryption.is_outdated(&self.purpose(), &seen) {
-                    self.save(Clone::clone(&credentials)).await?;
-                    seen = tokio::fs::read_to_string(&self.file).await.map_err(|e| lost(&e))?;
+                    let sealed = self.encryption.seal(&self.purpose(), &text);
+                    let sealed = sealed.map_err(|e| lost(&format!("{e:#}")))?;
+                    seen = self.sealed(seen, sealed).await?;
                 }
                 // Later loads are not compared.
                 let _ = self.seen.set(StoredLogin(seen));
@@ -83,12 +99,8 @@ impl CredentialStore for CredentialsFile {
     }
 
     async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
-        let lock = self.file.with_extension("lock");
-        let held = blocking(move || {
-            let file = private().create(true).truncate(false).open(lock)?;
-            file.lock()?;
-            Ok(file)
-        });
+        let lock = lock_of(&self.file);
+        let held = blocking(move || locked(&lock));
         let guard = CredentialRefreshGuard::new(held.await?);
         let current = tokio::fs::read_to_string(&self.file).await.map_err(|e| lost(&e))?;
         if self.seen.get().is_some_and(|seen| seen.0 != current) {
@@ -116,15 +128,113 @@ fn private() -> std::fs::OpenOptions {
     options
 }
 
-/// Writes the file atomically.
-pub fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    use io::Write as _;
+/// The file that is locked while the credentials, or the scopes that they need, are changed.
+fn lock_of(file: &Path) -> PathBuf {
+    file.with_extension("lock")
+}
+
+/// Waits for the lock, which is released when the file is closed.
+fn locked(lock: &Path) -> io::Result<std::fs::File> {
+    if let Some(folder) = lock.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let file = private().create(true).truncate(false).open(lock)?;
+    file.lock()?;
+    Ok(file)
+}
+
+/// Adds words to those in the file.
+pub fn add_words(file: &Path, words: &[String]) -> io::Result<()> {
+    let _lock = locked(&lock_of(file))?;
+    let known = match std::fs::read_to_string(file) {
+        Err(problem) if problem.kind() == io::ErrorKind::NotFound => String::new(),
+        read => read?,
+    };
+    let mut all: Vec<_> = known.split_whitespace().collect();
+    for word in words {
+        if !all.contains(&word.as_str()) {
+            all.push(word);
+        }
+    }
+    replace(file, all.join(" ").as_bytes())
+}
+
+/// Writes the file atomically. No other write has the same temporary file, on any node.
+fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    let new = file.with_extension(format!("new{}", std::process::id()));
-    let mut written = private().create(true).truncate(true).open(&new)?;
-    written.write_all(bytes)?;
-    written.sync_all()?;
-    std::fs::rename(new, file)
+    let new = file.with_extension(format!("new-{}", uuid::Uuid::new_v4().simple()));
+    let written = write_through(&new, bytes).and_then(|()| std::fs::rename(&new, file));
+    if written.is_err() {
+        // Best effort: the first error is returned.
+        let _ = std::fs::remove_file(&new);
+    }
+    written
+}
+
+fn write_through(new: &Path, bytes: &[u8]) -> io::Result<()> {
+    use io::Write as _;
+    let mut file = private().create_new(true).open(new)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Files of the same server are written at the same time, and none gets what another contains.
+    #[test]
+    fn writes_at_the_same_time_do_not_mix() {
+        let folder = tempfile::tempdir().unwrap();
+        let (json, scopes) = (folder.path().join("g.json"), folder.path().join("g.scopes"));
+        let text = "x".repeat(4_000);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..40).for_each(|_| replace(&json, text.as_bytes()).unwrap()));
+                scope.spawn(|| (0..40).for_each(|_| replace(&scopes, b"act delete").unwrap()));
+            }
+        });
+        assert_eq!(std::fs::read_to_string(&json).unwrap(), text);
+        assert_eq!(std::fs::read_to_string(&scopes).unwrap(), "act delete");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left over");
+    }
+
+    /// A call that requires further scopes does not undo what others require.
+    #[test]
+    fn required_scopes_add_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("logins/g.scopes");
+        std::thread::scope(|scope| {
+            for words in [["read", "act"], ["act", "delete"], ["send", "read"]] {
+                let file = &file;
+                scope.spawn(move || add_words(file, &words.map(str::to_owned)).unwrap());
+            }
+        });
+        let text = std::fs::read_to_string(&file).unwrap();
+        let mut words: Vec<_> = text.split(' ').collect();
+        words.sort_unstable();
+        assert_eq!(words, ["act", "delete", "read", "send"]);
+    }
+
+    /// Credentials that another node refreshes meanwhile are not replaced by the earlier ones when
+    /// they are encrypted with a new key.
+    #[tokio::test]
+    async fn encrypting_does_not_undo_a_refresh() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("g.json");
+        let stored = CredentialsFile::new(file.clone(), Encryption::default());
+        std::fs::write(&file, "refreshed").unwrap();
+        let kept = stored.sealed("earlier".into(), "enc1:earlier".into()).await.unwrap();
+        assert_eq!(kept, "earlier");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "refreshed");
+        let held = locked(&lock_of(&file)).unwrap();
+        stored.sealed("refreshed".into(), "enc1:refreshed".into()).await.unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "refreshed");
+        drop(held);
+        let kept = stored.sealed("refreshed".into(), "enc1:refreshed".into()).await.unwrap();
+        assert_eq!(kept, "enc1:refreshed");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "enc1:refreshed");
+    }
 }

@@ -26,7 +26,7 @@ use tokio::{
 
 use super::{
     ConnectionRefused, McpConfig, challenge,
-    credentials_file::{CredentialsFile, StoredLogin, blocking, is_refreshed, replace},
+    credentials_file::{CredentialsFile, StoredLogin, add_words, blocking, is_refreshed},
 };
 use crate::{
     encryption::Encryption,
@@ -57,8 +57,8 @@ pub struct Login {
 impl Login {
     /// Remembers scopes that a call requires, for the next sign-in on any node.
     pub(super) async fn require(&self, scopes: &[String]) -> Result<(), AuthError> {
-        let (file, text) = (self.required_file(), scopes.join(" "));
-        blocking(move || replace(&file, text.as_bytes())).await
+        let (file, scopes) = (self.required_file(), scopes.to_vec());
+        blocking(move || add_words(&file, &scopes)).await
     }
 
     /// The scopes for a sign-in: those of the operator; if calls required further ones, these and
@@ -133,6 +133,7 @@ impl StartedLogin {
             let why = channels::text::neutralise(&why);
             return Err(config.broken(&format!("is not signed in to: {why}")));
         }
+        // Only the command line signs in, and it waits until this is done.
         let done = self.session.handle_callback_url(back).await;
         done.map_err(|error| failed(config, &error))?;
         if let Some(login) = &config.login {
@@ -218,7 +219,7 @@ async fn answered(mut browser: TcpStream, state: &str) -> io::Result<Option<Stri
     Ok(target.map(str::to_owned))
 }
 
-/// A token, if somebody has signed in.
+/// A token, if somebody has signed in. An expired one is refreshed.
 pub(super) async fn token(
     config: &McpConfig,
     url: &Url,
@@ -227,16 +228,19 @@ pub(super) async fn token(
     if !tokio::fs::try_exists(&login.file).await.unwrap_or(false) {
         return Ok(None);
     }
-    let mut is_first = true;
-    loop {
-        let known = known(url, login).await.map_err(|error| refused(config, &error))?;
-        let Some(manager) = known else { return Ok(None) };
-        match manager.get_access_token().await {
-            Ok(token) => return Ok(Some(token.into())),
-            Err(error) if is_first && is_refreshed(&error) => is_first = false,
-            Err(error) => return Err(refused(config, &error)),
+    let (url, stored) = (url.clone(), login.clone());
+    let token = to_its_end(async move {
+        let mut is_first = true;
+        loop {
+            let Some(manager) = known(&url, &stored).await? else { return Ok(None) };
+            match manager.get_access_token().await {
+                Ok(token) => return Ok(Some(token.into())),
+                Err(error) if is_first && is_refreshed(&error) => is_first = false,
+                Err(error) => return Err(error),
+            }
         }
-    }
+    });
+    token.await.map_err(|error| refused(config, &error))
 }
 
 /// Refreshes the token after the server has rejected the one in `rejected`. Returns whether there is
@@ -250,14 +254,28 @@ pub(super) async fn refresh(
     if login.stored().await != *rejected {
         return Ok(true);
     }
-    let known = known(url, login).await.map_err(|error| refused(config, &error))?;
-    let Some(manager) = known else { return Ok(false) };
-    match manager.refresh_token().await {
-        Ok(_) => Ok(true),
-        Err(error) if is_refreshed(&error) => Ok(true),
-        Err(AuthError::AuthorizationRequired | AuthError::TokenRefreshRejected(_)) => Ok(false),
-        Err(error) => Err(refused(config, &error)),
-    }
+    let (url, stored) = (url.clone(), login.clone());
+    let refreshed = to_its_end(async move {
+        let Some(manager) = known(&url, &stored).await? else { return Ok(false) };
+        match manager.refresh_token().await {
+            Ok(_) => Ok(true),
+            Err(error) if is_refreshed(&error) => Ok(true),
+            Err(AuthError::AuthorizationRequired | AuthError::TokenRefreshRejected(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    });
+    refreshed.await.map_err(|error| refused(config, &error))
+}
+
+/// Completes an exchange of credentials, and stores the new ones, also if the caller is dropped: a
+/// call is stopped, or the connection takes too long. The server accepts the earlier ones only
+/// once.
+async fn to_its_end<T: Send + 'static>(
+    exchange: impl Future<Output = Result<T, AuthError>> + Send + 'static,
+) -> Result<T, AuthError> {
+    #[expect(clippy::disallowed_methods, reason = "it ends with the HTTP client's time limit")]
+    let exchange = tokio::spawn(exchange);
+    exchange.await.map_err(|problem| AuthError::InternalError(problem.to_string()))?
 }
 
 /// If the credentials are rejected, a person has to sign in again; other problems are temporary.
@@ -446,6 +464,25 @@ mod tests {
             let result = run(&tools.expect("tools"), "g_act", json!({})).await;
             assert_eq!(result.expect("a result"), "done by t2");
         }
+        assert_eq!(state.refreshed(), 1);
+    }
+
+    /// A call that is stopped while the token is refreshed does not lose the new one, although the
+    /// earlier one is void.
+    #[tokio::test]
+    async fn a_stopped_call_does_not_lose_a_refreshed_token() {
+        let (state, fixture) = (Guarded::start().await, McpFixture::new().await);
+        let config = config(&state, fixture.folder.path().join("g.json"));
+        signs_in(&config).await;
+        let tools = fixture.tools(config.clone()).await.expect("tools");
+        state.expires(1);
+        state.holds_next_token();
+        tokio::select! {
+            result = run(&tools, "g_act", json!({})) => panic!("{result:?}"),
+            () = state.has_rotated() => {}
+        }
+        state.hands_over();
+        assert_eq!(run(&tools, "g_act", json!({})).await.expect("a result"), "done by t2");
         assert_eq!(state.refreshed(), 1);
     }
 

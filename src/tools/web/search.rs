@@ -12,7 +12,7 @@ use std::{
 use tokio::time::timeout;
 
 use super::{
-    client::WebClient,
+    client::{WebClient, WebResponse},
     providers::{Hit, MARKS, SearchEngine, SearchProvider, SearchQuery, listed, page, question},
 };
 use crate::{
@@ -29,11 +29,21 @@ const SNIPPET_CHARS: usize = 400;
 /// The timeout of one provider, after which the next one is used.
 const ANSWER_FOR: Duration = Duration::from_secs(8);
 const VENDOR_TIMES: u32 = 4;
-/// The timeout for all of them.
+/// The timeout for all of them, or longer if they need more. What they do not use is for the rest of
+/// the call.
 const TIMEOUT: Duration = Duration::from_mins(1);
+const REST_OF_CALL: Duration = Duration::from_secs(10);
 /// How long a response is cached, and the maximum number of cached responses.
 const FRESH_FOR: chrono::TimeDelta = chrono::TimeDelta::minutes(10);
 const KEPT: usize = 256;
+
+/// Why a provider has no results, in words.
+enum SearchProblem {
+    /// It has rejected the query, or did not get it.
+    NotRun(String),
+    /// It has searched, or may have done so, which has to be paid for.
+    Ran(String),
+}
 
 /// `web_search`
 pub struct WebSearch {
@@ -77,27 +87,45 @@ impl WebSearch {
         }
     }
 
+    /// How long a provider has.
+    fn time_of(&self, provider: &SearchProvider) -> Duration {
+        // A language model reads what it finds before it answers.
+        self.answer_for * if provider.kind.needs_model() { VENDOR_TIMES } else { 1 }
+    }
+
     async fn ask(
         &self,
         provider: &SearchProvider,
         search: &SearchQuery,
-    ) -> Result<Vec<Hit>, String> {
-        // A language model reads what it finds before it answers.
-        let times = if provider.kind.needs_model() { VENDOR_TIMES } else { 1 };
-        let answered = timeout(self.answer_for * times, self.answer(provider, search)).await;
-        answered.unwrap_or_else(|_| Err("did not answer in time".into()))
+    ) -> Result<Vec<Hit>, SearchProblem> {
+        let answered = timeout(self.time_of(provider), async {
+            let answer = self.answer(provider, search).await.map_err(SearchProblem::NotRun)?;
+            self.hits(provider, answer).await.map_err(SearchProblem::Ran)
+        });
+        // It may search, and charge for it, after nobody waits any more.
+        let late = |_| Err(SearchProblem::Ran("did not answer in time".into()));
+        answered.await.unwrap_or_else(late)
     }
 
     async fn answer(
         &self,
         provider: &SearchProvider,
         search: &SearchQuery,
-    ) -> Result<Vec<Hit>, String> {
+    ) -> Result<WebResponse, String> {
         let ask = question(provider, search).ok_or("its key is not a valid header")?;
         let answer = self.web_client.send(ask).await.map_err(|problem| problem.to_string())?;
-        if !answer.status.is_success() {
-            return Err(format!("answered {}", answer.status));
+        if answer.status.is_success() {
+            Ok(answer)
+        } else {
+            Err(format!("answered {}", answer.status))
         }
+    }
+
+    async fn hits(
+        &self,
+        provider: &SearchProvider,
+        answer: WebResponse,
+    ) -> Result<Vec<Hit>, String> {
         let body = String::from_utf8_lossy(&answer.body);
         let hits = match provider.kind {
             SearchEngine::Duckduckgo => {
@@ -119,7 +147,13 @@ impl Tool for WebSearch {
             subject: Some(Subject::Text("query")),
             untrusted: true,
             outward: true,
-            timeout: TIMEOUT,
+            timeout: self
+                .providers
+                .iter()
+                .map(|one| self.time_of(one))
+                .sum::<Duration>()
+                .saturating_add(REST_OF_CALL)
+                .max(TIMEOUT),
             env: if self.providers.is_empty() { self.missing.clone() } else { Vec::new() },
             ..ToolSpec::read_only(
                 "web_search",
@@ -130,11 +164,10 @@ impl Tool for WebSearch {
         }
     }
 
-    /// The price of the most expensive provider, since it is not known in advance which one
-    /// answers.
+    /// The price of all providers, since each may find nothing and charge for it.
     fn estimated_cost(&self, _arguments: &Value) -> Option<u64> {
         let prices = self.providers.iter().map(|provider| provider.price_micros);
-        prices.max().filter(|price| *price > 0)
+        Some(prices.sum()).filter(|price| *price > 0)
     }
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
@@ -145,24 +178,35 @@ impl Tool for WebSearch {
         if let Some(text) = self.kept(&search, context.now) {
             return Ok(Output::text(text));
         }
-        let mut problems = Vec::new();
+        let (mut problems, mut cost_micros) = (Vec::new(), 0);
         for provider in &self.providers {
             match self.ask(provider, &search).await {
                 Ok(hits) => {
+                    cost_micros += provider.price_micros;
                     let text = format_hits(hits, search.count());
                     self.keep(search, context.now, text.clone());
                     problems.push(format!("{:?} answered", provider.kind));
-                    let cost_micros = Some(provider.price_micros).filter(|price| *price > 0);
+                    let cost_micros = Some(cost_micros).filter(|cost| *cost > 0);
                     let raw = Some(problems.join("; "));
                     return Ok(Output { raw, cost_micros, ..Output::text(text) });
                 }
-                Err(problem) => problems.push(format!("{:?} {problem}", provider.kind)),
+                Err(SearchProblem::Ran(problem)) => {
+                    cost_micros += provider.price_micros;
+                    problems.push(format!("{:?} {problem}", provider.kind));
+                }
+                Err(SearchProblem::NotRun(problem)) => {
+                    problems.push(format!("{:?} {problem}", provider.kind));
+                }
             }
         }
-        Err(ToolError::ExternalService(match problems.as_slice() {
+        let error = ToolError::ExternalService(match problems.as_slice() {
             [] => "no search provider is configured (web.search)".into(),
             _ => format!("no provider answered: {}", problems.join("; ")),
-        }))
+        });
+        Err(match cost_micros {
+            0 => error,
+            cost_micros => ToolError::Billed { error: Box::new(error), cost_micros },
+        })
     }
 }
 
@@ -292,12 +336,54 @@ mod tests {
         let (server, mut place) = (FakeWeb::start().await, Place::new());
         server.hangs("/serper");
         let mut tool = tool(&server, &[SearchEngine::Serper, SearchEngine::Searxng]);
-        assert!(5 * tool.answer_for < tool.spec().timeout, "all can be asked");
         tool.answer_for = Duration::from_millis(200);
         let output = place.runs(&tool, json!({ "query": "rivers" })).await.unwrap();
         let raw = output.raw.unwrap_or_default();
         assert_eq!(raw, "Serper did not answer in time; Searxng answered");
         assert!(output.text.contains("Elbe"));
+    }
+
+    /// A provider is paid for that has searched and found nothing, also if another answers. One that
+    /// has rejected the query is not.
+    #[tokio::test]
+    async fn all_searches_are_paid_for() {
+        let (server, mut place) = (FakeWeb::start().await, Place::new());
+        let kinds = [
+            SearchEngine::Anthropic,
+            SearchEngine::OpenAi,
+            SearchEngine::Serper,
+            SearchEngine::Tavily,
+        ];
+        let mut tool = tool(&server, &kinds);
+        for (provider, price) in tool.providers.iter_mut().zip([1, 20, 300, 4_000]) {
+            provider.price_micros = price;
+        }
+        tool.answer_for = Duration::from_millis(200);
+        server.says("/anthropic", "application/json", json!({ "content": [] }).to_string());
+        server.hangs("/openai");
+        server.fails("/serper", 500);
+        let search = json!({ "query": "rivers" });
+        assert_eq!(tool.estimated_cost(&search), Some(4_321));
+        let output = place.runs(&tool, search.clone()).await.unwrap();
+        assert_eq!(output.cost_micros, Some(4_021));
+        server.fails("/tavily", 500);
+        place.context.now += FRESH_FOR;
+        let failed = place.runs(&tool, search).await.unwrap_err();
+        let ToolError::Billed { error, cost_micros } = failed else { panic!("{failed}") };
+        assert_eq!(cost_micros, 21);
+        assert!(matches!(*error, ToolError::ExternalService(_)), "{error}");
+    }
+
+    /// Every provider can use up its time.
+    #[tokio::test]
+    async fn the_time_is_enough_for_all_providers() {
+        let server = FakeWeb::start().await;
+        let vendors = [SearchEngine::OpenAi, SearchEngine::Anthropic, SearchEngine::Gemini];
+        for kinds in [&vendors[..], &[SearchEngine::Serper; 5], &[SearchEngine::Searxng]] {
+            let tool = tool(&server, kinds);
+            let times = tool.providers.iter().map(|provider| tool.time_of(provider));
+            assert!(times.sum::<Duration>() < tool.spec().timeout, "{kinds:?}");
+        }
     }
 
     #[tokio::test]

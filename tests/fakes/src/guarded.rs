@@ -18,7 +18,7 @@ use std::{
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, sync::Notify};
 
 type Fields = BTreeMap<String, String>;
 
@@ -36,6 +36,10 @@ pub struct Guarded {
     brief: AtomicBool,
     /// Whether calls require the scope `delete`.
     strict: AtomicBool,
+    /// Whether the next new token is kept back.
+    holds: AtomicBool,
+    rotated: Notify,
+    handed_over: Notify,
 }
 
 impl Guarded {
@@ -84,6 +88,21 @@ impl Guarded {
     /// From now on calls require a further scope, which a new sign-in has to request.
     pub fn is_strict(&self) {
         self.strict.store(true, Ordering::SeqCst);
+    }
+
+    /// Grants the next token, and does not hand it over yet. The earlier ones are void.
+    pub fn holds_next_token(&self) {
+        self.holds.store(true, Ordering::SeqCst);
+    }
+
+    /// Waits until that has happened.
+    pub async fn has_rotated(&self) {
+        self.rotated.notified().await;
+    }
+
+    /// Hands the token over, if somebody still waits for it.
+    pub fn hands_over(&self) {
+        self.handed_over.notify_one();
     }
 
     /// From now on tokens are granted for a few seconds.
@@ -139,6 +158,10 @@ async fn token(State(state): State<Arc<Guarded>>, Form(form): Form<Fields>) -> R
             .into_response();
     }
     let n = state.granted.fetch_add(1, Ordering::SeqCst) + 1;
+    if state.holds.swap(false, Ordering::SeqCst) {
+        state.rotated.notify_one();
+        state.handed_over.notified().await;
+    }
     let lasts = if state.brief.load(Ordering::SeqCst) { 5 } else { 3600 };
     Json(json!({
         "access_token": format!("t{n}"), "token_type": "Bearer", "refresh_token": format!("r{n}"),

@@ -310,6 +310,69 @@ story! {
 }
 
 story! {
+    /// A conversation that went on is not repeated: somebody else may have sent the same first
+    /// request.
+    async fn a_request_never_gets_the_answers_of_later_turns(world: &mut World) {
+        let served = running(world).await;
+        let token = served.token("editor", Role::Member).await;
+        world.model_will(say("Hello.")).will(say("A secret.")).will(say("Welcome."));
+        let hello = [user("hello")];
+        assert_eq!(asks(&served, &token, &hello).await, "Hello.");
+        let known = [user("hello"), assistant("Hello."), user("tell me")];
+        assert_eq!(asks(&served, &token, &known).await, "A secret.");
+        assert_eq!(asks(&served, &token, &hello).await, "Welcome.");
+        assert_eq!(world.rows_of("conversations").await.len(), 2);
+        // Both go on.
+        world.model_will(say("More.")).will(say("Other."));
+        let more = [&known[..], &[assistant("A secret."), user("more")]].concat();
+        assert_eq!(asks(&served, &token, &more).await, "More.");
+        let other = [user("hello"), assistant("Welcome."), user("other")];
+        assert_eq!(asks(&served, &token, &other).await, "Other.");
+        assert_eq!(world.rows_of("conversations").await.len(), 2);
+        ended(served).await;
+    }
+}
+
+story! {
+    /// An answered request stays answered when a later turn of its conversation fails.
+    async fn a_later_failure_does_not_undo_an_answer(world: &mut World) {
+        let served = running(world).await;
+        let token = served.token("editor", Role::Member).await;
+        world.model_will(say("One.")).will(say("Two."));
+        world.model_will(fail(ModelError::Rejected("no such model".into())));
+        let first = [user("first"), assistant("One."), user("second")];
+        assert_eq!(asks(&served, &token, &first[..1]).await, "One.");
+        assert_eq!(asks(&served, &token, &first).await, "Two.");
+        let third = [&first[..], &[assistant("Two."), user("third")]].concat();
+        assert_eq!(refused(post(&served, &token, &body(&third))).await.0, 502);
+        // Repeated within a minute, and continued: the failed turn is not part of the answer.
+        assert_eq!(asks(&served, &token, &first).await, "Two.");
+        world.model_will(say("Three.")).will(say("Another two."));
+        assert_eq!(asks(&served, &token, &third).await, "Three.");
+        assert_eq!(world.rows_of("conversations").await.len(), 1);
+        // Later it is a branch, which is not added to the conversation.
+        world.clock.advance(TimeDelta::minutes(2));
+        assert_eq!(asks(&served, &token, &first).await, "Another two.");
+        assert_eq!(world.rows_of("conversations").await.len(), 2);
+        ended(served).await;
+    }
+}
+
+story! {
+    /// The same request begins a new conversation while the old one is being deleted.
+    async fn a_request_is_answered_while_its_conversation_is_deleted(world: &mut World) {
+        let served = running(world).await;
+        let token = served.token("editor", Role::Member).await;
+        world.model_will(say("One.")).will(say("Two."));
+        assert_eq!(asks(&served, &token, &[user("hi")]).await, "One.");
+        // What the first step of the deletion does.
+        world.tampers("UPDATE conversations SET chat = id, thread = 'erased', person = ''").await;
+        assert_eq!(asks(&served, &token, &[user("hi")]).await, "Two.");
+        ended(served).await;
+    }
+}
+
+story! {
     /// A turn that failed is an error of the upstream, and the same request runs again.
     async fn a_failed_turn_is_run_again(world: &mut World) {
         let served = running(world).await;

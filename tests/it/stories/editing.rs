@@ -4,6 +4,7 @@
 use countersign::{
     agent::policy::Action,
     crash,
+    journal::event::Event,
     llm::scripted::{call, say},
     texts::Language,
 };
@@ -165,5 +166,57 @@ story! {
         }
         assert!(result(world).await.contains("letters/Ann.docx exists already"));
         assert_eq!(fs::read(folder(world).join("letters/Ann.docx")).unwrap(), b"mine");
+    }
+}
+
+/// Whether the conversation was tainted by this source.
+async fn is_tainted_by(world: &World, wanted: &str) -> bool {
+    let events = world.journal().await;
+    let mut sources = events.iter().filter_map(|entry| match &entry.event {
+        Event::Tainted { source } => Some(source),
+        _ => None,
+    });
+    sources.any(|source| source == wanted)
+}
+
+/// Makes a call, and allows it if that is asked.
+async fn calls(world: &mut World, tool: &str, arguments: serde_json::Value) -> String {
+    world.model_will(call(tool, arguments)).will(say("Done."));
+    world.ann_says("do it").await;
+    if let Some(press) = world.press_if_there("Allow once") {
+        world.happens("1", press).await;
+    }
+    result(world).await
+}
+
+story! {
+    /// A tool that makes a file of an untrusted one taints, since its result and its errors may
+    /// quote the file, and what it has made stays untrusted after `/new`.
+    /// Proves S1.
+    async fn what_is_made_of_an_untrusted_file_is_untrusted(world: &mut World) {
+        world.config.guard.default = Action::Allow;
+        sends(world, "evil.docx", &file("A boat.", Format::Docx)).await;
+        sends(world, "evil.xlsx", &file(BOOK, Format::Xlsx)).await;
+        let replacements = json!([{ "old": "boat", "new": "ship" }]);
+        let edit = json!({
+            "path": "copy.docx", "from": "inbox/evil.docx", "replacements": replacements
+        });
+        let receipt = calls(world, "edit_document", edit).await;
+        assert!(receipt.contains("/workspace/copy.docx"), "{receipt}");
+        assert!(is_tainted_by(world, "edit_document inbox/evil.docx").await);
+        // With or without a program that converts it.
+        let convert = json!({ "path": "evil.pdf", "from": "inbox/evil.docx" });
+        calls(world, "convert_document", convert).await;
+        assert!(is_tainted_by(world, "convert_document inbox/evil.docx").await);
+        world.ann_says("/new").await;
+        // The error names the columns.
+        let edit = json!({ "path": "b.xlsx", "from": "inbox/evil.xlsx", "rows": [{ "?": 1 }] });
+        let error = calls(world, "edit_workbook", edit).await;
+        assert!(error.contains("Port, Tonnes"), "{error}");
+        assert!(is_tainted_by(world, "edit_workbook inbox/evil.xlsx").await);
+        world.ann_says("/new").await;
+        let text = calls(world, "extract_document", json!({ "path": "copy.docx" })).await;
+        assert!(text.contains("A ship."), "{text}");
+        assert!(is_tainted_by(world, "extract_document copy.docx").await);
     }
 }
