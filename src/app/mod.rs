@@ -56,6 +56,7 @@ use crate::{
         jobs,
         mcp::supervisor::Supervisor,
         memory::{self, semantic_search::Meaning},
+        results,
         sandbox::Sandbox,
         schedule,
         web::client::WebClient,
@@ -264,6 +265,7 @@ fn stored(
     let mut tools = memory::tools(store, terms.zone, meaning.clone());
     tools.extend(wiki::tools(store, meaning).into_iter().chain(schedule::tools(store, terms)));
     tools.extend(jobs::tools(store, config.jobs.build(build::coworkers(&config.agents))?));
+    tools.extend(results::tools(store));
     Ok(tools)
 }
 

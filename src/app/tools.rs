@@ -14,7 +14,9 @@ use super::{
 };
 use crate::{
     agent::{catalog::Skill, naming::sanitise},
-    config::{AgentEntry, Config, McpEntry, ModelEntry, build, datasources::sources},
+    config::{
+        AgentEntry, Config, McpEntry, ModelEntry, build, datasources::sources, secret::Secret,
+    },
     store::{Store, files},
     tools::{
         Tool,
@@ -149,12 +151,14 @@ pub fn server(
     variables: &BTreeMap<String, String>,
     sandbox: Option<ServerSandbox>,
 ) -> Result<McpConfig> {
-    let env = entry
-        .env
-        .iter()
-        .map(|(name, secret)| Ok((name.clone(), secret.reveal(variables)?)))
-        .collect::<Result<_>>()
-        .context("env")?;
+    let revealed = |secrets: &BTreeMap<String, Secret>| -> Result<_> {
+        let reveal = |(name, secret): (&String, &Secret)| {
+            Ok((name.clone(), secret.reveal(variables).with_context(|| name.clone())?))
+        };
+        secrets.iter().map(reveal).collect()
+    };
+    let env = revealed(&entry.env).context("env")?;
+    let headers = revealed(&entry.headers).context("headers")?;
     let bearer = entry.bearer.as_ref().map(|b| b.reveal(variables).context("bearer"));
     let oauth = match (&entry.token_url, &entry.client_id, client_proof(entry, variables)?) {
         (Some(token_url), Some(client_id), Some(proof)) => Some(Credentials {
@@ -172,10 +176,11 @@ pub fn server(
         env,
         tier: entry.tier,
         protocol: entry.protocol,
+        connection: entry.connection,
         bearer: bearer.transpose()?,
         oauth,
         login: login(entry, config, variables)?,
-        headers: BTreeMap::new(),
+        headers,
         sandbox,
     })
 }

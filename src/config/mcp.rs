@@ -1,6 +1,7 @@
 //! The entries of `[[mcp]]`: MCP servers.
 
 use anyhow::{Result, bail};
+use reqwest::header::HeaderName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::PathBuf};
@@ -9,8 +10,12 @@ use super::{secret::Secret, yes};
 use crate::{
     agent::{catalog::Tier, naming::sanitise},
     store::tools::pins::MODULES,
-    tools::mcp::Protocol,
+    tools::mcp::{ConnectionMode, Protocol},
 };
+
+/// Headers that the client sets itself.
+const SET_BY_CLIENT: [&str; 6] =
+    ["authorization", "accept", "content-type", "host", "mcp-session-id", "mcp-protocol-version"];
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -21,6 +26,8 @@ pub struct McpEntry {
     #[serde(default)]
     pub env: BTreeMap<String, Secret>,
     pub bearer: Option<Secret>,
+    #[serde(default)]
+    pub headers: BTreeMap<String, Secret>,
     pub token_url: Option<url::Url>,
     pub client_id: Option<String>,
     pub client_secret: Option<Secret>,
@@ -33,6 +40,8 @@ pub struct McpEntry {
     pub tier: Tier,
     #[serde(default)]
     pub protocol: Protocol,
+    #[serde(default)]
+    pub connection: ConnectionMode,
     #[serde(default = "yes")]
     pub sandbox: bool,
     #[serde(default)]
@@ -46,7 +55,7 @@ fn extension() -> Tier {
 impl McpEntry {
     pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
         let own = [&self.bearer, &self.client_secret, &self.client_key];
-        self.env.values().chain(own.into_iter().flatten())
+        self.env.values().chain(self.headers.values()).chain(own.into_iter().flatten())
     }
 
     /// The prefix of the tools' names: `github` for `github_create_issue`.
@@ -70,6 +79,7 @@ impl McpEntry {
         }
         let id = self.client_id.is_some();
         self.check_client()?;
+        self.check_headers()?;
         if id && (self.url.is_none() || self.bearer.is_some()) {
             bail!("mcp.{}: client_id requires a url and no bearer", self.name);
         }
@@ -83,6 +93,22 @@ impl McpEntry {
             }
             if metadata.scheme() != "https" || metadata.path() == "/" {
                 bail!("mcp.{}: client_metadata_url must be https with a path", self.name);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_headers(&self) -> Result<()> {
+        let name = &self.name;
+        if !self.headers.is_empty() && self.url.is_none() {
+            bail!("mcp.{name}: headers requires a url");
+        }
+        for header in self.headers.keys() {
+            if HeaderName::from_bytes(header.as_bytes()).is_err() {
+                bail!("mcp.{name}: `{header}` is not the name of a header");
+            }
+            if SET_BY_CLIENT.iter().any(|own| header.eq_ignore_ascii_case(own)) {
+                bail!("mcp.{name}: the header `{header}` is set by the gateway (see bearer)");
             }
         }
         Ok(())

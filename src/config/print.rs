@@ -206,6 +206,7 @@ const KEYS: &[ConfigKey] = &[
     key("mcp.url", "", "URL of a remote server"),
     key("mcp.env", "{}", "Environment variables of the local server, as secrets"),
     key("mcp.bearer", "", "Token for the remote server, as a secret"),
+    key("mcp.headers", "{}", "Further headers of requests to the remote server, as secrets"),
     key("mcp.token_url", "", "The token endpoint for OAuth client credentials"),
     key("mcp.client_id", "", "The client id for token_url, or for `mcp login`"),
     key("mcp.client_secret", "", "The client secret, as a secret"),
@@ -219,6 +220,11 @@ const KEYS: &[ConfigKey] = &[
     key("mcp.scopes", "[]", "The OAuth scopes; by default those that the server names"),
     key("mcp.tier", "extension", "core: in every prompt; extension: after enable_tool"),
     key("mcp.protocol", "auto", "initialize, discover (from 2026-07-28 on), or auto"),
+    key(
+        "mcp.connection",
+        "shared",
+        "shared, or per_call: each call opens a connection and closes it",
+    ),
     key(
         "mcp.sandbox",
         "true",

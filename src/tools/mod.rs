@@ -7,8 +7,9 @@
 //! - [`sandbox`]: sandboxes for the programs that the gateway starts
 //! - [`skills`]: skills, and their tools
 //! - [`manual`]: the documentation of this build
-//! - [`datasources`], [`documents`], [`files`], [`jobs`], [`json`], [`memory`], [`schedule`],
-//!   [`send`], `echo`, [`shell`], [`time`], [`view_image`], [`web`], [`wiki`]: the tools
+//! - [`datasources`], [`documents`], [`files`], [`jobs`], [`json`], [`memory`], [`results`],
+//!   [`schedule`], [`send`], `echo`, [`shell`], [`time`], [`view_image`], [`web`], [`wiki`]: the
+//!   tools
 //! - [`mcp`]: tools of MCP servers; [`wasm`]: WASM tools
 
 pub mod contract;
@@ -25,6 +26,7 @@ pub mod mcp;
 pub mod memory;
 #[cfg(test)]
 mod reads_tests;
+pub mod results;
 pub mod sandbox;
 pub mod schedule;
 pub mod send;

@@ -12,7 +12,7 @@ use super::{
     contract::toolbox::{Toolbox, builtin, sandboxed},
     datasources::{self, ConfiguredSource, visible::Visibility},
     documents::Branding,
-    files, jobs, memory,
+    files, jobs, memory, results,
     sandbox::Sandbox,
     schedule, shell, skills,
     testing::Place,
@@ -155,6 +155,7 @@ pub(super) fn all(place: &Place, store: &Store) -> Toolbox {
         .chain(memory::tools(store, chrono_tz::UTC, None))
         .chain(schedule::tools(store, terms))
         .chain(jobs::tools(store, job_terms()))
+        .chain(results::tools(store))
         .chain(wiki::tools(store, None))
         .chain(skills::tools(&folders, skills::ScriptNetwork::new(), &sandbox))
         .chain(web::tools(WebConfig::default(), &sandbox).unwrap())

@@ -299,6 +299,26 @@ fn a_client_of_a_server_has_one_proof() {
     }
 }
 
+/// A key that a server expects in a header of its own comes from a secret.
+#[test]
+fn headers_of_a_server_are_checked() {
+    let with = |server: &str, headers: &str| {
+        let text = format!("[[mcp]]\nname = \"m\"\n{server}\nheaders = {{ {headers} }}\n");
+        load(&text, &[("OPENAI_API_KEY", "k")])
+    };
+    let url = "url = \"https://m.example/mcp\"";
+    let config = with(url, "x-api-key = { env = \"KEY\" }").unwrap();
+    assert_eq!(config.mcp[0].secrets().count(), 1, "it is hidden like all secrets");
+    for (server, headers, why) in [
+        ("command = [\"m\"]", "x-api-key = { env = \"KEY\" }", "headers requires a url"),
+        (url, "\"x key\" = { env = \"KEY\" }", "`x key` is not the name of a header"),
+        (url, "Authorization = { env = \"KEY\" }", "is set by the gateway"),
+    ] {
+        let problem = format!("{:#}", with(server, headers).unwrap_err());
+        assert!(problem.contains(why), "{headers}: {problem}");
+    }
+}
+
 #[test]
 fn a_key_in_the_environment_is_enough_to_go_live() {
     let config = load("", &[("OPENAI_API_KEY", "k"), ("TELEGRAM_BOT_TOKEN", "1:t")]).unwrap();

@@ -81,6 +81,13 @@ pub(super) const SENTENCES: &[ToolSentence] = &[
         spanish: "Consultar la fecha y la hora.",
     },
     ToolSentence {
+        tool: "hit_cache",
+        english: "Look up an earlier result: {key}.",
+        chinese: "查看之前的结果：{key}。",
+        german: "Ein früheres Ergebnis nachschlagen: {key}.",
+        spanish: "Consultar un resultado anterior: {key}.",
+    },
+    ToolSentence {
         tool: "http_request",
         english: "Send a request to {url}.",
         chinese: "向 {url} 发送请求。",

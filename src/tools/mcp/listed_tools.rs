@@ -1,6 +1,6 @@
 //! The tools that a server lists, compared with their pinned definitions.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use rmcp::model::Tool as Definition;
 use std::{
     collections::BTreeMap,
@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{
-    listing, prompts,
+    ConnectionMode, listing, prompts,
     resources::{self, Resources},
     server::Server,
     session::McpSession,
@@ -23,15 +23,30 @@ use crate::{
     tools::{Tool, ToolError},
 };
 
+/// How often the tools are listed if no connection is kept, over which a server could report
+/// changes.
+const LIST_EVERY: TimeDelta = TimeDelta::minutes(5);
+
 /// The tools that were listed over a connection, and the version of the settings that they were
 /// compared with.
 #[derive(Default)]
 pub(super) struct ListedTools {
+    /// The connection, if it is kept.
     pub session: Option<Arc<McpSession>>,
+    /// When they were listed, if the connection is not kept.
+    listed_at: Option<DateTime<Utc>>,
     definitions: Vec<Definition>,
+    has_resources: bool,
     version: i64,
     /// When they were last compared with the pinned ones.
     seen_at: DateTime<Utc>,
+}
+
+impl ListedTools {
+    /// The tools are listed next time.
+    pub(super) fn expire(&mut self) {
+        (self.session, self.listed_at) = (None, None);
+    }
 }
 
 impl Server {
@@ -40,10 +55,17 @@ impl Server {
         self: &Arc<Self>,
         seen: &mut ListedTools,
     ) -> Result<Option<Vec<Arc<dyn Tool>>>, ToolError> {
-        let session = self.connected().await.map_err(|refused| refused.error)?;
-        let same = seen.session.as_ref().is_some_and(|known| Arc::ptr_eq(known, &session));
-        let version = self.version().await?;
         let now = self.clock.now();
+        let session = match seen.listed_at.filter(|at| now - *at < LIST_EVERY) {
+            Some(_) => None,
+            None => Some(self.connected().await.map_err(|refused| refused.error)?),
+        };
+        let same = match (&seen.session, &session) {
+            (_, None) => true,
+            (Some(known), Some(session)) => Arc::ptr_eq(known, session),
+            (None, Some(_)) => false,
+        };
+        let version = self.version().await?;
         if same && version == seen.version {
             if now - seen.seen_at >= pins::SEEN_EVERY {
                 self.see(offered(&seen.definitions)).await?;
@@ -51,7 +73,7 @@ impl Server {
             }
             return Ok(None);
         }
-        if !same {
+        if let Some(session) = session.filter(|_| !same) {
             let listed = listing::list(&self.config, &session).await;
             seen.definitions = listed.inspect_err(|error| {
                 self.note(|health| health.problem = Some(error.to_string()));
@@ -61,13 +83,19 @@ impl Server {
             seen.definitions.dedup_by(|a, b| a.name == b.name);
             let prompts = prompts::list(&self.config, &session).await;
             *self.prompts.write().unwrap_or_else(PoisonError::into_inner) = prompts;
+            let capabilities = session.peer_info().map(|info| info.capabilities.clone());
+            seen.has_resources =
+                capabilities.is_some_and(|capabilities| capabilities.resources.is_some());
+            match self.config.connection {
+                ConnectionMode::Shared => seen.session = Some(session),
+                ConnectionMode::PerCall => seen.listed_at = Some(now),
+            }
         }
         let mut tools = self.held(&seen.definitions).await?;
-        let capabilities = session.peer_info().map(|info| info.capabilities.clone());
-        if capabilities.is_some_and(|capabilities| capabilities.resources.is_some()) {
+        if seen.has_resources {
             tools.push(self.resources(&tools));
         }
-        (seen.session, seen.version, seen.seen_at) = (Some(session), version, now);
+        (seen.version, seen.seen_at) = (version, now);
         Ok(Some(tools))
     }
 

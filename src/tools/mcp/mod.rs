@@ -79,6 +79,7 @@ pub struct McpConfig {
     pub env: BTreeMap<String, SecretString>,
     pub tier: Tier,
     pub protocol: Protocol,
+    pub connection: ConnectionMode,
     /// Sent as `Authorization: Bearer …`.
     pub bearer: Option<SecretString>,
     /// The client credentials for getting a token.
@@ -99,6 +100,17 @@ pub enum Protocol {
     Auto,
     Initialize,
     Discover,
+}
+
+/// How long a connection is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ConnectionMode {
+    /// All calls share one connection, which is kept open.
+    #[default]
+    Shared,
+    /// Each call opens a connection and closes it.
+    PerCall,
 }
 
 #[cfg(test)]

@@ -13,12 +13,12 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    sync::{Mutex, OwnedSemaphorePermit, Semaphore},
+    sync::{Mutex, MutexGuard, OwnedSemaphorePermit, Semaphore},
     time::Instant,
 };
 
 use super::{
-    CONNECT_FOR, ConnectionRefused, McpConfig,
+    CONNECT_FOR, ConnectionMode, ConnectionRefused, McpConfig,
     challenge::InsufficientScope,
     listed_tools::ListedTools,
     prompts::PromptCommand,
@@ -167,7 +167,7 @@ impl Server {
 
     async fn shared(&self) -> Result<Arc<McpSession>, ConnectionRefused> {
         let failures = self.failures.load(Ordering::Acquire);
-        let mut connection = self.connection.lock().await;
+        let connection = self.connection.lock().await;
         let insufficient = self.token_is_insufficient.swap(false, Ordering::AcqRel);
         if let Some(session) = connection.open().filter(|_| !insufficient) {
             return Ok(session);
@@ -179,25 +179,32 @@ impl Server {
             let for_good = failed.refused.for_good || failed.is_silent;
             return Err(ConnectionRefused { for_good, ..failed.refused.clone() });
         }
-        self.connect(&mut connection).await
+        self.connect(connection).await
     }
 
     /// The open connection, or a new one, with one attempt of its own.
     pub(super) async fn connected(&self) -> Result<Arc<McpSession>, ConnectionRefused> {
-        let mut connection = self.connection.lock().await;
+        let connection = self.connection.lock().await;
         match connection.open() {
             Some(session) => Ok(session),
-            None => self.connect(&mut connection).await,
+            None => self.connect(connection).await,
         }
     }
 
+    /// Others wait for a shared connection. Connections for one call are opened at the same time.
     async fn connect(
         &self,
-        connection: &mut Connection,
+        connection: MutexGuard<'_, Connection>,
     ) -> Result<Arc<McpSession>, ConnectionRefused> {
-        *connection = Connection::default();
         let began = Instant::now();
-        let opened = session::open(&self.config, &self.link).await;
+        let (mut connection, opened) = match self.config.connection {
+            ConnectionMode::Shared => (connection, session::open(&self.config, &self.link).await),
+            ConnectionMode::PerCall => {
+                drop(connection);
+                let opened = session::open(&self.config, &self.link).await;
+                (self.connection.lock().await, opened)
+            }
+        };
         let is_silent = began.elapsed() >= CONNECT_FOR;
         let protocol = opened.as_ref().map(version_of).map_err(|refused| refused.error.to_string());
         self.note(|health| {
@@ -205,8 +212,15 @@ impl Server {
             health.problem = protocol.as_ref().err().cloned();
             health.protocol = protocol.ok().flatten();
         });
+        *connection = Connection::default();
         match opened {
-            Ok(session) => Ok(connection.session.insert(Arc::new(session)).clone()),
+            Ok(session) => {
+                let session = Arc::new(session);
+                if self.config.connection == ConnectionMode::Shared {
+                    connection.session = Some(session.clone());
+                }
+                Ok(session)
+            }
             Err(refused) => {
                 let error = self.link.stderr.explain(&self.config, refused.error);
                 let for_good = refused.for_good || is_silent;

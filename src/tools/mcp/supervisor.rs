@@ -76,8 +76,8 @@ impl Supervisor {
         }
         tokio::select! {
             () = wait(pause(self.failures), stop) => {}
-            () = self.server.link.changed.notified() => self.seen.session = None,
-            () = next_change(&mut self.changes) => self.seen.session = None,
+            () = self.server.link.changed.notified() => self.seen.expire(),
+            () = next_change(&mut self.changes) => self.seen.expire(),
         }
         if let Some(session) = self.seen.session.clone()
             && session.service().rests()

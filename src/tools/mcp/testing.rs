@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
-use super::{McpConfig, Protocol, Server};
+use super::{ConnectionMode, McpConfig, Protocol, Server};
 use crate::{
     agent::catalog::Tier,
     clock::SystemClock,
@@ -25,6 +25,7 @@ pub fn config(name: &str) -> McpConfig {
         env: BTreeMap::new(),
         tier: Tier::Extension,
         protocol: Protocol::Auto,
+        connection: ConnectionMode::Shared,
         bearer: None,
         oauth: None,
         login: None,

@@ -1,6 +1,7 @@
 //! The MCP client against a server in this process, one in a shell, and one in Python.
 
 use super::{
+    listed_tools::ListedTools,
     testing::{McpFixture, config, named, run},
     *,
 };
@@ -165,6 +166,30 @@ async fn a_server_that_fails_is_tried_three_times() {
         assert_eq!(pauses.map(|pause| pause.as_secs()), [1, 2]);
         assert!(server.session().await.is_err());
         assert_eq!(asked.load(Ordering::SeqCst), tries, "{status}");
+    }
+}
+
+/// Each call has a connection of its own, also at the same time, and the tools are listed over
+/// another one. While they are current, they are not listed again.
+/// Proves CA-32.
+#[tokio::test]
+async fn a_call_can_have_a_connection_of_its_own() {
+    for (connection, opened) in [(ConnectionMode::Shared, 1), (ConnectionMode::PerCall, 4)] {
+        let (fake, url) = Fake::start().await;
+        let protocol = Protocol::Initialize;
+        let config = McpConfig { url: Some(url), protocol, connection, ..config("f") };
+        let server = McpFixture::new().await.server(config);
+        let mut seen = ListedTools::default();
+        let tools = server.look(&mut seen).await.expect("tools").expect("new ones");
+        run(&tools, "f_put", json!({})).await.expect("a result");
+        let together = (0..2).map(|_| run(&tools, "f_put", json!({})));
+        for result in futures::future::join_all(together).await {
+            result.expect("a result");
+        }
+        assert!(server.look(&mut seen).await.expect("no failure").is_none(), "nothing is new");
+        assert_eq!(fake.sent("initialize").len(), opened, "{connection:?}");
+        assert_eq!(fake.sent("tools/list").len(), 2, "both pages once: {connection:?}");
+        assert_eq!(fake.sent("tools/call").len(), 3);
     }
 }
 

@@ -7,13 +7,14 @@ use countersign::{
     llm::scripted::{call, calls, say},
     tools::{Context, Output, Tool, ToolError},
 };
+use insta::assert_snapshot;
 use serde_json::{Value, json};
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
 };
 
-use crate::{story, world::World};
+use crate::{shown::stable, story, world::World};
 
 /// Counts its runs and returns the count.
 struct Count {
@@ -97,6 +98,36 @@ story! {
         let begun = world.journal().await.into_iter()
             .filter(|entry| matches!(entry.event, Event::ToolStarted { .. }));
         assert_eq!(begun.count(), 2);
+    }
+}
+
+story! {
+    /// The result of a call that a summary has replaced is read from the journal, without running
+    /// the tool. What was never called has none, and `/new` ends what can be read.
+    /// Proves CA-30.
+    async fn an_earlier_result_is_read_again(world: &mut World) {
+        let runs = Count::with(world, |spec| spec);
+        world.config.agents[0].context_tokens = Some(1_900);
+        world.model_will(count(r#"{"a":1}"#)).will(say("x".repeat(2_000)));
+        world.ann_says("count").await;
+        let look = |key: &str| call("hit_cache", json!({ "key": key }));
+        world.model_will(say("It counted."));
+        let keys = ["tool:count|input:a=1", r#"tool:count|input:{"a": 1}"#, "tool:count|input:a=2", "count"];
+        for key in keys {
+            world.model_will(look(key));
+        }
+        world.model_will(say("Once."));
+        world.ann_says("how often?").await;
+        assert!(world.prompts().iter().any(|prompt| prompt.tools.is_empty()), "it was summarised");
+        let results = world.results().await;
+        assert_eq!(results[1..4], ["run 1", "run 1", "null"]);
+        assert_snapshot!(stable(&results[4]), @"Invalid parameters: the key must have the form tool:NAME|input:ARGUMENTS, for example tool:web_search|input:query=bees");
+        assert_eq!(runs.load(Ordering::SeqCst), 1);
+
+        world.ann_says("/new").await;
+        world.model_will(look(keys[0])).will(say("Nothing."));
+        world.ann_says("how often?").await;
+        assert_eq!(world.results().await.pop().unwrap(), "null");
     }
 }
 
