@@ -1,12 +1,14 @@
 //! The document model shared by all four formats: plain data, no I/O.
 
 mod brand;
+mod merge;
 mod page;
 mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use brand::{Brand, Voice};
+pub use merge::{CellSpan, Merge, Spans};
 pub use page::{Page, PageSize};
 use walk::each_in_blocks;
 pub use walk::{each_block_of, each_in, plain_text};
@@ -175,6 +177,8 @@ pub struct Table {
     pub header: Vec<Vec<Inline>>,
     /// The cells of each row.
     pub rows: Vec<Vec<Vec<Inline>>>,
+    /// Cells that extend over several rows or columns. The cells that they cover are empty.
+    pub merges: Vec<Merge>,
     /// Set for rows written by a program, `None` for tables written by an author.
     pub given: Option<Given>,
 }

@@ -3,7 +3,7 @@
 use super::blocks::{Shape, spacer};
 use super::draw::{Draw, Place};
 use super::inlines::Format;
-use crate::document::{Inline, Table};
+use crate::document::{CellSpan, Inline, Spans, Table};
 use crate::package::measure::{Face, begins_rtl};
 use crate::package::text::{columns, cut_columns, plain, rows};
 use crate::package::widths;
@@ -26,6 +26,14 @@ pub struct Frame {
     pub bar: Option<&'static str>,
 }
 
+/// What all rows of a table share.
+#[derive(Clone, Copy)]
+struct RowsOf<'t> {
+    table: &'t Table,
+    widths: &'t [i64],
+    spans: &'t Spans,
+}
+
 impl Draw<'_> {
     pub fn table(&mut self, xml: &mut Xml, table: &Table, place: Place) {
         let parts = cut_columns(table, MOST_COLUMNS);
@@ -46,26 +54,23 @@ impl Draw<'_> {
         let widths = twips(table, place.width, size);
         let rtl = table.header.first().is_some_and(|cell| begins_rtl(&plain(cell)));
         open(xml, place, &widths, rtl);
-        let is_short = is_short(table);
+        let (is_short, spans) = (is_short(table), table.spans());
+        let of = RowsOf { table, widths: &widths, spans: &spans };
         if !table.header.is_empty() {
-            self.row(xml, &table.header, (table, &widths, !table.rows.is_empty()), true);
+            self.row(xml, of, 0, !table.rows.is_empty());
         }
-        for (at, row) in table.rows.iter().enumerate() {
-            let keeps = is_short && at + 1 < table.rows.len();
-            self.row(xml, row, (table, &widths, keeps), false);
+        for at in 0..table.rows.len() {
+            self.row(xml, of, at + 1, is_short && at + 1 < table.rows.len());
         }
         xml.close();
         spacer(xml);
     }
 
-    fn row(
-        &mut self,
-        xml: &mut Xml,
-        row: &[Vec<Inline>],
-        of: (&Table, &[i64], bool),
-        header: bool,
-    ) {
-        let (table, widths, keep_next) = of;
+    /// A row; the header is row 0.
+    fn row(&mut self, xml: &mut Xml, of: RowsOf<'_>, number: usize, keep_next: bool) {
+        let RowsOf { table, widths, spans } = of;
+        let row = number.checked_sub(1).map_or(&table.header, |at| &table.rows[at]);
+        let header = !table.header.is_empty() && number < table.header_rows();
         xml.open("w:tr", &[]);
         xml.open("w:trPr", &[]);
         xml.empty("w:cantSplit", &[]);
@@ -73,7 +78,7 @@ impl Draw<'_> {
             xml.empty("w:tblHeader", &[]);
         }
         xml.close();
-        for (at, width) in widths.iter().enumerate() {
+        for at in 0..widths.len() {
             let align = table.align.get(at).copied().unwrap_or_default();
             let cell = row.get(at).map_or(&[][..], Vec::as_slice);
             let style = match (header, widths.len()) {
@@ -83,16 +88,39 @@ impl Draw<'_> {
                 (false, ..=9) => "TableTextSmall",
                 (false, _) => "TableTextTiny",
             };
-            self.cell(xml, cell, *width, Shape { style, keep_next, align, ..Shape::default() });
+            let shape = Shape { style, keep_next, align, ..Shape::default() };
+            match spans.at(number, at) {
+                CellSpan::CoveredLeft(_) => {}
+                span => self.cell(xml, cell, (span, &widths[at..]), shape),
+            }
         }
         xml.close();
     }
 
-    fn cell(&mut self, xml: &mut Xml, cell: &[Inline], width: i64, shape: Shape) {
+    /// A cell; `widths` are those of its columns and of the columns after it.
+    fn cell(
+        &mut self,
+        xml: &mut Xml,
+        cell: &[Inline],
+        (span, widths): (CellSpan, &[i64]),
+        shape: Shape,
+    ) {
         let bidi = begins_rtl(&plain(cell));
+        let (columns, vertical) = match span {
+            CellSpan::First(merge) => (merge.columns, (merge.rows > 1).then_some("restart")),
+            CellSpan::CoveredAbove(merge) => (merge.columns, Some("continue")),
+            CellSpan::Single | CellSpan::CoveredLeft(_) => (1, None),
+        };
+        let width: i64 = widths.iter().take(columns).sum();
         xml.open("w:tc", &[]);
         xml.open("w:tcPr", &[]);
         xml.empty("w:tcW", &[("w:w", &width.to_string()), ("w:type", "dxa")]);
+        if columns > 1 {
+            xml.val("w:gridSpan", &columns.to_string());
+        }
+        if let Some(vertical) = vertical {
+            xml.val("w:vMerge", vertical);
+        }
         xml.close();
         xml.open("w:p", &[]);
         Shape { bidi, ..shape }.write(xml);

@@ -8,12 +8,12 @@ use super::losses::Losses;
 use crate::document::{Meta, Page, PageSize, SlideSize, Theme};
 
 /// Keys of other tools that have no effect here and cause no warning.
-const TOLERATED: [&str; 17] = [
-    "marp",
-    "class",
+const TOLERATED: [&str; 9] =
+    ["marp", "class", "math", "transition", "url", "image", "description", "tags", "layout"];
+
+/// Keys of Marp that change how slides look there, but not here.
+const WITHOUT_EFFECT: [&str; 8] = [
     "style",
-    "math",
-    "transition",
     "color",
     "backgroundcolor",
     "backgroundimage",
@@ -21,11 +21,6 @@ const TOLERATED: [&str; 17] = [
     "backgroundrepeat",
     "backgroundsize",
     "headingdivider",
-    "url",
-    "image",
-    "description",
-    "tags",
-    "layout",
 ];
 
 /// Splits the source into the front matter and the body.
@@ -132,6 +127,9 @@ fn fill(meta: &mut Meta, key: &str, values: &[String], losses: &mut Losses) {
         "page" | "size" | "paper" => size(meta, &text, losses),
         "theme" => theme(meta, &text, losses),
         key if TOLERATED.contains(&key) => {}
+        key if WITHOUT_EFFECT.contains(&key) => {
+            losses.other(format!("The front matter key “{key}” has no effect here."));
+        }
         key => {
             losses.other(format!("The front matter key “{key}” is unknown and was ignored."));
         }
@@ -196,7 +194,12 @@ fn columns(meta: &mut Meta, value: &str, losses: &mut Losses) {
 
 fn theme(meta: &mut Meta, value: &str, losses: &mut Losses) {
     meta.theme = match value.to_lowercase().as_str() {
-        "neutral" | "default" | "gaia" | "uncover" | "" => Theme::Neutral,
+        "neutral" | "default" | "" => Theme::Neutral,
+        name @ ("gaia" | "uncover") => {
+            losses
+                .other(format!("The theme “{name}” is not available; the theme neutral is used."));
+            Theme::Neutral
+        }
         "corporate" => Theme::Corporate,
         "academic" => Theme::Academic,
         other => {

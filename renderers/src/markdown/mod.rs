@@ -5,19 +5,25 @@
 //! - [`blocks`], [`inlines`]: converts the tree of comrak, at most
 //!   [`NESTING`](crate::budgets::NESTING) levels deep
 //! - [`html`], [`tags`]: raw HTML becomes text, links, pictures and formatting
+//! - [`html_blocks`], [`html_table`]: blocks of raw HTML become lists, tables and other blocks
+//! - [`brackets`]: formulas in `\\( … \\)`; [`slide_settings`]: front matter of single slides
 //! - [`columns`]: fenced divs become columns
 //! - [`mend`]: repairs content that CommonMark would drop
 //! - [`clean`]: removes control characters and unsafe links
 
 mod blocks;
+mod brackets;
 pub(crate) mod clean;
 mod columns;
 mod front_matter;
 mod html;
+mod html_blocks;
+mod html_table;
 mod inlines;
 mod losses;
 mod mend;
 mod reader;
+mod slide_settings;
 mod tags;
 
 use comrak::nodes::{Node, NodeValue};
@@ -41,7 +47,9 @@ pub fn read(source: &str) -> Result<Document, RenderError> {
     let mut losses = losses::Losses::default();
     losses.controls(removed);
     let (meta, body) = front_matter::split(&source, &mut losses);
-    let body = columns::apart(body);
+    let body = slide_settings::apart(body, &mut losses);
+    let body = columns::apart(&body);
+    let body = brackets::to_dollars(&body);
     let (arena, options) = (Arena::new(), options());
     let mut mending = mend::Mending::of(&body);
     let mut root = comrak::parse_document(&arena, mending.text(), &options);

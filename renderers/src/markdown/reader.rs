@@ -21,6 +21,8 @@ pub struct Reader<'a> {
     pub orphans: Vec<Block>,
     /// The number of charts so far, valid or not.
     pub charts: usize,
+    /// The cells of all HTML tables so far.
+    pub html_cells: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -39,6 +41,7 @@ impl<'a> Reader<'a> {
             comments: Vec::new(),
             orphans: Vec::new(),
             charts: 0,
+            html_cells: 0,
         }
     }
 

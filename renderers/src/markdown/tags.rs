@@ -3,6 +3,7 @@
 
 use super::clean;
 use super::html::Tag;
+use super::html_blocks::is_apart;
 use super::reader::Reader;
 use crate::budgets::NESTING;
 use crate::document::{Inline, plain_text};
@@ -37,6 +38,24 @@ impl Open {
         self.inside().extend(content);
     }
 
+    /// A line break, unless a line begins here.
+    pub fn line(&mut self) {
+        if !self.inside().last().is_none_or(is_break) {
+            self.push(Inline::LineBreak);
+        }
+    }
+
+    /// A space, unless there is one, so that the words of two blocks are not joined.
+    pub fn space(&mut self) {
+        let is_apart = |last: &Inline| match last {
+            Inline::Text(text) => text.ends_with(char::is_whitespace),
+            other => is_break(other),
+        };
+        if !self.inside().last().is_none_or(is_apart) {
+            self.push(Inline::Text(" ".to_owned()));
+        }
+    }
+
     /// Text of a block; line ends become spaces.
     pub fn lines(&mut self, text: &str) {
         let last = text.split('\n').count() - 1;
@@ -60,6 +79,9 @@ impl Open {
     /// Handles a tag, which is `depth` levels deep.
     pub fn tag(&mut self, reader: &mut Reader, tag: &Tag, depth: usize) {
         let name = tag.name.as_str();
+        if !tag.closes && is_apart(name) {
+            self.space();
+        }
         match name {
             "br" => self.push(Inline::LineBreak),
             "img" if !tag.closes => self.picture(tag),

@@ -72,7 +72,12 @@ fn line() -> impl Strategy<Value = Vec<Inline>> {
 fn table() -> impl Strategy<Value = Block> {
     let row = || prop::collection::vec(line(), 0..6);
     (row(), prop::collection::vec(row(), 0..6)).prop_map(|(header, rows)| {
-        Block::Table(Table { align: vec![Align::Center, Align::End], header, rows, given: None })
+        Block::Table(Table {
+            align: vec![Align::Center, Align::End],
+            header,
+            rows,
+            ..Table::default()
+        })
     })
 }
 

@@ -1,9 +1,10 @@
 //! Inlines as plain text, and functions based on it: anchors, line joins, text direction.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::measure;
-use crate::document::{Block, Inline, Table};
+use crate::document::{Block, Inline, Merge, Table};
 
 /// Deeper nesting is flattened to plain text.
 pub const DEPTH: usize = 24;
@@ -113,6 +114,12 @@ pub fn columns(table: &Table) -> usize {
     rows(table).map(Vec::len).max().unwrap_or(0)
 }
 
+/// The merges in a part of a table, counted from its start; the header is row 0.
+pub fn clipped(table: &Table, rows: Range<usize>, columns: Range<usize>) -> Vec<Merge> {
+    let parts = table.merges.iter();
+    parts.filter_map(|merge| merge.within(rows.clone(), columns.clone())).collect()
+}
+
 /// Splits a table into tables of at most `most` columns; empty if no split is needed.
 pub fn cut_columns(table: &Table, most: usize) -> Vec<Table> {
     let count = columns(table);
@@ -128,6 +135,7 @@ pub fn cut_columns(table: &Table, most: usize) -> Vec<Table> {
             align: table.align.iter().skip(from).take(most).copied().collect(),
             header: cut(&table.header, from),
             rows: table.rows.iter().map(|row| cut(row, from)).collect(),
+            merges: clipped(table, 0..usize::MAX, from..from + most),
             given: None,
         })
         .collect()

@@ -22,7 +22,7 @@ use super::lengths;
 use super::marks::grounded;
 use crate::Document;
 use crate::chart::{Chart, svg};
-use crate::document::{Alert, Align, Block, Inline, Item, List, Table};
+use crate::document::{Alert, Align, Block, CellSpan, Inline, Item, List, Spans, Table};
 use crate::package::look::look;
 use crate::package::text::{announces, begins_page};
 use crate::package::words;
@@ -30,6 +30,8 @@ use crate::pdf::fontset::Fonts;
 
 /// The gap between columns, in points.
 const GUTTER: f64 = 18.0;
+/// Longer code is laid out in parts: the cost of one part grows with the square of its length.
+const CODE_LINES: usize = 250;
 /// The font size of the largest heading, in points.
 const HEADING_POINTS: f64 = 17.7;
 
@@ -199,18 +201,21 @@ impl Drawing<'_> {
             _ => 6.0,
         };
         let points = std::mem::replace(&mut self.points, points);
+        let spans = table.spans();
+        let header_rows = table.header_rows();
+        let row = |number: usize| number.checked_sub(1).map_or(&table.header, |at| &table.rows[at]);
         let header = self.holding_notes(|drawing| {
-            let cells = table.header.iter().map(|cell| drawing.cell(cell)).collect();
+            let rows = (0..header_rows).map(|number| (number, row(number).as_slice()));
+            let cells = rows.flat_map(|row| drawing.cells(row, columns, &spans)).collect();
             // A header that fills a page cannot be repeated.
             let is_short = table.header.iter().flatten().map(lengths::size).sum::<usize>() < 2_000;
             TableHeader::new(cells).with_repeat(is_short).pack()
         });
         let header = header.into_packed::<TableHeader>().map(TableChild::Header);
         let mut children: Vec<TableChild> = header.into_iter().collect();
-        for row in &table.rows {
-            let blank: &[Inline] = &[];
-            let cells = (0..columns).map(|at| row.get(at).map_or(blank, Vec::as_slice));
-            children.extend(cells.map(|cell| TableChild::Item(self.cell(cell))));
+        for number in header_rows..=table.rows.len() {
+            let cells = self.cells((number, row(number)), columns, &spans);
+            children.extend(cells.into_iter().map(TableChild::Item));
         }
         (self.room, self.points) = (room, points);
         let align = (0..columns).map(|at| table.align.get(at).copied().unwrap_or_default());
@@ -221,13 +226,36 @@ impl Drawing<'_> {
         drawn + self.release_notes()
     }
 
-    fn cell(&mut self, content: &[Inline]) -> TableItem {
+    /// The cells of a row, without those that others cover.
+    fn cells(
+        &mut self,
+        (number, row): (usize, &[Vec<Inline>]),
+        columns: usize,
+        spans: &Spans,
+    ) -> Vec<TableItem> {
+        let blank: &[Inline] = &[];
+        let mut cells = Vec::new();
+        for at in 0..columns {
+            let (rows, columns) = match spans.at(number, at) {
+                CellSpan::Single => (1, 1),
+                CellSpan::First(merge) => (merge.rows, merge.columns),
+                CellSpan::CoveredLeft(_) | CellSpan::CoveredAbove(_) => continue,
+            };
+            let count = |count| NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN);
+            let cell = self.cell(row.get(at).map_or(blank, Vec::as_slice));
+            let cell = cell.with_colspan(count(columns)).with_rowspan(count(rows));
+            cells.push(TableItem::Cell(Packed::new(cell)));
+        }
+        cells
+    }
+
+    fn cell(&mut self, content: &[Inline]) -> TableCell {
         let body = match lengths::cut(content).as_slice() {
             [] => Content::empty(),
             [part] => self.inlines(part),
             _ => self.paragraph(content),
         };
-        TableItem::Cell(Packed::new(TableCell::new(body)))
+        TableCell::new(body)
     }
 
     fn quote(&mut self, alert: Option<Alert>, blocks: &[Block]) -> Content {
@@ -267,13 +295,18 @@ impl Drawing<'_> {
     }
 
     fn code(&mut self, language: Option<&str>, text: &str) -> Content {
-        let lines = text.lines().map(|line| self.breakable(line, Voice::CodeBlock));
-        let text = lines.collect::<Vec<_>>().join("\n");
-        RawElem::new(RawContent::Text(text.into()))
-            .with_block(true)
-            .with_lang(language.map(|language| language.to_lowercase().into()))
-            .with_tab_size(4)
-            .pack()
+        let lines: Vec<String> =
+            text.lines().map(|line| self.breakable(line, Voice::CodeBlock)).collect();
+        if lines.len() <= CODE_LINES {
+            return raw(language, &lines);
+        }
+        let parts = lines.chunks(CODE_LINES).map(|lines| {
+            let none = Smart::Custom(Em::new(0.0).into());
+            let part = BlockElem::new().with_body(Some(BlockBody::Content(raw(language, lines))));
+            part.with_above(none).with_below(none).pack()
+        });
+        let parts = Content::sequence(parts.collect::<Vec<_>>());
+        BlockElem::new().with_body(Some(BlockBody::Content(parts))).pack()
     }
 
     fn definitions(&mut self, items: &[(Vec<Inline>, Vec<Block>)]) -> Content {
@@ -287,6 +320,15 @@ impl Drawing<'_> {
         });
         TermsElem::new(items.collect()).pack()
     }
+}
+
+/// Lines of code in a box.
+fn raw(language: Option<&str>, lines: &[String]) -> Content {
+    RawElem::new(RawContent::Text(lines.join("\n").into()))
+        .with_block(true)
+        .with_lang(language.map(|language| language.to_lowercase().into()))
+        .with_tab_size(4)
+        .pack()
 }
 
 /// Keeps the block on the page of the next one.

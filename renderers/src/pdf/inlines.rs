@@ -17,6 +17,7 @@ use super::formula;
 use super::images::Picture;
 use super::marks::{grounded, is_mark};
 use crate::document::{Block, Inline};
+use crate::latex;
 use crate::package::text::named;
 
 impl<'a> Drawing<'a> {
@@ -92,7 +93,12 @@ impl<'a> Drawing<'a> {
 
     pub fn formula(&mut self, latex: &str, block: bool) -> Content {
         match formula::draw(latex, block) {
-            Ok(content) => content,
+            Ok(content) => {
+                for loss in latex::losses(latex) {
+                    self.warn(format!("In the formula “{}” {loss}.", short(latex)));
+                }
+                content
+            }
             Err(why) => {
                 self.warn(format!("The formula “{}” is shown as its source: {why}.", short(latex)));
                 let code =

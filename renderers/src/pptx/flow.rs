@@ -7,8 +7,8 @@ use super::heights::{Columns, GAP, INSET, code_height, code_size, height, para_h
 use super::items::{Item, Mark, Para, Voice};
 use super::layouts::BLOCKS;
 use super::page::Piece;
-use crate::document::{Inline, Table};
-use crate::package::text::{cut, plain};
+use crate::document::{Inline, Merge, Table};
+use crate::package::text::{clipped, cut, plain};
 
 /// Scales of body text to try before a slide is split.
 const SCALES: [f64; 3] = [1.0, 0.9, 0.8];
@@ -187,6 +187,9 @@ fn cut_table<'d>(table: &Table, width: f64, left: f64, fresh: bool) -> Cut<'d> {
     if fresh && !table.header.is_empty() && columns.row_height(&table.header, true) > left * 0.6 {
         let mut plain = table.clone();
         plain.rows.insert(0, std::mem::take(&mut plain.header));
+        for merge in &mut plain.merges {
+            merge.row += 1;
+        }
         return cut_table(&plain, width, left, fresh);
     }
     let mut used = 0.0;
@@ -204,6 +207,7 @@ fn cut_table<'d>(table: &Table, width: f64, left: f64, fresh: bool) -> Cut<'d> {
     let (mut head, mut tail) = (table.clone(), table.clone());
     tail.rows.drain(..count);
     head.rows.truncate(count);
+    (head.merges, tail.merges) = cut_merges(table, count);
     if count == 0 && !fresh {
         return (None, Some(Item::Table(tail)));
     }
@@ -218,6 +222,7 @@ fn cut_table<'d>(table: &Table, width: f64, left: f64, fresh: bool) -> Cut<'d> {
         });
         let (one, two): (Vec<_>, Vec<_>) = halves.unzip();
         head.rows = vec![one];
+        (head.merges, tail.merges) = (Vec::new(), Vec::new());
         // The remainder of a shorter row is empty and must not be repeated.
         if two.iter().any(|cell: &Vec<Inline>| !cell.is_empty()) {
             tail.rows.insert(0, two);
@@ -225,6 +230,18 @@ fn cut_table<'d>(table: &Table, width: f64, left: f64, fresh: bool) -> Cut<'d> {
     }
     let rest = (!tail.rows.is_empty()).then_some(Item::Table(tail));
     (Some(Item::Table(head)), rest)
+}
+
+/// The merges of the first `count` rows, and of the header with the other rows.
+fn cut_merges(table: &Table, count: usize) -> (Vec<Merge>, Vec<Merge>) {
+    let all = 0..usize::MAX;
+    let head = clipped(table, 0..count + 1, all.clone());
+    let mut tail = clipped(table, count + 1..usize::MAX, all.clone());
+    for merge in &mut tail {
+        merge.row += 1;
+    }
+    tail.extend(clipped(table, 0..1, all));
+    (head, tail)
 }
 
 fn cut_code<'d>(language: Option<String>, text: &str, room: (f64, f64), fresh: bool) -> Cut<'d> {

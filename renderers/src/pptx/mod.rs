@@ -1,7 +1,8 @@
 //! PowerPoint files (PresentationML, ECMA-376 transitional), written part by part.
 //!
 //! - `deck`: the state of a rendering; `page`: a slide with placed items
-//! - [`plan`]: splits the document into slides and extracts notes and directives
+//! - [`plan`]: splits the document into slides and extracts notes and directives; [`reveal`]: the
+//!   conventions of reveal.js
 //! - [`items`]: a slide's blocks as text, tables, code and pictures
 //! - [`fit`], [`flow`], [`bands`]: places items by measured text and continues on further slides
 //!   where needed; slides with columns. `geometry`, `heights`: positions and measured heights
@@ -27,6 +28,7 @@ mod page;
 mod paragraphs;
 mod parts;
 mod plan;
+mod reveal;
 mod shapes;
 mod sheet;
 mod slide;
@@ -48,7 +50,12 @@ const SLIDES: usize = 300;
 /// Renders a presentation; `pages` is the number of its slides.
 pub fn render(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderError> {
     limits::check(document)?;
+    let adapted = reveal::adapted(document);
+    let document = adapted.as_ref().unwrap_or(document);
     let mut deck = Deck::new(document, fonts);
+    for sentence in plan::without_effect(document) {
+        deck.warnings.say(sentence);
+    }
     let pages = deck.pages()?;
     deck.write(&pages);
     let Deck { package, warnings, .. } = deck;

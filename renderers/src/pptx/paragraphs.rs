@@ -131,6 +131,10 @@ impl Sheet<'_, '_> {
         match latex::parse(latex) {
             Ok(formula) => {
                 self.deck.warnings.say("Formulas on slides are shown as one line of text.");
+                for loss in latex::losses(latex) {
+                    let shown: String = latex.trim().chars().take(60).collect();
+                    self.deck.warnings.say(format!("In the formula {shown} {loss}."));
+                }
                 self.run(xml, linear(&formula).trim(), Format { formula: true, ..format });
             }
             Err(reason) => {

@@ -109,6 +109,7 @@ fn slide<'d>(blocks: Vec<&'d Block>, state: &mut State) -> Slide<'d> {
                         }
                     }
                 }
+                None if text.trim().is_empty() => {}
                 None => slide.notes.push(text.trim().to_owned()),
             },
             Block::Heading { content, .. } if slide.title.is_none() && slide.blocks.is_empty() => {
@@ -118,6 +119,7 @@ fn slide<'d>(blocks: Vec<&'d Block>, state: &mut State) -> Slide<'d> {
                 each_block_of(std::slice::from_ref(block), &mut |inside| {
                     if let Block::Comment(text) = inside
                         && directives(text).is_none()
+                        && !text.trim().is_empty()
                     {
                         slide.notes.push(text.trim().to_owned());
                     }
@@ -129,6 +131,25 @@ fn slide<'d>(blocks: Vec<&'d Block>, state: &mut State) -> Slide<'d> {
     slide.numbered = numbered.unwrap_or(state.numbered);
     slide.footer = footer.or_else(|| state.footer.clone());
     slide
+}
+
+/// What directives ask for that has no effect, each once.
+pub fn without_effect(document: &Document) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    document.each_block(&mut |block| {
+        let Block::Comment(text) = block else { return };
+        for (key, value) in directives(text).unwrap_or_default() {
+            let bare = key.trim_start_matches('_');
+            let is_look = matches!(bare, "color" | "style" | "theme" | "headingDivider")
+                || bare.starts_with("background")
+                || bare == "class" && value.split(' ').any(|class| class == "invert");
+            let sentence = format!("The directive “{key}: {value:.30}” has no effect on slides.");
+            if is_look && !found.contains(&sentence) && found.len() < 20 {
+                found.push(sentence);
+            }
+        }
+    });
+    found
 }
 
 fn is_lead(class: &str) -> bool {

@@ -6,7 +6,7 @@ use super::markup::fill;
 use super::page::Piece;
 use super::paragraphs::Format;
 use super::sheet::Sheet;
-use crate::document::{Inline, Table};
+use crate::document::{CellSpan, Spans, Table};
 use crate::package::measure::begins_rtl;
 use crate::package::picture::{self, EMU_PER_PIXEL, Picture};
 use crate::package::text::{plain, rows};
@@ -40,16 +40,21 @@ impl Sheet<'_, '_> {
             xml.empty("a:gridCol", &[("w", &emu(*width).to_string())]);
         }
         xml.close();
-        for (at, row) in rows(table).enumerate() {
-            self.row(xml, row, (table, &columns), at == 0 && !table.header.is_empty());
+        let spans = table.spans();
+        let first = usize::from(table.header.is_empty());
+        for at in first..=table.rows.len() {
+            self.row(xml, (table, &columns, &spans), at);
         }
         for _ in 0..4 {
             xml.close();
         }
     }
 
-    fn row(&mut self, xml: &mut Xml, row: &[Vec<Inline>], of: (&Table, &Columns), header: bool) {
-        let (table, columns) = of;
+    /// A row; the header is row 0.
+    fn row(&mut self, xml: &mut Xml, of: (&Table, &Columns, &Spans), number: usize) {
+        let (table, columns, spans) = of;
+        let row = number.checked_sub(1).map_or(&table.header, |at| &table.rows[at]);
+        let header = !table.header.is_empty() && number < table.header_rows();
         let height = emu(columns.row_height(row, header)).to_string();
         xml.open("a:tr", &[("h", &height)]);
         for at in 0..columns.widths.len() {
@@ -57,7 +62,9 @@ impl Sheet<'_, '_> {
             let align = table.align.get(at).copied().unwrap_or_default();
             let color = header.then_some(self.deck.look.accent);
             let size = Some(columns.size);
-            xml.open("a:tc", &[]);
+            let merged = merged(spans.at(number, at), number);
+            let merged: Vec<_> = merged.iter().map(|(name, value)| (*name, &**value)).collect();
+            xml.open("a:tc", &merged);
             xml.open("a:txBody", &[]);
             xml.raw("<a:bodyPr/><a:lstStyle/>");
             self.line(xml, cell, align, Format { bold: header, color, size, ..Format::default() });
@@ -107,6 +114,26 @@ impl Sheet<'_, '_> {
         framed(xml, (&mut self.deck.package, &mut self.relations), shown, area);
         xml.close();
     }
+}
+
+/// The attributes of a merged cell, or of one that is covered.
+fn merged(span: CellSpan, number: usize) -> Vec<(&'static str, String)> {
+    let (merge, is_left, is_above) = match span {
+        CellSpan::Single => return Vec::new(),
+        CellSpan::First(merge) => (merge, false, false),
+        CellSpan::CoveredLeft(merge) => (merge, true, number > merge.row),
+        CellSpan::CoveredAbove(merge) => (merge, false, true),
+    };
+    let mut attributes = Vec::new();
+    if merge.rows > 1 && !is_above {
+        attributes.push(("rowSpan", merge.rows.to_string()));
+    }
+    if merge.columns > 1 && !is_left {
+        attributes.push(("gridSpan", merge.columns.to_string()));
+    }
+    attributes.extend(is_left.then(|| ("hMerge", "1".to_owned())));
+    attributes.extend(is_above.then(|| ("vMerge", "1".to_owned())));
+    attributes
 }
 
 /// The logo in the upper right corner, above the title.

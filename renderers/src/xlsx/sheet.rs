@@ -71,7 +71,7 @@ impl Pages<'_> {
         match part {
             Part::Table(table, _) if table.header.is_empty() => 0,
             Part::Table(table, directives) => {
-                let totals = directives.iter().filter(|d| matches!(d, Directive::Total(_)));
+                let totals = directives.iter().filter(|d| matches!(d, Directive::Total(..)));
                 table.rows.len() as u32 + 1 + totals.count() as u32
             }
             Part::Text(_) => 1,
@@ -91,16 +91,21 @@ impl Pages<'_> {
     pub fn survey(&mut self, sheets: &[Sheet<'_>]) {
         for sheet in sheets {
             let (mut row, mut after_table, mut is_first) = (0, false, true);
+            let tables = sheet.parts.iter().filter(|part| matches!(part, Part::Table(..))).count();
             for part in &sheet.parts {
                 row += gap(part, row, after_table);
                 after_table = matches!(part, Part::Table(..));
-                if let Part::Table(table, _) = part {
+                if let Part::Table(table, directives) = part {
                     if std::mem::take(&mut is_first) {
                         let name = sheet.name.to_lowercase();
                         self.grid.sheets.insert(name.clone(), self.grid.here);
                         self.tops.sheets.insert(name, (sheet.name.clone(), row));
                     }
+                    if tables > 1 {
+                        self.grid.shared.insert(self.grid.here);
+                    }
                     let read = self.read(table);
+                    self.survey_totals(table, &read, directives);
                     self.tables.push_back(read);
                     self.grid.here += 1;
                 }
@@ -322,7 +327,7 @@ fn widths(parts: &[Part]) -> Vec<usize> {
                     *width = (*width).max(Runs::read(cell).width() + 3).min(WIDEST);
                 }
             }
-            if directives.iter().any(|directive| matches!(directive, Directive::Total(_))) {
+            if directives.iter().any(|directive| matches!(directive, Directive::Total(..))) {
                 let first = rows.first().into_iter().flatten();
                 for (width, cell) in widths.iter_mut().zip(first) {
                     *width = (*width + growth(cell, rows.len())).min(WIDEST);
