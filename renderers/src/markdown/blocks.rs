@@ -6,10 +6,13 @@ use comrak::nodes::{AlertType, ListType, Node, NodeList, NodeValue, TableAlignme
 
 use super::html_blocks::Builder;
 use super::reader::Reader;
-use super::{clean, inlines};
+use super::{clean, html, inlines, pictures};
 use crate::budgets::{CHARTS, NESTING};
 use crate::chart;
 use crate::document::{Alert, Align, Block, Inline, Item, List, Table, plain_text};
+
+/// A pie chart with more slices than this is questioned.
+const SLICES: usize = 10;
 
 impl<'a> Reader<'a> {
     /// The blocks inside `node`, which is `depth` levels deep.
@@ -22,9 +25,13 @@ impl<'a> Reader<'a> {
             if depth >= NESTING {
                 self.losses.deep();
                 blocks.extend(flat(child));
-            } else if let NodeValue::HtmlBlock(html) = &child.data().value {
+            } else if let NodeValue::HtmlBlock(block) = &child.data().value {
+                if html::is_page_break(&block.literal) {
+                    blocks.push(Block::Comment("pagebreak".to_owned()));
+                    continue;
+                }
                 let mut builder = Builder::new(depth + 1);
-                builder.html(self, &html.literal);
+                builder.html(self, &block.literal);
                 next = self.html(child, depth, &mut builder, &mut never_closed);
                 blocks.append(&mut builder.finish(self));
             } else {
@@ -103,7 +110,13 @@ impl<'a> Reader<'a> {
     fn paragraph(&mut self, node: Node<'a>, depth: usize, blocks: &mut Vec<Block>) {
         for piece in inlines::read_cut(self, node, depth + 1) {
             match piece {
-                inlines::Cut::Text(content) => blocks.push(Block::Paragraph(content)),
+                inlines::Cut::Text(content) if is_page_break(&content) => {
+                    blocks.push(Block::Comment("pagebreak".to_owned()));
+                }
+                inlines::Cut::Text(content) => {
+                    let row = pictures::side_by_side(&content);
+                    blocks.push(row.unwrap_or(Block::Paragraph(content)));
+                }
                 inlines::Cut::Math(latex) => blocks.push(Block::Math(latex)),
             }
         }
@@ -188,7 +201,16 @@ impl<'a> Reader<'a> {
             let many = format!("a document may have {CHARTS} charts");
             let is_one_too_many = self.charts > CHARTS;
             match if is_one_too_many { Err(many) } else { chart::read::read(&text) } {
-                Ok(chart) => return Block::Chart(chart),
+                Ok(chart) => {
+                    if chart.is_round() && chart.categories.len() > SLICES {
+                        self.losses.other(format!(
+                            "Chart {} has {} slices, which are hard to compare; bars show them better.",
+                            self.charts,
+                            chart.categories.len()
+                        ));
+                    }
+                    return Block::Chart(chart);
+                }
                 Err(why) => {
                     let number = self.charts;
                     self.losses.other(format!("Chart {number} is shown as its source: {why}."));
@@ -233,6 +255,11 @@ fn raw(node: Node<'_>) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Whether a paragraph is a page break of LaTeX.
+fn is_page_break(content: &[Inline]) -> bool {
+    matches!(content, [Inline::Text(text)] if matches!(text.trim(), "\\newpage" | "\\pagebreak" | "\\clearpage"))
 }
 
 fn contains(html: &str, closing: &str) -> bool {

@@ -8,11 +8,12 @@ use super::losses::Losses;
 use crate::document::{Meta, Page, PageSize, SlideSize, Theme};
 
 /// Keys of other tools that have no effect here and cause no warning.
-const TOLERATED: [&str; 9] =
-    ["marp", "class", "math", "transition", "url", "image", "description", "tags", "layout"];
+const TOLERATED: [&str; 8] =
+    ["marp", "math", "transition", "url", "image", "description", "tags", "layout"];
 
-/// Keys of Marp that change how slides look there, but not here.
-const WITHOUT_EFFECT: [&str; 8] = [
+/// Marp's directives, which only slides use; with `_` before them they apply to the first slide.
+const DIRECTIVES: [&str; 9] = [
+    "class",
     "style",
     "color",
     "backgroundcolor",
@@ -127,13 +128,19 @@ fn fill(meta: &mut Meta, key: &str, values: &[String], losses: &mut Losses) {
         "page" | "size" | "paper" => size(meta, &text, losses),
         "theme" => theme(meta, &text, losses),
         key if TOLERATED.contains(&key) => {}
-        key if WITHOUT_EFFECT.contains(&key) => {
-            losses.other(format!("The front matter key “{key}” has no effect here."));
+        key if is_directive(key) => {
+            meta.directives.insert(key.to_owned(), text);
         }
         key => {
             losses.other(format!("The front matter key “{key}” is unknown and was ignored."));
         }
     }
+}
+
+fn is_directive(key: &str) -> bool {
+    let name = key.strip_prefix('_');
+    let of_first = name.is_some_and(|name| matches!(name, "paginate" | "header" | "footer"));
+    of_first || DIRECTIVES.contains(&name.unwrap_or(key))
 }
 
 fn words(value: &str) -> Vec<String> {

@@ -3,6 +3,7 @@
 //! - `drawing`: the state of a rendering
 //! - [`blocks`], [`inlines`], [`images`], [`formula`]: the model as Typst *content*. Text is never
 //!   parsed as Typst, so it cannot contain code
+//! - [`tables`]: tables, whose font size depends on their width
 //! - [`directions`]: text direction
 //! - [`lengths`]: splits very long paragraphs; [`marks`]: combining marks without a letter
 //! - `template.typ`: the constant layout
@@ -26,6 +27,7 @@ mod lengths;
 mod marks;
 mod picture;
 mod scripts;
+mod tables;
 mod world;
 
 use typst::foundations::Content;

@@ -254,7 +254,7 @@ fn is_item(row: &Row) -> bool {
     let sign = row.cells[0].text.trim_end_matches(['.', ')']);
     row.cells.len() == 2
         && (sign.chars().all(|c| c.is_ascii_digit())
-            || matches!(sign, "•" | "◦" | "▪" | "–" | "-" | "☐" | "☑"))
+            || matches!(sign, "•" | "◦" | "▪" | "–" | "-" | "☐" | "☑" | "☒"))
 }
 
 #[cfg(test)]
