@@ -10,7 +10,7 @@
 //! - [`latex`]: formulas, for the formats that support them
 //! - `package`: code shared by Word and PowerPoint: the zip of parts, text widths, appearance,
 //!   pictures
-//! - `color`: colours of themes and templates
+//! - `color`: colours of themes and templates; `number_text`: numbers in the formats of spreadsheets
 //! - `rendered`: the result of a rendering
 //! - [`pdf`], [`docx`], [`pptx`], [`xlsx`]: one folder per format, one file per concern
 //! - [`read`]: uploaded files to Markdown
@@ -31,6 +31,7 @@ pub mod docx;
 pub mod edit;
 pub mod latex;
 pub mod markdown;
+mod number_text;
 mod package;
 pub mod pdf;
 pub mod pptx;
@@ -96,6 +97,9 @@ pub fn render_with(
     format: Format,
     fonts: &Fonts,
 ) -> Result<Rendered, RenderError> {
+    // Only workbooks compute.
+    let computed = if format == Format::Xlsx { None } else { xlsx::computed(document) };
+    let document = computed.as_ref().unwrap_or(document);
     match format {
         Format::Docx => docx::render(document, fonts),
         Format::Xlsx => xlsx::render(document, fonts),

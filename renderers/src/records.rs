@@ -10,7 +10,10 @@ use crate::rendered::RenderError;
 
 /// The possible field separators; if several are equally frequent in the first non-empty line, the
 /// last one wins.
-const SEPARATORS: [char; 3] = [';', '\t', ','];
+const SEPARATORS: [char; 4] = ['|', ';', '\t', ','];
+
+/// The number of lines above the header in which no separator is expected.
+const TITLE_LINES: usize = 3;
 
 /// The records of a CSV text, without empty ones. A quotation mark that is never closed is an
 /// ordinary character.
@@ -31,6 +34,19 @@ impl<'t> Records<'t> {
             None => (separator(text), text, 1),
         };
         Records { chars: text.chars().peekable(), separator, line, unclosed: None }
+    }
+
+    /// Skips a title above the header: a line with a single field, before one with several.
+    pub fn take_title(&mut self) -> Option<String> {
+        let mut ahead = self.clone();
+        let first = ahead.next()?;
+        let second = ahead.clone().next()?;
+        let filled = |record: &[String]| record.iter().filter(|f| !f.trim().is_empty()).count();
+        let is_title = filled(&first) == 1 && !first[0].trim().is_empty() && filled(&second) > 1;
+        is_title.then(|| {
+            *self = ahead;
+            first[0].trim().to_owned()
+        })
     }
 
     /// If semicolons separate the fields, the numbers may have decimal commas.
@@ -131,8 +147,24 @@ fn named_separator(text: &str) -> Option<(char, &str)> {
     name.next().is_none().then(|| (separator, rest.strip_prefix('\n').unwrap_or(rest)))
 }
 
-/// Detected from the first non-empty line, ignoring quoted text.
+/// Detected from the first line that has one, ignoring quoted text: a title may precede the header.
 fn separator(text: &str) -> char {
+    let mut rest = text;
+    for _ in 0..TITLE_LINES {
+        let (separator, is_certain) = separator_of_line(rest);
+        if is_certain {
+            return separator;
+        }
+        match rest.trim_start_matches(['\r', '\n', ' ']).split_once(['\r', '\n']) {
+            Some((_, after)) => rest = after,
+            None => break,
+        }
+    }
+    ','
+}
+
+/// The most frequent separator of the first non-empty line, and whether there is one.
+fn separator_of_line(text: &str) -> (char, bool) {
     let mut counts = [0; SEPARATORS.len()];
     let mut is_quoted = false;
     for c in text.trim_start_matches(['\r', '\n', ' ']).chars() {
@@ -148,7 +180,7 @@ fn separator(text: &str) -> char {
         }
     }
     let most = SEPARATORS.into_iter().zip(counts).max_by_key(|(_, count)| *count);
-    most.map_or(',', |(separator, _)| separator)
+    most.map_or((',', false), |(separator, count)| (separator, count > 0))
 }
 
 /// A name, a header, and the rows beneath it.
@@ -159,6 +191,27 @@ pub struct Sheet {
     pub rows: Vec<Vec<String>>,
     /// Row and column of values that are strings in the source.
     pub texts: Vec<(usize, usize)>,
+}
+
+/// JSON, or JSON Lines: a value on each line.
+pub fn json(text: &str) -> Result<Value, RenderError> {
+    let odd = |place: String, error: &serde_json::Error| {
+        RenderError::Invalid(format!("This is neither JSON nor JSON Lines{place}: {error}."))
+    };
+    let whole = match serde_json::from_str(text) {
+        Ok(value) => return Ok(value),
+        Err(error) => error,
+    };
+    let mut values = Vec::new();
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    for (at, line) in lines {
+        match serde_json::from_str::<Value>(line) {
+            Ok(value) => values.push(value),
+            Err(_) if values.len() < 2 => return Err(odd(String::new(), &whole)),
+            Err(error) => return Err(odd(format!(", because of line {}", at + 1), &error)),
+        }
+    }
+    if values.len() < 2 { Err(odd(String::new(), &whole)) } else { Ok(Value::Array(values)) }
 }
 
 pub fn sheets(title: &str, value: &Value) -> Result<Vec<Sheet>, RenderError> {

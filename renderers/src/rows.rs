@@ -17,6 +17,7 @@ use crate::{Document, RenderError};
 pub fn from_csv(title: &str, text: &str) -> Result<Document, RenderError> {
     let (text, _) = clean::source(text);
     let mut records = Records::of(&text);
+    let above = records.take_title();
     let header = records.next().ok_or_else(|| {
         RenderError::Invalid("The CSV is empty; its first line must name the columns.".to_owned())
     })?;
@@ -24,6 +25,10 @@ pub fn from_csv(title: &str, text: &str) -> Result<Document, RenderError> {
     let sheet = Sheet { name: title.to_owned(), header, rows, texts: Vec::new() };
     let mut document = document(title, vec![sheet], records.may_have_commas())?;
     document.warnings.extend(records.warning());
+    if let Some(above) = above {
+        // Between the name of the sheet and its table.
+        document.blocks.insert(1, Block::Paragraph(cell(&above)));
+    }
     Ok(document)
 }
 
@@ -46,6 +51,11 @@ pub fn is_long(text: &str) -> bool {
 /// whose members are such lists, each of which becomes a sheet.
 pub fn from_json(title: &str, value: &Value) -> Result<Document, RenderError> {
     document(title, sheets(title, value)?, false)
+}
+
+/// Parses JSON, or JSON Lines: a value on each line.
+pub fn parse_json(text: &str) -> Result<Value, RenderError> {
+    crate::records::json(text)
 }
 
 fn document(title: &str, sheets: Vec<Sheet>, commas: bool) -> Result<Document, RenderError> {
@@ -72,6 +82,7 @@ fn document(title: &str, sheets: Vec<Sheet>, commas: bool) -> Result<Document, R
             header: line(&header, columns),
             rows: rows.iter().map(|row| line(row, columns)).collect(),
             given: Some(Given { commas, texts }),
+            ..Table::default()
         }));
     }
     if formulas > 0 {
@@ -127,6 +138,25 @@ mod tests {
         let sheets = from_json("T", &json!({"One": [{"a": 1}], "Two": [["b"], [2]]})).unwrap();
         assert_eq!(sheets.blocks.len(), 4);
         assert_eq!(table(&sheets, 3), [["b"], ["2"]]);
+    }
+
+    #[test]
+    fn a_title_above_the_header_is_no_header() {
+        let document = from_csv("T", "Sales 2026\n\na;b\n1;2\n").unwrap();
+        assert_eq!(document.blocks[1], Block::Paragraph(vec![Inline::Text("Sales 2026".into())]));
+        assert_eq!(table(&document, 2), [["a", "b"], ["1", "2"]]);
+        assert_eq!(table(&from_csv("T", "a|b\n1|2\n").unwrap(), 1), [["a", "b"], ["1", "2"]]);
+        assert_eq!(table(&from_csv("T", "a\n1\n2\n").unwrap(), 1), [["a"], ["1"], ["2"]]);
+    }
+
+    #[test]
+    fn json_lines_are_a_list() {
+        let lines = "{\"a\":1}\n\n{\"a\":2}\n";
+        assert_eq!(parse_json(lines).unwrap(), json!([{"a": 1}, {"a": 2}]));
+        assert_eq!(parse_json("[1]").unwrap(), json!([1]));
+        let error = parse_json("{\"a\":1}\n{\"a\":2}\n{").unwrap_err();
+        assert!(error.to_string().contains("line 3"), "{error}");
+        assert!(parse_json("{\"a\":").is_err() && parse_json("").is_err());
     }
 
     #[test]

@@ -236,3 +236,64 @@ fn control_characters_never_reach_a_part() {
         }
     }
 }
+
+/// Tables of HTML with merged cells.
+#[test]
+fn merged_cells_are_merged_in_all_formats() {
+    let source = "<table><tr><th rowspan=2>Region</th><th colspan=2>2025</th></tr><tr><th>Plan</th>\
+                  <th>Actual</th></tr><tr><td>North</td><td>10</td><td>11</td></tr></table>\n";
+    let document = markdown::read(source).unwrap();
+    for (format, marks) in [
+        (Format::Docx, &["<w:gridSpan w:val=\"2\"/>", "<w:vMerge w:val=\"restart\"/>"][..]),
+        (Format::Pptx, &["rowSpan=\"2\"", "gridSpan=\"2\"", "hMerge=\"1\"", "vMerge=\"1\""]),
+        (Format::Xlsx, &["<mergeCell ref=\"A1:A2\"/>", "<mergeCell ref=\"B1:C1\"/>"]),
+    ] {
+        let rendered = render(&document, format).unwrap();
+        let xml = xml(&rendered);
+        for mark in marks {
+            assert!(xml.contains(mark), "{format:?}: {mark}");
+        }
+        assert_eq!(rendered.warnings, Vec::<String>::new(), "{format:?}");
+    }
+    let rendered = render(&document, Format::Pdf).unwrap();
+    let text = pdf_text(&rendered);
+    for word in ["Region", "2025", "Plan", "Actual", "North"] {
+        assert!(text.contains(word), "{text}");
+    }
+    assert_eq!(rendered.warnings, Vec::<String>::new());
+}
+
+/// An empty comment, which ends a list in CommonMark, makes no notes.
+#[test]
+fn an_empty_comment_makes_no_notes() {
+    let document = markdown::read("# A\n\n- a\n\n<!-- -->\n\n- b\n").unwrap();
+    let parts = parts(&render(&document, Format::Pptx).unwrap());
+    assert!(!parts.iter().any(|(name, _)| name.contains("notesSlide1")));
+}
+
+/// The formulas and totals of a workbook are values elsewhere.
+#[test]
+fn formats_that_do_not_compute_show_values() {
+    let source = "## Sales\n\n<!-- total: sum -->\n\n| Item | Amount |\n|---|---|\n| a | $1,200.00 |\n\
+                  | b | =B2*3 |\n\n## Sum\n\n| What | Value |\n|---|---|\n| All | =Sales!B4 |\n";
+    let document = markdown::read(source).unwrap();
+    for format in [Format::Docx, Format::Pptx] {
+        let xml = xml(&render(&document, format).unwrap());
+        assert!(xml.contains("$3,600.00") && xml.contains("$4,800.00"), "{format:?}");
+        assert!(xml.contains(">4800<") && !xml.contains("=B2"), "{format:?}");
+    }
+    let text = pdf_text(&render(&document, Format::Pdf).unwrap());
+    assert!(text.contains("3,600.00") && text.contains("4,800.00"), "{text}");
+    let sheets = xml(&render(&document, Format::Xlsx).unwrap());
+    assert!(sheets.contains("<f>'Sales'!B4</f><v>4800</v>"), "{sheets}");
+}
+
+/// The cost of code must be known before it is laid out.
+#[test]
+fn code_over_the_limit_of_pages_is_refused_before_layout() {
+    let code = |lines: usize| format!("```\n{}```\n", "x = 1\n".repeat(lines));
+    let refused = render(&markdown::read(&code(45_000)).unwrap(), Format::Pdf).unwrap_err();
+    assert!(matches!(refused, RenderError::TooLarge(_)), "{refused}");
+    let rendered = render(&markdown::read(&code(1_000)).unwrap(), Format::Pdf).unwrap();
+    assert_eq!(pdf_text(&rendered).matches("x = 1").count(), 1_000);
+}

@@ -162,3 +162,156 @@ fn diagrams_and_comments_of_slides_and_texts_are_read() {
         assert_eq!(has_comments, format == Format::Pptx, "{read}");
     }
 }
+
+/// The cells as a spreadsheet shows them: number formats, links, hidden parts, and formulas that
+/// were never calculated, as scripts write them.
+#[test]
+fn sheets_are_read_as_they_are_displayed() {
+    let main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
+    let office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+    let rels = "http://schemas.openxmlformats.org/package/2006/relationships";
+    let book = format!(
+        "<workbook xmlns='{main}' xmlns:r='{office}'><sheets><sheet name='A' r:id='rId1'/>\
+         <sheet name='B' state='hidden' r:id='rId2'/></sheets></workbook>"
+    );
+    let styles = format!(
+        "<styleSheet xmlns='{main}'><numFmts><numFmt numFmtId='170' formatCode='#,##0.00\\ \
+         &quot;€&quot;'/></numFmts><cellXfs><xf numFmtId='0'/><xf numFmtId='9'/>\
+         <xf numFmtId='170'/></cellXfs></styleSheet>"
+    );
+    let first = format!(
+        "<worksheet xmlns='{main}' xmlns:r='{office}'><cols><col min='3' max='3' hidden='1'/></cols>\
+         <sheetData><row r='1'><c r='A1' s='1'><v>0.1</v></c><c r='B1' s='2'><v>1234.5</v></c>\
+         <c r='C1' t='inlineStr'><is><t>x</t></is></c></row><row r='2' hidden='1'>\
+         <c r='A2'><f>SUM(A1:A1)</f></c><c r='B2' t='str'><f>B1</f><v>word</v></c></row></sheetData>\
+         <hyperlinks><hyperlink ref='C1' r:id='rId1'/></hyperlinks></worksheet>"
+    );
+    let target = |id: usize, kind: &str, target: &str| {
+        format!("<Relationship Id='rId{id}' Type='{office}/{kind}' Target='{target}'/>")
+    };
+    let sheets = target(1, "worksheet", "worksheets/sheet1.xml")
+        + &target(2, "worksheet", "worksheets/sheet2.xml")
+        + &target(3, "styles", "styles.xml");
+    let links = format!("<Relationships xmlns='{rels}'>{sheets}</Relationships>");
+    let url = target(1, "hyperlink", "https://example.org/");
+    let urls = format!("<Relationships xmlns='{rels}'>{url}</Relationships>");
+    let second = format!("<worksheet xmlns='{main}'><sheetData/></worksheet>");
+    let book = package(&[
+        ("xl/workbook.xml", &book),
+        ("xl/_rels/workbook.xml.rels", &links),
+        ("xl/styles.xml", &styles),
+        ("xl/worksheets/sheet1.xml", &first),
+        ("xl/worksheets/_rels/sheet1.xml.rels", &urls),
+        ("xl/worksheets/sheet2.xml", &second),
+    ]);
+    let read = read::to_markdown("a.xlsx", &book).unwrap();
+    let wanted = "## A\n\n| 10% | 1,234.50 € | [x](https://example.org/) |\n| --- | --- | --- |\n\
+                  | =SUM(A1:A1) | word |  |\n\nHidden rows: 2.\n\nHidden columns: C.\n\n## B (hidden)";
+    assert_eq!(read.markdown, wanted);
+    assert!(read.warnings.iter().any(|w| w.contains("no calculated value")), "{:?}", read.warnings);
+}
+
+/// A workbook over the limit is read up to it, and the rest is described.
+#[test]
+fn the_first_rows_of_a_large_workbook_are_read() {
+    let csv = format!("a,b\n{}", "1,word\n".repeat(150_000));
+    let rendered = renderers::rows::stream(&renderers::Document::default(), &csv).unwrap();
+    let read = read::to_markdown("a.xlsx", &rendered.bytes).unwrap();
+    assert!(read.markdown.lines().count() > 90_000, "{}", read.markdown.len());
+    let sizes = read.warnings.iter().any(|w| w.contains("150001 rows and 2 columns"));
+    assert!(sizes, "{:?}", read.warnings);
+}
+
+/// Lists whose numbering is in the style, comments in their place, hidden text and fractions.
+#[test]
+fn structure_of_word_styles_and_comments_in_place_are_read() {
+    let styles = "<w:styles xmlns:w='w'><w:style w:styleId='LN'><w:name w:val='List Number'/><w:pPr>\
+        <w:numPr><w:numId w:val='1'/></w:numPr></w:pPr></w:style><w:style w:styleId='Own'>\
+        <w:name w:val='Own'/><w:basedOn w:val='LN'/></w:style></w:styles>";
+    let numbering = "<w:numbering xmlns:w='w'><w:abstractNum w:abstractNumId='0'><w:lvl w:ilvl='0'>\
+        <w:numFmt w:val='decimal'/></w:lvl></w:abstractNum><w:num w:numId='1'>\
+        <w:abstractNumId w:val='0'/></w:num></w:numbering>";
+    let item = |style: &str, text: &str| {
+        format!("<w:p><w:pPr><w:pStyle w:val='{style}'/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>")
+    };
+    let document = format!(
+        "<w:document xmlns:w='w' xmlns:m='m'><w:body>{}{}<w:p><w:r><w:t>said</w:t></w:r>\
+         <w:r><w:commentReference w:id='0'/></w:r><w:r><w:rPr><w:vanish/></w:rPr><w:t>secret</w:t></w:r>\
+         <w:r><w:t> end </w:t></w:r><m:oMath><m:f><m:num><m:r><m:t>a</m:t></m:r></m:num><m:den><m:r>\
+         <m:t>b</m:t></m:r></m:den></m:f></m:oMath></w:p></w:body></w:document>",
+        item("LN", "one"),
+        item("Own", "two")
+    );
+    let comments = "<w:comments xmlns:w='w'><w:comment w:id='0' w:author='Ann'><w:p><w:r>\
+        <w:t>Really?</w:t></w:r></w:p></w:comment></w:comments>";
+    let file = package(&[
+        ("word/document.xml", &document),
+        ("word/styles.xml", styles),
+        ("word/numbering.xml", numbering),
+        ("word/comments.xml", comments),
+    ]);
+    let wanted = "1. one\n1. two\n\nsaid[^comment-0]{hidden: secret} end (a)/(b)\n\n## Comments\n\n\
+                  [^comment-0]: Ann: Really?";
+    assert_eq!(words("a.docx", &file), wanted);
+}
+
+#[test]
+fn a_hidden_slide_is_marked() {
+    let mut rendered =
+        render(&markdown::read("# One\n\n---\n\n# Two\n").unwrap(), Format::Pptx).unwrap();
+    rendered.bytes = changed(&rendered.bytes, "ppt/slides/slide2.xml", |xml| {
+        xml.replacen("<p:sld ", "<p:sld show=\"0\" ", 1)
+    });
+    let read = words("a.pptx", &rendered.bytes);
+    assert!(read.contains("## Slide 1\n") && read.contains("## Slide 2 (hidden)\n"), "{read}");
+}
+
+/// The package with one part changed.
+fn changed(bytes: &[u8], part: &str, change: impl Fn(&str) -> String) -> Vec<u8> {
+    let mut zip = zip::ZipArchive::new(Cursor::new(bytes)).expect("we wrote it");
+    let mut parts = Vec::new();
+    for at in 0..zip.len() {
+        let mut file = zip.by_index(at).expect("we wrote it");
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut file, &mut bytes).expect("we wrote it");
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let text = if file.name() == part { change(&text) } else { text };
+        parts.push((file.name().to_owned(), text));
+    }
+    let parts: Vec<(&str, &str)> = parts.iter().map(|(name, text)| (&**name, &**text)).collect();
+    package(&parts)
+}
+
+#[test]
+fn an_empty_file_is_an_error() {
+    for name in ["a.pdf", "a.docx", "a.xlsx"] {
+        let error = read::to_markdown(name, b"").unwrap_err().to_string();
+        assert!(error.contains("0 bytes"), "{error}");
+    }
+    assert_eq!(words("a.txt", b""), "");
+}
+
+#[test]
+fn json_lines_are_read_as_a_table() {
+    let read = words("a.jsonl", b"{\"a\":1}\n{\"a\":2}\n");
+    assert_eq!(read, "| a |\n| --- |\n| 1 |\n| 2 |");
+}
+
+/// The structure of a tagged PDF: headings, lists and links.
+#[test]
+fn the_tags_of_a_pdf_are_read() {
+    let source = "# Head\n\nA [link](https://example.org/x) here.\n\n## Below\n\n- one\n- two\n\n1. first\n\
+                  2. second\n\n| a | b |\n|---|---|\n| 1 | 2 |\n";
+    let rendered = render(&markdown::read(source).unwrap(), Format::Pdf).unwrap();
+    let read = words("a.pdf", &rendered.bytes);
+    for part in [
+        "### Head\n",
+        "A [link](https://example.org/x) here.",
+        "#### Below\n",
+        "- one\n- two\n",
+        "1. first\n1. second\n",
+        "| a | b |",
+    ] {
+        assert!(read.contains(part), "{part}: {read}");
+    }
+}

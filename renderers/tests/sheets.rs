@@ -271,3 +271,33 @@ fn no_address_is_lost_in_a_cell_that_cannot_carry_it() {
     }
     assert!(whole.contains(">+99<"), "what says its number says it once: {whole}");
 }
+
+/// Whole columns, lookups and totals have the values that a spreadsheet computes.
+#[test]
+fn cached_values_are_those_of_a_spreadsheet() {
+    let rendered = drawn(
+        "## Prices\n\n<!-- total: sum of Price -->\n\n| Item | Price | Day |\n|---|---|---|\n\
+         | a | 5 | 31.03.2026 |\n| b | 7 | 01.04.2026 |\n\n## Use\n\n| What | Value |\n|---|---|\n\
+         | b | =VLOOKUP(A2,Prices!A:B,2,FALSE) |\n| total | =Prices!B4 |\n| today | =TODAY() |\n",
+    );
+    let mut book = book(&rendered);
+    let prices = book.worksheet_range("Prices").unwrap();
+    assert!(matches!(prices.get_value((1, 2)), Some(Data::DateTime(_))), "{prices:?}");
+    assert_eq!(prices.get_value((3, 1)), Some(&Data::Float(12.0)));
+    let values = book.worksheet_range("Use").unwrap();
+    assert_eq!(values.get_value((1, 1)), Some(&Data::Float(7.0)));
+    assert_eq!(values.get_value((2, 1)), Some(&Data::Float(12.0)));
+    let sheet = part(&rendered, "xl/worksheets/sheet2.xml");
+    assert!(sheet.contains(" t=\"str\"><f>TODAY()</f><v></v>"), "no value is shown: {sheet}");
+    let formulas = book.worksheet_formula("Use").unwrap();
+    assert_eq!(formulas.get_value((3, 1)).map(String::as_str), Some("TODAY()"));
+}
+
+#[test]
+fn ambiguous_dates_are_reported() {
+    let rendered = drawn("| Due |\n|---|\n| 03/04/2026 |\n");
+    assert_eq!(cell(&rendered, (1, 0)), Data::String("03/04/2026".into()));
+    assert!(rendered.warnings.iter().any(|w| w.contains("“Due”")), "{:?}", rendered.warnings);
+    let streamed = long(&format!("Due\n{}", "03/04/2026\n".repeat(20_001)));
+    assert!(streamed.warnings.iter().any(|w| w.contains("“Due”")), "{:?}", streamed.warnings);
+}

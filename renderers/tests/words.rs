@@ -7,7 +7,7 @@ use renderers::{Format, Rendered, markdown, render};
 
 /// Templates for a word; `W` becomes a unique word each time. `C` becomes one that workbooks drop,
 /// `N` one that only presentations keep.
-const SHAPES: [&str; 36] = [
+const SHAPES: [&str; 46] = [
     "# W",
     "### W *W* `W`",
     "W **W ~~W~~** *W*",
@@ -45,6 +45,16 @@ const SHAPES: [&str; 36] = [
     "<p><img src=\"d.png\" alt=\"W\"> <a href=\"https://example.org\">W</a><sup>W</sup></p>",
     "W\n\n::: columns\n::: column\nW[^n]\n:::\n::: column\n<!-- N -->\n:::\n:::\n\nW\n\n\
      ::: column\nW\n:::\n::: column\nW\n:::\n\n[^n]: W",
+    "<table><tr><th>W</th><td>W</td></tr>\n\n<tr><td colspan=2>W<ul><li>W</ul></td></tr></table>",
+    "<ul><li>W<li>W <b>W</b></ul>\n<h3>W</h3><blockquote>W</blockquote><hr><pre>W</pre>",
+    "<dl><dt>W<dd>W</dl>\n\n<ol>\n<li>W\n\n**W**\n\n</li>\n</ol>",
+    "W \\( \\text{W} \\)",
+    "```math\n\\text{W} \\unknown{W}\n```",
+    "---\nlayout: cover\nlevel: 2\n---\n\nW",
+    "Note:\nW",
+    "--",
+    "W <!-- .element: class=\"fragment\" -->",
+    "<!-- total: sum -->\n\n| W | W |\n|---|---|\n| W | 1 |\n| W | =B2*2 |",
 ];
 
 fn source() -> impl Strategy<Value = String> {

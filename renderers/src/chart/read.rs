@@ -1,6 +1,6 @@
 //! Parses the text of a chart block.
 
-use super::{Chart, Kind, Series, VALUES};
+use super::{Chart, Kind, Labels, Series, VALUES};
 use crate::records::Records;
 
 /// Parses the block. The error is the end of a sentence that names the wrong line and the reason.
@@ -11,6 +11,9 @@ pub fn read(text: &str) -> Result<Chart, String> {
     let body: Vec<&str> = lines.skip(head.len()).filter(|line| !line.is_empty()).collect();
     let mut chart = Chart {
         kind: Kind::Bar,
+        is_stacked: false,
+        is_horizontal: false,
+        labels: Labels::Auto,
         title: None,
         x: None,
         y: None,
@@ -29,7 +32,7 @@ pub fn read(text: &str) -> Result<Chart, String> {
     check(chart)
 }
 
-const KEYS: [&str; 5] = ["type", "title", "x", "y", "alt"];
+const KEYS: [&str; 8] = ["type", "title", "x", "y", "alt", "labels", "stacked", "horizontal"];
 
 fn is_key(key: &str) -> bool {
     KEYS.contains(&key.trim().to_lowercase().as_str())
@@ -42,17 +45,44 @@ fn option(chart: &mut Chart, key: &str, value: &str) -> Result<(), String> {
         "x" => chart.x = given,
         "y" => chart.y = given,
         "alt" => chart.alt = given,
-        _ => {
-            chart.kind = match value.to_lowercase().as_str() {
-                "bar" | "column" => Kind::Bar,
-                "line" => Kind::Line,
-                "pie" => Kind::Pie,
-                "scatter" => Kind::Scatter,
-                other => {
-                    return Err(format!(
-                        "its type must be bar, line, pie or scatter, not “{other}”"
-                    ));
-                }
+        "stacked" => chart.is_stacked = is_on(value),
+        "horizontal" => chart.is_horizontal = is_on(value),
+        "labels" => chart.labels = labels(value)?,
+        _ => kind(chart, &value.to_lowercase())?,
+    }
+    Ok(())
+}
+
+fn is_on(value: &str) -> bool {
+    matches!(value.to_lowercase().as_str(), "true" | "yes" | "on")
+}
+
+fn labels(value: &str) -> Result<Labels, String> {
+    match value.to_lowercase().as_str() {
+        "auto" => Ok(Labels::Auto),
+        "none" | "false" | "off" | "no" => Ok(Labels::None),
+        "values" | "true" | "on" | "yes" => Ok(Labels::Values),
+        other => Err(format!("its labels must be values, none or auto, not “{other}”")),
+    }
+}
+
+/// Reads a type such as `bar` or `stacked horizontal bar`.
+fn kind(chart: &mut Chart, value: &str) -> Result<(), String> {
+    for word in value.split(|c: char| c.is_whitespace() || c == '-' || c == '_') {
+        match word {
+            "stacked" => chart.is_stacked = true,
+            "horizontal" => chart.is_horizontal = true,
+            "hbar" => (chart.kind, chart.is_horizontal) = (Kind::Bar, true),
+            "bar" | "column" => chart.kind = Kind::Bar,
+            "line" => chart.kind = Kind::Line,
+            "area" => chart.kind = Kind::Area,
+            "pie" => chart.kind = Kind::Pie,
+            "donut" | "doughnut" => chart.kind = Kind::Donut,
+            "scatter" => chart.kind = Kind::Scatter,
+            other => {
+                return Err(format!(
+                    "its type must be bar, line, area, pie, donut or scatter, not “{other}”"
+                ));
             }
         }
     }
@@ -129,10 +159,13 @@ fn check(mut chart: Chart) -> Result<Chart, String> {
     if count > VALUES {
         return Err(format!("it has {count} values; the limit is {VALUES}"));
     }
-    if chart.kind == Kind::Pie && (chart.series.len() > 1 || all().any(|value| *value < 0.0)) {
+    chart.is_horizontal &= chart.kind == Kind::Bar;
+    chart.is_stacked &= matches!(chart.kind, Kind::Bar | Kind::Area);
+    let all = || chart.series.iter().flat_map(|series| &series.values).flatten();
+    if chart.is_round() && (chart.series.len() > 1 || all().any(|value| *value < 0.0)) {
         return Err("a pie chart needs exactly one series without negative values".to_owned());
     }
-    if chart.kind == Kind::Pie && all().sum::<f64>() <= 0.0 {
+    if chart.is_round() && all().sum::<f64>() <= 0.0 {
         return Err("a pie chart needs a value above zero".to_owned());
     }
     if chart.kind == Kind::Scatter {
@@ -159,6 +192,18 @@ mod tests {
         assert_eq!(chart.series[1].values, [Some(2.0), Some(3.0)]);
         let table = read("type: scatter\n| x | y |\n|---|--:|\n| 1 | 2 |\n| 3 | 4 |").unwrap();
         assert_eq!((table.xs, table.series[0].values.len()), (vec![1.0, 3.0], 2));
+    }
+
+    #[test]
+    fn bars_have_a_direction_and_may_be_stacked() {
+        let chart = |head: &str| read(&format!("{head}\n\nk,S,T\na,1,2")).unwrap();
+        let bars = chart("type: stacked horizontal bar\nlabels: values");
+        assert!(bars.is_stacked && bars.is_horizontal && bars.shows_values());
+        assert_eq!(bars.extremes(), [3.0, 0.0]);
+        let line = chart("type: line\nhorizontal: true\nlabels: none");
+        assert!(!line.is_horizontal && !line.shows_values());
+        assert_eq!(chart("type: area\nstacked: true").kind, Kind::Area);
+        assert!(read("type: donut\n\nk,S\na,1").unwrap().is_round());
     }
 
     #[test]

@@ -1,15 +1,19 @@
 //! The document model shared by all four formats: plain data, no I/O.
 
+mod anchors;
 mod brand;
+mod merge;
 mod page;
 mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use anchors::Anchors;
 pub use brand::{Brand, Voice};
-pub use page::{Page, PageSize};
+pub use merge::{CellSpan, Merge, Spans};
+pub use page::{Page, PageSize, PictureWidth};
 use walk::each_in_blocks;
-pub use walk::{each_block_of, each_in, plain_text};
+pub use walk::{change_blocks, each_block_of, each_in, plain_text};
 
 use crate::chart::Chart;
 pub use crate::color::Color;
@@ -26,6 +30,8 @@ pub struct Document {
     pub notes: Vec<Vec<Block>>,
     /// Picture data by the URL used in the text. Only these pictures can be drawn.
     pub assets: BTreeMap<String, Vec<u8>>,
+    /// The width of pictures by their URL, for those whose source sets it.
+    pub widths: BTreeMap<String, PictureWidth>,
     /// The logo, used by the theme `corporate`: PNG, JPEG, GIF, BMP or SVG.
     pub logo: Option<Vec<u8>>,
     /// Warnings about content that the reader dropped.
@@ -67,6 +73,8 @@ pub struct Meta {
     pub numbered: bool,
     /// Whether slides are numbered.
     pub paginate: bool,
+    /// Marp's directives for slides: their names in lower case, and their values.
+    pub directives: BTreeMap<String, String>,
     /// The path of the template requested by the document.
     pub template: Option<String>,
     /// The settings read from the template.
@@ -175,6 +183,8 @@ pub struct Table {
     pub header: Vec<Vec<Inline>>,
     /// The cells of each row.
     pub rows: Vec<Vec<Vec<Inline>>>,
+    /// Cells that extend over several rows or columns. The cells that they cover are empty.
+    pub merges: Vec<Merge>,
     /// Set for rows written by a program, `None` for tables written by an author.
     pub given: Option<Given>,
 }
@@ -215,6 +225,21 @@ pub enum Alert {
     Caution,
 }
 
+/// A mark of letters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mark {
+    /// A subscript.
+    Lowered,
+    /// A superscript.
+    Raised,
+    /// Underlined.
+    Underlined,
+    /// On a yellow background.
+    Highlighted,
+    /// Smaller than the text around it.
+    Small,
+}
+
 /// A part of a line.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Inline {
@@ -226,6 +251,8 @@ pub enum Inline {
     Emphasis(Vec<Inline>),
     /// Struck through.
     Strike(Vec<Inline>),
+    /// With a mark for which Markdown has no sign.
+    Marked(Mark, Vec<Inline>),
     /// Code within a line.
     Code(String),
     /// A link. Only `https`, `http`, `mailto`, `tel` and `#anchor`; other links are read as text.
@@ -298,6 +325,9 @@ impl Document {
             self.assets.insert(name.clone(), bytes);
             renamed.insert(url, name);
         }
+        for (url, width) in std::mem::take(&mut other.widths) {
+            self.widths.insert(renamed.get(&url).cloned().unwrap_or(url), width);
+        }
         let mut change = |inline: &mut Inline| match inline {
             Inline::Footnote(note) => *note += notes,
             Inline::Image { url, .. } => {
@@ -321,74 +351,6 @@ impl Document {
             Block::Heading { level: 1, content } => plain_text(content).trim() == title.trim(),
             _ => false,
         })
-    }
-}
-
-fn change_blocks(blocks: &mut [Block], change: &mut dyn FnMut(&mut Inline)) {
-    for block in blocks {
-        match block {
-            Block::Heading { content, .. } | Block::Paragraph(content) => {
-                change_all(content, change);
-            }
-            Block::List(list) => {
-                list.items.iter_mut().for_each(|item| change_blocks(&mut item.blocks, change));
-            }
-            Block::Table(table) => {
-                let cells = table.rows.iter_mut().flatten().chain(&mut table.header);
-                cells.for_each(|cell| change_all(cell, change));
-            }
-            Block::Quote { blocks, .. } => change_blocks(blocks, change),
-            Block::Definitions(items) => {
-                for (term, description) in items {
-                    change_all(term, change);
-                    change_blocks(description, change);
-                }
-            }
-            Block::Columns(columns) => columns.iter_mut().for_each(|c| change_blocks(c, change)),
-            Block::Code { .. }
-            | Block::Chart(_)
-            | Block::Math(_)
-            | Block::Break
-            | Block::Comment(_) => {}
-        }
-    }
-}
-
-fn change_all(content: &mut [Inline], change: &mut dyn FnMut(&mut Inline)) {
-    for inline in content {
-        change(inline);
-        if let Inline::Strong(inner)
-        | Inline::Emphasis(inner)
-        | Inline::Strike(inner)
-        | Inline::Link { content: inner, .. } = inline
-        {
-            change_all(inner, change);
-        }
-    }
-}
-
-/// Assigns each heading the anchor that GitHub would assign, so that `[…](#the-heading)` works.
-#[derive(Debug, Default)]
-pub struct Anchors {
-    seen: BTreeMap<String, usize>,
-}
-
-impl Anchors {
-    /// The anchor of the next heading, in the order of the document.
-    pub fn next(&mut self, heading: &[Inline]) -> String {
-        let slug: String = plain_text(heading)
-            .to_lowercase()
-            .chars()
-            .filter_map(|c| match c {
-                ' ' | '\n' => Some('-'),
-                c if c.is_alphanumeric() || c == '-' || c == '_' => Some(c),
-                _ => None,
-            })
-            .collect();
-        let repeats = self.seen.entry(slug.clone()).or_insert(0);
-        let anchor = if *repeats == 0 { slug } else { format!("{slug}-{repeats}") };
-        *repeats += 1;
-        anchor
     }
 }
 

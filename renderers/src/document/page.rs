@@ -20,3 +20,34 @@ pub enum PageSize {
     /// 8.5 × 11 inches (ANSI A).
     Letter,
 }
+
+/// The width of a picture as its source sets it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum PictureWidth {
+    /// A share of the available width, up to 1.
+    Share(f64),
+    /// Pixels, at 96 per inch.
+    Pixels(f64),
+}
+
+impl PictureWidth {
+    /// Reads `30%`, `200` or `200px`.
+    pub fn read(text: &str) -> Option<Self> {
+        let text = text.trim().trim_matches(['"', '\'']);
+        let is_valid = |number: &f64| number.is_finite() && *number > 0.0;
+        if let Some(percent) = text.strip_suffix('%') {
+            let percent = percent.trim().parse().ok().filter(is_valid)?;
+            return Some(Self::Share((percent / 100.0).min(1.0)));
+        }
+        let pixels = text.trim_end_matches("px").trim().parse().ok().filter(is_valid)?;
+        Some(Self::Pixels(pixels))
+    }
+
+    /// The width in the unit of `room`, at most `room`; `pixel` is the width of a pixel.
+    pub fn of(self, room: f64, pixel: f64) -> f64 {
+        match self {
+            Self::Share(share) => room * share,
+            Self::Pixels(pixels) => (pixels * pixel).min(room),
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! Visits all blocks or inlines of a document.
+//! Visits or changes all blocks or inlines of a document.
 
 use super::{Block, Inline};
 
@@ -52,6 +52,7 @@ pub fn each_in<'a>(content: &'a [Inline], see: &mut dyn FnMut(&'a Inline)) {
             Inline::Strong(inner)
             | Inline::Emphasis(inner)
             | Inline::Strike(inner)
+            | Inline::Marked(_, inner)
             | Inline::Link { content: inner, .. } => each_in(inner, see),
             _ => {}
         }
@@ -70,4 +71,49 @@ pub fn plain_text(content: &[Inline]) -> String {
         _ => {}
     });
     text
+}
+
+/// Calls `change` for every inline of `blocks`, including nested ones.
+pub fn change_blocks(blocks: &mut [Block], change: &mut dyn FnMut(&mut Inline)) {
+    for block in blocks {
+        match block {
+            Block::Heading { content, .. } | Block::Paragraph(content) => {
+                change_all(content, change);
+            }
+            Block::List(list) => {
+                list.items.iter_mut().for_each(|item| change_blocks(&mut item.blocks, change));
+            }
+            Block::Table(table) => {
+                let cells = table.rows.iter_mut().flatten().chain(&mut table.header);
+                cells.for_each(|cell| change_all(cell, change));
+            }
+            Block::Quote { blocks, .. } => change_blocks(blocks, change),
+            Block::Definitions(items) => {
+                for (term, description) in items {
+                    change_all(term, change);
+                    change_blocks(description, change);
+                }
+            }
+            Block::Columns(columns) => columns.iter_mut().for_each(|c| change_blocks(c, change)),
+            Block::Code { .. }
+            | Block::Chart(_)
+            | Block::Math(_)
+            | Block::Break
+            | Block::Comment(_) => {}
+        }
+    }
+}
+
+fn change_all(content: &mut [Inline], change: &mut dyn FnMut(&mut Inline)) {
+    for inline in content {
+        change(inline);
+        if let Inline::Strong(inner)
+        | Inline::Emphasis(inner)
+        | Inline::Strike(inner)
+        | Inline::Marked(_, inner)
+        | Inline::Link { content: inner, .. } = inline
+        {
+            change_all(inner, change);
+        }
+    }
 }

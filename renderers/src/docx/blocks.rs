@@ -2,8 +2,8 @@
 
 use super::draw::{Draw, Place};
 use crate::document::{Align, Block, Inline};
-use crate::package::measure::begins_rtl;
 use crate::package::text::{DEPTH, announces, begins_page, flat, plain};
+use crate::package::words::{self, TABLE};
 use crate::package::xml::Xml;
 
 /// The properties of a paragraph.
@@ -66,12 +66,26 @@ impl Draw<'_> {
             return;
         }
         for (at, block) in blocks.iter().enumerate() {
-            if announces(block) && at + 1 < blocks.len() {
+            if let Some(text) = self.table_caption(block, blocks.get(at + 1)) {
+                let shape = Shape { style: "Caption", keep_next: true, ..shape(place) };
+                xml.open("w:p", &[]);
+                Shape { bidi: self.bidi(&text), ..shape }.write(xml);
+                self.caption_text(xml, TABLE, &text);
+                xml.close();
+            } else if announces(block) && at + 1 < blocks.len() {
                 self.kept(xml, block, place, true);
             } else {
                 self.block(xml, block, place);
             }
         }
+    }
+
+    /// The text of a numbered caption above a table.
+    fn table_caption(&self, block: &Block, next: Option<&Block>) -> Option<String> {
+        let (Block::Paragraph(content), Some(Block::Table(_))) = (block, next) else { return None };
+        let text = plain(content);
+        let language = self.document.meta.language.as_deref();
+        words::numbered(TABLE, &text, language).is_some().then_some(text)
     }
 
     fn block(&mut self, xml: &mut Xml, block: &Block, place: Place) {
@@ -114,7 +128,7 @@ impl Draw<'_> {
 
     /// Writes a paragraph with the given properties. Its direction follows its own text.
     pub fn shaped(&mut self, xml: &mut Xml, content: &[Inline], shape: Shape, place: Place) {
-        let bidi = begins_rtl(&plain(content));
+        let bidi = self.bidi(&plain(content));
         xml.open("w:p", &[]);
         Shape { bidi, ..shape }.write(xml);
         self.inlines(xml, content, super::inlines::Format { rtl: bidi, ..place.into() });
@@ -126,7 +140,7 @@ impl Draw<'_> {
         let anchor = self.anchors.of_heading(block).cloned();
         let level = anchor.as_ref().map_or(level, |anchor| anchor.level);
         let style = styles[usize::from(level.clamp(1, 6)) - 1];
-        let bidi = begins_rtl(&plain(content));
+        let bidi = self.bidi(&plain(content));
         xml.open("w:p", &[]);
         Shape { style, bidi, ..Shape::default() }.write(xml);
         let id = self.next_id().to_string();

@@ -3,11 +3,13 @@
 use super::blocks::Shape;
 use super::draw::Draw;
 use super::inlines::{Format, run};
-use super::sections;
+use super::{length, paper, sections};
 use crate::package::look;
 use crate::package::measure::begins_rtl;
 use crate::package::xml::Xml;
 
+/// The length of the line above the title of a cover, in twips.
+const COVER_RULE: i64 = 1_984;
 /// The lowest heading level listed in the table of contents.
 const LEVELS: u8 = 3;
 
@@ -17,6 +19,16 @@ impl Draw<'_> {
         let meta = &self.document.meta;
         let titled = meta.title.as_deref().is_some_and(|title| !title.trim().is_empty());
         if meta.cover {
+            let right = (paper::page_width(self.document) - COVER_RULE).max(0).to_string();
+            xml.open("w:p", &[]);
+            xml.open("w:pPr", &[]);
+            xml.val("w:pStyle", "CoverRule");
+            if meta.title.as_deref().is_some_and(begins_rtl) {
+                xml.empty("w:bidi", &[]);
+            }
+            xml.empty("w:ind", &[("w:right", &right)]);
+            xml.close();
+            xml.close();
             self.title(xml, ["CoverTitle", "CoverSubtitle", "CoverLine"]);
             sections::cover_section(xml, self.document);
         } else if titled {
@@ -51,23 +63,28 @@ impl Draw<'_> {
     }
 
     /// A field that Word can update, filled with the current headings. Only Word knows their page
-    /// numbers, so none are shown until the field is updated.
-    fn contents(&self, xml: &mut Xml) {
-        let entries: Vec<_> = self.anchors.all.iter().filter(|a| a.level <= LEVELS).collect();
+    /// numbers, so these are estimates until the field is updated.
+    fn contents(&mut self, xml: &mut Xml) {
+        let all = self.anchors.all.iter().zip(length::pages_of_headings(self.document));
+        let entries: Vec<_> = all.filter(|(anchor, _)| anchor.level <= LEVELS).collect();
         if entries.is_empty() {
             return;
         }
+        self.warnings.say(
+            "The page numbers in the table of contents are estimates until Word updates them (F9).",
+        );
         xml.open("w:sdt", &[]);
         xml.raw("<w:sdtPr><w:docPartObj><w:docPartGallery w:val=\"Table of Contents\"/>");
         xml.raw("<w:docPartUnique/></w:docPartObj></w:sdtPr>");
         xml.open("w:sdtContent", &[]);
         let title = contents_title(look::language(&self.document.meta));
         line(xml, "TOCHeading", title, begins_rtl(title));
-        for (at, entry) in entries.iter().enumerate() {
+        let width = paper::page_width(self.document).to_string();
+        for (at, (entry, page)) in entries.iter().enumerate() {
             let style = ["TOC1", "TOC2", "TOC3"][usize::from(entry.level) - 1];
             xml.open("w:p", &[]);
             let bidi = begins_rtl(&entry.text);
-            Shape { style, bidi, ..Shape::default() }.write(xml);
+            entry_form(xml, style, &width, bidi);
             if at == 0 {
                 field(xml, "begin");
                 xml.open("w:r", &[]);
@@ -81,6 +98,7 @@ impl Draw<'_> {
                 run(xml, &format!("{} ", entry.number), Format::default());
             }
             run(xml, &entry.text, Format { rtl: bidi, ..Format::default() });
+            page_number(xml, &entry.bookmark, *page);
             xml.close();
             xml.close();
         }
@@ -90,7 +108,36 @@ impl Draw<'_> {
         for _ in 0..3 {
             xml.close();
         }
+        if self.document.meta.cover {
+            xml.raw("<w:p><w:pPr><w:pStyle w:val=\"Spacer\"/></w:pPr><w:r><w:br w:type=\"page\"/></w:r></w:p>");
+        }
     }
+}
+
+/// The properties of an entry, whose page number is at the right edge.
+fn entry_form(xml: &mut Xml, style: &str, width: &str, bidi: bool) {
+    xml.open("w:pPr", &[]);
+    xml.val("w:pStyle", style);
+    xml.open("w:tabs", &[]);
+    xml.empty("w:tab", &[("w:val", "right"), ("w:leader", "dot"), ("w:pos", width)]);
+    xml.close();
+    if bidi {
+        xml.empty("w:bidi", &[]);
+    }
+    xml.close();
+}
+
+/// The number of the page of a bookmark, as a field that Word updates.
+fn page_number(xml: &mut Xml, bookmark: &str, page: usize) {
+    xml.raw("<w:r><w:tab/></w:r>");
+    field(xml, "begin");
+    xml.open("w:r", &[]);
+    let instruction = format!(" PAGEREF {bookmark} \\h ");
+    xml.leaf("w:instrText", &[("xml:space", "preserve")], &instruction);
+    xml.close();
+    field(xml, "separate");
+    run(xml, &page.to_string(), Format::default());
+    field(xml, "end");
 }
 
 fn field(xml: &mut Xml, kind: &str) {

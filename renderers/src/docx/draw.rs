@@ -4,6 +4,7 @@ use super::anchors::Anchors;
 use super::numbering::Numbering;
 use crate::Document;
 use crate::package::look::{self, Look};
+use crate::package::measure::runs_rtl;
 use crate::package::picture::Album;
 use crate::package::warnings::Warnings;
 use crate::package::{Package, Relations};
@@ -24,6 +25,10 @@ pub struct Draw<'d> {
     /// For each footnote, whether it has been referenced.
     pub mentioned: Vec<bool>,
     pub in_note: bool,
+    /// Whether the document mostly runs from right to left.
+    pub is_rtl: bool,
+    /// Whether a section has the header and the footer, which those that follow share.
+    pub has_edges: bool,
     /// Ids of drawings and bookmarks, unique in the file.
     pub last_id: u32,
 }
@@ -75,8 +80,15 @@ impl<'d> Draw<'d> {
             anchors: Anchors::of(document),
             mentioned: vec![false; document.notes.len()],
             in_note: false,
+            is_rtl: look::is_mostly_rtl(document),
+            has_edges: false,
             last_id: 0,
         }
+    }
+
+    /// Whether a text runs from right to left.
+    pub fn bidi(&self, text: &str) -> bool {
+        runs_rtl(text, self.is_rtl)
     }
 
     pub fn next_id(&mut self) -> u32 {

@@ -1,7 +1,7 @@
 //! Inlines as runs: formatting, links, footnotes, line breaks, text direction.
 
 use super::draw::{Draw, Place};
-use crate::document::Inline;
+use crate::document::{Inline, Mark};
 use crate::package::text::{LINK_LETTERS, directions, joint, plain};
 use crate::package::xml::Xml;
 
@@ -13,6 +13,8 @@ pub struct Format {
     pub strike: bool,
     pub code: bool,
     pub link: bool,
+    /// By [`Mark`].
+    pub marks: [bool; 5],
     /// Whether the paragraph runs from right to left.
     pub rtl: bool,
     /// RRGGBB.
@@ -20,6 +22,9 @@ pub struct Format {
     /// Twips.
     pub width: i64,
 }
+
+/// The size of small letters, in half points.
+const SMALL: &str = "18";
 
 impl From<Place> for Format {
     fn from(place: Place) -> Self {
@@ -29,14 +34,22 @@ impl From<Place> for Format {
 
 impl Draw<'_> {
     pub fn inlines(&mut self, xml: &mut Xml, inlines: &[Inline], format: Format) {
+        // Neighbours of the same format are one run, so that programs find text across them.
+        let mut text = String::new();
         for (at, inline) in inlines.iter().enumerate() {
-            if matches!(inline, Inline::SoftBreak) {
-                let before = plain(&inlines[at.saturating_sub(1)..at]);
-                run(xml, joint(&before, &inlines[at + 1..]), format);
-            } else {
-                self.inline(xml, inline, format);
+            match inline {
+                Inline::Text(part) => text.push_str(part),
+                Inline::SoftBreak => {
+                    let before = plain(&inlines[at.saturating_sub(1)..at]);
+                    text.push_str(joint(&before, &inlines[at + 1..]));
+                }
+                other => {
+                    run(xml, &std::mem::take(&mut text), format);
+                    self.inline(xml, other, format);
+                }
             }
         }
+        run(xml, &text, format);
     }
 
     fn inline(&mut self, xml: &mut Xml, inline: &Inline, format: Format) {
@@ -46,6 +59,11 @@ impl Draw<'_> {
             Inline::Strong(parts) => self.inlines(xml, parts, Format { bold: true, ..format }),
             Inline::Emphasis(parts) => self.inlines(xml, parts, Format { italic: true, ..format }),
             Inline::Strike(parts) => self.inlines(xml, parts, Format { strike: true, ..format }),
+            Inline::Marked(mark, parts) => {
+                let mut marks = format.marks;
+                marks[*mark as usize] = true;
+                self.inlines(xml, parts, Format { marks, ..format });
+            }
             Inline::Link { url, title, content } => self.link(xml, (url, title), content, format),
             Inline::Image { url, alt, title } => {
                 self.inline_picture(xml, (url, alt, title), format);
@@ -122,6 +140,11 @@ pub fn letters(xml: &mut Xml, text: &str) {
 
 /// The run's properties, in the order of the schema.
 fn marks(xml: &mut Xml, format: Format, rtl: bool) {
+    let is_bold = format.bold || format.italic || format.strike;
+    let is_marked = format.marks.contains(&true);
+    if !(is_bold || is_marked || format.code || format.link || rtl || format.color.is_some()) {
+        return;
+    }
     xml.open("w:rPr", &[]);
     if format.code {
         xml.val("w:rStyle", "CodeText");
@@ -137,6 +160,21 @@ fn marks(xml: &mut Xml, format: Format, rtl: bool) {
     }
     if let Some(color) = format.color {
         xml.val("w:color", color);
+    }
+    let has = |mark: Mark| format.marks[mark as usize];
+    if has(Mark::Small) {
+        xml.val("w:sz", SMALL);
+        xml.val("w:szCs", SMALL);
+    }
+    if has(Mark::Highlighted) {
+        xml.val("w:highlight", "yellow");
+    }
+    if has(Mark::Underlined) {
+        xml.val("w:u", "single");
+    }
+    if has(Mark::Raised) || has(Mark::Lowered) {
+        let place = if has(Mark::Raised) { "superscript" } else { "subscript" };
+        xml.val("w:vertAlign", place);
     }
     if rtl {
         xml.empty("w:rtl", &[]);

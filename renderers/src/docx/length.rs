@@ -5,7 +5,7 @@ use super::paper::paper;
 use crate::Document;
 use crate::document::{Block, Inline, Table};
 use crate::package::measure::{Face, lines};
-use crate::package::text::{DEPTH, columns, flat, plain, rows};
+use crate::package::text::{DEPTH, begins_page, columns, flat, plain, rows};
 
 /// The height of a line of body text and the space after a paragraph, in points.
 const LINE: f64 = 14.5;
@@ -24,6 +24,89 @@ pub fn pages(document: &Document) -> usize {
     }
     let cover = usize::from(document.meta.cover);
     (points / room).ceil().max(1.0) as usize + cover
+}
+
+/// The estimated pages of all headings, in the order of [`Anchors`].
+pub fn pages_of_headings(document: &Document) -> Vec<usize> {
+    let (width, height) = paper(document);
+    let [top, right, bottom, left] = document.meta.margins();
+    let room = (height - top - bottom) as f64 / 20.0;
+    let width = (width - left - right) as f64 / 20.0;
+    let listed = Anchors::of(document).all.len() as f64 * CONTENTS_LINE + 40.0;
+    let mut pages = Pages { room, page: 1, used: 0.0, found: Vec::new() };
+    if document.meta.cover {
+        let full = (listed / room).ceil() as usize;
+        pages.page = 2 + full;
+    } else {
+        pages.take(80.0 + listed);
+    }
+    for block in &document.blocks {
+        pages.block(block, width);
+    }
+    pages.found
+}
+
+/// The height of a line of the table of contents, in points.
+const CONTENTS_LINE: f64 = 18.0;
+/// A heading stays with that much of the text below it.
+const BELOW_HEADING: f64 = 60.0;
+
+/// Blocks on pages.
+struct Pages {
+    room: f64,
+    page: usize,
+    used: f64,
+    found: Vec<usize>,
+}
+
+impl Pages {
+    fn block(&mut self, block: &Block, width: f64) {
+        let high = height(block, width, 0);
+        match block {
+            Block::Comment(text) if begins_page(text) => {
+                (self.page, self.used) = (self.page + 1, 0.0);
+            }
+            Block::Heading { .. } => self.keep(high + BELOW_HEADING),
+            Block::Chart(_) | Block::Math(_) => self.keep(high),
+            Block::Paragraph(content) if matches!(content[..], [Inline::Image { .. }]) => {
+                self.keep(high);
+            }
+            Block::Table(table) if table.rows.len() <= 12 => self.keep(high),
+            _ => {}
+        }
+        self.note(block, 0);
+        self.take(high);
+    }
+
+    /// Begins a page if less than `high` is left.
+    fn keep(&mut self, high: f64) {
+        if self.used > 0.0 && self.used + high > self.room && high < self.room {
+            (self.page, self.used) = (self.page + 1, 0.0);
+        }
+    }
+
+    fn take(&mut self, high: f64) {
+        self.used += high;
+        let full = (self.used / self.room).floor();
+        self.page += full as usize;
+        self.used -= full * self.room;
+    }
+
+    /// Notes the page of the headings in a block.
+    fn note(&mut self, block: &Block, depth: usize) {
+        if depth > DEPTH {
+            return;
+        }
+        let mut all = |blocks: &[Block]| blocks.iter().for_each(|b| self.note(b, depth + 1));
+        match block {
+            Block::Heading { .. } => self.found.push(self.page),
+            Block::Quote { blocks, .. } => all(blocks),
+            Block::Columns(columns) => columns.iter().for_each(|column| all(column)),
+            Block::List(list) => list.items.iter().for_each(|item| all(&item.blocks)),
+            Block::Definitions(terms) => terms.iter().for_each(|(_, blocks)| all(blocks)),
+            _ => {}
+        }
+    }
 }
 
 /// The height of some blocks in points.
@@ -79,6 +162,15 @@ fn text(content: &[Inline], width: f64, points: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn headings_have_the_pages_on_which_they_are() {
+        let text = "word ".repeat(2_000);
+        let source = format!("# A\n\n{text}\n\n> # B\n\n<!-- pagebreak -->\n\n# C\n");
+        let document = crate::markdown::read(&source).unwrap();
+        let pages = pages_of_headings(&document);
+        assert_eq!(pages, [1, 3, 4]);
+    }
 
     #[test]
     fn longer_texts_have_more_pages() {

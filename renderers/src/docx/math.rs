@@ -14,6 +14,7 @@ impl Draw<'_> {
         xml.open("w:p", &[]);
         match latex::parse(source) {
             Ok(formula) => {
+                self.losses(source);
                 shape(place).write(xml);
                 xml.open("m:oMathPara", &[]);
                 xml.open("m:oMath", &[]);
@@ -32,11 +33,19 @@ impl Draw<'_> {
     pub fn inline_math(&mut self, xml: &mut Xml, source: &str, format: Format) {
         match latex::parse(source) {
             Ok(formula) => {
+                self.losses(source);
                 xml.open("m:oMath", &[]);
                 omml::write(xml, &formula);
                 xml.close();
             }
             Err(reason) => self.source(xml, (source, &reason), format),
+        }
+    }
+
+    fn losses(&mut self, source: &str) {
+        for loss in latex::losses(source) {
+            let shown: String = source.trim().chars().take(60).collect();
+            self.warnings.say(format!("In the formula {shown} {loss}."));
         }
     }
 

@@ -28,6 +28,8 @@ mod tables;
 
 use crate::Document;
 use crate::document::Block;
+use crate::package::fitting::Rooms;
+use crate::package::sections::sections;
 use crate::package::warnings::Warnings;
 use crate::package::xml::Xml;
 use crate::package::{Package, Relations, limits, properties};
@@ -36,7 +38,7 @@ use crate::rendered::{RenderError, Rendered};
 
 use draw::{Draw, Place};
 use namespaces::NAMESPACES;
-use paper::text_width;
+use paper::section_width;
 
 /// Renders a Word file. `pages` is an estimate from measured text; only Word knows the exact
 /// number.
@@ -53,6 +55,12 @@ pub fn render(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderErro
     Ok(Rendered { bytes, pages, warnings: warnings.finish(dropped) })
 }
 
+/// The widths of portrait and landscape pages.
+fn rooms(document: &Document) -> Rooms {
+    let width = |is_landscape| tables::points(section_width(document, is_landscape));
+    Rooms { upright: width(false), landscape: Some(width(true)) }
+}
+
 impl Draw<'_> {
     /// The main part, `word/document.xml`.
     fn document(&mut self) -> Xml {
@@ -60,18 +68,28 @@ impl Draw<'_> {
         xml.open("w:document", &NAMESPACES);
         xml.open("w:body", &[]);
         let titled = self.front(&mut xml);
-        let place = Place {
-            style: "BodyText",
-            indent: 0,
-            width: text_width(self.document),
-            depth: 0,
-            level: 0,
-            tight: false,
-        };
-        let blocks = &self.document.blocks;
+        let document = self.document;
+        let blocks = &document.blocks;
         let skip = usize::from(titled && self.repeats_title(blocks.first()));
-        self.blocks(&mut xml, &blocks[skip..], place);
-        self.main_section(&mut xml);
+        let sections = sections(document, |table| tables::fit(table, rooms(document)).is_landscape);
+        let last = sections.len() - 1;
+        for (at, section) in sections.into_iter().enumerate() {
+            let place = Place {
+                style: "BodyText",
+                indent: 0,
+                width: section_width(document, section.is_landscape),
+                depth: 0,
+                level: 0,
+                tight: false,
+            };
+            let from = section.blocks.start.max(skip).min(section.blocks.end);
+            self.blocks(&mut xml, &blocks[from..section.blocks.end], place);
+            if at < last {
+                self.inner_section(&mut xml, section.is_landscape);
+            } else {
+                self.main_section(&mut xml, section.is_landscape);
+            }
+        }
         xml.close();
         xml.close();
         xml

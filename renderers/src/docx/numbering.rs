@@ -33,7 +33,7 @@ impl Numbering {
     pub fn write(&self) -> Xml {
         let mut xml = Xml::new();
         xml.open("w:numbering", &NAMESPACES);
-        for (id, sign) in [(BULLET, ""), (OPEN, "☐"), (DONE, "☑"), (ORDERED, "")] {
+        for (id, sign) in [(BULLET, ""), (OPEN, "☐"), (DONE, "☒"), (ORDERED, "")] {
             xml.open("w:abstractNum", &[("w:abstractNumId", &id.to_string())]);
             xml.val("w:multiLevelType", "multilevel");
             (0..LEVELS).for_each(|level| write_level(&mut xml, id, sign, level));

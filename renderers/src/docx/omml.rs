@@ -1,7 +1,19 @@
 //! Formulas as Office Math (OMML, ECMA-376 part 1, clause 22.1).
 
-use crate::latex::{Formula, Style};
+use crate::latex::{Enclosure, Formula, Style};
 use crate::package::xml::Xml;
+
+/// Relations and operators that need an operand before them.
+const RELATIONS: &str = "=<>≤≥≠≈≡∼≃≅∝→⇒⇔↦∈∉⊂⊆⊃⊇×·∗÷∧∨∪∩";
+
+fn lacks_operand(formula: &Formula) -> bool {
+    match formula {
+        Formula::Row(row) => row.first().is_none_or(lacks_operand),
+        Formula::Scripts { base, .. } | Formula::Stack { base, .. } => lacks_operand(base),
+        Formula::Symbol(symbol) => RELATIONS.contains(*symbol),
+        _ => false,
+    }
+}
 
 /// Large operators. Their limits are part of the operator.
 const LARGE: &str = "∑∏∐∫∬∭∮⋃⋂⨁⨂⋁⋀";
@@ -33,6 +45,10 @@ impl Writer<'_> {
             Formula::Scripts { base, below, above } => {
                 self.scripts(base, below.as_deref(), above.as_deref());
             }
+            Formula::Stack { base, below, above } => {
+                self.limits(base, below.as_deref(), above.as_deref());
+            }
+            Formula::Enclosed { mark, body } => self.enclosed(*mark, body),
             Formula::Fence { open, close, body } => {
                 self.fence(*open, *close, |w| w.formula(body));
             }
@@ -191,6 +207,20 @@ impl Writer<'_> {
         self.xml.close();
     }
 
+    fn enclosed(&mut self, mark: Enclosure, body: &Formula) {
+        self.xml.open("m:borderBox", &[]);
+        if mark == Enclosure::Strike {
+            self.xml.open("m:borderBoxPr", &[]);
+            let names = ["m:hideTop", "m:hideBot", "m:hideLeft", "m:hideRight", "m:strikeBLTR"];
+            for name in names {
+                self.xml.empty(name, &[("m:val", "1")]);
+            }
+            self.xml.close();
+        }
+        self.argument("m:e", |w| w.formula(body));
+        self.xml.close();
+    }
+
     fn fence(&mut self, open: Option<char>, close: Option<char>, inside: impl FnOnce(&mut Self)) {
         let sign = |sign: Option<char>| sign.map(String::from).unwrap_or_default();
         self.xml.open("m:d", &[]);
@@ -217,11 +247,22 @@ impl Writer<'_> {
         for row in rows {
             self.xml.open("m:mr", &[]);
             for at in 0..columns {
-                self.argument("m:e", |w| row.get(at).into_iter().for_each(|cell| w.formula(cell)));
+                self.argument("m:e", |w| w.cell(row.get(at)));
             }
             self.xml.close();
         }
         self.xml.close();
+    }
+
+    /// A cell that is empty or begins with a relation gets an empty operand, without which
+    /// LibreOffice shows a question mark.
+    fn cell(&mut self, cell: Option<&Formula>) {
+        if cell.is_none_or(lacks_operand) {
+            self.text("\u{200b}");
+        }
+        if let Some(cell) = cell {
+            self.formula(cell);
+        }
     }
 
     fn marked(

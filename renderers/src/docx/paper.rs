@@ -13,6 +13,21 @@ pub fn paper(document: &Document) -> (i64, i64) {
     if page.landscape { (height, width) } else { (width, height) }
 }
 
+/// The paper of a section.
+pub fn turned(document: &Document, is_landscape: bool) -> (i64, i64) {
+    let (width, height) = paper(document);
+    if is_landscape == document.meta.page.landscape { (width, height) } else { (height, width) }
+}
+
+/// The width of a line of text on the paper of a section.
+pub fn section_width(document: &Document, is_landscape: bool) -> i64 {
+    if is_landscape == document.meta.page.landscape {
+        return text_width(document);
+    }
+    let [_, right, _, left] = document.meta.margins();
+    turned(document, is_landscape).0 - left - right
+}
+
 /// The gap between two text columns.
 pub const GUTTER: i64 = 482;
 

@@ -5,8 +5,9 @@ use super::draw::{Draw, Place};
 use super::inlines::{Format, run as letters};
 use crate::chart::{Chart, svg};
 use crate::document::Align;
-use crate::package::picture::{self, Picture};
+use crate::package::picture::{self, EMU_PER_PIXEL, Picture};
 use crate::package::text::named;
+use crate::package::words::{self, FIGURE};
 use crate::package::xml::Xml;
 use crate::package::{Package, Relations};
 
@@ -28,15 +29,36 @@ impl Draw<'_> {
         let keep_next = !title.is_empty();
         Shape { style: "Figure", keep_next, indent: place.indent, align, ..Shape::default() }
             .write(xml);
-        self.picture(xml, &picture, alt, place.width);
+        self.picture(xml, &picture, (url, alt), place.width);
         xml.close();
         if !title.is_empty() {
             xml.open("w:p", &[]);
             Shape { style: "Caption", indent: place.indent, align, ..Shape::default() }.write(xml);
-            letters(xml, title, Format::default());
+            self.caption_text(xml, FIGURE, title);
             xml.close();
         }
         true
+    }
+
+    /// A caption, whose number is a field that Word counts.
+    pub fn caption_text(&self, xml: &mut Xml, kind: usize, text: &str) {
+        let format = Format { rtl: self.bidi(text), ..Format::default() };
+        let language = self.document.meta.language.as_deref();
+        let Some([word, number, rest]) = words::numbered(kind, text, language) else {
+            return letters(xml, text, format);
+        };
+        letters(xml, &format!("{word} "), format);
+        let name = if kind == FIGURE { "Figure" } else { "Table" };
+        xml.open("w:fldSimple", &[("w:instr", &format!(" SEQ {name} \\* ARABIC "))]);
+        letters(xml, number, format);
+        xml.close();
+        letters(xml, rest, format);
+    }
+
+    /// The width of a picture in points, as it would be without a limit.
+    pub fn picture_points(&self, url: &str) -> f64 {
+        let bytes = self.document.assets.get(url);
+        bytes.and_then(|bytes| picture::pixels(bytes)).map_or(0.0, |pixels| pixels * 0.75)
     }
 
     /// A chart as a vector picture, with its full text as the description.
@@ -49,7 +71,7 @@ impl Draw<'_> {
                 let align = if place.level > 0 { Align::Start } else { Align::Center };
                 Shape { style: "Figure", indent: place.indent, align, ..Shape::default() }
                     .write(xml);
-                self.picture(xml, &picture, &chart.description(), place.width);
+                self.picture(xml, &picture, ("", &chart.description()), place.width);
                 xml.close();
             }
             Err(why) => {
@@ -67,7 +89,7 @@ impl Draw<'_> {
         let words = Format { italic: true, ..format };
         match self.album.picture(document, url, &mut self.warnings) {
             Some(picture) => {
-                self.picture(xml, &picture, alt, format.width);
+                self.picture(xml, &picture, (url, alt), format.width);
                 if !title.is_empty() {
                     letters(xml, &format!(" {title}"), words);
                 }
@@ -76,8 +98,16 @@ impl Draw<'_> {
         }
     }
 
-    fn picture(&mut self, xml: &mut Xml, picture: &Picture<'_>, alt: &str, width: i64) {
-        let size = picture.fit(width.max(200) * EMU_PER_TWIP, MOST_HEIGHT * EMU_PER_TWIP);
+    /// `named` has the URL and the text alternative.
+    fn picture(&mut self, xml: &mut Xml, picture: &Picture<'_>, named: (&str, &str), width: i64) {
+        let (url, alt) = named;
+        let (room, high) = (width.max(200) * EMU_PER_TWIP, MOST_HEIGHT * EMU_PER_TWIP);
+        let size = match self.document.widths.get(url) {
+            Some(width) => {
+                picture.of_width(width.of(room as f64, EMU_PER_PIXEL as f64) as i64, high)
+            }
+            None => picture.fit(room, high),
+        };
         let id = self.next_id();
         run_of(xml, (&mut self.package, &mut self.relations), picture, (id, alt), size);
     }

@@ -12,12 +12,20 @@ use crate::package::xml::Xml;
 
 /// A quote with at most this many paragraphs is kept on one page.
 const KEPT: usize = 4;
+/// A quote with at most this many blocks may be in one row of a table.
+const ONE_ROW: usize = 8;
 
 impl Draw<'_> {
     /// A quote of paragraphs has the bar in its paragraph style; other quotes are placed in a cell
     /// with a left border.
     pub fn quote(&mut self, xml: &mut Xml, blocks: &[Block], place: Place) {
         let plain = blocks.iter().all(|block| matches!(block, Block::Paragraph(_)));
+        // A row of a table moves to the next page as a whole, and Word does not list its headings.
+        let has_heading = blocks.iter().any(|block| matches!(block, Block::Heading { .. }));
+        if has_heading || (!plain && blocks.len() > ONE_ROW) {
+            let inside = Place { style: "Quote", tight: false, ..place.indented(284) };
+            return self.blocks(xml, blocks, inside);
+        }
         if plain {
             let inside = Place { style: "Quote", tight: false, ..place.indented(284) };
             let (first, last) = blocks.split_at(blocks.len().saturating_sub(1));

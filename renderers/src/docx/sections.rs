@@ -2,7 +2,7 @@
 
 use super::draw::Draw;
 use super::namespaces::NAMESPACES;
-use super::paper::{self, paper};
+use super::paper::{self, turned};
 use super::pictures;
 use crate::Document;
 use crate::package::Relations;
@@ -15,19 +15,38 @@ const LOGO: (i64, i64) = (1_397_000, 330_200);
 
 impl<'d> Draw<'d> {
     /// The section of the body, which ends the document.
-    pub fn main_section(&mut self, xml: &mut Xml) {
+    pub fn main_section(&mut self, xml: &mut Xml, is_landscape: bool) {
         xml.open("w:sectPr", &[]);
-        self.edges(xml);
+        if !self.has_edges {
+            self.edges(xml);
+        }
         let two = self.document.meta.page.two_columns;
         if two && self.document.meta.title.is_some() && !self.document.meta.cover {
             xml.val("w:type", "continuous");
         }
-        page(xml, self.document);
+        page(xml, self.document, is_landscape);
         if two {
             let gutter = paper::GUTTER.to_string();
             xml.empty("w:cols", &[("w:num", "2"), ("w:space", &gutter)]);
         }
         xml.close();
+    }
+
+    /// Ends a section before one with another orientation. The first one has the header and the
+    /// footer, which those that follow share.
+    pub fn inner_section(&mut self, xml: &mut Xml, is_landscape: bool) {
+        xml.open("w:p", &[]);
+        xml.open("w:pPr", &[]);
+        xml.val("w:pStyle", "Spacer");
+        xml.open("w:sectPr", &[]);
+        if !self.has_edges {
+            self.edges(xml);
+        }
+        self.has_edges = true;
+        page(xml, self.document, is_landscape);
+        for _ in 0..3 {
+            xml.close();
+        }
     }
 
     /// Ends a title that spans two columns of text.
@@ -37,7 +56,7 @@ impl<'d> Draw<'d> {
         xml.val("w:pStyle", "Spacer");
         xml.open("w:sectPr", &[]);
         self.edges(xml);
-        page(xml, self.document);
+        page(xml, self.document, self.document.meta.page.landscape);
         for _ in 0..3 {
             xml.close();
         }
@@ -135,19 +154,19 @@ pub fn cover_section(xml: &mut Xml, document: &Document) {
     xml.open("w:pPr", &[]);
     xml.open("w:sectPr", &[]);
     xml.val("w:type", "nextPage");
-    page(xml, document);
+    page(xml, document, document.meta.page.landscape);
     xml.empty("w:titlePg", &[]);
     for _ in 0..3 {
         xml.close();
     }
 }
 
-fn page(xml: &mut Xml, document: &Document) {
-    let (width, height) = paper(document);
+fn page(xml: &mut Xml, document: &Document, is_landscape: bool) {
+    let (width, height) = turned(document, is_landscape);
     let (width, height) = (width.to_string(), height.to_string());
     let [top, right, bottom, left] = document.meta.margins().map(|margin| margin.to_string());
     let mut size = vec![("w:w", width.as_str()), ("w:h", height.as_str())];
-    if document.meta.page.landscape {
+    if is_landscape {
         size.push(("w:orient", "landscape"));
     }
     xml.empty("w:pgSz", &size);

@@ -177,23 +177,21 @@ fn front(look: &Look) -> Vec<Style> {
         voice(look, title.as_ref(), usual)
     };
     let calm = |half: u32| format!("<w:color w:val=\"{quiet}\"/>{}", size(half));
-    let center = "<w:jc w:val=\"center\"/>";
+    // The short line above the title, as in a PDF. The paragraph ends 3.5 cm after its beginning.
+    let rule = format!(
+        "<w:pBdr><w:bottom w:val=\"single\" w:sz=\"16\" w:space=\"1\" w:color=\"{}\"/></w:pBdr>{}",
+        look.accent,
+        spacing(4200, 0, 240)
+    );
     let keep = "<w:keepNext/><w:keepLines/>";
     vec![
         style(("Title", "Title"), &format!("{keep}{}", spacing(0, 120, 252)), &big(52)),
         style(("Subtitle", "Subtitle"), &spacing(0, 160, 252), &calm(28)),
         style(("Byline", "Author"), &spacing(0, 60, 252), &calm(21)),
-        style(
-            ("CoverTitle", "Cover Title"),
-            &format!("{}{center}", spacing(4200, 240, 264)),
-            &big(64),
-        ),
-        style(
-            ("CoverSubtitle", "Cover Subtitle"),
-            &format!("{}{center}", spacing(0, 900, 264)),
-            &calm(34),
-        ),
-        style(("CoverLine", "Cover Line"), &format!("{}{center}", spacing(0, 120, 264)), &calm(26)),
+        style(("CoverRule", "Cover Rule"), &rule, &size(12)),
+        style(("CoverTitle", "Cover Title"), &spacing(240, 240, 264), &big(64)),
+        style(("CoverSubtitle", "Cover Subtitle"), &spacing(0, 900, 264), &calm(34)),
+        style(("CoverLine", "Cover Line"), &spacing(0, 120, 264), &calm(26)),
         style(
             ("TOCHeading", "TOC Heading"),
             &format!("{keep}{}", spacing(360, 120, 252)),
@@ -250,8 +248,11 @@ fn tables_and_code(look: &Look) -> Vec<Style> {
         style(("TableText", "Table Text"), &cell, &size(20)),
         style(("TableTextSmall", "Table Text Small"), &cell, &size(18)),
         style(("TableTextTiny", "Table Text Tiny"), &cell, &size(15)),
+        style(("TableTextLeast", "Table Text Least"), &cell, &size(13)),
         style(("TableHead", "Table Head"), &head, &format!("{BOLD}{}", size(20))),
-        style(("TableHeadSmall", "Table Head Small"), &head, &format!("{BOLD}{}", size(16))),
+        style(("TableHeadSmall", "Table Head Small"), &head, &format!("{BOLD}{}", size(17))),
+        style(("TableHeadTiny", "Table Head Tiny"), &head, &format!("{BOLD}{}", size(15))),
+        style(("TableHeadLeast", "Table Head Least"), &head, &format!("{BOLD}{}", size(13))),
         style(("Code", "Source Code"), &spacing(0, 0, 252), &format!("{face}{}", size(18))),
         style(
             ("Spacer", "Spacer"),

@@ -3,19 +3,23 @@
 use super::blocks::{Shape, spacer};
 use super::draw::{Draw, Place};
 use super::inlines::Format;
-use crate::document::{Inline, Table};
-use crate::package::measure::{Face, begins_rtl};
-use crate::package::text::{columns, cut_columns, plain, rows};
+use crate::document::{Align, CellSpan, Inline, Spans, Table};
+use crate::package::fitting::{self, CellForm, Rooms};
+use crate::package::measure::Face;
+use crate::package::text::{columns, plain, rows};
 use crate::package::widths;
 use crate::package::xml::Xml;
 
-/// The maximum number of columns that Word accepts.
-const MOST_COLUMNS: usize = 63;
+/// The font sizes of tables, in points.
+const SIZES: [f64; 4] = [10.0, 9.0, 7.5, 6.5];
+/// The maximum number of columns of each size.
+const COLUMNS: [usize; 4] = [6, 9, 14, usize::MAX];
 /// A table with at most this many rows and characters is kept on one page.
 const KEPT_ROWS: usize = 12;
 const KEPT_LETTERS: usize = 1_500;
 /// The left and right padding of a cell together, in twips.
 const PADDING: i64 = 216;
+const FORM: CellForm = CellForm { padding: PADDING as f64 / 20.0, widening: 1.0 };
 
 /// The appearance of a single cell that holds code, a quote or an alert.
 #[derive(Debug, Clone, Copy, Default)]
@@ -26,46 +30,54 @@ pub struct Frame {
     pub bar: Option<&'static str>,
 }
 
+/// What all rows of a table share.
+#[derive(Clone, Copy)]
+struct RowsOf<'t> {
+    table: &'t Table,
+    widths: &'t [i64],
+    spans: &'t Spans,
+    look: RowLook<'t>,
+}
+
 impl Draw<'_> {
     pub fn table(&mut self, xml: &mut Xml, table: &Table, place: Place) {
-        let parts = cut_columns(table, MOST_COLUMNS);
-        if !parts.is_empty() {
-            self.warnings.say(format!(
-                "A table of {} columns was split into {}: Word supports at most {MOST_COLUMNS} columns.",
-                columns(table),
-                parts.len()
-            ));
-            return parts.iter().for_each(|part| self.table(xml, part, place));
-        }
         let count = columns(table);
         if count == 0 {
             return;
         }
-        let half_points = [(6, 20), (9, 18), (14, 15)].into_iter().find(|(most, _)| count <= *most);
-        let size = half_points.map_or(12, |(_, size)| size);
-        let widths = twips(table, place.width, size);
-        let rtl = table.header.first().is_some_and(|cell| begins_rtl(&plain(cell)));
-        open(xml, place, &widths, rtl);
-        let is_short = is_short(table);
-        if !table.header.is_empty() {
-            self.row(xml, &table.header, (table, &widths, !table.rows.is_empty()), true);
+        let fitting = fit(table, Rooms { upright: points(place.width), landscape: None });
+        if !fitting.parts.is_empty() {
+            self.warnings.say(fitting.report(count, "page"));
+            return fitting.parts.iter().for_each(|part| self.table(xml, part, place));
         }
-        for (at, row) in table.rows.iter().enumerate() {
-            let keeps = is_short && at + 1 < table.rows.len();
-            self.row(xml, row, (table, &widths, keeps), false);
+        if fitting.is_tight {
+            self.warnings.say(fitting.report(count, "page"));
+        }
+        let at = SIZES.iter().position(|size| *size <= fitting.points).unwrap_or(0);
+        let size = (fitting.points * 2.0) as i64;
+        let alignments = fitting::alignments(table);
+        let look = RowLook { styles: STYLES[at], alignments: &alignments };
+        let pictures = widths::pictures(table, |url| self.picture_points(url));
+        let widths = twips(table, place.width, size, &pictures);
+        let rtl = table.header.first().is_some_and(|cell| self.bidi(&plain(cell))) || self.is_rtl;
+        open(xml, place, &widths, rtl);
+        let (is_short, spans) = (is_short(table), table.spans());
+        let of = RowsOf { table, widths: &widths, spans: &spans, look };
+        if !table.header.is_empty() {
+            self.row(xml, of, 0, !table.rows.is_empty());
+        }
+        for at in 0..table.rows.len() {
+            self.row(xml, of, at + 1, is_short && at + 1 < table.rows.len());
         }
         xml.close();
         spacer(xml);
     }
 
-    fn row(
-        &mut self,
-        xml: &mut Xml,
-        row: &[Vec<Inline>],
-        of: (&Table, &[i64], bool),
-        header: bool,
-    ) {
-        let (table, widths, keep_next) = of;
+    /// A row; the header is row 0.
+    fn row(&mut self, xml: &mut Xml, of: RowsOf<'_>, number: usize, keep_next: bool) {
+        let RowsOf { table, widths, spans, .. } = of;
+        let row = number.checked_sub(1).map_or(&table.header, |at| &table.rows[at]);
+        let header = !table.header.is_empty() && number < table.header_rows();
         xml.open("w:tr", &[]);
         xml.open("w:trPr", &[]);
         xml.empty("w:cantSplit", &[]);
@@ -73,26 +85,44 @@ impl Draw<'_> {
             xml.empty("w:tblHeader", &[]);
         }
         xml.close();
-        for (at, width) in widths.iter().enumerate() {
-            let align = table.align.get(at).copied().unwrap_or_default();
+        for at in 0..widths.len() {
+            let align = of.look.alignments.get(at).copied().unwrap_or_default();
             let cell = row.get(at).map_or(&[][..], Vec::as_slice);
-            let style = match (header, widths.len()) {
-                (true, ..=6) => "TableHead",
-                (true, _) => "TableHeadSmall",
-                (false, ..=6) => "TableText",
-                (false, ..=9) => "TableTextSmall",
-                (false, _) => "TableTextTiny",
-            };
-            self.cell(xml, cell, *width, Shape { style, keep_next, align, ..Shape::default() });
+            let [text, head] = of.look.styles;
+            let style = if header { head } else { text };
+            let shape = Shape { style, keep_next, align, ..Shape::default() };
+            match spans.at(number, at) {
+                CellSpan::CoveredLeft(_) => {}
+                span => self.cell(xml, cell, (span, &widths[at..]), shape),
+            }
         }
         xml.close();
     }
 
-    fn cell(&mut self, xml: &mut Xml, cell: &[Inline], width: i64, shape: Shape) {
-        let bidi = begins_rtl(&plain(cell));
+    /// A cell; `widths` are those of its columns and of the columns after it.
+    fn cell(
+        &mut self,
+        xml: &mut Xml,
+        cell: &[Inline],
+        (span, widths): (CellSpan, &[i64]),
+        shape: Shape,
+    ) {
+        let bidi = self.bidi(&plain(cell));
+        let (columns, vertical) = match span {
+            CellSpan::First(merge) => (merge.columns, (merge.rows > 1).then_some("restart")),
+            CellSpan::CoveredAbove(merge) => (merge.columns, Some("continue")),
+            CellSpan::Single | CellSpan::CoveredLeft(_) => (1, None),
+        };
+        let width: i64 = widths.iter().take(columns).sum();
         xml.open("w:tc", &[]);
         xml.open("w:tcPr", &[]);
         xml.empty("w:tcW", &[("w:w", &width.to_string()), ("w:type", "dxa")]);
+        if columns > 1 {
+            xml.val("w:gridSpan", &columns.to_string());
+        }
+        if let Some(vertical) = vertical {
+            xml.val("w:vMerge", vertical);
+        }
         xml.close();
         xml.open("w:p", &[]);
         Shape { bidi, ..shape }.write(xml);
@@ -101,6 +131,31 @@ impl Draw<'_> {
         xml.close();
         xml.close();
     }
+}
+
+/// The styles of text and header for each of [`SIZES`].
+const STYLES: [[&str; 2]; 4] = [
+    ["TableText", "TableHead"],
+    ["TableTextSmall", "TableHeadSmall"],
+    ["TableTextTiny", "TableHeadTiny"],
+    ["TableTextLeast", "TableHeadLeast"],
+];
+
+#[derive(Clone, Copy)]
+struct RowLook<'t> {
+    styles: [&'static str; 2],
+    alignments: &'t [Align],
+}
+
+/// How a table fits into a room.
+pub fn fit(table: &Table, rooms: Rooms) -> fitting::Fitting {
+    let count = columns(table);
+    let from = COLUMNS.iter().position(|most| count <= *most).unwrap_or(0);
+    fitting::fit(table, rooms, &SIZES[from..], FORM)
+}
+
+pub fn points(twips: i64) -> f64 {
+    twips as f64 / 20.0
 }
 
 /// Whether the table is kept on one page.
@@ -134,10 +189,13 @@ pub fn grid(xml: &mut Xml, widths: &[i64]) {
 }
 
 /// The column widths in twips for text of that size in half points.
-fn twips(table: &Table, room: i64, half_points: i64) -> Vec<i64> {
+fn twips(table: &Table, room: i64, half_points: i64, pictures: &[f64]) -> Vec<i64> {
     let em = half_points * 10;
     let room_em = (room * 1000 / em) as u32;
-    let shares = widths::columns(table, room_em, (PADDING * 1000 / em) as u32, Face::Text);
+    let padding = (PADDING * 1000 / em) as u32;
+    let pictures = pictures.iter().map(|points| (points * 20_000.0 / em as f64) as u32);
+    let pictures: Vec<u32> = pictures.collect();
+    let shares = widths::with_pictures(table, room_em, padding, Face::Text, &pictures);
     shares.iter().map(|share| i64::from(*share) * em / 1000).collect()
 }
 

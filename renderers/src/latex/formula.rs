@@ -38,6 +38,22 @@ pub enum Formula {
         /// The superscript.
         above: Option<Box<Formula>>,
     },
+    /// Parts directly below and above a base.
+    Stack {
+        /// The base.
+        base: Box<Formula>,
+        /// The part below.
+        below: Option<Box<Formula>>,
+        /// The part above.
+        above: Option<Box<Formula>>,
+    },
+    /// A part that is boxed or struck out.
+    Enclosed {
+        /// The kind of mark.
+        mark: Enclosure,
+        /// The part.
+        body: Box<Formula>,
+    },
     /// Growing brackets; `None` where LaTeX has `.`.
     Fence {
         /// The opening bracket.
@@ -88,6 +104,15 @@ pub enum Formula {
     },
     /// A horizontal space, in em.
     Space(f32),
+}
+
+/// A mark around or across a part of a formula.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Enclosure {
+    /// `\boxed`
+    Box,
+    /// `\cancel`
+    Strike,
 }
 
 /// A style of letters.

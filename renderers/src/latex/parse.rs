@@ -1,6 +1,7 @@
 //! Parses LaTeX into a [`Formula`].
 
 use super::formula::{Formula, Style};
+use super::macros;
 use super::symbols;
 use super::tokens::{Token, tokens};
 
@@ -9,46 +10,64 @@ const FORMULA_BYTES: usize = 4 * 1024;
 /// The maximum nesting of groups.
 const DEPTH: usize = 64;
 
-/// Parses the formula. The error is a sentence fragment that names what is not supported.
+/// Parses the formula. An unknown command becomes its source; the error is a sentence fragment that
+/// names what else is not supported.
 pub fn parse(latex: &str) -> Result<Formula, String> {
+    read(latex).map(|(formula, _)| formula)
+}
+
+/// What is lost in a formula that can be parsed: ends of sentences, each once.
+pub fn losses(latex: &str) -> Vec<String> {
+    read(latex).map(|(_, notes)| notes).unwrap_or_default()
+}
+
+fn read(latex: &str) -> Result<(Formula, Vec<String>), String> {
     if latex.len() > FORMULA_BYTES {
         return Err(format!("it is longer than {FORMULA_BYTES} bytes"));
     }
-    let mut parser = Parser { tokens: tokens(latex), at: 0, depth: 0 };
+    let tokens = macros::expand(tokens(latex))?;
+    let mut parser = Parser { tokens, at: 0, depth: 0, notes: Vec::new() };
     let row = parser.row(&[])?;
     match parser.peek() {
-        None => Ok(row),
+        None => {
+            let mut notes = parser.notes;
+            notes.sort();
+            notes.dedup();
+            Ok((row, notes))
+        }
         Some(token) => Err(format!("“{}” has no beginning", token.text())),
     }
 }
 
-struct Parser {
+pub struct Parser {
     tokens: Vec<Token>,
-    at: usize,
+    pub at: usize,
     depth: usize,
+    /// What is lost.
+    pub notes: Vec<String>,
 }
 
 impl Parser {
-    fn peek(&self) -> Option<&Token> {
+    pub fn peek(&self) -> Option<&Token> {
         self.tokens.get(self.at)
     }
 
-    fn is(&self, c: char) -> bool {
+    pub fn is(&self, c: char) -> bool {
         self.peek() == Some(&Token::Char(c))
     }
 
-    fn is_command(&self, names: &[&str]) -> bool {
+    pub fn is_command(&self, names: &[&str]) -> bool {
         matches!(self.peek(), Some(Token::Command(name)) if names.contains(&name.as_str()))
     }
 
-    fn skip_spaces(&mut self) {
+    pub fn skip_spaces(&mut self) {
         while self.is(' ') {
             self.at += 1;
         }
     }
 
     /// Parses atoms up to a closing brace, `&`, `\\`, or one of `ends`, which is not consumed.
-    fn row(&mut self, ends: &[&str]) -> Result<Formula, String> {
+    pub fn row(&mut self, ends: &[&str]) -> Result<Formula, String> {
         self.depth += 1;
         if self.depth > DEPTH {
             return Err(format!("it is nested deeper than {DEPTH} levels"));
@@ -65,6 +84,10 @@ impl Parser {
             if at_end {
                 break;
             }
+            if let Some(style) = self.switch() {
+                row.push(Formula::Styled { style, body: Box::new(self.row(ends)?) });
+                continue;
+            }
             let atom = self.atom()?;
             let atom = self.scripts(atom)?;
             row.push(atom);
@@ -74,11 +97,12 @@ impl Parser {
     }
 
     fn scripts(&mut self, base: Formula) -> Result<Formula, String> {
-        let (mut below, mut above) = (None, None);
+        let (mut below, mut above, mut has_limits) = (None, None, false);
         let mut primes = Vec::new();
         loop {
             self.skip_spaces();
             if self.is_command(&["limits", "nolimits"]) {
+                has_limits = self.is_command(&["limits"]);
                 self.at += 1;
             } else if self.is('\'') {
                 self.at += 1;
@@ -102,15 +126,38 @@ impl Parser {
         if below.is_none() && above.is_none() {
             return Ok(base);
         }
-        Ok(Formula::Scripts {
-            base: Box::new(base),
-            below: below.map(Box::new),
-            above: above.map(Box::new),
+        let (below, above) = (below.map(Box::new), above.map(Box::new));
+        Ok(match base {
+            Formula::Stack { base, below: None, above: None } => {
+                Formula::Stack { base, below, above }
+            }
+            // Large symbols and functions place their limits themselves.
+            base if has_limits
+                && !matches!(base, Formula::Symbol(_) | Formula::Function { .. }) =>
+            {
+                Formula::Stack { base: Box::new(base), below, above }
+            }
+            base => Formula::Scripts { base: Box::new(base), below, above },
         })
     }
 
+    /// The style that applies to the rest of the group.
+    fn switch(&mut self) -> Option<Style> {
+        let Some(Token::Command(name)) = self.peek() else { return None };
+        let style = match name.as_str() {
+            "rm" => Style::Upright,
+            "bf" => Style::Bold,
+            "sf" => Style::Sans,
+            "tt" => Style::Mono,
+            "cal" => Style::Calligraphic,
+            _ => return None,
+        };
+        self.at += 1;
+        Some(style)
+    }
+
     /// A group in braces, or the next atom.
-    fn argument(&mut self) -> Result<Formula, String> {
+    pub fn argument(&mut self) -> Result<Formula, String> {
         self.skip_spaces();
         if self.is('{') {
             return self.group();
@@ -136,7 +183,7 @@ impl Parser {
         Ok(row)
     }
 
-    fn boxed(&mut self) -> Result<Box<Formula>, String> {
+    pub fn boxed(&mut self) -> Result<Box<Formula>, String> {
         Ok(Box::new(self.argument()?))
     }
 
@@ -206,7 +253,11 @@ impl Parser {
             "binom" | "dbinom" | "tbinom" => Ok(Formula::Binomial(self.boxed()?, self.boxed()?)),
             "sqrt" => self.root(),
             "text" | "textrm" | "mbox" | "textit" | "textbf" => Ok(Formula::Text(self.words()?)),
-            "operatorname" => Ok(Formula::Function { name: self.words()?, limits: false }),
+            "operatorname" => {
+                let limits = self.is('*');
+                self.at += usize::from(limits);
+                Ok(Formula::Function { name: self.words()?, limits })
+            }
             "overline" => Ok(Formula::Line { over: true, body: self.boxed()? }),
             "underline" => Ok(Formula::Line { over: false, body: self.boxed()? }),
             "overbrace" => Ok(Formula::Brace { over: true, body: self.boxed()? }),
@@ -227,8 +278,52 @@ impl Parser {
                 Formula::Symbol('∈') => Ok(Formula::Symbol('∉')),
                 _ => Err("\\not is only supported before = and \\in".to_owned()),
             },
-            other => Err(format!("\\{other} is not supported")),
+            "" => Err("it ends with a backslash".to_owned()),
+            other => match self.extra(other)? {
+                Some(formula) => Ok(formula),
+                None => Ok(Formula::Text(self.unknown(other))),
+            },
         }
+    }
+
+    /// The source of an unknown command and its arguments in braces.
+    fn unknown(&mut self, name: &str) -> String {
+        self.notes.push(format!("\\{name} is shown as its source"));
+        let mut source = format!("\\{name}");
+        while self.is('{')
+            && let Ok(group) = self.source_of_group()
+        {
+            source.extend(["{", &group, "}"]);
+        }
+        source
+    }
+
+    /// The source of a group in braces; it is consumed only if it is closed.
+    pub fn source_of_group(&mut self) -> Result<String, String> {
+        self.skip_spaces();
+        let (mut source, mut depth) = (String::new(), 0_usize);
+        for (count, token) in self.tokens[self.at..].iter().enumerate() {
+            match token {
+                Token::Char('{') => depth += 1,
+                Token::Char('}') => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            if depth == 0 {
+                self.at += count + 1;
+                return Ok(source.split_off(usize::from(count > 0)));
+            }
+            source.push_str(&token.text());
+            // The name of a command ends before a letter.
+            let is_word = matches!(token, Token::Command(name) if !name.is_empty());
+            if is_word && self.follows_letter(self.at + count + 1) {
+                source.push(' ');
+            }
+        }
+        Err("a brace is not closed".to_owned())
+    }
+
+    fn follows_letter(&self, at: usize) -> bool {
+        matches!(self.tokens.get(at), Some(Token::Char(c)) if c.is_ascii_alphabetic())
     }
 
     fn root(&mut self) -> Result<Formula, String> {
@@ -246,7 +341,7 @@ impl Parser {
     }
 
     /// The text in braces, verbatim.
-    fn words(&mut self) -> Result<String, String> {
+    pub fn words(&mut self) -> Result<String, String> {
         self.skip_spaces();
         if !self.is('{') {
             return Err("text must be in braces".to_owned());
@@ -261,99 +356,17 @@ impl Parser {
                 Some(Token::Command(name)) => match symbols::symbol(name) {
                     Some(c) => words.push(c),
                     None if name == " " || name == "," => words.push(' '),
-                    None => return Err(format!("\\{name} is not supported in text")),
+                    None => {
+                        let name = name.clone();
+                        self.notes.push(format!("\\{name} is shown as its source"));
+                        words.extend(["\\", &name]);
+                    }
                 },
             }
             self.at += 1;
         }
         self.at += 1;
         Ok(words)
-    }
-
-    fn fence(&mut self) -> Result<Formula, String> {
-        let open = self.delimiter()?;
-        let mut row = vec![self.row(&["middle"])?];
-        while self.is_command(&["middle"]) {
-            self.at += 1;
-            row.extend(self.delimiter()?.map(Formula::Symbol));
-            row.push(self.row(&["middle"])?);
-        }
-        if !self.is_command(&["right"]) {
-            return Err("\\left has no \\right".to_owned());
-        }
-        self.at += 1;
-        let close = self.delimiter()?;
-        let body = if row.len() == 1 { row.remove(0) } else { Formula::Row(row) };
-        Ok(Formula::Fence { open, close, body: Box::new(body) })
-    }
-
-    fn delimiter(&mut self) -> Result<Option<char>, String> {
-        self.skip_spaces();
-        let token = self.peek().cloned().ok_or("it ends without a bracket")?;
-        self.at += 1;
-        match &token {
-            Token::Char('.') => Ok(None),
-            Token::Char('<') => Ok(Some('⟨')),
-            Token::Char('>') => Ok(Some('⟩')),
-            Token::Char(c @ ('(' | ')' | '[' | ']' | '|' | '/')) => Ok(Some(*c)),
-            Token::Command(name) => match symbols::symbol(name) {
-                Some(c) if "{}⟨⟩⌊⌋⌈⌉|‖[]↑↓\\".contains(c) => Ok(Some(c)),
-                _ => Err(format!("\\{name} is not a bracket")),
-            },
-            Token::Char(c) => Err(format!("{c} is not a bracket")),
-        }
-    }
-
-    fn environment(&mut self) -> Result<Formula, String> {
-        let name = self.words()?;
-        let name = name.trim_end_matches('*');
-        if name == "array" {
-            self.words()?;
-        }
-        let rows = self.rows()?;
-        if self.words()?.trim_end_matches('*') != name {
-            return Err(format!("\\begin{{{name}}} has no end"));
-        }
-        let (open, close) = match name {
-            "matrix" | "array" | "smallmatrix" => (None, None),
-            "pmatrix" => (Some('('), Some(')')),
-            "bmatrix" => (Some('['), Some(']')),
-            "Bmatrix" => (Some('{'), Some('}')),
-            "vmatrix" => (Some('|'), Some('|')),
-            "Vmatrix" => (Some('‖'), Some('‖')),
-            "cases" => (Some('{'), None),
-            "aligned" | "align" | "gather" | "gathered" | "split" | "equation" => {
-                return Ok(Formula::Lines(rows));
-            }
-            other => return Err(format!("\\begin{{{other}}} is not supported")),
-        };
-        Ok(Formula::Matrix { open, close, rows })
-    }
-
-    /// Parses rows and cells up to and including `\end`.
-    fn rows(&mut self) -> Result<Vec<Vec<Formula>>, String> {
-        let mut rows = vec![Vec::new()];
-        loop {
-            let cell = self.row(&["hline"])?;
-            if self.is_command(&["hline"]) {
-                self.at += 1;
-                continue;
-            }
-            rows.last_mut().expect("there is always a row").push(cell);
-            if self.is('&') {
-                self.at += 1;
-            } else if self.is_command(&["\\"]) {
-                self.at += 1;
-                rows.push(Vec::new());
-            } else if self.is_command(&["end"]) {
-                self.at += 1;
-                break;
-            } else {
-                return Err("\\begin has no \\end".to_owned());
-            }
-        }
-        rows.retain(|row| !matches!(row.as_slice(), [Formula::Row(cell)] if cell.is_empty()));
-        Ok(rows)
     }
 }
 
@@ -401,9 +414,58 @@ mod tests {
     }
 
     #[test]
+    fn usual_commands_of_packages_are_known() {
+        for latex in [
+            r"\overset{!}{=}",
+            r"\underset{x}{\max} f",
+            r"A \stackrel{f}{\to} B",
+            r"\boxed{E = mc^2}",
+            r"\sum_{\substack{i < n \\ j < m}} a_{ij}",
+            r"A \xrightarrow[b]{a} B",
+            r"x = 1 \tag{3} \label{eq:a}",
+            r"\operatorname*{arg\,max}_{x} f(x)",
+            r"\phantom{x} \cancel{y}",
+            r"\mathop{\rm lim}\limits_{x \to 0} x",
+            r"a \hspace{1cm} b \hspace*{-2pt} c",
+            r"{\rm const} + \smash{x}",
+            r"\sideset{_a^b}{_c^d}\sum",
+            r"\newcommand{\R}{\mathbb{R}} x \in \R",
+            r"\newcommand{\norm}[1]{\left\|#1\right\|} \norm{x} + \norm y",
+            r"\def\half#1{\frac{#1}{2}} \half{x}",
+            r"\unicode{x2211}",
+            r"\ce{2H2O <=> H3O+ + OH^-}",
+            r"\SI{5}{\kilo\metre\per\hour} \num{1.5} \si{kg.m^2}",
+            r"\LaTeX \limits x \notag",
+        ] {
+            assert_eq!((parse(latex).err(), losses(latex)), (None, vec![]), "{latex}");
+        }
+        assert_eq!(losses(r"\color{red} a \textcolor{blue}{b}").len(), 2);
+        assert!(parse(r"\unicode{zz}").is_err());
+        assert!(parse(r"\newcommand{\a}{\a\a} \a").unwrap_err().contains("too much"));
+    }
+
+    #[test]
+    fn only_the_unknown_part_is_shown_as_its_source() {
+        let Formula::Row(row) = parse(r"\frac{a}{b} + \foo{x \bar y}{z} w").unwrap() else {
+            panic!("no row")
+        };
+        assert!(matches!(row[0], Formula::Fraction(..)));
+        assert_eq!(row[2], Formula::Text(r"\foo{x \bar y}{z}".into()));
+        assert_eq!(row.len(), 4);
+        assert_eq!(losses(r"\foo{x} \foo"), [r"\foo is shown as its source"]);
+    }
+
+    #[test]
+    fn chemistry_and_units_are_read() {
+        let Formula::Row(row) = parse(r"\ce{H2O}").unwrap() else { panic!("no row") };
+        assert!(matches!(&row[0], Formula::Scripts { below: Some(_), .. }), "{row:?}");
+        let speed = parse(r"\si{\kilo\metre\per\hour}").unwrap();
+        assert_eq!(speed, Formula::Text("km/h".into()));
+    }
+
+    #[test]
     fn what_is_not_known_is_named() {
         for (latex, why) in [
-            (r"\foo{x}", r"\foo"),
             ("{a", "closed"),
             ("a}", "beginning"),
             ("x^2^3", "two subscripts or superscripts"),
@@ -414,7 +476,7 @@ mod tests {
             (&"{".repeat(100), "deeper"),
             (&"x".repeat(5_000), "longer"),
             (r"\frac", "incomplete"),
-            (r"\", "not supported"),
+            (r"\", "backslash"),
         ] {
             let error = parse(latex).unwrap_err();
             assert!(error.contains(why), "{latex}: {error}");

@@ -234,3 +234,39 @@ pub fn space(name: &str) -> Option<f32> {
         _ => return None,
     })
 }
+
+/// The symbol of a unit or prefix.
+pub fn unit(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "per" => "/",
+        "kilo" => "k",
+        "mega" => "M",
+        "giga" => "G",
+        "micro" => "µ",
+        "nano" => "n",
+        "centi" => "c",
+        "metre" | "meter" | "milli" => "m",
+        "second" => "s",
+        "minute" => "min",
+        "hour" => "h",
+        "gram" => "g",
+        "litre" | "liter" => "l",
+        "newton" => "N",
+        "joule" => "J",
+        "watt" => "W",
+        "volt" => "V",
+        "ampere" => "A",
+        "ohm" => "Ω",
+        "kelvin" => "K",
+        "celsius" | "degreeCelsius" => "°C",
+        "degree" => "°",
+        "percent" => "%",
+        "pascal" => "Pa",
+        "hertz" => "Hz",
+        "mole" => "mol",
+        "byte" => "B",
+        "squared" => "²",
+        "cubed" => "³",
+        _ => return None,
+    })
+}

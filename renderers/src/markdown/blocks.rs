@@ -1,28 +1,79 @@
 //! Converts the blocks of comrak.
 
+use std::collections::HashSet;
+
 use comrak::nodes::{AlertType, ListType, Node, NodeList, NodeValue, TableAlignment};
 
-use super::html::{self, Piece};
+use super::html_blocks::Builder;
 use super::reader::Reader;
-use super::tags::Open;
-use super::{clean, inlines};
+use super::{clean, html, inlines, pictures};
 use crate::budgets::{CHARTS, NESTING};
 use crate::chart;
 use crate::document::{Alert, Align, Block, Inline, Item, List, Table, plain_text};
+
+/// A pie chart with more slices than this is questioned.
+const SLICES: usize = 10;
 
 impl<'a> Reader<'a> {
     /// The blocks inside `node`, which is `depth` levels deep.
     pub fn blocks(&mut self, node: Node<'a>, depth: usize) -> Vec<Block> {
         let mut blocks = Vec::new();
-        for child in node.children() {
+        let mut never_closed = HashSet::new();
+        let mut next = node.first_child();
+        while let Some(child) = next {
+            next = child.next_sibling();
             if depth >= NESTING {
                 self.losses.deep();
                 blocks.extend(flat(child));
+            } else if let NodeValue::HtmlBlock(block) = &child.data().value {
+                if html::is_page_break(&block.literal) {
+                    blocks.push(Block::Comment("pagebreak".to_owned()));
+                    continue;
+                }
+                let mut builder = Builder::new(depth + 1);
+                builder.html(self, &block.literal);
+                next = self.html(child, depth, &mut builder, &mut never_closed);
+                blocks.append(&mut builder.finish(self));
             } else {
                 self.block(child, depth, &mut blocks);
             }
         }
         blocks
+    }
+
+    /// Feeds the builder with the siblings up to the end of the element that it has begun; returns
+    /// the next sibling. `never_closed` has the closing tags that no later sibling contains.
+    fn html(
+        &mut self,
+        begin: Node<'a>,
+        depth: usize,
+        builder: &mut Builder,
+        never_closed: &mut HashSet<&'static str>,
+    ) -> Option<Node<'a>> {
+        let mut next = begin.next_sibling();
+        while let Some(closing) = builder.awaits() {
+            let mut siblings = std::iter::successors(next, |node| node.next_sibling());
+            let is_closed = !never_closed.contains(closing)
+                && siblings.any(|node| raw(node).is_some_and(|html| contains(&html, closing)));
+            if !is_closed {
+                never_closed.insert(closing);
+                return next;
+            }
+            while let Some(node) = next {
+                next = node.next_sibling();
+                if let Some(html) = raw(node) {
+                    builder.html(self, &html);
+                    if contains(&html, closing) {
+                        break;
+                    }
+                } else {
+                    let mut between = Vec::new();
+                    self.block(node, depth + 1, &mut between);
+                    builder.blocks(self, between);
+                }
+            }
+        }
+        next
     }
 
     fn block(&mut self, node: Node<'a>, depth: usize, blocks: &mut Vec<Block>) {
@@ -50,7 +101,6 @@ impl<'a> Reader<'a> {
             NodeValue::Alert(alert) => blocks.push(self.alert(node, alert, depth)),
             NodeValue::DescriptionList => blocks.push(self.definitions(node, depth)),
             NodeValue::ThematicBreak => blocks.push(Block::Break),
-            NodeValue::HtmlBlock(html) => self.html(&html.literal, depth + 1, blocks),
             NodeValue::FootnoteDefinition(_) => {}
             _ => blocks.append(&mut self.blocks(node, depth + 1)),
         }
@@ -60,7 +110,13 @@ impl<'a> Reader<'a> {
     fn paragraph(&mut self, node: Node<'a>, depth: usize, blocks: &mut Vec<Block>) {
         for piece in inlines::read_cut(self, node, depth + 1) {
             match piece {
-                inlines::Cut::Text(content) => blocks.push(Block::Paragraph(content)),
+                inlines::Cut::Text(content) if is_page_break(&content) => {
+                    blocks.push(Block::Comment("pagebreak".to_owned()));
+                }
+                inlines::Cut::Text(content) => {
+                    let row = pictures::side_by_side(&content);
+                    blocks.push(row.unwrap_or(Block::Paragraph(content)));
+                }
                 inlines::Cut::Math(latex) => blocks.push(Block::Math(latex)),
             }
         }
@@ -68,7 +124,8 @@ impl<'a> Reader<'a> {
     }
 
     fn drain_comments(&mut self, blocks: &mut Vec<Block>) {
-        blocks.extend(self.comments.drain(..).map(Block::Comment));
+        let comments = self.comments.drain(..).filter(|comment| !comment.trim().is_empty());
+        blocks.extend(comments.map(Block::Comment));
     }
 
     fn list(&mut self, node: Node<'a>, list: &NodeList, depth: usize) -> List {
@@ -92,7 +149,7 @@ impl<'a> Reader<'a> {
             .map(|row| row.children().map(|cell| inlines::read(self, cell, depth + 1)).collect());
         let header = rows.next().unwrap_or_default();
         let rows = rows.collect();
-        Table { align, header, rows, given: None }
+        Table { align, header, rows, ..Table::default() }
     }
 
     fn alert(&mut self, node: Node<'a>, alert: &comrak::nodes::NodeAlert, depth: usize) -> Block {
@@ -136,12 +193,24 @@ impl<'a> Reader<'a> {
     fn code(&mut self, info: &str, literal: &str) -> Block {
         let language = clean::line(info.split([' ', ',', '{']).next().unwrap_or(""));
         let text = clean::text(literal.trim_end_matches('\n'));
+        if language == "math" && !text.trim().is_empty() {
+            return Block::Math(text.trim().to_owned());
+        }
         if language == "chart" {
             self.charts += 1;
             let many = format!("a document may have {CHARTS} charts");
             let is_one_too_many = self.charts > CHARTS;
             match if is_one_too_many { Err(many) } else { chart::read::read(&text) } {
-                Ok(chart) => return Block::Chart(chart),
+                Ok(chart) => {
+                    if chart.is_round() && chart.categories.len() > SLICES {
+                        self.losses.other(format!(
+                            "Chart {} has {} slices, which are hard to compare; bars show them better.",
+                            self.charts,
+                            chart.categories.len()
+                        ));
+                    }
+                    return Block::Chart(chart);
+                }
                 Err(why) => {
                     let number = self.charts;
                     self.losses.other(format!("Chart {number} is shown as its source: {why}."));
@@ -149,21 +218,6 @@ impl<'a> Reader<'a> {
             }
         }
         Block::Code { language: Some(language).filter(|language| !language.is_empty()), text }
-    }
-
-    fn html(&mut self, html: &str, depth: usize, blocks: &mut Vec<Block>) {
-        let mut open = Open::default();
-        for piece in html::pieces(html) {
-            match piece {
-                Piece::Comment(comment) => {
-                    push(blocks, std::mem::take(&mut open).close_block(self));
-                    blocks.push(Block::Comment(clean::text(comment)));
-                }
-                Piece::Tag(tag) => open.tag(self, &tag, depth),
-                Piece::Text(text) => open.lines(&text),
-            }
-        }
-        push(blocks, open.close_block(self));
     }
 
     /// The footnotes, after the text has been read. Unreferenced footnotes are reported.
@@ -192,10 +246,24 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn push(blocks: &mut Vec<Block>, content: Vec<Inline>) {
-    if !content.is_empty() {
-        blocks.push(Block::Paragraph(content));
+/// Raw HTML. After an empty line, indented HTML looks like indented code.
+fn raw(node: Node<'_>) -> Option<String> {
+    match &node.data().value {
+        NodeValue::HtmlBlock(html) => Some(html.literal.clone()),
+        NodeValue::CodeBlock(code) if !code.fenced && code.literal.trim().starts_with('<') => {
+            Some(code.literal.clone())
+        }
+        _ => None,
     }
+}
+
+/// Whether a paragraph is a page break of LaTeX.
+fn is_page_break(content: &[Inline]) -> bool {
+    matches!(content, [Inline::Text(text)] if matches!(text.trim(), "\\newpage" | "\\pagebreak" | "\\clearpage"))
+}
+
+fn contains(html: &str, closing: &str) -> bool {
+    html.to_ascii_lowercase().contains(closing)
 }
 
 /// All text below `node` in one paragraph, without recursion.

@@ -8,12 +8,13 @@ use super::losses::Losses;
 use crate::document::{Meta, Page, PageSize, SlideSize, Theme};
 
 /// Keys of other tools that have no effect here and cause no warning.
-const TOLERATED: [&str; 17] = [
-    "marp",
+const TOLERATED: [&str; 8] =
+    ["marp", "math", "transition", "url", "image", "description", "tags", "layout"];
+
+/// Marp's directives, which only slides use; with `_` before them they apply to the first slide.
+const DIRECTIVES: [&str; 9] = [
     "class",
     "style",
-    "math",
-    "transition",
     "color",
     "backgroundcolor",
     "backgroundimage",
@@ -21,11 +22,6 @@ const TOLERATED: [&str; 17] = [
     "backgroundrepeat",
     "backgroundsize",
     "headingdivider",
-    "url",
-    "image",
-    "description",
-    "tags",
-    "layout",
 ];
 
 /// Splits the source into the front matter and the body.
@@ -132,10 +128,19 @@ fn fill(meta: &mut Meta, key: &str, values: &[String], losses: &mut Losses) {
         "page" | "size" | "paper" => size(meta, &text, losses),
         "theme" => theme(meta, &text, losses),
         key if TOLERATED.contains(&key) => {}
+        key if is_directive(key) => {
+            meta.directives.insert(key.to_owned(), text);
+        }
         key => {
             losses.other(format!("The front matter key “{key}” is unknown and was ignored."));
         }
     }
+}
+
+fn is_directive(key: &str) -> bool {
+    let name = key.strip_prefix('_');
+    let of_first = name.is_some_and(|name| matches!(name, "paginate" | "header" | "footer"));
+    of_first || DIRECTIVES.contains(&name.unwrap_or(key))
 }
 
 fn words(value: &str) -> Vec<String> {
@@ -196,7 +201,12 @@ fn columns(meta: &mut Meta, value: &str, losses: &mut Losses) {
 
 fn theme(meta: &mut Meta, value: &str, losses: &mut Losses) {
     meta.theme = match value.to_lowercase().as_str() {
-        "neutral" | "default" | "gaia" | "uncover" | "" => Theme::Neutral,
+        "neutral" | "default" | "" => Theme::Neutral,
+        name @ ("gaia" | "uncover") => {
+            losses
+                .other(format!("The theme “{name}” is not available; the theme neutral is used."));
+            Theme::Neutral
+        }
         "corporate" => Theme::Corporate,
         "academic" => Theme::Academic,
         other => {

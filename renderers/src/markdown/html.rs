@@ -97,6 +97,18 @@ pub fn piece(html: &str) -> Option<Piece<'_>> {
     Cutter::new(html).next()
 }
 
+/// Whether a block is an empty element that starts a new page.
+pub fn is_page_break(html: &str) -> bool {
+    let lower = html.to_ascii_lowercase();
+    let styles = ["page-break-after", "page-break-before", "break-after:", "break-before:"];
+    let is_blank = |piece: &Piece| match piece {
+        Piece::Text(text) => text.trim().is_empty(),
+        Piece::Tag(tag) => matches!(tag.name.as_str(), "div" | "p" | "span" | "br" | "hr"),
+        Piece::Comment(_) => false,
+    };
+    styles.iter().any(|style| lower.contains(style)) && pieces(html).iter().all(is_blank)
+}
+
 /// Splits a block into tags, comments and text. An unclosed `<` is text, and so is a silent element
 /// that is never closed.
 pub fn pieces(html: &str) -> Vec<Piece<'_>> {

@@ -4,10 +4,11 @@ use comrak::nodes::{Node, NodeValue};
 
 use super::clean;
 use super::html::{self, Piece};
+use super::pictures;
 use super::reader::Reader;
 use super::tags::{Open, trimmed};
 use crate::budgets::NESTING;
-use crate::document::{Inline, plain_text};
+use crate::document::{Inline, Mark, plain_text};
 
 /// A paragraph, or a formula between two paragraphs.
 pub enum Cut {
@@ -21,7 +22,7 @@ pub fn read<'a>(reader: &mut Reader<'a>, node: Node<'a>, depth: usize) -> Vec<In
     for child in node.children() {
         inline(reader, child, depth, &mut open);
     }
-    open.close_all()
+    pictures::settle(reader, open.close_all())
 }
 
 /// Like [`read`], split at display formulas.
@@ -38,6 +39,11 @@ pub fn read_cut<'a>(reader: &mut Reader<'a>, node: Node<'a>, depth: usize) -> Ve
         }
     }
     push(&mut cuts, open.close_all());
+    for cut in &mut cuts {
+        if let Cut::Text(content) = cut {
+            *content = pictures::settle(reader, std::mem::take(content));
+        }
+    }
     cuts
 }
 
@@ -63,6 +69,7 @@ fn inline<'a>(reader: &mut Reader<'a>, node: Node<'a>, depth: usize, open: &mut 
         NodeValue::Emph => Inline::Emphasis(read(reader, node, depth + 1)),
         NodeValue::Strong => Inline::Strong(read(reader, node, depth + 1)),
         NodeValue::Strikethrough => Inline::Strike(read(reader, node, depth + 1)),
+        NodeValue::Highlight => Inline::Marked(Mark::Highlighted, read(reader, node, depth + 1)),
         NodeValue::Link(link) => {
             let content = read(reader, node, depth + 1);
             return match content.as_slice() {

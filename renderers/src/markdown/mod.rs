@@ -5,19 +5,29 @@
 //! - [`blocks`], [`inlines`]: converts the tree of comrak, at most
 //!   [`NESTING`](crate::budgets::NESTING) levels deep
 //! - [`html`], [`tags`]: raw HTML becomes text, links, pictures and formatting
+//! - [`pictures`]: the width of pictures, and pictures side by side
+//! - [`captions`]: numbers of figures and tables
+//! - [`html_blocks`], [`html_table`]: blocks of raw HTML become lists, tables and other blocks
+//! - [`brackets`]: formulas in `\\( … \\)`; [`slide_settings`]: front matter of single slides
 //! - [`columns`]: fenced divs become columns
 //! - [`mend`]: repairs content that CommonMark would drop
 //! - [`clean`]: removes control characters and unsafe links
 
 mod blocks;
+mod brackets;
+mod captions;
 pub(crate) mod clean;
 mod columns;
 mod front_matter;
 mod html;
+mod html_blocks;
+mod html_table;
 mod inlines;
 mod losses;
 mod mend;
+mod pictures;
 mod reader;
+mod slide_settings;
 mod tags;
 
 use comrak::nodes::{Node, NodeValue};
@@ -41,7 +51,9 @@ pub fn read(source: &str) -> Result<Document, RenderError> {
     let mut losses = losses::Losses::default();
     losses.controls(removed);
     let (meta, body) = front_matter::split(&source, &mut losses);
-    let body = columns::apart(body);
+    let body = slide_settings::apart(body, &mut losses);
+    let body = columns::apart(&body);
+    let body = brackets::to_dollars(&body);
     let (arena, options) = (Arena::new(), options());
     let mut mending = mend::Mending::of(&body);
     let mut root = comrak::parse_document(&arena, mending.text(), &options);
@@ -55,7 +67,10 @@ pub fn read(source: &str) -> Result<Document, RenderError> {
     let mut blocks = columns::gather(reader.blocks(root, 0));
     let notes = reader.notes();
     blocks.append(&mut reader.orphans);
-    Ok(Document { meta, blocks, notes, warnings: reader.losses.sentences(), ..Document::default() })
+    let (widths, warnings) = (reader.widths, reader.losses.sentences());
+    let mut document = Document { meta, blocks, notes, widths, warnings, ..Document::default() };
+    captions::number(&mut document, &reader.names);
+    Ok(document)
 }
 
 /// The URLs of the pictures in a document, each once, in the order of their first use, so that the
@@ -82,6 +97,7 @@ fn options() -> Options<'static> {
     options.extension.description_lists = true;
     options.extension.alerts = true;
     options.extension.math_dollars = true;
+    options.extension.highlight = true;
     options.extension.cjk_friendly_emphasis = true;
     options.parse.leave_footnote_definitions = true;
     options

@@ -1,11 +1,11 @@
 //! The state of a parser run.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use comrak::nodes::{Node, NodeValue};
 
 use super::losses::Losses;
-use crate::document::Block;
+use crate::document::{Block, PictureWidth};
 
 /// Converts one tree; collects the footnotes it references and the content it drops.
 pub struct Reader<'a> {
@@ -19,8 +19,14 @@ pub struct Reader<'a> {
     pub comments: Vec<String>,
     /// Footnotes that only other footnotes reference; they are appended to the text.
     pub orphans: Vec<Block>,
+    /// The width of pictures by their URL.
+    pub widths: BTreeMap<String, PictureWidth>,
+    /// The names of pictures by their URL, for references to them.
+    pub names: BTreeMap<String, String>,
     /// The number of charts so far, valid or not.
     pub charts: usize,
+    /// The cells of all HTML tables so far.
+    pub html_cells: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -38,7 +44,10 @@ impl<'a> Reader<'a> {
             in_note: false,
             comments: Vec::new(),
             orphans: Vec::new(),
+            widths: BTreeMap::new(),
+            names: BTreeMap::new(),
             charts: 0,
+            html_cells: 0,
         }
     }
 

@@ -3,9 +3,11 @@
 
 use super::clean;
 use super::html::Tag;
+use super::html_blocks::is_apart;
+use super::pictures;
 use super::reader::Reader;
 use crate::budgets::NESTING;
-use crate::document::{Inline, plain_text};
+use crate::document::{Inline, Mark, PictureWidth, plain_text};
 
 /// The inlines read so far, and the tags that are still open.
 #[derive(Default)]
@@ -37,6 +39,24 @@ impl Open {
         self.inside().extend(content);
     }
 
+    /// A line break, unless a line begins here.
+    pub fn line(&mut self) {
+        if !self.inside().last().is_none_or(is_break) {
+            self.push(Inline::LineBreak);
+        }
+    }
+
+    /// A space, unless there is one, so that the words of two blocks are not joined.
+    pub fn space(&mut self) {
+        let is_apart = |last: &Inline| match last {
+            Inline::Text(text) => text.ends_with(char::is_whitespace),
+            other => is_break(other),
+        };
+        if !self.inside().last().is_none_or(is_apart) {
+            self.push(Inline::Text(" ".to_owned()));
+        }
+    }
+
     /// Text of a block; line ends become spaces.
     pub fn lines(&mut self, text: &str) {
         let last = text.split('\n').count() - 1;
@@ -60,9 +80,12 @@ impl Open {
     /// Handles a tag, which is `depth` levels deep.
     pub fn tag(&mut self, reader: &mut Reader, tag: &Tag, depth: usize) {
         let name = tag.name.as_str();
+        if !tag.closes && is_apart(name) {
+            self.space();
+        }
         match name {
             "br" => self.push(Inline::LineBreak),
-            "img" if !tag.closes => self.picture(tag),
+            "img" if !tag.closes => self.picture(reader, tag),
             _ if !tag.is_known() => self.push(Inline::Text(clean::text(tag.source))),
             _ if tag.closes => self.close(reader, name),
             _ if tag.stands_alone() => reader.losses.tag(name),
@@ -77,11 +100,14 @@ impl Open {
         }
     }
 
-    fn picture(&mut self, tag: &Tag) {
+    fn picture(&mut self, reader: &mut Reader, tag: &Tag) {
         let said = |name: &str| clean::line(&tag.attribute(name).unwrap_or_default());
         let (url, alt, title) = (said("src"), said("alt"), said("title"));
         if url.is_empty() {
             return self.push(Inline::Text(alt));
+        }
+        if let Some(width) = tag.attribute("width").and_then(|width| PictureWidth::read(&width)) {
+            pictures::note(reader, &url, width);
         }
         self.push(Inline::Image { url, alt, title });
     }
@@ -179,26 +205,21 @@ fn is_break(inline: &Inline) -> bool {
 
 fn styled(tag: &str, content: &[Inline]) -> Option<Inline> {
     let text = || plain_text(content);
+    let marked = |mark| Some(Inline::Marked(mark, content.to_vec()));
     match tag {
         "b" | "strong" => Some(Inline::Strong(content.to_vec())),
         "i" | "em" => Some(Inline::Emphasis(content.to_vec())),
         "s" | "del" | "strike" => Some(Inline::Strike(content.to_vec())),
         "code" | "kbd" | "samp" | "tt" => Some(Inline::Code(text())),
-        "sub" => letters(content, "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎").map(Inline::Text),
-        "sup" => letters(content, "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾").map(Inline::Text),
+        "sub" => marked(Mark::Lowered),
+        "sup" => marked(Mark::Raised),
+        "u" | "ins" => marked(Mark::Underlined),
+        "mark" => marked(Mark::Highlighted),
+        "small" => marked(Mark::Small),
         _ => None,
     }
 }
 
 fn is_styled(tag: &str) -> bool {
     styled(tag, &[]).is_some()
-}
-
-/// Digits and symbols as superscript or subscript characters.
-fn letters(content: &[Inline], set: &str) -> Option<String> {
-    if !content.iter().all(|inline| matches!(inline, Inline::Text(_))) {
-        return None;
-    }
-    let letter = |c: char| "0123456789+-−=()".chars().position(|plain| plain == c);
-    plain_text(content).chars().map(|c| set.chars().nth(letter(c)?)).collect()
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::picture::tests::png;
 use super::reading::Parts;
-use crate::document::{Alert, Align, Block, Inline, Item, List, Meta, Table};
+use crate::document::{Alert, Align, Block, Inline, Item, List, Mark, Meta, Table};
 use crate::{Document, Format, render};
 
 /// Characters that are known to cause problems, and arbitrary ones.
@@ -56,6 +56,8 @@ fn inline() -> impl Strategy<Value = Inline> {
             many.clone().prop_map(Inline::Strong),
             many.clone().prop_map(Inline::Emphasis),
             many.clone().prop_map(Inline::Strike),
+            many.clone().prop_map(|parts| Inline::Marked(Mark::Raised, parts)),
+            many.clone().prop_map(|parts| Inline::Marked(Mark::Highlighted, parts)),
             (url.clone(), text(), many).prop_map(|(url, title, content)| Inline::Link {
                 url,
                 title,
@@ -72,7 +74,12 @@ fn line() -> impl Strategy<Value = Vec<Inline>> {
 fn table() -> impl Strategy<Value = Block> {
     let row = || prop::collection::vec(line(), 0..6);
     (row(), prop::collection::vec(row(), 0..6)).prop_map(|(header, rows)| {
-        Block::Table(Table { align: vec![Align::Center, Align::End], header, rows, given: None })
+        Block::Table(Table {
+            align: vec![Align::Center, Align::End],
+            header,
+            rows,
+            ..Table::default()
+        })
     })
 }
 

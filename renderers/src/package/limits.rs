@@ -67,6 +67,7 @@ fn marks(content: &[Inline]) -> Result<(), RenderError> {
         let (Inline::Strong(parts)
         | Inline::Emphasis(parts)
         | Inline::Strike(parts)
+        | Inline::Marked(_, parts)
         | Inline::Link { content: parts, .. }) = inline
         else {
             continue;

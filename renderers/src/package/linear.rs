@@ -1,6 +1,6 @@
 //! Formulas on one line of text, for places that have no formulas: `E = mc²`, `(a)/(b)`, `√(x)`.
 
-use crate::latex::Formula;
+use crate::latex::{Enclosure, Formula};
 
 /// The formula as text, with Unicode superscripts and subscripts where possible.
 pub fn linear(formula: &Formula) -> String {
@@ -16,10 +16,14 @@ pub fn linear(formula: &Formula) -> String {
             let degree = degree.as_ref().map(|degree| script(&linear(degree), true));
             format!("{}√{}", degree.unwrap_or_default(), group(body))
         }
-        Formula::Scripts { base, below, above } => {
+        Formula::Scripts { base, below, above } | Formula::Stack { base, below, above } => {
             let below = below.as_ref().map(|below| script(&linear(below), false));
             let above = above.as_ref().map(|above| script(&linear(above), true));
             format!("{}{}{}", linear(base), below.unwrap_or_default(), above.unwrap_or_default())
+        }
+        Formula::Enclosed { mark: Enclosure::Box, body } => format!("[{}]", linear(body)),
+        Formula::Enclosed { mark: Enclosure::Strike, body } => {
+            linear(body).chars().flat_map(|letter| [letter, '\u{338}']).collect()
         }
         Formula::Fence { open, close, body } => fenced(*open, *close, &linear(body)),
         Formula::Matrix { open, close, rows } => fenced(*open, *close, &lines(rows, ", ")),

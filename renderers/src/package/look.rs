@@ -1,6 +1,8 @@
 //! The appearance of the three themes: fonts and colours, the same in all four formats.
 
-use crate::document::{Alert, Brand, Color, Meta, Theme};
+use super::measure;
+use crate::Document;
+use crate::document::{Alert, Brand, Color, Inline, Meta, Theme};
 
 /// The fonts and colours (RRGGBB) of a theme, with the fonts required by the language.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,11 +29,17 @@ pub struct Look<'a> {
     pub brand: Option<&'a Brand>,
 }
 
+/// The colours of the seventh to the twelfth series of a chart.
+const MORE_COLORS: [&str; 6] = ["4BA3C7", "8FA31E", "D977A8", "8B5E3C", "E3B23C", "7FC8A9"];
+
 impl Look<'_> {
-    /// The colours of a chart's series, in their order.
-    pub fn palette(&self) -> [Color; 6] {
+    /// The colours of a chart's series, in their order: those of the theme, then others that differ
+    /// from them.
+    pub fn palette(&self) -> [Color; 12] {
         let [two, three, four, five, six] = self.accents;
-        [self.accent, two, three, four, five, six]
+        let [seven, eight, nine, ten, eleven, twelve] = MORE_COLORS.map(color);
+        let one = self.accent;
+        [one, two, three, four, five, six, seven, eight, nine, ten, eleven, twelve]
     }
 
     /// Whether a template has light text on a dark background.
@@ -132,6 +140,24 @@ pub fn is_rtl(language: &str) -> bool {
     ["ar", "fa", "he", "ur"].contains(&language.split('-').next().unwrap_or_default())
 }
 
+/// Whether a document mostly runs from right to left: by its language, or by most of its letters.
+pub fn is_mostly_rtl(document: &Document) -> bool {
+    if document.meta.language.is_some() {
+        return is_rtl(language(&document.meta));
+    }
+    let (mut all, mut rtl) = (0_usize, 0_usize);
+    document.each_inline(&mut |inline| {
+        if let Inline::Text(text) = inline {
+            let letters = text.chars().filter(|letter| letter.is_alphabetic());
+            letters.for_each(|letter| {
+                all += 1;
+                rtl += usize::from(measure::is_rtl(letter));
+            });
+        }
+    });
+    rtl * 2 > all
+}
+
 /// The language of the ideographs: the document's own if it uses them, otherwise Chinese.
 pub fn east_asian_language(meta: &Meta) -> &str {
     let language = language(meta);
@@ -162,6 +188,16 @@ pub fn alert(alert: Alert) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_twelve_colours_of_charts_differ() {
+        for theme in [Theme::Neutral, Theme::Corporate, Theme::Academic] {
+            let palette = look(&Meta { theme, ..Meta::default() }).palette();
+            let colors: std::collections::HashSet<String> =
+                palette.iter().map(ToString::to_string).collect();
+            assert_eq!(colors.len(), 12);
+        }
+    }
 
     #[test]
     fn the_language_chooses_the_ideographs() {

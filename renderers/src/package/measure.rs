@@ -107,6 +107,12 @@ pub fn begins_rtl(text: &str) -> bool {
     text.chars().find(|letter| letter.is_alphabetic()).is_some_and(is_rtl)
 }
 
+/// Whether a text runs from right to left in a document that mostly does (`mostly`): there, one
+/// letter is enough, so that a line that begins with a foreign name stays in its direction.
+pub fn runs_rtl(text: &str, mostly: bool) -> bool {
+    if mostly { text.chars().any(is_rtl) } else { begins_rtl(text) }
+}
+
 fn invisible(letter: char) -> bool {
     matches!(letter,
         '\u{0300}'..='\u{036F}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}'

@@ -13,6 +13,7 @@ use zip::{CompressionMethod, ZipWriter};
 
 #[cfg(test)]
 mod arbitrary;
+pub mod fitting;
 pub mod highlight;
 mod kind;
 pub mod limits;
@@ -23,7 +24,9 @@ pub mod picture;
 pub mod properties;
 #[cfg(test)]
 pub mod reading;
+pub mod sections;
 pub mod text;
+pub mod upright;
 pub mod vector;
 pub mod warnings;
 pub mod widths;

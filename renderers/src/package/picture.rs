@@ -6,6 +6,7 @@ use std::io::Cursor;
 use image::{ImageFormat, ImageReader};
 
 use super::kind::Kind;
+use super::upright::{self, Upright};
 use super::vector;
 use super::warnings::Warnings;
 use super::xml::Xml;
@@ -32,6 +33,8 @@ pub struct Picture<'d> {
     /// In pixels.
     pub width: u32,
     pub height: u32,
+    /// Whether text stands on it.
+    pub is_darkened: bool,
 }
 
 impl Picture<'_> {
@@ -47,7 +50,14 @@ impl Picture<'_> {
     /// A vector picture, with its raster fallback.
     pub fn of_vector<'d>(svg: Cow<'d, [u8]>, fonts: &Fonts) -> Result<Picture<'d>, String> {
         let vector::Raster { png, width, height } = vector::raster(&svg, fonts)?;
-        Ok(Picture { kind: Kind::Png, bytes: png.into(), vector: Some(svg), width, height })
+        Ok(Picture {
+            kind: Kind::Png,
+            bytes: png.into(),
+            vector: Some(svg),
+            width,
+            height,
+            is_darkened: false,
+        })
     }
 
     /// The width and height in EMU at 96 pixels per inch, reduced to fit the box but never
@@ -56,6 +66,12 @@ impl Picture<'_> {
         let width = i64::from(self.width.max(1)) * EMU_PER_PIXEL;
         let height = i64::from(self.height.max(1)) * EMU_PER_PIXEL;
         scaled(width, height, (most_width, most_height), 1.0)
+    }
+
+    /// The size at that width in EMU, reduced to fit the height.
+    pub fn of_width(&self, width: i64, most_height: i64) -> (i64, i64) {
+        let own = (i64::from(self.width.max(1)), i64::from(self.height.max(1)));
+        scaled(own.0, own.1, (width, most_height), f64::MAX)
     }
 
     /// Like [`Picture::fit`], but enlarged up to three times if there is room. Icons are not
@@ -88,16 +104,23 @@ pub fn blip(
         relations.part("image", &part.replacen(&format!("{folder}/"), up, 1))
     };
     let pixels = relate(picture.kind, &picture.bytes);
-    let Some(vector) = &picture.vector else {
-        return xml.empty("a:blip", &[("r:embed", &pixels)]);
-    };
-    let vector = relate(Kind::Svg, vector);
+    let vector = picture.vector.as_ref().map(|vector| relate(Kind::Svg, vector));
     xml.open("a:blip", &[("r:embed", &pixels)]);
+    if picture.is_darkened {
+        xml.empty("a:lum", &[("bright", "-45000")]);
+    }
+    if let Some(vector) = vector {
+        vector_of(xml, &vector);
+    }
+    xml.close();
+}
+
+/// The vector original of a picture.
+fn vector_of(xml: &mut Xml, vector: &str) {
     xml.open("a:extLst", &[]);
     xml.open("a:ext", &[("uri", "{96DAC541-7B7A-43D3-8B79-37D633B846F1}")]);
     let ns = "http://schemas.microsoft.com/office/drawing/2016/SVG/main";
-    xml.empty("asvg:svgBlip", &[("xmlns:asvg", ns), ("r:embed", &vector)]);
-    xml.close();
+    xml.empty("asvg:svgBlip", &[("xmlns:asvg", ns), ("r:embed", vector)]);
     xml.close();
     xml.close();
 }
@@ -164,6 +187,14 @@ fn decode(bytes: &[u8]) -> Result<(), String> {
     reader.decode().map(|_| ()).map_err(|_| "it is damaged".to_owned())
 }
 
+/// The width of a raster picture in pixels, without decoding it; 300 for a vector picture.
+pub fn pixels(bytes: &[u8]) -> Option<f64> {
+    match image::guess_format(bytes) {
+        Ok(format) => upright::size(bytes, format).map(|[width, _]| f64::from(width)),
+        Err(_) => vector::is_svg(bytes).then_some(300.0),
+    }
+}
+
 /// The reason why bytes are not a raster picture.
 #[derive(Debug, PartialEq, Eq)]
 enum Unfit {
@@ -177,24 +208,21 @@ fn sniff(bytes: &[u8]) -> Result<Picture<'_>, Unfit> {
     if bytes.len() > FILE_BYTES {
         return Err(Unfit::Broken(format!("it is larger than {} MB", FILE_BYTES >> 20)));
     }
-    let kind = match image::guess_format(bytes) {
-        Ok(ImageFormat::Png) => Kind::Png,
-        Ok(ImageFormat::Jpeg) => Kind::Jpeg,
-        Ok(ImageFormat::Gif) => Kind::Gif,
-        Ok(ImageFormat::Bmp) => Kind::Bmp,
-        _ if vector::is_svg(bytes) => {
-            return Err(Unfit::Vector);
-        }
-        _ => return Err(broken("it is not PNG, JPEG, GIF, BMP or SVG")),
-    };
-    let reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format();
-    let size = reader.map_err(|e| broken(&e.to_string()))?.into_dimensions();
-    let (width, height) = size.map_err(|_| broken("it is damaged"))?;
-    if u64::from(width) * u64::from(height) > PIXELS {
-        let why = format!("it has more than {} million pixels", PIXELS / 1_000_000);
-        return Err(Unfit::Broken(why));
+    let unknown = "it is not PNG, JPEG, GIF, BMP, WebP or SVG";
+    if image::guess_format(bytes).is_err() {
+        let is_vector = vector::is_svg(bytes);
+        return Err(if is_vector { Unfit::Vector } else { broken(unknown) });
     }
-    Ok(Picture { kind, bytes: bytes.into(), vector: None, width, height })
+    let Upright { format, bytes, width, height } =
+        upright::upright(bytes, PIXELS).map_err(Unfit::Broken)?;
+    let kind = match format {
+        ImageFormat::Png => Kind::Png,
+        ImageFormat::Jpeg => Kind::Jpeg,
+        ImageFormat::Gif => Kind::Gif,
+        ImageFormat::Bmp => Kind::Bmp,
+        _ => return Err(broken(unknown)),
+    };
+    Ok(Picture { kind, bytes, vector: None, width, height, is_darkened: false })
 }
 
 #[cfg(test)]
@@ -217,6 +245,17 @@ pub(crate) mod tests {
         assert_eq!((picture.kind, picture.width, picture.height), (Kind::Png, 40, 20));
         assert_eq!(picture.fit(20 * EMU_PER_PIXEL, 1 << 40), (190_500, 95_250));
         assert_eq!(picture.fit(1 << 40, 1 << 40), (381_000, 190_500));
+    }
+
+    #[test]
+    fn photos_stand_upright_and_webp_is_drawn() {
+        use crate::package::upright::tests::{photo_on_its_side, webp};
+        let photo = photo_on_its_side();
+        let picture = sniff(&photo).unwrap();
+        assert_eq!((picture.kind, picture.width, picture.height), (Kind::Jpeg, 20, 40));
+        let bytes = webp();
+        let picture = sniff(&bytes).unwrap();
+        assert_eq!((picture.kind, picture.width, picture.height), (Kind::Png, 30, 10));
     }
 
     #[test]

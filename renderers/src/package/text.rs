@@ -1,9 +1,10 @@
 //! Inlines as plain text, and functions based on it: anchors, line joins, text direction.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::measure;
-use crate::document::{Block, Inline, Table};
+use crate::document::{Block, Inline, Merge, Table};
 
 /// Deeper nesting is flattened to plain text.
 pub const DEPTH: usize = 24;
@@ -24,6 +25,7 @@ fn collect(inlines: &[Inline], text: &mut String) {
             Inline::Strong(parts)
             | Inline::Emphasis(parts)
             | Inline::Strike(parts)
+            | Inline::Marked(_, parts)
             | Inline::Link { content: parts, .. } => collect(parts, text),
             Inline::Image { alt, .. } => text.push_str(alt),
             Inline::Footnote(_) => {}
@@ -113,24 +115,10 @@ pub fn columns(table: &Table) -> usize {
     rows(table).map(Vec::len).max().unwrap_or(0)
 }
 
-/// Splits a table into tables of at most `most` columns; empty if no split is needed.
-pub fn cut_columns(table: &Table, most: usize) -> Vec<Table> {
-    let count = columns(table);
-    if count <= most {
-        return Vec::new();
-    }
-    let cut = |row: &Vec<Vec<Inline>>, from: usize| {
-        row.iter().skip(from).take(most).cloned().collect::<Vec<_>>()
-    };
-    (0..count)
-        .step_by(most)
-        .map(|from| Table {
-            align: table.align.iter().skip(from).take(most).copied().collect(),
-            header: cut(&table.header, from),
-            rows: table.rows.iter().map(|row| cut(row, from)).collect(),
-            given: None,
-        })
-        .collect()
+/// The merges in a part of a table, counted from its start; the header is row 0.
+pub fn clipped(table: &Table, rows: Range<usize>, columns: Range<usize>) -> Vec<Merge> {
+    let parts = table.merges.iter();
+    parts.filter_map(|merge| merge.within(rows.clone(), columns.clone())).collect()
 }
 
 /// Splits inlines after about `letters` characters, at the end of a word; formatting is kept on
@@ -171,6 +159,7 @@ fn cut_one(inline: Inline, letters: usize) -> (Option<Inline>, Option<Inline>) {
         Inline::Strong(parts) => both(parts, &Inline::Strong),
         Inline::Emphasis(parts) => both(parts, &Inline::Emphasis),
         Inline::Strike(parts) => both(parts, &Inline::Strike),
+        Inline::Marked(mark, parts) => both(parts, &|parts| Inline::Marked(mark, parts)),
         Inline::Link { url, title, content } => both(content, &|content| Inline::Link {
             url: url.clone(),
             title: title.clone(),
@@ -285,19 +274,5 @@ mod tests {
         assert_eq!(tail, [Inline::Strong(vec![text("words here")])]);
         let (head, tail) = cut(vec![text(&"字".repeat(10))], 4);
         assert_eq!((plain(&head).chars().count(), plain(&tail).chars().count()), (4, 6));
-    }
-
-    #[test]
-    fn wide_tables_are_cut_by_columns() {
-        let cell = |text: &str| vec![Inline::Text(text.into())];
-        let table = Table {
-            header: vec![cell("a"), cell("b"), cell("c")],
-            rows: vec![vec![cell("1"), cell("2"), cell("3")]],
-            ..Table::default()
-        };
-        assert_eq!(cut_columns(&table, 3), []);
-        let cut = cut_columns(&table, 2);
-        assert_eq!((columns(&cut[0]), columns(&cut[1])), (2, 1));
-        assert_eq!(flat(&[Block::Table(cut[1].clone())]), ["c", "3"]);
     }
 }

@@ -1,8 +1,9 @@
 //! Column widths based on the content of a table.
 
+use super::fitting::needs;
 use super::measure::{Face, widest_word, width};
 use super::text::{plain, rows};
-use crate::document::Table;
+use crate::document::{Inline, Table, each_in};
 
 /// Widths in thousandths of an em that add up to at most `room`.
 ///
@@ -10,23 +11,73 @@ use crate::document::Table;
 /// in proportion to what each column needs for single-line cells. `padding` is the padding of a
 /// cell.
 pub fn columns(table: &Table, room: u32, padding: u32, face: Face) -> Vec<u32> {
+    with_pictures(table, room, padding, face, &[])
+}
+
+/// Like [`columns`], with the width of the pictures of each column.
+pub fn with_pictures(
+    table: &Table,
+    room: u32,
+    padding: u32,
+    face: Face,
+    pictures: &[u32],
+) -> Vec<u32> {
     let count = super::text::columns(table);
     let (mut least, mut most) = (vec![600 + padding; count], vec![1_000 + padding; count]);
+    for (at, wide) in pictures.iter().enumerate().take(count) {
+        let wide = if *wide > 0 { wide.saturating_add(padding) } else { 0 };
+        most[at] = most[at].max(wide);
+        least[at] = least[at].max(wide.min(room / count.max(1) as u32));
+    }
     for (at, row) in rows(table).enumerate() {
         let face = if at == 0 && !table.header.is_empty() { Face::Bold } else { face };
         for (column, cell) in row.iter().enumerate() {
-            let text = plain(cell);
+            let captions = captions(cell);
+            let text = plain(cell) + &captions;
+            let beside = if captions.is_empty() { None } else { pictures.get(column).copied() };
             // Some slack, because other fonts are slightly wider.
             let slack = |units: u32| units.saturating_add(units / 25 + 200 + padding);
             least[column] = least[column].max(slack(widest_word(&text, face)));
             let longest = text.lines().map(|line| width(line, face)).max().unwrap_or(0);
-            most[column] = most[column].max(slack(longest));
+            let longest = slack(longest).saturating_add(beside.unwrap_or_default());
+            most[column] = most[column].max(longest);
         }
     }
-    share(&least, &most, room)
+    let short: Vec<u32> = needs(table).iter().map(|need| need + padding).collect();
+    share(&least, &most, &short, room)
 }
 
-fn share(least: &[u32], most: &[u32], room: u32) -> Vec<u32> {
+/// The captions in a cell, which stand beside their pictures.
+fn captions(cell: &[Inline]) -> String {
+    let mut captions = String::new();
+    each_in(cell, &mut |inline| {
+        if let Inline::Image { title, .. } = inline
+            && !title.is_empty()
+        {
+            captions.extend([" ", title]);
+        }
+    });
+    captions
+}
+
+/// The widest picture of each column, in the unit of `width`, which returns the width of a picture
+/// by its URL.
+pub fn pictures(table: &Table, width: impl Fn(&str) -> f64) -> Vec<f64> {
+    let mut widths = vec![0.0; super::text::columns(table)];
+    for row in rows(table) {
+        for (widest, cell) in widths.iter_mut().zip(row) {
+            each_in(cell, &mut |inline| {
+                if let Inline::Image { url, .. } = inline {
+                    *widest = f64::max(*widest, width(url));
+                }
+            });
+        }
+    }
+    widths
+}
+
+/// `short` has the widths of numbers and short words, which are kept whole first.
+fn share(least: &[u32], most: &[u32], short: &[u32], room: u32) -> Vec<u32> {
     let sum = |all: &[u32]| all.iter().map(|w| u64::from(*w)).sum::<u64>().max(1);
     let (wanted, needed, room) = (sum(most), sum(least), u64::from(room));
     if wanted <= room {
@@ -35,7 +86,14 @@ fn share(least: &[u32], most: &[u32], room: u32) -> Vec<u32> {
         return most.iter().map(|w| (u64::from(*w) * total / wanted) as u32).collect();
     }
     if needed >= room {
-        return squeezed(least, room);
+        let kept = sum(short);
+        if kept >= room {
+            return squeezed(short, room);
+        }
+        let spare = |at: usize| u64::from(least[at].saturating_sub(short[at]));
+        let (left, all) = (room - kept, (0..least.len()).map(spare).sum::<u64>().max(1));
+        let wide = |at: usize| short[at] + (left * spare(at) / all) as u32;
+        return (0..least.len()).map(wide).collect();
     }
     let spare = |at: usize| u64::from(most[at] - least[at]);
     let (left, all) = (room - needed, (wanted - needed).max(1));

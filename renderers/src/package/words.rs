@@ -29,6 +29,41 @@ pub fn alert(kind: Alert, language: Option<&str>) -> &'static str {
     }
 }
 
+/// The kinds of numbered captions.
+pub const FIGURE: usize = 0;
+pub const TABLE: usize = 1;
+
+/// The word before the number of a caption.
+pub fn caption(kind: usize, language: Option<&str>) -> &'static str {
+    let language = language.unwrap_or("en").to_lowercase();
+    let words = match language.split('-').next().unwrap_or("en") {
+        "de" => ["Abbildung", "Tabelle"],
+        "fr" => ["Figure", "Tableau"],
+        "es" => ["Figura", "Tabla"],
+        "it" => ["Figura", "Tabella"],
+        "pt" => ["Figura", "Tabela"],
+        "nl" => ["Figuur", "Tabel"],
+        "ru" => ["Рисунок", "Таблица"],
+        "ar" => ["شكل", "جدول"],
+        "he" => ["איור", "טבלה"],
+        "zh" => ["图", "表"],
+        "ja" => ["図", "表"],
+        "ko" => ["그림", "표"],
+        _ => ["Figure", "Table"],
+    };
+    words[kind]
+}
+
+/// The parts of a caption such as “Figure 3: text”: its word, its number and the rest.
+pub fn numbered<'t>(kind: usize, text: &'t str, language: Option<&str>) -> Option<[&'t str; 3]> {
+    let word = caption(kind, language);
+    let rest = text.strip_prefix(word)?.strip_prefix(' ')?;
+    let end = rest.find(|c: char| !c.is_ascii_digit())?;
+    let (number, rest) = rest.split_at(end);
+    let is_numbered = !number.is_empty() && rest.starts_with(':');
+    is_numbered.then_some([&text[..word.len()], number, rest])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,32 +4,36 @@ use std::num::NonZeroUsize;
 
 use typst::foundations::{Content, NativeElement, Packed, Smart};
 use typst::layout::{
-    Abs, Alignment, BlockBody, BlockElem, Celled, Em, Fr, GridCell, GridChild, GridElem, GridItem,
-    HAlignment, PagebreakElem, Sizing, TrackSizings,
+    Abs, Alignment, BlockBody, BlockElem, Em, FlushElem, Fr, GridCell, GridChild, GridElem,
+    GridItem, PageElem, PagebreakElem, Sizing, TrackSizings,
 };
 use typst::model::{
     DividerElem, EnumElem, EnumItem, FigureCaption, FigureElem, FigureKind, HeadingElem, ListElem,
-    ListItem, ListMarker, ParElem, QuoteElem, TableCell, TableChild, TableElem, TableHeader,
-    TableItem, TermItem, TermsElem,
+    ListItem, ListMarker, ParElem, QuoteElem, TermItem, TermsElem,
 };
 use typst::text::{RawContent, RawElem, TextElem};
 
 use super::directions::directed;
-use super::drawing::{Drawing, Voice};
+use super::drawing::{Drawing, Voice, turned_room};
 use super::images::{self, Pictures};
 use super::inlines::{heading_label, image, label};
 use super::lengths;
 use super::marks::grounded;
+use super::tables;
 use crate::Document;
 use crate::chart::{Chart, svg};
-use crate::document::{Alert, Align, Block, Inline, Item, List, Table};
+use crate::document::{Alert, Block, Inline, Item, List};
+use crate::package::fitting::Rooms;
 use crate::package::look::look;
-use crate::package::text::{announces, begins_page};
-use crate::package::words;
+use crate::package::sections::sections;
+use crate::package::text::{announces, begins_page, plain};
+use crate::package::words::{self, TABLE};
 use crate::pdf::fontset::Fonts;
 
 /// The gap between columns, in points.
 const GUTTER: f64 = 18.0;
+/// Longer code is laid out in parts: the cost of one part grows with the square of its length.
+const CODE_LINES: usize = 250;
 /// The font size of the largest heading, in points.
 const HEADING_POINTS: f64 = 17.7;
 
@@ -42,15 +46,45 @@ pub struct Body {
 pub fn body(document: &Document, pictures: &Pictures, fonts: &Fonts) -> Body {
     let mut drawing = Drawing::new(document, pictures);
     drawing.faces = fonts.body(&document.meta).join(", ");
-    let content = drawing.blocks(&document.blocks);
+    let content = drawing.sections();
     Body { content, warnings: drawing.warnings }
 }
 
 impl Drawing<'_> {
+    /// All blocks, on portrait and landscape pages.
+    fn sections(&mut self) -> Content {
+        let document = self.document;
+        let own = document.meta.page.landscape;
+        let (room, turned) = (self.room, turned_room(document));
+        let rooms = if own {
+            Rooms { upright: turned.0, landscape: Some(room.0) }
+        } else {
+            Rooms { upright: room.0, landscape: Some(turned.0) }
+        };
+        let sections = sections(document, |table| tables::fit(table, rooms).is_landscape);
+        let mut all = Vec::new();
+        for section in sections {
+            let is_turned = section.is_landscape != own;
+            self.room = if is_turned { turned } else { room };
+            let drawn = self.blocks(&document.blocks[section.blocks]);
+            all.push(if is_turned { on_own_page(drawn, section.is_landscape) } else { drawn });
+        }
+        self.room = room;
+        Content::sequence(all)
+    }
+
     pub fn blocks(&mut self, blocks: &[Block]) -> Content {
+        let language = self.document.meta.language.as_deref();
         let drawn = blocks.iter().enumerate().map(|(at, block)| {
+            let next = blocks.get(at + 1);
+            if let (Block::Paragraph(content), Some(Block::Table(_))) = (block, next)
+                && words::numbered(TABLE, &plain(content), language).is_some()
+            {
+                let caption = self.inlines(content).labelled(label("table-caption"));
+                return sticky(ParElem::new(caption).pack()).pack();
+            }
             let drawn = self.block(block);
-            let announces = announces(block) && at + 1 < blocks.len();
+            let announces = announces(block) && next.is_some();
             if announces { sticky(drawn).pack() } else { drawn }
         });
         Content::sequence(drawn.collect::<Vec<_>>())
@@ -58,7 +92,7 @@ impl Drawing<'_> {
 
     fn block(&mut self, block: &Block) -> Content {
         let drawn = self.drawn(block);
-        if self.rtl { directed(block, drawn) } else { drawn }
+        if self.rtl { directed(block, drawn, self.is_mostly_rtl) } else { drawn }
     }
 
     fn drawn(&mut self, block: &Block) -> Content {
@@ -96,14 +130,14 @@ impl Drawing<'_> {
         heading + self.release_notes()
     }
 
-    fn holding_notes(&mut self, draw: impl FnOnce(&mut Self) -> Content) -> Content {
+    pub fn holding_notes(&mut self, draw: impl FnOnce(&mut Self) -> Content) -> Content {
         let held = std::mem::replace(&mut self.holds_notes, true);
         let drawn = draw(self);
         self.holds_notes = held;
         drawn
     }
 
-    fn release_notes(&mut self) -> Content {
+    pub fn release_notes(&mut self) -> Content {
         if self.holds_notes || self.held_notes.is_empty() {
             return Content::empty();
         }
@@ -111,7 +145,7 @@ impl Drawing<'_> {
         ParElem::new(self.inlines(&marks)).pack()
     }
 
-    fn paragraph(&mut self, content: &[Inline]) -> Content {
+    pub fn paragraph(&mut self, content: &[Inline]) -> Content {
         if let [Inline::Image { url, alt, title }] = content {
             return self.picture(url, alt, title);
         }
@@ -126,7 +160,7 @@ impl Drawing<'_> {
             Ok(picture) => picture,
             Err(why) => return ParElem::new(self.no_image((url, alt, title), &why)).pack(),
         };
-        let drawn = image(picture, alt, self.room).aligned(Alignment::CENTER);
+        let drawn = self.shown(url, picture, alt).aligned(Alignment::CENTER);
         if title.is_empty() {
             return drawn;
         }
@@ -189,47 +223,6 @@ impl Drawing<'_> {
         Content::sequence(parts)
     }
 
-    fn table(&mut self, table: &Table) -> Content {
-        let columns = table.header.len().max(1);
-        let room = self.room;
-        self.room.0 = (self.room.0 / columns as f64 - 12.0).max(8.0);
-        let points = match columns {
-            ..=7 => 9.5,
-            8..=14 => 7.5,
-            _ => 6.0,
-        };
-        let points = std::mem::replace(&mut self.points, points);
-        let header = self.holding_notes(|drawing| {
-            let cells = table.header.iter().map(|cell| drawing.cell(cell)).collect();
-            // A header that fills a page cannot be repeated.
-            let is_short = table.header.iter().flatten().map(lengths::size).sum::<usize>() < 2_000;
-            TableHeader::new(cells).with_repeat(is_short).pack()
-        });
-        let header = header.into_packed::<TableHeader>().map(TableChild::Header);
-        let mut children: Vec<TableChild> = header.into_iter().collect();
-        for row in &table.rows {
-            let blank: &[Inline] = &[];
-            let cells = (0..columns).map(|at| row.get(at).map_or(blank, Vec::as_slice));
-            children.extend(cells.map(|cell| TableChild::Item(self.cell(cell))));
-        }
-        (self.room, self.points) = (room, points);
-        let align = (0..columns).map(|at| table.align.get(at).copied().unwrap_or_default());
-        let drawn = TableElem::new(children)
-            .with_columns(TrackSizings((0..columns).map(|_| Sizing::Auto).collect()))
-            .with_align(Celled::Array(align.map(alignment).collect()))
-            .pack();
-        drawn + self.release_notes()
-    }
-
-    fn cell(&mut self, content: &[Inline]) -> TableItem {
-        let body = match lengths::cut(content).as_slice() {
-            [] => Content::empty(),
-            [part] => self.inlines(part),
-            _ => self.paragraph(content),
-        };
-        TableItem::Cell(Packed::new(TableCell::new(body)))
-    }
-
     fn quote(&mut self, alert: Option<Alert>, blocks: &[Block]) -> Content {
         let room = self.room;
         self.room.0 -= 24.0;
@@ -267,13 +260,18 @@ impl Drawing<'_> {
     }
 
     fn code(&mut self, language: Option<&str>, text: &str) -> Content {
-        let lines = text.lines().map(|line| self.breakable(line, Voice::CodeBlock));
-        let text = lines.collect::<Vec<_>>().join("\n");
-        RawElem::new(RawContent::Text(text.into()))
-            .with_block(true)
-            .with_lang(language.map(|language| language.to_lowercase().into()))
-            .with_tab_size(4)
-            .pack()
+        let lines: Vec<String> =
+            text.lines().map(|line| self.breakable(line, Voice::CodeBlock)).collect();
+        if lines.len() <= CODE_LINES {
+            return raw(language, &lines);
+        }
+        let parts = lines.chunks(CODE_LINES).map(|lines| {
+            let none = Smart::Custom(Em::new(0.0).into());
+            let part = BlockElem::new().with_body(Some(BlockBody::Content(raw(language, lines))));
+            part.with_above(none).with_below(none).pack()
+        });
+        let parts = Content::sequence(parts.collect::<Vec<_>>());
+        BlockElem::new().with_body(Some(BlockBody::Content(parts))).pack()
     }
 
     fn definitions(&mut self, items: &[(Vec<Inline>, Vec<Block>)]) -> Content {
@@ -289,15 +287,24 @@ impl Drawing<'_> {
     }
 }
 
+/// Places content on pages of that orientation.
+fn on_own_page(content: Content, is_landscape: bool) -> Content {
+    let breaks = [PagebreakElem::shared_weak(), PagebreakElem::shared_boundary()];
+    let [before, after] = breaks.map(Clone::clone);
+    Content::sequence([before, FlushElem::new().pack(), content, after])
+        .set(PageElem::flipped, is_landscape)
+}
+
+/// Lines of code in a box.
+fn raw(language: Option<&str>, lines: &[String]) -> Content {
+    RawElem::new(RawContent::Text(lines.join("\n").into()))
+        .with_block(true)
+        .with_lang(language.map(|language| language.to_lowercase().into()))
+        .with_tab_size(4)
+        .pack()
+}
+
 /// Keeps the block on the page of the next one.
 fn sticky(drawn: Content) -> BlockElem {
     BlockElem::new().with_sticky(true).with_body(Some(BlockBody::Content(drawn)))
-}
-
-fn alignment(align: Align) -> Smart<Alignment> {
-    Smart::Custom(Alignment::H(match align {
-        Align::Start => HAlignment::Start,
-        Align::Center => HAlignment::Center,
-        Align::End => HAlignment::End,
-    }))
 }

@@ -8,7 +8,7 @@ use typst::text::{TextDir, TextElem};
 use crate::Document;
 use crate::document::{Block, Inline};
 use crate::package::look;
-use crate::package::measure::is_rtl;
+use crate::package::measure::{is_rtl, runs_rtl};
 use crate::package::text::flat;
 
 /// Whether any text in the document is right-to-left; if not, no directions are set.
@@ -31,7 +31,7 @@ pub fn of_text(text: &str) -> Smart<Dir> {
 }
 
 /// Sets the direction of the rendered block.
-pub fn directed(block: &Block, drawn: Content) -> Content {
+pub fn directed(block: &Block, drawn: Content, mostly: bool) -> Content {
     let direction = match block {
         Block::Code { .. } => Smart::Custom(Dir::LTR),
         Block::Heading { .. }
@@ -39,7 +39,10 @@ pub fn directed(block: &Block, drawn: Content) -> Content {
         | Block::List(_)
         | Block::Table(_)
         | Block::Quote { .. }
-        | Block::Definitions(_) => of_text(&flat(std::slice::from_ref(block)).join(" ")),
+        | Block::Definitions(_) => {
+            let text = flat(std::slice::from_ref(block)).join(" ");
+            if runs_rtl(&text, mostly) { Smart::Custom(Dir::RTL) } else { of_text(&text) }
+        }
         Block::Columns(_) | Block::Chart(_) | Block::Math(_) | Block::Break | Block::Comment(_) => {
             Smart::Auto
         }

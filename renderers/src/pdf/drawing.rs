@@ -6,7 +6,8 @@ use super::directions;
 use super::images::Pictures;
 use super::marks::grounded;
 use crate::Document;
-use crate::document::{Anchors, Block, PageSize};
+use crate::document::{Anchors, Block, Page, PageSize};
+use crate::package::look;
 use crate::package::measure::{self, Face};
 
 /// The font size of the template, in points.
@@ -30,6 +31,8 @@ pub struct Drawing<'a> {
     pub faces: String,
     /// Whether any text is right-to-left.
     pub rtl: bool,
+    /// Whether most of the text is.
+    pub is_mostly_rtl: bool,
     pub headings: usize,
     /// The levels of the enclosing headings. PDF/UA allows a heading to be at most one level deeper
     /// than its parent, so levels that an author skips are not counted.
@@ -57,6 +60,7 @@ impl<'a> Drawing<'a> {
             points: POINTS,
             faces: String::new(),
             rtl: directions::any_rtl(document),
+            is_mostly_rtl: look::is_mostly_rtl(document),
             headings: 0,
             above: Vec::new(),
             warnings: Vec::new(),
@@ -123,18 +127,28 @@ fn breakable(text: &str, face: Face, room: u32) -> String {
     broken
 }
 
-/// The page without its margins, in points; one line is reserved for the caption of a picture.
+/// The room of a page with the other orientation.
+pub fn turned_room(document: &Document) -> (f64, f64) {
+    let mut page = document.meta.page;
+    page.landscape = !page.landscape;
+    room_of(page, document)
+}
+
 fn room(document: &Document) -> (f64, f64) {
-    let (width, height) = match document.meta.page.size {
+    room_of(document.meta.page, document)
+}
+
+/// The page without its margins, in points; one line is reserved for the caption of a picture.
+fn room_of(page: Page, document: &Document) -> (f64, f64) {
+    let (width, height) = match page.size {
         PageSize::A4 => (595.2, 841.8),
         PageSize::Letter => (612.0, 792.0),
     };
-    let (width, height) =
-        if document.meta.page.landscape { (height, width) } else { (width, height) };
+    let (width, height) = if page.landscape { (height, width) } else { (width, height) };
     let [top, right, bottom, left] = document.meta.margins().map(|twips| twips as f64 / 20.0);
     let text = width - left - right;
     // Typst uses 4 % of the width as the gap between columns.
-    let text = if document.meta.page.two_columns { text * 0.48 } else { text };
+    let text = if page.two_columns { text * 0.48 } else { text };
     (text, height - top - bottom - 60.0)
 }
 

@@ -4,14 +4,14 @@ use typst::foundations::SymbolElem;
 use typst::foundations::{Array, Content, IntoValue, NativeElement, Value};
 use typst::layout::{Em, HElem};
 use typst::math::{
-    Accent, AccentElem, AlignPointElem, AttachElem, BinomElem, DelimiterPair, EquationElem,
-    FracElem, LrElem, MatElem, OpElem, OverbraceElem, OverlineElem, RootElem, UnderbraceElem,
-    UnderlineElem,
+    Accent, AccentElem, AlignPointElem, AttachElem, BinomElem, CancelElem, DelimiterPair,
+    EquationElem, FracElem, LimitsElem, LrElem, MatElem, OpElem, OverbraceElem, OverlineElem,
+    RootElem, UnderbraceElem, UnderlineElem,
 };
 use typst::text::{LinebreakElem, TextElem};
 
 use super::marks::grounded;
-use crate::latex::{self, Formula, Style};
+use crate::latex::{self, Enclosure, Formula, Style};
 
 pub fn draw(latex: &str, block: bool) -> Result<Content, String> {
     let body = content(&latex::parse(latex)?);
@@ -48,6 +48,19 @@ fn content(formula: &Formula) -> Content {
             .with_b(below.as_deref().map(content))
             .with_t(above.as_deref().map(content))
             .pack(),
+        Formula::Stack { base, below, above } => {
+            let base = LimitsElem::new(content(base)).with_inline(true).pack();
+            AttachElem::new(base)
+                .with_b(below.as_deref().map(content))
+                .with_t(above.as_deref().map(content))
+                .pack()
+        }
+        Formula::Enclosed { mark: Enclosure::Box, body } => {
+            OverlineElem::new(UnderlineElem::new(content(body)).pack()).pack()
+        }
+        Formula::Enclosed { mark: Enclosure::Strike, body } => {
+            CancelElem::new(content(body)).pack()
+        }
         Formula::Fence { open, close, body } => fence(*open, *close, content(body)),
         Formula::Matrix { open, close, rows } => fence(*open, *close, matrix(rows)),
         Formula::Lines(rows) => lines(rows),

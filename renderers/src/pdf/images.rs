@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::Cursor;
 
+use crate::package::upright;
 use image::{ImageFormat as Raster, ImageReader, Limits};
 use typst::foundations::Bytes;
 use typst::visualize::{ExchangeFormat, ImageFormat, SvgImage, VectorFormat};
@@ -64,6 +65,7 @@ fn raster(bytes: &[u8], format: Raster, decoded: &mut u64) -> Result<Picture, St
         Raster::Png | Raster::Bmp => ExchangeFormat::Png,
         Raster::Jpeg => ExchangeFormat::Jpg,
         Raster::Gif => ExchangeFormat::Gif,
+        Raster::WebP => ExchangeFormat::Webp,
         other => return Err(format!("pictures of the type {other:?} are not supported")),
     };
     let (width, height) = ImageReader::with_format(Cursor::new(bytes), format)
@@ -79,7 +81,12 @@ fn raster(bytes: &[u8], format: Raster, decoded: &mut u64) -> Result<Picture, St
     limits.max_alloc = Some(PIXELS * 8);
     reader.limits(limits);
     let image = reader.decode().map_err(|_| "the file is damaged".to_owned())?;
-    let bytes = if format == Raster::Bmp { png(&image)? } else { bytes.to_vec() };
+    let (bytes, format) = match format {
+        Raster::Bmp => (png(&image)?, Raster::Png),
+        other => (bytes.to_vec(), other),
+    };
+    // Typst turns a photo as its camera noted.
+    let [width, height] = upright::size(&bytes, format).unwrap_or([width, height]);
     let (width, height) = (f64::from(width), f64::from(height));
     Ok(Picture { bytes: Bytes::new(bytes), format: exchange.into(), width, height })
 }
@@ -105,6 +112,14 @@ mod tests {
 
     fn why(bytes: &[u8]) -> String {
         picture(bytes, &mut 0).unwrap_err()
+    }
+
+    #[test]
+    fn photos_have_the_size_of_the_upright_picture() {
+        let photo = picture(&upright::tests::photo_on_its_side(), &mut 0).unwrap();
+        assert_eq!((photo.width, photo.height), (20.0, 40.0));
+        let webp = picture(&upright::tests::webp(), &mut 0).unwrap();
+        assert_eq!((webp.width, webp.height), (30.0, 10.0));
     }
 
     #[test]

@@ -3,12 +3,15 @@
 use typst::foundations::Derived;
 use typst::foundations::{Content, Label, NativeElement, Smart};
 use typst::layout::Sizing;
-use typst::layout::{Abs, BoxElem, Length, Rel};
+use typst::layout::{Abs, BoxElem, Em, Length, Rel};
 use typst::loading::{DataSource, LoadSource, Loaded};
 use typst::model::{Destination, EmphElem, FootnoteElem, LinkElem, LinkTarget, StrongElem, Url};
 use typst::pdf::ArtifactElem;
 use typst::syntax::{Span, Spanned};
-use typst::text::{LinebreakElem, RawContent, RawElem, SpaceElem, StrikeElem, TextElem};
+use typst::text::{
+    HighlightElem, LinebreakElem, RawContent, RawElem, SpaceElem, StrikeElem, SubElem, SuperElem,
+    TextElem, TextSize, UnderlineElem,
+};
 use typst::utils::PicoStr;
 use typst::visualize::ImageElem;
 
@@ -16,7 +19,8 @@ use super::drawing::{Drawing, Voice};
 use super::formula;
 use super::images::Picture;
 use super::marks::{grounded, is_mark};
-use crate::document::{Block, Inline};
+use crate::document::{Block, Inline, Mark};
+use crate::latex;
 use crate::package::text::named;
 
 impl<'a> Drawing<'a> {
@@ -41,6 +45,7 @@ impl<'a> Drawing<'a> {
             Inline::Strong(inner) => StrongElem::new(self.inlines(inner)).pack(),
             Inline::Emphasis(inner) => EmphElem::new(self.inlines(inner)).pack(),
             Inline::Strike(inner) => StrikeElem::new(self.inlines(inner)).pack(),
+            Inline::Marked(mark, inner) => self.marked(*mark, inner),
             Inline::Code(code) => {
                 RawElem::new(RawContent::Text(self.breakable(code, Voice::Code).into())).pack()
             }
@@ -50,6 +55,17 @@ impl<'a> Drawing<'a> {
             Inline::Footnote(index) => self.note(*index),
             Inline::SoftBreak => SpaceElem::shared().clone(),
             Inline::LineBreak => LinebreakElem::shared().clone(),
+        }
+    }
+
+    fn marked(&mut self, mark: Mark, inner: &[Inline]) -> Content {
+        let body = self.inlines(inner);
+        match mark {
+            Mark::Lowered => SubElem::new(body).pack(),
+            Mark::Raised => SuperElem::new(body).pack(),
+            Mark::Underlined => UnderlineElem::new(body).pack(),
+            Mark::Highlighted => HighlightElem::new(body).pack(),
+            Mark::Small => body.set(TextElem::size, TextSize(Em::new(0.85).into())),
         }
     }
 
@@ -92,7 +108,12 @@ impl<'a> Drawing<'a> {
 
     pub fn formula(&mut self, latex: &str, block: bool) -> Content {
         match formula::draw(latex, block) {
-            Ok(content) => content,
+            Ok(content) => {
+                for loss in latex::losses(latex) {
+                    self.warn(format!("In the formula “{}” {loss}.", short(latex)));
+                }
+                content
+            }
             Err(why) => {
                 self.warn(format!("The formula “{}” is shown as its source: {why}.", short(latex)));
                 let code =
@@ -108,11 +129,21 @@ impl<'a> Drawing<'a> {
             Ok(picture) => picture,
             Err(why) => return self.no_image((url, alt, title), &why),
         };
-        let drawn = BoxElem::new().with_body(Some(image(picture, alt, self.room))).pack();
+        let drawn = BoxElem::new().with_body(Some(self.shown(url, picture, alt))).pack();
         if title.is_empty() {
             return drawn;
         }
         drawn + EmphElem::new(TextElem::packed(grounded(&format!(" {title}")).into_owned())).pack()
+    }
+
+    /// A picture in the width that its source sets.
+    pub fn shown(&self, url: &str, picture: &Picture, alt: &str) -> Content {
+        let Some(width) = self.document.widths.get(url) else {
+            return image(picture, alt, self.room);
+        };
+        let width = width.of(self.room.0, 0.75);
+        let scale = (width / picture.width).min(self.room.1 / picture.height);
+        sized(picture, alt, (picture.width * scale, picture.height * scale))
     }
 
     /// The picture for that URL, or the reason why it cannot be drawn.
@@ -137,7 +168,12 @@ impl<'a> Drawing<'a> {
 pub fn image(picture: &Picture, alt: &str, room: (f64, f64)) -> Content {
     let points = (picture.width * 0.75, picture.height * 0.75);
     let scale = (room.0 / points.0).min(room.1 / points.1).min(1.0);
-    let length = |points: f64| Rel::<Length>::from(Length::from(Abs::pt(points * scale)));
+    sized(picture, alt, (points.0 * scale, points.1 * scale))
+}
+
+/// A picture of that width and height.
+fn sized(picture: &Picture, alt: &str, points: (f64, f64)) -> Content {
+    let length = |points: f64| Rel::<Length>::from(Length::from(Abs::pt(points)));
     let loaded =
         Loaded::new(Spanned::new(LoadSource::Bytes, Span::detached()), picture.bytes.clone());
     let source = Derived::new(DataSource::Bytes(picture.bytes.clone()), loaded);

@@ -3,6 +3,7 @@
 //! - `drawing`: the state of a rendering
 //! - [`blocks`], [`inlines`], [`images`], [`formula`]: the model as Typst *content*. Text is never
 //!   parsed as Typst, so it cannot contain code
+//! - [`tables`]: tables, whose font size depends on their width
 //! - [`directions`]: text direction
 //! - [`lengths`]: splits very long paragraphs; [`marks`]: combining marks without a letter
 //! - `template.typ`: the constant layout
@@ -26,6 +27,7 @@ mod lengths;
 mod marks;
 mod picture;
 mod scripts;
+mod tables;
 mod world;
 
 use typst::foundations::Content;
@@ -44,6 +46,8 @@ pub const PAGES: usize = 500;
 pub const CELLS: usize = 50_000;
 /// More characters than this cannot fit on [`PAGES`] pages, so they are rejected before layout.
 const CHARACTERS: usize = PAGES * 4_000;
+/// The same for lines of code; a page in the smallest margins has fewer.
+const CODE_LINES: usize = PAGES * 80;
 
 /// Renders with the bundled fonts: Latin, Greek, Cyrillic, mathematics.
 pub fn render(document: &Document) -> Result<Rendered, RenderError> {
@@ -60,7 +64,8 @@ pub fn render_and_show(
     document: &Document,
     fonts: &Fonts,
 ) -> Result<(Rendered, Option<Vec<u8>>), RenderError> {
-    drawn(document, fonts, picture::first_page)
+    let computed = crate::xlsx::computed(document);
+    drawn(computed.as_ref().unwrap_or(document), fonts, picture::first_page)
 }
 
 fn drawn<T>(
@@ -75,12 +80,15 @@ fn drawn<T>(
 }
 
 fn check(document: &Document) -> Result<(), RenderError> {
-    let (mut cells, mut characters) = (0, 0);
+    let (mut cells, mut characters, mut lines) = (0, 0, 0);
     document.each_block(&mut |block| match block {
         crate::document::Block::Table(table) => {
             cells += table.header.len() * (table.rows.len() + 1);
         }
-        crate::document::Block::Code { text, .. } => characters += text.chars().count(),
+        crate::document::Block::Code { text, .. } => {
+            characters += text.chars().count();
+            lines += text.lines().count();
+        }
         _ => {}
     });
     document.each_inline(&mut |inline| {
@@ -93,7 +101,7 @@ fn check(document: &Document) -> Result<(), RenderError> {
             "The tables have {cells} cells; the limit of a PDF is {CELLS}. Create a workbook (xlsx) instead."
         )));
     }
-    if characters > CHARACTERS {
+    if characters > CHARACTERS || lines > CODE_LINES {
         return Err(RenderError::TooLarge(format!(
             "The text would fill more than {PAGES} pages, the limit. Split it into several files."
         )));

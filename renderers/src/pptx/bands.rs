@@ -75,7 +75,7 @@ impl<'d> Deck<'d> {
         let count = band.len();
         for (at, column) in band.into_iter().enumerate() {
             let area = self.geometry.column(area, at, count);
-            for (at, pieces) in flow(column, area).into_iter().enumerate() {
+            for (at, pieces) in flow(column, area, 1.0).into_iter().enumerate() {
                 match pages.get_mut(at) {
                     Some(page) => page.extend(pieces),
                     None => pages.push(pieces),

@@ -3,10 +3,11 @@
 
 use rust_xlsxwriter::{DocProperties, ExcelDateTime, Workbook, XlsxError};
 
+use super::chart_labels::{labels, light_letters, shown};
 use super::geometry::Area;
 use super::shapes::place;
 use super::sheet::Sheet;
-use crate::chart::{Chart, Kind, Series};
+use crate::chart::{Chart, Kind, Labels, Series};
 use crate::document::Color;
 use crate::package::Relations;
 use crate::package::look::Look;
@@ -96,9 +97,9 @@ fn write(chart: &Chart, look: &Look, book: Option<&str>) -> Xml {
     xml.empty("c:layout", &[]);
     plot(&mut xml, chart, look);
     xml.close();
-    if chart.series.len() > 1 || chart.kind == Kind::Pie {
+    if chart.series.len() > 1 || chart.is_round() {
         xml.open("c:legend", &[]);
-        val(&mut xml, "c:legendPos", if chart.kind == Kind::Pie { "r" } else { "b" });
+        val(&mut xml, "c:legendPos", if chart.is_round() { "r" } else { "b" });
         val(&mut xml, "c:overlay", "0");
         xml.close();
     }
@@ -115,7 +116,7 @@ fn write(chart: &Chart, look: &Look, book: Option<&str>) -> Xml {
     xml
 }
 
-fn val(xml: &mut Xml, name: &'static str, value: &str) {
+pub fn val(xml: &mut Xml, name: &'static str, value: &str) {
     xml.empty(name, &[("val", value)]);
 }
 
@@ -151,7 +152,7 @@ fn letters(xml: &mut Xml, look: &Look) {
     xml.close();
 }
 
-fn fill(xml: &mut Xml, color: &str) {
+pub fn fill(xml: &mut Xml, color: &str) {
     xml.open("a:solidFill", &[]);
     xml.empty("a:srgbClr", &[("val", color)]);
     xml.close();
@@ -161,30 +162,44 @@ fn plot(xml: &mut Xml, chart: &Chart, look: &Look) {
     match chart.kind {
         Kind::Bar => {
             xml.open("c:barChart", &[]);
-            val(xml, "c:barDir", "col");
-            val(xml, "c:grouping", "clustered");
+            val(xml, "c:barDir", if chart.is_horizontal { "bar" } else { "col" });
+            val(xml, "c:grouping", if chart.is_stacked { "stacked" } else { "clustered" });
+        }
+        Kind::Area => {
+            xml.open("c:areaChart", &[]);
+            val(xml, "c:grouping", if chart.is_stacked { "stacked" } else { "standard" });
         }
         Kind::Line => {
             xml.open("c:lineChart", &[]);
             val(xml, "c:grouping", "standard");
         }
         Kind::Pie => xml.open("c:pieChart", &[]),
+        Kind::Donut => xml.open("c:doughnutChart", &[]),
         Kind::Scatter => {
             xml.open("c:scatterChart", &[]);
             val(xml, "c:scatterStyle", "lineMarker");
         }
     }
-    val(xml, "c:varyColors", if chart.kind == Kind::Pie { "1" } else { "0" });
+    val(xml, "c:varyColors", if chart.is_round() { "1" } else { "0" });
     for (at, one) in chart.series.iter().enumerate() {
         series(xml, chart, at, one, look);
     }
     match chart.kind {
-        Kind::Bar => val(xml, "c:gapWidth", "60"),
+        Kind::Bar => {
+            val(xml, "c:gapWidth", "60");
+            if chart.is_stacked {
+                val(xml, "c:overlap", "100");
+            }
+        }
         Kind::Line => val(xml, "c:marker", "1"),
         Kind::Pie => val(xml, "c:firstSliceAng", "0"),
-        Kind::Scatter => {}
+        Kind::Donut => {
+            val(xml, "c:firstSliceAng", "0");
+            val(xml, "c:holeSize", "58");
+        }
+        Kind::Scatter | Kind::Area => {}
     }
-    if chart.kind == Kind::Pie {
+    if chart.is_round() {
         return xml.close();
     }
     val(xml, "c:axId", "1001");
@@ -199,9 +214,14 @@ fn axis(xml: &mut Xml, name: &'static str, ids: (&str, &str), chart: &Chart, loo
     let upright = ids.0 == "1002";
     xml.open(name, &[]);
     val(xml, "c:axId", ids.0);
-    xml.raw("<c:scaling><c:orientation val=\"minMax\"/></c:scaling>");
+    // The first of horizontal bars is at the top.
+    let turned = chart.is_horizontal && !upright;
+    let orientation = if turned { "maxMin" } else { "minMax" };
+    xml.open("c:scaling", &[]);
+    val(xml, "c:orientation", orientation);
+    xml.close();
     val(xml, "c:delete", "0");
-    val(xml, "c:axPos", if upright { "l" } else { "b" });
+    val(xml, "c:axPos", if upright == chart.is_horizontal { "b" } else { "l" });
     if upright {
         xml.open("c:majorGridlines", &[]);
         line(xml, look.line, "6350");
@@ -211,13 +231,15 @@ fn axis(xml: &mut Xml, name: &'static str, ids: (&str, &str), chart: &Chart, loo
     if let Some(title) = title {
         titled(xml, title, "1200");
     }
-    xml.empty("c:numFmt", &[("formatCode", "General"), ("sourceLinked", "0")]);
+    let format = if upright { chart.axis_format() } else { "General" };
+    xml.empty("c:numFmt", &[("formatCode", format), ("sourceLinked", "0")]);
     val(xml, "c:majorTickMark", "none");
     val(xml, "c:minorTickMark", "none");
-    val(xml, "c:tickLblPos", "low");
+    let is_below = chart.is_horizontal && upright;
+    val(xml, "c:tickLblPos", if is_below { "high" } else { "low" });
     line(xml, look.line, "9525");
     val(xml, "c:crossAx", ids.1);
-    val(xml, "c:crosses", "autoZero");
+    val(xml, "c:crosses", if is_below { "max" } else { "autoZero" });
     if name == "c:catAx" {
         val(xml, "c:auto", "0");
         val(xml, "c:lblAlgn", "ctr");
@@ -257,11 +279,19 @@ fn series(xml: &mut Xml, chart: &Chart, at: usize, series: &Series, look: &Look)
             fill(xml, &color(at));
             xml.close();
             val(xml, "c:invertIfNegative", "0");
+            labels(xml, chart);
         }
-        Kind::Pie => slices(xml, chart.categories.len(), color),
+        Kind::Area => {
+            xml.open("c:spPr", &[]);
+            fill(xml, &color(at));
+            xml.close();
+            labels(xml, chart);
+        }
+        Kind::Pie | Kind::Donut => slices(xml, chart, color),
         Kind::Line => {
             line(xml, &color(at), "28575");
             marker(xml, &color(at));
+            labels(xml, chart);
         }
         Kind::Scatter => {
             xml.raw("<c:spPr><a:ln><a:noFill/></a:ln></c:spPr>");
@@ -275,8 +305,8 @@ fn series(xml: &mut Xml, chart: &Chart, at: usize, series: &Series, look: &Look)
     xml.close();
 }
 
-fn slices(xml: &mut Xml, count: usize, color: impl Fn(usize) -> Color) {
-    for at in 0..count {
+fn slices(xml: &mut Xml, chart: &Chart, color: impl Fn(usize) -> Color) {
+    for at in 0..chart.categories.len() {
         xml.open("c:dPt", &[]);
         val(xml, "c:idx", &at.to_string());
         val(xml, "c:bubble3D", "0");
@@ -286,18 +316,13 @@ fn slices(xml: &mut Xml, count: usize, color: impl Fn(usize) -> Color) {
         xml.close();
     }
     xml.open("c:dLbls", &[]);
-    val(xml, "c:dLblPos", "outEnd");
-    for (name, shown) in [
-        ("c:showLegendKey", "0"),
-        ("c:showVal", "0"),
-        ("c:showCatName", "0"),
-        ("c:showSerName", "0"),
-        ("c:showPercent", "1"),
-        ("c:showBubbleSize", "0"),
-        ("c:showLeaderLines", "0"),
-    ] {
-        val(xml, name, shown);
+    if chart.kind == Kind::Pie {
+        val(xml, "c:dLblPos", "outEnd");
+    } else {
+        light_letters(xml);
     }
+    shown(xml, if chart.labels == Labels::None { "" } else { "c:showPercent" });
+    val(xml, "c:showLeaderLines", "0");
     xml.close();
 }
 

@@ -21,6 +21,8 @@ pub struct Deck<'d> {
     pub fonts: &'d Fonts,
     /// The number of charts written so far.
     pub charts: usize,
+    /// The largest scale of text on the slides of the current topic.
+    pub scale: f64,
     /// The slide number (counted from one) of each anchor.
     pub anchors: HashMap<String, usize>,
 }
@@ -31,7 +33,7 @@ impl<'d> Deck<'d> {
             document,
             look: look::look(&document.meta),
             geometry: Geometry {
-                rtl: look::is_rtl(look::language(&document.meta)),
+                rtl: look::is_mostly_rtl(document),
                 ..Geometry::of(document.meta.slides)
             },
             package: Package::default(),
@@ -39,6 +41,7 @@ impl<'d> Deck<'d> {
             album: Album::new(fonts),
             fonts,
             charts: 0,
+            scale: super::flow::LARGEST,
             anchors: HashMap::new(),
         }
     }

@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 use super::deck::Deck;
 use super::flow::flow;
 use super::heights::height;
-use super::items::Item;
+use super::icons::is_icon;
+use super::items::{Item, Voice};
 use super::layouts::Layout;
 use super::page::{Page, Piece};
 use super::plan::{Class, Slide};
@@ -22,6 +23,7 @@ impl<'d> Deck<'d> {
     /// The pages of a slide.
     pub fn fit(&mut self, slide: Slide<'d>, items: Vec<Item<'d>>) -> Vec<Page<'d>> {
         let name = first_words(&items);
+        let items = if slide.class == Class::Figure { emphasized(items) } else { items };
         let placed = self.place(&slide, items);
         self.paged(slide, name, placed)
     }
@@ -34,18 +36,23 @@ impl<'d> Deck<'d> {
         placed: Placed<'d>,
     ) -> Vec<Page<'d>> {
         let hidden = slide.title.is_none();
+        let footer = slide.setting.edge();
         let title = slide.title.clone().unwrap_or(name);
         let title = self.shorten(title);
         let anchors = anchors(&slide);
         let (layout, placed) = placed;
         let pages = placed.into_iter().enumerate().map(|(at, pieces)| Page {
             layout: if at > 0 && layout == Layout::Two { Layout::Content } else { layout },
+            geometry: self.geometry,
+            backdrops: Vec::new(),
+            background: None,
+            ink: None,
             title: title.clone(),
             hidden_title: hidden,
             pieces,
             notes: if at == 0 { slide.notes.clone() } else { Vec::new() },
-            numbered: slide.numbered && layout != Layout::Title,
-            footer: slide.footer.clone().filter(|_| layout != Layout::Title),
+            numbered: slide.setting.is_numbered && layout != Layout::Title,
+            footer: footer.clone().filter(|_| layout != Layout::Title),
             anchors: if at == 0 { anchors.clone() } else { Vec::new() },
         });
         pages.map(choose_layout).collect()
@@ -76,8 +83,18 @@ impl<'d> Deck<'d> {
             if few && slide.class == Class::Title {
                 return (Layout::Title, whole(items, area(Layout::Title)));
             }
-            if items.is_empty() {
+            if slide.class == Class::Figure && items.iter().any(is_figure) {
+                let middle = self.geometry.body.band(60.0, body.height - 60.0);
+                return (Layout::Content, whole(items, middle));
+            }
+            if slide.class == Class::Figure && few {
+                return (Layout::Figure, whole(items, area(Layout::Figure)));
+            }
+            if items.is_empty() && slide.heading.is_some_and(|(level, _)| level <= 2) {
                 return (Layout::Section, vec![Vec::new()]);
+            }
+            if few && slide.class == Class::Section {
+                return (Layout::Section, whole(items, area(Layout::Section)));
             }
             if few && slide.blocks.iter().all(|block| is_quote(block)) {
                 return (Layout::Quote, whole(items, area(Layout::Quote)));
@@ -86,13 +103,13 @@ impl<'d> Deck<'d> {
         if let Some(pages) = self.beside(&items) {
             return (Layout::Two, pages);
         }
-        (Layout::Content, flow(items, body))
+        (Layout::Content, flow(items, body, self.scale))
     }
 
     /// Text on the left and a single picture on the right, mirrored for right-to-left text.
     fn beside(&self, items: &[Item<'d>]) -> Option<Vec<Vec<Piece<'d>>>> {
         let is_picture = |item: &&Item<'d>| item.is_elastic();
-        let picture = items.iter().find(is_picture)?;
+        let picture = items.iter().find(is_picture).filter(|picture| !is_icon(picture))?;
         let side = matches!(picture, Item::Picture { side: true, .. });
         let rest: Vec<_> = items.iter().filter(|item| !is_picture(item)).cloned().collect();
         let text = matches!(rest[..], [Item::Text(_)]);
@@ -100,7 +117,7 @@ impl<'d> Deck<'d> {
             return None;
         }
         let [first, second] = self.geometry.halves();
-        let mut pages = flow(rest, first);
+        let mut pages = flow(rest, first, self.scale);
         if pages.len() > 1 && !side {
             return None;
         }
@@ -108,6 +125,23 @@ impl<'d> Deck<'d> {
         pages.first_mut()?.push(piece);
         Some(pages)
     }
+}
+
+/// The number of a slide of [`Class::Figure`], if it is not the title.
+fn is_figure(item: &Item<'_>) -> bool {
+    let Item::Text(paras) = item else { return false };
+    paras.iter().any(|para| para.voice == Voice::Figure)
+}
+
+/// The heading of a slide of [`Class::Figure`] is its number.
+fn emphasized(mut items: Vec<Item<'_>>) -> Vec<Item<'_>> {
+    if let Some(Item::Text(paras)) = items.first_mut()
+        && let Some(first) = paras.first_mut()
+        && first.voice == Voice::Heading
+    {
+        first.voice = Voice::Figure;
+    }
+    items
 }
 
 fn is_quote(block: &Block) -> bool {
@@ -135,8 +169,9 @@ fn anchors(slide: &Slide<'_>) -> Vec<String> {
         Block::Heading { content, .. } => Some(plain(content)),
         _ => None,
     });
-    let title = slide.title.as_ref().map(|title| plain(title));
-    title.into_iter().chain(inner).map(|text| slug(&text, &mut HashMap::new())).collect()
+    let above = slide.above.iter().map(|title| plain(title));
+    let title = above.chain(slide.heading.map(|(_, title)| plain(title)));
+    title.chain(inner).map(|text| slug(&text, &mut HashMap::new())).collect()
 }
 
 /// A name for a slide that has no heading.

@@ -7,30 +7,43 @@ use super::heights::{Columns, GAP, INSET, code_height, code_size, height, para_h
 use super::items::{Item, Mark, Para, Voice};
 use super::layouts::BLOCKS;
 use super::page::Piece;
-use crate::document::{Inline, Table};
-use crate::package::text::{cut, plain};
+use crate::document::{Inline, Merge, Table};
+use crate::package::text::{clipped, cut, plain};
 
+/// The largest scale of body text.
+pub const LARGEST: f64 = 1.4;
 /// Scales of body text to try before a slide is split.
-const SCALES: [f64; 3] = [1.0, 0.9, 0.8];
+const SCALES: [f64; 5] = [LARGEST, 1.2, 1.0, 0.9, 0.8];
+/// Text is enlarged only if it leaves that share of the slide free.
+const AIR: f64 = 0.15;
 /// The scale of split slides.
-const CUT_SCALE: f64 = 0.9;
+pub const CUT_SCALE: f64 = 0.9;
 
 /// Lays out items below each other: on one slide if some scale allows it, otherwise on several.
-pub fn flow(items: Vec<Item<'_>>, area: Area) -> Vec<Vec<Piece<'_>>> {
-    for scale in SCALES {
-        let high: f64 = items.iter().map(|item| height(item, area.width, scale)).sum();
-        let gaps = GAP * items.len().saturating_sub(1) as f64;
-        if high + gaps <= area.height && items.len() <= BLOCKS {
-            return vec![stack(items, area, scale)];
-        }
+/// Text has at most the scale `most`.
+pub fn flow(items: Vec<Item<'_>>, area: Area, most: f64) -> Vec<Vec<Piece<'_>>> {
+    if let Some(scale) = scale(&items, area, most) {
+        return vec![stack(items, area, scale)];
     }
     Flow { area, pages: vec![Vec::new()], used: 0.0, queue: items.into() }.run()
+}
+
+/// The largest scale at which all items fit on one slide.
+pub fn scale(items: &[Item<'_>], area: Area, most: f64) -> Option<f64> {
+    let has_elastic = items.iter().any(Item::is_elastic);
+    let gaps = GAP * items.len().saturating_sub(1) as f64;
+    SCALES.into_iter().filter(|scale| *scale <= most).find(|scale| {
+        let high: f64 = items.iter().map(|item| height(item, area.width, *scale)).sum();
+        let room = if *scale > 1.0 { area.height * (1.0 - AIR) } else { area.height };
+        let may_grow = *scale <= 1.0 || !has_elastic;
+        high + gaps <= room && items.len() <= BLOCKS && may_grow
+    })
 }
 
 /// A lower bound of the number of slides.
 pub fn slides(items: &[Item<'_>], area: Area) -> usize {
     let high = items.iter().filter(|item| !item.is_elastic());
-    let high: f64 = high.map(|item| height(item, area.width, SCALES[2])).sum();
+    let high: f64 = high.map(|item| height(item, area.width, SCALES[SCALES.len() - 1])).sum();
     (high / area.height) as usize
 }
 
@@ -129,8 +142,9 @@ impl<'d> Flow<'d> {
                 )
             }
             Item::Table(table) => cut_table(&table, self.area.width, left, fresh),
-            Item::Code { language, text } => {
-                cut_code(language, &text, (self.area.width, left), fresh)
+            Item::Code { language, text, size } => {
+                let size = size.unwrap_or_else(|| code_size(&text, self.area.width, CUT_SCALE));
+                cut_code(language, &text, (self.area.width, left, size), fresh)
             }
             Item::Picture { .. } | Item::Chart(_) => (None, Some(item)),
         };
@@ -167,6 +181,7 @@ fn cut_text(
     while count > usize::from(fresh) && heads(&paras[count - 1]) {
         count -= 1;
     }
+    count = whole_item(&paras, count);
     let mut tail = paras.split_off(count);
     if paras.is_empty() && fresh {
         let first = tail.remove(0);
@@ -181,12 +196,27 @@ fn cut_text(
     (some(paras), some(tail))
 }
 
+/// The number of paragraphs to keep, so that a point of a list is not separated from the one above
+/// it, unless its list is long.
+fn whole_item(paras: &[Para], count: usize) -> usize {
+    const MOST: usize = 4;
+    let is_below = |para: &Para| para.level > 0;
+    if count == 0 || !paras.get(count).is_some_and(is_below) {
+        return count;
+    }
+    let parent = paras[..count].iter().rposition(|para| !is_below(para));
+    parent.filter(|parent| *parent > 0 && count - parent <= MOST).unwrap_or(count)
+}
+
 /// The header is repeated on every slide, unless it would fill them.
 fn cut_table<'d>(table: &Table, width: f64, left: f64, fresh: bool) -> Cut<'d> {
     let columns = Columns::of(table, width, CUT_SCALE);
     if fresh && !table.header.is_empty() && columns.row_height(&table.header, true) > left * 0.6 {
         let mut plain = table.clone();
         plain.rows.insert(0, std::mem::take(&mut plain.header));
+        for merge in &mut plain.merges {
+            merge.row += 1;
+        }
         return cut_table(&plain, width, left, fresh);
     }
     let mut used = 0.0;
@@ -204,6 +234,7 @@ fn cut_table<'d>(table: &Table, width: f64, left: f64, fresh: bool) -> Cut<'d> {
     let (mut head, mut tail) = (table.clone(), table.clone());
     tail.rows.drain(..count);
     head.rows.truncate(count);
+    (head.merges, tail.merges) = cut_merges(table, count);
     if count == 0 && !fresh {
         return (None, Some(Item::Table(tail)));
     }
@@ -218,6 +249,7 @@ fn cut_table<'d>(table: &Table, width: f64, left: f64, fresh: bool) -> Cut<'d> {
         });
         let (one, two): (Vec<_>, Vec<_>) = halves.unzip();
         head.rows = vec![one];
+        (head.merges, tail.merges) = (Vec::new(), Vec::new());
         // The remainder of a shorter row is empty and must not be repeated.
         if two.iter().any(|cell: &Vec<Inline>| !cell.is_empty()) {
             tail.rows.insert(0, two);
@@ -227,9 +259,25 @@ fn cut_table<'d>(table: &Table, width: f64, left: f64, fresh: bool) -> Cut<'d> {
     (Some(Item::Table(head)), rest)
 }
 
-fn cut_code<'d>(language: Option<String>, text: &str, room: (f64, f64), fresh: bool) -> Cut<'d> {
-    let (width, left) = room;
-    let size = code_size(text, width, CUT_SCALE);
+/// The merges of the first `count` rows, and of the header with the other rows.
+fn cut_merges(table: &Table, count: usize) -> (Vec<Merge>, Vec<Merge>) {
+    let all = 0..usize::MAX;
+    let head = clipped(table, 0..count + 1, all.clone());
+    let mut tail = clipped(table, count + 1..usize::MAX, all.clone());
+    for merge in &mut tail {
+        merge.row += 1;
+    }
+    tail.extend(clipped(table, 0..1, all));
+    (head, tail)
+}
+
+fn cut_code<'d>(
+    language: Option<String>,
+    text: &str,
+    room: (f64, f64, f64),
+    fresh: bool,
+) -> Cut<'d> {
+    let (width, left, size) = room;
     let lines: Vec<&str> = text.split('\n').collect();
     let mut count = 0;
     let mut used = code_height("", width, size) - size * 1.2;
@@ -241,11 +289,14 @@ fn cut_code<'d>(language: Option<String>, text: &str, room: (f64, f64), fresh: b
         count += 1;
     }
     if count < 3 && !fresh {
-        return (None, Some(Item::Code { language, text: text.to_owned() }));
+        return (None, Some(Item::Code { language, text: text.to_owned(), size: Some(size) }));
     }
     let code = |lines: &[&str]| {
-        (!lines.is_empty())
-            .then(|| Item::Code { language: language.clone(), text: lines.join("\n") })
+        (!lines.is_empty()).then(|| Item::Code {
+            language: language.clone(),
+            text: lines.join("\n"),
+            size: Some(size),
+        })
     };
     if count == 0 {
         return cut_line(language.as_deref(), &lines, (width, left, size));
@@ -261,6 +312,8 @@ fn cut_line<'d>(language: Option<&str>, lines: &[&str], room: (f64, f64, f64)) -
     let at = lines[0].char_indices().nth(letters).map_or(lines[0].len(), |(at, _)| at);
     let (one, two) = lines[0].split_at(at);
     let rest: Vec<&str> = std::iter::once(two).chain(lines[1..].iter().copied()).collect();
-    let code = |text: String| Some(Item::Code { language: language.map(str::to_owned), text });
+    let language = language.map(str::to_owned);
+    let code =
+        |text: String| Some(Item::Code { language: language.clone(), text, size: Some(size) });
     (code(one.to_owned()), code(rest.join("\n")))
 }

@@ -38,8 +38,15 @@ pub fn emu(points: f64) -> i64 {
     (points * EMU).round() as i64
 }
 
+/// A side of a slide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    Left,
+    Right,
+}
+
 /// The boxes that all layouts share.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Geometry {
     pub size: SlideSize,
     pub width: f64,
@@ -76,6 +83,38 @@ impl Geometry {
     /// The two halves of the body, in reading order.
     pub fn halves(&self) -> [Area; 2] {
         [0, 1].map(|at| self.column(self.body, at, 2))
+    }
+
+    /// The same without a visible title.
+    pub fn untitled(self) -> Self {
+        let up = self.body.y - self.title.y - 16.0;
+        let body = Area { y: self.body.y - up, height: self.body.height + up, ..self.body };
+        Self { body, ..self }
+    }
+
+    /// The same beside a picture that takes a share of the width.
+    pub fn beside(self, side: Side, share: f64) -> Self {
+        let taken = self.width * share;
+        let margin = self.title.x;
+        let width = self.width - taken - margin - GUTTER * 1.5;
+        let x = match side {
+            Side::Right => margin,
+            Side::Left => taken + GUTTER * 1.5,
+        };
+        let within = |area: Area| Area { x, width, ..area };
+        let number = Area { x: x + width - self.number.width, ..self.number };
+        let footer = Area { x, width: (width - 90.0).max(60.0), ..self.footer };
+        let (title, body) = (within(self.title), within(self.body));
+        Self { title, body, footer, number, ..self }
+    }
+
+    /// The whole slide, or the side that a picture takes.
+    pub fn region(&self, side: Option<(Side, f64)>) -> Area {
+        let whole = Area { x: 0.0, y: 0.0, width: self.width, height: self.height };
+        let Some((side, share)) = side else { return whole };
+        let width = self.width * share;
+        let x = if side == Side::Left { 0.0 } else { self.width - width };
+        Area { x, width, ..whole }
     }
 
     /// One of `count` columns of an area, in reading order.

@@ -2,6 +2,7 @@
 
 use super::items::{Item, Mark, Para, Voice};
 use crate::document::{Inline, Table};
+use crate::package::fitting::{self, CellForm};
 use crate::package::measure::{self, Face, is_wide};
 use crate::package::picture::Picture;
 use crate::package::text::{plain, rows};
@@ -11,6 +12,8 @@ use crate::package::widths;
 pub const SIZES: [f64; 9] = [20.0, 18.0, 16.0, 16.0, 16.0, 16.0, 16.0, 16.0, 16.0];
 /// The font size of footnotes and captions.
 pub const SMALL: f64 = 12.0;
+/// The font size of a number that stands out.
+pub const FIGURE: f64 = 88.0;
 /// Space before a paragraph at full scale.
 pub const BEFORE: f64 = 7.0;
 /// The indent of a level.
@@ -23,13 +26,17 @@ const LEAST_PICTURE: f64 = 150.0;
 const LEAST_CHART: f64 = 240.0;
 /// The padding of a cell: left and right, top and bottom, each together.
 pub const CELL: (f64, f64) = (14.4, 8.0);
+pub const CELL_FORM: CellForm = CellForm { padding: CELL.0, widening: 1.0 };
+/// The smallest font size of a table.
+pub const LEAST_TABLE: f64 = 9.0;
 /// The padding of a box.
 pub const INSET: f64 = 10.0;
 
 /// The font size of a paragraph.
 pub fn size(para: &Para, scale: f64) -> f64 {
     match para.voice {
-        Voice::Small => SMALL * scale,
+        Voice::Small => SMALL * scale.min(1.0),
+        Voice::Figure => FIGURE,
         _ => SIZES[para.level.min(8)] * scale,
     }
 }
@@ -39,7 +46,9 @@ pub fn height(item: &Item<'_>, width: f64, scale: f64) -> f64 {
         Item::Text(paras) => paras_height(paras, width, scale),
         Item::Alert(_, paras) => paras_height(paras, width - 2.0 * INSET, scale) + 2.0 * INSET,
         Item::Table(table) => Columns::of(table, width, scale).height(table),
-        Item::Code { text, .. } => code_height(text, width, code_size(text, width, scale)),
+        Item::Code { text, size, .. } => {
+            code_height(text, width, size.unwrap_or_else(|| code_size(text, width, scale)))
+        }
         Item::Picture { picture, caption, .. } => {
             picture_height(picture) + caption_height(caption, width)
         }
@@ -65,10 +74,22 @@ fn paras_height(paras: &[Para], width: f64, scale: f64) -> f64 {
 
 pub fn para_height(para: &Para, width: f64, scale: f64) -> f64 {
     let size = size(para, scale);
-    let hangs = f64::from(u8::from(para.mark != Mark::None));
-    let room = width - INDENT * (para.level as f64 + hangs);
+    let room = width - (INDENT * para.level as f64 + hang(para.mark)) * scale.max(1.0);
     let text = plain(&para.content);
     lines(&text, room.max(60.0), size, Face::Text) * line_height(&text, size) + BEFORE * scale
+}
+
+/// The room for a bullet or number before the text.
+pub fn hang(mark: Mark) -> f64 {
+    match mark {
+        Mark::None => 0.0,
+        Mark::Bullet | Mark::Task(_) => INDENT,
+        Mark::Number { last, .. } => match last {
+            ..10 => INDENT,
+            10..100 => INDENT + 12.0,
+            _ => INDENT + 24.0,
+        },
+    }
 }
 
 fn lines(text: &str, width: f64, size: f64, face: Face) -> f64 {
@@ -109,7 +130,11 @@ impl Columns {
             9..=11 => 12.0,
             _ => 10.0,
         };
-        let size = (full * scale).max(9.0);
+        let sizes: Vec<f64> = [1.0, 0.9, 0.8, 0.7]
+            .iter()
+            .map(|part| (full * scale * part).floor().max(LEAST_TABLE))
+            .collect();
+        let size = fitting::size(table, width, &sizes, CELL_FORM).unwrap_or(sizes[3]);
         let em = |points: f64| (points * 1000.0 / size) as u32;
         let widths = widths::columns(table, em(width), em(CELL.0), Face::Text);
         let mut widths: Vec<f64> = widths.iter().map(|w| f64::from(*w) * size / 1000.0).collect();

@@ -3,17 +3,18 @@
 use std::slice;
 
 use super::deck::Deck;
+use super::heights::{CELL_FORM, LEAST_TABLE};
+use super::icons::{Words, is_icon, is_word};
 use super::plan::{Class, Slide, byline};
 use crate::chart::Chart;
-use crate::document::{Alert, Block, Inline, Item as ListItem, List, Table, each_in};
+use crate::document::{Alert, Block, Inline, Item as ListItem, List, PictureWidth, Table, each_in};
+use crate::package::fitting::{Rooms, fit};
 use crate::package::picture::Picture;
-use crate::package::text::{DEPTH, cut_columns, flat, named, plain, rows};
+use crate::package::text::{DEPTH, columns, flat, named, plain, rows};
 use crate::package::words;
 
 /// PowerPoint's levels; deeper lists stay on the ninth.
 pub const LEVELS: usize = 9;
-/// The maximum number of columns on a slide.
-const COLUMNS: usize = 16;
 
 /// An item with its own position on a slide.
 #[derive(Debug, Clone)]
@@ -25,6 +26,8 @@ pub enum Item<'d> {
     Code {
         language: Option<String>,
         text: String,
+        /// The font size of code that continues from another slide.
+        size: Option<f64>,
     },
     Picture {
         picture: Picture<'d>,
@@ -32,6 +35,8 @@ pub enum Item<'d> {
         /// Below the picture.
         caption: String,
         side: bool,
+        /// The width that the source asks for.
+        width: Option<PictureWidth>,
     },
     Chart(Chart),
 }
@@ -58,8 +63,12 @@ pub enum Mark {
     #[default]
     None,
     Bullet,
-    /// The index of the list, and the number.
-    Number(usize, u64),
+    /// The index of the list, the number, and the last number of the list.
+    Number {
+        list: usize,
+        value: u64,
+        last: u64,
+    },
     Task(bool),
 }
 
@@ -73,6 +82,8 @@ pub enum Voice {
     Alert(Alert),
     /// Footnotes and captions.
     Small,
+    /// A number that stands out.
+    Figure,
 }
 
 impl<'d> Deck<'d> {
@@ -88,7 +99,13 @@ impl<'d> Deck<'d> {
     }
 
     fn sorted(&mut self, blocks: &[&Block], below: Vec<Para>, notes: Vec<usize>) -> Vec<Item<'d>> {
-        let mut sorter = ItemCollector { deck: self, items: Vec::new(), lists: 0, notes };
+        let mut sorter = ItemCollector {
+            deck: self,
+            items: Vec::new(),
+            lists: 0,
+            notes,
+            words: Words::default(),
+        };
         let at = At { level: 0, voice: Voice::Plain, depth: 0 };
         for block in blocks {
             sorter.block(block, at);
@@ -135,6 +152,8 @@ struct ItemCollector<'a, 'd> {
     lists: usize,
     /// The footnotes referenced on this slide.
     notes: Vec<usize>,
+    /// The words of the current paragraph.
+    words: Words,
 }
 
 impl<'d> ItemCollector<'_, 'd> {
@@ -160,7 +179,7 @@ impl<'d> ItemCollector<'_, 'd> {
             Block::Table(table) => self.table(table),
             Block::Code { language, text } => {
                 let text = text.trim_end_matches('\n').replace('\t', "    ");
-                self.items.push(Item::Code { language: language.clone(), text });
+                self.items.push(Item::Code { language: language.clone(), text, size: None });
             }
             Block::Quote { alert, blocks } => self.quote(*alert, blocks, at),
             Block::Definitions(terms) => {
@@ -198,6 +217,8 @@ impl<'d> ItemCollector<'_, 'd> {
     /// A paragraph; its pictures follow it as separate items.
     fn text(&mut self, at: At, mark: Mark, content: &[Inline]) {
         let mut pictures = Vec::new();
+        self.words = Words::default();
+        each_in(content, &mut |inline| self.words.all += usize::from(is_word(inline)));
         let letters = self.split(content, &mut pictures);
         if !plain(&letters).trim().is_empty() || mark != Mark::None {
             self.push(Para { level: at.level, mark, voice: at.voice, content: letters });
@@ -209,18 +230,27 @@ impl<'d> ItemCollector<'_, 'd> {
     fn split(&mut self, content: &[Inline], out: &mut Vec<Item<'d>>) -> Vec<Inline> {
         let mut letters = Vec::with_capacity(content.len());
         for inline in content {
+            self.words.before += usize::from(is_word(inline));
             match inline {
-                Inline::Image { url, alt, title } => {
-                    if let Some(picture) = self.picture(url, alt, title) {
-                        out.push(picture);
-                    } else {
+                Inline::Image { url, alt, title } => match self.picture(url, alt, title) {
+                    Some(picture) if self.words.are_around() && is_icon(&picture) => {
+                        let warning =
+                            "Small pictures within a line are shown as their text on slides.";
+                        self.deck.warnings.say(warning);
+                        letters.push(Inline::Text(alt.clone()));
+                    }
+                    Some(picture) => out.push(picture),
+                    None => {
                         let name = Inline::Text(format!("[{}]", named(url, alt, title)));
                         letters.push(Inline::Emphasis(vec![name]));
                     }
-                }
+                },
                 Inline::Strong(parts) => letters.push(Inline::Strong(self.split(parts, out))),
                 Inline::Emphasis(parts) => letters.push(Inline::Emphasis(self.split(parts, out))),
                 Inline::Strike(parts) => letters.push(Inline::Strike(self.split(parts, out))),
+                Inline::Marked(mark, parts) => {
+                    letters.push(Inline::Marked(*mark, self.split(parts, out)));
+                }
                 Inline::Link { url, title, content } => {
                     let content = self.split(content, out);
                     letters.push(Inline::Link { url: url.clone(), title: title.clone(), content });
@@ -259,7 +289,14 @@ impl<'d> ItemCollector<'_, 'd> {
         } else {
             vec![alt]
         };
-        Some(Item::Picture { picture, alt: words.join(" "), caption: title.to_owned(), side })
+        let width = document.widths.get(url).copied();
+        Some(Item::Picture {
+            picture,
+            alt: words.join(" "),
+            caption: title.to_owned(),
+            side,
+            width,
+        })
     }
 
     fn list(&mut self, list: &List, at: At) {
@@ -269,10 +306,14 @@ impl<'d> ItemCollector<'_, 'd> {
         }
         self.lists += 1;
         let id = self.lists;
+        let last =
+            list.start.unwrap_or(1).saturating_add((list.items.len() as u64).saturating_sub(1));
         for (count, item) in list.items.iter().enumerate() {
             let mark = match (item.task, list.start) {
                 (Some(done), _) => Mark::Task(done),
-                (None, Some(start)) => Mark::Number(id, start.saturating_add(count as u64)),
+                (None, Some(start)) => {
+                    Mark::Number { list: id, value: start.saturating_add(count as u64), last }
+                }
                 (None, None) => Mark::Bullet,
             };
             self.item(item, mark, At { level: at.level.min(LEVELS - 1), ..at });
@@ -295,15 +336,15 @@ impl<'d> ItemCollector<'_, 'd> {
         for cell in rows(table).flatten() {
             each_in(cell, &mut |inline| self.mention(inline));
         }
-        let parts = cut_columns(table, COLUMNS);
-        if parts.is_empty() {
+        let rooms = Rooms { upright: self.deck.geometry.body.width, landscape: None };
+        let fitting = fit(table, rooms, &[LEAST_TABLE], CELL_FORM);
+        if fitting.is_tight || !fitting.parts.is_empty() {
+            self.deck.warnings.say(fitting.report(columns(table), "slide"));
+        }
+        if fitting.parts.is_empty() {
             return self.items.push(Item::Table(table.clone()));
         }
-        self.deck.warnings.say(format!(
-            "A table was split into {} tables: a slide holds at most {COLUMNS} columns.",
-            parts.len()
-        ));
-        self.items.extend(parts.into_iter().map(Item::Table));
+        self.items.extend(fitting.parts.into_iter().map(Item::Table));
     }
 
     fn quote(&mut self, alert: Option<Alert>, blocks: &[Block], at: At) {

@@ -1,8 +1,9 @@
-//! The slide master and its ten layouts.
+//! The slide master and its layouts.
 
 use super::geometry::{Area, Geometry, emu};
-use super::heights::{BEFORE, INDENT, SIZES};
+use super::heights::{BEFORE, FIGURE, INDENT, SIZES};
 use super::markup::{Holder, NAMESPACES, TREE, close_shape, fill, open_shape};
+use crate::document::Color;
 use crate::package::look::Look;
 use crate::package::xml::Xml;
 
@@ -22,9 +23,11 @@ pub enum Layout {
     Comparison,
     TitleOnly,
     Blank,
+    /// A number that stands out.
+    Figure,
 }
 
-pub const LAYOUTS: [Layout; 10] = [
+pub const LAYOUTS: [Layout; 11] = [
     Layout::Title,
     Layout::Content,
     Layout::Section,
@@ -35,6 +38,7 @@ pub const LAYOUTS: [Layout; 10] = [
     Layout::Comparison,
     Layout::TitleOnly,
     Layout::Blank,
+    Layout::Figure,
 ];
 
 impl Layout {
@@ -61,6 +65,7 @@ impl Layout {
         match self {
             Self::Title => Area { y: 150.0, height: 110.0, ..geometry.title },
             Self::Section => Area { y: 200.0, height: 110.0, ..geometry.title },
+            Self::Figure => Area { y: 150.0, height: 120.0, ..geometry.title },
             _ => geometry.title,
         }
     }
@@ -69,6 +74,7 @@ impl Layout {
         match self {
             Self::Title => 40.0,
             Self::Section => 36.0,
+            Self::Figure => FIGURE,
             _ => 30.0,
         }
     }
@@ -77,7 +83,8 @@ impl Layout {
     pub fn body(self, geometry: &Geometry) -> Area {
         match self {
             Self::Title => Area { y: 282.0, height: 150.0, ..geometry.body },
-            Self::Section => Area { y: 322.0, height: 110.0, ..geometry.body },
+            Self::Section => Area { y: 334.0, height: 100.0, ..geometry.body },
+            Self::Figure => Area { y: 286.0, height: 150.0, ..geometry.body },
             Self::Quote => Area {
                 y: 170.0,
                 height: 230.0,
@@ -100,6 +107,7 @@ impl Layout {
             Self::Comparison => "Comparison",
             Self::TitleOnly => "Title Only",
             Self::Blank => "Blank",
+            Self::Figure => "Big Number",
         }
     }
 
@@ -113,7 +121,7 @@ impl Layout {
             Self::Comparison => Some("twoTxTwoObj"),
             Self::TitleOnly => Some("titleOnly"),
             Self::Blank => Some("blank"),
-            Self::Mixed | Self::Code | Self::Quote => None,
+            Self::Mixed | Self::Code | Self::Quote | Self::Figure => None,
         }
     }
 
@@ -151,11 +159,14 @@ impl Layout {
         let attributes: Vec<_> = NAMESPACES.into_iter().chain(kind).chain(own).collect();
         xml.open("p:sldLayout", &attributes);
         xml.open("p:cSld", &[("name", self.name())]);
+        if self == Self::Section {
+            background(&mut xml, "accent1");
+        }
         xml.open("p:spTree", &[]);
         xml.raw(TREE);
         let mut id = 2;
         if self != Self::Blank {
-            let style = self.title_style();
+            let style = self.title_style(look);
             prompt(
                 &mut xml,
                 id,
@@ -173,7 +184,8 @@ impl Layout {
             let (body, width) = (geometry.body, 96.0);
             let x = if geometry.rtl { body.x + body.width - width } else { body.x };
             let line = Area { x, y: self.title_area(geometry).y + 122.0, width, height: 4.0 };
-            bar(&mut xml, id + 3, line, &look.accent);
+            let color = if self == Self::Section { ink_on(look.accent) } else { look.accent };
+            bar(&mut xml, id + 3, line, &color);
         }
         xml.close();
         xml.close();
@@ -182,12 +194,19 @@ impl Layout {
         xml
     }
 
-    fn title_style(self) -> String {
+    fn title_style(self, look: &Look) -> String {
         let size = (self.title_size() * 100.0) as i64;
-        let anchor = if matches!(self, Self::Title | Self::Section) { "b" } else { "ctr" };
+        let is_low = matches!(self, Self::Title | Self::Section | Self::Figure);
+        let anchor = if is_low { "b" } else { "ctr" };
+        let color = if self == Self::Section {
+            let ink = ink_on(look.accent);
+            format!("<a:solidFill><a:srgbClr val=\"{ink}\"/></a:solidFill>")
+        } else {
+            String::new()
+        };
         format!(
             "<a:bodyPr anchor=\"{anchor}\"><a:normAutofit/></a:bodyPr><a:lstStyle><a:lvl1pPr>\
-             <a:defRPr sz=\"{size}\"/></a:lvl1pPr></a:lstStyle>"
+             <a:defRPr sz=\"{size}\">{color}</a:defRPr></a:lvl1pPr></a:lstStyle>"
         )
     }
 
@@ -199,15 +218,37 @@ impl Layout {
             )
         };
         match self {
-            Self::Title | Self::Section => level(&format!(
-                "sz=\"2000\"><a:solidFill><a:srgbClr val=\"{}\"/></a:solidFill>",
+            Self::Title | Self::Figure => level(&format!(
+                "sz=\"2400\"><a:solidFill><a:srgbClr val=\"{}\"/></a:solidFill>",
                 look.quiet
+            )),
+            Self::Section => level(&format!(
+                "sz=\"2400\"><a:solidFill><a:srgbClr val=\"{}\"/></a:solidFill>",
+                ink_on(look.accent)
             )),
             Self::Quote => level("sz=\"2000\" i=\"1\">"),
             Self::Code => level(&format!("sz=\"1600\"><a:latin typeface=\"{}\"/>", look.code)),
             _ => "<a:bodyPr><a:normAutofit/></a:bodyPr><a:lstStyle/>".to_owned(),
         }
     }
+}
+
+/// The colour of text on a background.
+pub fn ink_on(background: Color) -> Color {
+    let ink = if background.brightness() < 150 { "FFFFFF" } else { "1F2328" };
+    Color::read(ink).expect("the colour is valid")
+}
+
+/// The background of a layout, a colour of the theme.
+fn background(xml: &mut Xml, name: &str) {
+    xml.open("p:bg", &[]);
+    xml.open("p:bgPr", &[]);
+    xml.open("a:solidFill", &[]);
+    xml.empty("a:schemeClr", &[("val", name)]);
+    xml.close();
+    xml.empty("a:effectLst", &[]);
+    xml.close();
+    xml.close();
 }
 
 /// A placeholder of a master or layout, with its prompt text.

@@ -1,24 +1,32 @@
 //! PowerPoint files (PresentationML, ECMA-376 transitional), written part by part.
 //!
 //! - `deck`: the state of a rendering; `page`: a slide with placed items
-//! - [`plan`]: splits the document into slides and extracts notes and directives
-//! - [`items`]: a slide's blocks as text, tables, code and pictures
+//! - [`plan`]: splits the document into slides and extracts notes; [`directives`]: Marp's settings;
+//!   [`reveal`]: the conventions of reveal.js
+//! - [`backdrops`]: pictures that reach the edges of a slide, and its background
+//! - [`items`]: a slide's blocks as text, tables, code and pictures; [`icons`]: small pictures within a
+//!   sentence
 //! - [`fit`], [`flow`], [`bands`]: places items by measured text and continues on further slides
 //!   where needed; slides with columns. `geometry`, `heights`: positions and measured heights
-//! - [`slide`], [`paragraphs`], [`shapes`], [`charts`]: the XML of a slide, a [`sheet`]
+//! - [`slide`], [`paragraphs`], [`shapes`], [`charts`], [`chart_labels`]: the XML of a slide, a
+//!   [`sheet`]
 //! - [`markup`]: XML shared by slides, layouts and masters
 //! - [`layouts`], [`theme`], [`notes`], [`parts`]: the parts of every file
 //!
 //! All text is placed in placeholders of a layout, so that the outline view, screen readers and
 //! design changes work.
 
+mod backdrops;
 mod bands;
+mod chart_labels;
 mod charts;
 mod deck;
+mod directives;
 mod fit;
 mod flow;
 mod geometry;
 mod heights;
+mod icons;
 mod items;
 mod layouts;
 mod markup;
@@ -27,13 +35,14 @@ mod page;
 mod paragraphs;
 mod parts;
 mod plan;
+mod reveal;
 mod shapes;
 mod sheet;
 mod slide;
 mod theme;
 
 use crate::Document;
-use crate::document::Block;
+use crate::document::{Block, Inline};
 use crate::package::{Relations, limits, properties};
 use crate::pdf::fontset::Fonts;
 use crate::rendered::{RenderError, Rendered};
@@ -42,12 +51,17 @@ use deck::Deck;
 use page::Page;
 use plan::Slide;
 
+/// The maximum number of levels of subheadings at which a slide is split.
+const LEVELS: usize = 5;
+
 /// The maximum number of slides.
 const SLIDES: usize = 300;
 
 /// Renders a presentation; `pages` is the number of its slides.
 pub fn render(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderError> {
     limits::check(document)?;
+    let adapted = reveal::adapted(document);
+    let document = adapted.as_ref().unwrap_or(document);
     let mut deck = Deck::new(document, fonts);
     let pages = deck.pages()?;
     deck.write(&pages);
@@ -66,7 +80,11 @@ impl<'d> Deck<'d> {
         for slide in plan::slides(self.document) {
             limits::pages(pages.len(), SLIDES, "or more slides")?;
             let room = SLIDES - pages.len();
-            pages.extend(self.pages_of(slide, room)?);
+            for ignored in &slide.setting.ignored {
+                self.warnings.say(ignored.clone());
+            }
+            self.scale = flow::LARGEST;
+            pages.extend(self.topic(slide, room, LEVELS)?);
         }
         limits::pages(pages.len(), SLIDES, "slides")?;
         fit::name_apart(&mut pages);
@@ -84,8 +102,58 @@ impl<'d> Deck<'d> {
         Ok(pages)
     }
 
+    /// The pages of a slide, at most `room`. A slide that does not fit on one page is split at its
+    /// subheadings, `levels` times at most; the text of its parts has the same size.
+    fn topic(
+        &mut self,
+        slide: Slide<'d>,
+        room: usize,
+        levels: usize,
+    ) -> Result<Vec<Page<'d>>, RenderError> {
+        let parts = slide.parts();
+        let pages = self.pages_of(slide, room)?;
+        if pages.len() < 2 || parts.is_empty() || levels == 0 {
+            return Ok(pages);
+        }
+        let before = self.scale;
+        for part in &parts {
+            let items = self.items(part);
+            let fits = flow::scale(&items, self.geometry.body, self.scale);
+            self.scale = fits.unwrap_or(flow::CUT_SCALE);
+        }
+        let mut all = Vec::new();
+        for part in parts {
+            let left = room.saturating_sub(all.len());
+            all.extend(self.topic(part, left, levels - 1)?);
+        }
+        self.scale = before;
+        Ok(all)
+    }
+
     /// The pages of one slide, at most `room`.
     fn pages_of(&mut self, slide: Slide<'d>, room: usize) -> Result<Vec<Page<'d>>, RenderError> {
+        let whole = self.geometry;
+        let (slide, backdrops) = self.with_backdrops(slide);
+        let look = self.scenery(&slide, &backdrops);
+        let pages = self.placed(slide, room);
+        self.geometry = whole;
+        let mut pages = pages?;
+        for page in &mut pages {
+            if let (true, Some(first)) =
+                (page.pieces.is_empty() && page.hidden_title, backdrops.first())
+                && !first.alt.is_empty()
+            {
+                page.title = vec![Inline::Text(first.alt.clone())];
+            }
+            page.backdrops.clone_from(&backdrops);
+            page.background = look.background;
+            page.ink = look.ink.or_else(|| self.ink_of(page.layout));
+        }
+        Ok(pages)
+    }
+
+    /// The pages of one slide in the current geometry, at most `room`.
+    fn placed(&mut self, slide: Slide<'d>, room: usize) -> Result<Vec<Page<'d>>, RenderError> {
         if slide.blocks.iter().any(|block| matches!(block, Block::Columns(_))) {
             return Ok(self.fit_bands(slide));
         }

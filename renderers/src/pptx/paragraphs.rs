@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use super::heights::{INDENT, SMALL};
+use super::heights::{FIGURE, INDENT, SMALL, hang, size};
 use super::items::{Mark, Para, Voice};
 use super::markup::fill;
 use super::sheet::Sheet;
-use crate::document::{Align, Color, Inline};
+use crate::document::{Align, Color, Inline, Mark as TextMark};
 use crate::latex;
 use crate::package::highlight;
 use crate::package::linear::linear;
 use crate::package::look;
-use crate::package::measure::begins_rtl;
+use crate::package::measure::runs_rtl;
 use crate::package::text::{LINK_LETTERS, directions, joint, named, plain, slug, unescape};
 use crate::package::xml::Xml;
 
@@ -28,6 +28,8 @@ pub struct Format {
     /// Visible only in the outline and to screen readers.
     pub unseen: bool,
     pub rtl: bool,
+    /// By [`TextMark`].
+    pub marks: [bool; 5],
     /// RRGGBB.
     pub color: Option<Color>,
     /// In points; `None` for the placeholder's own size.
@@ -41,16 +43,20 @@ pub type Link = usize;
 
 impl Sheet<'_, '_> {
     /// The paragraphs of a placeholder.
-    pub fn paras(&mut self, xml: &mut Xml, paras: &[Para]) {
+    pub fn paras(&mut self, xml: &mut Xml, paras: &[Para], scale: f64) {
         let mut starts = HashMap::new();
         let mut rtl = false;
         for para in paras {
             // Text without letters, such as a date, takes the direction of the paragraph above it.
             let text = plain(&para.content);
-            rtl = if text.chars().any(char::is_alphabetic) { begins_rtl(&text) } else { rtl };
-            let format = Format { rtl, ..self.voice(para) };
+            rtl = if text.chars().any(char::is_alphabetic) { self.runs_rtl(&text) } else { rtl };
+            let mut format = Format { rtl, ..self.voice(para) };
+            // The placeholder can only be reduced, so larger text has its own size.
+            if scale > 1.0 {
+                format.size = format.size.or(Some(size(para, scale)));
+            }
             xml.open("a:p", &[]);
-            properties(xml, para, format.rtl, &mut starts);
+            properties(xml, para, &mut starts, Shift { rtl, scale: scale.max(1.0) });
             self.runs(xml, &para.content, format);
             xml.close();
         }
@@ -59,11 +65,18 @@ impl Sheet<'_, '_> {
         }
     }
 
+    pub fn runs_rtl(&self, text: &str) -> bool {
+        runs_rtl(text, self.deck.geometry.rtl)
+    }
+
     fn voice(&self, para: &Para) -> Format {
         let look = &self.deck.look;
         let format = Format::default();
         match para.voice {
             Voice::Plain => format,
+            Voice::Figure => {
+                Format { bold: true, color: Some(look.accent), size: Some(FIGURE), ..format }
+            }
             Voice::Heading => Format { bold: true, color: Some(look.accent), ..format },
             Voice::Quote => Format { italic: true, color: Color::read(look.quiet), ..format },
             Voice::Alert(alert) => {
@@ -75,7 +88,7 @@ impl Sheet<'_, '_> {
 
     /// One line of text in a table cell or title.
     pub fn line(&mut self, xml: &mut Xml, content: &[Inline], align: Align, format: Format) {
-        let rtl = begins_rtl(&plain(content));
+        let rtl = self.runs_rtl(&plain(content));
         let align = match (align, rtl) {
             (Align::Center, _) => Some("ctr"),
             (Align::End, false) | (Align::Start, true) => Some("r"),
@@ -89,7 +102,7 @@ impl Sheet<'_, '_> {
         self.runs(xml, content, Format { rtl, ..format });
         // An empty line needs an explicit size, otherwise it takes the master's.
         if let (true, Some(points)) = (content.is_empty(), format.size) {
-            xml.empty("a:endParaRPr", &[("sz", &((points * 100.0) as i64).to_string())]);
+            xml.empty("a:endParaRPr", &[("sz", &((points * 100.0).round() as i64).to_string())]);
         }
         xml.close();
     }
@@ -104,6 +117,11 @@ impl Sheet<'_, '_> {
                     self.runs(xml, parts, Format { italic: !format.italic, ..format });
                 }
                 Inline::Strike(parts) => self.runs(xml, parts, Format { strike: true, ..format }),
+                Inline::Marked(mark, parts) => {
+                    let mut marks = format.marks;
+                    marks[*mark as usize] = true;
+                    self.runs(xml, parts, Format { marks, ..format });
+                }
                 Inline::Link { url, title, content } => {
                     let link = self.link(url, title);
                     self.runs(xml, content, Format { link: link.or(format.link), ..format });
@@ -131,6 +149,10 @@ impl Sheet<'_, '_> {
         match latex::parse(latex) {
             Ok(formula) => {
                 self.deck.warnings.say("Formulas on slides are shown as one line of text.");
+                for loss in latex::losses(latex) {
+                    let shown: String = latex.trim().chars().take(60).collect();
+                    self.deck.warnings.say(format!("In the formula {shown} {loss}."));
+                }
                 self.run(xml, linear(&formula).trim(), Format { formula: true, ..format });
             }
             Err(reason) => {
@@ -186,18 +208,26 @@ impl Sheet<'_, '_> {
     fn marks(&self, xml: &mut Xml, format: Format) {
         let look = &self.deck.look;
         let language = look::language(&self.deck.document.meta);
-        let size = format.size.map(|points| ((points * 100.0) as i64).to_string());
+        let size = format.size.map(|points| ((points * 100.0).round() as i64).to_string());
         let mut attributes = vec![("lang", language)];
         attributes.extend(size.as_deref().map(|size| ("sz", size)));
         attributes.extend(format.bold.then_some(("b", "1")));
         attributes.extend(format.italic.then_some(("i", "1")));
+        let has = |mark: TextMark| format.marks[mark as usize];
+        attributes.extend(has(TextMark::Underlined).then_some(("u", "sng")));
         attributes.extend(format.strike.then_some(("strike", "sngStrike")));
-        attributes.extend(format.raised.then_some(("baseline", "30000")));
+        let is_raised = format.raised || has(TextMark::Raised);
+        attributes.extend(is_raised.then_some(("baseline", "30000")));
+        let is_lowered = has(TextMark::Lowered) && !is_raised;
+        attributes.extend(is_lowered.then_some(("baseline", "-25000")));
         xml.open("a:rPr", &attributes);
         if format.unseen {
             xml.raw("<a:solidFill><a:srgbClr val=\"FFFFFF\"><a:alpha val=\"0\"/></a:srgbClr></a:solidFill>");
-        } else if let Some(color) = format.color {
+        } else if let Some(color) = self.ink.or(format.color) {
             fill(xml, &color);
+        }
+        if has(TextMark::Highlighted) {
+            xml.raw("<a:highlight><a:srgbClr val=\"FFF2A8\"/></a:highlight>");
         }
         if format.formula {
             xml.empty("a:latin", &[("typeface", "Cambria Math")]);
@@ -244,18 +274,25 @@ impl Sheet<'_, '_> {
     }
 }
 
+/// What changes the indents of a paragraph.
+#[derive(Clone, Copy)]
+struct Shift {
+    rtl: bool,
+    scale: f64,
+}
+
 /// Level, indent and bullet. `starts` has the first number of each list in this placeholder, from
 /// which PowerPoint counts on.
-fn properties(xml: &mut Xml, para: &Para, rtl: bool, starts: &mut HashMap<usize, u64>) {
+fn properties(xml: &mut Xml, para: &Para, starts: &mut HashMap<usize, u64>, shift: Shift) {
     let emu = |points: f64| super::geometry::emu(points).to_string();
     let level = para.level.min(8);
     let quoted = if para.voice == Voice::Quote { 16.0 } else { 0.0 };
-    let marked = para.mark != Mark::None;
-    let left = emu(INDENT * (level as f64 + f64::from(u8::from(marked))) + quoted);
-    let (hanging, level) = (emu(if marked { -INDENT } else { 0.0 }), level.to_string());
+    let hang = hang(para.mark) * shift.scale;
+    let left = emu(INDENT * level as f64 * shift.scale + hang + quoted);
+    let (hanging, level) = (emu(-hang), level.to_string());
     // `marL` is the margin before the text, which is on the right in right-to-left paragraphs.
     let mut attributes = vec![("marL", left.as_str()), ("lvl", &level), ("indent", &hanging)];
-    if rtl {
+    if shift.rtl {
         attributes.extend([("algn", "r"), ("rtl", "1")]);
     }
     xml.open("a:pPr", &attributes);
@@ -264,9 +301,9 @@ fn properties(xml: &mut Xml, para: &Para, rtl: bool, starts: &mut HashMap<usize,
         Mark::Bullet => xml.empty("a:buChar", &[("char", ["•", "–", "▪"][para.level % 3])]),
         Mark::Task(done) => {
             xml.empty("a:buFont", &[("typeface", "Segoe UI Symbol")]);
-            xml.empty("a:buChar", &[("char", if done { "☑" } else { "☐" })]);
+            xml.empty("a:buChar", &[("char", if done { "☒" } else { "☐" })]);
         }
-        Mark::Number(list, value) => {
+        Mark::Number { list, value, .. } => {
             let start = starts.entry(list).or_insert(value.clamp(1, 32_767)).to_string();
             let kinds = ["arabicPeriod", "alphaLcPeriod", "romanLcPeriod"];
             let kind = kinds[para.level % 3];

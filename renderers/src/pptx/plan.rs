@@ -1,8 +1,14 @@
 //! Splits the document into slides with their titles and speaker notes.
 
+use super::directives::{self, Setting, apply};
 use crate::Document;
 use crate::document::{Block, Inline, Meta, each_block_of, each_in};
-use crate::package::text::{begins_page, plain};
+use crate::package::text::plain;
+
+/// A line of a title slide or below a big number has at most this many characters.
+const SHORT: usize = 80;
+/// A title that begins with its topic has at most this many characters.
+const TOPIC_AND_TITLE: usize = 80;
 
 /// The type of a slide, which decides its layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -11,6 +17,10 @@ pub enum Class {
     Content,
     /// The first slide, or one of class `lead` or `title`.
     Title,
+    /// A large heading with a smaller one below it.
+    Section,
+    /// A number with at most two lines below it.
+    Figure,
 }
 
 /// A slide of the source.
@@ -18,23 +28,27 @@ pub enum Class {
 pub struct Slide<'d> {
     pub class: Class,
     pub title: Option<Vec<Inline>>,
+    /// The heading that became the title.
+    pub heading: Option<(u8, &'d [Inline])>,
+    /// The headings of topics that have no slide of their own.
+    pub above: Vec<&'d [Inline]>,
     pub blocks: Vec<&'d Block>,
     pub notes: Vec<String>,
-    pub numbered: bool,
-    pub footer: Option<String>,
+    pub setting: Setting,
 }
 
 /// All slides of a document, preceded by a title slide if no slide shows the title.
 pub fn slides(document: &Document) -> Vec<Slide<'_>> {
     let meta = &document.meta;
-    // Slides have only one line at their edge, so the page header is included in it.
-    let edge: Vec<&str> =
-        [&meta.header, &meta.footer].into_iter().flatten().map(String::as_str).collect();
-    let footer = Some(edge.join("  ·  ")).filter(|text| !text.is_empty());
-    let mut state = State { numbered: meta.paginate, footer };
+    let mut following = Setting::of(meta);
+    let mut first = following.clone();
+    for (key, value) in &meta.directives {
+        apply(key, value, &mut first, &mut following);
+    }
     let (mut slides, mut unsaid) = (Vec::new(), Vec::new());
-    for blocks in cut(&document.blocks) {
-        let mut slide = slide(blocks, &mut state);
+    for (at, blocks) in cut(&document.blocks).into_iter().enumerate() {
+        let own = if at == 0 { first.clone() } else { following.next() };
+        let mut slide = slide(blocks, own, &mut following);
         unsaid.append(&mut slide.notes);
         // Notes without content are added to the next slide.
         if slide.title.is_some() || !slide.blocks.is_empty() {
@@ -44,13 +58,13 @@ pub fn slides(document: &Document) -> Vec<Slide<'_>> {
     }
     front(document, &mut slides);
     if slides.is_empty() {
-        slides.push(Slide { class: Class::Title, ..Slide::default() });
+        slides.push(Slide { class: Class::Title, setting: first, ..Slide::default() });
     }
     slides.last_mut().expect("there is a slide").notes.append(&mut unsaid);
     slides
 }
 
-impl Slide<'_> {
+impl<'d> Slide<'d> {
     /// The footnotes referenced in the title.
     pub fn notes_of_title(&self) -> Vec<usize> {
         let mut notes = Vec::new();
@@ -61,12 +75,52 @@ impl Slide<'_> {
         });
         notes
     }
+
+    /// The slide split at its subheadings; empty if it has none.
+    pub fn parts(&self) -> Vec<Slide<'d>> {
+        let level = |block: &Block| match block {
+            Block::Heading { level, .. } => Some(*level),
+            _ => None,
+        };
+        let Some(highest) = self.blocks.iter().filter_map(|block| level(block)).min() else {
+            return Vec::new();
+        };
+        // The deepest heading above the parts is their topic.
+        let topic = self.heading.map(|(_, heading)| heading.to_vec());
+        let mut parts: Vec<Slide<'d>> = vec![Slide { blocks: Vec::new(), ..self.clone() }];
+        for block in &self.blocks {
+            match block {
+                Block::Heading { level, content } if *level == highest => parts.push(Slide {
+                    title: Some(below(topic.as_deref(), content)),
+                    heading: Some((*level, content)),
+                    setting: self.setting.next(),
+                    ..Slide::default()
+                }),
+                block => parts.last_mut().expect("there is a part").blocks.push(block),
+            }
+        }
+        // A topic without a text of its own is named by the titles of its parts.
+        let is_named = |title: &[Inline]| {
+            topic.as_deref().is_none_or(|topic| plain(title).starts_with(plain(topic).trim()))
+        };
+        if parts[0].blocks.is_empty() && parts[1].title.as_deref().is_some_and(is_named) {
+            let empty = parts.remove(0);
+            parts[0].notes = empty.notes;
+            parts[0].above = empty.above;
+            parts[0].above.extend(empty.heading.map(|(_, heading)| heading));
+        }
+        parts
+    }
 }
 
-/// Directives that apply until they are changed.
-struct State {
-    numbered: bool,
-    footer: Option<String>,
+/// The title of a part of a topic.
+fn below(topic: Option<&[Inline]>, heading: &[Inline]) -> Vec<Inline> {
+    let Some(topic) = topic else { return heading.to_vec() };
+    let text = format!("{}: ", plain(topic).trim());
+    if text.chars().count() + plain(heading).chars().count() > TOPIC_AND_TITLE {
+        return heading.to_vec();
+    }
+    [&[Inline::Text(text)], heading].concat()
 }
 
 /// A break starts a slide. If there are no breaks, or far fewer than large headings, each heading
@@ -79,7 +133,9 @@ fn cut(blocks: &[Block]) -> Vec<Vec<&Block>> {
     let mut parts: Vec<Vec<&Block>> = vec![Vec::new()];
     for block in blocks {
         let part = parts.last_mut().expect("there is always a part");
-        let empty = part.iter().all(|block| matches!(block, Block::Comment(_)));
+        // A picture before the heading is on its slide.
+        let empty =
+            part.iter().all(|block| matches!(block, Block::Comment(_)) || is_picture(block));
         match block {
             Block::Break => parts.push(Vec::new()),
             block if by_heading && is_heading(block) && !empty => parts.push(vec![block]),
@@ -89,35 +145,28 @@ fn cut(blocks: &[Block]) -> Vec<Vec<&Block>> {
     parts
 }
 
-fn slide<'d>(blocks: Vec<&'d Block>, state: &mut State) -> Slide<'d> {
-    let mut slide = Slide::default();
-    let (mut numbered, mut footer) = (None, None);
+fn slide<'d>(blocks: Vec<&'d Block>, own: Setting, following: &mut Setting) -> Slide<'d> {
+    let mut slide = Slide { setting: own, ..Slide::default() };
     for block in blocks {
         match block {
-            Block::Comment(text) => match directives(text) {
+            Block::Comment(text) => match directives::read(text) {
                 Some(all) => {
                     for (key, value) in all {
-                        match key.as_str() {
-                            "class" | "_class" if value.split(' ').any(is_lead) => {
-                                slide.class = Class::Title;
-                            }
-                            "paginate" => state.numbered = value != "false",
-                            "_paginate" => numbered = Some(value != "false"),
-                            "footer" => state.footer = Some(value),
-                            "_footer" => footer = Some(value),
-                            _ => {}
-                        }
+                        apply(&key, &value, &mut slide.setting, following);
                     }
                 }
+                None if text.trim().is_empty() => {}
                 None => slide.notes.push(text.trim().to_owned()),
             },
-            Block::Heading { content, .. } if slide.title.is_none() && slide.blocks.is_empty() => {
+            Block::Heading { level, content } if is_title(&slide) => {
                 slide.title = Some(content.clone());
+                slide.heading = Some((*level, content));
             }
             block => {
                 each_block_of(std::slice::from_ref(block), &mut |inside| {
                     if let Block::Comment(text) = inside
-                        && directives(text).is_none()
+                        && directives::read(text).is_none()
+                        && !text.trim().is_empty()
                     {
                         slide.notes.push(text.trim().to_owned());
                     }
@@ -126,50 +175,72 @@ fn slide<'d>(blocks: Vec<&'d Block>, state: &mut State) -> Slide<'d> {
             }
         }
     }
-    slide.numbered = numbered.unwrap_or(state.numbered);
-    slide.footer = footer.or_else(|| state.footer.clone());
+    slide.class = class(&slide);
     slide
 }
 
-fn is_lead(class: &str) -> bool {
-    matches!(class, "lead" | "title" | "cover")
+/// Whether a heading that follows is the title: only pictures may precede it.
+fn is_title(slide: &Slide<'_>) -> bool {
+    slide.title.is_none() && slide.blocks.iter().all(|block| is_picture(block))
 }
 
-/// The directives of a comment: every line is `key: value` with a key of Marp.
-fn directives(comment: &str) -> Option<Vec<(String, String)>> {
-    const KEYS: [&str; 19] = [
-        // Used only by workbooks.
-        "total",
-        "format",
-        "class",
-        "paginate",
-        "footer",
-        "header",
-        "theme",
-        "size",
-        "color",
-        "backgroundColor",
-        "backgroundImage",
-        "backgroundPosition",
-        "backgroundRepeat",
-        "backgroundSize",
-        "style",
-        "headingDivider",
-        "math",
-        "title",
-        "marp",
-    ];
-    let lines: Vec<&str> = comment.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
-    if begins_page(comment) || matches!(lines[..], ["fit"]) {
-        return Some(Vec::new());
+/// Whether a block has only pictures.
+pub fn is_picture(block: &Block) -> bool {
+    let Block::Paragraph(content) = block else { return false };
+    let is_part = |inline: &Inline| matches!(inline, Inline::Image { .. } | Inline::SoftBreak);
+    !content.is_empty() && content.iter().all(is_part)
+}
+
+fn class(slide: &Slide<'_>) -> Class {
+    if slide.setting.is_lead {
+        return Class::Title;
     }
-    let parsed = lines.iter().map(|line| {
-        let (key, value) = line.split_once(':')?;
-        let key = key.trim();
-        let known = KEYS.contains(&key.strip_prefix('_').unwrap_or(key));
-        known.then(|| (key.to_owned(), value.trim().trim_matches(['"', '\'']).to_owned()))
+    let rest: Vec<&Block> = slide.blocks.iter().copied().filter(|b| !is_picture(b)).collect();
+    let is_number = |content: &[Inline]| is_figure(&plain(content));
+    let title_is_number = slide.title.as_deref().is_some_and(is_number);
+    match (&rest[..], slide.heading) {
+        (lines, _) if title_is_number && are_short(lines) => Class::Figure,
+        ([Block::Heading { content, .. }, lines @ ..], Some(_))
+            if is_number(content) && are_short(lines) =>
+        {
+            Class::Figure
+        }
+        ([Block::Heading { .. }, lines @ ..], Some((1, _)))
+            if lines.len() < 2 && are_short(lines) =>
+        {
+            Class::Section
+        }
+        _ => Class::Content,
+    }
+}
+
+/// Whether the blocks are at most two short lines.
+fn are_short(blocks: &[&Block]) -> bool {
+    let lines = blocks.iter().map(|block| match block {
+        Block::Paragraph(content) => {
+            let text = plain(content);
+            let is_short = text.lines().all(|line| line.chars().count() <= SHORT);
+            is_short.then(|| text.lines().count())
+        }
+        _ => None,
     });
-    parsed.collect::<Option<Vec<_>>>().filter(|all| !all.is_empty())
+    lines.sum::<Option<usize>>().is_some_and(|lines| lines <= 2)
+}
+
+/// Whether a text is a number with its unit, such as “42%”, “€4.2M” or “3.5 bn”. A year and the
+/// number of a chapter are none.
+fn is_figure(text: &str) -> bool {
+    let text = text.trim();
+    let begins = text.starts_with(|c: char| c.is_ascii_digit() || "+-−±~≈<>≤≥$€£¥×".contains(c));
+    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    let is_year = text.len() == 4 && (text.starts_with("19") || text.starts_with("20"));
+    let is_version = text.matches('.').count() > 1 || text.ends_with('.') || text.contains(". ");
+    begins
+        && text.contains(|c: char| c.is_ascii_digit())
+        && text.chars().count() <= 10
+        && letters <= 3
+        && !is_year
+        && !is_version
 }
 
 /// Inserts a title slide from the front matter, unless the first slide is a title slide or can
@@ -177,18 +248,31 @@ fn directives(comment: &str) -> Option<Vec<(String, String)>> {
 fn front(document: &Document, slides: &mut Vec<Slide<'_>>) {
     let meta = &document.meta;
     let title = meta.title.as_deref().map(str::trim).filter(|text| !text.is_empty());
-    let Some(title) = title else { return };
+    let more_follow = slides.len() > 1;
     if let Some(first) = slides.first_mut() {
-        let is_same = first.title.as_ref().is_some_and(|own| plain(own).trim() == title);
-        if is_same && first.blocks.is_empty() {
+        let own = first.title.as_ref().map(|own| plain(own).trim().to_owned());
+        let is_same = title.is_none() || own.as_deref() == title;
+        let is_large = matches!(first.heading, Some((1, _)));
+        let rest: Vec<&Block> = first.blocks.iter().copied().filter(|b| !is_picture(b)).collect();
+        if is_same
+            && first.class == Class::Content
+            && (title.is_some() && first.blocks.is_empty()
+                || is_large && more_follow && are_short(&rest) && !rest.is_empty())
+        {
             first.class = Class::Title;
         }
-        if first.class == Class::Title || (is_same && byline(meta).is_empty()) {
+        let names_all = title.is_some() && is_same && byline(meta).is_empty();
+        if first.class == Class::Title || names_all {
             return;
         }
     }
+    let Some(title) = title else { return };
     let content = vec![Inline::Text(title.to_owned())];
-    slides.insert(0, Slide { class: Class::Title, title: Some(content), ..Slide::default() });
+    let setting = Setting::of(meta);
+    slides.insert(
+        0,
+        Slide { class: Class::Title, title: Some(content), setting, ..Slide::default() },
+    );
 }
 
 /// The lines below the title of a document: subtitle, author and date.
@@ -228,14 +312,62 @@ mod tests {
             heading(1, "a"),
             comment("say: this loudly"),
             Block::Break,
-            comment("paginate: false\n_footer: \"x\""),
+            comment("paginate: false\n_footer: \"x\"\nstyle: a"),
             heading(1, "b"),
         ];
         let document = Document { blocks, ..Document::default() };
         let slides = slides(&document);
-        assert_eq!((slides[0].class, slides[0].numbered), (Class::Title, true));
+        assert_eq!((slides[0].class, slides[0].setting.is_numbered), (Class::Title, true));
         assert_eq!(slides[0].notes, ["say: this loudly"]);
-        assert_eq!((slides[1].numbered, slides[1].footer.as_deref()), (false, Some("x")));
+        let setting = &slides[1].setting;
+        assert_eq!((setting.is_numbered, setting.edge().as_deref()), (false, Some("x")));
+        assert_eq!(setting.ignored.len(), 1);
         assert_eq!(slides[1].notes, Vec::<String>::new());
+    }
+
+    fn classes(source: &str) -> Vec<Class> {
+        let document = crate::markdown::read(source).unwrap();
+        slides(&document).iter().map(|slide| slide.class).collect()
+    }
+
+    #[test]
+    fn a_first_slide_of_a_title_and_short_lines_is_a_title_slide() {
+        let title = "# Q3 review\n\nBoard meeting, October\n\n---\n\n## Next\n\ntext";
+        assert_eq!(classes(title), [Class::Title, Class::Content]);
+        let long = format!("# Q3 review\n\n{}\n\n---\n\n## Next", "word ".repeat(40));
+        assert_eq!(classes(&long)[0], Class::Content);
+        assert_eq!(classes("# Q3 review\n\nBoard meeting")[0], Class::Content);
+        let front = "---\n_class: lead\n---\n# Q3\n\n- a\n\n---\n\n# B\n\n- c";
+        assert_eq!(classes(front), [Class::Title, Class::Content]);
+    }
+
+    #[test]
+    fn a_large_heading_with_a_smaller_one_is_a_section_and_a_number_stands_out() {
+        let source = "# Results\n\n## Revenue grew by 12%\n\n---\n\n## 42%\n\nof customers\n\n---\n\n\
+                      # Reach\n\n## €4.2M\n\nin Europe\n\n---\n\n# 2024\n\nA year\n\n---\n\n## 1.2.0\n\nFixes";
+        let expected =
+            [Class::Section, Class::Figure, Class::Figure, Class::Content, Class::Content];
+        assert_eq!(classes(source), expected);
+    }
+
+    #[test]
+    fn a_heading_after_a_picture_is_the_title() {
+        let document = crate::markdown::read("![bg right](p.jpg)\n\n# Title\n\ntext").unwrap();
+        let slides = slides(&document);
+        assert_eq!(slides[0].title.as_deref().map(plain).as_deref(), Some("Title"));
+    }
+
+    #[test]
+    fn parts_are_titled_with_their_topic() {
+        let document = crate::markdown::read(
+            "# Types\n\nintro\n\n### Scalar\n\n#### Integers\n\na\n\n### Compound\n\nb",
+        )
+        .unwrap();
+        let parts = slides(&document)[0].parts();
+        let title = |slide: &Slide<'_>| plain(slide.title.as_ref().unwrap());
+        let titles: Vec<_> = parts.iter().map(title).collect();
+        assert_eq!(titles, ["Types", "Types: Scalar", "Types: Compound"]);
+        assert_eq!(title(&parts[1].parts()[0]), "Scalar: Integers");
+        assert!(parts[2].parts().is_empty());
     }
 }

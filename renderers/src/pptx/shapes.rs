@@ -3,15 +3,25 @@
 use super::geometry::{Area, Geometry, emu};
 use super::heights::{CELL, Columns};
 use super::markup::fill;
-use super::page::Piece;
+use super::page::{Page, Piece};
 use super::paragraphs::Format;
 use super::sheet::Sheet;
-use crate::document::{Inline, Table};
+use crate::document::{Align, CellSpan, Spans, Table};
+use crate::package::fitting::alignments;
 use crate::package::measure::begins_rtl;
 use crate::package::picture::{self, EMU_PER_PIXEL, Picture};
 use crate::package::text::{plain, rows};
 use crate::package::xml::Xml;
 use crate::package::{Package, Relations};
+
+/// What all rows of a table share.
+#[derive(Clone, Copy)]
+struct RowsOf<'t> {
+    table: &'t Table,
+    columns: &'t Columns,
+    spans: &'t Spans,
+    alignments: &'t [Align],
+}
 
 impl Sheet<'_, '_> {
     pub fn table(&mut self, xml: &mut Xml, table: &Table, piece: &Piece<'_>) {
@@ -24,14 +34,18 @@ impl Sheet<'_, '_> {
         xml.empty("p:cNvPr", &[("id", &id), ("name", &format!("Table {id}"))]);
         xml.raw("<p:cNvGraphicFramePr><a:graphicFrameLocks noGrp=\"1\"/></p:cNvGraphicFramePr><p:nvPr/>");
         xml.close();
-        place(xml, "p:xfrm", Area { width, height, ..piece.area });
+        let rtl = rows(table).next().and_then(|row| row.first());
+        let rtl = self.deck.geometry.rtl || rtl.is_some_and(|cell| begins_rtl(&plain(cell)));
+        // A table that is narrower than its place stands where reading begins.
+        let x = piece.area.x + if rtl { (piece.area.width - width).max(0.0) } else { 0.0 };
+        place(xml, "p:xfrm", Area { x, width, height, ..piece.area });
         xml.open("a:graphic", &[]);
         let uri = "http://schemas.openxmlformats.org/drawingml/2006/table";
         xml.open("a:graphicData", &[("uri", uri)]);
         xml.open("a:tbl", &[]);
         let head = if table.header.is_empty() { "0" } else { "1" };
         let mut properties = vec![("firstRow", head), ("bandRow", "1")];
-        if rows(table).next().and_then(|row| row.first()).is_some_and(|c| begins_rtl(&plain(c))) {
+        if rtl {
             properties.insert(0, ("rtl", "1"));
         }
         xml.empty("a:tblPr", &properties);
@@ -40,27 +54,37 @@ impl Sheet<'_, '_> {
             xml.empty("a:gridCol", &[("w", &emu(*width).to_string())]);
         }
         xml.close();
-        for (at, row) in rows(table).enumerate() {
-            self.row(xml, row, (table, &columns), at == 0 && !table.header.is_empty());
+        let (spans, alignments) = (table.spans(), alignments(table));
+        let of = RowsOf { table, columns: &columns, spans: &spans, alignments: &alignments };
+        let first = usize::from(table.header.is_empty());
+        for at in first..=table.rows.len() {
+            self.row(xml, of, at);
         }
         for _ in 0..4 {
             xml.close();
         }
     }
 
-    fn row(&mut self, xml: &mut Xml, row: &[Vec<Inline>], of: (&Table, &Columns), header: bool) {
-        let (table, columns) = of;
+    /// A row; the header is row 0.
+    fn row(&mut self, xml: &mut Xml, of: RowsOf<'_>, number: usize) {
+        let RowsOf { table, columns, spans, alignments } = of;
+        let row = number.checked_sub(1).map_or(&table.header, |at| &table.rows[at]);
+        let header = !table.header.is_empty() && number < table.header_rows();
         let height = emu(columns.row_height(row, header)).to_string();
         xml.open("a:tr", &[("h", &height)]);
         for at in 0..columns.widths.len() {
             let cell = row.get(at).map_or(&[][..], Vec::as_slice);
-            let align = table.align.get(at).copied().unwrap_or_default();
+            let align = alignments.get(at).copied().unwrap_or_default();
             let color = header.then_some(self.deck.look.accent);
             let size = Some(columns.size);
-            xml.open("a:tc", &[]);
+            let merged = merged(spans.at(number, at), number);
+            let merged: Vec<_> = merged.iter().map(|(name, value)| (*name, &**value)).collect();
+            xml.open("a:tc", &merged);
+            let ink = self.ink.take_if(|_| header);
             xml.open("a:txBody", &[]);
             xml.raw("<a:bodyPr/><a:lstStyle/>");
             self.line(xml, cell, align, Format { bold: header, color, size, ..Format::default() });
+            self.ink = self.ink.or(ink);
             xml.close();
             self.frame(xml, header);
             xml.close();
@@ -107,6 +131,52 @@ impl Sheet<'_, '_> {
         framed(xml, (&mut self.deck.package, &mut self.relations), shown, area);
         xml.close();
     }
+
+    /// The pictures that reach the edges of the slide, behind its text.
+    pub fn backdrops(&mut self, xml: &mut Xml, page: &Page<'_>) {
+        for backdrop in &page.backdrops {
+            let id = self.next_id();
+            let (alt, name) = (&backdrop.alt, format!("Picture {id}"));
+            xml.open("p:pic", &[]);
+            xml.open("p:nvPicPr", &[]);
+            xml.empty("p:cNvPr", &[("id", &id), ("name", &name), ("descr", alt)]);
+            xml.raw("<p:cNvPicPr><a:picLocks noChangeAspect=\"1\"/></p:cNvPicPr><p:nvPr/>");
+            xml.close();
+            xml.open("p:blipFill", &[]);
+            let stores = (&mut self.deck.package, &mut self.relations);
+            picture::blip(xml, stores, ("ppt", "../"), &backdrop.picture);
+            let crop = backdrop.crop().map(|share| ((share * 100_000.0) as i64).to_string());
+            let [left, top, right, bottom] = &crop;
+            xml.empty("a:srcRect", &[("l", left), ("t", top), ("r", right), ("b", bottom)]);
+            xml.raw("<a:stretch><a:fillRect/></a:stretch>");
+            xml.close();
+            xml.open("p:spPr", &[]);
+            place(xml, "a:xfrm", backdrop.area);
+            xml.raw("<a:prstGeom prst=\"rect\"><a:avLst/></a:prstGeom>");
+            xml.close();
+            xml.close();
+        }
+    }
+}
+
+/// The attributes of a merged cell, or of one that is covered.
+fn merged(span: CellSpan, number: usize) -> Vec<(&'static str, String)> {
+    let (merge, is_left, is_above) = match span {
+        CellSpan::Single => return Vec::new(),
+        CellSpan::First(merge) => (merge, false, false),
+        CellSpan::CoveredLeft(merge) => (merge, true, number > merge.row),
+        CellSpan::CoveredAbove(merge) => (merge, false, true),
+    };
+    let mut attributes = Vec::new();
+    if merge.rows > 1 && !is_above {
+        attributes.push(("rowSpan", merge.rows.to_string()));
+    }
+    if merge.columns > 1 && !is_left {
+        attributes.push(("gridSpan", merge.columns.to_string()));
+    }
+    attributes.extend(is_left.then(|| ("hMerge", "1".to_owned())));
+    attributes.extend(is_above.then(|| ("vMerge", "1".to_owned())));
+    attributes
 }
 
 /// The logo in the upper right corner, above the title.

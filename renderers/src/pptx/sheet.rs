@@ -1,6 +1,7 @@
 //! A slide that is being written.
 
 use super::deck::Deck;
+use crate::document::Color;
 use crate::package::Relations;
 
 /// The state of the slide that is being written, without its XML.
@@ -10,6 +11,8 @@ pub struct Sheet<'a, 'd> {
     /// Relationship, action and tooltip of each link.
     pub links: Vec<(String, Option<&'static str>, String)>,
     pub last_id: u32,
+    /// The colour of text that does not stand on the master's background.
+    pub ink: Option<Color>,
 }
 
 impl Sheet<'_, '_> {

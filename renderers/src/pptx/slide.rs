@@ -9,7 +9,7 @@ use super::markup::{Holder, NAMESPACES, TREE, close_shape, fill, open_holder, op
 use super::page::{Page, Piece};
 use super::paragraphs::Format;
 use super::sheet::Sheet;
-use crate::document::{Alert, Align, Color, Inline};
+use crate::document::{Alert, Align, Color, Inline, PictureWidth};
 use crate::package::Relations;
 use crate::package::look;
 use crate::package::measure::{self, Face, begins_rtl, is_wide};
@@ -28,12 +28,22 @@ impl<'d> Deck<'d> {
             relations.part("notesSlide", &format!("../notesSlides/notesSlide{number}.xml"));
             self.notes(number, &page.notes);
         }
-        let mut sheet = Sheet { deck: self, relations, links: Vec::new(), last_id: 1 };
+        let mut sheet =
+            Sheet { deck: self, relations, links: Vec::new(), last_id: 1, ink: page.ink };
         let mut xml = Xml::new();
         xml.open("p:sld", &NAMESPACES);
         xml.open("p:cSld", &[]);
+        if let Some(color) = page.background {
+            xml.open("p:bg", &[]);
+            xml.open("p:bgPr", &[]);
+            fill(&mut xml, &color);
+            xml.empty("a:effectLst", &[]);
+            xml.close();
+            xml.close();
+        }
         xml.open("p:spTree", &[]);
         xml.raw(TREE);
+        sheet.backdrops(&mut xml, page);
         sheet.title(&mut xml, page);
         sheet.pieces(&mut xml, page);
         sheet.edge(&mut xml, page, number);
@@ -51,11 +61,13 @@ impl<'d> Deck<'d> {
 impl Sheet<'_, '_> {
     fn title(&mut self, xml: &mut Xml, page: &Page<'_>) {
         let holder = page.layout.title();
-        let area = page.layout.title_area(&self.deck.geometry);
+        let area = page.layout.title_area(&page.geometry);
+        let moved = area != page.layout.title_area(&self.deck.geometry);
         let full = page.layout.title_size();
         let size = title_size(&page.title, area, full);
         let id = self.next_id();
-        open_shape(xml, &[("id", &id), ("name", "Title")], holder, None);
+        let place = moved.then_some(area);
+        open_shape(xml, &[("id", &id), ("name", "Title")], holder, place);
         xml.empty("a:bodyPr", &[]);
         xml.empty("a:lstStyle", &[]);
         let size = (size < full).then_some(size);
@@ -74,16 +86,17 @@ impl Sheet<'_, '_> {
             match &piece.item {
                 Item::Text(_) => self.text(xml, piece, page.layout, holder),
                 Item::Alert(alert, paras) => self.alert(xml, (*alert, paras), piece, holder),
-                Item::Code { language, text } => {
+                Item::Code { language, text, .. } => {
                     self.code_box(xml, (language.as_deref(), text), piece, holder);
                 }
                 Item::Table(table) => self.table(xml, table, piece),
                 Item::Chart(chart) => self.chart(xml, chart, piece.area),
-                Item::Picture { picture, alt, caption, .. } => {
+                Item::Picture { picture, alt, caption, width, .. } => {
                     let high = caption_height(caption, piece.area.width);
                     let below = high.min(piece.area.height / 2.0);
                     let above = piece.area.height - below;
-                    self.picture(xml, (picture, alt), piece.area.band(0.0, above));
+                    let area = narrowed(piece.area.band(0.0, above), *width);
+                    self.picture(xml, (picture, alt), area);
                     if !caption.is_empty() {
                         self.caption(xml, caption, piece.area.band(above, below), holder);
                     }
@@ -133,7 +146,7 @@ impl Sheet<'_, '_> {
         }
         xml.close();
         xml.empty("a:lstStyle", &[]);
-        self.paras(xml, paras);
+        self.paras(xml, paras, scale);
     }
 
     fn code_box(
@@ -144,21 +157,26 @@ impl Sheet<'_, '_> {
         holder: Holder,
     ) {
         let (language, text) = code;
-        let size = code_size(text, piece.area.width, piece.scale);
+        let Item::Code { size, .. } = &piece.item else { return };
+        let size = size.unwrap_or_else(|| code_size(text, piece.area.width, piece.scale));
         let high = code_height(text, piece.area.width, size);
         let area = Area { height: high.min(piece.area.height), ..piece.area };
         self.open_box(xml, ("Code", self.deck.look.line), area, holder);
         xml.empty("a:noAutofit", &[]);
         xml.close();
         xml.empty("a:lstStyle", &[]);
+        let ink = self.ink.take();
         self.code(xml, language, text, size);
+        self.ink = ink;
         close_shape(xml);
     }
 
     fn alert(&mut self, xml: &mut Xml, alert: (Alert, &[Para]), piece: &Piece<'_>, holder: Holder) {
         let (alert, paras) = alert;
         self.open_box(xml, ("Alert", look::alert(alert)), piece.area, holder);
+        let ink = self.ink.take();
         self.scaled(xml, paras, piece.scale);
+        self.ink = ink;
         close_shape(xml);
     }
 
@@ -191,9 +209,11 @@ impl Sheet<'_, '_> {
 
     /// Footer and slide number, in the placeholders of the layouts.
     fn edge(&mut self, xml: &mut Xml, page: &Page<'_>, number: usize) {
+        let moved = page.geometry.footer != self.deck.geometry.footer;
         if let Some(text) = page.footer.as_deref().filter(|text| !text.trim().is_empty()) {
             let id = self.next_id();
-            open_shape(xml, &[("id", &id), ("name", "Footer")], Holder::FOOTER, None);
+            let place = moved.then_some(page.geometry.footer);
+            open_shape(xml, &[("id", &id), ("name", "Footer")], Holder::FOOTER, place);
             xml.raw("<a:bodyPr/><a:lstStyle/>");
             let text = [Inline::Text(text.trim().to_owned())];
             self.line(xml, &text, Align::Start, Format::default());
@@ -201,17 +221,29 @@ impl Sheet<'_, '_> {
         }
         if page.numbered {
             let id = self.next_id();
-            open_shape(xml, &[("id", &id), ("name", "Slide Number")], Holder::NUMBER, None);
+            let place = moved.then_some(page.geometry.number);
+            open_shape(xml, &[("id", &id), ("name", "Slide Number")], Holder::NUMBER, place);
             xml.raw("<a:bodyPr/><a:lstStyle/><a:p>");
             let field = [("id", "{B6F15528-21DE-4FAA-801E-634DDDAF4B2B}"), ("type", "slidenum")];
             xml.open("a:fld", &field);
-            xml.raw("<a:rPr lang=\"en-US\"/>");
+            xml.open("a:rPr", &[("lang", "en-US")]);
+            if let Some(ink) = page.ink {
+                fill(xml, &ink);
+            }
+            xml.close();
             xml.leaf("a:t", &[], &number.to_string());
             xml.close();
             xml.raw("</a:p>");
             close_shape(xml);
         }
     }
+}
+
+/// The part of an area that a picture of that width takes.
+fn narrowed(area: Area, width: Option<PictureWidth>) -> Area {
+    let Some(width) = width else { return area };
+    let width = width.of(area.width, 0.75).max(8.0);
+    area.column((area.width - width) / 2.0, width)
 }
 
 /// The largest font size at which a title fits its box.

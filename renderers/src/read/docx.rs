@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::{
     archive::Archive,
     asides, chart,
+    docx_styles::{self, ParagraphStyle, numbered, styles},
     links::links,
     reading::{Kind, ReadError, Reading},
     words::{Line, Marks, Tables, Words},
@@ -16,7 +17,7 @@ use super::{
 pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     let mut archive = Archive::open(bytes)?;
     let mut body = Body {
-        levels: levels(&mut archive)?,
+        styles: styles(&mut archive)?,
         numbered: numbered(&mut archive)?,
         links: links(&mut archive, "word/_rels/document.xml.rels")?,
         ..Body::default()
@@ -41,76 +42,15 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     chart::all(&mut archive, "word/charts/", &mut body.words)?;
     asides::diagrams(&mut archive, "word/", &mut body.words)?;
     body.edges(&mut archive)?;
-    if body.deletions > 0 {
-        warnings.push("Text deleted with tracked changes was skipped.".into());
+    if body.has_changes {
+        warnings.push("Tracked changes are marked: {++inserted++}, {--deleted--}.".into());
     }
     Ok(Reading { warnings, ..Reading::of(Kind::Docx, body.words.finish()) })
 }
 
-/// The heading level of each style.
-fn levels(archive: &mut Archive) -> Result<HashMap<String, usize>, ReadError> {
-    let mut levels = HashMap::new();
-    let Some(xml) = archive.part("word/styles.xml")? else { return Ok(levels) };
-    let mut style = String::new();
-    // A document with damaged styles is still read.
-    let _ = walk(&xml, |node| {
-        let Node::Open(element) = node else { return Ok(()) };
-        let value = element.attribute("val").unwrap_or_default();
-        match element.name.as_str() {
-            "style" => element.attribute("styleId").unwrap_or_default().clone_into(&mut style),
-            "name" => {
-                let name = value.to_lowercase();
-                let level = name.strip_prefix("heading ").and_then(|level| level.parse().ok());
-                let level = if name == "title" { Some(1) } else { level };
-                levels.extend(level.map(|level| (style.clone(), level)));
-            }
-            "outlineLvl" => {
-                let level = element.number("val").filter(|level| *level < 9);
-                levels.extend(level.map(|level| (style.clone(), level + 1)));
-            }
-            _ => {}
-        }
-        Ok(())
-    });
-    Ok(levels)
-}
-
-/// The numbered lists, by number and level.
-fn numbered(archive: &mut Archive) -> Result<BTreeMap<(String, usize), bool>, ReadError> {
-    let Some(xml) = archive.part("word/numbering.xml")? else { return Ok(BTreeMap::new()) };
-    let mut formats: HashMap<(String, usize), bool> = HashMap::new();
-    let mut lists: Vec<(String, String)> = Vec::new();
-    let (mut kind, mut list, mut level) = (String::new(), String::new(), 0);
-    let _ = walk(&xml, |node| {
-        let Node::Open(element) = node else { return Ok(()) };
-        let value = element.attribute("val").unwrap_or_default();
-        match element.name.as_str() {
-            "abstractNum" => {
-                element.attribute("abstractNumId").unwrap_or_default().clone_into(&mut kind);
-            }
-            "lvl" => level = element.number("ilvl").unwrap_or(0),
-            "numFmt" => {
-                formats.insert((kind.clone(), level), !matches!(value, "bullet" | "none"));
-            }
-            "num" => element.attribute("numId").unwrap_or_default().clone_into(&mut list),
-            "abstractNumId" => lists.push((list.clone(), value.to_owned())),
-            _ => {}
-        }
-        Ok(())
-    });
-    let mut numbered = BTreeMap::new();
-    for (list, kind) in lists {
-        for level in 0..9 {
-            let counts = formats.get(&(kind.clone(), level)).copied().unwrap_or(false);
-            numbered.insert((list.clone(), level), counts);
-        }
-    }
-    Ok(numbered)
-}
-
 #[derive(Default)]
 struct Body {
-    levels: HashMap<String, usize>,
+    styles: HashMap<String, ParagraphStyle>,
     numbered: BTreeMap<(String, usize), bool>,
     links: HashMap<String, String>,
     words: Words,
@@ -123,7 +63,28 @@ struct Body {
     skipped: usize,
     link: Option<String>,
     wide: usize,
-    deletions: usize,
+    /// The marks of the current insertion or deletion, if it is not empty so far.
+    change: Option<Change>,
+    has_changes: bool,
+}
+
+/// Tracked or hidden text, and whether its opening mark was written.
+struct Change {
+    opening: &'static str,
+    closing: &'static str,
+    is_open: bool,
+}
+
+impl Change {
+    fn of(name: &str) -> Option<Self> {
+        let (opening, closing) = match name {
+            "ins" | "moveTo" => ("{++", "++}"),
+            "del" | "moveFrom" => ("{--", "--}"),
+            "vanish" => ("{hidden: ", "}"),
+            _ => return None,
+        };
+        Some(Self { opening, closing, is_open: false })
+    }
 }
 
 #[derive(Default)]
@@ -139,7 +100,6 @@ impl Body {
     fn step(&mut self, node: &Node<'_>) -> Result<(), ReadError> {
         match node {
             Node::Open(element) if self.skipped > 0 || is_skipped(&element.name) => {
-                self.deletions += usize::from(matches!(element.name.as_str(), "del" | "moveFrom"));
                 self.skipped += 1;
             }
             Node::Close(_) if self.skipped > 0 => self.skipped -= 1,
@@ -160,6 +120,14 @@ impl Body {
             "b" if self.in_run => self.marks.strong = element.is_on(),
             "i" if self.in_run => self.marks.emphasis = element.is_on(),
             "strike" | "dstrike" if self.in_run => self.marks.strike = element.is_on(),
+            "ins" | "moveTo" | "del" | "moveFrom" if self.in_text() => {
+                self.end_change();
+                self.change = Change::of(&element.name);
+            }
+            "vanish" if self.in_run && self.change.is_none() && element.is_on() => {
+                self.change = Change::of("vanish");
+            }
+            "num" | "sub" | "sup" | "deg" if self.in_text() => self.plain(math_mark(&element.name)),
             "tab" if self.in_run => self.push("\t"),
             "br" | "cr" if self.in_run => self.push("\n"),
             "noBreakHyphen" => self.push("-"),
@@ -173,6 +141,10 @@ impl Body {
             "footnoteReference" | "endnoteReference" => {
                 let id = element.attribute("id").unwrap_or_default().to_owned();
                 self.plain(&format!("[^{id}]"));
+            }
+            "commentReference" => {
+                let id = element.attribute("id").unwrap_or_default().to_owned();
+                self.plain(&format!("[^comment-{id}]"));
             }
             "docPr" => {
                 let says = element.attribute("descr").or_else(|| element.attribute("title"));
@@ -193,7 +165,8 @@ impl Body {
                         "pStyle" => paragraph.style = value(),
                         "outlineLvl" => paragraph.outline = element.number("val"),
                         "ilvl" => paragraph.depth = element.number("val").unwrap_or(0).min(8),
-                        "numId" => paragraph.list = Some(value()).filter(|id| id != "0"),
+                        // The list 0 is none, even if the style has one.
+                        "numId" => paragraph.list = Some(value()),
                         _ => {}
                     }
                 }
@@ -206,8 +179,20 @@ impl Body {
     }
 
     fn push(&mut self, text: &str) {
+        if let Some(change) = self.change.as_mut().filter(|change| !change.is_open) {
+            change.is_open = true;
+            let opening = change.opening;
+            self.has_changes |= opening.len() == 3;
+            self.plain(opening);
+        }
         if let Some(paragraph) = self.paragraphs.last_mut() {
             paragraph.line.push(text, self.marks);
+        }
+    }
+
+    fn end_change(&mut self) {
+        if let Some(change) = self.change.take().filter(|change| change.is_open) {
+            self.plain(change.closing);
         }
     }
 
@@ -219,7 +204,15 @@ impl Body {
 
     fn close(&mut self, name: &str) -> Result<(), ReadError> {
         match name {
-            "r" => (self.in_run, self.marks) = (false, Marks::default()),
+            "r" => {
+                (self.in_run, self.marks) = (false, Marks::default());
+                if self.change.as_ref().is_some_and(|change| change.closing == "}") {
+                    self.end_change();
+                }
+            }
+            "ins" | "moveTo" | "del" | "moveFrom" => self.end_change(),
+            "num" => self.plain(")/("),
+            "sub" | "sup" | "deg" | "den" if self.in_text() => self.plain(")"),
             "hyperlink" => {
                 if let Some(target) = self.link.take() {
                     self.plain(&format!("]({target})"));
@@ -234,9 +227,18 @@ impl Body {
     }
 
     fn flush_paragraph(&mut self) {
-        let Some(paragraph) = self.paragraphs.pop() else { return };
+        self.end_change();
+        let Some(mut paragraph) = self.paragraphs.pop() else { return };
+        let style = docx_styles::resolved(&self.styles, &paragraph.style);
+        if paragraph.list.is_none()
+            && let Some(list) = style.list.filter(|id| id != "0")
+        {
+            paragraph.list = Some(list);
+            paragraph.depth = paragraph.depth.max(style.depth);
+        }
+        paragraph.list = paragraph.list.filter(|id| id != "0");
         let level = paragraph.outline.filter(|level| *level < 9).map(|level| level + 1);
-        let level = level.or_else(|| self.levels.get(&paragraph.style).copied());
+        let level = level.or(style.level);
         let text = paragraph.line.finish();
         if self.tables.take(&text) {
             return;
@@ -280,6 +282,8 @@ impl Body {
                 {
                     let who = element.attribute("author").map(|who| format!(" {who}"));
                     let id = element.attribute("id").unwrap_or_default();
+                    let prefix = if element.name == "comment" { "comment-" } else { "" };
+                    let id = format!("{prefix}{id}");
                     all.push((format!("{id}{}", who.unwrap_or_default()), Words::default()));
                 }
                 Node::Close("footnote" | "endnote" | "comment") => {
@@ -296,16 +300,29 @@ impl Body {
             self.words.heading(2, title);
         }
         for (id, words) in all {
-            self.words.paragraph(&format!("[^{id}]: {}", words.finish()));
+            // The author of a comment stands after its mark.
+            let (id, who) = id.split_once(' ').unwrap_or((&id, ""));
+            let who = if who.is_empty() { String::new() } else { format!("{who}: ") };
+            self.words.paragraph(&format!("[^{id}]: {who}{}", words.finish()));
         }
         Ok(())
     }
 }
 
-/// Duplicate content, deleted content, and content that is not text.
+/// The opening mark of a part of a formula on one line.
+fn math_mark(name: &str) -> &'static str {
+    match name {
+        "num" => "(",
+        "sub" => "_(",
+        "sup" => "^(",
+        _ => "√(",
+    }
+}
+
+/// Duplicate content, and content that is not text.
 fn is_skipped(name: &str) -> bool {
     matches!(
         name,
-        "Fallback" | "del" | "moveFrom" | "instrText" | "posOffset" | "pctWidth" | "pctHeight"
+        "Fallback" | "instrText" | "delInstrText" | "posOffset" | "pctWidth" | "pctHeight"
     )
 }

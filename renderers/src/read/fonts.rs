@@ -3,6 +3,8 @@
 use lopdf::{Dictionary, Document, Encoding, Object};
 use std::collections::HashMap;
 
+use super::bidi;
+
 /// The maximum size of a table from codes to text.
 const TABLE_BYTES: usize = 4 << 20;
 /// The maximum number of codes whose widths are stored.
@@ -32,8 +34,15 @@ impl<'a> Font<'a> {
         Some(Self { encoding, widths, usual_width, is_wide: descendant.is_some() })
     }
 
+    /// The text of the codes, in the order from left to right.
     pub fn text(&self, codes: &[u8]) -> String {
-        Document::decode_text(&self.encoding, codes).unwrap_or_default()
+        let decode = |codes| Document::decode_text(&self.encoding, codes).unwrap_or_default();
+        let text = decode(codes);
+        if !bidi::has_rtl(&text) {
+            return text;
+        }
+        let size = if self.is_wide { 2 } else { 1 };
+        codes.chunks(size).map(|code| bidi::visual_cluster(&decode(code))).collect()
     }
 
     pub fn width(&self, codes: &[u8]) -> f32 {

@@ -1,6 +1,10 @@
 //! Detects tables on a PDF page: cells whose gaps are aligned vertically. PDF has only text
 //! positions and no tables; text that does not align stays text.
 
+use std::borrow::Cow;
+
+use super::{bidi, tags::TaggedBlock};
+
 /// Text on one line, up to the next wide gap.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Piece {
@@ -12,6 +16,8 @@ pub struct Piece {
     pub height: f32,
     /// The separator from the previous piece.
     pub before: &'static str,
+    /// The heading or list item that it belongs to.
+    pub block: Option<TaggedBlock>,
 }
 
 /// The content of a page, in reading order.
@@ -65,13 +71,36 @@ pub fn parts(pieces: &[Piece]) -> Vec<Part> {
 
 fn text(pieces: &[Piece]) -> Option<Part> {
     let mut text = String::new();
-    for piece in pieces {
+    for piece in in_order(pieces) {
         if piece.before != " " || !text.ends_with([' ', '\n']) {
             text.push_str(piece.before);
         }
         text.push_str(&piece.text);
     }
     Some(text.trim()).filter(|text| !text.is_empty()).map(|text| Part::Text(text.to_owned()))
+}
+
+/// The pieces in the order of reading: those of a right-to-left line begin at the right.
+fn in_order(pieces: &[Piece]) -> Vec<Cow<'_, Piece>> {
+    let mut ordered = Vec::with_capacity(pieces.len());
+    let mut rest = pieces;
+    while let Some(first) = rest.first() {
+        let line = 1 + rest[1..].iter().take_while(|piece| piece.before == " ").count();
+        let (line, after) = rest.split_at(line);
+        rest = after;
+        let runs_right = line.windows(2).all(|pair| pair[0].left < pair[1].left);
+        let letters: String = line.iter().map(|piece| piece.text.as_str()).collect();
+        if line.len() == 1 || !runs_right || !bidi::is_mostly_rtl(&letters) {
+            ordered.extend(line.iter().map(Cow::Borrowed));
+            continue;
+        }
+        let before = |at: usize| if at == 0 { first.before } else { " " };
+        let turned = line.iter().rev().enumerate();
+        ordered.extend(
+            turned.map(|(at, piece)| Cow::Owned(Piece { before: before(at), ..piece.clone() })),
+        );
+    }
+    ordered
 }
 
 fn rows(pieces: &[Piece]) -> Vec<Row> {
@@ -225,7 +254,7 @@ fn is_item(row: &Row) -> bool {
     let sign = row.cells[0].text.trim_end_matches(['.', ')']);
     row.cells.len() == 2
         && (sign.chars().all(|c| c.is_ascii_digit())
-            || matches!(sign, "•" | "◦" | "▪" | "–" | "-" | "☐" | "☑"))
+            || matches!(sign, "•" | "◦" | "▪" | "–" | "-" | "☐" | "☑" | "☒"))
 }
 
 #[cfg(test)]
@@ -240,7 +269,7 @@ mod tests {
             let before = if y < last_y { "\n" } else { " " };
             last_y = y;
             let right = left + 5.0 * text.len() as f32;
-            Piece { text: text.into(), left, right, y, height: 10.0, before }
+            Piece { text: text.into(), left, right, y, height: 10.0, before, block: None }
         });
         parts(&pieces.collect::<Vec<_>>())
     }

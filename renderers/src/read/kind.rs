@@ -21,7 +21,7 @@ pub fn of(name: &str, bytes: &[u8]) -> Result<Kind, ReadError> {
         return package(bytes);
     }
     if bytes.starts_with(COMPOUND) {
-        return compound(&ending);
+        return compound(&ending, bytes);
     }
     if start.starts_with(rtf::START) {
         return Ok(Kind::Rtf);
@@ -34,6 +34,16 @@ pub fn of(name: &str, bytes: &[u8]) -> Result<Kind, ReadError> {
         return Err(unknown());
     }
     Ok(text(&ending, start))
+}
+
+/// Whether files with this extension are never empty.
+pub fn is_binary(name: &str) -> bool {
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_lowercase());
+    let binary = [
+        "pdf", "docx", "xlsx", "xlsb", "xls", "pptx", "odt", "ods", "odp", "doc", "ppt", "rtf",
+        "png", "jpg", "jpeg", "gif", "webp", "bmp",
+    ];
+    ending.is_some_and(|ending| binary.contains(&ending.as_str()))
 }
 
 /// Uses the parts of the package, because the file name may be wrong.
@@ -60,13 +70,18 @@ fn package(bytes: &[u8]) -> Result<Kind, ReadError> {
     }
 }
 
-fn compound(ending: &str) -> Result<Kind, ReadError> {
+fn compound(ending: &str, bytes: &[u8]) -> Result<Kind, ReadError> {
+    // The name of the stream that holds an encrypted document, in UTF-16.
+    let name: Vec<u8> = "EncryptedPackage".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    if bytes.windows(name.len()).any(|window| window == name) {
+        return Err(ReadError::Unknown(
+            "This Office file is protected by a password: save it without one.".into(),
+        ));
+    }
     match ending {
         "xls" | "xlt" | "xla" => Ok(Kind::Xls),
         _ => Err(ReadError::Unknown(
-            "This is an Office file from before 2007, or a protected one: save it as .docx, .xlsx or \
-             .pptx, without a password."
-                .into(),
+            "This is an Office file from before 2007: save it as .docx, .xlsx or .pptx.".into(),
         )),
     }
 }
@@ -77,7 +92,7 @@ fn text(ending: &str, start: &[u8]) -> Kind {
         "html" | "htm" | "xhtml" => Kind::Html,
         "eml" => Kind::Email,
         "csv" | "tsv" => Kind::Csv,
-        "json" => Kind::Json,
+        "json" | "jsonl" | "ndjson" => Kind::Json,
         _ if start.starts_with("<!doctype html") || start.starts_with("<html") => Kind::Html,
         _ => Kind::Text,
     }

@@ -8,17 +8,19 @@
 //! - `chart`: charts of Office files as tables; `asides`: their diagrams and comments
 //! - `words`: paragraphs, formatting, lists and tables as Markdown
 //! - [`view`]: pictures for vision models
-//! - `docx`, `pptx`, `odf`, `sheets`, `pdf` with its `fonts` and `grid`, `html`, `email`, `rtf`,
-//!   `rows`, `charset`: one file per format
+//! - `docx` with `docx_styles`, `pptx`, `odf`, `sheets` with the `workbook` and its `styles`, `pdf` with its `fonts`,
+//!   `tags`, `bidi`, `transform` and `grid`, `html`, `email`, `rtf`, `rows`, `charset`: one file per format
 //!
 //! Parsers of third-party formats occasionally panic, overflow or loop: call this in a separate
 //! process with memory and time limits.
 
 pub(crate) mod archive;
 mod asides;
+mod bidi;
 pub mod charset;
 mod chart;
 mod docx;
+mod docx_styles;
 mod email;
 mod fonts;
 mod grid;
@@ -33,10 +35,14 @@ mod reading;
 mod rows;
 mod rtf;
 pub(crate) mod sheets;
+mod styles;
+mod tags;
 #[cfg(test)]
 mod tests;
+mod transform;
 pub mod view;
 mod words;
+mod workbook;
 pub(crate) mod xml;
 
 pub use reading::{Kind, ReadError, Reading};
@@ -51,6 +57,9 @@ pub fn to_markdown(name: &str, bytes: &[u8]) -> Result<Reading, ReadError> {
 
 fn read(name: &str, bytes: &[u8]) -> Result<Reading, ReadError> {
     limits::input(bytes)?;
+    if bytes.is_empty() && kind::is_binary(name) {
+        return Err(ReadError::Damaged("The file is empty: it has 0 bytes.".into()));
+    }
     let kind = kind::of(name, bytes)?;
     let reading = match kind {
         Kind::Pdf => pdf::read(bytes),

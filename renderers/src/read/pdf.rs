@@ -8,10 +8,13 @@ use lopdf::{
 use std::{collections::HashMap, rc::Rc};
 
 use super::{
+    bidi,
     fonts::Font,
     grid::{self, Part, Piece},
     limits,
     reading::{Kind, ReadError, Reading},
+    tags::{BlockKind, Mark, Tags},
+    transform::{Matrix, SAME, matrix, number, within},
     words::Words,
 };
 
@@ -37,25 +40,50 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     if pages.is_empty() {
         return Err(ReadError::Damaged("The PDF has no pages.".into()));
     }
+    let tags = Tags::of(&document);
     let mut words = Words::default();
     let mut reading = Reading { pages: pages.len(), ..Reading::of(Kind::Pdf, String::new()) };
     for (number, id) in pages {
         words.heading(2, &format!("Page {number}"));
-        let mut page = Page::of(&document);
+        let mut page = Page::of(&document, id, &tags);
         if let Err(problem) = page.read(id) {
             reading.warnings.push(format!("Page {number} is incomplete: {problem}."));
         }
-        let parts = grid::parts(&page.pieces);
-        reading.pictures += usize::from(parts.is_empty() && page.has_pictures);
-        for part in parts {
-            match part {
-                Part::Text(text) => words.paragraph(&text),
-                Part::Table(rows) => words.table(&rows)?,
+        for piece in &mut page.pieces {
+            piece.text = bidi::logical(&piece.text);
+        }
+        page.end_link();
+        reading.pictures += usize::from(page.pieces.is_empty() && page.has_pictures);
+        for pieces in page.pieces.chunk_by(|one, next| one.block == next.block) {
+            match pieces[0].block.map(|block| block.kind) {
+                None => layout(pieces, &mut words)?,
+                // The page itself is a heading of the second level.
+                Some(BlockKind::Heading(level)) => words.heading(level + 2, &line(pieces)),
+                Some(BlockKind::Item { depth, is_numbered }) => {
+                    words.entry(depth, is_numbered, &line(pieces));
+                }
             }
         }
     }
     reading.markdown = words.finish();
     Ok(reading)
+}
+
+/// The content of pieces without tags, by their positions.
+fn layout(pieces: &[Piece], words: &mut Words) -> Result<(), ReadError> {
+    for part in grid::parts(pieces) {
+        match part {
+            Part::Text(text) => words.paragraph(&text),
+            Part::Table(rows) => words.table(&rows)?,
+        }
+    }
+    Ok(())
+}
+
+/// The text of a heading or an item on one line.
+fn line(pieces: &[Piece]) -> String {
+    let words = pieces.iter().flat_map(|piece| piece.text.split_whitespace());
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// A wider gap, in line heights, separates cells; words are closer together, even in justified
@@ -69,27 +97,14 @@ enum Gap {
     Wide(&'static str),
 }
 
-/// `[a b c d e f]`: a transformation matrix.
-type Matrix = [f32; 6];
-
-const SAME: Matrix = [1.0, 0.0, 0.0, 1.0, 0.0, 0.0];
-
-/// Combines two transformations: first `inner`, then `outer`.
-fn within(inner: Matrix, outer: Matrix) -> Matrix {
-    let across = |x: f32, y: f32| x * outer[0] + y * outer[2];
-    let up = |x: f32, y: f32| x * outer[1] + y * outer[3];
-    [
-        across(inner[0], inner[1]),
-        up(inner[0], inner[1]),
-        across(inner[2], inner[3]),
-        up(inner[2], inner[3]),
-        across(inner[4], inner[5]) + outer[4],
-        up(inner[4], inner[5]) + outer[5],
-    ]
-}
-
 struct Page<'a> {
     document: &'a Document,
+    id: ObjectId,
+    tags: &'a Tags,
+    /// The marks of the marked content that is open.
+    marks: Vec<Option<&'a Mark>>,
+    /// The link that is open in the last piece.
+    link: Option<Rc<str>>,
     pieces: Vec<Piece>,
     text_bytes: usize,
     has_pictures: bool,
@@ -111,9 +126,13 @@ struct State<'a> {
 }
 
 impl<'a> Page<'a> {
-    fn of(document: &'a Document) -> Self {
+    fn of(document: &'a Document, id: ObjectId, tags: &'a Tags) -> Self {
         Self {
             document,
+            id,
+            tags,
+            marks: Vec::new(),
+            link: None,
             pieces: Vec::new(),
             text_bytes: 0,
             has_pictures: false,
@@ -145,6 +164,11 @@ impl<'a> Page<'a> {
         for operation in Content::decode_iter(content) {
             let Operation { operator, operands } = operation?;
             match operator.as_str() {
+                "BDC" | "BMC" if self.marks.len() < limits::DEPTH => {
+                    let mark = self.mark_of(&operands, resources);
+                    self.marks.push(mark.or(self.marks.last().copied().flatten()));
+                }
+                "EMC" => drop(self.marks.pop()),
                 "q" if saved.len() < limits::DEPTH => saved.push(state.clone()),
                 "Q" => state = saved.pop().unwrap_or(state),
                 "cm" => state.space = within(matrix(&operands), state.space),
@@ -230,19 +254,55 @@ impl<'a> Page<'a> {
         let (left, right) = (at[4].min(end[4]), at[4].max(end[4]));
         let gap = self.gap(at[4], at[5], height);
         self.last = Some((end[4], end[5], height));
+        let mark = self.marks.last().copied().flatten();
+        if mark.is_some_and(|mark| mark.is_label) {
+            return;
+        }
+        let block = mark.and_then(|mark| mark.block);
+        let is_new = self.pieces.last().is_none_or(|piece| piece.block != block);
+        let gap = match gap {
+            Gap::Wide(before) => Gap::Wide(before),
+            _ if is_new => Gap::Wide(" "),
+            gap => gap,
+        };
+        let link = mark.and_then(|mark| mark.link.clone()).filter(|_| !bidi::has_rtl(&text));
+        if link != self.link || matches!(gap, Gap::Wide(_)) {
+            self.end_link();
+        }
+        let opening = if link.is_some() && self.link.is_none() { "[" } else { "" };
+        self.link = link;
         match (gap, self.pieces.last_mut()) {
             (Gap::Wide(before), _) => {
-                self.pieces.push(Piece { text, left, right, y: at[5], height, before });
+                let text = format!("{opening}{text}");
+                self.pieces.push(Piece { text, left, right, y: at[5], height, before, block });
             }
             (gap, Some(piece)) => {
                 if matches!(gap, Gap::Word) && !piece.text.ends_with(' ') {
                     piece.text.push(' ');
                 }
-                piece.text.push_str(&text);
+                piece.text.extend([opening, &text]);
                 (piece.left, piece.right) = (piece.left.min(left), piece.right.max(right));
             }
             (_, None) => {}
         }
+    }
+
+    /// Writes the target of the link that is open in the last piece.
+    fn end_link(&mut self) {
+        let (Some(link), Some(piece)) = (self.link.take(), self.pieces.last_mut()) else { return };
+        let end = piece.text.trim_end().len();
+        let space = piece.text.split_off(end);
+        piece.text.extend(["](", &link, ")", &space]);
+    }
+
+    /// The mark of the content with these properties.
+    fn mark_of(&self, operands: &[Object], resources: &[&'a Dictionary]) -> Option<&'a Mark> {
+        let properties = match operands.get(1)? {
+            Object::Dictionary(properties) => properties,
+            Object::Name(name) => self.resource(resources, b"Properties", name)?.as_dict().ok()?,
+            _ => return None,
+        };
+        self.tags.mark(self.id, properties.get(b"MCID").ok()?.as_i64().ok()?)
     }
 
     /// The gap between the last run and the next.
@@ -311,12 +371,4 @@ fn advance(state: &mut State<'_>, by: f32) {
 
 fn name(operands: &[Object]) -> Option<&[u8]> {
     operands.first()?.as_name().ok()
-}
-
-fn number(operands: &[Object], at: usize) -> f32 {
-    operands.get(at).and_then(|operand| operand.as_float().ok()).unwrap_or(0.0)
-}
-
-fn matrix(numbers: &[Object]) -> Matrix {
-    if numbers.len() < 6 { SAME } else { std::array::from_fn(|at| number(numbers, at)) }
 }

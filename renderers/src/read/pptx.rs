@@ -16,8 +16,12 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     let mut words = Words::default();
     let mut warnings = Vec::new();
     for (at, part) in slides.iter().enumerate() {
-        words.heading(2, &format!("Slide {}", at + 1));
-        let Some(xml) = archive.part(part)? else { continue };
+        let xml = archive.part(part)?.unwrap_or_default();
+        let hidden = if is_hidden(&xml) { " (hidden)" } else { "" };
+        words.heading(2, &format!("Slide {}{hidden}", at + 1));
+        if xml.is_empty() {
+            continue;
+        }
         let mut slide = Slide { words, ..Slide::default() };
         if let Err(problem) = walk(&xml, |node| slide.step(&node)) {
             warnings.push(format!("Slide {} is incomplete. {problem}", at + 1));
@@ -32,6 +36,14 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     asides::comments(&mut archive, "ppt/", &mut words)?;
     let reading = Reading::of(Kind::Pptx, words.finish());
     Ok(Reading { pages: slides.len(), warnings, ..reading })
+}
+
+/// Whether a presentation skips the slide, which its first element says.
+fn is_hidden(xml: &[u8]) -> bool {
+    let start = String::from_utf8_lossy(&xml[..xml.len().min(4_096)]);
+    let Some((_, slide)) = start.split_once("sld ") else { return false };
+    let tag = slide.split('>').next().unwrap_or_default();
+    tag.contains("show=\"0\"") || tag.contains("show=\"false\"")
 }
 
 /// The slide parts, in order.

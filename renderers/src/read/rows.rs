@@ -1,7 +1,5 @@
 //! CSV and JSON as tables; JSON of any other shape is kept as it is.
 
-use serde_json::Value;
-
 use super::{
     reading::{Kind, Reading},
     words::Words,
@@ -18,7 +16,7 @@ pub fn csv(text: &str) -> Reading {
 
 /// A list of objects, a list of lists, or an object of such lists.
 pub fn json(text: &str) -> Reading {
-    let Ok(value) = serde_json::from_str::<Value>(text) else {
+    let Ok(value) = crate::records::json(text) else {
         let mut reading = Reading::of(Kind::Json, text.to_owned());
         reading.warnings.push("This is not valid JSON.".into());
         return reading;

@@ -1,9 +1,7 @@
 //! Excel: each sheet as a table. Cells are stored sparsely, so that a single cell far from the
 //! others does not allocate all cells before it.
 
-use calamine::{
-    Data, DataRef, Reader as _, Sheets, Xlsx, open_workbook_auto_from_rs, open_workbook_from_rs,
-};
+use calamine::{Data, Reader as _, SheetVisible, Sheets, open_workbook_auto_from_rs};
 use std::{collections::BTreeMap, fmt::Display, io::Cursor};
 
 use super::{
@@ -11,52 +9,146 @@ use super::{
     asides, chart, limits,
     reading::{Kind, ReadError, Reading},
     words::Words,
+    workbook::{Rows, SheetCells, Workbook},
     xml::{Node, walk},
 };
 
 /// The start of the headers and footers in a sheet part.
 const EDGES: &[u8] = b"<headerFooter";
 
-type Rows = BTreeMap<u32, BTreeMap<u32, String>>;
+/// The minimum number of cells that are shown of each sheet of a large workbook.
+const LEAST_CELLS: usize = 500;
+/// The number of ranges of hidden rows that are named.
+const NAMED: usize = 5;
 
 pub fn read(kind: Kind, bytes: &[u8]) -> Result<Reading, ReadError> {
+    if kind == Kind::Xlsx {
+        return xlsx(bytes);
+    }
     if kind != Kind::Xls {
         Archive::open(bytes)?.check_all()?;
     }
     let mut reading = Reading::of(kind, String::new());
     let mut words = Words::default();
-    let mut put = |name: &str, rows: Result<Rows, ReadError>| -> Result<(), ReadError> {
+    let mut book = open_workbook_auto_from_rs(Cursor::new(bytes)).map_err(damaged)?;
+    for sheet in book.sheets_metadata().to_vec() {
         reading.pages += 1;
-        words.heading(2, name);
-        match rows {
-            Ok(rows) => words.table(&table(&rows, &mut reading.warnings, name)),
-            Err(too_large @ ReadError::TooLarge(_)) => Err(too_large),
+        let is_hidden = sheet.visible != SheetVisible::Visible;
+        words.heading(2, &title(&sheet.name, is_hidden));
+        match range(&mut book, &sheet.name) {
+            Ok(rows) => words.table(&table(&rows, &mut reading.warnings, &sheet.name))?,
+            Err(too_large @ ReadError::TooLarge(_)) => return Err(too_large),
             Err(problem) => {
+                let name = sheet.name;
                 reading.warnings.push(format!("The sheet {name} could not be read. {problem}"));
-                Ok(())
             }
         }
-    };
-    if kind == Kind::Xlsx {
-        let mut book: Xlsx<_> = open_workbook_from_rs(Cursor::new(bytes)).map_err(damaged)?;
-        for name in book.sheet_names() {
-            put(&name, cells(&mut book, &name))?;
-        }
-    } else {
-        let mut book = open_workbook_auto_from_rs(Cursor::new(bytes)).map_err(damaged)?;
-        for name in book.sheet_names() {
-            put(&name, range(&mut book, &name))?;
-        }
-    }
-    if kind == Kind::Xlsx {
-        let mut archive = Archive::open(bytes)?;
-        chart::all(&mut archive, "xl/charts/", &mut words)?;
-        asides::diagrams(&mut archive, "xl/", &mut words)?;
-        asides::comments(&mut archive, "xl/", &mut words)?;
-        words.edges(&edges(&mut archive)?);
     }
     reading.markdown = words.finish();
     Ok(reading)
+}
+
+fn title(name: &str, is_hidden: bool) -> String {
+    if is_hidden { format!("{name} (hidden)") } else { name.to_owned() }
+}
+
+fn xlsx(bytes: &[u8]) -> Result<Reading, ReadError> {
+    let mut archive = Archive::open(bytes)?;
+    let book = Workbook::open(&mut archive)?;
+    if book.sheets.is_empty() {
+        return Err(damaged("it has no sheets"));
+    }
+    let mut reading = Reading::of(Kind::Xlsx, String::new());
+    let mut words = Words::default();
+    let mut left = limits::CELLS;
+    let (mut uncalculated, mut sizes) = (0, Vec::new());
+    for (at, sheet) in book.sheets.iter().enumerate() {
+        reading.pages += 1;
+        words.heading(2, &title(&sheet.name, sheet.is_hidden));
+        let others = (book.sheets.len() - at - 1) * LEAST_CELLS;
+        let most = left.saturating_sub(others).max(LEAST_CELLS.min(left));
+        let cells = match book.cells(&mut archive, sheet, most) {
+            Ok(cells) => cells,
+            Err(too_large @ ReadError::TooLarge(_)) => return Err(too_large),
+            Err(problem) => {
+                let name = &sheet.name;
+                reading.warnings.push(format!("The sheet {name} could not be read. {problem}"));
+                continue;
+            }
+        };
+        uncalculated += cells.uncalculated;
+        let mut rows = table(&cells.rows, &mut reading.warnings, &sheet.name);
+        // A table takes all cells up to its widest row.
+        let columns = rows.iter().map(Vec::len).max().unwrap_or(0).max(1);
+        rows.truncate(left / columns);
+        left -= rows.len() * columns;
+        sizes.extend(size(&sheet.name, &cells, rows.len()));
+        words.table(&rows)?;
+        for note in hidden(&cells) {
+            words.paragraph(&note);
+        }
+    }
+    reading.warnings.extend(sizes);
+    if uncalculated > 0 {
+        reading.warnings.push(format!(
+            "{uncalculated} formulas have no calculated value and are shown as formulas."
+        ));
+    }
+    chart::all(&mut archive, "xl/charts/", &mut words)?;
+    asides::diagrams(&mut archive, "xl/", &mut words)?;
+    asides::comments(&mut archive, "xl/", &mut words)?;
+    words.edges(&edges(&mut archive)?);
+    reading.markdown = words.finish();
+    Ok(reading)
+}
+
+/// A warning about a sheet of which only some rows are shown.
+fn size(name: &str, cells: &SheetCells, shown: usize) -> Option<String> {
+    let is_whole = !cells.is_cut && shown == cells.rows.len();
+    (!is_whole).then(|| {
+        format!(
+            "The sheet {name} has {} rows and {} columns; only the first {shown} rows with values \
+             are shown.",
+            cells.height, cells.width
+        )
+    })
+}
+
+/// Sentences about hidden rows and columns.
+fn hidden(cells: &SheetCells) -> Vec<String> {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    let last = cells.rows.last_key_value().map_or(0, |(row, _)| row + 1);
+    for row in cells.hidden_rows.iter().filter(|row| **row <= last) {
+        match ranges.last_mut() {
+            Some((_, end)) if *end + 1 == *row => *end = *row,
+            _ => ranges.push((*row, *row)),
+        }
+    }
+    let rows: Vec<String> = ranges.iter().map(|range| span(*range, |n| n.to_string())).collect();
+    let columns = cells.hidden_columns.iter().filter(|(from, _)| *from <= cells.width);
+    let columns: Vec<String> =
+        columns.map(|(from, to)| span((*from, (*to).min(cells.width)), letters)).collect();
+    let sentence = |what: &str, all: Vec<String>| {
+        let more = all.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more ranges") } else { String::new() };
+        (!all.is_empty())
+            .then(|| format!("Hidden {what}: {}{more}.", all[..all.len().min(NAMED)].join(", ")))
+    };
+    [sentence("rows", rows), sentence("columns", columns)].into_iter().flatten().collect()
+}
+
+fn span((from, to): (u32, u32), name: fn(u32) -> String) -> String {
+    if from == to { name(from) } else { format!("{}–{}", name(from), name(to)) }
+}
+
+/// The letters of a column, counted from one.
+fn letters(column: u32) -> String {
+    let (mut letters, mut rest) = (Vec::new(), column);
+    while rest > 0 {
+        letters.push(char::from(b'A' + ((rest - 1) % 26) as u8));
+        rest = (rest - 1) / 26;
+    }
+    letters.into_iter().rev().collect()
 }
 
 /// Headers and footers of the sheets, each once.
@@ -120,25 +212,6 @@ fn edge(codes: &str) -> String {
     }
     text.push_str(rest);
     text.trim().to_owned()
-}
-
-fn cells(book: &mut Xlsx<Cursor<&[u8]>>, name: &str) -> Result<Rows, ReadError> {
-    let mut reader = book.worksheet_cells_reader(name).map_err(damaged)?;
-    let mut rows = Rows::new();
-    let mut count = 0;
-    while let Some(cell) = reader.next_cell().map_err(damaged)? {
-        count += 1;
-        limits::within(count, limits::CELLS as u64, "cells")?;
-        let (row, column) = cell.get_position();
-        let text = match cell.get_value() {
-            DataRef::SharedString(text) => (*text).to_owned(),
-            other => shown(&Data::from(other.clone())),
-        };
-        if !text.is_empty() {
-            rows.entry(row).or_default().insert(column, text);
-        }
-    }
-    Ok(rows)
 }
 
 fn range(book: &mut Sheets<Cursor<&[u8]>>, name: &str) -> Result<Rows, ReadError> {

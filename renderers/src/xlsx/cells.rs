@@ -58,8 +58,8 @@ pub fn signs<'t>(usual: Signs, texts: impl Iterator<Item = &'t str>) -> Signs {
 }
 
 /// A number with its affixes.
-struct FormattedNumber<'t> {
-    bare: &'t str,
+pub struct FormattedNumber<'t> {
+    pub bare: &'t str,
     in_brackets: bool,
     sign: Option<char>,
     currency: Option<Currency>,
@@ -67,7 +67,7 @@ struct FormattedNumber<'t> {
 }
 
 impl<'t> FormattedNumber<'t> {
-    fn of(text: &'t str) -> Self {
+    pub fn of(text: &'t str) -> Self {
         let (text, in_brackets) = match text.strip_prefix('(').and_then(|t| t.strip_suffix(')')) {
             Some(inside) => (inside, true),
             None => (text, false),
@@ -79,6 +79,11 @@ impl<'t> FormattedNumber<'t> {
             None => (text, false),
         };
         Self { bare, in_brackets, sign, currency, is_percent }
+    }
+
+    /// Whether it is an amount of money or a percentage.
+    pub fn is_marked(&self) -> bool {
+        self.currency.is_some() || self.is_percent
     }
 }
 
@@ -119,22 +124,24 @@ fn sign(text: &str) -> (&str, Option<char>) {
 /// The currency sign, before or after the number.
 #[derive(Clone, Copy)]
 enum Currency {
-    Before(char),
-    Behind(char),
+    Before(&'static str),
+    Behind(&'static str),
 }
 
-const CURRENCIES: [char; 9] = ['$', '€', '£', '¥', '₹', '₩', '₽', '₺', '₫'];
+/// Signs and codes of currencies; the longer of two that begin alike comes first.
+const CURRENCIES: [&str; 35] = [
+    "US$", "R$", "$", "€", "£", "¥", "₹", "₩", "₽", "₺", "₫", "zł", "kr", "Kč", "Ft", "EUR", "USD",
+    "GBP", "CHF", "JPY", "CNY", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "INR", "AUD", "CAD",
+    "BRL", "TRY", "KRW", "MXN", "ZAR",
+];
 
 fn currency(text: &str) -> (&str, Option<Currency>) {
-    let is_currency = |c: &char| CURRENCIES.contains(c);
-    if let Some(sign) = text.chars().next().filter(is_currency) {
-        return (text[sign.len_utf8()..].trim_start(), Some(Currency::Before(sign)));
+    let before = CURRENCIES.iter().find_map(|sign| Some((*sign, text.strip_prefix(sign)?)));
+    if let Some((sign, number)) = before {
+        return (number.trim_start(), Some(Currency::Before(sign)));
     }
-    match text.chars().next_back().filter(is_currency) {
-        Some(sign) => {
-            let number = &text[..text.len() - sign.len_utf8()];
-            (number.trim_end(), Some(Currency::Behind(sign)))
-        }
+    match CURRENCIES.iter().find_map(|sign| Some((*sign, text.strip_suffix(sign)?))) {
+        Some((sign, number)) => (number.trim_end(), Some(Currency::Behind(sign))),
         None => (text, None),
     }
 }
@@ -204,6 +211,9 @@ fn format(
         format.push('%');
     }
     match currency {
+        Some(Currency::Before(sign)) if sign.ends_with(char::is_alphabetic) => {
+            format = format!("\"{sign} \"{format}");
+        }
         Some(Currency::Before(sign)) => format = format!("\"{sign}\"{format}"),
         Some(Currency::Behind(sign)) => format = format!("{format}\" {sign}\""),
         None => {}
@@ -241,7 +251,7 @@ fn moment(text: &str) -> Option<Typed> {
 }
 
 /// Excel treats 1900 as a leap year, so earlier dates stay text.
-fn serial(moment: NaiveDateTime, format: &'static str) -> Option<Typed> {
+pub fn serial(moment: NaiveDateTime, format: &'static str) -> Option<Typed> {
     let epoch = NaiveDate::from_ymd_opt(1899, 12, 30)?.and_hms_opt(0, 0, 0)?;
     let seconds = (moment - epoch).num_seconds() as f64;
     let serial = seconds / 86_400.0;

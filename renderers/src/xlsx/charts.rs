@@ -1,8 +1,9 @@
 //! Native charts: the values as cells, and below them the chart that references these cells.
 
 use rust_xlsxwriter::{
-    Chart as Native, ChartAxisLabelPosition, ChartFormat, ChartLegendPosition, ChartLine,
-    ChartSeries, ChartSolidFill, ChartType, Color, Worksheet, XlsxError,
+    Chart as Native, ChartAxis, ChartAxisCrossing, ChartAxisLabelPosition, ChartDataLabel,
+    ChartFormat, ChartLegendPosition, ChartLine, ChartSeries, ChartSolidFill, ChartType, Color,
+    Worksheet, XlsxError,
 };
 
 use super::look;
@@ -26,9 +27,17 @@ impl Pages<'_> {
         cells(sheet, top, chart, &self.look)?;
         let name = sheet.name();
         let mut native = Native::new(match chart.kind {
-            Kind::Bar => ChartType::Column,
+            Kind::Bar => match (chart.is_horizontal, chart.is_stacked) {
+                (false, false) => ChartType::Column,
+                (false, true) => ChartType::ColumnStacked,
+                (true, false) => ChartType::Bar,
+                (true, true) => ChartType::BarStacked,
+            },
+            Kind::Area if chart.is_stacked => ChartType::AreaStacked,
+            Kind::Area => ChartType::Area,
             Kind::Line => ChartType::Line,
             Kind::Pie => ChartType::Pie,
+            Kind::Donut => ChartType::Doughnut,
             Kind::Scatter => ChartType::Scatter,
         });
         let palette = self.look.palette().map(look::color);
@@ -40,9 +49,16 @@ impl Pages<'_> {
                 .set_categories((name.as_str(), top + 1, 0, bottom, 0))
                 .set_values((name.as_str(), top + 1, column, bottom, column));
             paint(series, chart, &palette, at);
+            if chart.shows_values() && chart.kind != Kind::Scatter {
+                let mut label = ChartDataLabel::new();
+                series.set_data_label(label.show_value().set_num_format(chart.axis_format()));
+            }
         }
         label(&mut native, chart);
-        native.set_width(SIZE.0).set_height(SIZE.1).set_alt_text(chart.description());
+        native
+            .set_width(SIZE.0)
+            .set_height(SIZE.1)
+            .set_alt_text(look::described(&chart.description()));
         sheet.insert_chart(bottom + 2, 0, &native)?;
         Ok(())
     }
@@ -60,8 +76,14 @@ fn paint(series: &mut ChartSeries, chart: &Chart, palette: &[Color], at: usize) 
     match chart.kind {
         Kind::Bar => {
             series.set_format(&mut fill).set_gap(60);
+            if chart.is_stacked {
+                series.set_overlap(100);
+            }
         }
-        Kind::Pie => {
+        Kind::Area => {
+            series.set_format(&mut fill);
+        }
+        Kind::Pie | Kind::Donut => {
             let colors = palette.iter().copied().cycle().take(chart.categories.len());
             series.set_point_colors(&colors.collect::<Vec<_>>());
         }
@@ -75,21 +97,38 @@ fn paint(series: &mut ChartSeries, chart: &Chart, palette: &[Color], at: usize) 
     }
 }
 
+/// The axis of the categories, which is vertical for horizontal bars.
+fn categories<'n>(native: &'n mut Native, chart: &Chart) -> &'n mut ChartAxis {
+    if chart.is_horizontal { native.y_axis() } else { native.x_axis() }
+}
+
+fn values<'n>(native: &'n mut Native, chart: &Chart) -> &'n mut ChartAxis {
+    if chart.is_horizontal { native.x_axis() } else { native.y_axis() }
+}
+
 fn label(native: &mut Native, chart: &Chart) {
     match &chart.title {
         Some(title) => native.title().set_name(title),
         None => native.title().set_hidden(),
     };
     if let Some(x) = &chart.x {
-        native.x_axis().set_name(x);
+        categories(native, chart).set_name(x);
     }
     if let Some(y) = &chart.y {
-        native.y_axis().set_name(y);
+        values(native, chart).set_name(y);
+    }
+    if !chart.is_round() {
+        values(native, chart).set_num_format(chart.axis_format());
+    }
+    if chart.is_horizontal {
+        // The first bar is at the top, the axis of values below the last.
+        categories(native, chart).set_reverse().set_crossing(ChartAxisCrossing::Max);
     }
     let grey = ChartLine::new().set_color(Color::RGB(0xd0_d7de)).clone();
-    native.y_axis().set_major_gridlines_line(&grey);
-    native.x_axis().set_label_position(ChartAxisLabelPosition::Low);
-    if chart.kind != Kind::Pie {
+    values(native, chart).set_major_gridlines(true).set_major_gridlines_line(&grey);
+    categories(native, chart).set_major_gridlines(false);
+    categories(native, chart).set_label_position(ChartAxisLabelPosition::Low);
+    if !chart.is_round() {
         if chart.series.len() < 2 {
             native.legend().set_hidden();
         } else {

@@ -1,5 +1,5 @@
-//! Directives in comments before a table: `<!-- total: sum -->`, `<!-- format: Column bars -->`,
-//! `<!-- format: Column scale -->`, `<!-- format: Column < 0 red -->`.
+//! Directives in comments before a table: `<!-- total: sum -->`, `<!-- total: sum of Column -->`,
+//! `<!-- format: Column bars -->`, `<!-- format: Column scale -->`, `<!-- format: Column < 0 red -->`.
 
 use rust_xlsxwriter::{
     Color, ConditionalFormat2ColorScale, ConditionalFormatCell, ConditionalFormatCellRule,
@@ -8,8 +8,8 @@ use rust_xlsxwriter::{
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Directive {
-    /// A total row below the table.
-    Total(Total),
+    /// A total row below the table, for these columns or for all that are numeric.
+    Total(Total, Vec<String>),
     Format {
         column: String,
         rule: Rule,
@@ -50,15 +50,20 @@ pub fn read(comment: &str) -> Option<Result<Directive, String>> {
     }
 }
 
+/// `sum`, or `sum of Amount, Quantity`
 fn total(value: &str) -> Result<Directive, String> {
-    Ok(Directive::Total(match value.to_lowercase().as_str() {
+    let (kind, columns) = value.split_once(" of ").unwrap_or((value, ""));
+    let names = columns.split(',').map(|name| name.trim().to_owned());
+    let names = names.filter(|name| !name.is_empty()).collect();
+    let total = match kind.trim().to_lowercase().as_str() {
         "sum" => Total::Sum,
         "average" => Total::Average,
         "min" => Total::Min,
         "max" => Total::Max,
         "count" => Total::Count,
-        _ => return Err(format!("“{value}” is not sum, average, min, max or count")),
-    }))
+        _ => return Err(format!("“{kind}” is not sum, average, min, max or count")),
+    };
+    Ok(Directive::Total(total, names))
 }
 
 fn format(value: &str) -> Result<Directive, String> {
@@ -92,6 +97,17 @@ impl Total {
             Self::Min => ("Minimum", 105),
             Self::Max => ("Maximum", 104),
             Self::Count => ("Count", 103),
+        }
+    }
+
+    /// The function that computes it.
+    pub fn function(self) -> &'static str {
+        match self {
+            Self::Sum => "SUM",
+            Self::Average => "AVERAGE",
+            Self::Min => "MIN",
+            Self::Max => "MAX",
+            Self::Count => "COUNTA",
         }
     }
 
@@ -161,7 +177,9 @@ mod tests {
 
     #[test]
     fn comments_that_ask_for_something_are_read() {
-        assert_eq!(read(" total: Sum "), Some(Ok(Directive::Total(Total::Sum))));
+        assert_eq!(read(" total: Sum "), Some(Ok(Directive::Total(Total::Sum, vec![]))));
+        let named = Directive::Total(Total::Average, vec!["Unit price".into(), "Qty".into()]);
+        assert_eq!(read("total: average of Unit price, Qty"), Some(Ok(named)));
         let rule = Rule::Cell { sign: "<=", limit: -0.05, color: Shade::Red };
         let column = "Net margin".to_owned();
         let directive = Directive::Format { column, rule };

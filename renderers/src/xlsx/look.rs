@@ -1,9 +1,9 @@
 //! Styles as Excel formats.
 
-use rust_xlsxwriter::{Color, Format, FormatAlign, FormatUnderline};
+use rust_xlsxwriter::{Color, Format, FormatAlign, FormatScript, FormatUnderline};
 
 use super::runs::Style;
-use crate::document::Align;
+use crate::document::{Align, Mark};
 use crate::package::look::Look;
 
 pub fn styled(style: Style) -> Format {
@@ -19,6 +19,15 @@ pub fn styled(style: Style) -> Format {
     }
     if style.code {
         format = format.set_font_name("Consolas");
+    }
+    match style.mark {
+        Some(Mark::Lowered) => format = format.set_font_script(FormatScript::Subscript),
+        Some(Mark::Raised) => format = format.set_font_script(FormatScript::Superscript),
+        Some(Mark::Underlined) => format = format.set_underline(FormatUnderline::Single),
+        // A part of a cell has no background.
+        Some(Mark::Highlighted) => format = format.set_font_color(Color::RGB(0x9a_6700)),
+        Some(Mark::Small) => format = format.set_font_size(9),
+        None => {}
     }
     if style.link {
         format =
@@ -92,4 +101,13 @@ pub fn heading(look: &Look) -> Format {
 
 pub fn color(color: crate::document::Color) -> Color {
     Color::RGB(u32::from_str_radix(&color, 16).expect("the digits are hexadecimal"))
+}
+
+/// The text alternative of a picture or chart, at most as long as Excel allows.
+pub fn described(text: &str) -> String {
+    const MOST: usize = 255;
+    match text.char_indices().nth(MOST) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(MOST - 1).chain(['…']).collect(),
+    }
 }

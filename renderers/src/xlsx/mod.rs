@@ -3,19 +3,25 @@
 //!
 //! - [`plan`]: the sheets and their content
 //! - [`pages`]: state shared by all sheets
-//! - [`sheet`], [`table`], [`totals`], [`charts`]: writing the sheets
+//! - [`sheet`], [`table`], [`merged`], [`totals`], [`charts`]: writing the sheets
 //! - [`directives`]: totals and conditional formats, requested in comments
 //! - [`mod@stream`]: long tables, written without building a document
-//! - [`cells`]: typing of cell text, [`signs`]: decimal and thousands separators
+//! - [`cells`]: typing of cell text, [`signs`]: decimal and thousands separators, [`dates`]: dates
+//!   and times, [`column`]: what all cells of a column have in common
+//! - [`computed`]: values of formulas and totals, for the formats that do not compute
 //! - [`formula`]: supported formulas, [`number_format`]: the format of their results
 //! - [`runs`], [`look`]: styled text
 //! - `properties`: author, date and default font
 
 mod cells;
 mod charts;
+mod column;
+mod computed;
+mod dates;
 mod directives;
 pub(crate) mod formula;
 mod look;
+mod merged;
 mod number_format;
 mod pages;
 mod plan;
@@ -28,6 +34,7 @@ mod table;
 mod totals;
 
 pub(crate) use cells::is_bare;
+pub(crate) use computed::computed;
 pub(crate) use stream::FORMULAS;
 pub use stream::stream;
 
@@ -56,7 +63,10 @@ pub fn render(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderErro
         let mut pages = Pages::new(document, fonts, &mut warnings);
         pages.survey(&plan.sheets);
         for sheet in &plan.sheets {
-            pages.write(workbook.add_worksheet(), sheet)?;
+            let worksheet = workbook.add_worksheet();
+            // Not 0, which readers would take for the value.
+            worksheet.set_formula_result_default("");
+            pages.write(worksheet, sheet)?;
         }
         pages.finish();
         workbook.save_to_buffer()

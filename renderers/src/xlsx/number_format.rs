@@ -11,6 +11,11 @@ const MONEY_DECIMALS: usize = 2;
 /// The number format of a result; `None` if it may be of another type than the cells.
 pub fn of(formula: &Expr, read: &Read, result: Option<&Value>) -> Option<String> {
     let Some(Value::Number(result)) = result else { return None };
+    match formula {
+        Expr::Call("DATE" | "EDATE" | "EOMONTH", _) => return Some("yyyy\\-mm\\-dd".to_owned()),
+        Expr::Call("PMT" | "PV" | "FV" | "NPV", _) => return Some("#,##0.00".to_owned()),
+        _ => {}
+    }
     let mut counted = Counted::default();
     collect(formula, read, &mut counted)?;
     counted.format(*result)

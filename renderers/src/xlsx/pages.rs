@@ -32,9 +32,27 @@ pub struct Pages<'a> {
 
 impl<'a> Pages<'a> {
     pub fn new(document: &'a Document, fonts: &'a Fonts, warnings: &'a mut Vec<String>) -> Self {
+        Self::with(document, fonts, warnings, images::load(&document.assets))
+    }
+
+    /// For computing only: no picture is decoded.
+    pub fn without_pictures(
+        document: &'a Document,
+        fonts: &'a Fonts,
+        warnings: &'a mut Vec<String>,
+    ) -> Self {
+        Self::with(document, fonts, warnings, images::load(&BTreeMap::new()))
+    }
+
+    fn with(
+        document: &'a Document,
+        fonts: &'a Fonts,
+        warnings: &'a mut Vec<String>,
+        pictures: Pictures,
+    ) -> Self {
         Pages {
             document,
-            pictures: images::load(&document.assets),
+            pictures,
             fonts,
             look: look(&document.meta),
             warnings,

@@ -205,7 +205,7 @@ impl<'a> Planner<'a> {
     fn list(&mut self, list: &'a List) {
         for (at, item) in list.items.iter().enumerate() {
             let mark = match (item.task, list.start) {
-                (Some(true), _) => "☑ ".to_owned(),
+                (Some(true), _) => "☒ ".to_owned(),
                 (Some(false), _) => "☐ ".to_owned(),
                 (None, Some(start)) => format!("{}. ", start + at as u64),
                 (None, None) => "• ".to_owned(),

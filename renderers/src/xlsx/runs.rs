@@ -2,7 +2,7 @@
 
 pub use unicode::width;
 
-use crate::document::Inline;
+use crate::document::{Inline, Mark};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Run {
@@ -17,6 +17,8 @@ pub struct Style {
     pub strike: bool,
     pub code: bool,
     pub link: bool,
+    /// The innermost mark.
+    pub mark: Option<Mark>,
 }
 
 /// The text of a cell and its links.
@@ -89,6 +91,9 @@ impl Runs {
                 Inline::Strike(inner) => {
                     self.add(inner, Style { strike: true, ..style }, spell_out);
                 }
+                Inline::Marked(mark, inner) => {
+                    self.add(inner, Style { mark: Some(*mark), ..style }, spell_out);
+                }
                 Inline::Link { url, content, .. } => {
                     self.add(content, Style { link: true, ..style }, spell_out);
                     if spell_out {
@@ -119,9 +124,10 @@ impl Runs {
 fn count_links(content: &[Inline]) -> usize {
     let count = |inline: &Inline| match inline {
         Inline::Link { .. } => 1,
-        Inline::Strong(inner) | Inline::Emphasis(inner) | Inline::Strike(inner) => {
-            count_links(inner)
-        }
+        Inline::Strong(inner)
+        | Inline::Emphasis(inner)
+        | Inline::Strike(inner)
+        | Inline::Marked(_, inner) => count_links(inner),
         _ => 0,
     };
     content.iter().map(count).sum()

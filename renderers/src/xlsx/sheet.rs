@@ -12,6 +12,7 @@ use super::signs::Signs;
 use crate::document::{Inline, PageSize, Table, plain_text};
 use crate::package::look::{is_rtl, language};
 use crate::package::measure::begins_rtl;
+use crate::package::upright::upright;
 use crate::package::vector::{self, Raster};
 use crate::pdf::fontset::Fonts;
 use crate::pdf::images::{self, Picture};
@@ -22,6 +23,8 @@ const WIDEST: usize = 60;
 /// Longer text is wrapped over several columns.
 const LINE_WIDTH: usize = 90;
 const PICTURE_WIDTH: f64 = 640.0;
+/// The maximum height of a picture, in pixels; a taller one would take several printed pages.
+const PICTURE_HEIGHT: f64 = 640.0;
 const LOGO_PIXELS: f64 = 32.0;
 const ROW_PIXELS: f64 = 20.0;
 /// Excel's value for right-to-left cell text.
@@ -71,14 +74,14 @@ impl Pages<'_> {
         match part {
             Part::Table(table, _) if table.header.is_empty() => 0,
             Part::Table(table, directives) => {
-                let totals = directives.iter().filter(|d| matches!(d, Directive::Total(_)));
+                let totals = directives.iter().filter(|d| matches!(d, Directive::Total(..)));
                 table.rows.len() as u32 + 1 + totals.count() as u32
             }
             Part::Text(_) => 1,
             Part::Chart(chart) => super::charts::rows(chart),
             Part::Picture { url, .. } => match self.pictures.get(*url) {
                 Some(Ok(picture)) => {
-                    let scale = (PICTURE_WIDTH / picture.width).min(1.0);
+                    let scale = reduction(picture.width, picture.height);
                     (picture.height * scale / ROW_PIXELS).ceil() as u32 + 1
                 }
                 _ => 1,
@@ -91,16 +94,21 @@ impl Pages<'_> {
     pub fn survey(&mut self, sheets: &[Sheet<'_>]) {
         for sheet in sheets {
             let (mut row, mut after_table, mut is_first) = (0, false, true);
+            let tables = sheet.parts.iter().filter(|part| matches!(part, Part::Table(..))).count();
             for part in &sheet.parts {
                 row += gap(part, row, after_table);
                 after_table = matches!(part, Part::Table(..));
-                if let Part::Table(table, _) = part {
+                if let Part::Table(table, directives) = part {
                     if std::mem::take(&mut is_first) {
                         let name = sheet.name.to_lowercase();
                         self.grid.sheets.insert(name.clone(), self.grid.here);
                         self.tops.sheets.insert(name, (sheet.name.clone(), row));
                     }
+                    if tables > 1 {
+                        self.grid.shared.insert(self.grid.here);
+                    }
                     let read = self.read(table);
+                    self.survey_totals(table, &read, directives);
                     self.tables.push_back(read);
                     self.grid.here += 1;
                 }
@@ -268,8 +276,11 @@ impl Pages<'_> {
     ) -> Result<(), XlsxError> {
         match self.pictures.get(url).map(|picture| image(picture, self.fonts)) {
             Some(Ok((image, own))) => {
-                let scale = (PICTURE_WIDTH / image.width()).min(own);
-                let image = image.set_scale_width(scale).set_scale_height(scale).set_alt_text(alt);
+                let scale = reduction(image.width() * own, image.height() * own) * own;
+                let image = image
+                    .set_scale_width(scale)
+                    .set_scale_height(scale)
+                    .set_alt_text(look::described(alt));
                 sheet.insert_image(row, 0, &image)?;
                 Ok(())
             }
@@ -296,6 +307,11 @@ fn gap(part: &Part<'_>, row: u32, after_table: bool) -> u32 {
     u32::from(row > 0 && (is_apart || after_table))
 }
 
+/// The scale at which a picture of that size is at most as large as a screen.
+fn reduction(width: f64, height: f64) -> f64 {
+    (PICTURE_WIDTH / width).min(PICTURE_HEIGHT / height).min(1.0)
+}
+
 /// A picture that has been decoded and re-encoded, so that every program can read it, and the scale
 /// for its original size.
 fn image(picture: &Result<Picture, String>, fonts: &Fonts) -> Result<(Image, f64), String> {
@@ -306,15 +322,25 @@ fn image(picture: &Result<Picture, String>, fonts: &Fonts) -> Result<(Image, f64
         let scale = f64::from(width) / image.width();
         return Ok((image, scale));
     }
-    let image = Image::new_from_buffer(&picture.bytes);
-    let image = image.map_err(|_| "a workbook supports PNG, JPEG, GIF, BMP and SVG".to_owned());
-    Ok((image?, 1.0))
+    let upright = upright(&picture.bytes, images::PIXELS)?;
+    let image = Image::new_from_buffer(&upright.bytes);
+    let image = image.map_err(|_| "a workbook supports PNG, JPEG, GIF, BMP and SVG".to_owned())?;
+    Ok((image, 1.0))
 }
 
 /// Column widths by the longest line in each table column; a wide character counts twice.
 fn widths(parts: &[Part]) -> Vec<usize> {
     let mut widths: Vec<usize> = Vec::new();
     for part in parts {
+        if let Part::Chart(chart) = part {
+            widths.resize(widths.len().max(chart.series.len() + 1), NARROWEST);
+            let names = chart.series.iter().zip(1..).map(|(series, column)| (&series.name, column));
+            let first = std::iter::once(&chart.corner).chain(&chart.categories);
+            for (name, column) in first.map(|name| (name, 0)).chain(names) {
+                let width = name.chars().count() + 3;
+                widths[column] = widths[column].max(width).min(WIDEST);
+            }
+        }
         if let Part::Table(Table { header, rows, .. }, directives) = part {
             widths.resize(widths.len().max(header.len()), NARROWEST);
             for row in std::iter::once(header).chain(rows) {
@@ -322,7 +348,7 @@ fn widths(parts: &[Part]) -> Vec<usize> {
                     *width = (*width).max(Runs::read(cell).width() + 3).min(WIDEST);
                 }
             }
-            if directives.iter().any(|directive| matches!(directive, Directive::Total(_))) {
+            if directives.iter().any(|directive| matches!(directive, Directive::Total(..))) {
                 let first = rows.first().into_iter().flatten();
                 for (width, cell) in widths.iter_mut().zip(first) {
                     *width = (*width + growth(cell, rows.len())).min(WIDEST);

@@ -7,11 +7,12 @@ use std::collections::HashMap;
 
 use rust_xlsxwriter::{Format, Worksheet, XlsxError};
 
-use super::cells::{self, CELL_CHARS, Typed};
+use super::cells::{CELL_CHARS, Typed};
+use super::column::Notation;
 use super::pages::Pages;
 use super::properties::workbook;
 use super::signs::Signs;
-use super::{look, plan};
+use super::{column, look, plan};
 use crate::Document;
 use crate::budgets::TABLE_COLUMNS;
 use crate::document::Align;
@@ -35,14 +36,17 @@ pub const FORMULAS: &str = "cells that begin with = stay text: rows are data, no
 pub fn stream(document: &Document, csv: &str) -> Result<Rendered, RenderError> {
     let (text, removed) = clean::source(csv);
     let mut losses = Losses { removed, ..Losses::default() };
-    let widths = widths(Records::of(&text))?;
-    let written = write(document, &text, &widths, &mut losses, true).or_else(|error| match error {
-        XlsxError::TempFileError(..) => {
-            losses = Losses { removed, ..Losses::default() };
-            write(document, &text, &widths, &mut losses, false)
-        }
-        other => Err(other),
-    });
+    let mut records = Records::of(&text);
+    let above = records.take_title();
+    let widths = widths(records.clone())?;
+    let written =
+        write(document, records.clone(), &widths, &mut losses, true).or_else(|error| match error {
+            XlsxError::TempFileError(..) => {
+                losses = Losses { removed, ..Losses::default() };
+                write(document, records.clone(), &widths, &mut losses, false)
+            }
+            other => Err(other),
+        });
     let bytes = written.map_err(|error| match error {
         XlsxError::RowColumnLimitError => RenderError::TooLarge(format!(
             "The CSV has more than {ROWS} lines, which is Excel's limit. Split it."
@@ -57,6 +61,9 @@ pub fn stream(document: &Document, csv: &str) -> Result<Rendered, RenderError> {
     }
     let mut warnings = document.warnings.clone();
     warnings.extend(losses.sentences());
+    warnings.extend(above.map(|above| {
+        format!("The line “{above:.60}” above the header was left out of the workbook.")
+    }));
     Ok(Rendered { bytes, pages: 1, warnings })
 }
 
@@ -88,6 +95,8 @@ struct Losses {
     surplus: usize,
     /// A warning about a quotation mark.
     quote: Option<String>,
+    /// Warnings about ambiguous dates.
+    dates: Vec<String>,
     /// Warnings about headers and footers.
     paper: Vec<String>,
 }
@@ -102,41 +111,50 @@ impl Losses {
         ];
         let notes = notes.iter().filter(|(count, _)| *count > 0);
         let notes = notes.map(|(count, what)| format!("{count} {what}."));
-        notes.chain(self.quote.clone()).chain(self.paper.clone()).collect()
+        notes
+            .chain(self.quote.clone())
+            .chain(self.dates.clone())
+            .chain(self.paper.clone())
+            .collect()
     }
 }
 
 fn write(
     document: &Document,
-    text: &str,
+    mut records: Records<'_>,
     widths: &[usize],
     losses: &mut Losses,
-    low_memory: bool,
+    in_constant_memory: bool,
 ) -> Result<Vec<u8>, XlsxError> {
     let meta = &document.meta;
     let mut book = workbook(meta)?;
-    let sheet =
-        if low_memory { book.add_worksheet_with_low_memory()? } else { book.add_worksheet() };
+    let sheet = if in_constant_memory {
+        book.add_worksheet_with_constant_memory()?
+    } else {
+        book.add_worksheet()
+    };
     sheet.set_name(plan::clean_name(meta.title.as_deref().unwrap_or("Rows")))?;
     for (column, width) in widths.iter().enumerate() {
         sheet.set_column_width(column as u16, *width as f64)?;
     }
     Pages::new(document, &Fonts::default(), &mut losses.paper).paper(sheet, widths.iter().sum())?;
     sheet.set_freeze_panes(1, 0)?.set_repeat_rows(0, 0)?;
-    let mut records = Records::of(text);
     let head = look::header(Align::Start.into(), &theme(meta));
-    for (column, field) in records.next().unwrap_or_default().iter().enumerate() {
+    let names = records.next().unwrap_or_default();
+    for (column, field) in names.iter().enumerate() {
         sheet.write_string_with_format(0, column as u16, clean::line(field), &head)?;
     }
     let usual = Signs::of(meta.language.as_deref(), records.may_have_commas());
-    let signs = signs(usual, records.clone(), widths.len());
+    let notations = notations(usual, meta.language.as_deref(), records.clone(), widths.len());
+    let ambiguous = names.iter().zip(&notations).filter(|(_, notation)| notation.is_ambiguous);
+    losses.dates = ambiguous.map(|(name, _)| column::ambiguous(name)).collect();
     let mut formats = HashMap::new();
     let mut row = 0;
     for record in records.by_ref() {
         row += 1;
         losses.surplus += record.len().saturating_sub(widths.len());
-        for (column, (field, signs)) in record.iter().zip(&signs).enumerate() {
-            cell(sheet, (row, column as u16), (field, *signs), &mut formats, losses)?;
+        for (column, (field, notation)) in record.iter().zip(&notations).enumerate() {
+            cell(sheet, (row, column as u16), (field, *notation), &mut formats, losses)?;
         }
     }
     losses.quote = records.warning();
@@ -144,12 +162,17 @@ fn write(
     book.save_to_buffer()
 }
 
-/// The number notation of each column.
-fn signs(usual: Signs, records: Records<'_>, columns: usize) -> Vec<Signs> {
+/// The notation of each column.
+fn notations(
+    usual: Signs,
+    language: Option<&str>,
+    records: Records<'_>,
+    columns: usize,
+) -> Vec<Notation> {
     let first: Vec<Vec<String>> = records.take(MEASURED).collect();
     let of_column = |at: usize| {
         let fields = first.iter().filter_map(|record| record.get(at));
-        cells::signs(usual, fields.map(String::as_str))
+        Notation::of(usual, language, fields.map(String::as_str))
     };
     (0..columns).map(of_column).collect()
 }
@@ -157,7 +180,7 @@ fn signs(usual: Signs, records: Records<'_>, columns: usize) -> Vec<Signs> {
 fn cell(
     sheet: &mut Worksheet,
     (row, column): (u32, u16),
-    (field, signs): (&str, Signs),
+    (field, notation): (&str, Notation),
     formats: &mut HashMap<String, Format>,
     losses: &mut Losses,
 ) -> Result<(), XlsxError> {
@@ -165,7 +188,7 @@ fn cell(
         let known = formats.entry(shown.to_owned());
         known.or_insert_with(|| Format::new().set_num_format(shown)).clone()
     };
-    match cells::read(field, signs) {
+    match notation.read(field) {
         Typed::Bool(truth) => {
             sheet.write_boolean(row, column, truth)?;
         }

@@ -6,14 +6,14 @@ use rust_xlsxwriter::{
     Format, Formula, Table as Native, TableColumn, TableStyle, Worksheet, XlsxError,
 };
 
-use super::cells::{self, Typed};
+use super::cells::Typed;
+use super::column::{Notation, ambiguous, notations};
 use super::directives::Directive;
 use super::formula::{self, Grid, Tops, Value};
 use super::look::{self, Column};
 use super::number_format;
 use super::pages::{Meaning, Pages, Read};
 use super::runs::{Runs, Style, formula_source};
-use super::signs::Signs;
 
 use crate::document::{Align, Inline, Table};
 
@@ -36,11 +36,8 @@ impl Pages<'_> {
         let bottom = top + table.rows.len() as u32;
         let names = self.names(table);
         let columns = columns(table, &read);
-        if table.rows.is_empty() {
-            for (column, name) in names.iter().enumerate() {
-                let format = look::header(columns[column], &self.look);
-                sheet.write_string_with_format(top, column as u16, name, &format)?;
-            }
+        if table.rows.is_empty() || !table.merges.is_empty() {
+            self.plain_header(sheet, top, (table, &names), &columns)?;
         } else {
             let named: Vec<TableColumn> = names
                 .iter()
@@ -55,12 +52,13 @@ impl Pages<'_> {
         }
         self.links_of_header(sheet, top, table, (&names, &columns))?;
         if top == 0 {
-            sheet.set_freeze_panes(1, 0)?;
-            sheet.set_repeat_rows(0, 0)?;
+            let rows = table.header_rows() as u32;
+            sheet.set_freeze_panes(rows, 0)?;
+            sheet.set_repeat_rows(0, rows - 1)?;
         }
         self.tops.here = top;
         self.rows(sheet, top, &columns, &read)?;
-        self.apply_directives(sheet, (top, bottom), (&names, &read), directives)?;
+        self.apply_directives(sheet, (top, bottom), (table, &names, &read), directives)?;
         self.grid.here += 1;
         Ok(())
     }
@@ -88,15 +86,16 @@ impl Pages<'_> {
         &mut self,
         sheet: &mut Worksheet,
         (top, bottom): (u32, u32),
-        (names, read): (&[String], &Read),
+        (table, names, read): (&Table, &[String], &Read),
         directives: &[Directive],
     ) -> Result<(), XlsxError> {
         let mut below = bottom;
         for directive in directives {
             match directive {
-                Directive::Total(total) => {
+                Directive::Total(total, columns) => {
                     below += 1;
-                    self.total(sheet, (top, bottom, below), read, *total)?;
+                    let columns = self.total_columns(table, columns);
+                    self.total(sheet, (top, bottom, below), read, (*total, &columns))?;
                 }
                 Directive::Format { column, rule } => {
                     let named = |name: &String| name.eq_ignore_ascii_case(column);
@@ -124,6 +123,10 @@ impl Pages<'_> {
             let text: String = runs.text().chars().take(255).collect();
             let base = if text.is_empty() { format!("Column {}", at + 1) } else { text.clone() };
             let mut name = base.clone();
+            if !table.merges.is_empty() {
+                names.push(name);
+                continue;
+            }
             let mut number = 1;
             while !used.insert(name.to_lowercase()) {
                 number += 1;
@@ -143,15 +146,16 @@ impl Pages<'_> {
         for (column, cell) in table.header.iter().enumerate() {
             self.grid.set(0, column as u16, text_value(Runs::read(cell).text()));
         }
-        let signs = signs(table, self.document.meta.language.as_deref());
+        let notations = notations(table, self.document.meta.language.as_deref());
+        self.report_ambiguous(table, &notations);
         let mut read = Vec::with_capacity(table.rows.len());
         for (at, row) in table.rows.iter().enumerate() {
             let mut line = Vec::with_capacity(row.len());
             for (column, cell) in row.iter().enumerate().take(table.header.len()) {
                 let (runs, meaning) = match &table.given {
                     Some(given) if given.texts.contains(&(at, column)) => (Runs::read(cell), None),
-                    Some(_) => self.typed(cell, signs[column]),
-                    None => self.meaning(cell, signs[column]),
+                    Some(_) => self.typed(cell, notations[column]),
+                    None => self.meaning(cell, notations[column]),
                 };
                 let (row, column) = (at as u32 + 1, column as u16);
                 remember(&mut self.grid, row, column, &runs, meaning.as_ref());
@@ -160,6 +164,13 @@ impl Pages<'_> {
             read.push(line);
         }
         read
+    }
+
+    fn report_ambiguous(&mut self, table: &Table, notations: &[Notation]) {
+        for (at, _) in notations.iter().enumerate().filter(|(_, column)| column.is_ambiguous) {
+            let name = short(&Runs::read(&table.header[at]).text());
+            self.warn(ambiguous(&name));
+        }
     }
 
     fn rows(
@@ -183,8 +194,8 @@ impl Pages<'_> {
         Ok(())
     }
 
-    fn meaning(&mut self, cell: &[Inline], signs: Signs) -> (Runs, Option<Meaning>) {
-        let Some(source) = formula_source(cell) else { return self.typed(cell, signs) };
+    fn meaning(&mut self, cell: &[Inline], notation: Notation) -> (Runs, Option<Meaning>) {
+        let Some(source) = formula_source(cell) else { return self.typed(cell, notation) };
         match formula::parse(&source) {
             Ok(formula) => (Runs::read(cell), Some(Meaning::Formula(formula))),
             Err(why) => {
@@ -195,13 +206,13 @@ impl Pages<'_> {
     }
 
     /// Only a cell in a single style, without links or code, can be typed.
-    fn typed(&mut self, cell: &[Inline], signs: Signs) -> (Runs, Option<Meaning>) {
+    fn typed(&mut self, cell: &[Inline], notation: Notation) -> (Runs, Option<Meaning>) {
         let runs = Runs::read(cell);
         for (url, _) in &runs.images {
             self.warn(format!("The picture {url} is in a cell, which cannot contain pictures."));
         }
         let plain = runs.style().is_some_and(|style| !style.code && !style.link);
-        let typed = if plain { cells::read(&runs.text(), signs) } else { Typed::Text };
+        let typed = if plain { notation.read(&runs.text()) } else { Typed::Text };
         (runs, (typed != Typed::Text).then_some(Meaning::Typed(typed)))
     }
 
@@ -272,6 +283,16 @@ impl Pages<'_> {
             sheet.write_formula_with_format(row, column, formula, format)?;
             return Ok(());
         }
+        if unknown.is_none() && formula::is_volatile(formula) {
+            // Computed by the program that opens the file; it must not show another value.
+            let source = Formula::new(format!("={}", formula.write(&self.tops))).set_result("");
+            let format = match formula {
+                formula::Expr::Call("TODAY", _) => format.clone().set_num_format("yyyy\\-mm\\-dd"),
+                _ => format.clone(),
+            };
+            sheet.write_formula_with_format(row, column, source, &format)?;
+            return Ok(());
+        }
         let source = format!("={}", formula.write(&Tops::default()));
         let why = unknown.map_or_else(
             || "it is a circular reference or references too many cells".to_owned(),
@@ -280,20 +301,6 @@ impl Pages<'_> {
         self.not_a_formula(&source, &why);
         self.text(sheet, (row, column), &spelled(source), format)
     }
-}
-
-/// The number notation of each column.
-fn signs(table: &Table, language: Option<&str>) -> Vec<Signs> {
-    let usual = Signs::of(language, table.given.as_ref().is_some_and(|given| given.commas));
-    if usual == Signs::English {
-        return vec![usual; table.header.len()];
-    }
-    let of_column = |at: usize| {
-        let cells = table.rows.iter().filter_map(|row| row.get(at));
-        let texts: Vec<String> = cells.map(|cell| Runs::read(cell).text()).collect();
-        cells::signs(usual, texts.iter().map(String::as_str))
-    };
-    (0..table.header.len()).map(of_column).collect()
 }
 
 /// The alignment of the columns. Headers are aligned with their numbers, and text after

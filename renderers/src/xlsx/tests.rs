@@ -61,7 +61,7 @@ fn prose_lists_and_notes_become_rows() {
          Term\n: Meaning\n\n[^n]: The note\n",
     );
     let strings = part(&rendered, "xl/sharedStrings.xml");
-    for text in ["Intro[1].", "• ", "one", "two", "☑ ", "3. ", "quote", "code", "Term", "Meaning"]
+    for text in ["Intro[1].", "• ", "one", "two", "☒ ", "3. ", "quote", "code", "Term", "Meaning"]
     {
         assert!(strings.contains(text), "{text} in {strings}");
     }

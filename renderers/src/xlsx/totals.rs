@@ -3,10 +3,13 @@
 use rust_xlsxwriter::{Format, FormatBorder, Formula, Worksheet, XlsxError};
 
 use super::cells::Typed;
-use super::directives::Total;
-use super::formula::Value;
+use super::computed::is_summable;
+use super::directives::{Directive, Total};
+use super::formula::{Cell, Expr, Value};
 use super::number_format::{self, Counted};
 use super::pages::{Meaning, Pages, Read};
+use super::runs::Runs;
+use crate::document::{Inline, Table};
 
 impl Pages<'_> {
     /// Writes the total row of a table from row `top` to `bottom`.
@@ -15,20 +18,17 @@ impl Pages<'_> {
         sheet: &mut Worksheet,
         (top, bottom, row): (u32, u32, u32),
         read: &Read,
-        total: Total,
+        (total, wanted): (Total, &[usize]),
     ) -> Result<(), XlsxError> {
         let columns = read.iter().map(Vec::len).max().unwrap_or(0);
         let (name, code) = total.name();
         let (mut is_named, mut is_given) = (false, false);
         for column in 0..columns {
-            // The first column is the row label, even if it is numeric.
-            let is_name = column == 0 && columns > 1;
-            let numbers = if is_name { None } else { self.numbers(read, column, total) };
+            let is_wanted = wanted.contains(&column);
+            let numbers = is_wanted.then(|| self.sum(read, column, total)).flatten();
             let format = Format::new().set_bold().set_border_top(FormatBorder::Thin);
             let at = column as u16;
-            // Percentages are not summed.
-            let adds_up = |shown: &str| total != Total::Sum || !shown.contains('%');
-            if let Some((value, shown)) = numbers.filter(|(_, shown)| adds_up(shown)) {
+            if let Some((value, shown)) = numbers {
                 is_given = true;
                 let format = format.set_num_format(shown);
                 let from = rust_xlsxwriter::utility::row_col_to_cell(top + 1, at);
@@ -47,6 +47,54 @@ impl Pages<'_> {
             self.warn(format!("There is no numeric column for the total “{name}”."));
         }
         Ok(())
+    }
+
+    /// The columns of a total: those that are named, or all after the first, which is the label of
+    /// the row even if it is numeric.
+    pub fn total_columns(&mut self, table: &Table, names: &[String]) -> Vec<usize> {
+        let count = table.header.len();
+        if names.is_empty() {
+            return (usize::from(count > 1)..count).collect();
+        }
+        let mut columns = Vec::new();
+        for name in names {
+            let is_named = |cell: &Vec<Inline>| Runs::read(cell).text().eq_ignore_ascii_case(name);
+            match table.header.iter().position(is_named) {
+                Some(column) => columns.push(column),
+                None => self.warn(format!("There is no column “{name}” for a total.")),
+            }
+        }
+        columns
+    }
+
+    /// Makes the totals below a table known to formulas, before any formula is computed.
+    pub fn survey_totals(&mut self, table: &Table, read: &Read, directives: &[Directive]) {
+        let totals = directives.iter().filter_map(|directive| match directive {
+            Directive::Total(total, names) => Some((*total, names)),
+            Directive::Format { .. } => None,
+        });
+        for (at, (total, names)) in totals.enumerate() {
+            let columns = self.total_columns(table, names);
+            let columns = columns.into_iter().filter(|column| is_summable(read, *column, total));
+            for column in columns {
+                let cell = |row: usize| Cell {
+                    row: row as u32,
+                    column: column as u16,
+                    row_is_fixed: false,
+                    column_is_fixed: false,
+                };
+                let range = Expr::Range(cell(1), cell(table.rows.len()));
+                let formula = Expr::Call(total.function(), vec![range]);
+                let row = (table.rows.len() + 1 + at) as u32;
+                self.grid.set_formula(row, column as u16, formula);
+            }
+        }
+    }
+
+    /// The total of a column and its format. Percentages are not summed.
+    pub fn sum(&mut self, read: &Read, column: usize, total: Total) -> Option<(f64, String)> {
+        let adds_up = |shown: &str| total != Total::Sum || !shown.contains('%');
+        self.numbers(read, column, total).filter(|(_, shown)| adds_up(shown))
     }
 
     /// The total of a numeric column and its format. Like SUBTOTAL it ignores cells that are not

@@ -1,6 +1,7 @@
 //! The arguments of the document tools: the text, from any source, and the options of the file.
 
 use renderers::Format;
+use renderers::read::charset;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -227,18 +228,15 @@ async fn from_file(it: FromFile, context: &Context) -> Result<DocumentRequest, T
 
 async fn rows(path: &str, context: &Context) -> Result<RenderText, ToolError> {
     let text = bytes(path, MAX_ROWS_BYTES, context).await?;
-    if stem_and_ending(path).1 != "json" {
+    if matches!(stem_and_ending(path).1.as_str(), "csv" | "tsv") {
         return Ok(RenderText::Csv(text));
     }
-    let json = serde_json::from_str(&text);
-    let odd = |error: serde_json::Error| {
-        ToolError::ExecutionFailed(format!("{path} is not valid JSON: {error}"))
-    };
-    json.map(RenderText::Json).map_err(odd)
+    let odd = |error| ToolError::ExecutionFailed(format!("{path} cannot be read: {error}"));
+    renderers::rows::parse_json(&text).map(RenderText::Json).map_err(odd)
 }
 
 fn is_rows(path: &str) -> bool {
-    matches!(stem_and_ending(path).1.as_str(), "csv" | "tsv" | "json")
+    matches!(stem_and_ending(path).1.as_str(), "csv" | "tsv" | "json" | "jsonl" | "ndjson")
 }
 
 /// The name and the lower-case extension.
@@ -261,8 +259,12 @@ fn checked(name: Option<String>) -> Result<Option<String>, ToolError> {
 async fn bytes(path: &str, most: u64, context: &Context) -> Result<String, ToolError> {
     let path = path.to_owned();
     workspace::beneath(context, move |workspace, _| {
-        String::from_utf8(workspace.bytes(&path, most)?)
-            .map_err(|_| ToolError::ExecutionFailed(format!("{path} is not UTF-8 text")))
+        let bytes = workspace.bytes(&path, most)?;
+        // Other charsets are usual for CSV; binary files are refused.
+        match charset::name_of(&bytes) {
+            Some(_) => Ok(charset::decode(&bytes)),
+            None => Err(ToolError::ExecutionFailed(format!("{path} is not a text file"))),
+        }
     })
     .await
 }

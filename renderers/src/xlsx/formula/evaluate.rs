@@ -26,6 +26,10 @@ pub struct Grid {
     looks: usize,
     /// Formulas whose dependencies have been computed.
     prepared: HashSet<At>,
+    /// The last row of each table.
+    last_rows: HashMap<u32, u32>,
+    /// Tables that share their sheet with others, so that their columns are not those of the sheet.
+    pub shared: HashSet<u32>,
     /// The table of the current formula.
     pub here: u32,
     /// The first table of each sheet, by the sheet's name in lower case.
@@ -63,11 +67,38 @@ impl Area {
 
 impl Grid {
     pub fn set(&mut self, row: u32, column: u16, value: Value) {
+        self.see(row);
         self.values.insert((self.here, row, column), value);
     }
 
+    fn see(&mut self, row: u32) {
+        let last = self.last_rows.entry(self.here).or_default();
+        *last = row.max(*last);
+    }
+
     pub fn set_formula(&mut self, row: u32, column: u16, formula: Expr) {
+        self.see(row);
         self.formulas.insert((self.here, row, column), formula);
+    }
+
+    /// The cells of whole columns, if they are those of one table.
+    fn columns(&self, from: Cell, to: Cell) -> Option<Area> {
+        let last = self.last_rows.get(&self.here).copied().unwrap_or(0);
+        let (_, columns) = corners(from, to);
+        let area = Area { table: self.here, rows: (0, last), columns };
+        (!self.shared.contains(&self.here)).then_some(area)
+    }
+
+    /// The number of columns of a range; `None` for an expression with a single value.
+    pub(super) fn width(expr: &Expr) -> Option<usize> {
+        match expr {
+            Expr::Range(from, to) | Expr::Columns(from, to) => {
+                let (_, columns) = corners(*from, *to);
+                Some(usize::from(columns.1 - columns.0) + 1)
+            }
+            Expr::Elsewhere(_, inner) => Self::width(inner),
+            _ => None,
+        }
     }
 
     /// The value of a cell; `None` for a circular reference or if a limit is exceeded.
@@ -110,6 +141,11 @@ impl Grid {
             match formula {
                 Expr::Cell(cell) => areas.push(Area::of(table, *cell, *cell)),
                 Expr::Range(from, to) => areas.push(Area::of(table, *from, *to)),
+                Expr::Columns(from, to) => {
+                    let (_, columns) = corners(*from, *to);
+                    let last = self.last_rows.get(&table).copied().unwrap_or(0);
+                    areas.push(Area { table, rows: (0, last), columns });
+                }
                 Expr::Elsewhere(sheet, inner) => {
                     let table = self.sheets.get(&sheet.to_lowercase());
                     open.extend(table.map(|table| (*table, &**inner)));
@@ -156,7 +192,7 @@ impl Grid {
             Expr::Text(text) => Value::Text(text.clone()),
             Expr::Bool(truth) => Value::Bool(*truth),
             Expr::Cell(cell) => self.cell(cell.row, cell.column)?,
-            Expr::Range(..) => Value::Error("#VALUE!"),
+            Expr::Range(..) | Expr::Columns(..) => Value::Error("#VALUE!"),
             Expr::Elsewhere(sheet, inner) => {
                 self.elsewhere(sheet, |grid| grid.value(inner))?.unwrap_or(Value::Error("#REF!"))
             }
@@ -177,8 +213,11 @@ impl Grid {
             let values = self.elsewhere(sheet, |grid| grid.values(inner))?;
             return Ok(values.unwrap_or(vec![Value::Error("#REF!")]));
         }
-        let Expr::Range(from, to) = expr else { return Ok(vec![self.value(expr)?]) };
-        let area = Area::of(self.here, *from, *to);
+        let area = match expr {
+            Expr::Range(from, to) => Area::of(self.here, *from, *to),
+            Expr::Columns(from, to) => self.columns(*from, *to).ok_or(Stop)?,
+            _ => return Ok(vec![self.value(expr)?]),
+        };
         if self.looks.saturating_add(area.size()) > LOOKS {
             return Err(Stop);
         }
@@ -270,7 +309,7 @@ fn map(value: &Value, change: impl FnOnce(f64) -> f64) -> Value {
     into_value(value.number().map(|number| finite(change(number))))
 }
 
-fn binary(left: &Value, op: Op, right: &Value) -> Value {
+pub fn binary(left: &Value, op: Op, right: &Value) -> Value {
     into_value(match op {
         Op::Join => join(left, right),
         Op::Add | Op::Subtract | Op::Multiply | Op::Divide | Op::Power => {

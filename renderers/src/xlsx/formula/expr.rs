@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+/// Functions that are newer than the file format and need a prefix there.
+const FUTURE: [&str; 4] = ["XLOOKUP", "MAXIFS", "MINIFS", "IFNA"];
+
 /// A checked formula. Cells are counted from zero.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expr {
@@ -10,6 +13,8 @@ pub enum Expr {
     Bool(bool),
     Cell(Cell),
     Range(Cell, Cell),
+    /// Whole columns; the rows of the cells have no meaning.
+    Columns(Cell, Cell),
     /// A cell or a range of the first table of another sheet of this workbook.
     Elsewhere(String, Box<Expr>),
     Negate(Box<Expr>),
@@ -78,6 +83,7 @@ impl Expr {
             Expr::Bool(truth) => if *truth { "TRUE" } else { "FALSE" }.to_owned(),
             Expr::Cell(cell) => cell.write(rows),
             Expr::Range(from, to) => format!("{}:{}", from.write(rows), to.write(rows)),
+            Expr::Columns(from, to) => format!("{}:{}", from.column_name(), to.column_name()),
             Expr::Negate(inner) => format!("-{}", inner.write(tops)),
             Expr::Percent(inner) => format!("{}%", inner.write(tops)),
             Expr::Group(inner) => format!("({})", inner.write(tops)),
@@ -86,7 +92,8 @@ impl Expr {
             }
             Expr::Call(name, arguments) => {
                 let arguments: Vec<String> = arguments.iter().map(|a| a.write(tops)).collect();
-                format!("{name}({})", arguments.join(","))
+                let prefix = if FUTURE.contains(name) { "_xlfn." } else { "" };
+                format!("{prefix}{name}({})", arguments.join(","))
             }
         }
     }
@@ -108,6 +115,11 @@ impl Tops {
 
 impl Cell {
     fn write(self, rows: u32) -> String {
+        let row = if self.row_is_fixed { "$" } else { "" };
+        format!("{}{row}{}", self.column_name(), self.row + rows + 1)
+    }
+
+    fn column_name(self) -> String {
         let mut letters = Vec::new();
         let mut column = u32::from(self.column) + 1;
         while column > 0 {
@@ -115,8 +127,6 @@ impl Cell {
             column = (column - 1) / 26;
         }
         let letters: String = letters.into_iter().rev().collect();
-        let dollar = |fixed: bool| if fixed { "$" } else { "" };
-        let (column, row) = (dollar(self.column_is_fixed), dollar(self.row_is_fixed));
-        format!("{column}{letters}{row}{}", self.row + rows + 1)
+        if self.column_is_fixed { format!("${letters}") } else { letters }
     }
 }

@@ -3,9 +3,10 @@
 
 use super::evaluate::{Grid, Stop, Value, compare, finite, into_value};
 use super::expr::{Expr, Op};
+use super::{calendar, finance, lookup, words};
 
 /// Names with the minimum and maximum number of arguments.
-const KNOWN: [(&str, usize, usize); 33] = [
+const KNOWN: [(&str, usize, usize); 78] = [
     ("ABS", 1, 1),
     ("AND", 1, 255),
     ("AVERAGE", 1, 255),
@@ -39,7 +40,63 @@ const KNOWN: [(&str, usize, usize); 33] = [
     ("SUM", 1, 255),
     ("SUMIF", 2, 3),
     ("UPPER", 1, 1),
+    ("AVERAGEIFS", 3, 255),
+    ("CEILING", 2, 2),
+    ("COUNTIFS", 2, 255),
+    ("DATE", 3, 3),
+    ("DAY", 1, 1),
+    ("DAYS", 2, 2),
+    ("EDATE", 2, 2),
+    ("EOMONTH", 2, 2),
+    ("FIND", 2, 3),
+    ("FLOOR", 2, 2),
+    ("FV", 3, 5),
+    ("HLOOKUP", 3, 4),
+    ("IFNA", 2, 2),
+    ("INDEX", 2, 3),
+    ("ISBLANK", 1, 1),
+    ("ISERROR", 1, 1),
+    ("ISNUMBER", 1, 1),
+    ("ISTEXT", 1, 1),
+    ("LARGE", 2, 2),
+    ("LOG10", 1, 1),
+    ("MATCH", 2, 3),
+    ("MAXIFS", 3, 255),
+    ("MINIFS", 3, 255),
+    ("MONTH", 1, 1),
+    ("NOW", 0, 0),
+    ("NPV", 2, 255),
+    ("PI", 0, 0),
+    ("PMT", 3, 5),
+    ("PROPER", 1, 1),
+    ("PV", 3, 5),
+    ("REPT", 2, 2),
+    ("SEARCH", 2, 3),
+    ("SIGN", 1, 1),
+    ("SMALL", 2, 2),
+    ("SUBSTITUTE", 3, 4),
+    ("SUMIFS", 3, 255),
+    ("SUMPRODUCT", 1, 255),
+    ("TEXT", 2, 2),
+    ("TODAY", 0, 0),
+    ("TRIM", 1, 1),
+    ("VALUE", 1, 1),
+    ("VLOOKUP", 3, 4),
+    ("WEEKDAY", 1, 2),
+    ("XLOOKUP", 3, 4),
+    ("YEAR", 1, 1),
 ];
+
+/// Whether the formula depends on the time at which it is computed, so that it has no value here.
+pub fn is_volatile(formula: &Expr) -> bool {
+    match formula {
+        Expr::Call("TODAY" | "NOW", _) => true,
+        Expr::Call(_, arguments) => arguments.iter().any(is_volatile),
+        Expr::Negate(inner) | Expr::Percent(inner) | Expr::Group(inner) => is_volatile(inner),
+        Expr::Binary(left, _, right) => is_volatile(left) || is_volatile(right),
+        _ => false,
+    }
+}
 
 pub fn known(name: &str) -> Option<&'static str> {
     KNOWN.iter().find(|(known, ..)| *known == name).map(|(known, ..)| *known)
@@ -55,8 +112,13 @@ pub fn check(name: &str, count: usize) -> Result<(), String> {
 impl Grid {
     /// The value of a call whose name and number of arguments were checked.
     pub(super) fn call(&mut self, name: &str, arguments: &[Expr]) -> Result<Value, Stop> {
+        if let Some(value) = lookup::call(self, name, arguments)? {
+            return Ok(value);
+        }
         match name {
-            "IF" | "IFERROR" => branch(self, name, arguments),
+            "TODAY" | "NOW" => Err(Stop),
+            "NPV" => finance::npv(self, arguments),
+            "IF" | "IFERROR" | "IFNA" => branch(self, name, arguments),
             "SUMIF" | "COUNTIF" | "AVERAGEIF" => conditional(self, name, arguments),
             "SUM" | "AVERAGE" | "MIN" | "MAX" | "COUNT" | "COUNTA" | "PRODUCT" | "MEDIAN"
             | "AND" | "OR" => aggregate(self, name, arguments),
@@ -71,8 +133,11 @@ impl Grid {
 
 fn branch(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Value, Stop> {
     let first = grid.value(&arguments[0])?;
-    if name == "IFERROR" {
-        let is_error = matches!(first, Value::Error(_));
+    if name != "IF" {
+        let is_error = match first {
+            Value::Error(error) => name == "IFERROR" || error == "#N/A",
+            _ => false,
+        };
         return if is_error { grid.value(&arguments[1]) } else { Ok(first) };
     }
     match (first.truth(), arguments.get(2)) {
@@ -88,7 +153,7 @@ fn aggregate(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Value, S
     let mut numbers = Vec::new();
     let mut filled = 0;
     for argument in arguments {
-        let in_cells = matches!(argument, Expr::Range(..) | Expr::Cell(_));
+        let in_cells = self::in_cells(argument);
         for value in grid.values(argument)? {
             filled += usize::from(value != Value::Blank);
             let counts = match &value {
@@ -110,7 +175,15 @@ fn aggregate(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Value, S
     Ok(fold(name, &mut numbers, filled))
 }
 
-fn fold(name: &str, numbers: &mut [f64], filled: usize) -> Value {
+fn in_cells(argument: &Expr) -> bool {
+    match argument {
+        Expr::Range(..) | Expr::Columns(..) | Expr::Cell(_) => true,
+        Expr::Elsewhere(_, inner) => in_cells(inner),
+        _ => false,
+    }
+}
+
+pub fn fold(name: &str, numbers: &mut [f64], filled: usize) -> Value {
     let count = numbers.len() as f64;
     match name {
         "SUM" => finite(numbers.iter().sum()),
@@ -146,11 +219,7 @@ fn conditional(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Value,
     let mut numbers = Vec::new();
     let mut hits = 0;
     for (value, summed) in tested.iter().zip(&summed) {
-        let same_kind = matches!(value, Value::Text(_)) == matches!(wanted, Value::Text(_));
-        let fits = (same_kind || op == Op::NotEqual)
-            && *value != Value::Blank
-            && compare(value, op, &wanted) == Ok(Value::Bool(true));
-        if fits {
+        if fits(value, op, &wanted) {
             hits += 1;
             if let Value::Number(number) = summed {
                 numbers.push(*number);
@@ -164,8 +233,16 @@ fn conditional(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Value,
     })
 }
 
+/// Whether a cell satisfies a condition.
+pub fn fits(value: &Value, op: Op, wanted: &Value) -> bool {
+    let same_kind = matches!(value, Value::Text(_)) == matches!(wanted, Value::Text(_));
+    (same_kind || op == Op::NotEqual)
+        && *value != Value::Blank
+        && compare(value, op, wanted) == Ok(Value::Bool(true))
+}
+
 /// `">5"` is a comparison with 5, anything else an equality test.
-fn condition(wanted: &Value) -> (Op, Value) {
+pub fn condition(wanted: &Value) -> (Op, Value) {
     let Value::Text(text) = wanted else { return (Op::Equal, wanted.clone()) };
     let ops = [
         ("<>", Op::NotEqual),
@@ -181,6 +258,9 @@ fn condition(wanted: &Value) -> (Op, Value) {
 }
 
 fn plain(name: &str, values: &[Value]) -> Result<Value, Value> {
+    if let Some(value) = words::call(name, values) {
+        return value;
+    }
     let number = |at: usize| values[at].number();
     let text = |at: usize| values[at].text();
     let count = |at: usize| values.get(at).map_or(Ok(1.0), Value::number).and_then(whole);
@@ -196,6 +276,16 @@ fn plain(name: &str, values: &[Value]) -> Result<Value, Value> {
         "ROUND" => round(number(0)?, number(1)?, f64::round),
         "ROUNDDOWN" => round(number(0)?, number(1)?, f64::trunc),
         "ROUNDUP" => round(number(0)?, number(1)?, |n| n.signum() * n.abs().ceil()),
+        "SIGN" => Value::Number(if number(0)? == 0.0 { 0.0 } else { number(0)?.signum() }),
+        "LOG10" => finite(number(0)?.log10()),
+        "PI" => Value::Number(std::f64::consts::PI),
+        "CEILING" | "FLOOR" if number(1)? == 0.0 => Value::Number(0.0),
+        "CEILING" => finite((number(0)? / number(1)?).ceil() * number(1)?),
+        "FLOOR" => finite((number(0)? / number(1)?).floor() * number(1)?),
+        "PMT" | "PV" | "FV" => finance::annuity(name, values)?,
+        "DATE" | "YEAR" | "MONTH" | "DAY" | "DAYS" | "WEEKDAY" | "EDATE" | "EOMONTH" => {
+            calendar::call(name, values)?
+        }
         "NOT" => Value::Bool(!values[0].truth()?),
         "LEN" => Value::Number(text(0)?.encode_utf16().count() as f64),
         "LOWER" => Value::Text(text(0)?.to_lowercase()),

@@ -2,13 +2,18 @@
 //! is parsed, checked, moved to the position of its table, and computed, so that previews without a
 //! calculation engine show the right value.
 
+mod calendar;
 mod evaluate;
 mod expr;
+mod finance;
 mod functions;
+mod lookup;
 mod parse;
+mod words;
 
 pub use evaluate::{Grid, Value, corners};
-pub use expr::{Expr, Op, Tops};
+pub use expr::{Cell, Expr, Op, Tops};
+pub use functions::is_volatile;
 pub use parse::parse;
 
 #[cfg(test)]

@@ -175,7 +175,9 @@ impl Parser<'_> {
         }
         self.rest = &self.rest[1..];
         match self.word()? {
-            inner @ (Expr::Cell(_) | Expr::Range(..)) => Ok(Expr::Elsewhere(name, Box::new(inner))),
+            inner @ (Expr::Cell(_) | Expr::Range(..) | Expr::Columns(..)) => {
+                Ok(Expr::Elsewhere(name, Box::new(inner)))
+            }
             _ => Err(format!("“{name}!” is not followed by a cell")),
         }
     }
@@ -196,6 +198,9 @@ impl Parser<'_> {
         if upper == "TRUE" || upper == "FALSE" {
             return Ok(Expr::Bool(upper == "TRUE"));
         }
+        if let Some(from) = column(&upper).filter(|_| self.rest.starts_with(':')) {
+            return self.columns(from);
+        }
         let from = cell(&upper).ok_or(format!("“{word}” is neither a cell nor a function"))?;
         if !self.take(":") {
             return Ok(Expr::Cell(from));
@@ -205,6 +210,16 @@ impl Parser<'_> {
         let to = cell(&word.to_ascii_uppercase()).ok_or("a range has no end")?;
         self.rest = rest.trim_start();
         Ok(Expr::Range(from, to))
+    }
+
+    /// The end of `B:D`.
+    fn columns(&mut self, from: Cell) -> Result<Expr, String> {
+        self.take(":");
+        let end = self.rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '$'));
+        let (word, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
+        let to = column(&word.to_ascii_uppercase()).ok_or("a range has no end")?;
+        self.rest = rest.trim_start();
+        Ok(Expr::Columns(from, to))
     }
 
     fn arguments(&mut self, name: &'static str) -> Result<Expr, String> {
@@ -223,6 +238,13 @@ impl Parser<'_> {
         functions::check(name, arguments.len())?;
         Ok(Expr::Call(name, arguments))
     }
+}
+
+/// `A` or `$B`
+fn column(word: &str) -> Option<Cell> {
+    let letters = word.strip_prefix('$').unwrap_or(word);
+    let is_name = letters.bytes().all(|byte| byte.is_ascii_uppercase()) && !letters.is_empty();
+    is_name.then(|| cell(&format!("{word}1"))).flatten()
 }
 
 /// `A1`, `$B$2`, up to `XFD1048576`.

@@ -46,6 +46,58 @@ fn formulas_are_computed_as_a_spreadsheet_would() {
     }
 }
 
+/// The functions of B18 in the review of documents.
+#[test]
+fn functions_of_lookup_dates_text_and_money_are_computed() {
+    let number = Value::Number;
+    let text = |text: &str| Value::Text(text.into());
+    for (source, value) in [
+        ("=VLOOKUP(2,A1:B3,2,FALSE)", text("t1")),
+        ("=VLOOKUP(3,A1:B3,2)", text("t1")),
+        ("=VLOOKUP(9,A1:B3,2,FALSE)", Value::Error("#N/A")),
+        ("=IFNA(VLOOKUP(9,A1:B3,2,FALSE),\"none\")", text("none")),
+        ("=VLOOKUP(2,A1:B3,3,FALSE)", Value::Error("#REF!")),
+        ("=XLOOKUP(\"T2\",B1:B3,A1:A3)", number(3.5)),
+        ("=XLOOKUP(\"x\",B1:B3,A1:A3,\"-\")", text("-")),
+        ("=INDEX(A1:B3,2,2)", text("t1")),
+        ("=INDEX(A1:A3,MATCH(\"t2\",B1:B3,0))", number(3.5)),
+        ("=MATCH(2.5,A1:A3)", number(2.0)),
+        ("=SUMPRODUCT(A1:A3,A1:A3)", number(17.25)),
+        ("=SUMPRODUCT((B1:B3=\"t1\")*(A1:A3+1))", number(3.0)),
+        ("=SUMIFS(A1:A3,A1:A3,\">1\",B1:B3,\"t1\")", number(2.0)),
+        ("=COUNTIFS(A1:A3,\">1\",B1:B3,\"<>t1\")", number(1.0)),
+        ("=AVERAGEIFS(A1:A3,A1:A3,\"<3\")", number(1.5)),
+        ("=MAXIFS(A1:A3,B1:B3,\"<>t2\")", number(2.0)),
+        ("=LARGE(A1:A3,2)", number(2.0)),
+        ("=SUM(A:A)", number(6.5)),
+        ("=COUNTA($A:B)", number(6.0)),
+        ("=DATE(2026,3,31)", number(46112.0)),
+        ("=DATE(2026,14,1)", number(46419.0)),
+        ("=EOMONTH(DATE(2026,1,31),1)", number(46081.0)),
+        ("=EDATE(DATE(2026,1,31),1)", number(46081.0)),
+        ("=YEAR(46112)&\"-\"&MONTH(46112)&\"-\"&DAY(46112)", text("2026-3-31")),
+        ("=WEEKDAY(46112,2)", number(2.0)),
+        ("=TEXT(1234.5,\"#,##0.00\")", text("1,234.50")),
+        ("=TEXT(46112,\"dd.mm.yyyy\")", text("31.03.2026")),
+        ("=TRIM(\"  a   b \")&PROPER(\"ann lee\")", text("a bAnn Lee")),
+        ("=SUBSTITUTE(\"a-b-c\",\"-\",\"+\",2)", text("a-b+c")),
+        ("=SEARCH(\"B\",\"abc\")", number(2.0)),
+        ("=ROUND(PMT(5%/12,360,200000),2)", number(-1073.64)),
+        ("=ROUND(NPV(10%,-100,60,60),2)", number(3.76)),
+        ("=ROUND(FV(5%,10,-100),2)", number(1257.79)),
+        ("=ROUND(PV(5%,10,-100),2)", number(772.17)),
+        ("=CEILING(A3,1)+FLOOR(A3,1)+SIGN(-3)", number(6.0)),
+    ] {
+        assert_eq!(compute(source), value, "{source}");
+    }
+    assert_eq!(
+        parse("=XLOOKUP(A1,$B:B,A:A)").unwrap().write(&Tops::default()),
+        "_xlfn.XLOOKUP(A1,$B:B,A:A)"
+    );
+    assert!(is_volatile(&parse("=1+(TODAY()-A1)").unwrap()));
+    assert!(!is_volatile(&parse("=DATE(2026,1,1)").unwrap()));
+}
+
 /// Proves S15.
 #[test]
 fn what_reaches_out_of_the_workbook_is_no_formula() {
@@ -69,6 +121,8 @@ fn what_reaches_out_of_the_workbook_is_no_formula() {
         "=+1+cmd",
         "=A0",
         "=A1:B",
+        "=A:B1",
+        "=A:",
         "=XFE1",
         "=1;2",
         "={1,2}",

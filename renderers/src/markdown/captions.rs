@@ -1,0 +1,246 @@
+//! Numbered captions of figures and tables, lists of them, and references to them.
+//!
+//! As in Pandoc, `{#fig:name}` after a picture and `{#tbl:name}` in the caption of a table name them,
+//! and `@fig:name` refers to them. The caption of a table is a paragraph `Table: …` or `: …` before or
+//! after it. All captions are numbered if one of them has a name, or if headings are numbered.
+//! `<!-- figures -->` and `<!-- tables -->` are lists of all figures and tables.
+
+use std::collections::BTreeMap;
+
+use crate::Document;
+use crate::document::{Block, Inline, Item, List, change_blocks, each_in, plain_text};
+use crate::package::words::{FIGURE, TABLE, caption};
+
+/// The names of pictures by their URL.
+pub type Names = BTreeMap<String, String>;
+
+/// Numbers the captions of a document and resolves references to them.
+pub fn number(document: &mut Document, names: &Names) {
+    let language = document.meta.language.clone();
+    let words = [FIGURE, TABLE].map(|kind| caption(kind, language.as_deref()));
+    let is_numbered = document.meta.numbered || !names.is_empty() || has_names(document);
+    let all = [Vec::new(), Vec::new()];
+    let mut captions = Captions { names, words, is_numbered, all, labels: BTreeMap::new() };
+    let blocks = std::mem::take(&mut document.blocks);
+    document.blocks = captions.tables(blocks);
+    captions.figures(&mut document.blocks);
+    captions.lists(&mut document.blocks);
+    let mut unknown = Vec::new();
+    if captions.is_numbered {
+        change_blocks(&mut document.blocks, &mut |inline| {
+            if let Inline::Text(text) = inline {
+                *text = captions.resolved(text, &mut unknown);
+            }
+        });
+    }
+    unknown.dedup();
+    document.warnings.extend(unknown.into_iter().map(|name: String| {
+        format!("There is no figure or table named “{name}”, so the reference stays as it is.")
+    }));
+}
+
+/// Whether a table has a name or a list of captions is wanted.
+fn has_names(document: &Document) -> bool {
+    let is_list = |text: &str| matches!(text.trim(), "figures" | "tables");
+    document.blocks.iter().any(|block| match block {
+        Block::Comment(text) => is_list(text),
+        Block::Paragraph(content) => plain_text(content).contains("{#tbl:"),
+        _ => false,
+    })
+}
+
+struct Captions<'n> {
+    names: &'n Names,
+    words: [&'static str; 2],
+    is_numbered: bool,
+    /// The captions of figures and of tables, with their numbers.
+    all: [Vec<String>; 2],
+    /// The label of each name, such as “Figure 3”.
+    labels: BTreeMap<String, String>,
+}
+
+impl Captions<'_> {
+    /// Moves the captions of tables above them.
+    fn tables(&mut self, blocks: Vec<Block>) -> Vec<Block> {
+        let mut moved: Vec<Block> = Vec::new();
+        let mut blocks = blocks.into_iter().peekable();
+        while let Some(block) = blocks.next() {
+            if !matches!(block, Block::Table(_)) {
+                moved.push(block);
+                continue;
+            }
+            // Directives for the table may be between it and its caption.
+            let before = moved.iter().rposition(|block| !matches!(block, Block::Comment(_)));
+            let above = before.and_then(|at| table_caption(&moved[at]));
+            let below = blocks.peek().and_then(table_caption).filter(|_| above.is_none());
+            if let (Some(at), true) = (before, above.is_some()) {
+                moved.remove(at);
+            } else if below.is_some() {
+                blocks.next();
+            }
+            if let Some(text) = above.or(below) {
+                let (text, name) = named(&text);
+                let text = self.numbered(TABLE, &text, name.as_deref());
+                let place = moved.iter().rposition(|block| !matches!(block, Block::Comment(_)));
+                let caption = Block::Paragraph(vec![Inline::Text(text)]);
+                moved.insert(place.map_or(0, |at| at + 1), caption);
+            }
+            moved.push(block);
+        }
+        moved
+    }
+
+    /// The captions of pictures that are alone in their paragraph.
+    fn figures(&mut self, blocks: &mut [Block]) {
+        for block in blocks {
+            match block {
+                Block::Columns(columns) => columns.iter_mut().for_each(|c| self.figures(c)),
+                Block::Paragraph(content) => {
+                    let [Inline::Image { url, alt, title }] = &mut content[..] else { continue };
+                    // A name is that of the first picture with its URL.
+                    let name = self.names.get(url);
+                    let name = name.filter(|name| !self.labels.contains_key(*name)).cloned();
+                    if title.is_empty() && (name.is_some() || label(alt).is_some()) {
+                        title.clone_from(alt);
+                    }
+                    if !title.is_empty() && (self.is_numbered || label(title).is_some()) {
+                        *title = self.numbered(FIGURE, title, name.as_deref());
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The caption with its number, which replaces one that the author wrote.
+    fn numbered(&mut self, kind: usize, text: &str, name: Option<&str>) -> String {
+        let text = label(text).unwrap_or(text).trim();
+        if !self.is_numbered && kind == TABLE {
+            return text.to_owned();
+        }
+        let label = format!("{} {}", self.words[kind], self.all[kind].len() + 1);
+        let text = format!("{label}: {text}");
+        self.all[kind].push(text.clone());
+        if let Some(name) = name {
+            self.labels.insert(name.to_owned(), label);
+        }
+        text
+    }
+
+    fn lists(&self, blocks: &mut [Block]) {
+        for block in blocks {
+            let Block::Comment(text) = block else { continue };
+            let kind = match text.trim() {
+                "figures" => FIGURE,
+                "tables" => TABLE,
+                _ => continue,
+            };
+            let item = |text: &String| Item {
+                task: None,
+                blocks: vec![Block::Paragraph(vec![Inline::Text(text.clone())])],
+            };
+            let items = self.all[kind].iter().map(item).collect();
+            *block = Block::List(List { start: None, tight: true, items });
+        }
+    }
+
+    /// The text with `@fig:name` and `@tbl:name` replaced by their labels.
+    fn resolved(&self, text: &str, unknown: &mut Vec<String>) -> String {
+        let mut resolved = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(at) = ["@fig:", "@tbl:"].iter().filter_map(|mark| rest.find(mark)).min() {
+            resolved.push_str(&rest[..at]);
+            let name = &rest[at + 1..];
+            let is_part = |c: char| c.is_alphanumeric() || matches!(c, ':' | '-' | '_');
+            let name = &name[..name.find(|c| !is_part(c)).unwrap_or(name.len())];
+            if let Some(label) = self.labels.get(name) {
+                resolved.push_str(label);
+            } else {
+                resolved.extend(["@", name]);
+                unknown.push(name.to_owned());
+            }
+            rest = &rest[at + 1 + name.len()..];
+        }
+        resolved.push_str(rest);
+        resolved
+    }
+}
+
+/// The caption in a paragraph such as `Table: …` or `: …`.
+fn table_caption(block: &Block) -> Option<String> {
+    let Block::Paragraph(content) = block else { return None };
+    let mut has_picture = false;
+    each_in(content, &mut |inline| has_picture |= matches!(inline, Inline::Image { .. }));
+    let text = plain_text(content);
+    let begins = ["Table:", "Tabelle:", "Tabla:", "表:", "表：", ": "];
+    let caption = begins.iter().find_map(|begin| text.strip_prefix(begin));
+    caption.filter(|_| !has_picture).map(|caption| caption.trim().to_owned())
+}
+
+/// The text of a caption and its name.
+fn named(text: &str) -> (String, Option<String>) {
+    let Some((before, rest)) = text.split_once("{#") else { return (text.to_owned(), None) };
+    let Some((name, after)) = rest.split_once('}') else { return (text.to_owned(), None) };
+    (format!("{}{after}", before.trim_end()), Some(name.trim().to_owned()))
+}
+
+/// The text after a label such as `Figure 1:`.
+fn label(text: &str) -> Option<&str> {
+    const WORDS: [&str; 8] =
+        ["Figure ", "Fig. ", "Table ", "Abbildung ", "Tabelle ", "Figura ", "Tabla ", "图"];
+    let rest = WORDS.iter().find_map(|word| text.strip_prefix(word))?;
+    let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ');
+    rest.strip_prefix([':', '：']).map(str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markdown;
+    use crate::package::text::flat;
+
+    fn lines(source: &str) -> Vec<String> {
+        let document = markdown::read(source).unwrap();
+        let mut lines = flat(&document.blocks);
+        document.each_inline(&mut |inline| {
+            if let Inline::Image { title, .. } = inline {
+                lines.push(format!("({title})"));
+            }
+        });
+        lines
+    }
+
+    #[test]
+    fn captions_are_numbered_and_can_be_referred_to() {
+        let source = "See @fig:b and @tbl:t.\n\n![A](a.png \"One\")\n\n![Two](b.png){#fig:b}\n\n\
+                      |x|\n|-|\n|1|\n\nTable: Results {#tbl:t}\n\n<!-- figures -->";
+        let between = lines("Table: One {#tbl:t}\n\n<!-- total: sum -->\n\n|x|\n|-|\n|1|");
+        assert!(between.contains(&"Table 1: One".to_owned()), "{between:?}");
+        let twice = lines("![A](a.png){#fig:a} \n\n![B](a.png \"Again\")\n\n@fig:a");
+        assert!(twice.contains(&"Figure 1".to_owned()), "{twice:?}");
+        let expected = [
+            "See Figure 2 and Table 1.",
+            "A",
+            "Two",
+            "Table 1: Results",
+            "x",
+            "1",
+            "Figure 1: One",
+            "Figure 2: Two",
+            "(Figure 1: One)",
+            "(Figure 2: Two)",
+        ];
+        assert_eq!(lines(source), expected);
+        let german = "---\nlang: de\nnumbered: true\n---\n![A](a.png \"Eins\")";
+        assert_eq!(lines(german)[1], "(Abbildung 1: Eins)");
+    }
+
+    #[test]
+    fn captions_without_a_name_stay_as_they_are() {
+        assert_eq!(lines("![A](a.png \"One\")")[1], "(One)");
+        assert_eq!(lines("![Figure 1: One](a.png)")[1], "(Figure 1: One)");
+        assert_eq!(lines("mail me @fig:x")[0], "mail me @fig:x");
+        let document = markdown::read("![A](a.png){#fig:a} @fig:x").unwrap();
+        assert!(document.warnings[0].contains("fig:x"), "{:?}", document.warnings);
+    }
+}

@@ -1,0 +1,349 @@
+//! HTML blocks as headings, lists, tables, quotes, code and paragraphs.
+//!
+//! A block of HTML ends at an empty line, so an element may extend over several blocks, with
+//! Markdown between them: the builder is fed piece by piece until everything is closed.
+
+use super::clean;
+use super::html::{self, Piece, Tag};
+use super::html_table::HtmlTable;
+use super::reader::Reader;
+use super::tags::Open;
+use crate::budgets::NESTING;
+use crate::document::{Block, Inline, Item, List};
+use crate::package::text::flat;
+
+/// The blocks built so far, and the elements that are still open.
+pub struct Builder {
+    depth: usize,
+    done: Vec<Block>,
+    frames: Vec<Frame>,
+    open: Open,
+}
+
+/// An open element.
+enum Frame {
+    List(List),
+    Quote(Vec<Block>),
+    Heading(u8),
+    Definitions(Vec<(Vec<Inline>, Vec<Block>)>),
+    /// A term; its text follows.
+    Term,
+    Table(HtmlTable),
+    /// The verbatim text of `<pre>`, and its language.
+    Pre(Option<String>, String),
+}
+
+impl Frame {
+    fn is(&self, name: &str) -> bool {
+        match self {
+            Self::List(list) => name == if list.start.is_some() { "ol" } else { "ul" },
+            Self::Quote(_) => name == "blockquote",
+            Self::Heading(level) => name == format!("h{level}"),
+            Self::Definitions(_) => name == "dl",
+            Self::Term => name == "dt",
+            Self::Table(_) => name == "table",
+            Self::Pre(..) => name == "pre",
+        }
+    }
+
+    fn closing(&self) -> &'static str {
+        match self {
+            Self::List(list) if list.start.is_some() => "</ol",
+            Self::List(_) => "</ul",
+            Self::Quote(_) => "</blockquote",
+            Self::Heading(_) => "</h",
+            Self::Definitions(_) | Self::Term => "</dl",
+            Self::Table(_) => "</table",
+            Self::Pre(..) => "</pre",
+        }
+    }
+}
+
+/// Elements that separate paragraphs and have no other meaning here.
+const APART: [&str; 24] = [
+    "p",
+    "div",
+    "section",
+    "article",
+    "aside",
+    "header",
+    "footer",
+    "main",
+    "nav",
+    "address",
+    "center",
+    "figure",
+    "figcaption",
+    "details",
+    "summary",
+    "form",
+    "fieldset",
+    "legend",
+    "body",
+    "html",
+    "hgroup",
+    "search",
+    "dialog",
+    "caption",
+];
+
+/// Whether the text before and after the tag belongs to different blocks or cells.
+pub fn is_apart(name: &str) -> bool {
+    APART.contains(&name)
+        || heading_level(name).is_some()
+        || matches!(name, "li" | "dt" | "dd" | "tr" | "td" | "th" | "blockquote" | "pre" | "hr")
+        || matches!(name, "ul" | "ol" | "dl" | "table")
+}
+
+impl Builder {
+    pub fn new(depth: usize) -> Self {
+        Self { depth, done: Vec::new(), frames: Vec::new(), open: Open::default() }
+    }
+
+    /// The closing tag of the outermost open element.
+    pub fn awaits(&self) -> Option<&'static str> {
+        self.frames.first().map(Frame::closing)
+    }
+
+    pub fn finish(mut self, reader: &mut Reader) -> Vec<Block> {
+        while !self.frames.is_empty() {
+            self.close_last(reader);
+        }
+        self.flush(reader);
+        self.done
+    }
+
+    pub fn html(&mut self, reader: &mut Reader, html: &str) {
+        for piece in html::pieces(html) {
+            match piece {
+                Piece::Comment(comment) => {
+                    let text = clean::text(comment);
+                    if !text.trim().is_empty() {
+                        self.flush_text(reader);
+                        self.push(Block::Comment(text));
+                    }
+                }
+                Piece::Tag(tag) => self.tag(reader, &tag),
+                Piece::Text(text) => match self.frames.last_mut() {
+                    Some(Frame::Pre(_, code)) => code.push_str(&text),
+                    _ => self.open.lines(&text),
+                },
+            }
+        }
+    }
+
+    /// Markdown between two blocks of HTML.
+    pub fn blocks(&mut self, reader: &mut Reader, blocks: Vec<Block>) {
+        let Some(Frame::Table(_)) = self.frames.last() else {
+            self.flush(reader);
+            return blocks.into_iter().for_each(|block| self.push(block));
+        };
+        for block in blocks {
+            self.open.line();
+            match block {
+                Block::Paragraph(content) | Block::Heading { content, .. } => {
+                    self.open.extend(content);
+                }
+                other => {
+                    for line in flat(std::slice::from_ref(&other)) {
+                        self.open.line();
+                        self.open.push(Inline::Text(line));
+                    }
+                }
+            }
+        }
+    }
+
+    fn tag(&mut self, reader: &mut Reader, tag: &Tag) {
+        let name = tag.name.as_str();
+        if let Some(Frame::Pre(..)) = self.frames.last() {
+            if name == "pre" && tag.closes {
+                self.close_last(reader);
+            } else if let (Some(Frame::Pre(_, code)), "br") = (self.frames.last_mut(), name) {
+                code.push('\n');
+            }
+            return;
+        }
+        if let Some(Frame::Table(table)) = self.frames.last_mut() {
+            let ends = name == "table" && tag.closes && !table.has_inner();
+            if table.tag(reader, tag, &mut self.open) {
+                if ends {
+                    self.close_last(reader);
+                }
+                return;
+            }
+        }
+        if tag.closes { self.closing(reader, tag) } else { self.opening(reader, tag) }
+    }
+
+    fn opening(&mut self, reader: &mut Reader, tag: &Tag) {
+        let name = tag.name.as_str();
+        let frame = match name {
+            "ul" | "menu" => list(None),
+            "ol" => list(tag.attribute("start").and_then(|n| n.trim().parse().ok()).or(Some(1))),
+            "blockquote" => Frame::Quote(Vec::new()),
+            "dl" => Frame::Definitions(Vec::new()),
+            "table" => Frame::Table(HtmlTable::default()),
+            "pre" => Frame::Pre(None, String::new()),
+            "hr" => {
+                self.flush(reader);
+                return self.push(Block::Break);
+            }
+            "li" => return self.item(reader),
+            "dt" | "dd" => return self.definition(reader, name),
+            name if heading_level(name).is_some() => {
+                Frame::Heading(heading_level(name).unwrap_or(1))
+            }
+            name if APART.contains(&name) => {
+                self.flush(reader);
+                if name != "p" {
+                    reader.losses.tag(name);
+                }
+                return;
+            }
+            _ => return self.open.tag(reader, tag, self.depth + self.frames.len()),
+        };
+        self.flush(reader);
+        if self.depth + self.frames.len() >= NESTING {
+            return reader.losses.deep();
+        }
+        self.frames.push(frame);
+    }
+
+    fn closing(&mut self, reader: &mut Reader, tag: &Tag) {
+        let name = if tag.name == "menu" { "ul" } else { tag.name.as_str() };
+        if let Some(at) = self.frames.iter().rposition(|frame| frame.is(name)) {
+            while self.frames.len() > at {
+                self.close_last(reader);
+            }
+        } else if is_apart(name) {
+            self.flush(reader);
+            if APART.contains(&name) && name != "p" {
+                reader.losses.tag(name);
+            }
+        } else {
+            self.open.tag(reader, tag, self.depth + self.frames.len());
+        }
+    }
+
+    fn item(&mut self, reader: &mut Reader) {
+        self.flush(reader);
+        let at = self.frames.iter().rposition(|frame| matches!(frame, Frame::List(_)));
+        let Some(at) = at else { return };
+        while self.frames.len() > at + 1 {
+            self.close_last(reader);
+        }
+        if let Some(Frame::List(list)) = self.frames.last_mut() {
+            list.items.push(Item { task: None, blocks: Vec::new() });
+        }
+    }
+
+    fn definition(&mut self, reader: &mut Reader, name: &str) {
+        self.flush(reader);
+        let at = self.frames.iter().rposition(|frame| matches!(frame, Frame::Definitions(_)));
+        let Some(at) = at else { return };
+        while self.frames.len() > at + 1 {
+            self.close_last(reader);
+        }
+        if name == "dt" {
+            self.frames.push(Frame::Term);
+        } else if let Some(Frame::Definitions(items)) = self.frames.last_mut()
+            && items.is_empty()
+        {
+            items.push((Vec::new(), Vec::new()));
+        }
+    }
+
+    fn close_last(&mut self, reader: &mut Reader) {
+        if let Some(Frame::Table(table)) = self.frames.last_mut() {
+            table.end_cell(reader, &mut self.open);
+        } else {
+            self.flush(reader);
+        }
+        match self.frames.pop() {
+            Some(Frame::List(list)) if !list.items.is_empty() => self.push(Block::List(list)),
+            Some(Frame::Quote(blocks)) => self.push(Block::Quote { alert: None, blocks }),
+            Some(Frame::Definitions(items)) if !items.is_empty() => {
+                self.push(Block::Definitions(items));
+            }
+            Some(Frame::Table(table)) => {
+                for block in table.blocks(reader) {
+                    self.push(block);
+                }
+            }
+            Some(Frame::Pre(language, code)) => {
+                let text = clean::text(code.trim_matches('\n'));
+                self.push(Block::Code { language, text });
+            }
+            _ => {}
+        }
+    }
+
+    /// Ends the current paragraph, heading or term.
+    fn flush(&mut self, reader: &mut Reader) {
+        let content = std::mem::take(&mut self.open).close_block(reader);
+        if content.is_empty() {
+            return;
+        }
+        match self.frames.last() {
+            Some(Frame::Heading(level)) => {
+                let level = *level;
+                self.push(Block::Heading { level, content });
+            }
+            Some(Frame::Term) => {
+                let at = self.frames.len().saturating_sub(2);
+                if let Some(Frame::Definitions(items)) = self.frames.get_mut(at) {
+                    items.push((content, Vec::new()));
+                }
+            }
+            _ => self.push(Block::Paragraph(content)),
+        }
+    }
+
+    /// Ends the current paragraph, unless it is in a cell.
+    fn flush_text(&mut self, reader: &mut Reader) {
+        if !matches!(self.frames.last(), Some(Frame::Table(_))) {
+            self.flush(reader);
+        }
+    }
+
+    /// Adds a block to the innermost element that holds blocks.
+    fn push(&mut self, block: Block) {
+        for frame in self.frames.iter_mut().rev() {
+            match frame {
+                Frame::List(list) => {
+                    if list.items.is_empty() {
+                        list.items.push(Item { task: None, blocks: Vec::new() });
+                    }
+                    if let Some(item) = list.items.last_mut() {
+                        item.blocks.push(block);
+                    }
+                    return;
+                }
+                Frame::Quote(blocks) => return blocks.push(block),
+                Frame::Definitions(items) => {
+                    if items.is_empty() {
+                        items.push((Vec::new(), Vec::new()));
+                    }
+                    if let Some((_, description)) = items.last_mut() {
+                        description.push(block);
+                    }
+                    return;
+                }
+                Frame::Heading(_) | Frame::Term | Frame::Table(_) | Frame::Pre(..) => {}
+            }
+        }
+        self.done.push(block);
+    }
+}
+
+fn list(start: Option<u64>) -> Frame {
+    Frame::List(List { start, tight: true, items: Vec::new() })
+}
+
+fn heading_level(name: &str) -> Option<u8> {
+    match name.as_bytes() {
+        [b'h', level @ b'1'..=b'6'] => Some(level - b'0'),
+        _ => None,
+    }
+}

@@ -1,0 +1,215 @@
+//! HTML tables with merged cells.
+
+use super::html::Tag;
+use super::reader::Reader;
+use super::tags::Open;
+use crate::budgets::{TABLE_CELLS, TABLE_COLUMNS};
+use crate::document::{Align, Block, Inline, Merge, Table};
+
+/// The rows read so far.
+#[derive(Default)]
+pub struct HtmlTable {
+    rows: Vec<Vec<Cell>>,
+    /// Whether the text belongs to the last cell of the last row.
+    in_cell: bool,
+    /// Tables inside the current cell.
+    inner: usize,
+}
+
+struct Cell {
+    content: Vec<Inline>,
+    rows: usize,
+    columns: usize,
+    align: Align,
+}
+
+impl HtmlTable {
+    /// Whether a table in the current cell is open.
+    pub fn has_inner(&self) -> bool {
+        self.inner > 0
+    }
+
+    /// Handles a tag of this table; `false` if the tag is not specific to tables or cells.
+    pub fn tag(&mut self, reader: &mut Reader, tag: &Tag, open: &mut Open) -> bool {
+        let name = tag.name.as_str();
+        if self.inner > 0 {
+            return self.inner_tag(tag, open);
+        }
+        match (name, tag.closes) {
+            ("table", false) if self.in_cell => {
+                self.inner = 1;
+                open.line();
+            }
+            ("table", false) => return false,
+            ("tr", false) => {
+                self.end_cell(reader, open);
+                self.rows.push(Vec::new());
+            }
+            ("td" | "th", false) => {
+                self.end_cell(reader, open);
+                self.begin_cell(tag);
+            }
+            ("td" | "th" | "tr" | "thead" | "tbody" | "tfoot", true) => {
+                self.end_cell(reader, open);
+            }
+            ("table", true) | ("thead" | "tbody" | "tfoot" | "colgroup" | "col", _) => {}
+            _ if !self.in_cell => return false,
+            ("li", false) => {
+                open.line();
+                open.push(Inline::Text("• ".to_owned()));
+            }
+            (name, _) if super::html_blocks::is_apart(name) => open.line(),
+            _ => return false,
+        }
+        true
+    }
+
+    /// The cells of a table inside a cell are words of that cell.
+    fn inner_tag(&mut self, tag: &Tag, open: &mut Open) -> bool {
+        match (tag.name.as_str(), tag.closes) {
+            ("table", false) => self.inner += 1,
+            ("table", true) => self.inner -= 1,
+            ("tr", false) => open.line(),
+            ("td" | "th", false) => open.space(),
+            ("td" | "th" | "tr" | "thead" | "tbody" | "tfoot", _) => {}
+            (name, _) if super::html_blocks::is_apart(name) => open.space(),
+            _ => return false,
+        }
+        true
+    }
+
+    fn begin_cell(&mut self, tag: &Tag) {
+        let span = |name: &str, most: usize| {
+            let value = tag.attribute(name).and_then(|value| value.trim().parse().ok());
+            value.unwrap_or(1_usize).clamp(1, most)
+        };
+        let align = match tag.attribute("align").unwrap_or_default().to_lowercase().as_str() {
+            "center" => Align::Center,
+            "right" => Align::End,
+            _ => Align::Start,
+        };
+        let (rows, columns) = (span("rowspan", TABLE_CELLS), span("colspan", TABLE_COLUMNS));
+        let cell = Cell { content: Vec::new(), rows, columns, align };
+        match self.rows.last_mut() {
+            Some(row) => row.push(cell),
+            None => self.rows.push(vec![cell]),
+        }
+        self.in_cell = true;
+    }
+
+    /// Ends the current cell. Text outside the cells becomes a paragraph above the table.
+    pub fn end_cell(&mut self, reader: &mut Reader, open: &mut Open) {
+        if !self.in_cell {
+            return;
+        }
+        self.in_cell = false;
+        let content = std::mem::take(open).close_block(reader);
+        if let Some(cell) = self.rows.last_mut().and_then(|row| row.last_mut()) {
+            cell.content = content;
+        }
+    }
+
+    /// The table, or its cells as paragraphs if it exceeds a limit.
+    pub fn blocks(self, reader: &mut Reader) -> Vec<Block> {
+        let Self { mut rows, .. } = self;
+        rows.retain(|row| !row.is_empty());
+        if rows.is_empty() {
+            return Vec::new();
+        }
+        let columns = columns(&rows);
+        let cells = columns.saturating_mul(rows.len());
+        if columns > TABLE_COLUMNS || cells.saturating_add(reader.html_cells) > TABLE_CELLS {
+            reader.losses.other(format!(
+                "An HTML table of {} rows and {columns} columns is too large; its cells are shown \
+                 as paragraphs.",
+                rows.len()
+            ));
+            let cells = rows.into_iter().flatten().map(|cell| cell.content);
+            return cells.filter(|c| !c.is_empty()).map(Block::Paragraph).collect();
+        }
+        reader.html_cells += cells;
+        vec![Block::Table(placed(rows, columns))]
+    }
+}
+
+/// The number of columns, including those that cells of earlier rows extend into.
+fn columns(rows: &[Vec<Cell>]) -> usize {
+    let widths = rows.iter().map(|row| row.iter().map(|cell| cell.columns).sum::<usize>());
+    let own = widths.max().unwrap_or(0);
+    // Cells over several rows push the cells below them to the right.
+    let mut covered: Vec<usize> = vec![0; own];
+    let mut most = own;
+    for row in rows {
+        let taken = covered.iter().filter(|rows| **rows > 0).count();
+        most = most.max(taken + row.iter().map(|cell| cell.columns).sum::<usize>());
+        if most > TABLE_COLUMNS {
+            return most;
+        }
+        covered.resize(most.max(covered.len()), 0);
+        place(row, &mut covered, |_, _| {});
+    }
+    most.max(covered.len())
+}
+
+/// Calls `see` for each cell with its column, and records the columns that stay covered below.
+fn place<'c>(row: &'c [Cell], covered: &mut Vec<usize>, mut see: impl FnMut(usize, &'c Cell)) {
+    let mut at = 0;
+    let before: Vec<bool> = covered.iter().map(|rows| *rows > 0).collect();
+    for rows in covered.iter_mut() {
+        *rows = rows.saturating_sub(1);
+    }
+    for cell in row {
+        while before.get(at) == Some(&true) {
+            at += 1;
+        }
+        see(at, cell);
+        let end = at + cell.columns;
+        if covered.len() < end {
+            covered.resize(end, 0);
+        }
+        for rows in &mut covered[at..end] {
+            *rows = (*rows).max(cell.rows - 1);
+        }
+        at = end;
+    }
+}
+
+/// The table with each cell in its row and column; covered cells are empty.
+fn placed(rows: Vec<Vec<Cell>>, columns: usize) -> Table {
+    let count = rows.len();
+    let (mut covered, mut merges) = (vec![0; columns], Vec::new());
+    let mut taken = vec![vec![false; columns]; count];
+    let mut lines = Vec::with_capacity(count);
+    for (at, row) in rows.iter().enumerate() {
+        let mut line = vec![Vec::new(); columns];
+        place(row, &mut covered, |column, cell| {
+            if column >= columns {
+                return;
+            }
+            line[column].clone_from(&cell.content);
+            let merge = Merge {
+                row: at,
+                column,
+                rows: cell.rows.min(count - at),
+                columns: cell.columns.min(columns - column),
+            };
+            // Cells that overlap, which a browser would draw over one another, are not merged.
+            let is_free = |taken: &[Vec<bool>]| merge.cells().all(|(row, at)| !taken[row][at]);
+            if merge.rows * merge.columns > 1 && is_free(&taken) {
+                merge.cells().for_each(|(row, at)| taken[row][at] = true);
+                merges.push(merge);
+            } else {
+                taken[at][column] = true;
+            }
+        });
+        lines.push(line);
+    }
+    let align = (0..columns).map(|at| {
+        let mut aligns = rows.iter().skip(1).filter_map(|row| row.get(at)).map(|cell| cell.align);
+        let first = aligns.next().unwrap_or_default();
+        if aligns.all(|align| align == first) { first } else { Align::Start }
+    });
+    let align = align.collect();
+    let header = lines.remove(0);
+    Table { align, header, rows: lines, merges, given: None }
+}

@@ -1,0 +1,149 @@
+//! Tables as Typst content: the largest font size at which no number and no short word is broken.
+
+use std::num::NonZeroUsize;
+
+use typst::foundations::{Content, NativeElement, Packed, Smart};
+use typst::layout::{Abs, Alignment, Celled, HAlignment, Length, Rel, Sizing, TrackSizings};
+use typst::model::{TableCell, TableChild, TableElem, TableHeader, TableItem};
+use typst::text::{TextElem, TextSize};
+
+use super::drawing::Drawing;
+use super::lengths;
+use crate::document::{Align, CellSpan, Inline, Spans, Table};
+use crate::package::fitting::{self, CellForm, Fitting, Rooms};
+use crate::package::measure::{Face, widest_word};
+use crate::package::text::plain;
+use crate::package::widths;
+
+/// The font sizes of tables, in points.
+const SIZES: [f64; 7] = [9.5, 9.0, 8.5, 8.0, 7.5, 7.0, 6.5];
+/// The left and right padding of a cell, as in the template.
+const PADDING: f64 = 12.0;
+const FORM: CellForm = CellForm { padding: PADDING, widening: 1.12 };
+/// A word of this width, in thousandths of an em, may be hyphenated.
+const LONG_WORD: u32 = 9_000;
+
+/// How a table fits into a room.
+pub fn fit(table: &Table, rooms: Rooms) -> Fitting {
+    let from = match columns(table) {
+        ..=7 => 0,
+        8..=10 => 2,
+        _ => 4,
+    };
+    fitting::fit(table, rooms, &SIZES[from..], FORM)
+}
+
+/// Typst draws as many columns as the header has.
+fn columns(table: &Table) -> usize {
+    table.header.len().max(1)
+}
+
+impl Drawing<'_> {
+    pub fn table(&mut self, table: &Table) -> Content {
+        let fitting = fit(table, Rooms { upright: self.room.0, landscape: None });
+        if !fitting.parts.is_empty() {
+            self.warn(fitting.report(columns(table), "page"));
+            let parts: Vec<_> = fitting.parts.iter().map(|part| self.table(part)).collect();
+            return Content::sequence(parts);
+        }
+        if fitting.is_tight {
+            self.warn(fitting.report(columns(table), "page"));
+        }
+        let pictures = widths::pictures(table, |url| {
+            self.drawable(url).map_or(0.0, |picture| picture.width * 0.75)
+        });
+        let widths = widths(table, self.room.0, fitting.points, &pictures);
+        let room = self.room;
+        let before = std::mem::replace(&mut self.points, fitting.points);
+        let children = self.table_cells(table, &widths);
+        (self.room, self.points) = (room, before);
+        let tracks =
+            widths.iter().map(|width| Sizing::Rel(Rel::from(Length::from(Abs::pt(*width)))));
+        let align = fitting::alignments(table).into_iter().map(alignment);
+        let drawn = TableElem::new(children)
+            .with_columns(TrackSizings(tracks.collect()))
+            .with_align(Celled::Array(align.collect()))
+            .pack()
+            .set(TextElem::size, TextSize(Abs::pt(fitting.points).into()))
+            .set(TextElem::hyphenate, Smart::Custom(has_long_words(table)));
+        drawn + self.release_notes()
+    }
+
+    fn table_cells(&mut self, table: &Table, widths: &[f64]) -> Vec<TableChild> {
+        let (spans, header_rows) = (table.spans(), table.header_rows());
+        let row = |number: usize| number.checked_sub(1).map_or(&table.header, |at| &table.rows[at]);
+        let header = self.holding_notes(|drawing| {
+            let rows = (0..header_rows).map(|number| (number, row(number).as_slice()));
+            let cells = rows.flat_map(|row| drawing.row(row, widths, &spans)).collect();
+            // A header that fills a page cannot be repeated.
+            let is_short = table.header.iter().flatten().map(lengths::size).sum::<usize>() < 2_000;
+            TableHeader::new(cells).with_repeat(is_short).pack()
+        });
+        let header = header.into_packed::<TableHeader>().map(TableChild::Header);
+        let mut children: Vec<TableChild> = header.into_iter().collect();
+        for number in header_rows..=table.rows.len() {
+            let cells = self.row((number, row(number)), widths, &spans);
+            children.extend(cells.into_iter().map(TableChild::Item));
+        }
+        children
+    }
+
+    /// The cells of a row, without those that others cover.
+    fn row(
+        &mut self,
+        (number, row): (usize, &[Vec<Inline>]),
+        widths: &[f64],
+        spans: &Spans,
+    ) -> Vec<TableItem> {
+        let blank: &[Inline] = &[];
+        let mut cells = Vec::new();
+        for at in 0..widths.len() {
+            let (rows, columns) = match spans.at(number, at) {
+                CellSpan::Single => (1, 1),
+                CellSpan::First(merge) => (merge.rows, merge.columns),
+                CellSpan::CoveredLeft(_) | CellSpan::CoveredAbove(_) => continue,
+            };
+            let width = widths[at..].iter().take(columns).sum();
+            let count = |count| NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN);
+            let cell = self.cell(row.get(at).map_or(blank, Vec::as_slice), width);
+            let cell = cell.with_colspan(count(columns)).with_rowspan(count(rows));
+            cells.push(TableItem::Cell(Packed::new(cell)));
+        }
+        cells
+    }
+
+    fn cell(&mut self, content: &[Inline], width: f64) -> TableCell {
+        self.room.0 = (width - PADDING).max(8.0);
+        let body = match lengths::cut(content).as_slice() {
+            [] => Content::empty(),
+            [part] => self.inlines(part),
+            _ => self.paragraph(content),
+        };
+        TableCell::new(body)
+    }
+}
+
+/// The width of each column, in points.
+fn widths(table: &Table, room: f64, points: f64, pictures: &[f64]) -> Vec<f64> {
+    let em = points * FORM.widening;
+    let units = |length: f64| (length * 1000.0 / em) as u32;
+    let pictures: Vec<u32> = pictures.iter().map(|points| units(*points)).collect();
+    let padding = units(PADDING);
+    let widths = widths::with_pictures(table, units(room), padding, Face::Text, &pictures);
+    let mut widths: Vec<f64> = widths.iter().map(|w| f64::from(*w) * em / 1000.0).collect();
+    widths.resize(columns(table), room / columns(table) as f64);
+    widths
+}
+
+fn has_long_words(table: &Table) -> bool {
+    let is_long = |cell: &Vec<Inline>| widest_word(&plain(cell), Face::Text) > LONG_WORD;
+    crate::package::text::rows(table).flatten().any(is_long)
+}
+
+fn alignment(align: Align) -> Smart<Alignment> {
+    Smart::Custom(Alignment::H(match align {
+        Align::Start => HAlignment::Start,
+        Align::Center => HAlignment::Center,
+        Align::End => HAlignment::End,
+    }))
+}

@@ -1,0 +1,180 @@
+//! Pictures that reach the edges of a slide, as in Marp: `![bg]`, `![bg right:40%]`. They are behind
+//! the text or beside it.
+
+use super::deck::Deck;
+use super::geometry::{Area, Side};
+use super::layouts::{Layout, ink_on};
+use super::plan::Slide;
+use crate::document::{Block, Color, Inline};
+use crate::package::picture::Picture;
+
+/// The share of a slide that a picture at its side takes, and the limits of it.
+const SHARE: f64 = 0.5;
+const SHARES: [f64; 2] = [0.15, 0.7];
+
+/// A picture with its place.
+#[derive(Debug, Clone)]
+pub struct Backdrop<'d> {
+    pub picture: Picture<'d>,
+    pub alt: String,
+    pub area: Area,
+}
+
+impl Backdrop<'_> {
+    /// The shares of the picture that are cut off at the left, top, right and bottom, so that it
+    /// fills its place.
+    pub fn crop(&self) -> [f64; 4] {
+        let (width, height) = (f64::from(self.picture.width), f64::from(self.picture.height));
+        let wide = (width / height.max(1.0)) / (self.area.width / self.area.height);
+        let cut = |ratio: f64| ((1.0 - 1.0 / ratio) / 2.0).max(0.0);
+        let (across, down) = (cut(wide), cut(1.0 / wide));
+        [across, down, across, down]
+    }
+}
+
+/// The colours of a slide that differ from those of the master.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Scenery {
+    pub background: Option<Color>,
+    /// The colour of text.
+    pub ink: Option<Color>,
+}
+
+/// The words before the text alternative of a picture.
+#[derive(Debug, Clone, Default)]
+struct Words {
+    side: Option<(Side, f64)>,
+    /// Whether the whole picture is shown.
+    is_whole: bool,
+    alt: String,
+}
+
+impl Words {
+    /// Reads `bg right:40% text`; `None` if the first word is not `bg`.
+    fn read(alt: &str) -> Option<Self> {
+        let mut words = alt.split_whitespace();
+        (words.next() == Some("bg")).then_some(())?;
+        let mut read = Self::default();
+        let mut text: Vec<&str> = Vec::new();
+        for word in words {
+            let (name, value) = word.split_once(':').unwrap_or((word, ""));
+            match name {
+                _ if !text.is_empty() => text.push(word),
+                "right" => read.side = Some((Side::Right, share(value))),
+                "left" => read.side = Some((Side::Left, share(value))),
+                "fit" | "contain" => read.is_whole = true,
+                "cover" | "auto" | "vertical" | "w" | "h" | "width" | "height" | "blur"
+                | "brightness" | "opacity" | "grayscale" | "sepia" | "contrast" | "invert" => {}
+                _ if word.ends_with('%') => {}
+                _ => text.push(word),
+            }
+        }
+        read.alt = text.join(" ");
+        Some(read)
+    }
+}
+
+fn share(value: &str) -> f64 {
+    let percent: Option<f64> = value.trim_end_matches('%').parse().ok();
+    let share = percent.filter(|percent| percent.is_finite()).map_or(SHARE, |p| p / 100.0);
+    share.clamp(SHARES[0], SHARES[1])
+}
+
+impl<'d> Deck<'d> {
+    /// The slide without the pictures that reach its edges, and these pictures. The geometry is that
+    /// of the remaining space.
+    pub fn with_backdrops(&mut self, mut slide: Slide<'d>) -> (Slide<'d>, Vec<Backdrop<'d>>) {
+        let mut found = Vec::new();
+        let blocks = std::mem::take(&mut slide.blocks);
+        for block in blocks {
+            match self.pictures_of(block) {
+                Some(mut pictures) => found.append(&mut pictures),
+                None => slide.blocks.push(block),
+            }
+        }
+        let side = found.iter().find_map(|(words, _)| words.side);
+        let region = self.geometry.region(side);
+        if let Some((side, share)) = side {
+            self.geometry = self.geometry.beside(side, share);
+        }
+        if slide.title.is_none() && !slide.blocks.is_empty() {
+            self.geometry = self.geometry.untitled();
+        }
+        let has_text = has_text(&slide);
+        let width = region.width / found.len().max(1) as f64;
+        let backdrops = found.into_iter().enumerate().map(|(at, (words, picture))| {
+            let area = region.column(width * at as f64, width);
+            let area = if words.is_whole { inside(&picture, area) } else { area };
+            let is_behind_text = side.is_none() && has_text;
+            let picture = Picture { is_darkened: is_behind_text, ..picture };
+            Backdrop { picture, alt: words.alt, area }
+        });
+        (slide, backdrops.collect())
+    }
+
+    /// The pictures of a block that has nothing else; `None` for other blocks.
+    fn pictures_of(&mut self, block: &'d Block) -> Option<Vec<(Words, Picture<'d>)>> {
+        let Block::Paragraph(content) = block else { return None };
+        let mut found = Vec::new();
+        for inline in content {
+            match inline {
+                Inline::Image { url, alt, .. } => found.push((url, Words::read(alt)?)),
+                Inline::SoftBreak | Inline::LineBreak => {}
+                Inline::Text(text) if text.trim().is_empty() => {}
+                _ => return None,
+            }
+        }
+        let document = self.document;
+        let read = |(url, words): (&'d String, Words)| {
+            let picture = self.album.picture(document, url, &mut self.warnings)?;
+            Some((words, picture))
+        };
+        found.into_iter().map(read).collect::<Option<Vec<_>>>().filter(|all| !all.is_empty())
+    }
+
+    /// The colours of a slide. Text on a picture is white, and the picture is darkened.
+    pub fn scenery(&self, slide: &Slide<'d>, backdrops: &[Backdrop<'d>]) -> Scenery {
+        let mut look = Scenery::default();
+        if slide.setting.is_inverted {
+            look.background = Some(self.look.ink);
+        }
+        look.background = slide.setting.background.or(look.background);
+        look.ink = look.background.map(ink_on);
+        if has_text(slide) && backdrops.iter().any(|backdrop| backdrop.picture.is_darkened) {
+            look.ink = Color::read("FFFFFF");
+        }
+        look
+    }
+
+    /// The colour of text on the background of a layout.
+    pub fn ink_of(&self, layout: Layout) -> Option<Color> {
+        (layout == Layout::Section).then(|| ink_on(self.look.accent))
+    }
+}
+
+fn has_text(slide: &Slide<'_>) -> bool {
+    slide.title.is_some() || !slide.blocks.is_empty()
+}
+
+/// The largest place of a whole picture in an area.
+fn inside(picture: &Picture<'_>, area: Area) -> Area {
+    let (width, height) = (f64::from(picture.width.max(1)), f64::from(picture.height.max(1)));
+    let scale = (area.width / width).min(area.height / height);
+    let (width, height) = (width * scale, height * scale);
+    let (x, y) = (area.x + (area.width - width) / 2.0, area.y + (area.height - height) / 2.0);
+    Area { x, y, width, height }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_before_the_text_place_a_picture() {
+        let words = Words::read("bg left:33% A boat at sea").unwrap();
+        assert_eq!((words.side, words.alt.as_str()), (Some((Side::Left, 0.33)), "A boat at sea"));
+        assert!(Words::read("bg contain").unwrap().is_whole);
+        assert_eq!(Words::read("bg right:900%").unwrap().side, Some((Side::Right, SHARES[1])));
+        assert!(Words::read("A background").is_none());
+    }
+}

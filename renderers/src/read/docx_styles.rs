@@ -1,0 +1,103 @@
+//! The styles and the lists of a Word file.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{
+    archive::Archive,
+    reading::ReadError,
+    xml::{Node, walk},
+};
+
+/// The number of styles that a style may be based on, one on another.
+const BASES: usize = 16;
+
+/// What a paragraph style says about the structure.
+#[derive(Debug, Default, Clone)]
+pub struct ParagraphStyle {
+    /// The heading level.
+    pub level: Option<usize>,
+    /// The list and the depth in it.
+    pub list: Option<String>,
+    pub depth: usize,
+    based_on: Option<String>,
+}
+
+/// The styles by their ids.
+pub fn styles(archive: &mut Archive) -> Result<HashMap<String, ParagraphStyle>, ReadError> {
+    let mut styles: HashMap<String, ParagraphStyle> = HashMap::new();
+    let Some(xml) = archive.part("word/styles.xml")? else { return Ok(styles) };
+    let mut id = String::new();
+    // A document with damaged styles is still read.
+    let _ = walk(&xml, |node| {
+        let Node::Open(element) = node else { return Ok(()) };
+        let value = element.attribute("val").unwrap_or_default();
+        if element.name == "style" {
+            element.attribute("styleId").unwrap_or_default().clone_into(&mut id);
+        }
+        let style = styles.entry(id.clone()).or_default();
+        match element.name.as_str() {
+            "name" => {
+                let name = value.to_lowercase();
+                let level = name.strip_prefix("heading ").and_then(|level| level.parse().ok());
+                style.level = if name == "title" { Some(1) } else { level }.or(style.level);
+            }
+            "outlineLvl" => {
+                let level = element.number("val").filter(|level| *level < 9);
+                style.level = level.map(|level| level + 1).or(style.level);
+            }
+            "basedOn" => style.based_on = Some(value.to_owned()),
+            "numId" => style.list = Some(value.to_owned()),
+            "ilvl" => style.depth = element.number("val").unwrap_or(0).min(8),
+            _ => {}
+        }
+        Ok(())
+    });
+    Ok(styles)
+}
+
+/// The numbered lists, by number and level.
+pub fn numbered(archive: &mut Archive) -> Result<BTreeMap<(String, usize), bool>, ReadError> {
+    let Some(xml) = archive.part("word/numbering.xml")? else { return Ok(BTreeMap::new()) };
+    let mut formats: HashMap<(String, usize), bool> = HashMap::new();
+    let mut lists: Vec<(String, String)> = Vec::new();
+    let (mut kind, mut list, mut level) = (String::new(), String::new(), 0);
+    let _ = walk(&xml, |node| {
+        let Node::Open(element) = node else { return Ok(()) };
+        let value = element.attribute("val").unwrap_or_default();
+        match element.name.as_str() {
+            "abstractNum" => {
+                element.attribute("abstractNumId").unwrap_or_default().clone_into(&mut kind);
+            }
+            "lvl" => level = element.number("ilvl").unwrap_or(0),
+            "numFmt" => {
+                formats.insert((kind.clone(), level), !matches!(value, "bullet" | "none"));
+            }
+            "num" => element.attribute("numId").unwrap_or_default().clone_into(&mut list),
+            "abstractNumId" => lists.push((list.clone(), value.to_owned())),
+            _ => {}
+        }
+        Ok(())
+    });
+    let mut numbered = BTreeMap::new();
+    for (list, kind) in lists {
+        for level in 0..9 {
+            let counts = formats.get(&(kind.clone(), level)).copied().unwrap_or(false);
+            numbered.insert((list.clone(), level), counts);
+        }
+    }
+    Ok(numbered)
+}
+
+/// A style with what it takes over from the styles that it is based on.
+pub fn resolved(styles: &HashMap<String, ParagraphStyle>, id: &str) -> ParagraphStyle {
+    let mut style = styles.get(id).cloned().unwrap_or_default();
+    for _ in 0..BASES {
+        let Some(base) = style.based_on.take().and_then(|id| styles.get(&id)) else { break };
+        style.level = style.level.or(base.level);
+        if style.list.is_none() {
+            (style.list, style.depth) = (base.list.clone(), base.depth);
+        }
+        style.based_on.clone_from(&base.based_on);
+    }
+    style
+}

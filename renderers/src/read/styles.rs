@@ -1,0 +1,84 @@
+//! The number formats of a workbook's cells.
+
+use std::collections::HashMap;
+
+use super::{
+    reading::ReadError,
+    xml::{Node, walk},
+};
+use crate::number_text::{general, is_date, shown};
+
+/// The days between the two ways to count them.
+const DAYS_1904: f64 = 1_462.0;
+
+/// The format of each cell style.
+#[derive(Default)]
+pub struct Styles(Vec<Option<String>>);
+
+impl Styles {
+    /// The number as a cell of this style displays it; dates in the ISO notation, which is
+    /// unambiguous.
+    pub fn shown(&self, value: f64, style: usize, since_1904: bool) -> String {
+        let Some(format) = self.0.get(style).and_then(Option::as_deref) else {
+            return general(value);
+        };
+        if !is_date(format) {
+            return shown(value, format);
+        }
+        let lower = format.to_ascii_lowercase();
+        let (has_day, has_time) = (lower.contains(['y', 'd']), lower.contains(['h', 's']));
+        let serial = if since_1904 { value + DAYS_1904 } else { value };
+        match (has_day, has_time) {
+            _ if lower.contains("[h") => shown(value, "[h]:mm:ss"),
+            // Serial numbers below one are times without a date.
+            (false, true) => shown(value, "hh:mm:ss"),
+            (true, _) if value < 1.0 => shown(value, "hh:mm:ss"),
+            (true, true) if serial.fract() != 0.0 => shown(serial, "yyyy-mm-dd hh:mm:ss"),
+            (true, _) => shown(serial, "yyyy-mm-dd"),
+            (false, false) => shown(serial, format),
+        }
+    }
+}
+
+/// The styles of `xl/styles.xml`.
+pub fn read(xml: &[u8]) -> Result<Styles, ReadError> {
+    let mut custom: HashMap<usize, String> = HashMap::new();
+    let (mut styles, mut in_cells) = (Vec::new(), false);
+    walk(xml, |node| {
+        match node {
+            Node::Open(element) => match element.name.as_str() {
+                "numFmt" => {
+                    let format = element.number("numFmtId").zip(element.attribute("formatCode"));
+                    custom.extend(format.map(|(id, code)| (id, code.to_owned())));
+                }
+                "cellXfs" => in_cells = true,
+                "xf" if in_cells => styles.push(element.number("numFmtId").unwrap_or(0)),
+                _ => {}
+            },
+            Node::Close("cellXfs") => in_cells = false,
+            _ => {}
+        }
+        Ok(())
+    })?;
+    let format = |id: usize| custom.get(&id).cloned().or_else(|| built_in(id).map(str::to_owned));
+    Ok(Styles(styles.into_iter().map(format).collect()))
+}
+
+/// The formats that every workbook has (ECMA-376 part 1, 18.8.30).
+fn built_in(id: usize) -> Option<&'static str> {
+    Some(match id {
+        1 => "0",
+        2 => "0.00",
+        3 | 37 | 38 => "#,##0",
+        4 | 39 | 40 => "#,##0.00",
+        9 => "0%",
+        10 => "0.00%",
+        11 => "0.00E+00",
+        14..=17 | 27..=31 | 34..=36 | 50..=58 => "yyyy-mm-dd",
+        18..=21 | 32 | 33 | 45 | 47 => "hh:mm:ss",
+        22 => "yyyy-mm-dd hh:mm",
+        46 => "[h]:mm:ss",
+        48 => "##0.0E+0",
+        _ => return None,
+    })
+}

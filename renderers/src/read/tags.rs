@@ -1,0 +1,195 @@
+//! The structure tree of a tagged PDF (ISO 32000-1, 14.7): headings, list items and links by the
+//! marked content of each page.
+
+use lopdf::{Dictionary, Document, Object, ObjectId};
+use std::{collections::HashMap, rc::Rc};
+
+/// The maximum number of elements, and of their nesting.
+const ELEMENTS: usize = 400_000;
+const DEPTH: usize = 100;
+
+/// What a piece of marked content belongs to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Mark {
+    pub block: Option<TaggedBlock>,
+    pub link: Option<Rc<str>>,
+    /// Whether it is the bullet or number of a list item.
+    pub is_label: bool,
+}
+
+/// A heading or an item, with a number of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaggedBlock {
+    number: usize,
+    pub kind: BlockKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockKind {
+    Heading(usize),
+    Item { depth: usize, is_numbered: bool },
+}
+
+/// The marks of all pages.
+#[derive(Default)]
+pub struct Tags {
+    marks: HashMap<(ObjectId, i64), Mark>,
+}
+
+impl Tags {
+    /// The tags of a document; none if it is not tagged or its tree is damaged.
+    pub fn of(document: &Document) -> Self {
+        let root = document.catalog().and_then(|root| root.get_deref(b"StructTreeRoot", document));
+        let Ok(root) = root.and_then(Object::as_dict) else { return Self::default() };
+        let roles = root.get_deref(b"RoleMap", document).and_then(Object::as_dict).ok();
+        let mut reader =
+            TagReader { document, roles, tags: Self::default(), elements: 0, blocks: 0 };
+        let place =
+            Place { mark: Mark::default(), page: None, lists: 0, is_numbered: false, depth: 0 };
+        if let Ok(kids) = root.get(b"K") {
+            reader.kids(kids, &place);
+        }
+        reader.tags
+    }
+
+    pub fn mark(&self, page: ObjectId, content: i64) -> Option<&Mark> {
+        self.marks.get(&(page, content))
+    }
+}
+
+/// The place of an element in the tree.
+#[derive(Clone)]
+struct Place {
+    mark: Mark,
+    page: Option<ObjectId>,
+    /// The number of lists around it, and whether the innermost is numbered.
+    lists: usize,
+    is_numbered: bool,
+    depth: usize,
+}
+
+struct TagReader<'d> {
+    document: &'d Document,
+    roles: Option<&'d Dictionary>,
+    tags: Tags,
+    elements: usize,
+    blocks: usize,
+}
+
+impl TagReader<'_> {
+    fn kids(&mut self, kids: &Object, place: &Place) {
+        self.elements += 1;
+        if self.elements > ELEMENTS || place.depth > DEPTH {
+            return;
+        }
+        match kids {
+            Object::Integer(content) => self.content(*content, place),
+            Object::Array(all) => all.iter().for_each(|kid| self.kids(kid, place)),
+            Object::Reference(_) | Object::Dictionary(_) => {
+                let resolved = self.document.dereference(kids).map(|(_, object)| object);
+                match resolved {
+                    Ok(Object::Dictionary(kid)) => self.kid(kid, place),
+                    // An array that is an object of its own.
+                    Ok(all @ Object::Array(_)) if kids.as_reference().is_ok() => {
+                        let place = Place { depth: place.depth + 1, ..place.clone() };
+                        self.kids(all, &place);
+                    }
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn content(&mut self, content: i64, place: &Place) {
+        let is_marked = place.mark != Mark::default();
+        if let Some(page) = place.page.filter(|_| is_marked) {
+            self.tags.marks.insert((page, content), place.mark.clone());
+        }
+    }
+
+    fn kid(&mut self, kid: &Dictionary, place: &Place) {
+        let page = kid.get(b"Pg").and_then(Object::as_reference).ok().or(place.page);
+        if let Ok(content) = kid.get(b"MCID").and_then(Object::as_i64) {
+            return self.content(content, &Place { page, ..place.clone() });
+        }
+        let Ok(kids) = kid.get(b"K") else { return };
+        let mut inside = Place { page, depth: place.depth + 1, ..place.clone() };
+        match self.role(kid).as_str() {
+            "Link" => inside.mark.link = self.url(kids).or(inside.mark.link),
+            "L" => {
+                inside.lists += 1;
+                inside.is_numbered = self.is_numbered(kid);
+            }
+            "LI" => {
+                let (depth, is_numbered) = (inside.lists.saturating_sub(1), inside.is_numbered);
+                inside.mark.block = Some(self.block(BlockKind::Item { depth, is_numbered }));
+            }
+            "Lbl" if inside.mark.block.is_some() => inside.mark.is_label = true,
+            // Tables are found by the positions of their cells.
+            "Table" | "TOC" | "Note" => inside.mark.block = None,
+            "TD" | "TH" => (inside.mark.block, inside.lists) = (None, 0),
+            "H" | "Title" => inside.mark.block = Some(self.block(BlockKind::Heading(1))),
+            role => {
+                let level = role.strip_prefix('H').and_then(|level| level.parse().ok());
+                if let Some(level) = level.filter(|level| (1..=6).contains(level)) {
+                    inside.mark.block = Some(self.block(BlockKind::Heading(level)));
+                }
+            }
+        }
+        self.kids(kids, &inside);
+    }
+
+    fn block(&mut self, kind: BlockKind) -> TaggedBlock {
+        self.blocks += 1;
+        TaggedBlock { number: self.blocks, kind }
+    }
+
+    /// The standard name of an element's type.
+    fn role(&self, element: &Dictionary) -> String {
+        let mut name = element.get(b"S").and_then(Object::as_name).unwrap_or_default();
+        for _ in 0..4 {
+            let mapped = self.roles.and_then(|roles| roles.get(name).ok()?.as_name().ok());
+            match mapped {
+                Some(mapped) if mapped != name => name = mapped,
+                _ => break,
+            }
+        }
+        String::from_utf8_lossy(name).into_owned()
+    }
+
+    fn is_numbered(&self, list: &Dictionary) -> bool {
+        let is_number = |attributes: &Dictionary| {
+            let kind = attributes.get_deref(b"ListNumbering", self.document);
+            let kind = kind.and_then(Object::as_name).unwrap_or_default();
+            matches!(
+                kind,
+                b"Decimal" | b"UpperRoman" | b"LowerRoman" | b"UpperAlpha" | b"LowerAlpha"
+            )
+        };
+        match list.get_deref(b"A", self.document) {
+            Ok(Object::Dictionary(attributes)) => is_number(attributes),
+            Ok(Object::Array(all)) => all.iter().any(|one| {
+                let one = self.document.dereference(one).map(|(_, object)| object);
+                one.and_then(Object::as_dict).is_ok_and(is_number)
+            }),
+            _ => false,
+        }
+    }
+
+    /// The target of the annotation among the content of a link.
+    fn url(&self, kids: &Object) -> Option<Rc<str>> {
+        let kids = self.document.dereference(kids).ok()?.1;
+        let one = std::slice::from_ref(kids);
+        let all = kids.as_array().map_or(one, Vec::as_slice);
+        all.iter().take(64).find_map(|kid| {
+            let kid = self.document.dereference(kid).ok()?.1.as_dict().ok()?;
+            let annotation = kid.get_deref(b"Obj", self.document).ok()?.as_dict().ok()?;
+            let action = annotation.get_deref(b"A", self.document).ok()?.as_dict().ok()?;
+            let url = action.get_deref(b"URI", self.document).ok()?.as_str().ok()?;
+            let url = String::from_utf8_lossy(url);
+            let is_web = ["https://", "http://", "mailto:"].iter().any(|s| url.starts_with(s));
+            (is_web && !url.contains(['(', ')', ' '])).then(|| url.into())
+        })
+    }
+}

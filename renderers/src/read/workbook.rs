@@ -1,0 +1,308 @@
+//! Excel workbooks since 2007: the cells of each sheet as they are displayed, in one pass over its
+//! XML. Sheets over the limit are read up to it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{
+    archive::Archive,
+    links,
+    reading::ReadError,
+    styles::{self, Styles},
+    xml::{Element, Node, walk},
+};
+
+/// The text of cells by row and column.
+pub type Rows = BTreeMap<u32, BTreeMap<u32, String>>;
+
+/// A sheet of the workbook.
+pub struct SheetPart {
+    pub name: String,
+    part: String,
+    /// Whether it is not shown in the list of sheets.
+    pub is_hidden: bool,
+}
+
+/// What all sheets of a workbook share.
+pub struct Workbook {
+    pub sheets: Vec<SheetPart>,
+    strings: Vec<String>,
+    styles: Styles,
+    /// Whether days are counted from 1904.
+    since_1904: bool,
+}
+
+/// The cells of a sheet.
+#[derive(Default)]
+pub struct SheetCells {
+    pub rows: Rows,
+    /// The number of rows and columns of the whole sheet.
+    pub height: u32,
+    pub width: u32,
+    /// Whether rows are missing because of the limit.
+    pub is_cut: bool,
+    pub hidden_rows: Vec<u32>,
+    /// Ranges of hidden columns.
+    pub hidden_columns: Vec<(u32, u32)>,
+    /// The number of formulas without a calculated value.
+    pub uncalculated: usize,
+}
+
+impl Workbook {
+    pub fn open(archive: &mut Archive) -> Result<Self, ReadError> {
+        let part = "xl/workbook.xml";
+        let xml = archive.part(part)?.unwrap_or_default();
+        let targets = links::links(archive, "xl/_rels/workbook.xml.rels")?;
+        let (mut sheets, mut since_1904) = (Vec::new(), false);
+        walk(&xml, |node| {
+            if let Node::Open(element) = node {
+                match element.name.as_str() {
+                    "sheet" => sheets.extend(sheet_part(element, &targets)),
+                    "workbookPr" => {
+                        since_1904 = matches!(element.attribute("date1904"), Some("1" | "true"));
+                    }
+                    _ => {}
+                }
+            }
+            Ok(())
+        })?;
+        let target = |name: &str| targets.values().find(|target| target.ends_with(name)).cloned();
+        let strings = target("sharedStrings.xml").unwrap_or("sharedStrings.xml".to_owned());
+        let strings = archive.part(&links::within("xl", &strings))?.unwrap_or_default();
+        let look = target("styles.xml").unwrap_or("styles.xml".to_owned());
+        let look = archive.part(&links::within("xl", &look))?.unwrap_or_default();
+        let (strings, styles) = (shared_strings(&strings)?, styles::read(&look)?);
+        Ok(Self { sheets, strings, styles, since_1904 })
+    }
+
+    /// The cells of a sheet, at most `most`.
+    pub fn cells(
+        &self,
+        archive: &mut Archive,
+        sheet: &SheetPart,
+        most: usize,
+    ) -> Result<SheetCells, ReadError> {
+        let xml = archive.part(&sheet.part)?.unwrap_or_default();
+        let (folder, name) = sheet.part.rsplit_once('/').unwrap_or(("", &sheet.part));
+        let urls = links::links(archive, &format!("{folder}/_rels/{name}.rels"))?;
+        let mut reader = SheetReader { urls, ..SheetReader::of(self, most) };
+        walk(&xml, |node| {
+            match node {
+                Node::Open(element) => reader.open(element),
+                Node::Text(text) => reader.text(text),
+                Node::Close(name) => reader.close(name),
+            }
+            Ok(())
+        })?;
+        Ok(reader.finish())
+    }
+}
+
+fn sheet_part(element: &Element, targets: &HashMap<String, String>) -> Option<SheetPart> {
+    let target = targets.get(element.exactly("r:id").or_else(|| element.attribute("id"))?)?;
+    let is_hidden = matches!(element.attribute("state"), Some("hidden" | "veryHidden"));
+    let name = element.attribute("name")?.to_owned();
+    Some(SheetPart { name, part: links::within("xl", target), is_hidden })
+}
+
+/// The shared strings, without phonetic hints.
+fn shared_strings(xml: &[u8]) -> Result<Vec<String>, ReadError> {
+    let (mut strings, mut open, mut hints) = (Vec::new(), false, 0);
+    walk(xml, |node| {
+        match node {
+            Node::Open(element) => match element.name.as_str() {
+                "si" => strings.push(String::new()),
+                "t" => open = hints == 0,
+                "rPh" => hints += 1,
+                _ => {}
+            },
+            Node::Text(text) if open => {
+                if let Some(last) = strings.last_mut() {
+                    last.push_str(text);
+                }
+            }
+            Node::Close("t") => open = false,
+            Node::Close("rPh") => hints -= 1,
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(strings)
+}
+
+/// The part of a cell that the current text belongs to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Value,
+    Formula,
+    Inline,
+    Nowhere,
+}
+
+struct SheetReader<'w> {
+    book: &'w Workbook,
+    most: usize,
+    /// The targets of links by their ids.
+    urls: HashMap<String, String>,
+    found: SheetCells,
+    count: usize,
+    row: u32,
+    column: u32,
+    /// The type and the style of the current cell.
+    kind: String,
+    style: usize,
+    value: String,
+    formula: String,
+    inline: String,
+    place: Place,
+    hints: usize,
+}
+
+impl<'w> SheetReader<'w> {
+    fn of(book: &'w Workbook, most: usize) -> Self {
+        Self {
+            book,
+            most,
+            urls: HashMap::new(),
+            found: SheetCells::default(),
+            count: 0,
+            row: 0,
+            column: 0,
+            kind: String::new(),
+            style: 0,
+            value: String::new(),
+            formula: String::new(),
+            inline: String::new(),
+            place: Place::Nowhere,
+            hints: 0,
+        }
+    }
+
+    fn open(&mut self, element: &Element) {
+        match element.name.as_str() {
+            "row" => {
+                self.row = element.number("r").map_or(self.row + 1, |row| row as u32);
+                self.column = 0;
+                if is_true(element.attribute("hidden")) {
+                    self.found.hidden_rows.push(self.row);
+                }
+            }
+            "col" if is_true(element.attribute("hidden")) => {
+                let end = |name| element.number(name).unwrap_or(1) as u32;
+                self.found.hidden_columns.push((end("min"), end("max").min(16_384)));
+            }
+            "c" => self.begin_cell(element),
+            "v" => self.place = Place::Value,
+            "f" => self.place = Place::Formula,
+            "t" if self.hints == 0 => self.place = Place::Inline,
+            "rPh" => self.hints += 1,
+            "hyperlink" => self.link(element),
+            _ => {}
+        }
+    }
+
+    fn begin_cell(&mut self, element: &Element) {
+        let at = element.attribute("r").and_then(position);
+        (self.row, self.column) = at.unwrap_or((self.row, self.column + 1));
+        element.attribute("t").unwrap_or("n").clone_into(&mut self.kind);
+        self.style = element.number("s").unwrap_or(0);
+        self.value.clear();
+        self.formula.clear();
+        self.inline.clear();
+    }
+
+    fn text(&mut self, text: &str) {
+        match self.place {
+            Place::Value => self.value.push_str(text),
+            Place::Formula => self.formula.push_str(text),
+            Place::Inline => self.inline.push_str(text),
+            Place::Nowhere => {}
+        }
+    }
+
+    fn close(&mut self, name: &str) {
+        match name {
+            "v" | "f" | "t" => self.place = Place::Nowhere,
+            "rPh" => self.hints = self.hints.saturating_sub(1),
+            "c" => self.end_cell(),
+            _ => {}
+        }
+    }
+
+    fn end_cell(&mut self) {
+        let text = self.shown();
+        if text.is_empty() {
+            return;
+        }
+        self.found.height = self.found.height.max(self.row);
+        self.found.width = self.found.width.max(self.column);
+        if self.count >= self.most {
+            self.found.is_cut = true;
+            return;
+        }
+        self.count += 1;
+        let row = self.found.rows.entry(self.row.saturating_sub(1)).or_default();
+        row.insert(self.column.saturating_sub(1), text);
+    }
+
+    /// The cell as it is displayed; a formula that was never calculated is shown itself.
+    fn shown(&mut self) -> String {
+        let value = self.value.as_str();
+        match self.kind.as_str() {
+            "s" => {
+                let text =
+                    value.trim().parse().ok().and_then(|at: usize| self.book.strings.get(at));
+                text.cloned().unwrap_or_default()
+            }
+            "inlineStr" => self.inline.clone(),
+            _ if value.is_empty() && !self.formula.trim().is_empty() => {
+                self.found.uncalculated += 1;
+                format!("={}", self.formula.trim().replace("_xlfn.", ""))
+            }
+            "b" => if value.trim() == "1" { "TRUE" } else { "FALSE" }.to_owned(),
+            "n" => match value.trim().parse() {
+                Ok(number) => self.book.styles.shown(number, self.style, self.book.since_1904),
+                Err(_) => value.to_owned(),
+            },
+            _ => value.to_owned(),
+        }
+    }
+
+    /// A link of a cell, which follows the cells.
+    fn link(&mut self, element: &Element) {
+        let url = element.exactly("r:id").or_else(|| element.attribute("id"));
+        let url = url.and_then(|id| self.urls.get(id)).filter(|url| url.contains("://"));
+        let at = element.attribute("ref").and_then(position);
+        if let (Some(url), Some((row, column))) = (url, at)
+            && let Some(row) = self.found.rows.get_mut(&row.saturating_sub(1))
+            && let Some(text) = row.get_mut(&column.saturating_sub(1))
+            && *text != *url
+        {
+            *text = format!("[{text}]({url})");
+        }
+    }
+
+    /// An incomplete last row is dropped.
+    fn finish(mut self) -> SheetCells {
+        if self.found.is_cut && self.found.rows.len() > 1 {
+            self.found.rows.pop_last();
+        }
+        self.found
+    }
+}
+
+fn is_true(value: Option<&str>) -> bool {
+    matches!(value, Some("1" | "true"))
+}
+
+/// Row and column of a cell such as `B7`, counted from one.
+fn position(name: &str) -> Option<(u32, u32)> {
+    let name = name.split(':').next()?;
+    let digits = name.find(|c: char| c.is_ascii_digit())?;
+    let (letters, row) = name.split_at(digits);
+    let mut column = 0_u32;
+    for letter in letters.bytes().filter(|byte| *byte != b'$') {
+        let value = u32::from(letter.to_ascii_uppercase().checked_sub(b'A')?) + 1;
+        column = column.checked_mul(26)?.checked_add(value)?;
+    }
+    (column > 0).then_some((row.parse().ok()?, column))
+}

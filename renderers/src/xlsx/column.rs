@@ -1,0 +1,209 @@
+//! How the cells of one column are written, which is decided from all of them.
+
+use super::cells::{self, FormattedNumber, Typed};
+use super::dates::{self, DayOrder};
+use super::runs::Runs;
+use super::signs::Signs;
+use crate::document::Table;
+
+/// The notation of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Notation {
+    /// Decimal and thousands separators.
+    pub signs: Signs,
+    days: DayOrder,
+    /// Whether the column consists of times.
+    has_times: bool,
+    /// Whether spaces separate thousands.
+    has_spaces: bool,
+    /// Whether there are dates whose day and month cannot be told apart.
+    pub is_ambiguous: bool,
+}
+
+/// Languages that separate thousands by spaces.
+const SPACES: [&str; 14] =
+    ["fr", "ru", "pl", "cs", "sk", "sv", "nb", "nn", "no", "fi", "uk", "bg", "hu", "et"];
+/// Separators of thousands other than the ordinary space.
+const MARKS: [char; 4] = ['\u{a0}', '\u{202f}', '\'', '’'];
+
+impl From<Signs> for Notation {
+    fn from(signs: Signs) -> Self {
+        let days = DayOrder::Unknown;
+        Self { signs, days, has_times: false, has_spaces: false, is_ambiguous: false }
+    }
+}
+
+impl Notation {
+    /// The notation of a column with these cells.
+    pub fn of<'t>(
+        usual: Signs,
+        language: Option<&str>,
+        texts: impl Iterator<Item = &'t str> + Clone,
+    ) -> Self {
+        let texts = texts.map(str::trim).filter(|text| !text.is_empty());
+        let signs =
+            if usual == Signs::English { usual } else { cells::signs(usual, texts.clone()) };
+        let (days, is_ambiguous) = DayOrder::among(language, texts.clone());
+        let mut first = texts.clone().peekable();
+        let has_times = first.peek().is_some() && texts.clone().all(dates::is_time);
+        let has_spaces = has_spaces(language, texts);
+        Self { signs, days, has_times, has_spaces, is_ambiguous }
+    }
+
+    /// The type of a cell.
+    pub fn read(self, text: &str) -> Typed {
+        let text = text.trim();
+        match cells::read(text, self.signs) {
+            Typed::Text => {}
+            typed => return typed,
+        }
+        if !text.contains(|c: char| c.is_ascii_digit()) {
+            return Typed::Text;
+        }
+        dates::date(text, self.days)
+            .or_else(|| dates::timestamp(text))
+            .or_else(|| dates::time(text).filter(|_| self.has_times))
+            .or_else(|| spaced(text, self.has_spaces))
+            .or_else(|| marked(text))
+            .unwrap_or(Typed::Text)
+    }
+}
+
+/// Whether spaces between digits separate thousands: in the language, or because the numbers have
+/// different lengths. Telephone numbers and codes are equally long.
+fn has_spaces<'t>(language: Option<&str>, texts: impl Iterator<Item = &'t str> + Clone) -> bool {
+    let is_spaced = |text: &str| text.contains(' ');
+    if !texts.clone().any(is_spaced) {
+        return false;
+    }
+    let is_number = |text: &str| {
+        spaced(text, true).is_some() || cells::read(text, Signs::Either(None)) != Typed::Text
+    };
+    let language = language.unwrap_or_default().split(['-', '_']).next().unwrap_or_default();
+    let is_usual = SPACES.iter().any(|known| language.eq_ignore_ascii_case(known));
+    let mut lengths = texts.clone().map(str::len);
+    let first = lengths.next();
+    texts.clone().all(is_number) && (is_usual || lengths.any(|length| Some(length) != first))
+}
+
+/// A number with spaces or apostrophes between its thousands.
+fn spaced(text: &str, has_spaces: bool) -> Option<Typed> {
+    let number = FormattedNumber::of(text);
+    let bare = number.bare;
+    let mark = bare.chars().find(|c| *c == ' ' || MARKS.contains(c))?;
+    let (whole, decimals) = match bare.rfind(['.', ',']) {
+        Some(at) => (&bare[..at], Some(&bare[at + 1..])),
+        None => (bare, None),
+    };
+    let groups: Vec<&str> = whole.split(mark).collect();
+    let all_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let fits = (1..=3).contains(&groups[0].len())
+        && groups.iter().all(|group| all_digits(group))
+        && groups[1..].iter().all(|group| group.len() == 3)
+        && decimals.is_none_or(|decimals| !decimals.is_empty() && all_digits(decimals));
+    let is_certain = mark != ' ' || has_spaces || decimals.is_some() || number.is_marked();
+    if !fits || !is_certain {
+        return None;
+    }
+    let point = decimals.map(|decimals| format!(".{decimals}")).unwrap_or_default();
+    let english = text.replace(bare, &format!("{}{point}", groups.join(",")));
+    Some(cells::read(&english, Signs::English)).filter(|typed| *typed != Typed::Text)
+}
+
+/// An amount or a percentage whose decimal separator is certain, such as `€5,00`.
+fn marked(text: &str) -> Option<Typed> {
+    let is_marked = FormattedNumber::of(text).is_marked();
+    let typed = cells::read(text, Signs::Either(None));
+    (is_marked && typed != Typed::Text).then_some(typed)
+}
+
+/// The notation of each column.
+pub fn notations(table: &Table, language: Option<&str>) -> Vec<Notation> {
+    let usual = Signs::of(language, table.given.as_ref().is_some_and(|given| given.commas));
+    let of_column = |at: usize| {
+        let cells = table.rows.iter().filter_map(|row| row.get(at));
+        let texts: Vec<String> = cells.map(|cell| Runs::read(cell).text()).collect();
+        Notation::of(usual, language, texts.iter().map(String::as_str))
+    };
+    (0..table.header.len()).map(of_column).collect()
+}
+
+/// The warning about a column whose dates stay text.
+pub fn ambiguous(column: &str) -> String {
+    format!(
+        "The dates in the column “{column}” stay text: it is unclear whether the day or the month \
+         comes first. Write them as 2026-03-31, or set the language."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The number formats of a column, or the text.
+    fn column(language: Option<&str>, texts: &[&str]) -> Vec<String> {
+        let notation = Notation::of(Signs::of(language, false), language, texts.iter().copied());
+        let shown = |text: &&str| match notation.read(text) {
+            Typed::Number { value, format } => format!("{value} {format}"),
+            Typed::Moment { serial, format } => format!("{serial:.4} {format}"),
+            Typed::Bool(truth) => truth.to_string(),
+            Typed::Text => (*text).to_owned(),
+        };
+        texts.iter().map(shown).collect()
+    }
+
+    #[test]
+    fn the_order_of_days_is_that_of_the_column() {
+        assert_eq!(column(None, &["01.03.2026"]), ["46082.0000 dd\\.mm\\.yyyy"]);
+        let days = column(None, &["03/04/2026", "25/03/2026"]);
+        assert_eq!(days, ["46115.0000 dd\\/mm\\/yyyy", "46106.0000 dd\\/mm\\/yyyy"]);
+        let days = column(None, &["03/04/2026", "03/25/2026"]);
+        assert_eq!(days[0], "46085.0000 mm\\/dd\\/yyyy");
+        assert_eq!(column(None, &["03/04/2026"]), ["03/04/2026"]);
+        assert_eq!(column(None, &["25/03/2026", "03/25/2026"]), ["25/03/2026", "03/25/2026"]);
+        assert_eq!(column(Some("de"), &["03/04/2026"]), ["46115.0000 dd\\/mm\\/yyyy"]);
+        assert_eq!(
+            column(Some("en-US"), &["3/4/2026 14:30"])[0],
+            "46085.6042 mm\\/dd\\/yyyy\\ hh:mm"
+        );
+        assert!(Notation::of(Signs::English, None, ["3/4/2026"].into_iter()).is_ambiguous);
+        assert!(!Notation::of(Signs::English, None, ["1/2", "a"].into_iter()).is_ambiguous);
+    }
+
+    #[test]
+    fn times_and_timestamps_are_typed() {
+        assert_eq!(column(None, &["09:30", "12:00"])[1], "0.5000 hh:mm");
+        assert_eq!(column(None, &["1:30:00", "36:00:00"])[1], "1.5000 [h]:mm:ss");
+        assert_eq!(column(None, &["09:30", "a 3:16"]), ["09:30", "a 3:16"]);
+        let utc = ["2026-03-31T12:00:00Z", "2026-03-31T12:00:00.125Z", "2026-03-31T12:00+00:00"];
+        assert_eq!(column(None, &utc), ["46112.5000 yyyy\\-mm\\-dd\\ hh:mm:ss"; 3]);
+        assert_eq!(column(None, &["2026-03-31T12:00:00+02:00"]), ["2026-03-31T12:00:00+02:00"]);
+    }
+
+    #[test]
+    fn amounts_are_read_as_people_write_them() {
+        assert_eq!(
+            column(None, &["€5,00", "1.234,50 €"]),
+            ["5 \"€\"#,##0.00", "1234.5 #,##0.00\" €\""]
+        );
+        assert_eq!(column(None, &["12,5 %", "EUR 3.50"]), ["0.125 0.0%", "3.5 \"EUR \"#,##0.00"]);
+        assert_eq!(column(None, &["CHF 1'234.50"]), ["1234.5 \"CHF \"#,##0.00"]);
+        assert_eq!(column(None, &["1 234 567", "12 345"])[0], "1234567 #,##0");
+        assert_eq!(column(Some("fr"), &["12 345,5 €"]), ["12345.5 #,##0.0\" €\""]);
+    }
+
+    #[test]
+    fn codes_stay_text() {
+        for codes in [
+            &["612 345 678", "655 123 456"][..],
+            &["4111 1111 1111 1111"],
+            &["DE89 3704 0044 0532 0130 00"],
+            &["1/2", "1.2.3", "10.11.12"],
+            &["1,23", "007", "12E4"],
+            &["16:9", "4:3"],
+            &["32.13.2026", "2026-13-01"],
+        ] {
+            assert_eq!(column(None, codes), codes);
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Functions that find cells in a range, and sums over several ranges.
+
+use super::evaluate::{Grid, Stop, Value, binary, compare, finite};
+use super::expr::{Expr, Op};
+use super::functions::{condition, fits, fold};
+
+/// The values of a range, row by row.
+pub struct Matrix {
+    values: Vec<Value>,
+    width: usize,
+}
+
+impl Matrix {
+    fn height(&self) -> usize {
+        self.values.len() / self.width.max(1)
+    }
+
+    fn at(&self, row: usize, column: usize) -> Option<&Value> {
+        if column < self.width { self.values.get(row * self.width + column) } else { None }
+    }
+
+    fn is_single(&self) -> bool {
+        self.values.len() == 1
+    }
+
+    /// The value for a cell of an operation with another matrix; a single value fits all.
+    fn for_cell(&self, at: usize) -> Value {
+        let at = if self.is_single() { 0 } else { at };
+        self.values.get(at).cloned().unwrap_or(Value::Error("#N/A"))
+    }
+}
+
+const MISSING: Value = Value::Error("#N/A");
+
+/// The value of a function of this module; `None` if it is another one.
+pub fn call(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Option<Value>, Stop> {
+    Ok(Some(match name {
+        "VLOOKUP" => lookup(grid, arguments, Direction::Down)?,
+        "HLOOKUP" => lookup(grid, arguments, Direction::Right)?,
+        "XLOOKUP" => xlookup(grid, arguments)?,
+        "MATCH" => match_position(grid, arguments)?,
+        "INDEX" => index(grid, arguments)?,
+        "SUMPRODUCT" => sum_product(grid, arguments)?,
+        "SUMIFS" | "AVERAGEIFS" | "COUNTIFS" | "MAXIFS" | "MINIFS" => {
+            several(grid, name, arguments)?
+        }
+        "LARGE" | "SMALL" => nth(grid, name, arguments)?,
+        _ => return Ok(None),
+    }))
+}
+
+/// The direction in which keys are searched.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Down,
+    Right,
+}
+
+/// `VLOOKUP(key, range, column, [approximate])` and `HLOOKUP`.
+fn lookup(grid: &mut Grid, arguments: &[Expr], direction: Direction) -> Result<Value, Stop> {
+    let key = grid.value(&arguments[0])?;
+    let range = grid.matrix(&arguments[1])?;
+    let number = grid.value(&arguments[2])?;
+    let approximate = match arguments.get(3) {
+        Some(argument) => grid.value(argument)?.truth(),
+        None => Ok(true),
+    };
+    let (approximate, number) = match (approximate, number.number()) {
+        (Ok(approximate), Ok(number)) if number >= 1.0 => (approximate, number as usize - 1),
+        (Err(error), _) | (_, Err(error)) => return Ok(error),
+        _ => return Ok(Value::Error("#VALUE!")),
+    };
+    let is_down = direction == Direction::Down;
+    let count = if is_down { range.height() } else { range.width };
+    let keys: Vec<&Value> = (0..count)
+        .filter_map(|at| if is_down { range.at(at, 0) } else { range.at(0, at) })
+        .collect();
+    let Some(found) = position(&key, &keys, i32::from(approximate)) else {
+        return Ok(MISSING);
+    };
+    let cell = if is_down { range.at(found, number) } else { range.at(number, found) };
+    Ok(cell.cloned().unwrap_or(Value::Error("#REF!")))
+}
+
+/// The position of a key: the equal one for 0; the last that is not greater for 1, in ascending
+/// order; the last that is not less for -1, in descending order.
+fn position(key: &Value, keys: &[&Value], order: i32) -> Option<usize> {
+    let is = |value: &Value, op| compare(value, op, key) == Ok(Value::Bool(true));
+    let is_same_kind = |value: &Value| std::mem::discriminant(value) == std::mem::discriminant(key);
+    let mut candidates = keys.iter().enumerate().filter(|(_, value)| is_same_kind(value));
+    match order {
+        0 => candidates.find(|(_, value)| is(value, Op::Equal)).map(|(at, _)| at),
+        order => {
+            let op = if order > 0 { Op::LessOrEqual } else { Op::GreaterOrEqual };
+            candidates.take_while(|(_, value)| is(value, op)).last().map(|(at, _)| at)
+        }
+    }
+}
+
+/// `XLOOKUP(key, keys, values, [otherwise])`
+fn xlookup(grid: &mut Grid, arguments: &[Expr]) -> Result<Value, Stop> {
+    let key = grid.value(&arguments[0])?;
+    let (keys, values) = (grid.values(&arguments[1])?, grid.values(&arguments[2])?);
+    let keys: Vec<&Value> = keys.iter().collect();
+    match (position(&key, &keys, 0), arguments.get(3)) {
+        (Some(at), _) => Ok(values.get(at).cloned().unwrap_or(Value::Error("#VALUE!"))),
+        (None, Some(otherwise)) => grid.value(otherwise),
+        (None, None) => Ok(MISSING),
+    }
+}
+
+/// `MATCH(key, range, [order])`
+fn match_position(grid: &mut Grid, arguments: &[Expr]) -> Result<Value, Stop> {
+    let key = grid.value(&arguments[0])?;
+    let keys = grid.values(&arguments[1])?;
+    let order = match arguments.get(2) {
+        Some(argument) => grid.value(argument)?.number(),
+        None => Ok(1.0),
+    };
+    let order = match order {
+        Ok(order) => order.clamp(-1.0, 1.0) as i32,
+        Err(error) => return Ok(error),
+    };
+    let keys: Vec<&Value> = keys.iter().collect();
+    let found = position(&key, &keys, order);
+    Ok(found.map_or(MISSING, |at| Value::Number(at as f64 + 1.0)))
+}
+
+/// `INDEX(range, row, [column])`
+fn index(grid: &mut Grid, arguments: &[Expr]) -> Result<Value, Stop> {
+    let range = grid.matrix(&arguments[0])?;
+    let mut numbers = Vec::new();
+    for argument in &arguments[1..] {
+        match grid.value(argument)?.number() {
+            Ok(number) if number >= 1.0 => numbers.push(number as usize - 1),
+            Ok(_) => return Ok(Value::Error("#VALUE!")),
+            Err(error) => return Ok(error),
+        }
+    }
+    let (row, column) = match numbers[..] {
+        // In a single row the only number is that of the column.
+        [column] if range.height() == 1 => (0, column),
+        [row] => (row, 0),
+        [row, column, ..] => (row, column),
+        [] => return Ok(Value::Error("#VALUE!")),
+    };
+    Ok(range.at(row, column).cloned().unwrap_or(Value::Error("#REF!")))
+}
+
+/// The sum of the products of cells at the same position.
+fn sum_product(grid: &mut Grid, arguments: &[Expr]) -> Result<Value, Stop> {
+    let mut factors = Vec::new();
+    for argument in arguments {
+        factors.push(grid.matrix(argument)?);
+    }
+    let count = factors.iter().map(|factor| factor.values.len()).max().unwrap_or(0);
+    let has_other = |factor: &Matrix| !factor.is_single() && factor.values.len() != count;
+    if factors.iter().any(has_other) {
+        return Ok(Value::Error("#VALUE!"));
+    }
+    let mut sum = 0.0;
+    for at in 0..count {
+        let mut product = 1.0;
+        for factor in &factors {
+            product *= match factor.for_cell(at) {
+                Value::Number(number) => number,
+                Value::Error(error) => return Ok(Value::Error(error)),
+                // Text and booleans count as zero.
+                _ => 0.0,
+            };
+        }
+        sum += product;
+    }
+    Ok(finite(sum))
+}
+
+/// `SUMIFS(sums, range, condition, …)`; `COUNTIFS` has no range of its own.
+fn several(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Value, Stop> {
+    let (summed, pairs) = if name == "COUNTIFS" {
+        (grid.values(&arguments[0])?, arguments)
+    } else {
+        (grid.values(&arguments[0])?, &arguments[1..])
+    };
+    let mut is_hit = vec![true; summed.len()];
+    for pair in pairs.chunks(2) {
+        let [tested, wanted] = pair else { return Ok(Value::Error("#VALUE!")) };
+        let tested = grid.values(tested)?;
+        let (op, wanted) = condition(&grid.value(wanted)?);
+        if tested.len() != is_hit.len() {
+            return Ok(Value::Error("#VALUE!"));
+        }
+        for (hit, value) in is_hit.iter_mut().zip(&tested) {
+            *hit &= fits(value, op, &wanted);
+        }
+    }
+    let hits = summed.iter().zip(&is_hit).filter(|(_, hit)| **hit).map(|(value, _)| value);
+    if name == "COUNTIFS" {
+        return Ok(Value::Number(hits.count() as f64));
+    }
+    let mut numbers: Vec<f64> = hits
+        .filter_map(|value| if let Value::Number(number) = value { Some(*number) } else { None })
+        .collect();
+    Ok(fold(name.trim_end_matches("IFS"), &mut numbers, 0))
+}
+
+/// The n-th largest or smallest number.
+fn nth(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Value, Stop> {
+    let values = grid.values(&arguments[0])?;
+    let number = match grid.value(&arguments[1])?.number() {
+        Ok(number) => number,
+        Err(error) => return Ok(error),
+    };
+    let mut numbers: Vec<f64> = values
+        .iter()
+        .filter_map(|value| if let Value::Number(number) = value { Some(*number) } else { None })
+        .collect();
+    numbers.sort_by(f64::total_cmp);
+    if name == "LARGE" {
+        numbers.reverse();
+    }
+    let at = if number >= 1.0 { number as usize - 1 } else { usize::MAX };
+    Ok(numbers.get(at).map_or(Value::Error("#NUM!"), |number| Value::Number(*number)))
+}
+
+impl Grid {
+    /// The values of an expression over whole ranges: operations are applied cell by cell.
+    pub(super) fn matrix(&mut self, expr: &Expr) -> Result<Matrix, Stop> {
+        let width = Self::width(expr);
+        let single = |value| Matrix { values: vec![value], width: 1 };
+        match expr {
+            Expr::Group(inner) => self.matrix(inner),
+            Expr::Negate(inner) => {
+                let zero = Matrix { values: vec![Value::Number(0.0)], width: 1 };
+                let inner = self.matrix(inner)?;
+                Ok(combined(&zero, Op::Subtract, &inner))
+            }
+            Expr::Binary(left, op, right) => {
+                let (left, right) = (self.matrix(left)?, self.matrix(right)?);
+                Ok(combined(&left, *op, &right))
+            }
+            expr => match width {
+                Some(width) => Ok(Matrix { values: self.values(expr)?, width }),
+                None => Ok(single(self.value(expr)?)),
+            },
+        }
+    }
+}
+
+fn combined(left: &Matrix, op: Op, right: &Matrix) -> Matrix {
+    let count = left.values.len().max(right.values.len());
+    let width = left.width.max(right.width);
+    let value = |at| binary(&left.for_cell(at), op, &right.for_cell(at));
+    Matrix { values: (0..count).map(value).collect(), width }
+}

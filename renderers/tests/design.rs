@@ -1,0 +1,229 @@
+//! The look of files from outside: layouts of slides, tables that do not fit, pictures, captions.
+
+use std::io::{Cursor, Read};
+
+use renderers::{Document, Format, Rendered, markdown, render};
+
+const PHOTO: &[u8] = include_bytes!("corpus/img/photo.jpg");
+
+fn read(source: &str) -> Document {
+    let mut document = markdown::read(source).expect("the source is readable");
+    document.assets.insert("a.jpg".into(), PHOTO.to_vec());
+    document.assets.insert("b.jpg".into(), PHOTO.to_vec());
+    document.assets.insert("dot.png".into(), include_bytes!("corpus/img/dot.png").to_vec());
+    document
+}
+
+fn drawn(source: &str, format: Format) -> Rendered {
+    let document = read(source);
+    let rendered = render(&document, format).expect("the document can be rendered");
+    let again = render(&document, format).expect("the document can be rendered");
+    assert_eq!(rendered, again, "the same bytes each time");
+    rendered
+}
+
+/// A part of a package.
+fn part(rendered: &Rendered, name: &str) -> String {
+    let mut package = zip::ZipArchive::new(Cursor::new(&rendered.bytes)).expect("it is a package");
+    let mut text = String::new();
+    package.by_name(name).expect("it has the part").read_to_string(&mut text).expect("it is text");
+    text
+}
+
+fn slide(rendered: &Rendered, number: usize) -> String {
+    part(rendered, &format!("ppt/slides/slide{number}.xml"))
+}
+
+/// The number of a slide's layout.
+fn layout(rendered: &Rendered, number: usize) -> String {
+    let relations = part(rendered, &format!("ppt/slides/_rels/slide{number}.xml.rels"));
+    let (_, rest) = relations.split_once("slideLayouts/slideLayout").expect("it has a layout");
+    rest.split('.').next().unwrap_or_default().to_owned()
+}
+
+/// The text of the elements of that name.
+fn text(xml: &str, name: &str) -> String {
+    let open = format!("<{name}");
+    let leaves = xml.split(&open).skip(1).filter(|leaf| leaf.starts_with(['>', ' ']));
+    let leaves = leaves.filter_map(|leaf| leaf.split_once('>')?.1.split_once("</"));
+    leaves.map(|(text, _)| text).collect()
+}
+
+fn body(rendered: &Rendered) -> String {
+    part(rendered, "word/document.xml")
+}
+
+fn pdf_pages(rendered: &Rendered) -> Vec<(f64, f64)> {
+    let document = lopdf::Document::load_mem(&rendered.bytes).expect("it is a PDF");
+    let size = |id| {
+        let page = document.get_dictionary(id).expect("it is a page");
+        let sides = page.get(b"MediaBox").and_then(lopdf::Object::as_array).expect("it has a size");
+        let side = |at: usize| f64::from(sides[at].as_float().expect("it is a number"));
+        (side(2), side(3))
+    };
+    document.get_pages().into_values().map(size).collect()
+}
+
+/// A table of that many columns with figures of seven digits.
+fn wide(columns: usize) -> String {
+    let row = |cell: &str| format!("|{}\n", format!("{cell}|").repeat(columns));
+    format!("{}{}{}\n", row("Revenue"), row("---"), row("333,466"))
+}
+
+#[test]
+fn the_first_slides_have_their_layouts() {
+    let deck = drawn(
+        "# Q3 review\n\nBoard meeting\n\n---\n\n# Results\n\n## Revenue grew\n\n---\n\n## 42%\n\nof customers\n\n\
+         ---\n\n# Reach\n\n## €4.2M\n\nin Europe\n\n---\n\n## Points\n\n- one\n- two",
+        Format::Pptx,
+    );
+    let layouts: Vec<String> = (1..=5).map(|number| layout(&deck, number)).collect();
+    assert_eq!(layouts, ["1", "3", "11", "2", "2"]);
+    assert!(slide(&deck, 4).contains("sz=\"8800\""), "the number stands out");
+    assert!(slide(&deck, 5).contains("sz=\"2800\""), "few points are large");
+    assert_eq!(deck.warnings, Vec::<String>::new());
+}
+
+#[test]
+fn a_picture_may_reach_the_edges_of_a_slide() {
+    let deck = drawn(
+        "![bg right:40% A photo](a.jpg)\n\n# Office\n\n- a\n\n---\n\n![bg](b.jpg)\n\n# Over it\n\ntext",
+        Format::Pptx,
+    );
+    let side = slide(&deck, 1);
+    assert!(text(&side, "a:t").starts_with("Office"), "{side}");
+    assert!(side.contains("descr=\"A photo\"") && side.contains("<a:off x=\"7315200\" y=\"0\"/>"));
+    assert!(side.contains("<a:ext cx=\"4876800\" cy=\"6858000\"/>"), "{side}");
+    let full = slide(&deck, 2);
+    assert!(full.contains("<a:ext cx=\"12192000\" cy=\"6858000\"/>"), "{full}");
+    assert!(full.contains("<a:lum ") && full.contains("FFFFFF"), "light text on a dark picture");
+}
+
+#[test]
+fn directives_set_colours_or_are_reported() {
+    let deck = drawn(
+        "---\nclass: invert\nstyle: h1 {}\n---\n# A\n\n- a\n\n---\n\n<!-- _class: gaia\n_backgroundColor: '#fda' -->\n\n# B\n\n- b",
+        Format::Pptx,
+    );
+    assert!(slide(&deck, 1).contains("<p:bg>") && slide(&deck, 2).contains("FFDDAA"));
+    let said = deck.warnings.join("\n");
+    assert!(said.contains("style: h1") && said.contains("class: gaia"), "{said}");
+    assert_eq!(drawn("---\nstyle: x\n---\na", Format::Docx).warnings, Vec::<String>::new());
+}
+
+#[test]
+fn a_long_topic_is_split_at_its_subheadings_in_one_size() {
+    let part = |n: usize| format!("### Part {n}\n\n{}\n\n", "- words of a point\n".repeat(9 + n));
+    let source = format!("# Types\n\nIntroduction.\n\n{}{}{}", part(1), part(2), part(3));
+    let deck = drawn(&source, Format::Pptx);
+    let titles: Vec<String> = (1..=deck.pages)
+        .map(|number| {
+            let slide = slide(&deck, number);
+            let title = slide.split("</p:sp>").find(|shape| shape.contains("type=\"title\""));
+            text(title.unwrap_or_default(), "a:t")
+        })
+        .collect();
+    assert_eq!(titles, ["Types", "Types: Part 1", "Types: Part 2", "Types: Part 3"]);
+    let scale = |number: usize| usize::from(slide(&deck, number).contains("fontScale"));
+    assert_eq!((2..=4).map(scale).sum::<usize>() % 3, 0, "all or none are reduced");
+}
+
+#[test]
+fn long_lists_have_room_for_their_numbers_and_icons_stay_in_their_line() {
+    let deck = drawn(
+        &format!("# L\n\n{}\n\n---\n\n# I\n\nAn ![icon](dot.png) within", "1. a\n".repeat(11)),
+        Format::Pptx,
+    );
+    assert!(slide(&deck, 1).contains("indent=\"-431800\""), "{}", slide(&deck, 1));
+    assert_eq!(text(&slide(&deck, 2), "a:t"), "IAn icon within");
+    assert!(!slide(&deck, 2).contains("<p:pic>") && deck.warnings.len() == 1);
+}
+
+#[test]
+fn wide_tables_turn_their_page_or_are_split() {
+    let source = format!("before\n\n{}\nafter", wide(14));
+    let pdf = drawn(&source, Format::Pdf);
+    let is_landscape: Vec<bool> = pdf_pages(&pdf).into_iter().map(|(w, h)| w > h).collect();
+    assert_eq!(is_landscape, [false, true, false]);
+    let docx = body(&drawn(&source, Format::Docx));
+    assert_eq!(docx.matches("w:orient=\"landscape\"").count(), 1);
+    assert_eq!(docx.matches("<w:sectPr>").count(), 3);
+    for format in [Format::Pdf, Format::Docx, Format::Pptx] {
+        let rendered = drawn(&wide(40), format);
+        assert!(rendered.warnings.join("").contains("wider than"), "{:?}", rendered.warnings);
+    }
+}
+
+#[test]
+fn comments_turn_the_pages_that_follow() {
+    let source = "a\n\n<!-- landscape -->\n\nb\n\n<!-- portrait -->\n\nc";
+    let pages = pdf_pages(&drawn(source, Format::Pdf));
+    assert_eq!(pages.len(), 3);
+    assert!(pages[1].0 > pages[1].1 && pages[2].0 < pages[2].1, "{pages:?}");
+    assert_eq!(body(&drawn(source, Format::Docx)).matches("<w:sectPr>").count(), 3);
+}
+
+#[test]
+fn columns_of_numbers_end_at_their_edge_in_all_formats() {
+    let source = "|Name|Sum|\n|-|-|\n|a|1,200|\n|b|-3|";
+    let docx = body(&drawn(source, Format::Docx));
+    assert_eq!(docx.matches("<w:jc w:val=\"right\"/>").count(), 3);
+    let pptx = slide(&drawn(source, Format::Pptx), 1);
+    assert_eq!(pptx.matches("algn=\"r\"").count(), 3);
+}
+
+#[test]
+fn pictures_have_their_width_and_stand_side_by_side() {
+    let docx = body(&drawn("![x](a.jpg){width=50%}", Format::Docx));
+    assert!(docx.contains("<wp:extent cx=\"2865755\""), "{docx}");
+    let row = body(&drawn("![x](a.jpg) ![y](b.jpg)", Format::Docx));
+    assert_eq!((row.matches("<w:tbl>").count(), row.matches("<w:tr>").count()), (1, 1));
+    let table = body(&drawn("|a|b|\n|-|-|\n|![x](a.jpg)|![y](b.jpg)|", Format::Docx));
+    let extent = table.split("<wp:extent cx=\"").nth(1).and_then(|rest| rest.split('"').next());
+    let width: i64 = extent.and_then(|width| width.parse().ok()).expect("it has a width");
+    assert!(width > 1_000_000, "{width}");
+}
+
+#[test]
+fn captions_have_fields_and_the_contents_have_pages() {
+    let source = "---\ntoc: true\nnumbered: true\n---\n# One\n\n![x](a.jpg \"A photo\"){#fig:x}\n\nSee @fig:x.\n\n\
+                  |a|\n|-|\n|b|\n\nTable: Results\n\n<!-- pagebreak -->\n\n# Two";
+    let docx = drawn(source, Format::Docx);
+    let body = body(&docx);
+    assert!(body.contains(" SEQ Figure ") && body.contains(" SEQ Table "), "{body}");
+    assert!(text(&body, "w:t").contains("See Figure 1."), "{}", text(&body, "w:t"));
+    assert!(body.contains(" PAGEREF _Toc000002 "), "{body}");
+    assert!(docx.warnings.join("").contains("estimates"), "{:?}", docx.warnings);
+    let pdf = drawn(source, Format::Pdf);
+    let document = lopdf::Document::load_mem(&pdf.bytes).expect("it is a PDF");
+    let all = {
+        let pages: Vec<u32> = document.get_pages().into_keys().collect();
+        document.extract_text(&pages).expect("it has text")
+    };
+    let all = all.replace([' ', '\n'], "");
+    assert!(all.contains("Figure1:Aphoto") && all.contains("Table1:Results"), "{all}");
+}
+
+#[test]
+fn words_are_not_cut_into_runs_and_headings_in_quotes_are_headings() {
+    let docx = body(&drawn("one\ntwo\nthree\n\n> ## Heading\n>\n> text", Format::Docx));
+    assert!(docx.contains("one two three</w:t>"), "{docx}");
+    assert!(!docx.contains("<w:rPr></w:rPr>") && !docx.contains("<w:tbl>"), "{docx}");
+    assert!(docx.contains("w:val=\"Heading1\"") || docx.contains("w:val=\"Heading2\""));
+}
+
+#[test]
+fn charts_are_native_in_all_their_kinds() {
+    let chart = |kind: &str| {
+        let source =
+            format!("# C\n\n```chart\ntype: {kind}\n\nk,S,T\na,1200,2000\nb,3000,-100\n```");
+        part(&drawn(&source, Format::Pptx), "ppt/charts/chart1.xml")
+    };
+    let bars = chart("stacked horizontal bar");
+    assert!(bars.contains("val=\"bar\"") && bars.contains("val=\"stacked\""), "{bars}");
+    assert!(bars.contains("formatCode=\"#,##0\""), "{bars}");
+    assert!(chart("area").contains("<c:areaChart>"));
+    let source = "```chart\ntype: donut\n\nk,S\na,1\nb,2\n```";
+    let donut = part(&drawn(source, Format::Xlsx), "xl/charts/chart1.xml");
+    assert!(donut.contains("<c:doughnutChart>"), "{donut}");
+}
