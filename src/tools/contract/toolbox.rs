@@ -250,7 +250,9 @@ impl Toolbox {
         context: &Context,
     ) -> Option<ToolResult> {
         let started = Instant::now();
-        let (outcome, output) = match self.attempt(tool, arguments, context).await {
+        let attempt = self.attempt(tool, arguments, context).await;
+        let rejected = matches!(attempt, Some(Err(ToolError::InvalidParameters(_))));
+        let (outcome, output) = match attempt {
             Some(Err(ToolError::Unknown)) => return None,
             Some(Ok(output)) => (Outcome::Done, output),
             Some(Err(error)) => (Outcome::Failed, Output::text(error.to_string())),
@@ -268,6 +270,7 @@ impl Toolbox {
             asked: output.asked,
             is_answer: output.is_answer,
             uncached: output.uncached,
+            rejected,
             took_ms: started.elapsed().as_millis() as u64,
         })
     }
