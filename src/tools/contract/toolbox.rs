@@ -226,7 +226,8 @@ impl Toolbox {
         let arguments = entry.prepare(call.arguments.clone()).ok()?;
         let preview = AssertUnwindSafe(entry.tool.preview(&arguments, context)).catch_unwind();
         let preview = tokio::time::timeout(PREVIEW_FOR, preview).await;
-        preview.ok().and_then(Result::ok).flatten()
+        let preview = preview.ok().and_then(Result::ok).flatten();
+        preview.map(|preview| preview.in_language(context.language))
     }
 
     /// The files that an approval of this call is bound to, besides those of its spec.
