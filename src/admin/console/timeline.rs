@@ -310,67 +310,43 @@ fn step(kind: TimelineKind, title: impl Into<String>) -> TimelineStep {
 
 /// Events that need no further context.
 fn plain(event: Event) -> TimelineStep {
+    use TimelineKind::{Bad, Note, Said};
     let with = |text: String, step: TimelineStep| TimelineStep { text, ..step };
     match event {
-        Event::Said { by, text, .. } => with(text, step(TimelineKind::Said, by.name)),
-        Event::Edited { by, text, .. } => {
-            with(text, step(TimelineKind::Said, by.name + ", edited"))
-        }
+        Event::Said { by, text, .. } => with(text, step(Said, by.name)),
+        Event::Edited { by, text, .. } => with(text, step(Said, by.name + ", edited")),
         Event::Ticked { by, text, .. } => {
-            with(text, step(TimelineKind::Said, format!("A task of {} was due", by.name)))
+            with(text, step(Said, format!("A task of {} was due", by.name)))
         }
-        Event::JobReported { job, text, .. } => with(
-            text,
-            step(TimelineKind::Said, format!("The background job {} reported", job.code())),
-        ),
-        Event::Pushed { hook, text, .. } => {
-            with(text, step(TimelineKind::Said, format!("The webhook {hook}")))
+        Event::JobReported { job, text, .. } => {
+            with(text, step(Said, format!("The background job {} reported", job.code())))
         }
-        Event::FileSent { prompt: Some(PromptRequest { server, prompt, .. }), .. } => step(
-            TimelineKind::Note,
-            format!("Prompt requested: {prompt} of the MCP server {server}"),
-        ),
-        Event::FileSent { file, .. } => {
-            step(TimelineKind::Note, format!("File received: {}", file.name))
+        Event::Pushed { hook, text, .. } => with(text, step(Said, format!("The webhook {hook}"))),
+        Event::FileSent { prompt: Some(PromptRequest { server, prompt, .. }), .. } => {
+            step(Note, format!("Prompt requested: {prompt} of the MCP server {server}"))
         }
-        Event::FileTaken { path, .. } => {
-            step(TimelineKind::Note, format!("Stored in the workspace: {path}"))
-        }
-        Event::FileLost { reason, .. } => {
-            with(reason, step(TimelineKind::Bad, "A file could not be fetched"))
-        }
-        Event::Tainted { source } => {
-            step(TimelineKind::Note, format!("Untrusted content: {source}"))
-        }
+        Event::FileSent { file, .. } => step(Note, format!("File received: {}", file.name)),
+        Event::FileTaken { path, .. } => step(Note, format!("Stored in the workspace: {path}")),
+        Event::FileLost { reason, .. } => with(reason, step(Bad, "A file could not be fetched")),
+        Event::Tainted { source } => step(Note, format!("Untrusted content: {source}")),
         Event::Inherited(inherited) => with(
             inherited.taint.join(", "),
-            step(TimelineKind::Note, "Taint and usage of a sub-agent apply here"),
+            step(Note, "Taint and usage of a sub-agent apply here"),
         ),
-        Event::ToolsEnabled { names } => {
-            step(TimelineKind::Note, format!("Enabled: {}", names.join(", ")))
-        }
-        Event::Reminded { .. } => {
-            step(TimelineKind::Note, "The person was reminded of an open approval")
-        }
+        Event::ToolsEnabled { names } => step(Note, format!("Enabled: {}", names.join(", "))),
+        Event::Reminded { .. } => step(Note, "The person was reminded of an open approval"),
         Event::Failed { reason, reference, cause, .. } => {
             let facts = cause.into_iter().map(|cause| ("cause", cause)).collect();
-            let step = step(TimelineKind::Bad, format!("The turn failed, reference {reference}"));
+            let step = step(Bad, format!("The turn failed, reference {reference}"));
             TimelineStep { text: reason, facts, anchor: Some(reference), ..step }
         }
-        Event::Stopped { by } => step(TimelineKind::Note, format!("{} stopped the turn", by.name)),
-        Event::Restarted { by } => {
-            step(TimelineKind::Note, format!("{} started a new conversation", by.name))
-        }
-        Event::Remembered { text } => {
-            with(text, step(TimelineKind::Note, "The agent's memory was loaded"))
-        }
+        Event::Stopped { by } => step(Note, format!("{} stopped the turn", by.name)),
+        Event::Restarted { by } => step(Note, format!("{} started a new conversation", by.name)),
+        Event::Remembered { text } => with(text, step(Note, "The agent's memory was loaded")),
         Event::Hooked { hook, did, .. } => hooked(&hook, did),
         other => {
             let value = serde_json::to_value(other).unwrap_or_default();
-            step(
-                TimelineKind::Note,
-                value["kind"].as_str().unwrap_or("something").replace('_', " "),
-            )
+            step(Note, value["kind"].as_str().unwrap_or("something").replace('_', " "))
         }
     }
 }
