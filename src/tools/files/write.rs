@@ -222,7 +222,9 @@ mod tests {
         for path in ["a.txt", "folder/a.txt"] {
             let error =
                 place.runs(&tool(), json!({ "path": path, "content": "x" })).await.unwrap_err();
-            assert!(matches!(error, ToolError::ExecutionFailed(_)), "{path}: {error:?}");
+            let is_failure =
+                matches!(error, ToolError::ExecutionFailed(_) | ToolError::NotFound(_));
+            assert!(is_failure, "{path}: {error:?}");
         }
     }
 
