@@ -44,9 +44,10 @@ use crate::{
     telemetry,
 };
 
-/// A gateway between chat platforms and an LLM agent that asks before it acts.
+/// The command line.
 #[derive(Debug, Parser)]
-#[command(name = "countersign", version, after_help = examples::CLI)]
+#[command(name = "countersign", version, about = env!("CARGO_PKG_DESCRIPTION"), long_about = None)]
+#[command(after_help = examples::CLI)]
 pub struct Cli {
     /// Configuration file [default: countersign.toml, if it exists]
     #[arg(long, global = true, value_name = "FILE")]
@@ -68,7 +69,7 @@ enum Command {
     /// Run the gateway (the default)
     #[command(after_help = examples::SERVE)]
     Serve(serve::Serve),
-    /// Ask for a model and a chat platform, test both, and write a configuration file
+    /// Ask for a chat platform and a language model, test both, and write a configuration file
     #[command(after_help = examples::INIT)]
     Init,
     /// Talk to the agent in the terminal
@@ -154,7 +155,10 @@ enum Command {
     },
     /// Print a completion script for a shell
     #[command(after_help = examples::COMPLETIONS)]
-    Completions { shell: clap_complete::Shell },
+    Completions {
+        /// The shell for which to print the script
+        shell: clap_complete::Shell,
+    },
     /// Write a man page for each command
     #[command(after_help = examples::MAN)]
     Man {

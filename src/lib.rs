@@ -1,4 +1,4 @@
-//! Countersign: a gateway between chat platforms and an LLM agent that can act.
+//! Countersign: a gateway between chat platforms and an LLM agent that asks before it acts.
 //!
 //! > A channel turns an update into an **Incoming**; the gateway records it as an **Event**; the
 //! > events fold into a **Session**; the agent, which is pure, looks at the session and names the

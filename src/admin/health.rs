@@ -14,6 +14,24 @@ use super::{Admin, api::inventory::StatusView};
 /// The database counts as down if it does not answer within this time.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
+/// The state of the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DatabaseHealth {
+    Ok,
+    Failed,
+    Silent,
+}
+
+impl DatabaseHealth {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Failed => "failed",
+            Self::Silent => "no answer within 2 s",
+        }
+    }
+}
+
 /// Liveness: the process responds.
 pub async fn alive() -> &'static str {
     "ok"
@@ -30,19 +48,20 @@ pub async fn ready(State(admin): State<Arc<Admin>>) -> Response {
         admin.gateway.channel_states().await
     };
     let (database, states) = match tokio::time::timeout(ANSWERS_WITHIN, look).await {
-        Ok(Ok(states)) => ("ok", states),
+        Ok(Ok(states)) => (DatabaseHealth::Ok, states),
         Ok(Err(problem)) => {
             tracing::error!(problem = format!("{problem:#}"), "the database does not answer");
-            ("failed", BTreeMap::new())
+            (DatabaseHealth::Failed, BTreeMap::new())
         }
-        Err(_) => ("no answer within 2 s", BTreeMap::new()),
+        Err(_) => (DatabaseHealth::Silent, BTreeMap::new()),
     };
     let channels: BTreeMap<_, _> =
         states.into_iter().map(|(id, state)| (id, StatusView::from(state.status))).collect();
-    let process = if admin.stop.is_cancelled() { "stopping" } else { "ok" };
-    let ready = database == "ok" && process == "ok";
+    let is_stopping = admin.stop.is_cancelled();
+    let process = if is_stopping { "stopping" } else { "ok" };
+    let ready = database == DatabaseHealth::Ok && !is_stopping;
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    let checks = json!({ "database": database, "process": process });
+    let checks = json!({ "database": database.as_str(), "process": process });
     let body = json!({ "ready": ready, "checks": checks, "channels": channels });
     (status, Json(body)).into_response()
 }

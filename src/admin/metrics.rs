@@ -101,7 +101,7 @@ const OUTCOMES: &[(&str, &[&str])] = &[
         &["allowed", "denied", "expired", "withdrawn", "superseded", "undeliverable"],
     ),
     (committed::SENDS, &["sent", "refused", "gone", "retried"]),
-    (committed::WEBHOOKS_IN, &["taken", "refused", "unreadable", "slowed"]),
+    (committed::WEBHOOKS_IN, &["accepted", "refused", "invalid", "rate_limited"]),
     (committed::WEBHOOKS_OUT, &["sent", "failed", "dead"]),
 ];
 

@@ -1,9 +1,9 @@
 //! Guard rules for operators: testing, importing, changing and exporting. Changes are recorded in
 //! the audit.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use chrono::{DateTime, Utc};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
 use utoipa::ToSchema;
@@ -19,6 +19,7 @@ use crate::{
     },
     journal::{
         event::{Call, Speaker},
+        role::Role,
         session::{CallState, OpenCall, Session},
     },
     store::{
@@ -38,15 +39,35 @@ pub struct HypotheticalCall {
     pub agent: String,
     pub channel: String,
     pub person: String,
-    pub role: Option<String>,
+    pub role: Option<Role>,
     pub tainted: bool,
+}
+
+/// What the guard does with a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum GuardEffect {
+    Runs,
+    Asks,
+    Waits,
+    Refuses,
+}
+
+impl GuardEffect {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Runs => "runs",
+            Self::Asks => "asks",
+            Self::Waits => "waits",
+            Self::Refuses => "refuses",
+        }
+    }
 }
 
 /// What the guard would do with a call, and why.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Explained {
-    /// runs, asks, waits or refuses
-    pub does: &'static str,
+    pub does: GuardEffect,
     pub why: Option<String>,
     /// The rule that decides, if one matches, its origin and its action
     pub rule: Option<String>,
@@ -87,7 +108,7 @@ pub async fn explain(worker: &Worker, hypothetical: HypotheticalCall) -> Result<
     let context = GuardContext {
         agent: hypothetical.agent,
         channel: hypothetical.channel,
-        role: hypothetical.role.or_else(|| Some("member".into())),
+        role: Some(hypothetical.role.unwrap_or(Role::Member).as_str().to_owned()),
         now: worker.gateway.clock.now(),
         stored: compile(&document.rules, Origin::Database)?.into(),
         ..GuardContext::default()
@@ -107,10 +128,10 @@ pub async fn explain(worker: &Worker, hypothetical: HypotheticalCall) -> Result<
 
 fn explained(verdict: Verdict, ruling: Ruling, notes: Vec<String>) -> Explained {
     let (does, why) = match verdict {
-        Verdict::Run(_) => ("runs", None),
-        Verdict::Ask { reason, .. } => ("asks", Some(reason)),
-        Verdict::Wait => ("waits", None),
-        Verdict::Refuse(text) => ("refuses", Some(text)),
+        Verdict::Run(_) => (GuardEffect::Runs, None),
+        Verdict::Ask { reason, .. } => (GuardEffect::Asks, Some(reason)),
+        Verdict::Wait => (GuardEffect::Waits, None),
+        Verdict::Refuse(text) => (GuardEffect::Refuses, Some(text)),
     };
     let Ruling { rule, origin, action, severity, program, unclear, .. } = ruling;
     let describe = |doubt| (Language::English.words().why.doubt)(doubt).to_owned();
@@ -123,19 +144,19 @@ impl fmt::Display for Explained {
         for note in &self.notes {
             writeln!(f, "{note}")?;
         }
-        write!(f, "The guard {}.", self.does)?;
+        write!(f, "The guard {}.", self.does.as_str())?;
         if let Some(why) = &self.why {
             write!(f, "\n  why       {}", why.replace('\n', "\n            "))?;
         }
         let Some(rule) = &self.rule else { return write!(f, "\n  rule      none matches") };
-        let origin = self.origin.map_or(String::new(), |o| format!("{o:?}").to_lowercase());
+        let origin = self.origin.map_or("", Origin::as_str);
         let action = match self.action {
             Some(Action::Allow) => "allows",
             Some(Action::Deny) => "forbids",
             _ => "asks",
         };
         write!(f, "\n  rule      {rule} ({origin}), which {action}")?;
-        write!(f, "\n  severity  {}", format!("{:?}", self.severity).to_lowercase())?;
+        write!(f, "\n  severity  {}", self.severity.as_str())?;
         if let Some(program) = &self.program {
             write!(f, "\n  program   {program}")?;
         }
@@ -168,7 +189,7 @@ pub struct ShippedRule {
 impl fmt::Display for ShippedRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let does = if self.action == Action::Deny { "forbids" } else { "asks" };
-        let severity = format!("{:?}", self.severity).to_lowercase();
+        let severity = self.severity.as_str();
         write!(f, "{:<32} {does:<8} {severity}", self.name.to_lowercase())
     }
 }
@@ -194,14 +215,36 @@ pub fn tool_names(worker: &Worker) -> Vec<String> {
     worker.toolbox.specs().into_iter().map(|spec| spec.name).chain(own).collect()
 }
 
-/// Parses a document in TOML, JSON or MateClaw's YAML. Invalid rules are reported by name.
-pub fn read(form: &str, text: &str, tools: &[String]) -> Result<Imported> {
+/// The format of a document with rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ImportFormat {
+    Toml,
+    Json,
+    /// The format of MateClaw.
+    #[serde(alias = "yml")]
+    Yaml,
+}
+
+impl ImportFormat {
+    /// The format of a file by its extension.
+    pub fn parse(extension: &str) -> Option<Self> {
+        match extension {
+            "toml" => Some(Self::Toml),
+            "json" => Some(Self::Json),
+            "yaml" | "yml" => Some(Self::Yaml),
+            _ => None,
+        }
+    }
+}
+
+/// Parses a document. Invalid rules are reported by name.
+pub fn read(format: ImportFormat, text: &str, tools: &[String]) -> Result<Imported> {
     let own = |document| Imported { document, notes: Vec::new() };
-    let mut imported = match form {
-        "toml" => own(toml::from_str(text)?),
-        "json" => own(serde_json::from_str(text)?),
-        "yaml" | "yml" => rule_import::mateclaw(text, tools)?,
-        _ => bail!("rules can be in the formats toml, json and yaml"),
+    let mut imported = match format {
+        ImportFormat::Toml => own(toml::from_str(text)?),
+        ImportFormat::Json => own(serde_json::from_str(text)?),
+        ImportFormat::Yaml => rule_import::mateclaw(text, tools)?,
     };
     let rules = &mut imported.document.rules;
     for (entry, number) in rules.iter_mut().zip(1..) {

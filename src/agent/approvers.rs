@@ -20,7 +20,7 @@ pub struct Approvers {
     /// The number of different people who have to allow it. One denial is enough to deny.
     pub needed: usize,
     /// Excludes the requester, whatever other roles they have.
-    pub but_requester: bool,
+    pub except_requester: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub struct Voter {
 
 impl Default for Approvers {
     fn default() -> Self {
-        Self { who: vec![Who::Requester], needed: 1, but_requester: false }
+        Self { who: vec![Who::Requester], needed: 1, except_requester: false }
     }
 }
 
@@ -65,7 +65,7 @@ impl Approvers {
             return true;
         }
         let is_requester = voter.speaker.id == requester;
-        !(self.but_requester && is_requester)
+        !(self.except_requester && is_requester)
             && self.who.iter().any(|who| match who {
                 Who::Requester => is_requester && !voter.speaker.is_visitor(),
                 other => other.is(voter),
@@ -75,7 +75,7 @@ impl Approvers {
     /// Whether the rule depends on counting people rather than accounts: several people have to
     /// agree, or the requester may not decide.
     pub fn counts_people(&self) -> bool {
-        self.needed > 1 || self.but_requester
+        self.needed > 1 || self.except_requester
     }
 
     /// Whether the decision depends on roles that only the platform knows.
@@ -86,7 +86,7 @@ impl Approvers {
     /// Whether this person may decide for every requester. Required for grants to everyone:
     /// otherwise an approver could use one to skip approvals that somebody else has to decide.
     pub fn admit_for_all(&self, voter: &Voter) -> bool {
-        !self.but_requester && self.who.iter().any(|who| who.is(voter))
+        !self.except_requester && self.who.iter().any(|who| who.is(voter))
     }
 }
 
@@ -167,11 +167,11 @@ fn is_word(text: &str) -> bool {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(
     untagged,
-    expecting = "use a word, a list of words, or { who = [\"admins\"], needed = 2, but_requester = true }"
+    expecting = "use a word, a list of words, or { who = [\"admins\"], needed = 2, except_requester = true }"
 )]
 enum RawApprovers {
     Word(String),
-    Messages(Vec<String>),
+    List(Vec<String>),
     Table(Table),
 }
 
@@ -181,8 +181,9 @@ struct Table {
     who: Vec<String>,
     #[serde(default = "one")]
     needed: usize,
-    #[serde(default)]
-    but_requester: bool,
+    /// Written by its former name, which nodes of earlier releases read from the database.
+    #[serde(default, rename = "but_requester", alias = "except_requester")]
+    except_requester: bool,
 }
 
 fn one() -> usize {
@@ -195,12 +196,14 @@ impl TryFrom<RawApprovers> for Approvers {
     type Error = anyhow::Error;
 
     fn try_from(written: RawApprovers) -> Result<Self> {
-        let Table { who, needed, but_requester } = match written {
+        let Table { who, needed, except_requester } = match written {
             RawApprovers::Word(word) if word == OTHERS => {
-                Table { who: vec!["members".into()], needed: 1, but_requester: true }
+                Table { who: vec!["members".into()], needed: 1, except_requester: true }
             }
-            RawApprovers::Word(word) => Table { who: vec![word], needed: 1, but_requester: false },
-            RawApprovers::Messages(who) => Table { who, needed: 1, but_requester: false },
+            RawApprovers::Word(word) => {
+                Table { who: vec![word], needed: 1, except_requester: false }
+            }
+            RawApprovers::List(who) => Table { who, needed: 1, except_requester: false },
             RawApprovers::Table(table) => table,
         };
         let who = who.iter().map(|word| Who::parse(word)).collect::<Result<Vec<_>>>()?;
@@ -211,21 +214,21 @@ impl TryFrom<RawApprovers> for Approvers {
         if named && needed > who.len() {
             bail!("nobody could decide: {needed} have to agree, but only {} are named", who.len());
         }
-        Ok(Self { who, needed, but_requester })
+        Ok(Self { who, needed, except_requester })
     }
 }
 
 impl From<Approvers> for RawApprovers {
     fn from(approvers: Approvers) -> Self {
-        let Approvers { who, needed, but_requester } = approvers;
-        if who == [Who::Members] && needed == 1 && but_requester {
+        let Approvers { who, needed, except_requester } = approvers;
+        if who == [Who::Members] && needed == 1 && except_requester {
             return Self::Word(OTHERS.into());
         }
         let mut words: Vec<_> = who.iter().map(Who::written).collect();
-        match (words.len(), needed, but_requester) {
+        match (words.len(), needed, except_requester) {
             (1, 1, false) => Self::Word(words.remove(0)),
-            (_, 1, false) => Self::Messages(words),
-            _ => Self::Table(Table { who: words, needed, but_requester }),
+            (_, 1, false) => Self::List(words),
+            _ => Self::Table(Table { who: words, needed, except_requester }),
         }
     }
 }
@@ -266,6 +269,7 @@ mod tests {
             (json!("platform_role:777"), "6"),
             (json!(["requester", "role:owner"]), "13"),
             (json!({ "who": ["members"], "needed": 2 }), "123456"),
+            (json!({ "who": ["1", "2"], "except_requester": true }), "2"),
             (json!({ "who": ["1", "2"], "but_requester": true }), "2"),
         ] {
             let approvers: Approvers = serde_json::from_value(written.clone()).unwrap();

@@ -206,7 +206,7 @@ impl Plan {
         let call = &open.call;
         if open.state == CallState::New {
             if let Err(problem) = agent.catalog.check(spec, &call.arguments) {
-                return self.settle.push(failed(call, format!("Invalid parameters: {problem}")));
+                return self.settle.push(rejected(call, format!("Invalid parameters: {problem}")));
             }
             if let Some(text) = limits::usage_exhausted(session, spec, call) {
                 return self.settle.push(ended(call, Outcome::Denied, text));
@@ -228,7 +228,7 @@ impl Plan {
                     Some(DelegationCall::Reply(text)) => {
                         self.settle.push(ended(call, Outcome::Done, text));
                     }
-                    Some(DelegationCall::Refused(text)) => self.settle.push(failed(call, text)),
+                    Some(DelegationCall::Refused(text)) => self.settle.push(rejected(call, text)),
                 }
             }
             other => self.hold(call, other),
@@ -292,7 +292,7 @@ fn enable(call: &Call, agent: &Agent) -> Vec<Event> {
             let text = texts::tools_enabled(&names);
             vec![Event::ToolsEnabled { names }, ended(call, Outcome::Done, text)]
         }
-        Err(problem) => vec![failed(call, problem)],
+        Err(problem) => vec![rejected(call, problem)],
     }
 }
 
@@ -300,7 +300,7 @@ fn enable(call: &Call, agent: &Agent) -> Vec<Event> {
 fn find(call: &Call, session: &Session, agent: &Agent) -> Vec<Event> {
     let found = match agent.catalog.finding(&call.arguments) {
         Ok(found) => found,
-        Err(problem) => return vec![failed(call, problem)],
+        Err(problem) => return vec![rejected(call, problem)],
     };
     let text = tool_listing::search_result(&agent.catalog, &found, &session.enabled);
     match found.first().filter(|_| disclosure::enables(&call.arguments)) {
@@ -317,7 +317,7 @@ fn find(call: &Call, session: &Session, agent: &Agent) -> Vec<Event> {
 fn load_skill(call: &Call, session: &Session, agent: &Agent) -> Vec<Event> {
     let (skill, text) = match agent.catalog.loading(&call.arguments) {
         Ok(found) => found,
-        Err(problem) => return vec![failed(call, problem)],
+        Err(problem) => return vec![rejected(call, problem)],
     };
     let source = format!("{} {}", call.tool, skill.name);
     let taints = skill.foreign && !session.taint.contains(&source);
@@ -327,6 +327,12 @@ fn load_skill(call: &Call, session: &Session, agent: &Agent) -> Vec<Event> {
 
 fn failed(call: &Call, text: String) -> Event {
     ended(call, Outcome::Failed, text)
+}
+
+/// The failure of a call whose arguments cannot be used.
+fn rejected(call: &Call, text: String) -> Event {
+    let result = ToolResult { rejected: true, ..ToolResult::text(Outcome::Failed, text) };
+    Event::ToolFinished { call: call.id.clone(), result }
 }
 
 fn ended(call: &Call, outcome: Outcome, text: String) -> Event {

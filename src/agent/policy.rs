@@ -131,6 +131,15 @@ pub enum Severity {
 }
 
 impl Severity {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Critical => "critical",
+        }
+    }
+
     /// The line to show in the approval, if the severity is high.
     pub fn note(self, words: &Messages) -> Option<String> {
         match self {
@@ -148,6 +157,16 @@ pub enum Origin {
     Shipped,
     Configuration,
     Database,
+}
+
+impl Origin {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Shipped => "shipped",
+            Self::Configuration => "configuration",
+            Self::Database => "database",
+        }
+    }
 }
 
 #[derive(Debug, Clone)]

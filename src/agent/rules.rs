@@ -153,14 +153,52 @@ fn may_meet(one: &RuleEntry, other: &RuleEntry) -> bool {
 
 /// The shipped rules except the disabled ones.
 pub fn shipped(off: &[String]) -> Vec<Rule> {
-    let is_off = |rule: &Rule| off.iter().any(|name| *name == rule.name || name == "*");
+    let is_off =
+        |rule: &Rule| off.iter().any(|name| current_name(name) == rule.name || name == "*");
     SHIPPED.iter().filter(|rule| !is_off(rule)).cloned().collect()
 }
 
 /// Whether there is a shipped rule with this name.
 pub fn is_shipped(name: &str) -> bool {
-    name == "*" || SHIPPED.iter().any(|rule| rule.name == name)
+    name == "*" || SHIPPED.iter().any(|rule| rule.name == current_name(name))
 }
+
+/// The current name of a shipped rule that an earlier release called otherwise.
+fn current_name(name: &str) -> &str {
+    FORMER_NAMES.iter().find(|former| former.old == name).map_or(name, |former| former.new)
+}
+
+/// The former name of a shipped rule, which `guard.disabled_rules` accepts.
+struct FormerName {
+    old: &'static str,
+    new: &'static str,
+}
+
+const fn former(old: &'static str, new: &'static str) -> FormerName {
+    FormerName { old, new }
+}
+
+const FORMER_NAMES: &[FormerName] = &[
+    former("rights for everybody", "world-writable permissions"),
+    former("rights and owners", "change permissions or owner"),
+    former("disks", "disk tools"),
+    former("delete what find finds", "delete with find"),
+    former("find writes or starts", "find that writes files or starts programs"),
+    former("run what is downloaded", "run downloaded code"),
+    former("scripts that delete", "delete in a script"),
+    former("push over others' work", "force push"),
+    former("discard work", "discard git changes"),
+    former("git starts programs", "git commands that start programs"),
+    former("write into the system", "write to system folders"),
+    former("copy to or from the system", "copy to or from system folders"),
+    former("write where programs look", "write to startup or search paths"),
+    former("open a connection", "shell network connection"),
+    former("as another", "run as another user"),
+    former("the machine", "system administration"),
+    former("the network", "network programs"),
+    former("packages", "package managers"),
+    former("programs within programs", "programs that start programs"),
+];
 
 static SHIPPED: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     let document: RuleDocument =

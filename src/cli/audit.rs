@@ -23,11 +23,13 @@ pub enum AuditCommand {
     /// Print records, newest first
     #[command(after_help = examples::AUDIT_SHOW)]
     Show {
+        /// Only records of this conversation
         #[arg(long, default_value = "")]
         conversation: String,
         /// The platform's id of a person
         #[arg(long, default_value = "")]
         person: String,
+        /// Only records of this tool
         #[arg(long, default_value = "")]
         tool: String,
         /// asked, decided, started, ran, refused, …
@@ -36,10 +38,12 @@ pub enum AuditCommand {
         /// For example 2026-05-04T10:00:00Z
         #[arg(long)]
         since: Option<DateTime<Utc>>,
+        /// Only records before this time
         #[arg(long)]
         until: Option<DateTime<Utc>>,
-        #[arg(long, default_value_t = 100)]
-        most: usize,
+        /// The maximum number of records
+        #[arg(long, alias = "most", default_value_t = 100)]
+        limit: usize,
         #[command(flatten)]
         output: OutputFormat,
     },
@@ -49,8 +53,9 @@ pub enum AuditCommand {
 pub async fn run(store: &Store, command: AuditCommand) -> Result<String> {
     match command {
         AuditCommand::Verify { seal } => verify(store, seal).await,
-        AuditCommand::Show { conversation, person, tool, kind, since, until, most, output } => {
-            let query = Query { conversation, person, tool, kind, since, until, after: None, most };
+        AuditCommand::Show { conversation, person, tool, kind, since, until, limit, output } => {
+            let (after, most) = (None, limit);
+            let query = Query { conversation, person, tool, kind, since, until, after, most };
             let rows = store.audit(query).await?;
             let facts: Vec<FactView> = rows.into_iter().map(Into::into).collect();
             output.list(&facts, "No such records.", line)

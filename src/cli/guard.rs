@@ -12,6 +12,7 @@ use crate::{
     app::{App, Overrides, database::open_store},
     clock::{Clock as _, SystemClock},
     config::Config,
+    journal::role::Role,
 };
 
 #[derive(Debug, Subcommand)]
@@ -32,9 +33,9 @@ pub(super) enum GuardCommand {
         /// The numeric id of the person on whose behalf the agent acts
         #[arg(long, default_value = "0")]
         person: String,
-        /// The role of that person
-        #[arg(long)]
-        role: Option<String>,
+        /// The role of that person (default: member)
+        #[arg(long, value_parser = super::pair::role)]
+        role: Option<Role>,
         /// Assume that the conversation contains untrusted content
         #[arg(long)]
         tainted: bool,
@@ -85,8 +86,10 @@ pub(super) async fn run(
             let text = std::fs::read_to_string(&file)
                 .with_context(|| format!("reading {}", file.display()))?;
             let form = file.extension().unwrap_or_default().to_string_lossy();
+            let format = rules::ImportFormat::parse(&form)
+                .context("rules can be in the formats toml, json and yaml")?;
             let app = open().await?;
-            let read = rules::read(&form, &text, &rules::tool_names(&app.worker))
+            let read = rules::read(format, &text, &rules::tool_names(&app.worker))
                 .with_context(|| file.display().to_string())?;
             let store = &app.worker.gateway.store;
             let count =

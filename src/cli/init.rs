@@ -1,4 +1,4 @@
-//! `countersign init`: asks for a model and a platform, tests both, and writes the configuration.
+//! `countersign init`: asks for a chat platform and a language model, tests both, and writes the configuration.
 
 mod draft;
 
@@ -288,7 +288,7 @@ fn first_role() -> Result<Role> {
     let roles = [Role::Owner, Role::Operator, Role::Approver, Role::Member];
     let shown = [
         "owner: may do everything",
-        "operator: may use the console and change settings",
+        "operator: may also choose models and use the operator pages of the console",
         "approver: may decide the approvals of others",
         "member: may talk to the agent",
     ];

@@ -30,6 +30,7 @@ pub enum McpCommand {
     /// claim to be read-only is believed. Without `--digest`, show what is to be reviewed
     #[command(after_help = examples::MCP_TRUST)]
     Trust {
+        /// The name of the server in the configuration
         server: String,
         /// The server's name for the tool, as shown by `mcp list`
         tool: Option<String>,
@@ -40,6 +41,7 @@ pub enum McpCommand {
     /// Sign in to a remote server that requires a user's authorisation
     #[command(after_help = examples::MCP_LOGIN)]
     Login {
+        /// The name of the server in the configuration
         server: String,
         /// The browser is on another machine: paste the URL that it shows in the end
         #[arg(long)]

@@ -53,10 +53,16 @@ enum SkillCommand {
     },
     /// Trust a skill as it is now: loading it no longer taints conversations
     #[command(after_help = examples::SKILL_VOUCH)]
-    Vouch { name: String },
+    Vouch {
+        /// The name of the skill
+        name: String,
+    },
     /// Remove a skill
     #[command(after_help = examples::SKILL_REMOVE)]
-    Remove { name: String },
+    Remove {
+        /// The name of the skill
+        name: String,
+    },
 }
 
 /// Runs the command and prints its output.

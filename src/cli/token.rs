@@ -40,7 +40,7 @@ pub struct TokenArgs {
     #[arg(long, value_name = "NAME", requires = "role")]
     api: Option<String>,
     /// The role of the token: viewer, member (only to talk to agents), approver, operator or owner
-    #[arg(long, value_parser = role, requires = "api")]
+    #[arg(long, value_parser = super::pair::role, requires = "api")]
     role: Option<Role>,
     /// The number of days until the token expires [default: never]
     #[arg(long, requires = "api", value_parser = clap::value_parser!(i64).range(1..=3650))]
@@ -62,11 +62,6 @@ enum TokenCommand {
         #[arg(long, value_name = "NAME", conflicts_with = "which")]
         sessions_of: Option<String>,
     },
-}
-
-fn role(text: &str) -> Result<Role, String> {
-    Role::parse(text)
-        .ok_or_else(|| "the roles are viewer, member, approver, operator and owner".to_owned())
 }
 
 /// Returns the link or the token.

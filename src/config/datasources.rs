@@ -45,11 +45,11 @@ pub(super) const KEYS: &[ConfigKey] = &[
         "[]",
         "The tables that may be read, as name or schema.name; * and ? match; [] for all",
     ),
-    key("datasources.hidden_tables", "[]", "Tables that do not exist for agents, as above"),
+    key("datasources.hidden_tables", "[]", "Tables that are hidden from agents, as above"),
     key(
         "datasources.hidden_columns",
         "[]",
-        "Columns that do not exist for agents, as column, table.column or schema.table.column; * \
+        "Columns that are hidden from agents, as column, table.column or schema.table.column; * \
          and ? match",
     ),
     key(

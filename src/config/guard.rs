@@ -53,7 +53,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         "requester",
         "Who can decide: requester, members (who may talk there), others (members except for the \
             requester), admins (of the chat), a numeric id, <channel>/<id>, role:<name>, \
-            platform_role:<id>, a list of these, or { who = [], needed = 2, but_requester = true \
+            platform_role:<id>, a list of these, or { who = [], needed = 2, except_requester = true \
             }",
     ),
     key(

@@ -32,7 +32,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         "Where http_request may be used without an approval: api.example.org, *.example.org, with \
          :port; HTTPS unless it begins with http://",
     ),
-    key("http.hosts.methods", "[\"GET\", \"HEAD\"]", "The methods for which this holds"),
+    key("http.hosts.methods", "[\"GET\", \"HEAD\"]", "The methods that this entry allows"),
     key(
         "http.hosts.approval",
         "never",
@@ -50,7 +50,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
     key(
         "http.credentials.prefix",
         "Bearer for Authorization",
-        "What stands before it in the header, with the space",
+        "The text before the secret in the header, including the space",
     ),
     key("http.credentials.query", "", "The query parameter that carries it instead of a header"),
     key("http.credentials.secret", "", "The key or token, as a secret of at least 8 characters"),

@@ -84,7 +84,7 @@ const KEYS: &[ConfigKey] = &[
     key(
         "audit.retention",
         "kept forever",
-        "How long audit records (once sealed) and days of the account are kept, for example 400d",
+        "How long sealed audit records and daily usage totals are kept, for example 400d",
     ),
     key("shell.enabled", "true", "Whether agents may run commands, in the sandbox"),
     key("shell.hosts", "[]", "Hosts that commands may reach by https, or host:port; * and ? match"),
@@ -298,7 +298,7 @@ const KEYS: &[ConfigKey] = &[
     key("webhooks_in.group", "false", "Whether a new chat is a group"),
     key(
         "webhooks_in.person",
-        "chat",
+        "the value of webhooks_in.chat",
         "Numeric platform id of the person on whose behalf the agent acts",
     ),
     key(
@@ -327,7 +327,7 @@ const KEYS: &[ConfigKey] = &[
     key(
         "webhooks_out.role",
         "",
-        "The role with which it may decide approvals, through callback URLs; without it, it may not",
+        "The role with which it may decide approvals, through callback URLs; without a role, it may not decide",
     ),
 ];
 

@@ -29,8 +29,8 @@ pub(super) const KEYS: &[ConfigKey] = &[
     key(
         "store.lease_duration",
         "15s",
-        "How long the conversations of a dead node stay claimed, at least 6 s; a live node renews \
-            its leases three times as often",
+        "How long the conversations of a dead node stay claimed, at least 6 s; a live node renews its \
+            leases three times within this time",
     ),
     key(
         "store.connections",

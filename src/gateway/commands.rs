@@ -4,14 +4,14 @@
 use anyhow::Result;
 
 use super::{
-    approvals::{self, Choice},
+    approvals::{self, Choice, DecisionCommand},
     intake_context::{IntakeContext, TypedMessage, answer},
     linking, prompts,
 };
 use crate::{
     crash,
     journal::{
-        event::{Event, Speaker, Status, VISITOR},
+        event::{Event, Speaker, Status},
         ids::ConversationId,
         role::Role,
     },
@@ -47,44 +47,76 @@ pub(super) async fn execute(
         }
         return Ok(is_answer);
     };
-    let markdown = match command.to_lowercase().as_str() {
-        "start" | "help" => {
-            let commands: &[_] = if by.id.starts_with(VISITOR) { &[] } else { &context.prompts };
+    let Some(command) = Command::parse(&command.to_lowercase()) else { return Ok(false) };
+    let markdown = match command {
+        Command::Help => {
+            let commands: &[_] = if by.is_visitor() { &[] } else { &context.prompts };
             prompts::help(words, commands)
         }
-        "whoami" => words.whoami([&by.name, &by.id, &context.channel, typed.role.as_str()]),
-        "status" => {
+        Command::Whoami => words.whoami([&by.name, &by.id, &context.channel, typed.role.as_str()]),
+        Command::Status => {
             let open =
                 (words.open_questions)(approval_store::pending(tx, conversation).await?.len());
             words.status(&open, &tasks::at_work(tx, conversation).await?)
         }
-        "stop" => {
+        Command::Stop => {
             stop(tx, context, conversation, by).await?;
             jobs::cancel_all(tx, conversation, by, context.now).await?;
             words.stopped.to_owned()
         }
-        "new" => {
+        Command::New => {
             end_all(tx, context, conversation, Event::Restarted { by: by.clone() }, by).await?;
             words.conversation_restarted.to_owned()
         }
-        "grants" => {
+        Command::Grants => {
             let voter = typed.voter(&context.channel);
             approvals::grant_management::typed(tx, conversation, rest, &voter, context.now).await?
         }
-        "link" => linking::typed(tx, context, typed, rest).await?,
-        "panic" => {
+        Command::Link => linking::typed(tx, context, typed, rest).await?,
+        Command::Panic => {
             approvals::halt::typed(tx, rest, &typed.voter(&context.channel), context.now).await?
         }
-        "model" => choose_model(tx, context, conversation, typed, rest).await?,
-        "allow" | "here" | "always" | "answer" | "withdraw" | "deny" => {
-            let (choice, code) = Choice::from_command(&command.to_lowercase(), rest);
+        Command::Model => choose_model(tx, context, conversation, typed, rest).await?,
+        Command::Decide(command) => {
+            let (choice, code) = Choice::from_command(command, rest);
             let typed_choice = TypedChoice { choice, code };
             decide_typed(tx, context, conversation, typed, typed_choice).await?
         }
-        _ => return Ok(false),
     };
     answer(tx, context, conversation, markdown, typed.answered()).await?;
     Ok(true)
+}
+
+/// A command that a person can type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Command {
+    Help,
+    Whoami,
+    Status,
+    Stop,
+    New,
+    Grants,
+    Link,
+    Panic,
+    Model,
+    Decide(DecisionCommand),
+}
+
+impl Command {
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "start" | "help" => Some(Self::Help),
+            "whoami" => Some(Self::Whoami),
+            "status" => Some(Self::Status),
+            "stop" => Some(Self::Stop),
+            "new" => Some(Self::New),
+            "grants" => Some(Self::Grants),
+            "link" => Some(Self::Link),
+            "panic" => Some(Self::Panic),
+            "model" => Some(Self::Model),
+            _ => DecisionCommand::parse(text).map(Self::Decide),
+        }
+    }
 }
 
 /// Splits `/command rest`.
@@ -189,6 +221,24 @@ async fn decide_typed(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::texts::Language;
+
+    /// Every command is in the help, in each language, and in the documentation.
+    #[test]
+    fn every_command_is_in_the_help_and_in_the_documentation() {
+        let page = include_str!("../../docs/reference/chat-commands.md");
+        let words = "whoami status stop new grants link panic model allow here always answer \
+                     withdraw deny";
+        for word in words.split_whitespace() {
+            assert!(Command::parse(word).is_some(), "{word}");
+            assert!(page.contains(&format!("`/{word}")), "the page lacks /{word}");
+            for language in Language::ALL {
+                let help = language.words().help;
+                assert!(help.contains(&format!("/{word}")), "{language:?} lacks /{word}");
+            }
+        }
+        assert!(page.contains("`/help`") && page.contains("`/start`") && page.contains("`/pair "));
+    }
 
     #[test]
     fn a_command_is_a_line_that_begins_with_a_slash() {

@@ -325,8 +325,8 @@ async fn place(
 }
 
 /// Sends a text directly, because the outcome of its placeholder is unknown and a second one must
-/// not follow it, or because it is too short for a placeholder. The row is marked as possibly shown first, so that later attempts say that they
-/// may be duplicates.
+/// not follow it, or because it is too short for a placeholder. The row is marked as possibly shown
+/// first, so that later attempts say that they may be duplicates.
 async fn show_once(
     gateway: &Gateway,
     channel: &dyn Channel,

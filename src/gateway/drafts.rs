@@ -16,7 +16,10 @@ use tokio::{
     time::{Instant, MissedTickBehavior, interval_at},
 };
 
-use super::{Connected, Gateway, shipment::removal};
+use super::{
+    Connected, Gateway,
+    shipment::{removal, unstored},
+};
 use crate::{
     journal::event::Seq,
     store::leases::{Claimed, Lease},
@@ -163,7 +166,7 @@ impl<'g> Drafts<'g> {
             channel,
             lease: self.claimed.lease.clone(),
             target: self.target.clone(),
-            shipment: shipment(place),
+            shipment: unstored(place, Outgoing::Typing),
             end: end.clone(),
             stray: self.stray.clone(),
         };
@@ -260,17 +263,5 @@ impl Message {
             self.gateway.rate_limiter.park(&self.channel, &self.shipment.place, now, *after);
         }
         sent
-    }
-}
-
-fn shipment(place: channels::Place) -> Shipment {
-    Shipment {
-        key: uuid::Uuid::new_v4().simple().to_string(),
-        place,
-        what: Outgoing::Typing,
-        receipt: None,
-        bytes: None,
-        album: Vec::new(),
-        token: None,
     }
 }

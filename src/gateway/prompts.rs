@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use super::intake_context::{IntakeContext, TypedMessage};
 use crate::{
     agent::naming::sanitise,
-    journal::event::{Event, PromptRequest, VISITOR},
+    journal::event::{Event, PromptRequest},
     texts::Messages,
     tools::mcp::prompts::{self, PromptCommand, TypedPrompt},
 };
@@ -21,7 +21,7 @@ pub(crate) const PROMPT_BYTES: usize = 256 * 1024;
 
 /// The prompt that a person's message requests. Visitors of other sites cannot use any.
 pub(super) fn requested(context: &IntakeContext, typed: &TypedMessage<'_>) -> Option<TypedPrompt> {
-    let may_request = context.source.takes_commands() && !typed.by.id.starts_with(VISITOR);
+    let may_request = context.source.takes_commands() && !typed.by.is_visitor();
     if may_request { prompts::typed(&context.prompts, typed.text) } else { None }
 }
 

@@ -241,8 +241,8 @@ struct MessageExtras<'a> {
     foreign: Option<&'a str>,
 }
 
-/// Returns how long the sender has to wait if the rate limit refused the message, and the sender
-/// waits for the result. Others are told in the conversation.
+/// Returns how long the sender has to wait if the rate limit refused the message; the sender is
+/// waiting for the result. Other senders get an answer in the conversation.
 async fn record_message(
     tx: &mut Tx<'_>,
     context: &IntakeContext,

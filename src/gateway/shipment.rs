@@ -23,11 +23,16 @@ pub(super) fn temporary(problem: anyhow::Error) -> SendError {
 
 /// Deletes a message.
 pub(super) fn removal(place: Place, receipt: Receipt) -> Shipment {
+    Shipment { receipt: Some(receipt), ..unstored(place, Outgoing::Removal) }
+}
+
+/// A message that is not in the outbox.
+pub(super) fn unstored(place: Place, what: Outgoing) -> Shipment {
     Shipment {
         key: uuid::Uuid::new_v4().simple().to_string(),
         place,
-        what: Outgoing::Removal,
-        receipt: Some(receipt),
+        what,
+        receipt: None,
         bytes: None,
         album: Vec::new(),
         token: None,

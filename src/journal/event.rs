@@ -298,6 +298,9 @@ pub struct ToolResult {
     /// The result must not be reused for an identical call.
     #[serde(default, skip_serializing_if = "is_false")]
     pub uncached: bool,
+    /// The arguments were rejected, so the call counts towards no limit on the uses of its tool.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub rejected: bool,
     pub took_ms: u64,
 }
 
@@ -309,8 +312,7 @@ fn is_false(flag: &bool) -> bool {
 impl ToolResult {
     /// Whether the tool has run. A call with invalid arguments has not.
     pub fn has_run(&self) -> bool {
-        let ended = matches!(self.outcome, Outcome::Done | Outcome::Failed);
-        ended && !self.text.starts_with("Invalid parameters: ")
+        matches!(self.outcome, Outcome::Done | Outcome::Failed) && !self.rejected
     }
 
     /// A result with this text and nothing else.
@@ -327,6 +329,7 @@ impl ToolResult {
             asked: BTreeMap::new(),
             is_answer: false,
             uncached: false,
+            rejected: false,
             took_ms: 0,
         }
     }

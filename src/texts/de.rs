@@ -17,6 +17,7 @@ pub(super) const WORDS: Messages = Messages {
         )
     },
     asked_for: |by, until, code| format!("Angefragt von {by}. Offen bis {until}, Code `{code}`."),
+    previews: super::preview_notes::GERMAN,
     allow_once: "Einmal erlauben",
     allow_conversation: "In dieser Unterhaltung erlauben",
     allow_always: "Immer…",
@@ -62,9 +63,11 @@ pub(super) const WORDS: Messages = Messages {
     not_shown_yet: "Eine Anfrage wird dir gerade geschickt. Bitte lies sie, bevor du entscheidest.",
     help: "Schreib mir einfach. Bevor ich etwas ändere, bitte ich dich um Erlaubnis.\n\n- /new \
         beginnt eine neue Unterhaltung\n- /stop bricht ab, was ich gerade tue, und zieht offene \
-        Anfragen zurück\n- /allow, /here, /always und /deny entscheiden eine offene Anfrage ohne \
-        Schaltflächen\n- /status zeigt, worauf ich warte\n- /model zeigt die Sprachmodelle und \
-        wechselt zwischen ihnen\n- /whoami zeigt, wer du für mich bist",
+        Anfragen zurück\n- /allow, /here, /always, /deny und /answer entscheiden oder \
+        beantworten eine offene Anfrage ohne Schaltflächen; /withdraw zieht eine Stimme zurück\n- \
+        /grants zeigt und widerruft Berechtigungen\n- /status zeigt, worauf ich warte\n- /model \
+        zeigt die Sprachmodelle und wechselt zwischen ihnen\n- /link verknüpft deine Konten\n- \
+        /whoami zeigt, wer du für mich bist\n- /panic hält alle Werkzeuge überall an (Besitzer)",
     help_prompts: "Vorlagen (Prompts) von Werkzeugservern:",
     prompt_usage: |usage| format!("Bitte schreib es so: `{usage}`"),
     prompt_failed: |prompt, server| {
@@ -74,7 +77,7 @@ pub(super) const WORDS: Messages = Messages {
     },
     menu: [
         "Eine neue Unterhaltung beginnen",
-        "Abbrechen, was ich gerade tue, offene Anfragen zurückziehen",
+        "Abbrechen, was ich gerade tue, und offene Anfragen zurückziehen",
         "Zeigen, worauf ich warte",
         "Sprachmodell anzeigen oder wechseln",
         "Berechtigungen anzeigen oder widerrufen",
@@ -82,13 +85,13 @@ pub(super) const WORDS: Messages = Messages {
         "Zeigen, was ich kann",
         "Alle Werkzeuge sofort anhalten, überall (Besitzer)",
     ],
-    stopped: "Beendet.",
+    stopped: "Abgebrochen.",
     conversation_restarted: "Neue Unterhaltung. Alles Vorherige habe ich vergessen.",
     paired: "Willkommen! Du kannst jetzt mit mir schreiben. /help zeigt, wie.",
-    paired_owner: "Willkommen! Du bist die erste Person hier, deshalb gehöre ich dir. /help zeigt, \
-        wie du mit mir schreibst.",
+    paired_owner: "Willkommen! Du bist die erste Person hier, deshalb hast du die Rolle \
+        Besitzer (owner). /help zeigt, wie du mit mir schreibst.",
     wrong_code: "Dieser Code ist ungültig. Bitte die Person, die den Bot betreibt, um einen neuen.",
-    locked: "Zu viele falsche Codes. Versuch es in 15 Minuten wieder.",
+    locked: "Zu viele falsche Codes. Versuche es in 15 Minuten noch einmal.",
     stranger: |id| {
         format!(
             "Ich kenne dich noch nicht. Bitte die Person, die den Bot betreibt, um einen \
@@ -187,7 +190,8 @@ pub(super) const WORDS: Messages = Messages {
         },
         type_yes: |code| {
             format!(
-                "Schreib `/always {code} yes`, gefolgt von Änderungen: `conversation`, `7d`, `5x`."
+                "Schreib `/always {code} yes`, danach bei Bedarf Änderungen: `conversation`, `7d`, \
+                    `5x`."
             )
         },
         everything: "mit beliebigen Argumenten",
@@ -207,13 +211,13 @@ pub(super) const WORDS: Messages = Messages {
             format!("Ab jetzt ohne Nachfrage erlaubt: {covered}, bis {until}.")
         },
         revoked_by: |by| format!("Die Berechtigung für spätere Aufrufe wurde von {by} widerrufen."),
-        nothing: "Es gibt keine dauerhaften Berechtigungen.",
+        nothing: "Es sind keine Aufrufe im Voraus erlaubt.",
         list: "Ohne Nachfrage erlaubt:",
         for_person: |person| format!("für {person}"),
         in_conversation: "in einer Unterhaltung",
         for_everybody: "für alle",
         line: |[whose, until, uses, by]| format!("{whose}, bis {until}, {uses}, erteilt von {by}"),
-        proposed: "Prüfe, was damit erlaubt würde, und erteile es dann oder geh zurück.",
+        proposed: "Prüfe, was damit erlaubt würde. Erteile die Berechtigung dann, oder geh zurück.",
         not_given: "Es wurde nichts entschieden.",
         not_offered: "Das kann nur einmal erlaubt oder abgelehnt werden.",
         revoked: "Widerrufen. Ab jetzt frage ich wieder.",
@@ -225,7 +229,8 @@ pub(super) const WORDS: Messages = Messages {
         owner_only: "Das darf nur die Person, der dieser Bot gehört.",
         moved_here: "Diese Anfrage kann ich am ursprünglichen Ort nicht mehr zeigen, deshalb frage \
             ich dich hier.",
-        all_halted: "Alle Werkzeuge sind angehalten. Bis das aufgehoben wird, kann nichts erlaubt werden.",
+        all_halted: "Alle Werkzeuge sind angehalten. Solange der Besitzer das nicht aufhebt, kann \
+            nichts erlaubt werden.",
         lifted: "Aufgehoben: Die Werkzeuge laufen wieder.",
         not_halted: "Die Werkzeuge waren nicht angehalten.",
         panic_usage: "`/panic` hält alle Werkzeuge an und lehnt alle offenen Anfragen ab; `/panic \
@@ -281,7 +286,7 @@ pub(super) const WORDS: Messages = Messages {
         severity_critical: "\u{1f534} Schweregrad: kritisch.",
         outcome_unknown: "Es wurde unterbrochen, und es ist nicht bekannt, ob es ausgeführt wurde.",
     },
-    was_due: |when| format!("Das war um {when} fällig."),
+    was_due: |when| format!("Fällig war das: {when}."),
     circles: |tool| {
         format!(
             "Ich habe aufgehört, weil {tool} immer dasselbe Ergebnis geliefert hat. Sag mir bitte, \
@@ -303,7 +308,7 @@ pub(super) const WORDS: Messages = Messages {
         };
         format!(
             "Das heutige {what}-Limit {whose} ist erreicht. Es wird in {wait} (00:00 UTC) \
-                zurückgesetzt, oder die Person, die den Bot betreibt, hebt es an."
+                zurückgesetzt, oder wer den Bot betreibt, kann es anheben."
         )
     },
     too_fast: |seconds| {

@@ -213,9 +213,7 @@ pub(super) const GERMAN: ElicitationTexts = ElicitationTexts {
     answered: |by, answer| format!("{by} hat geantwortet: {answer}"),
     taken: "Deine Antwort wurde gesendet.",
     unfit: |why| format!("⚠️ Diese Antwort ist ungültig: {why}"),
-    omitted: |names| {
-        format!("Nicht gefragt, weil freiwillig und weil es zu viele Felder sind: {names}")
-    },
+    omitted: |names| format!("Nicht abgefragt (optional, zu viele Felder): {names}"),
     declined: |server, why| {
         format!(
             "Der Werkzeugserver **{server}** hat dich etwas gefragt. Ich habe für dich abgelehnt: {why}"

@@ -17,6 +17,7 @@ pub(super) const WORDS: Messages = Messages {
         )
     },
     asked_for: |by, until, code| format!("Requested by {by}. Open until {until}, code `{code}`."),
+    previews: super::preview_notes::ENGLISH,
     allow_once: "Allow once",
     allow_conversation: "Allow in this conversation",
     allow_always: "Always…",
@@ -29,12 +30,14 @@ pub(super) const WORDS: Messages = Messages {
     everything_sent_before: "The file has already been sent.",
     not_all_shown: "Some of it is not shown here. “Show everything” sends all of it as a file.",
     contacts_host: |written, host| format!("⚠️ {written} connects to {host}"),
-    and_more_hosts: |count| format!("⚠️ … and {count} more hosts that differ from what is written"),
+    and_more_hosts: |count| {
+        format!("⚠️ … and {count} more hosts whose name differs from the one written")
+    },
     allowed_by: |by| format!("Allowed by {by}."),
     denied_by: |by| format!("Denied by {by}."),
     nobody_in_time: "Denied: nobody decided in time.",
     withdrawn_by: |by| format!("Withdrawn by {by}."),
-    superseded_by: |by| format!("Superseded: {by} changed the request."),
+    superseded_by: |by| format!("Superseded: {by} edited the message."),
     undeliverable: "Denied: it could not be shown to anyone who can decide.",
     still_open: "This request is still open.",
     allowed: "Allowed.",
@@ -55,13 +58,16 @@ pub(super) const WORDS: Messages = Messages {
         message and will read it afterwards. /stop withdraws the request.",
     the_bot: "the bot, because the task failed",
     why_not: "Why not?",
-    unreadable: "I couldn't read this, so nothing was done. Please send a message instead.",
+    unreadable: "That button or command isn't valid, so nothing was done. Please send a message \
+        instead.",
     not_shown_yet: "A request is being sent to you. Please read it before you decide.",
     help: "Just write to me. Before I change anything, I ask for your approval.\n\n- /new starts a \
         new conversation\n- /stop stops what I'm doing and withdraws open requests\n- /allow, \
-        /here, /always and /deny decide an open request without its buttons\n- /status shows \
+        /here, /always, /deny and /answer decide or answer an open request without its buttons; \
+        /withdraw takes back a vote\n- /grants lists and revokes permissions\n- /status shows \
         what I'm waiting for\n- /model lists the language models and switches between them\n- \
-        /whoami shows who you are to me",
+        /link links your accounts\n- /whoami shows who you are to me\n- /panic halts all tools \
+        everywhere (owner)",
     help_prompts: "Prompts of tool servers:",
     prompt_usage: |usage| format!("Please write it like this: `{usage}`"),
     prompt_failed: |prompt, server| {
@@ -179,7 +185,7 @@ pub(super) const WORDS: Messages = Messages {
             format!("Allowed without asking from now on: {covered}, until {until}.")
         },
         revoked_by: |by| format!("The permission for later calls was revoked by {by}."),
-        nothing: "There are no standing permissions.",
+        nothing: "No calls are allowed in advance.",
         list: "Allowed without asking:",
         for_person: |person| format!("for {person}"),
         in_conversation: "in one conversation",

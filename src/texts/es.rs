@@ -12,13 +12,14 @@ pub(super) const WORDS: Messages = Messages {
     },
     conversation_covers: |tool, by| {
         format!(
-            "\u{ab}Permitir en esta conversación\u{bb} permite aquí todas las llamadas posteriores de {tool} que \
+            "\u{ab}Permitir en esta conversación\u{bb} permite aquí todas las llamadas posteriores a {tool} que \
                 solicite {by}, con cualquier argumento, hasta /new."
         )
     },
     asked_for: |by, until, code| {
-        format!("Solicitado por {by}. Abierta hasta el {until}, código `{code}`.")
+        format!("Solicitada por {by}. Abierta hasta el {until}, código `{code}`.")
     },
+    previews: super::preview_notes::SPANISH,
     allow_once: "Permitir una vez",
     allow_conversation: "Permitir en esta conversación",
     allow_always: "Siempre…",
@@ -61,9 +62,11 @@ pub(super) const WORDS: Messages = Messages {
     not_shown_yet: "Te estoy enviando una solicitud. Léela antes de decidir.",
     help: "Escríbeme sin más. Antes de cambiar algo, te pido permiso.\n\n- /new empieza una \
         conversación nueva\n- /stop detiene lo que estoy haciendo y retira las solicitudes \
-        abiertas\n- /allow, /here, /always y /deny deciden una solicitud abierta sin usar los \
-        botones\n- /status muestra qué estoy esperando\n- /model muestra los modelos de lenguaje \
-        y permite cambiar de modelo\n- /whoami muestra quién eres para mí",
+        abiertas\n- /allow, /here, /always, /deny y /answer deciden o responden una solicitud \
+        abierta sin usar los botones; /withdraw retira un voto\n- /grants muestra y revoca \
+        permisos\n- /status muestra qué estoy esperando\n- /model muestra los modelos de lenguaje \
+        y permite cambiar de modelo\n- /link vincula tus cuentas\n- /whoami muestra quién eres \
+        para mí\n- /panic detiene todas las herramientas en todas partes (propietario)",
     help_prompts: "Plantillas (prompts) de los servidores de herramientas:",
     prompt_usage: |usage| format!("Escríbelo así: `{usage}`"),
     prompt_failed: |prompt, server| {
@@ -264,7 +267,7 @@ pub(super) const WORDS: Messages = Messages {
         severity_critical: "\u{1f534} Gravedad: crítica.",
         outcome_unknown: "Se interrumpió y no se sabe si llegó a tener efecto.",
     },
-    was_due: |when| format!("Esto estaba previsto para las {when}."),
+    was_due: |when| format!("Hora prevista: {when}."),
     circles: |tool| {
         format!(
             "Me he detenido porque {tool} daba siempre el mismo resultado. Dime cómo quieres \

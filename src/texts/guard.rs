@@ -64,7 +64,7 @@ pub struct ReasonTexts {
 
 /// The source of forwarded or quoted text.
 pub fn words_of(who: &str) -> String {
-    format!("a message of {who}")
+    format!("a message from {who}")
 }
 
 impl Messages {

@@ -73,11 +73,33 @@ pub enum BudgetScope {
     All,
 }
 
+impl BudgetScope {
+    /// The name in webhooks and in stored keys.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Person => "person",
+            Self::Conversation => "conversation",
+            Self::All => "all",
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UsedUp {
     Messages,
     Tokens,
     Money,
+}
+
+impl UsedUp {
+    /// The name in webhooks and in stored keys.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Messages => "messages",
+            Self::Tokens => "tokens",
+            Self::Money => "cost",
+        }
+    }
 }
 
 impl Messages {

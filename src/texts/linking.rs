@@ -36,9 +36,9 @@ pub const ENGLISH: LinkingWords = LinkingWords {
             a new one.",
     unlinked: "This account is no longer linked.",
     not_linked: "This account isn't linked.",
-    private_only: "Others can read along here. Send /link in a private chat with the bot.",
+    private_only: "Other people can read messages here. Send /link in a private chat with the bot.",
     link_first: "This request needs different people to decide, so your accounts must be linked \
-                 first. Send /link to the bot on the channel where it was asked, and then send \
+                 first. Send /link to the bot on the channel where it was made, and then send \
                  the code from this account.",
 };
 
@@ -86,7 +86,7 @@ pub const SPANISH: LinkingWords = LinkingWords {
             nuevo.",
     unlinked: "Esta cuenta ya no está vinculada.",
     not_linked: "Esta cuenta no está vinculada.",
-    private_only: "Aquí leen otros. Envía /link en un chat privado con el bot.",
+    private_only: "Aquí pueden leer otras personas. Envía /link en un chat privado con el bot.",
     link_first: "Esta solicitud la deben decidir personas distintas, así que primero debes \
                  vincular tus cuentas. Envía /link al bot en el canal donde se hizo y, después, \
                  el código desde esta cuenta.",

@@ -2,8 +2,8 @@
 //!
 //! - [`Messages`]: the texts; a language in which one is missing does not compile
 //! - [`en`], [`zh`], [`de`], [`es`]: the languages
-//! - [`approval`]: the contents of an approval request; [`preview`]: the change that a call would
-//!   make; `hosts`: hosts that look like others
+//! - [`approval`]: the contents of an approval request; [`preview`], `preview_notes`: the
+//!   change that a call would make; `hosts`: hosts that look like others
 //! - [`guard`], [`grants`]: reasons for approvals; votes, grants and the halt
 //! - [`elicitation`]: elicitations of tool servers
 //! - [`linking`]: linking accounts
@@ -31,6 +31,7 @@ mod model;
 mod oidc;
 mod page;
 pub mod preview;
+mod preview_notes;
 mod progress;
 mod refusals;
 mod tool_sentences;
@@ -51,6 +52,7 @@ pub use linking::LinkingWords;
 pub use model::*;
 pub use oidc::SignOn;
 pub use page::PageTexts;
+pub use preview_notes::{PreviewNote, PreviewTexts};
 pub use progress::progress;
 pub use tool_sentences::{ToolSentence, tool_sentence};
 
@@ -119,6 +121,7 @@ pub struct Messages {
     pub conversation_covers: Fmt2,
     /// Requester, deadline, code to type.
     pub asked_for: Fmt3,
+    pub previews: PreviewTexts,
     pub allow_once: &'static str,
     pub allow_conversation: &'static str,
     /// The button that proposes a grant. The grant is shown before it is given.

@@ -5,6 +5,8 @@
 
 use channels::text::reveal;
 
+use super::{Language, PreviewNote, PreviewTexts};
+
 /// The number of lines of a problem that are shown.
 const PROBLEM_LINES: usize = 20;
 const PROBLEM_LINE_CHARS: usize = 300;
@@ -12,9 +14,11 @@ const PROBLEM_LINE_CHARS: usize = 300;
 /// A preview, and the arguments that it shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Preview {
-    /// Markdown before the block.
-    note: String,
+    /// Paragraphs before the block.
+    notes: Vec<PreviewNote>,
     block: Option<Block>,
+    /// The language of the people who decide.
+    language: Language,
     /// The arguments whose text the block contains. All others are shown separately.
     covers: &'static [&'static str],
 }
@@ -31,8 +35,13 @@ pub struct Block {
 
 impl Preview {
     /// A note that shows no argument.
-    pub fn note(note: impl Into<String>) -> Self {
-        Self { note: note.into(), ..Self::default() }
+    pub fn note(note: PreviewNote) -> Self {
+        Self { notes: vec![note], ..Self::default() }
+    }
+
+    /// Writes the notes in this language.
+    pub fn in_language(self, language: Language) -> Self {
+        Self { language, ..self }
     }
 
     /// A failed preview. The problem may quote arguments, so it must not act as Markdown.
@@ -43,7 +52,7 @@ impl Preview {
             lines: PROBLEM_LINES,
             line_chars: PROBLEM_LINE_CHARS,
         };
-        Self::block(problem).after("This will fail.")
+        Self::block(problem).after(PreviewNote::Failure)
     }
 
     pub fn block(block: Block) -> Self {
@@ -56,9 +65,10 @@ impl Preview {
         Self { covers: arguments, ..self }
     }
 
-    /// Adds a line of Markdown before the preview.
-    pub fn after(self, line: &str) -> Self {
-        Self { note: joined(line, &self.note), ..self }
+    /// Adds a paragraph before the preview.
+    pub fn after(mut self, note: PreviewNote) -> Self {
+        self.notes.insert(0, note);
+        self
     }
 
     pub fn covers(&self, argument: &str) -> bool {
@@ -80,25 +90,31 @@ impl Preview {
     /// The text that the request shows.
     pub fn shown(&self) -> String {
         let block = self.block.as_ref().filter(|block| block.lines > 0);
-        joined(&self.note, &block.map(Block::shown).unwrap_or_default())
+        self.joined(block.map(|block| block.shown(self.texts())))
     }
 
     /// The full text.
     pub fn everything(&self) -> String {
-        joined(&self.note, &self.block.as_ref().map(Block::everything).unwrap_or_default())
+        self.joined(self.block.as_ref().map(|block| block.everything(self.texts())))
     }
 
     /// Applies a function to all texts, before anything is cut.
     pub fn map(self, change: impl Fn(&str) -> String) -> Self {
         let block = self.block.map(|block| Block { text: change(&block.text), ..block });
-        Self { note: change(&self.note), block, ..self }
+        let notes = self.notes.into_iter().map(|note| note.map(&change)).collect();
+        Self { notes, block, ..self }
     }
-}
 
-/// Two paragraphs, of which either may be empty.
-fn joined(first: &str, second: &str) -> String {
-    let parts: Vec<_> = [first, second].into_iter().filter(|part| !part.is_empty()).collect();
-    parts.join("\n\n")
+    fn texts(&self) -> &'static PreviewTexts {
+        &self.language.words().previews
+    }
+
+    /// The notes and the block as paragraphs.
+    fn joined(&self, block: Option<String>) -> String {
+        let notes = self.notes.iter().map(self.texts().note);
+        let parts = notes.chain(block).filter(|part| !part.is_empty());
+        parts.collect::<Vec<_>>().join("\n\n")
+    }
 }
 
 impl Block {
@@ -111,23 +127,22 @@ impl Block {
         self.text.split_terminator('\n')
     }
 
-    fn shown(&self) -> String {
-        self.fenced(self.lines, self.line_chars)
+    fn shown(&self, texts: &PreviewTexts) -> String {
+        self.fenced(self.lines, self.line_chars, texts)
     }
 
-    fn everything(&self) -> String {
-        self.fenced(usize::MAX, usize::MAX)
+    fn everything(&self, texts: &PreviewTexts) -> String {
+        self.fenced(usize::MAX, usize::MAX, texts)
     }
 
     /// Uses a fence that is longer than any run of backticks in the text.
-    fn fenced(&self, lines: usize, line_chars: usize) -> String {
-        let shown = self.all_lines().take(lines).map(|line| visible(line, line_chars));
+    fn fenced(&self, lines: usize, line_chars: usize, texts: &PreviewTexts) -> String {
+        let shown = self.all_lines().take(lines).map(|line| visible(line, line_chars, texts));
         let shown = shown.collect::<Vec<_>>().join("\n");
         let fence = "`".repeat(longest_run(&shown).max(2) + 1);
         let rest = match self.all_lines().count().saturating_sub(lines) {
             0 => String::new(),
-            1 => "\n… and 1 more line".to_owned(),
-            more => format!("\n… and {more} more lines"),
+            more => format!("\n{}", (texts.more_lines)(more)),
         };
         format!("{fence}{}\n{shown}\n{fence}{rest}", self.language)
     }
@@ -138,13 +153,13 @@ fn longest_run(text: &str) -> usize {
 }
 
 /// A line with invisible and direction-changing characters made visible.
-fn visible(line: &str, max_chars: usize) -> String {
+fn visible(line: &str, max_chars: usize, texts: &PreviewTexts) -> String {
     let seen = |text: &str| reveal(&text.replace('\r', "␍"));
     match line.char_indices().nth(max_chars) {
         None => seen(line),
         Some((end, _)) => {
             let more = line[end..].chars().count();
-            format!("{} … and {more} more characters", seen(&line[..end]))
+            format!("{} {}", seen(&line[..end]), (texts.more_characters)(more))
         }
     }
 }
@@ -166,10 +181,10 @@ mod tests {
             let cut = cut.covering(&["content"]);
             assert!(cut.is_cut() && !cut.covers("content"), "{cut:?}");
         }
-        assert!(!Preview::note("Nothing changes.").covering(&["content"]).covers("content"));
+        assert!(!Preview::note(PreviewNote::Unchanged).covering(&["content"]).covers("content"));
     }
 
-    /// A preview that shows a value otherwise than it is does not stand for it.
+    /// A preview that alters a value does not replace the argument.
     #[test]
     fn only_an_identical_text_shows_an_argument() {
         let shows =
@@ -199,10 +214,39 @@ mod tests {
         assert_eq!(shown, expected);
     }
 
+    /// Every sentence of a preview is in the language of the chat.
+    #[test]
+    fn previews_are_in_the_language_of_the_reader() {
+        let mut texts = std::collections::BTreeSet::new();
+        for language in Language::ALL {
+            for note in PreviewNote::examples() {
+                let shown = Preview::note(note).in_language(language).shown();
+                assert!(texts.insert(shown.clone()), "{language:?}: {shown}");
+            }
+            let cut = block("more than ten\n2\n3\n4").in_language(language).shown();
+            for text in cut.lines().filter(|line| line.contains('…')) {
+                assert!(texts.insert(text.to_owned()), "{language:?}: {text}");
+            }
+        }
+    }
+
+    /// A name in a note does not act as Markdown, and secrets in it are hidden.
+    #[test]
+    fn names_in_notes_are_escaped_and_redacted() {
+        let path = "[a](https://evil.example)_secret".to_owned();
+        let preview = Preview::note(PreviewNote::Creates { path });
+        let shown = preview.map(|text| text.replace("secret", "‹›")).shown();
+        assert_eq!(
+            shown,
+            format!("Creates {}.", channels::text::escape("[a](https://evil.example)_‹›"))
+        );
+    }
+
     #[test]
     fn a_block_of_no_lines_is_in_the_full_text_only() {
         let preview = Preview::block(Block { lines: 0, ..block("x").block.unwrap() });
-        let preview = preview.after("1 byte.").after("Note.");
+        let note = |text: &str| PreviewNote::Markdown(text.into());
+        let preview = preview.after(note("1 byte.")).after(note("Note."));
         assert_eq!(preview.shown(), "Note.\n\n1 byte.");
         assert_eq!(preview.everything(), "Note.\n\n1 byte.\n\n```\nx\n```");
         assert!(preview.is_cut());

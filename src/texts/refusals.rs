@@ -53,8 +53,8 @@ pub(super) const SPANISH: RefusalTexts = RefusalTexts {
 pub(super) const CHINESE: RefusalTexts = RefusalTexts {
     too_many_messages: "发送消息过快。请等几秒钟再试。",
     other_person: "已有其他人在此浏览器中登录。请重新加载页面。",
-    not_a_member: "你无权访问此聊天。请联系此机器人的管理者。",
-    upload_limit: "已达到今天的上传上限（{limit}）。将于 00:00 UTC 重置。",
+    not_a_member: "你无权访问此聊天。请联系此机器人的管理员。",
+    upload_limit: "已达到今天的上传上限（{limit}）。将于 UTC 00:00 重置。",
     upload_too_slow: "上传时间过长。请尝试较小的文件或更快的网络连接。",
     file_not_stored: "无法保存文件。请稍后再试。",
     chat_unavailable: "聊天暂时不可用。请稍后再试。",

@@ -16,6 +16,7 @@ pub(super) const WORDS: Messages = Messages {
         )
     },
     asked_for: |by, until, code| format!("请求者：{by}。有效期至 {until}，代码 `{code}`。"),
+    previews: super::preview_notes::CHINESE,
     allow_once: "允许一次",
     allow_conversation: "在此对话中允许",
     allow_always: "始终允许…",
@@ -55,8 +56,9 @@ pub(super) const WORDS: Messages = Messages {
     unreadable: "无法识别此操作，因此未执行任何操作。请改为发送消息。",
     not_shown_yet: "正在向你发送一个请求。请先阅读再决定。",
     help: "直接给我发消息即可。在做出任何更改之前，我会先请你批准。\n\n- /new 开始新的对话\n- /stop 停止我正在做的事并撤回待审批的请求\n- \
-        /allow、/here、/always 和 /deny 不用按钮即可审批请求\n- /status 显示我在等什么\n- /model 显示语言模型，并可切换\n- \
-        /whoami 显示你的身份",
+        /allow、/here、/always、/deny 和 /answer 不用按钮即可审批或答复请求；/withdraw 撤回投票\n- /grants \
+        查看并撤销权限\n- /status 显示我在等什么\n- /model 显示语言模型，并可切换\n- /link 关联你的账号\n- \
+        /whoami 显示你的身份\n- /panic 在所有地方停止全部工具（所有者）",
     help_prompts: "工具服务器的提示模板：",
     prompt_usage: |usage| format!("请这样写：`{usage}`"),
     prompt_failed: |prompt, server| {

@@ -26,7 +26,7 @@ use crate::{
         Store,
         jobs::{self, BackgroundJob, Created, JobConcurrency, JobState, NewJob},
     },
-    texts::preview::Preview,
+    texts::{PreviewNote, preview::Preview},
 };
 
 const CREATE: &str = "Starts a background job: a sub-agent that works on a task while this \
@@ -225,7 +225,10 @@ impl Tool for CancelJob {
     async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
         let JobArguments { id } = parse(arguments.clone()).ok()?;
         match self.0.find(&id, context).await {
-            Ok(job) => Some(diff::created(&job.task).after(state(&job))),
+            Ok(job) => {
+                let state = PreviewNote::Markdown(state(&job).into());
+                Some(diff::created(&job.task).after(state))
+            }
             Err(error) => Some(Preview::failure(error)),
         }
     }
@@ -341,14 +344,11 @@ fn progress(session: &Session) -> String {
     format!("So far {steps} steps and {tokens} tokens; {now}.")
 }
 
-fn limits(new: &NewJob) -> String {
+fn limits(new: &NewJob) -> PreviewNote {
     let JobBudget { steps, tokens, time_ms } = new.budget;
     let time = TimeDelta::try_milliseconds(i64::try_from(time_ms).unwrap_or(i64::MAX));
     let minutes = time.unwrap_or(TimeDelta::MAX).num_minutes();
-    format!(
-        "Runs in the background, at most {minutes} minutes, {steps} steps and {tokens} tokens. \
-            What it does is checked like everything else and asked here."
-    )
+    PreviewNote::BackgroundJob { minutes, steps, tokens }
 }
 
 fn minute(at: DateTime<Utc>) -> String {

@@ -28,7 +28,7 @@ use crate::{
         Store,
         schedules::{self, Schedule, ScheduleChange, ScheduleCreated, ScheduleKind, State},
     },
-    texts::preview::Preview,
+    texts::{PreviewNote, preview::Preview},
 };
 
 const REMIND: &str = "Shows a reminder in this chat at a later time, once or repeatedly.\nGive one \
@@ -151,7 +151,7 @@ impl Tool for ScheduleTool {
     async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
         let wanted: ScheduleArguments = parse(arguments.clone()).ok()?;
         match self.calendar.planned(self.does, wanted, context).await {
-            Ok(planned) => Some(Preview::note(when(&planned))),
+            Ok(planned) => Some(Preview::note(next_run(&planned))),
             Err(error) => Some(Preview::failure(error)),
         }
     }
@@ -210,7 +210,10 @@ impl Tool for ChangeSchedule {
     async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
         let Change { id, .. } = parse(arguments.clone()).ok()?;
         match self.0.find(&id, context).await {
-            Ok(schedule) => Some(diff::created(&schedule.text).after(&heading(&schedule))),
+            Ok(schedule) => {
+                let heading = PreviewNote::Markdown(heading(&schedule));
+                Some(diff::created(&schedule.text).after(next_run(&schedule)).after(heading))
+            }
             Err(error) => Some(Preview::failure(error)),
         }
     }
@@ -340,10 +343,9 @@ fn line(schedule: &Schedule, text: &str) -> String {
     format!("{}: {kind} {text:?} of {by}, {}", code(schedule), when(schedule))
 }
 
-/// The schedule as a Markdown heading, without its text.
+/// The code and the author of the schedule, in Markdown.
 fn heading(schedule: &Schedule) -> String {
-    let (kind, by) = (kind(schedule), escape(&reveal(&schedule.by.name)));
-    format!("{}: {kind} of {by}, {}", code(schedule), when(schedule))
+    format!("{}: {}", code(schedule), escape(&reveal(&schedule.by.name)))
 }
 
 fn kind(schedule: &Schedule) -> &'static str {
@@ -351,6 +353,16 @@ fn kind(schedule: &Schedule) -> &'static str {
         ScheduleKind::Remind => "reminder",
         ScheduleKind::Run => "task",
     }
+}
+
+/// When the schedule is due, for people.
+fn next_run(schedule: &Schedule) -> PreviewNote {
+    let zone: Tz = schedule.zone.parse().unwrap_or(Tz::UTC);
+    let due_at = schedule.due_at.with_timezone(&zone);
+    let at =
+        format!("{} ({}, UTC{})", due_at.format("%F %H:%M:%S"), zone.name(), due_at.format("%:z"));
+    let (rule, is_paused) = (schedule.rule.description(), schedule.state == State::Paused);
+    PreviewNote::NextRun { at, rule, is_paused }
 }
 
 fn when(schedule: &Schedule) -> String {

@@ -16,8 +16,8 @@ use super::{
     sandbox::Sandbox,
     schedule, shell, skills,
     testing::Place,
-    view_image::LookAt,
-    web::{self, WebConfig},
+    view_image::{LookAt, LookAtUrl},
+    web::{self, WebConfig, client::WebClient},
     wiki,
 };
 use crate::{
@@ -148,7 +148,11 @@ pub(super) fn all(place: &Place, store: &Store) -> Toolbox {
         shortest: chrono::TimeDelta::minutes(1),
         per_conversation: 10,
     };
-    let eyes: Arc<dyn Tool> = Arc::new(LookAt { sandbox: sandbox.clone() });
+    let web_client = WebClient::new(<_>::default()).unwrap();
+    let eyes: [Arc<dyn Tool>; 2] = [
+        Arc::new(LookAt { sandbox: sandbox.clone() }),
+        Arc::new(LookAtUrl { web_client, sandbox: sandbox.clone() }),
+    ];
     let tools = builtin()
         .into_iter()
         .chain(sandboxed(&sandbox, Branding::default(), Some(shell::CommandNetwork::default())))
@@ -160,7 +164,7 @@ pub(super) fn all(place: &Place, store: &Store) -> Toolbox {
         .chain(skills::tools(&folders, skills::ScriptNetwork::new(), &sandbox))
         .chain(web::tools(WebConfig::default(), &sandbox).unwrap())
         .chain(datasources::tools(vec![source(place)]))
-        .chain([eyes]);
+        .chain(eyes);
     let toolbox = Toolbox::default();
     tools.for_each(|tool| toolbox.register(tool).unwrap());
     toolbox
@@ -278,6 +282,30 @@ async fn every_builtin_tool_has_a_sentence_for_people() {
         }
         let different: std::collections::BTreeSet<_> = languages.into_iter().collect();
         assert_eq!(different.len(), languages.len(), "{}", spec.name);
+    }
+}
+
+/// The people who decide read a preview in the language of their chat.
+#[tokio::test]
+async fn previews_are_in_the_language_of_the_chat() {
+    let mut place = Place::new();
+    let url = format!("sqlite://{}", place.folder.path().join("x.db").display());
+    let store = Store::open(&url, StoreOptions::default()).await.unwrap();
+    let toolbox = all(&place, &store);
+    for (language, empty, fails) in [
+        (Language::English, "The new file is empty.", "This will fail."),
+        (Language::German, "Die neue Datei ist leer.", "Das wird fehlschlagen."),
+        (Language::Spanish, "El archivo nuevo está vacío.", "Esto fallará."),
+        (Language::Chinese, "新文件为空。", "此操作将会失败。"),
+    ] {
+        place.context.language = language;
+        for (path, expected) in [("a.txt", empty), ("../a.txt", fails)] {
+            let arguments = json!({ "path": path, "content": "" });
+            let (id, tool) = (CallId::from("call1"), "write_file".to_owned());
+            let call = Call { id, model_id: String::new(), tool, arguments };
+            let shown = toolbox.preview(&call, &place.context).await.unwrap().shown();
+            assert!(shown.starts_with(expected), "{language:?}: {shown}");
+        }
     }
 }
 

@@ -42,6 +42,7 @@ impl Place {
             now: DateTime::parse_from_rfc3339("2026-04-11T12:30:22Z").unwrap().with_timezone(&Utc),
             cancelled: CancellationToken::new(),
             shows_pictures: true,
+            language: <_>::default(),
             progress: <_>::default(),
             people: <_>::default(),
             variables: <_>::default(),

@@ -117,18 +117,10 @@ async fn reached(
     now: DateTime<Utc>,
 ) -> Result<()> {
     let gateway = &turn.worker.gateway;
-    let which = format!("{} {scope:?} {what:?}", now.date_naive());
-    let whose = match scope {
-        UsageScope::Person(_) => "person",
-        UsageScope::Conversation(_) => "conversation",
-        UsageScope::All => "all",
-    };
-    let named = match what {
-        UsedUp::Messages => "messages",
-        UsedUp::Tokens => "tokens",
-        UsedUp::Money => "cost",
-    };
-    let body = json!({ "whose": whose, "what": named, "channel": turn.claimed.channel });
+    let (whose, what) = (whose(scope).as_str(), what.as_str());
+    // Stored: a change of this key would notify subscribers again.
+    let which = [&now.date_naive().to_string(), whose, what, scope.id()].join(" ");
+    let body = json!({ "whose": whose, "what": what, "channel": turn.claimed.channel });
     let write = gateway.store.write("budget reached", move |tx| {
         Box::pin(async move {
             if inbox::first_seen(tx, "budgets", &which, now).await? {

@@ -175,6 +175,7 @@ impl Turn<'_> {
             now: worker.gateway.clock.now(),
             cancelled,
             shows_pictures: self.shows_pictures(),
+            language: self.claimed.language(),
             progress: <_>::default(),
             people: <_>::default(),
             variables: <_>::default(),

@@ -62,6 +62,7 @@ impl DocumentFixture {
             foreign: <_>::default(),
             seen: BTreeMap::new(),
             now: "2026-04-11T12:30:22Z".parse().unwrap(),
+            language: <_>::default(),
             shows_pictures: true,
             progress: <_>::default(),
             people: <_>::default(),

@@ -39,7 +39,7 @@ fn assert_dialogue(said: &str) {
 
     Role of the person with the first pairing code
       1  owner: may do everything
-      2  operator: may use the console and change settings
+      2  operator: may also choose models and use the operator pages of the console
       3  approver: may decide the approvals of others
       4  member: may talk to the agent
     Choose [1]: 

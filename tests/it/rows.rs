@@ -69,7 +69,9 @@ fn every_row_is_proved_or_the_page_says_what_is_missing() {
             let tests: Vec<_> =
                 proved.get(&row).into_iter().flatten().map(String::as_str).collect();
             let told = match (tests.as_slice(), stated.remove(&row)) {
-                ([], None) => panic!("{what}: no test names {row}, and the page is silent"),
+                ([], None) => {
+                    panic!("{what}: no test names {row}, and and the page gives no reason")
+                }
                 (tests, None) => tests.join(", "),
                 ([], Some((State::Partly, _))) => panic!("{what}: no test proves any of {row}"),
                 ([_, ..], Some((State::Missing, _))) => {

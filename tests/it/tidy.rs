@@ -371,7 +371,7 @@ fn every_migration_is_embedded() {
 #[test]
 fn dependencies_are_allowed() {
     let packages = packages();
-    assert!(packages.len() > 100, "cargo metadata has told little");
+    assert!(packages.len() > 100, "cargo metadata lists too few packages");
     for package in &packages {
         let name = package["name"].as_str().unwrap();
         assert!(!BANNED.contains(&name), "{name} is banned");

@@ -9,12 +9,18 @@ use countersign::{
     clock::{Clock, ManualClock},
     config::Config,
     gateway::{ChannelSettings, Connected, approvals, deliver, people::Allow, receive},
-    journal::event::{Entry, Event},
+    journal::{
+        event::{Entry, Event},
+        role::Role,
+    },
     llm::{
         Model,
         scripted::{ScriptStep, ScriptedModel},
     },
-    store::{approvals::votes, conversations::journal},
+    store::{
+        conversations::journal,
+        people::pairing::{self, Bearer, OwnerSource, Pairing, PairingOffer, PairingRole},
+    },
     tools::{Tool, sandbox::Sandbox},
     worker::scheduler,
 };
@@ -362,10 +368,23 @@ impl World {
     /// Makes that person the owner of the bot.
     pub async fn make_owner(&self, person: &'static str) {
         let store = self.node().await.gateway.store.clone();
-        let make = store.write("make owner", move |tx| {
-            Box::pin(async move { votes::make(tx, "room", person, "owner").await })
+        let now = self.clock_now();
+        let code = format!("owner code of {person}");
+        let pair = store.write("make owner", move |tx| {
+            Box::pin(async move {
+                let offer = PairingOffer {
+                    channel: "room".into(),
+                    code: code.clone(),
+                    makes: PairingRole::Role(Role::Owner),
+                    expires_at: now + TimeDelta::hours(1),
+                };
+                pairing::offer_pairing(tx, &offer).await?;
+                let owned = OwnerSource::NotByConfiguration;
+                let bearer = Bearer { channel: "room", id: person, name: "", code: &code, owned };
+                pairing::pair(tx, bearer, now).await
+            })
         });
-        make.await.unwrap();
+        assert_eq!(pair.await.unwrap(), Pairing::Paired(Role::Owner));
     }
 
     /// The messages of the chat as people see them, a line each.

@@ -172,7 +172,8 @@ impl Default for AdapterTexts {
         Self {
             reason: "Why not?".into(),
             denial: "Deny".into(),
-            unreadable: "I couldn't read this, so nothing was done. Please send a message instead."
+            unreadable: "That button or command isn't valid, so nothing was done. Please send a \
+                         message instead."
                 .into(),
             not_yours: "You can't decide this.".into(),
         }

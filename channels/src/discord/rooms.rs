@@ -233,6 +233,6 @@ mod tests {
         let mut rooms = Rooms::new(None, []);
         assert!(rooms.take(said(10, 3)).is_some());
         assert!(rooms.take(said(10, 3)).is_none());
-        assert!(rooms.take(said(10, 2)).is_some(), "a late one is none that was heard");
+        assert!(rooms.take(said(10, 2)).is_some(), "an older message is dropped, too");
     }
 }

@@ -154,6 +154,6 @@ mod tests {
         assert_eq!(Signs::of(None, true), Signs::Either(None));
         let german = Signs::of(Some("de"), true);
         assert_eq!(german.among(["1.234", "0.5"].into_iter()), Signs::Either(Some('.')));
-        assert_eq!(german.among(["1.5", "0,5"].into_iter()), german, "it is not of one mind");
+        assert_eq!(german.among(["1.5", "0,5"].into_iter()), german, "the column is ambiguous");
     }
 }

@@ -18,7 +18,7 @@ use crate::{
     store::{
         channels::{ChannelState, ChannelStatus},
         lists::outbox::{ChannelTraffic, traffic},
-        usage::{self, Line},
+        usage::{self, Line, UsageKind},
     },
 };
 
@@ -208,8 +208,7 @@ pub struct UsageView {
     pub agent: String,
     /// channel/id
     pub person: String,
-    /// model or tool
-    pub kind: String,
+    pub kind: UsageKind,
     pub name: String,
     pub times: i64,
     pub input_tokens: u64,
@@ -248,7 +247,7 @@ pub async fn account(admin: &Admin, days: i64) -> Result<Vec<UsageView>> {
 }
 
 fn key(line: &UsageView) -> String {
-    [&line.day[..], &line.agent, &line.person, &line.kind, &line.name].join("\u{1}")
+    [&line.day[..], &line.agent, &line.person, line.kind.as_str(), &line.name].join("\u{1}")
 }
 
 /// List agents with their current tools

@@ -21,9 +21,10 @@ use crate::{
     admin::{
         Admin,
         problem::Problem,
-        rules::{self, Explained, HypotheticalCall, Put},
+        rules::{self, Explained, HypotheticalCall, ImportFormat, Put},
     },
     agent::rules::{RuleDocument, RuleEntry},
+    journal::role::Role,
 };
 
 pub fn routes() -> OpenApiRouter<Arc<Admin>> {
@@ -177,9 +178,8 @@ async fn export(
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct ImportBody {
-    /// toml, json, or yaml in MateClaw's format
-    #[schema(pattern = "^(toml|json|yaml)$")]
-    format: String,
+    /// The format of the text; yaml is the format of MateClaw
+    format: ImportFormat,
     text: String,
     /// Replace all existing rules instead of adding to them
     #[serde(default)]
@@ -203,7 +203,7 @@ async fn import(
     Body(body): Body<ImportBody>,
 ) -> Result<Json<Imported>, Problem> {
     let tools = rules::tool_names(&admin.worker);
-    let read = rules::read(&body.format, &body.text, &tools)
+    let read = rules::read(body.format, &body.text, &tools)
         .map_err(|problem| Problem::unfit(format!("{problem:#}")))?;
     let now = admin.gateway.clock.now();
     let store = &admin.gateway.store;
@@ -227,7 +227,7 @@ pub struct TestBody {
     #[serde(default)]
     pub person: String,
     /// The requester's role
-    pub role: Option<String>,
+    pub role: Option<Role>,
     /// Whether to assume that the conversation contains untrusted content
     #[serde(default)]
     pub tainted: bool,

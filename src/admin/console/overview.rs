@@ -16,7 +16,7 @@ use crate::{
         problem::Problem,
     },
     journal::role::Role,
-    store::lists::conversations::failures,
+    store::{lists::conversations::failures, usage::UsageKind},
 };
 
 /// How many approvals and failed turns are shown.
@@ -78,11 +78,12 @@ async fn failed(admin: &Admin) -> Result<Value> {
 /// The totals of today, in UTC.
 async fn today(admin: &Admin) -> Result<Value> {
     let lines = account(admin, 1).await?;
-    let models = || lines.iter().filter(|line| line.kind == "model");
+    let models = || lines.iter().filter(|line| line.kind == UsageKind::Model);
+    let tools = lines.iter().filter(|line| line.kind == UsageKind::Tool);
     Ok(json!({
         "cost_micros": lines.iter().map(|line| line.cost_micros).sum::<i64>(),
         "requests": models().map(|line| line.times).sum::<i64>(),
         "tokens": models().map(|line| line.input_tokens + line.output_tokens).sum::<u64>(),
-        "calls": lines.iter().filter(|line| line.kind == "tool").map(|line| line.times).sum::<i64>(),
+        "calls": tools.map(|line| line.times).sum::<i64>(),
     }))
 }

@@ -22,6 +22,7 @@ use crate::{
         policy::{Action, Severity},
         rules::{RuleEntry, shadowing},
     },
+    journal::role::Role,
 };
 
 /// A call to test, from the query string; an empty tool tests nothing.
@@ -47,7 +48,7 @@ impl TestedCall {
             agent: self.agent.clone(),
             channel: String::new(),
             person: String::new(),
-            role: Some(self.role.clone()).filter(|role| !role.is_empty()),
+            role: Role::parse(&self.role),
             tainted: self.tainted,
         })
     }

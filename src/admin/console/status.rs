@@ -147,7 +147,7 @@ pub async fn usage(
         "by_day": by_day,
         "by_agent": by_agent,
         "by_person": sums(&lines, |line| named_person(&names, &line.person)),
-        "by_name": sums(&lines, |line| format!("{} {}", line.kind, line.name)),
+        "by_name": sums(&lines, |line| format!("{} {}", line.kind.as_str(), line.name)),
     });
     context.page("usage.html", values).await
 }

@@ -29,14 +29,30 @@ pub struct TimelineInput<'a> {
     pub prices: &'a BTreeMap<String, Price>,
 }
 
+/// What a line of the timeline shows. The page has a label and a colour for each.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TimelineKind {
+    /// The heading of a turn.
+    Turn,
+    Said,
+    Model,
+    Call,
+    Asked,
+    Sent,
+    #[default]
+    Note,
+    /// Needs attention.
+    Bad,
+}
+
 /// One line of the timeline.
 #[derive(Debug, Default, Serialize)]
 pub struct TimelineStep {
     /// Unique on the page.
     pub key: String,
     pub at: DateTime<Utc>,
-    /// turn, said, model, call, asked, sent, note or bad
-    pub kind: &'static str,
+    pub kind: TimelineKind,
     pub title: String,
     /// The reference of a failed turn, to which links lead.
     pub anchor: Option<String>,
@@ -111,15 +127,15 @@ struct ModelReply {
 
 impl TimelineBuilder {
     fn happened(&mut self, view: &EventView, event: Event, prices: &BTreeMap<String, Price>) {
-        let opened = self.steps.last().is_some_and(|step| step.kind == "said");
+        let opened = self.steps.last().is_some_and(|step| step.kind == TimelineKind::Said);
         let mut step = self.describe(view.at, event, prices);
         (step.key, step.at) = (format!("e{}", view.number), view.at);
-        if step.kind == "said" && !opened {
+        if step.kind == TimelineKind::Said && !opened {
             self.turn = Some(self.steps.len());
             self.steps.push(TimelineStep {
                 key: format!("t{}", view.number),
                 at: view.at,
-                kind: "turn",
+                kind: TimelineKind::Turn,
                 title: step.title.clone(),
                 total: Some(Total::default()),
                 ..TimelineStep::default()
@@ -163,19 +179,20 @@ impl TimelineBuilder {
                 }
             }
             Event::ToolStarted { call } => {
-                step("note", format!("{} began", self.tool(call.as_str())))
+                step(TimelineKind::Note, format!("{} began", self.tool(call.as_str())))
             }
             Event::ToolFinished { call, result } => self.ended(call.as_str(), result, prices),
             Event::Delegated { call, children } => {
                 let children = children.into_iter().map(|child| child.0).collect();
                 TimelineStep {
                     children,
-                    ..step("note", self.tool(call.as_str()) + " delegated work")
+                    ..step(TimelineKind::Note, self.tool(call.as_str()) + " delegated work")
                 }
             }
-            Event::Reused { call, .. } => {
-                step("note", self.tool(call.as_str()) + " reused the result of an earlier call")
-            }
+            Event::Reused { call, .. } => step(
+                TimelineKind::Note,
+                self.tool(call.as_str()) + " reused the result of an earlier call",
+            ),
             Event::ApprovalAsked { approval, call, asks, .. } => {
                 self.asked.insert(approval.0, at);
                 let what = match asks {
@@ -184,17 +201,20 @@ impl TimelineBuilder {
                     ApprovalPurpose::Answer => "elicitation",
                 };
                 let title = format!("{}: {what}", self.tool(call.as_str()));
-                TimelineStep { facts: guard(&self.why, call.as_str()), ..step("asked", title) }
+                TimelineStep {
+                    facts: guard(&self.why, call.as_str()),
+                    ..step(TimelineKind::Asked, title)
+                }
             }
             Event::ApprovalDecided { approval, call, decision, by } => {
                 let waited = self.asked.get(&approval.0).map(|asked| at - *asked);
                 let took_ms = waited.map(|waited| waited.num_milliseconds());
                 let title = format!("{}: {}", self.tool(call.as_str()), decided(decision, by));
-                TimelineStep { took_ms, ..step("asked", title) }
+                TimelineStep { took_ms, ..step(TimelineKind::Asked, title) }
             }
             Event::ModelChosen { by, model } => {
                 self.model.clone_from(&model);
-                step("note", format!("{} chose the model {model}", by.name))
+                step(TimelineKind::Note, format!("{} chose the model {model}", by.name))
             }
             other => plain(other),
         }
@@ -228,7 +248,13 @@ impl TimelineBuilder {
             facts.push(("cost", money(cost)));
         }
         let took_ms = self.before.map(|before| (at - before).num_milliseconds());
-        TimelineStep { text, facts, calls, took_ms, ..step("model", self.model.clone()) }
+        TimelineStep {
+            text,
+            facts,
+            calls,
+            took_ms,
+            ..step(TimelineKind::Model, self.model.clone())
+        }
     }
 
     fn ended(
@@ -238,10 +264,10 @@ impl TimelineBuilder {
         prices: &BTreeMap<String, Price>,
     ) -> TimelineStep {
         let (kind, how) = match result.outcome {
-            Outcome::Done => ("call", "done"),
-            Outcome::Failed => ("bad", "failed"),
-            Outcome::Denied => ("bad", "not run"),
-            Outcome::Withdrawn => ("bad", "withdrawn"),
+            Outcome::Done => (TimelineKind::Call, "done"),
+            Outcome::Failed => (TimelineKind::Bad, "failed"),
+            Outcome::Denied => (TimelineKind::Bad, "not run"),
+            Outcome::Withdrawn => (TimelineKind::Bad, "withdrawn"),
         };
         let mut facts = guard(&self.allowed_by, call);
         let files: Vec<_> = result.attachments.into_iter().map(|file| file.name).collect();
@@ -278,54 +304,59 @@ fn guard(said: &BTreeMap<String, String>, call: &str) -> Vec<(&'static str, Stri
     said.get(call).map(|by| ("guard", by.clone())).into_iter().collect()
 }
 
-fn step(kind: &'static str, title: impl Into<String>) -> TimelineStep {
+fn step(kind: TimelineKind, title: impl Into<String>) -> TimelineStep {
     TimelineStep { kind, title: title.into(), ..TimelineStep::default() }
 }
 
 /// Events that need no further context.
 fn plain(event: Event) -> TimelineStep {
+    use TimelineKind::{Bad, Note, Said};
     let with = |text: String, step: TimelineStep| TimelineStep { text, ..step };
     match event {
-        Event::Said { by, text, .. } => with(text, step("said", by.name)),
-        Event::Edited { by, text, .. } => with(text, step("said", by.name + ", edited")),
+        Event::Said { by, text, .. } => with(text, step(Said, by.name)),
+        Event::Edited { by, text, .. } => with(text, step(Said, by.name + ", edited")),
         Event::Ticked { by, text, .. } => {
-            with(text, step("said", format!("A task of {} was due", by.name)))
+            with(text, step(Said, format!("A task of {} was due", by.name)))
         }
         Event::JobReported { job, text, .. } => {
-            with(text, step("said", format!("The background job {} reported", job.code())))
+            with(text, step(Said, format!("The background job {} reported", job.code())))
         }
-        Event::Pushed { hook, text, .. } => with(text, step("said", format!("The webhook {hook}"))),
+        Event::Pushed { hook, text, .. } => with(text, step(Said, format!("The webhook {hook}"))),
         Event::FileSent { prompt: Some(PromptRequest { server, prompt, .. }), .. } => {
-            step("note", format!("Prompt requested: {prompt} of the MCP server {server}"))
+            step(Note, format!("Prompt requested: {prompt} of the MCP server {server}"))
         }
-        Event::FileSent { file, .. } => step("note", format!("File received: {}", file.name)),
-        Event::FileTaken { path, .. } => step("note", format!("Stored in the workspace: {path}")),
-        Event::FileLost { reason, .. } => with(reason, step("bad", "A file could not be fetched")),
-        Event::Tainted { source } => step("note", format!("Untrusted content: {source}")),
+        Event::FileSent { file, .. } => step(Note, format!("File received: {}", file.name)),
+        Event::FileTaken { path, .. } => step(Note, format!("Stored in the workspace: {path}")),
+        Event::FileLost { reason, .. } => with(reason, step(Bad, "A file could not be fetched")),
+        Event::Tainted { source } => step(Note, format!("Untrusted content: {source}")),
         Event::Inherited(inherited) => with(
             inherited.taint.join(", "),
-            step("note", "Taint and usage of a sub-agent apply here"),
+            step(Note, "Taint and usage of a sub-agent apply here"),
         ),
-        Event::ToolsEnabled { names } => step("note", format!("Enabled: {}", names.join(", "))),
-        Event::Reminded { .. } => step("note", "The person was reminded of an open approval"),
+        Event::ToolsEnabled { names } => step(Note, format!("Enabled: {}", names.join(", "))),
+        Event::Reminded { .. } => step(Note, "The person was reminded of an open approval"),
         Event::Failed { reason, reference, cause, .. } => {
             let facts = cause.into_iter().map(|cause| ("cause", cause)).collect();
-            let step = step("bad", format!("The turn failed, reference {reference}"));
+            let step = step(Bad, format!("The turn failed, reference {reference}"));
             TimelineStep { text: reason, facts, anchor: Some(reference), ..step }
         }
-        Event::Stopped { by } => step("note", format!("{} stopped the turn", by.name)),
-        Event::Restarted { by } => step("note", format!("{} started a new conversation", by.name)),
-        Event::Remembered { text } => with(text, step("note", "The agent's memory was loaded")),
+        Event::Stopped { by } => step(Note, format!("{} stopped the turn", by.name)),
+        Event::Restarted { by } => step(Note, format!("{} started a new conversation", by.name)),
+        Event::Remembered { text } => with(text, step(Note, "The agent's memory was loaded")),
         Event::Hooked { hook, did, .. } => hooked(&hook, did),
         other => {
             let value = serde_json::to_value(other).unwrap_or_default();
-            step("note", value["kind"].as_str().unwrap_or("something").replace('_', " "))
+            step(Note, value["kind"].as_str().unwrap_or("something").replace('_', " "))
         }
     }
 }
 
 fn hooked(hook: &str, did: HookEffect) -> TimelineStep {
-    let kind = if did.failed.is_some() || did.stopped.is_some() { "bad" } else { "note" };
+    let kind = if did.failed.is_some() || did.stopped.is_some() {
+        TimelineKind::Bad
+    } else {
+        TimelineKind::Note
+    };
     let what = if did.stopped.is_some() {
         "stopped it"
     } else if did.failed.is_some() {
@@ -384,7 +415,11 @@ fn sent_step(shown: &ShownView) -> Option<TimelineStep> {
         "file" => format!("Sent: {}", what["name"].as_str().unwrap_or("a file")),
         _ => return None,
     };
-    let kind = if matches!(shown.status.as_str(), "refused" | "gone") { "bad" } else { "sent" };
+    let kind = if matches!(shown.status.as_str(), "refused" | "gone") {
+        TimelineKind::Bad
+    } else {
+        TimelineKind::Sent
+    };
     // Nothing to add for a message that was sent.
     let facts = match shown.status.as_str() {
         "sent" => Vec::new(),
@@ -455,15 +490,15 @@ mod tests {
         );
         let titles: Vec<_> = steps.iter().map(|step| (step.kind, step.title.as_str())).collect();
         let wanted = [
-            ("turn", "Ann"),
-            ("said", "Ann"),
-            ("said", "Ann"),
-            ("model", "main"),
-            ("asked", "delete: approval requested"),
-            ("asked", "delete: denied by Ann: no"),
-            ("bad", "The hook h stopped it"),
-            ("turn", "Ann"),
-            ("said", "Ann"),
+            (TimelineKind::Turn, "Ann"),
+            (TimelineKind::Said, "Ann"),
+            (TimelineKind::Said, "Ann"),
+            (TimelineKind::Model, "main"),
+            (TimelineKind::Asked, "delete: approval requested"),
+            (TimelineKind::Asked, "delete: denied by Ann: no"),
+            (TimelineKind::Bad, "The hook h stopped it"),
+            (TimelineKind::Turn, "Ann"),
+            (TimelineKind::Said, "Ann"),
         ];
         assert_eq!(titles, wanted);
         let total = steps[0].total.as_ref().unwrap();

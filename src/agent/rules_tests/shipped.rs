@@ -172,12 +172,26 @@ fn without_the_shipped_rules_they_would_run() {
 /// A shipped rule is disabled by name, without affecting others.
 #[test]
 fn a_shipped_rule_is_turned_off_by_name() {
-    let setting = Setting::shipped(&["push over others' work"]);
+    let setting = Setting::shipped(&["force push"]);
     assert_eq!(setting.runs("git push -f"), "ask");
     assert_eq!(setting.runs("rm -rf /"), "refuse");
-    assert!(is_shipped("push over others' work") && !is_shipped("no such"));
+    assert!(is_shipped("force push") && !is_shipped("no such"));
     let mut names: Vec<_> = SHIPPED.iter().map(|rule| rule.name.clone()).collect();
     names.sort();
     names.dedup();
     assert_eq!(names.len(), SHIPPED.len());
+}
+
+/// Names of earlier releases are accepted, and disable the same rule.
+#[test]
+fn a_former_name_turns_off_the_renamed_rule() {
+    for former in FORMER_NAMES {
+        let shipped: Vec<_> = SHIPPED.iter().map(|rule| rule.name.as_str()).collect();
+        assert!(shipped.contains(&former.new), "{}", former.new);
+        assert!(!shipped.contains(&former.old), "{}", former.old);
+        assert!(is_shipped(former.old), "{}", former.old);
+        let rest = super::super::shipped(&[former.old.to_owned()]);
+        assert_eq!(rest.len(), SHIPPED.len() - 1, "{}", former.old);
+        assert!(rest.iter().all(|rule| rule.name != former.new), "{}", former.old);
+    }
 }

@@ -49,6 +49,31 @@ impl Default for GrantBounds {
 /// A grant for a longer time is equivalent to a rule and belongs in the configuration.
 const MOST_DAYS: i64 = 366;
 
+/// A command that decides or answers an approval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DecisionCommand {
+    Allow,
+    Here,
+    Always,
+    Answer,
+    Withdraw,
+    Deny,
+}
+
+impl DecisionCommand {
+    pub fn parse(command: &str) -> Option<Self> {
+        match command {
+            "allow" => Some(Self::Allow),
+            "here" => Some(Self::Here),
+            "always" => Some(Self::Always),
+            "answer" => Some(Self::Answer),
+            "withdraw" => Some(Self::Withdraw),
+            "deny" => Some(Self::Deny),
+            _ => None,
+        }
+    }
+}
+
 impl Choice {
     /// Returns the choice that a button makes on this kind of approval.
     pub fn from_button(
@@ -75,18 +100,20 @@ impl Choice {
 
     /// Parses `/allow [code]`, `/here [code]`, `/always [code] [yes …]`, `/answer [code] …`,
     /// `/withdraw [code]` and `/deny [code] [reason]` into a choice and a code.
-    pub fn from_command(command: &str, rest: &str) -> (Self, String) {
+    pub fn from_command(command: DecisionCommand, rest: &str) -> (Self, String) {
         let (word, more) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         let is_code = word.len() == CODE && word.bytes().all(|b| b.is_ascii_hexdigit());
         let (code, rest) = if is_code { (word, more) } else { ("", rest) };
         let rest = rest.trim();
         let choice = match command {
-            "allow" => Self::Once,
-            "here" => Self::Conversation,
-            "always" => GrantBounds::parse(rest).map_or(Self::Propose, Self::Give),
-            "answer" => Self::Answer(rest.to_owned()),
-            "withdraw" => Self::Withdraw,
-            _ => Self::Deny { reason: Some(rest.to_owned()).filter(|r| !r.is_empty()) },
+            DecisionCommand::Allow => Self::Once,
+            DecisionCommand::Here => Self::Conversation,
+            DecisionCommand::Always => GrantBounds::parse(rest).map_or(Self::Propose, Self::Give),
+            DecisionCommand::Answer => Self::Answer(rest.to_owned()),
+            DecisionCommand::Withdraw => Self::Withdraw,
+            DecisionCommand::Deny => {
+                Self::Deny { reason: Some(rest.to_owned()).filter(|r| !r.is_empty()) }
+            }
         };
         (choice, code.to_lowercase())
     }
@@ -215,8 +242,16 @@ mod tests {
             ("withdraw", "1a2b3c4d", Choice::Withdraw, "1a2b3c4d"),
             ("deny", "1a2b3c4g", deny("1a2b3c4g"), ""),
         ] {
-            let read = Choice::from_command(command, rest);
+            let read = Choice::from_command(DecisionCommand::parse(command).unwrap(), rest);
             assert_eq!(read, (choice, code.to_owned()), "/{command} {rest}");
+        }
+    }
+
+    /// A word that is not one of the commands decides nothing.
+    #[test]
+    fn only_the_commands_of_decisions_decide() {
+        for command in ["", "back", "Deny", "denied", "stop"] {
+            assert_eq!(DecisionCommand::parse(command), None, "{command}");
         }
     }
 

@@ -53,7 +53,7 @@ use crate::{
     texts::{self, Language},
 };
 use choice::end_of;
-pub use choice::{Choice, GrantBounds, code};
+pub use choice::{Choice, DecisionCommand, GrantBounds, code};
 pub use expiry::sweep;
 use persons::VoteEligibility;
 use voting::{show_votes, withdraw};
@@ -265,7 +265,7 @@ fn not_yours(approvers: &Approvers, standing: VoteEligibility, voter: &Voter) ->
         _ if standing == VoteEligibility::Requester => words.not_your_own,
         _ if voter.speaker.is_visitor() => words.not_for_you,
         _ if *approvers == Approvers::default() => words.not_yours,
-        Approvers { but_requester: true, .. } => words.not_your_own,
+        Approvers { except_requester: true, .. } => words.not_your_own,
         _ => words.not_for_you,
     }
 }

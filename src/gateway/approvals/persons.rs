@@ -51,7 +51,7 @@ pub(super) async fn standing(
     let account = Account::new(&voter.channel, id.unwrap_or(&voter.speaker.id));
     let own = identities::accounts(tx, &account).await?;
     let requester = Account::new(&home, &asked.requester.id);
-    Ok(if asked.approvers.but_requester && own.contains(&requester) {
+    Ok(if asked.approvers.except_requester && own.contains(&requester) {
         VoteEligibility::Requester
     } else if own.iter().any(|account| account.channel == home) {
         VoteEligibility::Counts

@@ -20,7 +20,7 @@ use crate::{
     },
     store::{
         Tx,
-        approvals::{self as approval_store, display, request::Approval, votes},
+        approvals::{self as approval_store, display, request::Approval},
         conversations::{
             self, journal,
             places::{self, ConversationKey},
@@ -30,7 +30,7 @@ use crate::{
             self,
             sending::{self, SendOutcome, Sending},
         },
-        schedules,
+        people, schedules,
     },
 };
 
@@ -186,7 +186,9 @@ async fn named(tx: &mut Tx<'_>, approval: &Approval, channel: &str) -> Result<Ve
     for who in &approval.approvers.who {
         match who {
             Who::Id(id) => ids.push(id.rsplit('/').next().unwrap_or(id).to_owned()),
-            Who::Role(role) => ids.extend(votes::with_role(tx, channel, *role, ASKED).await?),
+            Who::Role(role) => {
+                ids.extend(people::people_with_role(tx, channel, *role, ASKED).await?);
+            }
             Who::Requester | Who::Members | Who::Admins | Who::PlatformRole(_) => {}
         }
     }

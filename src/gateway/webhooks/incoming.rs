@@ -107,10 +107,10 @@ pub async fn take(
 ) -> Result<WebhookOutcome> {
     let taken = taken(gateway, inlet, request).await?;
     let outcome = match &taken {
-        WebhookOutcome::Yes | WebhookOutcome::Challenged(_) => "taken",
+        WebhookOutcome::Yes | WebhookOutcome::Challenged(_) => "accepted",
         WebhookOutcome::Refused(_) => "refused",
-        WebhookOutcome::Unreadable(_) => "unreadable",
-        WebhookOutcome::TooFast(_) => "slowed",
+        WebhookOutcome::Unreadable(_) => "invalid",
+        WebhookOutcome::TooFast(_) => "rate_limited",
     };
     metrics::counter!(committed::WEBHOOKS_IN, "outcome" => outcome).increment(1);
     Ok(taken)

@@ -139,7 +139,7 @@ pub enum Item {
     },
 }
 
-const MAY_HAVE_RUN: &str = "It had begun: whether it took effect is unknown.";
+const MAY_HAVE_RUN: &str = "It had started; it is unknown whether it took effect.";
 
 impl Session {
     pub fn fold<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {

@@ -1,4 +1,4 @@
-//! Votes on approvals, and the roles that decide whose vote counts.
+//! Votes on approvals.
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     agent::approvers::Voter,
-    journal::{event::Speaker, ids::ApprovalId, role::Role},
+    journal::{event::Speaker, ids::ApprovalId},
     store::{
         Tx,
         db::{row::row, sql},
@@ -127,50 +127,6 @@ pub async fn strike(
         approval.as_str(),
         channel,
         person
-    );
-    Ok(())
-}
-
-/// The people who have at least this role on a channel, lowest role first, longest known first.
-pub async fn with_role(
-    tx: &mut Tx<'_>,
-    channel: &str,
-    role: Role,
-    most: usize,
-) -> Result<Vec<String>> {
-    let mut found = Vec::new();
-    for role in Role::ALL.into_iter().filter(|one| *one >= role) {
-        let people: Vec<(String,)> = sql!(
-            tx,
-            fetch_all,
-            "
-            -- people with a role
-            SELECT person FROM people
-            WHERE channel = $1 AND role = $2
-            ORDER BY since
-            LIMIT $3",
-            channel,
-            role.as_str(),
-            most.saturating_sub(found.len()) as i64
-        );
-        found.extend(people.into_iter().map(|(person,)| person));
-    }
-    Ok(found)
-}
-
-/// Gives a person a role.
-pub async fn make(tx: &mut Tx<'_>, channel: &str, person: &str, role: &str) -> Result<()> {
-    sql!(
-        tx,
-        execute,
-        "
-        -- set a role
-        INSERT INTO people (channel, person, name, role, since)
-        VALUES ($1, $2, '', $3, 0)
-        ON CONFLICT (channel, person) DO UPDATE SET role = $3",
-        channel,
-        person,
-        role
     );
     Ok(())
 }

@@ -141,6 +141,7 @@ pub(in crate::store) async fn start(
         task.agent.as_str(),
         start.parent.as_str()
     );
+    let status = if start.job.is_some() { TaskStatus::Background } else { TaskStatus::Open };
     sql!(
         tx,
         execute,
@@ -152,7 +153,7 @@ pub(in crate::store) async fn start(
         start.parent.as_str(),
         start.call,
         place,
-        if start.job.is_some() { "background" } else { "open" }
+        status.as_str()
     );
     if let Some(budget) = start.job {
         // Must be the first event: a release that does not know jobs then leaves the conversation
@@ -165,6 +166,29 @@ pub(in crate::store) async fn start(
     let (by, text) = (start.by.clone(), task.text.clone());
     let said = Event::Said { by, text, message: String::new() };
     journal::append(tx, child, &said, now).await.map(drop)
+}
+
+/// How far the work of a sub-agent is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TaskStatus {
+    /// A call waits for the answer.
+    Open,
+    /// No call waits for the answer. It is reported when the work is done.
+    Background,
+    Ended,
+    Stopped,
+}
+
+impl TaskStatus {
+    /// As it is stored.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Background => "background",
+            Self::Ended => "ended",
+            Self::Stopped => "stopped",
+        }
+    }
 }
 
 row! {
@@ -180,7 +204,7 @@ async fn deliver_answer(
     now: DateTime<Utc>,
 ) -> Result<()> {
     if jobs::end(tx, child, &answer, now).await? {
-        return set_status(tx, child, "ended").await;
+        return set_status(tx, child, TaskStatus::Ended).await;
     }
     let task: Option<(String, String)> = sql!(
         tx,
@@ -211,7 +235,7 @@ async fn deliver_answer(
         parent.as_str(),
         call.as_str()
     );
-    if rows.iter().any(|row| row.status == "open") {
+    if rows.iter().any(|row| row.status == TaskStatus::Open.as_str()) {
         return Ok(());
     }
     let mut results = Vec::new();
@@ -275,13 +299,13 @@ pub(in crate::store) async fn stop_job(
     by: &Speaker,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    set_status(tx, child, "stopped").await?;
+    set_status(tx, child, TaskStatus::Stopped).await?;
     journal::append(tx, child, &Event::Stopped { by: by.clone() }, now).await?;
     withdrawal::all(tx, child, Status::Withdrawn, &by.name, now).await?;
     stop(tx, child, by, now).await
 }
 
-async fn set_status(tx: &mut Tx<'_>, child: &ConversationId, status: &str) -> Result<()> {
+async fn set_status(tx: &mut Tx<'_>, child: &ConversationId, status: TaskStatus) -> Result<()> {
     sql!(
         tx,
         execute,
@@ -290,7 +314,7 @@ async fn set_status(tx: &mut Tx<'_>, child: &ConversationId, status: &str) -> Re
         UPDATE tasks
         SET status = $1
         WHERE conversation = $2 AND status = 'background'",
-        status,
+        status.as_str(),
         child.as_str()
     );
     Ok(())

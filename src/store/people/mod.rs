@@ -240,3 +240,30 @@ pub async fn revoke_session(tx: &mut Tx<'_>, token: &str) -> Result<()> {
     );
     Ok(())
 }
+
+/// The people who have at least this role on a channel, lowest role first, longest known first.
+pub async fn people_with_role(
+    tx: &mut Tx<'_>,
+    channel: &str,
+    role: Role,
+    most: usize,
+) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for role in Role::ALL.into_iter().filter(|one| *one >= role) {
+        let people: Vec<(String,)> = sql!(
+            tx,
+            fetch_all,
+            "
+            -- people with a role
+            SELECT person FROM people
+            WHERE channel = $1 AND role = $2
+            ORDER BY since
+            LIMIT $3",
+            channel,
+            role.as_str(),
+            most.saturating_sub(found.len()) as i64
+        );
+        found.extend(people.into_iter().map(|(person,)| person));
+    }
+    Ok(found)
+}

@@ -2,9 +2,11 @@
 
 pub mod spent;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use chrono::{DateTime, Utc};
+use serde::Serialize;
 use std::time::Duration;
+use utoipa::ToSchema;
 
 use super::{
     Store, Tx,
@@ -36,6 +38,30 @@ pub enum What {
     Tool { name: String, counted: bool, cost_micros: u64 },
 }
 
+/// What a line of the account counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum UsageKind {
+    Model,
+    Tool,
+}
+
+impl UsageKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::Tool => "tool",
+        }
+    }
+
+    fn stored(text: &str) -> Result<Self> {
+        [Self::Model, Self::Tool]
+            .into_iter()
+            .find(|kind| kind.as_str() == text)
+            .with_context(|| format!("unknown kind of usage `{text}`"))
+    }
+}
+
 /// One line of the daily account.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
@@ -43,8 +69,8 @@ pub struct Line {
     /// Empty for usage before the agent was recorded.
     pub agent: String,
     pub person: String,
-    /// `model` or `tool`, and its name.
-    pub kind: String,
+    pub kind: UsageKind,
+    /// The name of the model or the tool.
     pub name: String,
     pub times: i64,
     pub usage: Usage,
@@ -209,7 +235,7 @@ pub(super) async fn enter(
     let conversation = lease.home();
     let (kind, name, messages, usage, cost) = match used.what {
         What::Model { id, messages, usage, cost_micros } => {
-            ("model", id, messages, usage, cost_micros)
+            (UsageKind::Model, id, messages, usage, cost_micros)
         }
         What::Tool { name, counted, cost_micros } => {
             if !counted {
@@ -217,7 +243,7 @@ pub(super) async fn enter(
                 calls.retain(|at| *at > now.timestamp_millis() - 3_600_000);
                 count(tx, &used.person, &name, calls, now).await?;
             }
-            ("tool", name, 0, Usage::default(), cost_micros)
+            (UsageKind::Tool, name, 0, Usage::default(), cost_micros)
         }
     };
     sql!(
@@ -240,7 +266,7 @@ pub(super) async fn enter(
         day(now),
         conversation.as_str(),
         used.person.as_str(),
-        kind,
+        kind.as_str(),
         name,
         messages as i64,
         usage.input_tokens as i64,
@@ -254,7 +280,7 @@ pub(super) async fn enter(
         messages,
         tokens: usage.input_tokens + usage.output_tokens,
         cost_micros: cost,
-        tool_ms: if kind == "tool" { used.took_ms } else { 0 },
+        tool_ms: if kind == UsageKind::Tool { used.took_ms } else { 0 },
     };
     spent::add(tx, conversation, &used.person, more, now).await
 }
@@ -305,10 +331,11 @@ pub async fn account(tx: &mut Tx<'_>, since: DateTime<Utc>) -> Result<Vec<Line>>
             output_tokens: row.output_tokens as u64,
             cached_tokens: row.cached_tokens as u64,
         };
-        let AccountRow { day, agent, person, kind, name, times, cost_micros, took_ms, .. } = row;
-        Line { day, agent, person, kind, name, times, usage, cost_micros, took_ms }
+        let kind = UsageKind::stored(&row.kind)?;
+        let AccountRow { day, agent, person, name, times, cost_micros, took_ms, .. } = row;
+        Ok(Line { day, agent, person, kind, name, times, usage, cost_micros, took_ms })
     });
-    Ok(lines.collect())
+    lines.collect()
 }
 
 /// Deletes some rows of the account before the given day. Returns how many.

@@ -26,6 +26,17 @@ pub enum UsageScope {
     All,
 }
 
+impl UsageScope {
+    /// The person or the conversation; empty for all usage.
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Person(person) => person,
+            Self::Conversation(conversation) => conversation.as_str(),
+            Self::All => "",
+        }
+    }
+}
+
 /// A model request that is about to be made for a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {

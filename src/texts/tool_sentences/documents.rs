@@ -5,7 +5,7 @@ use super::ToolSentence;
 pub(super) const SENTENCES: &[ToolSentence] = &[
     ToolSentence {
         tool: "convert_document",
-        english: "Make the PDF {path} of the file {from}.",
+        english: "Convert the file {from} to the PDF {path}.",
         chinese: "把文件 {from} 转换为 PDF {path}。",
         german: "Aus der Datei {from} das PDF {path} erstellen.",
         spanish: "Crear el PDF {path} a partir del archivo {from}.",
@@ -19,7 +19,7 @@ pub(super) const SENTENCES: &[ToolSentence] = &[
     },
     ToolSentence {
         tool: "edit_pdf",
-        english: "Change or put together the PDF {path}.",
+        english: "Edit or assemble the PDF {path}.",
         chinese: "修改或合并 PDF {path}。",
         german: "Das PDF {path} ändern oder zusammenstellen.",
         spanish: "Modificar o componer el PDF {path}.",

@@ -14,12 +14,12 @@ pub(super) const SENTENCES: &[ToolSentence] = &[
         tool: "create_job",
         english: "Start a background job.",
         chinese: "启动一个后台任务。",
-        german: "Einen Hintergrundauftrag beginnen.",
+        german: "Einen Hintergrundauftrag starten.",
         spanish: "Iniciar un trabajo en segundo plano.",
     },
     ToolSentence {
         tool: "job_status",
-        english: "Look at the background job {id}.",
+        english: "Show the background job {id}.",
         chinese: "查看后台任务 {id}。",
         german: "Den Hintergrundauftrag {id} ansehen.",
         spanish: "Consultar el trabajo en segundo plano {id}.",
@@ -110,10 +110,10 @@ pub(super) const SENTENCES: &[ToolSentence] = &[
     },
     ToolSentence {
         tool: "wiki_semantic_search",
-        english: "Search the wiki for what means {query}.",
+        english: "Search the wiki for {query} by meaning.",
         chinese: "在 wiki 中按含义搜索 {query}。",
         german: "Im Wiki sinngemäß nach {query} suchen.",
-        spanish: "Buscar en la wiki lo que significa {query}.",
+        spanish: "Buscar {query} en la wiki por significado.",
     },
     ToolSentence {
         tool: "wiki_trace_source",

@@ -115,6 +115,8 @@ pub struct Context {
     /// Whether pictures are shown inline here: then a picture of its first page precedes a
     /// document.
     pub shows_pictures: bool,
+    /// The language of the chat.
+    pub language: texts::Language,
     /// Receives progress messages in Markdown. Only the latest is shown.
     pub progress: watch::Sender<String>,
     /// The people whom the call can ask while it runs.
@@ -192,6 +194,9 @@ pub enum ToolError {
     InvalidParameters(String),
     #[error("{0}")]
     ExecutionFailed(String),
+    /// The file that the call names does not exist.
+    #[error("Not found: {0}")]
+    NotFound(String),
     #[error("Timed out after {} s", .0.as_secs())]
     Timeout(Duration),
     #[error("Not authorized: {0}")]

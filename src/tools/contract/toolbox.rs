@@ -226,7 +226,8 @@ impl Toolbox {
         let arguments = entry.prepare(call.arguments.clone()).ok()?;
         let preview = AssertUnwindSafe(entry.tool.preview(&arguments, context)).catch_unwind();
         let preview = tokio::time::timeout(PREVIEW_FOR, preview).await;
-        preview.ok().and_then(Result::ok).flatten()
+        let preview = preview.ok().and_then(Result::ok).flatten();
+        preview.map(|preview| preview.in_language(context.language))
     }
 
     /// The files that an approval of this call is bound to, besides those of its spec.
@@ -250,7 +251,9 @@ impl Toolbox {
         context: &Context,
     ) -> Option<ToolResult> {
         let started = Instant::now();
-        let (outcome, output) = match self.attempt(tool, arguments, context).await {
+        let attempt = self.attempt(tool, arguments, context).await;
+        let rejected = matches!(attempt, Some(Err(ToolError::InvalidParameters(_))));
+        let (outcome, output) = match attempt {
             Some(Err(ToolError::Unknown)) => return None,
             Some(Ok(output)) => (Outcome::Done, output),
             Some(Err(ToolError::Billed { error, cost_micros })) => {
@@ -272,6 +275,7 @@ impl Toolbox {
             asked: output.asked,
             is_answer: output.is_answer,
             uncached: output.uncached,
+            rejected,
             took_ms: started.elapsed().as_millis() as u64,
         })
     }

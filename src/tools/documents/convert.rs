@@ -1,7 +1,6 @@
 //! `convert_document`: makes a PDF of an Office file, as LibreOffice draws it in the sandbox.
 
 use async_trait::async_trait;
-use channels::text::escape;
 use renderers::read::limits;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -21,7 +20,7 @@ use crate::{
         policy::FileDigests,
     },
     journal::event::SeenFile,
-    texts::preview::Preview,
+    texts::{PreviewNote, preview::Preview},
     tools::{
         Context, Output, Tool, ToolError,
         contract::arguments::{parse, schema},
@@ -74,12 +73,12 @@ impl Tool for ConvertDocument {
             Err(problem) => return Some(Preview::failure(problem)),
         };
         let preview = workspace::beneath(context, move |workspace, _| {
-            let size = workspace.file(&from)?.size_bytes;
-            let source = format!("Makes a PDF of {} ({size} bytes).", escape(&from));
-            let before = workspace.file(&path).ok().map(|file| file.size_bytes);
-            let target =
-                before.map(|size| format!("\n\nReplaces {} ({size} bytes).", escape(&path)));
-            Ok(Preview::note(source + &target.unwrap_or_default()))
+            let bytes = workspace.file(&from)?.size_bytes;
+            let before = workspace.file(&path).ok();
+            let target = before.map(|file| {
+                Preview::note(PreviewNote::ReplacesFile { path, bytes: file.size_bytes })
+            });
+            Ok(target.unwrap_or_default().after(PreviewNote::MakesPdf { from, bytes }))
         });
         Some(preview.await.unwrap_or_else(Preview::failure))
     }

@@ -31,7 +31,10 @@ use crate::{
         policy::FileDigests,
     },
     journal::event::SeenFile,
-    texts::preview::{Block, Preview},
+    texts::{
+        PreviewNote,
+        preview::{Block, Preview},
+    },
     tools::{
         Context, Output, Tool, ToolError,
         contract::arguments::schema,
@@ -271,25 +274,24 @@ fn shown(workspace: &Workspace, made: &Made) -> Preview {
         let before = present(workspace, path).map(|bytes| bytes.len());
         match before {
             _ if !is_one => {}
-            Some(before) => notes.push(format!(
-                "Replaces {} ({before} bytes) by {} bytes.",
-                escape(path),
-                file.bytes.len()
-            )),
-            None => notes.push(format!("Creates {}.", escape(path))),
+            Some(before) => notes.push(PreviewNote::ReplacesBy {
+                path: path.clone(),
+                before,
+                after: file.bytes.len(),
+            }),
+            None => notes.push(PreviewNote::Creates { path: path.clone() }),
         }
-        notes.extend(file.warnings.iter().map(|warning| escape(warning)));
+        notes.extend(file.warnings.iter().map(|warning| PreviewNote::Markdown(escape(warning))));
     }
     if !is_one {
-        notes.insert(0, format!("Creates {} files.", made.files.len()));
+        notes.insert(0, PreviewNote::CreatesFiles { count: made.files.len() });
     }
     if lines.is_empty() {
-        notes.push("Nothing changes.".into());
-        return Preview::note(notes.join("\n\n"));
+        notes.push(PreviewNote::Unchanged);
     }
-    let (language, text) = ("diff", lines);
-    let block = Block { language, text, lines: SHOWN_LINES, line_chars: LINE_CHARS };
-    Preview::block(block).after(&notes.join("\n\n"))
+    let block = Block { language: "diff", text: lines, lines: SHOWN_LINES, line_chars: LINE_CHARS };
+    let preview = if block.text.is_empty() { Preview::default() } else { Preview::block(block) };
+    notes.into_iter().rev().fold(preview, Preview::after)
 }
 
 /// Writes the files, unless a file that they were made from has changed since. Several files never

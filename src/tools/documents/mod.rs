@@ -291,7 +291,9 @@ mod tests {
         assert!(stored.contains("the plan") && stored.contains("Standard"), "{stored}");
         for path in ["../plan.md", "/etc/passwd", "texts", "none.md"] {
             let error = place.runs(&deck, json!({ "filePath": path })).await.unwrap_err();
-            assert!(matches!(error, ToolError::ExecutionFailed(_)), "{path}: {error}");
+            let is_missing = matches!(error, ToolError::NotFound(_));
+            assert_eq!(is_missing, path == "none.md", "{path}: {error}");
+            assert!(is_missing || matches!(error, ToolError::ExecutionFailed(_)), "{error}");
         }
     }
 

@@ -3,7 +3,10 @@
 use similar::TextDiff;
 use std::time::Duration;
 
-use crate::texts::preview::{Block, Preview};
+use crate::texts::{
+    PreviewNote,
+    preview::{Block, Preview},
+};
 
 const MAX_DIFF_LINES: usize = 120;
 const MAX_NEW_LINES: usize = 60;
@@ -16,11 +19,11 @@ const MAX_COMPARED_BYTES: usize = 1024 * 1024;
 /// The change of an existing file.
 pub fn changed(path: &str, old: &str, new: &str) -> Preview {
     if old == new {
-        return Preview::note("Nothing changes.");
+        return Preview::note(PreviewNote::Unchanged);
     }
     if old.len().max(new.len()) > MAX_COMPARED_BYTES {
-        let sizes = format!("{} bytes are replaced by {} bytes.", old.len(), new.len());
-        return shortened("", new.to_owned(), 0).after(&sizes);
+        let sizes = PreviewNote::Replaced { before: old.len(), after: new.len() };
+        return shortened("", new.to_owned(), 0).after(sizes);
     }
     let unified = [old, new].iter().all(|text| is_crlf(text));
     let plain = |text: &str| if unified { text.replace("\r\n", "\n") } else { text.to_owned() };
@@ -34,7 +37,7 @@ pub fn changed(path: &str, old: &str, new: &str) -> Preview {
 /// A new file.
 pub fn created(content: &str) -> Preview {
     if content.is_empty() {
-        return Preview::note("The new file is empty.");
+        return Preview::note(PreviewNote::EmptyFile);
     }
     shortened("", content.to_owned(), MAX_NEW_LINES)
 }

@@ -331,7 +331,9 @@ mod tests {
         std::os::unix::fs::symlink("/etc", place.path("etc")).unwrap();
         for path in ["..", "/etc", "etc", "none", "file"] {
             let error = place.runs(&ListDir, json!({ "path": path })).await.unwrap_err();
-            assert!(matches!(error, ToolError::ExecutionFailed(_)), "{path}: {error}");
+            let is_missing = matches!(error, ToolError::NotFound(_));
+            assert_eq!(is_missing, path == "none", "{path}: {error}");
+            assert!(is_missing || matches!(error, ToolError::ExecutionFailed(_)), "{error}");
         }
     }
 }

@@ -1,7 +1,6 @@
 //! `write_file`: writes a whole file, new or replacing another.
 
 use async_trait::async_trait;
-use channels::text::escape;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -13,7 +12,7 @@ use crate::{
         catalog::{ApprovalMode, EffectClass, Subject, ToolSpec},
         paths::{absolute, normalise},
     },
-    texts::preview::Preview,
+    texts::{PreviewNote, preview::Preview},
     tools::{
         Context, Output, Tool, ToolError,
         contract::arguments::{parse, schema},
@@ -104,7 +103,7 @@ fn checked(arguments: &Arguments) -> Result<String, ToolError> {
     };
     if is_memory {
         return Err(ToolError::InvalidParameters(format!(
-            "{path} belongs to the agent's memory: use memory_store (memory_write) for it"
+            "{path} belongs to the agent's memory: use memory_store for it"
         )));
     }
     if parts.first() == Some(&".countersign") {
@@ -117,11 +116,13 @@ fn shown(workspace: &Workspace, path: &str, content: &str) -> Preview {
     let preview = match workspace.bytes(path, MAX_WRITE_BYTES).map(String::from_utf8) {
         Ok(Ok(old)) => diff::changed(path, &old, content),
         Ok(Err(binary)) => {
-            let count = binary.as_bytes().len();
-            diff::created(content).after(&format!("Replaces a binary file of {count} bytes."))
+            let bytes = binary.as_bytes().len();
+            diff::created(content).after(PreviewNote::ReplacesBinary { bytes })
         }
-        Err(error) if error.to_string().starts_with("Not found") => diff::created(content),
-        Err(error) => diff::created(content).after(&escape(&error.to_string())),
+        Err(ToolError::NotFound(_)) => diff::created(content),
+        Err(error) => {
+            diff::created(content).after(PreviewNote::Unread { problem: error.to_string() })
+        }
     };
     preview.covering(&["content"])
 }
@@ -186,7 +187,7 @@ mod tests {
             let error =
                 place.runs(&tool(), json!({ "path": path, "content": "x" })).await.unwrap_err();
             assert!(matches!(error, ToolError::InvalidParameters(_)), "{path}: {error}");
-            assert!(error.to_string().contains("memory_write"), "{path}: {error}");
+            assert!(error.to_string().contains("memory_store"), "{path}: {error}");
         }
         for path in ["project/README.md", "my/daily/x.md", "MEMORY.txt"] {
             place.runs(&tool(), json!({ "path": path, "content": "x" })).await.unwrap();
@@ -221,7 +222,9 @@ mod tests {
         for path in ["a.txt", "folder/a.txt"] {
             let error =
                 place.runs(&tool(), json!({ "path": path, "content": "x" })).await.unwrap_err();
-            assert!(matches!(error, ToolError::ExecutionFailed(_)), "{path}: {error:?}");
+            let is_failure =
+                matches!(error, ToolError::ExecutionFailed(_) | ToolError::NotFound(_));
+            assert!(is_failure, "{path}: {error:?}");
         }
     }
 

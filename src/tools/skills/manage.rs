@@ -15,7 +15,7 @@ use crate::{
         catalog::{ApprovalMode, EffectClass, Subject, Tier, ToolSpec},
         policy::FileDigests,
     },
-    texts::preview::Preview,
+    texts::{PreviewNote, preview::Preview},
     tools::{
         Context, Output, Tool, ToolError,
         contract::arguments::{parse, schema},
@@ -118,7 +118,7 @@ fn preview(folder: &Path, arguments: &Arguments) -> Preview {
     match changed(folder, arguments) {
         Err(problem) => Preview::failure(problem),
         Ok(Change::Delete) => {
-            Preview::note(format!("The skill `{}` will be deleted.", arguments.name))
+            Preview::note(PreviewNote::DeletesSkill { name: arguments.name.clone() })
         }
         Ok(Change::Write { path, before, after }) => {
             let after = after.text(&path).unwrap_or_default();

@@ -19,7 +19,7 @@ use crate::{
         paths::normalise,
         policy::FileDigests,
     },
-    texts::preview::Preview,
+    texts::{PreviewNote, preview::Preview},
     tools::{
         Context, Output, Tool, ToolError,
         contract::arguments::{parse, schema},
@@ -107,7 +107,7 @@ impl Tool for RunSkillScript {
             };
             match std::fs::read_to_string(&found.path) {
                 Ok(text) => diff::created(&text),
-                Err(_) => Preview::note("It is a compiled program, which cannot be shown."),
+                Err(_) => Preview::note(PreviewNote::CompiledProgram),
             }
         };
         tokio::task::spawn_blocking(read).await.ok()

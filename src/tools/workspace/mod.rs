@@ -239,7 +239,7 @@ fn why_not(folder: &Dir, name: &str, path: &str, error: &io::Error) -> ToolError
         }
         Ok(there) if !there.is_file() && !there.is_dir() => not_allowed(path),
         Err(missing) if missing.kind() == ErrorKind::NotFound => {
-            ToolError::ExecutionFailed(format!("Not found: {path}. list_dir shows the files"))
+            ToolError::NotFound(format!("{path}. list_dir shows the files"))
         }
         _ => failed(&format!("{path} cannot be opened"), error),
     }

@@ -177,7 +177,7 @@ story! {
         path: `a.txt`
 
         delete affects systems outside this chat\.
-        ⚠️ This conversation contains untrusted content \(a message of Eve\)\, which may have prompted this request\.
+        ⚠️ This conversation contains untrusted content \(a message from Eve\)\, which may have prompted this request\.
         “Allow in this conversation” covers every later call of delete that Ann requests here, whatever its arguments, until /new.
         Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
         ");

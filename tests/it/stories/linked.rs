@@ -79,7 +79,7 @@ story! {
         world.happens_at(World::group(), ("1", &[]), press).await;
         let (came, text) = in_the_console(world, "ann", Choice::Once).await;
         assert_eq!(came, DecisionOutcome::Refused);
-        assert_snapshot!(stable(&text), @"This request needs different people to decide, so your accounts must be linked first. Send /link to the bot on the channel where it was asked, and then send the code from this account.");
+        assert_snapshot!(stable(&text), @"This request needs different people to decide, so your accounts must be linked first. Send /link to the bot on the channel where it was made, and then send the code from this account.");
 
         world.ann_says("/link").await;
         let code = code(world);
@@ -107,7 +107,7 @@ story! {
     /// The requester cannot decide with another account, linked or not; denying is always possible.
     /// Proves A13.
     async fn the_requester_is_not_somebody_else_in_the_console(world: &mut World) {
-        world.guard("{ approvers = { who = ['role:approver'], but_requester = true } }");
+        world.guard("{ approvers = { who = ['role:approver'], except_requester = true } }");
         asked_in_group(world).await;
         assert_eq!(in_the_console(world, "ann", Choice::Once).await.0, DecisionOutcome::Refused);
         world.ann_says("/link").await;
@@ -139,7 +139,7 @@ story! {
     async fn a_code_links_two_accounts(world: &mut World) {
         let said = world.said("/link");
         world.happens_at(World::group(), ("1", &[]), said).await;
-        assert_snapshot!(world.last(), @"Others can read along here. Send /link in a private chat with the bot.");
+        assert_snapshot!(world.last(), @"Other people can read messages here. Send /link in a private chat with the bot.");
         world.ann_says("/link").await;
         let own = code(world);
         world.ann_says(&format!("/link {own}")).await;

@@ -360,7 +360,7 @@ story! {
         world.happens("1", edited).await;
         assert_snapshot!(world.shown(), @"
         Hello.
-        Allow **delete**? `a.txt` … Superseded: Ann changed the request.
+        Allow **delete**? `a.txt` … Superseded: Ann edited the message.
         Then not.
         ");
         assert_eq!(world.last(), "Then not.");
@@ -471,7 +471,9 @@ story! {
         assert_snapshot!(stable(&shown.last().unwrap().text), @"
         - /status shows what I'm waiting for
         - /model lists the language models and switches between them
+        - /link links your accounts
         - /whoami shows who you are to me
+        - /panic halts all tools everywhere (owner)
         ");
     }
 }

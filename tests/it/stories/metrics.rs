@@ -151,7 +151,7 @@ story! {
         let after = figures(world).await;
         assert!((value(&after, "countersign_webhooks_dead", None) - 1.0).abs() < 1e-9);
         for (name, outcome) in [
-            ("countersign_webhooks_in_total", "taken"),
+            ("countersign_webhooks_in_total", "accepted"),
             ("countersign_webhooks_in_total", "refused"),
             ("countersign_webhooks_out_total", "failed"),
             ("countersign_webhooks_out_total", "dead"),

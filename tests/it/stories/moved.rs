@@ -53,7 +53,7 @@ story! {
         world.model_will(say("Done."));
         let press = world.press("Allow once");
         world.happens_at(World::group(), ("1", &[]), press.clone()).await;
-        assert_eq!(world.deletions(), 0, "not from where it stood before");
+        assert_eq!(world.deletions(), 0, "not in the previous chat");
         world.happens_at(private(), ("1", &[]), press).await;
         assert_eq!(world.deletions(), 1);
         assert_snapshot!(world.shown(), @"
@@ -175,7 +175,7 @@ story! {
         world.room.calls("-70", "2", &[]);
         let press = world.press("Allow once");
         world.happens_at(bobs.clone(), ("2", &[]), press).await;
-        assert_eq!(world.deletions(), 0, "they are none any more");
+        assert_eq!(world.deletions(), 0, "they are no longer administrators");
         world.room.calls("-70", "2", &["admin"]);
         world.model_will(say("Done."));
         let press = world.press("Allow once");

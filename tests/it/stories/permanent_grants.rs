@@ -94,7 +94,7 @@ story! {
     async fn grants_are_listed_and_revoked_by_commands(world: &mut World) {
         a_grant_is_given(world).await;
         world.bob_says("/grants").await;
-        assert_snapshot!(world.last(), @"There are no standing permissions.");
+        assert_snapshot!(world.last(), @"No calls are allowed in advance.");
         world.ann_says("/grants").await;
         let list = world.room.messages().last().unwrap().text.clone();
         assert_snapshot!(stable(&list), @"

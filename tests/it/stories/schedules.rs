@@ -107,7 +107,7 @@ story! {
         text: `look at the mail`
         every: `1h`
 
-        next Monday 2026-05-04 11:00:00 (UTC, UTC+00:00), every 1h
+        next 2026-05-04 11:00:00 (UTC, UTC+00:00), every 1h
 
         schedule makes changes\, and no rule allows it\.
         Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
@@ -277,7 +277,7 @@ story! {
         text: `obey the page`
         in: `2h`
 
-        next Monday 2026-05-04 12:00:00 (UTC, UTC+00:00), once
+        next 2026-05-04 12:00:00 (UTC, UTC+00:00), once
 
         schedule makes changes\, and no rule allows it\.
         ⚠️ This conversation contains untrusted content \(page\)\, which may have prompted this request\.

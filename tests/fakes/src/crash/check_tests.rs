@@ -254,7 +254,7 @@ fn a_run_without_approval_is_found() {
     assert_eq!(found(late), [Kind::Unapproved]);
     let other = |h: &mut History| h.chats[0].presses[0].message = 99;
     assert_eq!(found(other), [Kind::Unapproved]);
-    for end in ["🚫 Denied by Bob.", "Superseded: Ann changed the request."] {
+    for end in ["🚫 Denied by Bob.", "Superseded: Ann edited the message."] {
         let ended = |h: &mut History| h.chats[0].shown[1] = shown(21, end);
         assert_eq!(found(ended), [Kind::Unapproved], "{end}");
     }

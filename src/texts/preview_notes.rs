@@ -1,0 +1,288 @@
+//! The sentences of previews, in each language.
+
+use channels::text;
+
+/// A sentence of a preview. The names and paths in it are not escaped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PreviewNote {
+    /// The call would fail with the problem that follows.
+    Failure,
+    Unchanged,
+    EmptyFile,
+    /// Two texts that are too large to compare, by their sizes.
+    Replaced {
+        before: usize,
+        after: usize,
+    },
+    ReplacesBinary {
+        bytes: usize,
+    },
+    /// The problem of reading the current contents.
+    Unread {
+        problem: String,
+    },
+    DeletesSkill {
+        name: String,
+    },
+    CompiledProgram,
+    BackgroundJob {
+        minutes: i64,
+        steps: u32,
+        tokens: u64,
+    },
+    MakesPdf {
+        from: String,
+        bytes: u64,
+    },
+    ReplacesFile {
+        path: String,
+        bytes: u64,
+    },
+    ReplacesBy {
+        path: String,
+        before: usize,
+        after: usize,
+    },
+    Creates {
+        path: String,
+    },
+    CreatesFiles {
+        count: usize,
+    },
+    NextRun {
+        at: String,
+        rule: String,
+        is_paused: bool,
+    },
+    /// Text of the tool, already escaped.
+    Markdown(String),
+}
+
+impl PreviewNote {
+    /// Applies a function to all texts of the tool.
+    pub(super) fn map(self, change: impl Fn(&str) -> String) -> Self {
+        match self {
+            Self::Unread { problem } => Self::Unread { problem: change(&problem) },
+            Self::DeletesSkill { name } => Self::DeletesSkill { name: change(&name) },
+            Self::MakesPdf { from, bytes } => Self::MakesPdf { from: change(&from), bytes },
+            Self::ReplacesFile { path, bytes } => Self::ReplacesFile { path: change(&path), bytes },
+            Self::ReplacesBy { path, before, after } => {
+                Self::ReplacesBy { path: change(&path), before, after }
+            }
+            Self::Creates { path } => Self::Creates { path: change(&path) },
+            Self::NextRun { at, rule, is_paused } => {
+                Self::NextRun { at: change(&at), rule: change(&rule), is_paused }
+            }
+            Self::Markdown(markdown) => Self::Markdown(change(&markdown)),
+            fixed @ (Self::Failure
+            | Self::Unchanged
+            | Self::EmptyFile
+            | Self::Replaced { .. }
+            | Self::ReplacesBinary { .. }
+            | Self::CompiledProgram
+            | Self::BackgroundJob { .. }
+            | Self::CreatesFiles { .. }) => fixed,
+        }
+    }
+
+    /// One note of each kind.
+    #[cfg(test)]
+    pub fn examples() -> Vec<Self> {
+        let text = || "example".to_owned();
+        vec![
+            Self::Failure,
+            Self::Unchanged,
+            Self::EmptyFile,
+            Self::Replaced { before: 1, after: 2 },
+            Self::ReplacesBinary { bytes: 1 },
+            Self::DeletesSkill { name: text() },
+            Self::CompiledProgram,
+            Self::BackgroundJob { minutes: 1, steps: 2, tokens: 3 },
+            Self::MakesPdf { from: text(), bytes: 1 },
+            Self::ReplacesFile { path: text(), bytes: 1 },
+            Self::ReplacesBy { path: text(), before: 1, after: 2 },
+            Self::Creates { path: text() },
+            Self::CreatesFiles { count: 2 },
+            Self::NextRun { at: text(), rule: text(), is_paused: false },
+            Self::NextRun { at: text(), rule: text(), is_paused: true },
+        ]
+    }
+}
+
+/// The texts of previews, in one language.
+pub struct PreviewTexts {
+    pub note: fn(&PreviewNote) -> String,
+    /// The number of lines that are not shown.
+    pub more_lines: fn(usize) -> String,
+    /// The number of characters of a line that are not shown.
+    pub more_characters: fn(usize) -> String,
+}
+
+fn escaped(name: &str) -> String {
+    text::escape(name)
+}
+
+pub(super) const ENGLISH: PreviewTexts = PreviewTexts {
+    note: |note| match note {
+        PreviewNote::Failure => "This will fail.".into(),
+        PreviewNote::Unchanged => "Nothing changes.".into(),
+        PreviewNote::EmptyFile => "The new file is empty.".into(),
+        PreviewNote::Replaced { before, after } => {
+            format!("{before} bytes are replaced by {after} bytes.")
+        }
+        PreviewNote::ReplacesBinary { bytes } => {
+            format!("Replaces a binary file of {bytes} bytes.")
+        }
+        PreviewNote::Unread { problem } => escaped(problem),
+        PreviewNote::DeletesSkill { name } => format!("The skill `{name}` will be deleted."),
+        PreviewNote::CompiledProgram => "It is a compiled program, which cannot be shown.".into(),
+        PreviewNote::BackgroundJob { minutes, steps, tokens } => format!(
+            "Runs in the background, at most {minutes} minutes, {steps} steps and {tokens} tokens. What it does is checked like everything else and asked here."
+        ),
+        PreviewNote::MakesPdf { from, bytes } => {
+            format!("Makes a PDF of {from} ({bytes} bytes).", from = escaped(from))
+        }
+        PreviewNote::ReplacesFile { path, bytes } => {
+            format!("Replaces {path} ({bytes} bytes).", path = escaped(path))
+        }
+        PreviewNote::ReplacesBy { path, before, after } => {
+            format!("Replaces {path} ({before} bytes) by {after} bytes.", path = escaped(path))
+        }
+        PreviewNote::Creates { path } => format!("Creates {path}.", path = escaped(path)),
+        PreviewNote::CreatesFiles { count } => format!("Creates {count} files."),
+        PreviewNote::NextRun { at, rule, is_paused: false } => format!("next {at}, {rule}"),
+        PreviewNote::NextRun { at, rule, is_paused: true } => {
+            format!("paused, was next {at}, {rule}")
+        }
+        PreviewNote::Markdown(markdown) => markdown.clone(),
+    },
+    more_lines: |count| match count {
+        1 => "… and 1 more line".into(),
+        _ => format!("… and {count} more lines"),
+    },
+    more_characters: |count| format!("… and {count} more characters"),
+};
+
+pub(super) const GERMAN: PreviewTexts = PreviewTexts {
+    note: |note| match note {
+        PreviewNote::Failure => "Das wird fehlschlagen.".into(),
+        PreviewNote::Unchanged => "Es ändert sich nichts.".into(),
+        PreviewNote::EmptyFile => "Die neue Datei ist leer.".into(),
+        PreviewNote::Replaced { before, after } => {
+            format!("{before} Bytes werden durch {after} Bytes ersetzt.")
+        }
+        PreviewNote::ReplacesBinary { bytes } => {
+            format!("Ersetzt eine Binärdatei von {bytes} Bytes.")
+        }
+        PreviewNote::Unread { problem } => escaped(problem),
+        PreviewNote::DeletesSkill { name } => format!("Der Skill `{name}` wird gelöscht."),
+        PreviewNote::CompiledProgram => {
+            "Es ist ein kompiliertes Programm, das sich nicht anzeigen lässt.".into()
+        }
+        PreviewNote::BackgroundJob { minutes, steps, tokens } => format!(
+            "Läuft im Hintergrund, höchstens {minutes} Minuten, {steps} Schritte und {tokens} Tokens. Was dabei geschieht, wird wie alles andere geprüft und hier angefragt."
+        ),
+        PreviewNote::MakesPdf { from, bytes } => {
+            format!("Erstellt ein PDF aus {from} ({bytes} Bytes).", from = escaped(from))
+        }
+        PreviewNote::ReplacesFile { path, bytes } => {
+            format!("Ersetzt {path} ({bytes} Bytes).", path = escaped(path))
+        }
+        PreviewNote::ReplacesBy { path, before, after } => {
+            format!("Ersetzt {path} ({before} Bytes) durch {after} Bytes.", path = escaped(path))
+        }
+        PreviewNote::Creates { path } => format!("Legt {path} an.", path = escaped(path)),
+        PreviewNote::CreatesFiles { count } => format!("Legt {count} Dateien an."),
+        PreviewNote::NextRun { at, rule, is_paused: false } => {
+            format!("nächster Lauf: {at}, {rule}")
+        }
+        PreviewNote::NextRun { at, rule, is_paused: true } => {
+            format!("angehalten, nächster Lauf wäre: {at}, {rule}")
+        }
+        PreviewNote::Markdown(markdown) => markdown.clone(),
+    },
+    more_lines: |count| match count {
+        1 => "… und 1 weitere Zeile".into(),
+        _ => format!("… und {count} weitere Zeilen"),
+    },
+    more_characters: |count| format!("… und {count} weitere Zeichen"),
+};
+
+pub(super) const SPANISH: PreviewTexts = PreviewTexts {
+    note: |note| match note {
+        PreviewNote::Failure => "Esto fallará.".into(),
+        PreviewNote::Unchanged => "No cambia nada.".into(),
+        PreviewNote::EmptyFile => "El archivo nuevo está vacío.".into(),
+        PreviewNote::Replaced { before, after } => {
+            format!("Se sustituyen {before} bytes por {after} bytes.")
+        }
+        PreviewNote::ReplacesBinary { bytes } => {
+            format!("Sustituye un archivo binario de {bytes} bytes.")
+        }
+        PreviewNote::Unread { problem } => escaped(problem),
+        PreviewNote::DeletesSkill { name } => format!("Se eliminará la habilidad `{name}`."),
+        PreviewNote::CompiledProgram => "Es un programa compilado, que no se puede mostrar.".into(),
+        PreviewNote::BackgroundJob { minutes, steps, tokens } => format!(
+            "Se ejecuta en segundo plano, como máximo {minutes} minutos, {steps} pasos y {tokens} tokens. Lo que haga se comprueba como todo lo demás y se consulta aquí."
+        ),
+        PreviewNote::MakesPdf { from, bytes } => {
+            format!("Crea un PDF a partir de {from} ({bytes} bytes).", from = escaped(from))
+        }
+        PreviewNote::ReplacesFile { path, bytes } => {
+            format!("Sustituye {path} ({bytes} bytes).", path = escaped(path))
+        }
+        PreviewNote::ReplacesBy { path, before, after } => {
+            format!("Sustituye {path} ({before} bytes) por {after} bytes.", path = escaped(path))
+        }
+        PreviewNote::Creates { path } => format!("Crea {path}.", path = escaped(path)),
+        PreviewNote::CreatesFiles { count } => format!("Crea {count} archivos."),
+        PreviewNote::NextRun { at, rule, is_paused: false } => {
+            format!("próxima ejecución: {at}, {rule}")
+        }
+        PreviewNote::NextRun { at, rule, is_paused: true } => {
+            format!("en pausa, la próxima ejecución sería: {at}, {rule}")
+        }
+        PreviewNote::Markdown(markdown) => markdown.clone(),
+    },
+    more_lines: |count| match count {
+        1 => "… y 1 línea más".into(),
+        _ => format!("… y {count} líneas más"),
+    },
+    more_characters: |count| format!("… y {count} caracteres más"),
+};
+
+pub(super) const CHINESE: PreviewTexts = PreviewTexts {
+    note: |note| match note {
+        PreviewNote::Failure => "此操作将会失败。".into(),
+        PreviewNote::Unchanged => "没有任何更改。".into(),
+        PreviewNote::EmptyFile => "新文件为空。".into(),
+        PreviewNote::Replaced { before, after } => {
+            format!("{before} 字节将被替换为 {after} 字节。")
+        }
+        PreviewNote::ReplacesBinary { bytes } => format!("替换一个 {bytes} 字节的二进制文件。"),
+        PreviewNote::Unread { problem } => escaped(problem),
+        PreviewNote::DeletesSkill { name } => format!("技能 `{name}` 将被删除。"),
+        PreviewNote::CompiledProgram => "这是已编译的程序，无法显示。".into(),
+        PreviewNote::BackgroundJob { minutes, steps, tokens } => format!(
+            "在后台运行，最多 {minutes} 分钟、{steps} 步和 {tokens} 个 token。其操作与其他操作一样会受到检查，并在此处请求批准。"
+        ),
+        PreviewNote::MakesPdf { from, bytes } => {
+            format!("由 {from}（{bytes} 字节）生成 PDF。", from = escaped(from))
+        }
+        PreviewNote::ReplacesFile { path, bytes } => {
+            format!("替换 {path}（{bytes} 字节）。", path = escaped(path))
+        }
+        PreviewNote::ReplacesBy { path, before, after } => {
+            format!("将 {path}（{before} 字节）替换为 {after} 字节。", path = escaped(path))
+        }
+        PreviewNote::Creates { path } => format!("创建 {path}。", path = escaped(path)),
+        PreviewNote::CreatesFiles { count } => format!("创建 {count} 个文件。"),
+        PreviewNote::NextRun { at, rule, is_paused: false } => format!("下次运行：{at}，{rule}"),
+        PreviewNote::NextRun { at, rule, is_paused: true } => {
+            format!("已暂停，原定下次运行：{at}，{rule}")
+        }
+        PreviewNote::Markdown(markdown) => markdown.clone(),
+    },
+    more_lines: |count| format!("……另有 {count} 行"),
+    more_characters: |count| format!("……另有 {count} 个字符"),
+};
