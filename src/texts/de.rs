@@ -64,7 +64,8 @@ pub(super) const WORDS: Messages = Messages {
         beginnt eine neue Unterhaltung\n- /stop bricht ab, was ich gerade tue, und zieht offene \
         Anfragen zurück\n- /allow, /here, /always und /deny entscheiden eine offene Anfrage ohne \
         Schaltflächen\n- /status zeigt, worauf ich warte\n- /model zeigt die Sprachmodelle und \
-        wechselt zwischen ihnen\n- /whoami zeigt, wer du für mich bist",
+        wechselt zwischen ihnen\n- /grants zeigt oder widerruft Berechtigungen\n- /answer beantwortet, \
+        was ein Werkzeug fragt\n- /panic hält alle Werkzeuge an, für Besitzer\n- /whoami zeigt, wer du für mich bist",
     help_prompts: "Vorlagen (Prompts) von Werkzeugservern:",
     prompt_usage: |usage| format!("Bitte schreib es so: `{usage}`"),
     prompt_failed: |prompt, server| {

@@ -61,7 +61,8 @@ pub(super) const WORDS: Messages = Messages {
         new conversation\n- /stop stops what I'm doing and withdraws open requests\n- /allow, \
         /here, /always and /deny decide an open request without its buttons\n- /status shows \
         what I'm waiting for\n- /model lists the language models and switches between them\n- \
-        /whoami shows who you are to me",
+        /grants lists or revokes permissions\n- /answer answers what a tool asks\n- /panic halts all \
+        tools, for owners\n- /whoami shows who you are to me",
     help_prompts: "Prompts of tool servers:",
     prompt_usage: |usage| format!("Please write it like this: `{usage}`"),
     prompt_failed: |prompt, server| {

@@ -63,7 +63,8 @@ pub(super) const WORDS: Messages = Messages {
         conversación nueva\n- /stop detiene lo que estoy haciendo y retira las solicitudes \
         abiertas\n- /allow, /here, /always y /deny deciden una solicitud abierta sin usar los \
         botones\n- /status muestra qué estoy esperando\n- /model muestra los modelos de lenguaje \
-        y permite cambiar de modelo\n- /whoami muestra quién eres para mí",
+        y permite cambiar de modelo\n- /grants muestra o revoca permisos\n- /answer responde a lo que \
+        pregunta una herramienta\n- /panic detiene todas las herramientas, para propietarios\n- /whoami muestra quién eres para mí",
     help_prompts: "Plantillas (prompts) de los servidores de herramientas:",
     prompt_usage: |usage| format!("Escríbelo así: `{usage}`"),
     prompt_failed: |prompt, server| {

@@ -56,7 +56,7 @@ pub(super) const WORDS: Messages = Messages {
     not_shown_yet: "正在向你发送一个请求。请先阅读再决定。",
     help: "直接给我发消息即可。在做出任何更改之前，我会先请你批准。\n\n- /new 开始新的对话\n- /stop 停止我正在做的事并撤回待审批的请求\n- \
         /allow、/here、/always 和 /deny 不用按钮即可审批请求\n- /status 显示我在等什么\n- /model 显示语言模型，并可切换\n- \
-        /whoami 显示你的身份",
+        /grants 查看或撤销许可\n- /answer 回答工具的提问\n- /panic 停止所有工具（仅限所有者）\n- /whoami 显示你的身份",
     help_prompts: "工具服务器的提示模板：",
     prompt_usage: |usage| format!("请这样写：`{usage}`"),
     prompt_failed: |prompt, server| {

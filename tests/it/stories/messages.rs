@@ -469,8 +469,7 @@ story! {
         assert!(shown.len() > 2, "{}", world.shown());
         assert!(shown.iter().all(|message| message.text.chars().count() <= 200));
         assert_snapshot!(stable(&shown.last().unwrap().text), @"
-        - /status shows what I'm waiting for
-        - /model lists the language models and switches between them
+        - /panic halts all tools, for owners
         - /whoami shows who you are to me
         ");
     }
