@@ -8,6 +8,7 @@ mod extract;
 mod guard;
 mod init;
 mod login;
+mod logs;
 mod man;
 pub mod mcp;
 mod output;
@@ -141,6 +142,9 @@ enum Command {
     /// Print a one-time sign-in link for the web chat or, with --api, an API token
     #[command(after_help = examples::TOKEN)]
     Token(token::TokenArgs),
+    /// Show the log of the gateway: of the systemd unit, a file or a pipe
+    #[command(after_help = examples::LOGS)]
+    Logs(logs::LogsArgs),
     /// List the people who have access, with their roles
     #[command(after_help = examples::PEOPLE)]
     People(people::PeopleArgs),
@@ -217,6 +221,7 @@ impl Command {
             | Self::Confine { .. }
             | Self::Extract(_)
             | Self::Init
+            | Self::Logs(_)
             | Self::Completions { .. }
             | Self::Man { .. }
             | Self::Guard { what: GuardCommand::List(_) }
@@ -257,6 +262,7 @@ pub async fn run(cli: Cli, mut variables: BTreeMap<String, String>) -> Result<()
             return doctor::run(cli.config.as_deref(), &variables, args).await;
         }
         Some(Command::Init) => return init::run(cli.config.as_deref(), &variables).await,
+        Some(Command::Logs(args)) => return logs::run(args),
         Some(Command::Completions { shell }) => return say(&man::completions(*shell)),
         Some(Command::Man { folder }) => return say(&man::write(folder)?),
         _ => {}
@@ -296,7 +302,7 @@ pub async fn run(cli: Cli, mut variables: BTreeMap<String, String>) -> Result<()
         Command::People(args) => say(&people::run(&store().await?, args).await?),
         Command::Wiki { what } => say(&wiki::run(&store().await?, what).await?),
         Command::Extract(args) => say(&extract::run(&args).await?),
-        Command::Init | Command::Completions { .. } | Command::Man { .. } => {
+        Command::Init | Command::Logs(_) | Command::Completions { .. } | Command::Man { .. } => {
             unreachable!("these commands need no configuration")
         }
         Command::Pair { channel, role, hours } => {

@@ -9,7 +9,10 @@
 //! - [`language`]: parses `Accept-Language`
 //! - [`markdown_html`], [`mathml`]: render Markdown as safe HTML, and its formulas
 //! - [`rules`]: guard rules
-//! - [`reload`]: reloads the configuration
+//! - [`reload`], [`settings_file`]: requests to the main loop: to reload the configuration, to
+//!   change its file, to check the installation
+//! - [`first_steps`]: providers and platforms that are offered to new operators
+//! - [`search`]: full-text search
 //! - [`webhooks`], [`health`]: requests from platforms, and probes
 //! - [`metrics`]: Prometheus metrics
 //! - [`problem`]: error responses
@@ -21,6 +24,7 @@ pub mod chat;
 pub mod completions;
 pub mod connections;
 pub mod console;
+pub mod first_steps;
 pub mod health;
 pub mod language;
 pub mod markdown_html;
@@ -30,6 +34,8 @@ pub mod percent;
 pub mod problem;
 pub mod reload;
 pub mod rules;
+pub mod search;
+pub mod settings_file;
 pub mod webhooks;
 
 #[cfg(test)]
@@ -46,7 +52,7 @@ use channels::{Place, PlaceKind, web::Web};
 use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 use tokio::{net::TcpListener, sync::broadcast};
 use tokio_util::sync::CancellationToken;
 use tower_http::{catch_panic::CatchPanicLayer, limit::RequestBodyLimitLayer};
@@ -54,7 +60,7 @@ use tower_http::{catch_panic::CatchPanicLayer, limit::RequestBodyLimitLayer};
 use auth::{hosts, oidc, oidc_provider, rate_limit, security_headers, web_session};
 use chat::{downloads, events, own_conversations, uploads, visitor, widget};
 use connections::{LimitedListener, Peer};
-use reload::Reloads;
+use reload::Requests;
 
 use crate::{
     agent::redact::Redactor,
@@ -94,8 +100,10 @@ pub struct Admin {
     subscriptions: BTreeMap<String, Subscription>,
     /// Allows other machines to read `/metrics`.
     metrics_token: Option<SecretString>,
-    reloads: Option<Reloads>,
+    requests: Option<Requests>,
     completions: completions::Completions,
+    /// The folder with the skills of each agent.
+    skill_folders: BTreeMap<String, PathBuf>,
     visits: visitor::VisitorLimits,
     /// The open event streams of people who are signed in.
     open_pages: rate_limit::OpenConnections,
@@ -133,8 +141,9 @@ impl Admin {
             inlets,
             subscriptions,
             metrics_token: None,
-            reloads: None,
+            requests: None,
             completions: completions::Completions::default(),
+            skill_folders: BTreeMap::new(),
             visits: visitor::VisitorLimits::default(),
             open_pages: rate_limit::OpenConnections::of(OPEN_PAGES),
             uploads: uploads::Uploads::default(),
@@ -198,14 +207,19 @@ impl Admin {
         self.issuer.as_ref()?.role(session.claims.as_deref()?)
     }
 
-    /// Allows owners to reload the configuration.
-    pub fn with_reloads(self, reloads: Option<Reloads>) -> Self {
-        Self { reloads, ..self }
+    /// Sets the channel for requests to the main loop, such as reloading the configuration.
+    pub fn with_requests(self, requests: Option<Requests>) -> Self {
+        Self { requests, ..self }
     }
 
     /// Sets the endpoint for OpenAI clients.
     pub fn with_completions(self, completions: completions::Completions) -> Self {
         Self { completions, ..self }
+    }
+
+    /// Sets the folder with the skills of each agent.
+    pub fn with_skill_folders(self, skill_folders: BTreeMap<String, PathBuf>) -> Self {
+        Self { skill_folders, ..self }
     }
 
     /// Sets the bot's name.

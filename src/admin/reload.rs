@@ -1,10 +1,21 @@
-//! Requests to reload the configuration, carried out by the main loop of the gateway.
+//! Requests to the main loop of the program: reload the configuration, change its file, check the
+//! installation.
 
 use anyhow::{Context as _, Result, anyhow};
+use serde::Serialize;
 use tokio::sync::{mpsc, oneshot};
 
-use super::Admin;
+use super::{Admin, settings_file::FileRequest};
 use crate::store::audit::Fact;
+
+/// A request to the main loop.
+#[derive(Debug)]
+pub enum ProgramRequest {
+    Reload(Reload),
+    /// Boxed, because it contains a whole form.
+    File(Box<FileRequest>),
+    Check(CheckRequest),
+}
 
 /// A request to reload the configuration.
 #[derive(Debug)]
@@ -15,14 +26,59 @@ pub struct Reload {
     pub answer: oneshot::Sender<Result<Vec<String>>>,
 }
 
-/// The channel for reload requests.
-pub type Reloads = mpsc::Sender<Reload>;
+/// A request to run the checks of `countersign doctor`.
+#[derive(Debug)]
+pub struct CheckRequest {
+    pub extent: CheckExtent,
+    pub answer: oneshot::Sender<Result<Vec<CheckResult>>>,
+}
+
+/// Whether a check contacts models, platforms and MCP servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CheckExtent {
+    Local,
+    Live,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum CheckStatus {
+    #[serde(rename = "ok")]
+    Fine,
+    #[serde(rename = "warning")]
+    Warning,
+    #[serde(rename = "failed")]
+    Fault,
+}
+
+/// The result of a check.
+#[derive(Debug, Clone, Serialize)]
+pub struct CheckResult {
+    pub check: String,
+    pub found: CheckStatus,
+    pub says: String,
+}
+
+/// The channel for these requests.
+pub type Requests = mpsc::Sender<ProgramRequest>;
 
 /// Requests a reload and waits for its result.
 pub async fn ask(admin: &Admin, fact: Option<Fact>) -> Result<Vec<String>> {
-    let nobody = || anyhow!("this process cannot reload its configuration");
+    request(admin, |answer| ProgramRequest::Reload(Reload { fact, answer })).await
+}
+
+/// Runs the checks of `countersign doctor`, without secrets in the results.
+pub async fn check(admin: &Admin, extent: CheckExtent) -> Result<Vec<CheckResult>> {
+    request(admin, |answer| ProgramRequest::Check(CheckRequest { extent, answer })).await
+}
+
+/// Sends a request and waits for its answer.
+pub(super) async fn request<T>(
+    admin: &Admin,
+    request: impl FnOnce(oneshot::Sender<Result<T>>) -> ProgramRequest,
+) -> Result<T> {
+    let nobody = || anyhow!("this process cannot read its configuration file again");
     let (answer, answered) = oneshot::channel();
-    let reloads = admin.reloads.as_ref().with_context(nobody)?;
-    reloads.send(Reload { fact, answer }).await.map_err(|_| nobody())?;
+    let requests = admin.requests.as_ref().with_context(nobody)?;
+    requests.send(request(answer)).await.map_err(|_| nobody())?;
     answered.await.map_err(|_| nobody())?
 }

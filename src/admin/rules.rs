@@ -41,6 +41,16 @@ pub struct HypotheticalCall {
     pub person: String,
     pub role: Option<Role>,
     pub tainted: bool,
+    /// A rule that is not saved yet.
+    pub draft: Option<DraftRule>,
+}
+
+/// A rule as if it were saved.
+#[derive(Debug, Clone)]
+pub struct DraftRule {
+    /// The name of the rule that it replaces; empty for a new one.
+    pub replaces: String,
+    pub rule: RuleEntry,
 }
 
 /// What the guard does with a call.
@@ -104,7 +114,14 @@ pub async fn explain(worker: &Worker, hypothetical: HypotheticalCall) -> Result<
     if let Err(problem) = agent.catalog.check(spec, &arguments) {
         notes.push(format!("The guard would not judge this call: {problem}."));
     }
-    let (_, document) = export(&worker.gateway.store).await?;
+    let (_, mut document) = export(&worker.gateway.store).await?;
+    if let Some(DraftRule { replaces, rule }) = hypothetical.draft {
+        let is_replaced = |known: &RuleEntry| known.name.as_ref() == Some(&replaces);
+        match document.rules.iter_mut().find(|known| is_replaced(known)) {
+            Some(known) => *known = rule,
+            None => document.rules.push(rule),
+        }
+    }
     let context = GuardContext {
         agent: hypothetical.agent,
         channel: hypothetical.channel,

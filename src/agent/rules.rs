@@ -130,6 +130,18 @@ pub fn shadowing(entries: &[RuleEntry], name: &str) -> Vec<String> {
     before.filter_map(|other| other.name.clone()).collect()
 }
 
+/// The names of the rules that apply to none of these tools, perhaps because of a typing error.
+pub fn unmatched<'a>(entries: &'a [RuleEntry], tools: &[String]) -> Vec<&'a str> {
+    let matches = |entry: &RuleEntry| {
+        Glob::new(&entry.tool).is_ok_and(|glob| {
+            let glob = glob.compile_matcher();
+            tools.iter().any(|tool| glob.is_match(tool))
+        })
+    };
+    let unmatched = entries.iter().filter(|entry| !matches(entry));
+    unmatched.filter_map(|entry| entry.name.as_deref()).collect()
+}
+
 /// Whether a call may match both rules. Patterns for arguments are not compared.
 fn may_meet(one: &RuleEntry, other: &RuleEntry) -> bool {
     let is_glob = |text: &str| text.contains(['*', '?', '[', '{']);

@@ -4,6 +4,7 @@
 //! - `discord`: connects an account; `masked_paths`: paths hidden from sandboxed programs
 //! - [`database`]: the store, its lock and its keys; [`terminal`]: a conversation in the terminal
 //! - [`reload`]: applies a new configuration at run time
+//! - [`settings_file`]: changes the configuration file; [`secret_files`]: keys and tokens beside it
 //! - [`backup`]: backup and restore; [`wasm`]: WASM tools
 
 pub mod backup;
@@ -13,6 +14,8 @@ mod discord;
 mod masked_paths;
 pub mod models;
 pub mod reload;
+pub mod secret_files;
+pub mod settings_file;
 pub mod terminal;
 pub mod tools;
 pub mod wasm;
@@ -29,9 +32,10 @@ use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use database::{encryption, lock, open_store};
+pub use secret_files::secrets;
 
 use crate::{
-    admin::{self, Admin, reload::Reloads},
+    admin::{self, Admin, reload::Requests},
     agent::{
         Agent,
         catalog::Catalog,
@@ -39,10 +43,7 @@ use crate::{
         redact::{self, Redactor},
     },
     clock::{Clock, SystemClock},
-    config::{
-        AgentEntry, Config, MemoryOf, ProviderName, build, datasources::passwords, oidc, retention,
-        webhooks,
-    },
+    config::{AgentEntry, Config, MemoryOf, ProviderName, build, oidc, retention, webhooks},
     gateway::{
         Connected, Gateway,
         webhooks::outgoing::{self, WebhookSender},
@@ -93,8 +94,8 @@ pub struct Overrides {
     pub tools: Vec<Arc<dyn Tool>>,
     pub channels: BTreeMap<String, Connected>,
     pub sandbox: Option<Arc<Sandbox>>,
-    /// Receives requests of the API to reload the configuration.
-    pub reloads: Option<Reloads>,
+    /// Receives requests of the API and the console, for example to reload the configuration.
+    pub requests: Option<Requests>,
 }
 
 impl App {
@@ -147,7 +148,7 @@ impl App {
         });
         let webhook_sender = webhook_sender(config, variables, &gateway)?;
         let admin = admin_server(config, variables, &worker, webs, &webhook_sender)?;
-        let admin = Arc::new(admin.with_reloads(given.reloads));
+        let admin = Arc::new(admin.with_requests(given.requests));
         admin::metrics::begin(&gateway);
         let modules = wasm::loader(config, variables, &gateway.store, &gateway.clock)?;
         let modules = Arc::new(tokio::sync::Mutex::new(modules));
@@ -230,6 +231,7 @@ fn admin_server(
         .with_metrics_token(metrics_token(config, variables)?)
         .with_trusted_proxies(config.admin.proxies()?)
         .with_hosts(config.admin.hosts())
+        .with_skill_folders(tools::folders(config).into_iter().collect())
         .with_oidc_provider(oidc::issuer(config, variables)?))
 }
 
@@ -363,16 +365,4 @@ fn shown(config: &Config) -> Result<Value> {
         _ => text.to_owned(),
     };
     Ok(redact::mapped(&serde_json::to_value(config)?, &without))
-}
-
-/// All secrets of the configuration, which logs must not contain.
-pub fn secrets(config: &Config, variables: &BTreeMap<String, String>) -> BTreeSet<String> {
-    use secrecy::ExposeSecret as _;
-    config
-        .secrets()
-        .filter_map(|secret| secret.reveal(variables).ok())
-        .map(|secret| secret.expose_secret().to_owned())
-        .chain(address::passwords(&config.store_url()))
-        .chain(passwords(config, variables))
-        .collect()
 }

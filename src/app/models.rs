@@ -4,6 +4,7 @@ use anyhow::{Context as _, Result};
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
+    agent::prompt::{Message, Prompt},
     config::{Config, ModelEntry, ProviderName, ToolCallStyle},
     llm::{
         Model,
@@ -47,6 +48,18 @@ pub fn alone(config: &Config, variables: &BTreeMap<String, String>) -> Result<Mo
         Ok((entry.id.clone(), built.with_context(|| format!("models.{}", entry.id))?))
     };
     config.models.iter().map(alone).collect()
+}
+
+/// Sends a small request to a model. Fails with its cause if it does not answer.
+pub async fn test(model: &dyn Model) -> Result<()> {
+    let prompt = Prompt {
+        system: "Answer with one word.".into(),
+        tools: vec![],
+        messages: vec![Message::User { text: "Say yes.".into() }],
+        max_output_tokens: 16,
+    };
+    model.reply(&prompt, &|_| ()).await?;
+    Ok(())
 }
 
 /// The embedding model, if one is configured, and the name under which its vectors are stored.

@@ -1,4 +1,4 @@
-//! A gateway whose configuration can be reloaded at run time, by SIGHUP or the API. A second
+//! A gateway whose configuration can be reloaded at run time, by SIGHUP, the API or the console. A second
 //! [`App`] is opened next to the running one, and takes over once it is complete. The previous one
 //! stops intake and finishes its work, like a node that shuts down.
 
@@ -8,13 +8,17 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     mem, net,
     path::PathBuf,
+    sync::Arc,
 };
 use tokio::{net::TcpListener, sync::mpsc};
 use tokio_util::task::TaskTracker;
 
-use super::{App, GRACE, Overrides, secrets, shown};
+use super::{App, GRACE, Overrides, secrets, settings_file::SettingsFile, shown};
 use crate::{
-    admin::reload::Reload,
+    admin::{
+        reload::{ProgramRequest, Reload, Requests},
+        settings_file::FileRequest,
+    },
     agent::redact::SECRETS_CHANGED,
     config::Config,
     store::{
@@ -32,11 +36,10 @@ pub struct Serving {
     pub app: App,
     config: Config,
     secrets: BTreeSet<String>,
-    file: Option<PathBuf>,
-    variables: BTreeMap<String, String>,
+    settings: Arc<SettingsFile>,
     listener: net::TcpListener,
-    reloads: mpsc::Receiver<Reload>,
-    asks: mpsc::Sender<Reload>,
+    requests: mpsc::Receiver<ProgramRequest>,
+    asks: Requests,
     /// Previous apps that are still finishing their work.
     before: TaskTracker,
     /// The process lock, which a reload keeps.
@@ -54,10 +57,11 @@ impl Serving {
         let listener = bind(&config)?;
         // For port 0 the system chooses a port, which sign-in links and the greeting must contain.
         config.admin.listen = listener.local_addr()?;
-        let (asks, reloads) = mpsc::channel(1);
+        let (asks, requests) = mpsc::channel(1);
         let app = open(&config, &variables, &listener, &asks).await?;
         let (before, secrets) = (TaskTracker::new(), secrets(&config, &variables));
-        Ok(Self { app, config, secrets, file, variables, listener, reloads, asks, before, lock })
+        let settings = Arc::new(SettingsFile::new(file, variables));
+        Ok(Self { app, config, secrets, settings, listener, requests, asks, before, lock })
     }
 
     /// The current configuration, with the actual address of the web server.
@@ -65,30 +69,41 @@ impl Serving {
         &self.config
     }
 
-    /// Waits for a request of the API. Cancel safe.
-    pub async fn next_request(&mut self) -> Reload {
-        match self.reloads.recv().await {
+    /// The configuration file and the variables that override it.
+    pub fn settings(&self) -> &Arc<SettingsFile> {
+        &self.settings
+    }
+
+    /// Waits for a request of the API or the console. Cancel safe.
+    pub async fn next_request(&mut self) -> ProgramRequest {
+        match self.requests.recv().await {
             Some(request) => request,
             // `asks` keeps the channel open, so this is never reached.
             None => std::future::pending().await,
         }
     }
 
-    /// Carries out a request of the API. Not cancel safe.
+    /// Carries out a reload. Not cancel safe.
     pub async fn answer(&mut self, Reload { fact, answer }: Reload) {
         let _ = answer.send(self.reload(fact).await);
+    }
+
+    /// Carries out a request about the configuration file in the background.
+    pub fn answer_file(&self, request: FileRequest) {
+        let (settings, store) = (self.settings.clone(), self.app.gateway.store.clone());
+        self.app.gateway.tasks.spawn(async move { settings.answer(request, &store).await });
     }
 
     /// Reloads the configuration, and returns the changes, one per line. `fact` records who
     /// requested it in the audit. After an error, nothing changes.
     pub async fn reload(&mut self, fact: Option<Fact>) -> Result<Vec<String>> {
-        let mut config = Config::load(self.file.as_deref(), &self.variables)?;
+        let mut config = self.settings.load()?;
         let (listen, bound) = (&mut config.admin.listen, self.config.admin.listen);
         if listen.port() == 0 && listen.ip() == bound.ip() {
             *listen = bound;
         }
         let mut changes = changes(&self.config, &config)?;
-        let secrets = secrets(&config, &self.variables);
+        let secrets = secrets(&config, self.settings.variables());
         if secrets != self.secrets {
             changes.push(SECRETS_CHANGED.to_owned());
         }
@@ -103,7 +118,7 @@ impl Serving {
             bind(&config)?
         };
         telemetry::hide(&secrets);
-        let app = open(&config, &self.variables, &listener, &self.asks).await?;
+        let app = open(&config, self.settings.variables(), &listener, &self.asks).await?;
         (self.config, self.secrets, self.listener) = (config, secrets, listener);
         let before = mem::replace(&mut self.app, app);
         // Immediately, so that removed secrets no longer authenticate requests.
@@ -142,9 +157,9 @@ async fn open(
     config: &Config,
     variables: &BTreeMap<String, String>,
     listener: &net::TcpListener,
-    asks: &mpsc::Sender<Reload>,
+    asks: &Requests,
 ) -> Result<App> {
-    let given = Overrides { reloads: Some(asks.clone()), ..Overrides::default() };
+    let given = Overrides { requests: Some(asks.clone()), ..Overrides::default() };
     let listener = TcpListener::from_std(listener.try_clone()?)?;
     // Everything that can fail happens before this point. From here on the previous app is
     // replaced.

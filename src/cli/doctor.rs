@@ -16,16 +16,12 @@ use std::{
     time::Duration,
 };
 
-use super::{
-    output::OutputFormat,
-    report::{CheckStatus, Report},
-    say, wasm, web_access,
-};
+use super::{output::OutputFormat, report::Report, say, wasm, web_access};
 use crate::{
+    admin::reload::{CheckExtent, CheckStatus},
     agent::{
         advice,
         catalog::{Subject, ToolSpec},
-        prompt::{Message, Prompt},
         redact::Redactor,
     },
     app,
@@ -72,6 +68,20 @@ pub async fn run(
     variables: &BTreeMap<String, String>,
     args: &Doctor,
 ) -> Result<()> {
+    let extent = if args.live { CheckExtent::Live } else { CheckExtent::Local };
+    let report = report(file, variables, extent).await;
+    say(&report.shown(args.output)?)?;
+    let faults = report.faults();
+    ensure!(faults == 0, "{faults} of {} checks failed", report.count());
+    Ok(())
+}
+
+/// Runs all checks. The report contains no secrets.
+pub(super) async fn report(
+    file: Option<&Path>,
+    variables: &BTreeMap<String, String>,
+    extent: CheckExtent,
+) -> Report {
     let mut report = Report::default();
     let mut secrets = BTreeSet::new();
     match Config::load(file, variables) {
@@ -84,7 +94,7 @@ pub async fn run(
             secrets = app::secrets(&config, variables);
             telemetry::hide(&secrets);
             look(&mut report, &config, variables).await;
-            if args.live {
+            if extent == CheckExtent::Live {
                 live(&mut report, &config, variables).await;
             } else {
                 let says = "models, platforms and MCP servers were not contacted; use --live";
@@ -93,10 +103,7 @@ pub async fn run(
         }
     }
     report.redact(&Redactor::new(secrets.iter().map(String::as_str)));
-    say(&report.shown(args.output)?)?;
-    let faults = report.faults();
-    ensure!(faults == 0, "{faults} of {} checks failed", report.count());
-    Ok(())
+    report
 }
 
 async fn look(report: &mut Report, config: &Config, variables: &BTreeMap<String, String>) {
@@ -368,14 +375,8 @@ async fn live(report: &mut Report, config: &Config, variables: &BTreeMap<String,
     }
 }
 
-pub(super) async fn answers(model: &dyn Model) -> Result<(CheckStatus, String)> {
-    let prompt = Prompt {
-        system: "Answer with one word.".into(),
-        tools: vec![],
-        messages: vec![Message::User { text: "Say yes.".into() }],
-        max_output_tokens: 16,
-    };
-    model.reply(&prompt, &|_| ()).await?;
+async fn answers(model: &dyn Model) -> Result<(CheckStatus, String)> {
+    app::models::test(model).await?;
     Ok((CheckStatus::Fine, "answers".to_owned()))
 }
 

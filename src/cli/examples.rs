@@ -191,6 +191,13 @@ Examples:
   countersign token revoke ci
   countersign token revoke --sessions-of ann";
 
+pub(super) const LOGS: &str = "\
+Examples:
+  countersign logs --follow
+  countersign logs --reference 01J9ZC6Q3M-17
+  countersign logs --file /var/log/countersign.log --lines 50
+  docker compose logs countersign | countersign logs --file -";
+
 pub(super) const PEOPLE: &str = "\
 Examples:
   countersign people

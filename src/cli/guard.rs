@@ -75,8 +75,16 @@ pub(super) async fn run(
             let Ok(arguments @ Value::Object(_)) = serde_json::from_str(&arguments) else {
                 bail!("{}", expected(&app.worker.toolbox.specs(), &tool));
             };
-            let supposed =
-                HypotheticalCall { tool, arguments, agent, channel, person, role, tainted };
+            let supposed = HypotheticalCall {
+                tool,
+                arguments,
+                agent,
+                channel,
+                person,
+                role,
+                tainted,
+                draft: None,
+            };
             say(&rules::explain(&app.worker, supposed).await?.to_string())
         }
         GuardCommand::List(output) => {

@@ -5,104 +5,26 @@ mod draft;
 use anyhow::{Context as _, Result, ensure};
 use std::{
     collections::BTreeMap,
-    fs::{self, OpenOptions},
-    io::Write as _,
-    os::unix::fs::OpenOptionsExt as _,
+    fs,
     path::{Path, PathBuf},
 };
 use toml::Value;
 
 use super::{
-    doctor,
     pair::{self, PairArgs},
     prompt, say,
 };
 use crate::{
+    admin::first_steps::{PLATFORMS, PROVIDERS, PlatformChoice, ProviderChoice},
     agent::redact::Redactor,
-    app,
+    app::{self, secret_files},
     config::{Config, DEFAULT_FILE},
     journal::role::Role,
-    store::db::modes,
 };
 use draft::{DraftConfig, loadable};
 
-/// The folder for keys and tokens, beside the configuration file.
-const SECRETS: &str = "secrets";
 /// How many hours the first pairing code is valid.
 const CODE_HOURS: u32 = 24;
-
-/// A provider of language models, and what has to be asked about it.
-struct ProviderChoice {
-    shown: &'static str,
-    provider: &'static str,
-    /// Empty if it cannot be guessed.
-    model: &'static str,
-    /// The variable that usually contains the key.
-    variable: Option<&'static str>,
-    /// The default address, if the address is asked for.
-    address: Option<&'static str>,
-}
-
-const PROVIDERS: [ProviderChoice; 5] = [
-    ProviderChoice {
-        shown: "Anthropic",
-        provider: "anthropic",
-        model: "claude-sonnet-4-5",
-        variable: Some("ANTHROPIC_API_KEY"),
-        address: None,
-    },
-    ProviderChoice {
-        shown: "OpenAI",
-        provider: "openai",
-        model: "gpt-5",
-        variable: Some("OPENAI_API_KEY"),
-        address: None,
-    },
-    ProviderChoice {
-        shown: "Google Gemini",
-        provider: "gemini",
-        model: "gemini-2.5-flash",
-        variable: Some("GEMINI_API_KEY"),
-        address: None,
-    },
-    ProviderChoice {
-        shown: "Ollama",
-        provider: "ollama",
-        model: "qwen3",
-        variable: None,
-        address: Some("http://localhost:11434"),
-    },
-    ProviderChoice {
-        shown: "Another server with the API of OpenAI",
-        provider: "openai",
-        model: "",
-        variable: Some("OPENAI_API_KEY"),
-        address: Some("http://localhost:8000/v1"),
-    },
-];
-
-/// A platform, the variable that usually contains the token, and where to get one.
-struct PlatformChoice {
-    shown: &'static str,
-    kind: &'static str,
-    variable: &'static str,
-    source: &'static str,
-}
-
-const PLATFORMS: [PlatformChoice; 2] = [
-    PlatformChoice {
-        shown: "Telegram",
-        kind: "telegram",
-        variable: "TELEGRAM_BOT_TOKEN",
-        source: "@BotFather on Telegram",
-    },
-    PlatformChoice {
-        shown: "Discord",
-        kind: "discord",
-        variable: "DISCORD_BOT_TOKEN",
-        source: "discord.com/developers, under Bot; turn on the Message Content Intent there",
-    },
-];
 
 /// A key or token, and the variable that usually contains it.
 struct NewSecret {
@@ -134,17 +56,9 @@ impl NewSecret {
         if value.is_empty() {
             return Ok(None);
         }
-        let typed = Some(TypedSecret { value, file: unused_file(folder, variable) });
+        let typed = Some(TypedSecret { value, file: secret_files::unused_name(folder, variable) });
         Ok(Some(Self { variable, typed }))
     }
-}
-
-/// A name that no file has, since another configuration may use that file.
-fn unused_file(folder: &Path, variable: &str) -> String {
-    let first = format!("{SECRETS}/{}", variable.to_lowercase().replace('_', "-"));
-    let is_used = |name: &String| folder.join(name).symlink_metadata().is_ok();
-    let mut more = (2..).map(|number| format!("{first}-{number}"));
-    if is_used(&first) { more.find(|name| !is_used(name)).unwrap_or(first) } else { first }
 }
 
 /// What a value in the file refers to.
@@ -268,7 +182,7 @@ async fn ask_model(answers: &mut Answers, variables: &BTreeMap<String, String>) 
 
 async fn test_model(DraftConfig { config, variables }: &DraftConfig) -> Result<()> {
     for model in app::models::alone(config, variables)?.values() {
-        doctor::answers(model.as_ref()).await?;
+        app::models::test(model.as_ref()).await?;
     }
     Ok(())
 }
@@ -360,19 +274,7 @@ fn write(file: &Path, answers: &Answers) -> Result<()> {
     let created = fs::create_dir_all(folder);
     created.with_context(|| format!("creating the folder {}", folder.display()))?;
     for typed in answers.secrets().into_iter().filter_map(|secret| secret.typed.as_ref()) {
-        modes::create_folder(&folder.join(SECRETS))?;
-        create(&folder.join(&typed.file), &typed.value)?;
+        secret_files::create_secret(folder, &typed.file, &typed.value)?;
     }
-    create(file, &answers.text(SecretTarget::Kept))
-}
-
-/// Creates a file that only its owner can read.
-fn create(file: &Path, text: &str) -> Result<()> {
-    let mut options = OpenOptions::new();
-    let opened = options.write(true).create_new(true).mode(0o600).open(file);
-    let written = opened.and_then(|mut opened| {
-        opened.write_all(text.as_bytes())?;
-        opened.sync_all()
-    });
-    written.with_context(|| format!("creating {}", file.display()))
+    secret_files::create(file, &answers.text(SecretTarget::Kept))
 }

@@ -1,38 +1,22 @@
 //! The report of `countersign doctor`.
 
 use anyhow::Result;
-use serde::Serialize;
 
 use super::output::OutputFormat;
-use crate::agent::redact::Redactor;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub enum CheckStatus {
-    #[serde(rename = "ok")]
-    Fine,
-    #[serde(rename = "warning")]
-    Warning,
-    #[serde(rename = "failed")]
-    Fault,
-}
-
-/// The result of a check.
-#[derive(Serialize)]
-struct Line {
-    check: String,
-    found: CheckStatus,
-    says: String,
-}
+use crate::{
+    admin::reload::{CheckResult, CheckStatus},
+    agent::redact::Redactor,
+};
 
 /// One line per check.
 #[derive(Default)]
 pub struct Report {
-    lines: Vec<Line>,
+    lines: Vec<CheckResult>,
 }
 
 impl Report {
     pub fn add(&mut self, found: CheckStatus, what: &str, says: impl Into<String>) {
-        self.lines.push(Line { check: what.to_owned(), found, says: says.into() });
+        self.lines.push(CheckResult { check: what.to_owned(), found, says: says.into() });
     }
 
     /// Adds the result of a check. An error is reported as a fault.
@@ -52,7 +36,7 @@ impl Report {
 
     /// One line for each check.
     pub fn shown(&self, output: OutputFormat) -> Result<String> {
-        output.list(&self.lines, "", |Line { check, found, says }| {
+        output.list(&self.lines, "", |CheckResult { check, found, says }| {
             let mark = match found {
                 CheckStatus::Fine => "ok",
                 CheckStatus::Warning => "warn",
@@ -64,6 +48,11 @@ impl Report {
 
     pub fn faults(&self) -> usize {
         self.lines.iter().filter(|line| line.found == CheckStatus::Fault).count()
+    }
+
+    /// The results, in order.
+    pub fn into_results(self) -> Vec<CheckResult> {
+        self.lines
     }
 
     pub fn count(&self) -> usize {

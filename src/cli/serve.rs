@@ -1,12 +1,16 @@
 //! `countersign serve`: runs the gateway until it is stopped.
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clap::Args;
 use std::{collections::BTreeMap, io::IsTerminal as _, path::PathBuf, time::Duration};
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::{
+    runtime::Handle,
+    signal::unix::{Signal, SignalKind, signal},
+};
 
-use super::{say, token};
+use super::{doctor, report::Report, say, token};
 use crate::{
+    admin::reload::{CheckRequest, ProgramRequest},
     agent::redact::Redactor,
     app::reload::Serving,
     config::{Config, ProviderName, channels, listen},
@@ -69,7 +73,11 @@ pub async fn run(
                 }
             }
         };
-        serving.answer(request).await;
+        match request {
+            ProgramRequest::Reload(request) => serving.answer(request).await,
+            ProgramRequest::File(request) => serving.answer_file(*request),
+            ProgramRequest::Check(request) => check(&serving, request),
+        }
     }
     tracing::info!("stopping");
     serving.stop().await
@@ -128,6 +136,21 @@ async fn link(config: &Config, store: &Store) -> Result<Option<String>> {
         return Ok(None);
     }
     token::sign_in_link(config, store, channels::OWNER_NAME.into()).await.map(Some)
+}
+
+/// How long the checks for the console may take.
+const CHECK_WITHIN: Duration = Duration::from_mins(2);
+
+/// Runs the checks of `countersign doctor` in the background, on a thread of their own: they read
+/// files and probe programs.
+fn check(serving: &Serving, CheckRequest { extent, answer }: CheckRequest) {
+    let (settings, runtime) = (serving.settings().clone(), Handle::current());
+    serving.app.gateway.tasks.spawn_blocking(move || {
+        let report = doctor::report(settings.path(), settings.variables(), extent);
+        let report = runtime.block_on(async { tokio::time::timeout(CHECK_WITHIN, report).await });
+        let results = report.map(Report::into_results);
+        let _ = answer.send(results.context("the checks did not end within two minutes"));
+    });
 }
 
 async fn read_again(serving: &mut Serving) {

@@ -4,8 +4,9 @@ use anyhow::{Context as _, Result, bail};
 use clap::Subcommand;
 use std::collections::BTreeMap;
 
-use super::{OPERATOR, examples, output::OutputFormat, report::CheckStatus, say};
+use super::{OPERATOR, examples, output::OutputFormat, say};
 use crate::{
+    admin::reload::CheckStatus,
     app,
     clock::{Clock as _, SystemClock},
     config::Config,

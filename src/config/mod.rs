@@ -7,6 +7,7 @@
 //!   ([`key`])
 //! - [`example`]: every key with its default, commented out
 //! - [`schema`]: the JSON schema
+//! - [`edit`]: changes entries in the text of the file
 //! - [`channels`], [`models`]: the entries of these lists
 //! - [`admin`], [`oidc`], [`completions`]: the HTTP server, signing in, OpenAI clients
 //! - [`listen`]: the address to listen on
@@ -27,6 +28,7 @@ pub mod channels;
 mod check;
 pub mod completions;
 pub mod datasources;
+pub mod edit;
 pub mod environment;
 pub mod example;
 mod guard;

@@ -116,6 +116,10 @@ fn begin(prompt: &Prompt, intent: &DemoIntent) -> Answer {
     match intent {
         DemoIntent::Hello => Answer::Say(format!("Hello! {HELP}")),
         DemoIntent::Help => Answer::Say(HELP.to_owned()),
+        DemoIntent::Thanks => Answer::Say("You're welcome.".to_owned()),
+        DemoIntent::Introduction => {
+            Answer::Say(format!("I'm a demo without a language model. {HELP}"))
+        }
         DemoIntent::Summary => Answer::Say(summary(prompt)),
         DemoIntent::Unknown => Answer::Say(format!("I did not understand that. {HELP}")),
         DemoIntent::Report { topic, format } => {
@@ -125,6 +129,9 @@ fn begin(prompt: &Prompt, intent: &DemoIntent) -> Answer {
             });
             want(prompt, format.tool(), arguments)
         }
+        DemoIntent::Note { text } if text.is_empty() => Answer::Say(
+            "What should the note say? Write it like this: save a note: buy honey".into(),
+        ),
         DemoIntent::Note { text } => {
             let title: String = text.split_whitespace().take(6).collect::<Vec<_>>().join(" ");
             let path = format!("notes/{}.md", slug(&title));
@@ -140,6 +147,10 @@ fn begin(prompt: &Prompt, intent: &DemoIntent) -> Answer {
             let arguments = json!({ "path": "MEMORY.md", "content": text, "append": true });
             want(prompt, "memory_store", arguments)
         }
+        DemoIntent::Delete { path } => {
+            want(prompt, "shell", json!({ "command": format!("rm -- {}", quoted_word(path)) }))
+        }
+        DemoIntent::Run { command } => want(prompt, "shell", json!({ "command": command })),
         DemoIntent::List { path } => want(prompt, "list_dir", json!({ "path": path })),
         DemoIntent::Time { zone } => {
             want(prompt, "get_current_datetime", json!({ "timezone": zone }))
@@ -149,6 +160,11 @@ fn begin(prompt: &Prompt, intent: &DemoIntent) -> Answer {
             want(prompt, "send_file", json!({ "filePath": path, "fileName": name }))
         }
     }
+}
+
+/// The text as one word of a shell command.
+fn quoted_word(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// Calls the tool. Enables it first if its schema is not in the prompt.

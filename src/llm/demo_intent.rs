@@ -20,6 +20,10 @@ pub(super) enum DemoIntent {
     Send { path: String },
     Remind { text: String, after: String },
     Remember { text: String },
+    Delete { path: String },
+    Run { command: String },
+    Thanks,
+    Introduction,
     Unknown,
 }
 
@@ -76,9 +80,11 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             DemoIntent::Help
         }),
         rule(r"summari[sz]e\b", |_| DemoIntent::Summary),
+        rule(r"(?:many\s+)?(?:thanks|thank you|thx|cheers)\b[^?]{0,40}$", |_| DemoIntent::Thanks),
+        rule(r"(?:who|what) are you\b|are you (?:an? |real|human)", |_| DemoIntent::Introduction),
         rule(
             r"(?:save|write|make|take|keep|add)\s+(?:me\s+|down\s+)?(?:a\s+|the\s+)?note\b(?:\s+(?:that|saying|about))?\s*[:,–-]?\s*(.*)$",
-            |found| DemoIntent::Note { text: or(&found[1], "A note without words.") },
+            |found| DemoIntent::Note { text: found[1].trim().to_owned() },
         ),
         rule(
             r"remind me in (\d+\s*(?:s|m|h|d|seconds?|minutes?|hours?|days?))\s+(?:to|of|about|that)?\s*(.+)$",
@@ -112,6 +118,12 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             r"(?:write|make|create|draft|prepare|give|render|generate|build|produce)\b(.*?\b(?:report|document|paper|memo|letter|overview|spreadsheet|workbook|table|sheet|presentation|deck|slides?|pdf|docx|word|xlsx|excel|pptx|powerpoint)\b.*)$",
             |found| report(&found[1]),
         ),
+        rule(r"(?:delete|remove)\s+(?:the\s+)?(?:file\s+)?(\S+)\s*$", |found| DemoIntent::Delete {
+            path: path(&found[1]),
+        }),
+        rule(r"(?:run|execute)\s+(?:the\s+)?(?:command\s+|program\s+)?(.+)$", |found| {
+            DemoIntent::Run { command: bare(&found[1]) }
+        }),
         rule(r"send\s+(?:me\s+)?(?:the\s+)?(?:file\s+)?(\S+)\s*$", |found| DemoIntent::Send {
             path: path(&found[1]),
         }),
@@ -212,7 +224,8 @@ mod tests {
             ("[Ann]: help", DemoIntent::Help),
             ("Hi!", DemoIntent::Hello),
             ("save a note: buy honey", DemoIntent::Note { text: s("buy honey") }),
-            ("save a note", DemoIntent::Note { text: s("A note without words.") }),
+            ("save a note", DemoIntent::Note { text: String::new() }),
+            ("Save a note: ", DemoIntent::Note { text: String::new() }),
             (
                 "Save a note that the bees are back",
                 DemoIntent::Note { text: s("the bees are back") },
@@ -239,6 +252,12 @@ mod tests {
                 DemoIntent::Remind { text: s("call Bob"), after: s("5 minutes") },
             ),
             ("Remember that I like honey", DemoIntent::Remember { text: s("I like honey") }),
+            ("Thanks!", DemoIntent::Thanks),
+            ("thank you very much", DemoIntent::Thanks),
+            ("who are you?", DemoIntent::Introduction),
+            ("Are you a human?", DemoIntent::Introduction),
+            ("delete notes/a.md", DemoIntent::Delete { path: s("notes/a.md") }),
+            ("run `ls -l`", DemoIntent::Run { command: s("ls -l") }),
             ("sing me a song", DemoIntent::Unknown),
             ("", DemoIntent::Unknown),
         ] {

@@ -125,6 +125,22 @@ async fn a_note_is_written_and_a_denial_is_reported() {
     assert!(failed.text.starts_with("That did not work"), "{}", failed.text);
 }
 
+/// A note without words is asked for, and a path is one word of the command that deletes it.
+#[tokio::test]
+async fn incomplete_and_dangerous_requests_are_taken_as_they_are_meant() {
+    let mut talk = Talk::new();
+    let reply = talk.says("Save a note: ").await;
+    assert!(reply.calls.is_empty() && reply.text.contains("save a note: buy honey"));
+    talk.0.tools.push(schema("shell"));
+    let reply = talk.says("delete a';ls;'.md").await;
+    assert_eq!(made(&reply), ("shell", &json!({ "command": r"rm -- 'a'\'';ls;'\''.md'" })));
+    let reply = talk.says("run ls -l").await;
+    assert_eq!(made(&reply), ("shell", &json!({ "command": "ls -l" })));
+    for (words, answer) in [("thanks", "You're welcome."), ("who are you?", "I'm a demo")] {
+        assert!(talk.says(words).await.text.starts_with(answer), "{words}");
+    }
+}
+
 #[tokio::test]
 async fn a_replacement_reads_before_it_patches() {
     let mut talk = Talk::new();

@@ -13,11 +13,13 @@
 //! - [`tool_sentences`]: a sentence about each built-in tool
 //! - `refusals`: messages and files that the web chat refuses
 //! - `completions`: answers to OpenAI clients
+//! - [`console`]: the console
 //! - [`model`], [`limits`]: texts for the model, in English
 
 mod approval;
 mod chat_script;
 mod completions;
+pub mod console;
 mod de;
 mod elicitation;
 mod en;

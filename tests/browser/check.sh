@@ -21,7 +21,7 @@ begin() {
     [ -z "$gateway" ] || kill "$gateway"
     mkdir "$scratch/$1"
     port=$(free_port)
-    echo "${2:-}" >"$scratch/$1/countersign.toml"
+    [ -z "${2:-}" ] || echo "$2" >"$scratch/$1/countersign.toml"
     (cd "$scratch/$1" && COUNTERSIGN__ADMIN__LISTEN=127.0.0.1:$port exec "$binary" >"$scratch/$1.out" 2>"$scratch/$1.log") &
     gateway=$!
     for _ in $(seq 100); do
@@ -44,6 +44,19 @@ approvers = { who = ["members"], needed = 2 }
 walk votes.mjs "http://127.0.0.1:$port" "$token"
 begin console
 walk console.mjs "http://127.0.0.1:$port" "$token" "$scratch/console/data/countersign.db" "$out/console.png"
+
+# The first hour: an empty folder, a browser and a terminal.
+begin first
+walk first_hour.mjs "http://127.0.0.1:$port" "$token" "$(dirname "$binary")/fake-peers" "$out/first-hour.png"
+(
+    cd "$scratch/first"
+    "$binary" doctor >"$scratch/doctor.out"
+    "$binary" logs --file "$scratch/first.log" | grep -q 'configuration reloaded'
+    "$binary" backup first.tar
+    tar -tf first.tar >"$scratch/backup.out"
+    grep -q 'countersign.db' "$scratch/backup.out"
+    "$binary" people | grep -q 'Ann'
+)
 
 # A site on an origin of its own, which shows the widget; `localhost` is another one to a browser.
 mkdir "$scratch/site"

@@ -121,14 +121,14 @@ async function settings() {
   await page.getByRole("button", { name: `To extension ${name}`, exact: true }).waitFor();
   await looksRight("tools");
   await open("Guard rules");
-  await page.getByLabel("Tool").first().fill("shell");
-  await page.getByLabel(/^Arguments/).fill('{"command":"rm -rf /"}');
+  await page.getByLabel("Tool").nth(1).fill("shell");
+  await page.getByLabel(/^Arguments, as JSON/).fill('{"command":"rm -rf /"}');
   await page.getByRole("button", { name: "Test", exact: true }).click();
   await page.getByText("Test only; nothing was run.").waitFor();
-  assert.match(await page.locator("pre").first().innerText(), /^.*The guard (refuses|asks)\./s);
+  assert.match(await page.locator("#editor pre").innerText(), /^.*The guard (refuses|asks)\./s);
   // A mistake is shown above the form, which keeps what was typed.
   await page.getByLabel("Name").fill("no deletions");
-  await page.getByLabel("Tool").nth(1).fill("delete*");
+  await page.getByLabel("Tool").first().fill("delete*");
   await page.getByLabel(/^Subject/).fill("(");
   await page.getByRole("button", { name: "Add", exact: true }).click();
   await page.getByRole("alert").waitFor();
@@ -136,8 +136,6 @@ async function settings() {
   await looksRight("a mistake");
   complaints.length = 0; // The browser reports the status of the response.
   await page.getByLabel(/^Subject/).fill("");
-  await page.getByLabel("Name").fill("no deletions");
-  await page.getByLabel("Tool").nth(1).fill("delete*");
   await page.getByRole("button", { name: "Add", exact: true }).click();
   await page.getByRole("rowheader", { name: "no deletions" }).waitFor();
   await looksRight("rules");

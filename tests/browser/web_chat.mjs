@@ -181,6 +181,10 @@ try {
     page.getByRole("link", { name: "Export as Markdown" }).click(),
   ]);
   assert.match(await readFile(await exported.path(), "utf8"), /^# Elephants\n\n\*\*You\*\*/);
+  // A line separates what the agent does not read any more.
+  await say("/new");
+  await page.locator("#log .began").waitFor();
+  assert.equal(await page.locator("#log .began").innerText(), "New conversation");
   await page.screenshot({ path: beside("conversations") });
   await list.getByRole("link").click();
   await shown("file", 2);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::fs;
 
 use crate::{
-    process::{On, Site},
+    process::{On, Site, eventually},
     shown::stable,
 };
 
@@ -281,5 +281,61 @@ async fn a_test_of_the_guard_shows_the_form_of_the_arguments() {
     Error: the arguments must be a JSON object: countersign guard test read_file '{"path":"…"}'
     Error: the arguments must be a JSON object: countersign guard test nothing '{"name":"…"}'
     "#);
+    site.end().await;
+}
+
+/// The log of one conversation is found by the reference that a person was shown, in a file or a
+/// pipe; without a journal, the error says where logs come from.
+#[tokio::test]
+async fn the_log_of_a_conversation_is_shown() {
+    let mut site = Site::new(On::Sqlite).await;
+    site.variable("PATH", "/nowhere");
+    let log = [
+        "INFO started",
+        "ERROR turn failed conversation.id=ab12",
+        "ERROR reporting a failed turn reference=ab12-17",
+        "INFO other conversation.id=ab123",
+        r#"{"fields":{"conversation.id":"ab12"}}"#,
+    ];
+    fs::write(site.path("gateway.log"), log.join("\n")).unwrap();
+    let (good, said) = site.run(&["logs", "--file", "gateway.log", "--lines", "2"]).await;
+    assert!(good);
+    assert_eq!(said.lines().collect::<Vec<_>>(), &log[3..]);
+    for filter in [["--reference", "ab12-17"], ["--conversation", "ab12"]] {
+        let (good, said) = site.run(&["logs", "--file", "gateway.log", filter[0], filter[1]]).await;
+        assert!(good && said.contains("turn failed") && said.contains("fields"), "{said}");
+        assert!(!said.contains("ab123") && !said.contains("started"), "{said}");
+    }
+    let mut piped = site.asks(&["logs", "--file", "-", "-n", "1"]);
+    piped.types(b"one\ntwo\n").await;
+    piped.closes_its_input();
+    assert!(piped.ended().await.success());
+    assert_eq!(piped.said(), "two\n");
+    let (good, said) = site.run(&["logs"]).await;
+    assert!(!good && said.contains("standard error") && said.contains("--file"), "{said}");
+    let (good, said) = site.run(&["logs", "--file", "nothing.log"]).await;
+    assert!(!good && said.contains("nothing.log"), "{said}");
+    site.end().await;
+}
+
+/// A log that is followed shows new lines as they are written, also after a rotation.
+#[tokio::test]
+async fn a_log_is_followed() {
+    use std::io::Write as _;
+
+    let site = Site::new(On::Sqlite).await;
+    let path = site.path("gateway.log");
+    fs::write(&path, "first line\n").unwrap();
+    let following = site.asks(&["logs", "--file", "gateway.log", "--follow"]);
+    let shows = async |text: &str| {
+        eventually(text, async || following.said().contains(text).then_some(())).await;
+    };
+    shows("first line").await;
+    let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
+    file.write_all(b"second line\n").unwrap();
+    shows("second line").await;
+    fs::write(&path, "rotated\n").unwrap();
+    shows("rotated").await;
+    drop(following);
     site.end().await;
 }

@@ -17,6 +17,7 @@ mod docs;
 mod doctor;
 mod documents;
 mod fault_matrix;
+mod first_hour;
 mod first_pages;
 mod fuzz;
 mod growth;

@@ -118,6 +118,13 @@ impl Site {
         self.spawn(&["serve"], Stdio::null(), more)
     }
 
+    /// Starts a gateway in its folder, without a configuration file.
+    pub fn start_without_a_file(&self) -> Running {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_countersign"));
+        program.arg("serve");
+        self.launch(program, Stdio::null(), &[])
+    }
+
     /// Starts a terminal chat, over pipes.
     pub fn talk(&self) -> Running {
         self.spawn(&["chat"], Stdio::piped(), &[])
@@ -302,6 +309,13 @@ impl Running {
         let said = read(&self.out);
         let line = said.lines().find_map(|line| line.trim_start().strip_prefix("Web chat"));
         line.expect("it was greeted").trim().to_owned()
+    }
+
+    /// The token of the sign-in link that it printed.
+    pub fn sign_in_token(&self) -> String {
+        let said = read(&self.out);
+        let (_, rest) = said.split_once("token=").expect("a sign-in link");
+        rest.split_whitespace().next().unwrap_or_default().to_owned()
     }
 
     /// Waits until it has ended, without a timeout.

@@ -198,7 +198,7 @@ impl World {
             tools,
             channels,
             sandbox: Some(self.sandbox.clone()),
-            reloads: None,
+            requests: None,
         };
         if let Some(path) = self.config.store_url().strip_prefix("sqlite://").map(Path::new)
             && !path.exists()

@@ -21,7 +21,7 @@ use crate::{
     admin::{
         Admin,
         problem::Problem,
-        rules::{self, Explained, HypotheticalCall, ImportFormat, Put},
+        rules::{self, DraftRule, Explained, HypotheticalCall, ImportFormat, Put},
     },
     agent::rules::{RuleDocument, RuleEntry},
     journal::role::Role,
@@ -249,10 +249,32 @@ async fn test(
 
 /// What the guard would do with the call.
 pub async fn explained(admin: &Admin, body: TestBody) -> Result<Explained, Problem> {
+    explain(admin, body, None).await
+}
+
+/// What the guard would do if the rule were saved, in place of the rule named `replaces`.
+pub async fn explained_with(
+    admin: &Admin,
+    body: TestBody,
+    replaces: &str,
+    rule: RuleEntry,
+) -> Result<Explained, Problem> {
+    // The name does not matter for a test.
+    let named = RuleEntry { name: Some("editor".to_owned()), ..rule.clone() };
+    rules::check(&named).map_err(|problem| Problem::unfit(format!("{problem:#}")))?;
+    explain(admin, body, Some(DraftRule { replaces: replaces.to_owned(), rule })).await
+}
+
+async fn explain(
+    admin: &Admin,
+    body: TestBody,
+    draft: Option<DraftRule>,
+) -> Result<Explained, Problem> {
     let TestBody { tool, arguments, agent, channel, person, role, tainted } = body;
     if !admin.worker.has_agent(&agent) {
         return Err(Problem::unfit(format!("There is no agent `{agent}`.")));
     }
-    let hypothetical = HypotheticalCall { tool, arguments, agent, channel, person, role, tainted };
+    let hypothetical =
+        HypotheticalCall { tool, arguments, agent, channel, person, role, tainted, draft };
     Ok(rules::explain(&admin.worker, hypothetical).await?)
 }

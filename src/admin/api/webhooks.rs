@@ -20,7 +20,10 @@ use crate::{
         audit,
         audit::AuditKind,
         lists::PageRequest,
-        webhooks::deliveries::{self, Delivery, LoggedAttempt},
+        webhooks::{
+            deliveries::{self, Delivery, LoggedAttempt},
+            subscriptions,
+        },
     },
 };
 
@@ -153,6 +156,22 @@ pub async fn resolve(
                 audit::append(tx, audit::ADMIN, vec![fact], now).await?;
             }
             Ok(settled)
+        })
+    });
+    write.await
+}
+
+/// Queues a test delivery for a subscription. Returns whether it exists.
+pub async fn send_test(admin: &Admin, caller: &Caller, subscription: &str) -> Result<bool> {
+    let fact = caller.did(AuditKind::WebhookTested).with("subscription", subscription);
+    let (subscription, now) = (subscription.to_owned(), admin.gateway.clock.now());
+    let write = admin.gateway.store.write("test webhook", move |tx| {
+        Box::pin(async move {
+            let known = subscriptions::test(tx, &subscription, now).await?;
+            if known {
+                audit::append(tx, audit::ADMIN, vec![fact], now).await?;
+            }
+            Ok(known)
         })
     });
     write.await

@@ -63,6 +63,7 @@ const WHO: &str = include_str!("../web/who.html");
 const MANIFEST: &str = include_str!("../web/manifest.html");
 const OPENER: &str = include_str!("../web/opener.html");
 const SIDE: &str = include_str!("../web/side.html");
+const MODELS: &str = include_str!("../web/models.html");
 const ATTACH: &str = include_str!("../web/attach.html");
 const FOCUS: &str = " autofocus";
 const CONSOLE: &str = "<a class=\"quiet\" href=\"/console\">{{console}}</a>";
@@ -109,7 +110,7 @@ pub enum ChatView<'a> {
 /// Renders the chat.
 pub fn drawn(admin: &Admin, language: Language, view: ChatView<'_>) -> String {
     let words = &language.words().page;
-    let script = script_words(admin, language, &view);
+    let (script, menu) = (script_words(admin, language, &view), models(admin, &view));
     let is_framed = matches!(view, ChatView::Frame(_));
     // In a frame of another site, only that site sets the focus.
     let (person, base, who, focus) = match view {
@@ -134,7 +135,8 @@ pub fn drawn(admin: &Admin, language: Language, view: ChatView<'_>) -> String {
         .replacen("<!-- banner -->", banner, 1)
         .replacen("<!-- who -->", who, 1)
         .replacen("<!-- focus -->", focus, 1)
-        .replacen("<!-- console -->", console, 1);
+        .replacen("<!-- console -->", console, 1)
+        .replacen("<!-- models -->", &menu, 1);
     // A visitor of another site has one conversation, and uploads nothing.
     let own = [
         ("<!-- manifest -->", MANIFEST),
@@ -146,6 +148,17 @@ pub fn drawn(admin: &Admin, language: Language, view: ChatView<'_>) -> String {
         .iter()
         .fold(page, |page, (mark, part)| page.replacen(mark, if is_framed { "" } else { part }, 1));
     markdown_html::page(&page, words, &values)
+}
+
+/// The menu of the models, where there is a choice. It sends the command `/model`, so it works for
+/// everybody who may use the command.
+fn models(admin: &Admin, view: &ChatView<'_>) -> String {
+    let models = &admin.gateway.models;
+    if models.len() < 2 || matches!(view, ChatView::Frame(_)) {
+        return String::new();
+    }
+    let options = models.iter().map(|id| format!("<option>{}</option>", markdown_html::escape(id)));
+    MODELS.replacen("<!-- options -->", &options.collect::<String>(), 1)
 }
 
 /// The texts of the scripts, as JSON.

@@ -22,6 +22,7 @@ use crate::{
     admin::{
         Admin, language,
         problem::{BAD_REQUEST, NO_SUCH_PAGE, Problem, TOO_MANY_CONVERSATIONS},
+        search::{CANDIDATES, ROUNDS, excerpt, folded, one_line, pattern, search_words},
     },
     journal::event::{Entry, Event},
     store::{
@@ -40,14 +41,8 @@ const MOST: usize = 200;
 /// The longest name, and the longest one that is taken from a message, in characters.
 const NAME_CHARS: usize = 80;
 const FIRST_WORDS_CHARS: usize = 50;
-/// The longest search, in characters, and the maximum number of messages that it finds.
-const SEARCH_CHARS: usize = 200;
+/// The maximum number of messages that a search finds.
 const FOUND: usize = 100;
-/// How many messages that may contain the words are read at once, and how often.
-const CANDIDATES: usize = 500;
-const ROUNDS: usize = 20;
-/// How much of a found message is shown around the words.
-const AROUND_CHARS: usize = 40;
 /// The maximum number of messages that are exported.
 const EXPORTED: usize = 20_000;
 
@@ -75,7 +70,7 @@ pub async fn index(
     participant: Participant,
     Query(Search { search }): Query<Search>,
 ) -> Result<Json<Value>, Problem> {
-    let words = one_line(&folded(&search).take(SEARCH_CHARS).collect::<String>());
+    let words = search_words(&search);
     let (channel, chat) = (participant.channel.clone(), participant.speaker.id.clone());
     let sought = words.clone();
     let read = admin.gateway.store.read(move |tx| {
@@ -123,31 +118,6 @@ async fn excerpts(
     Ok(excerpts)
 }
 
-/// The letters in lower case, one for each character.
-fn folded(text: &str) -> impl Iterator<Item = char> {
-    text.chars().map(|c| c.to_lowercase().next().unwrap_or(c))
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// A pattern for the JSON of messages that may contain these words. Databases know the lower case
-/// of ASCII letters only, and the words may be separated by any white space.
-fn pattern(words: &str) -> String {
-    let json = json!(words).to_string();
-    let mut pattern = "%\"text\":\"%".to_owned();
-    for c in json[1..json.len() - 1].chars() {
-        match c {
-            '%' | '_' | '\\' => pattern.extend(['\\', c]),
-            c if c.is_ascii() && c != ' ' => pattern.push(c),
-            _ if pattern.ends_with('%') && !pattern.ends_with("\\%") => {}
-            _ => pattern.push('%'),
-        }
-    }
-    format!("{pattern}%")
-}
-
 fn listed(
     own: Vec<OwnConversation>,
     excerpts: BTreeMap<String, String>,
@@ -168,17 +138,6 @@ fn listed(
             last_at: own.last_at,
         })
         .collect()
-}
-
-/// The words with the surrounding text, on one line.
-fn excerpt(text: &str, words: &str) -> Option<String> {
-    let line = one_line(text);
-    let lower: Vec<char> = folded(&line).collect();
-    let wanted: Vec<char> = words.chars().collect();
-    let at = lower.windows(wanted.len().max(1)).position(|window| window == wanted)?;
-    let begin = at.saturating_sub(AROUND_CHARS);
-    let shown: String = line.chars().skip(begin).take(2 * AROUND_CHARS + wanted.len()).collect();
-    Some(if begin > 0 { format!("…{shown}") } else { shown })
 }
 
 #[derive(Deserialize)]

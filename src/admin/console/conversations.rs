@@ -23,6 +23,7 @@ use crate::{
             people,
         },
         problem::Problem,
+        search,
     },
     journal::ids::FailureReference,
     store::{conversations::history, lists::PageRequest},
@@ -47,6 +48,29 @@ pub async fn index(
     let names = people::names(&context.admin).await?;
     let values = json!({ "found": found, "wanted": values, "channels": channels, "names": names });
     context.page("conversations.html", values).await
+}
+
+/// A full-text search, from the query string.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct SearchForm {
+    words: String,
+    days: Option<i64>,
+}
+
+/// The days that a search covers, unless another number is given.
+const SEARCHED_DAYS: i64 = 30;
+
+/// Searches what people wrote and what was answered.
+pub async fn search(
+    context: PageContext,
+    Params(form): Params<SearchForm>,
+) -> Result<Response, Problem> {
+    let days = form.days.unwrap_or(SEARCHED_DAYS).clamp(1, 3_650);
+    let found = search::everywhere(&context.admin, &form.words, days).await?;
+    let names = people::names(&context.admin).await?;
+    let values = json!({ "hits": found, "words": form.words, "days": days, "names": names });
+    context.page("search.html", values).await
 }
 
 /// Which part of a long conversation to show.

@@ -40,19 +40,58 @@ pub async fn replay_all(
     Ok(back("dead-letters", "replayed"))
 }
 
+/// The filter of the form, in which no status means all of them.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct WebhooksQuery {
+    status: String,
+}
+
+impl WebhooksQuery {
+    fn filter(&self) -> Result<DeliveryFilter, Problem> {
+        if self.status.is_empty() {
+            return Ok(DeliveryFilter::default());
+        }
+        let status = serde_json::from_value(json!(self.status));
+        let status = status.map_err(|_| Problem::unfit("There is no such state."))?;
+        Ok(DeliveryFilter { status: Some(status) })
+    }
+}
+
 pub async fn webhooks(
     context: PageContext,
     Params(slice): Params<Slice>,
-    Params(filter): Params<DeliveryFilter>,
+    Params(query): Params<WebhooksQuery>,
 ) -> Result<Response, Problem> {
+    let filter = query.filter()?;
     let status = filter.status;
     let found = webhooks::page(&context.admin, filter, slice.page_request()?).await?;
     let mut deliveries = Vec::new();
     for delivery in &found.items {
         deliveries.extend(webhooks::whole(&context.admin, &delivery.id).await?);
     }
-    let values = json!({ "deliveries": deliveries, "found": found, "status": status });
+    let subscriptions: Vec<_> = context.admin.subscriptions.keys().collect();
+    let values = json!({
+        "deliveries": deliveries,
+        "found": found,
+        "status": status,
+        "subscriptions": subscriptions,
+    });
     context.page("webhooks.html", values).await
+}
+
+#[derive(Deserialize)]
+pub struct WebhookTestForm {
+    subscription: String,
+}
+
+/// Sends a delivery with the topic `test`.
+pub async fn test_webhook(
+    context: PageContext,
+    Sent(form): Sent<WebhookTestForm>,
+) -> Result<Redirect, Problem> {
+    let known = webhooks::send_test(&context.admin, &context.caller, &form.subscription).await?;
+    known.then(|| back("webhooks", "webhook_tested")).ok_or_else(|| none("subscription"))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -1,29 +1,39 @@
 //! The console: pages for operators, built on the functions of the API.
 //!
 //! - [`page`]: templates, and the context of a request
+//! - [`localize`]: translates templates
 //! - [`live`]: notifies open pages of changes
 //! - [`overview`]: the first page
 //! - [`approvals`]: approvals and deciding them
-//! - [`conversations`], [`timeline`]: events of conversations, turn by turn
-//! - [`tools`], [`rules`]: tools and guard rules
+//! - [`start`]: the first steps of a new operator
+//! - [`conversations`], [`timeline`]: events of conversations, turn by turn, and the search
+//! - [`tools`], [`rules`], [`rule_form`]: tools and guard rules
+//! - [`skills`]: installed skills
+//! - [`settings`], [`configuration`]: settings, reloading them, changing the file, the doctor
 //! - [`dead_letters`]: dead letters and webhook deliveries
 //! - [`access`]: browser sessions and API tokens
 //! - [`people`], [`schedules`]: people, pairing codes, grants, schedules
 //! - [`wiki`]: the pages of the agents' wikis
-//! - [`status`]: channels, usage, audit, settings
+//! - [`status`]: channels, usage, audit, files
 //!
 //! [`routes`] lists all routes with their required roles.
 
 mod access;
 mod approvals;
+mod configuration;
 mod conversations;
 mod dead_letters;
 mod live;
+mod localize;
 mod overview;
 pub mod page;
 mod people;
+mod rule_form;
 mod rules;
 mod schedules;
+mod settings;
+mod skills;
+mod start;
 mod status;
 mod timeline;
 mod tools;
@@ -79,6 +89,17 @@ pub fn routes() -> Vec<ConsoleRoute> {
     vec![
         page_at("/console", Viewer, begin),
         page_at("/console/overview", Viewer, overview::index),
+        page_at("/console/start", Owner, start::index),
+        action_at("/console/start/model", Owner, start::model),
+        action_at("/console/start/bot", Owner, start::bot),
+        page_at("/console/search", Operator, conversations::search),
+        page_at("/console/skills", Operator, skills::index),
+        action_at("/console/skills/{name}", Owner, skills::change),
+        page_at("/console/configuration", Owner, configuration::index),
+        action_at("/console/configuration", Owner, configuration::change),
+        page_at("/console/doctor", Operator, settings::doctor),
+        action_at("/console/doctor", Operator, settings::doctor_live),
+        action_at("/console/settings/reload", Owner, settings::reload),
         page_at("/console/events", Viewer, live::events),
         page_at("/console/approvals", Approver, approvals::open),
         page_at("/console/approvals/history", Approver, approvals::history),
@@ -90,12 +111,13 @@ pub fn routes() -> Vec<ConsoleRoute> {
         action_at("/console/mcp-servers/{id}", Operator, tools::set_server),
         action_at("/console/mcp-servers/{id}/trust", Operator, tools::trust),
         page_at("/console/rules", Operator, rules::index),
-        action_at("/console/rules", Owner, rules::add),
+        action_at("/console/rules", Owner, rules::save),
         action_at("/console/rules/{name}", Owner, rules::change),
         page_at("/console/dead-letters", Operator, dead_letters::index),
         action_at("/console/dead-letters", Operator, dead_letters::replay_all),
         action_at("/console/dead-letters/{id}", Operator, dead_letters::resolve),
         page_at("/console/webhooks", Operator, dead_letters::webhooks),
+        action_at("/console/webhooks", Operator, dead_letters::test_webhook),
         action_at("/console/webhooks/{id}", Operator, dead_letters::resolve_webhook),
         page_at("/console/people", Operator, people::index),
         action_at("/console/people", Owner, people::set),
@@ -112,7 +134,7 @@ pub fn routes() -> Vec<ConsoleRoute> {
         action_at("/console/channels/{id}", Operator, status::channel),
         page_at("/console/usage", Operator, status::usage),
         page_at("/console/audit", Operator, status::audit),
-        page_at("/console/settings", Operator, status::settings),
+        page_at("/console/settings", Operator, settings::index),
         page_at("/console/access", Owner, access::index),
         action_at("/console/sessions/{id}", Owner, access::end_session),
         action_at("/console/tokens/{id}", Owner, access::revoke_token),
@@ -158,13 +180,14 @@ async fn admit(
 
 /// Shows an error as a page, with a way to sign in if that is required.
 async fn as_page(State(admin): State<Arc<Admin>>, request: Request, next: Next) -> Response {
-    let words = &language::of(request.headers()).words().page;
+    let language = language::of(request.headers());
+    let words = &language.words().page;
     let mut response = next.run(request).await;
     if let Some(problem) = response.extensions().get::<Problem>().cloned() {
         response = if problem.status() == StatusCode::UNAUTHORIZED {
             web_session::signed_out_page(&admin, problem.status(), words, words.signed_out)
         } else {
-            page::problem(&admin, &problem)
+            page::problem(&admin, &problem, language)
         };
     }
     // As on the page of a sign-in link, forms send their origin to this server only.

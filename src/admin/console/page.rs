@@ -4,7 +4,7 @@
 use anyhow::{Context as _, Result};
 use axum::{
     extract::{FromRequest, FromRequestParts, Query},
-    http::request::Parts,
+    http::{Uri, request::Parts},
     response::{Html, IntoResponse as _, Redirect, Response},
 };
 use channels::text::reveal;
@@ -13,20 +13,24 @@ use minijinja::{
     Environment, UndefinedBehavior,
     value::{Serde, Value as Shown},
 };
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
-use std::sync::{Arc, LazyLock};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, LazyLock},
+};
 use url::form_urlencoded;
 
+use super::localize::localized;
 use crate::{
     admin::{
         Admin,
         api::{caller::Caller, panic},
-        markdown_html, percent,
+        language, markdown_html, percent,
         problem::Problem,
     },
     journal::role::Role,
-    texts::Language,
+    texts::{Language, console},
 };
 
 /// The templates, by name.
@@ -47,6 +51,11 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("people.html", include_str!("pages/people.html")),
     ("rules.html", include_str!("pages/rules.html")),
     ("schedules.html", include_str!("pages/schedules.html")),
+    ("configuration.html", include_str!("pages/configuration.html")),
+    ("doctor.html", include_str!("pages/doctor.html")),
+    ("search.html", include_str!("pages/search.html")),
+    ("skills.html", include_str!("pages/skills.html")),
+    ("start.html", include_str!("pages/start.html")),
     ("settings.html", include_str!("pages/settings.html")),
     ("tools.html", include_str!("pages/tools.html")),
     ("usage.html", include_str!("pages/usage.html")),
@@ -58,14 +67,17 @@ const TEMPLATES: &[(&str, &str)] = &[
 /// The pages of the navigation, in order: path, title, required role.
 const NAV: &[(&str, &str, Role)] = &[
     ("/console/overview", "Overview", Role::Viewer),
+    ("/console/start", "First steps", Role::Owner),
     ("/console/approvals", "Approvals", Role::Approver),
     ("/console/conversations", "Conversations", Role::Operator),
+    ("/console/search", "Search", Role::Operator),
     ("/console/tools", "Tools", Role::Viewer),
     ("/console/rules", "Guard rules", Role::Operator),
     ("/console/grants", "Grants", Role::Approver),
     ("/console/people", "People", Role::Operator),
     ("/console/access", "Access", Role::Owner),
     ("/console/schedules", "Schedules", Role::Operator),
+    ("/console/skills", "Skills", Role::Operator),
     ("/console/wiki", "Wiki", Role::Operator),
     ("/console/artifacts", "Artifacts", Role::Operator),
     ("/console/dead-letters", "Dead letters", Role::Operator),
@@ -74,6 +86,8 @@ const NAV: &[(&str, &str, Role)] = &[
     ("/console/usage", "Usage", Role::Operator),
     ("/console/audit", "Audit", Role::Operator),
     ("/console/settings", "Settings", Role::Operator),
+    ("/console/configuration", "Models and channels", Role::Owner),
+    ("/console/doctor", "Doctor", Role::Operator),
 ];
 
 /// The notice that is shown after an action, by its key in the URL.
@@ -92,10 +106,19 @@ const DONE: &[(&str, &str)] = &[
     ("reconnecting", "Reconnection requested, but no node has reported a result yet."),
     ("known", "The platform accepts the token."),
     ("halted", "Halted: no tool can run, and all open approvals were denied."),
+    ("webhook_tested", "The test delivery is queued. It is listed below."),
+    ("reloaded", "The configuration was reloaded."),
+    ("model_connected", "The model answers, and agents use it now."),
+    ("bot_connected", "The platform accepts the token. The bot is connecting."),
     ("lifted", "Halt lifted: tools can run again."),
 ];
 
-static PAGES: LazyLock<Environment<'static>> = LazyLock::new(|| {
+static PAGES: LazyLock<BTreeMap<&'static str, Environment<'static>>> = LazyLock::new(|| {
+    Language::ALL.into_iter().map(|language| (language.tag(), templates(language))).collect()
+});
+
+/// The templates in a language.
+fn templates(language: Language) -> Environment<'static> {
     let mut pages = Environment::new();
     pages.set_undefined_behavior(UndefinedBehavior::Strict);
     pages.add_filter("instant", instant);
@@ -109,11 +132,14 @@ static PAGES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     pages.add_filter("money", |micros: f64| format!("{:.4}", micros / 1e6));
     pages.add_filter("lasted", |ms: f64| lasted(ms));
     pages.add_filter("bytes", |count: u64| size(count));
+    pages.add_filter("word", move |text: &str| console::translated(text, language).to_owned());
     for (name, template) in TEMPLATES {
-        pages.add_template(name, template).expect("a test renders every template");
+        // Once for each template and language of a process.
+        let localized: &'static str = Box::leak(localized(template, language).into_boxed_str());
+        pages.add_template(name, localized).expect("a test renders every template");
     }
     pages
-});
+}
 
 /// A point in time, to the second.
 fn instant(text: &str) -> Shown {
@@ -158,6 +184,7 @@ pub struct PageContext {
     /// The filters of the page, for the link to its next part.
     filters: String,
     done: Option<&'static str>,
+    pub language: Language,
 }
 
 #[derive(Deserialize)]
@@ -176,7 +203,8 @@ impl FromRequestParts<Arc<Admin>> for PageContext {
             DONE.iter().find(|(word, _)| *word == said.done).map(|(_, sentence)| *sentence)
         });
         let (path, query) = (parts.uri.path().to_owned(), parts.uri.query().unwrap_or_default());
-        Ok(Self { admin: admin.clone(), caller, path, filters: filters(query), done })
+        let language = language::of(&parts.headers);
+        Ok(Self { admin: admin.clone(), caller, path, filters: filters(query), done, language })
     }
 }
 
@@ -187,7 +215,10 @@ impl PageContext {
         let role = self.caller.role;
         let places = NAV.iter().filter(|(_, _, least)| role >= *least);
         let nav: Vec<_> = places
-            .map(|(path, title, _)| json!({ "path": path, "title": title, "here": self.path.starts_with(path) }))
+            .map(|(path, title, _)| {
+                let title = console::translated(title, self.language);
+                json!({ "path": path, "title": title, "here": self.path.starts_with(path) })
+            })
             .collect();
         let mut all = json!({
             "bot": self.admin.bot,
@@ -198,15 +229,21 @@ impl PageContext {
             "owns": role >= Role::Owner,
             "nav": nav,
             "filters": self.filters,
-            "done": self.done,
+            "done": self.done.map(|done| console::translated(done, self.language)),
+            "lang": self.language.words().page.lang,
             "halt": halt,
             "now": self.admin.gateway.clock.now(),
             "live": null,
         });
-        if let (Some(all), Value::Object(values)) = (all.as_object_mut(), values) {
-            all.extend(values);
-        }
-        Ok(Html(render(template, all)?).into_response())
+        extend(&mut all, values);
+        Ok(Html(render(template, self.language, all)?).into_response())
+    }
+}
+
+/// Adds the values of one object to those of another.
+pub fn extend(all: &mut Value, values: Value) {
+    if let (Some(all), Value::Object(values)) = (all.as_object_mut(), values) {
+        all.extend(values);
     }
 }
 
@@ -220,16 +257,17 @@ fn filters(query: &str) -> String {
     if kept.is_empty() { kept } else { format!("&{kept}") }
 }
 
-fn render(template: &str, values: Value) -> Result<String> {
-    let page = PAGES.get_template(template).with_context(|| format!("the page {template}"))?;
+fn render(template: &str, language: Language, values: Value) -> Result<String> {
+    let pages = PAGES.get(language.tag()).context("the templates of a language")?;
+    let page = pages.get_template(template).with_context(|| format!("the page {template}"))?;
     page.render(Shown::from(Serde(values))).with_context(|| format!("rendering {template}"))
 }
 
 const PROBLEM: &str = include_str!("../web/problem.html");
 
 /// Renders an error as a page.
-pub fn problem(admin: &Admin, problem: &Problem) -> Response {
-    let (status, language) = (problem.status(), Language::default());
+pub fn problem(admin: &Admin, problem: &Problem, language: Language) -> Response {
+    let status = problem.status();
     let title = status.canonical_reason().unwrap_or_default();
     let detail = problem.detail(language);
     let values = [("bot", admin.bot.as_str()), ("title", title), ("detail", &detail)];
@@ -238,17 +276,21 @@ pub fn problem(admin: &Admin, problem: &Problem) -> Response {
 }
 
 /// What is wrong with a form, to be shown above it. Other errors are pages of their own.
-pub fn mistake(problem: Problem) -> Result<String, Problem> {
-    if problem.status().is_client_error() {
-        Ok(problem.detail(Language::default()))
-    } else {
-        Err(problem)
-    }
+pub fn mistake(problem: Problem, language: Language) -> Result<String, Problem> {
+    if problem.status().is_client_error() { Ok(problem.detail(language)) } else { Err(problem) }
 }
 
 /// Redirects to a page, which shows the notice for the action.
 pub fn back(page: &str, done: &str) -> Redirect {
     Redirect::to(&format!("/console/{page}?done={done}"))
+}
+
+/// The part of a form that belongs to this type; further fields are ignored.
+pub fn parsed<T: DeserializeOwned>(sent: &BTreeMap<String, String>) -> Result<T, Problem> {
+    let pairs = form_urlencoded::Serializer::new(String::new()).extend_pairs(sent).finish();
+    let uri: Uri =
+        format!("/?{pairs}").parse().map_err(|_| Problem::unfit("The form is not valid."))?;
+    Ok(Query::<T>::try_from_uri(&uri)?.0)
 }
 
 /// The fields of a submitted form.
@@ -258,7 +300,7 @@ pub struct Sent<T>(pub T);
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::localize, *};
     use std::{collections::BTreeSet, fs, path::Path};
 
     #[test]
@@ -269,13 +311,45 @@ mod tests {
         let files: BTreeSet<_> = templates
             .map(|path| path.file_name().unwrap().to_string_lossy().into_owned())
             .collect();
-        let known: BTreeSet<_> = PAGES.templates().map(|(name, _)| name.to_owned()).collect();
+        let known: BTreeSet<_> = PAGES["en"].templates().map(|(name, _)| name.to_owned()).collect();
         assert_eq!(files, known);
+    }
+
+    /// Templates, navigation and notices have no text without a translation, and no translation is
+    /// left over.
+    #[test]
+    fn every_text_of_the_console_is_translated() {
+        let titles =
+            NAV.iter().map(|(_, title, _)| *title).chain(DONE.iter().map(|(_, text)| *text));
+        let mut used: BTreeSet<String> = titles.map(str::to_owned).collect();
+        used.extend(TEMPLATES.iter().flat_map(|(_, template)| localize::texts(template)));
+        let missing: Vec<_> = used.iter().filter(|text| !console::is_translated(text)).collect();
+        assert!(missing.is_empty(), "{}", serde_json::to_string_pretty(&missing).unwrap());
+        let sources = TEMPLATES.iter().map(|(_, template)| *template).collect::<String>();
+        let left: Vec<_> = console::texts()
+            .filter(|text| !used.contains(*text) && !sources.contains(text))
+            .collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
+
+    /// A translation shows the same values as the text.
+    #[test]
+    fn translations_contain_the_same_values() {
+        for text in console::texts() {
+            let values = |text: &str| {
+                let parts = text.split("{{").skip(1).filter_map(|part| part.split_once("}}"));
+                parts.map(|(value, _)| value.trim().to_owned()).collect::<BTreeSet<_>>()
+            };
+            for language in Language::ALL {
+                let translated = console::translated(text, language);
+                assert_eq!(values(text), values(translated), "{translated}");
+            }
+        }
     }
 
     #[test]
     fn missing_template_values_are_errors_and_given_ones_are_escaped() {
-        let page = PAGES.template_from_named_str("x.html", "<p>{{ a }}{{ b }}</p>").unwrap();
+        let page = PAGES["en"].template_from_named_str("x.html", "<p>{{ a }}{{ b }}</p>").unwrap();
         let fault = page.render(Shown::from(Serde(json!({ "a": "x" })))).unwrap_err();
         assert!(format!("{fault:#}").contains("undefined"), "{fault:#}");
         let values = json!({ "a": "<b>", "b": "\"><script>" });

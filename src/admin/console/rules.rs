@@ -1,32 +1,34 @@
-//! Guard rules of the database, and a form to test the guard.
+//! Guard rules: the list, the editor, and a form to test the guard.
 
 use axum::{
     extract::Path,
     response::{IntoResponse as _, Redirect, Response},
 };
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-use super::page::{self, PageContext, Sent, back};
+use super::{
+    page::{self, PageContext, Sent, back},
+    rule_form::RuleForm,
+};
 use crate::{
     admin::{
+        Admin,
         api::{
             parts::{Params, none},
-            rules::{TestBody, add as add_rule, explained, put, take_out},
+            rules::{TestBody, add as add_rule, explained, explained_with, put, take_out},
         },
         problem::Problem,
-        rules::{Explained, Put, export, shipped_names},
+        rules::{Explained, Put, export, shipped_names, tool_names},
     },
-    agent::{
-        policy::{Action, Severity},
-        rules::{RuleEntry, shadowing},
-    },
+    agent::rules::{RuleEntry, shadowing, unmatched},
     journal::role::Role,
+    texts::Language,
 };
 
-/// A call to test, from the query string; an empty tool tests nothing.
-#[derive(Debug, Default, Deserialize, Serialize)]
+/// A call to test, from the query string or the editor; an empty tool tests nothing.
+#[derive(Debug, Default, Clone, Deserialize, Serialize)]
 #[serde(default)]
 pub struct TestedCall {
     tool: String,
@@ -54,105 +56,182 @@ impl TestedCall {
     }
 }
 
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct RulesQuery {
+    /// The name of the rule to edit
+    edit: String,
+}
+
 pub async fn index(
     context: PageContext,
     Params(tried): Params<TestedCall>,
+    Params(query): Params<RulesQuery>,
 ) -> Result<Response, Problem> {
-    shown(&context, tried, Rejected::default()).await
-}
-
-/// A form that was not accepted, with what was typed.
-#[derive(Default)]
-struct Rejected {
-    fault: Option<String>,
-    typed: NewRule,
-}
-
-async fn shown(
-    context: &PageContext,
-    tried: TestedCall,
-    rejected: Rejected,
-) -> Result<Response, Problem> {
-    let mut explanation: Option<Explained> = None;
-    let mut fault = None;
-    if !tried.tool.is_empty() {
-        match tried.body() {
-            Ok(body) => explanation = Some(explained(&context.admin, body).await?),
-            Err(problem) => fault = Some(problem.detail(crate::texts::Language::default())),
-        }
+    let mut shown = Shown { tried, ..Shown::default() };
+    if !query.edit.is_empty() {
+        let rule = find(&context.admin, &query.edit).await?;
+        shown.form = RuleForm::of(&rule);
     }
-    let (_, document) = export(&context.admin.gateway.store).await?;
+    if !shown.tried.tool.is_empty() {
+        let explained = match shown.tried.body() {
+            Ok(body) => explained(&context.admin, body).await,
+            Err(problem) => Err(problem),
+        };
+        shown.explain(explained, context.language)?;
+    }
+    page(&context, shown).await
+}
+
+/// What the page shows besides the rules.
+#[derive(Default)]
+struct Shown {
+    tried: TestedCall,
+    explanation: Option<Explained>,
+    /// What is wrong with the tested call.
+    fault: Option<String>,
+    form: RuleForm,
+    /// What is wrong with the rule in the editor.
+    rejected: Option<String>,
+    /// Whether the test is of the rule in the editor.
+    is_draft: bool,
+}
+
+impl Shown {
+    fn explain(
+        &mut self,
+        explained: Result<Explained, Problem>,
+        language: Language,
+    ) -> Result<(), Problem> {
+        match explained {
+            Ok(explained) => self.explanation = Some(explained),
+            Err(problem) => self.fault = Some(page::mistake(problem, language)?),
+        }
+        Ok(())
+    }
+}
+
+async fn find(admin: &Admin, name: &str) -> Result<RuleEntry, Problem> {
+    let (_, document) = export(&admin.gateway.store).await?;
+    let found = document.rules.into_iter().find(|rule| rule.name.as_deref() == Some(name));
+    found.ok_or_else(|| none("rule"))
+}
+
+async fn page(context: &PageContext, shown: Shown) -> Result<Response, Problem> {
+    let admin = &context.admin;
+    let (_, document) = export(&admin.gateway.store).await?;
     let shadowed: BTreeMap<_, _> = document
         .rules
         .iter()
         .filter_map(|rule| rule.name.as_deref())
         .map(|name| (name, shadowing(&document.rules, name)))
         .collect();
+    let channels: Vec<_> = admin.gateway.channels.keys().collect();
+    let Shown { tried, explanation, fault, form, rejected, is_draft } = shown;
     let values = json!({
         "rules": document.rules,
         "shadowed": shadowed,
-        "warnings": context.admin.worker.policy_warnings().await?,
+        "unmatched": unmatched(&document.rules, &tool_names(&admin.worker)),
+        "warnings": admin.worker.policy_warnings().await?,
+        "configured": admin.configured.pointer("/guard/rules").cloned().unwrap_or(json!([])),
         "shipped": shipped_names(),
-        "agents": context.admin.worker.agent_ids(),
+        "agents": admin.worker.agent_ids(),
+        "channels": channels,
+        "tools": tools(admin),
         "tried": tried,
         "explanation": explanation.as_ref().map(ToString::to_string),
         "does": explanation.map(|explained| explained.does),
         "fault": fault,
-        "rejected": rejected.fault,
-        "typed": rejected.typed,
+        "rejected": rejected,
+        "draft": is_draft,
+        "form": form,
     });
     context.page("rules.html", values).await
 }
 
-#[derive(Debug, Clone, Deserialize, Serialize)]
-pub struct NewRule {
-    name: String,
-    tool: String,
+/// The tools that a rule can be about, each with the names of its arguments.
+fn tools(admin: &Admin) -> Vec<Value> {
+    let specs = admin.worker.toolbox.specs();
+    let mut fields: BTreeMap<String, Vec<String>> =
+        tool_names(&admin.worker).into_iter().map(|name| (name, Vec::new())).collect();
+    for spec in specs {
+        let properties = spec.parameters.get("properties").and_then(Value::as_object);
+        let names = properties.into_iter().flat_map(|map| map.keys().cloned());
+        fields.insert(spec.name.clone(), names.collect());
+    }
+    fields.into_iter().map(|(name, fields)| json!({ "name": name, "fields": fields })).collect()
+}
+
+/// What the button of the editor does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum EditorAction {
+    #[default]
+    Save,
+    Test,
+}
+
+#[derive(Deserialize)]
+struct EditorButton {
     #[serde(default)]
-    arg_pattern: String,
-    /// Programs, separated by spaces
-    #[serde(default)]
-    command: String,
-    severity: Severity,
-    action: Action,
+    then: EditorAction,
 }
 
-impl Default for NewRule {
-    fn default() -> Self {
-        Self {
-            name: String::new(),
-            tool: String::new(),
-            arg_pattern: String::new(),
-            command: String::new(),
-            severity: Severity::Medium,
-            action: Action::Ask,
-        }
-    }
+/// Saves or tests the rule in the editor. A rule that is not accepted is shown again, with the
+/// reason.
+pub async fn save(
+    context: PageContext,
+    Sent(sent): Sent<BTreeMap<String, String>>,
+) -> Result<Response, Problem> {
+    let form: RuleForm = page::parsed(&sent)?;
+    let EditorButton { then } = page::parsed(&sent)?;
+    let entry = form.entry().map_err(Problem::unfit);
+    let saved = match (entry, then) {
+        (Ok(entry), EditorAction::Test) => return tested(&context, form, entry, &sent).await,
+        (Ok(entry), EditorAction::Save) => write(&context, &form, &entry).await,
+        (Err(problem), _) => Err(problem),
+    };
+    let Err(problem) = saved else { return Ok(back("rules", "added").into_response()) };
+    let rejected = Some(page::mistake(problem.clone(), context.language)?);
+    let shown = page(&context, Shown { form, rejected, ..Shown::default() }).await?;
+    Ok((problem.status(), shown).into_response())
 }
 
-impl NewRule {
-    fn entry(&self) -> RuleEntry {
-        RuleEntry {
-            name: Some(self.name.trim().to_owned()),
-            arg_pattern: Some(self.arg_pattern.clone()).filter(|pattern| !pattern.is_empty()),
-            command: self.command.split_whitespace().map(str::to_owned).collect(),
-            severity: self.severity,
-            ..RuleEntry::of(self.tool.trim(), self.action)
-        }
+/// A new rule needs a new name. A renamed rule replaces the one that was edited.
+async fn write(context: &PageContext, form: &RuleForm, entry: &RuleEntry) -> Result<(), Problem> {
+    let (admin, caller) = (&context.admin, &context.caller);
+    if form.was.is_empty() {
+        return add_rule(admin, caller, entry).await;
     }
+    find(admin, &form.was).await?;
+    if entry.name.as_deref() == Some(form.was.as_str()) {
+        return put(admin, caller, entry, Put::Any).await.map(drop);
+    }
+    add_rule(admin, caller, entry).await?;
+    take_out(admin, caller, form.was.clone()).await
 }
 
-/// A rule that is not accepted is shown again, with the reason.
-pub async fn add(context: PageContext, Sent(new): Sent<NewRule>) -> Result<Response, Problem> {
-    match add_rule(&context.admin, &context.caller, &new.entry()).await {
-        Ok(()) => Ok(back("rules", "added").into_response()),
-        Err(problem) => {
-            let fault = Some(page::mistake(problem.clone())?);
-            let shown =
-                shown(&context, TestedCall::default(), Rejected { fault, typed: new }).await?;
-            Ok((problem.status(), shown).into_response())
-        }
+/// Shows what the guard would do if the rule were saved.
+async fn tested(
+    context: &PageContext,
+    form: RuleForm,
+    entry: RuleEntry,
+    sent: &BTreeMap<String, String>,
+) -> Result<Response, Problem> {
+    let prefixed = sent
+        .iter()
+        .filter_map(|(key, text)| Some((key.strip_prefix("test_")?.to_owned(), text.clone())));
+    let mut tried: TestedCall = page::parsed(&prefixed.collect())?;
+    if tried.tool.trim().is_empty() {
+        tried.tool.clone_from(&entry.tool);
     }
+    let mut shown = Shown { tried, form, is_draft: true, ..Shown::default() };
+    let explained = match shown.tried.body() {
+        Ok(body) => explained_with(&context.admin, body, &shown.form.was, entry).await,
+        Err(problem) => Err(problem),
+    };
+    shown.explain(explained, context.language)?;
+    page(context, shown).await
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -164,22 +243,20 @@ enum RuleSwitch {
 }
 
 #[derive(Deserialize)]
-pub struct RulesQuery {
+pub struct SwitchForm {
     then: RuleSwitch,
 }
 
 pub async fn change(
     context: PageContext,
     Path(name): Path<String>,
-    Sent(changed): Sent<RulesQuery>,
+    Sent(changed): Sent<SwitchForm>,
 ) -> Result<Redirect, Problem> {
     if changed.then == RuleSwitch::Remove {
         take_out(&context.admin, &context.caller, name).await?;
         return Ok(back("rules", "removed"));
     }
-    let (_, document) = export(&context.admin.gateway.store).await?;
-    let found = document.rules.into_iter().find(|rule| rule.name.as_ref() == Some(&name));
-    let mut rule = found.ok_or_else(|| none("rule"))?;
+    let mut rule = find(&context.admin, &name).await?;
     rule.enabled = changed.then == RuleSwitch::On;
     put(&context.admin, &context.caller, &rule, Put::Any).await?;
     Ok(back("rules", "changed"))

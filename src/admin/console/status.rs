@@ -1,4 +1,4 @@
-//! Channels, usage, audit, settings, files, and the halt.
+//! Channels, usage, audit, files, and the halt.
 
 use axum::{
     extract::Path,
@@ -10,22 +10,19 @@ use serde_json::json;
 use std::collections::BTreeMap;
 
 use super::page::{PageContext, Sent, back};
-use crate::{
-    admin::{
-        api::{
-            artifacts, audit as facts,
-            channels::{checked, reconnect_and_report},
-            inventory::{
-                StatusView, UsageView, account, all_agents, all_channels, all_hooks, all_models,
-                all_skills,
-            },
-            panic::{halt_all, lift},
-            parts::{Params, Slice},
-            people,
+use crate::admin::{
+    api::{
+        artifacts, audit as facts,
+        channels::{checked, reconnect_and_report},
+        inventory::{
+            StatusView, UsageView, account, all_agents, all_channels, all_hooks, all_models,
+            all_skills,
         },
-        problem::Problem,
+        panic::{halt_all, lift},
+        parts::{Params, Slice},
+        people,
     },
-    store::audit::ADMIN,
+    problem::Problem,
 };
 
 pub async fn channels(context: PageContext) -> Result<Response, Problem> {
@@ -140,8 +137,10 @@ pub async fn usage(
     let names = people::names(&context.admin).await?;
     let by_day = sums(&lines, |line| line.day.clone());
     let by_agent = sums(&lines, |line| named(&line.agent).to_owned());
+    let total = sums(&lines, |_| String::new()).remove("").unwrap_or_default();
     let values = json!({
         "days": days,
+        "total": total,
         "most": most(&by_day),
         "most_by_agent": most(&by_agent),
         "by_day": by_day,
@@ -180,18 +179,6 @@ pub async fn audit(
     let verified = if sought.verify { Some(facts::verified(&context.admin).await?) } else { None };
     let values = json!({ "found": found, "sought": sought, "verified": verified });
     context.page("audit.html", values).await
-}
-
-/// The current configuration, and the changes that operators made.
-pub async fn settings(
-    context: PageContext,
-    Params(slice): Params<Slice>,
-) -> Result<Response, Problem> {
-    let filter =
-        facts::AuditFilter { conversation: ADMIN.to_owned(), ..facts::AuditFilter::default() };
-    let changes = facts::page(&context.admin, filter, slice.page_request()?).await?;
-    let values = json!({ "configuration": context.admin.configured, "found": changes });
-    context.page("settings.html", values).await
 }
 
 pub async fn artifacts(

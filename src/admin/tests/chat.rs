@@ -345,3 +345,22 @@ fn pages_and_their_words_fit() {
         }
     }
 }
+
+/// The page offers the models where there is a choice; visitors of a widget have none.
+#[tokio::test]
+async fn the_page_offers_the_models_where_there_is_a_choice() {
+    let models = vec!["main".into(), "a<b>".into()];
+    let world = World::with(Setup { models, ..Setup::default() }).await;
+    let cookie = world.signed_in("ann").await;
+    let read = async |path: &str| {
+        let request = world.get(path).header("cookie", &cookie);
+        request.send().await.unwrap().text().await.unwrap()
+    };
+    let page = read("/").await;
+    assert!(page.contains("<option>main</option><option>a&lt;b&gt;</option>"), "{page}");
+    assert!(!read("/widget/site").await.contains("id=\"model\""));
+    let world = World::new().await;
+    let cookie = world.signed_in("ann").await;
+    let page = world.get("/").header("cookie", &cookie).send().await.unwrap().text().await.unwrap();
+    assert!(!page.contains("id=\"model\""), "{page}");
+}

@@ -13,6 +13,8 @@ pub struct Setup {
     pub roles: BTreeMap<String, Role>,
     pub messages_per_minute: u32,
     pub upload_bytes: Option<u64>,
+    /// The ids of the models.
+    pub models: Vec<String>,
 }
 
 impl Default for Setup {
@@ -24,6 +26,7 @@ impl Default for Setup {
             roles: BTreeMap::new(),
             messages_per_minute: 30,
             upload_bytes: None,
+            models: vec!["main".into()],
         }
     }
 }

@@ -65,7 +65,7 @@ impl World {
     }
 
     pub async fn with(setup: Setup) -> Self {
-        let Setup { bot, demo, allow, roles, messages_per_minute, upload_bytes } = setup;
+        let Setup { bot, demo, allow, roles, messages_per_minute, upload_bytes, models } = setup;
         let folder = tempfile::tempdir().unwrap();
         let store = open(&folder).await;
         let clock = Arc::new(ManualClock::new(DateTime::from_timestamp(1_800_000_000, 0).unwrap()));
@@ -83,7 +83,7 @@ impl World {
                 ("hook".to_owned(), connected(Arc::new(Hook(web.limits().clone())))),
             ]),
             messages_per_minute,
-            models: vec!["main".into()],
+            models,
             prompts: crate::tools::mcp::prompts::PromptCommands::default(),
             rate_limiter: crate::gateway::rate_limit::RateLimiter::default(),
             breakers: Arc::default(),

@@ -388,3 +388,11 @@ if (base) {
 compose.begin(say);
 if (base && !pass) toSite("enter");
 else connect();
+
+// --- the menu of the models
+
+document.getElementById("model")?.addEventListener("change", ({ target }) => {
+  if (target.value) say(`/model ${target.value}`, []);
+  target.value = "";
+  text.focus();
+});

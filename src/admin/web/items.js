@@ -86,6 +86,8 @@ export const draw = {
     you.firstChild.className = "hidden";
     const element = make("li", "said", bubble, you);
     element.dataset.message = item.message;
+    // What comes before is not part of the conversation any more.
+    if (/^\/new\b/.test(item.text)) element.prepend(make("p", "began", says.new_conversation));
     return element;
   },
   text: (item) => fromBot(item, rich(item.html)),

@@ -7,6 +7,7 @@ pub enum AuditKind {
     ChannelChecked,
     ChannelReconnected,
     ConfigurationReloaded,
+    ConfigurationWritten,
     ConversationsExpired,
     Cut,
     Decided,
@@ -38,6 +39,8 @@ pub enum AuditKind {
     SessionEnded,
     SignInLink,
     SignedIn,
+    SkillRemoved,
+    SkillTrusted,
     Started,
     TokenCreated,
     TokenRevoked,
@@ -51,6 +54,7 @@ pub enum AuditKind {
     WasmTrusted,
     WebhookDropped,
     WebhookReplayed,
+    WebhookTested,
 }
 
 impl AuditKind {
@@ -61,6 +65,7 @@ impl AuditKind {
             Self::ChannelChecked => "channel_checked",
             Self::ChannelReconnected => "channel_reconnected",
             Self::ConfigurationReloaded => "configuration_reloaded",
+            Self::ConfigurationWritten => "configuration_written",
             Self::ConversationsExpired => "conversations_expired",
             Self::Cut => "cut",
             Self::Decided => "decided",
@@ -92,6 +97,8 @@ impl AuditKind {
             Self::SessionEnded => "session_ended",
             Self::SignInLink => "sign_in_link",
             Self::SignedIn => "signed_in",
+            Self::SkillRemoved => "skill_removed",
+            Self::SkillTrusted => "skill_trusted",
             Self::Started => "started",
             Self::TokenCreated => "token_created",
             Self::TokenRevoked => "token_revoked",
@@ -105,6 +112,7 @@ impl AuditKind {
             Self::WasmTrusted => "wasm_trusted",
             Self::WebhookDropped => "webhook_dropped",
             Self::WebhookReplayed => "webhook_replayed",
+            Self::WebhookTested => "webhook_tested",
         }
     }
 }

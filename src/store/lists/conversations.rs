@@ -163,6 +163,77 @@ pub async fn failures(
     Ok(turns.collect())
 }
 
+/// A search in the messages of all conversations.
+#[derive(Debug, Clone)]
+pub struct SearchedEvents {
+    /// A pattern in lower case for `LIKE` with the escape character `\`.
+    pub pattern: String,
+    pub since: DateTime<Utc>,
+    pub most: usize,
+}
+
+/// A message or an answer that matches a search.
+#[derive(Debug, Clone)]
+pub struct FoundMessage {
+    pub conversation: ConversationId,
+    pub channel: String,
+    pub chat: String,
+    pub entry: Entry,
+}
+
+row! {
+    struct FoundRow {
+        id: String,
+        channel: String,
+        chat: String,
+        seq: i64,
+        at: i64,
+        body: String,
+    }
+}
+
+/// The newest messages and answers whose event matches the pattern, before `last` if it is given.
+pub async fn search(
+    tx: &mut Tx<'_>,
+    searched: &SearchedEvents,
+    last: Option<&FoundMessage>,
+) -> Result<Vec<FoundMessage>> {
+    let (before_at, conversation, seq) = last.map_or((i64::MAX, "", i64::MAX), |last| {
+        (last.entry.at.timestamp_millis(), last.conversation.as_str(), last.entry.seq)
+    });
+    let rows: Vec<FoundRow> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- search all conversations
+        SELECT c.id, c.channel, c.chat, e.seq, e.at, e.body
+        FROM events e
+        JOIN conversations c ON c.id = e.conversation
+        WHERE e.at >= $1
+          AND (e.body LIKE '{\"kind\":\"said\"%' OR e.body LIKE '{\"kind\":\"replied\"%')
+          AND LOWER(e.body) LIKE $2 ESCAPE '\\'
+          AND (e.at, c.id, e.seq) < ($3, $4, $5)
+        ORDER BY e.at DESC, c.id DESC, e.seq DESC
+        LIMIT $6",
+        searched.since.timestamp_millis(),
+        searched.pattern.as_str(),
+        before_at,
+        conversation,
+        seq,
+        searched.most as i64
+    );
+    let found = rows.into_iter().map(|row| {
+        let event = serde_json::from_str(&row.body)?;
+        Ok(FoundMessage {
+            conversation: ConversationId(row.id),
+            channel: row.channel,
+            chat: row.chat,
+            entry: Entry { seq: row.seq, at: at(row.at), event },
+        })
+    });
+    found.collect()
+}
+
 row! {
     struct ListedEventRow {
         seq: i64,

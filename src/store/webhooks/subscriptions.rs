@@ -88,23 +88,53 @@ pub async fn note(tx: &mut Tx<'_>, topic: Topic, data: Value, now: DateTime<Utc>
         format!("% {name} %")
     );
     for (subscription,) in subscribers {
-        let body = json!({ "type": name, "timestamp": now.to_rfc3339(), "data": data });
-        sql!(
-            tx,
-            execute,
-            "
-            -- insert a webhook delivery
-            INSERT INTO notices
-                (id, subscription, topic, body, status, attempts, not_before, lease_until,
-                 created_at)
-            VALUES ($1, $2, $3, $4, 'waiting', 0, 0, 0, $5)",
-            format!("msg_{}", uuid::Uuid::now_v7().simple()),
-            subscription,
-            name.as_str(),
-            body.to_string(),
-            now.timestamp_millis()
-        );
+        queue(tx, &subscription, &name, &data, now).await?;
     }
+    Ok(())
+}
+
+/// The topic of deliveries that operators send to test a subscription. Nobody subscribes to it.
+const TEST: &str = "test";
+
+/// Queues a test delivery for a subscription, whatever its topics. Returns whether it exists.
+pub async fn test(tx: &mut Tx<'_>, subscription: &str, now: DateTime<Utc>) -> Result<bool> {
+    let known: Option<(String,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- subscription
+        SELECT name FROM subscriptions
+        WHERE name = $1",
+        subscription
+    );
+    if known.is_some() {
+        queue(tx, subscription, TEST, &json!({}), now).await?;
+    }
+    Ok(known.is_some())
+}
+
+async fn queue(
+    tx: &mut Tx<'_>,
+    subscription: &str,
+    topic: &str,
+    data: &Value,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let body = json!({ "type": topic, "timestamp": now.to_rfc3339(), "data": data });
+    sql!(
+        tx,
+        execute,
+        "
+        -- insert a webhook delivery
+        INSERT INTO notices
+            (id, subscription, topic, body, status, attempts, not_before, lease_until, created_at)
+        VALUES ($1, $2, $3, $4, 'waiting', 0, 0, 0, $5)",
+        format!("msg_{}", uuid::Uuid::now_v7().simple()),
+        subscription,
+        topic,
+        body.to_string(),
+        now.timestamp_millis()
+    );
     Ok(())
 }
 

@@ -22,36 +22,36 @@ use super::{
 use crate::{api::Served, shown::visible, story, tools::Page, world::World};
 
 /// A person using the console.
-struct Operator<'a> {
+pub(super) struct Operator<'a> {
     served: &'a Served,
     cookie: String,
 }
 
 impl<'a> Operator<'a> {
     /// The role is given by the configuration.
-    async fn signed_in(served: &'a Served, name: &str) -> Self {
+    pub(super) async fn signed_in(served: &'a Served, name: &str) -> Self {
         Self { served, cookie: served.session(name).await }
     }
 
-    async fn looks(&self, page: &str) -> Response {
+    pub(super) async fn looks(&self, page: &str) -> Response {
         let request = self.served.request(Method::GET, &format!("/console{page}"));
         request.header("cookie", &self.cookie).send().await.unwrap()
     }
 
-    async fn reads(&self, page: &str) -> String {
+    pub(super) async fn reads(&self, page: &str) -> String {
         let answer = self.looks(page).await;
         assert_eq!(answer.status(), StatusCode::OK, "{page}");
         answer.text().await.unwrap()
     }
 
-    async fn sends(&self, page: &str, form: &[(&str, &str)]) -> Response {
+    pub(super) async fn sends(&self, page: &str, form: &[(&str, &str)]) -> Response {
         let request = self.served.request(Method::POST, &format!("/console{page}"));
         let request = request.header("cookie", &self.cookie).header("origin", &self.served.base);
         request.form(form).send().await.unwrap()
     }
 
     /// Presses a button and reads the resulting page.
-    async fn presses(&self, page: &str, form: &[(&str, &str)]) -> String {
+    pub(super) async fn presses(&self, page: &str, form: &[(&str, &str)]) -> String {
         let answer = self.sends(page, form).await;
         let status = answer.status();
         let text = answer.text().await.unwrap();
@@ -61,7 +61,7 @@ impl<'a> Operator<'a> {
 }
 
 /// With one person for each role.
-fn staffed(world: &mut World) {
+pub(super) fn staffed(world: &mut World) {
     let staff = [("vic", Role::Viewer), ("amy", Role::Approver), ("oli", Role::Operator)];
     let roles = staff.map(|(name, role)| (name.to_owned(), role));
     world.config.channels[0].roles.extend(roles);
@@ -69,7 +69,7 @@ fn staffed(world: &mut World) {
 }
 
 /// The page content from `start` to the first `end` after it.
-fn between<'a>(page: &'a str, start: &str, end: &str) -> &'a str {
+pub(super) fn between<'a>(page: &'a str, start: &str, end: &str) -> &'a str {
     let (_, rest) = page.split_once(start).unwrap_or_else(|| panic!("no {start} in {page}"));
     rest.split_once(end).unwrap().0
 }
@@ -79,7 +79,7 @@ fn form(page: &str, place: &str) -> String {
     format!("{place}{}", between(page, &format!("action=\"/console{place}"), "\""))
 }
 
-async fn settles(world: &World) {
+pub(super) async fn settles(world: &World) {
     let app = world.node().await;
     world.settle(&app).await;
 }
@@ -356,7 +356,7 @@ story! {
         let told: Vec<_> = timeline.lines().filter(|line| line.contains(": ") || line.contains(" · ")).collect();
         assert_snapshot!(durations.replace_all(&told.join("\n"), "<time>"), @r#"
         room/7 · Countersign
-        · <time> · 2 requests to the model · 1 call · 200 tokens in, 20 out
+        · <time> · model requests: 2 · calls: 1 · tokens: 200 in, 20 out
         "path": "<b>a</b>.txt"
         delete: approval requested
         Sent: an approval
@@ -768,7 +768,7 @@ story! {
         assert!(answer.status().is_client_error(), "{}", answer.status());
         let page = answer.text().await.unwrap();
         let form = between(&page, "<h2 id=\"new\">", "</form>");
-        for kept in ["role=\"alert\"", "value=\"my &lt;rule&gt;\"", "value=\"(\"", "<option selected>high", "<option selected>deny"] {
+        for kept in ["role=\"alert\"", "value=\"my &lt;rule&gt;\"", "value=\"(\"", "value=\"high\" selected", "value=\"deny\" selected"] {
             assert!(form.contains(kept), "{kept} in {form}");
         }
         let person = [("channel", "room"), ("person", " "), ("role", "viewer")];

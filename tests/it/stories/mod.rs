@@ -7,6 +7,7 @@ mod audit;
 mod clocks;
 mod completions;
 mod console;
+mod console_pages;
 mod costs;
 mod datasources;
 pub mod delegation;

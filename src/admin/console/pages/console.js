@@ -12,6 +12,8 @@ const keyed = (part) => [...part.children].filter((child) => child.dataset.key);
 const parts = (page) => [...page.querySelectorAll("[data-part]")];
 for (const part of parts(document)) for (const child of keyed(part)) sent.set(child, child.outerHTML);
 prepare(document);
+// On a phone the navigation is a strip: it begins with the current page.
+document.querySelector('nav [aria-current="page"]')?.scrollIntoView({ block: "nearest", inline: "center" });
 
 // Names the cells of tables, which are cards on a phone, and shows times as those of this device.
 function prepare(within) {
@@ -126,7 +128,7 @@ function connect() {
   });
 }
 
-const LOST = "Connection lost. Trying again…";
+const LOST = document.body.dataset.lost;
 
 function lost() {
   connection.textContent = LOST;
@@ -152,6 +154,8 @@ if (main.dataset.live) {
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (form.method !== "post") return;
+  const question = event.submitter?.dataset.confirm;
+  if (question && !confirm(question)) return event.preventDefault();
   if (form.dataset.sent) return event.preventDefault();
   form.dataset.sent = "true";
   if (form.getAttribute("action") === "/sign-out") forget();
@@ -165,4 +169,27 @@ function forget() {
   try {
     for (const key of Object.keys(localStorage)) if (key.startsWith("countersign chat ")) localStorage.removeItem(key);
   } catch { /* forbidden */ }
+}
+
+// Shows the names of the arguments of the chosen tool, and puts them into the field on a click.
+const tool = document.querySelector("#editor input[name=tool]");
+if (tool) {
+  const list = document.getElementById("arguments");
+  const fields = document.querySelector("#editor textarea[name=fields]");
+  const show = () => {
+    const known = [...document.querySelectorAll("#tools option")].find((one) => one.value === tool.value);
+    const names = (known?.dataset.fields ?? "").split(" ").filter(Boolean);
+    list.replaceChildren(...names.map((name) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = name;
+      button.addEventListener("click", () => {
+        fields.value = `${fields.value.trimEnd()}\n${name} = `.trimStart();
+        fields.focus();
+      });
+      return button;
+    }));
+  };
+  tool.addEventListener("input", show);
+  show();
 }

@@ -1,0 +1,62 @@
+//! The texts of the console: what stands in its templates, navigation and notices, by the English
+//! text. Values in double braces are part of a text.
+//!
+//! - `sentences`: explanations and notices
+//! - `lists`, `pages`, `forms`: short texts
+//! - `values`: words for states and kinds
+
+mod forms;
+mod lists;
+mod pages;
+mod sentences;
+mod values;
+
+use std::{collections::HashMap, sync::LazyLock};
+
+use super::Language;
+
+/// A text and its translations.
+struct ConsoleText {
+    en: &'static str,
+    de: &'static str,
+    es: &'static str,
+    zh: &'static str,
+}
+
+const fn text(
+    en: &'static str,
+    de: &'static str,
+    es: &'static str,
+    zh: &'static str,
+) -> ConsoleText {
+    ConsoleText { en, de, es, zh }
+}
+
+static TEXTS: LazyLock<HashMap<&'static str, &'static ConsoleText>> =
+    LazyLock::new(|| in_templates().chain(values::TEXTS).map(|text| (text.en, text)).collect());
+
+/// All texts but those for values.
+fn in_templates() -> impl Iterator<Item = &'static ConsoleText> {
+    sentences::TEXTS.iter().chain(lists::TEXTS).chain(pages::TEXTS).chain(forms::TEXTS)
+}
+
+/// The text in a language. A text without a translation, such as a name, stays as it is.
+pub fn translated(english: &str, language: Language) -> &str {
+    let Some(text) = TEXTS.get(english) else { return english };
+    match language {
+        Language::English => text.en,
+        Language::German => text.de,
+        Language::Spanish => text.es,
+        Language::Chinese => text.zh,
+    }
+}
+
+/// Whether there is a translation.
+pub fn is_translated(english: &str) -> bool {
+    TEXTS.contains_key(english)
+}
+
+/// The texts of templates, navigation and notices, in English.
+pub fn texts() -> impl Iterator<Item = &'static str> {
+    in_templates().map(|text| text.en)
+}
