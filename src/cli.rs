@@ -10,6 +10,7 @@ mod init;
 mod login;
 mod man;
 pub mod mcp;
+mod media;
 mod output;
 mod pair;
 mod people;

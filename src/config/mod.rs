@@ -13,7 +13,7 @@
 //! - [`pace`]: the rate limits of a channel
 //! - [`store`]: the database
 //! - [`limits`]: hooks, limits, redaction, audit
-//! - [`guard`], [`datasources`], [`http`], [`jobs`], [`mcp`], [`retention`], [`schedules`], [`web`],
+//! - [`guard`], [`datasources`], [`http`], [`jobs`], [`mcp`], [`media`] ([`generation`]), [`retention`], [`schedules`], [`web`],
 //!   [`webhooks`], [`wasm`], [`wiki`]: the sections and lists of these names
 //! - [`renamed`]: old names of keys
 //! - [`paths`]: relative paths
@@ -29,6 +29,7 @@ pub mod completions;
 pub mod datasources;
 pub mod environment;
 pub mod example;
+pub mod generation;
 mod guard;
 pub mod http;
 pub mod jobs;
@@ -36,6 +37,7 @@ pub mod key;
 pub mod limits;
 pub mod listen;
 mod mcp;
+pub mod media;
 mod mistakes;
 pub mod models;
 pub mod oidc;
@@ -114,6 +116,7 @@ pub struct Config {
     pub schedules: schedules::SchedulesSection,
     pub jobs: jobs::JobsSection,
     pub wiki: wiki::WikiSection,
+    pub media: media::MediaSection,
     pub wasm: wasm::WasmSection,
     pub web: web::WebSection,
     pub webhooks_in: Vec<webhooks::WebhookInEntry>,
@@ -219,6 +222,7 @@ impl Default for Config {
             schedules: schedules::SchedulesSection::default(),
             jobs: jobs::JobsSection::default(),
             wiki: wiki::WikiSection::default(),
+            media: media::MediaSection::default(),
             wasm: wasm::WasmSection::default(),
             web: web::WebSection::default(),
             webhooks_in: Vec::new(),
@@ -292,6 +296,7 @@ impl Config {
             .chain(mcp)
             .chain(self.web.secrets())
             .chain(self.http.secrets())
+            .chain(self.media.secrets())
             .chain(self.datasources.iter().map(|entry| &entry.url))
             .chain(self.webhook_secrets())
             .chain(&self.store.encryption_key)

@@ -7,8 +7,8 @@
 //! - [`sandbox`]: sandboxes for the programs that the gateway starts
 //! - [`skills`]: skills, and their tools
 //! - [`manual`]: the documentation of this build
-//! - [`datasources`], [`documents`], [`files`], [`jobs`], [`json`], [`memory`], [`schedule`],
-//!   [`send`], `echo`, [`shell`], [`time`], [`view_image`], [`web`], [`wiki`]: the tools
+//! - [`datasources`], [`documents`], [`files`], [`jobs`], [`json`], [`media`], [`memory`],
+//!   [`schedule`], [`send`], `echo`, [`shell`], [`time`], [`view_image`], [`web`], [`wiki`]: the tools
 //! - [`mcp`]: tools of MCP servers; [`wasm`]: WASM tools
 
 pub mod contract;
@@ -22,6 +22,7 @@ pub mod jobs;
 pub mod json;
 pub mod manual;
 pub mod mcp;
+pub mod media;
 pub mod memory;
 pub mod sandbox;
 pub mod schedule;

@@ -299,7 +299,10 @@ fn plain(event: Event) -> TimelineStep {
             step("note", format!("Prompt requested: {prompt} of the MCP server {server}"))
         }
         Event::FileSent { file, .. } => step("note", format!("File received: {}", file.name)),
-        Event::FileTaken { path, .. } => step("note", format!("Stored in the workspace: {path}")),
+        Event::FileTaken { path, text, .. } => {
+            let stored = step("note", format!("Stored in the workspace: {path}"));
+            with(text.unwrap_or_default(), stored)
+        }
         Event::FileLost { reason, .. } => with(reason, step("bad", "A file could not be fetched")),
         Event::Tainted { source } => step("note", format!("Untrusted content: {source}")),
         Event::Inherited(inherited) => with(
