@@ -11,6 +11,7 @@ mod login;
 mod logs;
 mod man;
 pub mod mcp;
+mod media;
 mod output;
 mod pair;
 mod people;

@@ -144,6 +144,15 @@ pub struct FileRef {
     pub media_type: Option<String>,
     /// The declared size; `None` if the platform does not say.
     pub size_bytes: Option<u64>,
+    /// Whether it is a voice note: the platform's client recorded it, so that it is what the sender
+    /// said, and not any audio file.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_voice: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 impl FileRef {
@@ -254,8 +263,14 @@ mod tests {
     fn a_declared_kind_is_held_against_the_first_bytes() {
         let contradicts_type = |claimed: &str, bytes: &[u8]| {
             let media_type = Some(claimed.to_owned());
-            FileRef { id: String::new(), name: String::new(), media_type, size_bytes: None }
-                .contradicts_type(bytes)
+            FileRef {
+                id: String::new(),
+                name: String::new(),
+                media_type,
+                size_bytes: None,
+                is_voice: false,
+            }
+            .contradicts_type(bytes)
         };
         assert!(contradicts_type("image/png", b"<html>"));
         assert!(contradicts_type("application/pdf", b"MZ\x90"));

@@ -35,7 +35,7 @@ pub use incoming::{
 };
 pub use limits::Limits;
 pub use message_ref::MessageRef;
-pub use outgoing::{Choice, Outgoing, Receipt, Shipment};
+pub use outgoing::{Choice, Outgoing, Receipt, Shipment, VOICE_NOTE};
 pub use text::Unit;
 
 /// One connected bot account. Six methods apply to every platform; `roles` and `check` are for

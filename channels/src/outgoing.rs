@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{button::Button, incoming::Place, message_ref::MessageRef, text};
 
+/// The media type of a file that platforms with voice notes show as one: Opus in Ogg (RFC 7845).
+/// Other recordings have a type without `codecs`.
+pub const VOICE_NOTE: &str = "audio/ogg; codecs=opus";
+
 /// One message. Text is Markdown (CommonMark, tables, strikethrough), which each channel translates
 /// into its own dialect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,6 +121,10 @@ impl Outgoing {
     /// What a placeholder shows until it is replaced by this: the first words, never the whole
     /// text. `None` if there is nothing to show a part of.
     pub fn opening(&self) -> Option<Self> {
+        if self.is_voice_note() {
+            // No platform edits a text into a voice note.
+            return None;
+        }
         let (markdown, reply_to) = match self {
             Self::Text { markdown, reply_to } | Self::Question { markdown, reply_to, .. } => {
                 (markdown.clone(), reply_to.clone())
@@ -141,6 +149,11 @@ impl Outgoing {
     pub fn is_picture(&self) -> bool {
         let shown = ["image/jpeg", "image/png", "image/webp"];
         matches!(self, Self::File { media_type, .. } if shown.contains(&media_type.as_str()))
+    }
+
+    /// Whether it is a voice note.
+    pub fn is_voice_note(&self) -> bool {
+        matches!(self, Self::File { media_type, .. } if media_type == VOICE_NOTE)
     }
 
     /// The size of a file; 0 for anything else.

@@ -146,7 +146,7 @@ impl Terminal {
 
 fn file_of(path: &str) -> FileRef {
     let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned();
-    FileRef { id: path.to_owned(), name, media_type: None, size_bytes: None }
+    FileRef { id: path.to_owned(), name, media_type: None, size_bytes: None, is_voice: false }
 }
 
 /// A free file name in the folder, with a number appended if a different file has the name.

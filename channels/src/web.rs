@@ -181,8 +181,13 @@ mod tests {
 
     #[tokio::test]
     async fn an_uploaded_file_is_read_by_its_id() {
-        let file =
-            FileRef { id: "f1".into(), name: "a.txt".into(), media_type: None, size_bytes: None };
+        let file = FileRef {
+            id: "f1".into(),
+            name: "a.txt".into(),
+            media_type: None,
+            size_bytes: None,
+            is_voice: false,
+        };
         assert!(Web::new("web").fetch(&file).await.is_err(), "nothing was uploaded");
         let read: ReadUpload = Arc::new(|id| Box::pin(async move { Ok(Bytes::from(id)) }));
         let web = Web::new("web").with_uploads(read);

@@ -144,6 +144,7 @@ impl App {
             shared_memory: shared_memory(config),
             rules: RuleBook::default(),
             fetching: FetchBudget::default(),
+            transcriber: tools::media(config, variables)?.transcription,
             agent_cache: AgentCache::default(),
         });
         let webhook_sender = webhook_sender(config, variables, &gateway)?;

@@ -26,6 +26,7 @@ use crate::{
             ClientKey, ClientProof, Credentials, Login, McpConfig, Server,
             supervisor::{FoundTools, Supervisor},
         },
+        media::{self, MediaConfig},
         sandbox::{Sandbox, service::ServerSandbox},
         shell::CommandNetwork,
         skills::{self, folder},
@@ -262,6 +263,11 @@ pub(super) fn web(config: &Config, variables: &BTreeMap<String, String>) -> Resu
     Ok(WebConfig { access: Arc::new(access), ..config.web.build(variables)? })
 }
 
+/// The services of the section `media`.
+pub(super) fn media(config: &Config, variables: &BTreeMap<String, String>) -> Result<MediaConfig> {
+    config.media.build(variables, &config.web.inside())
+}
+
 fn egress(config: &Config, hosts: &[String]) -> Result<Arc<Egress>> {
     Ok(Arc::new(Egress::to(hosts, WebClient::new(config.web.inside())?)?))
 }
@@ -294,6 +300,7 @@ pub(super) fn all(
         .chain(vision_tools(config, sandbox)?)
         .chain(web::tools(self::web(config, variables)?, sandbox)?)
         .chain(datasources::tools(sources(config, variables)?))
+        .chain(media::tools(self::media(config, variables)?, store))
         .chain(super::stored(config, variables, store)?))
 }
 

@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-use super::{output::OutputFormat, report::Report, say, wasm, web_access};
+use super::{media, output::OutputFormat, report::Report, say, wasm, web_access};
 use crate::{
     admin::reload::{CheckExtent, CheckStatus},
     agent::{
@@ -130,6 +130,7 @@ async fn look(report: &mut Report, config: &Config, variables: &BTreeMap<String,
     for (entry, found) in config.datasources.iter().zip(join_all(sources).await) {
         report.check(&format!("datasource {}", entry.name), found);
     }
+    media::report(report, config, variables);
     let open = !config.admin.listen.ip().is_loopback() && config.admin.public_url.is_none();
     let (found, says) = if open {
         (

@@ -14,7 +14,7 @@
 //! - [`pace`]: the rate limits of a channel
 //! - [`store`]: the database
 //! - [`limits`]: hooks, limits, redaction, audit
-//! - [`guard`], [`datasources`], [`http`], [`jobs`], [`mcp`], [`retention`], [`schedules`], [`web`],
+//! - [`guard`], [`datasources`], [`http`], [`jobs`], [`mcp`], [`media`] ([`generation`]), [`retention`], [`schedules`], [`web`],
 //!   [`webhooks`], [`wasm`], [`wiki`]: the sections and lists of these names
 //! - [`renamed`]: old names of keys
 //! - [`paths`]: relative paths
@@ -31,6 +31,7 @@ pub mod datasources;
 pub mod edit;
 pub mod environment;
 pub mod example;
+pub mod generation;
 mod guard;
 pub mod http;
 pub mod jobs;
@@ -38,6 +39,7 @@ pub mod key;
 pub mod limits;
 pub mod listen;
 mod mcp;
+pub mod media;
 mod mistakes;
 pub mod models;
 pub mod oidc;
@@ -116,6 +118,7 @@ pub struct Config {
     pub schedules: schedules::SchedulesSection,
     pub jobs: jobs::JobsSection,
     pub wiki: wiki::WikiSection,
+    pub media: media::MediaSection,
     pub wasm: wasm::WasmSection,
     pub web: web::WebSection,
     pub webhooks_in: Vec<webhooks::WebhookInEntry>,
@@ -221,6 +224,7 @@ impl Default for Config {
             schedules: schedules::SchedulesSection::default(),
             jobs: jobs::JobsSection::default(),
             wiki: wiki::WikiSection::default(),
+            media: media::MediaSection::default(),
             wasm: wasm::WasmSection::default(),
             web: web::WebSection::default(),
             webhooks_in: Vec::new(),
@@ -294,6 +298,7 @@ impl Config {
             .chain(mcp)
             .chain(self.web.secrets())
             .chain(self.http.secrets())
+            .chain(self.media.secrets())
             .chain(self.datasources.iter().map(|entry| &entry.url))
             .chain(self.webhook_secrets())
             .chain(&self.store.encryption_key)

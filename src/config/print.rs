@@ -4,9 +4,9 @@ use anyhow::Result;
 use std::fmt::Write as _;
 
 use super::{
-    Config, admin, completions, datasources, guard, http, jobs,
+    Config, admin, completions, datasources, generation, guard, http, jobs,
     key::{ConfigKey, key},
-    oidc, retention, store, wasm, wiki,
+    media, oidc, retention, store, wasm, wiki,
 };
 
 /// All keys, in the order of the file.
@@ -20,6 +20,8 @@ pub fn keys() -> impl Iterator<Item = &'static ConfigKey> {
         KEYS,
         jobs::KEYS,
         wiki::KEYS,
+        media::KEYS,
+        generation::KEYS,
         wasm::KEYS,
         http::KEYS,
         datasources::KEYS,

@@ -8,7 +8,7 @@
 //! platform does not delay the others.
 
 use anyhow::Result;
-use channels::{Channel, Outgoing, Receipt, SendError, limits::Repeat};
+use channels::{Channel, Outgoing, Receipt, SendError, Shipment, limits::Repeat};
 use chrono::{DateTime, TimeDelta, Utc};
 use std::{
     collections::BTreeMap,
@@ -291,18 +291,22 @@ async fn show(
         gateway.store.mint_token(approval, &token).await.map_err(temporary)?;
         shipment.token = Some(token);
     }
-    if let Outgoing::File { digest, name, .. } = &sending.what {
-        match gateway.artifacts.read(digest).await {
-            Ok(bytes) => shipment.bytes = Some(bytes),
-            Err(problem) => {
-                let problem = format!("{problem:#}");
-                tracing::error!(outbox.id = %sending.id, problem, "could not read an artifact");
-                let markdown = Language::of(Some(&sending.language)).words().file_missing(name);
-                shipment.what = Outgoing::Text { markdown, reply_to: None };
-            }
+    load(gateway, sending, &mut shipment).await;
+    outcome::send(gateway, channel, sending, &shipment).await
+}
+
+/// Reads the contents of a file. If they are missing, a text says so.
+async fn load(gateway: &Gateway, sending: &Sending, shipment: &mut Shipment) {
+    let Outgoing::File { digest, name, .. } = &sending.what else { return };
+    match gateway.artifacts.read(digest).await {
+        Ok(bytes) => shipment.bytes = Some(bytes),
+        Err(problem) => {
+            let problem = format!("{problem:#}");
+            tracing::error!(outbox.id = %sending.id, problem, "could not read an artifact");
+            let markdown = Language::of(Some(&sending.language)).words().file_missing(name);
+            shipment.what = Outgoing::Text { markdown, reply_to: None };
         }
     }
-    outcome::send(gateway, channel, sending, &shipment).await
 }
 
 /// Sends a placeholder with the first words and records it. From then on, every attempt is an edit.
@@ -325,8 +329,9 @@ async fn place(
 }
 
 /// Sends a text directly, because the outcome of its placeholder is unknown and a second one must
-/// not follow it, or because it is too short for a placeholder. The row is marked as possibly shown
-/// first, so that later attempts say that they may be duplicates.
+/// not follow it, or because it is too short for a placeholder; or a voice note, which no
+/// placeholder can become. The row is marked as possibly shown first, so that later attempts say
+/// that they may be duplicates.
 async fn show_once(
     gateway: &Gateway,
     channel: &dyn Channel,
@@ -345,6 +350,7 @@ async fn show_once(
     {
         return Err(temporary(anyhow::anyhow!("another node is sending this row")));
     }
+    load(gateway, sending, &mut shipment).await;
     let sent = outcome::send(gateway, channel, sending, &shipment).await;
     let surely_not = !matches!(sent, Ok(_) | Err(SendError::Unknown(_)));
     if surely_not && !may_be_shown {
@@ -353,9 +359,16 @@ async fn show_once(
     sent
 }
 
-/// Marks a text that may already have been shown as a possible duplicate.
+/// Marks what may already have been shown as a possible duplicate.
 fn marked(channel: &dyn Channel, sending: &Sending) -> Result<Outgoing, SendError> {
     let mark = Language::of(Some(&sending.language)).words().perhaps_twice;
+    if let Outgoing::File { caption: None, .. } = &sending.what {
+        let mut file = sending.what.clone();
+        if let Outgoing::File { caption, .. } = &mut file {
+            *caption = Some(mark.to_owned());
+        }
+        return Ok(file);
+    }
     let Outgoing::Text { markdown, reply_to } = &sending.what else {
         return Ok(sending.what.clone());
     };

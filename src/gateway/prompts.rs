@@ -32,6 +32,7 @@ pub(super) fn sent(message: &str, request: PromptRequest) -> Event {
         name: format!("{}_{}.md", sanitise(&request.server), sanitise(&request.prompt)),
         media_type: Some("text/markdown".to_owned()),
         size_bytes: Some(PROMPT_BYTES as u64),
+        is_voice: false,
     };
     Event::FileSent { message: message.to_owned(), file, prompt: Some(request) }
 }

@@ -14,6 +14,7 @@
 //! - [`jobs`]: background jobs, and the reports that they owe
 //! - [`leases`]: leases and duties, and the heartbeat that renews them
 //! - [`lists`]: paginated lists for operators
+//! - [`media_jobs`]: jobs at services for media
 //! - [`memory`]: the agents' memories, full-text and semantic search
 //! - [`metrics`]: gauges, and counts recorded after a commit
 //! - [`outbox`]: messages to send: claiming rows, the outcome of a send, drafts, albums
@@ -41,6 +42,7 @@ pub mod files;
 pub mod jobs;
 pub mod leases;
 pub mod lists;
+pub mod media_jobs;
 pub mod memory;
 pub mod metrics;
 pub mod outbox;

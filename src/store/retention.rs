@@ -79,6 +79,7 @@ pub const RULES: &[RetentionRule] = &[
     rule("participants", "with their conversation"),
     rule("tasks", "with the conversation of the sub-agent"),
     rule("jobs", "retention.tasks after their report, or with their conversation"),
+    rule("media_jobs", "30 days"),
     rule(
         "deliveries",
         "retention.deliveries; ids of incoming webhooks and used addresses of webhook answers, 400 days",
@@ -296,6 +297,7 @@ const PRUNES: &[Prune] = &[
         |kept| kept.tasks,
         &[older!("jobs", "id", "changed_at", "AND status IN ('reported', 'cancelled')")],
     ),
+    prune("jobs for media", |_| TimeDelta::days(30), &[older!("media_jobs", "id", "created_at")]),
     prune(
         "webhook deliveries",
         |kept| kept.webhook_deliveries,

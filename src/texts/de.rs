@@ -171,6 +171,13 @@ pub(super) const WORDS: Messages = Messages {
     file_too_large: |name, most| {
         format!("Die Datei {name} ist zu groß. Das Limit liegt bei {most}.")
     },
+    not_transcribed: |name| {
+        format!(
+            "Die Aufnahme {name} konnte ich nicht verschriftlichen. Ich habe sie gespeichert, \
+                weiß aber nicht, was darin gesagt wird: Bitte schreib es oder versuch es später \
+                noch einmal."
+        )
+    },
     linking: linking::GERMAN,
     grant_texts: GrantTexts {
         votes: |so_far, needed, names| format!("{so_far} von {needed}: {names}"),

@@ -146,6 +146,12 @@ pub(super) const WORDS: Messages = Messages {
         format!("I couldn't download the file {name} from the platform. Please send it again.")
     },
     file_too_large: |name, most| format!("The file {name} is too large. The limit is {most}."),
+    not_transcribed: |name| {
+        format!(
+            "I couldn't transcribe the recording {name}. I've kept it, but I don't know what it \
+                says: please write it, or try again later."
+        )
+    },
     linking: linking::ENGLISH,
     grant_texts: GrantTexts {
         votes: |so_far, needed, names| format!("{so_far} of {needed}: {names}"),

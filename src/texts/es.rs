@@ -157,6 +157,12 @@ pub(super) const WORDS: Messages = Messages {
     file_too_large: |name, most| {
         format!("El archivo {name} es demasiado grande. El límite es {most}.")
     },
+    not_transcribed: |name| {
+        format!(
+            "No he podido transcribir la grabación {name}. La he guardado, pero no sé qué dice: \
+                escríbelo o inténtalo más tarde."
+        )
+    },
     linking: linking::SPANISH,
     grant_texts: GrantTexts {
         votes: |so_far, needed, names| format!("{so_far} de {needed}: {names}"),

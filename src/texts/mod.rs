@@ -9,7 +9,7 @@
 //! - [`linking`]: linking accounts
 //! - [`page`], [`chat_script`]: the web chat, and its scripts
 //! - [`oidc`]: signing in with an OpenID provider
-//! - [`progress`]: the progress of a call
+//! - [`progress`]: the progress of a call; `recordings`: what cannot be transcribed
 //! - [`tool_sentences`]: a sentence about each built-in tool
 //! - `refusals`: messages and files that the web chat refuses
 //! - `completions`: answers to OpenAI clients
@@ -35,6 +35,7 @@ mod page;
 pub mod preview;
 mod preview_notes;
 mod progress;
+mod recordings;
 mod refusals;
 mod tool_sentences;
 mod zh;
@@ -225,6 +226,7 @@ pub struct Messages {
     pub file_gone: Fmt1,
     /// Name, maximum size.
     pub file_too_large: Fmt2,
+    pub not_transcribed: Fmt1,
     // Votes, grants, the halt; reasons for approvals.
     pub grant_texts: GrantTexts,
     pub linking: LinkingWords,

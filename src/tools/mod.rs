@@ -7,9 +7,9 @@
 //! - [`sandbox`]: sandboxes for the programs that the gateway starts
 //! - [`skills`]: skills, and their tools
 //! - [`manual`]: the documentation of this build
-//! - [`datasources`], [`documents`], [`files`], [`jobs`], [`json`], [`memory`], [`results`],
-//!   [`schedule`], [`send`], `echo`, [`shell`], [`time`], [`view_image`], [`web`], [`wiki`]: the
-//!   tools
+//! - [`datasources`], [`documents`], [`files`], [`jobs`], [`json`], [`media`], [`memory`],
+//!   [`results`], [`schedule`], [`send`], `echo`, [`shell`], [`time`], [`view_image`], [`web`],
+//!   [`wiki`]: the tools
 //! - [`mcp`]: tools of MCP servers; [`wasm`]: WASM tools
 
 pub mod contract;
@@ -23,6 +23,7 @@ pub mod jobs;
 pub mod json;
 pub mod manual;
 pub mod mcp;
+pub mod media;
 pub mod memory;
 #[cfg(test)]
 mod reads_tests;

@@ -12,7 +12,9 @@ use super::{
     contract::toolbox::{Toolbox, builtin, sandboxed},
     datasources::{self, ConfiguredSource, visible::Visibility},
     documents::Branding,
-    files, jobs, memory, results,
+    files, jobs,
+    media::{self, testing::configured},
+    memory, results,
     sandbox::Sandbox,
     schedule, shell, skills,
     testing::Place,
@@ -164,6 +166,7 @@ pub(super) fn all(place: &Place, store: &Store) -> Toolbox {
         .chain(skills::tools(&folders, skills::ScriptNetwork::new(), &sandbox))
         .chain(web::tools(WebConfig::default(), &sandbox).unwrap())
         .chain(datasources::tools(vec![source(place)]))
+        .chain(media::tools(configured(), store))
         .chain(eyes);
     let toolbox = Toolbox::default();
     tools.for_each(|tool| toolbox.register(tool).unwrap());

@@ -12,6 +12,7 @@ use super::{
     think::until_cut_off,
     turn::{Flow, Turn},
     vision::{self, Pictures},
+    voice::{self, HeardRecording},
 };
 use crate::{
     agent::taint::INBOX,
@@ -21,7 +22,10 @@ use crate::{
         event::{Attachment, Event, PromptRequest},
         session::messages::SentFile,
     },
-    store::conversations::record::{Change, Precondition},
+    store::{
+        conversations::record::{Change, Precondition},
+        usage::UsageRecord,
+    },
     tools::workspace::{Workspace, file_names},
 };
 
@@ -69,10 +73,12 @@ struct Fetched {
     events: Vec<Event>,
     /// The text for the person, if any.
     message: Option<String>,
+    /// The usage of a service that has read the file.
+    used: Option<UsageRecord>,
 }
 
 pub(super) async fn fetch(turn: &Turn<'_>, files: Vec<SentFile>) -> Result<Flow> {
-    let (mut events, mut shows) = (Vec::new(), Vec::<Outgoing>::new());
+    let (mut events, mut shows, mut used) = (Vec::new(), Vec::<Outgoing>::new(), Vec::new());
     for sent in files {
         let fetched = tokio::select! {
             fetched = one(turn, &sent) => fetched?,
@@ -81,10 +87,11 @@ pub(super) async fn fetch(turn: &Turn<'_>, files: Vec<SentFile>) -> Result<Flow>
         };
         events.extend(fetched.events);
         shows.extend(fetched.message.map(|message| turn.text(message)));
+        used.extend(fetched.used);
     }
     crash::point("fetch", "before record");
     let change = turn.change(events, shows);
-    turn.record(Change { terms: Precondition::Always, ..change }).await
+    turn.record(Change { terms: Precondition::Always, used, ..change }).await
 }
 
 async fn one(turn: &Turn<'_>, sent: &SentFile) -> Result<Fetched> {
@@ -94,7 +101,7 @@ async fn one(turn: &Turn<'_>, sent: &SentFile) -> Result<Fetched> {
     let (file, words) = (&sent.file, turn.claimed.words());
     let lost = |reason: String, message| {
         let events = vec![Event::FileLost { file: sent.seq, reason }];
-        Ok(Fetched { events, message: Some(message) })
+        Ok(Fetched { events, message: Some(message), used: None })
     };
     let too_large = || {
         let reason = format!("it is larger than {} MB", MOST_BYTES / (1024 * 1024));
@@ -119,11 +126,14 @@ async fn one(turn: &Turn<'_>, sent: &SentFile) -> Result<Fetched> {
         None => None,
     };
     let source = view.as_ref().map(|view| format!("picture {}", view.name));
-    let taken = Event::FileTaken { file: sent.seq, path, attachment, view, text: None };
+    let HeardRecording { text, events: heard, used, message } =
+        voice::heard(turn, sent, &path, &bytes).await?;
+    let taken = Event::FileTaken { file: sent.seq, path, attachment, view, text };
     let mut events = vec![taken];
     // A file may contain text of anyone.
     events.extend(source.map(|source| Event::Tainted { source }));
-    Ok(Fetched { events, message: None })
+    events.extend(heard);
+    Ok(Fetched { events, message, used })
 }
 
 /// Stores the contents of a file as an artifact, and in the workspace under the returned path.
@@ -163,14 +173,14 @@ async fn prompt(turn: &Turn<'_>, sent: &SentFile, request: &PromptRequest) -> Re
         Err(reason) => {
             let message = turn.claimed.words().prompt_failed(prompt, server);
             let events = vec![Event::FileLost { file: sent.seq, reason }];
-            return Ok(Fetched { events, message: Some(message) });
+            return Ok(Fetched { events, message: Some(message), used: None });
         }
     };
     let (path, attachment) = store(turn, &sent.file.name, text.clone().into()).await?;
     let shown = (text.chars().count() <= SHOWN_CHARS).then_some(text);
     let taken = Event::FileTaken { file: sent.seq, path, attachment, view: None, text: shown };
     let tainted = Event::Tainted { source: format!("prompt {server}/{prompt}") };
-    Ok(Fetched { events: vec![taken, tainted], message: None })
+    Ok(Fetched { events: vec![taken, tainted], message: None, used: None })
 }
 
 async fn bytes(turn: &Turn<'_>, file: &FileRef) -> Result<Bytes, SendError> {

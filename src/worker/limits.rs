@@ -197,13 +197,7 @@ async fn within_budget(
     if costs.iter().all(Option::is_none) {
         return Ok((cleared, vec![]));
     }
-    let mut left = u64::MAX;
-    let (store, now) = (&turn.worker.gateway.store, turn.worker.gateway.clock.now());
-    for (daily, scope) in turn.worker.limits.scopes(turn) {
-        if let Some(most) = daily.cost_micros {
-            left = left.min(most.saturating_sub(store.spent(scope, now).await?.cost_micros));
-        }
-    }
+    let (mut left, now) = (money_left(turn).await?, turn.worker.gateway.clock.now());
     let (mut free, mut ends) = (Vec::new(), Vec::new());
     for (cleared, cost) in cleared.into_iter().zip(costs) {
         match left.checked_sub(cost.unwrap_or_default()) {
@@ -218,6 +212,30 @@ async fn within_budget(
         }
     }
     Ok((free, ends))
+}
+
+/// What may still be spent today, in millionths of a currency unit.
+async fn money_left(turn: &Turn<'_>) -> Result<u64> {
+    let mut left = u64::MAX;
+    let (store, now) = (&turn.worker.gateway.store, turn.worker.gateway.clock.now());
+    for (daily, scope) in turn.worker.limits.scopes(turn) {
+        if let Some(most) = daily.cost_micros {
+            left = left.min(most.saturating_sub(store.spent(scope, now).await?.cost_micros));
+        }
+    }
+    Ok(left)
+}
+
+/// Whether today's budget suffices for this cost.
+pub(super) async fn affords(turn: &Turn<'_>, cost_micros: u64) -> Result<bool> {
+    Ok(cost_micros == 0 || cost_micros <= money_left(turn).await?)
+}
+
+/// The usage of a transcription that no call has requested. It counts like one of the tool.
+pub(super) fn transcribed(turn: &Turn<'_>, cost_micros: u64) -> UsageRecord {
+    let what = What::Tool { name: "speech_to_text".to_owned(), counted: true, cost_micros };
+    let person = person(turn, turn.session.seq);
+    UsageRecord { agent: turn.agent.id.clone(), person, what, took_ms: 0 }
 }
 
 /// The rate limit of the tool, if it has one.

@@ -3,7 +3,7 @@
 //! - [`advance`]: the main loop; start reading here. `turn`: the state of one turn
 //! - [`fetch`]: fetches files that were sent with messages
 //! - [`think`]: asks the model
-//! - [`vision`]: shows pictures to the model; `long_answers`: shortens long answers
+//! - [`vision`]: shows pictures to the model; `voice`: transcribes recordings; `long_answers`: shortens long answers
 //! - [`act`]: runs tools (`in_flight`: the running calls, each a task); [`approval_requests`]:
 //!   requests approvals
 //! - [`elicitation`]: elicitations of running calls
@@ -43,6 +43,7 @@ pub mod session_cache;
 pub mod think;
 mod turn;
 mod vision;
+mod voice;
 
 use anyhow::{Context as _, Result};
 use chrono::TimeDelta;
@@ -70,7 +71,7 @@ use crate::{
         retention::Retention,
         wake::Cause,
     },
-    tools::contract::toolbox::Toolbox,
+    tools::{contract::toolbox::Toolbox, media::transcription::Transcriber},
 };
 use channels::Outgoing;
 use guard_context::RuleBook;
@@ -101,6 +102,8 @@ pub struct Worker {
     pub shared_memory: BTreeSet<String>,
     pub rules: RuleBook,
     pub fetching: fetch::FetchBudget,
+    /// Transcribes recordings that people send.
+    pub transcriber: Option<Transcriber>,
     pub agent_cache: agent_cache::AgentCache,
     pub hooks: Vec<Hook>,
     /// The sandbox settings for the programs of hooks.

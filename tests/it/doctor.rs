@@ -357,3 +357,22 @@ async fn doctor_names_what_a_tool_lacks() {
     assert!(!said.contains("web_search"), "{said}");
     site.end().await;
 }
+
+/// A service for media without its key does not prevent the start; `doctor` names it.
+#[tokio::test]
+async fn doctor_names_the_services_for_media() {
+    let mut site = Site::new(On::Sqlite).await;
+    let media = "[media.transcription]\nprovider = \"openai\"\nmodel = \"a-model\"\n\
+                 api_key = { env = \"SPEECH_KEY\" }\n";
+    site.configure("127.0.0.1:8642", media);
+    site.migrate().await;
+    let (fine, said) = site.run(&["doctor"]).await;
+    assert!(fine && said.contains("warn  media.transcription"), "{said}");
+    let why = "`speech_to_text` is unavailable: the environment variable SPEECH_KEY is not set";
+    assert!(said.contains(why), "{said}");
+    site.variable("SPEECH_KEY", "key-of-speech");
+    let (_, said) = site.run(&["doctor"]).await;
+    assert!(said.contains("is done by OpenAI") && !said.contains("SPEECH_KEY"), "{said}");
+    assert!(!said.contains("speech_to_text") && !said.contains("key-of-speech"), "{said}");
+    site.end().await;
+}

@@ -53,6 +53,7 @@ const GROWING: &[&str] = &[
     "identities",
     "jobs",
     "link_codes",
+    "media_jobs",
     "memories",
     "mentions",
     "notice_tries",

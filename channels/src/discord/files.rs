@@ -15,17 +15,23 @@ use crate::{FileRef, SendError, error::rejected};
 /// The maximum size of a file that is downloaded.
 const MOST: u64 = 25 * 1024 * 1024;
 
+/// The flag of a message that is a voice note.
+/// <https://discord.com/developers/docs/resources/message#message-object-message-flags>
+const IS_VOICE_MESSAGE: u64 = 1 << 13;
+
 /// The files of a message. Their ids name the channel and message that `at` refers to, where the
 /// URL can be read again: a URL is valid for a day, and that of a forwarded file is found in the
 /// message that forwards it.
 pub(super) fn of(message: &Value, channel: &Value, id: &Value) -> impl Iterator<Item = FileRef> {
     let at = format!("{}/{}", text(channel), text(id));
+    let is_voice = message["flags"].as_u64().is_some_and(|flags| flags & IS_VOICE_MESSAGE != 0);
     let attached =
         message["attachments"].as_array().into_iter().flatten().map(move |file| FileRef {
             id: format!("{at}/{} {}", text(&file["id"]), text(&file["url"])),
             name: text(&file["filename"]).to_owned(),
             media_type: file["content_type"].as_str().map(bare),
             size_bytes: file["size"].as_u64(),
+            is_voice,
         });
     attached.chain(message["sticker_items"].as_array().into_iter().flatten().filter_map(sticker))
 }
@@ -43,6 +49,7 @@ fn sticker(sticker: &Value) -> Option<FileRef> {
         name: format!("{}.{kind}", text(&sticker["name"])),
         media_type: Some(format!("image/{kind}")),
         size_bytes: None,
+        is_voice: false,
     })
 }
 

@@ -1,8 +1,9 @@
-//! Sends a file as a picture or a document.
+//! Sends a file as a picture, a voice note or a document.
 //!
 //! A single file is edited into a placeholder, because only an edit can be repeated without showing
 //! the file twice. An album cannot be edited in. It is sent immediately and not repeated: if its
-//! response is lost, the caller sends the pictures one by one, marked as possible duplicates.
+//! response is lost, the caller sends the pictures one by one, marked as possible duplicates. A voice
+//! note cannot be edited in either.
 
 use std::{iter, slice};
 
@@ -27,6 +28,7 @@ const PHOTO_BYTES: usize = 10 * 1024 * 1024;
 #[derive(Clone, Copy, PartialEq)]
 enum As {
     Photo,
+    Voice,
     Document,
 }
 
@@ -40,15 +42,28 @@ pub(super) async fn send(
         return album(api, target, shipment, reply_to).await;
     }
     let file = Attached::of(shipment, "file".to_owned())?;
-    let shown = if file.is_photo { As::Photo } else { As::Document };
+    let shown = match (file.is_photo, file.is_voice && target.message.is_none()) {
+        (true, _) => As::Photo,
+        (_, true) => As::Voice,
+        _ => As::Document,
+    };
     let sending = Sending { api, target, file, reply_to };
     match sending.show(shown).await {
         // Too large, too narrow, or not a valid picture: it is sent as a document instead.
         Err(SendError::Rejected(reason)) if shown == As::Photo && is_about_photo(&reason) => {
             sending.show(As::Document).await
         }
+        // The person does not accept voice notes, or it is none after all.
+        Err(SendError::Rejected(reason)) if shown == As::Voice && is_about_voice(&reason) => {
+            sending.show(As::Document).await
+        }
         sent => sent,
     }
+}
+
+/// <https://core.telegram.org/bots/api#sendvoice>
+fn is_about_voice(reason: &str) -> bool {
+    reason.contains("VOICE") || reason.contains("voice")
 }
 
 /// Several pictures, one message each. Returns the receipt of the first.
@@ -92,6 +107,8 @@ struct Attached {
     caption: Formatted,
     /// Whether the platform shows it as a picture.
     is_photo: bool,
+    /// Whether the platform shows it as a voice note.
+    is_voice: bool,
 }
 
 impl Attached {
@@ -103,6 +120,7 @@ impl Attached {
         let bytes = bytes.ok_or_else(|| rejected("the file's bytes are missing"))?;
         Ok(Self {
             is_photo: shipment.what.is_picture() && bytes.len() <= PHOTO_BYTES,
+            is_voice: shipment.what.is_voice_note(),
             caption: caption.as_deref().map(text::format).unwrap_or_default(),
             upload: Upload { field, name: name.clone(), media_type: media_type.clone(), bytes },
         })
@@ -155,6 +173,7 @@ impl Sending<'_> {
     async fn upload(&self, shown: As) -> Result<Receipt, Failure> {
         let (method, field) = match shown {
             As::Photo => ("SendPhoto", "photo"),
+            As::Voice => ("SendVoice", "voice"),
             As::Document => ("SendDocument", "document"),
         };
         let Formatted { text, spans } = &self.file.caption;

@@ -31,6 +31,7 @@ pub(super) fn files(message: &Value) -> Vec<FileRef> {
             name: name(file, field, &message["message_id"], &media_type),
             size_bytes: file["file_size"].as_u64(),
             media_type: Some(media_type),
+            is_voice: *field == "voice",
         })
     });
     found.into_iter().collect()

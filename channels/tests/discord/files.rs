@@ -155,5 +155,6 @@ async fn stickers_polls_voices_forwards_and_answered_messages_are_data() {
     fake.posts(general, ann, ("", &voice));
     let (_, files) = heard(&mut listening).await;
     assert_eq!(files[0].media_type.as_deref(), Some("audio/ogg"));
+    assert!(files[0].is_voice);
     listening.end().await.expect("it ends well");
 }

@@ -41,6 +41,7 @@ async fn each_kind_of_file_arrives_with_a_name_and_can_be_fetched() {
             name: name.replace('N', &message.to_string()),
             media_type: Some(media_type.to_owned()),
             size_bytes: Some(bytes.len() as u64),
+            is_voice: kind == "voice",
         };
         assert_eq!((&files[..], album), (&[expected][..], None));
         assert_eq!(channel.fetch(&files[0]).await.expect("fetched"), bytes);
@@ -147,7 +148,13 @@ async fn a_file_that_a_person_sent_is_fetched_up_to_the_limit() {
     let sent = |size: usize| {
         let file = File::new("a.txt", "text/plain", vec![7_u8; size]);
         let (_, id) = fake.user_sends_document(chat, "Ann", file);
-        FileRef { id, name: "a.txt".to_owned(), media_type: None, size_bytes: None }
+        FileRef {
+            id,
+            name: "a.txt".to_owned(),
+            media_type: None,
+            size_bytes: None,
+            is_voice: false,
+        }
     };
     let file = sent(300_000);
     assert_eq!(channel.fetch(&file).await.expect("fetched"), vec![7_u8; 300_000]);

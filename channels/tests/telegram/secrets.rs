@@ -36,8 +36,13 @@ async fn the_token_stands_in_no_error_and_in_no_log() {
             let sent = channel.send(&shipment(chat, what, None)).await;
             read.push(format!("{sent:?} {}", sent.as_ref().expect_err("a fault")));
         }
-        let file =
-            FileRef { id: "f".to_owned(), name: String::new(), media_type: None, size_bytes: None };
+        let file = FileRef {
+            id: "f".to_owned(),
+            name: String::new(),
+            media_type: None,
+            size_bytes: None,
+            is_voice: false,
+        };
         read.push(format!("{:?}", channel.fetch(&file).await));
     }
     let nobody = telegram_at("http://127.0.0.1:9", TOKEN, Mode::Poll);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use channels::{Channel, SendError};
+use channels::{Channel, SendError, VOICE_NOTE};
 use fakes::telegram::{FakeTelegram, Shown, Trouble};
 use serde_json::json;
 
@@ -420,4 +420,37 @@ async fn what_cannot_be_right_is_rejected_before_it_is_sent() {
         assert!(matches!(channel.send(&shipment).await, Err(SendError::Rejected(_))));
     }
     assert!(fake.calls().is_empty());
+}
+
+/// Opus in Ogg is a voice note. If the person accepts none, or it is none after all, it is a
+/// document.
+/// <https://core.telegram.org/bots/api#sendvoice>
+#[tokio::test]
+async fn a_voice_note_is_shown_as_one_and_else_as_a_document() {
+    let opus: Bytes = fakes::media::opus(2).into();
+    for (bytes, refusal, as_voice) in [
+        (opus.clone(), None, true),
+        (opus.clone(), Some("Bad Request: VOICE_MESSAGES_FORBIDDEN"), false),
+        ("OggS but no voice".into(), None, false),
+    ] {
+        let (fake, channel, chat) = stage().await;
+        if let Some(description) = refusal {
+            let description = description.to_owned();
+            fake.fault("sendVoice", Trouble::Refuse { code: 400, description });
+        }
+        let note = Outgoing::File {
+            name: "voice.ogg".to_owned(),
+            media_type: VOICE_NOTE.to_owned(),
+            size_bytes: bytes.len() as u64,
+            digest: "d".to_owned(),
+            caption: None,
+            reply_to: None,
+        };
+        assert_eq!(note.opening(), None, "no text can be edited into a voice note");
+        let file = Shipment { bytes: Some(bytes.clone()), ..shipment(chat, note, None) };
+        let sent = channel.send(&file).await.expect("sent");
+        assert_eq!(fake.granted("sendVoice").len(), usize::from(as_voice));
+        assert_eq!(fake.granted("sendDocument").len(), usize::from(!as_voice));
+        assert_eq!(fake.document(chat, id(&sent)).expect("it is kept").bytes, bytes);
+    }
 }

@@ -214,7 +214,13 @@ impl Upload {
 
     fn file(self) -> FileRef {
         let Self { digest, name, media_type, size_bytes, .. } = self;
-        FileRef { id: digest, name, media_type: Some(media_type), size_bytes: Some(size_bytes) }
+        FileRef {
+            id: digest,
+            name,
+            media_type: Some(media_type),
+            size_bytes: Some(size_bytes),
+            is_voice: false,
+        }
     }
 
     fn sealed(&self, key: &SharedSecret) -> String {

@@ -326,7 +326,10 @@ fn plain(event: Event) -> TimelineStep {
             step(Note, format!("Prompt requested: {prompt} of the MCP server {server}"))
         }
         Event::FileSent { file, .. } => step(Note, format!("File received: {}", file.name)),
-        Event::FileTaken { path, .. } => step(Note, format!("Stored in the workspace: {path}")),
+        Event::FileTaken { path, text, .. } => {
+            let stored = step(Note, format!("Stored in the workspace: {path}"));
+            with(text.unwrap_or_default(), stored)
+        }
         Event::FileLost { reason, .. } => with(reason, step(Bad, "A file could not be fetched")),
         Event::Tainted { source } => step(Note, format!("Untrusted content: {source}")),
         Event::Inherited(inherited) => with(

@@ -269,6 +269,7 @@ fn worker(gateway: Arc<Gateway>, limits: DailyLimits, folder: &TempDir) -> Arc<W
         shared_memory: BTreeSet::new(),
         rules: RuleBook::default(),
         fetching: FetchBudget::default(),
+        transcriber: None,
         agent_cache: AgentCache::default(),
         hooks: vec![],
         hook_sandbox: HookSandbox {

@@ -69,7 +69,8 @@ impl Forgotten {
                 self.files.insert(entry.seq);
                 self.quotes.insert(file.name.clone());
             }
-            Event::FileTaken { file, attachment, view, .. } if self.files.contains(file) => {
+            Event::FileTaken { file, attachment, view, text, .. } if self.files.contains(file) => {
+                self.quotes.extend(text.clone());
                 self.digests.insert(attachment.digest.clone());
                 self.digests.extend(view.as_ref().map(|view| view.digest.clone()));
             }

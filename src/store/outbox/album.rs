@@ -19,10 +19,11 @@ use crate::{
 };
 
 impl Sending {
-    /// Whether an earlier attempt may have shown it, either as part of an album or as a text
-    /// without a placeholder, which is marked by a receipt without a message.
+    /// Whether an earlier attempt may have shown it, either as part of an album, or as a text or
+    /// voice note without a placeholder, which is marked by a receipt without a message.
     pub fn may_be_shown(&self) -> bool {
-        let once = self.what.is_picture() || matches!(self.what, Outgoing::Text { .. });
+        let is_text = matches!(self.what, Outgoing::Text { .. });
+        let once = is_text || self.what.is_picture() || self.what.is_voice_note();
         once && self.receipt == Some(Receipt::nowhere())
     }
 }

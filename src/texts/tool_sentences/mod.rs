@@ -5,6 +5,7 @@
 
 mod documents;
 mod jobs_and_wiki;
+mod media;
 mod tools;
 
 /// A sentence in each language. `{name}` is the value of an argument.
@@ -19,6 +20,7 @@ pub struct ToolSentence {
 
 /// The sentence of a built-in tool.
 pub fn tool_sentence(tool: &str) -> Option<&'static ToolSentence> {
-    let sentences = [tools::SENTENCES, jobs_and_wiki::SENTENCES, documents::SENTENCES];
+    let sentences =
+        [tools::SENTENCES, jobs_and_wiki::SENTENCES, documents::SENTENCES, media::SENTENCES];
     sentences.into_iter().flatten().find(|sentence| sentence.tool == tool)
 }

@@ -16,7 +16,7 @@ use super::address::is_public;
 use crate::tools::ToolError;
 
 const CONNECT_FOR: Duration = Duration::from_secs(10);
-/// The timeout of a request with all its redirects.
+/// The default timeout of a request with all its redirects.
 const ANSWER_FOR: Duration = Duration::from_secs(25);
 const MOST_REDIRECTS: usize = 5;
 /// Lower ports belong to services other than the web: mail, shells, old databases.
@@ -31,6 +31,8 @@ pub struct WebClient {
     unrestricted: reqwest::Client,
     allowed_hosts: Arc<BTreeSet<String>>,
     resolver: Arc<dyn Resolve>,
+    /// The timeout of a request with all its redirects.
+    answer_for: Duration,
 }
 
 /// Decides whether to follow a redirect to that URL. May add to the URL.
@@ -114,7 +116,14 @@ impl WebClient {
             unrestricted: client(resolver.clone())?,
             allowed_hosts: Arc::new(allowed_hosts),
             resolver,
+            answer_for: ANSWER_FOR,
         })
+    }
+
+    /// Sets the timeout of a request, for services that take longer than web pages.
+    #[must_use]
+    pub fn answering_within(self, answer_for: Duration) -> Self {
+        Self { answer_for, ..self }
     }
 
     /// Sends a request. Only GET requests follow redirects; for others the redirect is the
@@ -129,8 +138,8 @@ impl WebClient {
         ask: WebRequest,
         may_follow: &MayFollow<'_>,
     ) -> Result<WebResponse, ToolError> {
-        let within = tokio::time::timeout(ANSWER_FOR, self.follow(ask, may_follow));
-        within.await.map_err(|_| ToolError::Timeout(ANSWER_FOR))?
+        let within = tokio::time::timeout(self.answer_for, self.follow(ask, may_follow));
+        within.await.map_err(|_| ToolError::Timeout(self.answer_for))?
     }
 
     /// Connects to a host, after the same checks.
@@ -183,8 +192,8 @@ impl WebClient {
 
     async fn send_once(&self, ask: &WebRequest) -> Result<WebResponse, ToolError> {
         let http = if self.is_allowed_host(&ask.url) { &self.unrestricted } else { &self.public };
-        let mut request =
-            http.request(ask.method.clone(), ask.url.clone()).headers(ask.headers.clone());
+        let request = http.request(ask.method.clone(), ask.url.clone());
+        let mut request = request.headers(ask.headers.clone()).timeout(self.answer_for);
         if let Some(body) = &ask.body {
             request = request.body(body.clone());
         }
@@ -249,7 +258,6 @@ fn client(resolver: Arc<dyn Resolve>) -> Result<reqwest::Client, reqwest::Error>
     crate::tls::client_builder()
         .user_agent(concat!("Countersign/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT_FOR)
-        .timeout(ANSWER_FOR)
         .redirect(Policy::none())
         .referer(false)
         // A proxy would resolve names itself.

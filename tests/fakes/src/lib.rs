@@ -6,6 +6,7 @@ pub mod discord;
 pub mod guarded;
 pub mod issuer;
 pub mod llm;
+pub mod media;
 pub mod ports;
 pub mod telegram;
 pub mod tools;

@@ -102,7 +102,7 @@ story! {
         let mut what = world.said("what does it say?");
         if let What::Text { files, .. } = &mut what {
             let (id, name) = ("f".to_owned(), "a.txt".to_owned());
-            files.push(FileRef { id, name, media_type: None, size_bytes: None });
+            files.push(FileRef { id, name, media_type: None, size_bytes: None, is_voice: false });
         }
         world.model_will(call("read_file", json!({ "path": "./inbox//a.txt" })));
         world.model_will(call("delete", json!({ "path": "a.txt" })));

@@ -18,7 +18,7 @@ pub(super) fn with_file(world: &mut World, text: &str, (id, name): (&str, &str))
     let mut what = world.said(text);
     if let What::Text { files, .. } = &mut what {
         let (id, name) = (id.to_owned(), name.to_owned());
-        files.push(FileRef { id, name, media_type: None, size_bytes: None });
+        files.push(FileRef { id, name, media_type: None, size_bytes: None, is_voice: false });
     }
     what
 }

@@ -54,6 +54,7 @@ pub(super) fn answer(state: &mut State, mut request: Request) -> Result<Value, R
         "editMessageMedia" => edit_media(state, &mut request),
         "sendDocument" => send_file(state, &mut request, "document"),
         "sendPhoto" => send_file(state, &mut request, "photo"),
+        "sendVoice" => send_file(state, &mut request, "voice"),
         "sendMediaGroup" => send_album(state, &mut request),
         "sendChatAction" => chat_action(state, &request),
         "answerCallbackQuery" => answer_press(state, &request),
@@ -297,6 +298,9 @@ fn send_album(state: &mut State, request: &mut Request) -> Result<Value, Refusal
 
 /// A file as its message shows it. A picture must be one, and neither large nor thin.
 fn shown(state: &mut State, kind: &str, file: File) -> Result<Value, Refusal> {
+    if kind == "voice" {
+        return voice(state, file);
+    }
     if kind != "photo" {
         return Ok(state.keep(file));
     }
@@ -319,6 +323,21 @@ fn shown(state: &mut State, kind: &str, file: File) -> Result<Value, Refusal> {
         "file_id": kept["file_id"], "file_unique_id": kept["file_unique_id"],
         "width": 1, "height": 1, "file_size": kept["file_size"],
     }]))
+}
+
+/// Opus in Ogg, MP3 or M4A.
+fn voice(state: &mut State, file: File) -> Result<Value, Refusal> {
+    let head = &file.bytes[..file.bytes.len().min(256)];
+    let is_opus = head.starts_with(b"OggS") && head.windows(8).any(|part| part == b"OpusHead");
+    if !(is_opus || head.starts_with(b"ID3")) {
+        return Err(Refusal::bad("wrong file: a voice note is OGG with Opus"));
+    }
+    let mut kept = state.keep(file);
+    extend(&mut kept, json!({ "duration": 1 }));
+    if let Some(fields) = kept.as_object_mut() {
+        fields.remove("file_name");
+    }
+    Ok(kept)
 }
 
 /// The part of the form that an `InputMedia` names.

@@ -122,7 +122,9 @@ impl FakeTelegram {
     pub fn document(&self, chat: i64, message: i64) -> Option<File> {
         let state = self.shared.state();
         let stored = state.messages.get(&(chat, message))?;
-        let file = stored["photo"].as_array().map_or(&stored["document"], |sizes| &sizes[0]);
+        let whole =
+            [&stored["document"], &stored["voice"]].into_iter().find(|file| file.is_object());
+        let file = stored["photo"].as_array().map(|sizes| &sizes[0]).or(whole)?;
         let id = file["file_id"].as_str()?;
         state.files.get(id).cloned()
     }

@@ -22,7 +22,7 @@ impl Refusal {
 }
 
 /// Name and fields of each method: `name:type`, with `!` where it is required.
-const METHODS: [(&str, &str); 22] = [
+const METHODS: [(&str, &str); 23] = [
     ("getMe", ""),
     ("getUpdates", "offset:int limit:int timeout:int allowed_updates:json"),
     (
@@ -54,6 +54,12 @@ const METHODS: [(&str, &str); 22] = [
     (
         "sendPhoto",
         "chat_id!:int photo!:str caption:str parse_mode:str caption_entities:json \
+         message_thread_id:int disable_notification:bool protect_content:bool \
+         allow_paid_broadcast:bool reply_parameters:json reply_markup:json",
+    ),
+    (
+        "sendVoice",
+        "chat_id!:int voice!:str caption:str parse_mode:str caption_entities:json duration:int \
          message_thread_id:int disable_notification:bool protect_content:bool \
          allow_paid_broadcast:bool reply_parameters:json reply_markup:json",
     ),
