@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::report::{CheckStatus, Report};
-use crate::config::Config;
+use super::report::Report;
+use crate::{admin::reload::CheckStatus, config::Config};
 
 /// Reports the services for media that are configured. They are not contacted, because every request
 /// costs money.

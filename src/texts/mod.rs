@@ -55,7 +55,7 @@ pub use linking::LinkingWords;
 pub use model::*;
 pub use oidc::SignOn;
 pub use page::PageTexts;
-pub use preview_notes::{PreviewNote, PreviewTexts};
+pub use preview_notes::{PreviewNote, PreviewTexts, ServiceCost};
 pub use progress::progress;
 pub use tool_sentences::{ToolSentence, tool_sentence};
 

@@ -54,8 +54,21 @@ pub enum PreviewNote {
         rule: String,
         is_paused: bool,
     },
+    /// A service that may cost money.
+    PaidService {
+        name: String,
+        cost: ServiceCost,
+    },
     /// Text of the tool, already escaped.
     Markdown(String),
+}
+
+/// What a call of a service costs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServiceCost {
+    Estimated(String),
+    Nothing,
+    Unknown,
 }
 
 impl PreviewNote {
@@ -73,6 +86,7 @@ impl PreviewNote {
             Self::NextRun { at, rule, is_paused } => {
                 Self::NextRun { at: change(&at), rule: change(&rule), is_paused }
             }
+            Self::PaidService { name, cost } => Self::PaidService { name: change(&name), cost },
             Self::Markdown(markdown) => Self::Markdown(change(&markdown)),
             fixed @ (Self::Failure
             | Self::Unchanged
@@ -105,6 +119,9 @@ impl PreviewNote {
             Self::CreatesFiles { count: 2 },
             Self::NextRun { at: text(), rule: text(), is_paused: false },
             Self::NextRun { at: text(), rule: text(), is_paused: true },
+            Self::PaidService { name: text(), cost: ServiceCost::Estimated("1.00".into()) },
+            Self::PaidService { name: text(), cost: ServiceCost::Nothing },
+            Self::PaidService { name: text(), cost: ServiceCost::Unknown },
         ]
     }
 }
@@ -154,6 +171,14 @@ pub(super) const ENGLISH: PreviewTexts = PreviewTexts {
         PreviewNote::NextRun { at, rule, is_paused: true } => {
             format!("paused, was next {at}, {rule}")
         }
+        PreviewNote::PaidService { name, cost } => {
+            let cost = match cost {
+                ServiceCost::Estimated(cost) => format!("Estimated cost: {cost}"),
+                ServiceCost::Nothing => "It costs nothing".to_owned(),
+                ServiceCost::Unknown => "Its cost is not configured".to_owned(),
+            };
+            format!("{}. {}", escaped(name), escaped(&cost))
+        }
         PreviewNote::Markdown(markdown) => markdown.clone(),
     },
     more_lines: |count| match count {
@@ -199,6 +224,14 @@ pub(super) const GERMAN: PreviewTexts = PreviewTexts {
         PreviewNote::NextRun { at, rule, is_paused: true } => {
             format!("angehalten, nächster Lauf wäre: {at}, {rule}")
         }
+        PreviewNote::PaidService { name, cost } => {
+            let cost = match cost {
+                ServiceCost::Estimated(cost) => format!("Geschätzte Kosten: {cost}"),
+                ServiceCost::Nothing => "Es kostet nichts".to_owned(),
+                ServiceCost::Unknown => "Die Kosten sind nicht konfiguriert".to_owned(),
+            };
+            format!("{}. {}", escaped(name), escaped(&cost))
+        }
         PreviewNote::Markdown(markdown) => markdown.clone(),
     },
     more_lines: |count| match count {
@@ -242,6 +275,14 @@ pub(super) const SPANISH: PreviewTexts = PreviewTexts {
         PreviewNote::NextRun { at, rule, is_paused: true } => {
             format!("en pausa, la próxima ejecución sería: {at}, {rule}")
         }
+        PreviewNote::PaidService { name, cost } => {
+            let cost = match cost {
+                ServiceCost::Estimated(cost) => format!("Coste estimado: {cost}"),
+                ServiceCost::Nothing => "No cuesta nada".to_owned(),
+                ServiceCost::Unknown => "El coste no está configurado".to_owned(),
+            };
+            format!("{}. {}", escaped(name), escaped(&cost))
+        }
         PreviewNote::Markdown(markdown) => markdown.clone(),
     },
     more_lines: |count| match count {
@@ -280,6 +321,14 @@ pub(super) const CHINESE: PreviewTexts = PreviewTexts {
         PreviewNote::NextRun { at, rule, is_paused: false } => format!("下次运行：{at}，{rule}"),
         PreviewNote::NextRun { at, rule, is_paused: true } => {
             format!("已暂停，原定下次运行：{at}，{rule}")
+        }
+        PreviewNote::PaidService { name, cost } => {
+            let cost = match cost {
+                ServiceCost::Estimated(cost) => format!("预计费用：{cost}"),
+                ServiceCost::Nothing => "不收费".to_owned(),
+                ServiceCost::Unknown => "未配置费用".to_owned(),
+            };
+            format!("{}。{}", escaped(name), escaped(&cost))
         }
         PreviewNote::Markdown(markdown) => markdown.clone(),
     },

@@ -184,6 +184,7 @@ mod tests {
     fn a_key_names_a_tool_and_its_arguments() {
         let call = |arguments: Value| Call {
             id: CallId("1".into()),
+            model_id: "1".into(),
             tool: "web_search".into(),
             arguments,
         };

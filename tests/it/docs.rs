@@ -9,6 +9,7 @@ use comrak::{
     nodes::{Node, NodeValue},
 };
 use countersign::{
+    admin::rules::{self, ImportFormat},
     cli::Cli,
     config::{Config, build, example},
     tools::{manual, wasm::manifest::Manifest},
@@ -219,7 +220,7 @@ fn every_configuration_loads() {
             Manifest::parse(text).and_then(|manifest| manifest.grants()).unwrap();
         }
         for (_, text) in page.blocks.iter().filter(|(language, _)| language == "toml rules") {
-            let read = countersign::admin::rules::read("toml", text, &[]);
+            let read = rules::read(ImportFormat::Toml, text, &[]);
             assert!(read.is_ok(), "{}: {:?}", path.display(), read.unwrap_err());
         }
     }

@@ -6,7 +6,7 @@ use countersign::{
     clock::SystemClock,
     store::{Store, StoreOptions, db::Durability},
     tools::{
-        mcp::{McpConfig, Protocol, Server},
+        mcp::{ConnectionMode, McpConfig, Protocol, Server},
         sandbox::{
             Job, Sandbox, SandboxLimits, Work,
             profile::Profile,
@@ -565,6 +565,7 @@ async fn the_official_server_works_confined() {
         env: BTreeMap::new(),
         tier: Tier::Extension,
         protocol: Protocol::Auto,
+        connection: ConnectionMode::Shared,
         bearer: None,
         oauth: None,
         login: None,

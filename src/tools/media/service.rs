@@ -22,6 +22,7 @@ use super::{
 };
 use crate::{
     agent::catalog::{ApprovalMode, Variable},
+    texts::{PreviewNote, ServiceCost},
     tools::{
         ToolError,
         web::client::{WebClient, WebRequest, WebResponse},
@@ -112,17 +113,17 @@ impl MediaEndpoint {
     }
 
     /// The line of an approval: who is asked, and what it costs.
-    pub(super) fn terms(&self, units: u64) -> String {
+    pub(super) fn terms(&self, units: u64) -> PreviewNote {
         self.terms_at(self.cost(units))
     }
 
-    pub(super) fn terms_at(&self, cost_micros: Option<u64>) -> String {
+    pub(super) fn terms_at(&self, cost_micros: Option<u64>) -> PreviewNote {
         let cost = match (cost_micros, self.price_micros) {
-            (Some(micros), _) => format!("Estimated cost: {}", money(micros)),
-            (None, Some(_)) => "It costs nothing".to_owned(),
-            (None, None) => "Its cost is not configured".to_owned(),
+            (Some(micros), _) => ServiceCost::Estimated(money(micros)),
+            (None, Some(_)) => ServiceCost::Nothing,
+            (None, None) => ServiceCost::Unknown,
         };
-        text::escape(&format!("{}, {}. {cost}", self.shown(), self.model))
+        PreviewNote::PaidService { name: format!("{}, {}", self.shown(), self.model), cost }
     }
 
     /// Downloads a file whose address a service has sent. Private addresses are rejected, and the
