@@ -6,8 +6,8 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use channels::{
-    Channel, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Person, Place, PlaceKind,
-    Receipt, SendError, Shipment, Unit, WebhookError, WebhookRequest, What,
+    Channel, Delivery, FileRef, Incoming, IncomingContent, Intake, Limits, ListenError, Outgoing,
+    Person, Place, PlaceKind, Receipt, SendError, Unit, WebhookError, WebhookRequest,
     incoming::{Batch, Batches},
     limits::{RateLimits, Repeat},
     text,
@@ -47,7 +47,7 @@ impl Datagrams {
             repeat: Repeat::NativeKey,
             typing_for: None,
             drafts: None,
-            own_drafts: false,
+            supports_drafts: false,
             reasons: false,
             pictures: false,
             reactions: false,
@@ -86,14 +86,14 @@ fn incoming(text: &str, number: u64, from: SocketAddr) -> Incoming {
             is_bot: false,
             roles: Vec::new(),
         }),
-        what: What::Text {
+        what: IncomingContent::Text {
             message: number.to_string(),
             text: text.to_owned(),
             reply_to: None,
             addressed: true,
             files: Vec::new(),
             album: None,
-            foreign: None,
+            quoted_author: None,
         },
     }
 }
@@ -135,10 +135,10 @@ impl Channel for Datagrams {
         Err(WebhookError::Absent)
     }
 
-    async fn send(&self, shipment: &Shipment) -> Result<Receipt, SendError> {
-        let shown = match &shipment.what {
+    async fn send(&self, delivery: &Delivery) -> Result<Receipt, SendError> {
+        let shown = match &delivery.what {
             Outgoing::Text { markdown, .. }
-            | Outgoing::Question { markdown, .. }
+            | Outgoing::Approval { markdown, .. }
             | Outgoing::Settled { markdown, .. } => text::format(markdown).text,
             Outgoing::Toast { text, .. } => text.clone(),
             Outgoing::Placeholder { .. }
@@ -151,13 +151,13 @@ impl Channel for Datagrams {
                 return Err(SendError::Rejected("only text can be sent".to_owned()));
             }
         };
-        if !self.was_sent(&shipment.key) {
-            let to = &shipment.place.chat;
+        if !self.was_sent(&delivery.key) {
+            let to = &delivery.place.chat;
             let sent = self.socket.send_to(format!("{shown}\n").as_bytes(), to).await;
             sent.map_err(|error| SendError::Retry { after: None, reason: error.to_string() })?;
-            self.remember(&shipment.key);
+            self.remember(&delivery.key);
         }
-        Ok(Receipt { message: shipment.key.clone() })
+        Ok(Receipt { message: delivery.key.clone() })
     }
 
     async fn fetch(&self, file: &FileRef) -> Result<Bytes, SendError> {
@@ -171,10 +171,10 @@ async fn repeat_everything(channel: &Datagrams, mut batches: Batches) -> Result<
         // The gateway stores the batch here. Dropping `committed` would reject it.
         let _ = committed.send(());
         for incoming in batch.incomings {
-            let What::Text { text, .. } = incoming.what else { continue };
+            let IncomingContent::Text { text, .. } = incoming.what else { continue };
             let answer = Outgoing::Text { markdown: text, reply_to: None };
             for (part, what) in answer.degrade(channel.limits()).into_iter().enumerate() {
-                let shipment = Shipment {
+                let delivery = Delivery {
                     key: format!("{}/{part}", incoming.key),
                     place: incoming.place.clone(),
                     what,
@@ -183,7 +183,7 @@ async fn repeat_everything(channel: &Datagrams, mut batches: Batches) -> Result<
                     album: Vec::new(),
                     token: None,
                 };
-                channel.send(&shipment).await?;
+                channel.send(&delivery).await?;
             }
         }
     }

@@ -19,7 +19,7 @@ pub struct Incoming {
     /// The author; channel posts and service events have none.
     pub person: Option<Person>,
     /// What happened.
-    pub what: What,
+    pub what: IncomingContent,
 }
 
 /// A place on a platform.
@@ -64,7 +64,7 @@ pub struct Person {
 /// What happened on a platform. Ids of messages are in the format of the platform.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum What {
+pub enum IncomingContent {
     /// A message. Messages with the same `album` were sent together.
     Text {
         /// The id of the message.
@@ -85,7 +85,8 @@ pub enum What {
         /// The author of text in the message that is not the person's own, because it is forwarded,
         /// quoted, or made by a bot.
         #[serde(default)]
-        foreign: Option<String>,
+        #[serde(rename = "foreign")]
+        quoted_author: Option<String>,
     },
     /// The person edited a message that they had sent.
     Edited {
@@ -102,7 +103,7 @@ pub enum What {
         press: String,
         /// The id of the message with the button.
         message: String,
-        /// The data of the button: the token of [`crate::Shipment`] and the key of a
+        /// The data of the button: the token of [`crate::Delivery`] and the key of a
         /// [`crate::Choice`].
         data: String,
         /// The reason that the person gave, if the platform asked for one.

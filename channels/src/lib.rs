@@ -31,11 +31,11 @@ use tokio_util::sync::CancellationToken;
 pub use button::Button;
 pub use error::{CheckError, ListenError, SendError, WebhookError};
 pub use incoming::{
-    Batch, ConnectionState, FileRef, Incoming, Intake, Person, Place, PlaceKind, What,
+    Batch, ConnectionState, FileRef, Incoming, IncomingContent, Intake, Person, Place, PlaceKind,
 };
 pub use limits::Limits;
 pub use message_ref::MessageRef;
-pub use outgoing::{Choice, Outgoing, Receipt, Shipment, VOICE_NOTE};
+pub use outgoing::{Choice, Delivery, Outgoing, Receipt, VOICE_NOTE};
 pub use text::Unit;
 
 /// One connected bot account. Six methods apply to every platform; `roles` and `check` are for
@@ -65,7 +65,7 @@ pub trait Channel: Send + Sync {
     async fn webhook(&self, request: &WebhookRequest) -> Result<Vec<Incoming>, WebhookError>;
 
     /// Sends one message. If the shipment has a receipt, edits that message instead.
-    async fn send(&self, shipment: &Shipment) -> Result<Receipt, SendError>;
+    async fn send(&self, delivery: &Delivery) -> Result<Receipt, SendError>;
 
     /// Downloads a file that a person sent.
     async fn fetch(&self, file: &FileRef) -> Result<Bytes, SendError>;

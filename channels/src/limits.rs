@@ -29,7 +29,7 @@ pub struct Limits {
     /// How often a draft may be updated; `None` if drafts are not shown.
     pub drafts: Option<Duration>,
     /// Whether private chats have native drafts. Elsewhere a draft is shown by editing a message.
-    pub own_drafts: bool,
+    pub supports_drafts: bool,
     /// Whether a button press can open a form for a reason (a modal). Elsewhere people reply.
     pub reasons: bool,
     /// Whether pictures are shown inline.
@@ -80,7 +80,7 @@ impl Outgoing {
     pub fn degrade(self, limits: &Limits) -> Vec<Outgoing> {
         match self {
             Self::Text { markdown, reply_to } => texts(&markdown, reply_to, limits),
-            question @ Self::Question { .. } => asked(question, limits),
+            whole @ Self::Approval { .. } => asked(whole, limits),
             settled @ Self::Settled { .. } => ended(settled, limits),
             Self::File { name, size_bytes, caption, reply_to, .. }
                 if size_bytes > limits.upload_bytes =>
@@ -110,9 +110,9 @@ fn texts(markdown: &str, reply_to: Option<String>, limits: &Limits) -> Vec<Outgo
 }
 
 /// An approval. The buttons are attached to the last part.
-fn asked(question: Outgoing, limits: &Limits) -> Vec<Outgoing> {
-    let Outgoing::Question { markdown, approval, mut choices, reply_to } = question else {
-        return vec![question];
+fn asked(whole: Outgoing, limits: &Limits) -> Vec<Outgoing> {
+    let Outgoing::Approval { markdown, approval, mut choices, reply_to } = whole else {
+        return vec![whole];
     };
     choices.retain(|choice| limits.reasons || choice.button != Button::DenyWithReason);
     if !limits.buttons {
@@ -123,7 +123,7 @@ fn asked(question: Outgoing, limits: &Limits) -> Vec<Outgoing> {
         Some(Outgoing::Text { markdown, reply_to }) => (markdown, reply_to),
         _ => (markdown, None),
     };
-    shown.push(Outgoing::Question { markdown, approval, choices, reply_to });
+    shown.push(Outgoing::Approval { markdown, approval, choices, reply_to });
     shown
 }
 
@@ -214,7 +214,7 @@ mod tests {
             repeat: Repeat::EditInPlace,
             typing_for: None,
             drafts: None,
-            own_drafts: false,
+            supports_drafts: false,
             reasons: false,
             pictures: false,
             reactions: false,
@@ -235,7 +235,7 @@ mod tests {
     }
 
     fn asking(markdown: &str, approval: &str) -> Outgoing {
-        Outgoing::Question {
+        Outgoing::Approval {
             markdown: markdown.into(),
             approval: approval.into(),
             choices: choices(),
@@ -257,7 +257,7 @@ mod tests {
     fn text_of(outgoing: &Outgoing) -> &str {
         match outgoing {
             Outgoing::Text { markdown, .. }
-            | Outgoing::Question { markdown, .. }
+            | Outgoing::Approval { markdown, .. }
             | Outgoing::Settled { markdown, .. } => markdown,
             other => panic!("{other:?} has no text"),
         }
@@ -275,23 +275,23 @@ mod tests {
     }
 
     #[test]
-    fn a_long_question_has_its_buttons_under_the_last_part() {
+    fn a_long_approval_has_its_buttons_under_the_last_part() {
         let markdown = format!("{}\n\nAllow?", "word ".repeat(12));
-        let question = asking(&markdown, "abc");
-        let shown = question.degrade(&small());
+        let whole = asking(&markdown, "abc");
+        let shown = whole.degrade(&small());
         assert!(
-            matches!(shown.last(), Some(Outgoing::Question { choices, .. }) if choices.len() == 4)
+            matches!(shown.last(), Some(Outgoing::Approval { choices, .. }) if choices.len() == 4)
         );
         assert!(shown[..shown.len() - 1].iter().all(|o| matches!(o, Outgoing::Text { .. })));
         assert!(text_of(&shown[shown.len() - 1]).ends_with("Allow?"));
     }
 
     #[test]
-    fn without_buttons_a_question_names_the_commands() {
+    fn without_buttons_an_approval_names_the_commands() {
         let limits = Limits { buttons: false, text: 400, ..small() };
         let approval = "0123456789abcdef";
-        let question = asking("Delete?", approval);
-        let shown = question.degrade(&limits);
+        let whole = asking("Delete?", approval);
+        let shown = whole.degrade(&limits);
         assert_eq!(shown.len(), 1);
         insta::assert_snapshot!(text::format(text_of(&shown[0])).text, @r"
         Delete?
@@ -314,13 +314,13 @@ mod tests {
             ("No answer", Button::Deny),
         ]
         .map(|(label, button)| Choice { label: label.into(), button });
-        let question = Outgoing::Question {
+        let whole = Outgoing::Approval {
             markdown: "Which colour?".into(),
             approval: "0123456789abcdef".into(),
             choices: choices.to_vec(),
             reply_to: None,
         };
-        let shown = question.degrade(&limits);
+        let shown = whole.degrade(&limits);
         insta::assert_snapshot!(text::format(text_of(&shown[0])).text, @r"
         Which colour?
 
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_settled_question_stays_one_edit() {
+    fn a_settled_approval_stays_one_edit() {
         let shown =
             Outgoing::Settled { markdown: "word ".repeat(12), approval: None, choices: vec![] }
                 .degrade(&small());
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_shown_is_left_out() {
+    fn unsupported_parts_are_omitted() {
         assert_eq!(Outgoing::Draft { markdown: "d".into() }.degrade(&small()), []);
         assert_eq!(Outgoing::Typing.degrade(&small()), []);
         let placeholder =

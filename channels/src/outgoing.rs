@@ -23,7 +23,8 @@ pub enum Outgoing {
         reply_to: Option<String>,
     },
     /// A text with buttons. One press decides.
-    Question {
+    #[serde(rename = "question", alias = "approval")]
+    Approval {
         /// The text.
         markdown: String,
         /// The public id of the approval, which people can type.
@@ -45,7 +46,7 @@ pub enum Outgoing {
         #[serde(default)]
         choices: Vec<Choice>,
     },
-    /// A file as a native attachment. Its contents are in the [`Shipment`].
+    /// A file as a native attachment. Its contents are in the [`Delivery`].
     File {
         /// The name that people see.
         name: String,
@@ -102,7 +103,7 @@ impl Outgoing {
     pub fn reply_to(&self) -> Option<&str> {
         match self {
             Self::Text { reply_to, .. }
-            | Self::Question { reply_to, .. }
+            | Self::Approval { reply_to, .. }
             | Self::File { reply_to, .. }
             | Self::Placeholder { reply_to, .. } => reply_to.as_deref(),
             _ => None,
@@ -126,7 +127,7 @@ impl Outgoing {
             return None;
         }
         let (markdown, reply_to) = match self {
-            Self::Text { markdown, reply_to } | Self::Question { markdown, reply_to, .. } => {
+            Self::Text { markdown, reply_to } | Self::Approval { markdown, reply_to, .. } => {
                 (markdown.clone(), reply_to.clone())
             }
             Self::Draft { markdown } | Self::Settled { markdown, .. } => (markdown.clone(), None),
@@ -167,7 +168,7 @@ impl Outgoing {
     /// The public id of the approval whose buttons this shows.
     pub fn approval(&self) -> Option<&str> {
         match self {
-            Self::Question { approval, .. } => Some(approval),
+            Self::Approval { approval, .. } => Some(approval),
             Self::Settled { approval, choices, .. } if !choices.is_empty() => approval.as_deref(),
             _ => None,
         }
@@ -186,7 +187,7 @@ pub struct Choice {
 
 /// A message that is being sent to one place.
 #[derive(Debug, Clone)]
-pub struct Shipment {
+pub struct Delivery {
     /// The outbox row's id, used as the platform's idempotency key where supported.
     pub key: String,
     /// Where it is sent.
@@ -198,8 +199,8 @@ pub struct Shipment {
     /// The contents of an [`Outgoing::File`].
     pub bytes: Option<Bytes>,
     /// The further pictures of an album, if the channel supports albums.
-    pub album: Vec<Shipment>,
-    /// The prefix of the data of an [`Outgoing::Question`]'s buttons: version char, kind char, 22
+    pub album: Vec<Delivery>,
+    /// The prefix of the data of an [`Outgoing::Approval`]'s buttons: version char, kind char, 22
     /// characters of base64url. Random and secret.
     pub token: Option<String>,
 }

@@ -14,8 +14,9 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Channel, ConnectionState, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Person,
-    Place, PlaceKind, Receipt, SendError, Shipment, Unit, WebhookError, WebhookRequest, What,
+    Channel, ConnectionState, Delivery, FileRef, Incoming, IncomingContent, Intake, Limits,
+    ListenError, Outgoing, Person, Place, PlaceKind, Receipt, SendError, Unit, WebhookError,
+    WebhookRequest,
     error::rejected,
     incoming::Batch,
     limits::{RateLimits, Repeat},
@@ -65,7 +66,7 @@ impl Terminal {
             repeat: Repeat::NativeKey,
             typing_for: None,
             drafts: None,
-            own_drafts: false,
+            supports_drafts: false,
             reasons: false,
             pictures: false,
             reactions: false,
@@ -108,14 +109,14 @@ impl Terminal {
             at: DateTime::UNIX_EPOCH,
             place: Self::place(),
             person: Some(self.person.clone()),
-            what: What::Text {
+            what: IncomingContent::Text {
                 message: number.to_string(),
                 text,
                 reply_to: None,
                 addressed: true,
                 files,
                 album: None,
-                foreign: None,
+                quoted_author: None,
             },
         }
     }
@@ -134,8 +135,8 @@ impl Terminal {
         Ok(())
     }
 
-    fn save(&self, shipment: &Shipment, name: &str) -> Result<String, SendError> {
-        let bytes = shipment.bytes.as_deref().unwrap_or_default();
+    fn save(&self, delivery: &Delivery, name: &str) -> Result<String, SendError> {
+        let bytes = delivery.bytes.as_deref().unwrap_or_default();
         let failed = |problem: std::io::Error| SendError::Rejected(problem.to_string());
         std::fs::create_dir_all(&self.folder).map_err(failed)?;
         let path = free_path(&self.folder, name, bytes);
@@ -207,13 +208,13 @@ impl Channel for Terminal {
         Err(WebhookError::Absent)
     }
 
-    async fn send(&self, shipment: &Shipment) -> Result<Receipt, SendError> {
-        let shown = match &shipment.what {
+    async fn send(&self, delivery: &Delivery) -> Result<Receipt, SendError> {
+        let shown = match &delivery.what {
             Outgoing::Text { markdown, .. }
-            | Outgoing::Question { markdown, .. }
+            | Outgoing::Approval { markdown, .. }
             | Outgoing::Settled { markdown, .. } => text::format(markdown).text,
             Outgoing::File { name, caption, .. } => {
-                let saved = self.save(shipment, name)?;
+                let saved = self.save(delivery, name)?;
                 let caption = caption.as_deref().map(|caption| text::format(caption).text);
                 caption.into_iter().chain([saved]).collect::<Vec<_>>().join("\n")
             }
@@ -222,12 +223,12 @@ impl Channel for Terminal {
             | Outgoing::Draft { .. }
             | Outgoing::Typing
             | Outgoing::Reaction { .. } => {
-                return Ok(Receipt { message: shipment.key.clone() });
+                return Ok(Receipt { message: delivery.key.clone() });
             }
             Outgoing::Removal => return Err(rejected("what is printed cannot be deleted")),
         };
-        self.print(&shipment.key, &shown)?;
-        Ok(Receipt { message: shipment.key.clone() })
+        self.print(&delivery.key, &shown)?;
+        Ok(Receipt { message: delivery.key.clone() })
     }
 
     async fn fetch(&self, file: &FileRef) -> Result<Bytes, SendError> {
@@ -263,8 +264,8 @@ mod tests {
         (Terminal::new("terminal", "ann", typing, Box::new(paper.clone()), folder), paper)
     }
 
-    fn shipment(key: &str, what: Outgoing) -> Shipment {
-        Shipment {
+    fn delivery(key: &str, what: Outgoing) -> Delivery {
+        Delivery {
             key: key.into(),
             place: Terminal::place(),
             what,
@@ -285,7 +286,9 @@ mod tests {
             for (number, said, file) in expected {
                 let (batch, committed) = batches.recv().await.expect("a line");
                 assert_eq!(batch.position.as_deref(), Some(number));
-                let What::Text { text, files, .. } = &batch.incomings[0].what else { panic!() };
+                let IncomingContent::Text { text, files, .. } = &batch.incomings[0].what else {
+                    panic!()
+                };
                 assert_eq!((text.as_str(), files.first().map(|f| f.name.as_str())), (said, file));
                 committed.send(()).expect("it listens");
             }
@@ -298,12 +301,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_sent_twice_is_shown_once_and_steers_nothing() {
+    async fn duplicates_are_dropped_and_escape_codes_removed() {
         let folder = tempfile::tempdir().expect("a folder");
         let (terminal, paper) = terminal(&[], folder.path());
         let text = Outgoing::Text { markdown: "**red** \u{1b}[31m".into(), reply_to: None };
         for _ in 0..2 {
-            terminal.send(&shipment("k", text.clone())).await.expect("it prints");
+            terminal.send(&delivery("k", text.clone())).await.expect("it prints");
         }
         let shown = String::from_utf8(paper.0.lock().expect("ours").clone()).expect("text");
         assert_eq!(shown, "red [31m\n\n");
@@ -323,7 +326,7 @@ mod tests {
                 caption: None,
                 reply_to: None,
             };
-            terminal.send(&shipment(key, what)).await.expect("it saves");
+            terminal.send(&delivery(key, what)).await.expect("it saves");
         }
         let shown = String::from_utf8(paper.0.lock().expect("ours").clone()).expect("text");
         assert!(shown.contains("2-a.txt]") && shown.contains("/file]"), "{shown}");

@@ -9,8 +9,8 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Channel, ConnectionState, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Receipt,
-    SendError, Shipment, Unit, WebhookError, WebhookRequest,
+    Channel, ConnectionState, Delivery, FileRef, Incoming, Intake, Limits, ListenError, Outgoing,
+    Receipt, SendError, Unit, WebhookError, WebhookRequest,
     error::rejected,
     limits::{RateLimits, Repeat},
 };
@@ -60,7 +60,7 @@ impl Web {
             repeat: Repeat::NativeKey,
             typing_for: Some(Duration::from_secs(10)),
             drafts: Some(Duration::from_millis(120)),
-            own_drafts: true,
+            supports_drafts: true,
             reasons: false,
             pictures: true,
             reactions: false,
@@ -118,21 +118,21 @@ impl Channel for Web {
     }
 
     /// Always succeeds, because a page that is not open loads what it missed from its history.
-    async fn send(&self, shipment: &Shipment) -> Result<Receipt, SendError> {
-        if matches!(shipment.what, Outgoing::Removal) {
+    async fn send(&self, delivery: &Delivery) -> Result<Receipt, SendError> {
+        if matches!(delivery.what, Outgoing::Removal) {
             return Err(rejected("a page keeps what it shows"));
         }
         let shown = WebShown {
-            chat: shipment.place.chat.clone(),
-            thread: shipment.place.thread.clone(),
-            key: shipment.key.clone(),
-            replaces: shipment.receipt.as_ref().map(|receipt| receipt.message.clone()),
-            what: shipment.what.clone(),
-            token: shipment.token.clone(),
+            chat: delivery.place.chat.clone(),
+            thread: delivery.place.thread.clone(),
+            key: delivery.key.clone(),
+            replaces: delivery.receipt.as_ref().map(|receipt| receipt.message.clone()),
+            what: delivery.what.clone(),
+            token: delivery.token.clone(),
         };
         // An error means that no page is open, which is normal.
         self.hub.send(shown).ok();
-        Ok(Receipt { message: shipment.key.clone() })
+        Ok(Receipt { message: delivery.key.clone() })
     }
 
     async fn fetch(&self, file: &FileRef) -> Result<Bytes, SendError> {
@@ -152,8 +152,8 @@ mod tests {
         Place { chat: "c1".into(), thread: None, kind: PlaceKind::Private }
     }
 
-    fn shipment(receipt: Option<&str>) -> Shipment {
-        Shipment {
+    fn delivery(receipt: Option<&str>) -> Delivery {
+        Delivery {
             key: "k1".into(),
             place: place(),
             what: Outgoing::Settled {
@@ -172,7 +172,7 @@ mod tests {
     async fn every_open_page_sees_what_is_shown() {
         let web = Web::new("web");
         let (mut one, mut two) = (web.subscribe(), web.subscribe());
-        let receipt = web.send(&shipment(Some("k0"))).await.expect("it lives");
+        let receipt = web.send(&delivery(Some("k0"))).await.expect("it lives");
         assert_eq!(receipt.message, "k1");
         let shown = one.recv().await.expect("it lives");
         assert_eq!((shown.chat.as_str(), shown.replaces.as_deref()), ("c1", Some("k0")));
@@ -196,6 +196,6 @@ mod tests {
 
     #[tokio::test]
     async fn without_a_page_sending_succeeds() {
-        assert!(Web::new("web").send(&shipment(None)).await.is_ok());
+        assert!(Web::new("web").send(&delivery(None)).await.is_ok());
     }
 }

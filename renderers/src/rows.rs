@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_table_is_an_error_that_says_so() {
+    fn input_that_is_not_a_table_is_rejected() {
         for value in [json!(1), json!([]), json!([1]), json!([[1], 2]), json!({"a": 1})] {
             let error = from_json("T", &value).unwrap_err();
             assert!(error.to_string().contains("list of"), "{value}: {error}");

@@ -40,7 +40,7 @@ fn sheet(rows: &str) -> Vec<u8> {
 /// LibreOffice's encoding of repeated cells, repeated rows and merged cells.
 /// Proves MC-26.
 #[test]
-fn what_opendocument_says_once_stands_as_often_as_it_is_meant() {
+fn repeated_cells_and_spaces_of_opendocument_are_expanded() {
     let sheet = sheet(
         "<table:table-row><table:table-cell table:number-columns-spanned='3'><text:p>wide</text:p>\
          </table:table-cell><table:covered-table-cell table:number-columns-repeated='2'/>\

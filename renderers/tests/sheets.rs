@@ -219,7 +219,7 @@ fn rows_are_text_whatever_they_begin_with() {
 }
 
 #[test]
-fn what_json_calls_a_text_is_one() {
+fn json_strings_stay_text() {
     let row = json!([{ "zip": "12345", "count": 12345, "is": "true", "so": true, "day": "2026-03-31",
         "price": "$5.00", "share": "-1.5" }]);
     let rendered = workbook(&rows::from_json("T", &row).unwrap());
@@ -238,7 +238,7 @@ fn columns_stand_as_the_rows_name_them() {
 }
 
 #[test]
-fn long_rows_wear_what_all_documents_do() {
+fn streamed_workbooks_use_the_same_theme() {
     let mut document = Document::default();
     document.meta.header = Some("House of Rivers".to_owned());
     document.meta.date = chrono::NaiveDate::from_ymd_opt(2026, 3, 31);

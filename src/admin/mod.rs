@@ -325,7 +325,7 @@ fn router(admin: Arc<Admin>) -> Router {
         .layer(DefaultBodyLimit::disable())
         .layer(middleware::from_fn_with_state(admin.clone(), hosts::known_only))
         .layer(CatchPanicLayer::custom(problem::panicked))
-        .layer(middleware::from_fn(problem::in_their_language))
+        .layer(middleware::from_fn(problem::localize_problem))
         .layer(middleware::from_fn(security_headers::secure))
         .with_state(admin)
 }

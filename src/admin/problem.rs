@@ -31,7 +31,7 @@ pub const FILE_GONE: PageText = |page| page.file_gone;
 pub const TOO_FAST: PageText = |page| page.too_fast;
 pub const FILE_TOO_LARGE: PageText = |page| page.file_too_large;
 pub const TOO_MANY_CONVERSATIONS: PageText = |page| page.too_many_conversations;
-pub const FOREIGN: PageText = |page| page.foreign;
+pub const CROSS_SITE: PageText = |page| page.cross_site;
 pub const TOO_MANY_MESSAGES: PageText = |page| page.refusals.too_many_messages;
 pub const OTHER_PERSON: PageText = |page| page.refusals.other_person;
 pub const NOT_A_MEMBER: PageText = |page| page.refusals.not_a_member;
@@ -181,7 +181,7 @@ impl IntoResponse for Problem {
 }
 
 /// Translates errors into the language that the browser accepts.
-pub async fn in_their_language(request: Request, next: Next) -> Response {
+pub async fn localize_problem(request: Request, next: Next) -> Response {
     let language = language::of(request.headers());
     let mut response = next.run(request).await;
     if let Some(problem) = response.extensions().get::<Problem>().cloned() {

@@ -96,9 +96,9 @@ pub struct Explained {
 /// that judges calls.
 pub async fn explain(worker: &Worker, hypothetical: HypotheticalCall) -> Result<Explained> {
     let agent = worker.agent(&hypothetical.agent).await?;
-    let arguments = worker.toolbox.tidied(&hypothetical.tool, hypothetical.arguments);
+    let arguments = worker.toolbox.normalized(&hypothetical.tool, hypothetical.arguments);
     let mut notes = Vec::new();
-    let unknown = acting(&hypothetical.tool);
+    let unknown = example_spec(&hypothetical.tool);
     let spec = match agent.catalog.find(&hypothetical.tool) {
         ResolvedTool::Tool(spec) => spec,
         found => {
@@ -151,7 +151,7 @@ fn explained(verdict: Verdict, ruling: Ruling, notes: Vec<String>) -> Explained 
         Verdict::Refuse(text) => (GuardEffect::Refuses, Some(text)),
     };
     let Ruling { rule, origin, action, severity, program, unclear, .. } = ruling;
-    let describe = |doubt| (Language::English.words().why.doubt)(doubt).to_owned();
+    let describe = |doubt| (Language::English.words().why.unclear_reason)(doubt).to_owned();
     let unclear = unclear.map(describe);
     Explained { does, why, rule, origin, action, severity, program, unclear, notes }
 }
@@ -185,7 +185,7 @@ impl fmt::Display for Explained {
 }
 
 /// A tool of which only the name is known; for a shell without sandbox.
-fn acting(name: &str) -> ToolSpec {
+fn example_spec(name: &str) -> ToolSpec {
     ToolSpec {
         effect: EffectClass::AtMostOnce,
         approval: ApprovalMode::UnlessAllowed,
@@ -288,7 +288,7 @@ pub fn check(rule: &RuleEntry) -> Result<()> {
 }
 
 /// Imports a document, adding to the existing rules or replacing them. Returns the number of rules.
-pub async fn take_in(
+pub async fn import_rules(
     store: &Store,
     document: RuleDocument,
     replace: bool,
@@ -318,7 +318,7 @@ pub async fn take_in(
 
 /// What a stored rule may replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Put {
+pub enum ImportMode {
     /// Nothing: its name must be free.
     New,
     /// A rule with the same name, if there is one.
@@ -329,7 +329,7 @@ pub enum Put {
 pub async fn put(
     store: &Store,
     entry: RuleEntry,
-    how: Put,
+    how: ImportMode,
     by: &str,
     now: DateTime<Utc>,
 ) -> Result<bool> {
@@ -339,7 +339,8 @@ pub async fn put(
             Box::pin(async move {
                 stored::lock(tx).await?;
                 let (_, there) = stored::all(tx).await?;
-                if how == Put::New && there.rules.iter().any(|rule| rule.name == entry.name) {
+                if how == ImportMode::New && there.rules.iter().any(|rule| rule.name == entry.name)
+                {
                     return Ok(false);
                 }
                 let fact =

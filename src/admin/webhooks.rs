@@ -146,7 +146,7 @@ pub async fn answer(
     let sealed = SignedCallback { approval, choice, until, seal };
     Ok(match decide(&admin.gateway, &name, subscription, sealed).await? {
         CallbackOutcome::Said(answer) => {
-            let status = match answer.came {
+            let status = match answer.outcome {
                 approvals::DecisionOutcome::Done => StatusCode::OK,
                 approvals::DecisionOutcome::Refused => StatusCode::FORBIDDEN,
                 approvals::DecisionOutcome::Late => StatusCode::GONE,

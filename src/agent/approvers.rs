@@ -251,7 +251,7 @@ mod tests {
     /// Approvers are recognised by ids and roles, never by name.
     /// Proves A13.
     #[test]
-    fn whose_word_counts() {
+    fn approvers_are_matched_by_id_and_role() {
         let ann = voter("1", None, &[]);
         let bob = voter("2", None, &[]);
         let chief = voter("3", Some("owner"), &[]);

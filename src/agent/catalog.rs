@@ -55,7 +55,7 @@ pub struct Skill {
     /// File contents by path within the skill. `SKILL.md` is the main file.
     pub files: BTreeMap<String, String>,
     /// Whether it is untrusted content, so that loading it taints the conversation.
-    pub foreign: bool,
+    pub untrusted: bool,
 }
 
 /// An agent that others can delegate work to.

@@ -23,7 +23,7 @@ const LONGEST: usize = 200;
 /// The grant that covers this call, if there is one.
 pub fn covering<'s>(call: &Call, spec: &ToolSpec, session: &'s Session) -> Option<&'s Grant> {
     let subject = policy::subject(spec, &call.arguments);
-    let grants = session.standing.grants.iter();
+    let grants = session.permissions.grants.iter();
     grants
         .filter(|grant| grant.tool == spec.name)
         .find(|grant| covers(&grant.covers, spec, subject.as_deref()))
@@ -382,8 +382,8 @@ mod tests {
             expires_at: DateTime::UNIX_EPOCH,
             uses_left: None,
         };
-        let standing = Permissions { halted: false, grants: vec![grant] };
-        let session = Session { standing, ..Session::default() };
+        let permissions = Permissions { halted: false, grants: vec![grant] };
+        let session = Session { permissions, ..Session::default() };
         covering(&call, &spec, &session).is_some()
     }
 

@@ -104,7 +104,7 @@ pub fn judge(
     context: &GuardContext,
 ) -> Verdict {
     let (call, words) = (&open.call, context.language.words());
-    if session.standing.halted && !crash::planted("halt") {
+    if session.permissions.halted && !crash::planted("halt") {
         return halted(open);
     }
     let ruled = || ruling(call, spec, session, policy, context);
@@ -481,7 +481,7 @@ mod tests {
     /// Patterns match the decoded, normalised subject. Other arguments and indirect paths have no
     /// influence.
     #[test]
-    fn a_pattern_cannot_be_tricked() {
+    fn patterns_match_only_the_normalized_subject() {
         let allow = || vec![rule("*", Some("^notes/"), Action::Allow)];
         for arguments in [
             json!({ "path": "secret.txt", "content": "notes/x" }),
@@ -552,7 +552,7 @@ mod tests {
     /// An interrupted call is repeated automatically only if repeating it is harmless.
     /// Proves T6.
     #[test]
-    fn a_call_that_was_cut_off_is_put_to_the_person() {
+    fn an_interrupted_call_needs_a_decision() {
         let open = OpenCall { call: call(json!({})), state: CallState::Started };
         let session = Session::default();
         let once = spec(ApprovalMode::Never, EffectClass::AtMostOnce);
@@ -578,7 +578,7 @@ mod tests {
         let spec = spec(ApprovalMode::Always, EffectClass::AtMostOnce);
         let good = digest_of(&retry(String::new()).call, &GuardContext::default());
         let mut halted = Session::default();
-        halted.standing.halted = true;
+        halted.permissions.halted = true;
         let forbids = rules(&[rule("*", None, Action::Deny)]);
         let forbidden = Policy { rules: forbids, ..Policy::default() };
         let (open, session) = (Policy::default(), Session::default());
@@ -594,7 +594,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_question_waits() {
+    fn a_pending_approval_waits() {
         let state = CallState::Asked {
             approval: ApprovalId::from("a"),
             asks: ApprovalPurpose::Allow,
@@ -707,7 +707,7 @@ mod tests {
         let unknown = format!("{} {}", texts::HALTED_CALL, texts::OUTCOME_UNKNOWN);
         let refused = |text: &str| Verdict::Refuse(text.to_owned());
         let mut halted = Session::default();
-        halted.standing.halted = true;
+        halted.permissions.halted = true;
         let spec = spec(ApprovalMode::Never, EffectClass::ReadOnly);
         for (state, expected) in [
             (CallState::New, refused(texts::HALTED_CALL)),
@@ -725,7 +725,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decision_means_what_was_asked() {
+    fn a_decision_applies_only_to_its_purpose() {
         let by = || Decider::Person(Speaker { id: "1".into(), name: "Ann".into() });
         let deny = || Decision::Deny { reason: None };
         let answer = Decision::Answer { text: "red".into() };

@@ -69,7 +69,7 @@ impl Budget {
 /// Why this turn has to end, as text for the person, or for the agent that a sub-agent works for.
 pub fn exhausted(session: &Session, budget: &Budget, context: &GuardContext) -> Option<String> {
     let reason = exhausted_budget(session, budget, context)?;
-    let hint = if context.depth == 0 { context.language.words().say_go_on } else { "" };
+    let hint = if context.depth == 0 { context.language.words().say_continue } else { "" };
     Some(format!("{reason}{hint}"))
 }
 
@@ -163,7 +163,7 @@ pub fn looping(session: &Session, words: &Messages) -> Option<String> {
     session
         .open_calls()
         .find(|open| repeated(session, &open.call) == Repeated::Warned)
-        .map(|open| (words.circles)(&open.call.tool))
+        .map(|open| (words.repeated_result)(&open.call.tool))
 }
 
 /// The calls of each reply of this turn with their results, the newest reply first.

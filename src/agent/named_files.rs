@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_followed_binds_everything() {
+    fn an_unresolvable_path_binds_all_files() {
         for line in [
             "cd a; cd b; sh x.sh",
             "cd $X && sh x.sh",

@@ -183,7 +183,7 @@ mod tests {
     /// The most similar name wins. A tie has no result.
     /// Proves CA-19.
     #[test]
-    fn the_best_of_several_is_meant_and_a_tie_is_no_answer() {
+    fn the_closest_name_is_used_and_a_tie_is_rejected() {
         let names = ["read_page_a", "read_page_b", "read_pages_of"];
         assert_eq!(meant("read_page_", names.into_iter()), None);
         assert_eq!(meant("read_pages_o", names.into_iter()), Some("read_pages_of"));

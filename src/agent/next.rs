@@ -320,7 +320,7 @@ fn load_skill(call: &Call, session: &Session, agent: &Agent) -> Vec<Event> {
         Err(problem) => return vec![rejected(call, problem)],
     };
     let source = format!("{} {}", call.tool, skill.name);
-    let taints = skill.foreign && !session.taint.contains(&source);
+    let taints = skill.untrusted && !session.taint.contains(&source);
     let taint = taints.then_some(Event::Tainted { source });
     taint.into_iter().chain([ended(call, Outcome::Done, text)]).collect()
 }
@@ -377,7 +377,7 @@ mod tests {
             name: "letters".into(),
             description: "How we write letters".into(),
             files: [main].into(),
-            foreign: false,
+            untrusted: false,
         };
         Agent {
             id: "default".into(),
@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_goes_on_and_on_is_given_up() {
+    fn a_turn_stops_at_the_step_limit() {
         let mut run = Run::new();
         run.says("hello");
         let given_up = run.goes(&mut vec!["core"; 20]);
@@ -613,7 +613,7 @@ mod tests {
     /// An allowed call runs even if its tool is no longer listed.
     /// Proves T3.
     #[test]
-    fn what_was_allowed_runs_although_its_tool_is_out_of_sight() {
+    fn an_allowed_call_runs_if_its_tool_is_no_longer_listed() {
         let mut run = Run::new();
         run.says("go");
         let call = run.call("rare");

@@ -167,13 +167,13 @@ fn system(session: &Session, agent: &Agent) -> String {
     if listed && !skills.is_empty() {
         text.push_str(SKILLS);
         for skill in skills {
-            let most = if skill.foreign { FOREIGN_CHARS } else { usize::MAX };
+            let most = if skill.untrusted { FOREIGN_CHARS } else { usize::MAX };
             let about: String = skill.description.chars().take(most).collect();
             let _ = write!(text, "\n- {}: {about}", skill.name);
         }
     }
     // Untrusted content must not be part of the instructions.
-    for skill in skills.iter().filter(|skill| !listed && !skill.foreign) {
+    for skill in skills.iter().filter(|skill| !listed && !skill.untrusted) {
         let main = skill.files.get(MAIN_FILE).map_or("", String::as_str);
         let _ = write!(text, "\n\n## Skill: {}\n{main}", skill.name);
     }

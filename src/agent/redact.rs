@@ -331,7 +331,7 @@ mod tests {
     /// Common kinds of keys. All of these are made up.
     /// Proves S11.
     #[test]
-    fn what_looks_like_a_secret_is_redacted() {
+    fn likely_secrets_are_redacted() {
         let redactor = Redactor::default();
         let long = "Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MGFiY2RlZg";
         for (secret, around) in [

@@ -309,7 +309,7 @@ mod tests {
 
     /// Proves MC-39.
     #[test]
-    fn what_was_missed_is_made_up_for_once() {
+    fn missed_runs_are_caught_up_once() {
         let (due, now) = (utc(MAY), utc("2026-05-04T13:20:00Z"));
         assert_eq!(Recurrence::Once.next(due, now), None);
         let hourly = Recurrence::Every { seconds: 3600 };

@@ -38,34 +38,35 @@ pub const INBOX: &str = "inbox";
 /// The source of this call's result, if the result is untrusted content. A failed call has one as
 /// well, since an error may quote the files that it has read.
 pub fn source(call: &Call, spec: &ToolSpec, session: &Session) -> Option<String> {
-    if let Some(path) = foreign_file(call, spec, session) {
+    if let Some(path) = untrusted_file(call, spec, session) {
         return Some(format!("{} {path}", call.tool));
     }
     let about = policy::subject(spec, &call.arguments);
-    let foreign = match (&spec.subject, &spec.source) {
+    let untrusted = match (&spec.subject, &spec.source) {
         _ if !spec.untrusted => false,
         (Some(Subject::Path(_)), ToolSource::Builtin) => {
-            about.as_ref().is_none_or(|path| may_be_anyones(path) || session.is_foreign(path))
+            about.as_ref().is_none_or(|path| may_be_anyones(path) || session.is_untrusted(path))
         }
         _ => true,
     };
     // A shell may read any file.
-    let through_shell = matches!(spec.subject, Some(Subject::Command(_))) && session.has_foreign();
-    (foreign || through_shell).then(|| match about {
+    let through_shell =
+        matches!(spec.subject, Some(Subject::Command(_))) && session.has_untrusted();
+    (untrusted || through_shell).then(|| match about {
         Some(about) => format!("{} {about}", call.tool),
         None => call.tool.clone(),
     })
 }
 
 /// The first untrusted file that the call reads, besides its subject.
-fn foreign_file(call: &Call, spec: &ToolSpec, session: &Session) -> Option<String> {
+fn untrusted_file(call: &Call, spec: &ToolSpec, session: &Session) -> Option<String> {
     let named = spec.reads.iter().flat_map(|pointer| {
         let keys: Vec<_> = pointer.split('/').skip(1).collect();
         texts_at(&call.arguments, &keys)
     });
     // A path that is not valid is not opened.
     let mut paths = named.filter_map(|path| paths::normalise(path).ok());
-    paths.find(|path| may_be_anyones(path) || session.is_foreign(path))
+    paths.find(|path| may_be_anyones(path) || session.is_untrusted(path))
 }
 
 fn texts_at<'v>(value: &'v Value, keys: &[&str]) -> Vec<&'v str> {

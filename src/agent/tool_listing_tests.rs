@@ -131,9 +131,9 @@ fn enabling_is_within_what_the_agent_has() {
     let enabling = |name: &str| catalog.enabling(&json!({ "toolName": name }));
     assert_eq!(enabling("GithubCreateIssue"), Ok(vec!["github_create_issue".to_owned()]));
     assert_eq!(enabling("note"), Ok(vec![]), "it is callable already");
-    let foreign = enabling("github_create_issues_of_others").unwrap_err();
-    assert!(foreign.starts_with("There is no tool"), "{foreign}");
-    assert!(foreign.contains("github_create_issue"), "{foreign}");
+    let untrusted = enabling("github_create_issues_of_others").unwrap_err();
+    assert!(untrusted.starts_with("There is no tool"), "{untrusted}");
+    assert!(untrusted.contains("github_create_issue"), "{untrusted}");
 }
 
 /// A name in another notation refers to the tool.
@@ -161,7 +161,7 @@ fn a_long_file_is_loaded_part_by_part() {
     let content = lines.concat();
     let files = [("SKILL.md", "short"), ("long.md", content.as_str())];
     let files = files.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
-    let skill = Skill { name: "s".into(), description: "d".into(), files, foreign: false };
+    let skill = Skill { name: "s".into(), description: "d".into(), files, untrusted: false };
     let catalog = Catalog::new(vec![], vec![skill]).unwrap();
     let (mut whole, mut line) = (String::new(), 1);
     loop {

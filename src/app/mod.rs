@@ -228,7 +228,7 @@ fn admin_server(
     Ok(Admin::new(worker.clone(), webs, demo)
         .with_completions(config.admin.completions.build(config.web_url()))
         .with_config(worker.redactor.own_value(&shown(config)?))
-        .with_inlets(webhooks::inlets(config, variables)?, webhook_sender)
+        .with_inlets(webhooks::incoming(config, variables)?, webhook_sender)
         .with_metrics_token(metrics_token(config, variables)?)
         .with_trusted_proxies(config.admin.proxies()?)
         .with_hosts(config.admin.hosts())
@@ -344,8 +344,8 @@ fn toolbox(
     telemetry::hide(&hidden);
     let redactor = Redactor::new(hidden.iter().map(String::as_str));
     let redactor = redactor.for_results(config.redaction.results);
-    let toolbox = Toolbox::redacting(redactor).within(variables.clone());
-    let toolbox = toolbox.confining(sandbox.clone());
+    let toolbox = Toolbox::with_redactor(redactor).with_environment(variables.clone());
+    let toolbox = toolbox.with_sandbox(sandbox.clone());
     for tool in tools {
         toolbox.register(tool)?;
     }

@@ -228,7 +228,7 @@ mod tests {
     /// Changes are reported by key.
     /// Proves O3.
     #[test]
-    fn what_changes_is_said_key_by_key() {
+    fn changed_keys_are_reported() {
         let before = json!({
             "limits": { "messages_per_minute": 30 },
             "channels": [{ "id": "tg", "allow": ["1"] }, { "id": "dc", "allow": [] }],

@@ -334,7 +334,7 @@ fn webhook_secrets(
     config: &Config,
     variables: &BTreeMap<String, String>,
 ) -> Result<(CheckStatus, String)> {
-    let taken = webhooks::inlets(config, variables)?;
+    let taken = webhooks::incoming(config, variables)?;
     let outgoing = webhooks::subscriptions(config, variables)?;
     let closed = config.webhooks_in.iter().filter(|entry| !taken.contains_key(&entry.name));
     let closed: Vec<_> = closed.map(|entry| entry.name.as_str()).collect();

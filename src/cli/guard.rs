@@ -101,7 +101,7 @@ pub(super) async fn run(
                 .with_context(|| file.display().to_string())?;
             let store = &app.worker.gateway.store;
             let count =
-                rules::take_in(store, read.document, replace, COMMAND_LINE, SystemClock.now())
+                rules::import_rules(store, read.document, replace, COMMAND_LINE, SystemClock.now())
                     .await?;
             say(&format!("{count} rules were imported and are active."))?;
             read.notes.iter().try_for_each(|note| say(&format!("  note: {note}")))

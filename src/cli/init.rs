@@ -43,7 +43,7 @@ struct TypedSecret {
 impl NewSecret {
     /// Asks for it, unless the variable is set. `None` if the answer is empty.
     fn ask(
-        question: &str,
+        label: &str,
         variable: &'static str,
         variables: &BTreeMap<String, String>,
         folder: &Path,
@@ -52,7 +52,7 @@ impl NewSecret {
             say(&format!("Using the environment variable {variable}."))?;
             return Ok(Some(Self { variable, typed: None }));
         }
-        let value = prompt::secret(question)?;
+        let value = prompt::secret(label)?;
         if value.is_empty() {
             return Ok(None);
         }
@@ -132,8 +132,8 @@ async fn ask_channel(answers: &mut Answers, variables: &BTreeMap<String, String>
         let Some(choice) = PLATFORMS.get(prompt::choice("Chat platform", &options)?) else {
             return Ok(());
         };
-        let question = format!("Token from {}", choice.source);
-        let Some(token) = NewSecret::ask(&question, choice.variable, variables, &answers.folder)?
+        let label = format!("Token from {}", choice.source);
+        let Some(token) = NewSecret::ask(&label, choice.variable, variables, &answers.folder)?
         else {
             say("A bot needs a token.")?;
             continue;

@@ -88,13 +88,13 @@ async fn list(store: &Store, server: Option<String>, output: OutputFormat) -> Re
 }
 
 fn line(pin: &Pin) -> String {
-    let standing = match pin.standing() {
+    let state = match pin.state() {
         PinState::Seen => "as first seen".to_owned(),
         PinState::Vouched => format!("trusted by {}", pin.vouched_by),
         PinState::Changed => "CHANGED, withheld".to_owned(),
     };
     let (tool, digest) = (one_line(&pin.tool), pins::digest(pin.now()));
-    let mut line = format!("{} {tool}: {standing} ({})", pin.server, &digest[..12]);
+    let mut line = format!("{} {tool}: {state} ({})", pin.server, &digest[..12]);
     if let Some(offered) = &pin.offered {
         let plain = channels::text::neutralise;
         let (was, is) = (plain(&pin.definition), plain(offered));

@@ -7,29 +7,29 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 const TRIES: usize = 5;
 
 /// Asks for a line. An empty answer means the default.
-pub(super) fn line(question: &str, default: &str) -> Result<String> {
+pub(super) fn line(label: &str, default: &str) -> Result<String> {
     let shown = if default.is_empty() { String::new() } else { format!(" [{default}]") };
-    ask(&format!("{question}{shown}: "))?;
+    ask(&format!("{label}{shown}: "))?;
     let answer = read()?;
     Ok(if answer.is_empty() { default.to_owned() } else { answer })
 }
 
 /// Asks for a value that is not shown while it is typed.
-pub(super) fn secret(question: &str) -> Result<String> {
-    let question = format!("{question} (not shown): ");
+pub(super) fn secret(label: &str) -> Result<String> {
+    let label = format!("{label} (not shown): ");
     let typed = if io::stdin().is_terminal() {
-        rpassword::prompt_password(question).context("reading from the terminal")?
+        rpassword::prompt_password(label).context("reading from the terminal")?
     } else {
-        ask(&question)?;
+        ask(&label)?;
         read()?
     };
     Ok(typed.trim().to_owned())
 }
 
 /// Asks for one of the options by its number. An empty answer means the first. Returns the index.
-pub(super) fn choice(question: &str, options: &[&str]) -> Result<usize> {
+pub(super) fn choice(label: &str, options: &[&str]) -> Result<usize> {
     let list = options.iter().zip(1..).map(|(option, number)| format!("  {number}  {option}\n"));
-    ask(&format!("\n{question}\n{}", list.collect::<String>()))?;
+    ask(&format!("\n{label}\n{}", list.collect::<String>()))?;
     for _ in 0..TRIES {
         let number = line("Choose", "1")?;
         match number.parse::<usize>() {

@@ -198,7 +198,7 @@ impl From<folder::InstalledSkill> for Installed {
     fn from(folder::InstalledSkill { skill, origin, warnings }: folder::InstalledSkill) -> Self {
         let source = origin.map(|origin| origin.source);
         let (name, description) = (skill.name, skill.description);
-        Self { name, description, source, trusted: !skill.foreign, warnings }
+        Self { name, description, source, trusted: !skill.untrusted, warnings }
     }
 }
 

@@ -91,7 +91,7 @@ pub async fn run(config: &Config, store: &Store, args: TokenArgs) -> Result<Stri
     let now = SystemClock.now();
     let token = tokens::new(&api, role, days, OPERATOR, now);
     let fact = Fact::new(AuditKind::TokenCreated, OPERATOR);
-    let secret = tokens::make(store, token, fact, now).await?;
+    let secret = tokens::create_token(store, token, fact, now).await?;
     secret.with_context(|| {
         format!("there is already a token `{api}`; revoke it first, or choose another name")
     })

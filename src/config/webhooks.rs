@@ -67,7 +67,7 @@ fn everything() -> String {
 }
 
 /// The incoming webhooks, by name. Those without a secret are skipped.
-pub fn inlets(
+pub fn incoming(
     config: &Config,
     variables: &BTreeMap<String, String>,
 ) -> Result<BTreeMap<String, Inlet>> {

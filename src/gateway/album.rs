@@ -1,11 +1,12 @@
 //! Combines consecutive pictures of the outbox into an album, on platforms that support albums.
 
 use anyhow::Result;
-use channels::{Channel, Outgoing, Receipt, SendError, Shipment};
+use channels::{Channel, Delivery, Outgoing, Receipt, SendError};
 
 use super::{
-    Gateway, outcome,
-    shipment::{shipment, temporary},
+    Gateway,
+    delivery::{delivery, temporary},
+    outcome,
 };
 use crate::{store::outbox::sending::Sending, texts::Language};
 
@@ -47,7 +48,7 @@ pub(super) async fn show(
     }
 }
 
-async fn packed(gateway: &Gateway, first: &Sending, others: &[Sending]) -> Result<Shipment> {
+async fn packed(gateway: &Gateway, first: &Sending, others: &[Sending]) -> Result<Delivery> {
     let mut album = one(gateway, first).await?;
     for other in others {
         album.album.push(one(gateway, other).await?);
@@ -55,12 +56,12 @@ async fn packed(gateway: &Gateway, first: &Sending, others: &[Sending]) -> Resul
     Ok(album)
 }
 
-async fn one(gateway: &Gateway, sending: &Sending) -> Result<Shipment> {
-    let mut shipment = shipment(sending, sending.what.clone());
+async fn one(gateway: &Gateway, sending: &Sending) -> Result<Delivery> {
+    let mut delivery = delivery(sending, sending.what.clone());
     if let Outgoing::File { digest, .. } = &sending.what {
-        shipment.bytes = Some(gateway.artifacts.read(digest).await?);
+        delivery.bytes = Some(gateway.artifacts.read(digest).await?);
     }
-    Ok(shipment)
+    Ok(delivery)
 }
 
 /// Marks a picture that may already have been shown as a possible duplicate.
@@ -69,7 +70,7 @@ pub(super) async fn mark(gateway: &Gateway, sending: &mut Sending) -> Result<()>
         return Ok(());
     }
     let Outgoing::File { caption, .. } = &mut sending.what else { return Ok(()) };
-    let mark = Language::of(Some(&sending.language)).words().perhaps_twice;
+    let mark = Language::of(Some(&sending.language)).words().possible_duplicate;
     let before = caption.take().map_or_else(String::new, |caption| caption + "\n\n");
     *caption = Some(before + mark);
     sending.receipt = None;

@@ -56,7 +56,7 @@ pub(super) async fn execute(
         Command::Whoami => words.whoami([&by.name, &by.id, &context.channel, typed.role.as_str()]),
         Command::Status => {
             let open =
-                (words.open_questions)(approval_store::pending(tx, conversation).await?.len());
+                (words.pending_approvals)(approval_store::pending(tx, conversation).await?.len());
             words.status(&open, &tasks::at_work(tx, conversation).await?)
         }
         Command::Stop => {
@@ -192,19 +192,19 @@ async fn decide_typed(
 ) -> Result<String> {
     let mut shown = Vec::new();
     let mut hidden = 0;
-    for question in approval_store::shown_beside(tx, conversation).await? {
-        match outbox::receipt(tx, &question.question).await? {
-            Some(receipt) => shown.push((question, receipt.message)),
+    for approval in approval_store::shown_beside(tx, conversation).await? {
+        match outbox::receipt(tx, &approval.message).await? {
+            Some(receipt) => shown.push((approval, receipt.message)),
             None => hidden += 1,
         }
     }
     let replied = shown.iter().position(|(_, message)| typed.reply_to == Some(message));
     if !code.is_empty() {
-        shown.retain(|(question, _)| approvals::code(&question.id) == code);
+        shown.retain(|(approval, _)| approvals::code(&approval.id) == code);
     } else if let Some(replied) = replied {
         shown = vec![shown.swap_remove(replied)];
-    } else if shown.iter().any(|(question, _)| question.shown_in == *conversation) {
-        shown.retain(|(question, _)| question.shown_in == *conversation);
+    } else if shown.iter().any(|(approval, _)| approval.shown_in == *conversation) {
+        shown.retain(|(approval, _)| approval.shown_in == *conversation);
     }
     match shown.as_slice() {
         [(one, _)] => {

@@ -8,7 +8,7 @@
 //! platform does not delay the others.
 
 use anyhow::Result;
-use channels::{Channel, Outgoing, Receipt, SendError, Shipment, limits::Repeat};
+use channels::{Channel, Delivery, Outgoing, Receipt, SendError, limits::Repeat};
 use chrono::{DateTime, TimeDelta, Utc};
 use std::{
     collections::BTreeMap,
@@ -21,9 +21,9 @@ use tracing::Instrument as _;
 use super::{
     Connected, Gateway, album, approvals,
     breaker::{BreakerPermission, Breakers},
+    delivery::{delivery, removal, temporary},
     outcome,
     send_claims::{POLL_EVERY, claim_sends},
-    shipment::{removal, shipment, temporary},
 };
 use crate::{
     journal::ids::OutboxId,
@@ -42,16 +42,16 @@ const AT_LEAST_ON_A_CHANNEL: usize = 64;
 const CLAIMED_AT_ONCE: usize = 64;
 /// How often rows for channels that are not configured are looked for, and how long they wait: this
 /// node may not have the newest configuration yet.
-const SWEEPS_EVERY: TimeDelta = TimeDelta::hours(1);
+const CLEANUP_INTERVAL: TimeDelta = TimeDelta::hours(1);
 const UNKNOWN_FOR: TimeDelta = TimeDelta::days(7);
 
 pub async fn deliver(gateway: Arc<Gateway>) {
     let channel_permits = ChannelPermits::new(&gateway);
     let mut sweeps_at = gateway.clock.now();
-    let mut looks_at = Instant::now();
+    let mut next_check = Instant::now();
     while !gateway.stop.is_cancelled() {
         if gateway.clock.now() >= sweeps_at {
-            sweeps_at = gateway.clock.now() + SWEEPS_EVERY;
+            sweeps_at = gateway.clock.now() + CLEANUP_INTERVAL;
             let gateway = gateway.clone();
             gateway.tasks.clone().spawn(async move { refuse_unknown(&gateway).await });
         }
@@ -61,23 +61,23 @@ pub async fn deliver(gateway: Arc<Gateway>) {
             let gateway = gateway.clone();
             gateway.tasks.clone().spawn(async move { check(&gateway, &channel).await });
         }
-        let claim = claim_sends(&gateway, plan.shares, looks_at).await;
-        looks_at = claim.looks_at.min(Instant::now() + plan.wait);
+        let claim = claim_sends(&gateway, plan.shares, next_check).await;
+        next_check = claim.next_check.min(Instant::now() + plan.wait);
         for sending in claim.sendings {
             let slot = channel_permits.take(&gateway, &sending).await;
             let gateway = gateway.clone();
             gateway.tasks.clone().spawn(async move {
-                ship(&gateway, sending).await;
+                deliver_one(&gateway, sending).await;
                 drop(slot);
             });
         }
         if claim.may_be_more {
-            looks_at = Instant::now();
+            next_check = Instant::now();
             continue;
         }
         tokio::select! {
             () = gateway.stop.cancelled() => {}
-            () = channel_permits.freed.notified() => looks_at = Instant::now(),
+            () = channel_permits.freed.notified() => next_check = Instant::now(),
             _ = tokio::time::timeout(plan.wait, gateway.store.notifier.outbox()) => {}
         }
     }
@@ -92,8 +92,8 @@ pub async fn deliver_ready(gateway: &Gateway) -> Result<usize> {
     let shares = plan(gateway, |_| CLAIMED_AT_ONCE).shares;
     let sendings = gateway.store.claim_sends(shares, gateway.clock.now()).await?;
     let shipped = sendings.into_iter().map(|sending| async move {
-        let slot = Slot::new(gateway, &sending, None);
-        ship(gateway, sending).await;
+        let slot = SendSlot::new(gateway, &sending, None);
+        deliver_one(gateway, sending).await;
         drop(slot);
     });
     Ok(futures::future::join_all(shipped).await.len())
@@ -177,8 +177,8 @@ impl ChannelPermits {
     fn new(gateway: &Gateway) -> Self {
         let share = AT_ONCE / gateway.channels.len().max(1);
         let each = share.clamp(AT_LEAST_ON_A_CHANNEL, AT_ONCE_ON_A_CHANNEL);
-        let lane = |channel: &String| (channel.clone(), Arc::new(Semaphore::new(each)));
-        Self { permits: gateway.channels.keys().map(lane).collect(), freed: Arc::default() }
+        let queue = |channel: &String| (channel.clone(), Arc::new(Semaphore::new(each)));
+        Self { permits: gateway.channels.keys().map(queue).collect(), freed: Arc::default() }
     }
 
     fn free(&self, channel: &str) -> usize {
@@ -187,14 +187,14 @@ impl ChannelPermits {
 
     /// A claim takes at most as many rows of a channel as it has free permits, and this is the only
     /// place that takes permits, so there is always one.
-    async fn take(&self, gateway: &Gateway, sending: &Sending) -> Slot {
+    async fn take(&self, gateway: &Gateway, sending: &Sending) -> SendSlot {
         let permits = self.permits.get(&sending.channel).cloned();
         let permit = match permits {
             Some(permits) => permits.acquire_owned().await.ok(),
             None => None,
         };
         let freed = self.freed.clone();
-        Slot::new(gateway, sending, permit.map(|permit| Permit { permit, freed }))
+        SendSlot::new(gateway, sending, permit.map(|permit| Permit { permit, freed }))
     }
 }
 
@@ -205,14 +205,14 @@ struct Permit {
 }
 
 /// The right to send one row; released when dropped.
-struct Slot {
+struct SendSlot {
     permit: Option<Permit>,
     breakers: Arc<Breakers>,
     channel: String,
     id: OutboxId,
 }
 
-impl Slot {
+impl SendSlot {
     fn new(gateway: &Gateway, sending: &Sending, permit: Option<Permit>) -> Self {
         let (breakers, channel) = (gateway.breakers.clone(), sending.channel.clone());
         breakers.begin_probe(&channel, &sending.id);
@@ -220,7 +220,7 @@ impl Slot {
     }
 }
 
-impl Drop for Slot {
+impl Drop for SendSlot {
     fn drop(&mut self) {
         self.breakers.end_probe(&self.channel, &self.id);
         if let Some(Permit { permit, freed }) = self.permit.take() {
@@ -233,7 +233,7 @@ impl Drop for Slot {
     }
 }
 
-async fn ship(gateway: &Gateway, mut sending: Sending) {
+async fn deliver_one(gateway: &Gateway, mut sending: Sending) {
     let Some(connected) = gateway.channels.get(&sending.channel) else { return };
     if let Err(until) = admitted(gateway, connected, &sending) {
         if let Err(problem) = gateway.store.defer_send(&sending, until).await {
@@ -285,26 +285,26 @@ async fn show(
             place(gateway, channel, sending, opening).await?;
         }
     }
-    let mut shipment = shipment(sending, sending.what.clone());
+    let mut delivery = delivery(sending, sending.what.clone());
     if let Some(approval) = sending.what.approval() {
         let token = approvals::new_token();
         gateway.store.mint_token(approval, &token).await.map_err(temporary)?;
-        shipment.token = Some(token);
+        delivery.token = Some(token);
     }
-    load(gateway, sending, &mut shipment).await;
-    outcome::send(gateway, channel, sending, &shipment).await
+    load(gateway, sending, &mut delivery).await;
+    outcome::send(gateway, channel, sending, &delivery).await
 }
 
 /// Reads the contents of a file. If they are missing, a text says so.
-async fn load(gateway: &Gateway, sending: &Sending, shipment: &mut Shipment) {
+async fn load(gateway: &Gateway, sending: &Sending, delivery: &mut Delivery) {
     let Outgoing::File { digest, name, .. } = &sending.what else { return };
     match gateway.artifacts.read(digest).await {
-        Ok(bytes) => shipment.bytes = Some(bytes),
+        Ok(bytes) => delivery.bytes = Some(bytes),
         Err(problem) => {
             let problem = format!("{problem:#}");
             tracing::error!(outbox.id = %sending.id, problem, "could not read an artifact");
             let markdown = Language::of(Some(&sending.language)).words().file_missing(name);
-            shipment.what = Outgoing::Text { markdown, reply_to: None };
+            delivery.what = Outgoing::Text { markdown, reply_to: None };
         }
     }
 }
@@ -316,12 +316,12 @@ async fn place(
     sending: &mut Sending,
     opening: Outgoing,
 ) -> Result<(), SendError> {
-    let placeholder = shipment(sending, opening);
+    let placeholder = delivery(sending, opening);
     let receipt = outcome::send(gateway, channel, sending, &placeholder).await?;
     if !gateway.store.record_receipt(sending, Some(&receipt)).await.map_err(temporary)? {
-        let stray = removal(sending.place.clone(), receipt);
+        let orphaned = removal(sending.place.clone(), receipt);
         // If this fails, the first words stay visible, as after a crash.
-        let _ = channel.send(&stray).await;
+        let _ = channel.send(&orphaned).await;
         return Err(temporary(anyhow::anyhow!("another node is sending this row")));
     }
     sending.receipt = Some(receipt);
@@ -338,10 +338,10 @@ async fn show_once(
     sending: &Sending,
 ) -> Result<Receipt, SendError> {
     let may_be_shown = sending.may_be_shown();
-    let mut shipment = shipment(sending, sending.what.clone());
-    shipment.receipt = None;
+    let mut delivery = delivery(sending, sending.what.clone());
+    delivery.receipt = None;
     if may_be_shown {
-        shipment.what = marked(channel, sending)?;
+        delivery.what = marked(channel, sending)?;
     } else if !gateway
         .store
         .record_receipt(sending, Some(&Receipt::nowhere()))
@@ -350,8 +350,8 @@ async fn show_once(
     {
         return Err(temporary(anyhow::anyhow!("another node is sending this row")));
     }
-    load(gateway, sending, &mut shipment).await;
-    let sent = outcome::send(gateway, channel, sending, &shipment).await;
+    load(gateway, sending, &mut delivery).await;
+    let sent = outcome::send(gateway, channel, sending, &delivery).await;
     let surely_not = !matches!(sent, Ok(_) | Err(SendError::Unknown(_)));
     if surely_not && !may_be_shown {
         gateway.store.record_receipt(sending, None).await.map_err(temporary)?;
@@ -361,7 +361,7 @@ async fn show_once(
 
 /// Marks what may already have been shown as a possible duplicate.
 fn marked(channel: &dyn Channel, sending: &Sending) -> Result<Outgoing, SendError> {
-    let mark = Language::of(Some(&sending.language)).words().perhaps_twice;
+    let mark = Language::of(Some(&sending.language)).words().possible_duplicate;
     if let Outgoing::File { caption: None, .. } = &sending.what {
         let mut file = sending.what.clone();
         if let Outgoing::File { caption, .. } = &mut file {

@@ -5,7 +5,7 @@
 //! recorded, so that the final answer of the same turn replaces it, even after a crash. A draft
 //! that arrives too late for that is deleted; nothing ever replaces an older message.
 
-use channels::{Outgoing, PlaceKind, Receipt, SendError, Shipment};
+use channels::{Delivery, Outgoing, PlaceKind, Receipt, SendError};
 use std::{
     sync::{Arc, OnceLock},
     time::Duration,
@@ -18,7 +18,7 @@ use tokio::{
 
 use super::{
     Connected, Gateway,
-    shipment::{removal, unstored},
+    delivery::{removal, unstored},
 };
 use crate::{
     journal::event::Seq,
@@ -53,7 +53,7 @@ pub struct Drafts<'g> {
     under_way: Option<DraftTask>,
     /// Set when the outcome of a placeholder is unknown: another one could be a second message that
     /// nothing replaces.
-    stray: Arc<OnceLock<()>>,
+    orphaned: Arc<OnceLock<()>>,
 }
 
 struct DraftTask {
@@ -65,14 +65,14 @@ struct DraftTask {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     /// Nothing of the draft can still arrive.
-    Landed,
+    Sent,
     /// The answer stopped waiting for the draft.
     Abandoned,
 }
 
 impl<'g> Drafts<'g> {
     pub fn new(gateway: &'g Arc<Gateway>, claimed: &'g Claimed, target: DraftTarget) -> Self {
-        Self { gateway, claimed, target, under_way: None, stray: Arc::default() }
+        Self { gateway, claimed, target, under_way: None, orphaned: Arc::default() }
     }
 
     /// Shows the growing text and the typing indicator for as long as it is polled; never returns.
@@ -87,7 +87,7 @@ impl<'g> Drafts<'g> {
         typing.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let edit_interval = limits.drafts.unwrap_or(typing_for);
         // A separate message is worthwhile only if the answer takes some time.
-        let first = if self.own_drafts(connected) { Duration::ZERO } else { edit_interval };
+        let first = if self.supports_drafts(connected) { Duration::ZERO } else { edit_interval };
         let mut edit_interval = interval_at(Instant::now() + first, edit_interval);
         loop {
             tokio::select! {
@@ -127,8 +127,8 @@ impl<'g> Drafts<'g> {
         }
     }
 
-    fn own_drafts(&self, connected: &Connected) -> bool {
-        connected.channel.limits().own_drafts && self.claimed.place.kind == PlaceKind::Private
+    fn supports_drafts(&self, connected: &Connected) -> bool {
+        connected.channel.limits().supports_drafts && self.claimed.place.kind == PlaceKind::Private
     }
 
     /// No drafts are sent to a platform that does not answer.
@@ -148,12 +148,12 @@ impl<'g> Drafts<'g> {
         let draft = Outgoing::Draft { markdown }.degrade(connected.channel.limits()).pop();
         let Some(draft) = draft.filter(|_| self.is_reachable()) else { return };
         let (channel, place) = (self.claimed.channel.clone(), self.claimed.place.clone());
-        if self.own_drafts(connected) {
+        if self.supports_drafts(connected) {
             let _ = self.gateway.show_now(&channel, &place, draft).await;
             return;
         }
         let is_sending = self.under_way.as_ref().is_some_and(|s| !s.task.is_finished());
-        if is_sending || self.stray.get().is_some() {
+        if is_sending || self.orphaned.get().is_some() {
             return;
         }
         let now = self.gateway.clock.now();
@@ -166,9 +166,9 @@ impl<'g> Drafts<'g> {
             channel,
             lease: self.claimed.lease.clone(),
             target: self.target.clone(),
-            shipment: unstored(place, Outgoing::Typing),
+            delivery: unstored(place, Outgoing::Typing),
             end: end.clone(),
-            stray: self.stray.clone(),
+            orphaned: self.orphaned.clone(),
         };
         let task = self.gateway.tasks.spawn(async move {
             if let Err(problem) = message.grow(draft).await {
@@ -185,9 +185,9 @@ struct Message {
     channel: String,
     lease: Lease,
     target: DraftTarget,
-    shipment: Shipment,
+    delivery: Delivery,
     end: Arc<OnceLock<End>>,
-    stray: Arc<OnceLock<()>>,
+    orphaned: Arc<OnceLock<()>>,
 }
 
 impl Message {
@@ -197,12 +197,10 @@ impl Message {
         let kept = store.draft(&conversation, turn).await?;
         let begun = if kept.is_some() { kept } else { self.begin(&draft).await? };
         let Some(receipt) = begun else { return Ok(()) };
-        self.shipment.receipt = Some(receipt.clone());
-        self.shipment.what = draft;
+        self.delivery.receipt = Some(receipt.clone());
+        self.delivery.what = draft;
         let shown = self.send().await;
-        if self.end.set(End::Landed).is_err()
-            && store.abandon_draft(&conversation, &receipt).await?
-        {
+        if self.end.set(End::Sent).is_err() && store.abandon_draft(&conversation, &receipt).await? {
             self.delete(receipt).await;
         }
         Ok(shown.map(drop)?)
@@ -215,10 +213,10 @@ impl Message {
         if let Outgoing::Placeholder { reply_to, .. } = &mut opening {
             reply_to.clone_from(&self.target.reply_to);
         }
-        self.shipment.what = opening;
+        self.delivery.what = opening;
         let receipt = self.send().await.inspect_err(|problem| {
             if matches!(problem, SendError::Unknown(_)) {
-                let _ = self.stray.set(());
+                let _ = self.orphaned.set(());
             }
         })?;
         let is_late = self.end.get() == Some(&End::Abandoned);
@@ -239,7 +237,7 @@ impl Message {
     /// partial answer. It is never reused for anything else.
     async fn delete(&self, receipt: Receipt) {
         let connected = &self.gateway.channels[&self.channel];
-        let removal = removal(self.shipment.place.clone(), receipt);
+        let removal = removal(self.delivery.place.clone(), receipt);
         let mut waits = WAITS.into_iter();
         while let Err(problem) = connected.channel.send(&removal).await {
             let passes = matches!(problem, SendError::Retry { .. } | SendError::Unknown(_));
@@ -255,12 +253,12 @@ impl Message {
 
     async fn send(&self) -> Result<Receipt, SendError> {
         let connected = &self.gateway.channels[&self.channel];
-        let sent = connected.channel.send(&self.shipment).await;
+        let sent = connected.channel.send(&self.delivery).await;
         if let Err(SendError::Retry { after: Some(after), .. } | SendError::Paused { after, .. }) =
             &sent
         {
             let now = self.gateway.clock.now();
-            self.gateway.rate_limiter.park(&self.channel, &self.shipment.place, now, *after);
+            self.gateway.rate_limiter.park(&self.channel, &self.delivery.place, now, *after);
         }
         sent
     }

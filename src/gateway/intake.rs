@@ -2,7 +2,7 @@
 //! own, so that one invalid update does not block the others.
 
 use anyhow::Result;
-use channels::{Batch, Incoming, Outgoing, PlaceKind, What};
+use channels::{Batch, Incoming, IncomingContent, Outgoing, PlaceKind};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -117,7 +117,7 @@ async fn store_batch(
         Box::pin(async move {
             let mut outcomes = Vec::new();
             for update in &updates {
-                outcomes.push(receive::take(tx, &context, update).await?);
+                outcomes.push(receive::store_update(tx, &context, update).await?);
             }
             if let Some(position) = &position {
                 inbox::move_position(tx, &context.channel, position).await?;
@@ -145,7 +145,7 @@ async fn set_aside(
     mut incoming: Incoming,
 ) -> Result<()> {
     let notice = notice(gateway, context, &incoming).await;
-    if let What::Press { data, .. } = &mut incoming.what {
+    if let IncomingContent::Press { data, .. } = &mut incoming.what {
         // The data authorises a decision, and only its hash may be stored.
         "…".clone_into(data);
     }
@@ -176,8 +176,8 @@ async fn notice(
     let words = Language::of(person.language.as_deref()).words();
     let text = words.failed(words.broken, &incoming.key);
     match &incoming.what {
-        What::Press { press, .. } => Some(receive::toast(&incoming.place, press, text)),
-        What::Text { message, addressed: true, .. } => {
+        IncomingContent::Press { press, .. } => Some(receive::toast(&incoming.place, press, text)),
+        IncomingContent::Text { message, addressed: true, .. } => {
             let group = incoming.place.kind == PlaceKind::Group;
             if group && !may_talk(gateway, context, person.clone()).await {
                 return None;

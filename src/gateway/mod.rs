@@ -9,7 +9,7 @@
 //! - [`commands`]: `/new`, `/stop`, …; [`prompts`]: prompts of MCP servers as commands
 //! - [`approvals`]: the only code path that decides approvals
 //! - [`ephemeral`]: replies that only one person sees
-//! - [`deliver`]: sends the outbox in order; `send_claims`: claims rows; `shipment`: a row that is
+//! - [`deliver`]: sends the outbox in order; `send_claims`: claims rows; `delivery`: a row that is
 //!   being sent; `album`: pictures that are sent together; `outcome`: the result of a send;
 //!   [`breaker`]: suspends channels whose platform is unavailable
 //! - [`drafts`]: growing answers and typing indicators, which are not recorded
@@ -24,6 +24,7 @@ pub mod approvals;
 pub mod breaker;
 pub mod commands;
 pub mod deliver;
+mod delivery;
 pub mod drafts;
 pub mod ephemeral;
 mod intake;
@@ -38,12 +39,11 @@ pub mod prompts;
 pub mod rate_limit;
 pub mod receive;
 mod send_claims;
-mod shipment;
 mod supervise;
 pub mod webhooks;
 
 use anyhow::Result;
-use channels::{Channel, Intake, Place, SendError, Shipment, limits::RateLimits};
+use channels::{Channel, Delivery, Intake, Place, SendError, limits::RateLimits};
 use chrono::TimeDelta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -159,7 +159,7 @@ impl Gateway {
     pub fn start(self: &Arc<Self>) {
         for id in self.channels.keys() {
             let (intake, batches) = Intake::new();
-            self.tasks.spawn(receive::take_batches(self.clone(), id.clone(), batches));
+            self.tasks.spawn(receive::receive_batches(self.clone(), id.clone(), batches));
             let (gateway, id) = (self.clone(), id.clone());
             self.spawn_supervised("listen", move || {
                 listen::listen(gateway.clone(), id.clone(), intake.clone())
@@ -189,7 +189,7 @@ impl Gateway {
         what: channels::Outgoing,
     ) -> Result<(), SendError> {
         let Some(connected) = self.channels.get(channel) else { return Ok(()) };
-        let shipment = Shipment {
+        let delivery = Delivery {
             key: uuid::Uuid::new_v4().simple().to_string(),
             place: place.clone(),
             what,
@@ -198,7 +198,7 @@ impl Gateway {
             album: Vec::new(),
             token: None,
         };
-        connected.channel.send(&shipment).await.map(drop)
+        connected.channel.send(&delivery).await.map(drop)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Records the outcome of a send: sent, retried later, or given up.
 
 use anyhow::Result;
-use channels::{Channel, Receipt, SendError, Shipment, limits::Repeat};
+use channels::{Channel, Delivery, Receipt, SendError, limits::Repeat};
 use chrono::TimeDelta;
 use std::time::Duration;
 
@@ -27,9 +27,9 @@ pub(super) async fn send(
     gateway: &Gateway,
     channel: &dyn Channel,
     sending: &Sending,
-    shipment: &Shipment,
+    delivery: &Delivery,
 ) -> Result<Receipt, SendError> {
-    let sent = channel.send(shipment).await;
+    let sent = channel.send(delivery).await;
     gateway.breakers.observe(&sending.channel, &sending.id, &sent, gateway.clock.now());
     sent
 }

@@ -107,7 +107,7 @@ impl ChannelAccess {
 
 /// Whether a person still has access while the platform's roles are unknown. Where roles grant
 /// access, the person is assumed to have one.
-pub async fn is_welcome(
+pub async fn has_access(
     tx: &mut Tx<'_>,
     channel: &str,
     allow: &Allow,
@@ -125,7 +125,7 @@ pub async fn is_welcome(
 }
 
 /// The reply to a stranger. A pairing code in the text is redeemed.
-pub(super) async fn greet_stranger(
+pub(super) async fn offer_pairing(
     tx: &mut Tx<'_>,
     context: &IntakeContext,
     person: &Person,

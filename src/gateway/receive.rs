@@ -2,7 +2,8 @@
 
 use anyhow::{Result, anyhow};
 use channels::{
-    Batch, FileRef, Incoming, Outgoing, Person, Place, PlaceKind, What, incoming::Batches,
+    Batch, FileRef, Incoming, IncomingContent, Outgoing, Person, Place, PlaceKind,
+    incoming::Batches,
 };
 use chrono::TimeDelta;
 use futures::FutureExt as _;
@@ -42,7 +43,7 @@ use crate::{
 };
 
 /// Receives the batches of a channel in order, and confirms each one once it is stored.
-pub async fn take_batches(gateway: Arc<Gateway>, channel: String, mut batches: Batches) {
+pub async fn receive_batches(gateway: Arc<Gateway>, channel: String, mut batches: Batches) {
     while let Some((batch, committed)) = batches.recv().await {
         let received = AssertUnwindSafe(receive(&gateway, &channel, batch)).catch_unwind().await;
         match received.unwrap_or_else(|_| Err(anyhow!("receiving panicked"))) {
@@ -130,13 +131,13 @@ impl From<Option<Ephemeral>> for UpdateOutcome {
 }
 
 /// Stores one update.
-pub(super) async fn take(
+pub(super) async fn store_update(
     tx: &mut Tx<'_>,
     context: &IntakeContext,
     prepared: &Prepared,
 ) -> Result<UpdateOutcome> {
     let incoming = &prepared.incoming;
-    if let What::Unparsed { raw } = &incoming.what {
+    if let IncomingContent::Unparsed { raw } = &incoming.what {
         tracing::warn!(
             channel.id = context.channel,
             delivery = incoming.key,
@@ -148,12 +149,12 @@ pub(super) async fn take(
     if !inbox::first_seen(tx, &context.channel, &incoming.key, context.now).await? {
         return Ok(UpdateOutcome::Stored);
     }
-    if let What::Moved { to } = &incoming.what {
+    if let IncomingContent::Moved { to } = &incoming.what {
         let from = incoming.place.chat.as_str();
         approvals::relocation::chat_moved(tx, &context.channel, from, to, context.now).await?;
         return Ok(UpdateOutcome::Stored);
     }
-    if incoming.what == What::Expelled {
+    if incoming.what == IncomingContent::Expelled {
         tracing::warn!(channel.id = context.channel, "the bot was removed from a chat");
         approvals::relocation::expelled(tx, &context.channel, &incoming.place, context.now).await?;
         return Ok(UpdateOutcome::Stored);
@@ -163,7 +164,7 @@ pub(super) async fn take(
     let Some(person) = from.filter(|person| !person.is_bot || crash::planted("bots")) else {
         return Ok(UpdateOutcome::Stored);
     };
-    let outcome = take_from(tx, context, prepared, person).await?;
+    let outcome = store_update_from(tx, context, prepared, person).await?;
     if matches!(outcome, UpdateOutcome::RateLimited(_)) {
         // The page sends the message again under the same key.
         inbox::forget(tx, &context.channel, &incoming.key).await?;
@@ -172,7 +173,7 @@ pub(super) async fn take(
 }
 
 /// Handles an update of a person. Every kind of update passes the same access check.
-async fn take_from(
+async fn store_update_from(
     tx: &mut Tx<'_>,
     context: &IntakeContext,
     prepared: &Prepared,
@@ -181,31 +182,42 @@ async fn take_from(
     let Prepared { incoming, folded } = prepared;
     let role = context.role_of(tx, person).await?;
     let Some(role) = role.filter(|role| *role >= Role::Member) else {
-        return from_stranger(tx, context, incoming, person).await.map(Into::into);
+        return reply_to_stranger(tx, context, incoming, person).await.map(Into::into);
     };
     let by = Speaker { id: person.id.clone(), name: person.name.clone() };
     let key = context.conversation_key(&incoming.place, person);
     match &incoming.what {
-        What::Text { text, addressed: true, message, reply_to, files, album, foreign } => {
+        IncomingContent::Text {
+            text,
+            addressed: true,
+            message,
+            reply_to,
+            files,
+            album,
+            quoted_author,
+        } => {
             let state = intake_state(tx, &context.channel, key, context.now).await?;
             let language = language::spoken_in(tx, &state, person).await?;
             let group = incoming.place.kind == PlaceKind::Group;
             let (roles, reply_to) = (&person.roles[..], reply_to.as_deref());
             let typed =
                 TypedMessage { by: &by, roles, text, message, reply_to, role, group, language };
-            let more =
-                MessageExtras { files, album: album.as_deref(), foreign: foreign.as_deref() };
+            let more = MessageExtras {
+                files,
+                album: album.as_deref(),
+                quoted_author: quoted_author.as_deref(),
+            };
             let limited = record_message(tx, context, &state, typed, more).await?;
             Ok(limited.map_or(UpdateOutcome::Stored, UpdateOutcome::RateLimited))
         }
-        What::Edited { message, text, addressed: true } => {
+        IncomingContent::Edited { message, text, addressed: true } => {
             let here = journal::find_conversation(tx, &context.channel, key).await?;
             let Some(conversation) = here else { return Ok(UpdateOutcome::Stored) };
             let edit = Edit { by, message, text, folded: folded.as_ref() };
             approvals::edits::edited(tx, &conversation, edit, context.now).await?;
-            Ok(context.limits.reactions.then(|| noted(&incoming.place, message)).into())
+            Ok(context.limits.reactions.then(|| acknowledgement(&incoming.place, message)).into())
         }
-        What::Press { press, message, data, reason } => {
+        IncomingContent::Press { press, message, data, reason } => {
             let (channel, reason) = (context.channel.as_str(), reason.as_deref());
             let pressed = ButtonPress { channel, place: &incoming.place, message, data, reason };
             let roles = person.roles.clone();
@@ -219,7 +231,9 @@ async fn take_from(
             let text = approvals::press(tx, pressed, &voter, context.now).await?;
             Ok(UpdateOutcome::Replied(toast(&incoming.place, press, text)))
         }
-        What::Unsupported { content, .. } if incoming.place.kind == PlaceKind::Private => {
+        IncomingContent::Unsupported { content, .. }
+            if incoming.place.kind == PlaceKind::Private =>
+        {
             unsupported(tx, context, incoming, person, content).await?;
             Ok(UpdateOutcome::Stored)
         }
@@ -238,7 +252,7 @@ struct MessageExtras<'a> {
     files: &'a [FileRef],
     album: Option<&'a str>,
     /// The author of forwarded or quoted text in the message.
-    foreign: Option<&'a str>,
+    quoted_author: Option<&'a str>,
 }
 
 /// Returns how long the sender has to wait if the rate limit refused the message; the sender is
@@ -248,7 +262,7 @@ async fn record_message(
     context: &IntakeContext,
     state: &IntakeState,
     typed: TypedMessage<'_>,
-    MessageExtras { files, album, foreign }: MessageExtras<'_>,
+    MessageExtras { files, album, quoted_author }: MessageExtras<'_>,
 ) -> Result<Option<RateLimited>> {
     let conversation = &state.conversation;
     if files.is_empty() && commands::execute(tx, context, state, &typed).await? {
@@ -286,8 +300,8 @@ async fn record_message(
         let sent = prompts::sent(message, request);
         journal::append(tx, conversation, &sent, context.now).await?;
     }
-    if let Some(who) = foreign.filter(|_| !crash::planted("forwarded")) {
-        let tainted = Event::Tainted { source: texts::words_of(who) };
+    if let Some(who) = quoted_author.filter(|_| !crash::planted("forwarded")) {
+        let tainted = Event::Tainted { source: texts::source_sentence(who) };
         journal::append(tx, conversation, &tainted, context.now).await?;
     }
     Ok(None)
@@ -317,14 +331,14 @@ async fn rate_limited(
         return Ok(None);
     }
     let flow = usage::flood(tx, &person, context.messages_per_minute, context.now).await?;
-    let kept = if flow == usage::Admission::Fine { taken } else { refused };
+    let kept = if flow == usage::Admission::Accepted { taken } else { refused };
     if let Some(kept) = kept {
         inbox::first_seen(tx, &context.channel, &kept, context.now).await?;
     }
     Ok(match flow {
-        usage::Admission::Fine => None,
-        usage::Admission::Drop => Some(each),
-        usage::Admission::Tell(wait) => {
+        usage::Admission::Accepted => None,
+        usage::Admission::RejectedSilently => Some(each),
+        usage::Admission::Rejected(wait) => {
             if context.source == IntakeOrigin::Platform {
                 let markdown = (typed.words().too_fast)(wait.as_secs() + 1);
                 answer(tx, context, &state.conversation, markdown, typed.answered()).await?;
@@ -335,7 +349,7 @@ async fn rate_limited(
 }
 
 /// The emoji of a writing hand.
-const NOTED: &str = "\u{270d}";
+const ACKNOWLEDGED_EMOJI: &str = "\u{270d}";
 
 async fn unsupported(
     tx: &mut Tx<'_>,
@@ -352,7 +366,7 @@ async fn unsupported(
 
 /// Strangers get no reply in groups, except to a native platform command, whose reply only they
 /// see.
-async fn from_stranger(
+async fn reply_to_stranger(
     tx: &mut Tx<'_>,
     context: &IntakeContext,
     incoming: &Incoming,
@@ -360,15 +374,15 @@ async fn from_stranger(
 ) -> Result<Option<Ephemeral>> {
     let place = &incoming.place;
     match &incoming.what {
-        What::Press { press, .. } => Ok(Some(toast(
+        IncomingContent::Press { press, .. } => Ok(Some(toast(
             place,
             press,
             Language::of(person.language.as_deref()).words().not_yours.to_owned(),
         ))),
-        What::Text { text, message, .. }
+        IncomingContent::Text { text, message, .. }
             if place.kind == PlaceKind::Private || is_platform_command(message) =>
         {
-            let markdown = people::greet_stranger(tx, context, person, text).await?;
+            let markdown = people::offer_pairing(tx, context, person, text).await?;
             let reply_to = is_platform_command(message).then(|| message.clone());
             let what = Outgoing::Text { markdown, reply_to };
             Ok(Some(Ephemeral { place: place.clone(), what }))
@@ -378,8 +392,9 @@ async fn from_stranger(
 }
 
 /// Shows the author of an edit that it was read.
-fn noted(place: &Place, message: &str) -> Ephemeral {
-    let what = Outgoing::Reaction { message: message.to_owned(), emoji: NOTED.to_owned() };
+fn acknowledgement(place: &Place, message: &str) -> Ephemeral {
+    let what =
+        Outgoing::Reaction { message: message.to_owned(), emoji: ACKNOWLEDGED_EMOJI.to_owned() };
     Ephemeral { place: place.clone(), what }
 }
 

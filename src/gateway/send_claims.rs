@@ -21,19 +21,19 @@ pub(super) struct ClaimedSends {
     /// Whether there may be more that can be sent now.
     pub may_be_more: bool,
     /// When the rows of all channels are looked for, including those that other nodes have committed.
-    pub looks_at: Instant,
+    pub next_check: Instant,
 }
 
-/// Claims rows of the channels for which this process has committed some or, from `looks_at` on and
+/// Claims rows of the channels for which this process has committed some or, from `next_check` on and
 /// if there are none, of all channels.
 pub(super) async fn claim_sends(
     gateway: &Gateway,
     shares: Vec<Share>,
-    looks_at: Instant,
+    next_check: Instant,
 ) -> ClaimedSends {
     let (store, now) = (&gateway.store, gateway.clock.now());
     let due = store.notifier.due_channels();
-    let is_complete = due.is_empty() || Instant::now() >= looks_at;
+    let is_complete = due.is_empty() || Instant::now() >= next_check;
     let shares = if is_complete { shares } else { of_channels(shares, &due) };
     let least = shares.iter().map(|share| share.most).filter(|most| *most > 0).min();
     let claimed = if is_complete {
@@ -51,8 +51,8 @@ pub(super) async fn claim_sends(
     } else {
         least.is_some_and(|least| sendings.len() >= least)
     };
-    let looks_at = if is_complete { Instant::now() + POLL_EVERY } else { looks_at };
-    ClaimedSends { sendings, may_be_more, looks_at }
+    let next_check = if is_complete { Instant::now() + POLL_EVERY } else { next_check };
+    ClaimedSends { sendings, may_be_more, next_check }
 }
 
 /// The shares of channels for which rows were committed.

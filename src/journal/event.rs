@@ -68,7 +68,8 @@ pub enum Event {
         prompt: Option<PromptRequest>,
     },
     /// The file was fetched and is in the workspace under `path`.
-    FileTaken {
+    #[serde(rename = "file_taken")]
+    FileFetched {
         file: Seq,
         path: String,
         attachment: Attachment,
@@ -86,9 +87,11 @@ pub enum Event {
     /// `/model`: the model to use from this event on.
     ModelChosen { by: Speaker, model: String },
     /// A scheduled task was due.
-    Ticked { schedule: ScheduleId, by: Speaker, text: String },
+    #[serde(rename = "ticked")]
+    TaskDue { schedule: ScheduleId, by: Speaker, text: String },
     /// A webhook was received on behalf of a person. Its text is untrusted content.
-    Pushed { hook: String, by: Speaker, text: String },
+    #[serde(rename = "pushed")]
+    WebhookReceived { hook: String, by: Speaker, text: String },
     /// The agent's memory when the dialogue began. It is part of its prompts from this event on.
     Remembered { text: String },
     /// A hook ran. Its outcome is recorded here and in the event that it concerns.
@@ -279,7 +282,8 @@ pub struct ToolResult {
     pub seen: Vec<SeenFile>,
     /// Sources of untrusted content in the text, in addition to the tool's own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub foreign: Vec<String>,
+    #[serde(rename = "foreign")]
+    pub untrusted: Vec<String>,
     /// Pictures that the model is shown, by path in the workspace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub views: Vec<Attachment>,
@@ -322,7 +326,7 @@ impl ToolResult {
             text,
             attachments: vec![],
             seen: vec![],
-            foreign: vec![],
+            untrusted: vec![],
             views: vec![],
             raw: None,
             cost_micros: None,
@@ -384,7 +388,8 @@ pub struct InheritedState {
     pub taint: Vec<String>,
     /// Files of the shared workspace that may contain untrusted content.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub foreign: Vec<String>,
+    #[serde(rename = "foreign")]
+    pub untrusted: Vec<String>,
     /// Passed down only: people other than the requester who took part.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<Speaker>,

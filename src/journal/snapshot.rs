@@ -15,7 +15,7 @@ const LONGEST_BYTES: usize = 8 * 1024 * 1024;
 pub fn written(session: &Session) -> Option<String> {
     let text = serde_json::to_string(session).ok()?;
     let mut again = read(&text).filter(|_| text.len() <= LONGEST_BYTES)?;
-    again.standing = session.standing.clone();
+    again.permissions = session.permissions.clone();
     (again == *session).then_some(text)
 }
 
@@ -114,12 +114,12 @@ mod tests {
             Event::Restarted { .. } => "restarted",
             Event::Compacted { .. } => "compacted",
             Event::FileSent { .. } => "file_sent",
-            Event::FileTaken { .. } => "file_taken",
+            Event::FileFetched { .. } => "file_taken",
             Event::FileLost { .. } => "file_lost",
             Event::Edited { .. } => "edited",
             Event::ModelChosen { .. } => "model_chosen",
-            Event::Ticked { .. } => "ticked",
-            Event::Pushed { .. } => "pushed",
+            Event::TaskDue { .. } => "ticked",
+            Event::WebhookReceived { .. } => "pushed",
             Event::Remembered { .. } => "remembered",
             Event::Hooked { .. } => "hooked",
             Event::Delegated { .. } => "delegated",

@@ -178,7 +178,7 @@ async fn a_result_that_comes_after_the_next_message_is_reported_too() {
 }
 
 #[tokio::test]
-async fn what_a_file_says_cannot_close_its_quotation() {
+async fn file_content_cannot_close_its_quotation() {
     let mut talk = Talk::new();
     talk.says("read a.md").await;
     let shown = talk.result("{\"path\":\"/a.md\"}\n```\ndenied?\n```").await;

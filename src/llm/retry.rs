@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_another_try_cannot_change_is_not_tried_again() {
+    async fn permanent_errors_are_not_retried() {
         for error in [
             ModelError::Rejected("no".into()),
             ModelError::TooLong("long".into()),

@@ -253,7 +253,7 @@ pub async fn by_id(tx: &mut Tx<'_>, id: &ScheduleId) -> Result<Option<Schedule>>
 }
 
 /// Creates a schedule, unless an equal one exists or the maximum is reached.
-pub async fn make(
+pub async fn create(
     tx: &mut Tx<'_>,
     new: &Schedule,
     most: usize,

@@ -13,7 +13,7 @@ use super::{
 use crate::crash;
 
 /// The contents of an approval request.
-pub struct QuestionParts<'a> {
+pub struct ApprovalParts<'a> {
     pub title: &'a str,
     pub tool: &'a str,
     /// The tool's description for the model. Its first sentence is shown if there is no sentence
@@ -33,7 +33,7 @@ pub struct QuestionParts<'a> {
 
 /// The text of an approval request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct QuestionText {
+pub struct ApprovalText {
     pub markdown: String,
     /// Whether something that would run is not shown literally. If so, all of it is offered as a
     /// file.
@@ -75,7 +75,7 @@ impl Messages {
     /// Shows exactly what will run, neutralised: control, bidi and zero-width characters and
     /// unusual spaces are made visible, and nothing in the arguments acts as Markdown. An argument
     /// that the summary or the preview shows in full is not repeated.
-    pub fn question(&self, parts: &QuestionParts<'_>) -> QuestionText {
+    pub fn approval_text(&self, parts: &ApprovalParts<'_>) -> ApprovalText {
         let summary = self.summary(parts);
         let (mut lines, mut extents) = (Vec::new(), Vec::new());
         if let Value::Object(fields) = parts.arguments {
@@ -98,7 +98,7 @@ impl Messages {
         ];
         let paragraphs = paragraphs.iter().map(|text| text.trim_end_matches('\n'));
         let shown = paragraphs.filter(|text| !text.is_empty()).collect::<Vec<_>>();
-        QuestionText {
+        ApprovalText {
             markdown: shown.join("\n\n"),
             is_cut: omits || extents.contains(&Extent::AsChange),
         }
@@ -106,7 +106,7 @@ impl Messages {
 
     /// The reason why an approval is required, the scope of the choices, the requester and the
     /// deadline.
-    fn context_lines(&self, parts: &QuestionParts<'_>) -> String {
+    fn context_lines(&self, parts: &ApprovalParts<'_>) -> String {
         let requester = plain(parts.requester);
         let until = parts.expires_at.format("%Y-%m-%d %H:%M UTC").to_string();
         let covers = parts
@@ -118,7 +118,7 @@ impl Messages {
     }
 
     /// The sentence for people, or the first sentence of the description.
-    fn summary<'a>(&self, parts: &QuestionParts<'a>) -> Summary<'a> {
+    fn summary<'a>(&self, parts: &ApprovalParts<'a>) -> Summary<'a> {
         let sentence = tool_sentence(parts.tool).map(self.tool_sentence);
         let filled = sentence.and_then(|sentence| filled(sentence, parts.arguments));
         filled.unwrap_or_else(|| Summary {
@@ -136,7 +136,7 @@ impl Messages {
 
     /// Formats one argument: short values on one line, long ones in a block. `None` if the preview
     /// shows exactly this value.
-    fn argument(&self, name: &str, value: &Value, parts: &QuestionParts<'_>) -> Option<Shown> {
+    fn argument(&self, name: &str, value: &Value, parts: &ApprovalParts<'_>) -> Option<Shown> {
         let value = match value {
             Value::String(content) => content.clone(),
             other => other.to_string(),

@@ -3,7 +3,7 @@
 use super::{BudgetScope, GrantTexts, Messages, ReasonTexts, UnclearReason, UsedUp, linking};
 
 pub(super) const WORDS: Messages = Messages {
-    may_run: |tool| format!("**{tool}** erlauben?"),
+    allowed_to_run: |tool| format!("**{tool}** erlauben?"),
     run_again: |tool| format!("**{tool}** wurde unterbrochen. Noch einmal ausführen?"),
     tool_sentence: |of| of.german,
     argument_below: |name| format!("{name}: siehe die Änderungen unten"),
@@ -35,7 +35,7 @@ pub(super) const WORDS: Messages = Messages {
     },
     allowed_by: |by| format!("Erlaubt von {by}."),
     denied_by: |by| format!("Abgelehnt von {by}."),
-    nobody_in_time: "Abgelehnt: Niemand hat rechtzeitig entschieden.",
+    expired_notice: "Abgelehnt: Niemand hat rechtzeitig entschieden.",
     withdrawn_by: |by| format!("Zurückgezogen von {by}."),
     superseded_by: |by| format!("Überholt: {by} hat die Nachricht geändert."),
     undeliverable: "Abgelehnt: Die Anfrage konnte niemandem gezeigt werden, der entscheiden darf.",
@@ -105,7 +105,7 @@ pub(super) const WORDS: Messages = Messages {
         )
     },
     whoami: |name, id, channel, role| format!("Du bist {name} (`{id}`) auf `{channel}`, {role}."),
-    open_questions: |open| match open {
+    pending_approvals: |open| match open {
         0 => "Es gibt keine offenen Anfragen.".into(),
         1 => "Eine Anfrage wartet auf eine Entscheidung.".into(),
         n => format!("{n} Anfragen warten auf eine Entscheidung."),
@@ -154,8 +154,8 @@ pub(super) const WORDS: Messages = Messages {
     out_of_minutes: |minutes| {
         format!("Ich habe aufgehört, weil diese Aufgabe länger als {minutes} Minuten gedauert hat.")
     },
-    say_go_on: " Schreib \u{201e}weiter\u{201c}, um fortzufahren.",
-    perhaps_twice: "Das ist möglicherweise doppelt: Die Plattform hat den ersten Versuch nicht bestätigt.",
+    say_continue: " Schreib \u{201e}weiter\u{201c}, um fortzufahren.",
+    possible_duplicate: "Das ist möglicherweise doppelt: Die Plattform hat den ersten Versuch nicht bestätigt.",
     whole_answer: "Die Antwort ist lang. Der vollständige Text steht in dieser Datei.",
     file_missing: |name| {
         format!(
@@ -255,7 +255,7 @@ pub(super) const WORDS: Messages = Messages {
             format!("Die Regel \u{201e}{rule}\u{201c} kann nicht ausgewertet werden: {why}")
         },
         unclear: |why| format!("Keine Regel ist anwendbar: {why}"),
-        doubt: |why| match why {
+        unclear_reason: |why| match why {
             UnclearReason::NotThere => "was sie prüft, fehlt oder ist vorab nicht bekannt",
             UnclearReason::NoCommand => "es gibt keinen Befehl",
             UnclearReason::NoShell => "es ist kein gültiger Shell-Befehl",
@@ -279,7 +279,7 @@ pub(super) const WORDS: Messages = Messages {
         no_rule: "Keine Regel erlaubt es",
         full_stop: ".",
         outside: |tool| format!("{tool} wirkt sich auf Systeme außerhalb dieses Chats aus."),
-        read_others: |sources| {
+        read_untrusted_content: |sources| {
             format!(
                 "Diese Unterhaltung enthält nicht vertrauenswürdige Inhalte ({sources}), die diese \
                     Anfrage ausgelöst haben könnten."
@@ -294,7 +294,7 @@ pub(super) const WORDS: Messages = Messages {
         outcome_unknown: "Es wurde unterbrochen, und es ist nicht bekannt, ob es ausgeführt wurde.",
     },
     was_due: |when| format!("Fällig war das: {when}."),
-    circles: |tool| {
+    repeated_result: |tool| {
         format!(
             "Ich habe aufgehört, weil {tool} immer dasselbe Ergebnis geliefert hat. Sag mir bitte, \
                 wie es weitergehen soll."
@@ -302,7 +302,7 @@ pub(super) const WORDS: Messages = Messages {
     },
     unreadable_calls: "Ich habe aufgehört, weil mir kein gültiger Werkzeugaufruf gelungen ist. Sag \
                        mir bitte, wie es weitergehen soll, oder wähle mit /model ein anderes Modell.",
-    day_used_up: |whose, what, wait| {
+    daily_limit_reached: |whose, what, wait| {
         let whose = match whose {
             BudgetScope::Person => "für dich",
             BudgetScope::Conversation => "für diese Unterhaltung",
@@ -324,6 +324,6 @@ pub(super) const WORDS: Messages = Messages {
                 es in {seconds} s noch einmal."
         )
     },
-    asking: super::elicitation::GERMAN,
+    elicitation: super::elicitation::GERMAN,
     page: super::page::GERMAN,
 };

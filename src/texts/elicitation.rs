@@ -14,21 +14,21 @@ pub struct ElicitationTexts {
     pub type_it: Fmt1,
     pub several: &'static str,
     /// The default value, which is used if the person chooses nothing.
-    pub usually: Fmt1,
+    pub default_value: Fmt1,
     /// Precedes a URL, which only the person opens.
-    pub go_there: &'static str,
+    pub open_url: &'static str,
     pub yes: &'static str,
     pub no: &'static str,
-    pub leave_out: &'static str,
+    pub skip: &'static str,
     pub confirm: &'static str,
-    pub done_there: &'static str,
+    pub opened_url: &'static str,
     pub no_answer: &'static str,
     /// Name, answer.
     pub answered: Fmt2,
     /// To the person who answered.
-    pub taken: &'static str,
+    pub answer_sent: &'static str,
     /// The reason why an answer is not valid.
-    pub unfit: Fmt1,
+    pub invalid_answer: Fmt1,
     /// The names of the optional fields that are not asked for.
     pub omitted: Fmt1,
     /// The server's name, and the reason why its elicitation was declined.
@@ -63,12 +63,12 @@ pub struct ElicitationText {
     /// The options, if there are too many for buttons.
     pub listed: Vec<String>,
     pub several: bool,
-    pub usually: Option<String>,
+    pub default_value: Option<String>,
     pub address: Option<String>,
     /// The optional fields that are not asked for, if there are too many.
     pub omitted: Vec<String>,
     /// The reason why the previous answer was not valid.
-    pub unfit: Option<String>,
+    pub invalid_answer: Option<String>,
 }
 
 const MESSAGE_CHARS: usize = 1_000;
@@ -80,7 +80,7 @@ const OMITTED_CHARS: usize = 40;
 impl Messages {
     /// The text without its title. Nothing in the server's text acts as Markdown.
     pub fn asked(&self, asked: &ElicitationText, typed: Option<&str>) -> String {
-        let words = &self.asking;
+        let words = &self.elicitation;
         let mut markdown = cut(&asked.message, MESSAGE_CHARS);
         let field = [&asked.field, &asked.description].map(|text| cut(text, LINE_CHARS));
         match field.each_ref().map(String::as_str) {
@@ -99,18 +99,25 @@ impl Messages {
             let _ = write!(markdown, "\n{n}. {}", cut(label, LINE_CHARS));
         }
         if let Some(address) = &asked.address {
-            let _ = write!(markdown, "\n\n{}\n```\n{address}\n```", words.go_there);
+            let _ = write!(markdown, "\n\n{}\n```\n{address}\n```", words.open_url);
         }
         let omitted = asked.omitted.iter().map(|name| cut(name, OMITTED_CHARS));
         let omitted = omitted.take(MOST_OMITTED).collect::<Vec<_>>().join(", ");
         let omitted = (!asked.omitted.is_empty()).then(|| (words.omitted)(&omitted));
         let several = asked.several.then(|| words.several.to_owned());
-        let usually =
-            asked.usually.as_deref().map(|usual| (words.usually)(&cut(usual, LINE_CHARS)));
-        let unfit = asked.unfit.as_deref().map(|why| (words.unfit)(&cut(why, LINE_CHARS)));
+        let default_value = asked
+            .default_value
+            .as_deref()
+            .map(|usual| (words.default_value)(&cut(usual, LINE_CHARS)));
+        let invalid_answer = asked
+            .invalid_answer
+            .as_deref()
+            .map(|why| (words.invalid_answer)(&cut(why, LINE_CHARS)));
         let typed = typed.map(|code| (words.type_it)(code));
-        let hints: Vec<_> =
-            [unfit, several, usually, omitted, typed].into_iter().flatten().collect();
+        let hints: Vec<_> = [invalid_answer, several, default_value, omitted, typed]
+            .into_iter()
+            .flatten()
+            .collect();
         for hint in hints.iter().map(String::as_str).chain([words.no_secrets]) {
             let _ = write!(markdown, "\n\n{hint}");
         }
@@ -119,7 +126,7 @@ impl Messages {
 
     /// Tells a person that an elicitation was declined on their behalf.
     pub fn auto_declined(&self, server: &str, why: AutoDecline) -> String {
-        let words = &self.asking;
+        let words = &self.elicitation;
         let why = match why {
             AutoDecline::Secret => words.wants_secret,
             AutoDecline::TooMuch => words.wants_too_much,
@@ -133,12 +140,12 @@ impl Messages {
     pub fn answers(&self, options: &[String]) -> Vec<Choice> {
         let own =
             options.iter().zip(Button::options()).map(|(label, button)| choice(label, button));
-        own.chain([choice(self.asking.no_answer, Button::Deny)]).collect()
+        own.chain([choice(self.elicitation.no_answer, Button::Deny)]).collect()
     }
 
     /// The settled elicitation.
     pub fn answered(&self, title: &str, by: &str, answer: &str) -> String {
-        let end = (self.asking.answered)(&plain(by), &cut(answer, LINE_CHARS));
+        let end = (self.elicitation.answered)(&plain(by), &cut(answer, LINE_CHARS));
         format!("{title}\n\n✅ {end}")
     }
 }
@@ -160,17 +167,17 @@ pub(super) const ENGLISH: ElicitationTexts = ElicitationTexts {
         )
     },
     several: "You can choose several: enter their numbers, separated by commas.",
-    usually: |usual| format!("Default: {usual}"),
-    go_there: "It asks you to open this address yourself. Check carefully where it leads:",
+    default_value: |usual| format!("Default: {usual}"),
+    open_url: "It asks you to open this address yourself. Check carefully where it leads:",
     yes: "Yes",
     no: "No",
-    leave_out: "Skip",
+    skip: "Skip",
     confirm: "Confirm",
-    done_there: "I'll open it",
+    opened_url: "I'll open it",
     no_answer: "No answer",
     answered: |by, answer| format!("{by} answered: {answer}"),
-    taken: "Your answer was sent.",
-    unfit: |why| format!("⚠️ That answer isn't valid: {why}"),
+    answer_sent: "Your answer was sent.",
+    invalid_answer: |why| format!("⚠️ That answer isn't valid: {why}"),
     omitted: |names| {
         format!("Not asked, because it's optional and there are too many fields: {names}")
     },
@@ -202,17 +209,17 @@ pub(super) const GERMAN: ElicitationTexts = ElicitationTexts {
         )
     },
     several: "Du kannst mehrere auswählen: Gib ihre Nummern ein, durch Kommas getrennt.",
-    usually: |usual| format!("Standard: {usual}"),
-    go_there: "Er bittet dich, diese Adresse selbst zu öffnen. Prüfe genau, wohin sie führt:",
+    default_value: |usual| format!("Standard: {usual}"),
+    open_url: "Er bittet dich, diese Adresse selbst zu öffnen. Prüfe genau, wohin sie führt:",
     yes: "Ja",
     no: "Nein",
-    leave_out: "Überspringen",
+    skip: "Überspringen",
     confirm: "Bestätigen",
-    done_there: "Ich öffne sie",
+    opened_url: "Ich öffne sie",
     no_answer: "Keine Antwort",
     answered: |by, answer| format!("{by} hat geantwortet: {answer}"),
-    taken: "Deine Antwort wurde gesendet.",
-    unfit: |why| format!("⚠️ Diese Antwort ist ungültig: {why}"),
+    answer_sent: "Deine Antwort wurde gesendet.",
+    invalid_answer: |why| format!("⚠️ Diese Antwort ist ungültig: {why}"),
     omitted: |names| format!("Nicht abgefragt (optional, zu viele Felder): {names}"),
     declined: |server, why| {
         format!(
@@ -243,17 +250,17 @@ pub(super) const SPANISH: ElicitationTexts = ElicitationTexts {
         )
     },
     several: "Puedes elegir varias opciones: escribe sus números separados por comas.",
-    usually: |usual| format!("Valor predeterminado: {usual}"),
-    go_there: "Te pide que abras esta dirección. Comprueba bien adónde lleva:",
+    default_value: |usual| format!("Valor predeterminado: {usual}"),
+    open_url: "Te pide que abras esta dirección. Comprueba bien adónde lleva:",
     yes: "Sí",
     no: "No",
-    leave_out: "Omitir",
+    skip: "Omitir",
     confirm: "Confirmar",
-    done_there: "La abriré",
+    opened_url: "La abriré",
     no_answer: "Sin respuesta",
     answered: |by, answer| format!("{by} respondió: {answer}"),
-    taken: "Tu respuesta se ha enviado.",
-    unfit: |why| format!("⚠️ Esa respuesta no es válida: {why}"),
+    answer_sent: "Tu respuesta se ha enviado.",
+    invalid_answer: |why| format!("⚠️ Esa respuesta no es válida: {why}"),
     omitted: |names| format!("No se pregunta, porque es opcional y hay demasiados campos: {names}"),
     declined: |server, why| {
         format!(
@@ -281,17 +288,17 @@ pub(super) const CHINESE: ElicitationTexts = ElicitationTexts {
         format!("请回复此消息，或输入 `/answer {code} …`；在私聊中，你的下一条消息就是回答。")
     },
     several: "可以选择多个：输入编号，用逗号分隔。",
-    usually: |usual| format!("默认值：{usual}"),
-    go_there: "它请你自己打开此地址。请仔细确认它指向哪里：",
+    default_value: |usual| format!("默认值：{usual}"),
+    open_url: "它请你自己打开此地址。请仔细确认它指向哪里：",
     yes: "是",
     no: "否",
-    leave_out: "跳过",
+    skip: "跳过",
     confirm: "确认",
-    done_there: "我会打开",
+    opened_url: "我会打开",
     no_answer: "不回答",
     answered: |by, answer| format!("{by} 回答：{answer}"),
-    taken: "你的回答已发送。",
-    unfit: |why| format!("⚠️ 回答无效：{why}"),
+    answer_sent: "你的回答已发送。",
+    invalid_answer: |why| format!("⚠️ 回答无效：{why}"),
     omitted: |names| format!("字段太多，以下可选字段未询问：{names}"),
     declined: |server, why| format!("工具服务器 **{server}** 向你提问。我已代你拒绝：{why}"),
     requires_scopes: |server, scopes| {

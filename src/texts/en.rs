@@ -3,7 +3,7 @@
 use super::{BudgetScope, GrantTexts, Messages, ReasonTexts, UnclearReason, UsedUp, linking};
 
 pub(super) const WORDS: Messages = Messages {
-    may_run: |tool| format!("Allow **{tool}**?"),
+    allowed_to_run: |tool| format!("Allow **{tool}**?"),
     run_again: |tool| format!("**{tool}** was interrupted. Run it again?"),
     tool_sentence: |of| of.english,
     argument_below: |name| format!("{name}: see the changes below"),
@@ -35,7 +35,7 @@ pub(super) const WORDS: Messages = Messages {
     },
     allowed_by: |by| format!("Allowed by {by}."),
     denied_by: |by| format!("Denied by {by}."),
-    nobody_in_time: "Denied: nobody decided in time.",
+    expired_notice: "Denied: nobody decided in time.",
     withdrawn_by: |by| format!("Withdrawn by {by}."),
     superseded_by: |by| format!("Superseded: {by} edited the message."),
     undeliverable: "Denied: it could not be shown to anyone who can decide.",
@@ -102,7 +102,7 @@ pub(super) const WORDS: Messages = Messages {
         format!("I can't read this kind of message ({content}) yet. Please send it as text.")
     },
     whoami: |name, id, channel, role| format!("You are {name} (`{id}`) on `{channel}`, {role}."),
-    open_questions: |open| match open {
+    pending_approvals: |open| match open {
         0 => "There are no open requests.".into(),
         1 => "One request is waiting for a decision.".into(),
         n => format!("{n} requests are waiting for a decision."),
@@ -136,8 +136,8 @@ pub(super) const WORDS: Messages = Messages {
     out_of_minutes: |minutes| {
         format!("I stopped because this task took longer than {minutes} minutes.")
     },
-    say_go_on: " Say \u{201c}go on\u{201d} to continue.",
-    perhaps_twice: "This may be a duplicate: the platform did not confirm the first attempt.",
+    say_continue: " Say \u{201c}go on\u{201d} to continue.",
+    possible_duplicate: "This may be a duplicate: the platform did not confirm the first attempt.",
     whole_answer: "This is a long answer. The full text is in this file.",
     file_missing: |name| {
         format!("The file {name} can't be sent: its stored contents are missing or damaged.")
@@ -225,7 +225,7 @@ pub(super) const WORDS: Messages = Messages {
             format!("The rule \u{201c}{rule}\u{201d} cannot be evaluated: {why}")
         },
         unclear: |why| format!("No rule can be applied: {why}"),
-        doubt: |why| match why {
+        unclear_reason: |why| match why {
             UnclearReason::NotThere => "what it checks is missing or not known in advance",
             UnclearReason::NoCommand => "there is no command",
             UnclearReason::NoShell => "it is not a valid shell command",
@@ -243,7 +243,7 @@ pub(super) const WORDS: Messages = Messages {
         no_rule: "No rule allows it",
         full_stop: ".",
         outside: |tool| format!("{tool} affects systems outside this chat."),
-        read_others: |sources| {
+        read_untrusted_content: |sources| {
             format!(
                 "This conversation contains untrusted content ({sources}), which may have prompted \
                     this request."
@@ -258,14 +258,14 @@ pub(super) const WORDS: Messages = Messages {
         outcome_unknown: "It was interrupted, and it is not known whether it took effect.",
     },
     was_due: |when| format!("This was due at {when}."),
-    circles: |tool| {
+    repeated_result: |tool| {
         format!(
             "I stopped because {tool} kept giving the same result. Please tell me how to continue."
         )
     },
     unreadable_calls: "I stopped because I could not write a valid tool call. Please tell me how to \
                        continue, or choose another model with /model.",
-    day_used_up: |whose, what, wait| {
+    daily_limit_reached: |whose, what, wait| {
         let whose = match whose {
             BudgetScope::Person => "You've",
             BudgetScope::Conversation => "This conversation has",
@@ -287,6 +287,6 @@ pub(super) const WORDS: Messages = Messages {
                 {seconds} s."
         )
     },
-    asking: super::elicitation::ENGLISH,
+    elicitation: super::elicitation::ENGLISH,
     page: super::page::ENGLISH,
 };

@@ -3,7 +3,7 @@
 use super::{BudgetScope, GrantTexts, Messages, ReasonTexts, UnclearReason, UsedUp, linking};
 
 pub(super) const WORDS: Messages = Messages {
-    may_run: |tool| format!("¿Permitir **{tool}**?"),
+    allowed_to_run: |tool| format!("¿Permitir **{tool}**?"),
     run_again: |tool| format!("**{tool}** se interrumpió. ¿Ejecutarlo otra vez?"),
     tool_sentence: |of| of.spanish,
     argument_below: |name| format!("{name}: véanse los cambios más abajo"),
@@ -35,7 +35,7 @@ pub(super) const WORDS: Messages = Messages {
     and_more_hosts: |count| format!("⚠️ … y {count} hosts más que no coinciden con lo escrito"),
     allowed_by: |by| format!("Permitido por {by}."),
     denied_by: |by| format!("Denegado por {by}."),
-    nobody_in_time: "Denegado: nadie decidió a tiempo.",
+    expired_notice: "Denegado: nadie decidió a tiempo.",
     withdrawn_by: |by| format!("Retirada por {by}."),
     superseded_by: |by| format!("Sustituida: {by} modificó el mensaje."),
     undeliverable: "Denegado: no se pudo mostrar a nadie que pueda decidir.",
@@ -101,7 +101,7 @@ pub(super) const WORDS: Messages = Messages {
         format!("Todavía no puedo leer este tipo de mensaje ({content}). Envíalo como texto.")
     },
     whoami: |name, id, channel, role| format!("Eres {name} (`{id}`) en `{channel}`, {role}."),
-    open_questions: |open| match open {
+    pending_approvals: |open| match open {
         0 => "No hay solicitudes abiertas.".into(),
         1 => "Hay una solicitud pendiente de decisión.".into(),
         n => format!("Hay {n} solicitudes pendientes de decisión."),
@@ -145,8 +145,8 @@ pub(super) const WORDS: Messages = Messages {
     out_of_minutes: |minutes| {
         format!("Me he detenido porque esta tarea ha durado más de {minutes} minutos.")
     },
-    say_go_on: " Escribe «sigue» para continuar.",
-    perhaps_twice: "Puede que esto esté duplicado: la plataforma no confirmó el primer intento.",
+    say_continue: " Escribe «sigue» para continuar.",
+    possible_duplicate: "Puede que esto esté duplicado: la plataforma no confirmó el primer intento.",
     whole_answer: "La respuesta es larga. El texto completo está en este archivo.",
     file_missing: |name| {
         format!("No se puede enviar el archivo {name}: su contenido falta o está dañado.")
@@ -239,7 +239,7 @@ pub(super) const WORDS: Messages = Messages {
         rule_asks: |rule| format!("La regla «{rule}» exige aprobación"),
         rule_unclear: |rule, why| format!("La regla «{rule}» no se puede evaluar: {why}"),
         unclear: |why| format!("No se puede aplicar ninguna regla: {why}"),
-        doubt: |why| match why {
+        unclear_reason: |why| match why {
             UnclearReason::NotThere => "lo que comprueba falta o no se conoce de antemano",
             UnclearReason::NoCommand => "no hay ningún comando",
             UnclearReason::NoShell => "no es un comando de shell válido",
@@ -259,7 +259,7 @@ pub(super) const WORDS: Messages = Messages {
         no_rule: "Ninguna regla lo permite",
         full_stop: ".",
         outside: |tool| format!("{tool} afecta a sistemas fuera de este chat."),
-        read_others: |sources| {
+        read_untrusted_content: |sources| {
             format!(
                 "Esta conversación contiene contenido no fiable ({sources}) que puede haber \
                     provocado esta solicitud."
@@ -274,7 +274,7 @@ pub(super) const WORDS: Messages = Messages {
         outcome_unknown: "Se interrumpió y no se sabe si llegó a tener efecto.",
     },
     was_due: |when| format!("Hora prevista: {when}."),
-    circles: |tool| {
+    repeated_result: |tool| {
         format!(
             "Me he detenido porque {tool} daba siempre el mismo resultado. Dime cómo quieres \
                 continuar."
@@ -282,7 +282,7 @@ pub(super) const WORDS: Messages = Messages {
     },
     unreadable_calls: "Me he detenido porque no conseguí escribir una llamada de herramienta válida. \
                        Dime cómo quieres continuar o elige otro modelo con /model.",
-    day_used_up: |whose, what, wait| {
+    daily_limit_reached: |whose, what, wait| {
         let whose = match whose {
             BudgetScope::Person => "para ti",
             BudgetScope::Conversation => "para esta conversación",
@@ -304,6 +304,6 @@ pub(super) const WORDS: Messages = Messages {
                 nuevo en {seconds} s."
         )
     },
-    asking: super::elicitation::SPANISH,
+    elicitation: super::elicitation::SPANISH,
     page: super::page::SPANISH,
 };

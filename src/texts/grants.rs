@@ -7,8 +7,8 @@ use super::{Fmt1, Fmt2, Messages, choice, plain};
 use crate::journal::grant::{Grant, GrantSubject, Scope};
 
 /// A code span that cannot be ended by its contents.
-fn code(foreign: &str) -> String {
-    format!("`{}`", text::reveal(foreign).replace('`', "\u{2019}").replace('\n', " "))
+fn code(content: &str) -> String {
+    format!("`{}`", text::reveal(content).replace('`', "\u{2019}").replace('\n', " "))
 }
 
 fn short(name: &str) -> String {
@@ -89,8 +89,8 @@ impl Messages {
     }
 
     /// The same for platforms without buttons.
-    pub fn proposal_typed(&self, grant: &Grant, question: &str) -> String {
-        format!("{} {}", self.proposal(grant), (self.grant_texts.type_yes)(question))
+    pub fn proposal_typed(&self, grant: &Grant, approval_code: &str) -> String {
+        format!("{} {}", self.proposal(grant), (self.grant_texts.type_yes)(approval_code))
     }
 
     pub fn giving(&self) -> Vec<Choice> {
@@ -171,7 +171,7 @@ pub const HALTED_CALL: &str =
 /// Read by people and the model.
 pub const HALTED_BY_OWNER: &str = "all tools are halted";
 
-pub fn too_many_questions(per_hour: usize) -> String {
+pub fn too_many_approvals(per_hour: usize) -> String {
     format!(
         "Denied: the limit of {per_hour} approval requests per hour for this conversation is \
             reached. Tell the person, and continue when they say so."
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
     use crate::{
         journal::{event::ApprovalPurpose, event::Speaker, ids::GrantId},
-        texts::{Language, QuestionParts},
+        texts::{ApprovalParts, Language},
     };
     use channels::text::Style;
     use chrono::DateTime;
@@ -219,8 +219,8 @@ mod tests {
             [name, value, other, reason] in [hostile(), hostile(), hostile(), hostile()],
         ) {
             let arguments = json!({ name: value, "path": other });
-            let question = Language::English.words().question(&QuestionParts {
-                title: &Language::English.words().question_title(ApprovalPurpose::Allow, "delete"),
+            let approval_code = Language::English.words().approval_text(&ApprovalParts {
+                title: &Language::English.words().approval_title(ApprovalPurpose::Allow, "delete"),
                 tool: "delete",
                 description: &reason,
                 arguments: &arguments,
@@ -231,7 +231,7 @@ mod tests {
                 expires_at: DateTime::UNIX_EPOCH,
                 code: "12345678",
             });
-            let shown = text::format(&question.markdown);
+            let shown = text::format(&approval_code.markdown);
             prop_assert!(!unseen(&shown.text), "{}", shown.text);
             prop_assert!(shown.text.starts_with("Allow delete?"), "{}", shown.text);
             let end = "Open until 1970-01-01 00:00 UTC, code 12345678.";

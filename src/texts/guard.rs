@@ -48,11 +48,11 @@ pub struct ReasonTexts {
     pub rule_asks: Fmt1,
     pub rule_unclear: Fmt2,
     pub unclear: Fmt1,
-    pub doubt: fn(UnclearReason) -> &'static str,
+    pub unclear_reason: fn(UnclearReason) -> &'static str,
     pub no_rule: &'static str,
     pub full_stop: &'static str,
     pub outside: Fmt1,
-    pub read_others: Fmt1,
+    pub read_untrusted_content: Fmt1,
     pub and_more: fn(usize) -> String,
     pub always_asks: Fmt1,
     pub changes: Fmt1,
@@ -63,7 +63,7 @@ pub struct ReasonTexts {
 }
 
 /// The source of forwarded or quoted text.
-pub fn words_of(who: &str) -> String {
+pub fn source_sentence(who: &str) -> String {
     format!("a message from {who}")
 }
 
@@ -79,8 +79,10 @@ impl Messages {
         let words = &self.why;
         let mut why = match (rule, unclear) {
             (Some(rule), None) => (words.rule_asks)(rule),
-            (Some(rule), Some(unclear)) => (words.rule_unclear)(rule, (words.doubt)(unclear)),
-            (None, Some(unclear)) => (words.unclear)((words.doubt)(unclear)),
+            (Some(rule), Some(unclear)) => {
+                (words.rule_unclear)(rule, (words.unclear_reason)(unclear))
+            }
+            (None, Some(unclear)) => (words.unclear)((words.unclear_reason)(unclear)),
             (None, None) => words.no_rule.to_owned(),
         };
         if let Some(program) = program {
@@ -102,6 +104,6 @@ impl Messages {
         if more > 0 {
             shown += &(self.why.and_more)(more);
         }
-        format!("\u{26a0}\u{fe0f} {}", (self.why.read_others)(&shown))
+        format!("\u{26a0}\u{fe0f} {}", (self.why.read_untrusted_content)(&shown))
     }
 }

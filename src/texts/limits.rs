@@ -103,7 +103,7 @@ impl UsedUp {
 }
 
 impl Messages {
-    pub fn day_used_up(&self, whose: BudgetScope, what: UsedUp, wait: TimeDelta) -> String {
-        (self.day_used_up)(whose, what, &in_words(wait))
+    pub fn daily_limit_reached(&self, whose: BudgetScope, what: UsedUp, wait: TimeDelta) -> String {
+        (self.daily_limit_reached)(whose, what, &in_words(wait))
     }
 }

@@ -3,7 +3,7 @@
 use super::{Fmt1, Fmt2};
 
 /// The texts about linked accounts, in one language.
-pub struct LinkingWords {
+pub struct LinkingTexts {
     /// The code.
     pub code: Fmt1,
     /// The name and the channel of the other account.
@@ -17,7 +17,7 @@ pub struct LinkingWords {
     pub link_first: &'static str,
 }
 
-pub const ENGLISH: LinkingWords = LinkingWords {
+pub const ENGLISH: LinkingTexts = LinkingTexts {
     code: |code| {
         format!(
             "Your code is `{code}`. It works once, for 10 minutes. From your other account, send \
@@ -42,7 +42,7 @@ pub const ENGLISH: LinkingWords = LinkingWords {
                  the code from this account.",
 };
 
-pub const GERMAN: LinkingWords = LinkingWords {
+pub const GERMAN: LinkingTexts = LinkingTexts {
     code: |code| {
         format!(
             "Dein Code ist `{code}`. Er gilt einmal, zehn Minuten lang. Schick dem Bot von deinem \
@@ -67,7 +67,7 @@ pub const GERMAN: LinkingWords = LinkingWords {
                  wurde, und dann den Code von diesem Konto.",
 };
 
-pub const SPANISH: LinkingWords = LinkingWords {
+pub const SPANISH: LinkingTexts = LinkingTexts {
     code: |code| {
         format!(
             "Tu código es `{code}`. Sirve una vez, durante 10 minutos. Desde tu otra cuenta, envía \
@@ -92,7 +92,7 @@ pub const SPANISH: LinkingWords = LinkingWords {
                  el código desde esta cuenta.",
 };
 
-pub const CHINESE: LinkingWords = LinkingWords {
+pub const CHINESE: LinkingTexts = LinkingTexts {
     code: |code| {
         format!(
             "你的代码是 `{code}`，10 分钟内有效，只能使用一次。请用你的另一个账号在私聊中向机器人发送 \

@@ -44,16 +44,16 @@ use channels::{Button, Choice, text};
 use chrono::TimeDelta;
 
 use crate::journal::event::{ApprovalPurpose, Status};
-pub use approval::{QuestionParts, QuestionText, arguments_file, everything, in_short};
+pub use approval::{ApprovalParts, ApprovalText, arguments_file, everything, in_short};
 pub use chat_script::ScriptTexts;
 pub use completions::CompletionTexts;
 pub use elicitation::{AutoDecline, ElicitationText, ElicitationTexts};
 pub use grants::*;
 pub use guard::*;
 pub use limits::*;
-pub use linking::LinkingWords;
+pub use linking::LinkingTexts;
 pub use model::*;
-pub use oidc::SignOn;
+pub use oidc::SignInTexts;
 pub use page::PageTexts;
 pub use preview_notes::{PreviewNote, PreviewTexts, ServiceCost};
 pub use progress::progress;
@@ -114,7 +114,7 @@ type Fmt3 = fn(&str, &str, &str) -> String;
 /// Markdown.
 pub struct Messages {
     // Approval requests.
-    pub may_run: Fmt1,
+    pub allowed_to_run: Fmt1,
     pub run_again: Fmt1,
     pub tool_sentence: fn(&'static ToolSentence) -> &'static str,
     pub argument_below: Fmt1,
@@ -144,7 +144,7 @@ pub struct Messages {
     // Settled approvals.
     pub allowed_by: Fmt1,
     pub denied_by: Fmt1,
-    pub nobody_in_time: &'static str,
+    pub expired_notice: &'static str,
     pub withdrawn_by: Fmt1,
     pub superseded_by: Fmt1,
     pub undeliverable: &'static str,
@@ -190,7 +190,7 @@ pub struct Messages {
     pub unsupported: Fmt1,
     /// Name, id, channel, role.
     pub whoami: fn(&str, &str, &str, &str) -> String,
-    pub open_questions: fn(usize) -> String,
+    pub pending_approvals: fn(usize) -> String,
     /// The names of sub-agents.
     pub at_work: Fmt1,
     /// The current model, all models.
@@ -216,10 +216,10 @@ pub struct Messages {
     pub out_of_tokens: fn(u64) -> String,
     pub out_of_minutes: fn(i64) -> String,
     /// Added to the three above where the person can continue the turn.
-    pub say_go_on: &'static str,
+    pub say_continue: &'static str,
     // Files.
     /// Shown below a message that may already have been delivered.
-    pub perhaps_twice: &'static str,
+    pub possible_duplicate: &'static str,
     /// Shown below the file with a long answer.
     pub whole_answer: &'static str,
     pub file_missing: Fmt1,
@@ -229,16 +229,16 @@ pub struct Messages {
     pub not_transcribed: Fmt1,
     // Votes, grants, the halt; reasons for approvals.
     pub grant_texts: GrantTexts,
-    pub linking: LinkingWords,
+    pub linking: LinkingTexts,
     pub why: ReasonTexts,
-    pub asking: ElicitationTexts,
+    pub elicitation: ElicitationTexts,
     /// The due time of a reminder that is late.
     pub was_due: Fmt1,
     // Limits.
-    pub circles: Fmt1,
+    pub repeated_result: Fmt1,
     pub unreadable_calls: &'static str,
     /// The last argument is the time until the reset.
-    pub day_used_up: fn(BudgetScope, UsedUp, &str) -> String,
+    pub daily_limit_reached: fn(BudgetScope, UsedUp, &str) -> String,
     pub too_fast: fn(u64) -> String,
     pub page: PageTexts,
 }
@@ -266,11 +266,11 @@ pub struct PossibleChoices {
 
 impl Messages {
     /// The first line of an approval, which remains when it is settled.
-    pub fn question_title(&self, asks: ApprovalPurpose, tool: &str) -> String {
+    pub fn approval_title(&self, asks: ApprovalPurpose, tool: &str) -> String {
         match asks {
-            ApprovalPurpose::Allow => (self.may_run)(&text::escape(tool)),
+            ApprovalPurpose::Allow => (self.allowed_to_run)(&text::escape(tool)),
             ApprovalPurpose::Retry => (self.run_again)(&text::escape(tool)),
-            ApprovalPurpose::Answer => (self.asking.wants)(&text::escape(tool)),
+            ApprovalPurpose::Answer => (self.elicitation.wants)(&text::escape(tool)),
         }
     }
 
@@ -288,7 +288,7 @@ impl Messages {
             ApprovalPurpose::Retry => {
                 vec![(true, self.again, Button::RunAgain), (true, self.skip, Button::Skip)]
             }
-            ApprovalPurpose::Answer => vec![(true, self.asking.no_answer, Button::Deny)],
+            ApprovalPurpose::Answer => vec![(true, self.elicitation.no_answer, Button::Deny)],
         };
         let offered = all.into_iter().chain([(cut, self.show_everything, Button::ShowEverything)]);
         offered.filter(|(is, ..)| *is).map(|(_, label, button)| choice(label, button)).collect()
@@ -300,7 +300,7 @@ impl Messages {
             Status::Pending => return title.to_owned(),
             Status::Allowed => format!("✅ {}", (self.allowed_by)(&plain(by))),
             Status::Denied => format!("🚫 {}", (self.denied_by)(&plain(by))),
-            Status::Expired => format!("⌛ {}", self.nobody_in_time),
+            Status::Expired => format!("⌛ {}", self.expired_notice),
             Status::Withdrawn => (self.withdrawn_by)(&plain(by)),
             Status::Superseded => (self.superseded_by)(&plain(by)),
             Status::Undeliverable => format!("🚫 {}", self.undeliverable),
@@ -428,11 +428,12 @@ mod tests {
     fn languages_differ_in_every_reason_and_budget() {
         let all = |language: Language| {
             let words = language.words();
-            let doubts = UnclearReason::ALL.map(|doubt| (words.why.doubt)(doubt).to_owned());
+            let doubts =
+                UnclearReason::ALL.map(|doubt| (words.why.unclear_reason)(doubt).to_owned());
             let days =
                 [BudgetScope::Person, BudgetScope::Conversation, BudgetScope::All].map(|whose| {
                     [UsedUp::Messages, UsedUp::Tokens, UsedUp::Money]
-                        .map(|what| words.day_used_up(whose, what, TimeDelta::hours(3)))
+                        .map(|what| words.daily_limit_reached(whose, what, TimeDelta::hours(3)))
                 });
             doubts.into_iter().chain(days.into_iter().flatten()).collect::<Vec<_>>()
         };
@@ -458,26 +459,29 @@ mod tests {
                 (words.settled(Status::Allowed, "T", "Ann"), "Ann"),
                 (words.settled(Status::Denied, "T", "Ann"), "Ann"),
                 (words.settled(Status::Withdrawn, "T", "Ann"), "Ann"),
-                (words.question_title(ApprovalPurpose::Allow, "delete"), "delete"),
-                (words.question_title(ApprovalPurpose::Retry, "delete"), "delete"),
+                (words.approval_title(ApprovalPurpose::Allow, "delete"), "delete"),
+                (words.approval_title(ApprovalPurpose::Retry, "delete"), "delete"),
                 (words.stranger("17"), "17"),
                 (words.failed("Why", "ref"), "ref"),
                 (words.with_cause("Why", "401"), "401"),
-                ((words.open_questions)(12), "12"),
+                ((words.pending_approvals)(12), "12"),
                 (words.status("none", &["writer".into()]), "`writer`"),
                 ((words.out_of_steps)(24), "24"),
                 (words.file_too_large("a.zip", 20 * 1024 * 1024), "20 MB"),
                 (words.no_such_model("x", &["big".into()]), "`big`"),
-                ((words.circles)("look"), "look"),
+                ((words.repeated_result)("look"), "look"),
                 ((words.too_fast)(7), "7"),
                 ((words.was_due)("10:00"), "10:00"),
-                ((words.asking.wants)("shop"), "shop"),
-                ((words.asking.answered)("Ann", "red"), "Ann"),
-                ((words.asking.answered)("Ann", "red"), "red"),
-                ((words.asking.type_it)("1a2b"), "/answer 1a2b"),
-                ((words.asking.omitted)("colour"), "colour"),
+                ((words.elicitation.wants)("shop"), "shop"),
+                ((words.elicitation.answered)("Ann", "red"), "Ann"),
+                ((words.elicitation.answered)("Ann", "red"), "red"),
+                ((words.elicitation.type_it)("1a2b"), "/answer 1a2b"),
+                ((words.elicitation.omitted)("colour"), "colour"),
                 (words.auto_declined("shop", AutoDecline::Secret), "shop"),
-                (words.auto_declined("shop", AutoDecline::TooMuch), words.asking.wants_too_much),
+                (
+                    words.auto_declined("shop", AutoDecline::TooMuch),
+                    words.elicitation.wants_too_much,
+                ),
                 (words.votes(&["Ann".into()], 2), "Ann"),
                 (words.votes(&["Ann".into()], 2), "2"),
                 ((words.grant_texts.halted)(12), "/panic off"),
@@ -485,7 +489,10 @@ mod tests {
                 (words.grant_texts.grants_usage.into(), "/grants revoke"),
                 ((words.grant_texts.line)(["whose", "until", "uses", "Ann"]), "Ann"),
                 (words.ruled(Some("mail"), Some(UnclearReason::Script), Some("rm")), "(`rm`)"),
-                (words.day_used_up(BudgetScope::All, UsedUp::Money, TimeDelta::hours(3)), "3 h"),
+                (
+                    words.daily_limit_reached(BudgetScope::All, UsedUp::Money, TimeDelta::hours(3)),
+                    "3 h",
+                ),
                 (words.tainted(&["page".into()]), "page"),
                 ((words.argument_cut)("n", "1", "2", "digest"), "digest"),
                 ((words.contacts_host)("`a`", "`b`"), "`b`"),

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{
     chat_script::{self, ScriptTexts},
     completions::{self, CompletionTexts},
-    oidc::{self, SignOn},
+    oidc::{self, SignInTexts},
     refusals::{self, RefusalTexts},
 };
 
@@ -27,7 +27,7 @@ pub struct PageTexts {
     pub no_such_page: &'static str,
     pub no_such_file: &'static str,
     pub file_gone: &'static str,
-    pub foreign: &'static str,
+    pub cross_site: &'static str,
     pub broken: &'static str,
     pub sign_in: &'static str,
     pub sign_in_to: &'static str,
@@ -80,7 +80,7 @@ pub struct PageTexts {
     /// In an exported conversation.
     pub sent_file: &'static str,
     #[serde(flatten)]
-    pub sign_on: SignOn,
+    pub sign_on: SignInTexts,
     #[serde(skip)]
     pub refusals: RefusalTexts,
     #[serde(skip)]
@@ -104,7 +104,7 @@ pub(super) const ENGLISH: PageTexts = PageTexts {
     no_such_page: "Page not found.",
     no_such_file: "File not found in your conversation.",
     file_gone: "The stored contents of this file are missing or damaged. Ask for the file again.",
-    foreign: "This request was not sent from a page of this server. Open the page from this server's \
+    cross_site: "This request was not sent from a page of this server. Open the page from this server's \
         own address and try again.",
     broken: "Something went wrong on our side. Try again. Reference:",
     sign_in: "Sign in",
@@ -177,7 +177,7 @@ pub(super) const GERMAN: PageTexts = PageTexts {
     no_such_file: "Die Datei wurde in deiner Unterhaltung nicht gefunden.",
     file_gone: "Der gespeicherte Inhalt dieser Datei fehlt oder ist beschädigt. Frag noch einmal \
         nach der Datei.",
-    foreign: "Diese Anfrage wurde nicht von einer Seite dieses Servers gesendet. Öffne die Seite \
+    cross_site: "Diese Anfrage wurde nicht von einer Seite dieses Servers gesendet. Öffne die Seite \
         unter der eigenen Adresse dieses Servers und versuch es noch einmal.",
     broken: "Bei uns ist etwas schiefgegangen. Versuch es noch einmal. Referenz:",
     sign_in: "Anmelden",
@@ -250,7 +250,7 @@ pub(super) const SPANISH: PageTexts = PageTexts {
     no_such_page: "Página no encontrada.",
     no_such_file: "No se ha encontrado el archivo en tu conversación.",
     file_gone: "El contenido guardado de este archivo falta o está dañado. Vuelve a pedir el archivo.",
-    foreign: "Esta solicitud no se envió desde una página de este servidor. Abre la página desde la \
+    cross_site: "Esta solicitud no se envió desde una página de este servidor. Abre la página desde la \
         dirección de este servidor e inténtalo de nuevo.",
     broken: "Se ha producido un error por nuestra parte. Vuelve a intentarlo. Referencia:",
     sign_in: "Iniciar sesión",
@@ -323,7 +323,7 @@ pub(super) const CHINESE: PageTexts = PageTexts {
     no_such_page: "未找到该页面。",
     no_such_file: "在你的对话中未找到该文件。",
     file_gone: "此文件的存储内容已丢失或损坏。请重新请求该文件。",
-    foreign: "此请求不是从本服务器的页面发送的。请从本服务器自己的地址打开页面，然后重试。",
+    cross_site: "此请求不是从本服务器的页面发送的。请从本服务器自己的地址打开页面，然后重试。",
     broken: "我们这边出了问题。请重试。参考编号：",
     sign_in: "登录",
     sign_in_to: "登录 {{bot}}",

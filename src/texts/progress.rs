@@ -25,7 +25,7 @@ mod tests {
     /// Progress messages show no link and hide nothing.
     /// Proves S18.
     #[test]
-    fn what_a_server_says_of_its_progress_acts_as_nothing() {
+    fn progress_messages_are_escaped_and_truncated() {
         assert_eq!(progress("a_b", 2.0, Some(5.0), None), "⏳ `a_b` 2/5");
         assert_eq!(progress("a_b", 0.5, None, Some(" the half\n")), "⏳ `a_b` 0.5 · the half");
         let shown = progress("a_b", 1.0, None, Some("[x](https://evil.example)\u{202e}"));

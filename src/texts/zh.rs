@@ -3,7 +3,7 @@
 use super::{BudgetScope, GrantTexts, Messages, ReasonTexts, UnclearReason, UsedUp, linking};
 
 pub(super) const WORDS: Messages = Messages {
-    may_run: |tool| format!("允许 **{tool}** 吗？"),
+    allowed_to_run: |tool| format!("允许 **{tool}** 吗？"),
     run_again: |tool| format!("**{tool}** 被中断了。要再运行一次吗？"),
     tool_sentence: |of| of.chinese,
     argument_below: |name| format!("{name}：见下方的更改"),
@@ -32,7 +32,7 @@ pub(super) const WORDS: Messages = Messages {
     and_more_hosts: |count| format!("⚠️ ……另有 {count} 个主机与所写不符"),
     allowed_by: |by| format!("{by} 已允许。"),
     denied_by: |by| format!("{by} 已拒绝。"),
-    nobody_in_time: "已拒绝：没有人及时决定。",
+    expired_notice: "已拒绝：没有人及时决定。",
     withdrawn_by: |by| format!("{by} 已撤回。"),
     superseded_by: |by| format!("已作废：{by} 修改了消息。"),
     undeliverable: "已拒绝：无法展示给任何有权决定的人。",
@@ -87,7 +87,7 @@ pub(super) const WORDS: Messages = Messages {
     },
     unsupported: |content| format!("我还不能读取这类消息（{content}）。请以文字发送。"),
     whoami: |name, id, channel, role| format!("你是 `{channel}` 上的 {name}（`{id}`），{role}。"),
-    open_questions: |open| match open {
+    pending_approvals: |open| match open {
         0 => "没有待审批的请求。".into(),
         n => format!("有 {n} 个请求待审批。"),
     },
@@ -111,8 +111,8 @@ pub(super) const WORDS: Messages = Messages {
     out_of_steps: |steps| format!("我在 {steps} 步之后停止了，这是单个任务的上限。"),
     out_of_tokens: |tokens| format!("我已停止，因为此任务已用完 {tokens} 个词元的预算。"),
     out_of_minutes: |minutes| format!("我已停止，因为此任务超过了 {minutes} 分钟。"),
-    say_go_on: "回复“继续”即可继续。",
-    perhaps_twice: "这可能是重复消息：平台没有确认第一次发送。",
+    say_continue: "回复“继续”即可继续。",
+    possible_duplicate: "这可能是重复消息：平台没有确认第一次发送。",
     whole_answer: "回答较长，完整内容见此文件。",
     file_missing: |name| format!("文件 {name} 无法发送：其内容丢失或已损坏。"),
     file_gone: |name| format!("我无法从平台下载文件 {name}。请再发一次。"),
@@ -185,7 +185,7 @@ pub(super) const WORDS: Messages = Messages {
         rule_asks: |rule| format!("规则“{rule}”要求审批"),
         rule_unclear: |rule, why| format!("规则“{rule}”无法判定：{why}"),
         unclear: |why| format!("没有规则可以适用：{why}"),
-        doubt: |why| match why {
+        unclear_reason: |why| match why {
             UnclearReason::NotThere => "它所检查的内容不存在，或事先无法得知",
             UnclearReason::NoCommand => "没有命令",
             UnclearReason::NoShell => "不是有效的 shell 命令",
@@ -203,7 +203,9 @@ pub(super) const WORDS: Messages = Messages {
         no_rule: "没有规则允许它",
         full_stop: "。",
         outside: |tool| format!("{tool} 会影响此聊天之外的系统。"),
-        read_others: |sources| format!("此对话包含不可信内容（{sources}），此请求可能由其引发。"),
+        read_untrusted_content: |sources| {
+            format!("此对话包含不可信内容（{sources}），此请求可能由其引发。")
+        },
         and_more: |more| format!(" 以及另外 {more} 项"),
         always_asks: |tool| format!("{tool} 每次都需要审批。"),
         changes: |tool| format!("{tool} 会做出更改，且没有规则允许它。"),
@@ -213,9 +215,11 @@ pub(super) const WORDS: Messages = Messages {
         outcome_unknown: "它被中断了，尚不清楚是否已生效。",
     },
     was_due: |when| format!("原定时间为 {when}。"),
-    circles: |tool| format!("我已停止，因为 {tool} 每次都返回相同的结果。请告诉我如何继续。"),
+    repeated_result: |tool| {
+        format!("我已停止，因为 {tool} 每次都返回相同的结果。请告诉我如何继续。")
+    },
     unreadable_calls: "我已停止，因为我没能写出有效的工具调用。请告诉我如何继续，或用 /model 选择另一个模型。",
-    day_used_up: |whose, what, wait| {
+    daily_limit_reached: |whose, what, wait| {
         let whose = match whose {
             BudgetScope::Person => "你",
             BudgetScope::Conversation => "此对话",
@@ -229,6 +233,6 @@ pub(super) const WORDS: Messages = Messages {
         format!("{whose}今天的{what}额度已用完。{wait} 后（UTC 00:00）重置，或由管理员提高额度。")
     },
     too_fast: |seconds| format!("你发送消息过快，上一条已被忽略。请在 {seconds} 秒后再试。"),
-    asking: super::elicitation::CHINESE,
+    elicitation: super::elicitation::CHINESE,
     page: super::page::CHINESE,
 };

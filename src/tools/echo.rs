@@ -40,7 +40,7 @@ impl Tool for Echo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::{contract::toolbox, testing::Place};
+    use crate::tools::{contract::toolbox, testing::ToolFixture};
     use serde_json::json;
 
     /// Proves IC-45, IC-05, IC-19.
@@ -48,7 +48,7 @@ mod tests {
     async fn the_message_comes_back() {
         let mut tools = toolbox::builtin().into_iter();
         let echo = tools.find(|tool| tool.spec().name == "echo").expect("it is built in");
-        let context = &Place::new().context;
+        let context = &ToolFixture::new().context;
         let output = echo.run(json!({ "message": "Hello" }), context).await.unwrap();
         assert_eq!(output, Output::text("Hello"));
         let missing = echo.run(json!({}), context).await.unwrap_err();

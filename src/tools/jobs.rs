@@ -168,7 +168,7 @@ impl Tool for ListJobs {
             return Ok(Output::text("There are no jobs in this conversation."));
         }
         let lines: Vec<_> = all.iter().map(line).collect();
-        Ok(Output { foreign: foreign(&all), ..Output::text(lines.join("\n")) })
+        Ok(Output { untrusted: untrusted(&all), ..Output::text(lines.join("\n")) })
     }
 }
 
@@ -191,7 +191,7 @@ impl Tool for JobStatus {
         let JobArguments { id } = parse(arguments)?;
         let job = self.0.find(&id, context).await?;
         let mut text = line(&job);
-        let mut foreign = foreign(std::slice::from_ref(&job));
+        let mut untrusted = untrusted(std::slice::from_ref(&job));
         if job.state == JobState::Running {
             let session = self.0.store.current_session(&job.child).await;
             let session = session.map_err(|error| broken(&error))?;
@@ -199,9 +199,9 @@ impl Tool for JobStatus {
         }
         if let Some(answer) = job.answer {
             let _ = write!(text, "\nReport:\n{}", answer.result.text);
-            foreign.extend(answer.inherited.taint);
+            untrusted.extend(answer.inherited.taint);
         }
-        Ok(Output { foreign, ..Output::text(text) })
+        Ok(Output { untrusted, ..Output::text(text) })
     }
 }
 
@@ -244,8 +244,8 @@ impl Tool for CancelJob {
         let job = self.0.find(&id, context).await?;
         // A call that is repeated after a crash finds the job cancelled.
         let text = if job.state == JobState::Cancelled { "Cancelled" } else { "It has ended" };
-        let foreign = foreign(std::slice::from_ref(&job));
-        Ok(Output { foreign, ..Output::text(format!("{text}: {}", line(&job))) })
+        let untrusted = untrusted(std::slice::from_ref(&job));
+        Ok(Output { untrusted, ..Output::text(format!("{text}: {}", line(&job))) })
     }
 }
 
@@ -303,7 +303,7 @@ impl Jobs {
 }
 
 /// The sources of untrusted content that the tasks of these jobs may repeat.
-fn foreign(jobs: &[BackgroundJob]) -> Vec<String> {
+fn untrusted(jobs: &[BackgroundJob]) -> Vec<String> {
     let sources: BTreeSet<_> = jobs.iter().flat_map(|job| job.taint.iter().cloned()).collect();
     sources.into_iter().collect()
 }

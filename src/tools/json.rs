@@ -181,13 +181,13 @@ fn beside(value: &Value, pointer: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::testing::Place;
+    use crate::tools::testing::ToolFixture;
     use serde_json::json;
 
     async fn at(path: &str) -> Result<String, ToolError> {
         let data = json!({ "orders": [{ "total": 7, "a/b": { "c.d": true } }] }).to_string();
         let arguments = json!({ "data": data, "path": path });
-        Json.run(arguments, &Place::new().context).await.map(|output| output.text)
+        Json.run(arguments, &ToolFixture::new().context).await.map(|output| output.text)
     }
 
     /// Proves IC-47, CV-20.
@@ -235,7 +235,7 @@ mod tests {
             ("remove", "/b/d~1e", json!(null), json!({ "a": [1, 2], "b": { "c": 3 } })),
         ] {
             let arguments = json!({ "data": data.to_string(), "action": action, "path": path, "value": value.to_string() });
-            let output = Json.run(arguments, &Place::new().context).await.unwrap();
+            let output = Json.run(arguments, &ToolFixture::new().context).await.unwrap();
             let whole: Value = serde_json::from_str(&output.text).unwrap();
             assert_eq!(whole, changed, "{action} {path}");
         }
@@ -249,11 +249,12 @@ mod tests {
         ] {
             let arguments =
                 json!({ "data": data.to_string(), "action": action, "path": path, "value": "1" });
-            let error = Json.run(arguments, &Place::new().context).await.unwrap_err().to_string();
+            let error =
+                Json.run(arguments, &ToolFixture::new().context).await.unwrap_err().to_string();
             assert!(error.starts_with("There is nothing at "), "{action} {path}: {error}");
         }
         let unsaid = json!({ "data": "{}", "action": "set", "path": "a" });
-        let error = Json.run(unsaid, &Place::new().context).await.unwrap_err().to_string();
+        let error = Json.run(unsaid, &ToolFixture::new().context).await.unwrap_err().to_string();
         assert!(error.contains("Missing 'value' parameter"), "{error}");
     }
 
@@ -261,7 +262,7 @@ mod tests {
     #[tokio::test]
     async fn invalid_json_says_where() {
         let arguments = json!({ "data": "{\"a\":}" });
-        let error = Json.run(arguments, &Place::new().context).await.unwrap_err();
+        let error = Json.run(arguments, &ToolFixture::new().context).await.unwrap_err();
         assert!(
             error.to_string().contains("Invalid JSON: expected value at line 1 column 6"),
             "{error}"

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_like_a_heading_in_an_example_is_none() {
+    fn headings_in_code_blocks_are_ignored() {
         let text = "# A\none\n````text\n```\n# B\n```\n# C\n````\n![p](q)\n## D\ntwo\n#no\n";
         let read = sections(text);
         let names: Vec<_> = read.iter().map(|section| section.name.as_str()).collect();

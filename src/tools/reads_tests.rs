@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-use super::{shown_tests::all, testing::Place};
+use super::{shown_tests::all, testing::ToolFixture};
 use crate::{
     agent::{
         catalog::{Subject, ToolSpec},
@@ -83,7 +83,7 @@ fn call(spec: &ToolSpec, pointer: &str, path: &str) -> Call {
 /// Proves S1.
 #[tokio::test]
 async fn every_argument_that_names_an_untrusted_file_taints() {
-    let place = Place::new();
+    let place = ToolFixture::new();
     let url = format!("sqlite://{}", place.folder.path().join("x.db").display());
     let options = StoreOptions { durability: Durability::Normal, ..StoreOptions::default() };
     let store = Store::open(&url, options).await.unwrap();
@@ -141,7 +141,7 @@ fn files_are_recognised_however_they_are_named() {
         ..ToolSpec::read_only("edit", "Edits", json!({}))
     };
     let mut session = Session::default();
-    session.foreign.insert("notes/tainted.txt".into());
+    session.untrusted.insert("notes/tainted.txt".into());
     for (arguments, source) in [
         (json!({ "path": "a", "from": "own.txt" }), None),
         (json!({ "path": "a" }), None),

@@ -158,7 +158,7 @@ impl Tool for ScheduleTool {
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
         let new = self.calendar.planned(self.does, parse(arguments)?, context).await?;
-        self.calendar.make(new, context.now).await
+        self.calendar.create(new, context.now).await
     }
 }
 
@@ -186,7 +186,7 @@ impl Tool for ListSchedules {
             let _ = writeln!(text, "{}", summary(schedule));
         }
         let taint = all.into_iter().flat_map(|schedule| schedule.taint).collect();
-        Ok(Output { foreign: taint, ..Output::text(text.trim_end()) })
+        Ok(Output { untrusted: taint, ..Output::text(text.trim_end()) })
     }
 }
 
@@ -242,12 +242,12 @@ impl Tool for ChangeSchedule {
 }
 
 impl Calendar {
-    async fn make(&self, new: Schedule, now: DateTime<Utc>) -> Result<Output, ToolError> {
+    async fn create(&self, new: Schedule, now: DateTime<Utc>) -> Result<Output, ToolError> {
         let (made, most) = (new.clone(), self.terms.per_conversation);
-        let make = self.store.write("create schedule", move |tx| {
-            Box::pin(async move { schedules::make(tx, &made, most, now).await })
+        let create = self.store.write("create schedule", move |tx| {
+            Box::pin(async move { schedules::create(tx, &made, most, now).await })
         });
-        match make.await.map_err(|error| broken(&error))? {
+        match create.await.map_err(|error| broken(&error))? {
             ScheduleCreated::New => Ok(Output::text(summary(&new))),
             ScheduleCreated::There(there) => {
                 Ok(Output::text(format!("It already exists: {}", summary(&there))))

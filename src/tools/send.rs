@@ -101,14 +101,14 @@ pub(super) fn receipt(attachment: &Attachment, about: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::testing::Place;
+    use crate::tools::testing::ToolFixture;
     use serde_json::json;
     use sha2::{Digest as _, Sha256};
 
     /// Proves MC-17.
     #[tokio::test]
     async fn a_file_of_20_mb_is_sent_and_one_byte_more_is_not() {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         place.has("ok.bin", vec![7; MAX_BYTES as usize]);
         place.has("big.bin", vec![7; MAX_BYTES as usize + 1]);
         let sent = place.runs(&SendFile, json!({ "filePath": "ok.bin" })).await.unwrap();
@@ -120,7 +120,7 @@ mod tests {
     /// Proves MC-18.
     #[tokio::test]
     async fn the_bytes_are_stored_and_never_shown_to_the_model() {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         place.has("notes/a.csv", "secret,1\n");
         let arguments = json!({
             "file_path": "notes/a.csv", "file_name": "Report.csv", "caption": "*This* year",
@@ -140,7 +140,7 @@ mod tests {
     /// Proves T4.
     #[tokio::test]
     async fn only_files_of_the_workspace_are_sent() {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         std::fs::write(place.folder.path().join("secret"), "x").unwrap();
         std::os::unix::fs::symlink("../secret", place.path("link")).unwrap();
         place.has("empty", "");

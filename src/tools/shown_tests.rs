@@ -17,7 +17,7 @@ use super::{
     memory, results,
     sandbox::Sandbox,
     schedule, shell, skills,
-    testing::Place,
+    testing::ToolFixture,
     view_image::{LookAt, LookAtUrl},
     web::{self, WebConfig, client::WebClient},
     wiki,
@@ -38,7 +38,7 @@ use crate::{
         db::Durability,
         jobs::JobConcurrency,
     },
-    texts::{self, Language, QuestionParts, QuestionText, preview::Preview},
+    texts::{self, ApprovalParts, ApprovalText, Language, preview::Preview},
 };
 use channels::text::reveal;
 
@@ -114,8 +114,8 @@ fn arguments(spec: &ToolSpec) -> BoxedStrategy<Value> {
     fields.prop_map(|fields| Value::Object(fields.into_iter().collect::<Map<_, _>>())).boxed()
 }
 
-fn request(spec: &ToolSpec, arguments: &Value, preview: Option<&Preview>) -> QuestionText {
-    Language::English.words().question(&QuestionParts {
+fn request(spec: &ToolSpec, arguments: &Value, preview: Option<&Preview>) -> ApprovalText {
+    Language::English.words().approval_text(&ApprovalParts {
         title: "Allow?",
         tool: &spec.name,
         description: &spec.description,
@@ -130,7 +130,7 @@ fn request(spec: &ToolSpec, arguments: &Value, preview: Option<&Preview>) -> Que
 }
 
 /// The arguments that are shown neither in the text nor in the file.
-fn missing(arguments: &Value, text: &QuestionText, file: &str) -> Vec<String> {
+fn missing(arguments: &Value, text: &ApprovalText, file: &str) -> Vec<String> {
     let fields = arguments.as_object().unwrap().iter();
     let missing = fields.filter(|(_, value)| {
         let plain = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -142,7 +142,7 @@ fn missing(arguments: &Value, text: &QuestionText, file: &str) -> Vec<String> {
     missing.map(|(name, _)| name.clone()).collect()
 }
 
-pub(super) fn all(place: &Place, store: &Store) -> Toolbox {
+pub(super) fn all(place: &ToolFixture, store: &Store) -> Toolbox {
     let sandbox = Arc::new(Sandbox::without_bubblewrap(Path::new("x"), "a test"));
     let folders = BTreeMap::from([("default".to_owned(), place.folder.path().join("skills"))]);
     let terms = schedule::ScheduleLimits {
@@ -182,7 +182,7 @@ fn job_terms() -> jobs::Terms {
     }
 }
 
-fn source(place: &Place) -> ConfiguredSource {
+fn source(place: &ToolFixture) -> ConfiguredSource {
     let url = format!("sqlite://{}", place.folder.path().join("data.db").display());
     let time = Duration::from_secs(1);
     let limits = QueryLimits { rows: 10, bytes: 1_024, time, connections: 1 };
@@ -216,7 +216,7 @@ const FAMILIES: [&str; 14] = [
 /// Proves S18, A4, A8.
 #[tokio::test]
 async fn every_character_that_runs_is_shown_or_offered() {
-    let mut place = Place::new();
+    let mut place = ToolFixture::new();
     place.has("a.txt", "one\ntwo\nthree\n");
     place.runs(&files::read::ReadFile, json!({ "path": "a.txt" })).await.unwrap();
     let url = format!("sqlite://{}", place.folder.path().join("x.db").display());
@@ -263,7 +263,7 @@ async fn every_character_that_runs_is_shown_or_offered() {
 /// Proves A8.
 #[tokio::test]
 async fn every_builtin_tool_has_a_sentence_for_people() {
-    let place = Place::new();
+    let place = ToolFixture::new();
     let url = format!("sqlite://{}", place.folder.path().join("x.db").display());
     let store = Store::open(&url, StoreOptions::default()).await.unwrap();
     let coworker = Coworker { id: "helper".into(), description: "Helps".into() };
@@ -291,7 +291,7 @@ async fn every_builtin_tool_has_a_sentence_for_people() {
 /// The people who decide read a preview in the language of their chat.
 #[tokio::test]
 async fn previews_are_in_the_language_of_the_chat() {
-    let mut place = Place::new();
+    let mut place = ToolFixture::new();
     let url = format!("sqlite://{}", place.folder.path().join("x.db").display());
     let store = Store::open(&url, StoreOptions::default()).await.unwrap();
     let toolbox = all(&place, &store);
@@ -312,7 +312,7 @@ async fn previews_are_in_the_language_of_the_chat() {
     }
 }
 
-fn write_file(arguments: &Value, preview: Option<&Preview>) -> QuestionText {
+fn write_file(arguments: &Value, preview: Option<&Preview>) -> ApprovalText {
     let spec = files::write::WriteFile { edits: Arc::default() }.spec();
     request(&spec, arguments, preview)
 }
@@ -321,7 +321,7 @@ fn write_file(arguments: &Value, preview: Option<&Preview>) -> QuestionText {
 /// Proves A8.
 #[tokio::test]
 async fn a_complete_preview_is_neither_repeated_nor_marked_as_truncated() {
-    let place = Place::new();
+    let place = ToolFixture::new();
     place.has("old.txt", "one\ntwo\nthree\n");
     let tool = files::write::WriteFile { edits: Arc::default() };
     let note = json!({ "path": "notes/milk.md", "content": "buy milk\n" });

@@ -15,12 +15,12 @@ use crate::{
 };
 
 /// A conversation: its folder, its artifacts, and the files that its agent has read.
-pub struct Place {
+pub struct ToolFixture {
     pub folder: tempfile::TempDir,
     pub context: Context,
 }
 
-impl Place {
+impl ToolFixture {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let context = Context {
@@ -34,7 +34,7 @@ impl Place {
             artifacts: Artifacts::new(folder.path().join("artifacts")),
             memory_scope: MemoryScope { agent: "default".into(), scope: "c1".into() },
             seen: BTreeMap::new(),
-            foreign: <_>::default(),
+            untrusted: <_>::default(),
             taint: Vec::new(),
             approved: None,
             inherited: <_>::default(),

@@ -97,11 +97,11 @@ fn near(wanted: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::testing::Place;
+    use crate::tools::testing::ToolFixture;
     use serde_json::json;
 
     async fn at(arguments: Value) -> Result<String, ToolError> {
-        let place = Place::new();
+        let place = ToolFixture::new();
         CurrentDatetime.run(arguments, &place.context).await.map(|output| output.text)
     }
 

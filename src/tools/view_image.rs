@@ -42,7 +42,8 @@ struct Arguments {
     path: String,
     /// What to find out about it.
     #[serde(default)]
-    question: Option<String>,
+    #[serde(rename = "question")]
+    prompt: Option<String>,
 }
 
 /// `look_at_url`
@@ -121,15 +122,15 @@ impl Tool for LookAt {
     }
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
-        let Arguments { path, question } = parse(arguments)?;
+        let Arguments { path, prompt } = parse(arguments)?;
         let opened = path.clone();
         let bytes = workspace::beneath(context, move |workspace, _| {
             workspace.bytes(&opened, limits::INPUT_BYTES as u64)
         })
         .await?;
         let view = view(&self.sandbox, &path, bytes, &context.artifacts).await?;
-        let question = question.unwrap_or_else(|| ANALYZE.to_owned());
-        let text = format!("{path} follows as a picture. {question}");
+        let prompt = prompt.unwrap_or_else(|| ANALYZE.to_owned());
+        let text = format!("{path} follows as a picture. {prompt}");
         Ok(Output { views: vec![view], ..Output::text(text) })
     }
 }

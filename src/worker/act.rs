@@ -8,7 +8,7 @@ use tracing::Instrument as _;
 
 use super::{
     audit, guard_context, hooks,
-    in_flight::{CompletedCall, FinishedCall, LostResult, Running, StartedCall},
+    in_flight::{CallOutcome, FinishedCall, LostResult, Running, StartedCall},
     limits,
     turn::{Flow, Turn},
 };
@@ -59,7 +59,7 @@ pub(super) async fn run(
         running.calls.start(&turn.worker.gateway.tasks, begun, run);
         running.cancel.insert(id, cancel);
     }
-    Ok(Flow::Around)
+    Ok(Flow::Continue)
 }
 
 /// Keeps only the first of the calls that share a grant. The others are judged again after it has
@@ -81,7 +81,7 @@ fn run_one(
     begun: StartedCall,
     cleared: Cleared,
     context: Context,
-) -> impl Future<Output = FinishedCall> + Send + use<> {
+) -> impl Future<Output = CallOutcome> + Send + use<> {
     let (worker, lease) = (turn.worker.clone(), turn.claimed.lease.clone());
     let about = hooks::HookContext::of(turn, Some(context.person.clone()), Some(&context.call));
     async move {
@@ -96,7 +96,7 @@ fn run_one(
         };
         crash::point("tool", "after run");
         let (result, hooked) = hooks::after_tool(&worker, &about, &begun.call, result).await;
-        FinishedCall { result: Ok(result), hooked }
+        CallOutcome { result: Ok(result), hooked }
     }
 }
 
@@ -107,7 +107,7 @@ fn changes(turn: &Turn<'_>, call: &Call) -> bool {
 /// Records the result of the call that finished first, together with the files that it sends. The
 /// result stays in the queue until it is recorded.
 pub(super) async fn finish(turn: &Turn<'_>, running: &mut Running) -> Result<Flow> {
-    let Some(done) = running.finished.front() else { return Ok(Flow::Around) };
+    let Some(done) = running.finished.front() else { return Ok(Flow::Continue) };
     running.asking.end(turn, done.id()).await?;
     let flow = match &done.ended.result {
         Ok(result) => {
@@ -129,7 +129,7 @@ pub(super) async fn finish(turn: &Turn<'_>, running: &mut Running) -> Result<Flo
 /// would look interrupted.
 async fn record_rejected_result(
     turn: &Turn<'_>,
-    done: &CompletedCall,
+    done: &FinishedCall,
     error: &anyhow::Error,
 ) -> Result<Flow> {
     let call = &done.begun.call;
@@ -143,7 +143,7 @@ async fn record_rejected_result(
     turn.record(Change { terms: Precondition::Always, ..turn.change(vec![event], vec![]) }).await
 }
 
-fn no_result(turn: &Turn<'_>, done: &CompletedCall, lost: LostResult) -> Flow {
+fn no_result(turn: &Turn<'_>, done: &FinishedCall, lost: LostResult) -> Flow {
     let (conversation, agent) = (turn.claimed.lease.conversation(), &turn.agent.id);
     match lost {
         LostResult::Lease => {
@@ -159,7 +159,7 @@ fn no_result(turn: &Turn<'_>, done: &CompletedCall, lost: LostResult) -> Flow {
                 conversation.id = %conversation, agent.id = agent, tool.name = tool,
                 "the result of a call was lost"
             );
-            Flow::Around
+            Flow::Continue
         }
     }
 }
@@ -167,7 +167,7 @@ fn no_result(turn: &Turn<'_>, done: &CompletedCall, lost: LostResult) -> Flow {
 fn finished(
     turn: &Turn<'_>,
     running: &Running,
-    done: &CompletedCall,
+    done: &FinishedCall,
     result: &ToolResult,
 ) -> Change {
     let StartedCall { call, rule, .. } = &done.begun;
@@ -190,7 +190,7 @@ fn finished(
     let files: Vec<_> = files.collect();
     let shows_wait = turn.awaits_album(&files, running.calls.is_empty());
     let facts = vec![audit::ran(turn, call, rule.clone(), result)];
-    let used = limits::ran(turn, call, result, running.counted.contains(&call.id));
+    let used = limits::result_usage(turn, call, result, running.counted.contains(&call.id));
     let mut events = done.ended.hooked.clone();
     events.extend(guard_context::tainted(turn, &call.id, result));
     events.push(Event::ToolFinished { call: call.id.clone(), result: result.clone() });

@@ -49,18 +49,18 @@ pub(super) async fn advance(worker: &Arc<Worker>, claimed: &Claimed) -> Result<(
     };
     let Folded { session, stored } = folded;
     let mut turn = Turn { worker, claimed, agent, session, stored, guard_context, listener };
-    go_around(&mut turn).await?;
+    run_step(&mut turn).await?;
     let folded = Folded { session: turn.session, stored: turn.stored };
     worker.sessions.keep(&worker.gateway.store, &claimed.lease, folded).await;
     Ok(())
 }
 
-async fn go_around(turn: &mut Turn<'_>) -> Result<()> {
+async fn run_step(turn: &mut Turn<'_>) -> Result<()> {
     let mut running = Running::default();
     let mut retry = Retry::default();
     loop {
         let error = match step(turn, &mut running).await {
-            Ok(Flow::Around) => {
+            Ok(Flow::Continue) => {
                 retry = Retry::default();
                 continue;
             }
@@ -86,9 +86,9 @@ async fn go_around(turn: &mut Turn<'_>) -> Result<()> {
 async fn step(turn: &mut Turn<'_>, running: &mut Running) -> Result<Flow> {
     let gateway = turn.worker.gateway.clone();
     turn.read(&mut running.asking).await?;
-    if !running.begun {
+    if !running.started {
         elicitation::withdraw_orphaned(turn).await?;
-        running.begun = true;
+        running.started = true;
     }
     running.cancel_ended(&turn.session);
     if gateway.stop.is_cancelled() {
@@ -133,7 +133,7 @@ impl Turn<'_> {
             let requester = self.session.requester.as_ref().map_or("", |by| by.id.as_str());
             let person = grants::person(&self.claimed.channel, requester);
             let now = self.worker.gateway.clock.now();
-            self.session.standing = store.standing(conversation, person, now).await?;
+            self.session.permissions = store.permissions(conversation, person, now).await?;
         }
         Ok(())
     }
@@ -150,7 +150,7 @@ impl Turn<'_> {
             Effect::Compact { upto } => think::compact(self, upto).await,
             Effect::Run(cleared) => act::run(self, cleared, running).await,
             Effect::Delegate(orders) => delegate::delegate(self, orders, running).await,
-            Effect::Ask(questions) => approval_requests::ask(self, questions).await,
+            Effect::Ask(approvals) => approval_requests::ask(self, approvals).await,
             Effect::Settle(events) => {
                 let facts = audit::refused(self, &[], &events);
                 self.record(Change { facts, ..self.change(events, vec![]) }).await
@@ -195,7 +195,7 @@ impl Turn<'_> {
         if let Some(request) = request {
             return running.asking.handle(self, request).await;
         }
-        let Some(done) = done else { return Ok(Flow::Around) };
+        let Some(done) = done else { return Ok(Flow::Continue) };
         running.progress.send_replace(String::new());
         running.finished.push_back(done);
         act::finish(self, running).await

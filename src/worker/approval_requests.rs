@@ -19,30 +19,30 @@ use crate::{
         ids::ApprovalId,
     },
     store::{self, approvals::request::NewApproval},
-    texts::{self, PossibleChoices, QuestionText},
+    texts::{self, ApprovalText, PossibleChoices},
     tools::{Context, files, workspace},
 };
 
 /// Commits the approval requests. The turn ends here and continues after a decision.
-pub(super) async fn ask(turn: &Turn<'_>, questions: Vec<ApprovalNeeded>) -> Result<Flow> {
+pub(super) async fn ask(turn: &Turn<'_>, all_needed: Vec<ApprovalNeeded>) -> Result<Flow> {
     let mut change = turn.change(vec![], vec![]);
-    let mut room = room_for_questions(turn).await?;
-    for question in questions {
+    let mut room = approvals_left(turn).await?;
+    for needed in all_needed {
         if room == 0 {
-            change.events.push(refused(&question, texts::too_many_questions(PER_HOUR)));
+            change.events.push(refused(&needed, texts::too_many_approvals(PER_HOUR)));
             continue;
         }
-        let guard_context = match guard_context::with_files(turn, &question.call).await {
+        let guard_context = match guard_context::with_files(turn, &needed.call).await {
             Ok(guard_context) => guard_context,
             Err(why) => {
-                change.events.push(refused(&question, why.to_string()));
+                change.events.push(refused(&needed, why.to_string()));
                 continue;
             }
         };
         room -= 1;
-        let digest = guard::digest_of(&question.call, &guard_context);
-        let asked = put(turn, &question, digest).await?;
-        change.facts.push(audit::asked(turn, &question.call, &question.reason, &asked));
+        let digest = guard::digest_of(&needed.call, &guard_context);
+        let asked = put(turn, &needed, digest).await?;
+        change.facts.push(audit::asked(turn, &needed.call, &needed.reason, &asked));
         change.events.push(asked.event());
         change.asked.push(asked);
     }
@@ -53,7 +53,7 @@ pub(super) async fn ask(turn: &Turn<'_>, questions: Vec<ApprovalNeeded>) -> Resu
 /// approval fatigue.
 const PER_HOUR: usize = 60;
 
-pub(super) async fn room_for_questions(turn: &Turn<'_>) -> Result<usize> {
+pub(super) async fn approvals_left(turn: &Turn<'_>) -> Result<usize> {
     let gateway = &turn.worker.gateway;
     let conversation = turn.claimed.lease.home().clone();
     let since = gateway.clock.now() - TimeDelta::hours(1);
@@ -64,14 +64,14 @@ pub(super) async fn room_for_questions(turn: &Turn<'_>) -> Result<usize> {
     Ok(if crash::planted("questions") { usize::MAX } else { room })
 }
 
-fn refused(question: &ApprovalNeeded, text: String) -> Event {
-    let call = question.call.id.clone();
+fn refused(needed: &ApprovalNeeded, text: String) -> Event {
+    let call = needed.call.id.clone();
     let result = ToolResult::text(Outcome::Denied, text);
     Event::ToolFinished { call, result }
 }
 
-async fn put(turn: &Turn<'_>, question: &ApprovalNeeded, digest: String) -> Result<NewApproval> {
-    let ApprovalNeeded { call, asks, grantable, approvers, .. } = question;
+async fn put(turn: &Turn<'_>, needed: &ApprovalNeeded, digest: String) -> Result<NewApproval> {
+    let ApprovalNeeded { call, asks, grantable, approvers, .. } = needed;
     let id = ApprovalId::new();
     let expires_at = turn.worker.gateway.clock.now() + turn.agent.policy.approval_for;
     // If several approvers are required, each call needs a separate approval.
@@ -81,7 +81,7 @@ async fn put(turn: &Turn<'_>, question: &ApprovalNeeded, digest: String) -> Resu
     let here = grantable && !spec.is_some_and(grants::runs_anything);
     let terms =
         Terms { id: &id, expires_at, for_conversation: here && *asks == ApprovalPurpose::Allow };
-    let Request { title, arguments, text, file } = request(turn, question, terms).await?;
+    let Request { title, arguments, text, file } = request(turn, needed, terms).await?;
     // A grant is listed and shown to other people, so its arguments must not contain anything that
     // looks like a secret.
     let open = grantable && redactor.value(&call.arguments) == call.arguments;
@@ -94,7 +94,7 @@ async fn put(turn: &Turn<'_>, question: &ApprovalNeeded, digest: String) -> Resu
     let choices = turn.claimed.words().choices(*asks, possible);
     let offers: Vec<_> = choices.iter().map(|choice| choice.button).collect();
     let (approval, reply_to) = (id.to_string(), turn.reply_to());
-    let what = Outgoing::Question { markdown: text.markdown, approval, choices, reply_to };
+    let what = Outgoing::Approval { markdown: text.markdown, approval, choices, reply_to };
     Ok(NewApproval {
         id,
         call: call.id.clone(),
@@ -124,15 +124,15 @@ struct Terms<'a> {
 struct Request {
     title: String,
     arguments: Value,
-    text: QuestionText,
+    text: ApprovalText,
     /// All arguments, if the text omits any.
     file: Option<Attachment>,
 }
 
 /// Redacts only secrets of the configuration. Text that merely looks like a secret may matter for
 /// the decision.
-async fn request(turn: &Turn<'_>, question: &ApprovalNeeded, terms: Terms<'_>) -> Result<Request> {
-    let ApprovalNeeded { call, asks, reason, .. } = question;
+async fn request(turn: &Turn<'_>, needed: &ApprovalNeeded, terms: Terms<'_>) -> Result<Request> {
+    let ApprovalNeeded { call, asks, reason, .. } = needed;
     let redactor = &turn.worker.redactor;
     let arguments = redactor.marked_value(&call.arguments);
     let context = context_after_reads(turn, call).await;
@@ -142,12 +142,12 @@ async fn request(turn: &Turn<'_>, question: &ApprovalNeeded, terms: Terms<'_>) -
     let reason =
         [Some(reason.clone()), remarks].into_iter().flatten().collect::<Vec<_>>().join("\n");
     let words = turn.claimed.words();
-    let title = words.question_title(*asks, &call.tool);
+    let title = words.approval_title(*asks, &call.tool);
     let title = match &turn.claimed.sub_agent {
         Some(sub_agent) => texts::asked_by(&sub_agent.agent, &title),
         None => title,
     };
-    let text = words.question(&texts::QuestionParts {
+    let text = words.approval_text(&texts::ApprovalParts {
         title: &title,
         tool: &call.tool,
         description: turn.spec(call).map_or("", |spec| spec.description.as_str()),
@@ -191,13 +191,13 @@ const READS: &str = "read_file";
 
 /// Splits the message into parts that fit the channel. The last part keeps room for later
 /// additions: votes and a proposed grant.
-pub(super) fn parts(turn: &Turn<'_>, question: Outgoing) -> Vec<Outgoing> {
+pub(super) fn parts(turn: &Turn<'_>, what: Outgoing) -> Vec<Outgoing> {
     let Some(connected) = turn.worker.gateway.channels.get(&turn.claimed.channel) else {
-        return vec![question];
+        return vec![what];
     };
     let mut limits = connected.channel.limits().clone();
     limits.text -= (limits.text / 3).min(ROOM);
-    question.degrade(&limits)
+    what.degrade(&limits)
 }
 
 /// The room that is kept, in the channel's unit of length.

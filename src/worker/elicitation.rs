@@ -75,7 +75,7 @@ impl TurnElicitations {
 
     pub async fn handle(&mut self, turn: &Turn<'_>, next: ElicitationRequest) -> Result<Flow> {
         match next {
-            ElicitationRequest::Question(elicitation) => self.request(turn, *elicitation).await,
+            ElicitationRequest::Prompt(elicitation) => self.request(turn, *elicitation).await,
             ElicitationRequest::Notice(notice) => self.show(turn, notice).await,
         }
     }
@@ -84,7 +84,7 @@ impl TurnElicitations {
     async fn show(&mut self, turn: &Turn<'_>, notice: ElicitationNotice) -> Result<Flow> {
         let ElicitationNotice { call, markdown, recorded } = notice;
         if !self.notified.insert(call) {
-            return Ok(Flow::Around);
+            return Ok(Flow::Continue);
         }
         let markdown = turn.worker.redactor.own(&markdown).into_owned();
         let shown = turn.text(markdown);
@@ -98,19 +98,19 @@ impl TurnElicitations {
     /// Records the elicitation and shows it.
     async fn request(&mut self, turn: &Turn<'_>, next: Elicitation) -> Result<Flow> {
         let open = turn.session.open_calls().find(|open| open.call.id == next.call);
-        let Some(call) = open.map(|open| &open.call) else { return Ok(Flow::Around) };
-        if approval_requests::room_for_questions(turn).await? == 0 {
+        let Some(call) = open.map(|open| &open.call) else { return Ok(Flow::Continue) };
+        if approval_requests::approvals_left(turn).await? == 0 {
             tracing::warn!(
                 tool.name = call.tool,
                 "elicitation rejected: too many in the last hour"
             );
-            return Ok(Flow::Around);
+            return Ok(Flow::Continue);
         }
         let asked = approval_request(turn, &next);
         let open = Open { call: next.call, waits: Some(next.answer) };
         let id = asked.id.clone();
         self.open.insert(id.clone(), open);
-        let facts = vec![audit::asked(turn, call, &next.question.server, &asked)];
+        let facts = vec![audit::asked(turn, call, &next.prompt.server, &asked)];
         let change = turn.change(vec![asked.event()], vec![]);
         let change = Change { asked: vec![asked], facts, terms: Precondition::Always, ..change };
         turn.record(change).await.inspect_err(|_| {
@@ -171,26 +171,26 @@ async fn withdraw(turn: &Turn<'_>, call: Option<CallId>) -> Result<()> {
 
 /// Addressed only to the requester of the call.
 fn approval_request(turn: &Turn<'_>, next: &Elicitation) -> NewApproval {
-    let Elicitation { call, question, .. } = next;
+    let Elicitation { call, prompt, .. } = next;
     let (id, words) = (ApprovalId::new(), turn.claimed.words());
-    let title = words.question_title(ApprovalPurpose::Answer, &question.server);
+    let title = words.approval_title(ApprovalPurpose::Answer, &prompt.server);
     let code = approvals::code(&id);
-    let shown = words.asked(&question.asked, question.typed.then_some(code.as_str()));
+    let shown = words.asked(&prompt.asked, prompt.typed.then_some(code.as_str()));
     let markdown = turn.worker.redactor.own(&format!("{title}\n\n{shown}")).into_owned();
-    let choices = words.answers(&question.options);
+    let choices = words.answers(&prompt.options);
     let buttons = choices.iter().map(|choice| choice.button).collect();
-    let offers = Offers { buttons, typed: question.typed };
+    let offers = Offers { buttons, typed: prompt.typed };
     let arguments = json!({
-        "server": question.server,
-        "message": question.asked.message,
-        "field": question.asked.field,
-        "options": question.options,
+        "server": prompt.server,
+        "message": prompt.asked.message,
+        "field": prompt.asked.field,
+        "options": prompt.options,
     });
     let (approval, reply_to) = (id.to_string(), turn.reply_to());
     NewApproval {
         call: call.clone(),
         asks: ApprovalPurpose::Answer,
-        tool: question.server.clone(),
+        tool: prompt.server.clone(),
         digest: files::digest_of(canonical(&arguments).as_bytes()),
         title,
         arguments,
@@ -202,7 +202,7 @@ fn approval_request(turn: &Turn<'_>, next: &Elicitation) -> NewApproval {
         file: None,
         shows: approval_requests::parts(
             turn,
-            Outgoing::Question { markdown, approval, choices, reply_to },
+            Outgoing::Approval { markdown, approval, choices, reply_to },
         ),
         id,
     }

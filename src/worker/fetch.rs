@@ -82,8 +82,8 @@ pub(super) async fn fetch(turn: &Turn<'_>, files: Vec<SentFile>) -> Result<Flow>
     for sent in files {
         let fetched = tokio::select! {
             fetched = one(turn, &sent) => fetched?,
-            () = until_cut_off(turn) => return Ok(Flow::Around),
-            () = turn.worker.gateway.stop.cancelled() => return Ok(Flow::Around),
+            () = until_cut_off(turn) => return Ok(Flow::Continue),
+            () = turn.worker.gateway.stop.cancelled() => return Ok(Flow::Continue),
         };
         events.extend(fetched.events);
         shows.extend(fetched.message.map(|message| turn.text(message)));
@@ -128,7 +128,7 @@ async fn one(turn: &Turn<'_>, sent: &SentFile) -> Result<Fetched> {
     let source = view.as_ref().map(|view| format!("picture {}", view.name));
     let HeardRecording { text, events: heard, used, message } =
         voice::heard(turn, sent, &path, &bytes).await?;
-    let taken = Event::FileTaken { file: sent.seq, path, attachment, view, text };
+    let taken = Event::FileFetched { file: sent.seq, path, attachment, view, text };
     let mut events = vec![taken];
     // A file may contain text of anyone.
     events.extend(source.map(|source| Event::Tainted { source }));
@@ -178,7 +178,7 @@ async fn prompt(turn: &Turn<'_>, sent: &SentFile, request: &PromptRequest) -> Re
     };
     let (path, attachment) = store(turn, &sent.file.name, text.clone().into()).await?;
     let shown = (text.chars().count() <= SHOWN_CHARS).then_some(text);
-    let taken = Event::FileTaken { file: sent.seq, path, attachment, view: None, text: shown };
+    let taken = Event::FileFetched { file: sent.seq, path, attachment, view: None, text: shown };
     let tainted = Event::Tainted { source: format!("prompt {server}/{prompt}") };
     Ok(Fetched { events: vec![taken, tainted], message: None, used: None })
 }

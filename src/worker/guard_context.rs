@@ -178,7 +178,7 @@ pub(super) fn tainted(turn: &Turn<'_>, id: &CallId, result: &ToolResult) -> Vec<
         return Vec::new();
     }
     let own = taint::source(&open.call, spec, &turn.session);
-    let sources: BTreeSet<_> = own.into_iter().chain(result.foreign.iter().cloned()).collect();
+    let sources: BTreeSet<_> = own.into_iter().chain(result.untrusted.iter().cloned()).collect();
     let new = sources.into_iter().filter(|source| !turn.session.taint.contains(source));
     new.map(|source| Event::Tainted { source }).collect()
 }

@@ -189,7 +189,7 @@ pub(super) async fn after_llm(turn: &Turn<'_>, upto: Seq, reply: Reply) -> Hooke
 
 /// Runs `before_tool`. The resulting arguments are the ones that are judged, shown, hashed and run.
 async fn before_tool(worker: &Worker, about: &HookContext, mut call: Call) -> (Call, Vec<Event>) {
-    call.arguments = worker.toolbox.tidied(&call.tool, call.arguments.take());
+    call.arguments = worker.toolbox.normalized(&call.tool, call.arguments.take());
     if worker.redactor.holds_own(&call.arguments) {
         call.arguments = worker.redactor.own_value(&call.arguments);
         let end = denied(&call, texts::CARRIES_SECRET.to_owned());
@@ -200,7 +200,7 @@ async fn before_tool(worker: &Worker, about: &HookContext, mut call: Call) -> (C
     let HookResult { input, mut events, stopped } =
         ask(worker, HookPoint::BeforeTool, about, input).await;
     let arguments = input.arguments.unwrap_or_default();
-    call.arguments = worker.toolbox.tidied(&call.tool, arguments);
+    call.arguments = worker.toolbox.normalized(&call.tool, arguments);
     events.extend(stopped.map(|why| denied(&call, why)));
     (call, events)
 }
@@ -267,8 +267,8 @@ async fn ask_program(
     let Act::Run(program) = &hook.act else {
         return Err("the hook has neither a program nor an action".into());
     };
-    let mut question = Map::new();
-    let mut say = |name: &str, value: Value| question.insert(name.to_owned(), value);
+    let mut hook_input = Map::new();
+    let mut say = |name: &str, value: Value| hook_input.insert(name.to_owned(), value);
     say("hook", json!(hook.name));
     say("on", json!(hook.on));
     say("conversation", json!(about.conversation));
@@ -279,12 +279,12 @@ async fn ask_program(
     say("arguments", json!(input.arguments));
     say("text", json!(input.text));
     say("usage", json!(input.usage));
-    let question = worker.redactor.own_value(&Value::Object(question)).to_string();
-    if question.len() > program.max_bytes {
-        return Err(format!("the input has {} bytes, more than max_bytes", question.len()));
+    let hook_input = worker.redactor.own_value(&Value::Object(hook_input)).to_string();
+    if hook_input.len() > program.max_bytes {
+        return Err(format!("the input has {} bytes, more than max_bytes", hook_input.len()));
     }
     let answer =
-        run(worker.hook_sandbox.command(hook, program)?, program, question.as_bytes()).await?;
+        run(worker.hook_sandbox.command(hook, program)?, program, hook_input.as_bytes()).await?;
     if answer.trim_ascii().is_empty() {
         return Ok(HookAnswer::default());
     }
@@ -292,12 +292,16 @@ async fn ask_program(
 }
 
 /// Runs the program until it ends or times out. On a timeout, kills it with all its children.
-async fn run(mut command: Command, program: &Program, question: &[u8]) -> Result<Vec<u8>, String> {
+async fn run(
+    mut command: Command,
+    program: &Program,
+    hook_input: &[u8],
+) -> Result<Vec<u8>, String> {
     let started = command.spawn();
     let mut group = Group(
         started.map_err(|problem| format!("could not start {}: {problem}", program.command[0]))?,
     );
-    let talk = talk(&mut group.0, question, program.max_bytes);
+    let talk = talk(&mut group.0, hook_input, program.max_bytes);
     let answered = tokio::time::timeout(program.timeout, talk).await;
     answered.map_err(|_| format!("timed out after {} s", program.timeout.as_secs_f32()))?
 }
@@ -367,12 +371,12 @@ impl Drop for Group {
     }
 }
 
-async fn talk(child: &mut Child, question: &[u8], most: usize) -> Result<Vec<u8>, String> {
+async fn talk(child: &mut Child, hook_input: &[u8], most: usize) -> Result<Vec<u8>, String> {
     let mut stdin = child.stdin.take().expect("piped");
     let stdout = child.stdout.take().expect("piped");
     let write = async move {
         // A program may answer without reading its input.
-        let _ = stdin.write_all(question).await;
+        let _ = stdin.write_all(hook_input).await;
         drop(stdin);
     };
     let read = async move {

@@ -26,7 +26,7 @@ use crate::{
 pub(super) struct Running {
     pub calls: Calls,
     /// Finished calls that are not recorded yet. They stay in this queue until they are.
-    pub finished: VecDeque<CompletedCall>,
+    pub finished: VecDeque<FinishedCall>,
     pub cancel: BTreeMap<CallId, CancellationToken>,
     /// Calls that the rate limit has already counted.
     pub counted: BTreeSet<CallId>,
@@ -35,7 +35,7 @@ pub(super) struct Running {
     /// Elicitations of the calls.
     pub asking: TurnElicitations,
     /// Whether elicitations of calls that died with an earlier turn have been withdrawn.
-    pub begun: bool,
+    pub started: bool,
 }
 
 /// The tasks of the running calls. Dropping this aborts them.
@@ -44,7 +44,7 @@ pub(super) struct Running {
 /// was a future of the turn would keep the connection, permit or lock that it was just granted, and
 /// the turn could wait for that very resource.
 #[derive(Default)]
-pub(super) struct Calls(JoinSet<CompletedCall>);
+pub(super) struct Calls(JoinSet<FinishedCall>);
 
 /// A call that is about to run.
 #[derive(Debug, Clone)]
@@ -57,16 +57,16 @@ pub(super) struct StartedCall {
 }
 
 /// The result of a call.
-pub(super) struct FinishedCall {
+pub(super) struct CallOutcome {
     pub result: Result<ToolResult, LostResult>,
     /// The events of hooks that changed the result.
     pub hooked: Vec<Event>,
 }
 
 /// A finished call.
-pub(super) struct CompletedCall {
+pub(super) struct FinishedCall {
     pub begun: StartedCall,
-    pub ended: FinishedCall,
+    pub ended: CallOutcome,
 }
 
 /// The reason why there is no result to record.
@@ -79,7 +79,7 @@ pub(super) enum LostResult {
     Answer,
 }
 
-impl From<LostResult> for FinishedCall {
+impl From<LostResult> for CallOutcome {
     fn from(lost: LostResult) -> Self {
         Self { result: Err(lost), hooked: Vec::new() }
     }
@@ -88,17 +88,17 @@ impl From<LostResult> for FinishedCall {
 impl StartedCall {
     /// The result of a call whose task panicked. If the call must not run twice, its effect is
     /// unknown and a person decides.
-    fn panicked(&self) -> FinishedCall {
+    fn panicked(&self) -> CallOutcome {
         tracing::error!(tool.name = self.call.tool, call = %self.call.id, "call panicked");
         if self.once {
             return LostResult::Answer.into();
         }
         let result = ToolResult::text(Outcome::Failed, texts::CALL_PANICKED.to_owned());
-        FinishedCall { result: Ok(result), hooked: Vec::new() }
+        CallOutcome { result: Ok(result), hooked: Vec::new() }
     }
 }
 
-impl CompletedCall {
+impl FinishedCall {
     pub fn id(&self) -> &CallId {
         &self.begun.call.id
     }
@@ -110,18 +110,18 @@ impl Calls {
         &mut self,
         tasks: &TaskTracker,
         begun: StartedCall,
-        run: impl Future<Output = FinishedCall> + Send + 'static,
+        run: impl Future<Output = CallOutcome> + Send + 'static,
     ) {
         let supervised = async move {
             let ended = AssertUnwindSafe(run).catch_unwind().await;
             let ended = ended.unwrap_or_else(|_panic| begun.panicked());
-            CompletedCall { begun, ended }
+            FinishedCall { begun, ended }
         };
         self.0.spawn(tasks.track_future(supervised.in_current_span()));
     }
 
     /// Waits for the next call that finishes; `None` if none is running. Cancel safe.
-    pub async fn next(&mut self) -> Option<CompletedCall> {
+    pub async fn next(&mut self) -> Option<FinishedCall> {
         // Panics are caught within the task and nothing else aborts it, so an error means that the
         // runtime is shutting down.
         self.0.join_next().await?.ok()
@@ -176,7 +176,7 @@ mod tests {
             calls.start(&tasks, begun(once), async { panic!("on purpose") });
         }
         let good = async {
-            FinishedCall {
+            CallOutcome {
                 result: Ok(ToolResult::text(Outcome::Done, "good".into())),
                 hooked: vec![],
             }

@@ -23,7 +23,7 @@ use crate::{
     store::{
         channels::inbox,
         usage::{
-            UsageRecord, What,
+            UsageRecord, UsageSource,
             spent::{Request, UsageScope},
         },
         webhooks::subscriptions::{self, Topic},
@@ -65,7 +65,7 @@ pub(super) fn person(turn: &Turn<'_>, upto: Seq) -> String {
 }
 
 /// The text for the person if a daily budget is used up.
-pub(super) async fn day_used_up(turn: &Turn<'_>) -> Result<Option<String>> {
+pub(super) async fn daily_limit_reached(turn: &Turn<'_>) -> Result<Option<String>> {
     let gateway = &turn.worker.gateway;
     let now = gateway.clock.now();
     for (daily, scope) in turn.worker.limits.scopes(turn) {
@@ -78,7 +78,7 @@ pub(super) async fn day_used_up(turn: &Turn<'_>) -> Result<Option<String>> {
         if let Some(what) = daily.used_up(&spent) {
             reached(turn, &scope, what, now).await?;
             let wait = limits::until_tomorrow(now);
-            return Ok(Some(turn.claimed.words().day_used_up(whose(&scope), what, wait)));
+            return Ok(Some(turn.claimed.words().daily_limit_reached(whose(&scope), what, wait)));
         }
     }
     Ok(None)
@@ -233,7 +233,7 @@ pub(super) async fn affords(turn: &Turn<'_>, cost_micros: u64) -> Result<bool> {
 
 /// The usage of a transcription that no call has requested. It counts like one of the tool.
 pub(super) fn transcribed(turn: &Turn<'_>, cost_micros: u64) -> UsageRecord {
-    let what = What::Tool { name: "speech_to_text".to_owned(), counted: true, cost_micros };
+    let what = UsageSource::Tool { name: "speech_to_text".to_owned(), counted: true, cost_micros };
     let person = person(turn, turn.session.seq);
     UsageRecord { agent: turn.agent.id.clone(), person, what, took_ms: 0 }
 }
@@ -271,7 +271,7 @@ pub(super) fn refused(call: &CallId, text: String) -> Event {
 }
 
 /// The usage of a model reply. `upto` is the last event that the model had read.
-pub(super) fn thought(turn: &Turn<'_>, upto: Seq, reply: &Reply) -> UsageRecord {
+pub(super) fn reply_usage(turn: &Turn<'_>, upto: Seq, reply: &Reply) -> UsageRecord {
     model_used(turn, upto, new_messages(turn, upto), reply)
 }
 
@@ -287,7 +287,7 @@ fn model_used(turn: &Turn<'_>, upto: Seq, messages: u64, reply: &Reply) -> Usage
     let asked = || turn.model().map_or_else(|| turn.agent.model.clone(), |m| m.id().into());
     let id = reply.by.clone().unwrap_or_else(asked);
     let price = turn.worker.limits.prices.get(&id).copied().unwrap_or_default();
-    let what = What::Model { id, messages, usage, cost_micros: price.of(&usage) };
+    let what = UsageSource::Model { id, messages, usage, cost_micros: price.of(&usage) };
     UsageRecord { agent: turn.agent.id.clone(), person: person(turn, upto), what, took_ms: 0 }
 }
 
@@ -315,13 +315,13 @@ fn is_limited(turn: &Turn<'_>, tool: &str) -> bool {
 /// The usage of a delegation, charged to its tool.
 pub(super) fn delegated(turn: &Turn<'_>, call: &Call, counted: bool) -> UsageRecord {
     let counted = counted || rate_of(turn, &call.tool).is_none();
-    let what = What::Tool { name: call.tool.clone(), counted, cost_micros: 0 };
+    let what = UsageSource::Tool { name: call.tool.clone(), counted, cost_micros: 0 };
     let person = person(turn, turn.session.answered_upto);
     UsageRecord { agent: turn.agent.id.clone(), person, what, took_ms: 0 }
 }
 
 /// The usage of a tool run, including that of the models that the tool requested.
-pub(super) fn ran(
+pub(super) fn result_usage(
     turn: &Turn<'_>,
     call: &Call,
     result: &ToolResult,
@@ -333,11 +333,11 @@ pub(super) fn ran(
     let cost_micros = result.cost_micros.unwrap_or_default();
     // A tool without a limit has no windows to check.
     let counted = counted || rate_of(turn, &call.tool).is_none();
-    let tool = What::Tool { name: call.tool.clone(), counted, cost_micros };
+    let tool = UsageSource::Tool { name: call.tool.clone(), counted, cost_micros };
     let asked = result.asked.iter().map(|(id, usage)| {
         let price = turn.worker.limits.prices.get(id).copied().unwrap_or_default();
         let (id, usage, cost_micros) = (id.clone(), *usage, price.of(usage));
-        used(What::Model { id, messages: 0, usage, cost_micros }, 0)
+        used(UsageSource::Model { id, messages: 0, usage, cost_micros }, 0)
     });
     std::iter::once(used(tool, result.took_ms)).chain(asked).collect()
 }

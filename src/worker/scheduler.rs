@@ -78,7 +78,7 @@ async fn report(worker: &Arc<Worker>, job: BackgroundJob) -> Result<bool> {
             if !jobs::begin_report(tx, &job, now).await? {
                 return Ok(false);
             }
-            if is_welcome(tx, &worker, &job.conversation, &job.by).await? {
+            if has_access(tx, &worker, &job.conversation, &job.by).await? {
                 jobs::report(tx, job, now).await?;
             } else {
                 tracing::warn!(
@@ -117,7 +117,7 @@ async fn fire(worker: &Arc<Worker>, schedule: Schedule) -> Result<bool> {
             if !schedules::fire(tx, &schedule, next, now).await? {
                 return Ok(false);
             }
-            if !is_welcome(tx, &worker, &schedule.conversation, &schedule.by).await? {
+            if !has_access(tx, &worker, &schedule.conversation, &schedule.by).await? {
                 let (by, id) = (&schedule.by.id, &schedule.id);
                 tracing::warn!(
                     schedule.id = %id, person = by,
@@ -139,7 +139,7 @@ async fn fire(worker: &Arc<Worker>, schedule: Schedule) -> Result<bool> {
 
 /// Whether the person still has access: otherwise their schedules and jobs do not run, and their
 /// jobs do not report.
-pub(super) async fn is_welcome(
+pub(super) async fn has_access(
     tx: &mut Tx<'_>,
     worker: &Worker,
     conversation: &ConversationId,
@@ -151,7 +151,7 @@ pub(super) async fn is_welcome(
     if place.kind == PlaceKind::Group && place.chat == by.id {
         return Ok(true);
     }
-    people::is_welcome(tx, &channel, &connected.allow, &connected.settings.roles, &by.id).await
+    people::has_access(tx, &channel, &connected.allow, &connected.settings.roles, &by.id).await
 }
 
 async fn remind(
@@ -191,6 +191,6 @@ async fn run(tx: &mut Tx<'_>, schedule: Schedule, now: DateTime<Utc>) -> Result<
         journal::append(tx, &conversation, &Event::Tainted { source }, now).await?;
     }
     let Schedule { id, by, text, .. } = schedule;
-    let ticked = Event::Ticked { schedule: id, by, text };
+    let ticked = Event::TaskDue { schedule: id, by, text };
     journal::append(tx, &conversation, &ticked, now).await.map(drop)
 }

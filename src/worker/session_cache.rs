@@ -176,7 +176,7 @@ pub(super) fn weight(session: &Session) -> usize {
         joined,
         turn,
         taint,
-        foreign,
+        untrusted,
         sent,
         pinned,
         done,
@@ -186,7 +186,7 @@ pub(super) fn weight(session: &Session) -> usize {
         remarks,
         memory,
         model,
-        standing,
+        permissions,
         seq: _,
         said_upto: _,
         said_at: _,
@@ -200,12 +200,12 @@ pub(super) fn weight(session: &Session) -> usize {
     let pairs = seen.iter().chain(sent).map(|(key, value)| EACH + key.len() + value.len());
     EACH + items.iter().map(of_item).sum::<usize>()
         + calls.iter().map(of_open).sum::<usize>()
-        + texts.chain(foreign).map(|text| EACH + text.len()).sum::<usize>()
+        + texts.chain(untrusted).map(|text| EACH + text.len()).sum::<usize>()
         + pairs.sum::<usize>()
         + requester.iter().chain(joined).map(of_speaker).sum::<usize>()
         + remarks.values().flatten().map(|text| EACH + text.len()).sum::<usize>()
         + memory.iter().chain(model).map(String::len).sum::<usize>()
-        + EACH * (allowed.len() + asking.len() + used.len() + standing.grants.len())
+        + EACH * (allowed.len() + asking.len() + used.len() + permissions.grants.len())
         + EACH * (done.len() + answers.len() + uncached.len())
 }
 
@@ -345,7 +345,7 @@ mod tests {
         for grown in [
             Session { memory: Some(long()), ..plain.clone() },
             Session { taint: vec![long()], ..plain.clone() },
-            Session { foreign: [long()].into(), ..plain.clone() },
+            Session { untrusted: [long()].into(), ..plain.clone() },
             Session { sent: [(long(), "1".to_owned())].into(), ..plain.clone() },
             Session { pinned: vec![long()], ..plain.clone() },
             Session {

@@ -37,7 +37,7 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
     if !may_continue(turn).await? {
         return turn.fail(access_lost(turn)).await;
     }
-    if let Some(reason) = limits::day_used_up(turn).await? {
+    if let Some(reason) = limits::daily_limit_reached(turn).await? {
         return turn.fail(FailedTurn::new(reason)).await;
     }
     if let Some(memory) = memory::recollect(turn).await? {
@@ -63,8 +63,8 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
         () = until_cut_off(turn) => None,
     };
     drafts.end().await;
-    let Some(replied) = replied else { return Ok(Flow::Around) };
-    took(model.as_ref(), begun, replied.is_ok());
+    let Some(replied) = replied else { return Ok(Flow::Continue) };
+    record_duration(model.as_ref(), begun, replied.is_ok());
     if let Ok(Reply { usage, .. }) = &replied {
         span.record("gen_ai.usage.input_tokens", usage.input_tokens);
         span.record("gen_ai.usage.output_tokens", usage.output_tokens);
@@ -90,7 +90,7 @@ async fn may_continue(turn: &Turn<'_>) -> Result<bool> {
     let worker = turn.worker.clone();
     let home = turn.claimed.lease.home().clone();
     let read = turn.worker.gateway.store.read(move |tx| {
-        Box::pin(async move { scheduler::is_welcome(tx, &worker, &home, &by).await })
+        Box::pin(async move { scheduler::has_access(tx, &worker, &home, &by).await })
     });
     read.await
 }
@@ -113,7 +113,7 @@ fn asking(model: &dyn Model) -> Span {
 /// The metric for the duration of model requests.
 pub const LLM_SECONDS: &str = "countersign_llm_seconds";
 
-fn took(model: &dyn Model, begun: Instant, answered: bool) {
+fn record_duration(model: &dyn Model, begun: Instant, answered: bool) {
     let outcome = if answered { "answered" } else { "failed" };
     let labels = [("model", model.id().to_owned()), ("outcome", outcome.to_owned())];
     metrics::histogram!(LLM_SECONDS, &labels).record(begun.elapsed());
@@ -178,7 +178,7 @@ pub(super) async fn until_cut_off(turn: &Turn<'_>) {
     loop {
         let _ = tokio::time::timeout(wait, turn.listener.changed()).await;
         match store.events_after(conversation, turn.session.seq).await {
-            Ok(news) if news.iter().any(|entry| cuts_off(turn, entry)) => return,
+            Ok(news) if news.iter().any(|entry| interrupts_request(turn, entry)) => return,
             Ok(_) => wait = Duration::MAX,
             // The model request continues. Recording its reply checks again whether it is needed.
             Err(problem) => {
@@ -191,7 +191,7 @@ pub(super) async fn until_cut_off(turn: &Turn<'_>) {
 
 /// Whether this event cancels the model request: a person stopped the turn, changed its messages,
 /// or sent a further message so quickly that it belongs to the previous ones.
-fn cuts_off(turn: &Turn<'_>, news: &Entry) -> bool {
+fn interrupts_request(turn: &Turn<'_>, news: &Entry) -> bool {
     match &news.event {
         Event::Said { by, .. } => {
             turn.settings().queue == Queue::Steer || follows_quickly(turn, by, news.at)
@@ -232,7 +232,7 @@ pub(super) async fn answer(turn: &mut Turn<'_>, text: String, before: Vec<Event>
 /// Records the reply, unless a person stopped the turn. Newer messages do not prevent it.
 async fn record(turn: &mut Turn<'_>, reply: Reply, before: Vec<Event>) -> Result<Flow> {
     let upto = turn.session.seq;
-    let used = vec![limits::thought(turn, upto, &reply)];
+    let used = vec![limits::reply_usage(turn, upto, &reply)];
     let usage = reply.usage;
     let HookedReply { text, calls, events } = hooks::after_llm(turn, upto, reply).await;
     let silent = turn.session.turn.ticked && text.trim() == SILENT;
@@ -264,7 +264,7 @@ async fn record(turn: &mut Turn<'_>, reply: Reply, before: Vec<Event>) -> Result
         let read = || gateway.store.events_after(conversation, turn.session.seq);
         let news = turn.retry_read(read).await?;
         if news.iter().any(|entry| invalidates_reply(turn, &entry.event)) {
-            return Ok(Flow::Around);
+            return Ok(Flow::Continue);
         }
         for entry in &news {
             turn.session.apply(entry);
@@ -305,7 +305,7 @@ pub(super) async fn compact(turn: &Turn<'_>, mut upto: Seq) -> Result<Flow> {
         let prompt = vision::shown(turn, model.as_ref(), prompt).await;
         let replied = tokio::select! {
             replied = model.reply(&prompt, &|_| ()) => replied,
-            () = until_cut_off(turn) => return Ok(Flow::Around),
+            () = until_cut_off(turn) => return Ok(Flow::Continue),
         };
         match replied {
             Ok(reply) => break reply,

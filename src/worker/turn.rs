@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// The maximum time that pictures wait for pictures that other calls of the step may send.
-const ALBUM_SETTLES: TimeDelta = TimeDelta::seconds(3);
+const ALBUM_WAIT: TimeDelta = TimeDelta::seconds(3);
 
 /// One conversation that is being advanced.
 pub(super) struct Turn<'w> {
@@ -48,7 +48,7 @@ pub(super) struct Turn<'w> {
 /// What the loop does after an effect has been carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flow {
-    Around,
+    Continue,
     /// The lease was released, or another worker has it.
     End,
 }
@@ -56,7 +56,7 @@ pub(super) enum Flow {
 impl From<Recorded> for Flow {
     fn from(recorded: Recorded) -> Self {
         match recorded {
-            Recorded::Done | Recorded::Behind => Self::Around,
+            Recorded::Done | Recorded::Behind => Self::Continue,
             Recorded::Rested | Recorded::Fenced => Self::End,
         }
     }
@@ -109,7 +109,7 @@ impl Turn<'_> {
         let shows_albums = connected.is_some_and(|c| c.channel.limits().album > 1);
         let pictures = !files.is_empty() && files.iter().all(Outgoing::is_picture);
         let now = self.worker.gateway.clock.now();
-        let until = if is_last { now } else { now + ALBUM_SETTLES };
+        let until = if is_last { now } else { now + ALBUM_WAIT };
         (shows_albums && pictures).then_some(until)
     }
 
@@ -167,7 +167,7 @@ impl Turn<'_> {
             artifacts: worker.gateway.artifacts.clone(),
             memory_scope: worker.memory_scope(&self.agent.id, self.claimed),
             seen: self.session.seen.clone(),
-            foreign: self.session.foreign.clone(),
+            untrusted: self.session.untrusted.clone(),
             taint: self.session.taint.clone(),
             approved: None,
             inherited: self.inherited(),

@@ -42,7 +42,7 @@ impl Served {
         let now = self.app.gateway.clock.now();
         let token = tokens::new(name, role, None, "test", now);
         let fact = Fact::new(AuditKind::TokenCreated, "test");
-        tokens::make(&self.app.gateway.store, token, fact, now).await.unwrap().unwrap()
+        tokens::create_token(&self.app.gateway.store, token, fact, now).await.unwrap().unwrap()
     }
 
     /// The cookie of a session.

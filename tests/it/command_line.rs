@@ -8,7 +8,7 @@ use std::fs;
 
 use crate::{
     process::{On, Site, eventually},
-    shown::stable,
+    stable_output::stable,
 };
 
 /// The same configuration means the same database, whatever the working directory.

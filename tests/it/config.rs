@@ -7,7 +7,7 @@ use countersign::{
 use insta::assert_snapshot;
 use std::{collections::BTreeMap, io::Write as _};
 
-use crate::shown::stable;
+use crate::stable_output::stable;
 
 fn load(text: &str, variables: &[(&str, &str)]) -> anyhow::Result<Config> {
     let mut file = tempfile::NamedTempFile::new().unwrap();

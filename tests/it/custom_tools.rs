@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::sync::Arc;
 
-use crate::{api::Served, shown::stable, story, world::World};
+use crate::{api::Served, stable_output::stable, story, world::World};
 
 /// Multiplies the whole numbers from 1 up to one.
 ///

@@ -9,7 +9,7 @@ use sqlx::Connection as _;
 
 use crate::{
     process::{On, Site},
-    shown::stable,
+    stable_output::stable,
 };
 
 async fn a_fresh_place_is_sound(on: On) {

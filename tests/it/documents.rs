@@ -59,7 +59,7 @@ impl DocumentFixture {
             approved: None,
             inherited: <_>::default(),
             jobs_before: 0,
-            foreign: <_>::default(),
+            untrusted: <_>::default(),
             seen: BTreeMap::new(),
             now: "2026-04-11T12:30:22Z".parse().unwrap(),
             language: <_>::default(),
@@ -423,7 +423,7 @@ async fn a_scanned_pdf_is_recognised() {
 /// Failed recognition is retried; successful results are reused.
 /// Proves MC-26.
 #[tokio::test]
-async fn what_was_not_recognised_is_tried_again() {
+async fn failed_recognition_is_retried() {
     let fixture = DocumentFixture::new().await;
     let picture = base64::engine::general_purpose::STANDARD.decode(HELLO).unwrap();
     fixture.has("hello.png", picture);

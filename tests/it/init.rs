@@ -9,7 +9,7 @@ use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use crate::{
     process::{On, Site},
-    shown::stable,
+    stable_output::stable,
 };
 
 const API_KEY: &str = "sk-of-the-tests-0123456789";

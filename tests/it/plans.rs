@@ -1,7 +1,7 @@
 //! No statement of a hot path scans a growing table: the statements of a day of stories are
 //! recorded, and both databases are asked for their plans.
 
-use channels::{Place, SendError, What};
+use channels::{IncomingContent, Place, SendError};
 use chrono::TimeDelta;
 use countersign::{
     clock::Clock as _,
@@ -31,7 +31,7 @@ use tracing::{
 use tracing_subscriber::{Layer, layer::Context, prelude::*};
 
 use crate::{
-    room::Fault,
+    fake_channel::Fault,
     stories::{delegation, webhooks},
     world::World,
 };
@@ -224,9 +224,9 @@ async fn come_to_grief(world: &mut World) {
     world.happens_at(World::group(), ("1", &["admin"]), said).await;
     let moved: Place = Place { chat: "-71".into(), ..World::group() };
     let app = world.node().await;
-    let to = What::Moved { to: moved.chat.clone() };
+    let to = IncomingContent::Moved { to: moved.chat.clone() };
     world.takes_at(World::group(), &app, "1", to).await;
-    world.takes_at(moved, &app, "1", What::Expelled).await;
+    world.takes_at(moved, &app, "1", IncomingContent::Expelled).await;
     world.settle(&app).await;
 }
 

@@ -17,7 +17,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{shown::stable, world::World};
+use crate::{stable_output::stable, world::World};
 
 /// The files of a database.
 struct Files {

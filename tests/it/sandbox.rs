@@ -418,7 +418,7 @@ async fn the_sandbox_confines_root_and_others() {
 /// A missing requirement disables the tool, with a message that says what to install.
 /// Proves S7.
 #[tokio::test]
-async fn what_is_missing_is_named_and_nothing_runs_without_it() {
+async fn without_bubblewrap_nothing_runs() {
     let broken = Sandbox::probe(Path::new("/bin/true")).await;
     let why = broken.missing().unwrap();
     assert!(why.contains("cannot be set up") && why.contains("bubblewrap"), "{why}");

@@ -456,7 +456,7 @@ fn shrunk(line: String) -> String {
 /// Every program started or file written was named by the guard, or the line is doubtful.
 /// Proves S3, S7, MC-24.
 #[test]
-fn nothing_happens_in_a_shell_that_the_guard_has_not_named() {
+fn the_guard_names_every_program_and_written_file() {
     let seed = std::env::var("COUNTERSIGN_TEST_SEED").map_or(SEED, |seed| seed.parse().unwrap());
     let is_full = std::env::var_os("COUNTERSIGN_TEST_FULL").is_some();
     let count = if is_full { MANY_LINES } else { LINES };

@@ -7,7 +7,7 @@ use std::{
     process::{Command, Output},
 };
 
-use crate::{sandbox::BINARY, shown::stable};
+use crate::{sandbox::BINARY, stable_output::stable};
 
 fn skill(home: &Path, arguments: &[&str]) -> (bool, String) {
     let mut command = Command::new(BINARY);
@@ -74,7 +74,7 @@ fn skills_are_scanned_installed_vouched_for_and_removed() {
 /// Of several skills, those that pass the scan are installed. The others are reported with the
 /// reason, and the exit status shows that there were some.
 #[test]
-fn what_passes_is_installed_and_what_does_not_is_reported() {
+fn skills_that_pass_the_scan_are_installed_and_others_reported() {
     let home = tempfile::tempdir().unwrap();
     let home = home.path();
     let lay = |path: &str, text: &str| {

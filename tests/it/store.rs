@@ -132,7 +132,7 @@ story! {
                 at: now(),
                 place: World::place(),
                 person: Some(channels::Person { id: "1".into(), name: "Ann".into(), language: None, is_bot: false, roles: vec![] }),
-                what: channels::What::Text { message: "1".into(), text: "hi".into(), reply_to: None, addressed: true, files: vec![], album: None, foreign: None },
+                what: channels::IncomingContent::Text { message: "1".into(), text: "hi".into(), reply_to: None, addressed: true, files: vec![], album: None, quoted_author: None },
             }],
             position: Some("2".into()),
         };

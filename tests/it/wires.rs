@@ -294,7 +294,7 @@ async fn a_start_while_telegram_is_down_is_survived() {
 /// is shown once, and at most the lost placeholder remains, with the first words.
 /// Proves R3, I6, M1.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn troubles_of_the_platform_double_nothing() {
+async fn platform_errors_duplicate_no_message() {
     let wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
     let running = wires.start(By::Poll).await;
     let telegram = &wires.telegram;
@@ -484,7 +484,7 @@ async fn a_damaged_backup_is_refused() {
 /// in the journal once, in order, and is answered.
 /// Proves R9, I1, I2.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn disorder_of_the_platform_doubles_and_drops_nothing() {
+async fn reordered_updates_are_neither_duplicated_nor_lost() {
     let wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
     wires.llm.always(llm::text("Heard."));
     wires.telegram.disorders(10, 20);

@@ -1,7 +1,7 @@
 //! The setting of a story: two people, a bot and a database. Every step uses a new [`App`], so that
 //! nothing can be kept in memory.
 
-use channels::{Batch, Channel, Incoming, Person, Place, PlaceKind, What};
+use channels::{Batch, Channel, Incoming, IncomingContent, Person, Place, PlaceKind};
 use chrono::{DateTime, TimeDelta, Utc};
 use countersign::{
     agent::prompt::Prompt,
@@ -35,9 +35,9 @@ use std::{
 };
 
 use crate::{
-    room::Room,
+    fake_channel::FakeChannel,
     sandbox::BINARY,
-    shown::{line, stable},
+    stable_output::{line, stable},
     templates,
     tools::{Delete, Rare},
 };
@@ -73,7 +73,7 @@ pub struct World {
     pub config: Config,
     pub clock: Arc<ManualClock>,
     pub model: Arc<ScriptedModel>,
-    pub room: Room,
+    pub room: FakeChannel,
     /// How often the tool `delete` has run; it must not run twice.
     pub deleted: Arc<AtomicUsize>,
     pub allow: Vec<String>,
@@ -127,7 +127,7 @@ impl World {
             config,
             clock: Arc::new(ManualClock::new(now)),
             model: Arc::new(ScriptedModel::new("main")),
-            room: Room::new(),
+            room: FakeChannel::new(),
             deleted: Arc::default(),
             allow: vec!["1".into(), "2".into()],
             settings: ChannelSettings::default(),
@@ -232,51 +232,66 @@ impl World {
         self.happens("2", what).await;
     }
 
-    pub fn said(&mut self, text: &str) -> What {
+    pub fn said(&mut self, text: &str) -> IncomingContent {
         self.next_key += 1;
         let message = self.next_key.to_string();
-        What::Text {
+        IncomingContent::Text {
             message,
             text: text.into(),
             reply_to: None,
             addressed: true,
             files: vec![],
             album: None,
-            foreign: None,
+            quoted_author: None,
         }
     }
 
     /// The newest button with that label.
-    pub fn press(&mut self, label: &str) -> What {
+    pub fn press(&mut self, label: &str) -> IncomingContent {
         self.press_if_there(label).unwrap_or_else(|| panic!("no button {label}"))
     }
 
     /// A press on the last message, of a button that does not exist.
-    pub fn forged(&mut self, data: &str) -> What {
+    pub fn forged(&mut self, data: &str) -> IncomingContent {
         self.next_key += 1;
         let message = self.room.messages().len().saturating_sub(1).to_string();
-        What::Press { press: self.next_key.to_string(), message, data: data.into(), reason: None }
+        IncomingContent::Press {
+            press: self.next_key.to_string(),
+            message,
+            data: data.into(),
+            reason: None,
+        }
     }
 
-    pub fn press_if_there(&mut self, label: &str) -> Option<What> {
+    pub fn press_if_there(&mut self, label: &str) -> Option<IncomingContent> {
         self.next_key += 1;
         let found = self.room.messages().iter().enumerate().rev().find_map(|(place, message)| {
             let button = message.buttons.iter().find(|(l, _)| l == label)?;
             Some((place.to_string(), button.1.clone()))
         });
         let (message, data) = found?;
-        Some(What::Press { press: self.next_key.to_string(), message, data, reason: None })
+        Some(IncomingContent::Press {
+            press: self.next_key.to_string(),
+            message,
+            data,
+            reason: None,
+        })
     }
 
     /// Delivers an event, and runs the world until nothing is left to do.
-    pub async fn happens(&mut self, person: &str, what: What) {
+    pub async fn happens(&mut self, person: &str, what: IncomingContent) {
         let app = self.node().await;
         self.takes(&app, person, what).await;
         self.settle(&app).await;
     }
 
     /// Like [`Self::happens`], in another place, by a person with platform roles.
-    pub async fn happens_at(&mut self, place: Place, (person, roles): (&str, &[&str]), what: What) {
+    pub async fn happens_at(
+        &mut self,
+        place: Place,
+        (person, roles): (&str, &[&str]),
+        what: IncomingContent,
+    ) {
         let app = self.node().await;
         let mut incoming = self.incoming(person, what);
         incoming.place = place;
@@ -287,13 +302,13 @@ impl World {
     }
 
     /// Lets a node record an event.
-    pub async fn takes(&mut self, app: &App, person: &str, what: What) {
+    pub async fn takes(&mut self, app: &App, person: &str, what: IncomingContent) {
         let incoming = self.incoming(person, what);
         self.takes_in(app, incoming).await;
     }
 
     /// Like [`Self::takes`], in another place.
-    pub async fn takes_at(&mut self, place: Place, app: &App, person: &str, what: What) {
+    pub async fn takes_at(&mut self, place: Place, app: &App, person: &str, what: IncomingContent) {
         let incoming = Incoming { place, ..self.incoming(person, what) };
         self.takes_in(app, incoming).await;
     }
@@ -303,7 +318,7 @@ impl World {
         receive::receive(&app.gateway, "room", batch).await.unwrap();
     }
 
-    pub fn incoming(&mut self, person: &str, what: What) -> Incoming {
+    pub fn incoming(&mut self, person: &str, what: IncomingContent) -> Incoming {
         self.next_key += 1;
         let name = match person {
             "1" => "Ann",

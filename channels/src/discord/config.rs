@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_certificate_is_refused_with_a_reason() {
+    fn invalid_certificates_are_rejected_with_a_reason() {
         assert!(Roots::from_pem(b"").is_err_and(|reason| reason.contains("no certificate")));
         let odd = b"-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n";
         assert!(Roots::from_pem(odd).is_err_and(|reason| reason.contains("authority")));

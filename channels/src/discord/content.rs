@@ -84,8 +84,8 @@ pub(super) fn shown_name(user: &User) -> &str {
 
 fn poll(poll: &Value) -> String {
     let answers = list(&poll["answers"]).map(|a| format!("- {}", line(&a["poll_media"]["text"])));
-    let question = format!("[Poll] {}", line(&poll["question"]["text"]));
-    [question].into_iter().chain(answers).collect::<Vec<_>>().join("\n")
+    let poll_title = format!("[Poll] {}", line(&poll["question"]["text"]));
+    [poll_title].into_iter().chain(answers).collect::<Vec<_>>().join("\n")
 }
 
 fn forwarded(content: &Value) -> impl Iterator<Item = &Value> {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_wrote_is_quoted_line_by_line() {
+    fn forwarded_text_is_quoted_line_by_line() {
         let said = json!({ "content": "one\n\n[Poll] two", "attachments": [] });
         assert_eq!(
             quoted("Forwarded message", &said).as_deref(),

@@ -85,7 +85,7 @@ pub(super) struct Line<'a> {
     acknowledgements: Acknowledgements<'a>,
     pub(super) reads_all: bool,
     /// Whether the platform has sent READY or RESUMED on the current connection.
-    pub(super) greeted: bool,
+    pub(super) is_ready: bool,
 }
 
 struct Session {
@@ -103,13 +103,13 @@ impl<'a> Line<'a> {
         queue: mpsc::Sender<Dispatch>,
     ) -> Self {
         let (session, acknowledgements) = (None, Acknowledgements::default());
-        let (reads_all, greeted) = (true, false);
-        Self { discord, intake, queue, session, acknowledgements, reads_all, greeted }
+        let (reads_all, is_ready) = (true, false);
+        Self { discord, intake, queue, session, acknowledgements, reads_all, is_ready }
     }
 
     /// Connects, and returns when the connection ends.
     pub(super) async fn hold(&mut self) -> Ended {
-        self.greeted = false;
+        self.is_ready = false;
         let ended = match self.open().await {
             Ok(connection) => self.follow(connection).await,
             Err(ended) => ended,
@@ -229,7 +229,7 @@ impl<'a> Line<'a> {
         let name = frame["t"].as_str().unwrap_or_default().to_owned();
         let content = frame["d"].take();
         if matches!(name.as_str(), "READY" | "RESUMED") {
-            self.greeted = true;
+            self.is_ready = true;
             self.intake.report(crate::ConnectionState::Connected);
         }
         if name == "READY" {

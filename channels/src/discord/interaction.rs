@@ -9,7 +9,7 @@ use super::{
     ids::{id, time},
     receive::{here, unparsed},
 };
-use crate::{Button, Incoming, Person, incoming::What};
+use crate::{Button, Incoming, Person, incoming::IncomingContent};
 
 /// What a person did.
 #[derive(Debug)]
@@ -85,26 +85,26 @@ impl Discord {
         let what = match act {
             None => return Some(unparsed('i', content, here(content))),
             Some(Act::AskReason(_)) => return None,
-            Some(Act::Press(data)) => What::Press {
+            Some(Act::Press(data)) => IncomingContent::Press {
                 press: press(),
                 message: message(),
                 data: data.to_owned(),
                 reason: None,
             },
-            Some(Act::Reason { data, reason }) => What::Press {
+            Some(Act::Reason { data, reason }) => IncomingContent::Press {
                 press: press(),
                 message: message(),
                 data: data.to_owned(),
                 reason: Some(reason).filter(|reason| !reason.is_empty()),
             },
-            Some(Act::Command { text, command }) => What::Text {
+            Some(Act::Command { text, command }) => IncomingContent::Text {
                 message: call(command.private, [own, application, token]),
                 text,
                 reply_to: None,
                 addressed: true,
                 files: Vec::new(),
                 album: None,
-                foreign: None,
+                quoted_author: None,
             },
         };
         Some(Incoming {

@@ -17,9 +17,9 @@ use super::{
     gateway::{Dispatch, Ended, Line},
     ids::{self, id},
     receive,
-    rooms::{MissedChannel, Rooms},
+    rooms::{ChannelStates, MissedChannel},
 };
-use crate::{Batch, ConnectionState, Incoming, Intake, ListenError, What};
+use crate::{Batch, ConnectionState, Incoming, IncomingContent, Intake, ListenError};
 
 /// The maximum number of events that are received but not yet committed. The platform keeps further
 /// ones.
@@ -32,7 +32,7 @@ const SHORTEST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
 impl Discord {
-    pub(super) async fn attend(
+    pub(super) async fn run_session(
         &self,
         intake: Intake,
         from: Option<String>,
@@ -60,7 +60,7 @@ impl Discord {
         let mut wait = Wait::new();
         loop {
             let ended = line.hold().await;
-            if line.greeted {
+            if line.is_ready {
                 wait = Wait::new();
             }
             match ended {
@@ -97,7 +97,8 @@ impl Discord {
         intake: &Intake,
         from: Option<String>,
     ) -> Result<(), ListenError> {
-        let mut rooms = Rooms::new(from.and_then(|from| from.parse().ok()), self.remembered());
+        let mut rooms =
+            ChannelStates::new(from.and_then(|from| from.parse().ok()), self.remembered());
         let mut heard = Vec::new();
         while dispatches.recv_many(&mut heard, TOGETHER).await > 0 {
             let mut taken = Vec::new();
@@ -127,7 +128,7 @@ impl Discord {
 
     /// The events in a dispatch: a message, a press, or channels that the bot was added to or
     /// removed from.
-    fn translate(&self, dispatch: &Dispatch, rooms: &mut Rooms) -> Vec<Incoming> {
+    fn translate(&self, dispatch: &Dispatch, rooms: &mut ChannelStates) -> Vec<Incoming> {
         let Dispatch { name, mark, content } = dispatch;
         if name == "INTERACTION_CREATE" {
             return self.interaction(content).into_iter().collect();
@@ -139,8 +140,12 @@ impl Discord {
         for room in &closed {
             rooms.forget(*room);
         }
-        let opened = opened.into_iter().map(|room| receive::moved(room, What::Admitted, mark, at));
-        let closed = closed.into_iter().map(|room| receive::moved(room, What::Expelled, mark, at));
+        let opened = opened
+            .into_iter()
+            .map(|room| receive::moved(room, IncomingContent::Admitted, mark, at));
+        let closed = closed
+            .into_iter()
+            .map(|room| receive::moved(room, IncomingContent::Expelled, mark, at));
         opened.chain(closed).chain(receive::incoming(name, content, &guilds)).collect()
     }
 
@@ -148,7 +153,7 @@ impl Discord {
     async fn catch_up(
         &self,
         missed: Vec<MissedChannel>,
-        rooms: &mut Rooms,
+        rooms: &mut ChannelStates,
         intake: &Intake,
     ) -> Result<(), ListenError> {
         for MissedChannel { channel, mut after } in missed {
@@ -236,7 +241,7 @@ impl Discord {
 async fn commit(
     intake: &Intake,
     incomings: Vec<Incoming>,
-    rooms: &Rooms,
+    rooms: &ChannelStates,
 ) -> Result<(), ListenError> {
     if incomings.is_empty() {
         return Ok(());

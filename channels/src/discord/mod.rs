@@ -8,7 +8,7 @@
 //! - `interaction`: a button, a reason, a command (`call`); `endpoint`: pushed interactions
 //! - `acknowledge`: the initial response; `answer`: later responses
 //! - `commands`: registers slash commands
-//! - `send`: a [`Shipment`] → calls; `fold`: nonces of at most 25 characters
+//! - `send`: a [`Delivery`] → calls; `fold`: nonces of at most 25 characters
 //! - `ids`, `outcome`: ids, and the classification of results
 
 mod acknowledge;
@@ -48,8 +48,8 @@ pub use config::{AdapterTexts, Admission, Command, DiscordConfig, LocalizedText,
 pub use endpoint::pong;
 
 use crate::{
-    Channel, CheckError, FileRef, Incoming, Intake, Limits, ListenError, Place, Receipt, SendError,
-    Shipment, Unit, WebhookError, WebhookRequest,
+    Channel, CheckError, Delivery, FileRef, Incoming, Intake, Limits, ListenError, Place, Receipt,
+    SendError, Unit, WebhookError, WebhookRequest,
     limits::{RateLimit, RateLimits, Repeat},
 };
 use acknowledge::PendingAcknowledgements;
@@ -134,7 +134,7 @@ fn limits() -> Limits {
         repeat: Repeat::NativeKey,
         typing_for: Some(Duration::from_secs(10)),
         drafts: Some(Duration::from_millis(1200)),
-        own_drafts: false,
+        supports_drafts: false,
         reasons: true,
         pictures: true,
         reactions: true,
@@ -164,15 +164,15 @@ impl Channel for Discord {
         from: Option<String>,
         stop: CancellationToken,
     ) -> Result<(), ListenError> {
-        self.attend(intake, from, stop).await
+        self.run_session(intake, from, stop).await
     }
 
     async fn webhook(&self, request: &WebhookRequest) -> Result<Vec<Incoming>, WebhookError> {
         self.take_push(request).await
     }
 
-    async fn send(&self, shipment: &Shipment) -> Result<Receipt, SendError> {
-        self.show(shipment).await
+    async fn send(&self, delivery: &Delivery) -> Result<Receipt, SendError> {
+        self.show(delivery).await
     }
 
     async fn fetch(&self, file: &FileRef) -> Result<Bytes, SendError> {

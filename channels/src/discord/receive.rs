@@ -15,7 +15,7 @@ use super::{
     guilds::Guilds,
     ids::{id, time},
 };
-use crate::{Incoming, Person, Place, PlaceKind, incoming::What};
+use crate::{Incoming, Person, Place, PlaceKind, incoming::IncomingContent};
 
 /// `None` for events that are not messages.
 pub(super) fn incoming(name: &str, content: &Value, guilds: &Guilds) -> Option<Incoming> {
@@ -33,7 +33,7 @@ pub(super) fn found(content: &Value, kind: PlaceKind, guilds: &Guilds) -> Option
 }
 
 /// The bot was added to or removed from a channel, by the `mark` of the event.
-pub(super) fn moved(room: u64, what: What, mark: &str, at: DateTime<Utc>) -> Incoming {
+pub(super) fn moved(room: u64, what: IncomingContent, mark: &str, at: DateTime<Utc>) -> Incoming {
     let place = Place { chat: room.to_string(), thread: None, kind: PlaceKind::Group };
     Incoming { key: format!("g{mark}:{room}"), at, place, person: None, what }
 }
@@ -53,13 +53,16 @@ fn message(content: &Value, place: Place, guilds: &Guilds) -> Incoming {
     }
 }
 
-fn said(message: &Message, content: &Value, kind: PlaceKind, guilds: &Guilds) -> What {
+fn said(message: &Message, content: &Value, kind: PlaceKind, guilds: &Guilds) -> IncomingContent {
     let id = message.id.to_string();
     let spoken = matches!(message.kind, MessageType::Regular | MessageType::InlineReply);
     let (text, files) =
         (content::text(message, content, guilds), content::files(content, guilds.me));
     if !spoken || (text.is_empty() && files.is_empty()) {
-        return What::Unsupported { message: id, content: "message without text".to_owned() };
+        return IncomingContent::Unsupported {
+            message: id,
+            content: "message without text".to_owned(),
+        };
     }
     let answers = message.kind == MessageType::InlineReply;
     let replied = message.referenced_message.as_deref().filter(|_| answers);
@@ -68,14 +71,14 @@ fn said(message: &Message, content: &Value, kind: PlaceKind, guilds: &Guilds) ->
     let mentioned = message.mentions.iter().any(|user| user.id == guilds.me)
         || roles.into_iter().any(|role| guilds.is_our_role(role.get()));
     let to_us = replied.is_some_and(|replied| replied.author.id == guilds.me);
-    What::Text {
+    IncomingContent::Text {
         message: id,
         text,
         reply_to: reference.filter(|_| answers).map(|id| id.to_string()),
         addressed: kind == PlaceKind::Private || to_us || mentioned,
         files,
         album: None,
-        foreign: content::others_in(message, content, guilds.me),
+        quoted_author: content::others_in(message, content, guilds.me),
     }
 }
 
@@ -100,7 +103,7 @@ fn edited(content: &Value, guilds: &Guilds) -> Option<Incoming> {
             person.is_bot |= matches!(edit.webhook_id, Some(Some(_)));
             person
         }),
-        what: What::Edited {
+        what: IncomingContent::Edited {
             message: edit.id.to_string(),
             text: readable(&text, &mentions, &roles, guilds),
             addressed: place.kind == PlaceKind::Private
@@ -122,7 +125,7 @@ pub(super) fn unparsed(kind: char, content: &Value, place: Place) -> Incoming {
         at: id.map_or(DateTime::UNIX_EPOCH, time),
         place,
         person: author.map(|author| person(&author, &Value::Null, &Guilds::default())),
-        what: What::Unparsed { raw },
+        what: IncomingContent::Unparsed { raw },
     }
 }
 
@@ -153,11 +156,13 @@ mod tests {
 
     /// Proves M8.
     #[test]
-    fn what_cannot_be_read_is_kept() {
+    fn unparsable_events_are_kept_raw() {
         let odd = serde_json::json!({ "id": "5", "channel_id": "9", "author": 3, "guild_id": "1" });
         let incoming = incoming("MESSAGE_CREATE", &odd, &Guilds::default()).expect("kept");
         assert_eq!((incoming.key.as_str(), incoming.place.chat.as_str()), ("m5", "9"));
-        assert!(matches!(incoming.what, What::Unparsed { raw } if raw.contains("author")));
+        assert!(
+            matches!(incoming.what, IncomingContent::Unparsed { raw } if raw.contains("author"))
+        );
         let keys = [(); 2].map(|()| unparsed('i', &serde_json::json!({}), here(&Value::Null)).key);
         assert_eq!(keys[0], keys[1]);
     }

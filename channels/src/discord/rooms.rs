@@ -17,7 +17,7 @@ const REMEMBERED: usize = 4096;
 /// Text channels, private chats, voice chats, announcements, threads, stages.
 const WITH_MESSAGES: [u64; 8] = [0, 1, 2, 5, 10, 11, 12, 13];
 
-pub(super) struct Rooms {
+pub(super) struct ChannelStates {
     /// The position that was committed before this start.
     from: Option<u64>,
     highest: u64,
@@ -40,7 +40,7 @@ pub(super) struct MissedChannel {
     pub(super) after: u64,
 }
 
-impl Rooms {
+impl ChannelStates {
     /// `private` are chats to read although no guild announces them.
     pub(super) fn new(from: Option<i64>, private: impl IntoIterator<Item = u64>) -> Self {
         let from = from.and_then(|from| u64::try_from(from).ok());
@@ -168,7 +168,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Place, What};
+    use crate::{IncomingContent, Place};
 
     const NOW: u64 = 1_000_000_000_000_000_000;
 
@@ -178,7 +178,11 @@ mod tests {
             at: DateTime::UNIX_EPOCH,
             place: Place { chat: channel.to_string(), thread: None, kind: PlaceKind::Group },
             person: None,
-            what: What::Edited { message: String::new(), text: String::new(), addressed: true },
+            what: IncomingContent::Edited {
+                message: String::new(),
+                text: String::new(),
+                addressed: true,
+            },
         }
     }
 
@@ -193,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_first_start_reads_nothing_that_was_there_before() {
-        let mut rooms = Rooms::new(None, []);
+        let mut rooms = ChannelStates::new(None, []);
         assert_eq!(rooms.begin(&ready()), []);
         assert_eq!(rooms.arrive(&guild(NOW)), []);
         rooms.caught_up(&guild(NOW));
@@ -208,7 +212,7 @@ mod tests {
     /// Proves R10.
     #[test]
     fn a_restart_reads_from_the_position_and_private_chats_too() {
-        let mut rooms = Rooms::new(Some(NOW as i64), [90]);
+        let mut rooms = ChannelStates::new(Some(NOW as i64), [90]);
         assert_eq!(rooms.begin(&ready()), [MissedChannel { channel: 90, after: NOW - MARGIN }]);
         assert!(rooms.arrive(&guild(NOW - MARGIN)).is_empty());
         let missed = rooms.arrive(&guild(NOW + 1));
@@ -219,7 +223,7 @@ mod tests {
     /// Proves R10.
     #[test]
     fn the_position_waits_for_what_was_missed() {
-        let mut rooms = Rooms::new(Some(5), []);
+        let mut rooms = ChannelStates::new(Some(5), []);
         rooms.begin(&ready());
         assert!(rooms.take(said(10, NOW)).is_some());
         assert_eq!(rooms.position(), None);
@@ -229,8 +233,8 @@ mod tests {
 
     /// Proves M1.
     #[test]
-    fn what_comes_twice_is_taken_once() {
-        let mut rooms = Rooms::new(None, []);
+    fn duplicate_and_older_messages_are_dropped() {
+        let mut rooms = ChannelStates::new(None, []);
         assert!(rooms.take(said(10, 3)).is_some());
         assert!(rooms.take(said(10, 3)).is_none());
         assert!(rooms.take(said(10, 2)).is_some(), "an older message is dropped, too");

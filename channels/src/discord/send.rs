@@ -1,4 +1,4 @@
-//! Sends a [`Shipment`]. A repeated send shows the message only once, because of its nonce.
+//! Sends a [`Delivery`]. A repeated send shows the message only once, because of its nonce.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use super::{
     outcome::{NO_PREVIEW, message_id, once, repeatable},
 };
 use crate::{
-    Button, Choice, Limits, Outgoing, Receipt, SendError, Shipment, Unit, error::rejected, text,
+    Button, Choice, Delivery, Limits, Outgoing, Receipt, SendError, Unit, error::rejected, text,
 };
 
 /// The maximum length of a button's data, in characters.
@@ -22,11 +22,11 @@ const BUTTONS_IN_A_ROW: usize = 5;
 const ROWS: usize = 5;
 
 impl Discord {
-    pub(super) async fn show(&self, shipment: &Shipment) -> Result<Receipt, SendError> {
-        let target = Target::of(shipment)?;
-        let reply_to = shipment.what.reply_to();
+    pub(super) async fn show(&self, delivery: &Delivery) -> Result<Receipt, SendError> {
+        let target = Target::of(delivery)?;
+        let reply_to = delivery.what.reply_to();
         let show = |markdown: &str| Ok(Show { reply_to: reply(reply_to)?, ..Show::of(markdown) });
-        match &shipment.what {
+        match &delivery.what {
             Outgoing::Text { markdown, .. } => {
                 let show = show(markdown)?;
                 if let (None, Some(call)) = (target.message, reply_to.and_then(Call::of))
@@ -36,9 +36,9 @@ impl Discord {
                 }
                 target.show(&self.api, &show).await.map_err(once)
             }
-            Outgoing::Question { markdown, choices, .. }
+            Outgoing::Approval { markdown, choices, .. }
             | Outgoing::Settled { markdown, choices, .. } => {
-                let token = shipment.token.as_deref();
+                let token = delivery.token.as_deref();
                 let rows = if choices.is_empty() { Vec::new() } else { rows(choices, token)? };
                 target.show(&self.api, &Show { rows, ..show(markdown)? }).await.map_err(once)
             }
@@ -52,7 +52,7 @@ impl Discord {
             Outgoing::Placeholder { markdown, .. } => {
                 target.show(&self.api, &show(markdown)?).await.map_err(once)
             }
-            Outgoing::File { .. } => self.file(&target, shipment).await,
+            Outgoing::File { .. } => self.file(&target, delivery).await,
             Outgoing::Removal => target.remove(&self.api).await,
             Outgoing::Typing => {
                 let route = Route::post(format!("channels/{}/typing", target.chat));
@@ -66,17 +66,17 @@ impl Discord {
 
     /// If the file is too large for the guild, a text is sent in its place, so that nothing is lost
     /// silently.
-    async fn file(&self, target: &Target, shipment: &Shipment) -> Result<Receipt, SendError> {
-        let Outgoing::File { name, media_type, size_bytes, caption, reply_to, .. } = &shipment.what
+    async fn file(&self, target: &Target, delivery: &Delivery) -> Result<Receipt, SendError> {
+        let Outgoing::File { name, media_type, size_bytes, caption, reply_to, .. } = &delivery.what
         else {
             return Err(rejected("not a file"));
         };
         let most = self.guilds().upload_bytes(target.chat);
         if *size_bytes > most {
-            return self.too_large(target, shipment, most).await;
+            return self.too_large(target, delivery, most).await;
         }
         let bytes =
-            shipment.bytes.clone().ok_or_else(|| rejected("the file's bytes are missing"))?;
+            delivery.bytes.clone().ok_or_else(|| rejected("the file's bytes are missing"))?;
         let file = File { name: name.clone(), media_type: media_type.clone(), bytes };
         let show = Show {
             file: Some(file),
@@ -86,7 +86,7 @@ impl Discord {
         match target.show(&self.api, &show).await {
             // The guild has lost its boosts.
             Err(Failure::Refused { code: 40005, .. }) if *size_bytes > USUAL_BYTES => {
-                self.too_large(target, shipment, USUAL_BYTES).await
+                self.too_large(target, delivery, USUAL_BYTES).await
             }
             shown => shown.map_err(once),
         }
@@ -95,19 +95,19 @@ impl Discord {
     async fn too_large(
         &self,
         target: &Target,
-        shipment: &Shipment,
+        delivery: &Delivery,
         most: u64,
     ) -> Result<Receipt, SendError> {
         let limits = Limits { upload_bytes: most, ..self.limits.clone() };
         let mut first = None;
-        for (at, part) in shipment.what.clone().degrade(&limits).into_iter().enumerate() {
+        for (at, part) in delivery.what.clone().degrade(&limits).into_iter().enumerate() {
             let Outgoing::Text { markdown, reply_to } = part else { continue };
             let part = Target {
                 message: target.message.filter(|_| at == 0),
                 nonce: if at == 0 {
                     target.nonce.clone()
                 } else {
-                    fold(&format!("{}.{at}", shipment.key))
+                    fold(&format!("{}.{at}", delivery.key))
                 },
                 ..*target
             };
@@ -174,14 +174,14 @@ impl Show {
 }
 
 impl Target {
-    fn of(shipment: &Shipment) -> Result<Self, SendError> {
-        let place = &shipment.place;
+    fn of(delivery: &Delivery) -> Result<Self, SendError> {
+        let place = &delivery.place;
         // A thread is a channel of its own.
         let chat = number(place.thread.as_deref().or(Some(place.chat.as_str())))?;
-        let message = shipment.receipt.as_ref().map(|receipt| receipt.message.as_str());
+        let message = delivery.receipt.as_ref().map(|receipt| receipt.message.as_str());
         let message = number(message)?;
         let chat = chat.ok_or_else(|| rejected("the channel's id is missing"))?;
-        Ok(Self { chat, message, nonce: fold(&shipment.key) })
+        Ok(Self { chat, message, nonce: fold(&delivery.key) })
     }
 
     /// Edits the message if there is one. If it was deleted in the meantime, sends a new one, so

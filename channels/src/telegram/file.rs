@@ -16,7 +16,7 @@ use super::{
     target::{self, Target},
 };
 use crate::{
-    Outgoing, Receipt, SendError, Shipment,
+    Delivery, Outgoing, Receipt, SendError,
     error::rejected,
     text::{self, Formatted},
 };
@@ -35,13 +35,13 @@ enum As {
 pub(super) async fn send(
     api: &Api,
     target: &Target,
-    shipment: &Shipment,
+    delivery: &Delivery,
 ) -> Result<Receipt, SendError> {
-    let reply_to = target::number(shipment.what.reply_to())?;
-    if !shipment.album.is_empty() {
-        return album(api, target, shipment, reply_to).await;
+    let reply_to = target::number(delivery.what.reply_to())?;
+    if !delivery.album.is_empty() {
+        return album(api, target, delivery, reply_to).await;
     }
-    let file = Attached::of(shipment, "file".to_owned())?;
+    let file = Attached::of(delivery, "file".to_owned())?;
     let shown = match (file.is_photo, file.is_voice && target.message.is_none()) {
         (true, _) => As::Photo,
         (_, true) => As::Voice,
@@ -70,12 +70,12 @@ fn is_about_voice(reason: &str) -> bool {
 async fn album(
     api: &Api,
     target: &Target,
-    first: &Shipment,
+    first: &Delivery,
     reply_to: Option<MessageId>,
 ) -> Result<Receipt, SendError> {
     let (mut media, mut uploads) = (Vec::new(), Vec::new());
-    for (n, shipment) in iter::once(first).chain(&first.album).enumerate() {
-        let file = Attached::of(shipment, format!("file{n}"))?;
+    for (n, delivery) in iter::once(first).chain(&first.album).enumerate() {
+        let file = Attached::of(delivery, format!("file{n}"))?;
         if !file.is_photo {
             return Err(rejected("of an album, all are pictures"));
         }
@@ -112,15 +112,15 @@ struct Attached {
 }
 
 impl Attached {
-    fn of(shipment: &Shipment, field: String) -> Result<Self, SendError> {
-        let Outgoing::File { name, media_type, caption, .. } = &shipment.what else {
+    fn of(delivery: &Delivery, field: String) -> Result<Self, SendError> {
+        let Outgoing::File { name, media_type, caption, .. } = &delivery.what else {
             return Err(rejected("not a file"));
         };
-        let bytes = shipment.bytes.clone();
+        let bytes = delivery.bytes.clone();
         let bytes = bytes.ok_or_else(|| rejected("the file's bytes are missing"))?;
         Ok(Self {
-            is_photo: shipment.what.is_picture() && bytes.len() <= PHOTO_BYTES,
-            is_voice: shipment.what.is_voice_note(),
+            is_photo: delivery.what.is_picture() && bytes.len() <= PHOTO_BYTES,
+            is_voice: delivery.what.is_voice_note(),
             caption: caption.as_deref().map(text::format).unwrap_or_default(),
             upload: Upload { field, name: name.clone(), media_type: media_type.clone(), bytes },
         })

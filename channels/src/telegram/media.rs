@@ -121,8 +121,8 @@ fn words(of: &Value, name: &str) -> String {
 }
 
 /// Text of other people on one line, for use within square brackets.
-pub(super) fn one_line(foreign: &str) -> String {
-    let words: Vec<&str> = foreign.split_whitespace().collect();
+pub(super) fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
     text::neutralise(&words.join(" ")).replace('[', "(").replace(']', ")")
 }
 
@@ -194,7 +194,7 @@ mod tests {
 
     /// Text of others cannot end the brackets around it.
     #[test]
-    fn what_is_no_file_is_said() {
+    fn unsupported_media_are_reported() {
         let place = json!({ "latitude": 52.5, "longitude": 13.4 });
         let cases = [
             (json!({ "location": place }), "[location: 52.5, 13.4]"),

@@ -6,7 +6,7 @@
 //! - `receive`: an update → [`Incoming`]; `words`: its text; `media`: its other contents
 //! - `me`: our own account
 //! - `roles`: the roles of people in a group; `menu`: the command menus
-//! - `send`: a [`Shipment`] → calls; `file`, `draft`: special kinds
+//! - `send`: a [`Delivery`] → calls; `file`, `draft`: special kinds
 //! - `target`, `outcome`: the destination, and the result
 
 mod api;
@@ -44,8 +44,8 @@ use tokio_util::sync::CancellationToken;
 pub use config::{Menu, Mode, TelegramConfig};
 
 use crate::{
-    Channel, CheckError, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Place, Receipt,
-    SendError, Shipment, Unit, WebhookError, WebhookRequest,
+    Channel, CheckError, Delivery, FileRef, Incoming, Intake, Limits, ListenError, Outgoing, Place,
+    Receipt, SendError, Unit, WebhookError, WebhookRequest,
     limits::{RateLimit, RateLimits, Repeat},
 };
 use api::{Api, Failure, USUAL};
@@ -85,7 +85,7 @@ impl Telegram {
             mode,
             api: Api::new(token, api_url),
             limits: limits(),
-            without_drafts: Limits { own_drafts: false, ..limits() },
+            without_drafts: Limits { supports_drafts: false, ..limits() },
             refuses_drafts: AtomicBool::new(false),
             menus,
             roles: Roles::default(),
@@ -111,7 +111,7 @@ fn limits() -> Limits {
         repeat: Repeat::EditInPlace,
         typing_for: Some(Duration::from_secs(5)),
         drafts: Some(Duration::from_secs(1)),
-        own_drafts: true,
+        supports_drafts: true,
         reasons: false,
         pictures: true,
         reactions: true,
@@ -173,12 +173,12 @@ impl Channel for Telegram {
         Ok(incomings)
     }
 
-    async fn send(&self, shipment: &Shipment) -> Result<Receipt, SendError> {
-        match &shipment.what {
-            Outgoing::Draft { markdown } if shipment.receipt.is_none() => {
-                self.draft(&shipment.place, markdown).await
+    async fn send(&self, delivery: &Delivery) -> Result<Receipt, SendError> {
+        match &delivery.what {
+            Outgoing::Draft { markdown } if delivery.receipt.is_none() => {
+                self.draft(&delivery.place, markdown).await
             }
-            _ => send::send(&self.api, shipment).await,
+            _ => send::send(&self.api, delivery).await,
         }
     }
 

@@ -14,7 +14,7 @@ use super::{
     media,
     words::{self, MessageText},
 };
-use crate::{Incoming, Person, Place, PlaceKind, incoming::What};
+use crate::{Incoming, Person, Place, PlaceKind, incoming::IncomingContent};
 
 /// `None` only if there is no `update_id`, which every update of Telegram has.
 ///
@@ -39,7 +39,7 @@ pub(super) fn incoming(update: &Value, me: &Me) -> Option<Incoming> {
         Some(_) => Some(ParsedUpdate::of_other(content, name)),
     };
     let ParsedUpdate { at, place, person, what } = found.unwrap_or_else(|| ParsedUpdate {
-        what: What::Unparsed { raw },
+        what: IncomingContent::Unparsed { raw },
         ..ParsedUpdate::of_other(content, "")
     });
     Some(Incoming { key: format!("{}:{id}", me.id), at, place, person, what })
@@ -49,11 +49,11 @@ struct ParsedUpdate {
     at: DateTime<Utc>,
     place: Place,
     person: Option<Person>,
-    what: What,
+    what: IncomingContent,
 }
 
 impl ParsedUpdate {
-    fn of_message(message: &Message, raw: &Value, what: What) -> Self {
+    fn of_message(message: &Message, raw: &Value, what: IncomingContent) -> Self {
         let thread = message.thread_id.filter(|_| message.is_topic_message);
         let mut place = place(&message.chat, thread);
         if let Some(before) = raw["migrate_from_chat_id"].as_i64() {
@@ -85,7 +85,7 @@ impl ParsedUpdate {
             person: from
                 .and_then(|user| serde_json::from_value::<User>(user.clone()).ok())
                 .map(|user| person(&user)),
-            what: What::Unsupported {
+            what: IncomingContent::Unsupported {
                 message: content["message_id"]
                     .as_i64()
                     .map(|id| id.to_string())
@@ -103,54 +103,54 @@ fn body(update: &Value) -> (&str, &Value) {
     kinds.next().map_or(("", &Value::Null), |(name, content)| (name.as_str(), content))
 }
 
-fn message(message: &Message, raw: &Value, me: &Me) -> What {
+fn message(message: &Message, raw: &Value, me: &Me) -> IncomingContent {
     let id = message.id.0.to_string();
     if let Some(to) = message.migrate_to_chat_id() {
-        return What::Moved { to: to.0.to_string() };
+        return IncomingContent::Moved { to: to.0.to_string() };
     }
     if raw["migrate_from_chat_id"].is_i64() {
-        return What::Moved { to: message.chat.id.0.to_string() };
+        return IncomingContent::Moved { to: message.chat.id.0.to_string() };
     }
     if raw["forum_topic_closed"].is_object() {
-        return What::Expelled;
+        return IncomingContent::Expelled;
     }
     if raw["forum_topic_reopened"].is_object() {
-        return What::Admitted;
+        return IncomingContent::Admitted;
     }
     let Some(MessageText { text, addressed }) = words::message_text(message, raw, me) else {
-        return What::Unsupported { message: id, content: content_name(raw) };
+        return IncomingContent::Unsupported { message: id, content: content_name(raw) };
     };
     let reply_to = words::reply(message).map(|reply| reply.id.0.to_string());
     let mut files = media::files(raw);
     // For example the reply "read this" to a file that another person sent here.
     files.extend(words::others(message, raw, me).map(media::files).unwrap_or_default());
     let album = raw["media_group_id"].as_str().map(str::to_owned);
-    let foreign = words::others_in(message, raw, me);
-    What::Text { message: id, text, reply_to, addressed, files, album, foreign }
+    let quoted_author = words::others_in(message, raw, me);
+    IncomingContent::Text { message: id, text, reply_to, addressed, files, album, quoted_author }
 }
 
 /// An edit with a new file is described by the file's name. A live location that moves is ignored.
-fn edited(message: &Message, raw: &Value, me: &Me) -> What {
+fn edited(message: &Message, raw: &Value, me: &Me) -> IncomingContent {
     let id = message.id.0.to_string();
     let Some(MessageText { mut text, addressed }) = words::message_text(message, raw, me) else {
-        return What::Unsupported { message: id, content: content_name(raw) };
+        return IncomingContent::Unsupported { message: id, content: content_name(raw) };
     };
     if let Some(file) = media::files(raw).first().filter(|_| text.is_empty()) {
         text = format!("[file {}]", file.name);
     }
     let addressed = addressed && !raw["location"].is_object();
-    What::Edited { message: id, text, addressed }
+    IncomingContent::Edited { message: id, text, addressed }
 }
 
 /// The bot's new status in the chat. A bot that may not write counts as removed.
 fn membership(content: &Value) -> Option<ParsedUpdate> {
     let member = &content["new_chat_member"];
     let what = match member["status"].as_str()? {
-        "left" | "kicked" => What::Expelled,
+        "left" | "kicked" => IncomingContent::Expelled,
         "restricted" if member["is_member"] == false || member["can_send_messages"] == false => {
-            What::Expelled
+            IncomingContent::Expelled
         }
-        _ => What::Admitted,
+        _ => IncomingContent::Admitted,
     };
     Some(ParsedUpdate { what, ..ParsedUpdate::of_other(content, "") })
 }
@@ -171,8 +171,8 @@ fn press(query: CallbackQuery) -> ParsedUpdate {
         }
     };
     let what = match query.data {
-        Some(data) => What::Press { press: query.id.0, message, data, reason: None },
-        None => What::Unsupported { message, content: "game_short_name".to_owned() },
+        Some(data) => IncomingContent::Press { press: query.id.0, message, data, reason: None },
+        None => IncomingContent::Unsupported { message, content: "game_short_name".to_owned() },
     };
     ParsedUpdate { at, place, person: Some(person(&query.from)), what }
 }
@@ -270,8 +270,8 @@ const SERVICES: [&str; 31] = [
     "managed_bot_created",
 ];
 
-fn is_service(what: &What) -> bool {
-    matches!(what, What::Unsupported { content, .. }
+fn is_service(what: &IncomingContent) -> bool {
+    matches!(what, IncomingContent::Unsupported { content, .. }
         if SERVICES.iter().any(|service| content.starts_with(service)))
 }
 
@@ -306,7 +306,7 @@ mod tests {
 
     fn message_text(text: &str, entities: Value) -> (String, bool) {
         match incoming(&update(text, entities), &me()).map(|incoming| incoming.what) {
-            Some(What::Text { text, addressed, .. }) => (text, addressed),
+            Some(IncomingContent::Text { text, addressed, .. }) => (text, addressed),
             other => panic!("{other:?}"),
         }
     }
@@ -335,12 +335,12 @@ mod tests {
     /// Proves S1.
     #[test]
     fn words_of_others_are_named() {
-        let foreign = |more: Value| {
+        let quoted_author = |more: Value| {
             let mut update = update("look", json!([]));
             let message = update["message"].as_object_mut().unwrap();
             message.extend(more.as_object().unwrap().clone());
             match incoming(&update, &me()).map(|incoming| incoming.what) {
-                Some(What::Text { foreign, .. }) => foreign,
+                Some(IncomingContent::Text { quoted_author, .. }) => quoted_author,
                 other => panic!("{other:?}"),
             }
         };
@@ -349,11 +349,14 @@ mod tests {
         let group = json!({ "id": -5, "type": "supergroup", "title": "T" });
         let said = |by: &Value| json!({ "message_id": 1, "date": 1, "chat": group, "from": by, "text": "x" });
         let origin = json!({ "type": "user", "date": 1, "sender_user": eve });
-        assert_eq!(foreign(json!({})), None);
-        assert_eq!(foreign(json!({ "forward_origin": origin })).as_deref(), Some("Eve"));
-        assert_eq!(foreign(json!({ "via_bot": eve })).as_deref(), Some("Eve"));
-        assert_eq!(foreign(json!({ "reply_to_message": said(&eve) })).as_deref(), Some("Eve"));
-        assert_eq!(foreign(json!({ "reply_to_message": said(&bot) })), None, "our own words");
+        assert_eq!(quoted_author(json!({})), None);
+        assert_eq!(quoted_author(json!({ "forward_origin": origin })).as_deref(), Some("Eve"));
+        assert_eq!(quoted_author(json!({ "via_bot": eve })).as_deref(), Some("Eve"));
+        assert_eq!(
+            quoted_author(json!({ "reply_to_message": said(&eve) })).as_deref(),
+            Some("Eve")
+        );
+        assert_eq!(quoted_author(json!({ "reply_to_message": said(&bot) })), None, "our own words");
     }
 
     /// Proves A6.
@@ -371,20 +374,20 @@ mod tests {
             seen.what
         };
         for status in ["kicked", "left"] {
-            assert_eq!(seen(json!({ "status": status })), What::Expelled);
+            assert_eq!(seen(json!({ "status": status })), IncomingContent::Expelled);
         }
         for status in ["member", "administrator", "creator"] {
-            assert_eq!(seen(json!({ "status": status })), What::Admitted);
+            assert_eq!(seen(json!({ "status": status })), IncomingContent::Admitted);
         }
         let restricted = |member: bool, speaks: bool| {
             seen(
                 json!({ "status": "restricted", "is_member": member, "can_send_messages": speaks }),
             )
         };
-        assert_eq!(restricted(true, true), What::Admitted);
-        assert_eq!(restricted(true, false), What::Expelled);
-        assert_eq!(restricted(false, true), What::Expelled);
-        assert!(matches!(seen(json!({})), What::Unparsed { .. }));
+        assert_eq!(restricted(true, true), IncomingContent::Admitted);
+        assert_eq!(restricted(true, false), IncomingContent::Expelled);
+        assert_eq!(restricted(false, true), IncomingContent::Expelled);
+        assert!(matches!(seen(json!({})), IncomingContent::Unparsed { .. }));
     }
 
     /// Text of others is marked and has no effect by itself.
@@ -396,7 +399,7 @@ mod tests {
             let message = update["message"].as_object_mut().unwrap();
             message.extend(more.as_object().unwrap().clone());
             match incoming(&update, &me()).map(|incoming| incoming.what) {
-                Some(What::Text { text, addressed, .. }) => (text, addressed),
+                Some(IncomingContent::Text { text, addressed, .. }) => (text, addressed),
                 other => panic!("{other:?}"),
             }
         };
@@ -449,7 +452,7 @@ mod tests {
 
     /// Proves M8.
     #[test]
-    fn what_nobody_wrote_is_nobodys() {
+    fn service_messages_have_no_author() {
         let in_a_name = json!({ "id": -9, "type": "channel", "title": "C" });
         for (field, value) in [
             ("sender_chat", in_a_name),
@@ -470,20 +473,24 @@ mod tests {
     }
 
     #[test]
-    fn a_group_that_came_from_another_tells_so() {
+    fn a_migrated_group_names_its_old_id() {
         let mut update = update("", json!([]));
         update["message"]["migrate_from_chat_id"] = (-4).into();
         update["message"].as_object_mut().unwrap().remove("text");
         let seen = incoming(&update, &me()).expect("an update");
-        assert_eq!((seen.place.chat.as_str(), seen.what), ("-4", What::Moved { to: "-5".into() }));
+        assert_eq!(
+            (seen.place.chat.as_str(), seen.what),
+            ("-4", IncomingContent::Moved { to: "-5".into() })
+        );
     }
 
     /// Proves A6.
     #[test]
-    fn a_topic_that_is_closed_shows_the_bot_out_of_it() {
-        for (service, what) in
-            [("forum_topic_closed", What::Expelled), ("forum_topic_reopened", What::Admitted)]
-        {
+    fn a_closed_topic_counts_as_a_removal_of_the_bot() {
+        for (service, what) in [
+            ("forum_topic_closed", IncomingContent::Expelled),
+            ("forum_topic_reopened", IncomingContent::Admitted),
+        ] {
             let mut update = update("", json!([]));
             let message = update["message"].as_object_mut().unwrap();
             message.remove("text");
@@ -507,7 +514,9 @@ mod tests {
         let seen = incoming(&left, &me()).expect("an update");
         assert_eq!(seen.place.chat, "-5");
         assert_eq!(seen.person.map(|p| p.id).as_deref(), Some("6"));
-        assert!(matches!(seen.what, What::Unsupported { content, .. } if content == "chat_member"));
+        assert!(
+            matches!(seen.what, IncomingContent::Unsupported { content, .. } if content == "chat_member")
+        );
     }
 
     /// Any JSON, in places where an update has something.
@@ -549,7 +558,7 @@ mod tests {
     proptest! {
         /// Proves M8.
         #[test]
-        fn whatever_an_update_holds_it_becomes_an_event(
+        fn every_update_becomes_an_event(
             kind in "message|edited_message|channel_post|callback_query|my_chat_member|poll|x",
             field in "text|entities|from|chat|date|reply_to_message|message_id|sender_chat|photo|\
                 poll|forward_origin|quote|new_chat_member|x",

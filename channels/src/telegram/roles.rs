@@ -15,7 +15,7 @@ use teloxide::{
 use tokio::time::Instant;
 
 use super::{Telegram, api::Api};
-use crate::{Incoming, Place, PlaceKind, incoming::What};
+use crate::{Incoming, Place, PlaceKind, incoming::IncomingContent};
 
 /// How long an answer is cached: a dismissed administrator keeps the role for at most a minute.
 const KNOWN_FOR: Duration = Duration::from_mins(1);
@@ -82,10 +82,10 @@ impl Roles {
     }
 }
 
-fn matters(what: &What) -> bool {
+fn matters(what: &IncomingContent) -> bool {
     match what {
-        What::Press { .. } => true,
-        What::Text { text, addressed, .. } => *addressed && text.starts_with('/'),
+        IncomingContent::Press { .. } => true,
+        IncomingContent::Text { text, addressed, .. } => *addressed && text.starts_with('/'),
         _ => false,
     }
 }

@@ -1,4 +1,4 @@
-//! Sends a [`Shipment`]. Important content is sent as an edit, which can be repeated, because the
+//! Sends a [`Delivery`]. Important content is sent as an edit, which can be repeated, because the
 //! Bot API has no idempotency key for new messages.
 
 use serde::Serialize;
@@ -22,7 +22,7 @@ use super::{
     target::{Target, entities, number, reply},
 };
 use crate::{
-    Choice, Outgoing, Receipt, SendError, Shipment, Unit,
+    Choice, Delivery, Outgoing, Receipt, SendError, Unit,
     error::rejected,
     text::{self, Formatted},
 };
@@ -32,20 +32,20 @@ const TOAST: usize = 200;
 /// The maximum size of a button's data.
 const BUTTON_BYTES: usize = 64;
 
-pub(super) async fn send(api: &Api, shipment: &Shipment) -> Result<Receipt, SendError> {
-    let target = Target::of(shipment)?;
-    match &shipment.what {
+pub(super) async fn send(api: &Api, delivery: &Delivery) -> Result<Receipt, SendError> {
+    let target = Target::of(delivery)?;
+    match &delivery.what {
         Outgoing::Text { markdown, reply_to } => {
             let show = Show { reply_to: number(reply_to.as_deref())?, ..Show::of(markdown) };
             target.show(api, show).await
         }
-        Outgoing::Question { markdown, choices, reply_to, .. } => {
-            let keyboard = Some(keyboard(choices, shipment.token.as_deref())?);
+        Outgoing::Approval { markdown, choices, reply_to, .. } => {
+            let keyboard = Some(keyboard(choices, delivery.token.as_deref())?);
             let reply_to = number(reply_to.as_deref())?;
             target.show(api, Show { keyboard, reply_to, ..Show::of(markdown) }).await
         }
         Outgoing::Settled { markdown, choices, .. } => {
-            let token = shipment.token.as_deref();
+            let token = delivery.token.as_deref();
             let keyboard = (!choices.is_empty()).then(|| keyboard(choices, token)).transpose()?;
             let show = Show { keyboard, ..Show::of(markdown) };
             match target.message {
@@ -61,7 +61,7 @@ pub(super) async fn send(api: &Api, shipment: &Shipment) -> Result<Receipt, Send
             let reply_to = number(reply_to.as_deref())?;
             target.show(api, Show { reply_to, ..Show::of(markdown) }).await
         }
-        Outgoing::File { .. } => file::send(api, &target, shipment).await,
+        Outgoing::File { .. } => file::send(api, &target, delivery).await,
         Outgoing::Removal => target.remove(api).await,
         Outgoing::Typing => target.typing(api).await,
         Outgoing::Reaction { message, emoji } => target.react(api, message, emoji).await,

@@ -1,11 +1,11 @@
-//! The destination of a [`Shipment`], and the parameters that all calls share.
+//! The destination of a [`Delivery`], and the parameters that all calls share.
 
 use teloxide::types::{
     ChatId, MessageEntity, MessageEntityKind, MessageId, ReplyParameters, ThreadId,
 };
 
 use crate::{
-    Place, SendError, Shipment,
+    Delivery, Place, SendError,
     error::rejected,
     text::{Span, Style},
 };
@@ -18,10 +18,10 @@ pub(super) struct Target {
 }
 
 impl Target {
-    pub(super) fn of(shipment: &Shipment) -> Result<Self, SendError> {
-        let Place { chat, thread, .. } = &shipment.place;
+    pub(super) fn of(delivery: &Delivery) -> Result<Self, SendError> {
+        let Place { chat, thread, .. } = &delivery.place;
         let chat = chat.parse().map_err(|_| rejected("the chat's id is not a number"))?;
-        let message = number(shipment.receipt.as_ref().map(|receipt| receipt.message.as_str()))?;
+        let message = number(delivery.receipt.as_ref().map(|receipt| receipt.message.as_str()))?;
         Ok(Self { chat: ChatId(chat), thread: number(thread.as_deref())?.map(ThreadId), message })
     }
 }

@@ -26,19 +26,19 @@ pub(super) struct MessageText {
 pub(super) fn message_text(message: &Message, raw: &Value, me: &Me) -> Option<MessageText> {
     let own = message.text().or_else(|| message.caption());
     let described = media::described(raw);
-    let foreign = foreign(raw);
+    let quoted_text = quoted_text(raw);
     if own.is_none() && described.is_none() && media::files(raw).is_empty() {
         return None;
     }
     let marks = marks(message);
     // Commands and mentions in text of other people have no effect.
-    let (text, to_us) = match (own, &foreign) {
+    let (text, to_us) = match (own, &quoted_text) {
         (Some(text), None) => strip_mention(text, &marks, me),
         (text, _) => (text.unwrap_or_default().to_owned(), None),
     };
-    let is_command = foreign.is_none() && text.starts_with('/');
+    let is_command = quoted_text.is_none() && text.starts_with('/');
     let pointed = if is_command { None } else { pointed(message, raw, me) };
-    let parts = [foreign, Some(text), links(&marks), described, pointed];
+    let parts = [quoted_text, Some(text), links(&marks), described, pointed];
     let parts: Vec<String> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
     let answers_us = reply(message).is_some_and(|reply| is_ours(reply, me));
     let addressed = to_us.unwrap_or(answers_us || message.chat.is_private());
@@ -46,7 +46,7 @@ pub(super) fn message_text(message: &Message, raw: &Value, me: &Me) -> Option<Me
 }
 
 /// The mark for text that is not the person's own: forwarded, or made by an inline bot.
-fn foreign(raw: &Value) -> Option<String> {
+fn quoted_text(raw: &Value) -> Option<String> {
     let forwarded = &raw["forward_origin"];
     if forwarded.is_object() {
         return Some(format!("[forwarded from {}]", origin(forwarded)));

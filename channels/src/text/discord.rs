@@ -322,7 +322,7 @@ mod tests {
 
     /// Proves S18.
     #[test]
-    fn nothing_mentions_or_formats_by_accident() {
+    fn plain_text_is_escaped() {
         assert_eq!(discord("@everyone and <@1>"), "@\u{200b}everyone and \\<@\u{200b}1>");
         assert_eq!(
             discord("snake_case_name 2 * 3 * 4 ||x||"),

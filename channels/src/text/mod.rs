@@ -177,7 +177,7 @@ mod tests {
 
         /// Proves S18.
         #[test]
-        fn nothing_unseen_is_left(text in any::<String>()) {
+        fn invisible_characters_are_removed(text in any::<String>()) {
             prop_assert!(!neutralise(&text).chars().any(is_unseen));
             prop_assert!(!reveal(&text).chars().any(|c| is_unseen(c) || is_odd_space(c)));
         }

@@ -132,7 +132,7 @@ struct View {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum CutPoint {
     Paragraph,
     Line,
     Sentence,
@@ -142,8 +142,14 @@ enum Place {
     Char,
 }
 
-const PLACES: [Place; 6] =
-    [Place::Paragraph, Place::Line, Place::Sentence, Place::Word, Place::Grapheme, Place::Char];
+const PLACES: [CutPoint; 6] = [
+    CutPoint::Paragraph,
+    CutPoint::Line,
+    CutPoint::Sentence,
+    CutPoint::Word,
+    CutPoint::Grapheme,
+    CutPoint::Char,
+];
 
 impl<'t> Rest<'t> {
     fn of(markdown: &'t str) -> Self {
@@ -205,7 +211,7 @@ impl View {
         for place in PLACES {
             let candidates = self.candidates(place);
             let fitting = candidates.partition_point(|at| measure.fits(&self.head(*at, measure)));
-            let last = matches!(place, Place::Grapheme | Place::Char);
+            let last = matches!(place, CutPoint::Grapheme | CutPoint::Char);
             for at in candidates[..fitting].iter().rev().take(8) {
                 let head = self.head(*at, measure);
                 let shown = measure.of(&head);
@@ -227,7 +233,7 @@ impl View {
         if !measure.unit.is_dense(&self.text) {
             return measure.limit;
         }
-        let words = self.candidates(Place::Word);
+        let words = self.candidates(CutPoint::Word);
         let fitting = words.partition_point(|at| measure.fits(&self.head(*at, measure)));
         fitting.checked_sub(1).map_or(0, |at| measure.of(&self.head(words[at], measure)))
     }
@@ -238,17 +244,17 @@ impl View {
         self.carried + next
     }
 
-    fn candidates(&self, place: Place) -> Vec<usize> {
+    fn candidates(&self, place: CutPoint) -> Vec<usize> {
         let text = self.text.as_str();
         let all: Vec<usize> = match place {
-            Place::Paragraph => paragraphs(text),
-            Place::Line => text.match_indices('\n').map(|(at, _)| at + 1).collect(),
-            Place::Sentence => text.split_sentence_bound_indices().map(|(at, _)| at).collect(),
-            Place::Word => spaces(text),
-            Place::Grapheme => text.grapheme_indices(true).map(|(at, _)| at).collect(),
-            Place::Char => text.char_indices().map(|(at, _)| at).collect(),
+            CutPoint::Paragraph => paragraphs(text),
+            CutPoint::Line => text.match_indices('\n').map(|(at, _)| at + 1).collect(),
+            CutPoint::Sentence => text.split_sentence_bound_indices().map(|(at, _)| at).collect(),
+            CutPoint::Word => spaces(text),
+            CutPoint::Grapheme => text.grapheme_indices(true).map(|(at, _)| at).collect(),
+            CutPoint::Char => text.char_indices().map(|(at, _)| at).collect(),
         };
-        let inside = !matches!(place, Place::Paragraph | Place::Line | Place::Char);
+        let inside = !matches!(place, CutPoint::Paragraph | CutPoint::Line | CutPoint::Char);
         let allowed = |at: &usize| {
             *at > self.carried
                 && (*at < text.len() || self.goes_on)
@@ -265,12 +271,12 @@ impl View {
 
     /// Whether the cut preserves the meaning: both sides together, formatted, show what the whole
     /// shows, so that no emphasis, link or code is split.
-    fn is_clean(&self, at: usize, place: Place) -> bool {
-        if place == Place::Paragraph || in_fence(&self.text[..at]) {
+    fn is_clean(&self, at: usize, place: CutPoint) -> bool {
+        if place == CutPoint::Paragraph || in_fence(&self.text[..at]) {
             return true;
         }
         let (head, tail) = self.text.split_at(at);
-        if place == Place::Line && matches!(carry(&self.text, at), Some(Carry::Header(_))) {
+        if place == CutPoint::Line && matches!(carry(&self.text, at), Some(Carry::Header(_))) {
             return true;
         }
         let solid = |text: &str| -> String {
@@ -310,10 +316,10 @@ fn guarded<'t>(tail: Cow<'t, str>, head: &str) -> (&'static str, Cow<'t, str>) {
     let trimmed = if inner { tail.trim_start() } else { tail.trim_start_matches('\n') };
     let blank = tail.len() - trimmed.len();
     let tail = from(tail, blank);
-    if let Some(items) = (!inner).then(|| outdented(&tail)).flatten() {
+    if let Some(items) = (!inner).then(|| without_indent(&tail)).flatten() {
         return ("", items.into());
     }
-    let tail = if inner { set_out(tail, inset(head)) } else { tail };
+    let tail = if inner { reduce_indent(tail, inset(head)) } else { tail };
     let line = tail[..near(&tail, LABEL)].lines().next().unwrap_or("").trim_end();
     let first = line.chars().next();
     let rest = line.trim_start_matches(|c| Some(c) == first);
@@ -330,7 +336,7 @@ fn guarded<'t>(tail: Cow<'t, str>, head: &str) -> (&'static str, Cow<'t, str>) {
 
 /// Turns an inner list item and its contents into an outer one. Without the enclosing list, its
 /// indentation would turn it into code.
-fn outdented(tail: &str) -> Option<String> {
+fn without_indent(tail: &str) -> Option<String> {
     let body = tail.trim_start_matches(' ');
     let indent = tail.len() - body.len();
     if indent < 4 || marker(body).is_none() {
@@ -362,7 +368,7 @@ fn inset(head: &str) -> usize {
 
 /// The rest of an item with less indentation. Without the enclosing item, the markers of inner
 /// items would become part of its text.
-fn set_out(tail: Cow<'_, str>, inset: usize) -> Cow<'_, str> {
+fn reduce_indent(tail: Cow<'_, str>, inset: usize) -> Cow<'_, str> {
     let Some((first, below)) = tail.split_once('\n').filter(|_| inset > 0) else { return tail };
     let mut inside = true;
     let lines = below.split_inclusive('\n').map(|line| {
@@ -500,7 +506,7 @@ mod tests {
 
     /// Proves M5.
     #[test]
-    fn what_lies_in_an_item_that_is_cut_stays_a_list() {
+    fn a_nested_list_stays_a_list_after_a_split() {
         let text = "1. one two three four\n   - five six\n     - seven\n2. eight";
         for limit in [12, 14, 18, 24] {
             let parts = split(text, limit, Unit::Utf16);
@@ -562,7 +568,7 @@ mod tests {
 
         /// Proves M5.
         #[test]
-        fn nothing_of_any_text_is_lost(text in "(?s)[ -~\n\n`*é👍]{0,300}", limit in 8_usize..80) {
+        fn splitting_loses_no_text(text in "(?s)[ -~\n\n`*é👍]{0,300}", limit in 8_usize..80) {
             let parts = split(&text, limit, Unit::Utf16);
             for part in &parts {
                 prop_assert!(Unit::Utf16.count(&format(part).text) <= limit, "{part:?}");
@@ -572,7 +578,7 @@ mod tests {
 
         /// Proves M5.
         #[test]
-        fn what_is_shown_in_parts_is_what_the_whole_shows(
+        fn the_parts_show_the_same_as_the_whole(
             blocks in prop::collection::vec(block(), 1..6),
             limit in 40_usize..200,
         ) {

@@ -95,7 +95,7 @@ proptest! {
     /// All parts fit by the platform's own count, and together show the whole text in order.
     /// Proves M5.
     #[test]
-    fn nothing_is_lost_and_every_part_fits(text in blocks(), limit in 100_usize..400) {
+    fn parts_fit_the_limit_and_lose_no_text(text in blocks(), limit in 100_usize..400) {
         for unit in [Unit::Utf16, Unit::Chars, Unit::Discord] {
             let parts = split(&text, limit, unit);
             for part in &parts {
@@ -116,7 +116,7 @@ proptest! {
     /// A split inside code closes the fence and opens it again, also if the code contains fences.
     /// Proves M5.
     #[test]
-    fn what_is_code_stays_code(before in words(), code in code(), limit in 60_usize..200) {
+    fn code_stays_code_after_a_split(before in words(), code in code(), limit in 60_usize..200) {
         let text = format!("{before}\n\n{code}\n\nend");
         for unit in [Unit::Utf16, Unit::Discord] {
             let parts = split(&text, limit, unit);
@@ -150,7 +150,7 @@ proptest! {
     /// Escaped text is shown literally and formats nothing, on either platform.
     /// Proves S18.
     #[test]
-    fn what_is_escaped_is_literal_in_every_script(text in blocks()) {
+    fn escaped_text_is_literal_in_every_script(text in blocks()) {
         let formatted = format(&escape(&text));
         prop_assert_eq!(solid(&formatted.text), solid(&text));
         prop_assert!(formatted.spans.is_empty());

@@ -7,9 +7,9 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use channels::{
-    Batch, Button, Channel, Choice, Incoming, Intake, Outgoing, Place, Receipt, SendError,
-    Shipment,
-    incoming::{Batches, What},
+    Batch, Button, Channel, Choice, Delivery, Incoming, Intake, Outgoing, Place, Receipt,
+    SendError,
+    incoming::{Batches, IncomingContent},
     limits::Repeat,
 };
 use tokio_util::sync::CancellationToken;
@@ -75,20 +75,20 @@ fn question() -> Outgoing {
         .map(|(label, button)| Choice { label: label.to_owned(), button })
         .to_vec();
     let approval = "abcdefgh".to_owned();
-    Outgoing::Question { markdown: "Allow it?".to_owned(), approval, choices, reply_to: None }
+    Outgoing::Approval { markdown: "Allow it?".to_owned(), approval, choices, reply_to: None }
 }
 
 /// One message, sent as the gateway does: with a key and, if the platform has none, into a
 /// placeholder.
 struct Parcel {
     channel: Arc<dyn Channel>,
-    shipment: Shipment,
+    delivery: Delivery,
 }
 
 impl Parcel {
     /// Without a placeholder.
     fn bare(stage: &impl Stage, key: &str, what: Outgoing) -> Self {
-        let shipment = Shipment {
+        let delivery = Delivery {
             key: key.to_owned(),
             place: stage.place(),
             what,
@@ -97,22 +97,22 @@ impl Parcel {
             album: Vec::new(),
             token: Some(BUTTON_TOKEN.to_owned()),
         };
-        Self { channel: stage.channel(), shipment }
+        Self { channel: stage.channel(), delivery }
     }
 
     async fn new(stage: &impl Stage, key: &str, what: Outgoing) -> Self {
         let mut parcel = Self::bare(stage, key, what);
         if parcel.channel.limits().repeat == Repeat::EditInPlace {
             let what = Outgoing::Placeholder { markdown: "Hello …".into(), reply_to: None };
-            let placeholder = Shipment { what, ..parcel.shipment.clone() };
+            let placeholder = Delivery { what, ..parcel.delivery.clone() };
             let placed = parcel.channel.send(&placeholder).await.expect("a place is made");
-            parcel.shipment.receipt = Some(placed);
+            parcel.delivery.receipt = Some(placed);
         }
         parcel
     }
 
     async fn send(&self) -> Result<Receipt, SendError> {
-        self.channel.send(&self.shipment).await
+        self.channel.send(&self.delivery).await
     }
 }
 
@@ -157,7 +157,7 @@ impl Ears {
             // Some platforms report the bot's own messages and memberships.
             let by_people = |it: &Incoming| it.person.as_ref().is_some_and(|who| !who.is_bot);
             let heard = batch.incomings.into_iter().filter(by_people);
-            self.heard.extend(heard.filter(|it| it.what != What::Admitted));
+            self.heard.extend(heard.filter(|it| it.what != IncomingContent::Admitted));
         }
     }
 }
@@ -176,7 +176,7 @@ pub async fn receives_what_a_person_says(stage: &impl Stage) {
     assert_eq!(heard.place, stage.place());
     let person = heard.person.expect("somebody");
     assert!(!person.id.is_empty() && !person.is_bot);
-    let What::Text { text, addressed, files, .. } = heard.what else { panic!("a text") };
+    let IncomingContent::Text { text, addressed, files, .. } = heard.what else { panic!("a text") };
     assert_eq!((text.as_str(), addressed, files.len()), ("hello 👍", true, 0));
 }
 
@@ -192,7 +192,10 @@ pub async fn names_what_comes_twice_the_same(stage: &impl Stage) {
         assert_eq!(next, first);
         next = ears.hears().await;
     }
-    assert!(matches!(&next.what, What::Text { text, .. } if text == "another"), "{next:?}");
+    assert!(
+        matches!(&next.what, IncomingContent::Text { text, .. } if text == "another"),
+        "{next:?}"
+    );
 }
 
 /// M8
@@ -200,7 +203,7 @@ pub async fn takes_a_file_in(stage: &impl Stage) {
     let mut ears = Ears::open(stage).await;
     let bytes = Bytes::from(vec![7_u8; 200_000]);
     let name = stage.attaches(bytes.clone());
-    let What::Text { files, .. } = ears.hears().await.what else { panic!("a text") };
+    let IncomingContent::Text { files, .. } = ears.hears().await.what else { panic!("a text") };
     assert_eq!((files.len(), files[0].name.as_str()), (1, name));
     assert!(files[0].size_bytes.is_none_or(|size| size == 200_000), "{files:?}");
     assert_eq!(ears.channel.fetch(&files[0]).await.expect("fetched"), bytes);
@@ -283,12 +286,15 @@ pub async fn asks_and_hears_the_answer(stage: &impl Stage) {
         assert_eq!(command, "/deny abcdefgh");
         stage.says(command);
         let heard = ears.hears().await.what;
-        assert!(matches!(&heard, What::Text { text, .. } if text == command), "{heard:?}");
+        assert!(
+            matches!(&heard, IncomingContent::Text { text, .. } if text == command),
+            "{heard:?}"
+        );
         return;
     }
     assert_eq!(shown.buttons, ["Allow", "Deny"]);
     stage.presses("Deny");
-    let What::Press { press, message, data, .. } = ears.hears().await.what else {
+    let IncomingContent::Press { press, message, data, .. } = ears.hears().await.what else {
         panic!("a press")
     };
     assert_eq!((message.as_str(), data), (asked.message.as_str(), format!("{BUTTON_TOKEN}d")));
@@ -303,7 +309,7 @@ pub async fn settles_a_question(stage: &impl Stage) {
     let markdown = "Denied by Ann.".to_owned();
     let settled = Outgoing::Settled { markdown, approval: None, choices: vec![] };
     let mut parcel = Parcel::bare(stage, "k2", settled);
-    parcel.shipment.receipt = Some(asked);
+    parcel.delivery.receipt = Some(asked);
     for _ in 0..2 {
         parcel.send().await.expect("edited");
     }
@@ -325,7 +331,7 @@ async fn a_file(stage: &impl Stage) -> (Parcel, Seen) {
         reply_to: None,
     };
     let mut parcel = Parcel::new(stage, "file", what).await;
-    parcel.shipment.bytes = Some(bytes.clone());
+    parcel.delivery.bytes = Some(bytes.clone());
     (parcel, Seen { text: "Here.".to_owned(), buttons: vec![], file: Some(bytes) })
 }
 

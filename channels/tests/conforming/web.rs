@@ -49,7 +49,7 @@ impl Page {
 fn seen(shown: &WebShown) -> Seen {
     let (markdown, choices, file) = match &shown.what {
         Outgoing::Text { markdown, .. } => (markdown.as_str(), &[][..], None),
-        Outgoing::Question { markdown, choices, .. }
+        Outgoing::Approval { markdown, choices, .. }
         | Outgoing::Settled { markdown, choices, .. } => (markdown.as_str(), &choices[..], None),
         Outgoing::File { caption, digest, .. } => {
             let file = (digest == DIGEST).then(|| Bytes::from_static(TABLE));

@@ -49,7 +49,7 @@ fn registrations(fake: &FakeDiscord) -> usize {
 async fn called(listening: &mut Listening) -> (String, String) {
     loop {
         let event = listening.event().await;
-        if let What::Text { message, text, addressed, .. } = event.what {
+        if let IncomingContent::Text { message, text, addressed, .. } = event.what {
             assert!(addressed);
             return (message, text);
         }
@@ -106,7 +106,7 @@ async fn a_call_is_deferred_at_once_and_its_answer_is_an_edit() {
     let shown = &fake.messages(general)[0];
     assert_eq!((&shown["flags"], &shown["id"]), (&json!(4), &json!(receipt.message)));
     let mut later = question("Sure?");
-    if let Outgoing::Question { reply_to, .. } = &mut later {
+    if let Outgoing::Approval { reply_to, .. } = &mut later {
         *reply_to = Some(message);
     }
     show(&channel, general, later).await.expect("a question is a message of its own");
@@ -193,7 +193,7 @@ async fn a_command_that_is_not_ours_is_answered_and_kept() {
     let mut listening = Listening::connected(&fake).await;
     let interaction = fake.calls_command(general, ann, ("new", ""));
     let event = listening.event().await;
-    assert!(matches!(event.what, What::Unparsed { .. }), "{event:?}");
+    assert!(matches!(event.what, IncomingContent::Unparsed { .. }), "{event:?}");
     fake.until(|fake| fake.answer(interaction).is_some()).await;
     assert_eq!(fake.whispers(interaction).len(), 1);
     listening.end().await.expect("it ends well");

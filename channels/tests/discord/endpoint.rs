@@ -37,7 +37,9 @@ async fn only_what_the_platform_signed_is_taken() {
     let press = fake.pushed_press(general, ann, (asked, "Allow"));
     let signed = pushed(&press);
     let incomings = channel.webhook(&signed).await.expect("signed");
-    assert!(matches!(&incomings[0].what, What::Press { data, .. } if data.ends_with('a')));
+    assert!(
+        matches!(&incomings[0].what, IncomingContent::Press { data, .. } if data.ends_with('a'))
+    );
     let interaction = press["id"].as_str().and_then(|id| id.parse().ok()).expect("an id");
     assert_eq!(fake.answer(interaction).map(|(kind, _)| kind), Some(6), "acknowledged (A2)");
     assert_eq!(pong(&signed), None);

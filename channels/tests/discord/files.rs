@@ -7,9 +7,9 @@ use super::*;
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\npixels";
 
-fn files_of(what: What) -> (String, Vec<FileRef>) {
+fn files_of(what: IncomingContent) -> (String, Vec<FileRef>) {
     match what {
-        What::Text { text, files, .. } => (text, files),
+        IncomingContent::Text { text, files, .. } => (text, files),
         other => panic!("no text: {other:?}"),
     }
 }
@@ -107,7 +107,7 @@ async fn forwarded_and_quoted_text_names_its_author() {
     let mut whose = Vec::new();
     for _ in 0..3 {
         match listening.event().await.what {
-            What::Text { foreign, .. } => whose.push(foreign),
+            IncomingContent::Text { quoted_author, .. } => whose.push(quoted_author),
             other => panic!("{other:?}"),
         }
     }

@@ -82,7 +82,7 @@ async fn a_mention_of_the_bots_own_role_is_one_of_the_bot() {
     fake.says(general, ann, &format!("<@&{other}> hello"));
     let (events, _) = listening.events(2).await;
     let of = |event: &Incoming| match &event.what {
-        What::Text { text, addressed, .. } => (text.clone(), *addressed),
+        IncomingContent::Text { text, addressed, .. } => (text.clone(), *addressed),
         other => panic!("{other:?}"),
     };
     assert_eq!(of(&events[0]), ("hello".to_owned(), true));
@@ -90,13 +90,13 @@ async fn a_mention_of_the_bots_own_role_is_one_of_the_bot() {
     let edited = fake.says(general, ann, "x");
     fake.edits(general, edited, &format!("<@{}> x", fakes::discord::BOT_ID));
     let (events, _) = listening.events(2).await;
-    assert!(matches!(&events[1].what, What::Edited { .. }));
+    assert!(matches!(&events[1].what, IncomingContent::Edited { .. }));
     listening.end().await.expect("it ends well");
 }
 
 /// Proves M12.
 #[tokio::test]
-async fn posts_of_a_forum_are_places_of_their_own_and_one_laid_aside_is_taken_up_again() {
+async fn forum_posts_are_separate_places_and_can_be_reopened() {
     let fake = FakeDiscord::start().await;
     let ann = fake.person("Ann");
     let forum = fake.forum("ideas");
@@ -108,21 +108,21 @@ async fn posts_of_a_forum_are_places_of_their_own_and_one_laid_aside_is_taken_up
     let (events, _) = listening.events(2).await;
     assert_eq!(events[0].place.chat, one.to_string());
     assert_eq!(events[1].place.chat, two.to_string());
-    let there = Shipment { place: events[0].place.clone(), ..shipment(0, question("Well?"), None) };
+    let there = Delivery { place: events[0].place.clone(), ..delivery(0, question("Well?"), None) };
     let asked = channel.send(&there).await.expect("sent");
     assert_eq!(fake.reads(one), ["Well?"]);
 
     fake.archives(one, false);
     let settled =
         Outgoing::Settled { markdown: "Denied.".to_owned(), approval: None, choices: vec![] };
-    channel.send(&shipment(one, settled.clone(), Some(asked.clone()))).await.expect("taken up");
+    channel.send(&delivery(one, settled.clone(), Some(asked.clone()))).await.expect("taken up");
     assert_eq!(fake.reads(one), ["Denied."]);
     fake.archives(one, false);
     show(&channel, one, text("new")).await.expect("a new message takes it up by itself");
     fake.archives(one, true);
     for gone in [
         show(&channel, one, text("more")).await,
-        channel.send(&shipment(one, settled, Some(asked))).await,
+        channel.send(&delivery(one, settled, Some(asked))).await,
     ] {
         assert!(matches!(gone, Err(SendError::Gone(_))), "{gone:?}");
     }
@@ -138,7 +138,7 @@ async fn places_that_the_bot_leaves_and_joins_are_reported() {
     let mut listening = Listening::connected(&fake).await;
     fake.says(general, ann, "hi");
     listening.event().await;
-    let mut told = async |count: usize, is: What| {
+    let mut told = async |count: usize, is: IncomingContent| {
         let (events, _) = listening.events(count).await;
         assert!(events.iter().all(|event| event.what == is), "{events:#?}");
         let mut chats: Vec<String> = events.iter().map(|e| e.place.chat.clone()).collect();
@@ -148,17 +148,17 @@ async fn places_that_the_bot_leaves_and_joins_are_reported() {
     };
     let both = vec![general.to_string(), aside.to_string()];
     fake.kicks();
-    let (chats, first) = told(2, What::Expelled).await;
+    let (chats, first) = told(2, IncomingContent::Expelled).await;
     assert_eq!(chats, both);
     fake.invites();
-    assert_eq!(told(2, What::Admitted).await.0, both);
+    assert_eq!(told(2, IncomingContent::Admitted).await.0, both);
     fake.kicks();
-    let (chats, second) = told(2, What::Expelled).await;
+    let (chats, second) = told(2, IncomingContent::Expelled).await;
     assert_eq!(chats, both);
     assert!(first.iter().all(|key| !second.contains(key)), "another time, another event");
     fake.invites();
-    told(2, What::Admitted).await;
+    told(2, IncomingContent::Admitted).await;
     fake.removes(general);
-    assert_eq!(told(2, What::Expelled).await.0, both, "a channel goes with its threads");
+    assert_eq!(told(2, IncomingContent::Expelled).await.0, both, "a channel goes with its threads");
     listening.end().await.expect("it ends well");
 }

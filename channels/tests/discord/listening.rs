@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn who_is_addressed_and_where_is_known() {
+async fn messages_name_their_place_and_whether_the_bot_is_addressed() {
     let fake = FakeDiscord::start().await;
     let (ann, bob, general) = (fake.person("Ann"), fake.person("Bob"), fake.general());
     let (private, thread) = (fake.private(ann), fake.thread(general, ann, "aside"));
@@ -17,7 +17,7 @@ async fn who_is_addressed_and_where_is_known() {
     fake.says(thread, ann, "aside");
     let (events, _) = listening.events(6).await;
     let of = |at: usize| match &events[at].what {
-        What::Text { text, addressed, .. } => (text.as_str(), *addressed),
+        IncomingContent::Text { text, addressed, .. } => (text.as_str(), *addressed),
         other => panic!("{other:?}"),
     };
     assert!(events[0].person.as_ref().is_some_and(|person| person.is_bot), "our own");
@@ -33,7 +33,7 @@ async fn who_is_addressed_and_where_is_known() {
     let person = events[1].person.as_ref().expect("Ann");
     assert_eq!((person.id.as_str(), person.name.as_str()), (ann.to_string().as_str(), "Ann"));
     assert!(
-        matches!(&events[3].what, What::Text { reply_to: Some(to), .. } if *to == ours.to_string())
+        matches!(&events[3].what, IncomingContent::Text { reply_to: Some(to), .. } if *to == ours.to_string())
     );
     listening.end().await.expect("it ends well");
 }
@@ -55,10 +55,14 @@ async fn edits_files_and_unreadable_updates_are_distinguished() {
     fake.tells("SOMETHING_NEW", &serde_json::json!({ "id": "1" }));
     fake.says(general, ann, "last");
     let (events, position) = listening.events(5).await;
-    assert!(matches!(&events[1].what, What::Edited { text, .. } if text == "first"));
+    assert!(matches!(&events[1].what, IncomingContent::Edited { text, .. } if text == "first"));
     assert_ne!(events[0].key, events[1].key);
-    assert!(matches!(&events[2].what, What::Text { files, .. } if files[0].name == "cat.png"));
-    assert!(matches!(&events[3].what, What::Unparsed { raw } if raw.contains("\"author\":[]")));
+    assert!(
+        matches!(&events[2].what, IncomingContent::Text { files, .. } if files[0].name == "cat.png")
+    );
+    assert!(
+        matches!(&events[3].what, IncomingContent::Unparsed { raw } if raw.contains("\"author\":[]"))
+    );
     assert_eq!(text_of(events[4].what.clone()), "last");
     let last = &events[4].key[1..];
     assert_eq!(position.as_deref(), Some(last), "the highest id is the position");
@@ -226,7 +230,7 @@ async fn without_the_privileged_intent_mentions_and_private_chats_go_on() {
     fake.says(general, ann, "not for you");
     fake.says(general, ann, &format!("<@{}> for you", fakes::discord::BOT_ID));
     let (events, _) = listening.events(2).await;
-    assert!(matches!(&events[0].what, What::Unsupported { .. }));
+    assert!(matches!(&events[0].what, IncomingContent::Unsupported { .. }));
     assert_eq!(text_of(events[1].what.clone()), "for you");
     listening.end().await.expect("it ends well");
 }

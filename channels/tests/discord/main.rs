@@ -18,8 +18,8 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use channels::{
-    Batch, Button, Channel, Choice, ConnectionState, Incoming, Intake, ListenError, Outgoing,
-    Place, PlaceKind, Receipt, SendError, Shipment, What,
+    Batch, Button, Channel, Choice, ConnectionState, Delivery, Incoming, IncomingContent, Intake,
+    ListenError, Outgoing, Place, PlaceKind, Receipt, SendError,
     discord::{Discord, DiscordConfig},
     incoming::Batches,
 };
@@ -107,9 +107,9 @@ impl Listening {
     }
 }
 
-fn text_of(what: What) -> String {
+fn text_of(what: IncomingContent) -> String {
     match what {
-        What::Text { text, .. } => text,
+        IncomingContent::Text { text, .. } => text,
         other => panic!("no text: {other:?}"),
     }
 }
@@ -125,8 +125,8 @@ fn question(text: &str) -> Outgoing {
     )
 }
 
-fn shipment(chat: u64, what: Outgoing, receipt: Option<Receipt>) -> Shipment {
-    Shipment {
+fn delivery(chat: u64, what: Outgoing, receipt: Option<Receipt>) -> Delivery {
+    Delivery {
         key: "01992f5e-7d2c-7b51-9d7a-5b8c0f7a3e11".to_owned(),
         place: Place { chat: chat.to_string(), thread: None, kind: PlaceKind::Group },
         what,
@@ -141,7 +141,7 @@ fn shipment(chat: u64, what: Outgoing, receipt: Option<Receipt>) -> Shipment {
 async fn show(channel: &Discord, chat: u64, what: Outgoing) -> Result<Receipt, SendError> {
     static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
     let key = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    channel.send(&Shipment { key: format!("row-{key}"), ..shipment(chat, what, None) }).await
+    channel.send(&Delivery { key: format!("row-{key}"), ..delivery(chat, what, None) }).await
 }
 
 fn id(receipt: &Receipt) -> u64 {

@@ -92,9 +92,9 @@ fn speaking_to(url: &str) -> Arc<Discord> {
 }
 
 /// Waits as long as the platform demands; repeats the same shipment.
-async fn insist(channel: &Discord, shipment: &Shipment) -> Receipt {
+async fn insist(channel: &Discord, delivery: &Delivery) -> Receipt {
     loop {
-        match channel.send(shipment).await {
+        match channel.send(delivery).await {
             Ok(receipt) => return receipt,
             Err(SendError::Retry { after, .. }) => {
                 let wait = after.unwrap_or(Duration::from_millis(50));
@@ -106,7 +106,7 @@ async fn insist(channel: &Discord, shipment: &Shipment) -> Receipt {
 }
 
 async fn shows(channel: &Discord, chat: u64, key: &str, what: Outgoing) -> Receipt {
-    insist(channel, &Shipment { key: key.to_owned(), ..shipment(chat, what, None) }).await
+    insist(channel, &Delivery { key: key.to_owned(), ..delivery(chat, what, None) }).await
 }
 
 /// Proves R10, A2, A10, M4.
@@ -123,7 +123,7 @@ async fn somebody_elses_discord_is_spoken_to() {
     let asked = press(&peer, &channel, (chat, &mut listening)).await;
     let settled =
         Outgoing::Settled { markdown: "Allowed.".to_owned(), approval: None, choices: vec![] };
-    channel.send(&shipment(chat, settled, Some(asked))).await.expect("edited");
+    channel.send(&delivery(chat, settled, Some(asked))).await.expect("edited");
     shows(&channel, chat, "file", file("a.txt", Some("Here"))).await;
     shows(&channel, chat, "typing", Outgoing::Typing).await;
     command(&peer, &channel, (chat, &mut listening)).await;
@@ -151,7 +151,7 @@ async fn talk(peer: &Peer, listening: &mut Listening) {
     let files = json!([["a.txt", "aGVsbG8="]]);
     peer.act("say", json!({ "user": "alice", "text": "a file", "files": files })).await;
     let event = by_a_person(listening).await;
-    let What::Text { files, .. } = event.what else { panic!("{event:?}") };
+    let IncomingContent::Text { files, .. } = event.what else { panic!("{event:?}") };
     assert_eq!(files[0].name, "a.txt");
     let channel = speaking_to(&set("COUNTERSIGN_PEER_URL").expect("it was read before"));
     assert_eq!(channel.fetch(&files[0]).await.expect("fetched"), "hello");
@@ -166,7 +166,7 @@ async fn press(
     (chat, listening): (u64, &mut Listening),
 ) -> Receipt {
     let mut asking = question("Delete **it**?");
-    if let Outgoing::Question { choices, .. } = &mut asking {
+    if let Outgoing::Approval { choices, .. } = &mut asking {
         choices
             .push(Choice { label: "Deny, and say why".to_owned(), button: Button::DenyWithReason });
     }
@@ -175,7 +175,7 @@ async fn press(
         |label: &str| json!({ "user": "alice", "label": label, "message_id": asked.message });
     let clicked = peer.act("click", click("Allow")).await;
     let event = by_a_person(listening).await;
-    let What::Press { press, data, .. } = event.what else { panic!("{event:?}") };
+    let IncomingContent::Press { press, data, .. } = event.what else { panic!("{event:?}") };
     assert_eq!(data, format!("{BUTTON_TOKEN}a"));
     let toast = Outgoing::Toast { press, text: "Done.".to_owned(), alert: false };
     shows(channel, chat, "toast", toast).await;
@@ -187,7 +187,7 @@ async fn press(
     peer.answered(&clicked).await;
     peer.act("submit", submit).await;
     let event = by_a_person(listening).await;
-    let What::Press { data, reason, .. } = event.what else { panic!("{event:?}") };
+    let IncomingContent::Press { data, reason, .. } = event.what else { panic!("{event:?}") };
     assert_eq!(data, format!("{BUTTON_TOKEN}d"));
     assert_eq!(reason.as_deref(), Some("It is mine."));
     asked
@@ -197,7 +197,7 @@ async fn command(peer: &Peer, channel: &Discord, (chat, listening): (u64, &mut L
     let call = json!({ "user": "alice", "name": "help", "text": "me" });
     let called = peer.act("command", call).await;
     let event = by_a_person(listening).await;
-    let What::Text { message, text, .. } = event.what else { panic!("{event:?}") };
+    let IncomingContent::Text { message, text, .. } = event.what else { panic!("{event:?}") };
     assert_eq!(text, "/help me");
     let answer = Outgoing::Text { markdown: "So.".to_owned(), reply_to: Some(message) };
     shows(channel, chat, "answer", answer).await;

@@ -28,7 +28,9 @@ async fn a_press_is_acknowledged_before_it_is_committed() {
     assert_eq!(press.place.kind, PlaceKind::Group);
     let person = press.person.as_ref().expect("somebody presses");
     assert_eq!((person.id.clone(), person.language.as_deref()), (ann.to_string(), Some("de")));
-    let What::Press { press, message: on, data, .. } = &press.what else { panic!("{press:?}") };
+    let IncomingContent::Press { press, message: on, data, .. } = &press.what else {
+        panic!("{press:?}")
+    };
     assert_eq!(on, &message.to_string());
     assert_eq!(data, &format!("{BUTTON_TOKEN}c"));
     assert!(press.starts_with(&format!("{interaction}:")));
@@ -45,7 +47,9 @@ async fn a_failed_acknowledgement_loses_no_press_and_its_answer_still_arrives() 
     let refused = Trouble::Refuse { status: 400, code: 0, message: "no".to_owned() };
     fake.fault("callback", refused);
     let interaction = fake.presses(general, ann, (message, "Deny"));
-    let What::Press { press, .. } = listening.event().await.what else { panic!("no press") };
+    let IncomingContent::Press { press, .. } = listening.event().await.what else {
+        panic!("no press")
+    };
     fake.until(|fake| fake.calls().iter().any(|call| call.act == "callback")).await;
     let toast = Outgoing::Toast { press, text: "Too late.".to_owned(), alert: true };
     show(&discord(&fake), general, toast).await.expect("shown");
@@ -64,7 +68,7 @@ async fn an_acknowledgement_that_did_not_arrive_is_repeated() {
     fake.fault("callback", Trouble::Page { status: 502 });
     fake.fault("callback", Trouble::LoseAnswer);
     let interaction = fake.presses(general, ann, (message, "Deny"));
-    assert!(matches!(listening.event().await.what, What::Press { .. }));
+    assert!(matches!(listening.event().await.what, IncomingContent::Press { .. }));
     fake.until(|fake| fake.calls().iter().filter(|call| call.act == "callback").count() == 3).await;
     assert_eq!(fake.answer(interaction).map(|(kind, _)| kind), Some(6));
     listening.end().await.expect("it ends well");
@@ -78,7 +82,9 @@ async fn a_private_answer_follows_the_acknowledgement() {
     let (ann, general, message) = asked(&fake).await;
     listening.event().await;
     let interaction = fake.presses(general, ann, (message, "Allow"));
-    let What::Press { press, .. } = listening.event().await.what else { panic!("no press") };
+    let IncomingContent::Press { press, .. } = listening.event().await.what else {
+        panic!("no press")
+    };
     fake.until(|fake| fake.answer(interaction).is_some()).await;
     let toast = |press: &str, text: &str| Outgoing::Toast {
         press: press.to_owned(),
@@ -105,7 +111,7 @@ async fn an_interaction_that_cannot_be_read_is_answered_and_kept() {
     odd["data"] = serde_json::json!({ "component_type": 99 });
     fake.tells("INTERACTION_CREATE", &odd);
     let event = listening.event().await;
-    assert!(matches!(event.what, What::Unparsed { .. }), "{event:?}");
+    assert!(matches!(event.what, IncomingContent::Unparsed { .. }), "{event:?}");
     let interaction: u64 = odd["id"].as_str().and_then(|id| id.parse().ok()).expect("an id");
     fake.until(|fake| fake.answer(interaction).is_some()).await;
     assert_eq!(fake.whispers(interaction).len(), 1);
@@ -119,7 +125,7 @@ async fn a_denial_with_a_reason_opens_a_modal_whose_submission_is_the_press() {
     let mut listening = Listening::connected(&fake).await;
     let (ann, general) = (fake.person("Ann"), fake.general());
     let mut asking = question("Delete it?");
-    if let Outgoing::Question { choices, .. } = &mut asking {
+    if let Outgoing::Approval { choices, .. } = &mut asking {
         choices
             .push(Choice { label: "Deny, and say why".to_owned(), button: Button::DenyWithReason });
     }
@@ -137,7 +143,9 @@ async fn a_denial_with_a_reason_opens_a_modal_whose_submission_is_the_press() {
     let submitted = fake.submits(pressed, ann, "  It is *mine*.  ");
     let event = listening.event().await;
     assert_eq!(event.key, format!("i{submitted}"), "the press on the button was no decision");
-    let What::Press { press, message: on, data, reason } = event.what else { panic!("no press") };
+    let IncomingContent::Press { press, message: on, data, reason } = event.what else {
+        panic!("no press")
+    };
     assert_eq!((on, data), (message.to_string(), format!("{BUTTON_TOKEN}d")));
     assert_eq!(reason.as_deref(), Some("It is *mine*."));
     fake.until(|fake| fake.answer(submitted).is_some()).await;
@@ -156,7 +164,7 @@ async fn a_vote_is_withdrawn_beside_a_button_that_asks_for_a_reason() {
     let mut listening = Listening::connected(&fake).await;
     let (ann, general) = (fake.person("Ann"), fake.general());
     let mut asking = question("Delete it?");
-    if let Outgoing::Question { choices, .. } = &mut asking {
+    if let Outgoing::Approval { choices, .. } = &mut asking {
         let choice = |label: &str, button| Choice { label: label.to_owned(), button };
         choices.push(choice("Deny, and say why", Button::DenyWithReason));
         choices.push(choice("Withdraw vote", Button::WithdrawVote));
@@ -164,7 +172,9 @@ async fn a_vote_is_withdrawn_beside_a_button_that_asks_for_a_reason() {
     let message = id(&show(&discord(&fake), general, asking).await.expect("sent"));
     listening.event().await;
     let pressed = fake.presses(general, ann, (message, "Withdraw vote"));
-    let What::Press { data, reason, .. } = listening.event().await.what else { panic!("no press") };
+    let IncomingContent::Press { data, reason, .. } = listening.event().await.what else {
+        panic!("no press")
+    };
     assert_eq!(data, format!("{BUTTON_TOKEN}{}", Button::WithdrawVote.key()));
     assert_eq!(reason, None);
     assert!(fake.window(pressed).is_none());
@@ -186,7 +196,7 @@ async fn a_stranger_is_refused_before_a_window_opens() {
     let listening = Listening::begin(&channel, None);
     fake.until(FakeDiscord::is_connected).await;
     let mut asking = question("Delete it?");
-    if let Outgoing::Question { choices, .. } = &mut asking {
+    if let Outgoing::Approval { choices, .. } = &mut asking {
         choices
             .push(Choice { label: "Deny, and say why".to_owned(), button: Button::DenyWithReason });
     }

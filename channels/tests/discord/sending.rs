@@ -38,7 +38,7 @@ async fn a_question_has_its_buttons_until_it_is_settled() {
         choices: vec![],
     };
     for _ in 0..2 {
-        let again = shipment(general, settled.clone(), Some(receipt.clone()));
+        let again = delivery(general, settled.clone(), Some(receipt.clone()));
         assert_eq!(channel.send(&again).await.expect("edited"), receipt);
     }
     let shown = fake.messages(general);
@@ -56,11 +56,11 @@ async fn a_message_that_was_deleted_is_sent_again() {
     fake.deletes(general, id(&receipt));
     let settled =
         Outgoing::Settled { markdown: "Denied.".to_owned(), approval: None, choices: vec![] };
-    let again = Shipment { key: "k".into(), ..shipment(general, settled, Some(receipt.clone())) };
+    let again = Delivery { key: "k".into(), ..delivery(general, settled, Some(receipt.clone())) };
     assert_ne!(channel.send(&again).await.expect("sent"), receipt);
     assert_eq!(fake.reads(general), ["Denied."]);
     let draft = Outgoing::Draft { markdown: "x".to_owned() };
-    let lost = channel.send(&shipment(general, draft.clone(), Some(receipt))).await;
+    let lost = channel.send(&delivery(general, draft.clone(), Some(receipt))).await;
     assert!(matches!(lost, Err(SendError::Rejected(_))), "a draft is not worth a new message");
     assert!(matches!(show(&channel, general, draft).await, Err(SendError::Rejected(_))));
 }
@@ -73,7 +73,7 @@ async fn a_lost_answer_is_unknown_and_the_repeated_send_is_the_same_message() {
     let channel = discord(&fake);
     for what in [text("once"), file("a.txt", None), question("sure?")] {
         let before = fake.messages(general).len();
-        let once = Shipment { key: format!("{what:?}"), ..shipment(general, what, None) };
+        let once = Delivery { key: format!("{what:?}"), ..delivery(general, what, None) };
         fake.fault("send", Trouble::LoseAnswer);
         assert!(matches!(channel.send(&once).await, Err(SendError::Unknown(_))));
         let first = channel.send(&once).await.expect("known again");
@@ -213,7 +213,7 @@ async fn everything_can_answer_a_message_and_all_buttons_are_shown() {
     let choices: Vec<Choice> = Button::options().take(7).map(option).collect();
     let approval = "ap-1".to_owned();
     let asking =
-        Outgoing::Question { markdown: "?".into(), approval, choices, reply_to: reply_to() };
+        Outgoing::Approval { markdown: "?".into(), approval, choices, reply_to: reply_to() };
     let mut attached = file("a.txt", None);
     if let Outgoing::File { reply_to: to, .. } = &mut attached {
         *to = reply_to();
@@ -235,7 +235,7 @@ async fn everything_can_answer_a_message_and_all_buttons_are_shown() {
         approval: Some("ap-1".to_owned()),
         choices: revoke,
     };
-    channel.send(&shipment(general, settled, asked)).await.expect("edited");
+    channel.send(&delivery(general, settled, asked)).await.expect("edited");
     let shown = fake.messages(general).swap_remove(1);
     assert_eq!(shown["components"][0]["components"][0]["custom_id"], format!("{BUTTON_TOKEN}v"));
 }
@@ -259,7 +259,7 @@ async fn a_file_is_as_large_as_the_guild_takes_it() {
             *size_bytes = size as u64;
         }
         let bytes = Some(Bytes::from(vec![0; size]));
-        Shipment { key: format!("file {size}"), bytes, ..shipment(general, what, None) }
+        Delivery { key: format!("file {size}"), bytes, ..delivery(general, what, None) }
     };
     let eleven = large(11 * MIB);
     for _ in 0..2 {
@@ -297,11 +297,11 @@ async fn a_growing_text_is_edited_into_its_message() {
     let receipt = show(&channel, general, placeholder).await.expect("sent");
     for text in ["It", "It grows", "It grows **well**"] {
         let draft = Outgoing::Draft { markdown: text.to_owned() };
-        channel.send(&shipment(general, draft, Some(receipt.clone()))).await.expect("edited");
+        channel.send(&delivery(general, draft, Some(receipt.clone()))).await.expect("edited");
     }
     assert_eq!(fake.reads(general), ["It grows **well**"]);
     fake.limit(2, Duration::from_mins(1));
-    let last = |text: &str| shipment(general, super::text(text), Some(receipt.clone()));
+    let last = |text: &str| delivery(general, super::text(text), Some(receipt.clone()));
     let held = channel.send(&last("The end.")).await;
     assert!(matches!(held, Err(SendError::Retry { after: Some(_), .. })), "{held:?}");
     show(&channel, general, text("Something new")).await.expect("edits are counted for themselves");

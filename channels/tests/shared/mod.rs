@@ -18,7 +18,7 @@ pub fn asked(text: &str, choices: &[(&str, Button)]) -> Outgoing {
         .iter()
         .map(|(label, button)| Choice { label: (*label).to_owned(), button: *button });
     let (markdown, approval) = (text.to_owned(), "abcdefgh".to_owned());
-    Outgoing::Question { markdown, approval, choices: choices.collect(), reply_to: None }
+    Outgoing::Approval { markdown, approval, choices: choices.collect(), reply_to: None }
 }
 
 pub fn file(name: &str, caption: Option<&str>) -> Outgoing {

@@ -16,14 +16,14 @@ pub fn draft(markdown: &str) -> Outgoing {
 async fn a_draft_grows_in_a_private_chat_and_leaves_no_message() {
     let (fake, channel, chat) = stage().await;
     for text in ["**so", "**so far** so good"] {
-        channel.send(&shipment(chat, draft(text), None)).await.expect("shown");
+        channel.send(&delivery(chat, draft(text), None)).await.expect("shown");
     }
     let drafts = fake.drafts();
     let shown: Vec<&str> = drafts.iter().map(|draft| draft.text.as_str()).collect();
     assert_eq!(shown, ["**so", "so far so good"]);
     assert!(drafts.iter().all(|draft| draft.id == drafts[0].id), "it is one that grows");
     assert!(fake.messages(chat).is_empty());
-    assert!(channel.limits().own_drafts);
+    assert!(channel.limits().supports_drafts);
 }
 
 #[tokio::test]
@@ -31,8 +31,8 @@ async fn elsewhere_a_draft_is_the_edit_of_a_message() {
     let (fake, channel, _) = stage().await;
     let group = fake.group("Team");
     let in_group = |what, receipt: Option<&Receipt>| {
-        let shipment = shipment(group, what, receipt);
-        Shipment { place: Place { kind: PlaceKind::Group, ..shipment.place }, ..shipment }
+        let delivery = delivery(group, what, receipt);
+        Delivery { place: Place { kind: PlaceKind::Group, ..delivery.place }, ..delivery }
     };
     let refused = channel.send(&in_group(draft("x"), None)).await;
     assert!(matches!(refused, Err(SendError::Rejected(_))), "{refused:?}");
@@ -52,13 +52,13 @@ async fn a_server_without_drafts_is_asked_once() {
         let description = description.to_owned();
         fake.fault("sendMessageDraft", Trouble::Refuse { code, description });
         for _ in 0..2 {
-            assert!(channel.send(&shipment(chat, draft("x"), None)).await.is_err());
+            assert!(channel.send(&delivery(chat, draft("x"), None)).await.is_err());
         }
         assert_eq!(fake.calls().len(), 1);
-        assert!(!channel.limits().own_drafts && channel.limits().drafts.is_some());
+        assert!(!channel.limits().supports_drafts && channel.limits().drafts.is_some());
     }
     let (fake, channel, chat) = stage().await;
     fake.fault("sendMessageDraft", Trouble::TooMany { retry_after: 1 });
-    assert!(channel.send(&shipment(chat, draft("x"), None)).await.is_err());
-    assert!(channel.limits().own_drafts, "a full line says nothing about drafts");
+    assert!(channel.send(&delivery(chat, draft("x"), None)).await.is_err());
+    assert!(channel.limits().supports_drafts, "a full line says nothing about drafts");
 }

@@ -1,6 +1,6 @@
 //! Groups: the roles of people and of the bot.
 
-use channels::{Channel, PlaceKind, SendError, incoming::What};
+use channels::{Channel, PlaceKind, SendError, incoming::IncomingContent};
 use fakes::telegram::{FakeTelegram, Trouble};
 
 use super::*;
@@ -31,7 +31,7 @@ async fn presses_and_commands_say_what_the_person_is_in_the_group() {
     assert_eq!(roles(&fake, &says("Ann", "/stop")).await, (vec!["owner".to_owned()], 1));
     assert_eq!(roles(&fake, &says("Ann", "/new")).await, (vec!["owner".to_owned()], 1));
     assert_eq!(roles(&fake, &says("Cid", "/stop")).await, (none(), 2));
-    let asked = channel.send(&shipment(group, question("Allow?"), None)).await.expect("sent");
+    let asked = channel.send(&delivery(group, question("Allow?"), None)).await.expect("sent");
     let press = |fake: &FakeTelegram| {
         fake.user_presses(group, "Bob", id(&asked), "Allow");
     };
@@ -75,20 +75,25 @@ async fn removal_from_a_chat_and_return_are_reported() {
     let channel = telegram(&fake);
     let mut listening = Listening::begin(&channel, None);
     for (place, kind) in [(chat, PlaceKind::Private), (group, PlaceKind::Group)] {
-        for (status, what) in [("kicked", What::Expelled), ("member", What::Admitted)] {
+        for (status, what) in
+            [("kicked", IncomingContent::Expelled), ("member", IncomingContent::Admitted)]
+        {
             fake.bot_becomes(place, "Ann", status);
             let event = listening.event().await;
             assert_eq!((event.place.chat, event.place.kind), (place.to_string(), kind));
             assert_eq!(event.person.map(|person| person.name).as_deref(), Some("Ann"));
             assert_eq!(event.what, what);
-            let sent = channel.send(&shipment(place, text("x"), None)).await;
+            let sent = channel.send(&delivery(place, text("x"), None)).await;
             assert_eq!(matches!(sent, Err(SendError::Gone(_))), status == "kicked", "{sent:?}");
         }
     }
     let topic = fake.topic(group, "Plans");
     fake.closes_topic(group, topic, "Ann");
     let event = listening.event().await;
-    assert_eq!((event.place.thread, event.what), (Some(topic.to_string()), What::Expelled));
+    assert_eq!(
+        (event.place.thread, event.what),
+        (Some(topic.to_string()), IncomingContent::Expelled)
+    );
     listening.end().await.expect("it ends well");
 }
 
@@ -105,7 +110,7 @@ async fn an_edit_says_whether_it_is_for_the_bot() {
     {
         fake.user_edits(group, message, written);
         let (message, text) = (message.to_string(), text.to_owned());
-        assert_eq!(listening.what().await, What::Edited { message, text, addressed });
+        assert_eq!(listening.what().await, IncomingContent::Edited { message, text, addressed });
     }
     listening.end().await.expect("it ends well");
 }

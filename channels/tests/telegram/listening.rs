@@ -5,21 +5,21 @@ use std::{
     time::Duration,
 };
 
-use channels::{Channel, ListenError, PlaceKind, incoming::What, telegram::Mode};
+use channels::{Channel, ListenError, PlaceKind, incoming::IncomingContent, telegram::Mode};
 use fakes::telegram::{BOT_ID, BOT_NAME, FakeTelegram, TOKEN, Trouble};
 use serde_json::json;
 
 use super::*;
 
-fn said(message: i64, text: &str) -> What {
-    What::Text {
+fn said(message: i64, text: &str) -> IncomingContent {
+    IncomingContent::Text {
         message: message.to_string(),
         text: text.to_owned(),
         reply_to: None,
         addressed: true,
         files: vec![],
         album: None,
-        foreign: None,
+        quoted_author: None,
     }
 }
 
@@ -96,12 +96,15 @@ async fn each_kind_of_update_arrives_as_what_it_is() {
 
     fake.user_edits(chat, first, "hello again");
     let (message, text) = (first.to_string(), "hello again".to_owned());
-    let edited = What::Edited { message, text, addressed: true };
+    let edited = IncomingContent::Edited { message, text, addressed: true };
     assert_eq!(listening.what().await, edited);
 
     let new = fake.user_posts(chat, "Ann", json!({ "hologram": { "depth": 3 } }));
     let content = "hologram".to_owned();
-    assert_eq!(listening.what().await, What::Unsupported { message: new.to_string(), content });
+    assert_eq!(
+        listening.what().await,
+        IncomingContent::Unsupported { message: new.to_string(), content }
+    );
 
     fake.user_posts(chat, BOT_NAME, json!({ "text": "I am a bot" }));
     assert!(listening.event().await.person.expect("the bot").is_bot);
@@ -121,10 +124,10 @@ async fn an_update_that_nobody_can_read_is_kept_and_does_not_stop_the_rest() {
     let keys: Vec<&str> = batch.incomings.iter().map(|i| i.key.as_str()).collect();
     assert_eq!(keys[..2], [format!("{BOT_ID}:{odd}"), format!("{BOT_ID}:{new}")]);
     let [first, second, third] = &batch.incomings[..] else { panic!("{batch:?}") };
-    assert!(matches!(&first.what, What::Unparsed { raw } if raw.contains("update_id")));
+    assert!(matches!(&first.what, IncomingContent::Unparsed { raw } if raw.contains("update_id")));
     assert_eq!(first.place.chat, chat.to_string());
-    assert!(matches!(&second.what, What::Unparsed { raw } if raw.contains("telepathy")));
-    assert!(matches!(&third.what, What::Text { text, .. } if text == "after"));
+    assert!(matches!(&second.what, IncomingContent::Unparsed { raw } if raw.contains("telepathy")));
+    assert!(matches!(&third.what, IncomingContent::Text { text, .. } if text == "after"));
     listening.end().await.expect("it ends well");
 }
 
@@ -150,13 +153,15 @@ async fn in_a_group_the_bot_is_addressed_by_name_command_or_reply() {
         fake.user_says(group, "Ann", written);
         let event = listening.event().await;
         assert_eq!(event.place.kind, PlaceKind::Group);
-        let What::Text { text, addressed, .. } = event.what else { panic!("{written}") };
+        let IncomingContent::Text { text, addressed, .. } = event.what else { panic!("{written}") };
         assert_eq!((text.as_str(), addressed), (heard, to_us), "{written}");
     }
 
-    let ours = channel.send(&shipment(group, text("Yes?"), None)).await.expect("sent");
+    let ours = channel.send(&delivery(group, text("Yes?"), None)).await.expect("sent");
     fake.user_replies(group, "Ann", id(&ours), "do it");
-    let What::Text { reply_to, addressed, .. } = listening.what().await else { panic!("a text") };
+    let IncomingContent::Text { reply_to, addressed, .. } = listening.what().await else {
+        panic!("a text")
+    };
     assert_eq!((reply_to, addressed), (Some(ours.message), true));
     listening.end().await.expect("it ends well");
 }
@@ -172,7 +177,7 @@ async fn a_topic_is_a_place_of_its_own() {
     fake.user_says_in_topic(group, topic, "Ann", "hello");
     let event = listening.event().await;
     assert_eq!(event.place.thread, Some(topic.to_string()));
-    let What::Text { reply_to, addressed, .. } = event.what else { panic!("a text") };
+    let IncomingContent::Text { reply_to, addressed, .. } = event.what else { panic!("a text") };
     assert_eq!(
         (reply_to, addressed),
         (None, false),
@@ -180,15 +185,15 @@ async fn a_topic_is_a_place_of_its_own() {
     );
 
     let place = event.place;
-    let shipment = Shipment {
+    let delivery = Delivery {
         place,
-        ..shipment(
+        ..delivery(
             group,
             Outgoing::Placeholder { markdown: "Hello …".into(), reply_to: None },
             None,
         )
     };
-    let receipt = channel.send(&shipment).await.expect("sent");
+    let receipt = channel.send(&delivery).await.expect("sent");
     let messages = fake.messages(group);
     let shown = messages.iter().find(|m| m.id == id(&receipt)).expect("it is there");
     assert_eq!(shown.thread, Some(topic));
@@ -201,11 +206,14 @@ async fn a_press_names_its_message_also_when_that_is_not_accessible() {
     let chat = fake.private("Ann");
     let channel = telegram(&fake);
     let mut listening = Listening::begin(&channel, None);
-    let asked = channel.send(&shipment(chat, question("Allow?"), None)).await.expect("sent");
+    let asked = channel.send(&delivery(chat, question("Allow?"), None)).await.expect("sent");
     let press = fake.user_presses(chat, "Ann", id(&asked), "Deny");
     let event = listening.event().await;
     let data = format!("{BUTTON_TOKEN}d");
-    assert_eq!(event.what, What::Press { press, message: asked.message, data, reason: None });
+    assert_eq!(
+        event.what,
+        IncomingContent::Press { press, message: asked.message, data, reason: None }
+    );
     assert_eq!(event.person.map(|p| p.id), Some(chat.to_string()));
 
     let old = json!({ "chat": { "id": chat, "type": "private" }, "message_id": 3, "date": 0 });
@@ -216,7 +224,7 @@ async fn a_press_names_its_message_also_when_that_is_not_accessible() {
     let event = listening.event().await;
     assert_eq!(event.place.chat, chat.to_string());
     let (press, message, data) = ("old".to_owned(), "3".to_owned(), "x".to_owned());
-    assert_eq!(event.what, What::Press { press, message, data, reason: None });
+    assert_eq!(event.what, IncomingContent::Press { press, message, data, reason: None });
     listening.end().await.expect("it ends well");
 }
 
@@ -229,7 +237,7 @@ async fn a_group_that_moves_tells_its_new_id() {
     // Reported in the old group and in the new one, with the same meaning.
     for event in listening.events(2).await {
         assert_eq!(event.place.chat, group.to_string());
-        assert_eq!(event.what, What::Moved { to: to.to_string() });
+        assert_eq!(event.what, IncomingContent::Moved { to: to.to_string() });
     }
     listening.end().await.expect("it ends well");
 }
@@ -248,7 +256,7 @@ async fn a_second_poller_is_waited_out_and_never_ends_the_first() {
     assert!(!one.task.is_finished() && !two.task.is_finished());
     two.end().await.expect("it ends well");
     fake.user_says(chat, "Ann", "still there?");
-    assert!(matches!(one.what().await, What::Text { .. }));
+    assert!(matches!(one.what().await, IncomingContent::Text { .. }));
     one.end().await.expect("it ends well");
 }
 
@@ -273,7 +281,9 @@ async fn polling_takes_over_from_a_webhook_and_back_without_losing_anything() {
     pushed.end().await.expect("it ends well");
 
     let mut polling = Listening::begin(&telegram(&fake), None);
-    assert!(matches!(polling.what().await, What::Text { text, .. } if text == "to nobody"));
+    assert!(
+        matches!(polling.what().await, IncomingContent::Text { text, .. } if text == "to nobody")
+    );
     polling.end().await.expect("it ends well");
 }
 
@@ -308,7 +318,9 @@ async fn a_platform_that_is_down_is_waited_for() {
     let mut listening = Listening::begin(&telegram(&fake), None);
     let chat = fake.private("Ann");
     fake.user_says(chat, "Ann", "at last");
-    assert!(matches!(listening.what().await, What::Text { text, .. } if text == "at last"));
+    assert!(
+        matches!(listening.what().await, IncomingContent::Text { text, .. } if text == "at last")
+    );
     assert_eq!(*listening.connection.borrow(), ConnectionState::Connected);
     listening.end().await.expect("it ends well");
 }
@@ -337,7 +349,7 @@ async fn updates_in_disorder_are_all_received_under_their_own_keys() {
         }
         while seen.len() < (round + 1) * 20 {
             for incoming in listening.batch().await.incomings {
-                let What::Text { text, .. } = incoming.what else { panic!("a text") };
+                let IncomingContent::Text { text, .. } = incoming.what else { panic!("a text") };
                 assert_eq!(seen.entry(incoming.key).or_insert(text.clone()), &text);
                 deliveries += 1;
             }

@@ -17,9 +17,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use channels::{
-    Batch, Button, Channel, ConnectionState, Incoming, Intake, ListenError, Outgoing, Place,
-    PlaceKind, Receipt, Shipment,
-    incoming::{Batches, What},
+    Batch, Button, Channel, ConnectionState, Delivery, Incoming, Intake, ListenError, Outgoing,
+    Place, PlaceKind, Receipt,
+    incoming::{Batches, IncomingContent},
     telegram::{Menu, Mode, Telegram, TelegramConfig},
 };
 use fakes::telegram::{FakeTelegram, TOKEN};
@@ -93,7 +93,7 @@ impl Listening {
         events
     }
 
-    async fn what(&mut self) -> What {
+    async fn what(&mut self) -> IncomingContent {
         self.event().await.what
     }
 
@@ -107,8 +107,8 @@ fn question(text: &str) -> Outgoing {
     asked(text, &[("Allow", Button::Allow), ("Deny", Button::Deny)])
 }
 
-fn shipment(chat: i64, what: Outgoing, receipt: Option<&Receipt>) -> Shipment {
-    Shipment {
+fn delivery(chat: i64, what: Outgoing, receipt: Option<&Receipt>) -> Delivery {
+    Delivery {
         key: "k".to_owned(),
         place: Place { chat: chat.to_string(), thread: None, kind: PlaceKind::Private },
         what,

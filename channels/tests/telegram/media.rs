@@ -1,14 +1,14 @@
 //! Files of people: names and contents.
 
-use channels::{Channel, FileRef, SendError, incoming::What};
+use channels::{Channel, FileRef, SendError, incoming::IncomingContent};
 use fakes::telegram::{FakeTelegram, File, Trouble};
 use serde_json::json;
 
 use super::*;
 
-fn files(what: What) -> (String, Vec<FileRef>, Option<String>) {
+fn files(what: IncomingContent) -> (String, Vec<FileRef>, Option<String>) {
     match what {
-        What::Text { text, files, album, .. } => (text, files, album),
+        IncomingContent::Text { text, files, album, .. } => (text, files, album),
         other => panic!("{other:?}"),
     }
 }
@@ -106,10 +106,10 @@ async fn in_a_group_a_file_of_another_is_read_when_it_is_pointed_at() {
     let mut listening = Listening::begin(&telegram(&fake), None);
     let sent = File::new("plan.txt", "text/plain", "the plan");
     let (message, id) = fake.user_sends_document(group, "Bob", sent);
-    let What::Text { addressed, .. } = listening.what().await else { panic!("a text") };
+    let IncomingContent::Text { addressed, .. } = listening.what().await else { panic!("a text") };
     assert!(!addressed);
     fake.user_replies(group, "Ann", message, "@counter_bot read this");
-    let What::Text { text, addressed, files, .. } = listening.what().await else {
+    let IncomingContent::Text { text, addressed, files, .. } = listening.what().await else {
         panic!("a text")
     };
     assert_eq!((text.as_str(), addressed), ("read this", true));
@@ -126,7 +126,9 @@ async fn a_location_arrives_as_text_and_its_updates_are_ignored() {
     let at = |latitude: f64| json!({ "latitude": latitude, "longitude": 13.25, "live_period": 60 });
     fake.user_posts(chat, "Ann", json!({ "location": at(52.5) }));
     let event = listening.event().await;
-    let What::Text { text, addressed: true, message, .. } = event.what else { panic!("a text") };
+    let IncomingContent::Text { text, addressed: true, message, .. } = event.what else {
+        panic!("a text")
+    };
     assert_eq!(text, "[location: 52.5, 13.25, moving]");
 
     let number: i64 = message.parse().expect("a number");
@@ -136,7 +138,7 @@ async fn a_location_arrives_as_text_and_its_updates_are_ignored() {
         "chat": { "id": chat, "type": "private", "first_name": "Ann" },
     }}));
     let text = "[location: 52.75, 13.25, moving]".to_owned();
-    assert_eq!(listening.what().await, What::Edited { message, text, addressed: false });
+    assert_eq!(listening.what().await, IncomingContent::Edited { message, text, addressed: false });
     listening.end().await.expect("it ends well");
 }
 

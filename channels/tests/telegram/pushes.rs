@@ -1,6 +1,6 @@
 //! Updates received by webhook, with the secret only.
 
-use channels::{Channel, WebhookError, WebhookRequest, incoming::What};
+use channels::{Channel, WebhookError, WebhookRequest, incoming::IncomingContent};
 use fakes::telegram::{BOT_ID, FakeTelegram};
 use serde_json::json;
 
@@ -26,7 +26,7 @@ async fn a_push_without_the_secret_is_refused() {
     }
     let taken = channel.webhook(&push(Some("right"), &update)).await.expect("taken");
     assert_eq!(taken[0].key, format!("{BOT_ID}:9"));
-    assert!(matches!(&taken[0].what, What::Text { text, .. } if text == "hi"));
+    assert!(matches!(&taken[0].what, IncomingContent::Text { text, .. } if text == "hi"));
 
     for body in ["{", "[]", "{\"a\":1}", &format!("\"{}\"", "x".repeat(1 << 20))] {
         let answer = channel.webhook(&push(Some("right"), body)).await;

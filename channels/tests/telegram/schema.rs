@@ -31,7 +31,7 @@ async fn every_request_is_what_the_official_schema_wants() {
     let mut place = listening.event().await.place;
     place.kind = PlaceKind::Group;
     let receipt = channel
-        .send(&shipment(
+        .send(&delivery(
             chat,
             Outgoing::Placeholder { markdown: "Hello …".into(), reply_to: None },
             None,
@@ -43,21 +43,21 @@ async fn every_request_is_what_the_official_schema_wants() {
     let settled =
         Outgoing::Settled { markdown: "Allowed.".into(), approval: None, choices: vec![] };
     for what in [text(markdown), question("Allow?"), settled, file("a.txt", Some("*c*"))] {
-        channel.send(&shipment(chat, what, Some(&receipt))).await.expect("edited");
+        channel.send(&delivery(chat, what, Some(&receipt))).await.expect("edited");
     }
     for what in [reply, question("Allow?"), file("a.txt", None), Outgoing::Typing] {
-        channel.send(&shipment(chat, what.clone(), None)).await.expect("sent");
-        let in_topic = Shipment { place: place.clone(), ..shipment(group, what, None) };
+        channel.send(&delivery(chat, what.clone(), None)).await.expect("sent");
+        let in_topic = Delivery { place: place.clone(), ..delivery(group, what, None) };
         channel.send(&in_topic).await.expect("sent");
     }
     let asked =
         fake.messages(chat).into_iter().find(|m| !m.buttons.is_empty()).expect("a question");
     let press = fake.user_presses(chat, "Ann", asked.id, "Allow");
-    assert!(matches!(listening.what().await, What::Press { .. }));
+    assert!(matches!(listening.what().await, IncomingContent::Press { .. }));
     let reaction = Outgoing::Reaction { message: receipt.message.clone(), emoji: "✍".into() };
-    channel.send(&shipment(chat, reaction, None)).await.expect("shown");
+    channel.send(&delivery(chat, reaction, None)).await.expect("shown");
     let toast = Outgoing::Toast { press, text: "Allowed".into(), alert: false };
-    channel.send(&shipment(chat, toast, None)).await.expect("answered");
+    channel.send(&delivery(chat, toast, None)).await.expect("answered");
     media(&fake, &channel, &mut listening).await;
     listening.end().await.expect("it ends well");
 
@@ -86,7 +86,7 @@ async fn media(fake: &FakeTelegram, channel: &Arc<Telegram>, listening: &mut Lis
     ] {
         let sent = file.bytes.clone();
         fake.user_sends(chat, "Ann", (kind, file));
-        let What::Text { files, .. } = listening.what().await else { panic!("a text") };
+        let IncomingContent::Text { files, .. } = listening.what().await else { panic!("a text") };
         assert_eq!(channel.fetch(&files[0]).await.expect("fetched"), sent, "{kind}");
     }
     fake.user_sends_album(chat, "Ann", vec![picture(), picture()], "two");
@@ -99,15 +99,15 @@ async fn media(fake: &FakeTelegram, channel: &Arc<Telegram>, listening: &mut Lis
         markdown: "Hello …".into(),
         reply_to: Some(answered.to_string()),
     };
-    let placed = channel.send(&shipment(group, placeholder, None)).await.expect("sent");
+    let placed = channel.send(&delivery(group, placeholder, None)).await.expect("sent");
     for receipt in [None, Some(&placed)] {
-        let shipment = shipment(group, what.clone(), receipt);
-        let sent = channel.send(&Shipment { bytes: Some(bytes.clone()), ..shipment }).await;
+        let delivery = delivery(group, what.clone(), receipt);
+        let sent = channel.send(&Delivery { bytes: Some(bytes.clone()), ..delivery }).await;
         sent.expect("shown");
     }
     let album = sending::album(group, &[bytes.clone(), bytes], None);
     channel.send(&album).await.expect("shown");
-    channel.send(&shipment(chat, drafts::draft("**so** far"), None)).await.expect("shown");
+    channel.send(&delivery(chat, drafts::draft("**so** far"), None)).await.expect("shown");
 }
 
 async fn check(proxy: &str) {

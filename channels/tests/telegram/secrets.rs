@@ -33,7 +33,7 @@ async fn the_token_stands_in_no_error_and_in_no_log() {
     for trouble in troubles {
         fake.faults("*", trouble, 3);
         for what in [text("x"), file("a", None)] {
-            let sent = channel.send(&shipment(chat, what, None)).await;
+            let sent = channel.send(&delivery(chat, what, None)).await;
             read.push(format!("{sent:?} {}", sent.as_ref().expect_err("a fault")));
         }
         let file = FileRef {
@@ -46,7 +46,7 @@ async fn the_token_stands_in_no_error_and_in_no_log() {
         read.push(format!("{:?}", channel.fetch(&file).await));
     }
     let nobody = telegram_at("http://127.0.0.1:9", TOKEN, Mode::Poll);
-    read.push(format!("{:?}", nobody.send(&shipment(chat, text("x"), None)).await));
+    read.push(format!("{:?}", nobody.send(&delivery(chat, text("x"), None)).await));
     fake.fault("getMe", Trouble::Refuse { code: 500, description: echo });
     let mut listening = Listening::begin(&channel, None);
     fake.user_says(chat, "Ann", "x");

@@ -27,7 +27,7 @@ pub fn only(fake: &FakeTelegram, chat: i64) -> Shown {
 async fn text_question_file_and_settlement_are_edited_into_the_placeholder() {
     let (fake, channel, chat) = stage().await;
     let receipt = channel
-        .send(&shipment(
+        .send(&delivery(
             chat,
             Outgoing::Placeholder { markdown: "Hello …".into(), reply_to: None },
             None,
@@ -36,7 +36,7 @@ async fn text_question_file_and_settlement_are_edited_into_the_placeholder() {
         .expect("sent");
     assert_eq!(only(&fake, chat).text, "Hello …");
 
-    let placed = |what| shipment(chat, what, Some(&receipt));
+    let placed = |what| delivery(chat, what, Some(&receipt));
     assert_eq!(channel.send(&placed(text("**Hi** there"))).await.expect("edited"), receipt);
     let shown = only(&fake, chat);
     assert_eq!((shown.id, shown.text.as_str()), (id(&receipt), "Hi there"));
@@ -65,7 +65,7 @@ async fn text_question_file_and_settlement_are_edited_into_the_placeholder() {
 #[tokio::test]
 async fn markup_around_nothing_is_shown_as_it_is_written() {
     let (fake, channel, chat) = stage().await;
-    channel.send(&shipment(chat, text("```\n```\n"), None)).await.expect("sent");
+    channel.send(&delivery(chat, text("```\n```\n"), None)).await.expect("sent");
     assert_eq!(only(&fake, chat).text, "```\n```");
 }
 
@@ -74,10 +74,10 @@ async fn without_a_placeholder_everything_is_sent_again() {
     let (fake, channel, chat) = stage().await;
     let asked = fake.user_says(chat, "Ann", "hello?");
     let what = Outgoing::Text { markdown: "hi".to_owned(), reply_to: Some(asked.to_string()) };
-    channel.send(&shipment(chat, what, None)).await.expect("sent");
+    channel.send(&delivery(chat, what, None)).await.expect("sent");
     let gone = Outgoing::Text { markdown: "hi".to_owned(), reply_to: Some("99999".to_owned()) };
-    channel.send(&shipment(chat, gone, None)).await.expect("a lost question does not hinder");
-    channel.send(&shipment(chat, file("a.txt", None), None)).await.expect("sent");
+    channel.send(&delivery(chat, gone, None)).await.expect("a lost question does not hinder");
+    channel.send(&delivery(chat, file("a.txt", None), None)).await.expect("sent");
     let shown = fake.messages(chat);
     assert_eq!((shown[1].reply_to, shown[2].reply_to), (Some(asked), None));
     assert_eq!(shown[3].document.as_deref(), Some("a.txt"));
@@ -89,7 +89,7 @@ async fn formatting_goes_out_as_entities_and_never_as_a_parse_mode() {
     let (fake, channel, chat) = stage().await;
     let markdown =
         "👍 **b *i* `c`**\n\n> q\n\n```rust\nx\n```\n[l](https://a.b) <b>@everyone</b> *x";
-    channel.send(&shipment(chat, text(markdown), None)).await.expect("sent");
+    channel.send(&delivery(chat, text(markdown), None)).await.expect("sent");
     let shown = only(&fake, chat);
     let kinds: Vec<&str> = shown.entities.iter().filter_map(|e| e["type"].as_str()).collect();
     assert_eq!(kinds, ["bold", "italic", "code", "blockquote", "pre", "text_link"]);
@@ -113,7 +113,7 @@ async fn a_long_text_arrives_whole_in_parts() {
     let parts = text(&markdown).degrade(channel.limits());
     assert!(parts.len() >= 4);
     for part in parts {
-        channel.send(&shipment(chat, part, None)).await.expect("none is too long");
+        channel.send(&delivery(chat, part, None)).await.expect("none is too long");
     }
     let all: String = fake.messages(chat).into_iter().map(|shown| shown.text).collect();
     assert_eq!(all.matches("Bold words").count(), 300);
@@ -128,12 +128,12 @@ async fn an_entity_that_the_platform_refuses_costs_the_formatting_and_nothing_el
     let (fake, channel, chat) = stage().await;
     let refuse = |description: &str| Trouble::Refuse { code: 400, description: description.into() };
     fake.fault("sendMessage", refuse("Bad Request: can't parse entities: no"));
-    channel.send(&shipment(chat, text("**a**"), None)).await.expect("sent plainly");
+    channel.send(&delivery(chat, text("**a**"), None)).await.expect("sent plainly");
     let shown = only(&fake, chat);
     assert_eq!((shown.text.as_str(), shown.entities.len()), ("a", 0));
 
     fake.fault("sendMessage", refuse("Bad Request: message is too long"));
-    let sent = channel.send(&shipment(chat, text("**a**"), None)).await;
+    let sent = channel.send(&delivery(chat, text("**a**"), None)).await;
     assert!(matches!(sent, Err(SendError::Rejected(_))), "other refusals are not tried again");
     assert_eq!(fake.messages(chat).len(), 1);
 }
@@ -142,9 +142,9 @@ async fn an_entity_that_the_platform_refuses_costs_the_formatting_and_nothing_el
 #[tokio::test]
 async fn an_edit_that_changes_nothing_is_a_success() {
     let (fake, channel, chat) = stage().await;
-    let receipt = channel.send(&shipment(chat, text("same"), None)).await.expect("sent");
+    let receipt = channel.send(&delivery(chat, text("same"), None)).await.expect("sent");
     for _ in 0..2 {
-        let again = channel.send(&shipment(chat, text("same"), Some(&receipt))).await;
+        let again = channel.send(&delivery(chat, text("same"), Some(&receipt))).await;
         assert_eq!(again.as_ref(), Ok(&receipt));
     }
     assert!(fake.calls().iter().any(|call| call.description.contains("not modified")));
@@ -156,10 +156,10 @@ async fn a_person_who_blocked_the_bot_is_gone() {
     let (fake, channel, chat) = stage().await;
     fake.user_blocks(chat);
     for what in [text("x"), Outgoing::Typing, file("a", None)] {
-        let sent = channel.send(&shipment(chat, what, None)).await;
+        let sent = channel.send(&delivery(chat, what, None)).await;
         assert!(matches!(sent, Err(SendError::Gone(_))), "{sent:?}");
     }
-    let unknown = channel.send(&shipment(4242, text("x"), None)).await;
+    let unknown = channel.send(&delivery(4242, text("x"), None)).await;
     assert!(matches!(unknown, Err(SendError::Gone(_))), "{unknown:?}");
 }
 
@@ -168,7 +168,7 @@ async fn a_group_that_moved_names_its_new_id() {
     let (fake, channel, _) = stage().await;
     let group = fake.group("Team");
     let chat = fake.migrate(group).to_string();
-    let sent = channel.send(&shipment(group, text("x"), None)).await;
+    let sent = channel.send(&delivery(group, text("x"), None)).await;
     assert_eq!(sent, Err(SendError::Moved { chat }));
 }
 
@@ -177,7 +177,7 @@ async fn a_group_that_moved_names_its_new_id() {
 async fn a_429_says_when_to_try_again() {
     let (fake, channel, chat) = stage().await;
     fake.fault("sendMessage", Trouble::TooMany { retry_after: 17 });
-    let sent = channel.send(&shipment(chat, text("x"), None)).await;
+    let sent = channel.send(&delivery(chat, text("x"), None)).await;
     let Err(SendError::Retry { after, .. }) = sent else { panic!("{sent:?}") };
     assert_eq!(after, Some(Duration::from_secs(17)));
     assert!(fake.messages(chat).is_empty());
@@ -189,7 +189,7 @@ async fn a_lost_answer_is_unknown_for_a_send_and_repeatable_for_an_edit() {
     let (fake, channel, chat) = stage().await;
     fake.fault("sendMessage", Trouble::LoseAnswer);
     let sent = channel
-        .send(&shipment(
+        .send(&delivery(
             chat,
             Outgoing::Placeholder { markdown: "Hello …".into(), reply_to: None },
             None,
@@ -198,13 +198,13 @@ async fn a_lost_answer_is_unknown_for_a_send_and_repeatable_for_an_edit() {
     assert!(matches!(sent, Err(SendError::Unknown(_))), "{sent:?}");
     let receipt = Receipt { message: only(&fake, chat).id.to_string() };
 
-    let edit = shipment(chat, question("Allow?"), Some(&receipt));
+    let edit = delivery(chat, question("Allow?"), Some(&receipt));
     fake.fault("editMessageText", Trouble::LoseAnswer);
     let edited = channel.send(&edit).await;
     assert!(matches!(edited, Err(SendError::Retry { .. })), "{edited:?}");
     assert_eq!(channel.send(&edit).await.as_ref(), Ok(&receipt));
 
-    let upload = shipment(chat, file("a.txt", None), Some(&receipt));
+    let upload = delivery(chat, file("a.txt", None), Some(&receipt));
     fake.fault("editMessageMedia", Trouble::LoseAnswer);
     assert!(matches!(channel.send(&upload).await, Err(SendError::Retry { .. })));
     assert_eq!(channel.send(&upload).await.as_ref(), Ok(&receipt));
@@ -213,9 +213,9 @@ async fn a_lost_answer_is_unknown_for_a_send_and_repeatable_for_an_edit() {
 
 /// Proves M3.
 #[tokio::test]
-async fn what_surely_was_not_sent_is_to_be_sent_again() {
+async fn a_failed_connection_is_retried() {
     let nobody = telegram_at("http://127.0.0.1:9", fakes::telegram::TOKEN, Mode::Poll);
-    let sent = nobody.send(&shipment(500, text("x"), None)).await;
+    let sent = nobody.send(&delivery(500, text("x"), None)).await;
     assert!(matches!(sent, Err(SendError::Retry { .. })), "{sent:?}");
 }
 
@@ -226,7 +226,7 @@ async fn a_page_for_an_answer_leaves_the_outcome_unknown() {
     let (fake, channel, chat) = stage().await;
     for trouble in [Trouble::Page { code: 502 }, Trouble::PageAfter { code: 500 }] {
         fake.fault("sendMessage", trouble);
-        let sent = channel.send(&shipment(chat, text("x"), None)).await;
+        let sent = channel.send(&delivery(chat, text("x"), None)).await;
         assert!(matches!(sent, Err(SendError::Unknown(_))), "{sent:?}");
     }
     assert_eq!(only(&fake, chat).text, "x");
@@ -236,7 +236,7 @@ async fn a_page_for_an_answer_leaves_the_outcome_unknown() {
 async fn content_outlives_a_placeholder_that_a_person_deleted() {
     let (fake, channel, chat) = stage().await;
     let receipt = channel
-        .send(&shipment(
+        .send(&delivery(
             chat,
             Outgoing::Placeholder { markdown: "Hello …".into(), reply_to: None },
             None,
@@ -245,30 +245,30 @@ async fn content_outlives_a_placeholder_that_a_person_deleted() {
         .expect("sent");
     fake.user_deletes(chat, id(&receipt));
     let sent =
-        channel.send(&shipment(chat, text("kept"), Some(&receipt))).await.expect("sent again");
+        channel.send(&delivery(chat, text("kept"), Some(&receipt))).await.expect("sent again");
     assert_eq!((only(&fake, chat).text.as_str(), id(&sent)), ("kept", only(&fake, chat).id));
     let settled = Outgoing::Settled { markdown: "x".to_owned(), approval: None, choices: vec![] };
-    let edited = channel.send(&shipment(chat, settled, Some(&receipt))).await;
+    let edited = channel.send(&delivery(chat, settled, Some(&receipt))).await;
     assert!(matches!(edited, Err(SendError::Rejected(_))), "a decision needs no second message");
 }
 
 #[tokio::test]
 async fn presses_are_answered_and_late_answers_are_no_failure() {
     let (fake, channel, chat) = stage().await;
-    let asked = channel.send(&shipment(chat, question("Allow?"), None)).await.expect("sent");
+    let asked = channel.send(&delivery(chat, question("Allow?"), None)).await.expect("sent");
     let press = fake.user_presses(chat, "Ann", id(&asked), "Allow");
     let toast = |text: String| Outgoing::Toast { press: press.clone(), text, alert: true };
-    channel.send(&shipment(chat, toast("é".repeat(300)), None)).await.expect("answered");
+    channel.send(&delivery(chat, toast("é".repeat(300)), None)).await.expect("answered");
     let shown = fake.toasts().remove(0);
     assert_eq!((shown.text.chars().count(), shown.alert), (200, true));
-    channel.send(&shipment(chat, toast(String::new()), None)).await.expect("too late is fine");
+    channel.send(&delivery(chat, toast(String::new()), None)).await.expect("too late is fine");
 }
 
 /// Proves M11.
 #[tokio::test]
 async fn typing_is_shown() {
     let (fake, channel, chat) = stage().await;
-    channel.send(&shipment(chat, Outgoing::Typing, None)).await.expect("shown");
+    channel.send(&delivery(chat, Outgoing::Typing, None)).await.expect("shown");
     assert_eq!(fake.granted("sendChatAction")[0]["action"], "typing");
 }
 
@@ -277,10 +277,10 @@ async fn a_reaction_is_shown() {
     let (fake, channel, chat) = stage().await;
     let said = fake.user_says(chat, "Ann", "hi").to_string();
     let react = |message: &str| Outgoing::Reaction { message: message.into(), emoji: "✍".into() };
-    channel.send(&shipment(chat, react(&said), None)).await.expect("shown");
+    channel.send(&delivery(chat, react(&said), None)).await.expect("shown");
     let reaction = &fake.granted("setMessageReaction")[0];
     assert_eq!(reaction["reaction"][0]["emoji"], "✍");
-    let refused = channel.send(&shipment(chat, react("999"), None)).await;
+    let refused = channel.send(&delivery(chat, react("999"), None)).await;
     assert!(matches!(refused, Err(SendError::Rejected(_))), "{refused:?}");
 }
 
@@ -315,15 +315,15 @@ async fn a_picture_is_shown_as_one_and_else_as_a_document() {
     for (media_type, bytes, as_photo) in cases {
         for placed in [true, false] {
             let (fake, channel, chat) = stage().await;
-            let placeholder = shipment(
+            let placeholder = delivery(
                 chat,
                 Outgoing::Placeholder { markdown: "Hello …".into(), reply_to: None },
                 None,
             );
             let receipt = if placed { channel.send(&placeholder).await.ok() } else { None };
             let what = picture(media_type, bytes.clone());
-            let file = shipment(chat, what, receipt.as_ref());
-            let file = Shipment { bytes: Some(bytes.clone()), ..file };
+            let file = delivery(chat, what, receipt.as_ref());
+            let file = Delivery { bytes: Some(bytes.clone()), ..file };
             let sent = channel.send(&file).await.expect("sent");
             let shown = only(&fake, chat);
             assert_eq!((shown.id, shown.text.as_str()), (id(&sent), "see"));
@@ -362,15 +362,15 @@ async fn pictures_stand_together_as_an_album() {
     assert_eq!(fake.messages(chat).iter().filter(|m| m.photo).count(), 7);
 }
 
-pub fn album(chat: i64, pictures: &[Bytes], reply_to: Option<i64>) -> Shipment {
+pub fn album(chat: i64, pictures: &[Bytes], reply_to: Option<i64>) -> Delivery {
     let one = |bytes: &Bytes| {
         let mut what = picture("image/png", bytes.clone());
         if let Outgoing::File { reply_to: to, .. } = &mut what {
             *to = reply_to.map(|id| id.to_string());
         }
-        Shipment { bytes: Some(bytes.clone()), ..shipment(chat, what, None) }
+        Delivery { bytes: Some(bytes.clone()), ..delivery(chat, what, None) }
     };
-    Shipment { album: pictures[1..].iter().map(one).collect(), ..one(&pictures[0]) }
+    Delivery { album: pictures[1..].iter().map(one).collect(), ..one(&pictures[0]) }
 }
 
 /// An approval and a file are replies too.
@@ -383,8 +383,8 @@ async fn whatever_is_shown_answers_its_message() {
     let asked = fake.user_says_in_topic(group, topic, "Ann", "@counter_bot report");
     let reply_to = Some(asked.to_string());
     let with_reply = |what| match what {
-        Outgoing::Question { markdown, approval, choices, .. } => {
-            Outgoing::Question { markdown, approval, choices, reply_to: reply_to.clone() }
+        Outgoing::Approval { markdown, approval, choices, .. } => {
+            Outgoing::Approval { markdown, approval, choices, reply_to: reply_to.clone() }
         }
         Outgoing::File { name, media_type, size_bytes, digest, caption, .. } => {
             let reply_to = reply_to.clone();
@@ -393,31 +393,31 @@ async fn whatever_is_shown_answers_its_message() {
         _ => Outgoing::Placeholder { markdown: "Hello …".into(), reply_to: reply_to.clone() },
     };
     for what in [question("Allow?"), file("a.txt", None), text("x")] {
-        let mut sending = shipment(group, with_reply(what), None);
+        let mut sending = delivery(group, with_reply(what), None);
         sending.place.thread = Some(topic.to_string());
         let sent = channel.send(&sending).await.expect("sent");
         let shown = fake.messages(group).into_iter().find(|m| m.id == id(&sent)).expect("there");
         assert_eq!((shown.reply_to, shown.thread), (Some(asked), Some(topic)));
     }
     fake.closes_topic(group, topic, "Ann");
-    let mut late = shipment(group, text("x"), None);
+    let mut late = delivery(group, text("x"), None);
     late.place.thread = Some(topic.to_string());
     let gone = channel.send(&late).await;
     assert!(matches!(gone, Err(SendError::Gone(_))), "{gone:?}");
 }
 
 #[tokio::test]
-async fn what_cannot_be_right_is_rejected_before_it_is_sent() {
+async fn invalid_messages_are_rejected_before_sending() {
     let (fake, channel, chat) = stage().await;
     let long = Some("x".repeat(64));
     let cases = [
-        Shipment { token: None, ..shipment(chat, question("q"), None) },
-        Shipment { token: long, ..shipment(chat, question("q"), None) },
-        Shipment { bytes: None, ..shipment(chat, file("a", None), None) },
-        shipment(chat, text("x"), Some(&Receipt { message: "not a number".to_owned() })),
+        Delivery { token: None, ..delivery(chat, question("q"), None) },
+        Delivery { token: long, ..delivery(chat, question("q"), None) },
+        Delivery { bytes: None, ..delivery(chat, file("a", None), None) },
+        delivery(chat, text("x"), Some(&Receipt { message: "not a number".to_owned() })),
     ];
-    for shipment in cases {
-        assert!(matches!(channel.send(&shipment).await, Err(SendError::Rejected(_))));
+    for delivery in cases {
+        assert!(matches!(channel.send(&delivery).await, Err(SendError::Rejected(_))));
     }
     assert!(fake.calls().is_empty());
 }
@@ -447,7 +447,7 @@ async fn a_voice_note_is_shown_as_one_and_else_as_a_document() {
             reply_to: None,
         };
         assert_eq!(note.opening(), None, "no text can be edited into a voice note");
-        let file = Shipment { bytes: Some(bytes.clone()), ..shipment(chat, note, None) };
+        let file = Delivery { bytes: Some(bytes.clone()), ..delivery(chat, note, None) };
         let sent = channel.send(&file).await.expect("sent");
         assert_eq!(fake.granted("sendVoice").len(), usize::from(as_voice));
         assert_eq!(fake.granted("sendDocument").len(), usize::from(!as_voice));

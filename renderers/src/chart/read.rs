@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn invalid_charts_are_rejected_with_a_reason() {
         for (source, words) in [
             ("type: radar\na,b\nc,1", "not “radar”"),
             ("type: bar", "no rows"),

@@ -343,7 +343,7 @@ fn a_title_from_right_to_left_takes_all_of_it_along() {
 }
 
 #[test]
-fn what_announces_something_stands_on_its_page() {
+fn an_introduction_stays_with_the_next_block() {
     let body = parts("one\n\ntwo:\n\n- three\n\nfour:\n").xml(BODY).to_owned();
     let kept: Vec<bool> =
         body.split("<w:p>").skip(1).map(|paragraph| paragraph.contains("<w:keepNext/>")).collect();

@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_named() {
+    fn unknown_commands_are_reported() {
         for (latex, why) in [
             ("{a", "closed"),
             ("a}", "beginning"),

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_named() {
+    fn unknown_keys_are_reported() {
         let (_, _, losses) =
             read("---\ndate: soon\nlang: !\nfoo: 1\ntheme: x\npage: A9\ncolumns: 9\n---\n");
         assert_eq!(losses.len(), 6, "{losses:?}");

@@ -176,7 +176,7 @@ fn cells_beyond_the_header_are_kept() {
 }
 
 #[test]
-fn what_nobody_closes_hides_nothing() {
+fn unclosed_html_tags_hide_no_text() {
     for (source, words) in [
         (
             "Put CSS into the <style> element, then reload.",

@@ -259,7 +259,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_cannot_be_drawn_is_named_with_its_reason() {
+    fn unsupported_pictures_are_reported_with_a_reason() {
         let mut document = Document::default();
         document.assets.insert("a.png".into(), b"no picture".to_vec());
         document.assets.insert("b.png".into(), png(40, 40)[..45].to_vec());

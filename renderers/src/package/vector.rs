@@ -142,7 +142,7 @@ mod tests {
 
     /// Proves S9.
     #[test]
-    fn nothing_is_fetched() {
+    fn external_references_are_not_loaded() {
         let outside = b"<svg xmlns='http://www.w3.org/2000/svg'><image href='a.png'/></svg>";
         assert_eq!(check(outside).unwrap_err(), "it references other files");
         let script = b"<svg xmlns='http://www.w3.org/2000/svg'><script>1</script></svg>";

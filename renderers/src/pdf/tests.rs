@@ -226,7 +226,7 @@ fn every_font_is_embedded() {
 }
 
 #[test]
-fn what_announces_something_stands_on_its_page() {
+fn an_introduction_stays_with_the_next_block() {
     let pages = (28..40).map(|lines| {
         let source = format!("{}Intro:\n\n| a |\n|---|\n| b |\n", "line\n\n".repeat(lines));
         let document = lopdf::Document::load_mem(&rendered(&source).bytes).unwrap();
@@ -252,7 +252,7 @@ fn captions_stand_wherever_their_pictures_do() {
 
 /// Text copied from the file is the original text, even for very long words.
 #[test]
-fn long_words_bear_nothing_that_nobody_wrote() {
+fn no_break_characters_are_added_to_long_words() {
     let hash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
     let endless = "x".repeat(700);
     let source = format!(

@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_skipped_moves_nothing_around_it() {
+    fn skipped_groups_do_not_change_their_surroundings() {
         for (text, wanted) in [
             ("a \\v hidden\\v0 rest\\par", "a rest"),
             ("a {\\v hidden}\\v b\\plain c\\par", "a c"),
@@ -461,7 +461,7 @@ mod tests {
 
     /// Proves S14.
     #[test]
-    fn what_is_broken_ends_and_what_is_deep_is_refused() {
+    fn malformed_rtf_is_read_and_deep_nesting_is_rejected() {
         for rtf in
             ["{\\rtf1 a", "{\\rtf1 \\'z", "{\\rtf1 \\bin9999999 x}", "{\\rtf1}}}}b", "{\\rtf1\\"]
         {

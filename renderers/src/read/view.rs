@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_seen_through_is_white_and_what_was_turned_stands_upright() {
+    fn transparency_becomes_white_and_rotation_is_applied() {
         let seen_through = RgbaImage::from_pixel(9, 9, Rgba([0, 0, 0, 0]));
         assert!(seen(&png(&seen_through)).pixels().all(|pixel| pixel.0 == [255; 3]));
         let turned = turned(&RgbImage::new(40, 20));

@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_a_name_stays_text() {
+    fn numbers_that_may_be_identifiers_stay_text() {
         for text in [
             "00123",
             "+86 138 0000 0000",

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_can_only_be_meant_one_way_is_meant_so() {
+    fn unambiguous_numbers_are_read_in_every_language() {
         for usual in [None, Some('.'), Some(',')] {
             for (number, english) in [
                 ("12", "12"),
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn languages_and_columns_say_what_is_usual() {
+    fn ambiguous_numbers_follow_the_column_or_the_language() {
         for (language, signs) in [
             (None, Signs::English),
             (Some("en-GB"), Signs::English),

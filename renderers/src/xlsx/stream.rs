@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_table_is_an_error() {
+    fn input_that_is_not_a_table_is_rejected() {
         assert!(matches!(stream(&titled("x"), " \n"), Err(RenderError::Invalid(_)) | Ok(_)));
         assert!(matches!(stream(&titled("x"), ""), Err(RenderError::Invalid(_))));
         let wide = "x,".repeat(TABLE_COLUMNS + 1);

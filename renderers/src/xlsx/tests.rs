@@ -85,7 +85,7 @@ fn broken_pictures_are_sentences_and_good_ones_are_embedded() {
 }
 
 #[test]
-fn what_a_cell_cannot_hold_is_named() {
+fn content_that_does_not_fit_a_cell_is_reported() {
     let long = "z".repeat(CELL_CHARS + 1);
     let rendered = rendered(&format!(
         "## S\n\n| a |\n|---|\n| {long} |\n| $x^2$ |\n| ![p](p.png) |\n| [t](tel:+1) [u](https://u) |\n",

@@ -22,7 +22,7 @@ use crate::{
         grant::Scope,
     },
     store::{
-        approvals::{self as questions, attachments, display, request::Offers, votes},
+        approvals::{self as approval_store, attachments, display, request::Offers, votes},
         lists::{
             PageRequest,
             approvals::{ListedApproval, WantedApprovals, list},
@@ -70,7 +70,8 @@ pub struct WholeApproval {
     #[serde(flatten)]
     pub approval: ApprovalView,
     /// The text of the approval, in Markdown
-    pub question: String,
+    #[serde(rename = "question")]
+    pub text: String,
     /// All details, if the text omits any; until the approval is settled
     pub everything: Option<String>,
     /// The people who have agreed so far, if several have to
@@ -84,7 +85,7 @@ pub struct WholeApproval {
 /// The state of the approvals to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum ApprovalState {
     Pending,
     Settled,
 }
@@ -94,7 +95,7 @@ pub enum Standing {
 pub struct ApprovalFilter {
     /// Only open ones, or only settled ones
     #[param(inline)]
-    pub status: Option<Standing>,
+    pub status: Option<ApprovalState>,
     /// Only those of one conversation
     #[serde(default)]
     pub conversation: Option<String>,
@@ -107,7 +108,7 @@ pub async fn page(
     page_request: PageRequest,
 ) -> Result<Page<ApprovalView>> {
     let wanted = WantedApprovals {
-        open: filter.status.map(|status| status == Standing::Pending),
+        open: filter.status.map(|status| status == ApprovalState::Pending),
         conversation: filter.conversation.unwrap_or_default(),
         ..WantedApprovals::default()
     };
@@ -134,7 +135,7 @@ pub async fn whole(admin: &Admin, id: &str) -> Result<Option<WholeApproval>> {
                 let Some(row) = list(tx, &wanted, &only).await?.pop() else { return Ok(None) };
                 let votes = votes::names(tx, &row.id).await?;
                 let parts = display::parts(tx, &row.id).await?;
-                let approval = questions::by_id(tx, row.id.as_str()).await?;
+                let approval = approval_store::by_id(tx, row.id.as_str()).await?;
                 let proposal = match approval {
                     Some(approval) => {
                         grant_management::describe_proposal(tx, &approval, now).await?
@@ -155,17 +156,17 @@ pub async fn whole(admin: &Admin, id: &str) -> Result<Option<WholeApproval>> {
     let taint = admin.gateway.store.current_session(&row.conversation).await?.taint;
     Ok(Some({
         let texts = parts.iter().filter_map(|part| match part {
-            Outgoing::Text { markdown, .. } | Outgoing::Question { markdown, .. } => {
+            Outgoing::Text { markdown, .. } | Outgoing::Approval { markdown, .. } => {
                 Some(&markdown[..])
             }
             _ => None,
         });
-        let question = texts.collect::<Vec<_>>().join("\n\n");
-        let question = match row.status {
-            Status::Pending => admin.redactor().marked(&question),
-            _ => admin.redactor().text(&question).into_owned(),
+        let text = texts.collect::<Vec<_>>().join("\n\n");
+        let text = match row.status {
+            Status::Pending => admin.redactor().marked(&text),
+            _ => admin.redactor().text(&text).into_owned(),
         };
-        WholeApproval { approval: view(admin, row), question, everything, votes, proposal, taint }
+        WholeApproval { approval: view(admin, row), text, everything, votes, proposal, taint }
     }))
 }
 
@@ -174,28 +175,28 @@ async fn text_of(admin: &Admin, file: &Attachment) -> Result<String> {
     Ok(admin.redactor().marked(&String::from_utf8_lossy(&bytes)))
 }
 
-fn view(admin: &Admin, question: ListedApproval) -> ApprovalView {
+fn view(admin: &Admin, listed: ListedApproval) -> ApprovalView {
     // A person who decides sees what runs; a settled approval is a record.
-    let arguments = match question.status {
-        Status::Pending => admin.redactor().marked_value(&question.arguments),
-        _ => admin.redactor().value(&question.arguments),
+    let arguments = match listed.status {
+        Status::Pending => admin.redactor().marked_value(&listed.arguments),
+        _ => admin.redactor().value(&listed.arguments),
     };
     ApprovalView {
-        id: question.id.0,
-        conversation: question.conversation.0,
-        channel: question.channel,
-        asks: serde_json::to_value(question.asks).unwrap_or_default(),
-        tool: question.tool,
+        id: listed.id.0,
+        conversation: listed.conversation.0,
+        channel: listed.channel,
+        asks: serde_json::to_value(listed.asks).unwrap_or_default(),
+        tool: listed.tool,
         arguments,
-        title: admin.redactor().text(&question.title).into_owned(),
-        requester: question.requester.into(),
-        approvers: serde_json::to_value(question.approvers).unwrap_or_default(),
-        offers: offered(&question.offers),
-        status: question.status.as_str().to_owned(),
-        created_at: question.created_at,
-        expires_at: question.expires_at,
-        decided_at: question.decided_at,
-        decided_by: question.decided_by,
+        title: admin.redactor().text(&listed.title).into_owned(),
+        requester: listed.requester.into(),
+        approvers: serde_json::to_value(listed.approvers).unwrap_or_default(),
+        offers: offered(&listed.offers),
+        status: listed.status.as_str().to_owned(),
+        created_at: listed.created_at,
+        expires_at: listed.expires_at,
+        decided_at: listed.decided_at,
+        decided_by: listed.decided_by,
     }
 }
 
@@ -305,7 +306,7 @@ pub async fn decided(
     let choice = choice(body)?;
     let answer = by_id::decide_as(&admin.gateway, &id, choice, caller.voter()).await?;
     let answer = answer.ok_or_else(|| none("approval"))?;
-    match answer.came {
+    match answer.outcome {
         DecisionOutcome::Done => {}
         DecisionOutcome::Refused => return Err(Problem::new(StatusCode::FORBIDDEN, answer.text)),
         DecisionOutcome::Late | DecisionOutcome::NotNow => {
@@ -316,7 +317,7 @@ pub async fn decided(
     let now = admin
         .gateway
         .store
-        .read(move |tx| Box::pin(async move { questions::by_id(tx, &of).await }));
+        .read(move |tx| Box::pin(async move { approval_store::by_id(tx, &of).await }));
     let status = now.await?.map(|approval| approval.status.as_str().to_owned());
     Ok(Decided { id, status: status.unwrap_or_default(), text: answer.text })
 }
@@ -353,7 +354,7 @@ fn terms(wanted: Option<GrantTerms>) -> Result<GrantBounds, Problem> {
         if !(1..=366).contains(&days) {
             return Err(Problem::unfit("`days` must be a number from 1 to 366."));
         }
-        terms.lasts = TimeDelta::days(days);
+        terms.valid_for = TimeDelta::days(days);
     }
     if wanted.uses.is_some_and(|uses| !(1..=1_000_000).contains(&uses)) {
         return Err(Problem::unfit("`uses` must be a number from 1 to 1,000,000."));

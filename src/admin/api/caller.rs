@@ -15,7 +15,7 @@ use crate::{
     admin::{
         Admin,
         auth::{security_headers, web_session},
-        problem::{FOREIGN, Problem},
+        problem::{CROSS_SITE, Problem},
     },
     agent::approvers::Voter,
     journal::{event::Speaker, role::Role},
@@ -125,7 +125,7 @@ async fn caller(admin: &Admin, headers: &HeaderMap, method: &Method) -> Result<C
     let session = web_session::session_token(headers).ok_or_else(unknown)?;
     let session = web_session::session_of(admin, &session).await?.ok_or_else(unknown)?;
     if *method != Method::GET && *method != Method::HEAD && !security_headers::is_own(headers) {
-        return Err(Problem::new(StatusCode::FORBIDDEN, FOREIGN));
+        return Err(Problem::new(StatusCode::FORBIDDEN, CROSS_SITE));
     }
     by_session(admin, session).await?.ok_or_else(|| too_little(Role::Viewer))
 }

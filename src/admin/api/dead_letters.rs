@@ -83,7 +83,7 @@ const SUMMARY: usize = 80;
 fn summary(message: &Outgoing) -> String {
     let text = match message {
         Outgoing::Text { markdown, .. }
-        | Outgoing::Question { markdown, .. }
+        | Outgoing::Approval { markdown, .. }
         | Outgoing::Settled { markdown, .. }
         | Outgoing::Draft { markdown } => markdown,
         Outgoing::File { name, .. } => name,

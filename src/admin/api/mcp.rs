@@ -31,7 +31,8 @@ pub struct PinView {
     /// The server's name for the tool
     pub tool: String,
     /// seen: as first seen; trusted: an operator trusts it; changed: withheld
-    pub standing: String,
+    #[serde(rename = "standing")]
+    pub state: String,
     /// Who trusted it
     pub trusted_by: Option<String>,
     /// SHA-256 of the current definition
@@ -55,14 +56,14 @@ pub struct TrustBody {
 
 impl From<Pin> for PinView {
     fn from(pin: Pin) -> Self {
-        let standing = match pin.standing() {
+        let state = match pin.state() {
             PinState::Seen => "seen",
             PinState::Vouched => "trusted",
             PinState::Changed => "changed",
         };
         let read = |text: &str| serde_json::from_str(text).unwrap_or_default();
         Self {
-            standing: standing.to_owned(),
+            state: state.to_owned(),
             digest: pins::digest(pin.now()),
             was: read(&pin.definition),
             is: pin.offered.as_deref().map(read),

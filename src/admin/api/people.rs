@@ -99,7 +99,7 @@ pub struct RoleBody {
 }
 
 /// Gives a person a role, which applies from their next message on.
-async fn make(
+async fn create(
     admin: &Admin,
     caller: &Caller,
     channel: &str,
@@ -153,7 +153,7 @@ pub async fn set_role(
     if people::at_most(person, role) < role {
         return Err(Problem::unfit("A visitor of a widget can only be a member."));
     }
-    Ok(make(admin, caller, channel, person, role).await?)
+    Ok(create(admin, caller, channel, person, role).await?)
 }
 
 /// Removes a person, and ends their sessions of the web chat. Returns whether they existed.

@@ -21,7 +21,7 @@ use crate::{
     admin::{
         Admin,
         problem::Problem,
-        rules::{self, DraftRule, Explained, HypotheticalCall, ImportFormat, Put},
+        rules::{self, DraftRule, Explained, HypotheticalCall, ImportFormat, ImportMode},
     },
     agent::rules::{RuleDocument, RuleEntry},
     journal::role::Role,
@@ -88,7 +88,7 @@ async fn placed(admin: &Admin, rule: RuleEntry) -> Result<Placed, Problem> {
 
 /// Adds a rule with a new name.
 pub async fn add(admin: &Admin, caller: &Caller, rule: &RuleEntry) -> Result<(), Problem> {
-    if put(admin, caller, rule, Put::New).await? {
+    if put(admin, caller, rule, ImportMode::New).await? {
         Ok(())
     } else {
         Err(Problem::conflict("A rule with this name exists. Update it instead."))
@@ -108,7 +108,7 @@ async fn replace(
     if rule.name.get_or_insert_with(|| name.clone()) != &name {
         return Err(Problem::unfit("The name of the rule differs from the name in the URL."));
     }
-    put(&admin, &caller, &rule, Put::Any).await?;
+    put(&admin, &caller, &rule, ImportMode::Any).await?;
     Ok(Json(placed(&admin, rule).await?))
 }
 
@@ -117,7 +117,7 @@ pub async fn put(
     admin: &Admin,
     caller: &Caller,
     rule: &RuleEntry,
-    how: Put,
+    how: ImportMode,
 ) -> Result<bool, Problem> {
     rules::check(rule).map_err(|problem| Problem::unfit(format!("{problem:#}")))?;
     let now = admin.gateway.clock.now();
@@ -207,7 +207,7 @@ async fn import(
         .map_err(|problem| Problem::unfit(format!("{problem:#}")))?;
     let now = admin.gateway.clock.now();
     let store = &admin.gateway.store;
-    let rules = rules::take_in(store, read.document, body.replace, &caller.id, now).await?;
+    let rules = rules::import_rules(store, read.document, body.replace, &caller.id, now).await?;
     Ok(Json(Imported { rules, notes: read.notes }))
 }
 

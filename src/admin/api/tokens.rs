@@ -39,7 +39,7 @@ pub fn is_name(name: &str) -> bool {
 }
 
 /// Creates a token and records it in the audit; returns its secret. `None` if the name is taken.
-pub async fn make(
+pub async fn create_token(
     store: &Store,
     token: ApiToken,
     by: Fact,
@@ -185,7 +185,7 @@ async fn create(
     let now = admin.gateway.clock.now();
     let token = new(&body.name, body.role.into(), body.days, &caller.name, now);
     let fact = caller.did(AuditKind::TokenCreated);
-    let secret = make(&admin.gateway.store, token.clone(), fact, now).await?;
+    let secret = create_token(&admin.gateway.store, token.clone(), fact, now).await?;
     let secret = secret.ok_or_else(|| {
         Problem::conflict("An active token has this name. Revoke it first, or choose another name.")
     })?;

@@ -21,7 +21,7 @@ use crate::{
         audit::AuditKind,
         lists::PageRequest,
         webhooks::{
-            deliveries::{self, Delivery, LoggedAttempt},
+            deliveries::{self, LoggedAttempt, WebhookDelivery},
             subscriptions,
         },
     },
@@ -100,8 +100,8 @@ pub struct DeliveryFilter {
     pub status: Option<Delivered>,
 }
 
-fn view(admin: &Admin, row: Delivery) -> DeliveryView {
-    let Delivery { id, subscription, topic, body, status, attempts, created_at } = row;
+fn view(admin: &Admin, row: WebhookDelivery) -> DeliveryView {
+    let WebhookDelivery { id, subscription, topic, body, status, attempts, created_at } = row;
     let body = serde_json::from_str(&body).unwrap_or(Value::String(body));
     let body = admin.redactor().value(&body);
     DeliveryView { id, subscription, topic, body, status, attempts, created_at }

@@ -189,9 +189,9 @@ async fn begin_session(admin: &Admin, session: BrowserSession, previous: String)
 fn not_signed_in(admin: &Admin, words: &PageTexts, failure: &SignInError) -> Response {
     tracing::warn!(problem = failure.to_string(), "sign-in failed");
     let (status, text) = match failure {
-        SignInError::Silent(_) => (StatusCode::BAD_GATEWAY, words.sign_on.issuer_silent),
+        SignInError::Silent(_) => (StatusCode::BAD_GATEWAY, words.sign_on.provider_unreachable),
         SignInError::Refused(_) => (StatusCode::FORBIDDEN, words.sign_on.sign_in_failed),
-        SignInError::Unmapped(_) => (StatusCode::FORBIDDEN, words.sign_on.not_let_in),
+        SignInError::Unmapped(_) => (StatusCode::FORBIDDEN, words.sign_on.no_access),
     };
     signed_out_page(admin, status, words, text)
 }

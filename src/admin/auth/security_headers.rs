@@ -13,7 +13,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use crate::admin::problem::{FOREIGN, Problem};
+use crate::admin::problem::{CROSS_SITE, Problem};
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
     connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -58,7 +58,7 @@ pub async fn own_pages_only(request: Request, next: Next) -> Response {
     if reads || is_own(request.headers()) {
         return next.run(request).await;
     }
-    Problem::new(StatusCode::FORBIDDEN, FOREIGN).into_response()
+    Problem::new(StatusCode::FORBIDDEN, CROSS_SITE).into_response()
 }
 
 /// Browsers name the site that a request comes from. A client that does not is not a browser, and

@@ -93,7 +93,7 @@ impl Trace {
     /// Applies an event. Returns the calls that it changed.
     pub fn apply(&mut self, entry: &Entry) -> Vec<TracedCall> {
         match &entry.event {
-            Event::Said { .. } | Event::Ticked { .. } | Event::Pushed { .. } => {
+            Event::Said { .. } | Event::TaskDue { .. } | Event::WebhookReceived { .. } => {
                 self.said_upto = entry.seq;
                 self.failed = false;
                 if self.open.is_empty() {

@@ -28,7 +28,7 @@ use axum::{
     },
     response::{Html, IntoResponse as _, Response},
 };
-use channels::{Button, FileRef, Incoming, Person, What};
+use channels::{Button, FileRef, Incoming, IncomingContent, Person};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -310,14 +310,14 @@ fn incoming(
         at: admin.gateway.clock.now(),
         place: participant.place(),
         person: Some(person),
-        what: What::Text {
+        what: IncomingContent::Text {
             message: key,
             text: message.text,
             reply_to: None,
             addressed: true,
             files,
             album: None,
-            foreign: None,
+            quoted_author: None,
         },
     })
 }

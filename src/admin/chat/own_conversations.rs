@@ -271,7 +271,7 @@ fn lines(said: Vec<Entry>, shown: Vec<ShownRow>, words: &PageTexts) -> Vec<Line>
     for (place, row) in shown.into_iter().enumerate() {
         let markdown = match row.what {
             Outgoing::Text { markdown, .. }
-            | Outgoing::Question { markdown, .. }
+            | Outgoing::Approval { markdown, .. }
             | Outgoing::Settled { markdown, .. } => markdown,
             Outgoing::File { name, .. } => format!("{}: `{name}`", words.sent_file),
             _ => continue,

@@ -63,7 +63,8 @@ pub enum ShownItem {
     Text {
         html: String,
     },
-    Question {
+    #[serde(rename = "question")]
+    Approval {
         html: String,
         approval: String,
         choices: Vec<Choice>,
@@ -362,9 +363,9 @@ fn shown(what: Outgoing) -> Option<ShownItem> {
             ShownItem::Text { html: markdown_html::from_markdown(&markdown) }
         }
         // A settled approval with remaining buttons is shown as an approval.
-        Outgoing::Question { markdown, approval, choices, .. }
+        Outgoing::Approval { markdown, approval, choices, .. }
         | Outgoing::Settled { markdown, approval: Some(approval), choices } => {
-            ShownItem::Question { html: markdown_html::from_markdown(&markdown), approval, choices }
+            ShownItem::Approval { html: markdown_html::from_markdown(&markdown), approval, choices }
         }
         Outgoing::Settled { markdown, .. } => {
             ShownItem::Settled { html: markdown_html::from_markdown(&markdown) }

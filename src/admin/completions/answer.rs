@@ -238,7 +238,7 @@ impl Answer {
         let words = self.awaited.words;
         match what {
             Outgoing::Text { markdown, .. } => Some(markdown),
-            Outgoing::Question { markdown, .. } => {
+            Outgoing::Approval { markdown, .. } => {
                 let link = format!("{}/console/approvals", self.admin.completions.base);
                 let decide = words.completions.decide_at.replace("{link}", &link);
                 Some(format!("{markdown}\n\n{decide}"))

@@ -1,7 +1,7 @@
 //! Finds the conversation of a request, and stores its message there.
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
-use channels::{Incoming, Person, Place, PlaceKind, What};
+use channels::{Incoming, IncomingContent, Person, Place, PlaceKind};
 use chrono::{DateTime, TimeDelta, Utc};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
@@ -189,14 +189,14 @@ fn incoming(
             is_bot: false,
             roles: vec![],
         }),
-        what: What::Text {
+        what: IncomingContent::Text {
             message: key,
             text,
             reply_to: None,
             addressed: true,
             files: vec![],
             album: None,
-            foreign: is_quoted.then(|| CLIENT.to_owned()),
+            quoted_author: is_quoted.then(|| CLIENT.to_owned()),
         },
     }
 }

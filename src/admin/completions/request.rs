@@ -120,8 +120,8 @@ impl CompletionRequest {
         let mut history = messages.collect::<Result<Vec<_>, _>>()?;
         let answered = history.iter().rposition(|message| message.role == MessageRole::Assistant);
         let new = history.split_off(answered.map_or(0, |at| at + 1));
-        let is_question = new.last().is_some_and(|last| last.role == MessageRole::User);
-        if !is_question || new.iter().all(|message| message.text.is_empty()) {
+        let is_request = new.last().is_some_and(|last| last.role == MessageRole::User);
+        if !is_request || new.iter().all(|message| message.text.is_empty()) {
             let message = "The last message must be a text with the role `user`.";
             return Err(CompletionError::invalid("messages", message));
         }
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_supported_is_refused_and_the_rest_ignored() {
+    fn unsupported_options_are_rejected_and_unknown_ones_ignored() {
         let user = json!([{ "role": "user", "content": "Hi" }]);
         let with = |name: &str, value: Value| {
             parsed(&json!({ "model": "m", "messages": user, name: value })).map_err(|e| e.body())

@@ -10,7 +10,9 @@ use serde_json::json;
 use super::page::{PageContext, Sent, back};
 use crate::admin::{
     api::{
-        approvals::{ApprovalFilter, DecisionBody, DecisionName, Standing, decided, page, whole},
+        approvals::{
+            ApprovalFilter, ApprovalState, DecisionBody, DecisionName, decided, page, whole,
+        },
         parts::{Params, Slice},
     },
     console::live,
@@ -20,14 +22,15 @@ use crate::admin::{
 /// Open approvals, newest first.
 pub async fn open(context: PageContext, Params(slice): Params<Slice>) -> Result<Response, Problem> {
     let seen = live::approvals(&context.admin).await?;
-    let filter = ApprovalFilter { status: Some(Standing::Pending), ..ApprovalFilter::default() };
+    let filter =
+        ApprovalFilter { status: Some(ApprovalState::Pending), ..ApprovalFilter::default() };
     let found = page(&context.admin, filter, slice.page_request()?).await?;
-    let mut questions = Vec::new();
-    for question in &found.items {
-        questions.extend(whole(&context.admin, &question.id).await?);
+    let mut approvals = Vec::new();
+    for approval in &found.items {
+        approvals.extend(whole(&context.admin, &approval.id).await?);
     }
     let live = format!("/console/events?of=questions&seen={seen}");
-    let values = json!({ "questions": questions, "found": found, "live": live });
+    let values = json!({ "questions": approvals, "found": found, "live": live });
     context.page("approvals.html", values).await
 }
 
@@ -35,7 +38,8 @@ pub async fn history(
     context: PageContext,
     Params(slice): Params<Slice>,
 ) -> Result<Response, Problem> {
-    let filter = ApprovalFilter { status: Some(Standing::Settled), ..ApprovalFilter::default() };
+    let filter =
+        ApprovalFilter { status: Some(ApprovalState::Settled), ..ApprovalFilter::default() };
     let found = page(&context.admin, filter, slice.page_request()?).await?;
     context.page("history.html", json!({ "found": found })).await
 }

@@ -54,7 +54,8 @@ pub struct LiveQuery {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum LiveView {
-    Questions,
+    #[serde(rename = "questions")]
+    Approvals,
     Conversation,
 }
 
@@ -62,7 +63,7 @@ impl LiveView {
     /// The same role as the page itself.
     fn least(self) -> Role {
         match self {
-            Self::Questions => Role::Approver,
+            Self::Approvals => Role::Approver,
             Self::Conversation => Role::Operator,
         }
     }
@@ -140,7 +141,7 @@ impl Open {
 
     async fn mark(&self) -> Result<String> {
         match self.watched.of {
-            LiveView::Questions => approvals(&self.admin).await,
+            LiveView::Approvals => approvals(&self.admin).await,
             LiveView::Conversation => conversation(&self.admin, &self.watched.id).await,
         }
     }

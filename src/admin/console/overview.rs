@@ -10,7 +10,7 @@ use crate::{
     admin::{
         Admin,
         api::{
-            approvals::{self, ApprovalFilter, Standing},
+            approvals::{self, ApprovalFilter, ApprovalState},
             inventory::{account, all_channels},
         },
         problem::Problem,
@@ -28,7 +28,8 @@ pub async fn index(context: PageContext) -> Result<Response, Problem> {
     let (admin, role) = (&context.admin, context.caller.role);
     let channels = all_channels(admin, role).await?;
     let letters: i64 = channels.iter().map(|channel| channel.given_up).sum();
-    let questions = if role >= Role::Approver { Some(questions(admin).await?) } else { None };
+    let pending_approvals =
+        if role >= Role::Approver { Some(pending_approvals(admin).await?) } else { None };
     let (failed, today) = if role >= Role::Operator {
         (Some(failed(admin).await?), Some(today(admin).await?))
     } else {
@@ -44,15 +45,16 @@ pub async fn index(context: PageContext) -> Result<Response, Problem> {
         "waiting_ms": figures.outbox.oldest_ms,
         "busy": figures.held,
         "pending": figures.approvals.count,
-        "questions": questions,
+        "questions": pending_approvals,
         "failed": failed,
         "today": today,
     });
     context.page("overview.html", values).await
 }
 
-async fn questions(admin: &Admin) -> Result<Value> {
-    let filter = ApprovalFilter { status: Some(Standing::Pending), ..ApprovalFilter::default() };
+async fn pending_approvals(admin: &Admin) -> Result<Value> {
+    let filter =
+        ApprovalFilter { status: Some(ApprovalState::Pending), ..ApprovalFilter::default() };
     let found = approvals::page(admin, filter, live::first(SHOWN)).await?;
     Ok(json!(found.items))
 }

@@ -276,7 +276,7 @@ pub fn problem(admin: &Admin, problem: &Problem, language: Language) -> Response
 }
 
 /// What is wrong with a form, to be shown above it. Other errors are pages of their own.
-pub fn mistake(problem: Problem, language: Language) -> Result<String, Problem> {
+pub fn form_error(problem: Problem, language: Language) -> Result<String, Problem> {
     if problem.status().is_client_error() { Ok(problem.detail(language)) } else { Err(problem) }
 }
 

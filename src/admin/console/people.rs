@@ -75,7 +75,7 @@ pub async fn set(
         people::set_role(&context.admin, &context.caller, channel, person, role).await
     };
     let Err(problem) = set else { return Ok(back("people", "changed").into_response()) };
-    let person_fault = Some(page::mistake(problem.clone(), context.language)?);
+    let person_fault = Some(page::form_error(problem.clone(), context.language)?);
     let forms = Forms { person_fault, person: made, ..Forms::default() };
     let shown = shown(&context, &Slice::default(), forms).await?;
     Ok((problem.status(), shown).into_response())
@@ -108,7 +108,7 @@ pub async fn offer(context: PageContext, Sent(code): Sent<OfferForm>) -> Result<
             shown(&context, &Slice::default(), forms).await
         }
         Err(problem) => {
-            let code_fault = Some(page::mistake(problem.clone(), context.language)?);
+            let code_fault = Some(page::form_error(problem.clone(), context.language)?);
             let forms = Forms { code_fault, code, ..Forms::default() };
             let shown = shown(&context, &Slice::default(), forms).await?;
             Ok((problem.status(), shown).into_response())

@@ -20,7 +20,7 @@ use crate::{
             rules::{TestBody, add as add_rule, explained, explained_with, put, take_out},
         },
         problem::Problem,
-        rules::{Explained, Put, export, shipped_names, tool_names},
+        rules::{Explained, ImportMode, export, shipped_names, tool_names},
     },
     agent::rules::{RuleEntry, shadowing, unmatched},
     journal::role::Role,
@@ -105,7 +105,7 @@ impl Shown {
     ) -> Result<(), Problem> {
         match explained {
             Ok(explained) => self.explanation = Some(explained),
-            Err(problem) => self.fault = Some(page::mistake(problem, language)?),
+            Err(problem) => self.fault = Some(page::form_error(problem, language)?),
         }
         Ok(())
     }
@@ -192,7 +192,7 @@ pub async fn save(
         (Err(problem), _) => Err(problem),
     };
     let Err(problem) = saved else { return Ok(back("rules", "added").into_response()) };
-    let rejected = Some(page::mistake(problem.clone(), context.language)?);
+    let rejected = Some(page::form_error(problem.clone(), context.language)?);
     let shown = page(&context, Shown { form, rejected, ..Shown::default() }).await?;
     Ok((problem.status(), shown).into_response())
 }
@@ -205,7 +205,7 @@ async fn write(context: &PageContext, form: &RuleForm, entry: &RuleEntry) -> Res
     }
     find(admin, &form.was).await?;
     if entry.name.as_deref() == Some(form.was.as_str()) {
-        return put(admin, caller, entry, Put::Any).await.map(drop);
+        return put(admin, caller, entry, ImportMode::Any).await.map(drop);
     }
     add_rule(admin, caller, entry).await?;
     take_out(admin, caller, form.was.clone()).await
@@ -258,6 +258,6 @@ pub async fn change(
     }
     let mut rule = find(&context.admin, &name).await?;
     rule.enabled = changed.then == RuleSwitch::On;
-    put(&context.admin, &context.caller, &rule, Put::Any).await?;
+    put(&context.admin, &context.caller, &rule, ImportMode::Any).await?;
     Ok(back("rules", "changed"))
 }

@@ -79,7 +79,7 @@ fn installed(number: usize, path: &path::Path, agents: &[String]) -> Vec<Install
         };
         Some(InstalledView {
             folder: number,
-            trusted: !one.skill.foreign,
+            trusted: !one.skill.untrusted,
             name: one.skill.name,
             description: one.skill.description,
             source: one.origin.map(|origin| origin.source),

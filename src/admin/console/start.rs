@@ -127,7 +127,8 @@ fn entry(
 pub async fn model(context: PageContext, Sent(form): Sent<ModelForm>) -> Result<Response, Problem> {
     let applied = apply(&context, || form.change(), form.test).await;
     let Err(problem) = applied else { return Ok(back("start", "model_connected").into_response()) };
-    let values = json!({ "model_fault": page::mistake(problem, context.language)?, "model": form });
+    let values =
+        json!({ "model_fault": page::form_error(problem, context.language)?, "model": form });
     let shown = shown(&context, values).await?;
     Ok((StatusCode::UNPROCESSABLE_ENTITY, shown).into_response())
 }
@@ -137,7 +138,7 @@ pub async fn bot(context: PageContext, Sent(form): Sent<BotForm>) -> Result<Resp
     let applied = apply(&context, || form.change(), form.test).await;
     let Err(problem) = applied else { return Ok(back("start", "bot_connected").into_response()) };
     let values =
-        json!({ "bot_fault": page::mistake(problem, context.language)?, "bot_form": form });
+        json!({ "bot_fault": page::form_error(problem, context.language)?, "bot_form": form });
     let shown = shown(&context, values).await?;
     Ok((StatusCode::UNPROCESSABLE_ENTITY, shown).into_response())
 }

@@ -315,18 +315,20 @@ fn plain(event: Event) -> TimelineStep {
     match event {
         Event::Said { by, text, .. } => with(text, step(Said, by.name)),
         Event::Edited { by, text, .. } => with(text, step(Said, by.name + ", edited")),
-        Event::Ticked { by, text, .. } => {
+        Event::TaskDue { by, text, .. } => {
             with(text, step(Said, format!("A task of {} was due", by.name)))
         }
         Event::JobReported { job, text, .. } => {
             with(text, step(Said, format!("The background job {} reported", job.code())))
         }
-        Event::Pushed { hook, text, .. } => with(text, step(Said, format!("The webhook {hook}"))),
+        Event::WebhookReceived { hook, text, .. } => {
+            with(text, step(Said, format!("The webhook {hook}")))
+        }
         Event::FileSent { prompt: Some(PromptRequest { server, prompt, .. }), .. } => {
             step(Note, format!("Prompt requested: {prompt} of the MCP server {server}"))
         }
         Event::FileSent { file, .. } => step(Note, format!("File received: {}", file.name)),
-        Event::FileTaken { path, text, .. } => {
+        Event::FileFetched { path, text, .. } => {
             let stored = step(Note, format!("Stored in the workspace: {path}"));
             with(text.unwrap_or_default(), stored)
         }

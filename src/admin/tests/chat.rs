@@ -109,7 +109,7 @@ async fn growing_text_is_shown_and_then_what_was_recorded() {
 
 /// No sender runs on this node: the page polls.
 #[tokio::test]
-async fn what_another_node_shows_is_seen_here() {
+async fn events_of_other_nodes_are_streamed() {
     let world = World::new().await;
     let cookie = world.signed_in("ann").await;
     world.say(&cookie, &Uuid::new_v4().to_string(), "hello").await;
@@ -136,7 +136,7 @@ async fn the_past_is_there_again_in_its_order_also_the_answers_to_commands() {
         .iter()
         .map(|item| item["text"].as_str().or(item["html"].as_str()).unwrap().trim().to_owned())
         .collect();
-    let status = format!("<p>{}</p>", (texts::Language::English.words().open_questions)(0));
+    let status = format!("<p>{}</p>", (texts::Language::English.words().pending_approvals)(0));
     assert_eq!(shown, ["one", "<p>answer one</p>", &status, "two", "<p>answer two</p>"]);
     assert_eq!(past["before"], Value::Null);
 }
@@ -165,7 +165,7 @@ async fn a_long_history_begins_late_and_misses_nothing_new() {
 }
 
 #[tokio::test]
-async fn a_press_decides_once_and_the_settled_question_replaces_the_card() {
+async fn a_press_decides_once_and_the_settled_approval_replaces_the_card() {
     let world = World::new().await;
     let (ann, bob) = (world.signed_in("ann").await, world.signed_in("bob").await);
     world.say(&ann, &Uuid::new_v4().to_string(), "save a note").await;

@@ -95,8 +95,8 @@ async fn an_upload_is_bounded_and_not_for_visitors() {
     assert_eq!(most.status(), StatusCode::OK, "more than other requests may have");
     let stranger = upload(&world, "", "a.txt", b"x".to_vec()).await;
     assert_eq!(stranger.status(), StatusCode::UNAUTHORIZED);
-    let foreign = world.post("/chat/files?name=a").header("cookie", &ann).header("origin", SHOP);
-    assert_eq!(foreign.body("x").send().await.unwrap().status(), StatusCode::FORBIDDEN);
+    let cross_site = world.post("/chat/files?name=a").header("cookie", &ann).header("origin", SHOP);
+    assert_eq!(cross_site.body("x").send().await.unwrap().status(), StatusCode::FORBIDDEN);
     let visitor = world.post("/widget/site/chat/files?name=a").body("x").send().await.unwrap();
     assert_eq!(visitor.status(), StatusCode::NOT_FOUND);
 }

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use channels::{
-    Button, Channel, FileRef, Incoming, Intake, Limits as Shows, ListenError, Outgoing, Person,
-    Receipt, SendError, Shipment, WebhookError, WebhookRequest, What, web::Web,
+    Button, Channel, Delivery, FileRef, Incoming, IncomingContent, Intake, Limits as Shows,
+    ListenError, Outgoing, Person, Receipt, SendError, WebhookError, WebhookRequest, web::Web,
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use reqwest::{Method, RequestBuilder, Response, StatusCode, header};
@@ -217,7 +217,7 @@ impl World {
         let claimed = self.gateway.store.claim(10, self.clock.now()).await.unwrap();
         let turn = claimed.into_iter().find(|c| c.place.chat == person).expect("somebody spoke");
         let id = ApprovalId::new();
-        let question = Outgoing::Question {
+        let question = Outgoing::Approval {
             markdown: "Allow **note_save**?".into(),
             approval: id.to_string(),
             choices: Language::English.words().choices(
@@ -387,15 +387,15 @@ impl Channel for Hook {
         let what = match body.as_str() {
             "panic" => panic!("as the test asked"),
             "malformed" => return Err(WebhookError::Malformed("as the test asked".into())),
-            "unparsed" => What::Unparsed { raw: body.clone() },
-            text => What::Text {
+            "unparsed" => IncomingContent::Unparsed { raw: body.clone() },
+            text => IncomingContent::Text {
                 message: "1".into(),
                 text: text.to_owned(),
                 reply_to: None,
                 addressed: true,
                 files: vec![],
                 album: None,
-                foreign: None,
+                quoted_author: None,
             },
         };
         let person = Person {
@@ -410,8 +410,8 @@ impl Channel for Hook {
         Ok(vec![Incoming { key: body, at, place, person: Some(person), what }])
     }
 
-    async fn send(&self, shipment: &Shipment) -> Result<Receipt, SendError> {
-        Ok(Receipt { message: shipment.key.clone() })
+    async fn send(&self, delivery: &Delivery) -> Result<Receipt, SendError> {
+        Ok(Receipt { message: delivery.key.clone() })
     }
 
     async fn fetch(&self, _file: &FileRef) -> Result<bytes::Bytes, SendError> {

@@ -205,7 +205,7 @@ fn a_rule_that_is_shadowed_is_known() {
 
 /// Among rules that ask, one that names approvers is not overridden by one that does not.
 #[test]
-fn whom_a_rule_names_to_decide_stays() {
+fn approvers_of_a_rule_are_not_overridden() {
     let mut setting = Setting::with(&[json!({ "approvers": "admins", "severity": "low" })]);
     setting.policy.rules.extend(shipped(&[]));
     assert_eq!(setting.runs("rm a"), "ask");

@@ -148,7 +148,7 @@ const ASKED: &[&str] = &[
 /// The shipped rules catch all of these without any other rule.
 /// Proves MC-24.
 #[test]
-fn what_a_guard_must_catch_is_caught() {
+fn shipped_rules_cover_the_required_commands() {
     let setting = Setting::shipped(&[]);
     for command in REFUSED {
         assert_eq!(setting.runs(command), "refuse", "{command}");

@@ -19,12 +19,12 @@ pub(super) fn overlooks(script: &str, followed: &BTreeSet<String>) -> bool {
         return true;
     }
     let mut scan =
-        Scan { rest: script, followed, place: Place::Script, before: '\n', documents: vec![] };
+        Scan { rest: script, followed, place: ScanState::Script, before: '\n', documents: vec![] };
     scan.finds_unfollowed()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ScanState {
     Script,
     DoubleQuotes,
     HereDocument,
@@ -40,7 +40,7 @@ struct HereDocument {
 struct Scan<'a> {
     rest: &'a str,
     followed: &'a BTreeSet<String>,
-    place: Place,
+    place: ScanState,
     before: char,
     documents: Vec<HereDocument>,
 }
@@ -53,13 +53,13 @@ impl<'a> Scan<'a> {
             self.before = passed.chars().next_back().unwrap_or(self.before);
             self.rest = rest;
         }
-        self.place == Place::DoubleQuotes
+        self.place == ScanState::DoubleQuotes
     }
 
     /// The number of bytes to advance; `None` if something was not followed.
     fn step(&mut self, c: char) -> Option<usize> {
         let next = self.rest.chars().nth(1);
-        let in_script = self.place == Place::Script;
+        let in_script = self.place == ScanState::Script;
         match c {
             '\\' => self.escape(next),
             '`' => self.piece(),
@@ -81,9 +81,9 @@ impl<'a> Scan<'a> {
 
     fn quote(&mut self) -> usize {
         self.place = match self.place {
-            Place::Script => Place::DoubleQuotes,
-            Place::DoubleQuotes => Place::Script,
-            Place::HereDocument => Place::HereDocument,
+            ScanState::Script => ScanState::DoubleQuotes,
+            ScanState::DoubleQuotes => ScanState::Script,
+            ScanState::HereDocument => ScanState::HereDocument,
         };
         1
     }
@@ -153,7 +153,7 @@ impl<'a> Scan<'a> {
                 body += line.len();
             }
             if !document.is_literal {
-                let place = Place::HereDocument;
+                let place = ScanState::HereDocument;
                 let text = &rest[..body];
                 let mut within = Scan {
                     rest: text,

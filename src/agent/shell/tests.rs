@@ -55,7 +55,7 @@ fn programs_are_found_wherever_they_stand() {
 
 /// Encoded text is decoded if that needs no program to run.
 #[test]
-fn what_is_simply_encoded_is_decoded() {
+fn simple_encodings_are_decoded() {
     for line in [
         "$(echo rm) -rf /",
         "`printf 'rm -rf /'`",
@@ -75,7 +75,7 @@ fn what_is_simply_encoded_is_decoded() {
 
 /// Unknown syntax is reported as unclear, and no input makes the parser hang or crash.
 #[test]
-fn what_cannot_be_known_is_unclear() {
+fn dynamic_values_are_unclear() {
     let deep = |open: &str, close: &str| format!("{}a{}", open.repeat(200), close.repeat(200));
     for line in [
         "$X y",
@@ -222,7 +222,7 @@ const STARTED: &[&str] = &[
 
 /// Programs that other programs start by options or by their own languages.
 #[test]
-fn what_programs_start_is_found() {
+fn programs_started_by_programs_are_found() {
     for line in STARTED {
         let script = parse(line);
         let runs: Vec<_> = script.commands.iter().map(Command::text).collect();
@@ -300,7 +300,7 @@ const MAY_START: &[&str] = &[
 
 /// Programs that may start others in an unknown way.
 #[test]
-fn what_may_start_anything_is_doubtful() {
+fn programs_that_can_start_any_program_are_unclear() {
     for line in MAY_START {
         let script = parse(line);
         let makes = *line == "make";

@@ -36,13 +36,13 @@ pub enum Choice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GrantBounds {
     pub scope: Scope,
-    pub lasts: TimeDelta,
+    pub valid_for: TimeDelta,
     pub uses: Option<i64>,
 }
 
 impl Default for GrantBounds {
     fn default() -> Self {
-        Self { scope: Scope::Person, lasts: TimeDelta::days(30), uses: None }
+        Self { scope: Scope::Person, valid_for: TimeDelta::days(30), uses: None }
     }
 }
 
@@ -174,7 +174,7 @@ impl GrantBounds {
                 return Some(Self { scope, ..terms });
             }
             if let Some(days) = number(word, 'd').filter(|days| (1..=MOST_DAYS).contains(days)) {
-                return Some(Self { lasts: TimeDelta::days(days), ..terms });
+                return Some(Self { valid_for: TimeDelta::days(days), ..terms });
             }
             let uses = number(word, 'x').filter(|uses| *uses > 0)?;
             Some(Self { uses: Some(uses), ..terms })
@@ -200,10 +200,10 @@ const CODE: usize = 8;
 /// The code that a person types to name an approval: the end of its id, which differs even between
 /// ids of the same second.
 pub fn code(id: &ApprovalId) -> String {
-    end_of(id.as_str()).to_owned()
+    code_suffix(id.as_str()).to_owned()
 }
 
-pub(super) fn end_of(id: &str) -> &str {
+pub(super) fn code_suffix(id: &str) -> &str {
     &id[id.len().saturating_sub(CODE)..]
 }
 
@@ -215,7 +215,7 @@ mod tests {
     fn typed_commands_are_parsed() {
         let deny = |reason: &str| Choice::Deny { reason: Some(reason.to_owned()) };
         let give = |scope, days, uses| {
-            Choice::Give(GrantBounds { scope, lasts: TimeDelta::days(days), uses })
+            Choice::Give(GrantBounds { scope, valid_for: TimeDelta::days(days), uses })
         };
         for (command, rest, choice, code) in [
             ("allow", "", Choice::Once, ""),

@@ -1,7 +1,7 @@
 //! Supersedes approvals when the requester edits the message that led to them.
 
 use anyhow::Result;
-use channels::{Incoming, What};
+use channels::{Incoming, IncomingContent};
 use chrono::{DateTime, Utc};
 
 use super::{End, resolve};
@@ -54,8 +54,8 @@ pub(in crate::gateway) async fn before(
     folded.await
 }
 
-fn is_edit(what: &What) -> bool {
-    matches!(what, What::Edited { addressed: true, .. })
+fn is_edit(what: &IncomingContent) -> bool {
+    matches!(what, IncomingContent::Edited { addressed: true, .. })
 }
 
 /// Stores an edit. Open approvals of the turn that read the message are superseded, and the agent

@@ -57,12 +57,12 @@ pub(in crate::gateway) async fn typed(
     });
     for open in owed {
         // A message that was written before the elicitation was shown does not answer it.
-        let Some(shown) = outbox::receipt(tx, &open.question).await? else { continue };
+        let Some(shown) = outbox::receipt(tx, &open.message).await? else { continue };
         if typed.reply_to == Some(&shown.message) || (!typed.group && typed.reply_to.is_none()) {
             let voter = typed.voter(&context.channel);
             let choice = Choice::Answer(text.to_owned());
             let answer = decide(tx, &open, choice, &voter, context.now).await?;
-            return Ok((answer.came == DecisionOutcome::Done).then_some(answer.text));
+            return Ok((answer.outcome == DecisionOutcome::Done).then_some(answer.text));
         }
     }
     Ok(None)

@@ -4,7 +4,7 @@ use anyhow::Result;
 use channels::{Outgoing, PlaceKind};
 use chrono::{DateTime, Utc};
 
-use super::{Choice, GrantBounds, end_of};
+use super::{Choice, GrantBounds, code_suffix};
 use crate::{
     agent::approvers::Voter,
     journal::{
@@ -34,14 +34,14 @@ pub(super) async fn propose(
         return Ok(voter.words().grant_texts.not_offered.to_owned());
     };
     attachments::set_proposed(tx, &approval.id, Some(now)).await?;
-    let what = display::what(tx, &approval.question).await?;
-    let Outgoing::Question { markdown, approval: id, reply_to, .. } = what else {
+    let what = display::what(tx, &approval.message).await?;
+    let Outgoing::Approval { markdown, approval: id, reply_to, .. } = what else {
         // On platforms without buttons the reply itself shows the proposal.
-        return Ok(voter.words().proposal_typed(&grant, end_of(approval.id.as_str())));
+        return Ok(voter.words().proposal_typed(&grant, code_suffix(approval.id.as_str())));
     };
     let words = conversations::words(tx, &approval.shown_in).await?;
     let markdown = format!("{markdown}\n\n{}", words.proposal(&grant));
-    let what = Outgoing::Question { markdown, approval: id, choices: words.giving(), reply_to };
+    let what = Outgoing::Approval { markdown, approval: id, choices: words.giving(), reply_to };
     display::redraw(tx, approval, what, now).await?;
     Ok(voter.words().grant_texts.proposed.to_owned())
 }
@@ -64,7 +64,7 @@ pub(super) async fn back(
     voter: &Voter,
     now: DateTime<Utc>,
 ) -> Result<String> {
-    let what = display::what(tx, &approval.question).await?;
+    let what = display::what(tx, &approval.message).await?;
     attachments::set_proposed(tx, &approval.id, None).await?;
     display::redraw(tx, approval, what, now).await?;
     Ok(voter.words().grant_texts.not_given.to_owned())
@@ -109,7 +109,7 @@ pub(super) async fn proposed(
         scope: terms.scope,
         owner,
         given_by: voter.speaker.clone(),
-        expires_at: now + terms.lasts,
+        expires_at: now + terms.valid_for,
         uses_left: terms.uses,
     }))
 }
@@ -144,10 +144,10 @@ pub async fn typed(
 ) -> Result<String> {
     let seen = seen_by(tx, conversation, voter, now).await?;
     match rest.split_whitespace().collect::<Vec<_>>()[..] {
-        [] => Ok(voter.words().grants(&seen, end_of)),
+        [] => Ok(voter.words().grants(&seen, code_suffix)),
         ["revoke", code] => {
             let code = code.to_lowercase();
-            match seen.iter().find(|grant| end_of(grant.id.as_str()) == code) {
+            match seen.iter().find(|grant| code_suffix(grant.id.as_str()) == code) {
                 Some(grant) => revoke(tx, grant, voter, now).await,
                 None => Ok(voter.words().grant_texts.no_such_grant.to_owned()),
             }

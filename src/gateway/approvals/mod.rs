@@ -52,7 +52,7 @@ use crate::{
     },
     texts::{self, Language},
 };
-use choice::end_of;
+use choice::code_suffix;
 pub use choice::{Choice, DecisionCommand, GrantBounds, code};
 pub use expiry::sweep;
 use persons::VoteEligibility;
@@ -103,8 +103,8 @@ pub async fn press(
     let Some(approval) = approval_store::by_token(tx, &press.data[..at]).await? else {
         return invalid();
     };
-    let here = places::stands_at(tx, &approval.shown_in, press.channel, press.place).await?;
-    let shown = outbox::receipt(tx, &approval.question).await?;
+    let here = places::is_current_place(tx, &approval.shown_in, press.channel, press.place).await?;
+    let shown = outbox::receipt(tx, &approval.message).await?;
     let same_message = shown.is_none_or(|receipt| receipt.message == press.message);
     if (!here || !same_message) && !crash::planted("place") {
         return invalid();
@@ -174,13 +174,13 @@ pub enum DecisionOutcome {
 /// The outcome of a decision and the text for the person who made it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecisionReply {
-    pub came: DecisionOutcome,
+    pub outcome: DecisionOutcome,
     pub text: String,
 }
 
 impl DecisionReply {
-    fn new(came: DecisionOutcome, text: impl Into<String>) -> Self {
-        Self { came, text: text.into() }
+    fn new(outcome: DecisionOutcome, text: impl Into<String>) -> Self {
+        Self { outcome, text: text.into() }
     }
 }
 
@@ -192,12 +192,12 @@ pub async fn decide(
     voter: &Voter,
     now: DateTime<Utc>,
 ) -> Result<DecisionReply> {
-    let standing = persons::standing(tx, asked, &choice, voter).await?;
-    if standing != VoteEligibility::Counts {
+    let eligibility = persons::eligibility(tx, asked, &choice, voter).await?;
+    if eligibility != VoteEligibility::Counts {
         reject_vote(tx, asked, voter, now).await?;
         return Ok(DecisionReply::new(
             DecisionOutcome::Refused,
-            not_yours(&asked.approvers, standing, voter),
+            not_yours(&asked.approvers, eligibility, voter),
         ));
     }
     // Lock the conversation's row first, as all other code does, so that transactions cannot
@@ -258,11 +258,11 @@ async fn reject_vote(
     audit::append(tx, approval.conversation.as_str(), vec![fact], now).await
 }
 
-fn not_yours(approvers: &Approvers, standing: VoteEligibility, voter: &Voter) -> &'static str {
+fn not_yours(approvers: &Approvers, eligibility: VoteEligibility, voter: &Voter) -> &'static str {
     let words = voter.words();
     match approvers {
-        _ if standing == VoteEligibility::NotLinked => words.linking.link_first,
-        _ if standing == VoteEligibility::Requester => words.not_your_own,
+        _ if eligibility == VoteEligibility::NotLinked => words.linking.link_first,
+        _ if eligibility == VoteEligibility::Requester => words.not_your_own,
         _ if voter.speaker.is_visitor() => words.not_for_you,
         _ if *approvers == Approvers::default() => words.not_yours,
         Approvers { except_requester: true, .. } => words.not_your_own,
@@ -314,7 +314,7 @@ async fn allow(
     resolve(tx, approval, end, now).await?;
     let words = voter.words();
     let answers = approval.asks == ApprovalPurpose::Answer;
-    let text = if answers { words.asking.taken } else { words.decided(Status::Allowed) };
+    let text = if answers { words.elicitation.answer_sent } else { words.decided(Status::Allowed) };
     Ok(DecisionReply::new(DecisionOutcome::Done, text))
 }
 

@@ -33,7 +33,7 @@ pub(super) enum VoteEligibility {
 }
 
 /// Returns whether this voter's choice counts.
-pub(super) async fn standing(
+pub(super) async fn eligibility(
     tx: &mut Tx<'_>,
     asked: &Approval,
     choice: &Choice,

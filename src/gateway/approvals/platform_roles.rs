@@ -2,7 +2,7 @@
 //! whether earlier voters still have their role. The lookup cannot be done inside a transaction.
 
 use anyhow::Result;
-use channels::{Incoming, Person, Place, What};
+use channels::{Incoming, IncomingContent, Person, Place};
 use chrono::{DateTime, Utc};
 use std::collections::BTreeMap;
 
@@ -65,10 +65,10 @@ pub async fn before(gateway: &Gateway, channel: &str, incoming: &mut Incoming) -
     Ok(())
 }
 
-fn decides(what: &What) -> bool {
+fn decides(what: &IncomingContent) -> bool {
     match what {
-        What::Press { .. } => true,
-        What::Text { text, addressed, .. } => *addressed && text.starts_with('/'),
+        IncomingContent::Press { .. } => true,
+        IncomingContent::Text { text, addressed, .. } => *addressed && text.starts_with('/'),
         _ => false,
     }
 }
@@ -100,10 +100,10 @@ pub async fn recount(gateway: &Gateway, approval: &Approval) -> Result<()> {
             "vote discarded: the voter may no longer decide"
         );
         let (approval, now) = (approval.clone(), gateway.clock.now());
-        let strike = gateway.store.write("discard votes", move |tx| {
-            Box::pin(async move { strike(tx, &approval, &channel, &speaker, now).await })
+        let withdraw_votes = gateway.store.write("discard votes", move |tx| {
+            Box::pin(async move { withdraw_votes(tx, &approval, &channel, &speaker, now).await })
         });
-        strike.await?;
+        withdraw_votes.await?;
     }
     Ok(())
 }
@@ -146,13 +146,13 @@ async fn counts(
     let voter = voter.await?;
     let talks = voter.role.is_some_and(|role| role >= Role::Member);
     let asked = approval.clone();
-    let standing = gateway.store.read(move |tx| {
-        Box::pin(async move { persons::standing(tx, &asked, &Choice::Once, &voter).await })
+    let eligibility = gateway.store.read(move |tx| {
+        Box::pin(async move { persons::eligibility(tx, &asked, &Choice::Once, &voter).await })
     });
-    Ok(talks && standing.await? == VoteEligibility::Counts)
+    Ok(talks && eligibility.await? == VoteEligibility::Counts)
 }
 
-async fn strike(
+async fn withdraw_votes(
     tx: &mut Tx<'_>,
     asked: &Approval,
     channel: &str,
@@ -160,7 +160,7 @@ async fn strike(
     now: DateTime<Utc>,
 ) -> Result<()> {
     journal::lock(tx, &asked.conversation).await?;
-    votes::strike(tx, &asked.id, channel, &speaker.id).await?;
+    votes::withdraw_votes(tx, &asked.id, channel, &speaker.id).await?;
     let fact = Fact::about(AuditKind::VoteStruck, asked, &speaker.id).with("channel", channel);
     audit::append(tx, asked.conversation.as_str(), vec![fact], now).await?;
     let names = votes::names(tx, &asked.id).await?;

@@ -111,7 +111,7 @@ pub async fn chat_moved(
         let there = journal::find_conversation(tx, channel, key).await?;
         let into = there.unwrap_or_else(|| conversation.clone());
         for approval in approval_store::shown_in(tx, &conversation).await? {
-            if outbox::receipt(tx, &approval.question).await?.is_some() || into != conversation {
+            if outbox::receipt(tx, &approval.message).await?.is_some() || into != conversation {
                 display::show_again(tx, &approval, &into, None, now).await?;
             }
         }

@@ -42,11 +42,11 @@ pub(super) async fn show_votes(
 ) -> Result<String> {
     let words = conversations::words(tx, &approval.shown_in).await?;
     let votes = words.votes(names, approval.approvers.needed);
-    let mut what = display::what(tx, &approval.question).await?;
-    if let Outgoing::Question { markdown, .. } | Outgoing::Text { markdown, .. } = &mut what {
+    let mut what = display::what(tx, &approval.message).await?;
+    if let Outgoing::Approval { markdown, .. } | Outgoing::Text { markdown, .. } = &mut what {
         *markdown = format!("{markdown}\n\n{votes}");
     }
-    if let Outgoing::Question { choices, .. } = &mut what
+    if let Outgoing::Approval { choices, .. } = &mut what
         && !names.is_empty()
     {
         choices.push(words.withdrawing());

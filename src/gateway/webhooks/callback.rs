@@ -109,7 +109,7 @@ pub async fn answer(
                 CallbackChoice::Deny => Choice::Deny { reason: None },
             };
             let reply = decide(tx, &approval, choice, &voter, now).await?;
-            if reply.came == DecisionOutcome::NotNow {
+            if reply.outcome == DecisionOutcome::NotNow {
                 // Nothing was decided, so the URL still works later.
                 inbox::forget(tx, "answers", &sealed.seal).await?;
             }

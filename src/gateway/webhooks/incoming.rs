@@ -165,16 +165,18 @@ async fn write_down(
         return Ok(WebhookOutcome::Yes);
     }
     match usage::flood(tx, &channel, most, now).await? {
-        usage::Admission::Fine => {}
-        usage::Admission::Tell(wait) => return Ok(WebhookOutcome::TooFast(wait)),
-        usage::Admission::Drop => return Ok(WebhookOutcome::TooFast(Duration::from_mins(1))),
+        usage::Admission::Accepted => {}
+        usage::Admission::Rejected(wait) => return Ok(WebhookOutcome::TooFast(wait)),
+        usage::Admission::RejectedSilently => {
+            return Ok(WebhookOutcome::TooFast(Duration::from_mins(1)));
+        }
     }
     if inbox::first_seen(tx, &channel, &id, now).await? {
         let conversation = journal::conversation(tx, &inlet.channel, &inlet.place, now).await?;
         let source = format!("webhook {}", inlet.name);
         journal::append(tx, &conversation, &Event::Tainted { source }, now).await?;
         let (hook, by) = (inlet.name.clone(), inlet.by.clone());
-        journal::append(tx, &conversation, &Event::Pushed { hook, by, text }, now).await?;
+        journal::append(tx, &conversation, &Event::WebhookReceived { hook, by, text }, now).await?;
     }
     Ok(WebhookOutcome::Yes)
 }

@@ -18,9 +18,9 @@ pub struct Task {
 
 impl Session {
     pub fn inherited(&self) -> InheritedState {
-        let foreign = self.foreign.iter().chain(self.sent.keys()).cloned().collect();
+        let untrusted = self.untrusted.iter().chain(self.sent.keys()).cloned().collect();
         let (taint, joined) = (self.taint.clone(), self.joined.clone());
-        InheritedState { taint, foreign, joined, ..InheritedState::default() }
+        InheritedState { taint, untrusted, joined, ..InheritedState::default() }
     }
 
     /// Clears earlier permissions: they were given to an agent that had not read untrusted content.
@@ -75,7 +75,7 @@ impl Session {
         for source in &inherited.taint {
             self.tainted(source);
         }
-        self.foreign.extend(inherited.foreign.iter().cloned());
+        self.untrusted.extend(inherited.untrusted.iter().cloned());
         self.joined.extend(inherited.joined.iter().cloned());
         for (tool, runs) in &inherited.used {
             *self.used.entry(tool.clone()).or_default() += runs;

@@ -152,12 +152,12 @@ impl Session {
 
     /// Whether this file may contain untrusted content: it was modified while the conversation was
     /// tainted, or a person sent it.
-    pub fn is_foreign(&self, path: &str) -> bool {
-        self.foreign.contains(path) || self.sent.contains_key(path)
+    pub fn is_untrusted(&self, path: &str) -> bool {
+        self.untrusted.contains(path) || self.sent.contains_key(path)
     }
 
-    pub fn has_foreign(&self) -> bool {
-        !self.foreign.is_empty() || !self.sent.is_empty()
+    pub fn has_untrusted(&self) -> bool {
+        !self.untrusted.is_empty() || !self.sent.is_empty()
     }
 
     /// A due task is treated as a message of the person who scheduled it, without a message id.

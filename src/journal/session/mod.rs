@@ -48,7 +48,8 @@ pub struct Session {
     /// The sources of untrusted content, until the dialogue is restarted.
     pub taint: Vec<String>,
     /// Files written or read while the conversation was tainted. They stay marked after `/new`.
-    pub foreign: BTreeSet<String>,
+    #[serde(rename = "foreign")]
+    pub untrusted: BTreeSet<String>,
     /// Files that people sent, with their senders.
     pub sent: BTreeMap<String, String>,
     /// Skills that were loaded before the last compaction and must survive it.
@@ -73,7 +74,7 @@ pub struct Session {
     pub job: Option<JobBudget>,
     /// Not folded: the worker sets it each time it reads the journal.
     #[serde(skip)]
-    pub standing: Permissions,
+    pub permissions: Permissions,
 }
 
 /// A permission for all calls of one tool on behalf of one person, for the rest of the
@@ -179,15 +180,15 @@ impl Session {
             Event::Failed { upto, .. } => self.failed(*upto),
             Event::Stopped { by } => self.stopped(by),
             Event::Restarted { .. } => {
-                let foreign = std::mem::take(&mut self.foreign);
+                let untrusted = std::mem::take(&mut self.untrusted);
                 let sent = std::mem::take(&mut self.sent);
                 let (seq, model) = (entry.seq, self.model.take());
-                *self = Self { seq, answered_upto: seq, foreign, sent, model, ..Self::default() };
+                *self = Self { seq, answered_upto: seq, untrusted, sent, model, ..Self::default() };
             }
             Event::Compacted { upto, summary, usage } => self.compacted(*upto, summary, *usage),
             Event::Hooked { on, call, did, .. } => self.hooked(*on, call.as_ref(), did),
             Event::FileSent { message, .. } => self.file_sent(entry, message),
-            Event::FileTaken { file, path, attachment, view, text } => {
+            Event::FileFetched { file, path, attachment, view, text } => {
                 self.file_taken(*file, path);
                 let (path, attachment) = (path.clone(), attachment.clone());
                 let (view, text) = (view.clone().map(Box::new), text.clone());
@@ -197,8 +198,8 @@ impl Session {
                 self.set_file(*file, messages::FileState::Lost { reason: reason.clone() });
             }
             Event::Edited { by, message, text } => self.edited(entry.seq, by, message, text),
-            Event::Ticked { by, text, .. } => self.ticked(entry, by, text),
-            Event::Pushed { hook, by, text } => self.pushed(entry, hook, by, text),
+            Event::TaskDue { by, text, .. } => self.ticked(entry, by, text),
+            Event::WebhookReceived { hook, by, text } => self.pushed(entry, hook, by, text),
             Event::Remembered { text } => self.memory = Some(text.clone()),
             Event::ModelChosen { model, .. } => self.model = Some(model.clone()),
             Event::Delegated { call, .. } => self.delegated(entry.at, call),
@@ -362,8 +363,8 @@ fn requires_new_request(event: &Event) -> bool {
     matches!(
         event,
         Event::Said { .. }
-            | Event::Ticked { .. }
-            | Event::Pushed { .. }
+            | Event::TaskDue { .. }
+            | Event::WebhookReceived { .. }
             | Event::JobReported { .. }
             | Event::Replied { .. }
             | Event::ToolFinished { .. }
@@ -450,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_that_people_take_is_not_the_turns() {
+    fn waiting_for_people_does_not_count_as_turn_time() {
         let at = |minutes| DateTime::UNIX_EPOCH + TimeDelta::minutes(minutes);
         let asked = |call: &str, asks| Event::ApprovalAsked {
             approval: "q".into(),

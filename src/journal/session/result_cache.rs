@@ -30,9 +30,9 @@ impl Session {
             for seen in &result.seen {
                 self.seen.insert(seen.path.clone(), seen.digest.clone());
                 if self.taint.is_empty() {
-                    self.foreign.remove(&seen.path);
+                    self.untrusted.remove(&seen.path);
                 } else {
-                    self.foreign.insert(seen.path.clone());
+                    self.untrusted.insert(seen.path.clone());
                 }
             }
         }

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_read_exactly_is_no_object() {
+    fn arguments_that_lose_precision_are_not_parsed() {
         let huge = "{\"n\":123456789012345678901}";
         for pieces in [
             vec![json!("{\"a\":")],

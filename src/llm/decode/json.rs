@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_represented_is_read_as_it_is() {
+    fn representable_json_is_kept() {
         for text in [
             r#"{"a":[1,-2,0.1,1e3,2.50,-0,1e-7,18446744073709551615,true,null],"é":"\u00e9 😀"}"#,
             r#""\ud83d\ude00 \\ud83d \" \/""#,
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_change_is_marked() {
+    fn lossy_json_is_marked() {
         for text in [
             r#"{"n":123456789012345678901}"#,
             r#"{"n":0.1000000000000000055511151231257827}"#,
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_is_not_read() {
+    fn invalid_json_is_rejected() {
         for text in ["", "{", "{\"a\":}", "nul", "1 2", "{\"a\":1}x", "\"\\", "\"\\é\"", "--1"] {
             assert_eq!(read(text.as_bytes()), None, "{text}");
         }

@@ -198,8 +198,8 @@ impl ResponseReader {
         let frames = self.frames.finish();
         self.decode(frames)?;
         if self.draft.stop.is_none() && !self.draft.is_ended {
-            let is_foreign = !self.has_objects && self.size_bytes > 0;
-            return Err(if is_foreign { Broken::Invalid } else { Broken::Cut });
+            let is_other_text = !self.has_objects && self.size_bytes > 0;
+            return Err(if is_other_text { Broken::Invalid } else { Broken::Cut });
         }
         self.draft.finish();
         let delta = std::mem::take(&mut self.draft.delta);

@@ -23,12 +23,12 @@ pub(super) async fn show_parts(
     parts: &[Outgoing],
     now: DateTime<Utc>,
 ) -> Result<OutboxId> {
-    let mut question = OutboxId::new();
+    let mut message = OutboxId::new();
     let first = outbox::next_part(tx, shown_in, seq).await?;
     for (what, part) in parts.iter().zip(first..) {
-        question = OutboxId::new();
+        message = OutboxId::new();
         let row = OutboxRow {
-            id: question.clone(),
+            id: message.clone(),
             seq,
             part,
             edits: None,
@@ -38,7 +38,7 @@ pub(super) async fn show_parts(
         };
         outbox::insert(tx, shown_in, row, what, now).await?;
     }
-    Ok(question)
+    Ok(message)
 }
 
 /// Updates the displayed approval.
@@ -50,7 +50,7 @@ pub async fn redraw(
 ) -> Result<()> {
     let seq = journal::last_seq(tx, &approval.shown_in).await?;
     let part = outbox::next_part(tx, &approval.shown_in, seq).await?;
-    let edits = Some(approval.question.clone());
+    let edits = Some(approval.message.clone());
     let row = OutboxRow {
         id: OutboxId::new(),
         seq,
@@ -110,7 +110,7 @@ pub async fn show_again(
     let ahead = ahead.map(|markdown| Outgoing::Text { markdown, reply_to: None });
     let parts: Vec<_> = ahead.into_iter().chain(parts).collect();
     let position = ApprovalPosition { shown_in: into, seq: journal::last_seq(tx, into).await? };
-    let question = show_parts(tx, &approval.id, position, &parts, now).await?;
+    let message = show_parts(tx, &approval.id, position, &parts, now).await?;
     sql!(
         tx,
         execute,
@@ -119,7 +119,7 @@ pub async fn show_again(
         UPDATE approvals
         SET question = $1, shown_in = $2
         WHERE id = $3",
-        question.as_str(),
+        message.as_str(),
         into.as_str(),
         approval.id.as_str()
     );

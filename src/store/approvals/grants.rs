@@ -41,7 +41,7 @@ pub fn person(channel: &str, id: &str) -> String {
 
 impl Store {
     /// The grants and halt that apply to a conversation and its requester.
-    pub async fn standing(
+    pub async fn permissions(
         &self,
         conversation: &ConversationId,
         person: String,

@@ -47,7 +47,7 @@ row! {
         arguments: String,
         title: String,
         requester: String,
-        question: String,
+        message: String,
         status: String,
         expires_at: i64,
         decided_by: Option<String>,
@@ -65,7 +65,7 @@ macro_rules! select {
             "
             -- approvals
             SELECT a.id, a.conversation, a.call, a.asks, a.tool, a.arguments, a.title, a.requester,
-                   a.question, a.status, a.expires_at, a.decided_by, a.approvers, a.offers,
+                   a.question AS message, a.status, a.expires_at, a.decided_by, a.approvers, a.offers,
                    a.proposal, a.shown_in
             FROM approvals a
             ",
@@ -141,7 +141,7 @@ pub(super) async fn ask(
 ) -> Result<()> {
     subscriptions::asked(tx, conversation, &asked, now).await?;
     let position = ApprovalPosition { shown_in, seq };
-    let question = display::show_parts(tx, &asked.id, position, &asked.shows, now).await?;
+    let message = display::show_parts(tx, &asked.id, position, &asked.shows, now).await?;
     sql!(
         tx,
         execute,
@@ -160,7 +160,7 @@ pub(super) async fn ask(
         asked.digest,
         asked.title,
         serde_json::to_string(&asked.requester)?,
-        question.as_str(),
+        message.as_str(),
         now.timestamp_millis(),
         asked.expires_at.timestamp_millis(),
         serde_json::to_string(&asked.approvers)?,
@@ -366,7 +366,7 @@ fn approval(row: ApprovalRow) -> Result<Approval> {
         offers: Offers::parse(&row.offers),
         proposal,
         shown_in: ConversationId(row.shown_in),
-        question: OutboxId(row.question),
+        message: OutboxId(row.message),
         status: Status::parse(&row.status).context("an approval's status")?,
         expires_at: at(row.expires_at),
         decided_by: row.decided_by,

@@ -98,7 +98,7 @@ pub struct Approval {
     pub offers: Offers,
     pub proposal: Option<GrantSubject>,
     /// The outbox row that shows it, and the conversation that the row belongs to.
-    pub question: OutboxId,
+    pub message: OutboxId,
     pub shown_in: ConversationId,
     pub status: Status,
     pub expires_at: DateTime<Utc>,

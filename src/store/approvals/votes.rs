@@ -111,7 +111,7 @@ pub async fn of(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<(String, S
 }
 
 /// Deletes a person's vote.
-pub async fn strike(
+pub async fn withdraw_votes(
     tx: &mut Tx<'_>,
     approval: &ApprovalId,
     channel: &str,

@@ -15,7 +15,7 @@ use crate::{
         db::{row::row, sql},
         leases::Lease,
         metrics::committed,
-        usage::{self, UsageRecord, What, spent},
+        usage::{self, UsageRecord, UsageSource, spent},
     },
 };
 
@@ -49,7 +49,7 @@ pub(super) async fn enter_usage(
 ) -> Result<()> {
     for used in all {
         tx.wakeups.counts.extend(committed::of_used(&used));
-        if assigned.reservations > 0 && matches!(used.what, What::Model { .. }) {
+        if assigned.reservations > 0 && matches!(used.what, UsageSource::Model { .. }) {
             spent::release(tx, lease.conversation(), &used.person).await?;
         }
         usage::enter(tx, lease, used, now).await?;

@@ -105,7 +105,7 @@ pub async fn person(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<St
 }
 
 /// Whether a conversation is at this place, regardless of its owner.
-pub async fn stands_at(
+pub async fn is_current_place(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
     channel: &str,

@@ -174,7 +174,7 @@ async fn record(
         what: change.shows,
         wait: change.shows_wait,
         answers: change.answers,
-        questions: change.asked,
+        approvals: change.asked,
     };
     show(tx, &lease, assigned, shown, now).await?;
     if change.events.iter().any(|event| matches!(event, Event::Failed { .. })) {
@@ -228,7 +228,7 @@ struct Shown {
     what: Vec<Outgoing>,
     wait: Option<DateTime<Utc>>,
     answers: Option<Seq>,
-    questions: Vec<NewApproval>,
+    approvals: Vec<NewApproval>,
 }
 
 /// Messages of a sub-agent are shown in the conversation that it works for.
@@ -239,8 +239,8 @@ async fn show(
     shown: Shown,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    let Shown { at_new_event, what, wait, answers, questions } = shown;
-    if what.is_empty() && questions.is_empty() && wait.is_none() {
+    let Shown { at_new_event, what, wait, answers, approvals } = shown;
+    if what.is_empty() && approvals.is_empty() && wait.is_none() {
         return Ok(());
     }
     let home = lease.home();
@@ -254,7 +254,7 @@ async fn show(
     if let Some(until) = wait {
         album::wait(tx, home, until).await?;
     }
-    for asked in questions {
+    for asked in approvals {
         approvals::ask(
             tx,
             &lease.conversation,

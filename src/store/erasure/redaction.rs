@@ -69,7 +69,9 @@ impl Forgotten {
                 self.files.insert(entry.seq);
                 self.quotes.insert(file.name.clone());
             }
-            Event::FileTaken { file, attachment, view, text, .. } if self.files.contains(file) => {
+            Event::FileFetched { file, attachment, view, text, .. }
+                if self.files.contains(file) =>
+            {
                 self.quotes.extend(text.clone());
                 self.digests.insert(attachment.digest.clone());
                 self.digests.extend(view.as_ref().map(|view| view.digest.clone()));
@@ -88,7 +90,7 @@ impl Forgotten {
     pub fn is_source(&self, entry: &Entry) -> bool {
         self.files.contains(&entry.seq)
             || speakers(&entry.event).iter().any(|by| by.id == self.person)
-            || matches!(&entry.event, Event::FileTaken { file, .. } if self.files.contains(file))
+            || matches!(&entry.event, Event::FileFetched { file, .. } if self.files.contains(file))
     }
 
     /// The event without the person; `None` if it contains nothing of theirs.
@@ -97,8 +99,8 @@ impl Forgotten {
         match &mut event {
             Event::Said { by, text, .. }
             | Event::Edited { by, text, .. }
-            | Event::Ticked { by, text, .. }
-            | Event::Pushed { by, text, .. }
+            | Event::TaskDue { by, text, .. }
+            | Event::WebhookReceived { by, text, .. }
                 if by.id == self.person =>
             {
                 *by = nobody();
@@ -113,7 +115,7 @@ impl Forgotten {
                 NOBODY.clone_into(&mut file.name);
                 *prompt = None;
             }
-            Event::FileTaken { file, attachment, path, view, text }
+            Event::FileFetched { file, attachment, path, view, text }
                 if self.files.contains(file) =>
             {
                 NOBODY.clone_into(path);
@@ -205,8 +207,8 @@ pub(in crate::store) fn speakers(event: &Event) -> Vec<&Speaker> {
     match event {
         Event::Said { by, .. }
         | Event::Edited { by, .. }
-        | Event::Ticked { by, .. }
-        | Event::Pushed { by, .. }
+        | Event::TaskDue { by, .. }
+        | Event::WebhookReceived { by, .. }
         | Event::JobReported { by, .. }
         | Event::Stopped { by }
         | Event::Restarted { by }

@@ -46,7 +46,7 @@ impl Store {
         let write = self.write("erase authorship", move |tx| {
             Box::pin(async move {
                 pending::keep_files(tx, &own.erasure, &forgotten.digests).await?;
-                forget_questions(tx, &own, &forgotten).await?;
+                redact_approvals(tx, &own, &forgotten).await?;
                 forget_notes(tx, &own, &forgotten).await
             })
         });
@@ -216,7 +216,7 @@ async fn forget_notes(tx: &mut Tx<'_>, step: &ErasureStep, forgotten: &Forgotten
 }
 
 row! {
-    struct ApprovalText {
+    struct StoredApprovalText {
         id: String,
         title: String,
         arguments: String,
@@ -224,7 +224,7 @@ row! {
 }
 
 /// Redacts approvals that were requested for them, mention them, or were answered by them.
-async fn forget_questions(
+async fn redact_approvals(
     tx: &mut Tx<'_>,
     step: &ErasureStep,
     forgotten: &Forgotten,
@@ -246,7 +246,7 @@ async fn forget_questions(
         conversation,
         mention.as_str()
     );
-    let rows: Vec<ApprovalText> = sql!(
+    let rows: Vec<StoredApprovalText> = sql!(
         tx,
         fetch_all,
         "
@@ -255,7 +255,7 @@ async fn forget_questions(
         WHERE conversation = $1",
         conversation
     );
-    for ApprovalText { id, title, arguments } in rows {
+    for StoredApprovalText { id, title, arguments } in rows {
         let is = serde_json::from_str(&arguments)?;
         let (title_left, remaining) =
             (forgotten.redact_text(&title), forgotten.redact_json(&is, &[]));

@@ -98,7 +98,7 @@ pub async fn list(
         open,
         page_request.most as i64
     );
-    rows.into_iter().map(question).collect()
+    rows.into_iter().map(listed_approval).collect()
 }
 
 row! {
@@ -127,7 +127,7 @@ pub async fn version(tx: &mut Tx<'_>) -> Result<String> {
     Ok(format!("{open} {} {votes} {}", latest.unwrap_or_default(), voted_at.unwrap_or_default()))
 }
 
-fn question(row: ListedRow) -> Result<ListedApproval> {
+fn listed_approval(row: ListedRow) -> Result<ListedApproval> {
     Ok(ListedApproval {
         id: ApprovalId(row.id),
         conversation: ConversationId(row.conversation),

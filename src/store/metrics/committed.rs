@@ -4,7 +4,7 @@
 use super::counter::Count;
 use crate::{
     journal::event::{Event, Outcome, Status},
-    store::usage::{UsageRecord, What},
+    store::usage::{UsageRecord, UsageSource},
 };
 
 pub const TURNS: &str = "countersign_turns_total";
@@ -50,7 +50,7 @@ fn outcome(outcome: Outcome) -> &'static str {
 }
 
 pub fn of_used(used: &UsageRecord) -> Vec<Count> {
-    let What::Model { id, usage, cost_micros, .. } = &used.what else { return vec![] };
+    let UsageSource::Model { id, usage, cost_micros, .. } = &used.what else { return vec![] };
     let tokens = |kind, by| Count::more(LLM_TOKENS, &[("model", id), ("kind", kind)], by);
     vec![
         tokens("input", usage.input_tokens),

@@ -359,7 +359,7 @@ mod tests {
 
     /// Without a free permit, nothing can be claimed and the database is not queried.
     #[tokio::test]
-    async fn nothing_is_claimed_for_no_permit() {
+    async fn without_a_permit_nothing_is_claimed() {
         let scratch = on_sqlite().await;
         scratch.fill("tg", 1, 1).await;
         let sends = scratch.store.claim_sends(vec![Share { channel: "tg".into(), most: 0 }], now());

@@ -62,7 +62,7 @@ impl Pin {
         self.offered.as_deref().unwrap_or(&self.definition)
     }
 
-    pub fn standing(&self) -> PinState {
+    pub fn state(&self) -> PinState {
         match (&self.offered, self.vouched_by.as_str()) {
             (Some(_), _) => PinState::Changed,
             (None, "") => PinState::Seen,

@@ -26,12 +26,12 @@ use crate::{
 pub struct UsageRecord {
     pub agent: String,
     pub person: String,
-    pub what: What,
+    pub what: UsageSource,
     pub took_ms: u64,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum What {
+pub enum UsageSource {
     /// `messages`: the number of messages that the reply answers.
     Model { id: String, messages: u64, usage: Usage, cost_micros: u64 },
     /// `counted`: the call was counted by the rate limit before it ran.
@@ -81,11 +81,11 @@ pub struct Line {
 /// Whether a message is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
-    Fine,
+    Accepted,
     /// Too fast, for the first time: the person is told how long to wait.
-    Tell(Duration),
+    Rejected(Duration),
     /// Still too fast.
-    Drop,
+    RejectedSilently,
 }
 
 impl Store {
@@ -185,7 +185,7 @@ pub async fn flood(
     now: DateTime<Utc>,
 ) -> Result<Admission> {
     if per_minute == 0 {
-        return Ok(Admission::Fine);
+        return Ok(Admission::Accepted);
     }
     let now = now.timestamp_millis();
     let each = 60_000 / i64::from(per_minute);
@@ -207,7 +207,7 @@ pub async fn flood(
         ahead
     );
     if taken > 0 {
-        return Ok(Admission::Fine);
+        return Ok(Admission::Accepted);
     }
     let (even_at, refused): (i64, i64) = sql!(
         tx,
@@ -221,7 +221,11 @@ pub async fn flood(
         person
     );
     let wait = (even_at - now - ahead).clamp(1, 60_000) as u64;
-    Ok(if refused == 1 { Admission::Tell(Duration::from_millis(wait)) } else { Admission::Drop })
+    Ok(if refused == 1 {
+        Admission::Rejected(Duration::from_millis(wait))
+    } else {
+        Admission::RejectedSilently
+    })
 }
 
 /// Records usage in the daily account and the windows of the rate limit, for the conversation in
@@ -234,10 +238,10 @@ pub(super) async fn enter(
 ) -> Result<()> {
     let conversation = lease.home();
     let (kind, name, messages, usage, cost) = match used.what {
-        What::Model { id, messages, usage, cost_micros } => {
+        UsageSource::Model { id, messages, usage, cost_micros } => {
             (UsageKind::Model, id, messages, usage, cost_micros)
         }
-        What::Tool { name, counted, cost_micros } => {
+        UsageSource::Tool { name, counted, cost_micros } => {
             if !counted {
                 let mut calls = locked(tx, &used.person, &name).await?;
                 calls.retain(|at| *at > now.timestamp_millis() - 3_600_000);

@@ -188,7 +188,7 @@ async fn record_delivery_attempt(
 
 /// A delivery, as listed for operators.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Delivery {
+pub struct WebhookDelivery {
     pub id: String,
     pub subscription: String,
     pub topic: String,
@@ -218,7 +218,7 @@ pub async fn list(
     status: &str,
     id: &str,
     page_request: &PageRequest,
-) -> Result<Vec<Delivery>> {
+) -> Result<Vec<WebhookDelivery>> {
     let rows: Vec<ListedRow> = sql!(
         tx,
         fetch_all,
@@ -235,7 +235,7 @@ pub async fn list(
         id,
         page_request.most as i64
     );
-    let delivery = |row: ListedRow| Delivery {
+    let delivery = |row: ListedRow| WebhookDelivery {
         id: row.id,
         subscription: row.subscription,
         topic: row.topic,

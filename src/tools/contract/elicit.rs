@@ -18,7 +18,7 @@ use crate::{
 
 /// One question.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ElicitationQuestion {
+pub struct ElicitationPrompt {
     /// The name of the server that asks, as the server gives it.
     pub server: String,
     pub asked: texts::ElicitationText,
@@ -40,7 +40,7 @@ pub enum ElicitationAnswer {
 /// What a call passes to the worker.
 #[derive(Debug)]
 pub enum ElicitationRequest {
-    Question(Box<Elicitation>),
+    Prompt(Box<Elicitation>),
     Notice(ElicitationNotice),
 }
 
@@ -48,7 +48,7 @@ pub enum ElicitationRequest {
 #[derive(Debug)]
 pub struct Elicitation {
     pub call: CallId,
-    pub question: ElicitationQuestion,
+    pub prompt: ElicitationPrompt,
     pub answer: oneshot::Sender<ElicitationAnswer>,
 }
 
@@ -86,11 +86,11 @@ impl Elicitor {
     }
 
     /// Returns when the question is answered, declined or withdrawn.
-    pub async fn ask(&self, call: &CallId, question: ElicitationQuestion) -> ElicitationAnswer {
+    pub async fn ask(&self, call: &CallId, prompt: ElicitationPrompt) -> ElicitationAnswer {
         let Some(requests) = &self.requests else { return ElicitationAnswer::Nobody };
         let (answer, answered) = oneshot::channel();
-        let elicitation = Box::new(Elicitation { call: call.clone(), question, answer });
-        if requests.send(ElicitationRequest::Question(elicitation)).is_err() {
+        let elicitation = Box::new(Elicitation { call: call.clone(), prompt, answer });
+        if requests.send(ElicitationRequest::Prompt(elicitation)).is_err() {
             return ElicitationAnswer::Nobody;
         }
         self.open.send_modify(|open| *open += 1);
@@ -154,12 +154,12 @@ mod tests {
         let (limit, begun) = (Duration::from_secs(10), Instant::now());
         let work = async {
             let _ = timeout(Duration::from_secs(4), pending::<()>()).await;
-            let given = people.ask(&"c".into(), ElicitationQuestion::default()).await;
+            let given = people.ask(&"c".into(), ElicitationPrompt::default()).await;
             assert_eq!(given, ElicitationAnswer::Given("red".into()));
             pending::<()>().await;
         };
         let person = async {
-            let Some(ElicitationRequest::Question(elicitation)) = received.recv().await else {
+            let Some(ElicitationRequest::Prompt(elicitation)) = received.recv().await else {
                 panic!("a question");
             };
             let _ = timeout(Duration::from_secs(100), pending::<()>()).await;
@@ -175,7 +175,7 @@ mod tests {
     /// A call does not wait if nobody can be asked.
     #[tokio::test]
     async fn an_elicitation_does_not_wait_where_nobody_can_be_asked() {
-        let nobody = Elicitor::default().ask(&"c".into(), ElicitationQuestion::default()).await;
+        let nobody = Elicitor::default().ask(&"c".into(), ElicitationPrompt::default()).await;
         assert_eq!(nobody, ElicitationAnswer::Nobody);
         Elicitor::default().notify(&"c".into(), "A notice".into()).await;
         let (requests, received) = mpsc::unbounded_channel();
@@ -183,7 +183,7 @@ mod tests {
         let people = Elicitor::reached_by(requests, Language::English);
         people.notify(&"c".into(), "A notice".into()).await;
         assert_eq!(
-            people.ask(&"c".into(), ElicitationQuestion::default()).await,
+            people.ask(&"c".into(), ElicitationPrompt::default()).await,
             ElicitationAnswer::Nobody
         );
     }

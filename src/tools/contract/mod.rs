@@ -99,7 +99,7 @@ pub struct Context {
     pub seen: BTreeMap<String, String>,
     /// The files of the workspace that the agent has read or written while the conversation was
     /// tainted.
-    pub foreign: BTreeSet<String>,
+    pub untrusted: BTreeSet<String>,
     /// The sources of untrusted content in the conversation.
     pub taint: Vec<String>,
     /// The state that a person has approved, as [`Tool::bound`] returned it. `None` if no approval
@@ -143,7 +143,8 @@ pub struct Output {
     /// Files that the agent has read in this call, by path, in their state after the call.
     pub seen: Vec<SeenFile>,
     /// Sources of untrusted content in the text, in addition to those that the spec declares.
-    pub foreign: Vec<String>,
+    #[serde(rename = "foreign")]
+    pub untrusted: Vec<String>,
     /// Pictures for the model, already stored as artifacts, by path.
     pub views: Vec<Attachment>,
     /// Details for operators. They are stored, but no model reads them.
@@ -252,7 +253,7 @@ mod tests {
             std::sync::Arc::new(tools::time::CurrentDatetime),
             std::sync::Arc::new(tools::json::Json),
         ];
-        let place = tools::testing::Place::new();
+        let place = tools::testing::ToolFixture::new();
         let (clock, other) = (tools[0].clone(), tools[0].clone());
         let (first, second) = tokio::join!(
             clock.run(serde_json::json!({}), &place.context),

@@ -62,12 +62,12 @@ fn nth(text: &str, n: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::testing::Place;
+    use crate::tools::testing::ToolFixture;
 
     /// Proves T8.
     #[tokio::test]
     async fn a_long_result_keeps_head_and_tail_and_the_whole_is_in_a_file() {
-        let place = Place::new();
+        let place = ToolFixture::new();
         let text = format!("HEAD{}TAIL", "ü".repeat(40_000));
         let short = shorten(text.clone(), &place.context).await;
         assert!(short.chars().count() <= LIMIT_CHARS);
@@ -81,7 +81,7 @@ mod tests {
     /// Proves MC-50.
     #[tokio::test]
     async fn a_result_at_the_limit_stays_whole() {
-        let place = Place::new();
+        let place = ToolFixture::new();
         let text = "ü".repeat(LIMIT_CHARS);
         assert_eq!(shorten(text.clone(), &place.context).await, text);
         assert!(!place.path(".countersign").exists());
@@ -91,7 +91,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_result_that_cannot_be_kept_says_so() {
-        let place = Place::new();
+        let place = ToolFixture::new();
         place.has(".countersign", "a file in the way");
         let short = shorten("x".repeat(20_000), &place.context).await;
         assert!(short.contains("could not be kept"));
@@ -99,6 +99,6 @@ mod tests {
 
     #[tokio::test]
     async fn nul_is_taken_out() {
-        assert_eq!(shorten("a\0b".into(), &Place::new().context).await, "a\u{fffd}b");
+        assert_eq!(shorten("a\0b".into(), &ToolFixture::new().context).await, "a\u{fffd}b");
     }
 }

@@ -89,19 +89,19 @@ pub fn sandboxed(
 
 impl Toolbox {
     /// A toolbox that redacts all results.
-    pub fn redacting(redactor: Redactor) -> Self {
+    pub fn with_redactor(redactor: Redactor) -> Self {
         Self { redactor, ..Self::default() }
     }
 
     /// Sets the environment for the tools.
     #[must_use]
-    pub fn within(self, environment: BTreeMap<String, String>) -> Self {
+    pub fn with_environment(self, environment: BTreeMap<String, String>) -> Self {
         Self { environment, ..self }
     }
 
     /// Sets the sandbox for tools that run a program.
     #[must_use]
-    pub fn confining(self, sandbox: Arc<Sandbox>) -> Self {
+    pub fn with_sandbox(self, sandbox: Arc<Sandbox>) -> Self {
         Self { sandbox: Some(sandbox), ..self }
     }
 
@@ -192,10 +192,11 @@ impl Toolbox {
 
     /// Normalises the arguments of a model's call: an object, with the schema's names, without a
     /// made-up approval. Invalid arguments are left for `validate`.
-    pub fn tidied(&self, name: &str, arguments: Value) -> Value {
+    pub fn normalized(&self, name: &str, arguments: Value) -> Value {
         let Ok(entry) = self.entry(name) else { return arguments };
-        arguments::tidy(arguments.clone(), &entry.spec.parameters)
-            .map_or(arguments, |tidied| entry.normalised(tidied.clone()).unwrap_or(tidied))
+        arguments::tidy(arguments.clone(), &entry.spec.parameters).map_or(arguments, |normalized| {
+            entry.normalised(normalized.clone()).unwrap_or(normalized)
+        })
     }
 
     /// The arguments as they are judged, shown, hashed and run: normalised, with a normalised path,
@@ -268,7 +269,7 @@ impl Toolbox {
             text: overflow::shorten(self.redactor.result(output.text), context).await,
             attachments: output.attachments,
             seen: output.seen,
-            foreign: output.foreign,
+            untrusted: output.untrusted,
             views: output.views,
             raw: output.raw.map(|raw| cut(&self.redactor.result(raw), RAW_CHARS)),
             cost_micros: output.cost_micros,
@@ -346,7 +347,7 @@ impl Toolbox {
         if !missing.is_empty() {
             spec.unavailable = Some(texts::variables_missing(&missing));
         } else if spec.domain.program().is_some() {
-            spec.unavailable = self.unconfined();
+            spec.unavailable = self.missing_sandbox();
         }
         if spec.rate.is_none() && spec.needs_rate() {
             spec.rate = Some(Rate::default());
@@ -356,7 +357,7 @@ impl Toolbox {
     }
 
     /// The reason why no program can run in the sandbox; `None` if programs can run.
-    fn unconfined(&self) -> Option<String> {
+    fn missing_sandbox(&self) -> Option<String> {
         match &self.sandbox {
             Some(sandbox) => sandbox.missing().map(str::to_owned),
             None => Some(NO_SANDBOX.to_owned()),
@@ -382,7 +383,7 @@ mod tests {
     use super::*;
     use crate::{
         agent::catalog::{self, Subject, Tier},
-        tools::testing::Place,
+        tools::testing::ToolFixture,
     };
     use async_trait::async_trait;
     use serde_json::json;
@@ -441,7 +442,8 @@ mod tests {
     }
 
     async fn run(toolbox: &Toolbox, arguments: Value) -> (Outcome, String) {
-        let result = toolbox.run_call("sample", arguments, &Place::new().context).await.unwrap();
+        let result =
+            toolbox.run_call("sample", arguments, &ToolFixture::new().context).await.unwrap();
         (result.outcome, result.text)
     }
 
@@ -449,7 +451,8 @@ mod tests {
     #[tokio::test]
     async fn a_failed_call_can_have_a_cost() {
         let arguments = json!({ "do": "bill" });
-        let result = sample().run_call("sample", arguments, &Place::new().context).await.unwrap();
+        let result =
+            sample().run_call("sample", arguments, &ToolFixture::new().context).await.unwrap();
         assert_eq!((result.outcome, result.cost_micros), (Outcome::Failed, Some(7)));
         assert_eq!(result.text, "External service: It found nothing");
     }
@@ -493,7 +496,7 @@ mod tests {
     /// All built-in tools are valid.
     /// Proves IC-03, IC-04, CV-12.
     #[test]
-    fn every_tool_that_comes_with_the_program_is_fit() {
+    fn built_in_tools_are_valid() {
         let toolbox = Toolbox::default();
         let sandbox = Arc::new(Sandbox::off("a test"));
         let sandboxed = sandboxed(
@@ -531,7 +534,7 @@ mod tests {
 
     /// Proves IC-35, CV-13.
     #[test]
-    fn faults_name_what_and_where() {
+    fn validation_errors_name_the_path() {
         let toolbox = sample();
         let fault = |arguments: Value| toolbox.validate("sample", &arguments).unwrap_err();
         assert_eq!(fault(json!({})).to_string(), "Invalid parameters: Missing 'do' parameter");
@@ -551,12 +554,16 @@ mod tests {
             .unwrap();
         assert_eq!(ready, json!({ "do": "x", "path": "a/b" }));
         assert_eq!(toolbox.prepare("sample", ready.clone()).unwrap(), ready);
-        let tidied = toolbox.tidied("sample", json!({ "Path": "./a//b", "approved": true }));
-        assert_eq!(tidied, json!({ "path": "a/b" }), "that `do` is missing is said later");
+        let normalized =
+            toolbox.normalized("sample", json!({ "Path": "./a//b", "approved": true }));
+        assert_eq!(normalized, json!({ "path": "a/b" }), "that `do` is missing is said later");
         for other in [json!({ "path": "../x" }), json!("no JSON"), json!(1)] {
-            assert_eq!(toolbox.tidied("sample", other.clone()), other);
+            assert_eq!(toolbox.normalized("sample", other.clone()), other);
         }
-        assert_eq!(toolbox.tidied("none", json!({ "approved": true })), json!({"approved": true}));
+        assert_eq!(
+            toolbox.normalized("none", json!({ "approved": true })),
+            json!({"approved": true})
+        );
         let (outcome, text) = run(&toolbox, json!([1])).await;
         assert_eq!(outcome, Outcome::Failed);
         assert_eq!(text, "Invalid parameters: Arguments must be a JSON object or string");
@@ -565,7 +572,7 @@ mod tests {
     /// A tool of a server with the name of a built-in one gets a number, and the built-in one is
     /// kept.
     #[test]
-    fn a_name_of_ours_stays_ours() {
+    fn a_server_tool_cannot_replace_a_built_in_tool() {
         let toolbox = sample();
         let of = |server: &str, name: &str| {
             let mut tool = Sample::named(name);
@@ -587,7 +594,8 @@ mod tests {
     /// Proves T2.
     #[tokio::test]
     async fn a_name_that_is_not_there_is_answered_with_near_ones() {
-        let result = sample().run_call("sampel", json!({ "do": "x" }), &Place::new().context).await;
+        let result =
+            sample().run_call("sampel", json!({ "do": "x" }), &ToolFixture::new().context).await;
         let result = result.unwrap();
         assert_eq!(result.outcome, Outcome::Failed);
         assert!(result.text.contains("Similar names: sample"), "{}", result.text);
@@ -600,7 +608,7 @@ mod tests {
         let (outcome, text) = run(&toolbox, json!({ "do": "panic" })).await;
         assert_eq!((outcome, text.contains("internal error")), (Outcome::Failed, true), "{text}");
         assert_eq!(run(&toolbox, json!({ "do": "x" })).await.0, Outcome::Done);
-        let place = Place::new();
+        let place = ToolFixture::new();
         let call = Call {
             id: "1".into(),
             model_id: "1".into(),
@@ -613,7 +621,7 @@ mod tests {
     /// Each tool has its own timeout.
     /// Proves IC-21, T7, MC-48.
     #[tokio::test]
-    async fn calls_that_time_out_together_cost_the_longest() {
+    async fn concurrent_timeouts_last_as_long_as_the_longest() {
         let toolbox = sample();
         let started = Instant::now();
         let (first, second) = tokio::join!(
@@ -633,7 +641,7 @@ mod tests {
         tool.0.timeout = Duration::from_mins(1);
         let toolbox = Toolbox::default();
         toolbox.register(Arc::new(tool)).unwrap();
-        let place = Place::new();
+        let place = ToolFixture::new();
         let call = toolbox.run_call("sample", json!({ "do": "hang" }), &place.context);
         let (result, ()) = tokio::join!(call, async { place.context.cancelled.cancel() });
         assert_eq!(result.unwrap().outcome, Outcome::Withdrawn);
@@ -643,9 +651,9 @@ mod tests {
     /// Proves S11.
     #[tokio::test]
     async fn a_result_is_redacted_before_it_is_kept_anywhere() {
-        let toolbox = Toolbox::redacting(Redactor::new(["xxxxxxxxx"]));
+        let toolbox = Toolbox::with_redactor(Redactor::new(["xxxxxxxxx"]));
         toolbox.register(Arc::new(Sample::named("sample"))).unwrap();
-        let place = Place::new();
+        let place = ToolFixture::new();
         let result = toolbox.run_call("sample", json!({ "do": "long" }), &place.context).await;
         let result = result.unwrap();
         assert!(!result.text.contains("xxxxxxxxx"), "{}", result.text);
@@ -656,12 +664,13 @@ mod tests {
     /// Optional properties of a tool have defaults; a result has an outcome, a text and a duration.
     /// Proves CV-01, CA-01, CV-02, IC-15, IC-16, CV-03.
     #[tokio::test]
-    async fn a_tool_says_little_and_a_result_all() {
+    async fn tool_specs_have_defaults() {
         let ToolSpec { source, approval, max_usage_count, result_as_answer, cache, .. } =
             ToolSpec::read_only("a", "A.", json!({ "type": "object" }));
         assert_eq!((source, approval), (ToolSource::Builtin, catalog::ApprovalMode::Never));
         assert_eq!((max_usage_count, result_as_answer, cache), (None, false, false));
-        let call = sample().run_call("sample", json!({ "do": "x" }), &Place::new().context).await;
+        let call =
+            sample().run_call("sample", json!({ "do": "x" }), &ToolFixture::new().context).await;
         let result = call.unwrap();
         assert_eq!((result.outcome, result.text.as_str()), (Outcome::Done, r#"{"do":"x"}"#));
         assert!(result.took_ms < 60_000 && result.attachments.is_empty());
@@ -671,7 +680,7 @@ mod tests {
     /// built-in tool controls a browser or an external service.
     /// Proves MC-20, IC-50.
     #[test]
-    fn tools_say_what_they_may_do() {
+    fn built_in_tools_declare_their_effects() {
         let sandbox = Arc::new(Sandbox::without_bubblewrap(std::path::Path::new("x"), "a test"));
         let all = builtin()
             .into_iter()
@@ -712,7 +721,7 @@ mod tests {
     /// Proves T8.
     #[tokio::test]
     async fn a_long_result_is_kept_in_the_workspace() {
-        let place = Place::new();
+        let place = ToolFixture::new();
         let result = sample().run_call("sample", json!({ "do": "long" }), &place.context).await;
         let result = result.unwrap();
         assert_eq!(result.outcome, Outcome::Done);

@@ -177,7 +177,7 @@ const NOT_PLAIN: &[&str] = &[
 /// None of these reaches the database.
 /// Proves MC-40.
 #[test]
-fn what_is_not_one_harmless_select_is_refused() {
+fn only_a_single_read_only_select_is_accepted() {
     for sql in NOT_READING.iter().chain(NOT_VISIBLE).chain(NOT_PLAIN) {
         for kind in [DatabaseKind::Postgres, DatabaseKind::Mysql, DatabaseKind::Sqlite] {
             let planned = planned(kind, sql);

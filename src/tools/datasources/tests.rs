@@ -13,12 +13,12 @@ use super::{
 };
 use crate::{
     store::datasources::{DatabaseKind, QueryLimits},
-    tools::{Tool, ToolError, testing::Place},
+    tools::{Tool, ToolError, testing::ToolFixture},
 };
 
 async fn runs(
     tools: &[Arc<dyn Tool>],
-    place: &mut Place,
+    place: &mut ToolFixture,
     name: &str,
     arguments: Value,
 ) -> Result<String, ToolError> {
@@ -28,7 +28,7 @@ async fn runs(
 
 async fn queried(source: ConfiguredSource, sql: &str) -> Result<String, ToolError> {
     let arguments = json!({ "source": "shop", "sql": sql });
-    runs(&tools(vec![source]), &mut Place::new(), "query_sql", arguments).await
+    runs(&tools(vec![source]), &mut ToolFixture::new(), "query_sql", arguments).await
 }
 
 /// Without a data source the tools do not exist. With one, tool search finds them, and their
@@ -38,7 +38,7 @@ async fn queried(source: ConfiguredSource, sql: &str) -> Result<String, ToolErro
 async fn a_database_is_listed_described_sampled_and_queried() {
     assert!(tools(vec![]).is_empty());
     for database in databases().await {
-        let (kind, mut place) = (database.kind, Place::new());
+        let (kind, mut place) = (database.kind, ToolFixture::new());
         let tools = tools(vec![database.source(limits())]);
         for tool in &tools {
             let spec = tool.spec();
@@ -126,7 +126,7 @@ const ATTACKS: &[&str] = &[
 /// No attempt returns the hidden column, the hidden table or views of them, and nothing is written.
 /// Proves MC-40.
 #[tokio::test]
-async fn what_is_hidden_stays_hidden() {
+async fn hidden_tables_and_columns_are_not_listed() {
     for database in databases().await {
         let kind = database.kind;
         for sql in ATTACKS {

@@ -340,7 +340,7 @@ fn receipt(made: &Made) -> Output {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::testing::Place;
+    use crate::tools::testing::ToolFixture;
     use renderers::{Format, markdown, render};
 
     fn tool(kind: EditKind) -> EditTool {
@@ -351,14 +351,14 @@ mod tests {
         render(&markdown::read(text).unwrap(), format).unwrap().bytes
     }
 
-    fn text(place: &Place, name: &str) -> String {
+    fn text(place: &ToolFixture, name: &str) -> String {
         let bytes = std::fs::read(place.path(name)).unwrap();
         renderers::read::to_markdown(name, &bytes).unwrap().markdown
     }
 
     #[tokio::test]
     async fn word_files_are_edited_in_place_or_as_a_copy() {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         place.has("a.docx", file("A boat.\n\n| Day |\n|---|\n| Monday |\n", Format::Docx));
         let edit = json!({
             "path": "b/new.docx",
@@ -393,7 +393,7 @@ mod tests {
 
     #[tokio::test]
     async fn only_files_of_the_workspace_with_the_right_ending_are_written() {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         place.has("a.xlsx", file("| A |\n|---|\n| 1 |\n", Format::Xlsx));
         let cells = json!({ "B9": 5 });
         for (path, from) in [
@@ -426,7 +426,7 @@ mod tests {
     /// A file that changes during an edit is not overwritten.
     #[tokio::test]
     async fn a_file_that_changed_meanwhile_is_kept() {
-        let place = Place::new();
+        let place = ToolFixture::new();
         place.has("a.pdf", file("one", Format::Pdf));
         let edit = json!({ "path": "a.pdf", "pageNumbers": true });
         let tool = tool(EditKind::Pdf);

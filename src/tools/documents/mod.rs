@@ -217,7 +217,7 @@ mod tests {
     use super::*;
     use crate::tools::{
         documents::protocol::{RenderRequest, RenderResponse},
-        testing::Place,
+        testing::ToolFixture,
     };
     use renderers::markdown;
     use serde_json::json;
@@ -253,7 +253,7 @@ mod tests {
     /// Proves MC-32, MC-55.
     #[tokio::test]
     async fn the_person_gets_the_file_and_the_model_a_receipt() {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         let arguments = json!({ "markdown": "# Hello", "title": "Q3: Sales/Report" });
         let output =
             place.runs(&tool(Format::Pdf, TextSource::Text), arguments.clone()).await.unwrap();
@@ -278,7 +278,7 @@ mod tests {
     /// Proves MC-28, MC-30.
     #[tokio::test]
     async fn a_document_is_made_from_a_file_of_the_workspace_only() {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         place.has("texts/plan.md", "the plan");
         let deck = tool(Format::Pptx, TextSource::File);
         let arguments = json!({ "file_path": "texts/plan.md", "aspectRatio": "4:3" });
@@ -301,7 +301,7 @@ mod tests {
     /// Proves MC-28, MC-29.
     #[tokio::test]
     async fn several_files_and_rows_become_one_document() {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         place.has("a/one.md", "first part");
         place.has("two.md", "second part");
         place.has("data/sales.csv", "id,amount\n007,1\n");
@@ -333,7 +333,7 @@ mod tests {
     /// Proves MC-28, MC-29.
     #[tokio::test]
     async fn files_of_rows_follow_each_other() {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         place.has("north.csv", "port,tonnes\nOslo,5\n");
         place.has("data/South.JSON", r#"[{ "port": "Genoa", "tonnes": 7 }]"#);
         place.has("text.md", "words");
@@ -360,7 +360,7 @@ mod tests {
     /// Proves MC-27, MC-29.
     #[tokio::test]
     async fn each_format_has_its_name_and_its_units() {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         for (format, name, unit) in
             [(Format::Docx, "a.docx", "3 pages"), (Format::Xlsx, "a.xlsx", "3 sheets")]
         {
@@ -375,15 +375,15 @@ mod tests {
 
     #[tokio::test]
     async fn a_rejected_document_is_an_error_with_the_reason() {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         let pdf = tool(Format::Pdf, TextSource::Text);
         let error = place.runs(&pdf, json!({ "markdown": "bad table" })).await.unwrap_err();
         assert_eq!(error.to_string(), "Line 1: no columns");
     }
 
     #[tokio::test]
-    async fn what_cannot_be_meant_is_refused() {
-        let mut place = Place::new();
+    async fn invalid_arguments_are_rejected() {
+        let mut place = ToolFixture::new();
         let pdf = tool(Format::Pdf, TextSource::Text);
         for arguments in [
             json!({ "markdown": "  \n" }),
@@ -398,7 +398,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_pdf_of_the_workspace_with_its_picture() {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         let picture = include_bytes!("../../../renderers/tests/corpus/img/dot.png");
         place.has("report/img/dot.png", picture);
         place.has(
@@ -426,7 +426,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_template_of_the_workspace_is_applied_and_a_missing_one_is_named() {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         let branding = markdown::read("---\nheader: House of Rivers\n---\nx").unwrap();
         let branding = renderers::render(&branding, Format::Docx).unwrap();
         place.has("brand/house.docx", branding.bytes);
@@ -448,7 +448,7 @@ mod tests {
     /// Proves MC-29.
     #[tokio::test]
     async fn workbooks_of_rows_have_the_branding_too() {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         let letter = markdown::read("---\nheader: House of Rivers\n---\nx").unwrap();
         let letter = renderers::render(&letter, Format::Docx).unwrap();
         let folder = tempfile::tempdir().unwrap();

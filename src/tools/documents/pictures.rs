@@ -130,9 +130,9 @@ fn decoded(url: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::testing::Place;
+    use crate::tools::testing::ToolFixture;
 
-    async fn loaded(folder: &str, urls: &[&str], place: &Place) -> RenderPart {
+    async fn loaded(folder: &str, urls: &[&str], place: &ToolFixture) -> RenderPart {
         let mut part = RenderPart::new(String::new(), folder);
         let urls = urls.iter().map(|url| (*url).to_owned()).collect();
         load(&mut part, urls, &place.context).await.unwrap();
@@ -142,7 +142,7 @@ mod tests {
     /// Proves S9.
     #[tokio::test]
     async fn only_pictures_of_the_workspace_are_loaded() {
-        let place = Place::new();
+        let place = ToolFixture::new();
         place.has("img/a b.png", "picture");
         std::fs::write(place.folder.path().join("secret"), "x").unwrap();
         std::os::unix::fs::symlink("../secret", place.path("link.png")).unwrap();
@@ -174,7 +174,7 @@ mod tests {
 
     #[tokio::test]
     async fn paths_start_from_the_file_and_then_from_the_workspace() {
-        let place = Place::new();
+        let place = ToolFixture::new();
         place.has("docs/near.png", "near");
         place.has("img/up.png", "up");
         let urls = ["near.png", "../img/up.png", "img/up.png", "../../secret"];
@@ -185,7 +185,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_picture_over_the_limit_is_left_out() {
-        let place = Place::new();
+        let place = ToolFixture::new();
         place.has("big.png", vec![1; MAX_BYTES as usize + 1]);
         place.has("ok.png", vec![1; MAX_BYTES as usize]);
         let part = loaded(".", &["big.png", "ok.png"], &place).await;

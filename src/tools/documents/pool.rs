@@ -23,7 +23,7 @@ const WAIT: Duration = Duration::from_secs(100);
 /// The pool. The limits of a rendering can be lowered.
 pub struct RenderPool {
     turns: Semaphore,
-    place: Place,
+    place: RunsIn,
     pub limits: SandboxLimits,
     pub wait: Duration,
     /// The maximum file size in bytes. For chats, it is what can be sent.
@@ -38,7 +38,7 @@ pub struct RenderedDocument {
     pub picture: Option<Vec<u8>>,
 }
 
-enum Place {
+enum RunsIn {
     /// In a sandboxed process, with the fonts of these folders.
     Apart(Arc<Sandbox>, Vec<PathBuf>),
     /// In this process, for tests that inspect the request.
@@ -48,15 +48,15 @@ enum Place {
 
 impl RenderPool {
     pub fn new(sandbox: Arc<Sandbox>, fonts: Vec<PathBuf>) -> Self {
-        Self::at(Place::Apart(sandbox, fonts))
+        Self::at(RunsIn::Apart(sandbox, fonts))
     }
 
     #[cfg(test)]
     pub fn here(answer: fn(RenderRequest) -> (RenderResponse, Vec<u8>)) -> Self {
-        Self::at(Place::Here(answer))
+        Self::at(RunsIn::Here(answer))
     }
 
-    fn at(place: Place) -> Self {
+    fn at(place: RunsIn) -> Self {
         let turns = Semaphore::new(AT_ONCE);
         Self {
             turns,
@@ -107,9 +107,9 @@ impl RenderPool {
     /// error.
     pub async fn ask(&self, order: RenderRequest) -> Result<(RenderResponse, Vec<u8>), ToolError> {
         let (answer, bytes) = match &self.place {
-            Place::Apart(sandbox, fonts) => self.ask_apart(sandbox, fonts, &order).await?,
+            RunsIn::Apart(sandbox, fonts) => self.ask_apart(sandbox, fonts, &order).await?,
             #[cfg(test)]
-            Place::Here(answer) => answer(order),
+            RunsIn::Here(answer) => answer(order),
         };
         match answer {
             RenderResponse::Refused(why) => Err(ToolError::ExecutionFailed(why)),

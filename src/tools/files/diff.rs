@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_mislead_the_eye_is_written_out() {
+    fn invisible_characters_are_escaped() {
         let shown = created("a\u{202e}b\u{1b}[2J").shown();
         assert!(shown.contains("a‹U+202E›b‹U+001B›[2J"), "{shown}");
     }

@@ -17,11 +17,11 @@ const MANY: usize = 4096;
 /// The agent's own edits, by workspace and path.
 #[derive(Debug, Default)]
 pub struct Edits {
-    files: Mutex<HashMap<Place, Arc<Mutex<Versions>>>>,
+    files: Mutex<HashMap<ToolFixture, Arc<Mutex<Versions>>>>,
 }
 
 /// Workspace and path.
-type Place = (PathBuf, String);
+type ToolFixture = (PathBuf, String);
 
 /// Digests of a file. The agent made each from the previous one.
 #[derive(Debug, Default)]

@@ -90,13 +90,13 @@ fn detect(path: &str, mut head: Vec<u8>, size_bytes: u64) -> (String, Option<&'s
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::testing::Place;
+    use crate::tools::testing::ToolFixture;
 
     /// Media type by contents, and the encoding.
     /// Proves MC-25.
     #[tokio::test]
     async fn a_file_is_what_its_content_says() {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         let long = format!("x{}", "ä".repeat(HEAD_BYTES as usize));
         for (name, content, media_type, encoding) in [
             ("a.csv", "n;v\nä;2\n".as_bytes(), "text/csv", Some("UTF-8")),

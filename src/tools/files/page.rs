@@ -174,7 +174,7 @@ mod tests {
 
     /// Proves FO-03.
     #[test]
-    fn the_number_stands_right_in_six_columns() {
+    fn line_numbers_are_right_aligned() {
         let text = "x\n".repeat(9) + "fn main() {\n";
         let page = page(&text, Range { start_line: 9, ..ALL });
         assert_eq!(page.content, "     9│ x\n    10│ fn main() {");

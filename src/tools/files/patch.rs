@@ -188,7 +188,7 @@ fn not_found(path: &str, text: &str, old: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::{files::read::ReadFile, testing::Place};
+    use crate::tools::{files::read::ReadFile, testing::ToolFixture};
 
     fn tool() -> ApplyPatch {
         ApplyPatch { edits: Arc::default() }
@@ -198,8 +198,8 @@ mod tests {
         json!({ "path": "a.txt", "old_string": old, "new_string": new })
     }
 
-    async fn place(content: &str) -> Place {
-        let mut place = Place::new();
+    async fn place(content: &str) -> ToolFixture {
+        let mut place = ToolFixture::new();
         place.has("a.txt", content);
         place.runs(&ReadFile, json!({ "path": "a.txt" })).await.unwrap();
         place
@@ -247,7 +247,7 @@ mod tests {
     /// Proves FO-26.
     #[tokio::test]
     async fn a_file_is_read_before_it_is_edited() {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         place.has("a.txt", "one");
         let error = place.runs(&tool(), change("one", "two")).await.unwrap_err();
         assert!(error.to_string().contains("has not been read"), "{error}");
@@ -306,7 +306,7 @@ mod tests {
         let shown = tool().preview(&change("no", "two"), &place.context).await.unwrap().shown();
         assert!(shown.starts_with("This will fail.\n\n```\nold_string not found"), "{shown}");
         assert_eq!(place.content("a.txt"), "one\n");
-        let unread = Place::new();
+        let unread = ToolFixture::new();
         unread.has("a.txt", "one\n");
         let shown = tool().preview(&change("one", "two"), &unread.context).await.unwrap().shown();
         assert!(shown.contains("has not been read"), "{shown}");

@@ -245,28 +245,28 @@ fn text(bytes: &[u8], is_end: bool) -> Result<&str, Unreadable> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::{files::digest, testing::Place};
+    use crate::tools::{files::digest, testing::ToolFixture};
 
     fn parts(output: &Output) -> (Value, String) {
         let (about, content) = output.text.split_once('\n').unwrap();
         (serde_json::from_str(about).unwrap(), content.to_owned())
     }
 
-    async fn fails(place: &mut Place, arguments: Value) -> ToolError {
+    async fn fails(place: &mut ToolFixture, arguments: Value) -> ToolError {
         place.runs(&ReadFile, arguments).await.unwrap_err()
     }
 
     /// Proves FO-01.
     #[tokio::test]
     async fn the_path_is_required() {
-        let error = fails(&mut Place::new(), json!({})).await;
+        let error = fails(&mut ToolFixture::new(), json!({})).await;
         assert!(matches!(error, ToolError::InvalidParameters(_)), "{error}");
     }
 
     /// Proves FO-02 … FO-04.
     #[tokio::test]
     async fn lines_come_with_numbers_and_totals() {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         let text = (1..=150).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat();
         place.has("src/main.rs", &text);
         let arguments = json!({ "path": "src/main.rs", "offset": 10, "limit": 20 });
@@ -289,7 +289,7 @@ mod tests {
     /// Proves FO-05.
     #[tokio::test]
     async fn a_file_over_one_megabyte_is_read_only_in_parts() {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         place.has("ok", "a\n".repeat(512 * 1024));
         place.has("big", "a\n".repeat(512 * 1024) + "b");
         assert!(place.runs(&ReadFile, json!({ "path": "ok" })).await.is_ok());
@@ -304,7 +304,7 @@ mod tests {
     /// Proves FO-26.
     #[tokio::test]
     async fn the_digest_of_the_whole_is_noted_though_a_part_is_read() {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         place.has("a.txt", "1\n2\n3\n");
         let arguments = json!({ "path": "./a.txt", "limit": 1 });
         let output = place.runs(&ReadFile, arguments).await.unwrap();
@@ -313,8 +313,8 @@ mod tests {
 
     /// Proves FO-30.
     #[tokio::test]
-    async fn what_is_no_text_is_refused_with_a_hint() {
-        let mut place = Place::new();
+    async fn binary_files_are_rejected_with_a_hint() {
+        let mut place = ToolFixture::new();
         place.has("a.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
         place.has("latin1", b"caf\xe9\n");
         place.has("cut", b"caf\xc3");
@@ -330,7 +330,7 @@ mod tests {
     /// Proves FO-30.
     #[tokio::test]
     async fn an_empty_file_and_one_with_crlf_are_read() {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         place.has("empty", "");
         place.has("dos", "a\r\nb\r\n");
         let (about, content) =
@@ -343,7 +343,7 @@ mod tests {
     /// Proves MC-19.
     #[tokio::test]
     async fn a_giant_line_is_read_page_by_page_and_no_page_is_cut_afterwards() {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         let text = "漢😀x".repeat(15_000);
         place.has("line.json", &text);
         let (mut whole, mut arguments) = (String::new(), json!({ "path": "line.json" }));
@@ -363,7 +363,7 @@ mod tests {
 
     #[tokio::test]
     async fn contradictions_and_lines_past_the_end_are_refused() {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         place.has("a", "1\n2\n");
         for (arguments, words) in [
             (json!({ "path": "a", "offset": 1, "startLine": 2 }), "mean the same"),

@@ -130,7 +130,7 @@ fn shown(workspace: &Workspace, path: &str, content: &str) -> Preview {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::testing::Place;
+    use crate::tools::testing::ToolFixture;
 
     fn tool() -> WriteFile {
         WriteFile { edits: Arc::default() }
@@ -139,7 +139,7 @@ mod tests {
     /// Proves FO-07, FO-08, FO-12.
     #[tokio::test]
     async fn a_file_is_written_with_its_folders_and_counted_in_bytes() {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         let arguments = json!({ "path": "a/b/c.txt", "content": "é" });
         let output = place.runs(&tool(), arguments).await.unwrap();
         let receipt: Value = serde_json::from_str(&output.text).unwrap();
@@ -155,7 +155,7 @@ mod tests {
     /// Proves FO-09.
     #[tokio::test]
     async fn five_megabytes_are_written_and_not_one_byte_more() {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         let most = "x".repeat(MAX_WRITE_BYTES as usize);
         let more = json!({ "path": "more", "content": format!("{most}x") });
         place.runs(&tool(), json!({ "path": "most", "content": most })).await.unwrap();
@@ -166,8 +166,8 @@ mod tests {
 
     /// Proves FO-10, FO-11.
     #[tokio::test]
-    async fn memory_is_not_written_as_files() {
-        let mut place = Place::new();
+    async fn memory_paths_are_rejected() {
+        let mut place = ToolFixture::new();
         for path in [
             "HEARTBEAT.md",
             "MEMORY.md",
@@ -197,7 +197,7 @@ mod tests {
     /// Proves FO-10.
     #[tokio::test]
     async fn memory_is_not_written_through_a_link() {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         place.has("MEMORY.md", "old");
         std::os::unix::fs::symlink("MEMORY.md", place.path("link")).unwrap();
         let error =
@@ -208,8 +208,8 @@ mod tests {
 
     /// Proves FO-14.
     #[tokio::test]
-    async fn what_cannot_be_made_or_written_fails() {
-        let mut place = Place::new();
+    async fn unwritable_paths_fail() {
+        let mut place = ToolFixture::new();
         place.has("file", "x");
         let long = "n".repeat(300);
         for path in ["file/a.txt", long.as_str(), ".", ".countersign/results/x.txt", "../x"] {
@@ -230,7 +230,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_person_sees_what_would_be_written() {
-        let place = Place::new();
+        let place = ToolFixture::new();
         place.has("a.txt", "old\n");
         place.has("a.bin", b"\xff\0");
         let show = async |path: &str| {

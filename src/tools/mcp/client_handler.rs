@@ -96,7 +96,7 @@ impl InFlightCall {
 }
 
 impl ClientEvents {
-    pub fn ringing(changed: Arc<Notify>) -> Self {
+    pub fn notifying(changed: Arc<Notify>) -> Self {
         let (calls, begun, abandoned) = <_>::default();
         Self { changed, calls, begun, abandoned }
     }

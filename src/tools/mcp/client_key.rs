@@ -213,7 +213,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_no_usable_key_is_refused_with_a_reason() {
+    fn unusable_keys_are_rejected_with_a_reason() {
         let refused = |pem: &SecretString| {
             let problem = ClientKey::read(pem, None).expect_err("no key").to_string();
             assert!(!problem.contains(pem.expose_secret()));

@@ -11,7 +11,7 @@ use crate::{
     tools::{
         ToolError,
         contract::elicit::{ElicitationAnswer, ElicitationRequest, Elicitor},
-        testing::Place,
+        testing::ToolFixture,
     },
 };
 use reqwest::redirect::Policy;
@@ -80,14 +80,14 @@ async fn configured(fixture: &McpFixture, url: Url, scenario: &str) -> McpConfig
 /// Uses every tool once, with a person who skips what can be skipped.
 async fn uses(fixture: &McpFixture, config: &McpConfig) -> Result<(), ToolError> {
     for tool in fixture.tools(config.clone()).await? {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         let (requests, mut received) = mpsc::unbounded_channel();
         place.context.people = Elicitor::reached_by(requests, Language::English);
         let answers = async {
             while let Some(request) = received.recv().await {
-                let ElicitationRequest::Question(elicitation) = request else { continue };
-                let skip = Language::English.words().asking.leave_out.to_owned();
-                let answer = elicitation.question.options.last().cloned().unwrap_or(skip);
+                let ElicitationRequest::Prompt(elicitation) = request else { continue };
+                let skip = Language::English.words().elicitation.skip.to_owned();
+                let answer = elicitation.prompt.options.last().cloned().unwrap_or(skip);
                 let _ = elicitation.answer.send(ElicitationAnswer::Given(answer));
             }
             std::future::pending::<()>().await;

@@ -21,7 +21,7 @@ pub(super) async fn output(
     {
         parts.push(structured.to_string());
     }
-    let asked = |question| format!("[The server asked, and got no answer: {question}]");
+    let asked = |prompt| format!("[The server asked, and got no answer: {prompt}]");
     parts.extend(unanswered.iter().map(asked));
     let text = parts.join("\n");
     let text = if text.trim().is_empty() { "(no content)".to_owned() } else { text };

@@ -11,7 +11,7 @@ use crate::{
     agent::catalog,
     journal::ids::CallId,
     texts::{AutoDecline, ElicitationText, ElicitationTexts},
-    tools::contract::elicit::{ElicitationAnswer, ElicitationQuestion, Elicitor},
+    tools::contract::elicit::{ElicitationAnswer, ElicitationPrompt, Elicitor},
 };
 
 /// If there are more options, the answer is typed.
@@ -99,7 +99,7 @@ impl From<AutoDecline> for NoAnswer {
 
 impl ElicitationSource<'_> {
     fn words(&self) -> &'static ElicitationTexts {
-        &self.people.language.words().asking
+        &self.people.language.words().elicitation
     }
 
     async fn form(&self, message: &str, schema: &Value) -> Answered<Option<Value>> {
@@ -161,7 +161,7 @@ impl ElicitationSource<'_> {
         let address = Some(neutralise(url).replace(['`', '\n'], ""));
         let asked =
             ElicitationText { message: message.to_owned(), address, ..ElicitationText::default() };
-        self.ask(asked, vec![self.words().done_there.to_owned()], false).await?;
+        self.ask(asked, vec![self.words().opened_url.to_owned()], false).await?;
         Ok(None)
     }
 
@@ -175,16 +175,16 @@ impl ElicitationSource<'_> {
         let mut options = field.labels(words);
         let typed = options.is_empty();
         if !field.required {
-            options.push(words.leave_out.to_owned());
+            options.push(words.skip.to_owned());
         }
         for _ in 0..TRIES {
             let given = self.ask(asked.clone(), options.clone(), typed).await?;
-            if !field.required && given.to_lowercase() == words.leave_out.to_lowercase() {
+            if !field.required && given.to_lowercase() == words.skip.to_lowercase() {
                 return Ok(field.schema.get("default").cloned());
             }
             match field.read(&given, words) {
                 Ok(value) => return Ok(Some(value)),
-                Err(why) => asked.unfit = Some(why),
+                Err(why) => asked.invalid_answer = Some(why),
             }
         }
         Err(NoAnswer::Nobody)
@@ -196,9 +196,8 @@ impl ElicitationSource<'_> {
         options: Vec<String>,
         typed: bool,
     ) -> Answered<String> {
-        let question =
-            ElicitationQuestion { server: self.server.to_owned(), asked, options, typed };
-        match self.people.ask(self.call, question).await {
+        let prompt = ElicitationPrompt { server: self.server.to_owned(), asked, options, typed };
+        match self.people.ask(self.call, prompt).await {
             ElicitationAnswer::Given(text) => Ok(text),
             ElicitationAnswer::Declined => Err(NoAnswer::Declined),
             ElicitationAnswer::Nobody => Err(NoAnswer::Nobody),
@@ -272,7 +271,7 @@ impl<'s> Field<'s> {
         let title = Some(text("title")).filter(|title| !title.is_empty());
         let listed = self.choices.iter().filter(|_| self.is_listed());
         let listed = listed.map(|(label, _)| label.clone());
-        let usually = self.schema.get("default").map(|usual| match usual {
+        let default_value = self.schema.get("default").map(|usual| match usual {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         });
@@ -281,7 +280,7 @@ impl<'s> Field<'s> {
             description: text("description"),
             listed: listed.collect(),
             several: self.is("array"),
-            usually,
+            default_value,
             ..ElicitationText::default()
         }
     }
@@ -360,7 +359,7 @@ mod tests {
 
     /// What a server that asks for these fields gets, if a person gives these answers. An answer
     /// to a notice is that it was read.
-    async fn asks(schema: Value, answers: &[&str]) -> (ElicitResult, Vec<ElicitationQuestion>) {
+    async fn asks(schema: Value, answers: &[&str]) -> (ElicitResult, Vec<ElicitationPrompt>) {
         let (requests, mut received) = mpsc::unbounded_channel();
         let people = Elicitor::reached_by(requests, Language::English);
         let call = CallId::from("c");
@@ -369,7 +368,7 @@ mod tests {
             let mut asked = Vec::new();
             for answer in answers {
                 let elicitation = match received.recv().await.expect("a question") {
-                    ElicitationRequest::Question(elicitation) => elicitation,
+                    ElicitationRequest::Prompt(elicitation) => elicitation,
                     ElicitationRequest::Notice(notice) => {
                         assert!(notice.markdown.contains(answer), "{}", notice.markdown);
                         notice.recorded.send(()).expect("somebody waits");
@@ -381,7 +380,7 @@ mod tests {
                     text => ElicitationAnswer::Given(text.to_owned()),
                 };
                 elicitation.answer.send(answer).expect("somebody waits");
-                asked.push(elicitation.question);
+                asked.push(elicitation.prompt);
             }
             asked
         };
@@ -432,8 +431,8 @@ mod tests {
         assert_eq!((asked[0].options.len(), asked[0].typed), (2, false));
         assert_eq!(asked[1].options, ["Red", "Green"]);
         assert!(asked[2].typed && asked[2].asked.several && asked[2].asked.listed.len() == 3);
-        assert!(asked[3].asked.unfit.is_none() && asked[4].asked.unfit.is_some());
-        assert!(asked[6].asked.unfit.is_some(), "a thousand, or one?");
+        assert!(asked[3].asked.invalid_answer.is_none() && asked[4].asked.invalid_answer.is_some());
+        assert!(asked[6].asked.invalid_answer.is_some(), "a thousand, or one?");
         assert_eq!(asked[9].options, ["Skip"]);
     }
 

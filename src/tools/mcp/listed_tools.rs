@@ -138,11 +138,11 @@ impl Server {
             let is_shared = namesakes.get(&name).is_some_and(|all| all.len() > 1);
             if is_shared || name.is_empty() { tool::own_name(&name, tool) } else { name }
         };
-        let standing = |name: &str| pins.get(name).map_or(PinState::Changed, Pin::standing);
+        let pin_state = |name: &str| pins.get(name).map_or(PinState::Changed, Pin::state);
         let tools = pinned.iter().map(|tool| {
-            let standing = standing(&tool.name);
-            let spec = tool::spec(&self.config, tool, standing, &name(&tool.name));
-            if standing == PinState::Changed {
+            let pin_state = pin_state(&tool.name);
+            let spec = tool::spec(&self.config, tool, pin_state, &name(&tool.name));
+            if pin_state == PinState::Changed {
                 return Arc::new(WithheldTool { spec }) as Arc<dyn Tool>;
             }
             let original_name = tool.name.to_string();
@@ -150,7 +150,7 @@ impl Server {
         });
         let tools = tools.collect();
         let changed = pinned.iter().map(|tool| tool.name.to_string());
-        let withheld = changed.filter(|name| standing(name) == PinState::Changed).collect();
+        let withheld = changed.filter(|name| pin_state(name) == PinState::Changed).collect();
         self.note(|health| health.withheld = withheld);
         Ok(tools)
     }

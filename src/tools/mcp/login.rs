@@ -280,8 +280,8 @@ async fn to_its_end<T: Send + 'static>(
 
 /// If the credentials are rejected, a person has to sign in again; other problems are temporary.
 fn refused(config: &McpConfig, error: &AuthError) -> ConnectionRefused {
-    let for_good = matches!(error, AuthError::AuthorizationRequired);
-    ConnectionRefused { error: failed(config, error), for_good }
+    let is_permanent = matches!(error, AuthError::AuthorizationRequired);
+    ConnectionRefused { error: failed(config, error), is_permanent }
 }
 
 async fn manager(url: &Url, login: &Login) -> Result<AuthorizationManager, AuthError> {
@@ -332,7 +332,7 @@ mod tests {
         tools::{
             contract::elicit::{ElicitationRequest, Elicitor},
             mcp::testing::{McpFixture, config as usual, named, run},
-            testing::Place,
+            testing::ToolFixture,
         },
     };
     use fakes::guarded::Guarded;
@@ -427,7 +427,7 @@ mod tests {
         signs_in(&config).await;
         let tools = fixture.tools(config.clone()).await.expect("tools");
         state.is_strict();
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         let (requests, mut told) = mpsc::unbounded_channel();
         place.context.people = Elicitor::reached_by(requests, Language::English);
         for _ in 0..2 {
@@ -511,7 +511,7 @@ mod tests {
 
     /// A wrong state, or a denial, does not sign in.
     #[tokio::test]
-    async fn what_did_not_begin_here_does_not_end_here() {
+    async fn a_callback_with_an_unknown_state_is_rejected() {
         let (state, fixture) = (Guarded::start().await, McpFixture::new().await);
         let config = config(&state, fixture.folder.path().join("g.json"));
         let begun = begin(&config, NOWHERE).await.expect("begun");

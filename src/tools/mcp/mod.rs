@@ -64,7 +64,7 @@ const EXECUTE_FOR: Duration = Duration::from_mins(5);
 pub struct ConnectionRefused {
     pub error: ToolError,
     /// An immediate retry would not help.
-    pub for_good: bool,
+    pub is_permanent: bool,
 }
 
 /// One configured server, with either `command` or `url`.
@@ -116,7 +116,7 @@ pub enum ConnectionMode {
 #[cfg(test)]
 mod conformance_tests;
 #[cfg(test)]
-mod moody_tests;
+mod faulty_server_tests;
 #[cfg(test)]
 mod peers_tests;
 #[cfg(test)]

@@ -170,9 +170,9 @@ pub(super) async fn token(
     credentials: &Credentials,
     wanted: &TokenRequest<'_>,
 ) -> Result<SecretString, ConnectionRefused> {
-    let refused = |what: String, for_good| ConnectionRefused {
+    let refused = |what: String, is_permanent| ConnectionRefused {
         error: config.broken(&format!("cannot be used: its authorization server {what}")),
-        for_good,
+        is_permanent,
     };
     let metadata = Metadata::of(wanted.client, &credentials.token_url).await;
     let authentication = Authentication::of(credentials, &metadata, wanted.now);

@@ -5,7 +5,7 @@ use super::{
     testing::{McpFixture, config, named, run},
     *,
 };
-use crate::tools::{Tool, ToolError, testing::Place};
+use crate::tools::{Tool, ToolError, testing::ToolFixture};
 use fakes::ports::ReservedPort;
 use serde_json::{Value, json};
 use std::{process::Stdio, sync::Arc};
@@ -68,7 +68,7 @@ async fn uses_the_peer(tools: &[Arc<dyn Tool>]) {
     assert_eq!(run(tools, "py_big", json!({ "n": 100_000 })).await.expect("text").len(), 100_000);
     let wrong = run(tools, "py_add", json!({ "a": "two" })).await;
     assert!(wrong.is_err(), "{wrong:?}");
-    let place = Place::new();
+    let place = ToolFixture::new();
     let progress = place.context.progress.subscribe();
     let slow = named(tools, "py_slow").run(json!({ "seconds": 2 }), &place.context).await;
     assert_eq!(slow.expect("a result").text, "done");
@@ -118,7 +118,7 @@ async fn the_official_server_is_used_over_http() {
 }
 
 async fn uses_everything(tools: &[Arc<dyn Tool>]) {
-    let place = Place::new();
+    let place = ToolFixture::new();
     let said = async |name: &str, arguments: Value| {
         let output = named(tools, name).run(arguments, &place.context).await;
         output.unwrap_or_else(|error| panic!("{name}: {error}")).text

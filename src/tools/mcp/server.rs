@@ -156,7 +156,7 @@ impl Server {
     pub(super) async fn session(&self) -> Result<Arc<McpSession>, ToolError> {
         for pause in self.pauses {
             match self.shared().await {
-                Err(refused) if !refused.for_good => {
+                Err(refused) if !refused.is_permanent => {
                     let _ = tokio::time::timeout(pause, std::future::pending::<()>()).await;
                 }
                 done => return done.map_err(|refused| refused.error),
@@ -176,8 +176,8 @@ impl Server {
         if let Some(failed) = &connection.failed
             && (failed_meanwhile || failed.is_silent && failed.ended_at.elapsed() < REST_FOR)
         {
-            let for_good = failed.refused.for_good || failed.is_silent;
-            return Err(ConnectionRefused { for_good, ..failed.refused.clone() });
+            let is_permanent = failed.refused.is_permanent || failed.is_silent;
+            return Err(ConnectionRefused { is_permanent, ..failed.refused.clone() });
         }
         self.connect(connection).await
     }
@@ -223,8 +223,8 @@ impl Server {
             }
             Err(refused) => {
                 let error = self.link.stderr.explain(&self.config, refused.error);
-                let for_good = refused.for_good || is_silent;
-                let refused = ConnectionRefused { error, for_good };
+                let is_permanent = refused.is_permanent || is_silent;
+                let refused = ConnectionRefused { error, is_permanent };
                 let (kept, ended_at) = (refused.clone(), Instant::now());
                 connection.failed = Some(FailedAttempt { refused: kept, ended_at, is_silent });
                 self.failures.fetch_add(1, Ordering::Release);
@@ -256,7 +256,7 @@ impl Server {
         if self.note_scopes(refused).await {
             let words = context.people.language.words();
             let scopes = refused.required.join(" ");
-            let notice = (words.asking.requires_scopes)(&self.config.name, &scopes);
+            let notice = (words.elicitation.requires_scopes)(&self.config.name, &scopes);
             context.people.notify(&context.call, notice).await;
         }
         refused.error(&self.config)

@@ -52,10 +52,10 @@ impl Link {
 
 /// Connects once.
 pub(super) async fn open(config: &McpConfig, link: &Link) -> Result<McpSession, ConnectionRefused> {
-    let opened = time::timeout(CONNECT_FOR, Box::pin(begin_either(config, link))).await;
+    let opened = time::timeout(CONNECT_FOR, Box::pin(connect_with_fallback(config, link))).await;
     opened.unwrap_or_else(|_| {
         let error = config.broken(&format!("did not answer within {CONNECT_FOR:?}"));
-        Err(ConnectionRefused { error, for_good: false })
+        Err(ConnectionRefused { error, is_permanent: false })
     })
 }
 
@@ -82,7 +82,10 @@ pub(super) async fn bounded<T>(
 
 /// With the old handshake, otherwise the new one. Each on its own connection, because a server may
 /// close it after an unknown message.
-async fn begin_either(config: &McpConfig, link: &Link) -> Result<McpSession, ConnectionRefused> {
+async fn connect_with_fallback(
+    config: &McpConfig,
+    link: &Link,
+) -> Result<McpSession, ConnectionRefused> {
     let new = || ClientLifecycleMode::Discover {
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],
     };
@@ -124,11 +127,11 @@ fn refused(config: &McpConfig, error: &ClientInitializeError) -> ConnectionRefus
                 [[mcp]]",
             config.name
         );
-        return ConnectionRefused { error: config.broken(&what), for_good: true };
+        return ConnectionRefused { error: config.broken(&what), is_permanent: true };
     }
-    let for_good = reason.contains("HTTP 403") || reason.contains("HTTP 404");
+    let is_permanent = reason.contains("HTTP 403") || reason.contains("HTTP 404");
     let error = config.broken(&format!("does not answer like an MCP server: {reason}"));
-    ConnectionRefused { error, for_good }
+    ConnectionRefused { error, is_permanent }
 }
 
 async fn begin(
@@ -136,18 +139,18 @@ async fn begin(
     link: &Link,
     mode: ClientLifecycleMode,
 ) -> Result<Result<McpSession, ClientInitializeError>, ConnectionRefused> {
-    let for_good = |error| ConnectionRefused { error, for_good: true };
-    let events = || ClientEvents::ringing(link.changed.clone());
+    let is_permanent = |error| ConnectionRefused { error, is_permanent: true };
+    let events = || ClientEvents::notifying(link.changed.clone());
     match (&config.command, &config.url) {
         (Some(command), None) => {
-            let process = process(config, command, link).map_err(for_good)?;
+            let process = process(config, command, link).map_err(is_permanent)?;
             Ok(events().serve_with_lifecycle(process, mode).await)
         }
         (None, Some(url)) => {
             let transport = http(config, url, link).await?;
             Ok(events().serve_with_lifecycle(transport, mode).await)
         }
-        _ => Err(for_good(config.broken("needs either `command` or `url`"))),
+        _ => Err(is_permanent(config.broken("needs either `command` or `url`"))),
     }
 }
 
@@ -183,13 +186,13 @@ async fn http(
     url: &Url,
     link: &Link,
 ) -> Result<StreamableHttpClientTransport<reqwest::Client>, ConnectionRefused> {
-    let for_good = |error| ConnectionRefused { error, for_good: true };
+    let is_permanent = |error| ConnectionRefused { error, is_permanent: true };
     // A redirect would send the headers to another host.
     let client = crate::tls::client_builder()
         .connect_timeout(CONNECT_FOR)
         .redirect(reqwest::redirect::Policy::none())
         .build()
-        .map_err(|e| for_good(config.broken(&format!("cannot be reached: {e}"))))?;
+        .map_err(|e| is_permanent(config.broken(&format!("cannot be reached: {e}"))))?;
     let token = match &config.oauth {
         Some(credentials) => {
             let (client, now) = (&client, link.clock.now());
@@ -202,7 +205,7 @@ async fn http(
         },
     };
     let mut wanted = StreamableHttpClientTransportConfig::with_uri(url.as_str())
-        .custom_headers(headers(config).map_err(for_good)?);
+        .custom_headers(headers(config).map_err(is_permanent)?);
     if let Some(token) = &token {
         wanted = wanted.auth_header(token.expose_secret());
     }
@@ -254,7 +257,7 @@ impl Fault {
                 if let Some(insufficient) = InsufficientScope::of(error) {
                     return Self::Insufficient(insufficient);
                 }
-                if untaken(error) { Self::NotRun } else { Self::Broken }
+                if was_not_sent(error) { Self::NotRun } else { Self::Broken }
             }
             ServiceError::TransportClosed => Self::Broken,
             ServiceError::Timeout { timeout } => Self::Reported(ToolError::Timeout(timeout)),
@@ -264,7 +267,7 @@ impl Fault {
 }
 
 /// Whether nobody received the call, or it was rejected for missing authentication.
-fn untaken(error: &(dyn std::error::Error + 'static)) -> bool {
+fn was_not_sent(error: &(dyn std::error::Error + 'static)) -> bool {
     match error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
         Some(StreamableHttpError::Client(error)) => {
             error.is_connect() || error.status() == Some(StatusCode::UNAUTHORIZED)

@@ -13,7 +13,7 @@ use crate::{
         db::Durability,
         tools::pins::{self, Reviewed, TrustOutcome},
     },
-    tools::{Tool, ToolError, testing::Place},
+    tools::{Tool, ToolError, testing::ToolFixture},
 };
 
 pub fn config(name: &str) -> McpConfig {
@@ -44,7 +44,7 @@ pub async fn run(
     name: &str,
     arguments: Value,
 ) -> Result<String, ToolError> {
-    let place = Place::new();
+    let place = ToolFixture::new();
     named(tools, name).run(arguments, &place.context).await.map(|output| output.text)
 }
 

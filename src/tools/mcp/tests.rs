@@ -10,7 +10,7 @@ use crate::{
         catalog::{ApprovalMode, EffectClass, ToolSource},
         naming::{of_server, sanitise},
     },
-    tools::{ToolError, testing::Place},
+    tools::{ToolError, testing::ToolFixture},
 };
 use axum::{
     Json, Router,
@@ -205,7 +205,7 @@ async fn a_result_is_all_of_its_content() {
     };
     let fixture = McpFixture::new().await;
     let tools = fixture.tools(config).await.expect("tools");
-    let place = Place::new();
+    let place = ToolFixture::new();
     let read = tool::own_name("f_read_all", "readAll");
     let all = named(&tools, &read).run(json!({ "path": "a" }), &place.context).await;
     let all = all.expect("a result").text;
@@ -241,7 +241,7 @@ async fn a_cancelled_call_ends_at_once() {
     let (fake, url) = Fake::start().await;
     let fixture = McpFixture::new().await;
     let tools = fixture.tools(McpConfig { url: Some(url), ..config("f") }).await.expect("tools");
-    let place = Place::new();
+    let place = ToolFixture::new();
     place.context.cancelled.cancel();
     let ended = named(&tools, "f_put").run(json!({}), &place.context).await;
     assert!(matches!(&ended, Err(ToolError::ExecutionFailed(why)) if why.contains("Stopped")));

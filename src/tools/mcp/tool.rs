@@ -134,14 +134,14 @@ impl Tool for WithheldTool {
 pub(super) fn spec(
     config: &McpConfig,
     tool: &Definition,
-    standing: PinState,
+    pin_state: PinState,
     name: &str,
 ) -> ToolSpec {
     let source = ToolSource::Mcp {
         server: config.name.clone(),
         original_name: tool.name.clone().into_owned(),
     };
-    if standing == PinState::Changed {
+    if pin_state == PinState::Changed {
         let why = withheld(&config.name, &tool.name);
         return ToolSpec {
             source,
@@ -149,7 +149,7 @@ pub(super) fn spec(
             ..ToolSpec::read_only(name, &why, json!({ "type": "object" }))
         };
     }
-    let effect = effect(tool, standing);
+    let effect = effect(tool, pin_state);
     let said = tool.description.as_deref().map(str::trim).filter(|d| !d.is_empty());
     let usual = format!("Tool {} from {}", tool.name, config.name);
     let said = plain(said.unwrap_or(&usual), DESCRIPTION_CHARS);
@@ -189,8 +189,8 @@ fn withheld(server: &str, tool: &str) -> String {
 }
 
 /// A server's claim that a tool is harmless counts if an operator trusts the tool.
-fn effect(tool: &Definition, standing: PinState) -> EffectClass {
-    let hints = tool.annotations.as_ref().filter(|_| standing == PinState::Vouched);
+fn effect(tool: &Definition, pin_state: PinState) -> EffectClass {
+    let hints = tool.annotations.as_ref().filter(|_| pin_state == PinState::Vouched);
     match hints {
         Some(h) if h.read_only_hint == Some(true) => EffectClass::ReadOnly,
         Some(h) if h.idempotent_hint == Some(true) => EffectClass::Idempotent,

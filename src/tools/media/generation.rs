@@ -365,7 +365,7 @@ mod tests {
                 service::MediaProvider,
                 testing::{generator, service},
             },
-            testing::Place,
+            testing::ToolFixture,
         },
     };
     use fakes::media::{FakeMedia, Fault, PICTURE, opus};
@@ -374,8 +374,8 @@ mod tests {
     const MP4: &[u8] = b"\0\0\0\x18ftypmp42 and so on";
 
     /// A conversation with a database.
-    async fn place() -> (Place, Store) {
-        let place = Place::new();
+    async fn place() -> (ToolFixture, Store) {
+        let place = ToolFixture::new();
         let url = format!("sqlite://{}?mode=rwc", place.folder.path().join("x.db").display());
         let store = Store::open(&url, StoreOptions::default()).await.unwrap();
         place.has("inbox/photo.png", PICTURE);
@@ -479,7 +479,7 @@ mod tests {
     /// A refusal is explained and costs nothing, so that the next call may try again; a lost
     /// response is not repeated; a temporary failure while the job runs is.
     #[tokio::test]
-    async fn failures_are_explained_and_only_questions_are_repeated() {
+    async fn failures_are_explained_and_only_polls_are_repeated() {
         let (mut place, store) = place().await;
         let fake = FakeMedia::start().await;
         let replicate = tool(&fake, MediaProvider::Replicate, &store);

@@ -392,11 +392,11 @@ fn add(form: &mut Form, field: &str, stem: &str, picture: &InputPicture) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::{media::testing::service, testing::Place};
+    use crate::tools::{media::testing::service, testing::ToolFixture};
     use fakes::media::{FakeMedia, Fault, PICTURE};
 
-    fn place() -> Place {
-        let place = Place::new();
+    fn place() -> ToolFixture {
+        let place = ToolFixture::new();
         place.has("inbox/photo.png", PICTURE);
         place.has("inbox/more.png", PICTURE);
         place.has("mask.png", PICTURE);

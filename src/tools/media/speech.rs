@@ -209,7 +209,7 @@ impl TextToSpeech {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::{media::testing::service, testing::Place};
+    use crate::tools::{media::testing::service, testing::ToolFixture};
     use fakes::media::{FakeMedia, Fault};
 
     fn tool(fake: &FakeMedia, provider: MediaProvider) -> TextToSpeech {
@@ -233,7 +233,7 @@ mod tests {
             (&gemini, hello.clone(), "audio.wav", "audio/wav"),
             (&gemini, file.clone(), "audio.wav", "audio/wav"),
         ] {
-            let output = Place::new().runs(tool, arguments).await.unwrap();
+            let output = ToolFixture::new().runs(tool, arguments).await.unwrap();
             let [attachment] = &output.attachments[..] else { panic!("{output:?}") };
             assert_eq!(
                 (attachment.name.as_str(), attachment.media_type.as_str()),
@@ -264,7 +264,7 @@ mod tests {
             (json!({ "text": "x", "voice": "../x" }), "voice"),
             (json!({ "text": "x", "style": "x".repeat(501) }), "style"),
         ] {
-            let error = Place::new().runs(&openai, arguments).await.unwrap_err().to_string();
+            let error = ToolFixture::new().runs(&openai, arguments).await.unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
         }
         assert_eq!(fake.asked().len(), 0);
@@ -274,7 +274,7 @@ mod tests {
             (Fault::status(200), "no recording"),
         ] {
             fake.fails_next(fault);
-            let error = Place::new().runs(&openai, json!({ "text": "x" })).await.unwrap_err();
+            let error = ToolFixture::new().runs(&openai, json!({ "text": "x" })).await.unwrap_err();
             assert!(error.to_string().contains(says), "{error}");
         }
     }

@@ -227,7 +227,7 @@ fn is_language(code: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::{media::testing::service, testing::Place};
+    use crate::tools::{media::testing::service, testing::ToolFixture};
     use fakes::media::{FakeMedia, Fault, SPOKEN, opus};
 
     fn tool(fake: &FakeMedia, provider: MediaProvider) -> SpeechToText {
@@ -236,7 +236,7 @@ mod tests {
     }
 
     async fn runs(tool: &SpeechToText, arguments: Value) -> Result<Output, ToolError> {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         place.has("inbox/note.ogg", opus(30));
         place.has("inbox/long.ogg", opus(601));
         place.has("inbox/song.mp3", b"ID3 and so on");

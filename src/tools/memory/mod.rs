@@ -210,7 +210,7 @@ impl Tool for MemoryRecall {
         let found = self.0.old(&path, context).await?;
         let found = found.ok_or_else(|| missing(&path))?;
         let text = format!("{}\n{}", source(&found), found.content);
-        Ok(Output { foreign: foreign(&[found]), ..Output::text(text) })
+        Ok(Output { untrusted: untrusted(&[found]), ..Output::text(text) })
     }
 }
 
@@ -239,7 +239,7 @@ impl Tool for MemorySearch {
             text.push_str("No note in your memory matches.");
         }
         let asked = asked.into_iter().collect();
-        Ok(Output { foreign: foreign(&found), asked, ..Output::text(text.trim_end()) })
+        Ok(Output { untrusted: untrusted(&found), asked, ..Output::text(text.trim_end()) })
     }
 }
 
@@ -299,7 +299,7 @@ impl MemoryTools {
         if count > LISTED {
             let _ = write!(text, "\n… and {} older ones: memory_search finds them", count - LISTED);
         }
-        Ok(Output { foreign: foreign(&all), ..Output::text(text) })
+        Ok(Output { untrusted: untrusted(&all), ..Output::text(text) })
     }
 
     async fn write(&self, path: &str, what: Write, context: &Context) -> Result<Output, ToolError> {
@@ -376,7 +376,7 @@ fn source(memory: &Memory) -> String {
     format!("[{}, {when}, for {}{read}]", memory.path, memory.by.name)
 }
 
-fn foreign(memories: &[Memory]) -> Vec<String> {
+fn untrusted(memories: &[Memory]) -> Vec<String> {
     let heeds = |memory: &&Memory| !memory.taint.is_empty() && !crash::planted("memory");
     let tainted = memories.iter().filter(heeds);
     tainted.map(|memory| format!("memory {}", memory.path)).collect()

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_both_searches_find_comes_first() {
+    fn results_of_both_searches_rank_first() {
         assert_eq!(fused(&paths("a b c"), &paths("c d"), 10), paths("c a b d"));
         assert_eq!(fused(&paths("a b"), &[], 1), paths("a"));
         assert_eq!(fused(&[], &paths("d"), 10), paths("d"));

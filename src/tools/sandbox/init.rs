@@ -50,7 +50,7 @@ pub fn over(
             }
             Some(_) => {}
             None => {
-                let excess = limits.and_then(|limits| excess(limits, &standing()));
+                let excess = limits.and_then(|limits| excess(limits, &resident_pages()));
                 if let Some(excess) = excess.or_else(|| disks.iter().find_map(Disk::excess)) {
                     complain(&format!("Killed: {excess}."));
                     return Ok(KILLED);
@@ -69,7 +69,7 @@ fn complain(words: &str) {
 }
 
 /// The memory of all other processes, in pages.
-fn standing() -> Vec<u64> {
+fn resident_pages() -> Vec<u64> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let others = entries.filter_map(|entry| {
         let id: u32 = entry.file_name().to_str()?.parse().ok()?;

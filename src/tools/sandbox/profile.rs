@@ -70,7 +70,7 @@ pub enum ReadableFiles {
 }
 
 /// How a path appears inside the sandbox.
-enum Place<'a> {
+enum MountTarget<'a> {
     Hidden,
     /// Read-only, from outside.
     Shown(&'a Path),
@@ -145,13 +145,13 @@ impl Profile {
         }
         for (within, place) in self.places() {
             match place {
-                Place::Hidden if within.is_dir() => {
+                MountTarget::Hidden if within.is_dir() => {
                     command.args(["--size", HIDDEN_BYTES, "--tmpfs"]).arg(within)
                 }
-                Place::Hidden => command.args(["--ro-bind", "/dev/null"]).arg(within),
-                Place::Shown(here) => command.arg("--ro-bind").arg(here).arg(within),
-                Place::Open(here) => command.arg("--bind").arg(here).arg(within),
-                Place::Link(target) => command.arg("--symlink").arg(target).arg(within),
+                MountTarget::Hidden => command.args(["--ro-bind", "/dev/null"]).arg(within),
+                MountTarget::Shown(here) => command.arg("--ro-bind").arg(here).arg(within),
+                MountTarget::Open(here) => command.arg("--bind").arg(here).arg(within),
+                MountTarget::Link(target) => command.arg("--symlink").arg(target).arg(within),
             };
         }
         command.arg("--chdir").arg(self.folders.first().map_or(Path::new("/tmp"), |(_, f)| f));
@@ -189,15 +189,17 @@ impl Profile {
     }
 
     /// Outer paths first, so that inner ones override them.
-    fn places(&self) -> Vec<(&Path, Place<'_>)> {
+    fn places(&self) -> Vec<(&Path, MountTarget<'_>)> {
         let mut places = Vec::new();
         if let ReadableFiles::Machine { hidden, shown, links } = &self.files {
-            places.extend(hidden.iter().map(|path| (&**path, Place::Hidden)));
-            places.extend(shown.iter().map(|path| (&**path, Place::Shown(path))));
-            places.extend(links.iter().map(|(link, target)| (&**link, Place::Link(target))));
+            places.extend(hidden.iter().map(|path| (&**path, MountTarget::Hidden)));
+            places.extend(shown.iter().map(|path| (&**path, MountTarget::Shown(path))));
+            places.extend(links.iter().map(|(link, target)| (&**link, MountTarget::Link(target))));
         }
-        places.extend(self.shown.iter().map(|(here, within)| (&**within, Place::Shown(here))));
-        places.extend(self.folders.iter().map(|(here, within)| (&**within, Place::Open(here))));
+        places
+            .extend(self.shown.iter().map(|(here, within)| (&**within, MountTarget::Shown(here))));
+        places
+            .extend(self.folders.iter().map(|(here, within)| (&**within, MountTarget::Open(here))));
         places.sort_by_key(|(within, _)| within.components().count());
         places
     }

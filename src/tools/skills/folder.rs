@@ -118,7 +118,7 @@ pub fn kept(place: &Path) -> Result<InstalledSkill> {
         name: front.name.unwrap_or(folder_name),
         description: front.description.split_whitespace().collect::<Vec<_>>().join(" "),
         files: texts.collect(),
-        foreign: !vouched,
+        untrusted: !vouched,
     };
     Ok(InstalledSkill { skill, origin, warnings: front.warnings })
 }

@@ -270,7 +270,7 @@ mod tests {
         changes(folder, &edit).unwrap();
         changes(folder, &arguments(Action::Edit, Some("references/a.md"), "More")).unwrap();
         let kept = folder::all(folder).remove(0);
-        assert!(kept.skill.foreign, "what an agent has written is not the operator's word");
+        assert!(kept.skill.untrusted, "what an agent has written is not the operator's word");
         assert!(kept.skill.files["SKILL.md"].contains("Hello"));
         assert_eq!(kept.skill.files["references/a.md"], "More");
         let delete = arguments(Action::Delete, None, "");

@@ -155,7 +155,7 @@ impl RunSkillScript {
     /// their own, or one that they trust as it is now.
     fn way(&self, skill: &Skill) -> Result<Option<&Egress>, ToolError> {
         match self.ways.get(&skill.name) {
-            Some(_) if skill.foreign => Err(ToolError::NotAuthorized(format!(
+            Some(_) if skill.untrusted => Err(ToolError::NotAuthorized(format!(
                 "`{0}` may reach hosts, but nobody trusts it as it is now: run `countersign skill \
                     vouch {0}`",
                 skill.name
@@ -205,7 +205,7 @@ fn command(folder: &Path, skill: &str, script: &str) -> Result<SkillScript, Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::testing::Place;
+    use crate::tools::testing::ToolFixture;
     use serde_json::json;
     use std::fs;
 
@@ -233,7 +233,7 @@ mod tests {
     /// Proves S3.
     #[tokio::test]
     async fn a_decision_is_bound_to_the_script_as_it_was_shown() {
-        let (place, home) = (Place::new(), tempfile::tempdir().unwrap());
+        let (place, home) = (ToolFixture::new(), tempfile::tempdir().unwrap());
         let script = home.path().join("letters/scripts/a.py");
         fs::create_dir_all(script.parent().unwrap()).unwrap();
         let main = "---\nname: letters\ndescription: d\n---\n";

@@ -22,13 +22,13 @@ const MAIN: &str = "SKILL.md";
 
 /// Where skills come from.
 pub struct Source {
-    place: Place,
+    place: SourceLocation,
     /// The folders with a `SKILL.md`, in order; the empty path is the source itself. Folders within
     /// a skill belong to it.
     pub roots: Vec<String>,
 }
 
-enum Place {
+enum SourceLocation {
     Folder(PathBuf),
     Zip(PathBuf),
 }
@@ -39,13 +39,13 @@ impl Source {
     pub fn open(source: &str, scratch: &Path) -> Result<Self> {
         let path = Path::new(source);
         let (place, mut roots) = if path.is_dir() {
-            (Place::Folder(path.into()), roots_of_folder(path)?)
+            (SourceLocation::Folder(path.into()), roots_of_folder(path)?)
         } else if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("zip")) {
-            (Place::Zip(path.into()), roots_of_zip(path)?)
+            (SourceLocation::Zip(path.into()), roots_of_zip(path)?)
         } else if ["https://", "ssh://", "file://"].iter().any(|scheme| source.starts_with(scheme))
         {
             clone(source, scratch)?;
-            (Place::Folder(scratch.into()), roots_of_folder(scratch)?)
+            (SourceLocation::Folder(scratch.into()), roots_of_folder(scratch)?)
         } else {
             bail!(
                 "`{source}` is neither a folder, nor a .zip file, nor https://, ssh:// or file://"
@@ -67,8 +67,8 @@ impl Source {
     /// a valid one; `fallback` is the name of the source.
     pub fn skill(&self, root: &str, fallback: &str) -> Result<(String, Package)> {
         let package = match &self.place {
-            Place::Folder(folder) => Package::of_folder(&folder.join(root))?,
-            Place::Zip(file) => read_zip(file, root)?,
+            SourceLocation::Folder(folder) => Package::of_folder(&folder.join(root))?,
+            SourceLocation::Zip(file) => read_zip(file, root)?,
         };
         let main = package.text(MAIN).context("SKILL.md is not text")?;
         let front = front::parse(main).map_err(anyhow::Error::msg)?;

@@ -52,15 +52,15 @@ fn skills_of_a_zip_file_are_installed_and_can_be_vouched_for() {
     folder::put(&folder::lock(&skills_dir).unwrap(), "letters", &skill, "a.zip").unwrap();
     let kept = folder::all(&skills_dir);
     assert_eq!(kept.len(), 1);
-    assert!(kept[0].skill.foreign, "what was installed is other people's word");
+    assert!(kept[0].skill.untrusted, "what was installed is other people's word");
     assert_eq!(kept[0].origin.as_ref().unwrap().source, "a.zip");
     let names: Vec<_> = kept[0].skill.files.keys().map(String::as_str).collect();
     assert_eq!(names, ["SKILL.md", "examples/SKILL.md", "references/forms.md", "scripts/count.sh"]);
 
     folder::vouch(&folder::lock(&skills_dir).unwrap(), "letters").unwrap();
-    assert!(!folder::all(&skills_dir)[0].skill.foreign);
+    assert!(!folder::all(&skills_dir)[0].skill.untrusted);
     fs::write(skills_dir.join("letters/references/forms.md"), "Others").unwrap();
-    assert!(folder::all(&skills_dir)[0].skill.foreign, "he vouched for other bytes");
+    assert!(folder::all(&skills_dir)[0].skill.untrusted, "he vouched for other bytes");
     folder::remove(&folder::lock(&skills_dir).unwrap(), "letters").unwrap();
     assert!(folder::all(&skills_dir).is_empty());
     assert!(folder::remove(&folder::lock(&skills_dir).unwrap(), "letters").is_err());
@@ -84,7 +84,7 @@ fn ones_own_skills_are_loaded_leniently() {
     let names: Vec<_> = kept.iter().map(|kept| kept.skill.name.as_str()).collect();
     assert_eq!(names, ["letters", "odd"]);
     assert_eq!(kept[0].warnings, ["its folder is named `a`"]);
-    assert!(kept.iter().all(|kept| !kept.skill.foreign));
+    assert!(kept.iter().all(|kept| !kept.skill.untrusted));
     assert!(
         folder::vouch(&folder::lock(home.path()).unwrap(), "odd")
             .unwrap_err()

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_manifest_is_named() {
+    fn manifest_errors_name_the_field() {
         for (text, wrong) in [
             ("hots = []", "hots"),
             ("[[hosts]]\nhost = 'https://a.org/path'", "hosts: `https://a.org/path` is not a host"),

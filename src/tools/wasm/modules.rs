@@ -160,7 +160,7 @@ impl ModuleLoader {
         let pins = self.compare(&ready).await?;
         let mut tools = Vec::new();
         for one in ready {
-            let state = pins.get(&one.module).map_or(PinState::Changed, Pin::standing);
+            let state = pins.get(&one.module).map_or(PinState::Changed, Pin::state);
             statuses.push(one.status(state));
             tools.push((state, Arc::new(one.into_tool(state, &self.host)) as Arc<dyn Tool>));
         }

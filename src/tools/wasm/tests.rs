@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::{manifest::Manifest, runtime::WasmRuntime, *};
 use crate::tools::{
-    testing::Place,
+    testing::ToolFixture,
     web::{
         client::WebClient,
         credentials::{Credential, SecretPlacement, SecretSource},
@@ -48,7 +48,7 @@ async fn tool_on(host: Arc<WasmHost>, component: Component, manifest: &str) -> W
 
 async fn runs(guest: Guest) -> Result<Output, ToolError> {
     let tool = tool(Component::new("sample", guest), "").await;
-    tool.run(json!({ "say": "hello" }), &Place::new().context).await
+    tool.run(json!({ "say": "hello" }), &ToolFixture::new().context).await
 }
 
 async fn words(guest: Guest) -> String {
@@ -88,7 +88,7 @@ async fn a_component_returns_its_result_or_its_error() {
     assert_eq!(runs(Guest::Echo).await, Ok(Output::text(r#"{"say":"hello"}"#)));
     let failed = ToolError::ExecutionFailed(r#"{"say":"hello"}"#.to_owned());
     assert_eq!(runs(Guest::Fail).await, Err(failed));
-    let now = Place::new().context.now.timestamp_millis().to_string();
+    let now = ToolFixture::new().context.now.timestamp_millis().to_string();
     assert_eq!(runs(Guest::Now).await, Ok(Output::text(now)));
 }
 
@@ -103,7 +103,7 @@ async fn an_endless_loop_ends() {
     let limits = WasmLimits { fuel: u64::MAX / 2, ..LIMITS };
     let host = host_with(Access::default(), &[], limits);
     let tool = tool_on(host, Component::new("sample", Guest::Loop), "").await;
-    let place = Place::new();
+    let place = ToolFixture::new();
     // This test has one thread only.
     let run = tool.run(json!({}), &place.context);
     assert!(timeout(Duration::from_millis(100), run).await.is_err());
@@ -138,7 +138,7 @@ async fn requests_go_only_where_the_manifest_lets_them() {
     let manifest = format!("[[hosts]]\nhost = '{}'", server.url());
     let asks = async |guest: Guest, url: String| {
         let tool = tool(Component::new("sample", guest).about(url), &manifest).await;
-        tool.run(json!({}), &Place::new().context).await.map(|output| output.text)
+        tool.run(json!({}), &ToolFixture::new().context).await.map(|output| output.text)
     };
     server.says("/ok", "text/plain", "the page");
     assert_eq!(asks(Guest::Get, format!("{}/ok", server.url())).await.unwrap(), "the page");
@@ -156,7 +156,7 @@ async fn requests_go_only_where_the_manifest_lets_them() {
     let private = host_with(Access::default(), &[], LIMITS);
     let component = Component::new("sample", Guest::Get).about(format!("{}/ok", server.url()));
     let tool = tool_on(private, component, &manifest).await;
-    let refused = tool.run(json!({}), &Place::new().context).await.unwrap_err().to_string();
+    let refused = tool.run(json!({}), &ToolFixture::new().context).await.unwrap_err().to_string();
     assert!(refused.contains("not on the public internet"), "{refused}");
     assert_eq!(server.asked(), ["GET /ok", "GET /redirect"]);
     assert!(other.asked().is_empty());
@@ -178,7 +178,7 @@ async fn a_credential_is_added_and_not_seen() {
         let component = Component::new("sample", Guest::Get).about(format!("{}/data", api.url()));
         let manifest = format!("[[hosts]]\nhost = '{}'\n{more}", api.url());
         let tool = tool_on(host, component, &manifest).await;
-        tool.run(json!({}), &Place::new().context).await.unwrap().text
+        tool.run(json!({}), &ToolFixture::new().context).await.unwrap().text
     };
     let shown = asks("credential = true").await;
     assert!(!shown.is_empty() && !shown.contains(KEY), "{shown}");
@@ -192,7 +192,7 @@ async fn a_credential_is_added_and_not_seen() {
 #[tokio::test]
 async fn only_files_of_the_manifest_are_read_and_written() {
     let manifest = "read = ['in/*.txt', 'link']\nwrite = ['out/**']";
-    let place = Place::new();
+    let place = ToolFixture::new();
     place.has("in/a.txt", "a file");
     place.has("secret.txt", "a secret");
     place.has(".countersign/results/x", "a result");
@@ -228,7 +228,7 @@ async fn only_files_of_the_manifest_are_read_and_written() {
 /// What a call has done before it traps stays done; the next call runs in a new instance.
 #[tokio::test]
 async fn a_trap_ends_one_call() {
-    let place = Place::new();
+    let place = ToolFixture::new();
     let component = Component::new("sample", Guest::WriteAndTrap).about("a.txt");
     let tool = tool(component, "write = ['*']").await;
     for say in ["one", "two"] {
@@ -243,7 +243,8 @@ async fn a_trap_ends_one_call() {
 async fn log_lines_are_for_operators() {
     for (manifest, kept) in [("log = true", Some(r#"info: {"say":"hello"}"#)), ("", None)] {
         let tool = tool(Component::new("sample", Guest::Log), manifest).await;
-        let output = tool.run(json!({ "say": "hello" }), &Place::new().context).await.unwrap();
+        let output =
+            tool.run(json!({ "say": "hello" }), &ToolFixture::new().context).await.unwrap();
         assert_eq!(output.raw.as_deref(), kept);
     }
 }
@@ -252,7 +253,7 @@ async fn log_lines_are_for_operators() {
 /// Proves IC-44.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_calls_leave_nothing_behind() {
-    let (tool, place) = (tool(Component::new("sample", Guest::Echo), "").await, Place::new());
+    let (tool, place) = (tool(Component::new("sample", Guest::Echo), "").await, ToolFixture::new());
     let forty = async || {
         let calls = (0..40).map(|n| tool.run(json!({ "say": n.to_string() }), &place.context));
         for (n, output) in join_all(calls).await.into_iter().enumerate() {

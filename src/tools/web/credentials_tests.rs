@@ -12,7 +12,7 @@ use super::{
     hosts::{HostPattern, HostRule},
     request::{Access, HttpRequest},
 };
-use crate::tools::{ToolError, testing::Place};
+use crate::tools::{ToolError, testing::ToolFixture};
 
 fn web_client() -> WebClient {
     WebClient::new(["127.0.0.1".to_owned(), "localhost".to_owned()].into()).unwrap()
@@ -61,7 +61,7 @@ async fn a_credential_is_sent_and_never_shown() {
         fixed(api.url(), Where::Query("api_key".into())),
         oauth(&api),
     ] {
-        let (mut place, tool) = (Place::new(), tool(credential));
+        let (mut place, tool) = (ToolFixture::new(), tool(credential));
         let url = format!("{}/data?x=1", api.url());
         let text = place.runs(&tool, json!({ "url": url })).await.unwrap().text;
         assert!(text.starts_with("HTTP 200") && text.contains("x=1"), "{text}");
@@ -82,7 +82,7 @@ async fn a_credential_is_sent_and_never_shown() {
 async fn a_credential_is_for_its_origin_alone() {
     let (api, other) = (Account::start().await, Account::start().await);
     let tool = tool(fixed(api.url(), header("x-api-key", "")));
-    let mut place = Place::new();
+    let mut place = ToolFixture::new();
     let elsewhere = json!({ "url": format!("{}/open", other.url()) });
     place.runs(&tool, elsewhere).await.unwrap();
     let alias = api.url().replace("127.0.0.1", "localhost");
@@ -112,7 +112,7 @@ async fn a_host_configured_for_https_is_not_asked_over_http() {
     let secure = api.url().replace("http://", "https://");
     let tool = tool(fixed(&secure, header("x-api-key", "")));
     let url = format!("{}/open", api.url());
-    let refused = Place::new().runs(&tool, json!({ "url": url })).await.unwrap_err();
+    let refused = ToolFixture::new().runs(&tool, json!({ "url": url })).await.unwrap_err();
     assert!(matches!(&refused, ToolError::InvalidParameters(why) if why.contains("use https")));
     assert!(api.requests().is_empty());
 }
@@ -130,7 +130,7 @@ async fn a_redirect_to_another_host_is_sent_without_the_credential() {
     for way in [header("x-api-key", ""), Where::Query("api_key".into())] {
         let (api, other) = (Account::start().await, Account::start().await);
         let mut tool = tool(fixed(api.url(), way));
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         let within = json!({ "url": format!("{}/moved?to=/data", api.url()) });
         assert!(place.runs(&tool, within).await.unwrap().text.starts_with("HTTP 200"));
 
@@ -161,7 +161,7 @@ async fn a_listed_host_redirects_only_to_listed_hosts() {
     let access = Access { hosts: vec![rule], credentials: vec![] };
     let tool = HttpRequest { web_client: web_client(), access: Arc::new(access) };
     let away = json!({ "url": format!("{}/moved?to={}/open", api.url(), other.url()) });
-    let text = Place::new().runs(&tool, away).await.unwrap().text;
+    let text = ToolFixture::new().runs(&tool, away).await.unwrap().text;
     assert!(text.starts_with("HTTP 302") && text.contains(&place(&other.url().parse().unwrap())));
     assert!(other.requests().is_empty());
 }
@@ -171,7 +171,7 @@ async fn a_listed_host_redirects_only_to_listed_hosts() {
 #[tokio::test]
 async fn a_token_is_fetched_once_and_renewed() {
     let api = Account::start().await;
-    let (mut place, oauth_tool) = (Place::new(), tool(oauth(&api)));
+    let (mut place, oauth_tool) = (ToolFixture::new(), tool(oauth(&api)));
     let get = json!({ "url": format!("{}/data", api.url()) });
     for _ in 0..3 {
         place.runs(&oauth_tool, get.clone()).await.unwrap();
@@ -231,7 +231,7 @@ async fn a_credential_is_not_logged() {
         let tool = tool(credential);
         for path in ["/data", "/data?status=503", "/moved?leak=1&to=http://127.0.0.1:1/"] {
             let url = format!("{}{path}", api.url());
-            let _ = Place::new().runs(&tool, json!({ "url": url })).await;
+            let _ = ToolFixture::new().runs(&tool, json!({ "url": url })).await;
         }
     }
     tracing::info!("the end");

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_named_is_reached() {
+    async fn allowed_hosts_are_reachable() {
         let server = fakes::web::FakeWeb::start().await;
         let place = server.url().trim_start_matches("http://").to_owned();
         let egress = egress(&[&place], &["127.0.0.1"]);

@@ -138,11 +138,15 @@ fn file_name(url: &Url, media_type: &str) -> Result<String, ToolError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::testing::Place;
+    use crate::tools::testing::ToolFixture;
     use fakes::web::FakeWeb;
     use serde_json::json;
 
-    async fn fetched(server: &FakeWeb, path: &str, place: &mut Place) -> Result<String, ToolError> {
+    async fn fetched(
+        server: &FakeWeb,
+        path: &str,
+        place: &mut ToolFixture,
+    ) -> Result<String, ToolError> {
         let web_client = WebClient::new(["127.0.0.1".to_owned()].into()).unwrap();
         let fetch =
             WebFetch { web_client, sandbox: Arc::new(Sandbox::off("no page is read here")) };
@@ -152,7 +156,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_response_that_is_not_a_page_becomes_a_file() {
-        let (server, mut place) = (FakeWeb::start().await, Place::new());
+        let (server, mut place) = (FakeWeb::start().await, ToolFixture::new());
         let text = fetched(&server, "/report.pdf", &mut place).await.unwrap();
         assert!(text.contains("downloads/call1/report.pdf"), "{text}");
         assert_eq!(place.content("downloads/call1/report.pdf"), "%PDF-1.7 not really");
@@ -160,7 +164,7 @@ mod tests {
 
     #[tokio::test]
     async fn unreadable_content_is_reported() {
-        let (server, mut place) = (FakeWeb::start().await, Place::new());
+        let (server, mut place) = (FakeWeb::start().await, ToolFixture::new());
         for (path, reason) in [
             ("/gone", "answered 410"),
             ("/large", "is larger than 5"),

@@ -71,7 +71,7 @@ pub(super) fn address(text: &str) -> Result<url::Url, super::ToolError> {
 #[cfg(test)]
 mod tests {
     use super::{providers::SearchEngine, *};
-    use crate::tools::{ToolError, testing::Place};
+    use crate::tools::{ToolError, testing::ToolFixture};
     use fakes::web::FakeWeb;
     use serde_json::json;
 
@@ -79,7 +79,7 @@ mod tests {
     /// Proves S8.
     #[tokio::test]
     async fn a_private_search_service_is_reachable_only_by_the_search() {
-        let (server, mut place) = (FakeWeb::start().await, Place::new());
+        let (server, mut place) = (FakeWeb::start().await, ToolFixture::new());
         let url: url::Url = format!("{}/searxng", server.url()).parse().unwrap();
         let own = SearchProvider {
             kind: SearchEngine::Searxng,

@@ -137,7 +137,10 @@ impl SearchQuery {
 }
 
 /// The request in the provider's format.
-pub(super) fn question(provider: &SearchProvider, search: &SearchQuery) -> Option<WebRequest> {
+pub(super) fn search_request(
+    provider: &SearchProvider,
+    search: &SearchQuery,
+) -> Option<WebRequest> {
     let (query, count, since) = (&search.query, search.count().to_string(), search.freshness);
     let language = search.language.as_deref();
     let mut ask = WebRequest::get(provider.url.clone(), MAX_BYTES);

@@ -349,7 +349,7 @@ fn shown(answer: &WebResponse) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::testing::Place;
+    use crate::tools::testing::ToolFixture;
     use fakes::web::FakeWeb;
     use serde_json::json;
 
@@ -362,7 +362,7 @@ mod tests {
     /// Proves IC-48.
     #[tokio::test]
     async fn a_request_is_sent_as_it_was_written() {
-        let (server, mut place) = (FakeWeb::start().await, Place::new());
+        let (server, mut place) = (FakeWeb::start().await, ToolFixture::new());
         assert_eq!(tool().spec().rate, Some(Rate::new(30, 500)));
         let arguments = json!({
             "url": format!("{}/echo?x=1", server.url()),
@@ -381,7 +381,7 @@ mod tests {
     /// A request with side effects is sent once, to one host only.
     #[tokio::test]
     async fn a_post_does_not_follow_a_redirect() {
-        let (server, mut place) = (FakeWeb::start().await, Place::new());
+        let (server, mut place) = (FakeWeb::start().await, ToolFixture::new());
         let url = format!("{}/redirect?to=/echo", server.url());
         let text = place.runs(&tool(), json!({ "url": url, "method": "POST" })).await.unwrap().text;
         assert!(
@@ -395,7 +395,7 @@ mod tests {
     /// Proves CV-05, CV-06, IC-24.
     #[tokio::test]
     async fn the_status_says_whether_it_worked() {
-        let (server, mut place) = (FakeWeb::start().await, Place::new());
+        let (server, mut place) = (FakeWeb::start().await, ToolFixture::new());
         let found = place.runs(&tool(), json!({ "url": format!("{}/echo", server.url()) })).await;
         let text = found.unwrap().text;
         let (first, rest) = text.split_once('\n').unwrap();
@@ -451,7 +451,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_connections_own_headers_are_refused() {
-        let (server, mut place) = (FakeWeb::start().await, Place::new());
+        let (server, mut place) = (FakeWeb::start().await, ToolFixture::new());
         for name in [
             "Host",
             "content-length",

@@ -13,7 +13,9 @@ use tokio::time::timeout;
 
 use super::{
     client::{WebClient, WebResponse},
-    providers::{Hit, MARKS, SearchEngine, SearchProvider, SearchQuery, listed, page, question},
+    providers::{
+        Hit, MARKS, SearchEngine, SearchProvider, SearchQuery, listed, page, search_request,
+    },
 };
 use crate::{
     agent::catalog::{Subject, Tier, ToolSpec, Variable},
@@ -112,7 +114,7 @@ impl WebSearch {
         provider: &SearchProvider,
         search: &SearchQuery,
     ) -> Result<WebResponse, String> {
-        let ask = question(provider, search).ok_or("its key is not a valid header")?;
+        let ask = search_request(provider, search).ok_or("its key is not a valid header")?;
         let answer = self.web_client.send(ask).await.map_err(|problem| problem.to_string())?;
         if answer.status.is_success() {
             Ok(answer)
@@ -237,7 +239,7 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::testing::Place;
+    use crate::tools::testing::ToolFixture;
     use fakes::web::FakeWeb;
     use secrecy::SecretString;
     use serde_json::json;
@@ -259,7 +261,7 @@ mod tests {
         )
     }
 
-    async fn finds_two_results(place: &mut Place, kind: SearchEngine) {
+    async fn finds_two_results(place: &mut ToolFixture, kind: SearchEngine) {
         let server = FakeWeb::start().await;
         let search =
             json!({ "query": "rivers", "count": 2, "freshness": "week", "language": "de" });
@@ -277,7 +279,7 @@ mod tests {
     /// Proves MC-22.
     #[tokio::test]
     async fn every_service_with_an_interface_is_understood() {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         for kind in
             [SearchEngine::Serper, SearchEngine::Tavily, SearchEngine::Brave, SearchEngine::Searxng]
         {
@@ -288,8 +290,8 @@ mod tests {
     /// The models of vendors search on their servers; what they cite are the results.
     /// Proves MC-22.
     #[tokio::test]
-    async fn what_a_vendors_model_cites_are_the_results() {
-        let mut place = Place::new();
+    async fn citations_of_the_provider_become_results() {
+        let mut place = ToolFixture::new();
         for kind in [SearchEngine::OpenAi, SearchEngine::Anthropic, SearchEngine::Gemini] {
             finds_two_results(&mut place, kind).await;
         }
@@ -309,7 +311,7 @@ mod tests {
     /// Proves MC-22.
     #[tokio::test]
     async fn the_next_is_asked_when_one_fails() {
-        let (server, mut place) = (FakeWeb::start().await, Place::new());
+        let (server, mut place) = (FakeWeb::start().await, ToolFixture::new());
         server.fails("/serper", 500);
         server.fails("/tavily", 429);
         let tool =
@@ -333,7 +335,7 @@ mod tests {
     /// Proves MC-22.
     #[tokio::test]
     async fn the_next_is_asked_when_one_hangs() {
-        let (server, mut place) = (FakeWeb::start().await, Place::new());
+        let (server, mut place) = (FakeWeb::start().await, ToolFixture::new());
         server.hangs("/serper");
         let mut tool = tool(&server, &[SearchEngine::Serper, SearchEngine::Searxng]);
         tool.answer_for = Duration::from_millis(200);
@@ -347,7 +349,7 @@ mod tests {
     /// has rejected the query is not.
     #[tokio::test]
     async fn all_searches_are_paid_for() {
-        let (server, mut place) = (FakeWeb::start().await, Place::new());
+        let (server, mut place) = (FakeWeb::start().await, ToolFixture::new());
         let kinds = [
             SearchEngine::Anthropic,
             SearchEngine::OpenAi,
@@ -388,7 +390,7 @@ mod tests {
 
     #[tokio::test]
     async fn when_none_answers_it_is_said_without_keys() {
-        let (server, mut place) = (FakeWeb::start().await, Place::new());
+        let (server, mut place) = (FakeWeb::start().await, ToolFixture::new());
         server.fails("/brave", 401);
         let tool = tool(&server, &[SearchEngine::Brave, SearchEngine::Duckduckgo]);
         let error = place.runs(&tool, json!({ "query": "x" })).await.unwrap_err().to_string();

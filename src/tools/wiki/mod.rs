@@ -137,13 +137,13 @@ fn full() -> ToolError {
 }
 
 /// The sources of untrusted content in these pages.
-fn foreign<'a>(pages: impl IntoIterator<Item = &'a WikiPage>) -> Vec<String> {
+fn untrusted<'a>(pages: impl IntoIterator<Item = &'a WikiPage>) -> Vec<String> {
     let tainted = pages.into_iter().filter(|page| !page.taint.is_empty());
     tainted.map(|page| format!("wiki {}", page.page)).collect()
 }
 
 /// The same for pages in a list, whose names and titles were written like their text.
-fn foreign_headings<'a>(headings: impl IntoIterator<Item = &'a Heading>) -> Vec<String> {
+fn untrusted_headings<'a>(headings: impl IntoIterator<Item = &'a Heading>) -> Vec<String> {
     let tainted = headings.into_iter().filter(|heading| !heading.taint.is_empty());
     tainted.map(|heading| format!("wiki {}", heading.page)).collect()
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::fmt::Write as _;
 
-use super::{LISTED, Wiki, broken, foreign, foreign_headings, reading};
+use super::{LISTED, Wiki, broken, reading, untrusted, untrusted_headings};
 use crate::{
     agent::catalog::{Subject, ToolSpec},
     store::{
@@ -146,7 +146,7 @@ impl Tool for PageQueryTool {
             PageQuery::Page => {
                 let OnePage { page } = parse(arguments)?;
                 let page = self.wiki.page(&page, context).await?;
-                Ok(Output { foreign: foreign([&page]), ..Output::text(whole(&page)) })
+                Ok(Output { untrusted: untrusted([&page]), ..Output::text(whole(&page)) })
             }
             PageQuery::Many => self.many(parse(arguments)?, context).await,
             PageQuery::List => self.list(parse(arguments)?, context).await,
@@ -185,7 +185,7 @@ impl PageQueryTool {
             let _ = writeln!(text, "{}\n", whole(&page));
             read.push(page);
         }
-        Ok(Output { foreign: foreign(&read), ..Output::text(text.trim_end()) })
+        Ok(Output { untrusted: untrusted(&read), ..Output::text(text.trim_end()) })
     }
 
     async fn list(&self, wanted: Listed, context: &Context) -> Result<Output, ToolError> {
@@ -208,7 +208,7 @@ impl PageQueryTool {
         if pages.is_empty() {
             return Ok(Output::text("The wiki has no such pages."));
         }
-        Ok(Output { foreign: foreign_headings(&pages), ..Output::text(text) })
+        Ok(Output { untrusted: untrusted_headings(&pages), ..Output::text(text) })
     }
 
     async fn by_meaning(
@@ -248,7 +248,7 @@ impl PageQueryTool {
             None => history(&versions),
             Some(passage) => passage_sources(&versions, passage)?,
         };
-        Ok(Output { foreign: foreign(&versions), ..Output::text(text) })
+        Ok(Output { untrusted: untrusted(&versions), ..Output::text(text) })
     }
 }
 
@@ -332,9 +332,9 @@ fn found_pages(found: &[Memory], query: &str) -> Output {
     }
     let line = |page: &Memory| format!("{}\n{}", page.path, excerpt(&page.content, query));
     let tainted = found.iter().filter(|page| !page.taint.is_empty());
-    let foreign = tainted.map(|page| format!("wiki {}", page.path)).collect();
+    let untrusted = tainted.map(|page| format!("wiki {}", page.path)).collect();
     let text = found.iter().map(line).collect::<Vec<_>>().join("\n\n");
-    Output { foreign, ..Output::text(text) }
+    Output { untrusted, ..Output::text(text) }
 }
 
 /// The text around the first word of the query.

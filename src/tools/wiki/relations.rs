@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::{ALL, Wiki, broken, foreign, foreign_headings, reading};
+use super::{ALL, Wiki, broken, reading, untrusted, untrusted_headings};
 use crate::{
     agent::catalog::ToolSpec,
     store::{
@@ -91,8 +91,8 @@ impl Tool for RelationQueryTool {
                 let text = explained(&page, &other, &links, &way);
                 let existing = self.existing(context).await?;
                 let between = way.iter().filter_map(|name| existing.get(name));
-                let foreign = [foreign([&page, &other]), foreign_headings(between)].concat();
-                Ok(Output { foreign, ..Output::text(text) })
+                let untrusted = [untrusted([&page, &other]), untrusted_headings(between)].concat();
+                Ok(Output { untrusted, ..Output::text(text) })
             }
         }
     }
@@ -133,8 +133,8 @@ impl RelationQueryTool {
             lines.join("\n")
         };
         let shown = related.iter().take(RELATED).filter_map(|(name, _)| existing.get(name));
-        let foreign = [foreign([page]), foreign_headings(shown)].concat();
-        Ok(Output { foreign, ..Output::text(text) })
+        let untrusted = [untrusted([page]), untrusted_headings(shown)].concat();
+        Ok(Output { untrusted, ..Output::text(text) })
     }
 
     async fn existing(&self, context: &Context) -> Result<BTreeMap<String, Heading>, ToolError> {

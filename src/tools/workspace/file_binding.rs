@@ -316,7 +316,7 @@ mod tests {
     /// that run scripts.
     /// Proves S3.
     #[test]
-    fn what_a_line_reads_is_bound_through_folders_and_scripts() {
+    fn files_read_by_a_command_line_are_bound() {
         for (line, file) in [
             ("cd scripts && sh deploy.sh", "scripts/deploy.sh"),
             ("sh scripts/deploy.sh", "scripts/deploy.sh"),

@@ -366,7 +366,7 @@ mod tests {
     /// A file of a person with a similar name is kept.
     /// Proves FO-29.
     #[test]
-    fn what_a_dead_process_left_is_removed_after_an_hour() {
+    fn files_of_dead_processes_are_removed_after_an_hour() {
         let (outer, workspace) = place();
         let root = outer.path().join("work");
         let hour = Duration::from_hours(1);

@@ -69,11 +69,11 @@ const CLAIMS: [(&str, Claim); 9] = [
     ("I1", every_message_is_answered_once),
     ("I2", the_order_is_kept),
     ("I3", no_fence_is_above_the_last),
-    ("I4", nothing_runs_twice_unasked),
+    ("I4", repeated_without_approval),
     ("I5", every_run_was_allowed),
     ("I6", everything_is_shown_once),
     ("I7", fences_grow),
-    ("I8", nothing_is_held_while_a_question_is_open),
+    ("I8", held_during_a_pending_approval),
     ("I9", the_database_is_whole),
 ];
 
@@ -169,7 +169,7 @@ fn no_fence_is_above_the_last(history: &History) -> Vec<String> {
 }
 
 /// I4: the non-repeatable call was not repeated, unless a person wanted it.
-fn nothing_runs_twice_unasked(history: &History) -> Vec<String> {
+fn repeated_without_approval(history: &History) -> Vec<String> {
     let mut wrong = Vec::new();
     for (argument, times) in &history.launches {
         let calls = history.calls().filter(|call| call.arguments["rocket"] == argument.as_str());
@@ -282,7 +282,7 @@ fn fences_grow(history: &History) -> Vec<String> {
 }
 
 /// I8: a turn that waits for a person holds no worker.
-fn nothing_is_held_while_a_question_is_open(history: &History) -> Vec<String> {
+fn held_during_a_pending_approval(history: &History) -> Vec<String> {
     let held = history.held.iter().filter(|held| held.lease || held.ready);
     held.map(|held| format!("{held:?} while a question was open")).collect()
 }

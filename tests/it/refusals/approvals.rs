@@ -1,6 +1,6 @@
 //! Presses that decide nothing, and calls that hide their effects.
 
-use channels::What;
+use channels::IncomingContent;
 use countersign::{
     llm::scripted::{call, calls, say},
     texts::Language,
@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use crate::{story, world::World};
 
 /// A press with the token of the newest approval and that key.
-fn pressed(world: &mut World, key: char) -> What {
-    let What::Press { press, message, data, reason } = world.press("Allow once") else {
+fn pressed(world: &mut World, key: char) -> IncomingContent {
+    let IncomingContent::Press { press, message, data, reason } = world.press("Allow once") else {
         unreachable!("a press")
     };
     let data = format!("{}{key}", &data[..data.len() - 1]);
-    What::Press { press: format!("{press}{key}"), message, data, reason }
+    IncomingContent::Press { press: format!("{press}{key}"), message, data, reason }
 }
 
 fn files(world: &World) -> usize {

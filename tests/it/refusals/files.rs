@@ -9,7 +9,7 @@ use insta::{allow_duplicates, assert_snapshot};
 use serde_json::json;
 use std::{fs, path::PathBuf, sync::Arc};
 
-use crate::{sandbox::sandbox, shown::stable, story, world::World};
+use crate::{sandbox::sandbox, stable_output::stable, story, world::World};
 
 fn workspace(world: &mut World) -> PathBuf {
     let folder = world.config.data_dir.join("shared");

@@ -7,7 +7,7 @@ use reqwest::{Method, StatusCode};
 use crate::{
     api::Served,
     process::{On, Running, Site},
-    shown::stable,
+    stable_output::stable,
     world::World,
 };
 

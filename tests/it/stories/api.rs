@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{
     api::{Served, answered},
-    shown::stable,
+    stable_output::stable,
     story,
     world::World,
 };

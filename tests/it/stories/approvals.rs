@@ -9,7 +9,7 @@ use countersign::{
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::{shown::stable, story, world::World};
+use crate::{stable_output::stable, story, world::World};
 
 async fn asked(world: &mut World) {
     world.model_will(call("delete", json!({ "path": "a.txt" })));
@@ -52,7 +52,7 @@ story! {
 story! {
     /// A message is never a decision; it waits, and is read after the decision.
     /// Proves A9.
-    async fn a_message_while_a_question_is_open_waits(world: &mut World) {
+    async fn a_message_during_a_pending_approval_waits(world: &mut World) {
         asked(world).await;
         world.ann_says("allow").await;
         world.ann_says("do it").await;
@@ -73,7 +73,7 @@ story! {
 story! {
     /// Without a decision in time the call is denied, to the second, and the model is told.
     /// Proves A5, MC-43.
-    async fn a_question_expires(world: &mut World) {
+    async fn an_approval_expires(world: &mut World) {
         asked(world).await;
         world.model_will(say("Nobody answered."));
         world.time_passes(TimeDelta::seconds(30 * 60 - 1)).await;
@@ -91,7 +91,7 @@ story! {
 story! {
     /// A press after the expiry does not count, even before the sweep.
     /// Proves A5, S4.
-    async fn a_press_after_the_end_does_not_count(world: &mut World) {
+    async fn a_press_after_the_deadline_does_not_count(world: &mut World) {
         asked(world).await;
         world.clock.advance(TimeDelta::minutes(31));
         world.model_will(say("Too late."));
@@ -149,7 +149,7 @@ async fn asked_again(world: &mut World) {
 story! {
     /// Two approvals of one reply, decided separately and in any order.
     /// Proves A7.
-    async fn two_questions_are_decided_apart(world: &mut World) {
+    async fn two_approvals_are_decided_separately(world: &mut World) {
         world.model_will(calls(vec![
             ("delete".into(), json!({ "path": "a.txt" })),
             ("delete".into(), json!({ "path": "b.txt" })),
@@ -166,7 +166,7 @@ story! {
 
 story! {
     /// `/stop` withdraws the approval; its button no longer works.
-    async fn stop_withdraws_the_question(world: &mut World) {
+    async fn stop_withdraws_the_approval(world: &mut World) {
         asked(world).await;
         let press = world.press("Allow once");
         world.ann_says("/stop").await;
@@ -182,10 +182,10 @@ story! {
 story! {
     /// Only the right token on the right message decides.
     /// Proves A1.
-    async fn a_made_up_button_decides_nothing(world: &mut World) {
+    async fn an_unknown_button_token_decides_nothing(world: &mut World) {
         asked(world).await;
         for data in ["", "a", "1aAAAAAAAAAAAAAAAAAAAAAAa", "💥"] {
-            let what = channels::What::Press {
+            let what = channels::IncomingContent::Press {
                 press: "p".into(),
                 message: "0".into(),
                 data: data.into(),
@@ -193,9 +193,9 @@ story! {
             };
             world.happens("1", what).await;
         }
-        let channels::What::Press { data, .. } = world.press("Allow once") else { unreachable!() };
+        let channels::IncomingContent::Press { data, .. } = world.press("Allow once") else { unreachable!() };
         let elsewhere =
-            channels::What::Press { press: "p".into(), message: "99".into(), data, reason: None };
+            channels::IncomingContent::Press { press: "p".into(), message: "99".into(), data, reason: None };
         world.happens("1", elsewhere).await;
         assert_eq!(world.deletions(), 0);
         assert_eq!(world.room.toasts(), ["This button is no longer valid."; 5]);
@@ -228,7 +228,7 @@ story! {
 
 story! {
     /// No approval is requested for a call that cannot run.
-    async fn a_call_that_does_not_fit_asks_nobody(world: &mut World) {
+    async fn an_invalid_call_asks_nobody(world: &mut World) {
         world.model_will(call("delete", json!({ "file": 1 })));
         world.model_will(say("I made a mistake."));
         world.ann_says("delete a.txt").await;
@@ -240,7 +240,7 @@ story! {
 story! {
     /// The approval shows exactly what will run; no part of it is interpreted as formatting.
     /// Proves A8, S18.
-    async fn a_question_shows_the_arguments_and_a_diff(world: &mut World) {
+    async fn an_approval_shows_the_arguments_and_a_diff(world: &mut World) {
         world.model_will(call("write_file", json!({ "path": "a.txt", "content": "one\ntwo\n" })));
         world.ann_says("write").await;
         world.model_will(say("Written."));
@@ -313,7 +313,7 @@ story! {
     /// A permission for the conversation belongs to the requester, and never satisfies a rule that
     /// asks.
     /// Proves S3.
-    async fn leave_for_the_conversation_is_narrow(world: &mut World) {
+    async fn a_conversation_permission_covers_one_person_and_tool(world: &mut World) {
         let rule = "[{ tool = 'delete', arg_pattern = '^secrets/', action = 'ask' }]";
         let variables = [("COUNTERSIGN__GUARD__RULES".to_owned(), rule.to_owned())];
         let loaded = countersign::config::Config::load(None, &variables.into()).unwrap();
@@ -337,7 +337,7 @@ story! {
 story! {
     /// The parts of two long approvals are not interleaved.
     /// Proves A8.
-    async fn long_questions_stand_one_after_the_other(world: &mut World) {
+    async fn long_approvals_are_shown_one_at_a_time(world: &mut World) {
         let long = "one line of a long text\n".repeat(400);
         let file = |name: &str| ("write_file".to_owned(), json!({ "path": name, "content": &long }));
         for name in ["a.txt", "b.txt"] {
@@ -359,7 +359,7 @@ story! {
 story! {
     /// The target of the call is shown in full, regardless of disguises.
     /// Proves A8, S18.
-    async fn a_question_never_hides_the_path(world: &mut World) {
+    async fn an_approval_always_shows_the_path(world: &mut World) {
         let path = format!("notes/`{}`.md", "x".repeat(90));
         world.model_will(call("write_file", json!({ "path": path, "content": "a\nb" })));
         world.ann_says("write").await;
@@ -390,16 +390,16 @@ story! {
 story! {
     /// A reply to an approval denies it, with the reply as the reason.
     /// Proves A10.
-    async fn a_reply_names_its_question(world: &mut World) {
+    async fn a_reply_selects_its_approval(world: &mut World) {
         world.model_will(calls(vec![
             ("delete".into(), json!({ "path": "a.txt" })),
             ("delete".into(), json!({ "path": "b.txt" })),
         ]));
         world.ann_says("delete both").await;
-        let reply_to = |what: channels::What, to: &str| match what {
-            channels::What::Text { message, text, addressed, files, album, foreign, .. } => {
+        let reply_to = |what: channels::IncomingContent, to: &str| match what {
+            channels::IncomingContent::Text { message, text, addressed, files, album, quoted_author, .. } => {
                 let reply_to = Some(to.to_owned());
-                channels::What::Text { message, text, reply_to, addressed, files, album, foreign }
+                channels::IncomingContent::Text { message, text, reply_to, addressed, files, album, quoted_author }
             }
             other => other,
         };

@@ -3,7 +3,7 @@
 //! disabled the same attacks succeed, which shows that the check is effective.
 
 use async_trait::async_trait;
-use channels::What;
+use channels::IncomingContent;
 use chrono::TimeDelta;
 use comrak::nodes::NodeValue;
 use countersign::{
@@ -141,7 +141,7 @@ impl<'w> Range<'w> {
         Self { world, app, ran }
     }
 
-    async fn happens(&mut self, person: &str, what: What) {
+    async fn happens(&mut self, person: &str, what: IncomingContent) {
         self.world.takes(&self.app, person, what).await;
         self.world.settle(&self.app).await;
     }

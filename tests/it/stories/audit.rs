@@ -10,7 +10,7 @@ use futures::future::join_all;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::{shown::stable, story, world::World};
+use crate::{stable_output::stable, story, world::World};
 
 /// Ann has one file deleted, denies another, and Bob may not decide.
 async fn lives(world: &mut World) {

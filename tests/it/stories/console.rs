@@ -16,10 +16,10 @@ use reqwest::{Method, Response, StatusCode};
 use serde_json::json;
 
 use super::{
-    mcp::{Moody, tool},
+    mcp::{FaultyServer, tool},
     webhooks::subscribe,
 };
-use crate::{api::Served, shown::visible, story, tools::Page, world::World};
+use crate::{api::Served, stable_output::visible, story, tools::Page, world::World};
 
 /// A person using the console.
 pub(super) struct Operator<'a> {
@@ -647,7 +647,7 @@ story! {
     /// Proves S16.
     async fn an_operator_trusts_a_tool_in_the_console(world: &mut World) {
         staffed(world);
-        Moody::with(world, &json!([tool("shirt")]));
+        FaultyServer::with(world, &json!([tool("shirt")]));
         let served = Served::of(world).await;
         world.config.mcp.clear();
         let page = Operator::signed_in(&served, "vic").await.reads("/tools").await;

@@ -13,7 +13,7 @@ use super::{
     console::{Operator, between, settles, staffed},
     webhooks::subscribe,
 };
-use crate::{api::Served, shown::visible, story, world::World};
+use crate::{api::Served, stable_output::visible, story, world::World};
 
 /// The fields of a whole rule in the editor.
 const RULE: [(&str, &str); 10] = [

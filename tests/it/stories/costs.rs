@@ -11,7 +11,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-use crate::{api::Served, shown::stable, story, world::World};
+use crate::{api::Served, stable_output::stable, story, world::World};
 
 /// Scans sheets, at a thousandth each.
 struct Scan;
@@ -45,7 +45,7 @@ story! {
     /// The cost of a call depends on its arguments and is summed without rounding errors; a call
     /// that exceeds the daily budget is not run, one that just fits is.
     /// Proves IC-06, IC-17.
-    async fn what_calls_cost_is_counted_to_the_millionth(world: &mut World) {
+    async fn costs_are_counted_in_millionths(world: &mut World) {
         world.tools = vec![Arc::new(Scan)];
         world.config.limits.person.cost = Some(0.01);
         for sheets in [4, 3, 2, 2, 1] {
@@ -69,7 +69,7 @@ story! {
     /// Details that a tool stores beside its result are not shown to the model; they are in the
     /// journal, redacted and limited in size.
     /// Proves IC-18.
-    async fn what_is_kept_beside_a_result_no_model_reads(world: &mut World) {
+    async fn raw_details_are_not_sent_to_the_model(world: &mut World) {
         world.tools = vec![Arc::new(Scan)];
         world.model_will(call("scan", json!({ "sheets": 1 })));
         world.model_will(say("Done."));

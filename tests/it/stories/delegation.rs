@@ -1,6 +1,6 @@
 //! Sub-agents: conversations whose place is their parent.
 
-use channels::What;
+use channels::IncomingContent;
 use countersign::{
     agent::{
         delegation::ANSWER_CHARS,
@@ -27,7 +27,7 @@ use std::{
     task::Poll,
 };
 
-use crate::{shown::stable, story, tools::Page, world::World};
+use crate::{stable_output::stable, story, tools::Page, world::World};
 
 /// Two agents besides the one that talks to people.
 pub fn staff(world: &mut World) {
@@ -543,7 +543,7 @@ story! {
         let rounds = [2, 5, 11];
         let mut deaths = 0;
         for step in rounds {
-            let go: What = world.said("go");
+            let go: IncomingContent = world.said("go");
             let app = world.node().await;
             world.takes(&app, "1", go).await;
             world.clock.advance(chrono::TimeDelta::seconds(2));

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::messages::with_file;
 use crate::{
-    room::{Fault, Message},
+    fake_channel::{Fault, Message},
     story,
     world::World,
 };
@@ -199,7 +199,7 @@ story! {
         let words = Language::English.words();
         for picture in &pictures[3..] {
             assert_eq!(picture.album, 1);
-            assert!(picture.text.starts_with(words.perhaps_twice), "{picture:?}");
+            assert!(picture.text.starts_with(words.possible_duplicate), "{picture:?}");
         }
     }
 }
@@ -213,6 +213,6 @@ story! {
         assert_eq!(names(&pictures), ["1.jpg", "2.jpg", "3.jpg"]);
         assert_eq!(pictures[0].album, 1);
         let words = Language::English.words();
-        assert!(pictures.iter().all(|picture| !picture.text.contains(words.perhaps_twice)));
+        assert!(pictures.iter().all(|picture| !picture.text.contains(words.possible_duplicate)));
     }
 }

@@ -14,7 +14,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-use crate::{shown::stable, story, world::World};
+use crate::{stable_output::stable, story, world::World};
 
 fn tools(prompt: &Prompt) -> Vec<&str> {
     prompt.tools.iter().map(|tool| tool.name.as_str()).collect()

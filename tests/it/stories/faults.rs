@@ -24,7 +24,7 @@ use std::{
 };
 use tokio::sync::Notify;
 
-use crate::{shown::stable, story, world::World};
+use crate::{stable_output::stable, story, world::World};
 
 /// A tool that must not run twice, sends a file, and meets a failing database when it ends.
 struct Export {
@@ -239,7 +239,7 @@ story! {
 story! {
     /// A lease that is not renewed expires all the same.
     /// Proves R4.
-    async fn what_a_dead_node_left_is_claimed(world: &mut World) {
+    async fn work_of_a_dead_node_is_claimed(world: &mut World) {
         let (one, two) = (world.node().await, world.node().await);
         let said = world.said("hello");
         world.takes(&one, "1", said).await;

@@ -14,7 +14,7 @@ use insta::{allow_duplicates, assert_snapshot};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-use crate::{shown::stable, story, world::World};
+use crate::{stable_output::stable, story, world::World};
 
 pub(super) fn hook(name: &str, on: HookPoint, action: HookAction) -> HookEntry {
     HookEntry {
@@ -53,7 +53,7 @@ async fn hooked(world: &World) -> usize {
 story! {
     /// `before_tool` runs before the guard: the same call is judged, shown, hashed and run. It is
     /// not run again when the decision comes days later, in another process.
-    async fn what_a_hook_changed_is_judged_shown_and_run(world: &mut World) {
+    async fn a_call_changed_by_a_hook_is_judged_shown_and_run(world: &mut World) {
         let answer = r#"echo '{"arguments":{"path":"./safe//a.txt"},"note":"moved to safe/"}'"#;
         let (program, given) = script(world, "mover", HookPoint::BeforeTool, answer);
         world.config.hooks = vec![HookEntry { tool: Some("del*".into()), ..program }];

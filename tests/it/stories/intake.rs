@@ -1,6 +1,6 @@
 //! A single invalid update or row does not block others.
 
-use channels::{Batch, Incoming, Place, PlaceKind, What};
+use channels::{Batch, Incoming, IncomingContent, Place, PlaceKind};
 use chrono::TimeDelta;
 use countersign::{
     gateway::receive,
@@ -81,25 +81,25 @@ story! {
 story! {
     /// Content that is not addressed to the bot, has no author, or is not text in a group is
     /// neither recorded nor answered.
-    async fn what_is_not_for_the_bot_is_ignored(world: &mut World) {
-        let unaddressed = |what: What| match what {
-            What::Text { message, text, reply_to, files, album, foreign, .. } => {
-                What::Text { message, text, reply_to, addressed: false, files, album, foreign }
+    async fn messages_to_others_are_ignored(world: &mut World) {
+        let unaddressed = |what: IncomingContent| match what {
+            IncomingContent::Text { message, text, reply_to, files, album, quoted_author, .. } => {
+                IncomingContent::Text { message, text, reply_to, addressed: false, files, album, quoted_author }
             }
             other => other,
         };
         let said = unaddressed(world.said("just between us"));
         world.happens_at(World::group(), ("1", &[]), said).await;
-        let sticker = || What::Unsupported { message: "x".into(), content: "sticker".into() };
+        let sticker = || IncomingContent::Unsupported { message: "x".into(), content: "sticker".into() };
         world.happens_at(World::group(), ("1", &[]), sticker()).await;
         assert_eq!(world.rows_of("conversations").await.len(), 0);
 
         world.model_will(say("Hello."));
         let said = world.said("hello");
-        let What::Text { message, .. } = said.clone() else { unreachable!("a text") };
+        let IncomingContent::Text { message, .. } = said.clone() else { unreachable!("a text") };
         world.happens_at(World::group(), ("1", &[]), said).await;
         let events = world.journal_at(World::group()).await.len();
-        let edited = What::Edited { message, text: "between us".into(), addressed: false };
+        let edited = IncomingContent::Edited { message, text: "between us".into(), addressed: false };
         world.happens_at(World::group(), ("1", &[]), edited).await;
         let app = world.node().await;
         let what = world.said("of a channel");

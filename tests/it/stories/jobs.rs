@@ -1,6 +1,6 @@
 //! Background jobs: sub-agents that no call waits for. Each step is a new process.
 
-use channels::{Place, PlaceKind, What};
+use channels::{IncomingContent, Place, PlaceKind};
 use chrono::TimeDelta;
 use countersign::{
     app::App,
@@ -12,7 +12,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::delegation::staff;
-use crate::{shown::stable, story, tools::Page, world::World};
+use crate::{stable_output::stable, story, tools::Page, world::World};
 
 fn create(task: &str) -> (String, Value) {
     ("create_job".to_owned(), json!({ "task": task }))
@@ -312,7 +312,7 @@ story! {
         for (tool, arguments) in [("job_status", json!({ "id": code })), ("list_jobs", json!({}))] {
             world.model_will(call(tool, arguments));
             world.model_will(say("Looked."));
-            let said: What = world.said("look");
+            let said: IncomingContent = world.said("look");
             world.happens_at(World::group(), ("1", &[]), said).await;
         }
         let journal = world.journal_at(World::group()).await;

@@ -4,7 +4,7 @@ use countersign::llm::scripted::{call, say};
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::{shown::stable, story, world::World};
+use crate::{stable_output::stable, story, world::World};
 
 story! {
     /// Fixed texts are in the language of the person's client, or in the last known one if the

@@ -14,7 +14,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use crate::{shown::stable, story, world::World};
+use crate::{stable_output::stable, story, world::World};
 
 /// Counts its runs and returns the count.
 struct Count {
@@ -85,7 +85,7 @@ story! {
     /// A tool with side effects runs each time it is called, whatever it declares, and its start is
     /// recorded even without an approval: if it is interrupted, a person is asked.
     /// Proves CA-04, T6.
-    async fn what_changes_something_runs_each_time(world: &mut World) {
+    async fn calls_with_effects_are_never_cached(world: &mut World) {
         let runs = Count::with(world, |spec| {
             ToolSpec { cache: true, effect: EffectClass::AtMostOnce, ..spec }
         });

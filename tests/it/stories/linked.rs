@@ -18,7 +18,7 @@ use insta::assert_snapshot;
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
-use crate::{api::Served, shown::stable, story, world::World};
+use crate::{api::Served, stable_output::stable, story, world::World};
 
 async fn asked_in_group(world: &mut World) {
     drop(world.node().await);
@@ -45,7 +45,7 @@ async fn in_the_console(world: &World, person: &str, choice: Choice) -> (Decisio
     let answer = by_id::decide_as(&app.gateway, approval.id.as_str(), choice, voter).await;
     world.settle(&app).await;
     let answer = answer.unwrap().unwrap();
-    (answer.came, answer.text)
+    (answer.outcome, answer.text)
 }
 
 /// The code that the bot sent.

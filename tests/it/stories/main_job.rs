@@ -11,7 +11,7 @@ use insta::assert_snapshot;
 use reqwest::Method;
 use serde_json::json;
 
-use crate::{api::Served, shown::stable, story, world::World};
+use crate::{api::Served, stable_output::stable, story, world::World};
 
 story! {
     /// The whole main use case.

@@ -15,14 +15,14 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use std::{path::PathBuf, time::Duration};
 
-use crate::{api::Served, process::eventually, shown::stable, story, world::World};
+use crate::{api::Served, process::eventually, stable_output::stable, story, world::World};
 
 /// A test server that deliberately does what real servers do by accident.
-pub(super) struct Moody {
+pub(super) struct FaultyServer {
     folder: PathBuf,
 }
 
-impl Moody {
+impl FaultyServer {
     pub fn with(world: &mut World, tools: &Value) -> Self {
         let folder = world.config.data_dir.join("moody");
         std::fs::create_dir(&folder).unwrap();
@@ -55,7 +55,7 @@ story! {
     /// call, the outcome is unknown: it is not run again until a person allows it.
     /// Proves S16, S1, I4.
     async fn a_call_whose_answer_was_lost_is_asked_about(world: &mut World) {
-        let server = Moody::with(world, &json!([tool("die")]));
+        let server = FaultyServer::with(world, &json!([tool("die")]));
         world.model_will(call("m_die", json!({})));
         world.ann_says("die").await;
         assert_snapshot!(world.last(), @r"Allow **m\_die**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
@@ -75,7 +75,7 @@ story! {
     /// Proves MC-48.
     async fn the_progress_of_a_call_is_shown_in_the_chat(world: &mut World) {
         world.room.limits.drafts = Some(Duration::from_millis(1));
-        let server = Moody::with(world, &json!([tool("slow")]));
+        let server = FaultyServer::with(world, &json!([tool("slow")]));
         world.model_will(call("m_slow", json!({})));
         world.ann_says("take your time").await;
         let (app, press) = (world.node().await, world.press("Allow once"));
@@ -100,8 +100,8 @@ story! {
     /// A server's tools are available without being listed in the configuration, in addition to
     /// built-in tools and skills; a skill's scripts can be run as soon as the skill is available.
     /// Proves MC-02, MC-03.
-    async fn what_a_server_offers_is_there(world: &mut World) {
-        Moody::with(world, &json!([tool("echo")]));
+    async fn server_tools_and_skill_scripts_are_available(world: &mut World) {
+        FaultyServer::with(world, &json!([tool("echo")]));
         let skill = world.config.data_dir.join("skills/letters");
         std::fs::create_dir_all(&skill).unwrap();
         let text = "---\nname: letters\ndescription: How we write letters\n---\nBegin with Dear.";
@@ -131,7 +131,7 @@ story! {
     /// model as that of the server, and is untrusted content. If the server does not provide it, the
     /// person and the model are told.
     async fn a_prompt_is_a_command(world: &mut World) {
-        let server = Moody::with(world, &json!([tool("echo")]));
+        let server = FaultyServer::with(world, &json!([tool("echo")]));
         server.offers_prompts(&json!([
             { "name": "gone" },
             { "name": "review", "description": "Reviews\n*code*",
@@ -170,7 +170,7 @@ story! {
     /// Visitors of other sites cannot use prompts, nor can people whose agent does not have the
     /// server: the agent reads the text as any other.
     async fn a_prompt_is_for_people_of_its_agent(world: &mut World) {
-        let server = Moody::with(world, &json!([tool("echo")]));
+        let server = FaultyServer::with(world, &json!([tool("echo")]));
         server.offers_prompts(&json!([{ "name": "review" }]));
         world.allow = vec!["*".into()];
         let visitor = format!("{VISITOR}7");
@@ -194,8 +194,8 @@ struct UnderWay {
 
 impl UnderWay {
     /// A test server asks a person for these fields.
-    async fn asks(world: &mut World, properties: &Value) -> (Moody, Self) {
-        let server = Moody::with(world, &json!([tool("order")]));
+    async fn asks(world: &mut World, properties: &Value) -> (FaultyServer, Self) {
+        let server = FaultyServer::with(world, &json!([tool("order")]));
         let call = Self::asks_again(world, properties).await;
         (server, call)
     }
@@ -316,7 +316,7 @@ story! {
 story! {
     /// If the gateway declines on behalf of a person, it says so in the chat, and why.
     async fn a_person_learns_what_was_declined_for_them(world: &mut World) {
-        let server = Moody::with(world, &json!([tool("order")]));
+        let server = FaultyServer::with(world, &json!([tool("order")]));
         let schema = json!({ "type": "object", "properties": { "password": { "type": "string" } } });
         world.model_will(call("m_order", json!({ "message": "Who?", "requestedSchema": schema })));
         world.ann_says("order it").await;
@@ -387,7 +387,7 @@ story! {
         let visitor = format!("{VISITOR}7");
         world.allow = vec!["*".into()];
         world.config.guard.rules = vec![RuleEntry::of("*", Verdict::Allow)];
-        Moody::with(world, &json!([tool("order")]));
+        FaultyServer::with(world, &json!([tool("order")]));
         let schema = json!({ "type": "object", "properties": { "a": { "type": "string" } } });
         world.model_will(call("m_order", json!({ "message": "a?", "requestedSchema": schema })));
         world.model_will(say("Nobody said."));
@@ -403,7 +403,7 @@ story! {
     /// audit.
     /// Proves S16.
     async fn somebody_answers_for_a_tool_as_they_read_it(world: &mut World) {
-        Moody::with(world, &json!([tool("echo")]));
+        FaultyServer::with(world, &json!([tool("echo")]));
         let served = Served::of(world).await;
         world.config.mcp.clear();
         let viewer = served.token("vic", Role::Viewer).await;

@@ -1,6 +1,6 @@
 //! Pictures, speech and videos that the agent makes.
 
-use channels::{FileRef, SendError, What};
+use channels::{FileRef, IncomingContent, SendError};
 use countersign::{
     agent::disclosure::Disclosure,
     app::App,
@@ -12,7 +12,7 @@ use fakes::media::{FakeMedia, Fault, KEY, PICTURE};
 use serde_json::json;
 use std::time::Duration;
 
-use crate::{room::Fault as RoomFault, story, world::World};
+use crate::{fake_channel::Fault as RoomFault, story, world::World};
 
 /// Configures pictures, speech and videos by the fake.
 fn configured(world: &mut World, fake: &FakeMedia) {
@@ -34,9 +34,9 @@ fn configured(world: &mut World, fake: &FakeMedia) {
     world.config.agents[0].disclosure = Disclosure::Legacy;
 }
 
-fn photo(world: &mut World, text: &str) -> What {
+fn photo(world: &mut World, text: &str) -> IncomingContent {
     let mut what = world.said(text);
-    if let What::Text { files, .. } = &mut what {
+    if let IncomingContent::Text { files, .. } = &mut what {
         let media_type = Some("image/png".to_owned());
         let (id, name) = ("p1".to_owned(), "photo.png".to_owned());
         files.push(FileRef { id, name, media_type, size_bytes: None, is_voice: false });

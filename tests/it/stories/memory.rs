@@ -18,7 +18,7 @@ use fakes::llm::FakeLlm;
 use insta::{allow_duplicates, assert_snapshot};
 use serde_json::{Value, json};
 
-use crate::{shown::stable, story, tools::Page, world::World};
+use crate::{stable_output::stable, story, tools::Page, world::World};
 
 /// The agent does it in Ann's private chat; returns the result.
 async fn ann_has_it(world: &mut World, tool: &str, arguments: Value) -> (Outcome, String) {
@@ -45,7 +45,7 @@ story! {
     /// Stored, edited, appended, listed, searched, recalled, forgotten; across restarts and `/new`,
     /// and on every node, since it is in the database.
     /// Proves IC-49, MC-35.
-    async fn a_memory_goes_round(world: &mut World) {
+    async fn a_memory_is_stored_found_and_deleted(world: &mut World) {
         world.config.limits.messages_per_minute = 0;
         let text = "# Bees\nAnn keeps two hives.\n";
         ann_has_it(world, "memory_store", stored("context/bees.md", text)).await;
@@ -130,7 +130,7 @@ story! {
     /// Memories of a private chat are available in its other threads and nowhere else, unless the
     /// operator lets the agent share them.
     /// Proves S17, MC-35.
-    async fn what_one_tells_stays_in_their_chat(world: &mut World) {
+    async fn memories_stay_in_their_chat(world: &mut World) {
         let secret = stored("MEMORY.md", "Ann is diabetic.");
         ann_has_it(world, "memory_store", secret.clone()).await;
         let thread = bob_finds(world, elsewhere("7", Some("3"))).await;
@@ -175,7 +175,7 @@ story! {
     /// A tainted agent needs an approval to remember; the memory is marked, is not added to
     /// prompts, and taints its readers.
     /// Proves S17.
-    async fn a_poisoned_memory_stays_poisoned(world: &mut World) {
+    async fn an_untrusted_memory_stays_untrusted(world: &mut World) {
         world.config.limits.messages_per_minute = 0;
         world.tools = vec![std::sync::Arc::new(Page)];
         world.model_will(call("page", json!({})));
@@ -289,7 +289,7 @@ story! {
 
 story! {
     /// A call that runs again after a crash adds nothing twice; two concurrent writes lose nothing.
-    async fn nothing_is_remembered_twice_and_nothing_is_lost(world: &mut World) {
+    async fn repeated_and_concurrent_writes_are_exact(world: &mut World) {
         let memory_scope = MemoryScope { agent: "a".into(), scope: String::new() };
         let once = note("a.md", Write::More("once".into()));
         assert_eq!(writes(world, &memory_scope, &once).await, MemoryWrite::Done { size_bytes: 4 });
@@ -347,7 +347,7 @@ story! {
     /// With an embedding model a search also finds by meaning, includes new memories and excludes
     /// deleted ones; while the model is unavailable, words are used.
     /// Proves IC-49.
-    async fn a_search_finds_what_means_the_same(world: &mut World) {
+    async fn a_search_finds_synonyms(world: &mut World) {
         let vendor = reads_meanings(world).await;
         ann_has_it(world, "memory_store", stored("bees.md", "They make honey.")).await;
         ann_has_it(world, "memory_store", stored("sky.md", "There was rain.")).await;

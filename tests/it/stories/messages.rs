@@ -1,6 +1,6 @@
 //! How input becomes turns: files, albums, edits, messages in quick succession.
 
-use channels::{FileRef, Outgoing, Place, PlaceKind, Receipt, SendError, What};
+use channels::{FileRef, IncomingContent, Outgoing, Place, PlaceKind, Receipt, SendError};
 use chrono::TimeDelta;
 use countersign::{
     agent::prompt::{Message, Prompt},
@@ -12,28 +12,32 @@ use insta::assert_snapshot;
 use serde_json::json;
 use std::time::Duration;
 
-use crate::{room::Fault, shown::stable, story, world::World};
+use crate::{fake_channel::Fault, stable_output::stable, story, world::World};
 
-pub(super) fn with_file(world: &mut World, text: &str, (id, name): (&str, &str)) -> What {
+pub(super) fn with_file(
+    world: &mut World,
+    text: &str,
+    (id, name): (&str, &str),
+) -> IncomingContent {
     let mut what = world.said(text);
-    if let What::Text { files, .. } = &mut what {
+    if let IncomingContent::Text { files, .. } = &mut what {
         let (id, name) = (id.to_owned(), name.to_owned());
         files.push(FileRef { id, name, media_type: None, size_bytes: None, is_voice: false });
     }
     what
 }
 
-fn of_album(world: &mut World, text: &str) -> What {
+fn of_album(world: &mut World, text: &str) -> IncomingContent {
     let mut what = world.said(text);
-    if let What::Text { album, .. } = &mut what {
+    if let IncomingContent::Text { album, .. } = &mut what {
         *album = Some("a1".into());
     }
     what
 }
 
-fn edit_of(what: &What, new: &str) -> What {
-    let What::Text { message, .. } = what else { panic!("not a text") };
-    What::Edited { message: message.clone(), text: new.into(), addressed: true }
+fn edit_of(what: &IncomingContent, new: &str) -> IncomingContent {
+    let IncomingContent::Text { message, .. } = what else { panic!("not a text") };
+    IncomingContent::Edited { message: message.clone(), text: new.into(), addressed: true }
 }
 
 /// People's messages as the model read them.
@@ -105,7 +109,7 @@ story! {
     /// An album, and a paste that the client split, are one turn, also across a restart; a plain
     /// message does not wait.
     /// Proves M9.
-    async fn what_belongs_together_is_one_turn(world: &mut World) {
+    async fn albums_and_split_pastes_are_one_turn(world: &mut World) {
         for (first, second) in [("x".repeat(4_000), "the end".to_owned()), ("1".into(), "2".into())] {
             let (first, second) = match first.len() {
                 1 => (of_album(world, &first), of_album(world, &second)),
@@ -129,7 +133,11 @@ story! {
 }
 
 /// Something happens while the model thinks about Ann's message; then it answers.
-async fn meanwhile(world: &mut World, (said, then): (What, What), answer: &str) {
+async fn meanwhile(
+    world: &mut World,
+    (said, then): (IncomingContent, IncomingContent),
+    answer: &str,
+) {
     let gate = Gate::new();
     world.model_will(wait(&gate));
     world.model_will(say(answer));
@@ -180,7 +188,7 @@ story! {
         assert_eq!(said[1], "(I have changed my earlier message to:) 2 + 5?");
         assert_eq!(said[2], "and now?");
         assert_eq!(world.last(), "Seven.");
-        let What::Text { message, .. } = asked else { unreachable!() };
+        let IncomingContent::Text { message, .. } = asked else { unreachable!() };
         let reactions = world.room.reactions();
         assert_eq!(reactions, [(message.clone(), "✍".into()), (message, "✍".into())]);
     }
@@ -210,7 +218,7 @@ story! {
     async fn an_answer_in_a_group_names_what_it_answers(world: &mut World) {
         let app = world.node().await;
         let asked = world.said("hello");
-        let What::Text { message, .. } = asked.clone() else { panic!() };
+        let IncomingContent::Text { message, .. } = asked.clone() else { panic!() };
         world.model_will(say("word ".repeat(1_500)));
         world.takes_at(group(), &app, "1", asked).await;
         world.settle(&app).await;
@@ -310,7 +318,7 @@ story! {
     /// An album and a split paste count as one message; an album is accepted as a whole or not at
     /// all, and the next message counts again.
     /// Proves M9.
-    async fn what_belongs_together_counts_once(world: &mut World) {
+    async fn albums_and_split_pastes_count_as_one_message(world: &mut World) {
         world.config.limits.messages_per_minute = 2;
         let app = world.node().await;
         for text in ["1", "2", "3", "4"] {
@@ -425,10 +433,10 @@ story! {
         world.room.fails_next(Fault::Before(busy));
         world.model_will(say("one"));
         world.ann_says("hello").await;
-        world.happens("2", What::Expelled).await;
+        world.happens("2", IncomingContent::Expelled).await;
         world.time_passes(TimeDelta::hours(1)).await;
         assert_eq!(world.shown(), "");
-        world.happens("2", What::Admitted).await;
+        world.happens("2", IncomingContent::Admitted).await;
         world.model_will(say("two"));
         world.ann_says("back?").await;
         assert_eq!(world.shown(), "two");

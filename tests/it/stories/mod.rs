@@ -2,6 +2,7 @@
 
 mod api;
 mod approvals;
+mod approvers;
 mod attacks;
 mod audit;
 mod clocks;
@@ -34,7 +35,7 @@ mod media;
 mod memory;
 mod messages;
 mod metrics;
-mod moved;
+mod moved_approvals;
 mod nodes;
 mod outages;
 mod people;
@@ -52,5 +53,4 @@ mod tool_contract;
 mod voice;
 mod wasm;
 pub mod webhooks;
-mod who_decides;
 mod wiki;

@@ -1,6 +1,6 @@
 //! Several nodes on one database, and recovery after crashes.
 
-use channels::What;
+use channels::IncomingContent;
 use countersign::{
     journal::event::{Event, Outcome},
     llm::scripted::{Gate, call, say, wait},
@@ -24,7 +24,7 @@ story! {
         world.settle(&one).await;
 
         world.model_will(say("Done."));
-        let presses: Vec<What> = (0..100).map(|n| {
+        let presses: Vec<IncomingContent> = (0..100).map(|n| {
             world.press(if n % 2 == 0 { "Allow once" } else { "Deny" })
         }).collect();
         let pressing = presses.into_iter().enumerate().map(|(n, press)| {
@@ -117,7 +117,7 @@ story! {
         start_and_die(world, &app).await;
         world.model_will(say("Then I leave it."));
 
-        world.happens("1", What::Unsupported { message: "x".into(), content: "sticker".into() }).await;
+        world.happens("1", IncomingContent::Unsupported { message: "x".into(), content: "sticker".into() }).await;
         let again = world.node().await;
         world.settle(&again).await;
         assert_snapshot!(world.shown(), @"

@@ -17,8 +17,8 @@ use countersign::{
 use std::sync::Arc;
 
 use crate::{
+    fake_channel::{FakeChannel, Fault},
     process::eventually,
-    room::{Fault, Room},
     story,
     world::World,
 };
@@ -72,7 +72,7 @@ story! {
     /// Thousands of hanging sends on one platform do not affect another.
     /// Proves M6.
     async fn a_platform_that_hangs_delays_no_other(world: &mut World) {
-        let dead = Room::named("dead");
+        let dead = FakeChannel::named("dead");
         dead.hangs();
         world.more_channels = vec![Arc::new(dead.clone())];
         let app = world.node().await;
@@ -141,7 +141,7 @@ story! {
 
 story! {
     /// A message that fails for two days although its platform works is dropped.
-    async fn what_fails_while_its_platform_works_is_given_up(world: &mut World) {
+    async fn a_message_that_fails_for_two_days_is_dropped(world: &mut World) {
         world.room.breaks("7", down());
         let app = world.node().await;
         crowd(world, "room", 1).await;
@@ -177,7 +177,7 @@ story! {
         let shown: Vec<_> = world.room.messages().into_iter().map(|m| m.text).collect();
         assert_eq!(shown[0], "x");
         assert_eq!(shown.len(), 5, "{shown:?}");
-        let mark = Language::English.words().perhaps_twice;
+        let mark = Language::English.words().possible_duplicate;
         let marked = |text: &String| text.starts_with(mark);
         assert!(shown[1..].iter().all(marked), "{shown:?}");
     }

@@ -1,6 +1,6 @@
 //! Access control.
 
-use channels::What;
+use channels::IncomingContent;
 use countersign::{
     gateway::people::new_code,
     journal::role::Role,
@@ -10,7 +10,7 @@ use countersign::{
 use insta::assert_snapshot;
 use std::collections::BTreeMap;
 
-use crate::{shown::stable, story, world::World};
+use crate::{stable_output::stable, story, world::World};
 
 async fn offer(world: &World, code: &str) {
     let (code, until) = (code.to_owned(), "2026-05-05T10:00:00Z".parse().unwrap());
@@ -53,7 +53,7 @@ story! {
     async fn a_stranger_is_answered_where_the_platform_waits(world: &mut World) {
         for (message, shown) in [("5", 0), ("i:5:9:token", 1)] {
             let mut what = world.said("/status");
-            if let What::Text { message: own, .. } = &mut what {
+            if let IncomingContent::Text { message: own, .. } = &mut what {
                 *own = message.into();
             }
             world.happens_at(World::group(), ("3", &[]), what).await;

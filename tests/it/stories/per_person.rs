@@ -1,6 +1,6 @@
 //! A group in which each person has a separate conversation with the bot.
 
-use channels::{Place, What};
+use channels::{IncomingContent, Place};
 use countersign::llm::scripted::{call, say};
 use insta::assert_snapshot;
 use serde_json::json;
@@ -10,7 +10,7 @@ use crate::{story, world::World};
 
 async fn says(world: &mut World, person: &str, text: &str) -> String {
     let said = world.said(text);
-    let What::Text { message, .. } = &said else { unreachable!() };
+    let IncomingContent::Text { message, .. } = &said else { unreachable!() };
     let message = message.clone();
     world.happens_at(World::group(), (person, &[]), said).await;
     message
@@ -148,7 +148,7 @@ story! {
         says(world, "1", "/new").await;
         world.model_will(say("I see none."));
         let gone = with_file(world, "and this", ("gone", "b.txt"));
-        let What::Text { message, .. } = &gone else { unreachable!() };
+        let IncomingContent::Text { message, .. } = &gone else { unreachable!() };
         let message = message.clone();
         world.happens_at(World::group(), ("1", &[]), gone).await;
         let all = world.room.messages();
@@ -166,7 +166,7 @@ story! {
         says(world, "2", "my word is beetroot").await;
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         says(world, "1", "delete a.txt").await;
-        let moved = What::Moved { to: "-1007".into() };
+        let moved = IncomingContent::Moved { to: "-1007".into() };
         world.happens_at(World::group(), ("1", &[]), moved).await;
         let there = Place { chat: "-1007".into(), ..World::group() };
         world.model_will(say("Done."));

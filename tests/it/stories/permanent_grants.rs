@@ -8,7 +8,7 @@ use countersign::{
 use insta::{allow_duplicates, assert_snapshot};
 use serde_json::json;
 
-use crate::{shown::stable, story, world::World};
+use crate::{stable_output::stable, story, world::World};
 
 async fn asks_to_delete(world: &mut World, path: &str) {
     world.model_will(call("delete", json!({ "path": path })));
@@ -49,7 +49,7 @@ story! {
     /// A permission is shown before it is granted, and covers what was shown, for that person, in
     /// every chat, and nothing else.
     /// Proves A11, IC-27.
-    async fn leave_covers_what_was_shown(world: &mut World) {
+    async fn a_permission_covers_only_what_was_shown(world: &mut World) {
         a_grant_is_given(world).await;
         world.model_will(say("That too."));
         asks_to_delete(world, "notes/deep/b.txt").await;
@@ -118,7 +118,7 @@ story! {
     /// A permission ends with its expiry and its number of uses; two calls of one reply do not
     /// share the last use.
     /// Proves A11.
-    async fn leave_ends_by_itself(world: &mut World) {
+    async fn a_permission_ends_by_time_and_by_uses(world: &mut World) {
         asks_to_delete(world, "notes/a.txt").await;
         world.model_will(say("Done."));
         world.ann_says("/always").await;
@@ -277,7 +277,7 @@ story! {
 story! {
     /// An approval that another node requests during the halt is denied too.
     /// Proves A12.
-    async fn a_question_asked_during_the_halt_is_denied(world: &mut World) {
+    async fn an_approval_requested_during_a_halt_is_denied(world: &mut World) {
         world.make_owner("1").await;
         let gate = Gate::new();
         world.model_will(wait(&gate));
@@ -308,7 +308,7 @@ story! {
 story! {
     /// The number of approvals is limited, to prevent approval fatigue.
     /// Proves S18.
-    async fn questions_are_limited_by_the_hour(world: &mut World) {
+    async fn approvals_are_limited_per_hour(world: &mut World) {
         let all = (0..70).map(|n| ("delete".to_owned(), json!({ "path": format!("{n}") })));
         world.model_will(calls(all.collect()));
         world.ann_says("delete everything").await;

@@ -16,7 +16,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use super::{hooks::hook, messages::with_file};
-use crate::{shown::stable, story, world::World};
+use crate::{stable_output::stable, story, world::World};
 
 const PHOTO: &[u8] = include_bytes!("../../../renderers/tests/corpus/img/photo.jpg");
 const CHART: &[u8] = include_bytes!("../../../renderers/tests/corpus/img/chart.png");
@@ -99,7 +99,7 @@ story! {
 story! {
     /// A damaged or mislabelled picture is stored in the workspace; the conversation continues.
     /// Proves S14.
-    async fn what_cannot_be_shown_stays_a_file(world: &mut World) {
+    async fn unsupported_pictures_are_sent_as_files(world: &mut World) {
         open_eyes(world);
         for (bytes, kind) in [(&PHOTO[..400], "image/jpeg"), (b"hello", "text/plain")] {
             world.ann_says("/new").await;

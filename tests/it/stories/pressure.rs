@@ -1,7 +1,7 @@
 //! Many simultaneous calls and conversations do not block each other.
 
 use async_trait::async_trait;
-use channels::{Place, PlaceKind, What};
+use channels::{IncomingContent, Place, PlaceKind};
 use countersign::{
     agent::{catalog::ToolSpec, prompt::Message},
     journal::event::{Event, Outcome},
@@ -24,14 +24,14 @@ fn chat(person: usize) -> Place {
 }
 
 /// The presses of every button with that label, each where it is shown.
-fn all_presses(world: &mut World, label: &str) -> Vec<(Place, What)> {
+fn all_presses(world: &mut World, label: &str) -> Vec<(Place, IncomingContent)> {
     let messages = world.room.messages();
     let found = messages.into_iter().enumerate().filter_map(|(number, message)| {
         let button = message.buttons.into_iter().find(|(l, _)| l == label)?;
         Some((number, message.chat, button.1))
     });
     let presses = found.map(|(number, chat, data)| {
-        let press = What::Press {
+        let press = IncomingContent::Press {
             press: format!("press {number}"),
             message: number.to_string(),
             data,

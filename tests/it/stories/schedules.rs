@@ -18,7 +18,7 @@ use insta::assert_snapshot;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::{api::Served, shown::stable, story, tools::Page, world::World};
+use crate::{api::Served, stable_output::stable, story, tools::Page, world::World};
 
 /// The outcomes of a tool's calls.
 async fn ends(world: &World) -> Vec<(Outcome, String)> {
@@ -30,7 +30,7 @@ async fn ends(world: &World) -> Vec<(Outcome, String)> {
 }
 
 fn ticks(journal: &[countersign::journal::event::Entry]) -> usize {
-    journal.iter().filter(|entry| matches!(entry.event, Event::Ticked { .. })).count()
+    journal.iter().filter(|entry| matches!(entry.event, Event::TaskDue { .. })).count()
 }
 
 /// Ann has the agent create it and approves it if asked, and the agent confirms.
@@ -151,7 +151,7 @@ story! {
 story! {
     /// Schedules of a removed person do nothing until the person is admitted again and resumes
     /// them.
-    async fn what_was_scheduled_ends_with_the_welcome(world: &mut World) {
+    async fn schedules_of_a_removed_person_pause(world: &mut World) {
         ann_schedules(world, "remind", json!({ "text": "Tea", "every": "1h" })).await;
         world.time_passes(TimeDelta::hours(1)).await;
         assert_snapshot!(world.last(), @"⏰ Tea");
@@ -263,7 +263,7 @@ story! {
     /// A schedule created under taint stays tainted: a reminder has no links, and a task taints its
     /// turn.
     /// Proves S17.
-    async fn what_others_have_talked_the_agent_into_stays_theirs(world: &mut World) {
+    async fn a_schedule_created_under_taint_stays_tainted(world: &mut World) {
         world.tools = vec![std::sync::Arc::new(Page)];
         world.model_will(call("page", json!({})));
         world.model_will(call("remind", json!({ "text": "Log in at https://evil.test/x", "in": "1h" })));
@@ -325,7 +325,7 @@ async fn many(world: &World, app: &App, count: usize) {
         let (store, now) = (app.gateway.store.clone(), world.clock.now());
         async move {
             let make = store.write("make", move |tx| {
-                Box::pin(async move { schedules::make(tx, &new, usize::MAX, now).await })
+                Box::pin(async move { schedules::create(tx, &new, usize::MAX, now).await })
             });
             assert_eq!(make.await.unwrap(), schedules::ScheduleCreated::New);
         }

@@ -18,7 +18,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 use std::{collections::BTreeMap, path::Path, process::Command};
 
-use crate::{api::Served, shown::stable, story, world::World};
+use crate::{api::Served, stable_output::stable, story, world::World};
 
 const CANARY: &str = "canary-4f9c2b7e51aa";
 

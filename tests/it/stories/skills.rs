@@ -17,7 +17,7 @@ use std::{
 };
 
 use super::messages::with_file;
-use crate::{sandbox::sandbox, shown::stable, story, world::World};
+use crate::{sandbox::sandbox, stable_output::stable, story, world::World};
 
 const MAIN: &str = "---\nname: letters\ndescription: How we write letters\n---\nBegin with Dear.";
 

@@ -22,8 +22,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     api::{Served, answered},
-    room::Fault,
-    shown::stable,
+    fake_channel::Fault,
+    stable_output::stable,
     story,
     world::World,
 };
@@ -73,7 +73,7 @@ story! {
         let first = json!({ "tool": "*", "action": "allow", "severity": "critical", "priority": 1 });
         let (_, placed) = served.ask(&owner, Method::PUT, "/guard/rules/late", Some(first)).await;
         assert_eq!(placed.get("shadowed_by"), None, "{placed}");
-        what_cannot_be_used_is_refused(&served, &owner).await;
+        invalid_rules_are_rejected(&served, &owner).await;
         for kind in ["rule_put", "rule_removed", "rules_imported"] {
             let facts = served.get(&owner, &format!("/audit?kind={kind}")).await;
             assert_eq!(facts["items"][0]["person"], "token:rules", "{kind}");
@@ -82,7 +82,7 @@ story! {
 }
 
 /// Imports a document with notes, and sends invalid documents and rules.
-async fn what_cannot_be_used_is_refused(served: &Served, owner: &str) {
+async fn invalid_rules_are_rejected(served: &Served, owner: &str) {
     let yaml = "approval-timeout: 60\nrules:\n  - { tool: SqlQueryTool, action: deny }";
     let import = json!({ "format": "yaml", "text": yaml });
     let (_, taken) = served.ask(owner, Method::POST, "/guard/import", Some(import)).await;

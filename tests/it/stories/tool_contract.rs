@@ -24,7 +24,7 @@ use std::sync::{
 use tokio::sync::Semaphore;
 
 use super::delegation::staff;
-use crate::{sandbox::sandbox, shown::stable, story, world::World};
+use crate::{sandbox::sandbox, stable_output::stable, story, world::World};
 
 /// A tool made of closures.
 struct Made<Run> {

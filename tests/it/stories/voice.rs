@@ -1,6 +1,6 @@
 //! Recordings that people send, and their transcripts.
 
-use channels::{FileRef, What};
+use channels::{FileRef, IncomingContent};
 use countersign::{
     agent::prompt::Message, config::Config, llm::scripted::say, store::usage::spent::UsageScope,
 };
@@ -22,9 +22,9 @@ pub(super) fn configured(world: &mut World, fake: &FakeMedia, provider: &str) {
     world.config.media = Config::load(None, &variables).unwrap().media;
 }
 
-fn recording(world: &mut World, name: &str, is_voice: bool) -> What {
+fn recording(world: &mut World, name: &str, is_voice: bool) -> IncomingContent {
     let mut what = world.said("");
-    if let What::Text { files, .. } = &mut what {
+    if let IncomingContent::Text { files, .. } = &mut what {
         let media_type = Some("audio/ogg".to_owned());
         let (id, name) = ("f1".to_owned(), name.to_owned());
         files.push(FileRef { id, name, media_type, size_bytes: None, is_voice });

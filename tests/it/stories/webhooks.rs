@@ -121,7 +121,7 @@ story! {
         assert_eq!(pushes(world, (SECRET, "m1"), body).await, first, "answered alike");
         goes_on(world).await;
         let journal = world.journal().await;
-        let pushed = journal.iter().filter(|entry| matches!(entry.event, Event::Pushed { .. }));
+        let pushed = journal.iter().filter(|entry| matches!(entry.event, Event::WebhookReceived { .. }));
         assert_eq!(pushed.count(), 1);
         let tainted = journal.iter().any(
             |entry| matches!(&entry.event, Event::Tainted { source } if source == "webhook ci"),
@@ -166,7 +166,7 @@ story! {
 story! {
     /// Without the secret nothing is started, and existing routes cannot be detected.
     /// Proves S6.
-    async fn nothing_is_taken_without_the_right_secret(world: &mut World) {
+    async fn a_wrong_secret_is_rejected(world: &mut World) {
         world.ann_says("hello").await;
         world.config.webhooks_in = vec![entry(Some(SECRET))];
         assert_eq!(pushes(world, (OTHER, "m1"), "{}").await.0, StatusCode::UNAUTHORIZED);
@@ -195,7 +195,7 @@ story! {
         world.config.webhooks_in = vec![entry(Some(OTHER))];
         assert_eq!(pushes(world, (SECRET, "m7"), "{}").await.0, StatusCode::UNAUTHORIZED);
         let journal = world.journal().await;
-        let pushed = journal.iter().filter(|entry| matches!(entry.event, Event::Pushed { .. }));
+        let pushed = journal.iter().filter(|entry| matches!(entry.event, Event::WebhookReceived { .. }));
         assert_eq!(pushed.count(), 2);
     }
 }
@@ -231,7 +231,7 @@ async fn a_webhook_that_cannot_work_is_refused_by_name() {
         ),
     ] {
         broken.webhooks_in = vec![change];
-        let refused = countersign::config::webhooks::inlets(&broken, &[].into()).unwrap_err();
+        let refused = countersign::config::webhooks::incoming(&broken, &[].into()).unwrap_err();
         assert!(format!("{refused:#}").starts_with(says), "{refused:#}");
     }
 }

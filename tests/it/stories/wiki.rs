@@ -1,6 +1,6 @@
 //! The wiki: pages with sources, links and history, shared by the conversations of an agent.
 
-use channels::What;
+use channels::IncomingContent;
 use countersign::{
     journal::{
         event::{Event, Outcome},
@@ -12,7 +12,7 @@ use countersign::{
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::{api::Served, shown::stable, story, tools::Page, world::World};
+use crate::{api::Served, stable_output::stable, story, tools::Page, world::World};
 
 const ALLOWED: &str = "{ rules = [{ name = 'wiki', tool = 'wiki_*', action = 'allow' }] }";
 
@@ -295,7 +295,7 @@ story! {
         assert_eq!(buttons.len(), 2);
         let app = world.node().await;
         for (message, data) in buttons {
-            let press = What::Press { press: format!("both{message}"), message, data, reason: None };
+            let press = IncomingContent::Press { press: format!("both{message}"), message, data, reason: None };
             world.takes(&app, "1", press).await;
         }
         world.model_will(say("One of them."));

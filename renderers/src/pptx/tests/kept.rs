@@ -97,7 +97,7 @@ fn columns_stand_where_they_are_written() {
 }
 
 #[test]
-fn what_is_to_be_said_is_noted_wherever_it_stands() {
+fn comments_anywhere_become_speaker_notes() {
     let source = "# A\n\n- item\n\n  <!-- in a list -->\n\n> <!-- in a quote -->\n> quoted\n\n\
                   ::: columns\n::: column\na\n\n<!-- in a column -->\n:::\n::: column\nb\n:::\n:::\n\n\
                   ---\n\n<!-- alone -->\n\n---\n\n# B\n\nx\n\n---\n\n<!-- last -->";

@@ -24,7 +24,7 @@ fn drawn(document: &Document) -> (Parts, Rendered) {
     let rendered = render(document, Format::Pptx).unwrap();
     let parts = Parts::of(&rendered.bytes);
     parts.check_links();
-    nothing_is_off_slide(&parts);
+    all_shapes_are_within_the_slide(&parts);
     all_text_stands_in_placeholders(&parts);
     titles_are_unique(&parts);
     (parts, rendered)
@@ -84,7 +84,7 @@ fn all_text_stands_in_placeholders(parts: &Parts) {
     }
 }
 
-fn nothing_is_off_slide(parts: &Parts) {
+fn all_shapes_are_within_the_slide(parts: &Parts) {
     let number = |text: &str| text.parse::<i64>().unwrap();
     let size = &parts.all("ppt/presentation.xml", "p:sldSz")[0];
     let (width, height) = (number(size.attribute("cx")), number(size.attribute("cy")));
@@ -331,7 +331,7 @@ fn a_long_alert_is_cut_with_its_box() {
 
 /// PowerPoint mirrors the left margin; a date has the direction of the text above it.
 #[test]
-fn what_runs_from_the_right_is_indented_from_the_right() {
+fn right_to_left_paragraphs_are_indented_on_the_right() {
     let source = "# سلام\n\nليلى\n\n- بند\n\n12-03\n\n| الاسم | 2 |\n|---|---|\n| نهر | 1 |\n";
     let (parts, _) = deck(source);
     let paragraphs = parts.all("ppt/slides/slide1.xml", "a:pPr");

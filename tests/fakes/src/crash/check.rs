@@ -111,7 +111,7 @@ pub fn violations(history: &History) -> Vec<Violation> {
     for chat in &history.chats {
         let mut found = Found { violations: &mut violations, chat: chat.number };
         every_message_is_answered(history, chat, &mut found);
-        nothing_is_shown_twice(chat, &mut found);
+        no_message_is_shown_twice(chat, &mut found);
         answers_stand_in_their_own_chat_in_order(chat, &mut found);
         for (tag, runs) in runs.range(first_of(chat)..=last_of(chat)) {
             each_run_was_allowed(*tag, runs, chat, &mut found);
@@ -175,7 +175,7 @@ fn versions(history: &History, said: &Said) -> impl Iterator<Item = Tag> {
 }
 
 /// I6: one answer per message, one question per call and per consent to run it again.
-fn nothing_is_shown_twice(chat: &Chat, found: &mut Found<'_>) {
+fn no_message_is_shown_twice(chat: &Chat, found: &mut Found<'_>) {
     let mut answers = BTreeMap::<Tag, usize>::new();
     let unmarked = chat.shown.iter().filter(|shown| !shown.is_marked_repeat());
     for tag in unmarked.flat_map(Shown::answers) {

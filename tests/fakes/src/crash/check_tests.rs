@@ -337,7 +337,7 @@ fn an_unknown_outcome_of_a_call_that_never_ran_needs_a_kill_or_an_outage() {
 }
 
 #[test]
-fn what_is_left_over_and_what_is_broken_is_found() {
+fn leftover_and_damaged_rows_are_found() {
     assert_eq!(found(|h| h.undrained.push("c1m3".to_owned())), [Kind::Undrained]);
     assert_eq!(found(|h| h.integrity = "row 1 missing from index".to_owned()), [Kind::Other]);
     assert_eq!(found(|h| h.integrity = String::new()), [Kind::Other]);

@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_openai_refuses_is_refused() {
+    fn requests_that_openai_rejects_are_rejected() {
         let ask = |messages: Value| json!({ "model": "m", "messages": messages });
         let call = |id: &str, arguments: &str| {
             let function = json!({ "name": "a", "arguments": arguments });
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn what_anthropic_refuses_is_refused() {
+    fn requests_that_anthropic_rejects_are_rejected() {
         let ask = |messages: Value| json!({ "model": "m", "max_tokens": 9, "messages": messages });
         let user = json!({ "role": "user", "content": "hi" });
         let used = |id: &str| json!({ "type": "tool_use", "id": id, "name": "a", "input": {} });
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn what_gemini_and_ollama_would_lose_is_refused() {
+    fn requests_that_gemini_and_ollama_would_alter_are_rejected() {
         let called = json!({ "role": "model", "parts": [{ "functionCall": {} }] });
         refused(gemini, json!({ "contents": [called] }), "no results");
         let message = json!({ "role": "assistant", "content": "", "tool_calls": [{}, {}] });

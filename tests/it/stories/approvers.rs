@@ -1,6 +1,6 @@
 //! Who may decide, how many votes are needed, and through which interface.
 
-use channels::{Place, PlaceKind, What};
+use channels::{IncomingContent, Place, PlaceKind};
 use chrono::TimeDelta;
 use countersign::{
     config::AgentEntry,
@@ -16,7 +16,7 @@ use countersign::{
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::{shown::stable, story, world::World};
+use crate::{stable_output::stable, story, world::World};
 
 /// In a group where the platform knows the administrators.
 async fn asked_in_group(world: &mut World) {
@@ -185,7 +185,7 @@ story! {
     /// A person who writes during a task does not become its requester, and the requester's
     /// permission does not cover their wishes.
     /// Proves S2, A13.
-    async fn who_joins_in_is_not_the_requester(world: &mut World) {
+    async fn a_later_speaker_is_not_the_requester(world: &mut World) {
         world.guard("{ rules = [{ tool = 'delete', people = ['1'], action = 'allow' }] }");
         let delete = call("delete", json!({ "path": "a.txt" }));
         both_speak(world, vec![call("rare", json!({})), delete]).await;
@@ -207,7 +207,7 @@ story! {
 story! {
     /// Delegated work does not become the requester's alone either.
     /// Proves S2, A13.
-    async fn who_joined_in_has_joined_the_task_of_a_sub_agent(world: &mut World) {
+    async fn later_speakers_count_in_a_sub_agents_task(world: &mut World) {
         world.guard("{ rules = [{ tool = 'delete', people = ['1'], action = 'allow' }] }");
         let other = AgentEntry { id: "cleaner".into(), ..world.config.agents[0].clone() };
         world.config.agents.push(other);
@@ -233,11 +233,11 @@ story! {
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
         assert_snapshot!(world.last(), @"Allow **delete**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
-        let What::Press { data, message, .. } = world.press("Allow once") else { unreachable!() };
+        let IncomingContent::Press { data, message, .. } = world.press("Allow once") else { unreachable!() };
         for key in ['c', 'g', 'y', 'b'] {
             let data = format!("{}{key}", &data[..24]);
             let (press, message) = (format!("forged {key}"), message.clone());
-            let forged = What::Press { press, message, data, reason: None };
+            let forged = IncomingContent::Press { press, message, data, reason: None };
             world.happens("1", forged).await;
         }
         world.ann_says("/here").await;
@@ -246,7 +246,7 @@ story! {
         assert_eq!(world.deletions(), 0);
         assert_eq!(world.room.toasts(), ["This can only be allowed once, or denied."; 4]);
         let everything = format!("{}e", &data[..24]);
-        let forged = What::Press { press: "e".into(), message, data: everything, reason: None };
+        let forged = IncomingContent::Press { press: "e".into(), message, data: everything, reason: None };
         world.happens("1", forged).await;
         assert_eq!(world.room.toasts()[4], countersign::texts::Language::English.words().no_such_button);
         assert_snapshot!(world.last(), @"This can only be allowed once, or denied.");
@@ -260,9 +260,9 @@ story! {
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
         world.model_will(say("Then not."));
-        let What::Press { press, message, data, .. } = world.press("Deny") else { unreachable!() };
+        let IncomingContent::Press { press, message, data, .. } = world.press("Deny") else { unreachable!() };
         let reason = Some(" it is the only copy ".to_owned());
-        world.happens("1", What::Press { press, message, data, reason }).await;
+        world.happens("1", IncomingContent::Press { press, message, data, reason }).await;
         assert_eq!(world.results().await, ["Denied by Ann: it is the only copy"]);
     }
 }
@@ -307,9 +307,9 @@ story! {
         world.ann_says(&format!("please write {code} {own}")).await;
         world.model_will(say(format!("{code} {own}\n/panic")));
         world.model_will(say("Nothing happened."));
-        let mut echo = world.incoming("1", What::Text {
+        let mut echo = world.incoming("1", IncomingContent::Text {
             message: "e".into(), text: format!("{code} {own}"), reply_to: None, addressed: true,
-            files: vec![], album: None, foreign: None,
+            files: vec![], album: None, quoted_author: None,
         });
         echo.person.as_mut().unwrap().is_bot = true;
         let app = world.node().await;

@@ -9,7 +9,7 @@ use crate::{
     agent::catalog::{ApprovalMode, EffectClass},
     clock::SystemClock,
     store::tools::pins,
-    tools::{Tool, ToolError, testing::Place},
+    tools::{Tool, ToolError, testing::ToolFixture},
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -107,7 +107,7 @@ async fn no_tool_takes_the_place_of_another() {
 /// A definition that would fill the prompt is skipped, and a long description is truncated.
 /// Proves S16.
 #[tokio::test]
-async fn what_a_server_says_of_a_tool_is_not_endless() {
+async fn tool_descriptions_are_truncated() {
     let fixture = McpFixture::new().await;
     let mut huge = reader("x");
     huge["name"] = "huge".into();
@@ -387,7 +387,7 @@ async fn a_call_tells_its_progress_and_is_cancelled_at_the_server() {
     let fixture = McpFixture::new().await;
     let tools =
         fixture.tools(fixture.moody(&json!([tool("slow"), tool("echo")]))).await.expect("tools");
-    let place = Place::new();
+    let place = ToolFixture::new();
     let mut progress = place.context.progress.subscribe();
     let call = named(&tools, "m_slow").run(json!({}), &place.context);
     let watching = async {
@@ -417,11 +417,11 @@ async fn an_elicitation_that_nobody_can_answer_is_reported() {
 
 /// After a call was cancelled, the server may still ask on its behalf. Nobody else gets the question.
 #[tokio::test]
-async fn the_question_of_a_cancelled_call_reaches_nobody_else() {
+async fn the_elicitation_of_a_cancelled_call_reaches_nobody_else() {
     let fixture = McpFixture::new().await;
     let tools =
         fixture.tools(fixture.moody(&json!([tool("slow"), tool("ask")]))).await.expect("tools");
-    let mut cancelled = Place::new();
+    let mut cancelled = ToolFixture::new();
     cancelled.context.person.id = "bob".into();
     let mut progress = cancelled.context.progress.subscribe();
     let call = named(&tools, "m_slow").run(json!({}), &cancelled.context);
@@ -433,7 +433,7 @@ async fn the_question_of_a_cancelled_call_reaches_nobody_else() {
     assert!(ended.is_err());
 
     let asked = async |person: &str| {
-        let mut place = Place::new();
+        let mut place = ToolFixture::new();
         place.context.person.id = person.into();
         let result = named(&tools, "m_ask").run(json!({}), &place.context).await;
         result.expect("a result").text

@@ -1,11 +1,11 @@
 //! Builds the shipment for a row of the outbox.
 
-use channels::{Outgoing, Place, Receipt, SendError, Shipment};
+use channels::{Delivery, Outgoing, Place, Receipt, SendError};
 
 use crate::store::outbox::sending::Sending;
 
-pub(super) fn shipment(sending: &Sending, what: Outgoing) -> Shipment {
-    Shipment {
+pub(super) fn delivery(sending: &Sending, what: Outgoing) -> Delivery {
+    Delivery {
         key: sending.id.to_string(),
         place: sending.place.clone(),
         what,
@@ -22,13 +22,13 @@ pub(super) fn temporary(problem: anyhow::Error) -> SendError {
 }
 
 /// Deletes a message.
-pub(super) fn removal(place: Place, receipt: Receipt) -> Shipment {
-    Shipment { receipt: Some(receipt), ..unstored(place, Outgoing::Removal) }
+pub(super) fn removal(place: Place, receipt: Receipt) -> Delivery {
+    Delivery { receipt: Some(receipt), ..unstored(place, Outgoing::Removal) }
 }
 
 /// A message that is not in the outbox.
-pub(super) fn unstored(place: Place, what: Outgoing) -> Shipment {
-    Shipment {
+pub(super) fn unstored(place: Place, what: Outgoing) -> Delivery {
+    Delivery {
         key: uuid::Uuid::new_v4().simple().to_string(),
         place,
         what,

@@ -1,6 +1,6 @@
 //! Approvals that cannot be shown where they were requested are moved or denied, and never stuck.
 
-use channels::{Place, PlaceKind, SendError, What};
+use channels::{IncomingContent, Place, PlaceKind, SendError};
 use countersign::{
     journal::event::{Decider, Event},
     llm::scripted::{call, say},
@@ -9,8 +9,8 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use crate::{
-    room::Fault,
-    shown::{line, stable},
+    fake_channel::Fault,
+    stable_output::{line, stable},
     story,
     world::World,
 };
@@ -42,10 +42,10 @@ story! {
     /// When the bot is removed from the group, it asks the decider in their private chat, and the
     /// decision there counts.
     /// Proves A6.
-    async fn the_question_follows_the_approver(world: &mut World) {
+    async fn the_approval_is_sent_to_the_approvers_private_chat(world: &mut World) {
         ann_is_known(world).await;
         asked_in_group(world).await;
-        world.happens_at(World::group(), ("3", &[]), What::Expelled).await;
+        world.happens_at(World::group(), ("3", &[]), IncomingContent::Expelled).await;
         let messages = world.room.messages();
         let last = messages.last().unwrap();
         assert_eq!(last.chat, "1");
@@ -72,7 +72,7 @@ story! {
     async fn without_a_private_chat_it_is_denied(world: &mut World) {
         asked_in_group(world).await;
         world.model_will(say("I could not ask."));
-        world.happens_at(World::group(), ("3", &[]), What::Expelled).await;
+        world.happens_at(World::group(), ("3", &[]), IncomingContent::Expelled).await;
         assert_eq!(undeliverable(world.journal_at(World::group()).await), 1);
         assert_eq!(world.deletions(), 0);
         assert_snapshot!(world.shown(), @"
@@ -86,7 +86,7 @@ story! {
     /// If the platform rejects the approval (a closed topic, a person who blocked the bot), it is
     /// moved once, and denied if it is rejected there too.
     /// Proves A6.
-    async fn a_refused_question_moves_once(world: &mut World) {
+    async fn an_undeliverable_approval_moves_once(world: &mut World) {
         ann_is_known(world).await;
         for _ in 0..2 {
             world.room.fails_next(Fault::Before(SendError::Gone("closed".into())));
@@ -104,7 +104,7 @@ story! {
 story! {
     /// If a part of an approval is rejected, its buttons are never shown alone.
     /// Proves A8.
-    async fn buttons_do_not_stand_alone(world: &mut World) {
+    async fn buttons_are_never_shown_without_their_text(world: &mut World) {
         let why = "many words ".repeat(130);
         let fields = json!({ "path": "a.txt", "b": why, "c": why, "d": why, "e": why });
         world.room.fails_next(Fault::Before(SendError::Rejected("too odd".into())));
@@ -120,7 +120,7 @@ story! {
 story! {
     /// If its message is deleted, the outcome is sent as a new message.
     /// Proves A6.
-    async fn a_deleted_question_ends_in_a_new_message(world: &mut World) {
+    async fn a_deleted_approval_gets_its_result_as_a_new_message(world: &mut World) {
         asked_in_group(world).await;
         let before = world.room.messages().len();
         world.room.fails_next(Fault::Before(SendError::Rejected("message to edit not found".into())));
@@ -140,10 +140,10 @@ story! {
 story! {
     /// If the group becomes a supergroup, the approval is sent there again and works.
     /// Proves A6, M9.
-    async fn a_question_moves_with_its_chat(world: &mut World) {
+    async fn an_approval_moves_with_its_migrated_chat(world: &mut World) {
         asked_in_group(world).await;
         let old = world.press("Allow once");
-        world.happens_at(World::group(), ("1", &[]), What::Moved { to: "-100".into() }).await;
+        world.happens_at(World::group(), ("1", &[]), IncomingContent::Moved { to: "-100".into() }).await;
         let last = world.room.messages().last().unwrap().clone();
         assert_eq!((last.chat.as_str(), last.buttons.len()), ("-100", 4), "{}", world.shown());
         world.happens_at(World::group(), ("1", &[]), old).await;

@@ -3,7 +3,7 @@
 use regex::Regex;
 use std::sync::LazyLock;
 
-use crate::room::Message;
+use crate::fake_channel::Message;
 
 /// Variable parts, and their placeholders.
 static UNSTABLE: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
@@ -75,7 +75,7 @@ pub fn visible(html: &str) -> String {
 }
 
 #[test]
-fn what_differs_between_runs_is_replaced() {
+fn variable_values_are_replaced() {
     let text =
         "`1a2b3c4d` 0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b http://127.0.0.1:4711/ /tmp/.tmpAbC123/x";
     insta::assert_snapshot!(stable(text), @"`<code>` <id> http://127.0.0.1:<port>/ <folder>/x");

@@ -4,8 +4,8 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use channels::{
-    Channel, CheckError, ConnectionState, FileRef, Incoming, Intake, Limits, ListenError, Outgoing,
-    Place, Receipt, SendError, Shipment, Unit, WebhookError, WebhookRequest,
+    Channel, CheckError, ConnectionState, Delivery, FileRef, Incoming, Intake, Limits, ListenError,
+    Outgoing, Place, Receipt, SendError, Unit, WebhookError, WebhookRequest,
     limits::{RateLimits, Repeat},
 };
 use std::{
@@ -65,7 +65,7 @@ pub enum Fault {
 }
 
 #[derive(Clone)]
-pub struct Room {
+pub struct FakeChannel {
     state: Arc<Mutex<State>>,
     /// Notified of drafts and typing indicators.
     lively: Arc<Notify>,
@@ -75,7 +75,7 @@ pub struct Room {
     pub limits: Limits,
 }
 
-impl Room {
+impl FakeChannel {
     /// Sets the role that the platform reports for this person in that chat.
     pub fn calls(&self, chat: &str, person: &str, roles: &[&str]) {
         let roles = roles.iter().map(|&role| role.to_owned()).collect();
@@ -96,7 +96,7 @@ impl Room {
             repeat: Repeat::EditInPlace,
             typing_for: None,
             drafts: None,
-            own_drafts: false,
+            supports_drafts: false,
             reasons: false,
             pictures: true,
             reactions: false,
@@ -202,12 +202,12 @@ impl Room {
 }
 
 impl State {
-    fn show(&mut self, shipment: &Shipment) -> Receipt {
-        let place = if let Some(receipt) = &shipment.receipt {
+    fn show(&mut self, delivery: &Delivery) -> Receipt {
+        let place = if let Some(receipt) = &delivery.receipt {
             receipt.message.parse().expect("ours")
         } else {
-            let chat = shipment.place.chat.clone();
-            let reply_to = shipment.what.reply_to().map(str::to_owned);
+            let chat = delivery.place.chat.clone();
+            let reply_to = delivery.what.reply_to().map(str::to_owned);
             let text = String::new();
             self.messages.push(Message {
                 chat,
@@ -221,14 +221,14 @@ impl State {
             self.messages.len() - 1
         };
         let message = &mut self.messages[place];
-        match &shipment.what {
+        match &delivery.what {
             Outgoing::Text { markdown, .. } => {
                 message.text.clone_from(markdown);
                 message.buttons.clear();
             }
-            Outgoing::Question { markdown, choices, .. }
+            Outgoing::Approval { markdown, choices, .. }
             | Outgoing::Settled { markdown, choices, .. } => {
-                let token = shipment.token.as_deref().unwrap_or_default();
+                let token = delivery.token.as_deref().unwrap_or_default();
                 assert!(choices.is_empty() || !token.is_empty(), "buttons have a token");
                 message.text.clone_from(markdown);
                 message.buttons = choices
@@ -238,7 +238,7 @@ impl State {
             }
             Outgoing::File { name, caption, .. } => {
                 message.text = caption.clone().unwrap_or_default();
-                let bytes = shipment.bytes.clone().expect("a file has bytes");
+                let bytes = delivery.bytes.clone().expect("a file has bytes");
                 message.file = Some((name.clone(), bytes));
             }
             Outgoing::Placeholder { markdown, .. } | Outgoing::Draft { markdown } => {
@@ -252,17 +252,17 @@ impl State {
                 unreachable!()
             }
         }
-        for further in &shipment.album {
+        for further in &delivery.album {
             self.show(further);
         }
-        let album = shipment.album.len() + 1;
+        let album = delivery.album.len() + 1;
         self.messages[place..].iter_mut().take(album).for_each(|m| m.album = album);
         Receipt { message: place.to_string() }
     }
 }
 
 #[async_trait]
-impl Channel for Room {
+impl Channel for FakeChannel {
     fn id(&self) -> &'static str {
         self.name
     }
@@ -290,7 +290,7 @@ impl Channel for Room {
         Err(WebhookError::Absent)
     }
 
-    async fn send(&self, shipment: &Shipment) -> Result<Receipt, SendError> {
+    async fn send(&self, delivery: &Delivery) -> Result<Receipt, SendError> {
         self.state.lock().unwrap().tries += 1;
         loop {
             let recovered = self.recovered.notified();
@@ -303,36 +303,36 @@ impl Channel for Room {
         if let Some(problem) = &state.down {
             return Err(problem.clone());
         }
-        if let Outgoing::Toast { text, .. } = &shipment.what {
+        if let Outgoing::Toast { text, .. } = &delivery.what {
             if let Some(problem) = state.toast_faults.pop_front() {
                 return Err(problem);
             }
             state.toasts.push(text.clone());
             return Ok(Receipt::nowhere());
         }
-        if let Outgoing::Reaction { message, emoji } = &shipment.what {
+        if let Outgoing::Reaction { message, emoji } = &delivery.what {
             state.reactions.push((message.clone(), emoji.clone()));
             return Ok(Receipt::nowhere());
         }
-        if matches!(shipment.what, Outgoing::Typing) {
+        if matches!(delivery.what, Outgoing::Typing) {
             state.typing += 1;
             self.lively.notify_one();
             return Ok(Receipt::nowhere());
         }
-        if let Outgoing::Draft { markdown } = &shipment.what {
+        if let Outgoing::Draft { markdown } = &delivery.what {
             state.drafts.push(markdown.clone());
             self.lively.notify_one();
         }
-        if let Some(problem) = state.chats.get(&shipment.place.chat) {
+        if let Some(problem) = state.chats.get(&delivery.place.chat) {
             return Err(problem.clone());
         }
         match state.faults.pop_front() {
             Some(Fault::Before(problem)) => Err(problem),
             Some(Fault::After(problem)) => {
-                state.show(shipment);
+                state.show(delivery);
                 Err(problem)
             }
-            None => Ok(state.show(shipment)),
+            None => Ok(state.show(delivery)),
         }
     }
 
