@@ -6,7 +6,7 @@ export const log = at("log");
 
 export function meta(who, instant) {
   const when = new Date(instant);
-  const time = make("time", "", when.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }));
+  const time = make("time", "", when.toLocaleTimeString([], { timeStyle: "short" }));
   time.dateTime = when.toISOString();
   time.title = when.toLocaleString();
   if (when.toDateString() !== new Date().toDateString()) {
