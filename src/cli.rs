@@ -284,7 +284,7 @@ pub async fn run(cli: Cli, mut variables: BTreeMap<String, String>) -> Result<()
             anyhow::bail!("only `main` runs sandbox jobs, before anything else")
         }
         Command::Doctor(_) => unreachable!("this command loads the configuration itself"),
-        Command::Chat => chat(config, &variables).await,
+        Command::Chat => Box::pin(chat(config, &variables)).await,
         Command::Check(output) => check::run(&config, &variables, output).await,
         Command::Migrate => {
             store().await?;

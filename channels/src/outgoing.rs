@@ -139,7 +139,7 @@ impl Outgoing {
             _ => return None,
         };
         let is_text = matches!(self, Self::Text { .. } | Self::Draft { .. });
-        let words = match text::opening_of(&text::format(&markdown)) {
+        let words = match text::opening(&text::format(&markdown)) {
             None if is_text => return None,
             words => words.unwrap_or_else(|| "…".to_owned()),
         };

@@ -275,7 +275,8 @@ mod tests {
                 assert!(!drawn.contains("<script") && !drawn.contains("\"onclick"), "{drawn}");
             }
         }
-        assert_eq!(mathml(r"\nosuchcommand{x}", Display::Inline), None);
+        let unknown = mathml(r"\nosuchcommand{<b>}", Display::Inline).unwrap();
+        assert_eq!(unknown, r"<math><mrow><mtext>\nosuchcommand{&lt;b&gt;}</mtext></mrow></math>");
         assert_eq!(mathml(&"x".repeat(4_001), Display::Inline), None);
     }
 }

@@ -3,7 +3,7 @@
 //! - [`next`]: the next effect; start reading here
 //! - [`guard`]: whether a call may run; the only place that can clear one
 //! - [`canonical_json`]: what digests are made of
-//! - [`policy`]: rules, defaults and approvers, as data
+//! - [`policy`]: rules, defaults and approvers, as data; [`severity`]: how serious a call is
 //! - [`advice`]: warnings about weak settings
 //! - [`approvers`]: who can decide an approval; [`exclusion`]: calls that are denied to a person
 //! - [`required_approval`]: approvals that the operator requires of more tools
@@ -48,6 +48,7 @@ pub mod rule_import;
 pub mod rules;
 pub mod schedule_rule;
 pub mod search;
+pub mod severity;
 pub mod shell;
 pub mod spec;
 pub mod taint;

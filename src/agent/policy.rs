@@ -19,9 +19,11 @@ use super::{
     catalog::{ApprovalMode, Subject, ToolSpec},
     paths,
     required_approval::Required,
+    severity,
     shell::{self, Command, Script},
 };
-use crate::texts::{Messages, UnclearReason};
+use crate::texts::UnclearReason;
+pub use severity::Severity;
 
 #[derive(Debug, Clone)]
 pub struct Policy {
@@ -102,52 +104,6 @@ pub enum Action {
     #[default]
     Ask,
     Deny,
-}
-
-/// How serious it is if a matching call goes wrong.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    Default,
-    ToSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    Low,
-    #[default]
-    Medium,
-    High,
-    /// Every call needs its own approval: permissions and grants are neither offered nor accepted.
-    Critical,
-}
-
-impl Severity {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-            Self::Critical => "critical",
-        }
-    }
-
-    /// The line to show in the approval, if the severity is high.
-    pub fn note(self, words: &Messages) -> Option<String> {
-        match self {
-            Self::Low | Self::Medium => None,
-            Self::High => Some(words.why.severity_high.to_owned()),
-            Self::Critical => Some(words.why.severity_critical.to_owned()),
-        }
-    }
 }
 
 /// Where a rule is defined.

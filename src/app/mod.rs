@@ -105,6 +105,15 @@ impl App {
         variables: &BTreeMap<String, String>,
         given: Overrides,
     ) -> Result<Self> {
+        // Boxed, because it is large, and would be part of each future that waits for it.
+        Box::pin(Self::build(config, variables, given)).await
+    }
+
+    async fn build(
+        config: &Config,
+        variables: &BTreeMap<String, String>,
+        given: Overrides,
+    ) -> Result<Self> {
         let store = open_store(config).await?.with_encryption(encryption(config, variables)?);
         let artifacts = Artifacts::new(config.data_dir.join("artifacts"));
         let (mut channels, webs) = channels::connect(config, variables, &store, &artifacts).await?;

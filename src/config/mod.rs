@@ -118,7 +118,8 @@ pub struct Config {
     pub schedules: schedules::SchedulesSection,
     pub jobs: jobs::JobsSection,
     pub wiki: wiki::WikiSection,
-    pub media: media::MediaSection,
+    /// Boxed, because it is large and usually empty.
+    pub media: Box<media::MediaSection>,
     pub wasm: wasm::WasmSection,
     pub web: web::WebSection,
     pub webhooks_in: Vec<webhooks::WebhookInEntry>,
@@ -224,7 +225,7 @@ impl Default for Config {
             schedules: schedules::SchedulesSection::default(),
             jobs: jobs::JobsSection::default(),
             wiki: wiki::WikiSection::default(),
-            media: media::MediaSection::default(),
+            media: Box::default(),
             wasm: wasm::WasmSection::default(),
             web: web::WebSection::default(),
             webhooks_in: Vec::new(),

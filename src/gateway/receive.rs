@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow};
 use channels::{
-    Batch, FileRef, Incoming, IncomingContent, Outgoing, Person, Place, PlaceKind,
+    Batch, FileRef, Incoming, IncomingContent as Content, Outgoing, Person, Place, PlaceKind,
     incoming::Batches,
 };
 use chrono::TimeDelta;
@@ -137,7 +137,7 @@ pub(super) async fn store_update(
     prepared: &Prepared,
 ) -> Result<UpdateOutcome> {
     let incoming = &prepared.incoming;
-    if let IncomingContent::Unparsed { raw } = &incoming.what {
+    if let Content::Unparsed { raw } = &incoming.what {
         tracing::warn!(
             channel.id = context.channel,
             delivery = incoming.key,
@@ -149,12 +149,12 @@ pub(super) async fn store_update(
     if !inbox::first_seen(tx, &context.channel, &incoming.key, context.now).await? {
         return Ok(UpdateOutcome::Stored);
     }
-    if let IncomingContent::Moved { to } = &incoming.what {
+    if let Content::Moved { to } = &incoming.what {
         let from = incoming.place.chat.as_str();
         approvals::relocation::chat_moved(tx, &context.channel, from, to, context.now).await?;
         return Ok(UpdateOutcome::Stored);
     }
-    if incoming.what == IncomingContent::Expelled {
+    if incoming.what == Content::Expelled {
         tracing::warn!(channel.id = context.channel, "the bot was removed from a chat");
         approvals::relocation::expelled(tx, &context.channel, &incoming.place, context.now).await?;
         return Ok(UpdateOutcome::Stored);
@@ -187,15 +187,7 @@ async fn store_update_from(
     let by = Speaker { id: person.id.clone(), name: person.name.clone() };
     let key = context.conversation_key(&incoming.place, person);
     match &incoming.what {
-        IncomingContent::Text {
-            text,
-            addressed: true,
-            message,
-            reply_to,
-            files,
-            album,
-            quoted_author,
-        } => {
+        Content::Text { text, addressed: true, message, reply_to, files, album, quoted_author } => {
             let state = intake_state(tx, &context.channel, key, context.now).await?;
             let language = language::spoken_in(tx, &state, person).await?;
             let group = incoming.place.kind == PlaceKind::Group;
@@ -210,14 +202,14 @@ async fn store_update_from(
             let limited = record_message(tx, context, &state, typed, more).await?;
             Ok(limited.map_or(UpdateOutcome::Stored, UpdateOutcome::RateLimited))
         }
-        IncomingContent::Edited { message, text, addressed: true } => {
+        Content::Edited { message, text, addressed: true } => {
             let here = journal::find_conversation(tx, &context.channel, key).await?;
             let Some(conversation) = here else { return Ok(UpdateOutcome::Stored) };
             let edit = Edit { by, message, text, folded: folded.as_ref() };
             approvals::edits::edited(tx, &conversation, edit, context.now).await?;
             Ok(context.limits.reactions.then(|| acknowledgement(&incoming.place, message)).into())
         }
-        IncomingContent::Press { press, message, data, reason } => {
+        Content::Press { press, message, data, reason } => {
             let (channel, reason) = (context.channel.as_str(), reason.as_deref());
             let pressed = ButtonPress { channel, place: &incoming.place, message, data, reason };
             let roles = person.roles.clone();
@@ -231,9 +223,7 @@ async fn store_update_from(
             let text = approvals::press(tx, pressed, &voter, context.now).await?;
             Ok(UpdateOutcome::Replied(toast(&incoming.place, press, text)))
         }
-        IncomingContent::Unsupported { content, .. }
-            if incoming.place.kind == PlaceKind::Private =>
-        {
+        Content::Unsupported { content, .. } if incoming.place.kind == PlaceKind::Private => {
             unsupported(tx, context, incoming, person, content).await?;
             Ok(UpdateOutcome::Stored)
         }
@@ -374,12 +364,12 @@ async fn reply_to_stranger(
 ) -> Result<Option<Ephemeral>> {
     let place = &incoming.place;
     match &incoming.what {
-        IncomingContent::Press { press, .. } => Ok(Some(toast(
+        Content::Press { press, .. } => Ok(Some(toast(
             place,
             press,
             Language::of(person.language.as_deref()).words().not_yours.to_owned(),
         ))),
-        IncomingContent::Text { text, message, .. }
+        Content::Text { text, message, .. }
             if place.kind == PlaceKind::Private || is_platform_command(message) =>
         {
             let markdown = people::offer_pairing(tx, context, person, text).await?;

@@ -281,8 +281,7 @@ pub struct ToolResult {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<SeenFile>,
     /// Sources of untrusted content in the text, in addition to the tool's own.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[serde(rename = "foreign")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "foreign")]
     pub untrusted: Vec<String>,
     /// Pictures that the model is shown, by path in the workspace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -1,7 +1,7 @@
 //! All texts for people, in their language, and the fixed texts for the model.
 //!
 //! - [`Messages`]: the texts; a language in which one is missing does not compile
-//! - [`en`], [`zh`], [`de`], [`es`]: the languages
+//! - [`Language`]; [`en`], [`zh`], [`de`], [`es`]: the languages
 //! - [`approval`]: the contents of an approval request; [`preview`], `preview_notes`: the
 //!   change that a call would make; `hosts`: hosts that look like others
 //! - [`guard`], [`grants`]: reasons for approvals; votes, grants and the halt
@@ -27,6 +27,7 @@ mod es;
 mod grants;
 mod guard;
 mod hosts;
+mod language;
 mod limits;
 mod linking;
 mod model;
@@ -50,6 +51,7 @@ pub use completions::CompletionTexts;
 pub use elicitation::{AutoDecline, ElicitationText, ElicitationTexts};
 pub use grants::*;
 pub use guard::*;
+pub use language::Language;
 pub use limits::*;
 pub use linking::LinkingTexts;
 pub use model::*;
@@ -61,50 +63,6 @@ pub use tool_sentences::{ToolSentence, tool_sentence};
 
 /// The commands that platforms offer in a menu; [`Messages::menu`] describes them.
 pub const MENU: [&str; 8] = ["new", "stop", "status", "model", "grants", "whoami", "help", "panic"];
-
-/// A language of the texts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Language {
-    #[default]
-    English,
-    Chinese,
-    German,
-    Spanish,
-}
-
-impl Language {
-    pub const ALL: [Self; 4] = [Self::English, Self::Chinese, Self::German, Self::Spanish];
-
-    /// The IETF tag of the language.
-    pub fn tag(self) -> &'static str {
-        match self {
-            Self::English => "en",
-            Self::Chinese => "zh",
-            Self::German => "de",
-            Self::Spanish => "es",
-        }
-    }
-
-    /// The language of an IETF tag such as `de-AT`; English if it is not supported.
-    pub fn of(tag: Option<&str>) -> Self {
-        let main = tag.unwrap_or_default().split(['-', '_']).next().unwrap_or_default();
-        match main.to_ascii_lowercase().as_str() {
-            "zh" => Self::Chinese,
-            "de" => Self::German,
-            "es" => Self::Spanish,
-            _ => Self::English,
-        }
-    }
-
-    pub fn words(self) -> &'static Messages {
-        match self {
-            Self::English => &en::WORDS,
-            Self::Chinese => &zh::WORDS,
-            Self::German => &de::WORDS,
-            Self::Spanish => &es::WORDS,
-        }
-    }
-}
 
 type Fmt1 = fn(&str) -> String;
 type Fmt2 = fn(&str, &str) -> String;

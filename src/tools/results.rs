@@ -24,8 +24,8 @@ use crate::{
     },
 };
 
-const ABOUT: &str = "Shows the result of an earlier call again, without running it.\nFor results that \
-    are no longer in the conversation. Returns null if there is none.";
+const ABOUT: &str = "Shows an earlier result again.\nThe tool does not run. For results that are no longer \
+    in the conversation. Returns null if there is none.";
 
 /// How many events are read at once, and in all. The search goes back to the last `/new`.
 const PAGE: usize = 100;
@@ -95,9 +95,10 @@ impl CallKey {
                 CallInput::Arguments(arguments) => call.arguments == *arguments,
                 CallInput::One { name, value } => {
                     let only = call.arguments.as_object().filter(|all| all.len() == 1);
-                    only.and_then(|all| all.get(name)).is_some_and(|given| match given {
-                        Value::String(text) => text == value,
-                        other => other.to_string() == *value,
+                    let given = only.and_then(|all| all.get(name));
+                    given.is_some_and(|given| match given.as_str() {
+                        Some(text) => text == value,
+                        None => serde_json::from_str::<Value>(value).is_ok_and(|it| it == *given),
                     })
                 }
             }

@@ -5,7 +5,7 @@
 //! - [`discord`]: Markdown → Discord's dialect of it
 //! - `table`: tables as lines of equal width
 //! - [`split`]: Markdown → parts, each of which fits a limit once it is formatted; `fence`: what is
-//!   repeated after a cut
+//!   repeated after a cut; [`opening()`]: the first words
 //! - [`Unit`] in `unit`: the unit in which each platform counts
 
 use std::fmt::Write;
@@ -13,13 +13,15 @@ use std::fmt::Write;
 mod discord;
 mod fence;
 mod format;
+mod opening;
 mod split;
 mod table;
 mod unit;
 
 pub use discord::discord;
 pub use format::{Formatted, Span, Style, format};
-pub use split::{cut, opening, opening_of, split, split_off};
+pub use opening::opening;
+pub use split::{cut, split, split_off};
 pub use unit::Unit;
 
 /// Escapes other people's text for Markdown: every character that could have a meaning gets a

@@ -124,11 +124,11 @@ fn with_sheet(sheet: &str) -> Vec<u8> {
     // Without the link to its table.
     let parts = parts(&file(BOOK, Format::Xlsx));
     for (name, part) in parts.into_iter().filter(|(name, _)| !name.ends_with("sheet1.xml.rels")) {
-        written.start_file(&name, zip::write::SimpleFileOptions::default()).unwrap();
+        written.start_file(&name, zip::write::SimpleFileOptions::default()).expect("a part");
         let part = if name == "xl/worksheets/sheet1.xml" { sheet.as_bytes() } else { &part };
-        std::io::Write::write_all(&mut written, part).unwrap();
+        std::io::Write::write_all(&mut written, part).expect("a part");
     }
-    written.finish().unwrap().into_inner()
+    written.finish().expect("a file").into_inner()
 }
 
 fn sheet(rows: &str) -> String {
@@ -214,19 +214,17 @@ fn a_change_of_the_kind_is_a_change() {
 /// Setting many cells takes about as long as setting one, since the sheet is read once.
 #[test]
 fn many_cells_of_a_large_sheet_are_set_quickly() {
-    let rows: String = (1..=4_000)
-        .map(|row| {
-            let cell = |column| format!("<c r=\"{column}{row}\"><v>1</v></c>");
-            let shared = match row {
-                1 => {
-                    "<c r=\"F1\"><f t=\"shared\" ref=\"F1:F4000\" si=\"0\">A1+1</f></c>".to_owned()
-                }
-                _ => format!("<c r=\"F{row}\"><f t=\"shared\" si=\"0\"/></c>"),
-            };
-            let cells: String = ["A", "B", "C", "D", "E"].map(cell).concat();
-            format!("<row r=\"{row}\">{cells}{shared}</row>")
-        })
-        .collect();
+    let rows = (1..=4_000).map(|row| {
+        let cells = ["A", "B", "C", "D", "E"]
+            .map(|column| format!("<c r=\"{column}{row}\"><v>1</v></c>"))
+            .concat();
+        let formula = match row {
+            1 => "<f t=\"shared\" ref=\"F1:F4000\" si=\"0\">A1+1</f>",
+            _ => "<f t=\"shared\" si=\"0\"/>",
+        };
+        format!("<row r=\"{row}\">{cells}<c r=\"F{row}\">{formula}</c></row>")
+    });
+    let rows = rows.collect::<Vec<_>>().concat();
     let book = with_sheet(&sheet(&rows));
     let set = |count: u32| {
         let cells = (1..=count).map(|row| NewCell {
@@ -241,7 +239,8 @@ fn many_cells_of_a_large_sheet_are_set_quickly() {
         began.elapsed()
     };
     let (one, many) = (set(1), set(3_000));
-    assert!(many < 6 * one, "{many:?} instead of {one:?}");
+    // Reading the sheet for each cell would take 3,000 times as long.
+    assert!(many < 40 * one, "{many:?} instead of {one:?}");
 }
 
 proptest! {

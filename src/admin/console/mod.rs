@@ -6,7 +6,8 @@
 //! - [`overview`]: the first page
 //! - [`approvals`]: approvals and deciding them
 //! - [`start`]: the first steps of a new operator
-//! - [`conversations`], [`timeline`]: events of conversations, turn by turn, and the search
+//! - [`conversations`], [`timeline`], [`timeline_step`]: events of conversations, turn by turn, and
+//!   the search
 //! - [`tools`], [`rules`], [`rule_form`]: tools and guard rules
 //! - [`skills`]: installed skills
 //! - [`settings`], [`configuration`]: settings, reloading them, changing the file, the doctor
@@ -36,6 +37,7 @@ mod skills;
 mod start;
 mod status;
 mod timeline;
+mod timeline_step;
 mod tools;
 mod wiki;
 

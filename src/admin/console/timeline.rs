@@ -2,20 +2,17 @@
 //! calls, how long each took, who or what allowed it, and its cost. Pure.
 
 use chrono::{DateTime, Utc};
-use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+use super::timeline_step::{TimelineKind, TimelineStep, Total, plain, step};
 use crate::{
     admin::api::{
         audit::FactView,
         conversations::{EventView, ShownView},
     },
     agent::limits::Price,
-    journal::event::{
-        ApprovalPurpose, Call, Decider, Decision, Event, HookEffect, Outcome, PromptRequest,
-        ToolResult, Usage,
-    },
+    journal::event::{ApprovalPurpose, Call, Decider, Decision, Event, Outcome, ToolResult, Usage},
     store::audit::AuditKind,
 };
 
@@ -27,56 +24,6 @@ pub struct TimelineInput<'a> {
     /// The default model, and the prices of all models.
     pub model: String,
     pub prices: &'a BTreeMap<String, Price>,
-}
-
-/// What a line of the timeline shows. The page has a label and a colour for each.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TimelineKind {
-    /// The heading of a turn.
-    Turn,
-    Said,
-    Model,
-    Call,
-    Asked,
-    Sent,
-    #[default]
-    Note,
-    /// Needs attention.
-    Bad,
-}
-
-/// One line of the timeline.
-#[derive(Debug, Default, Serialize)]
-pub struct TimelineStep {
-    /// Unique on the page.
-    pub key: String,
-    pub at: DateTime<Utc>,
-    pub kind: TimelineKind,
-    pub title: String,
-    /// The reference of a failed turn, to which links lead.
-    pub anchor: Option<String>,
-    pub text: String,
-    /// What a tool recorded for operators.
-    pub raw: Option<String>,
-    /// Further details: names and values.
-    pub facts: Vec<(&'static str, String)>,
-    pub calls: Vec<Call>,
-    pub took_ms: Option<i64>,
-    /// Conversations of sub-agents.
-    pub children: Vec<String>,
-    pub total: Option<Total>,
-}
-
-/// The totals of a turn so far.
-#[derive(Debug, Default, Serialize)]
-pub struct Total {
-    pub took_ms: i64,
-    pub requests: u32,
-    pub calls: u32,
-    pub input_tokens: u64,
-    pub output_tokens: u64,
-    pub cost_micros: u64,
 }
 
 /// The steps in order, with a heading before each turn.
@@ -302,77 +249,6 @@ fn money(micros: u64) -> String {
 /// The verdict of the guard on a call.
 fn guard(said: &BTreeMap<String, String>, call: &str) -> Vec<(&'static str, String)> {
     said.get(call).map(|by| ("guard", by.clone())).into_iter().collect()
-}
-
-fn step(kind: TimelineKind, title: impl Into<String>) -> TimelineStep {
-    TimelineStep { kind, title: title.into(), ..TimelineStep::default() }
-}
-
-/// Events that need no further context.
-fn plain(event: Event) -> TimelineStep {
-    use TimelineKind::{Bad, Note, Said};
-    let with = |text: String, step: TimelineStep| TimelineStep { text, ..step };
-    match event {
-        Event::Said { by, text, .. } => with(text, step(Said, by.name)),
-        Event::Edited { by, text, .. } => with(text, step(Said, by.name + ", edited")),
-        Event::TaskDue { by, text, .. } => {
-            with(text, step(Said, format!("A task of {} was due", by.name)))
-        }
-        Event::JobReported { job, text, .. } => {
-            with(text, step(Said, format!("The background job {} reported", job.code())))
-        }
-        Event::WebhookReceived { hook, text, .. } => {
-            with(text, step(Said, format!("The webhook {hook}")))
-        }
-        Event::FileSent { prompt: Some(PromptRequest { server, prompt, .. }), .. } => {
-            step(Note, format!("Prompt requested: {prompt} of the MCP server {server}"))
-        }
-        Event::FileSent { file, .. } => step(Note, format!("File received: {}", file.name)),
-        Event::FileFetched { path, text, .. } => {
-            let stored = step(Note, format!("Stored in the workspace: {path}"));
-            with(text.unwrap_or_default(), stored)
-        }
-        Event::FileLost { reason, .. } => with(reason, step(Bad, "A file could not be fetched")),
-        Event::Tainted { source } => step(Note, format!("Untrusted content: {source}")),
-        Event::Inherited(inherited) => with(
-            inherited.taint.join(", "),
-            step(Note, "Taint and usage of a sub-agent apply here"),
-        ),
-        Event::ToolsEnabled { names } => step(Note, format!("Enabled: {}", names.join(", "))),
-        Event::Reminded { .. } => step(Note, "The person was reminded of an open approval"),
-        Event::Failed { reason, reference, cause, .. } => {
-            let facts = cause.into_iter().map(|cause| ("cause", cause)).collect();
-            let step = step(Bad, format!("The turn failed, reference {reference}"));
-            TimelineStep { text: reason, facts, anchor: Some(reference), ..step }
-        }
-        Event::Stopped { by } => step(Note, format!("{} stopped the turn", by.name)),
-        Event::Restarted { by } => step(Note, format!("{} started a new conversation", by.name)),
-        Event::Remembered { text } => with(text, step(Note, "The agent's memory was loaded")),
-        Event::Hooked { hook, did, .. } => hooked(&hook, did),
-        other => {
-            let value = serde_json::to_value(other).unwrap_or_default();
-            step(Note, value["kind"].as_str().unwrap_or("something").replace('_', " "))
-        }
-    }
-}
-
-fn hooked(hook: &str, did: HookEffect) -> TimelineStep {
-    let kind = if did.failed.is_some() || did.stopped.is_some() {
-        TimelineKind::Bad
-    } else {
-        TimelineKind::Note
-    };
-    let what = if did.stopped.is_some() {
-        "stopped it"
-    } else if did.failed.is_some() {
-        "failed"
-    } else if did.changed {
-        "changed it"
-    } else {
-        "let it pass"
-    };
-    let text = did.stopped.or(did.failed).or(did.note).unwrap_or_default();
-    TimelineStep { text, ..step(kind, format!("The hook {hook} {what}")) }
 }
 
 fn decided(decision: Decision, by: Decider) -> String {

@@ -11,6 +11,7 @@ pub mod places;
 pub mod record;
 pub mod retire;
 pub mod snapshots;
+mod task_status;
 pub mod tasks;
 
 use anyhow::Result;

@@ -12,7 +12,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-use super::journal;
+use super::{journal, task_status::TaskStatus};
 use crate::{
     journal::{
         event::{Event, InheritedState, JobBudget, Outcome, Speaker, Status, ToolResult},
@@ -166,29 +166,6 @@ pub(in crate::store) async fn start(
     let (by, text) = (start.by.clone(), task.text.clone());
     let said = Event::Said { by, text, message: String::new() };
     journal::append(tx, child, &said, now).await.map(drop)
-}
-
-/// How far the work of a sub-agent is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TaskStatus {
-    /// A call waits for the answer.
-    Open,
-    /// No call waits for the answer. It is reported when the work is done.
-    Background,
-    Ended,
-    Stopped,
-}
-
-impl TaskStatus {
-    /// As it is stored.
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Background => "background",
-            Self::Ended => "ended",
-            Self::Stopped => "stopped",
-        }
-    }
 }
 
 row! {

@@ -4,7 +4,7 @@ use super::{ConsoleText, text};
 
 pub(super) const TEXTS: &[ConsoleText] = &[
     text("Access", "Zugang", "Acceso", "访问"),
-    text("Web sessions", "Web-Sitzungen", "Sesiones web", "网页会话"),
+    text("Browser sessions", "Browser-Sitzungen", "Sesiones del navegador", "浏览器会话"),
     text("Person", "Person", "Persona", "人员"),
     text("Kind", "Art", "Tipo", "类型"),
     text("Signed in with", "Angemeldet mit", "Inició sesión con", "登录方式"),

@@ -5,8 +5,8 @@ use renderers::Format;
 
 /// For all formats with pages or slides.
 const CHARTS: &str = "Charts: a ```chart block with `type: bar|line|area|pie|donut|scatter`, optional \
-    `title:`, `x:`, `y:`, then an empty line and CSV with a header. More: page `documents` of \
-    `manual`.";
+    `title:`, `x:`, `y:`, then an empty line and CSV with a header. More: `manual`, page \
+    `documents`.";
 
 const COLUMNS: &str = "Columns: lines `::: columns`, `::: column`, `:::`.";
 
@@ -28,7 +28,7 @@ pub fn about(format: Format) -> String {
         Format::Xlsx => format!(
             "Makes an Excel workbook and sends it to the chat, from \
              Markdown (each `## Name` begins a sheet, tables become native tables), from `rows`, \
-             or from `csv`. Give one of the three. A cell such as `=SUM(B2:B9)` is a formula, counted \
+             or from `csv`. A cell such as `=SUM(B2:B9)` is a formula, counted \
              from its table's header as row 1; `='Other sheet'!B2` looks at the first table there. \
              Before a table, `<!-- total: sum -->` (average, min, max, count) adds totals, and \
              `<!-- format: Column bars -->` (or `scale`, or `Column < 0 red`) colours cells. {CHARTS}"

@@ -317,7 +317,7 @@ mod tests {
         assert_eq!(output.attachments[0].name, "sales.xlsx");
         assert!(output.text.contains("3 sheets"), "{}", output.text);
         let error = place.runs(&book, json!({ "filePath": "data/odd.json" })).await.unwrap_err();
-        assert!(error.to_string().contains("is not valid JSON"), "{error}");
+        assert!(error.to_string().contains("neither JSON nor JSON Lines"), "{error}");
         let rows = tool(Format::Xlsx, TextSource::Text);
         let arguments = json!({ "rows": [{ "b": 1, "a": "x" }], "title": "T" });
         let output = place.runs(&rows, arguments).await.unwrap();

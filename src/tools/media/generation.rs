@@ -90,7 +90,6 @@ impl GeneratedKind {
             Self::Video if bytes.starts_with(b"\x1a\x45\xdf\xa3") => {
                 kind("video.webm", "video/webm")
             }
-            Self::Video => None,
             Self::Music => {
                 let format = Recording::of(bytes, Some("audio/*"))?.format;
                 let ending = format.file_name().rsplit('.').next().unwrap_or_default();
@@ -112,7 +111,7 @@ impl GeneratedKind {
             Self::Model3d if bytes.starts_with(b"PK\x03\x04") => {
                 kind("model.zip", "application/zip")
             }
-            Self::Model3d => None,
+            Self::Video | Self::Model3d => None,
         }
     }
 }
@@ -165,6 +164,7 @@ impl Tool for GenerateMedia {
             tier: Tier::Extension,
             timeout: self.generator.most + BEFORE_AND_AFTER,
             rate: Some(Rate::new(2, 10)),
+            reads: &["/image"],
             env: self.generator.service.variables(),
             ..ToolSpec::read_only(self.kind.tool(), self.kind.about(), schema::<Arguments>())
         }

@@ -187,6 +187,7 @@ impl Tool for ImageGenerate {
             tier: Tier::Extension,
             timeout: TIMEOUT + Duration::from_secs(30),
             rate: Some(Rate::new(10, 60)),
+            reads: &["/image", "/images/*", "/mask"],
             env: self.0.variables(),
             ..ToolSpec::read_only(
                 "image_generate",
@@ -359,14 +360,12 @@ impl ImageGenerate {
         let parts = self.0.gemini_parts(body)?;
         let drafts = |part: &&Value| part["thought"] != true;
         let data = parts.iter().filter(drafts).find_map(|part| part["inlineData"]["data"].as_str());
-        match data {
-            Some(data) => self.decoded(data),
-            None => {
-                let text = parts.iter().find_map(|part| part["text"].as_str());
-                let text = quoted(text.unwrap_or_default());
-                Err(self.0.failed(&format!("sent no picture, but: {text}")))
-            }
+        if let Some(data) = data {
+            return self.decoded(data);
         }
+        let text = parts.iter().find_map(|part| part["text"].as_str());
+        let text = quoted(text.unwrap_or_default());
+        Err(self.0.failed(&format!("sent no picture, but: {text}")))
     }
 
     fn decoded(&self, base64: &str) -> Result<Vec<u8>, ToolError> {
@@ -519,15 +518,16 @@ mod tests {
     /// What costs money is asked for, and the request says what it costs.
     /// Proves A8.
     #[tokio::test]
-    async fn what_costs_money_is_asked_for() {
+    async fn calls_that_cost_money_need_an_approval() {
         let fake = FakeMedia::start().await;
         let mut tool = ImageGenerate(service(&fake, MediaProvider::OpenAi));
         let arguments = json!({ "prompt": "x", "count": 2, "image": "inbox/photo.png" });
         let place = place();
         assert_eq!(tool.approval(&arguments), ApprovalMode::UnlessAllowed);
         let preview = tool.preview(&arguments, &place.context).await.unwrap().shown();
-        let terms = "127.0.0.1, a-model. Estimated cost: 0.012";
-        assert_eq!(preview, channels::text::escape(terms));
+        let [name, cost] =
+            ["127.0.0.1, a-model", "Estimated cost: 0.012"].map(channels::text::escape);
+        assert_eq!(preview, format!("{name}. {cost}"));
         let bound = tool.bound(&arguments, &place.context).await.unwrap();
         place.has("inbox/photo.png", "another");
         assert_ne!(tool.bound(&arguments, &place.context).await.unwrap(), bound);

@@ -4,10 +4,9 @@
 //! - [`service`]: a configured service: requests, and what its errors mean; `form`: bodies with
 //!   files; [`audio`]: recordings
 //! - [`transcription`]: `speech_to_text`, and recordings that people send
-//! - [`images`]: `image_generate`
-//! - [`speech`]: `text_to_speech`
-//! - [`generation`]: `video_generate`, `music_generate`, `model3d_generate`, by services that work
-//!   on jobs ([`queue`])
+//! - [`images`] has `image_generate`, [`speech`] `text_to_speech`
+//! - [`generation`] has `video_generate`, `music_generate`, `model3d_generate`, by services that
+//!   work on jobs ([`queue`])
 
 pub mod audio;
 mod form;
@@ -20,7 +19,7 @@ pub mod speech;
 pub(super) mod testing;
 pub mod transcription;
 
-use std::sync::Arc;
+use std::{fmt::Write as _, sync::Arc};
 
 use super::{Context, Output, Tool, ToolError, send, workspace};
 use crate::store::Store;
@@ -97,7 +96,7 @@ async fn deliver(
     if !output.text.is_empty() {
         output.text.push('\n');
     }
-    output.text += &format!("{} The file is also {path}.", send::receipt(&attachment, ""));
+    let _ = write!(output.text, "{} The file is also {path}.", send::receipt(&attachment, ""));
     output.attachments.push(attachment);
     Ok(())
 }

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_spoken_is_explained() {
+    async fn unsuitable_texts_are_explained() {
         let fake = FakeMedia::start().await;
         let openai = tool(&fake, MediaProvider::OpenAi);
         for (arguments, says) in [

@@ -12,6 +12,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, VecDeque},
+    path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use tokio::{net::TcpListener, task::AbortHandle};
@@ -208,15 +209,14 @@ async fn form(request: Request) -> Result<Asked, Response> {
         Multipart::from_request(request, &()).await.map_err(IntoResponse::into_response)?;
     while let Some(field) = form.next_field().await.map_err(IntoResponse::into_response)? {
         let name = field.name().unwrap_or_default().to_owned();
-        match (field.file_name().map(str::to_owned), field.content_type().map(str::to_owned)) {
-            (Some(file), Some(media_type)) => {
-                let bytes = field.bytes().await.map_err(IntoResponse::into_response)?;
-                asked.files.push(SentFile { field: name, name: file, media_type, bytes });
-            }
-            _ => {
-                let text = field.text().await.map_err(IntoResponse::into_response)?;
-                asked.fields.insert(name, text);
-            }
+        let (file, media_type) = (field.file_name(), field.content_type());
+        if let (Some(file), Some(media_type)) = (file, media_type) {
+            let (file, media_type) = (file.to_owned(), media_type.to_owned());
+            let bytes = field.bytes().await.map_err(IntoResponse::into_response)?;
+            asked.files.push(SentFile { field: name, name: file, media_type, bytes });
+        } else {
+            let text = field.text().await.map_err(IntoResponse::into_response)?;
+            asked.fields.insert(name, text);
         }
     }
     Ok(asked)
@@ -350,7 +350,7 @@ async fn redraw(State(shared): State<Shared>, request: Request) -> Response {
         && asked.fields.get("prompt").is_some_and(|prompt| !prompt.is_empty())
         && asked.files.iter().all(is_field)
         && asked.files.iter().all(|file| file.media_type == "image/png")
-        && asked.files.iter().all(|file| file.name.ends_with(".png"))
+        && asked.files.iter().all(|file| Path::new(&file.name).extension() == Some("png".as_ref()))
         && (count("image") == 1) != (count("image[]") > 1)
         && count("mask") <= 1
         && SIZES.contains(&size);
@@ -494,20 +494,17 @@ async fn fal(State(shared): State<Shared>, request: Request) -> Response {
         return Json(json!({ "status": status, "response_url": url("") })).into_response();
     }
     let failure = lock(&shared).failure.clone();
-    match failure {
-        Some(reason) => {
-            let detail = json!({ "loc": ["body", "prompt"], "msg": reason, "type": "content_policy_violation" });
-            let body = Json(json!({ "detail": [detail] }));
-            (StatusCode::UNPROCESSABLE_ENTITY, body).into_response()
-        }
-        None => {
-            let file = json!({
-                "url": format!("{}/files/made", host_of(&headers)), "content_type": "video/mp4",
-                "file_name": "made.mp4", "file_size": 1,
-            });
-            Json(json!({ "video": file, "seed": 7 })).into_response()
-        }
+    if let Some(reason) = failure {
+        let detail =
+            json!({ "loc": ["body", "prompt"], "msg": reason, "type": "content_policy_violation" });
+        let body = Json(json!({ "detail": [detail] }));
+        return (StatusCode::UNPROCESSABLE_ENTITY, body).into_response();
     }
+    let file = json!({
+        "url": format!("{}/files/made", host_of(&headers)), "content_type": "video/mp4",
+        "file_name": "made.mp4", "file_size": 1,
+    });
+    Json(json!({ "video": file, "seed": 7 })).into_response()
 }
 
 /// The address of a file needs no key, and gets none.

@@ -193,7 +193,7 @@ story! {
     /// A tool that makes a file of an untrusted one taints, since its result and its errors may
     /// quote the file, and what it has made stays untrusted after `/new`.
     /// Proves S1.
-    async fn what_is_made_of_an_untrusted_file_is_untrusted(world: &mut World) {
+    async fn files_made_of_an_untrusted_file_are_untrusted(world: &mut World) {
         world.config.guard.default = Action::Allow;
         sends(world, "evil.docx", &file("A boat.", Format::Docx)).await;
         sends(world, "evil.xlsx", &file(BOOK, Format::Xlsx)).await;

@@ -73,7 +73,7 @@ story! {
         ");
         world.language = Some("de".into());
         world.ann_says("/grants").await;
-        assert_snapshot!(world.last(), @"Es gibt keine dauerhaften Berechtigungen.");
+        assert_snapshot!(world.last(), @"Es sind keine Aufrufe im Voraus erlaubt.");
         world.ann_says("/panic").await;
         assert_snapshot!(world.last(), @"Das darf nur die Person, der dieser Bot gehört.");
     }
