@@ -178,7 +178,8 @@ async fn a_call_can_have_a_connection_of_its_own() {
         let (fake, url) = Fake::start().await;
         let protocol = Protocol::Initialize;
         let config = McpConfig { url: Some(url), protocol, connection, ..config("f") };
-        let server = McpFixture::new().await.server(config);
+        let fixture = McpFixture::new().await;
+        let server = fixture.server(config);
         let mut seen = ListedTools::default();
         let tools = server.look(&mut seen).await.expect("tools").expect("new ones");
         run(&tools, "f_put", json!({})).await.expect("a result");
