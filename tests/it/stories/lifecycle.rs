@@ -107,9 +107,9 @@ story! {
     /// Proves CA-30.
     async fn an_earlier_result_is_read_again(world: &mut World) {
         let runs = Count::with(world, |spec| spec);
+        world.model_will(count(r#"{"a":1}"#)).will(say("Counted."));
+        world.ann_says(&"count ".repeat(1_000)).await;
         world.config.agents[0].context_tokens = Some(600);
-        world.model_will(count(r#"{"a":1}"#)).will(say("long ".repeat(1_000)));
-        world.ann_says("count").await;
         let look = |key: &str| call("hit_cache", json!({ "key": key }));
         world.model_will(say("It counted."));
         let keys = ["tool:count|input:a=1", r#"tool:count|input:{"a": 1}"#, "tool:count|input:a=2", "count"];
