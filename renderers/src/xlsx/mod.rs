@@ -8,7 +8,7 @@
 //! - [`mod@stream`]: long tables, written without building a document
 //! - [`cells`]: typing of cell text, [`signs`]: decimal and thousands separators, [`dates`]: dates
 //!   and times, [`column`]: what all cells of a column have in common
-//! - [`computed`]: values of formulas and totals, for the formats that do not compute
+//! - `computed`: values of formulas and totals, for the formats that do not compute
 //! - [`formula`]: supported formulas, [`number_format`]: the format of their results
 //! - [`runs`], [`look`]: styled text
 //! - `properties`: author, date and default font

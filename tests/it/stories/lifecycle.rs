@@ -108,7 +108,7 @@ story! {
     async fn an_earlier_result_is_read_again(world: &mut World) {
         let runs = Count::with(world, |spec| spec);
         world.model_will(count(r#"{"a":1}"#)).will(say("Counted."));
-        world.ann_says(&"count ".repeat(1_000)).await;
+        world.ann_says(&"count ".repeat(500)).await;
         world.config.agents[0].context_tokens = Some(600);
         let look = |key: &str| call("hit_cache", json!({ "key": key }));
         world.model_will(say("It counted."));
