@@ -10,14 +10,11 @@
 
 import { strict as assert } from "node:assert";
 import { execFileSync } from "node:child_process";
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { complaints, launch, listen, signIn } from "./browser.mjs";
+import { complaints, grave, launch, listen, looksRight, open, say, signIn } from "./browser.mjs";
 
 const [base, token, database, out] = process.argv.slice(2);
 assert(out, "usage: node console.mjs BASE_URL SIGN_IN_TOKEN DATABASE OUT.png");
 const beside = (name) => out.replace(/(\.png)?$/, `-${name}.png`);
-const axe = await readFile(createRequire(import.meta.url).resolve("axe-core"), "utf8");
 
 const browser = await launch();
 const context = await browser.newContext({ viewport: { width: 1100, height: 820 }, reducedMotion: "reduce" });
@@ -25,38 +22,6 @@ const chat = await context.newPage();
 const page = await context.newPage();
 listen(chat);
 listen(page);
-
-async function say(words) {
-  const field = chat.getByLabel(/^Message to/);
-  await field.fill(words);
-  await field.press("Enter");
-}
-
-async function open(title) {
-  await page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: title, exact: true }).click();
-  await page.getByRole("heading", { level: 1, name: title }).waitFor();
-}
-
-// What axe calls grave, or is wider than a phone, on any page.
-const grave = [];
-
-async function looksRight(where) {
-  for (const colorScheme of ["light", "dark"]) {
-    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    await page.evaluate(axe);
-    const { violations } = await page.evaluate(() => window.axe.run());
-    for (const { id, impact, nodes } of violations) {
-      if (!["serious", "critical"].includes(impact)) continue;
-      const places = nodes.slice(0, 3).map((node) => node.html);
-      grave.push(`${where}, ${colorScheme}: ${id} at ${nodes.length}, as ${places.join(" | ")}`);
-    }
-  }
-  await page.emulateMedia({ colorScheme: "light" });
-  await page.setViewportSize({ width: 390, height: 780 });
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-  if (wide > 390) grave.push(`${where}: ${wide} wide on a phone`);
-  await page.setViewportSize({ width: 1100, height: 820 });
-}
 
 // A row that was shown becomes one that the platform has refused.
 function refuse() {
@@ -79,30 +44,30 @@ async function decide() {
   await page.waitForURL(`${base}/console/overview`);
   await page.getByRole("heading", { name: "Channels" }).waitFor();
   assert.match(await page.locator(".who").innerText(), /^Signed in as\s+owner$/, "the role is not a second name");
-  await looksRight("overview");
-  await open("Approvals");
+  await looksRight(page, "overview");
+  await open(page, "Approvals");
   await page.getByText("No open approvals.").waitFor();
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate(() => document.activeElement.className), "skip", "the skip link comes first");
 
   // It comes to the open page by itself, and goes by itself when the chat has decided.
-  await say("save a note: water the plants");
+  await say(chat, "save a note: water the plants");
   await question.getByText("water the plants").first().waitFor({ timeout: 15_000 });
   assert.match(await page.title(), /^\(1\)/);
   await chat.getByRole("button", { name: "Deny", exact: true }).click();
   await page.getByText("No open approvals.").waitFor({ timeout: 15_000 });
 
-  await say("save a note: buy milk <b>and</b> bread");
+  await say(chat, "save a note: buy milk <b>and</b> bread");
   await question.getByText("Exact arguments").click();
   assert.match(await question.innerText(), /buy milk <b>and<\/b> bread/);
-  await looksRight("approvals");
+  await looksRight(page, "approvals");
   await page.screenshot({ path: beside("inbox") });
   await page.setViewportSize({ width: 390, height: 780 });
   await page.screenshot({ path: beside("phone") });
-  await open("Tools");
+  await open(page, "Tools");
   assert.equal(await page.locator(".labelled td").first().evaluate((cell) => getComputedStyle(cell).display), "block");
   await page.screenshot({ path: beside("cards") });
-  await open("Approvals");
+  await open(page, "Approvals");
   await page.setViewportSize({ width: 1100, height: 820 });
   await question.getByRole("button", { name: "Allow once" }).click();
   await page.getByText("Decision saved.").waitFor();
@@ -110,17 +75,17 @@ async function decide() {
   assert.match(await chat.locator('#log > [data-kind="settled"]').nth(1).innerText(), /Allowed by/);
   await page.getByRole("link", { name: "History" }).click();
   await page.getByRole("cell", { name: "allowed" }).waitFor();
-  await looksRight("history");
+  await looksRight(page, "history");
 }
 
 async function settings() {
-  await open("Tools");
+  await open(page, "Tools");
   const button = page.getByRole("button", { name: /^To core / }).first();
   const name = (await button.textContent()).split(" ").pop();
   await button.click();
   await page.getByRole("button", { name: `To extension ${name}`, exact: true }).waitFor();
-  await looksRight("tools");
-  await open("Guard rules");
+  await looksRight(page, "tools");
+  await open(page, "Guard rules");
   await page.getByLabel("Tool").nth(1).fill("shell");
   await page.getByLabel(/^Arguments, as JSON/).fill('{"command":"rm -rf /"}');
   await page.getByRole("button", { name: "Test", exact: true }).click();
@@ -133,12 +98,12 @@ async function settings() {
   await page.getByRole("button", { name: "Add", exact: true }).click();
   await page.getByRole("alert").waitFor();
   assert.equal(await page.getByLabel("Name").inputValue(), "no deletions");
-  await looksRight("a mistake");
+  await looksRight(page, "a mistake");
   complaints.length = 0; // The browser reports the status of the response.
   await page.getByLabel(/^Subject/).fill("");
   await page.getByRole("button", { name: "Add", exact: true }).click();
   await page.getByRole("rowheader", { name: "no deletions" }).waitFor();
-  await looksRight("rules");
+  await looksRight(page, "rules");
 }
 
 // A browser without script has the same buttons.
@@ -158,38 +123,38 @@ async function withoutScript() {
 }
 
 async function files() {
-  await say("write a report about rivers as pdf");
+  await say(chat, "write a report about rivers as pdf");
   const first = chat.locator('#log > [data-kind="file"], #log > [data-kind="question"]').last();
   await first.waitFor({ timeout: 30_000 });
   if ((await first.getAttribute("data-kind")) === "question") {
     await first.getByRole("button", { name: "Allow once" }).click();
   }
   await chat.locator('#log > [data-kind="file"]', { hasText: "PDF" }).waitFor({ timeout: 30_000 });
-  await open("Artifacts");
+  await open(page, "Artifacts");
   const [download] = await Promise.all([
     page.waitForEvent("download"),
     page.getByRole("link", { name: /\.pdf$/ }).click(),
   ]);
   assert.equal((await readFile(await download.path())).subarray(0, 4).toString("latin1"), "%PDF");
-  await open("Conversations");
+  await open(page, "Conversations");
   await page.getByRole("row").nth(1).getByRole("link").click();
   await page.getByText(/^Sent: .+\.pdf$/).waitFor();
-  await looksRight("a conversation");
+  await looksRight(page, "a conversation");
   await page.locator(".turn").nth(1).evaluate((turn) => turn.scrollIntoView());
   await page.screenshot({ path: beside("timeline") });
   await page.emulateMedia({ colorScheme: "dark" });
   await page.screenshot({ path: beside("dark") });
   // The open page grows as the chat goes on.
   const steps = await page.locator(".step").count();
-  await say("what can you do");
+  await say(chat, "what can you do");
   await page.locator(".step").nth(steps + 1).waitFor({ timeout: 15_000 });
 }
 
 async function letters() {
   refuse();
-  await open("Dead letters");
+  await open(page, "Dead letters");
   await page.getByText("the platform refused it").waitFor();
-  await looksRight("dead letters");
+  await looksRight(page, "dead letters");
   await page.getByRole("button", { name: "Replay all" }).click();
   await page.getByText("Queued for another attempt.").waitFor();
   await page.getByText("None yet.").waitFor();
@@ -204,13 +169,13 @@ try {
   for (const title of [
     "Grants", "People", "Schedules", "Artifacts", "Webhooks", "Channels", "Usage", "Audit", "Settings",
   ]) {
-    await open(title);
-    await looksRight(title);
+    await open(page, title);
+    await looksRight(page, title);
   }
   await page.getByText("Panic…").click();
   await page.getByRole("button", { name: "Halt all tools" }).click();
   await page.getByText("All tools are halted").waitFor();
-  await looksRight("halted");
+  await looksRight(page, "halted");
   await page.getByRole("button", { name: "Lift the halt" }).click();
   await page.getByText("Halt lifted: tools can run again.").waitFor();
   assert.deepEqual(grave, [], "nothing grave is found");

@@ -11,15 +11,12 @@
 import { strict as assert } from "node:assert";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
-import { complaints, launch, listen, signIn } from "./browser.mjs";
+import { complaints, grave, launch, listen, looksRight, open, say, signIn } from "./browser.mjs";
 
 const [base, token, peersProgram, out] = process.argv.slice(2);
 assert(out, "usage: node first_hour.mjs BASE_URL SIGN_IN_TOKEN FAKE_PEERS OUT.png");
 const beside = (name) => out.replace(/(\.png)?$/, `-${name}.png`);
-const axe = await readFile(createRequire(import.meta.url).resolve("axe-core"), "utf8");
 
 const peers = spawn(peersProgram, { stdio: ["pipe", "pipe", "inherit"] });
 const lines = createInterface({ input: peers.stdout });
@@ -43,39 +40,9 @@ async function until(what, claim) {
   assert.fail(`this never happened: ${what}`);
 }
 
-async function say(words) {
-  const field = chat.getByLabel(/^Message to/);
-  await field.fill(words);
-  await field.press("Enter");
-}
-
-async function open(title) {
-  await page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: title, exact: true }).click();
-  await page.getByRole("heading", { level: 1, name: title }).waitFor();
-}
-
-const grave = [];
-
-async function looksRight(where) {
-  for (const colorScheme of ["light", "dark"]) {
-    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    await page.evaluate(axe);
-    const { violations } = await page.evaluate(() => window.axe.run());
-    for (const { id, impact, nodes } of violations) {
-      if (!["serious", "critical"].includes(impact)) continue;
-      grave.push(`${where}, ${colorScheme}: ${id}: ${nodes.slice(0, 3).map((node) => node.html).join(" | ")}`);
-    }
-  }
-  await page.emulateMedia({ colorScheme: "light" });
-  await page.setViewportSize({ width: 390, height: 780 });
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-  if (wide > 390) grave.push(`${where}: ${wide} wide on a phone`);
-  await page.setViewportSize({ width: 1100, height: 820 });
-}
-
 async function demo() {
   await signIn(chat, base, token);
-  await say("what can you do?");
+  await say(chat, "what can you do?");
   await chat.locator('#log > [data-kind="text"]').first().waitFor({ timeout: 15_000 });
   await chat.screenshot({ path: beside("demo") });
 }
@@ -84,7 +51,7 @@ async function connect() {
   await page.goto(`${base}/console`);
   await page.getByRole("main").getByRole("link", { name: "First steps" }).click();
   await page.getByRole("heading", { level: 1, name: "First steps" }).waitFor();
-  await looksRight("first steps");
+  await looksRight(page, "first steps");
   await page.getByLabel("Provider").selectOption({ label: "Another server with the API of OpenAI" });
   await page.getByLabel(/^Address, for/).fill(model);
   await page.getByLabel("API key").fill("sk-of-the-first-hour");
@@ -115,13 +82,13 @@ async function connect() {
   await until("Ann is let in", () => heard.length > 0);
   peers.stdin.write("hello\n");
   await until("the bot answers Ann", () => heard.some((text) => text.includes("the connected model")));
-  await open("People");
+  await open(page, "People");
   await page.getByRole("rowheader", { name: "Ann" }).waitFor();
 }
 
 async function report() {
   await chat.reload();
-  await say("write a report about rivers");
+  await say(chat, "write a report about rivers");
   const shown = chat.locator('#log > [data-kind="file"]', { hasText: "rivers.pdf" });
   const asked = chat.getByRole("button", { name: "Allow once" });
   await until("the report or a request", async () => (await shown.count()) > 0 || (await asked.count()) > 0);
@@ -131,7 +98,7 @@ async function report() {
 }
 
 async function rule() {
-  await open("Guard rules");
+  await open(page, "Guard rules");
   const editor = page.locator("#editor");
   await editor.getByLabel("Name").fill("no secrets");
   await editor.getByLabel("Tool").first().fill("write_file");
@@ -142,15 +109,15 @@ async function rule() {
   await editor.getByRole("button", { name: "Test", exact: true }).click();
   await page.getByText("Test only; nothing was run.").waitFor();
   assert.match(await editor.locator("pre").innerText(), /The guard refuses\.[\s\S]*no secrets/);
-  await looksRight("the rule editor");
+  await looksRight(page, "the rule editor");
   await page.screenshot({ path: beside("rule"), fullPage: true });
   await editor.getByRole("button", { name: "Add", exact: true }).click();
   await page.getByRole("rowheader", { name: "no secrets" }).waitFor();
 }
 
 async function decide() {
-  await say("save a note about plants");
-  await open("Approvals");
+  await say(chat, "save a note about plants");
+  await open(page, "Approvals");
   const question = page.getByRole("article");
   await question.getByText("notes/plants.md").first().waitFor({ timeout: 30_000 });
   await question.getByRole("button", { name: "Allow once" }).click();
@@ -159,28 +126,28 @@ async function decide() {
 }
 
 async function week() {
-  await open("Models and channels");
+  await open(page, "Models and channels");
   await page.getByRole("link", { name: "Change main" }).click();
   await page.getByLabel(/^model /).fill("another-model");
   await page.getByRole("button", { name: "Show the change" }).click();
   await page.getByRole("heading", { name: "This would change" }).waitFor();
-  await looksRight("the configuration");
+  await looksRight(page, "the configuration");
   await page.screenshot({ path: beside("configuration"), fullPage: true });
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByText("The previous file is").waitFor();
-  await open("Settings");
+  await open(page, "Settings");
   await page.getByRole("link", { name: "Compare with the file" }).click();
   await page.getByText("another-model").first().waitFor();
   await page.getByRole("button", { name: "Reload", exact: true }).click();
   await page.getByText("The configuration was reloaded.").waitFor({ timeout: 30_000 });
-  await open("Search");
+  await open(page, "Search");
   await page.getByLabel("Words").fill("plants");
   await page.getByRole("main").getByRole("button", { name: "Search" }).click();
   await page.getByText("save a note about plants").first().waitFor();
-  await looksRight("search");
+  await looksRight(page, "search");
   for (const title of ["Doctor", "Skills", "Webhooks"]) {
-    await open(title);
-    await looksRight(title);
+    await open(page, title);
+    await looksRight(page, title);
   }
   await page.setViewportSize({ width: 390, height: 780 });
   await page.goto(`${base}/console/overview`);

@@ -93,27 +93,20 @@ impl Draw<'_> {
             let shape = Shape { style, keep_next, align, ..Shape::default() };
             match spans.at(number, at) {
                 CellSpan::CoveredLeft(_) => {}
-                span => self.cell(xml, cell, (span, &widths[at..]), shape),
+                span => self.cell(xml, cell, CellPlace { span, widths: &widths[at..] }, shape),
             }
         }
         xml.close();
     }
 
-    /// A cell; `widths` are those of its columns and of the columns after it.
-    fn cell(
-        &mut self,
-        xml: &mut Xml,
-        cell: &[Inline],
-        (span, widths): (CellSpan, &[i64]),
-        shape: Shape,
-    ) {
+    fn cell(&mut self, xml: &mut Xml, cell: &[Inline], at: CellPlace<'_>, shape: Shape) {
         let bidi = self.bidi(&plain(cell));
-        let (columns, vertical) = match span {
+        let (columns, vertical) = match at.span {
             CellSpan::First(merge) => (merge.columns, (merge.rows > 1).then_some("restart")),
             CellSpan::CoveredAbove(merge) => (merge.columns, Some("continue")),
             CellSpan::Single | CellSpan::CoveredLeft(_) => (1, None),
         };
-        let width: i64 = widths.iter().take(columns).sum();
+        let width: i64 = at.widths.iter().take(columns).sum();
         xml.open("w:tc", &[]);
         xml.open("w:tcPr", &[]);
         xml.empty("w:tcW", &[("w:w", &width.to_string()), ("w:type", "dxa")]);
@@ -131,6 +124,13 @@ impl Draw<'_> {
         xml.close();
         xml.close();
     }
+}
+
+/// Where a cell is.
+struct CellPlace<'a> {
+    span: CellSpan,
+    /// The widths of its columns and of the columns after it.
+    widths: &'a [i64],
 }
 
 /// The styles of text and header for each of [`SIZES`].

@@ -74,7 +74,8 @@ impl Drawing<'_> {
         let row = |number: usize| number.checked_sub(1).map_or(&table.header, |at| &table.rows[at]);
         let header = self.holding_notes(|drawing| {
             let rows = (0..header_rows).map(|number| (number, row(number).as_slice()));
-            let cells = rows.flat_map(|row| drawing.row(row, widths, &spans)).collect();
+            let cells =
+                rows.flat_map(|(number, row)| drawing.row(number, row, widths, &spans)).collect();
             // A header that fills a page cannot be repeated.
             let is_short = table.header.iter().flatten().map(lengths::size).sum::<usize>() < 2_000;
             TableHeader::new(cells).with_repeat(is_short).pack()
@@ -82,7 +83,7 @@ impl Drawing<'_> {
         let header = header.into_packed::<TableHeader>().map(TableChild::Header);
         let mut children: Vec<TableChild> = header.into_iter().collect();
         for number in header_rows..=table.rows.len() {
-            let cells = self.row((number, row(number)), widths, &spans);
+            let cells = self.row(number, row(number), widths, &spans);
             children.extend(cells.into_iter().map(TableChild::Item));
         }
         children
@@ -91,7 +92,8 @@ impl Drawing<'_> {
     /// The cells of a row, without those that others cover.
     fn row(
         &mut self,
-        (number, row): (usize, &[Vec<Inline>]),
+        number: usize,
+        row: &[Vec<Inline>],
         widths: &[f64],
         spans: &Spans,
     ) -> Vec<TableItem> {

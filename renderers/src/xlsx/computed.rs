@@ -81,8 +81,9 @@ impl Pages<'_> {
             }
         }
         for directive in directives {
-            if let Directive::Total(total, columns) = directive {
-                shown.rows.push(self.total_row(table, read, (*total, columns), &notations));
+            if let Directive::Total(total, names) = directive {
+                let wanted = WantedTotal { total: *total, names };
+                shown.rows.push(self.total_row(table, read, wanted, &notations));
             }
         }
         shown
@@ -92,15 +93,15 @@ impl Pages<'_> {
         &mut self,
         table: &Table,
         read: &Read,
-        (total, names): (Total, &[String]),
+        wanted: WantedTotal<'_>,
         notations: &[Notation],
     ) -> Vec<Vec<Inline>> {
         let mut row = Vec::new();
         let mut is_named = false;
-        let columns = self.total_columns(table, names);
+        let columns = self.total_columns(table, wanted.names);
         for column in 0..table.header.len() {
             let numbers =
-                columns.contains(&column).then(|| self.sum(read, column, total)).flatten();
+                columns.contains(&column).then(|| self.sum(read, column, wanted.total)).flatten();
             let text = match numbers {
                 Some((value, format)) => {
                     let notation = notations.get(column).copied();
@@ -109,7 +110,7 @@ impl Pages<'_> {
                 None if is_named => String::new(),
                 None => {
                     is_named = true;
-                    total.name().0.to_owned()
+                    wanted.total.name().0.to_owned()
                 }
             };
             row.push(styled(text, &Runs::default()));
@@ -119,6 +120,13 @@ impl Pages<'_> {
         }
         row
     }
+}
+
+/// The totals below a table.
+struct WantedTotal<'a> {
+    total: Total,
+    /// The columns; empty for all numbers.
+    names: &'a [String],
 }
 
 /// The value as text in the notation of its column.

@@ -7,14 +7,20 @@ use super::pages::Pages;
 use super::runs::Style;
 use crate::document::{CellSpan, Table};
 
+/// The header of a table that is not a native one.
+pub struct PlainHeader<'a> {
+    pub table: &'a Table,
+    pub names: &'a [String],
+    pub columns: &'a [Column],
+}
+
 impl Pages<'_> {
     /// The header of a table that cannot be a native one: Excel allows no merged cells there.
     pub fn plain_header(
         &mut self,
         sheet: &mut Worksheet,
         top: u32,
-        (table, names): (&Table, &[String]),
-        columns: &[Column],
+        PlainHeader { table, names, columns }: PlainHeader<'_>,
     ) -> Result<(), XlsxError> {
         let spans = table.spans();
         let header = |column: usize| look::header(columns[column], &self.look);

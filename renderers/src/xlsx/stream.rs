@@ -154,7 +154,9 @@ fn write(
         row += 1;
         losses.surplus += record.len().saturating_sub(widths.len());
         for (column, (field, notation)) in record.iter().zip(&notations).enumerate() {
-            cell(sheet, (row, column as u16), (field, *notation), &mut formats, losses)?;
+            let (column, notation) = (column as u16, *notation);
+            let streamed = StreamedCell { row, column, field, notation };
+            cell(sheet, streamed, &mut formats, losses)?;
         }
     }
     losses.quote = records.warning();
@@ -177,10 +179,17 @@ fn notations(
     (0..columns).map(of_column).collect()
 }
 
+/// A field, where it is written, and how its column is read.
+struct StreamedCell<'a> {
+    row: u32,
+    column: u16,
+    field: &'a str,
+    notation: Notation,
+}
+
 fn cell(
     sheet: &mut Worksheet,
-    (row, column): (u32, u16),
-    (field, notation): (&str, Notation),
+    StreamedCell { row, column, field, notation }: StreamedCell<'_>,
     formats: &mut HashMap<String, Format>,
     losses: &mut Losses,
 ) -> Result<(), XlsxError> {

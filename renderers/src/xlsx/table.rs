@@ -11,6 +11,7 @@ use super::column::{Notation, ambiguous, notations};
 use super::directives::Directive;
 use super::formula::{self, Grid, Tops, Value};
 use super::look::{self, Column};
+use super::merged::PlainHeader;
 use super::number_format;
 use super::pages::{Meaning, Pages, Read};
 use super::runs::{Runs, Style, formula_source};
@@ -37,7 +38,7 @@ impl Pages<'_> {
         let names = self.names(table);
         let columns = columns(table, &read);
         if table.rows.is_empty() || !table.merges.is_empty() {
-            self.plain_header(sheet, top, (table, &names), &columns)?;
+            self.plain_header(sheet, top, PlainHeader { table, names: &names, columns: &columns })?;
         } else {
             let named: Vec<TableColumn> = names
                 .iter()
