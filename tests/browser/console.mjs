@@ -10,6 +10,7 @@
 
 import { strict as assert } from "node:assert";
 import { execFileSync } from "node:child_process";
+import { readFile } from "node:fs/promises";
 import { complaints, grave, launch, listen, looksRight, open, say, signIn } from "./browser.mjs";
 
 const [base, token, database, out] = process.argv.slice(2);
