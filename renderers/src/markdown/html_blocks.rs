@@ -7,7 +7,7 @@ use super::clean;
 use super::html::{self, Piece, Tag};
 use super::html_table::HtmlTable;
 use super::reader::Reader;
-use super::tags::Open;
+use super::tags::{APART, Open, heading_level, is_apart};
 use crate::budgets::NESTING;
 use crate::document::{Block, Inline, Item, List};
 use crate::package::text::flat;
@@ -57,42 +57,6 @@ impl Frame {
             Self::Pre(..) => "</pre",
         }
     }
-}
-
-/// Elements that separate paragraphs and have no other meaning here.
-const APART: [&str; 24] = [
-    "p",
-    "div",
-    "section",
-    "article",
-    "aside",
-    "header",
-    "footer",
-    "main",
-    "nav",
-    "address",
-    "center",
-    "figure",
-    "figcaption",
-    "details",
-    "summary",
-    "form",
-    "fieldset",
-    "legend",
-    "body",
-    "html",
-    "hgroup",
-    "search",
-    "dialog",
-    "caption",
-];
-
-/// Whether the text before and after the tag belongs to different blocks or cells.
-pub fn is_apart(name: &str) -> bool {
-    APART.contains(&name)
-        || heading_level(name).is_some()
-        || matches!(name, "li" | "dt" | "dd" | "tr" | "td" | "th" | "blockquote" | "pre" | "hr")
-        || matches!(name, "ul" | "ol" | "dl" | "table")
 }
 
 impl Builder {
@@ -339,11 +303,4 @@ impl Builder {
 
 fn list(start: Option<u64>) -> Frame {
     Frame::List(List { start, tight: true, items: Vec::new() })
-}
-
-fn heading_level(name: &str) -> Option<u8> {
-    match name.as_bytes() {
-        [b'h', level @ b'1'..=b'6'] => Some(level - b'0'),
-        _ => None,
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::html::Tag;
 use super::reader::Reader;
-use super::tags::Open;
+use super::tags::{Open, is_apart};
 use crate::budgets::{TABLE_CELLS, TABLE_COLUMNS};
 use crate::document::{Align, Block, Inline, Merge, Table};
 
@@ -58,7 +58,7 @@ impl HtmlTable {
                 open.line();
                 open.push(Inline::Text("• ".to_owned()));
             }
-            (name, _) if super::html_blocks::is_apart(name) => open.line(),
+            (name, _) if is_apart(name) => open.line(),
             _ => return false,
         }
         true
@@ -72,7 +72,7 @@ impl HtmlTable {
             ("tr", false) => open.line(),
             ("td" | "th", false) => open.space(),
             ("td" | "th" | "tr" | "thead" | "tbody" | "tfoot", _) => {}
-            (name, _) if super::html_blocks::is_apart(name) => open.space(),
+            (name, _) if is_apart(name) => open.space(),
             _ => return false,
         }
         true

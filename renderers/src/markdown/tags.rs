@@ -3,11 +3,38 @@
 
 use super::clean;
 use super::html::Tag;
-use super::html_blocks::is_apart;
 use super::pictures;
 use super::reader::Reader;
 use crate::budgets::NESTING;
 use crate::document::{Inline, Mark, PictureWidth, plain_text};
+
+/// Elements that separate paragraphs and have no other meaning here.
+pub const APART: [&str; 24] = [
+    "p",
+    "div",
+    "section",
+    "article",
+    "aside",
+    "header",
+    "footer",
+    "main",
+    "nav",
+    "address",
+    "center",
+    "figure",
+    "figcaption",
+    "details",
+    "summary",
+    "form",
+    "fieldset",
+    "legend",
+    "body",
+    "html",
+    "hgroup",
+    "search",
+    "dialog",
+    "caption",
+];
 
 /// The inlines read so far, and the tags that are still open.
 #[derive(Default)]
@@ -222,4 +249,20 @@ fn styled(tag: &str, content: &[Inline]) -> Option<Inline> {
 
 fn is_styled(tag: &str) -> bool {
     styled(tag, &[]).is_some()
+}
+
+/// Whether the text before and after the tag belongs to different blocks or cells.
+pub fn is_apart(name: &str) -> bool {
+    APART.contains(&name)
+        || heading_level(name).is_some()
+        || matches!(name, "li" | "dt" | "dd" | "tr" | "td" | "th" | "blockquote" | "pre" | "hr")
+        || matches!(name, "ul" | "ol" | "dl" | "table")
+}
+
+/// The level of a heading element.
+pub fn heading_level(name: &str) -> Option<u8> {
+    match name.as_bytes() {
+        [b'h', level @ b'1'..=b'6'] => Some(level - b'0'),
+        _ => None,
+    }
 }
