@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use utoipa::ToSchema;
 
 use super::ids::{ApprovalId, CallId, ConversationId, JobId, ScheduleId};
 pub use super::prompt_request::PromptRequest;
@@ -228,7 +229,9 @@ pub enum Decider {
 }
 
 /// The state of an approval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = ApprovalStatus)]
 pub enum Status {
     Pending,
     Allowed,

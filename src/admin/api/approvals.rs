@@ -56,8 +56,7 @@ pub struct ApprovalView {
     pub approvers: Value,
     /// The decisions that it accepts
     pub offers: Vec<DecisionName>,
-    /// pending, allowed, denied, expired, withdrawn, superseded or undeliverable
-    pub status: String,
+    pub status: Status,
     pub created_at: DateTime<Utc>,
     pub expires_at: DateTime<Utc>,
     pub decided_at: Option<DateTime<Utc>>,
@@ -192,7 +191,7 @@ fn view(admin: &Admin, listed: ListedApproval) -> ApprovalView {
         requester: listed.requester.into(),
         approvers: serde_json::to_value(listed.approvers).unwrap_or_default(),
         offers: offered(&listed.offers),
-        status: listed.status.as_str().to_owned(),
+        status: listed.status,
         created_at: listed.created_at,
         expires_at: listed.expires_at,
         decided_at: listed.decided_at,
@@ -275,8 +274,8 @@ pub struct GrantTerms {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Decided {
     pub id: String,
-    /// pending if more people have to agree
-    pub status: String,
+    /// `pending` if more people have to agree
+    pub status: Status,
     pub text: String,
 }
 
@@ -318,8 +317,8 @@ pub async fn decided(
         .gateway
         .store
         .read(move |tx| Box::pin(async move { approval_store::by_id(tx, &of).await }));
-    let status = now.await?.map(|approval| approval.status.as_str().to_owned());
-    Ok(Decided { id, status: status.unwrap_or_default(), text: answer.text })
+    let status = now.await?.ok_or_else(|| none("approval"))?.status;
+    Ok(Decided { id, status, text: answer.text })
 }
 
 fn choice(body: DecisionBody) -> Result<Choice, Problem> {

@@ -16,9 +16,12 @@ use crate::{
         chat::downloads,
         problem::{FILE_GONE, Problem},
     },
-    store::lists::{
-        PageRequest,
-        outbox::{ListedMessage, OutboxFilter, list},
+    store::{
+        lists::{
+            PageRequest,
+            outbox::{ListedMessage, OutboxFilter, list},
+        },
+        outbox::sending::MessageStatus,
     },
 };
 
@@ -37,8 +40,7 @@ pub struct ArtifactView {
     pub size_bytes: u64,
     /// SHA-256 of the contents, in hex
     pub digest: String,
-    /// waiting, sent, refused or gone
-    pub status: String,
+    pub status: MessageStatus,
     pub created_at: DateTime<Utc>,
 }
 

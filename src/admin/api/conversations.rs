@@ -24,6 +24,7 @@ use crate::{
             PageRequest,
             conversations::{ListedConversation, WantedConversations, events, list},
         },
+        outbox::sending::MessageStatus,
     },
     worker::erasure,
 };
@@ -91,8 +92,7 @@ pub struct ShownView {
     pub event: String,
     /// The message that it edits
     pub edits: Option<String>,
-    /// waiting, sent, refused or gone
-    pub status: String,
+    pub status: MessageStatus,
     pub at: DateTime<Utc>,
     #[schema(value_type = Object)]
     pub what: Value,

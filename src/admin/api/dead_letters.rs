@@ -23,6 +23,7 @@ use crate::{
             PageRequest,
             outbox::{self, ListedMessage, OutboxFilter, list},
         },
+        outbox::sending::MessageStatus,
     },
 };
 
@@ -45,8 +46,7 @@ pub struct DeadLetterView {
     pub what: Value,
     /// The beginning of its text, or the name of its file
     pub summary: String,
-    /// refused: rejected by the platform; gone: the chat can no longer be written to
-    pub status: String,
+    pub status: MessageStatus,
     pub attempts: i64,
     pub problem: String,
     pub created_at: DateTime<Utc>,

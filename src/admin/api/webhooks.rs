@@ -21,7 +21,7 @@ use crate::{
         audit::AuditKind,
         lists::PageRequest,
         webhooks::{
-            deliveries::{self, LoggedAttempt, WebhookDelivery},
+            deliveries::{self, DeliveryStatus, LoggedAttempt, WebhookDelivery},
             subscriptions,
         },
     },
@@ -42,8 +42,7 @@ pub struct DeliveryView {
     /// The body, without secrets
     #[schema(value_type = Value)]
     pub body: Value,
-    /// waiting, delivered, dead (all attempts failed) or dropped
-    pub status: String,
+    pub status: DeliveryStatus,
     pub attempts: i64,
     pub created_at: DateTime<Utc>,
 }
@@ -71,33 +70,12 @@ pub struct WholeDelivery {
     pub tries: Vec<TryView>,
 }
 
-/// The state of the deliveries to list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Delivered {
-    Waiting,
-    Delivered,
-    Dead,
-    Dropped,
-}
-
-impl Delivered {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Delivered => "delivered",
-            Self::Dead => "dead",
-            Self::Dropped => "dropped",
-        }
-    }
-}
-
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct DeliveryFilter {
     /// Only those with this status
     #[param(inline)]
-    pub status: Option<Delivered>,
+    pub status: Option<DeliveryStatus>,
 }
 
 fn view(admin: &Admin, row: WebhookDelivery) -> DeliveryView {
@@ -113,10 +91,9 @@ pub async fn page(
     filter: DeliveryFilter,
     page_request: PageRequest,
 ) -> Result<Page<DeliveryView>> {
-    let status = filter.status.map_or("", Delivered::as_str);
     let read = admin.gateway.store.read(move |tx| {
         Box::pin(async move {
-            Ok((deliveries::list(tx, status, "", &page_request).await?, page_request))
+            Ok((deliveries::list(tx, filter.status, "", &page_request).await?, page_request))
         })
     });
     let (rows, page_request) = read.await?;
@@ -129,7 +106,7 @@ pub async fn whole(admin: &Admin, id: &str) -> Result<Option<WholeDelivery>> {
     let read = admin.gateway.store.read(move |tx| {
         Box::pin(async move {
             let only = PageRequest { most: 1, ..PageRequest::default() };
-            let found = deliveries::list(tx, "", &id, &only).await?.pop();
+            let found = deliveries::list(tx, None, &id, &only).await?.pop();
             Ok((found, deliveries::tries(tx, &id).await?))
         })
     });

@@ -8,15 +8,18 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::page::{PageContext, Sent, back};
-use crate::admin::{
-    api::{
-        approvals::{
-            ApprovalFilter, ApprovalState, DecisionBody, DecisionName, decided, page, whole,
+use crate::{
+    admin::{
+        api::{
+            approvals::{
+                ApprovalFilter, ApprovalState, DecisionBody, DecisionName, decided, page, whole,
+            },
+            parts::{Params, Slice},
         },
-        parts::{Params, Slice},
+        console::live,
+        problem::Problem,
     },
-    console::live,
-    problem::Problem,
+    journal::event::Status,
 };
 
 /// Open approvals, newest first.
@@ -59,9 +62,9 @@ pub async fn decide(
     let reason = Some(sent.reason).filter(|reason| !reason.trim().is_empty());
     let body = DecisionBody { decision: sent.decision, reason, grant: None };
     let decided = decided(&context.admin, &context.caller, id, body).await?;
-    let done = match (sent.decision, decided.status.as_str()) {
+    let done = match (sent.decision, decided.status) {
         (DecisionName::WithdrawVote, _) => "vote_withdrawn",
-        (_, "pending") => "voted",
+        (_, Status::Pending) => "voted",
         _ => "decided",
     };
     Ok(back("approvals", done))

@@ -89,7 +89,7 @@ pub async fn conversation(admin: &Admin, id: &str) -> Result<String> {
         Box::pin(async move { history::history(tx, &id.as_str().into(), END).await })
     });
     let shown: Vec<_> =
-        read.await?.into_iter().map(|row| format!("{} {}", row.id, row.status)).collect();
+        read.await?.into_iter().map(|row| format!("{} {:?}", row.id, row.status)).collect();
     Ok(mark(&format!("{} {} {}", state.events, state.busy, shown.join("\n"))))
 }
 

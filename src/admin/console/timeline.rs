@@ -13,7 +13,7 @@ use crate::{
     },
     agent::limits::Price,
     journal::event::{ApprovalPurpose, Call, Decider, Decision, Event, Outcome, ToolResult, Usage},
-    store::audit::AuditKind,
+    store::{audit::AuditKind, outbox::sending::MessageStatus},
 };
 
 /// The input of a timeline.
@@ -296,15 +296,14 @@ fn sent_step(shown: &ShownView) -> Option<TimelineStep> {
         "file" => format!("Sent: {}", what["name"].as_str().unwrap_or("a file")),
         _ => return None,
     };
-    let kind = if matches!(shown.status.as_str(), "refused" | "gone") {
-        TimelineKind::Bad
-    } else {
-        TimelineKind::Sent
+    let kind = match shown.status {
+        MessageStatus::Refused | MessageStatus::Gone => TimelineKind::Bad,
+        MessageStatus::Waiting | MessageStatus::Sent => TimelineKind::Sent,
     };
     // Nothing to add for a message that was sent.
-    let facts = match shown.status.as_str() {
-        "sent" => Vec::new(),
-        status => vec![("status", status.to_owned())],
+    let facts = match shown.status {
+        MessageStatus::Sent => Vec::new(),
+        status => vec![("status", status.as_str().to_owned())],
     };
     Some(TimelineStep { key: format!("o{}", shown.id), at: shown.at, facts, ..step(kind, title) })
 }

@@ -12,6 +12,7 @@ use crate::{
     store::{
         Tx, at,
         db::{row::row, sql},
+        outbox::sending::MessageStatus,
     },
 };
 
@@ -22,7 +23,7 @@ pub struct ShownRow {
     pub seq: Seq,
     pub what: Outgoing,
     pub edits: Option<OutboxId>,
-    pub status: String,
+    pub status: MessageStatus,
     pub created_at: DateTime<Utc>,
 }
 
@@ -204,7 +205,7 @@ fn shown(row: SentRow) -> Result<ShownRow> {
         seq: row.seq,
         what: serde_json::from_str(&row.body)?,
         edits: row.edits.map(OutboxId),
-        status: row.status,
+        status: MessageStatus::parse(&row.status)?,
         created_at: at(row.created_at),
     })
 }

@@ -11,6 +11,7 @@ use crate::{
     store::{
         Tx, at,
         db::{row::row, sql},
+        outbox::sending::MessageStatus,
     },
 };
 
@@ -21,7 +22,7 @@ pub struct ListedMessage {
     pub conversation: ConversationId,
     pub channel: String,
     pub what: Outgoing,
-    pub status: String,
+    pub status: MessageStatus,
     pub attempts: i64,
     pub problem: String,
     pub created_at: DateTime<Utc>,
@@ -84,7 +85,7 @@ fn listed(row: ListedRow) -> Result<ListedMessage> {
         conversation: ConversationId(row.conversation),
         channel: row.channel,
         what: serde_json::from_str(&row.body)?,
-        status: row.status,
+        status: MessageStatus::parse(&row.status)?,
         attempts: row.attempts,
         problem: row.problem.unwrap_or_default(),
         created_at: at(row.created_at),

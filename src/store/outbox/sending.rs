@@ -3,10 +3,12 @@
 //! An outcome is recorded only while the row is claimed by the same attempt. A sender that has lost
 //! its lease changes nothing.
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use channels::{Outgoing, Place, Receipt};
 use chrono::{DateTime, TimeDelta, Utc};
+use serde::Serialize;
 use std::sync::Arc;
+use utoipa::ToSchema;
 
 use crate::{
     journal::ids::{ConversationId, NodeId, OutboxId},
@@ -43,6 +45,34 @@ pub struct Sending {
     pub(in crate::store) node: NodeId,
     /// Keeps the lease on the row renewed until dropped.
     pub hold: Arc<LeaseHold>,
+}
+
+/// The state of a message. `refused`: the platform rejects it; `gone`: its chat can no longer be
+/// written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageStatus {
+    Waiting,
+    Sent,
+    Refused,
+    Gone,
+}
+
+impl MessageStatus {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Sent => "sent",
+            Self::Refused => "refused",
+            Self::Gone => "gone",
+        }
+    }
+
+    pub(in crate::store) fn parse(text: &str) -> Result<Self> {
+        let all = [Self::Waiting, Self::Sent, Self::Refused, Self::Gone];
+        let found = all.into_iter().find(|status| status.as_str() == text);
+        found.with_context(|| format!("a message has the status {text:?}"))
+    }
 }
 
 /// How a send ended.
@@ -227,10 +257,11 @@ async fn record_end(
     End { problem, by }: End,
 ) -> Result<bool> {
     let status = match ended {
-        SendOutcome::Sent => "sent",
-        SendOutcome::Refused => "refused",
-        SendOutcome::Gone => "gone",
+        SendOutcome::Sent => MessageStatus::Sent,
+        SendOutcome::Refused => MessageStatus::Refused,
+        SendOutcome::Gone => MessageStatus::Gone,
     };
+    let status = status.as_str();
     let receipt = sending.receipt.as_ref().map(serde_json::to_string).transpose()?;
     let statement =
         tx.either(end!(database_now!(sqlite, "$3")), end!(database_now!(postgres, "$3")));

@@ -7,9 +7,10 @@
 //!    └──┘ (not before, after a failure)
 //! ```
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::store::{
     Store, Tx, at,
@@ -153,9 +154,9 @@ async fn record_delivery_attempt(
     now: DateTime<Utc>,
 ) -> Result<()> {
     let (status, not_before, outcome) = match tried.state {
-        DeliveryState::Delivered => ("delivered", 0, "sent"),
-        DeliveryState::Retry(at) => ("waiting", at.timestamp_millis(), "failed"),
-        DeliveryState::Dead => ("dead", 0, "dead"),
+        DeliveryState::Delivered => (DeliveryStatus::Delivered, 0, "sent"),
+        DeliveryState::Retry(at) => (DeliveryStatus::Waiting, at.timestamp_millis(), "failed"),
+        DeliveryState::Dead => (DeliveryStatus::Dead, 0, "dead"),
     };
     tx.wakeups.counts.push(committed::of_webhook_delivery(outcome));
     sql!(
@@ -166,7 +167,7 @@ async fn record_delivery_attempt(
         UPDATE notices
         SET status = $1, not_before = $2, lease_until = 0
         WHERE id = $3 AND status = 'waiting'",
-        status,
+        status.as_str(),
         not_before,
         delivery.as_str()
     );
@@ -187,6 +188,34 @@ async fn record_delivery_attempt(
 }
 
 /// A delivery, as listed for operators.
+/// The state of a delivery. `dead`: all attempts failed; `dropped`: an operator dropped it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DeliveryStatus {
+    Waiting,
+    Delivered,
+    Dead,
+    Dropped,
+}
+
+impl DeliveryStatus {
+    const ALL: [Self; 4] = [Self::Waiting, Self::Delivered, Self::Dead, Self::Dropped];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Delivered => "delivered",
+            Self::Dead => "dead",
+            Self::Dropped => "dropped",
+        }
+    }
+
+    fn parse(text: &str) -> Result<Self> {
+        let found = Self::ALL.into_iter().find(|status| status.as_str() == text);
+        found.with_context(|| format!("a delivery has the status {text:?}"))
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookDelivery {
     pub id: String,
@@ -194,8 +223,7 @@ pub struct WebhookDelivery {
     pub topic: String,
     /// The JSON body.
     pub body: String,
-    /// `waiting`, `delivered`, `dead` or `dropped`.
-    pub status: String,
+    pub status: DeliveryStatus,
     pub attempts: i64,
     pub created_at: DateTime<Utc>,
 }
@@ -212,10 +240,10 @@ row! {
     }
 }
 
-/// The delivery log, newest first; an empty `status` or `id` matches everything.
+/// The delivery log, newest first; an empty `id` matches everything.
 pub async fn list(
     tx: &mut Tx<'_>,
-    status: &str,
+    status: Option<DeliveryStatus>,
     id: &str,
     page_request: &PageRequest,
 ) -> Result<Vec<WebhookDelivery>> {
@@ -231,26 +259,28 @@ pub async fn list(
         ORDER BY id DESC
         LIMIT $4",
         page_request.after.as_str(),
-        status,
+        status.map_or("", DeliveryStatus::as_str),
         id,
         page_request.most as i64
     );
-    let delivery = |row: ListedRow| WebhookDelivery {
-        id: row.id,
-        subscription: row.subscription,
-        topic: row.topic,
-        body: row.body,
-        status: row.status,
-        attempts: row.attempts,
-        created_at: at(row.created_at),
+    let delivery = |row: ListedRow| -> Result<_> {
+        Ok(WebhookDelivery {
+            id: row.id,
+            subscription: row.subscription,
+            topic: row.topic,
+            body: row.body,
+            status: DeliveryStatus::parse(&row.status)?,
+            attempts: row.attempts,
+            created_at: at(row.created_at),
+        })
     };
-    Ok(rows.into_iter().map(delivery).collect())
+    rows.into_iter().map(delivery).collect()
 }
 
 /// Sends a dead delivery again (`waiting`), starting with the first attempt, or drops it
 /// (`dropped`). Returns whether it was dead.
 pub async fn revive(tx: &mut Tx<'_>, delivery: &str, replay: bool) -> Result<bool> {
-    let status = if replay { "waiting" } else { "dropped" };
+    let status = if replay { DeliveryStatus::Waiting } else { DeliveryStatus::Dropped };
     let revived = sql!(
         tx,
         execute,
@@ -259,7 +289,7 @@ pub async fn revive(tx: &mut Tx<'_>, delivery: &str, replay: bool) -> Result<boo
         UPDATE notices
         SET status = $1, attempts = 0, not_before = 0
         WHERE id = $2 AND status = 'dead'",
-        status,
+        status.as_str(),
         delivery
     );
     Ok(revived > 0)
