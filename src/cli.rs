@@ -4,6 +4,7 @@ pub mod audit;
 mod check;
 mod doctor;
 mod examples;
+mod extensions;
 mod extract;
 mod guard;
 mod init;

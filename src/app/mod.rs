@@ -1,7 +1,7 @@
 //! Builds everything from the configuration. The only module that knows all concrete types.
 //!
 //! - [`channels`], [`models`], [`tools`]: built from their sections of the configuration
-//! - `discord`: connects an account; `masked_paths`: paths hidden from sandboxed programs
+//! - [`extensions`]: installed MCP servers; `discord`: connects an account; `masked_paths`: paths hidden from sandboxed programs
 //! - [`database`]: the store, its lock and its keys; [`terminal`]: a conversation in the terminal
 //! - [`reload`]: applies a new configuration at run time
 //! - [`settings_file`]: changes the configuration file; [`secret_files`]: keys and tokens beside it
@@ -11,6 +11,7 @@ pub mod backup;
 pub mod channels;
 pub mod database;
 mod discord;
+pub mod extensions;
 mod masked_paths;
 pub mod models;
 pub mod reload;
@@ -81,9 +82,11 @@ pub struct App {
     pub sandbox: Arc<Sandbox>,
     pub webhook_sender: Arc<WebhookSender>,
     config: Config,
+    variables: Arc<BTreeMap<String, String>>,
     /// The supervisors of MCP servers, until they are started.
     watches: Mutex<Vec<(String, Supervisor)>>,
     modules: wasm::SharedLoader,
+    installed_servers: extensions::SharedServers,
 }
 
 /// Overrides of the configuration by tests.
@@ -119,17 +122,9 @@ impl App {
         let (mut channels, webs) = channels::connect(config, variables, &store, &artifacts).await?;
         channels.extend(given.channels);
         let gateway = Arc::new(Gateway {
-            store,
             clock: given.clock.unwrap_or_else(|| Arc::new(SystemClock)),
-            artifacts,
             channels,
-            messages_per_minute: config.limits.messages_per_minute,
-            models: config.models.iter().map(|model| model.id.clone()).collect(),
-            prompts: crate::tools::mcp::prompts::PromptCommands::default(),
-            rate_limiter: crate::gateway::rate_limit::RateLimiter::default(),
-            breakers: Arc::default(),
-            tasks: TaskTracker::new(),
-            stop: CancellationToken::new(),
+            ..gateway(config, store, artifacts)
         });
         let sandbox = match given.sandbox {
             Some(sandbox) => sandbox,
@@ -162,14 +157,29 @@ impl App {
         admin::metrics::begin(&gateway);
         let modules = wasm::loader(config, variables, &gateway.store, &gateway.clock)?;
         let modules = Arc::new(tokio::sync::Mutex::new(modules));
-        let (config, watches) = (config.clone(), <_>::default());
-        let app =
-            Self { gateway, worker, admin, sandbox, webhook_sender, config, watches, modules };
-        tools::connect_mcp(&app, variables).await?;
-        app.update_wasm_tools().await?;
+        let app = Self {
+            gateway,
+            worker,
+            admin,
+            sandbox,
+            webhook_sender,
+            config: config.clone(),
+            variables: Arc::new(variables.clone()),
+            watches: <_>::default(),
+            modules,
+            installed_servers: <_>::default(),
+        };
+        app.load_tools().await?;
         // Subscribing is the last step that can fail, so an invalid configuration changes nothing.
         app.gateway.store.subscribe(topics(&app.webhook_sender)).await?;
         Ok(app)
+    }
+
+    /// Loads the tools that are not part of the program.
+    async fn load_tools(&self) -> Result<()> {
+        tools::connect_mcp(self, &self.variables).await?;
+        self.update_wasm_tools().await?;
+        self.update_installed_servers().await
     }
 
     /// Starts all loops except for the web server.
@@ -181,6 +191,7 @@ impl App {
         self.gateway.spawn_supervised("metrics", move || admin::metrics::keep(gateway.clone()));
         tools::watch_skills(self);
         tools::watch_mcp(self);
+        extensions::watch(self);
         wasm::watch(self);
     }
 
@@ -222,6 +233,23 @@ impl App {
             tracing::warn!(tasks = self.gateway.tasks.len(), "work remains for the next start");
         }
         self.gateway.store.release_all().await
+    }
+}
+
+/// A gateway without channels.
+fn gateway(config: &Config, store: Store, artifacts: Artifacts) -> Gateway {
+    Gateway {
+        store,
+        clock: Arc::new(SystemClock),
+        artifacts,
+        channels: BTreeMap::new(),
+        messages_per_minute: config.limits.messages_per_minute,
+        models: config.models.iter().map(|model| model.id.clone()).collect(),
+        prompts: crate::tools::mcp::prompts::PromptCommands::default(),
+        rate_limiter: crate::gateway::rate_limit::RateLimiter::default(),
+        breakers: Arc::default(),
+        tasks: TaskTracker::new(),
+        stop: CancellationToken::new(),
     }
 }
 

@@ -21,13 +21,16 @@ use crate::{
     tools::{
         Tool,
         contract::toolbox,
-        datasources,
+        datasources, extensions,
         mcp::{
             ClientKey, ClientProof, Credentials, Login, McpConfig, Server,
             supervisor::{FoundTools, Supervisor},
         },
         media::{self, MediaConfig},
-        sandbox::{Sandbox, service::ServerSandbox},
+        sandbox::{
+            Sandbox,
+            service::{ServerNetwork, ServerSandbox},
+        },
         shell::CommandNetwork,
         skills::{self, folder},
         view_image::{LookAt, LookAtUrl},
@@ -89,7 +92,7 @@ pub(super) fn watch_mcp(app: &App) {
 }
 
 /// Updates the prompts that people can use with each agent.
-fn refresh_prompts(worker: &Worker, config: &Config) {
+pub(super) fn refresh_prompts(worker: &Worker, config: &Config) {
     let all = worker.toolbox.servers.prompts();
     for agent in &config.agents {
         // An invalid pattern was rejected when the configuration was read.
@@ -100,7 +103,7 @@ fn refresh_prompts(worker: &Worker, config: &Config) {
 }
 
 /// Returns whether the tools have changed.
-fn take(worker: &Worker, name: &str, found: FoundTools) -> bool {
+pub(super) fn take(worker: &Worker, name: &str, found: FoundTools) -> bool {
     let tools = match found {
         Ok(tools) => tools,
         Err(problem) => {
@@ -129,7 +132,7 @@ pub fn server_sandbox(
         home: absolute(&config.data_dir).join("mcp").join(&entry.name),
         hidden: hidden(config),
         folders: entry.folders.iter().map(|folder| absolute(folder)).collect(),
-        network: true,
+        network: ServerNetwork::Machine,
     })
 }
 
@@ -183,6 +186,7 @@ pub fn server(
         login: login(entry, config, variables)?,
         headers,
         sandbox,
+        checked_client: None,
     })
 }
 
@@ -301,11 +305,12 @@ pub(super) fn all(
         .chain(web::tools(self::web(config, variables)?, sandbox)?)
         .chain(datasources::tools(sources(config, variables)?))
         .chain(media::tools(self::media(config, variables)?, store))
+        .chain(extensions::tools(config.extensions(folders(config))?))
         .chain(super::stored(config, variables, store)?))
 }
 
 /// The skill folders of each agent.
-pub(super) fn folders(config: &Config) -> skills::Folders {
+pub fn folders(config: &Config) -> skills::Folders {
     config.agents.iter().map(|agent| (agent.id.clone(), config.skills_dir(agent))).collect()
 }
 

@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-use super::{media, output::OutputFormat, report::Report, say, wasm, web_access};
+use super::{extensions, media, output::OutputFormat, report::Report, say, wasm, web_access};
 use crate::{
     admin::reload::{CheckExtent, CheckStatus},
     agent::{
@@ -112,6 +112,7 @@ async fn look(report: &mut Report, config: &Config, variables: &BTreeMap<String,
     confined(config, report).await;
     report.check("tools", tools(config, variables).await);
     report.check("wasm tools", wasm::check(config, variables).await);
+    report.check("extensions", extensions::check(config));
     report.check("fonts", Ok(fonts(config)));
     report.check("guard", guard(config));
     report.check("models", models(config, variables));
@@ -369,8 +370,9 @@ async fn live(report: &mut Report, config: &Config, variables: &BTreeMap<String,
     let servers = config.mcp.iter().map(|entry| {
         (format!("mcp {}, live", entry.name), served(entry, config, variables).boxed())
     });
+    let extensions = extensions::live(config, variables);
     let (names, asked): (Vec<_>, Vec<_>) =
-        models.chain(channels).chain(issuer).chain(servers).unzip();
+        models.chain(channels).chain(issuer).chain(servers).chain(extensions).unzip();
     for (name, found) in names.iter().zip(join_all(asked).await) {
         report.check(name, found);
     }

@@ -191,14 +191,17 @@ struct Installed {
     /// Absent for a skill that was not installed by this command.
     source: Option<String>,
     trusted: bool,
+    disabled: bool,
     warnings: Vec<String>,
 }
 
 impl From<folder::InstalledSkill> for Installed {
-    fn from(folder::InstalledSkill { skill, origin, warnings }: folder::InstalledSkill) -> Self {
+    fn from(installed: folder::InstalledSkill) -> Self {
+        let disabled = installed.is_disabled();
+        let folder::InstalledSkill { skill, origin, warnings } = installed;
         let source = origin.map(|origin| origin.source);
         let (name, description) = (skill.name, skill.description);
-        Self { name, description, source, trusted: !skill.untrusted, warnings }
+        Self { name, description, source, trusted: !skill.untrusted, disabled, warnings }
     }
 }
 
@@ -209,7 +212,8 @@ impl Installed {
             (Some(source), false) => format!("from {source}"),
             (Some(source), true) => format!("from {source}, trusted"),
         };
-        let mut text = format!("{} ({from}): {}", self.name, self.description);
+        let disabled = if self.disabled { ", disabled" } else { "" };
+        let mut text = format!("{} ({from}{disabled}): {}", self.name, self.description);
         for warning in &self.warnings {
             text.push_str("\n  warning: ");
             text.push_str(warning);
@@ -219,7 +223,8 @@ impl Installed {
 }
 
 fn list(folder: &Path, output: OutputFormat) -> Result<String> {
-    let all: Vec<Installed> = folder::all(folder).into_iter().map(Into::into).collect();
+    let all: Vec<Installed> =
+        folder::all_with_disabled(folder).into_iter().map(Into::into).collect();
     let none = "No skills yet: `countersign skill install SOURCE` installs one.";
     output.list(&all, none, Installed::line)
 }

@@ -71,6 +71,7 @@ fn sections(config: &Config) -> Checks {
         config.http.check(),
         config.schedules.build().map(drop),
         config.jobs.build(Vec::new()).map(drop),
+        config.extensions.check(),
         config.wiki.check(),
         config.media.check(),
         config.wasm.limits().map(drop),

@@ -14,7 +14,7 @@
 //! - [`pace`]: the rate limits of a channel
 //! - [`store`]: the database
 //! - [`limits`]: hooks, limits, redaction, audit
-//! - [`guard`], [`datasources`], [`http`], [`jobs`], [`mcp`], [`media`] ([`generation`]), [`retention`], [`schedules`], [`web`],
+//! - [`guard`], [`datasources`], [`extensions`], [`http`], [`jobs`], [`mcp`], [`media`] ([`generation`]), [`retention`], [`schedules`], [`web`],
 //!   [`webhooks`], [`wasm`], [`wiki`]: the sections and lists of these names
 //! - [`renamed`]: old names of keys
 //! - [`paths`]: relative paths
@@ -31,6 +31,7 @@ pub mod datasources;
 pub mod edit;
 pub mod environment;
 pub mod example;
+pub mod extensions;
 pub mod generation;
 mod guard;
 pub mod http;
@@ -117,6 +118,7 @@ pub struct Config {
     pub datasources: Vec<datasources::DatasourceEntry>,
     pub schedules: schedules::SchedulesSection,
     pub jobs: jobs::JobsSection,
+    pub extensions: extensions::ExtensionsSection,
     pub wiki: wiki::WikiSection,
     /// Boxed, because it is large and usually empty.
     pub media: Box<media::MediaSection>,
@@ -224,6 +226,7 @@ impl Default for Config {
             datasources: Vec::new(),
             schedules: schedules::SchedulesSection::default(),
             jobs: jobs::JobsSection::default(),
+            extensions: extensions::ExtensionsSection::default(),
             wiki: wiki::WikiSection::default(),
             media: Box::default(),
             wasm: wasm::WasmSection::default(),
@@ -300,6 +303,7 @@ impl Config {
             .chain(self.web.secrets())
             .chain(self.http.secrets())
             .chain(self.media.secrets())
+            .chain(self.extensions.secrets())
             .chain(self.datasources.iter().map(|entry| &entry.url))
             .chain(self.webhook_secrets())
             .chain(&self.store.encryption_key)

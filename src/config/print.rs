@@ -4,7 +4,7 @@ use anyhow::Result;
 use std::fmt::Write as _;
 
 use super::{
-    Config, admin, completions, datasources, generation, guard, http, jobs,
+    Config, admin, completions, datasources, extensions, generation, guard, http, jobs,
     key::{ConfigKey, key},
     media, oidc, retention, store, wasm, wiki,
 };
@@ -19,6 +19,7 @@ pub fn keys() -> impl Iterator<Item = &'static ConfigKey> {
         guard::KEYS,
         KEYS,
         jobs::KEYS,
+        extensions::KEYS,
         wiki::KEYS,
         media::KEYS,
         generation::KEYS,

@@ -7,7 +7,7 @@
 //! - [`sandbox`]: sandboxes for the programs that the gateway starts
 //! - [`skills`]: skills, and their tools
 //! - [`manual`]: the documentation of this build
-//! - [`datasources`], [`documents`], [`files`], [`jobs`], [`json`], [`media`], [`memory`],
+//! - [`datasources`], [`documents`], [`extensions`], [`files`], [`jobs`], [`json`], [`media`], [`memory`],
 //!   [`results`], [`schedule`], [`send`], `echo`, [`shell`], [`time`], [`view_image`], [`web`],
 //!   [`wiki`]: the tools
 //! - [`mcp`]: tools of MCP servers; [`wasm`]: WASM tools
@@ -18,6 +18,7 @@ pub mod custom;
 pub mod datasources;
 pub mod documents;
 pub mod echo;
+pub mod extensions;
 pub mod files;
 pub mod jobs;
 pub mod json;

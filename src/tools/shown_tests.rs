@@ -12,6 +12,7 @@ use super::{
     contract::toolbox::{Toolbox, builtin, sandboxed},
     datasources::{self, ConfiguredSource, visible::Visibility},
     documents::Branding,
+    extensions::{self, Extensions, installed::ServerFolder},
     files, jobs,
     media::{self, testing::configured},
     memory, results,
@@ -142,6 +143,21 @@ fn missing(arguments: &Value, text: &ApprovalText, file: &str) -> Vec<String> {
     missing.map(|(name, _)| name.clone()).collect()
 }
 
+/// Extensions from a registry that cannot be reached.
+fn extensions(place: &ToolFixture) -> Extensions {
+    let folder = place.folder.path();
+    Extensions {
+        registries: vec!["http://127.0.0.1:9".parse().unwrap()],
+        skill_indexes: Vec::new(),
+        packages: <_>::default(),
+        web_client: WebClient::new(<_>::default()).unwrap(),
+        skill_folders: BTreeMap::from([("default".to_owned(), folder.join("skills"))]),
+        servers: ServerFolder::of(folder),
+        configured: <_>::default(),
+        secrets: <_>::default(),
+    }
+}
+
 pub(super) fn all(place: &ToolFixture, store: &Store) -> Toolbox {
     let sandbox = Arc::new(Sandbox::without_bubblewrap(Path::new("x"), "a test"));
     let folders = BTreeMap::from([("default".to_owned(), place.folder.path().join("skills"))]);
@@ -167,6 +183,7 @@ pub(super) fn all(place: &ToolFixture, store: &Store) -> Toolbox {
         .chain(web::tools(WebConfig::default(), &sandbox).unwrap())
         .chain(datasources::tools(vec![source(place)]))
         .chain(media::tools(configured(), store))
+        .chain(extensions::tools(extensions(place)))
         .chain(eyes);
     let toolbox = Toolbox::default();
     tools.for_each(|tool| toolbox.register(tool).unwrap());

@@ -29,7 +29,10 @@ use crate::{
     llm::Reply,
     store::files,
     texts,
-    tools::sandbox::{Sandbox, service::ServerSandbox},
+    tools::sandbox::{
+        Sandbox,
+        service::{ServerNetwork, ServerSandbox},
+    },
 };
 
 /// The context in which a hook runs.
@@ -320,7 +323,7 @@ impl HookSandbox {
     /// unsandboxed only if the configuration says so.
     fn command(&self, hook: &Hook, program: &Program) -> Result<Command, String> {
         let mut command = if program.sandbox {
-            let confined = self.sandbox_for(&hook.name).command(&program.command);
+            let confined = self.sandbox_for(&hook.name).command(&program.command, None);
             confined.map_err(|why| format!("{why}; set `sandbox = false` to run it without one"))?
         } else {
             free(program)
@@ -342,7 +345,7 @@ impl HookSandbox {
             home: self.data.join("hooks").join(&own[..16]),
             hidden: self.hidden.clone(),
             folders: Vec::new(),
-            network: false,
+            network: ServerNetwork::None,
         }
     }
 }

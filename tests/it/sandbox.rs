@@ -11,7 +11,7 @@ use countersign::{
             Job, Sandbox, SandboxLimits, Work,
             profile::Profile,
             run::{self, ProgramResult},
-            service::ServerSandbox,
+            service::{ServerNetwork, ServerSandbox},
         },
         web::{client::WebClient, egress::Egress},
     },
@@ -440,7 +440,7 @@ async fn a_server_is_confined_and_works() {
         home: fixture.folder.path().join("yours/mcp/one"),
         hidden: vec![fixture.folder.path().join("yours")],
         folders: vec![fixture.folder.path().join("named")],
-        network: true,
+        network: ServerNetwork::Machine,
     };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -457,7 +457,7 @@ async fn a_server_is_confined_and_works() {
     );
     for _ in 0..2 {
         let program = ["/bin/sh", "-c", &script].map(str::to_owned);
-        let command = confined.command(&program).unwrap();
+        let command = confined.command(&program, None).unwrap();
         let ended = run::to_its_end(command, Vec::new(), WAIT).await.unwrap();
         assert_eq!(ended.stdout.text(), "online\nhome\nnamed\nroot\n", "{ended:?}");
     }
@@ -468,14 +468,17 @@ async fn a_server_is_confined_and_works() {
         ("a file without end", "truncate -s 3G $HOME/big && echo ESCAPED".to_owned()),
     ] {
         let program = ["/bin/sh", "-c", &bomb].map(str::to_owned);
-        let ended = run::to_its_end(confined.command(&program).unwrap(), Vec::new(), WAIT).await;
+        let ended =
+            run::to_its_end(confined.command(&program, None).unwrap(), Vec::new(), WAIT).await;
         let ended = ended.unwrap();
         let escaped = ended.timed_out || ended.stdout.text().contains("ESCAPED");
         assert!(!escaped, "{name}: {ended:?}");
     }
     let off =
         ServerSandbox { sandbox: Arc::new(Sandbox::off("bubblewrap is missing")), ..confined };
-    assert!(off.command(&["/bin/true".to_owned()]).unwrap_err().to_string().contains("missing"));
+    assert!(
+        off.command(&["/bin/true".to_owned()], None).unwrap_err().to_string().contains("missing")
+    );
 }
 
 /// Our data is hidden, also in a folder that the server may write; other files are visible, except
@@ -500,13 +503,13 @@ async fn a_server_does_not_see_what_is_ours() {
         home: at("data/mcp/one"),
         hidden: hidden.map(at).to_vec(),
         folders: vec![at("project"), at("project/data/open")],
-        network: false,
+        network: ServerNetwork::None,
     };
     let script = "cat countersign.toml .ssh/id data/db project/.env project/data/db; \
                   cat plain project/data/open/plain; echo x >project/made && echo made; \
                   head -c 1M /dev/zero >project/data/large && echo ESCAPED";
     let script = format!("cd {} && {script}", folder.path().display());
-    let command = confined.command(&["/bin/sh", "-c", &script].map(str::to_owned)).unwrap();
+    let command = confined.command(&["/bin/sh", "-c", &script].map(str::to_owned), None).unwrap();
     let ended = run::to_its_end(command, Vec::new(), WAIT).await.unwrap();
     assert_eq!(ended.stdout.text(), "plain\nopen\nmade\n", "{ended:?}");
     assert!(at("project/made").exists());
@@ -532,7 +535,7 @@ async fn symbolic_links_lead_to_what_they_name() {
             home: links.join("first/home"),
             hidden: vec![links.join("second/secret")],
             folders: vec![named.clone()],
-            network: false,
+            network: ServerNetwork::None,
         };
         let script = format!(
             "cat {0}/secret {1}/secret; cat {2}/plain; echo x >{2}/made && echo made",
@@ -540,11 +543,50 @@ async fn symbolic_links_lead_to_what_they_name() {
             real.display(),
             named.display(),
         );
-        let command = confined.command(&["/bin/sh", "-c", &script].map(str::to_owned)).unwrap();
+        let command =
+            confined.command(&["/bin/sh", "-c", &script].map(str::to_owned), None).unwrap();
         let ended = run::to_its_end(command, Vec::new(), WAIT).await.unwrap();
         assert_eq!(ended.stdout.text(), "plain\nmade\n", "{ended:?}");
         assert!(real.join("project/made").exists());
     }
+}
+
+/// A server with a list of hosts reaches those through its proxy as long as it runs, and nothing
+/// else.
+/// Proves S7.
+#[tokio::test]
+async fn a_server_reaches_only_its_hosts() {
+    let web = FakeWeb::start().await;
+    let allowed = web.url().trim_start_matches("http://").to_owned();
+    let client = WebClient::new(["127.0.0.1".to_owned()].into()).unwrap();
+    let egress = Arc::new(Egress::to(std::slice::from_ref(&allowed), client).unwrap());
+    let home = tempfile::tempdir_in("/var/tmp").unwrap();
+    let confined = ServerSandbox {
+        sandbox: Arc::new(sandbox().await),
+        home: home.path().join("home"),
+        hidden: Vec::new(),
+        folders: Vec::new(),
+        network: ServerNetwork::Hosts(egress),
+    };
+    let script = format!(
+        "import os, socket\n\
+         proxy = os.environ['HTTPS_PROXY'].removeprefix('http://').split(':')\n\
+         for place in ['{allowed}', '127.0.0.1:1', 'example.org:443']:\n\
+         \x20 s = socket.create_connection((proxy[0], int(proxy[1])), 5)\n\
+         \x20 s.sendall(('CONNECT ' + place + ' HTTP/1.1\\r\\n\\r\\n').encode())\n\
+         \x20 print(s.recv(12).decode())\n\
+         try:\n\
+         \x20 host, port = '{allowed}'.split(':')\n\
+         \x20 socket.create_connection((host, int(port)), 2); print('ESCAPED')\n\
+         except OSError:\n\
+         \x20 print('unreachable')\n"
+    );
+    let program = ["python3", "-c", &script].map(str::to_owned);
+    let proxy = confined.network.open().unwrap();
+    let command = confined.command(&program, proxy.as_ref()).unwrap();
+    let ended = run::to_its_end(command, Vec::new(), WAIT).await.unwrap();
+    let expected = "HTTP/1.1 200\nHTTP/1.1 403\nHTTP/1.1 403\nunreachable\n";
+    assert_eq!(ended.stdout.text(), expected, "{ended:?}");
 }
 
 /// The official Python server, confined.
@@ -570,12 +612,13 @@ async fn the_official_server_works_confined() {
         oauth: None,
         login: None,
         headers: BTreeMap::new(),
+        checked_client: None,
         sandbox: Some(ServerSandbox {
             sandbox: Arc::new(fixture.sandbox.clone()),
             home: fixture.folder.path().join("yours/mcp/py"),
             hidden: vec![fixture.folder.path().join("yours")],
             folders,
-            network: true,
+            network: ServerNetwork::Machine,
         }),
     };
     let url = format!("sqlite://{}", fixture.path("pins.db"));

@@ -32,6 +32,7 @@ struct InstalledView {
     /// Absent for a skill that was not installed from elsewhere.
     source: Option<String>,
     trusted: bool,
+    disabled: bool,
     agents: Vec<String>,
     warnings: Vec<String>,
     findings: Vec<FindingView>,
@@ -80,6 +81,7 @@ fn installed(number: usize, path: &path::Path, agents: &[String]) -> Vec<Install
         Some(InstalledView {
             folder: number,
             trusted: !one.skill.untrusted,
+            disabled: one.is_disabled(),
             name: one.skill.name,
             description: one.skill.description,
             source: one.origin.map(|origin| origin.source),
@@ -94,7 +96,7 @@ fn installed(number: usize, path: &path::Path, agents: &[String]) -> Vec<Install
             state: folder::state_of(&place),
         })
     };
-    folder::all(path).into_iter().filter_map(view).collect()
+    folder::all_with_disabled(path).into_iter().filter_map(view).collect()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -46,6 +46,20 @@ pub(super) const SENTENCES: &[ToolSentence] = &[
         spanish: "Averiguar el tipo del archivo {path}.",
     },
     ToolSentence {
+        tool: "find_extension",
+        english: "Search for skills and MCP servers.",
+        chinese: "搜索技能和 MCP 服务器。",
+        german: "Nach Skills und MCP-Servern suchen.",
+        spanish: "Buscar habilidades y servidores MCP.",
+    },
+    ToolSentence {
+        tool: "manage_extension",
+        english: "Install, enable, disable or remove the extension {name}.",
+        chinese: "安装、启用、停用或移除扩展 {name}。",
+        german: "Die Erweiterung {name} installieren, aktivieren, deaktivieren oder entfernen.",
+        spanish: "Instalar, activar, desactivar o quitar la extensión {name}.",
+    },
+    ToolSentence {
         tool: "echo",
         english: "Repeat a message.",
         chinese: "重复一条消息。",

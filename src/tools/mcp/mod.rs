@@ -50,7 +50,7 @@ pub use login::Login;
 pub use oauth::{ClientProof, Credentials};
 pub use server::{Health, Server};
 
-use super::{ToolError, sandbox::service::ServerSandbox};
+use super::{ToolError, sandbox::service::ServerSandbox, web::client::WebClient};
 use crate::agent::catalog::Tier;
 
 const CONNECT_FOR: Duration = Duration::from_secs(15);
@@ -89,6 +89,9 @@ pub struct McpConfig {
     pub headers: BTreeMap<String, SecretString>,
     /// The sandbox of its process.
     pub sandbox: Option<ServerSandbox>,
+    /// The client for a server whose URL does not come from the operator: it reaches only public
+    /// hosts.
+    pub checked_client: Option<WebClient>,
 }
 
 /// How a connection begins.

@@ -62,6 +62,10 @@ impl Servers {
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(name, server);
     }
 
+    pub fn remove(&self, name: &str) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).remove(name);
+    }
+
     pub fn health(&self, name: &str) -> Option<Health> {
         self.find(name).map(|server| server.health())
     }

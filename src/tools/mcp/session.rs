@@ -158,12 +158,18 @@ fn process(config: &McpConfig, command: &[String], link: &Link) -> Result<LocalS
     let Some((program, arguments)) = command.split_first() else {
         return Err(config.broken("has an empty `command`"));
     };
+    let proxy = match &config.sandbox {
+        Some(sandbox) => sandbox.network.open()?,
+        None => None,
+    };
     let mut command = if let Some(sandbox) = &config.sandbox {
-        sandbox.command(command).map_err(|error| {
+        sandbox.command(command, proxy.as_ref()).map_err(|error| {
             let name = &config.name;
-            config.broken(&format!(
-                "is disabled. {error}. mcp.{name}.sandbox = false runs it without a sandbox"
-            ))
+            let remedy = match config.checked_client {
+                None => format!(" mcp.{name}.sandbox = false runs it without a sandbox"),
+                Some(_) => String::new(),
+            };
+            config.broken(&format!("is disabled. {error}.{remedy}"))
         })?
     } else {
         let mut command = Command::new(program);
@@ -178,7 +184,7 @@ fn process(config: &McpConfig, command: &[String], link: &Link) -> Result<LocalS
     let spawned = TokioChildProcess::builder(command).stderr(Stdio::piped()).spawn();
     let (process, stderr) =
         spawned.map_err(|e| config.broken(&format!("cannot be started (`{program}`): {e}")))?;
-    Ok(LocalServer::new(process, stderr, link.stderr.clone()))
+    Ok(LocalServer::new(process, stderr, link.stderr.clone(), proxy))
 }
 
 async fn http(
@@ -187,12 +193,7 @@ async fn http(
     link: &Link,
 ) -> Result<StreamableHttpClientTransport<reqwest::Client>, ConnectionRefused> {
     let is_permanent = |error| ConnectionRefused { error, is_permanent: true };
-    // A redirect would send the headers to another host.
-    let client = crate::tls::client_builder()
-        .connect_timeout(CONNECT_FOR)
-        .redirect(reqwest::redirect::Policy::none())
-        .build()
-        .map_err(|e| is_permanent(config.broken(&format!("cannot be reached: {e}"))))?;
+    let client = client(config, url).map_err(is_permanent)?;
     let token = match &config.oauth {
         Some(credentials) => {
             let (client, now) = (&client, link.clock.now());
@@ -210,6 +211,16 @@ async fn http(
         wanted = wanted.auth_header(token.expose_secret());
     }
     Ok(StreamableHttpClientTransport::with_client(client, wanted))
+}
+
+/// A client that follows no redirects, which would send the headers to another host.
+fn client(config: &McpConfig, url: &Url) -> Result<reqwest::Client, ToolError> {
+    if let Some(web_client) = &config.checked_client {
+        return web_client.client_for(url);
+    }
+    let builder = crate::tls::client_builder().connect_timeout(CONNECT_FOR);
+    let client = builder.redirect(reqwest::redirect::Policy::none()).build();
+    client.map_err(|error| config.broken(&format!("cannot be reached: {error}")))
 }
 
 fn headers(

@@ -20,7 +20,10 @@ use std::{
 use tokio::{io::AsyncReadExt as _, process::ChildStderr, time::timeout};
 
 use super::McpConfig;
-use crate::{agent::redact::Redactor, tools::ToolError};
+use crate::{
+    agent::redact::Redactor,
+    tools::{ToolError, web::egress::KeptProxy},
+};
 
 /// The maximum number of bytes that are kept for each server.
 const KEPT_BYTES: usize = 4 * 1024;
@@ -114,6 +117,8 @@ pub(super) struct LocalServer {
     process: TokioChildProcess,
     stderr: Option<ChildStderr>,
     lines: Arc<LastLines>,
+    /// Open as long as the process runs.
+    _proxy: Option<KeptProxy>,
 }
 
 impl LocalServer {
@@ -121,8 +126,9 @@ impl LocalServer {
         process: TokioChildProcess,
         stderr: Option<ChildStderr>,
         lines: Arc<LastLines>,
+        proxy: Option<KeptProxy>,
     ) -> Self {
-        Self { process, stderr, lines }
+        Self { process, stderr, lines, _proxy: proxy }
     }
 }
 

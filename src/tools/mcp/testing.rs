@@ -31,6 +31,7 @@ pub fn config(name: &str) -> McpConfig {
         login: None,
         headers: BTreeMap::new(),
         sandbox: None,
+        checked_client: None,
     }
 }
 

@@ -13,7 +13,10 @@ use super::{
     Job, Sandbox, SandboxLimits, Work,
     profile::{HOME, Profile, ReadableFiles, TEMPORARY},
 };
-use crate::tools::ToolError;
+use crate::tools::{
+    ToolError,
+    web::egress::{Egress, KeptProxy},
+};
 
 #[derive(Debug, Clone)]
 pub struct ServerSandbox {
@@ -24,11 +27,37 @@ pub struct ServerSandbox {
     pub hidden: Vec<PathBuf>,
     /// Additional writable folders.
     pub folders: Vec<PathBuf>,
-    pub network: bool,
+    pub network: ServerNetwork,
+}
+
+/// The network access of a server or hook.
+#[derive(Debug, Clone)]
+pub enum ServerNetwork {
+    None,
+    /// That of the machine.
+    Machine,
+    /// Only these hosts, through a proxy.
+    Hosts(Arc<Egress>),
+}
+
+impl ServerNetwork {
+    /// Opens the proxy, if one is needed.
+    pub fn open(&self) -> Result<Option<KeptProxy>, ToolError> {
+        match self {
+            Self::Hosts(egress) => egress.keep_open().map(Some),
+            Self::None | Self::Machine => Ok(None),
+        }
+    }
 }
 
 impl ServerSandbox {
-    pub fn command(&self, program: &[String]) -> Result<Command, ToolError> {
+    /// `proxy` is the one that its network access needs, and must be open as long as the program
+    /// runs.
+    pub fn command(
+        &self,
+        program: &[String],
+        proxy: Option<&KeptProxy>,
+    ) -> Result<Command, ToolError> {
         let failed = |error| ToolError::Sandbox(format!("{}: {error}", self.home.display()));
         fs::create_dir_all(&self.home).map_err(failed)?;
         // bubblewrap does not follow symbolic links to mount points.
@@ -61,8 +90,8 @@ impl ServerSandbox {
             files: ReadableFiles::Machine { hidden, shown, links },
             folders,
             shown: Vec::new(),
-            network: self.network,
-            egress: None,
+            network: matches!(self.network, ServerNetwork::Machine),
+            egress: proxy.map(|proxy| proxy.socket.clone()),
         };
         let mut command = self.sandbox.confined_command(&profile)?;
         command.envs(std::env::vars_os().filter(|(name, _)| name == "PATH" || name == "LANG"));

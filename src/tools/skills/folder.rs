@@ -38,6 +38,9 @@ pub struct SkillOrigin {
     pub source: String,
     /// The digest of the contents that the operator trusts.
     pub vouched: Option<String>,
+    /// Whether no conversation gets it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub disabled: bool,
 }
 
 /// One installed skill.
@@ -60,8 +63,21 @@ pub fn lock(folder: &Path) -> Result<FolderLock> {
     Ok(FolderLock { folder: folder.to_owned(), _opened: opened })
 }
 
-/// All valid skills. Others are logged with the reason.
+impl InstalledSkill {
+    pub fn is_disabled(&self) -> bool {
+        self.origin.as_ref().is_some_and(|origin| origin.disabled)
+    }
+}
+
+/// All valid and enabled skills.
 pub fn all(folder: &Path) -> Vec<InstalledSkill> {
+    let mut all = all_with_disabled(folder);
+    all.retain(|one| !one.is_disabled());
+    all
+}
+
+/// All valid skills. Others are logged with the reason.
+pub fn all_with_disabled(folder: &Path) -> Vec<InstalledSkill> {
     let mut names = BTreeSet::new();
     let read = |path: PathBuf| match kept(&path) {
         Ok(kept) => Some((path, kept)),
@@ -136,6 +152,10 @@ pub fn is_own(place: &Path) -> bool {
     origin(place).is_ok_and(|origin| origin.is_none())
 }
 
+pub fn is_disabled(place: &Path) -> bool {
+    origin(place).is_ok_and(|origin| origin.is_some_and(|origin| origin.disabled))
+}
+
 /// The digest of all files, with names and permissions.
 fn digest(package: &Package) -> String {
     let mut hash = Sha256::new();
@@ -170,7 +190,7 @@ pub fn put(lock: &FolderLock, name: &str, package: &Package, source: &str) -> Re
     );
     let new = folder.join(format!(".new-{}", uuid::Uuid::new_v4().simple()));
     let written = package.write(&new).and_then(|()| {
-        let origin = SkillOrigin { source: source.to_owned(), vouched: None };
+        let origin = SkillOrigin { source: source.to_owned(), vouched: None, disabled: false };
         fs::write(new.join(ORIGIN), serde_json::to_vec_pretty(&origin)?)?;
         let place = folder.join(name);
         // At no time is the skill missing.
@@ -196,8 +216,20 @@ pub fn vouch(lock: &FolderLock, name: &str) -> Result<()> {
     let place = find(&lock.folder, name)?;
     let Some(mut origin) = origin(&place)? else { bail!("`{name}` is your own already") };
     origin.vouched = Some(digest(&Package::of_folder(&place)?));
+    write_origin(&place, &origin)
+}
+
+/// Enables or disables an installed skill.
+pub fn enable(lock: &FolderLock, name: &str, enabled: bool) -> Result<()> {
+    let place = find(&lock.folder, name)?;
+    let Some(mut origin) = origin(&place)? else { bail!("`{name}` is the operator's own") };
+    origin.disabled = !enabled;
+    write_origin(&place, &origin)
+}
+
+fn write_origin(place: &Path, origin: &SkillOrigin) -> Result<()> {
     let new = place.join(".origin.new");
-    fs::write(&new, serde_json::to_vec_pretty(&origin)?)?;
+    fs::write(&new, serde_json::to_vec_pretty(origin)?)?;
     Ok(fs::rename(new, place.join(ORIGIN))?)
 }
 

@@ -178,6 +178,9 @@ struct SkillScript {
 
 fn command(folder: &Path, skill: &str, script: &str) -> Result<SkillScript, String> {
     let place = folder::find(folder, skill).map_err(|problem| format!("{problem:#}"))?;
+    if folder::is_disabled(&place) {
+        return Err(format!("The skill `{skill}` is disabled."));
+    }
     let missing = || format!("The skill `{skill}` has no script `{script}`.");
     let place = place.canonicalize().map_err(|_| missing())?;
     let path = place.join(script).canonicalize().map_err(|_| missing())?;

@@ -164,6 +164,13 @@ impl WebClient {
         connected.map_err(|_| far("did not answer in time"))?.map_err(|_| far("cannot be reached"))
     }
 
+    /// The client for a URL that another protocol uses. It follows no redirects, and has no limits
+    /// of time and size.
+    pub fn client_for(&self, url: &Url) -> Result<reqwest::Client, ToolError> {
+        self.may_go(url)?;
+        Ok(if self.is_allowed_host(url) { &self.unrestricted } else { &self.public }.clone())
+    }
+
     async fn follow(
         &self,
         mut ask: WebRequest,

@@ -11,12 +11,19 @@
 use anyhow::{Context as _, Result};
 use futures::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
 use globset::{Glob, GlobSet};
-use std::{net::Ipv6Addr, path::Path, time::Duration};
+use std::{
+    net::Ipv6Addr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+use tempfile::TempDir;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional},
     net::{UnixListener, UnixStream},
     time::timeout,
 };
+use tokio_util::task::AbortOnDropHandle;
 use url::Url;
 
 use super::client::WebClient;
@@ -29,7 +36,7 @@ const HEAD_FOR: Duration = Duration::from_secs(10);
 const AT_ONCE: usize = 32;
 
 /// The hosts that programs in the sandbox may reach.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Egress {
     names: Vec<String>,
     hosts: GlobSet,
@@ -83,6 +90,31 @@ impl Egress {
             }
         }
     }
+}
+
+impl Egress {
+    /// Opens the proxy for a program that keeps running, until the result is dropped.
+    pub fn keep_open(self: &Arc<Self>) -> Result<KeptProxy, ToolError> {
+        let folder = tempfile::tempdir().map_err(|problem| {
+            ToolError::Sandbox(format!("there is no network access: {problem}"))
+        })?;
+        let socket = folder.path().join("egress");
+        let listener = self.open(&socket)?.listener;
+        let egress = self.clone();
+        #[expect(clippy::disallowed_methods, reason = "it ends with the result of this function")]
+        let serving = tokio::spawn(async move {
+            let open = OpenProxy { egress: &egress, listener };
+            match open.serve().await {}
+        });
+        Ok(KeptProxy { socket, _folder: folder, _serving: AbortOnDropHandle::new(serving) })
+    }
+}
+
+/// A proxy that is served by a task of its own.
+pub struct KeptProxy {
+    pub socket: PathBuf,
+    _folder: TempDir,
+    _serving: AbortOnDropHandle<()>,
 }
 
 /// An open proxy.

@@ -3,6 +3,7 @@
 pub mod account;
 pub mod crash;
 pub mod discord;
+pub mod extensions;
 pub mod guarded;
 pub mod issuer;
 pub mod llm;

@@ -17,6 +17,7 @@ mod disclosure;
 mod drafts;
 mod editing;
 mod erasure;
+mod extensions;
 mod faults;
 mod growth;
 mod guard;

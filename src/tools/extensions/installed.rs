@@ -1,0 +1,187 @@
+//! The installed servers: one JSON file for each, in a folder of `data_dir`. The gateway follows
+//! its changes.
+//!
+//! The file of a removed server stays, so that no other server gets its name: trust and permanent
+//! approvals belong to the names of tools.
+
+use anyhow::{Context as _, Result, ensure};
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io::{ErrorKind, Write as _},
+    path::{Path, PathBuf},
+};
+use tempfile::NamedTempFile;
+use url::Url;
+
+use super::server_json::ServerLaunch;
+use crate::agent::naming::sanitise;
+
+/// The maximum number of installed servers, and of files with those that were removed.
+const MOST_SERVERS: usize = 100;
+const MOST_FILES: usize = 1_000;
+
+/// An installed server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstalledServer {
+    pub registry: Url,
+    /// Its name in the registry.
+    pub server: String,
+    pub version: String,
+    pub state: ServerState,
+    pub launch: ServerLaunch,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServerState {
+    Enabled,
+    Disabled,
+    Removed,
+}
+
+/// The folder with the files `NAME.json`, where `NAME` begins the names of the server's tools.
+#[derive(Debug, Clone)]
+pub struct ServerFolder(PathBuf);
+
+/// The exclusive lock on the folder.
+pub struct ServerFolderLock {
+    folder: PathBuf,
+    /// Locked until it is closed.
+    _opened: File,
+}
+
+impl ServerFolder {
+    pub fn of(data_dir: &Path) -> Self {
+        Self(data_dir.join("mcp_servers"))
+    }
+
+    /// The installed servers by name.
+    pub fn installed(&self) -> BTreeMap<String, InstalledServer> {
+        let mut all = self.all();
+        all.retain(|_, server| server.state != ServerState::Removed);
+        all
+    }
+
+    /// Including those that were removed. A file that cannot be read is skipped with a warning.
+    pub fn all(&self) -> BTreeMap<String, InstalledServer> {
+        let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            name.strip_suffix(".json").filter(|name| is_name(name)).map(str::to_owned)
+        });
+        let read = |name: String| match self.find(&name) {
+            Ok(found) => Some((name, found?)),
+            Err(problem) => {
+                tracing::warn!(
+                    mcp.server = name,
+                    problem = format!("{problem:#}"),
+                    "skipped an installed server"
+                );
+                None
+            }
+        };
+        names.filter_map(read).collect()
+    }
+
+    pub fn find(&self, name: &str) -> Result<Option<InstalledServer>> {
+        let path = self.path(name);
+        match fs::read(&path) {
+            Ok(bytes) => {
+                let server = serde_json::from_slice(&bytes);
+                Ok(Some(server.with_context(|| path.display().to_string())?))
+            }
+            Err(problem) if problem.kind() == ErrorKind::NotFound => Ok(None),
+            Err(problem) => Err(problem).with_context(|| path.display().to_string()),
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(format!("{name}.json"))
+    }
+
+    /// Waits for changes in progress, which are short.
+    pub fn lock(&self) -> Result<ServerFolderLock> {
+        fs::create_dir_all(&self.0).with_context(|| format!("making {}", self.0.display()))?;
+        let opened = File::open(&self.0).and_then(|opened| {
+            flock(&opened, FlockOperation::LockExclusive)?;
+            Ok(opened)
+        });
+        let opened = opened.with_context(|| format!("locking {}", self.0.display()))?;
+        Ok(ServerFolderLock { folder: self.0.clone(), _opened: opened })
+    }
+}
+
+impl ServerFolderLock {
+    pub fn put(&self, name: &str, server: &InstalledServer) -> Result<()> {
+        let folder = ServerFolder(self.folder.clone());
+        ensure!(is_name(name), "{name:?} is not the name of a server");
+        let (all, installed) = (folder.all(), folder.installed());
+        let is_new = server.state != ServerState::Removed && !installed.contains_key(name);
+        ensure!(
+            !is_new || installed.len() < MOST_SERVERS,
+            "the maximum of {MOST_SERVERS} installed servers is reached: remove one first"
+        );
+        ensure!(
+            all.contains_key(name) || all.len() < MOST_FILES,
+            "{} has more than {MOST_FILES} files: delete those of servers that were removed",
+            self.folder.display()
+        );
+        let mut file = NamedTempFile::new_in(&self.folder).context("making a file")?;
+        file.write_all(&serde_json::to_vec_pretty(server)?)?;
+        file.as_file().sync_all()?;
+        let path = folder.path(name);
+        file.persist(&path).with_context(|| format!("writing {}", path.display()))?;
+        Ok(())
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && sanitise(name) == name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn server() -> InstalledServer {
+        serde_json::from_value(json!({
+            "registry": "https://registry.example", "server": "io.example/weather",
+            "version": "1.0.2", "state": "enabled",
+            "launch": { "url": "https://weather.example/mcp" },
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_server_is_written_and_removed() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = ServerFolder::of(home.path());
+        assert!(folder.all().is_empty());
+        let lock = folder.lock().unwrap();
+        lock.put("weather", &server()).unwrap();
+        assert_eq!(folder.all()["weather"], server());
+        for name in ["../weather", "", "We ather"] {
+            assert!(lock.put(name, &server()).is_err(), "{name}");
+        }
+        fs::write(home.path().join("mcp_servers/damaged.json"), "{").unwrap();
+        assert_eq!(folder.all().len(), 1, "a damaged file is skipped");
+        lock.put("weather", &InstalledServer { state: ServerState::Removed, ..server() }).unwrap();
+        assert!(folder.installed().is_empty());
+        assert_eq!(folder.all().len(), 1, "the name stays taken");
+    }
+
+    #[test]
+    fn the_number_of_servers_is_limited() {
+        let home = tempfile::tempdir().unwrap();
+        let lock = ServerFolder::of(home.path()).lock().unwrap();
+        for number in 0..MOST_SERVERS {
+            lock.put(&format!("s{number}"), &server()).unwrap();
+        }
+        assert!(lock.put("one_more", &server()).unwrap_err().to_string().contains("maximum"));
+        lock.put("s0", &server()).unwrap();
+    }
+}
