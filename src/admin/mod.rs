@@ -7,7 +7,8 @@
 //! - [`connections`]: limits the connections in number and in time
 //! - [`console`]: pages for operators, built on the functions of the API
 //! - [`language`]: parses `Accept-Language`
-//! - [`markdown_html`], [`mathml`]: render Markdown as safe HTML, and its formulas
+//! - [`markdown_html`], [`mathml`], [`code_html`]: render Markdown as safe HTML, with its formulas
+//!   and highlighted code
 //! - [`rules`]: guard rules
 //! - [`reload`], [`settings_file`]: requests to the main loop: to reload the configuration, to
 //!   change its file, to check the installation
@@ -21,6 +22,7 @@
 pub mod api;
 pub mod auth;
 pub mod chat;
+mod code_html;
 pub mod completions;
 pub mod connections;
 pub mod console;
