@@ -72,6 +72,7 @@ use crate::{
     },
     journal::role::Role,
     store::people::BrowserSession,
+    tools::calendar::{Calendar, ScheduleLimits},
     worker::Worker,
 };
 
@@ -106,6 +107,8 @@ pub struct Admin {
     completions: completions::Completions,
     /// The folder with the skills of each agent.
     skill_folders: BTreeMap<String, PathBuf>,
+    /// Creates and changes schedules.
+    calendar: Calendar,
     visits: visitor::VisitorLimits,
     /// The open event streams of people who are signed in.
     open_pages: rate_limit::OpenConnections,
@@ -132,6 +135,7 @@ impl Admin {
         let (wrong, bot) =
             (rate_limit::AddressLimit::of(web_session::WRONG_A_MINUTE), "Countersign".to_owned());
         let (inlets, subscriptions) = (BTreeMap::new(), BTreeMap::new());
+        let calendar = Calendar::new(&gateway.store, ScheduleLimits::default());
         Self {
             gateway,
             worker,
@@ -146,6 +150,7 @@ impl Admin {
             requests: None,
             completions: completions::Completions::default(),
             skill_folders: BTreeMap::new(),
+            calendar,
             visits: visitor::VisitorLimits::default(),
             open_pages: rate_limit::OpenConnections::of(OPEN_PAGES),
             uploads: uploads::Uploads::default(),
@@ -222,6 +227,12 @@ impl Admin {
     /// Sets the folder with the skills of each agent.
     pub fn with_skill_folders(self, skill_folders: BTreeMap<String, PathBuf>) -> Self {
         Self { skill_folders, ..self }
+    }
+
+    /// Sets the limits of schedules.
+    pub fn with_schedule_limits(self, terms: ScheduleLimits) -> Self {
+        let calendar = Calendar::new(&self.gateway.store, terms);
+        Self { calendar, ..self }
     }
 
     /// Sets the bot's name.

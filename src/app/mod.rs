@@ -241,6 +241,7 @@ fn admin_server(
         .with_metrics_token(metrics_token(config, variables)?)
         .with_trusted_proxies(config.admin.proxies()?)
         .with_hosts(config.admin.hosts())
+        .with_schedule_limits(config.schedules.build()?)
         .with_skill_folders(tools::folders(config).into_iter().collect())
         .with_oidc_provider(oidc::issuer(config, variables)?))
 }
