@@ -9,6 +9,7 @@
 //! - [`language`]: parses `Accept-Language`
 //! - [`markdown_html`], [`mathml`], [`code_html`]: render Markdown as safe HTML, with its formulas
 //!   and highlighted code
+//! - [`push`]: notifies browsers of approval requests
 //! - [`rules`]: guard rules
 //! - [`reload`], [`settings_file`]: requests to the main loop: to reload the configuration, to
 //!   change its file, to check the installation
@@ -34,6 +35,7 @@ mod mathml;
 pub mod metrics;
 pub mod percent;
 pub mod problem;
+pub mod push;
 pub mod reload;
 pub mod rules;
 pub mod search;
@@ -48,7 +50,7 @@ use axum::{
     Router,
     extract::DefaultBodyLimit,
     middleware,
-    routing::{get, post},
+    routing::{delete, get, post},
 };
 use channels::{Place, PlaceKind, web::Web};
 use secrecy::SecretString;
@@ -107,6 +109,8 @@ pub struct Admin {
     completions: completions::Completions,
     /// The folder with the skills of each agent.
     skill_folders: BTreeMap<String, PathBuf>,
+    /// Notifies browsers; `None` if that is not offered.
+    push: Option<push::Push>,
     /// Creates and changes schedules.
     calendar: Calendar,
     visits: visitor::VisitorLimits,
@@ -150,6 +154,7 @@ impl Admin {
             requests: None,
             completions: completions::Completions::default(),
             skill_folders: BTreeMap::new(),
+            push: None,
             calendar,
             visits: visitor::VisitorLimits::default(),
             open_pages: rate_limit::OpenConnections::of(OPEN_PAGES),
@@ -235,6 +240,11 @@ impl Admin {
         Self { calendar, ..self }
     }
 
+    /// Offers notifications of approval requests.
+    pub fn with_push(self, push: push::Push) -> Self {
+        Self { push: Some(push), ..self }
+    }
+
     /// Sets the bot's name.
     pub fn with_bot_name(self, bot: impl Into<String>) -> Self {
         Self { bot: bot.into(), ..self }
@@ -303,6 +313,9 @@ fn router(admin: Arc<Admin>) -> Router {
         .route("/chat/conversations", get(own_conversations::index))
         .route("/chat/conversations/rename", post(own_conversations::rename))
         .route("/chat/export", get(own_conversations::export))
+        .route("/chat/notifications", get(push::public_key).post(push::subscribe))
+        .route("/chat/notifications", delete(push::unsubscribe))
+        .route("/service-worker.js", get(chat::service_worker))
         .route("/sign-in", get(web_session::page).post(web_session::redeem))
         .route("/sign-in/oidc", get(oidc::begin))
         .route(oidc::BACK, get(oidc::end))
