@@ -7,6 +7,7 @@
 //! - [`rows`]: CSV and JSON rows to the model; `records`: reading them
 //! - [`brand`]: a company's template, read as plain data
 //! - [`chart`]: charts from fenced blocks, and as vector pictures
+//! - [`highlight`]: colours of code
 //! - [`latex`]: formulas, for the formats that support them
 //! - `package`: code shared by Word and PowerPoint: the zip of parts, text widths, appearance,
 //!   pictures
@@ -29,6 +30,7 @@ mod color;
 pub mod document;
 pub mod docx;
 pub mod edit;
+pub mod highlight;
 pub mod latex;
 pub mod markdown;
 mod number_text;

@@ -9,7 +9,10 @@ use comrak::{
 use regex::Regex;
 use std::sync::LazyLock;
 
-use super::mathml::{Display, mathml};
+use super::{
+    code_html,
+    mathml::{Display, mathml},
+};
 use crate::texts::PageTexts;
 
 /// The links back from footnotes, and the ids of footnotes.
@@ -25,8 +28,10 @@ pub fn from_markdown(markdown: &str) -> String {
     let arena = Arena::new();
     let options = options();
     let root = parse_document(&arena, markdown, &options);
+    let mut budget = code_html::CodeBudget::default();
     for node in root.descendants().collect::<Vec<_>>() {
         sanitize(&arena, node);
+        highlight(node, &mut budget);
     }
     let mut html = String::new();
     format_html(root, &options, &mut html).expect("writing to a String cannot fail");
@@ -35,6 +40,15 @@ pub fn from_markdown(markdown: &str) -> String {
     let html = FOOTNOTE.replace_all(&html, "<li>");
     let html = html.replace(" data-footnotes>", ">");
     html.replace("<a href=\"", "<a target=\"_blank\" rel=\"noopener noreferrer\" href=\"")
+}
+
+/// Replaces a block of code by its highlighted form, if its language is known.
+fn highlight(node: Node<'_>, budget: &mut code_html::CodeBudget) {
+    let mut data = node.data_mut();
+    let NodeValue::CodeBlock(block) = &data.value else { return };
+    if let Some(html) = code_html::highlighted(&block.info, &block.literal, budget) {
+        data.value = NodeValue::Raw(html);
+    }
 }
 
 fn options() -> Options<'static> {
@@ -181,6 +195,8 @@ mod tests {
             "[a](https://x.example/\"onmouseover=alert(1)//)",
             "[a](https://x.example \"t\\\" onmouseover=alert(1) x=\")",
             "```\"><script>alert(1)</script>\nx\n```",
+            "```html \"><script>\n<script>alert(1)</script><b a='\"'>\n```",
+            "```js\nlet a = `</code></pre><script>alert(1)</script>`;\n```",
             "| a |\n| - |\n| <svg onload=alert(1)> |",
             "$\\text{<script>alert(1)</script>}$ and $<img src=x onerror=alert(1)>$",
             "$$\n\\href{javascript:alert(1)}{x}\n$$",
@@ -198,7 +214,7 @@ mod tests {
         let tag = regex::Regex::new("<[^>]*>").unwrap();
         let harmless = regex::Regex::new(
             "^</?(p|em|strong|del|code|pre|ul|ol|li|br|hr|blockquote|h[1-6]|table|thead|tbody|tr|td|th)( /)?>$\
-             |^<code class=\"language-[^\"<>]*\">$|^</a>$|^<section class=\"footnotes\">$|^</?(section|sup)>$\
+             |^<code class=\"language-[^\"<>]*\">$|^<span class=\"hl-[a-z]+\">$|^</(a|span)>$|^<section class=\"footnotes\">$|^</?(section|sup)>$\
              |^</?m(ath|row|i|n|o|text|frac|sqrt|root|sub|sup|subsup|under|over|underover|table|tr|td|space)( (display|linethickness|mathvariant|stretchy|columnalign|width)=\"[a-z0-9.]+\")?>$\
              |^<a target=\"_blank\" rel=\"noopener noreferrer\" href=\"(https?://|mailto:)[^\"<>]*\"( title=\"[^\"<>]*\")?>$",
         )

@@ -7,7 +7,9 @@
 //! - [`connections`]: limits the connections in number and in time
 //! - [`console`]: pages for operators, built on the functions of the API
 //! - [`language`]: parses `Accept-Language`
-//! - [`markdown_html`], [`mathml`]: render Markdown as safe HTML, and its formulas
+//! - [`markdown_html`], [`mathml`], [`code_html`]: render Markdown as safe HTML, with its formulas
+//!   and highlighted code
+//! - [`push`]: notifies browsers of approval requests
 //! - [`rules`]: guard rules
 //! - [`reload`], [`settings_file`]: requests to the main loop: to reload the configuration, to
 //!   change its file, to check the installation
@@ -21,6 +23,7 @@
 pub mod api;
 pub mod auth;
 pub mod chat;
+mod code_html;
 pub mod completions;
 pub mod connections;
 pub mod console;
@@ -32,6 +35,7 @@ mod mathml;
 pub mod metrics;
 pub mod percent;
 pub mod problem;
+pub mod push;
 pub mod reload;
 pub mod rules;
 pub mod search;
@@ -46,7 +50,7 @@ use axum::{
     Router,
     extract::DefaultBodyLimit,
     middleware,
-    routing::{get, post},
+    routing::{delete, get, post},
 };
 use channels::{Place, PlaceKind, web::Web};
 use secrecy::SecretString;
@@ -70,6 +74,7 @@ use crate::{
     },
     journal::role::Role,
     store::people::BrowserSession,
+    tools::calendar::{Calendar, ScheduleLimits},
     worker::Worker,
 };
 
@@ -104,6 +109,10 @@ pub struct Admin {
     completions: completions::Completions,
     /// The folder with the skills of each agent.
     skill_folders: BTreeMap<String, PathBuf>,
+    /// Notifies browsers; `None` if that is not offered.
+    push: Option<push::Push>,
+    /// Creates and changes schedules.
+    calendar: Calendar,
     visits: visitor::VisitorLimits,
     /// The open event streams of people who are signed in.
     open_pages: rate_limit::OpenConnections,
@@ -130,6 +139,7 @@ impl Admin {
         let (wrong, bot) =
             (rate_limit::AddressLimit::of(web_session::WRONG_A_MINUTE), "Countersign".to_owned());
         let (inlets, subscriptions) = (BTreeMap::new(), BTreeMap::new());
+        let calendar = Calendar::new(&gateway.store, ScheduleLimits::default());
         Self {
             gateway,
             worker,
@@ -144,6 +154,8 @@ impl Admin {
             requests: None,
             completions: completions::Completions::default(),
             skill_folders: BTreeMap::new(),
+            push: None,
+            calendar,
             visits: visitor::VisitorLimits::default(),
             open_pages: rate_limit::OpenConnections::of(OPEN_PAGES),
             uploads: uploads::Uploads::default(),
@@ -222,6 +234,17 @@ impl Admin {
         Self { skill_folders, ..self }
     }
 
+    /// Sets the limits of schedules.
+    pub fn with_schedule_limits(self, terms: ScheduleLimits) -> Self {
+        let calendar = Calendar::new(&self.gateway.store, terms);
+        Self { calendar, ..self }
+    }
+
+    /// Offers notifications of approval requests.
+    pub fn with_push(self, push: push::Push) -> Self {
+        Self { push: Some(push), ..self }
+    }
+
     /// Sets the bot's name.
     pub fn with_bot_name(self, bot: impl Into<String>) -> Self {
         Self { bot: bot.into(), ..self }
@@ -290,6 +313,9 @@ fn router(admin: Arc<Admin>) -> Router {
         .route("/chat/conversations", get(own_conversations::index))
         .route("/chat/conversations/rename", post(own_conversations::rename))
         .route("/chat/export", get(own_conversations::export))
+        .route("/chat/notifications", get(push::public_key).post(push::subscribe))
+        .route("/chat/notifications", delete(push::unsubscribe))
+        .route("/service-worker.js", get(chat::service_worker))
         .route("/sign-in", get(web_session::page).post(web_session::redeem))
         .route("/sign-in/oidc", get(oidc::begin))
         .route(oidc::BACK, get(oidc::end))

@@ -36,7 +36,11 @@ use database::{encryption, lock, open_store};
 pub use secret_files::secrets;
 
 use crate::{
-    admin::{self, Admin, reload::Requests},
+    admin::{
+        self, Admin,
+        push::{Push, notify},
+        reload::Requests,
+    },
     agent::{
         Agent,
         catalog::Catalog,
@@ -188,6 +192,8 @@ impl App {
         self.worker.start();
         let (gateway, sender) = (self.gateway.clone(), self.webhook_sender.clone());
         self.gateway.spawn_supervised("send webhooks", move || outgoing::deliver(sender.clone()));
+        let admin = self.admin.clone();
+        self.gateway.spawn_supervised("notify browsers", move || notify::notify(admin.clone()));
         self.gateway.spawn_supervised("metrics", move || admin::metrics::keep(gateway.clone()));
         tools::watch_skills(self);
         tools::watch_mcp(self);
@@ -269,8 +275,16 @@ fn admin_server(
         .with_metrics_token(metrics_token(config, variables)?)
         .with_trusted_proxies(config.admin.proxies()?)
         .with_hosts(config.admin.hosts())
+        .with_schedule_limits(config.schedules.build()?)
+        .with_push(push(config)?)
         .with_skill_folders(tools::folders(config).into_iter().collect())
         .with_oidc_provider(oidc::issuer(config, variables)?))
+}
+
+/// What sends notifications to browsers.
+fn push(config: &Config) -> Result<Push> {
+    let web_client = WebClient::new(config.web.inside()).context("the HTTP client for Web Push")?;
+    Ok(Push::new(web_client, config.admin.public_url.as_ref()))
 }
 
 /// The topics of each subscription.

@@ -4,10 +4,10 @@ use anyhow::{Context as _, Result};
 use secrecy::ExposeSecret as _;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs::OpenOptions,
+    fs::{self, OpenOptions},
     io::Write as _,
     os::unix::fs::OpenOptionsExt as _,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use crate::{
@@ -27,21 +27,53 @@ pub fn unused_name(folder: &Path, name: &str) -> String {
     if is_used(&first) { more.find(|name| !is_used(name)).unwrap_or(first) } else { first }
 }
 
-/// Writes a secret into a new file with that name.
-pub fn create_secret(folder: &Path, name: &str, secret: &str) -> Result<()> {
-    modes::create_folder(&folder.join(SECRETS))?;
-    create(&folder.join(name), secret)
+/// Files of new secrets. They are removed when this is dropped, unless the configuration that refers
+/// to them was written.
+#[derive(Default)]
+pub struct NewSecretFiles(Vec<PathBuf>);
+
+impl NewSecretFiles {
+    /// Writes a secret into a new file with that name.
+    pub fn create(&mut self, folder: &Path, name: &str, secret: &str) -> Result<()> {
+        modes::create_folder(&folder.join(SECRETS))?;
+        let file = folder.join(name);
+        create(&file, secret)?;
+        self.0.push(file);
+        Ok(())
+    }
+
+    /// Keeps the files.
+    pub fn keep(mut self) {
+        self.0.clear();
+    }
 }
 
-/// Creates a file that only its owner can read. A file that exists is not overwritten.
+impl Drop for NewSecretFiles {
+    fn drop(&mut self) {
+        for file in &self.0 {
+            remove(file);
+        }
+    }
+}
+
+/// Creates a file that only its owner can read. A file that exists is not overwritten, and one that
+/// could not be written completely is removed.
 pub fn create(file: &Path, text: &str) -> Result<()> {
     let mut options = OpenOptions::new();
     let opened = options.write(true).create_new(true).mode(0o600).open(file);
     let written = opened.and_then(|mut opened| {
-        opened.write_all(text.as_bytes())?;
-        opened.sync_all()
+        let written = opened.write_all(text.as_bytes()).and_then(|()| opened.sync_all());
+        written.inspect_err(|_| remove(file))
     });
     written.with_context(|| format!("creating {}", file.display()))
+}
+
+/// Removes a file that was created for nothing.
+pub fn remove(file: &Path) {
+    if let Err(problem) = fs::remove_file(file) {
+        let file = file.display();
+        tracing::error!(%file, %problem, "could not remove a secret that is not used; remove it");
+    }
 }
 
 /// All secrets of the configuration, which logs must not contain.
@@ -53,4 +85,25 @@ pub fn secrets(config: &Config, variables: &BTreeMap<String, String>) -> BTreeSe
         .chain(address::passwords(&config.store_url()))
         .chain(passwords(config, variables))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_stay_only_if_their_configuration_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = || fs::read_dir(folder.path().join(SECRETS)).unwrap().count();
+        let mut kept = NewSecretFiles::default();
+        kept.create(folder.path(), "secrets/a", "of a").unwrap();
+        kept.keep();
+        let mut failed = NewSecretFiles::default();
+        failed.create(folder.path(), "secrets/b", "of b").unwrap();
+        assert!(failed.create(folder.path(), "secrets/a", "another").is_err(), "it exists");
+        assert_eq!(files(), 2);
+        drop(failed);
+        assert_eq!(files(), 1);
+        assert_eq!(fs::read_to_string(folder.path().join("secrets/a")).unwrap(), "of a");
+    }
 }

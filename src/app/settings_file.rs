@@ -13,7 +13,10 @@ use std::{
 };
 use tokio::sync::Mutex;
 
-use super::{channels, models, secret_files};
+use super::{
+    channels, models,
+    secret_files::{self, NewSecretFiles},
+};
 use crate::{
     admin::settings_file::{EntryChange, EntryList, FileAction, FileChange, FileRequest, FileView},
     agent::redact::Redactor,
@@ -22,7 +25,10 @@ use crate::{
         Config, DEFAULT_FILE,
         edit::{self, NewValue},
     },
-    store::{Store, audit::Fact},
+    store::{
+        Store,
+        audit::{AuditKind, Fact},
+    },
 };
 
 /// How long a model or a platform may take to answer a test.
@@ -146,9 +152,9 @@ impl SettingsFile {
                 Ok(FileChange { diff, backup: None })
             }
             FileAction::Write(fact) => {
-                let backup = self.write(&before, &new)?;
                 let fact = fact.with("list", change.list.as_str()).with("id", change.id.as_str());
-                record(store, fact.with("diff", diff.as_str())).await?;
+                let fact = fact.with("diff", diff.as_str()).with("version", version(&new.text));
+                let backup = self.write_recorded(&before, &new, fact, store).await?;
                 Ok(FileChange { diff, backup })
             }
         }
@@ -199,17 +205,44 @@ impl SettingsFile {
         self.path().unwrap_or(Path::new(DEFAULT_FILE)).display().to_string()
     }
 
-    /// Writes the secrets, a backup and then the file. Returns the name of the backup.
+    /// Writes the file between two audit records, so that it never changes without one. A first
+    /// record without a second one means that the outcome is unknown: the digest of the file tells.
+    async fn write_recorded(
+        &self,
+        before: &str,
+        new: &NewText,
+        fact: Fact,
+        store: &Store,
+    ) -> Result<Option<String>> {
+        let about = |kind| Fact { kind, ..fact.clone() };
+        record(store, about(AuditKind::ConfigurationWriteBegun)).await?;
+        let written = self.write(before, new);
+        let end = match &written {
+            Ok(_) => about(AuditKind::ConfigurationWritten),
+            Err(problem) => about(AuditKind::ConfigurationWriteFailed)
+                .with("problem", format!("{problem:#}").as_str()),
+        };
+        if let Err(problem) = record(store, end).await {
+            let problem = format!("{problem:#}");
+            tracing::error!(problem, "could not record the outcome of a change of the file");
+        }
+        written
+    }
+
+    /// Writes the secrets, a backup and then the file. Returns the name of the backup. If it fails,
+    /// no new secret is left behind.
     fn write(&self, before: &str, new: &NewText) -> Result<Option<String>> {
         if new.text == before {
             return Ok(None);
         }
         let (target, folder) = (self.target(), self.folder());
+        let mut secrets = NewSecretFiles::default();
         for (name, secret) in &new.secrets {
-            secret_files::create_secret(&folder, name, secret.expose_secret().trim())?;
+            secrets.create(&folder, name, secret.expose_secret().trim())?;
         }
         let backup = if target.exists() { Some(back_up(&target)?) } else { None };
         replace(&target, &new.text)?;
+        secrets.keep();
         Ok(backup)
     }
 }
@@ -293,8 +326,14 @@ fn replace(target: &Path, text: &str) -> Result<()> {
     // May be left over from a crash.
     let _ = fs::remove_file(&new);
     secret_files::create(&new, text)?;
-    if let Ok(before) = target.metadata() {
-        fs::set_permissions(&new, before.permissions())?;
+    let replaced = keep_permissions(target, &new).and_then(|()| fs::rename(&new, target));
+    let replaced = replaced.inspect_err(|_| secret_files::remove(&new));
+    replaced.with_context(|| format!("replacing {}", target.display()))
+}
+
+fn keep_permissions(of: &Path, new: &Path) -> io::Result<()> {
+    match of.metadata() {
+        Ok(before) => fs::set_permissions(new, before.permissions()),
+        Err(_) => Ok(()),
     }
-    fs::rename(&new, target).with_context(|| format!("replacing {}", target.display()))
 }

@@ -17,7 +17,10 @@ use super::{
 use crate::{
     admin::first_steps::{PLATFORMS, PROVIDERS, PlatformChoice, ProviderChoice},
     agent::redact::Redactor,
-    app::{self, secret_files},
+    app::{
+        self,
+        secret_files::{self, NewSecretFiles},
+    },
     config::{Config, DEFAULT_FILE},
     journal::role::Role,
 };
@@ -273,8 +276,11 @@ fn write(file: &Path, answers: &Answers) -> Result<()> {
     let folder = &answers.folder;
     let created = fs::create_dir_all(folder);
     created.with_context(|| format!("creating the folder {}", folder.display()))?;
+    let mut secrets = NewSecretFiles::default();
     for typed in answers.secrets().into_iter().filter_map(|secret| secret.typed.as_ref()) {
-        secret_files::create_secret(folder, &typed.file, &typed.value)?;
+        secrets.create(folder, &typed.file, &typed.value)?;
     }
-    secret_files::create(file, &answers.text(SecretTarget::Kept))
+    secret_files::create(file, &answers.text(SecretTarget::Kept))?;
+    secrets.keep();
+    Ok(())
 }

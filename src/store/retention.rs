@@ -108,6 +108,7 @@ pub const RULES: &[RetentionRule] = &[
     rule("pairings", "30 days after they expire"),
     rule("pairing_failures", "1 day after the last"),
     rule("access_tokens", "until they expire"),
+    rule("push_subscriptions", "with their session"),
     rule("api_tokens", "forever: the audit names them"),
     rule("answers", "1 day"),
     rule("completions", "with their conversation"),

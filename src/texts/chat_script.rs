@@ -52,6 +52,8 @@ pub struct ScriptTexts {
     pub waits_for_model: &'static str,
     pub unfinished: &'static str,
     pub discard: &'static str,
+    pub notifications_blocked: &'static str,
+    pub notifications_failed: &'static str,
 }
 
 pub(super) const ENGLISH: ScriptTexts = ScriptTexts {
@@ -102,6 +104,8 @@ pub(super) const ENGLISH: ScriptTexts = ScriptTexts {
     waits_for_model: "Waiting for the model for {time}",
     unfinished: "This answer was not finished.",
     discard: "Discard",
+    notifications_blocked: "Notifications are blocked for this site. Allow them in the settings of the browser.",
+    notifications_failed: "Notifications could not be turned on: {why}",
 };
 
 pub(super) const GERMAN: ScriptTexts = ScriptTexts {
@@ -152,6 +156,8 @@ pub(super) const GERMAN: ScriptTexts = ScriptTexts {
     waits_for_model: "Wartet seit {time} auf das Modell",
     unfinished: "Diese Antwort ist unvollständig.",
     discard: "Verwerfen",
+    notifications_blocked: "Benachrichtigungen sind für diese Seite gesperrt. Erlaube sie in den Einstellungen des Browsers.",
+    notifications_failed: "Benachrichtigungen ließen sich nicht einschalten: {why}",
 };
 
 pub(super) const SPANISH: ScriptTexts = ScriptTexts {
@@ -202,6 +208,8 @@ pub(super) const SPANISH: ScriptTexts = ScriptTexts {
     waits_for_model: "Esperando al modelo desde hace {time}",
     unfinished: "Esta respuesta no se completó.",
     discard: "Descartar",
+    notifications_blocked: "Las notificaciones están bloqueadas para este sitio. Permítelas en los ajustes del navegador.",
+    notifications_failed: "No se pudieron activar las notificaciones: {why}",
 };
 
 pub(super) const CHINESE: ScriptTexts = ScriptTexts {
@@ -252,4 +260,6 @@ pub(super) const CHINESE: ScriptTexts = ScriptTexts {
     waits_for_model: "已等待模型 {time}",
     unfinished: "此回答未完成。",
     discard: "放弃",
+    notifications_blocked: "此网站的通知已被屏蔽。请在浏览器设置中允许通知。",
+    notifications_failed: "无法开启通知：{why}",
 };

@@ -55,6 +55,12 @@ impl Preview {
         Self::block(problem).after(PreviewNote::Failure)
     }
 
+    /// Why the call would fail, if this is a failed preview.
+    pub fn problem(&self) -> Option<&str> {
+        let block = self.block.as_ref().filter(|_| self.notes == [PreviewNote::Failure])?;
+        Some(&block.text)
+    }
+
     pub fn block(block: Block) -> Self {
         Self { block: Some(block), ..Self::default() }
     }

@@ -6,12 +6,14 @@
 //! - [`workspace`]: the only access to files
 //! - [`sandbox`]: sandboxes for the programs that the gateway starts
 //! - [`skills`]: skills, and their tools
+//! - [`calendar`]: plans schedules, for the tools of a chat and for the console
 //! - [`manual`]: the documentation of this build
 //! - [`datasources`], [`documents`], [`extensions`], [`files`], [`jobs`], [`json`], [`media`], [`memory`],
 //!   [`results`], [`schedule`], [`send`], `echo`, [`shell`], [`time`], [`view_image`], [`web`],
 //!   [`wiki`]: the tools
 //! - [`mcp`]: tools of MCP servers; [`wasm`]: WASM tools
 
+pub mod calendar;
 pub mod contract;
 pub mod conversions;
 pub mod custom;

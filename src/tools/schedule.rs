@@ -5,7 +5,7 @@
 
 use async_trait::async_trait;
 use channels::text::{escape, reveal};
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,15 +14,12 @@ use std::{fmt::Write as _, sync::Arc};
 
 use super::{
     Context, Output, Tool, ToolError,
+    calendar::{Calendar, ScheduleArguments, ScheduleLimits, ScheduleTarget, broken},
     contract::arguments::{parse, schema},
     files::diff,
-    time,
 };
 use crate::{
-    agent::{
-        catalog::{ApprovalMode, EffectClass, Subject, Tier, ToolSpec},
-        schedule_rule::{self, RequestedTime},
-    },
+    agent::catalog::{ApprovalMode, EffectClass, Subject, Tier, ToolSpec},
     journal::ids::ScheduleId,
     store::{
         Store,
@@ -40,29 +37,12 @@ const SCHEDULE: &str = "Schedules a task that you do later (cron), once or repea
     answer [SILENT] and nothing else if there is nothing to tell. Use remind to show a fixed \
     text.";
 
-/// The maximum length of a reminder or task.
-const MAX_CHARS: usize = 4_000;
 /// The maximum length of a text in the list.
 const SUMMARY_CHARS: usize = 200;
 
-/// The operator's limits.
-#[derive(Debug, Clone)]
-pub struct ScheduleLimits {
-    /// The default time zone.
-    pub zone: Tz,
-    pub shortest: TimeDelta,
-    pub per_conversation: usize,
-}
-
-#[derive(Clone)]
-struct Calendar {
-    store: Store,
-    terms: ScheduleLimits,
-}
-
 /// All four tools.
 pub fn tools(store: &Store, terms: ScheduleLimits) -> Vec<Arc<dyn Tool>> {
-    let calendar = Calendar { store: store.clone(), terms };
+    let calendar = Calendar::new(store, terms);
     vec![
         Arc::new(ScheduleTool { calendar: calendar.clone(), does: ScheduleKind::Remind }),
         Arc::new(ScheduleTool { calendar: calendar.clone(), does: ScheduleKind::Run }),
@@ -82,29 +62,6 @@ struct ListSchedules(Calendar);
 
 /// `change_schedule`
 struct ChangeSchedule(Calendar);
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct ScheduleArguments {
-    /// The reminder, exactly as people will read it; or the task, complete.
-    text: String,
-    /// Local date and time, for example 2026-05-04T18:00.
-    #[serde(default)]
-    at: Option<String>,
-    /// How long from now, for example 20m, 2h or 1day 12h.
-    #[serde(default, rename = "in")]
-    after: Option<String>,
-    /// Repeats with this interval, for example 2h; first after the interval, or at `at`.
-    #[serde(default)]
-    every: Option<String>,
-    /// Repeats by this cron pattern of five fields, for example 0 9 * * MON-FRI.
-    #[serde(default)]
-    cron: Option<String>,
-    /// IANA name of the person's time zone, such as Europe/Berlin; by default the one that was last
-    /// used here, else the operator's.
-    #[serde(default)]
-    timezone: Option<String>,
-}
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -150,15 +107,15 @@ impl Tool for ScheduleTool {
 
     async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
         let wanted: ScheduleArguments = parse(arguments.clone()).ok()?;
-        match self.calendar.planned(self.does, wanted, context).await {
+        match planned(&self.calendar, self.does, wanted, context).await {
             Ok(planned) => Some(Preview::note(next_run(&planned))),
             Err(error) => Some(Preview::failure(error)),
         }
     }
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
-        let new = self.calendar.planned(self.does, parse(arguments)?, context).await?;
-        self.calendar.create(new, context.now).await
+        let new = planned(&self.calendar, self.does, parse(arguments)?, context).await?;
+        create(&self.calendar, new, context.now).await
     }
 }
 
@@ -177,7 +134,7 @@ impl Tool for ListSchedules {
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
         let NoArguments {} = parse(arguments)?;
-        let all = self.0.all(context).await?;
+        let all = all(&self.0, context).await?;
         if all.is_empty() {
             return Ok(Output::text("Nothing is scheduled in this conversation."));
         }
@@ -209,7 +166,7 @@ impl Tool for ChangeSchedule {
 
     async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
         let Change { id, .. } = parse(arguments.clone()).ok()?;
-        match self.0.find(&id, context).await {
+        match find(&self.0, &id, context).await {
             Ok(schedule) => {
                 let heading = PreviewNote::Markdown(heading(&schedule));
                 Some(diff::created(&schedule.text).after(next_run(&schedule)).after(heading))
@@ -220,7 +177,7 @@ impl Tool for ChangeSchedule {
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
         let Change { id, action } = parse(arguments)?;
-        let mut schedule = self.0.find(&id, context).await?;
+        let mut schedule = find(&self.0, &id, context).await?;
         let now = context.now;
         let to = match action {
             Action::Pause => ScheduleChange::Pause,
@@ -241,85 +198,59 @@ impl Tool for ChangeSchedule {
     }
 }
 
-impl Calendar {
-    async fn create(&self, new: Schedule, now: DateTime<Utc>) -> Result<Output, ToolError> {
-        let (made, most) = (new.clone(), self.terms.per_conversation);
-        let create = self.store.write("create schedule", move |tx| {
-            Box::pin(async move { schedules::create(tx, &made, most, now).await })
-        });
-        match create.await.map_err(|error| broken(&error))? {
-            ScheduleCreated::New => Ok(Output::text(summary(&new))),
-            ScheduleCreated::There(there) => {
-                Ok(Output::text(format!("It already exists: {}", summary(&there))))
-            }
-            ScheduleCreated::Full => Err(ToolError::ExecutionFailed(format!(
-                "The maximum of {most} schedules in this conversation is reached: delete one first \
-                    (list_schedules, change_schedule)"
-            ))),
+/// Creates a schedule, and says so to the model.
+async fn create(
+    calendar: &Calendar,
+    new: Schedule,
+    now: DateTime<Utc>,
+) -> Result<Output, ToolError> {
+    let text = summary(&new);
+    match calendar.create(new, None, now).await? {
+        ScheduleCreated::New => Ok(Output::text(text)),
+        ScheduleCreated::There(there) => {
+            Ok(Output::text(format!("It already exists: {}", summary(&there))))
         }
+        ScheduleCreated::Full => Err(ToolError::ExecutionFailed(format!(
+            "The maximum of {} schedules in this conversation is reached: delete one first \
+                (list_schedules, change_schedule)",
+            calendar.most()
+        ))),
     }
+}
 
-    async fn planned(
-        &self,
-        does: ScheduleKind,
-        wanted: ScheduleArguments,
-        context: &Context,
-    ) -> Result<Schedule, ToolError> {
-        let ScheduleArguments { text, at, after, every, cron, timezone } = wanted;
-        let requested = RequestedTime { at, after, every, cron };
-        let count = text.chars().count();
-        if text.trim().is_empty() || count > MAX_CHARS {
-            return Err(ToolError::InvalidParameters(format!(
-                "the text has {count} characters; 1 to {MAX_CHARS} are allowed"
-            )));
-        }
-        let zone = self.zone(timezone, context).await?;
-        let (rule, due_at) =
-            schedule_rule::plan(&requested, zone, self.terms.shortest, context.now)
-                .map_err(ToolError::InvalidParameters)?;
-        Ok(Schedule {
-            id: ScheduleId(context.call.to_string()),
-            conversation: context.conversation.clone(),
-            does,
-            text,
-            rule,
-            zone: zone.name().to_owned(),
-            by: context.person.clone(),
-            taint: context.taint.clone(),
-            state: State::Waiting,
-            due_at,
-        })
-    }
+/// The schedule of a call, which is for the person who asked for it.
+async fn planned(
+    calendar: &Calendar,
+    does: ScheduleKind,
+    wanted: ScheduleArguments,
+    context: &Context,
+) -> Result<Schedule, ToolError> {
+    let target = ScheduleTarget {
+        id: ScheduleId(context.call.to_string()),
+        conversation: context.conversation.clone(),
+        by: context.person.clone(),
+        taint: context.taint.clone(),
+    };
+    calendar.planned(does, wanted, target, context.now).await
+}
 
-    async fn zone(&self, named: Option<String>, context: &Context) -> Result<Tz, ToolError> {
-        if let Some(named) = named {
-            return time::zone(&named);
-        }
-        let (conversation, person) = (context.conversation.clone(), context.person.clone());
-        let known = self.store.read(move |tx| {
-            Box::pin(async move { schedules::zone(tx, &conversation, &person).await })
-        });
-        let known = known.await.map_err(|error| broken(&error))?;
-        Ok(known.and_then(|zone| zone.parse().ok()).unwrap_or(self.terms.zone))
-    }
+/// The schedules of this conversation.
+async fn all(calendar: &Calendar, context: &Context) -> Result<Vec<Schedule>, ToolError> {
+    let conversation = context.conversation.clone();
+    let all = calendar.store.read(move |tx| {
+        Box::pin(async move { schedules::of_conversation(tx, &conversation).await })
+    });
+    all.await.map_err(|error| broken(&error))
+}
 
-    async fn all(&self, context: &Context) -> Result<Vec<Schedule>, ToolError> {
-        let conversation = context.conversation.clone();
-        let all = self.store.read(move |tx| {
-            Box::pin(async move { schedules::of_conversation(tx, &conversation).await })
-        });
-        all.await.map_err(|error| broken(&error))
-    }
-
-    async fn find(&self, id: &str, context: &Context) -> Result<Schedule, ToolError> {
-        let all = self.all(context).await?;
-        let found = all.into_iter().find(|schedule| code(schedule) == id.trim());
-        found.ok_or_else(|| {
-            ToolError::InvalidParameters(format!(
-                "nothing with the id {id:?} is scheduled here: list_schedules shows the ids"
-            ))
-        })
-    }
+async fn find(calendar: &Calendar, id: &str, context: &Context) -> Result<Schedule, ToolError> {
+    let all = all(calendar, context).await?;
+    let found = all.into_iter().find(|schedule| code(schedule) == id.trim());
+    found.ok_or_else(|| {
+        ToolError::InvalidParameters(format!(
+            "nothing with the id {id:?} is scheduled here: list_schedules shows the ids"
+        ))
+    })
 }
 
 /// The last part of the id, which is the part that differs.
@@ -375,9 +306,4 @@ fn when(schedule: &Schedule) -> String {
 fn local(instant: DateTime<Utc>, zone: Tz) -> String {
     let time = instant.with_timezone(&zone);
     format!("{} ({}, UTC{})", time.format("%A %F %H:%M:%S"), zone.name(), time.format("%:z"))
-}
-
-fn broken(error: &anyhow::Error) -> ToolError {
-    tracing::error!(problem = format!("{error:#}"), "the schedules are unavailable");
-    ToolError::ExecutionFailed("The schedules are unavailable: try again later".into())
 }

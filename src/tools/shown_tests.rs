@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use super::{
-    Tool,
+    Tool, calendar,
     contract::toolbox::{Toolbox, builtin, sandboxed},
     datasources::{self, ConfiguredSource, visible::Visibility},
     documents::Branding,
@@ -161,7 +161,7 @@ fn extensions(place: &ToolFixture) -> Extensions {
 pub(super) fn all(place: &ToolFixture, store: &Store) -> Toolbox {
     let sandbox = Arc::new(Sandbox::without_bubblewrap(Path::new("x"), "a test"));
     let folders = BTreeMap::from([("default".to_owned(), place.folder.path().join("skills"))]);
-    let terms = schedule::ScheduleLimits {
+    let terms = calendar::ScheduleLimits {
         zone: chrono_tz::UTC,
         shortest: chrono::TimeDelta::minutes(1),
         per_conversation: 10,

@@ -11,7 +11,7 @@ use super::{
     turn::{Flow, Turn},
 };
 use crate::{
-    agent::{grants, guard, next::ApprovalNeeded, policy},
+    agent::{catalog::EffectClass, grants, guard, next::ApprovalNeeded, policy},
     crash,
     gateway::approvals,
     journal::{
@@ -19,7 +19,7 @@ use crate::{
         ids::ApprovalId,
     },
     store::{self, approvals::request::NewApproval},
-    texts::{self, ApprovalText, PossibleChoices},
+    texts::{self, ApprovalText, PossibleChoices, preview::Preview},
     tools::{Context, files, workspace},
 };
 
@@ -39,9 +39,14 @@ pub(super) async fn ask(turn: &Turn<'_>, all_needed: Vec<ApprovalNeeded>) -> Res
                 continue;
             }
         };
+        let preview = preview(turn, &needed.call).await;
+        if let Some(event) = failed(turn, &needed, preview.as_ref()) {
+            change.events.push(event);
+            continue;
+        }
         room -= 1;
-        let digest = guard::digest_of(&needed.call, &guard_context);
-        let asked = put(turn, &needed, digest).await?;
+        let shown = Shown { digest: guard::digest_of(&needed.call, &guard_context), preview };
+        let asked = put(turn, &needed, shown).await?;
         change.facts.push(audit::asked(turn, &needed.call, &needed.reason, &asked));
         change.events.push(asked.event());
         change.asked.push(asked);
@@ -70,7 +75,36 @@ fn refused(needed: &ApprovalNeeded, text: String) -> Event {
     Event::ToolFinished { call, result }
 }
 
-async fn put(turn: &Turn<'_>, needed: &ApprovalNeeded, digest: String) -> Result<NewApproval> {
+/// The result of a call that cannot succeed, so that nobody is asked about it. If another open call
+/// of the reply has effects, it may make this one succeed, and people are asked.
+fn failed(turn: &Turn<'_>, needed: &ApprovalNeeded, preview: Option<&Preview>) -> Option<Event> {
+    let call = &needed.call;
+    let problem = preview?.problem().filter(|_| needed.asks == ApprovalPurpose::Allow)?;
+    let mut others = turn.session.open_calls().filter(|other| other.call.id != call.id);
+    let reads =
+        |other: &Call| turn.spec(other).is_some_and(|spec| spec.effect == EffectClass::ReadOnly);
+    if !others.all(|other| reads(&other.call)) {
+        return None;
+    }
+    let text = turn.worker.redactor.text(problem).into_owned();
+    let result = ToolResult::text(Outcome::Failed, text);
+    Some(Event::ToolFinished { call: call.id.clone(), result })
+}
+
+/// The part of a request that is not an argument.
+async fn preview(turn: &Turn<'_>, call: &Call) -> Option<Preview> {
+    let context = context_after_reads(turn, call).await;
+    turn.worker.toolbox.preview(call, &context).await
+}
+
+/// What a request shows besides the call, and the digest that binds it to the call that runs.
+struct Shown {
+    digest: String,
+    preview: Option<Preview>,
+}
+
+async fn put(turn: &Turn<'_>, needed: &ApprovalNeeded, shown: Shown) -> Result<NewApproval> {
+    let Shown { digest, preview } = shown;
     let ApprovalNeeded { call, asks, grantable, approvers, .. } = needed;
     let id = ApprovalId::new();
     let expires_at = turn.worker.gateway.clock.now() + turn.agent.policy.approval_for;
@@ -81,7 +115,7 @@ async fn put(turn: &Turn<'_>, needed: &ApprovalNeeded, digest: String) -> Result
     let here = grantable && !spec.is_some_and(grants::runs_anything);
     let terms =
         Terms { id: &id, expires_at, for_conversation: here && *asks == ApprovalPurpose::Allow };
-    let Request { title, arguments, text, file } = request(turn, needed, terms).await?;
+    let Request { title, arguments, text, file } = request(turn, needed, preview, terms).await?;
     // A grant is listed and shown to other people, so its arguments must not contain anything that
     // looks like a secret.
     let open = grantable && redactor.value(&call.arguments) == call.arguments;
@@ -131,12 +165,15 @@ struct Request {
 
 /// Redacts only secrets of the configuration. Text that merely looks like a secret may matter for
 /// the decision.
-async fn request(turn: &Turn<'_>, needed: &ApprovalNeeded, terms: Terms<'_>) -> Result<Request> {
+async fn request(
+    turn: &Turn<'_>,
+    needed: &ApprovalNeeded,
+    preview: Option<Preview>,
+    terms: Terms<'_>,
+) -> Result<Request> {
     let ApprovalNeeded { call, asks, reason, .. } = needed;
     let redactor = &turn.worker.redactor;
     let arguments = redactor.marked_value(&call.arguments);
-    let context = context_after_reads(turn, call).await;
-    let preview = turn.worker.toolbox.preview(call, &context).await;
     let preview = preview.map(|preview| preview.map(|text| redactor.marked(text)));
     let remarks = turn.session.remarks.get(&call.id).map(|remarks| remarks.join("\n"));
     let reason =
@@ -163,7 +200,8 @@ async fn request(turn: &Turn<'_>, needed: &ApprovalNeeded, terms: Terms<'_>) -> 
     if text.is_cut {
         let everything = texts::everything(&arguments, preview.as_ref());
         let bytes = everything.text.into_bytes();
-        let put = context.artifacts.put(everything.name, everything.media_type, bytes);
+        let artifacts = &turn.worker.gateway.artifacts;
+        let put = artifacts.put(everything.name, everything.media_type, bytes);
         file = Some(put.await?);
     }
     Ok(Request { title, arguments, text, file })

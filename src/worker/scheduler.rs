@@ -139,7 +139,7 @@ async fn fire(worker: &Arc<Worker>, schedule: Schedule) -> Result<bool> {
 
 /// Whether the person still has access: otherwise their schedules and jobs do not run, and their
 /// jobs do not report.
-pub(super) async fn has_access(
+pub async fn has_access(
     tx: &mut Tx<'_>,
     worker: &Worker,
     conversation: &ConversationId,

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Starts the gateway with its demo model and walks through the web chat, the console and a page
-# of another site in a real browser. The pictures go to FOLDER, if one is named.
+# Starts the gateway with its demo model and walks through the web chat, its notifications, the console
+# and a page of another site in a real browser. The pictures go to FOLDER, if one is named.
 # Usage: tests/browser/check.sh [FOLDER]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -13,7 +13,8 @@ trap 'for one in $gateway $shop; do kill "$one" 2>/dev/null || true; done; rm -r
 out=$(realpath -m "${1:-$scratch}")
 mkdir -p "$out"
 
-cp tests/browser/*.mjs "$scratch/"
+cp tests/browser/*.mjs tests/browser/*.py "$scratch/"
+venv=$(python_with tests/browser/requirements.txt)
 (cd "$scratch" && PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm install --silent --no-audit --no-fund playwright-core axe-core)
 
 # A gateway of its own for each, with more in its configuration; the token of its sign-in link.
@@ -42,6 +43,14 @@ begin votes '
 approvers = { who = ["members"], needed = 2 }
 '
 walk votes.mjs "http://127.0.0.1:$port" "$token"
+begin schedules
+walk schedules.mjs "http://127.0.0.1:$port" "$token" "$out/schedules.png"
+push=$(free_port)
+begin notifications "
+[web]
+allowed_private_hosts = [\"127.0.0.1:$push\"]
+"
+walk notifications.mjs "http://127.0.0.1:$port" "$token" "$venv/bin/python" "$push" "$out/notifications.png"
 begin console
 walk console.mjs "http://127.0.0.1:$port" "$token" "$scratch/console/data/countersign.db" "$out/console.png"
 

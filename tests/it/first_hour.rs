@@ -302,6 +302,38 @@ async fn a_rejected_change_writes_nothing() {
     changes.site.end().await;
 }
 
+/// A file that cannot be written leaves no secret behind, and the audit has who tried. It is told
+/// before the file changes, so that no change is without a record.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failed_write_leaves_no_secret_and_is_in_the_audit() {
+    let (changes, mut running) = Changes::begin().await;
+    let before = changes.read();
+    // The name of the new file is taken by a folder that is not empty.
+    let obstacle = changes.site.path("countersign.toml.new");
+    fs::create_dir(&obstacle).unwrap();
+    fs::write(obstacle.join("a"), "").unwrap();
+    let seen = version(&changes.page().await);
+    let (status, page) = changes.sends(&seen, "save", ("key_vision", "")).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(page.contains("creating") && page.contains("countersign.toml.new"), "{page}");
+    assert_eq!(changes.read(), before);
+    let secrets = fs::read_dir(changes.site.path("secrets")).unwrap().count();
+    assert_eq!(secrets, 0, "no secret is left behind");
+    let listed = async |kind: &str| {
+        changes.owner.reads(&format!("/audit?kind={kind}")).await.contains("+model = ")
+    };
+    assert!(listed("configuration_write_begun").await);
+    assert!(listed("configuration_write_failed").await);
+    assert!(!listed("configuration_written").await);
+
+    fs::remove_dir_all(&obstacle).unwrap();
+    changes.sends(&seen, "save", ("key_vision", "")).await;
+    assert!(changes.read().contains("secrets/models-main-api-key"));
+    assert!(listed("configuration_written").await);
+    running.stop().await;
+    changes.site.end().await;
+}
+
 /// Neither the page nor the audit shows a secret of the file or one that was typed, even if the
 /// gateway cannot load the file and so does not know its secrets.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -14,12 +14,25 @@ use super::{
 };
 use crate::{
     admin::{Admin, problem::Problem},
-    store::{
-        audit,
-        audit::AuditKind,
-        lists::PageRequest,
-        schedules::{self, Schedule, ScheduleChange, State as ScheduleState},
+    journal::{
+        event::Speaker,
+        ids::{ConversationId, ScheduleId},
     },
+    store::{
+        audit::{self, AuditKind, Fact},
+        lists::{
+            PageRequest,
+            schedule_people::{self, SchedulePerson},
+        },
+        schedules::{
+            self, Schedule, ScheduleChange, ScheduleCreated, ScheduleKind, State as ScheduleState,
+        },
+    },
+    tools::{
+        ToolError,
+        calendar::{self, ScheduleArguments, ScheduleTarget},
+    },
+    worker::scheduler,
 };
 
 pub fn routes() -> OpenApiRouter<Arc<Admin>> {
@@ -91,6 +104,126 @@ pub async fn page(
     Ok(Page::of(rows, &page_request, |row| row.id.to_string(), |row| view(admin, row)))
 }
 
+/// What is to be scheduled, as in a call of the tools.
+pub struct NewSchedule {
+    pub does: ScheduleKind,
+    pub arguments: ScheduleArguments,
+}
+
+/// The schedule with this id, unless it has ended.
+pub async fn active(admin: &Admin, id: &str) -> Result<Option<Schedule>> {
+    let id = id.into();
+    let read = admin
+        .gateway
+        .store
+        .read(move |tx| Box::pin(async move { schedules::by_id(tx, &id).await }));
+    Ok(read.await?.filter(is_active))
+}
+
+fn is_active(schedule: &Schedule) -> bool {
+    matches!(schedule.state, ScheduleState::Waiting | ScheduleState::Paused)
+}
+
+/// Creates a schedule for a person in a conversation, as `remind` and `schedule` do in a chat.
+pub async fn create(
+    admin: &Admin,
+    caller: &Caller,
+    target: SchedulePerson,
+    new: NewSchedule,
+) -> Result<(), Problem> {
+    let SchedulePerson { person, conversation, .. } = target;
+    let name = name(admin, &conversation, &person).await?;
+    let target = ScheduleTarget {
+        id: ScheduleId(uuid::Uuid::now_v7().simple().to_string()),
+        conversation,
+        by: Speaker { id: person, name },
+        // The person who writes it in the console is an owner.
+        taint: Vec::new(),
+    };
+    let now = admin.gateway.clock.now();
+    let schedule = admin.calendar.planned(new.does, new.arguments, target, now).await;
+    let schedule = schedule.map_err(rejected)?;
+    if !has_access(admin, &schedule).await? {
+        return Err(Problem::unfit("This person has no access to this channel any more."));
+    }
+    let fact = fact(admin, caller, AuditKind::ScheduleCreated, &schedule);
+    match admin.calendar.create(schedule, Some(fact), now).await.map_err(rejected)? {
+        ScheduleCreated::New => Ok(()),
+        ScheduleCreated::There(_) => Err(Problem::conflict("The same schedule already exists.")),
+        ScheduleCreated::Full => Err(Problem::conflict(format!(
+            "The maximum of {} schedules in this conversation is reached. Delete one first.",
+            admin.calendar.most()
+        ))),
+    }
+}
+
+async fn name(admin: &Admin, conversation: &ConversationId, person: &str) -> Result<String> {
+    let (conversation, own) = (conversation.clone(), person.to_owned());
+    let read = admin.gateway.store.read(move |tx| {
+        Box::pin(async move { schedule_people::name(tx, &conversation, &own).await })
+    });
+    Ok(read.await?.unwrap_or_else(|| person.to_owned()))
+}
+
+/// Changes what a schedule does and when. Its conversation, person and sources stay the same.
+pub async fn edit(
+    admin: &Admin,
+    caller: &Caller,
+    id: &str,
+    new: NewSchedule,
+) -> Result<(), Problem> {
+    let old = active(admin, id).await?.ok_or_else(|| none("schedule"))?;
+    let target = ScheduleTarget {
+        id: old.id.clone(),
+        conversation: old.conversation.clone(),
+        by: old.by.clone(),
+        taint: old.taint.clone(),
+    };
+    let now = admin.gateway.clock.now();
+    let new = admin.calendar.planned(new.does, new.arguments, target, now).await;
+    let schedule = calendar::edited(&old, new.map_err(rejected)?);
+    let fact = fact(admin, caller, AuditKind::ScheduleEdited, &schedule);
+    let is_changed = admin.calendar.change(schedule, fact, now).await.map_err(rejected)?;
+    if is_changed { Ok(()) } else { Err(none("schedule")) }
+}
+
+/// Whether the scheduler would run it.
+async fn has_access(admin: &Admin, schedule: &Schedule) -> Result<bool> {
+    let (worker, schedule) = (admin.worker.clone(), schedule.clone());
+    let read = admin.gateway.store.read(move |tx| {
+        Box::pin(async move {
+            scheduler::has_access(tx, &worker, &schedule.conversation, &schedule.by).await
+        })
+    });
+    read.await
+}
+
+fn fact(admin: &Admin, caller: &Caller, kind: AuditKind, schedule: &Schedule) -> Fact {
+    caller
+        .did(kind)
+        .with("schedule", schedule.id.as_str())
+        .with("conversation", schedule.conversation.as_str())
+        .with("for", schedule.by.id.as_str())
+        .with("does", schedule.does.as_str())
+        .with("text", admin.redactor().text(&schedule.text).as_ref())
+        .with("rule", schedule.rule.description())
+        .with("due_at", schedule.due_at.to_rfc3339())
+}
+
+fn rejected(error: ToolError) -> Problem {
+    match error {
+        ToolError::InvalidParameters(why) => Problem::unfit(sentence(&why)),
+        other => Problem::new(StatusCode::SERVICE_UNAVAILABLE, other.to_string()),
+    }
+}
+
+/// What a tool says to the model, as a sentence.
+fn sentence(why: &str) -> String {
+    let mut letters = why.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str().trim_end_matches('.'))
+}
+
 /// Pauses, resumes or deletes a schedule; `None` if there is none or it has ended.
 pub async fn change(
     admin: &Admin,
@@ -108,8 +241,6 @@ pub async fn change(
     let write = admin.gateway.store.write("change schedule", move |tx| {
         Box::pin(async move {
             let found = schedules::by_id(tx, &id.as_str().into()).await?;
-            let is_active =
-                |s: &Schedule| matches!(s.state, ScheduleState::Waiting | ScheduleState::Paused);
             let Some(mut schedule) = found.filter(is_active) else { return Ok(None) };
             let (state, due_at) = schedule.moved(to, now);
             schedules::set(tx, &schedule, state, due_at, now).await?;

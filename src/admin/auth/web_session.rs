@@ -40,6 +40,11 @@ pub struct Signed {
 }
 
 impl Signed {
+    /// The stored form of the session's token.
+    pub fn session_hash(&self) -> String {
+        people::session_hash(&self.token)
+    }
+
     /// Whether the session is still valid.
     pub async fn is_still_valid(&self, admin: &Admin) -> Result<bool> {
         Ok(session_of(admin, &self.token).await?.is_some())

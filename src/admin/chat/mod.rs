@@ -65,6 +65,7 @@ const OPENER: &str = include_str!("../web/opener.html");
 const SIDE: &str = include_str!("../web/side.html");
 const MODELS: &str = include_str!("../web/models.html");
 const ATTACH: &str = include_str!("../web/attach.html");
+const SCRIPT: &str = "text/javascript; charset=utf-8";
 const FOCUS: &str = " autofocus";
 const CONSOLE: &str = "<a class=\"quiet\" href=\"/console\">{{console}}</a>";
 
@@ -210,9 +211,14 @@ pub async fn manifest(State(admin): State<Arc<Admin>>) -> Response {
     ([(CONTENT_TYPE, "application/manifest+json")], manifest.to_string()).into_response()
 }
 
+/// The script that shows notifications. It is at the root, because it opens pages there.
+pub async fn service_worker() -> Response {
+    let headers = [(CONTENT_TYPE, SCRIPT), (CACHE_CONTROL, "no-cache")];
+    (headers, include_str!("../web/service-worker.js")).into_response()
+}
+
 pub async fn asset(Path(name): Path<String>) -> Result<Response, Problem> {
     const CSS: &str = "text/css; charset=utf-8";
-    const SCRIPT: &str = "text/javascript; charset=utf-8";
     const PNG: &str = "image/png";
     let (media_type, content): (_, &[u8]) = match name.as_str() {
         "style.css" => (CSS, include_bytes!("../web/style.css")),
@@ -220,6 +226,7 @@ pub async fn asset(Path(name): Path<String>) -> Result<Response, Problem> {
         "compose.js" => (SCRIPT, include_bytes!("../web/compose.js")),
         "dom.js" => (SCRIPT, include_bytes!("../web/dom.js")),
         "items.js" => (SCRIPT, include_bytes!("../web/items.js")),
+        "notifications.js" => (SCRIPT, include_bytes!("../web/notifications.js")),
         "threads.js" => (SCRIPT, include_bytes!("../web/threads.js")),
         "console.css" => (CSS, include_bytes!("../console/pages/console.css")),
         "console.js" => (SCRIPT, include_bytes!("../console/pages/console.js")),

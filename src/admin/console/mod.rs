@@ -13,7 +13,8 @@
 //! - [`settings`], [`configuration`]: settings, reloading them, changing the file, the doctor
 //! - [`dead_letters`]: dead letters and webhook deliveries
 //! - [`access`]: browser sessions and API tokens
-//! - [`people`], [`schedules`]: people, pairing codes, grants, schedules
+//! - [`people`]: people, pairing codes, grants
+//! - [`schedules`], [`schedule_form`]: schedules
 //! - [`wiki`]: the pages of the agents' wikis
 //! - [`status`]: channels, usage, audit, files
 //!
@@ -31,6 +32,7 @@ pub mod page;
 mod people;
 mod rule_form;
 mod rules;
+mod schedule_form;
 mod schedules;
 mod settings;
 mod skills;
@@ -127,6 +129,7 @@ pub fn routes() -> Vec<ConsoleRoute> {
         page_at("/console/grants", Approver, people::grants),
         action_at("/console/grants/{id}", Operator, people::revoke),
         page_at("/console/schedules", Operator, schedules::index),
+        action_at("/console/schedules", Owner, schedules::save),
         action_at("/console/schedules/{id}", Operator, schedules::change),
         page_at("/console/wiki", Operator, wiki::index),
         page_at("/console/wiki/{agent}/{page}", Operator, wiki::show),

@@ -102,6 +102,7 @@ const DONE: &[(&str, &str)] = &[
     ("dropped", "Dropped. It will not be sent."),
     ("revoked", "Revoked immediately."),
     ("changed", "Changed."),
+    ("saved", "Saved."),
     ("reconnected", "Reconnected."),
     ("reconnecting", "Reconnection requested, but no node has reported a result yet."),
     ("known", "The platform accepts the token."),

@@ -4,6 +4,7 @@ mod access;
 mod chat;
 mod doors;
 mod own;
+mod push;
 mod setup;
 mod widget;
 mod world;

@@ -10,7 +10,7 @@ use reqwest::{Method, RequestBuilder, Response, StatusCode, header};
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, RwLock},
+    sync::{Arc, Mutex, RwLock},
     time::Duration,
 };
 use tempfile::TempDir;
@@ -22,7 +22,10 @@ use super::{
     setup::Setup,
 };
 use crate::{
-    admin::auth::rate_limit::Proxies,
+    admin::{
+        auth::rate_limit::Proxies,
+        push::{Push, notify},
+    },
     agent::{approvers::Approvers, redact::Redactor},
     clock::{Clock as _, ManualClock},
     gateway::{ChannelSettings, Connected, Gateway, people::Allow},
@@ -39,7 +42,7 @@ use crate::{
         people::{self, AccessTokenKind},
     },
     texts::{Language, PossibleChoices},
-    tools::sandbox::Sandbox,
+    tools::{sandbox::Sandbox, web::client::WebClient},
     worker::{
         Worker, Workspaces, agent_cache::AgentCache, fetch::FetchBudget, guard_context::RuleBook,
         hooks::HookSandbox, limits::DailyLimits, session_cache::SessionCache,
@@ -56,6 +59,8 @@ pub struct World {
     pub base: String,
     pub stop: CancellationToken,
     pub serving: JoinHandle<anyhow::Result<()>>,
+    /// The only private address to which notifications are sent.
+    pub push_listener: Mutex<Option<TcpListener>>,
     http: reqwest::Client,
 }
 
@@ -95,11 +100,17 @@ impl World {
         let limits = DailyLimits { upload_bytes, ..DailyLimits::default() };
         let worker = worker(gateway.clone(), limits, &folder);
         let admin = Admin::new(worker, webs, demo).with_trusted_proxies(proxies);
+        let inside = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let push_service = format!("127.0.0.1:{}", inside.local_addr().unwrap().port());
+        let web_client = WebClient::new([push_service].into()).unwrap();
+        let admin = admin.with_push(Push::new(web_client, None));
         let admin = Arc::new(admin.with_bot_name(bot));
+        gateway.tasks.spawn(notify::notify(admin.clone()));
+        let push_listener = Mutex::new(Some(inside));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let serving = gateway.tasks.spawn(serve(admin, listener, stop.clone()));
-        Self { folder, gateway, clock, base, stop, serving, http: http() }
+        Self { folder, gateway, clock, base, stop, serving, push_listener, http: http() }
     }
 
     /// The same database as another process sees it.
@@ -121,6 +132,10 @@ impl World {
 
     pub fn delete(&self, path: &str) -> RequestBuilder {
         self.http.delete(format!("{}{path}", self.base))
+    }
+
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.http.request(method, format!("{}{path}", self.base))
     }
 
     pub async fn sign_in_token(&self, name: &str) -> String {

@@ -122,20 +122,20 @@ export function newId() {
 }
 
 // What this browser keeps of a person's conversation: the unfinished message, and what could not be
-// sent. Storage may be forbidden, and a frame of another site uses none.
+// sent; and of the person, within "": whether they are notified. Storage may be forbidden, and a frame of another site uses none.
 const PREFIX = "countersign chat ";
-const keyOf = (name) => `${PREFIX}${name} ${person} ${conversation}`;
+const keyOf = (name, within) => `${PREFIX}${name} ${person} ${within}`;
 let isForgotten = false;
 export const kept = {
-  read(name) {
+  read(name, within = conversation) {
     if (base || isForgotten) return null;
-    try { return JSON.parse(localStorage.getItem(keyOf(name))); } catch { return null; }
+    try { return JSON.parse(localStorage.getItem(keyOf(name, within))); } catch { return null; }
   },
-  write(name, value) {
+  write(name, value, within = conversation) {
     if (base || isForgotten) return;
     try {
-      if (value === null) localStorage.removeItem(keyOf(name));
-      else localStorage.setItem(keyOf(name), JSON.stringify(value));
+      if (value === null) localStorage.removeItem(keyOf(name, within));
+      else localStorage.setItem(keyOf(name, within), JSON.stringify(value));
     } catch { /* forbidden, or full */ }
   },
 };

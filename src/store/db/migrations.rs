@@ -79,6 +79,7 @@ fn build(dialect: Dialect) -> Migrator {
         migration(37, "mcp tool pins", text!("0037_mcp_tool_pins")),
         migration(38, "completions", text!("0038_completions")),
         migration(39, "deliveries by age", text!("0039_deliveries_by_age")),
+        migration(42, "push subscriptions", text!("0042_push_subscriptions")),
         migration(44, "media jobs", text!("0044_media_jobs")),
         migration(48, "reservations by conversation", text!("0048_reservations_by_conversation")),
     ]);

@@ -2,6 +2,7 @@
 
 pub mod identities;
 pub mod pairing;
+pub mod push_subscriptions;
 pub mod web_sessions;
 
 use anyhow::Result;

@@ -3,11 +3,13 @@
 //!
 //! - `sentences`: explanations and notices
 //! - `lists`, `pages`, `forms`: short texts
+//! - `schedules`: the form for schedules
 //! - `values`: words for states and kinds
 
 mod forms;
 mod lists;
 mod pages;
+mod schedules;
 mod sentences;
 mod values;
 
@@ -32,12 +34,15 @@ const fn text(
     ConsoleText { en, de, es, zh }
 }
 
-static TEXTS: LazyLock<HashMap<&'static str, &'static ConsoleText>> =
-    LazyLock::new(|| in_templates().chain(values::TEXTS).map(|text| (text.en, text)).collect());
+static TEXTS: LazyLock<HashMap<&'static str, &'static ConsoleText>> = LazyLock::new(|| {
+    let values = values::TEXTS.iter().chain(schedules::CHOICES);
+    in_templates().chain(values).map(|text| (text.en, text)).collect()
+});
 
 /// All texts but those for values.
 fn in_templates() -> impl Iterator<Item = &'static ConsoleText> {
-    sentences::TEXTS.iter().chain(lists::TEXTS).chain(pages::TEXTS).chain(forms::TEXTS)
+    let short = lists::TEXTS.iter().chain(pages::TEXTS).chain(forms::TEXTS);
+    sentences::TEXTS.iter().chain(short).chain(schedules::TEXTS)
 }
 
 /// The text in a language. A text without a translation, such as a name, stays as it is.

@@ -249,7 +249,8 @@ impl WebClient {
         }
     }
 
-    fn is_allowed_host(&self, url: &Url) -> bool {
+    /// Whether the operator allows this private host.
+    pub fn is_allowed_host(&self, url: &Url) -> bool {
         let host = url.host().map(|host| host.to_string()).unwrap_or_default();
         self.allowed_hosts.contains(&host) || self.allowed_hosts.contains(&place(url))
     }

@@ -238,6 +238,26 @@ story! {
 }
 
 story! {
+    /// Nobody is asked about a call that cannot succeed as the files are: the model is told why. If
+    /// another call of the reply could make it succeed, people are asked about both.
+    async fn a_call_that_will_fail_asks_nobody(world: &mut World) {
+        let patch = json!({ "path": "a.txt", "old_string": "milk", "new_string": "bread" });
+        world.model_will(call("apply_patch", patch.clone()));
+        world.model_will(say("There is no such file yet."));
+        world.ann_says("replace milk with bread").await;
+        assert_eq!(world.last(), "There is no such file yet.");
+        let results = world.results().await;
+        assert!(results.len() == 1 && results[0].contains("a.txt"), "{results:?}");
+
+        let write = json!({ "path": "a.txt", "content": "milk" });
+        world.model_will(calls(vec![("write_file".into(), write), ("apply_patch".into(), patch)]));
+        world.ann_says("then write it first").await;
+        let shown = world.shown();
+        assert_eq!(shown.matches("[Allow once]").count(), 2, "{shown}");
+    }
+}
+
+story! {
     /// The approval shows exactly what will run; no part of it is interpreted as formatting.
     /// Proves A8, S18.
     async fn an_approval_shows_the_arguments_and_a_diff(world: &mut World) {

@@ -216,3 +216,117 @@ story! {
         assert!(missing.text().await.unwrap().contains("Seite nicht gefunden"));
     }
 }
+
+/// The value of the only person who is offered, or of the one in this conversation.
+fn target(page: &str, name: &str) -> String {
+    let select = between(page, "<select name=\"target\"", "</select>");
+    let options = select.split("<option value=\"").skip(1);
+    let mut named = options.filter(|option| option.contains(&format!(">{name}")));
+    named.next().expect("a person").split('"').next().unwrap().to_owned()
+}
+
+fn scheduled<'a>(target: &'a str, when: &'a str, time: &'a str) -> Vec<(&'a str, &'a str)> {
+    let text = ("text", "Take the **tea** out");
+    let zone = ("timezone", "Asia/Tokyo");
+    vec![
+        ("id", ""),
+        ("target", target),
+        ("does", "remind"),
+        text,
+        ("when", when),
+        ("time", time),
+        zone,
+    ]
+}
+
+story! {
+    /// Owners create and change schedules for people in their conversations, checked like those of
+    /// the chat. A form that is not accepted keeps what was typed. The audit has who did it.
+    async fn owners_create_and_change_schedules_in_the_console(world: &mut World) {
+        staffed(world);
+        world.model_will(say("Hello."));
+        world.ann_says("hello").await;
+        let served = Served::of(world).await;
+        let owner = Operator::signed_in(&served, "owner").await;
+        let oli = Operator::signed_in(&served, "oli").await;
+        assert!(!oli.reads("/schedules").await.contains("name=\"target\""), "operators create none");
+        let page = owner.reads("/schedules").await;
+        let ann = target(&page, "");
+
+        for (when, time, says) in [
+            ("at", "2026-05-04T10:00", "is in the past"),
+            ("at", "soon", "soon"),
+            ("every", "1s", "1m"),
+            ("cron", "every day", "not a cron pattern"),
+        ] {
+            let sent = owner.sends("/schedules", &scheduled(&ann, when, time)).await;
+            assert_eq!(sent.status(), StatusCode::UNPROCESSABLE_ENTITY, "{when} {time}");
+            let page = plain(&sent.text().await.unwrap());
+            assert!(page.contains(says), "{when} {time}: {page}");
+            assert!(page.contains(&format!("value=\"{time}\"")), "what was typed is kept: {page}");
+            assert!(page.contains("Take the **tea** out"), "{page}");
+        }
+        for nobody in ["", "nobody", "no-such-conversation 1", &ann.replace(' ', " x")] {
+            let sent = owner.sends("/schedules", &scheduled(nobody, "in", "20m")).await;
+            assert_eq!(sent.status(), StatusCode::UNPROCESSABLE_ENTITY, "{nobody}");
+        }
+        assert_eq!(
+            oli.sends("/schedules", &scheduled(&ann, "in", "20m")).await.status(),
+            StatusCode::FORBIDDEN
+        );
+
+        let page = owner.presses("/schedules", &scheduled(&ann, "in", "20m")).await;
+        assert!(page.contains("Saved.") && page.contains("Take the **tea** out"), "{page}");
+        let again = owner.sends("/schedules", &scheduled(&ann, "in", "20m")).await;
+        assert_eq!(again.status(), StatusCode::CONFLICT, "the same one exists");
+        let page = owner.reads("/schedules").await;
+        let id = between(&page, "?edit=", "#editor").to_owned();
+        let form = owner.reads(&format!("/schedules?edit={id}")).await;
+        assert!(form.contains("value=\"2026-05-04T19:20:00\""), "in the zone of the schedule: {form}");
+        let mut changed = scheduled(&ann, "at", "2026-05-04T19:30");
+        changed[0].1 = &id;
+        changed[3].1 = "Drink the tea";
+        changed[3].1 = "Drink\r\nthe tea";
+        owner.presses("/schedules", &changed).await;
+        changed[3].1 = "Drink the tea";
+        owner.presses("/schedules", &changed).await;
+        let audit = owner.reads("/audit?kind=schedule_edited").await;
+        assert!(audit.contains("Drink the tea") && audit.contains("owner"), "{audit}");
+        let audit = owner.reads("/audit?kind=schedule_created").await;
+        assert!(audit.contains("Take the **tea** out"), "{audit}");
+
+        world.time_passes(chrono::TimeDelta::minutes(29)).await;
+        assert_eq!(world.last(), "Hello.", "not at the earlier time");
+        world.time_passes(chrono::TimeDelta::minutes(1)).await;
+        assert_eq!(world.last(), "⏰ Drink the tea");
+        let ended = owner.sends("/schedules", &changed).await;
+        assert_eq!(ended.status(), StatusCode::NOT_FOUND, "it has ended");
+    }
+}
+
+story! {
+    /// A task that an owner creates runs as the person's own: with their role and under the rules.
+    /// A recurring one keeps its next time when only its text is changed.
+    async fn a_task_from_the_console_runs_as_its_person(world: &mut World) {
+        staffed(world);
+        world.model_will(say("Hello."));
+        world.ann_says("hello").await;
+        let served = Served::of(world).await;
+        let owner = Operator::signed_in(&served, "owner").await;
+        let ann = target(&owner.reads("/schedules").await, "");
+        let mut task = scheduled(&ann, "every", "1h");
+        (task[2].1, task[3].1) = ("run", "delete the spam");
+        owner.presses("/schedules", &task).await;
+        world.time_passes(chrono::TimeDelta::minutes(30)).await;
+        let id = between(&owner.reads("/schedules").await, "?edit=", "#editor").to_owned();
+        (task[0].1, task[3].1) = (&id, "delete all spam");
+        owner.presses("/schedules", &task).await;
+        world.model_will(call("delete", json!({ "path": "spam" })));
+        world.time_passes(chrono::TimeDelta::minutes(30)).await;
+        let asked = world.prompts().pop().unwrap();
+        let last = format!("{:?}", asked.messages.last().unwrap());
+        assert!(last.contains("delete all spam"), "{last}");
+        assert!(world.last().contains("Requested by Ann."), "{}", world.last());
+        assert_eq!(world.deletions(), 0);
+    }
+}

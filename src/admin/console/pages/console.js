@@ -46,6 +46,11 @@ function prepare(within) {
   }
 }
 
+// A new schedule is meant in the time zone of this device.
+for (const zone of document.querySelectorAll("[data-zone]")) {
+  zone.value ||= Intl.DateTimeFormat().resolvedOptions().timeZone ?? "";
+}
+
 function merge(part, fresh) {
   const there = new Map(keyed(part).map((child) => [child.dataset.key, child]));
   let before = null;

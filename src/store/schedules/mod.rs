@@ -6,10 +6,14 @@
 //!  ▼ │
 //! paused ───► deleted
 //! ```
+//! [`changes`] has what people change.
+//!
 //! A due schedule is run by one conditional update, which advances its due time, in the transaction
 //! that records its effect. This needs no lease: if two nodes find it due, one of them runs it.
 //! Schedules that have ended are kept for a while, so that a call that is repeated after a crash
 //! finds the schedule that it created.
+
+mod changes;
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -31,6 +35,8 @@ use crate::{
         ids::{ConversationId, ScheduleId},
     },
 };
+
+pub use changes::{edit, pause_all, set};
 
 /// What a schedule does when it is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -329,50 +335,6 @@ pub async fn fire(
         fired.due_at.timestamp_millis()
     );
     Ok(moved > 0)
-}
-
-/// Sets the state and due time of a schedule.
-pub async fn set(
-    tx: &mut Tx<'_>,
-    schedule: &Schedule,
-    state: State,
-    due_at: DateTime<Utc>,
-    now: DateTime<Utc>,
-) -> Result<()> {
-    sql!(
-        tx,
-        execute,
-        "
-        -- set schedule
-        UPDATE schedules
-        SET status = $1, due_at = $2, changed_at = $3
-        WHERE id = $4 AND status IN ('waiting', 'paused')",
-        state.as_str(),
-        due_at.timestamp_millis(),
-        now.timestamp_millis(),
-        schedule.id.as_str()
-    );
-    Ok(())
-}
-
-/// Pauses all schedules of a chat that can no longer be written to, until a person resumes them.
-pub async fn pause_all(
-    tx: &mut Tx<'_>,
-    conversation: &ConversationId,
-    now: DateTime<Utc>,
-) -> Result<()> {
-    sql!(
-        tx,
-        execute,
-        "
-        -- pause schedules
-        UPDATE schedules
-        SET status = 'paused', changed_at = $1
-        WHERE conversation = $2 AND status = 'waiting'",
-        now.timestamp_millis(),
-        conversation.as_str()
-    );
-    Ok(())
 }
 
 /// The time zone that was last used in a conversation.

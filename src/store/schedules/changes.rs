@@ -1,0 +1,75 @@
+//! What people change in a schedule: its state, what it does, and when.
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+
+use super::{Schedule, State};
+use crate::{
+    journal::ids::ConversationId,
+    store::{Tx, db::sql},
+};
+
+/// Sets the state and due time of a schedule.
+pub async fn set(
+    tx: &mut Tx<'_>,
+    schedule: &Schedule,
+    state: State,
+    due_at: DateTime<Utc>,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- set schedule
+        UPDATE schedules
+        SET status = $1, due_at = $2, changed_at = $3
+        WHERE id = $4 AND status IN ('waiting', 'paused')",
+        state.as_str(),
+        due_at.timestamp_millis(),
+        now.timestamp_millis(),
+        schedule.id.as_str()
+    );
+    Ok(())
+}
+
+/// Changes what a schedule does and when. Returns `false` if it has ended.
+pub async fn edit(tx: &mut Tx<'_>, changed: &Schedule, now: DateTime<Utc>) -> Result<bool> {
+    let edited = sql!(
+        tx,
+        execute,
+        "
+        -- edit schedule
+        UPDATE schedules
+        SET does = $1, text = $2, rule = $3, zone = $4, due_at = $5, changed_at = $6
+        WHERE id = $7 AND status IN ('waiting', 'paused')",
+        changed.does.as_str(),
+        changed.text.replace('\0', ""),
+        serde_json::to_string(&changed.rule)?,
+        changed.zone.as_str(),
+        changed.due_at.timestamp_millis(),
+        now.timestamp_millis(),
+        changed.id.as_str()
+    );
+    Ok(edited > 0)
+}
+
+/// Pauses all schedules of a chat that can no longer be written to, until a person resumes them.
+pub async fn pause_all(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- pause schedules
+        UPDATE schedules
+        SET status = 'paused', changed_at = $1
+        WHERE conversation = $2 AND status = 'waiting'",
+        now.timestamp_millis(),
+        conversation.as_str()
+    );
+    Ok(())
+}
