@@ -38,6 +38,7 @@ use crate::{
     },
     telemetry,
     tools::{
+        browser::BrowserSettings,
         documents::{fonts, office::Office},
         mcp::session,
         sandbox::Sandbox,
@@ -248,6 +249,9 @@ async fn confined(config: &Config, report: &mut Report) {
         return report.add(CheckStatus::Warning, "sandbox", missing);
     }
     report.add(CheckStatus::Fine, "sandbox", "works");
+    if let Some(settings) = config.browser.build(config, &sandbox).transpose() {
+        report.check("browser", browser(settings).await);
+    }
     let missing = Office::packages(Office::installed(&sandbox).as_ref());
     let (found, says) = if !config.documents.office_previews {
         (CheckStatus::Fine, "are shown for PDFs only (documents.office_previews is off)".to_owned())
@@ -262,6 +266,16 @@ async fn confined(config: &Config, report: &mut Report) {
         (CheckStatus::Warning, says)
     };
     report.add(found, "first pages", says);
+}
+
+/// Starts the browser once.
+async fn browser(settings: Result<BrowserSettings>) -> Result<(CheckStatus, String)> {
+    let settings = settings?;
+    if let Some(why) = settings.unavailable() {
+        return Ok((CheckStatus::Fault, why));
+    }
+    let version = settings.probe().await.context("it cannot be started")?;
+    Ok((CheckStatus::Fine, format!("{version} starts in the sandbox")))
 }
 
 /// Reports unavailable tools with the reasons.

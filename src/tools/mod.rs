@@ -7,11 +7,13 @@
 //! - [`sandbox`]: sandboxes for the programs that the gateway starts
 //! - [`skills`]: skills, and their tools
 //! - [`manual`]: the documentation of this build
+//! - [`browser`]: a browser in the sandbox, and its tools
 //! - [`datasources`], [`documents`], [`files`], [`jobs`], [`json`], [`media`], [`memory`],
 //!   [`results`], [`schedule`], [`send`], `echo`, [`shell`], [`time`], [`view_image`], [`web`],
 //!   [`wiki`]: the tools
 //! - [`mcp`]: tools of MCP servers; [`wasm`]: WASM tools
 
+pub mod browser;
 pub mod contract;
 pub mod conversions;
 pub mod custom;
