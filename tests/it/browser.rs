@@ -263,8 +263,8 @@ async fn files_are_uploaded_from_the_workspace() {
     browser.page(
         "/upload",
         "<title>Upload</title><label>File <input type=file onchange=show(this)></label>
-        <button onclick=hidden.click()>Choose</button><button>Nothing</button>
-        <input type=file id=hidden style='display: none' onchange=show(this)><p id=out></p>
+        <button onclick=picker.click()>Choose</button><button>Nothing</button>
+        <input type=file id=picker style='display: none' onchange=show(this)><p id=out></p>
         <script>const show = async field => out.textContent =
             `${field.files[0].name}: ${await field.files[0].text()}`</script>",
     );
@@ -336,7 +336,7 @@ async fn popups_are_tabs() {
     browser.page(
         "/opener",
         "<title>Opener</title><a href=/popup target=_blank>Open</a>
-        <button onclick=\"for (let i = 0; i < 20; i++) open('/popup')\">Many</button>",
+        <button onclick=\"for (let i = 0; i < 20; i++) window.open('/popup')\">Many</button>",
     );
     let page = browser.goes("/opener").await;
     let opened = browser.clicks(&page, "\"Open\"").await;

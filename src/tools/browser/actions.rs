@@ -14,9 +14,6 @@ use crate::tools::ToolError;
 
 /// How often a call looks for the text that it waits for.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// Where the mouse is while it scrolls, and how far it scrolls.
-const SCROLL_AT: (u32, u32) = (640, 400);
-const SCROLL_BY: i32 = 700;
 
 const CONTAINS: &str = "function (hit) {
     for (let node = hit; node; node = node.assignedSlot || node.parentNode || node.host)
@@ -39,6 +36,14 @@ const SELECT: &str = "function (wanted) {
         this.dispatchEvent(new Event(name, { bubbles: true, composed: true }));
     return true;
 }";
+
+/// The part of the document that the window shows, in pixels.
+struct VisibleArea {
+    left: i64,
+    top: i64,
+    width: i64,
+    height: i64,
+}
 
 /// A key, as a browser names it.
 struct Key {
@@ -186,8 +191,10 @@ impl OpenBrowser {
 
     /// Scrolls the page, down or up.
     pub async fn scroll(&self, is_down: bool) -> Result<(), ToolError> {
-        let (x, y) = SCROLL_AT;
-        let delta = if is_down { SCROLL_BY } else { -SCROLL_BY };
+        let window = self.window().await?;
+        let (x, y) = (window.width / 2, window.height / 2);
+        let by = window.height * 4 / 5;
+        let delta = if is_down { by } else { -by };
         let wheel = json!({ "type": "mouseWheel", "x": x, "y": y, "deltaX": 0, "deltaY": delta });
         self.call("Input.dispatchMouseEvent", wheel).await.map(drop)
     }
@@ -239,6 +246,18 @@ impl OpenBrowser {
         Ok((x.floor() as i64, y.floor() as i64))
     }
 
+    async fn window(&self) -> Result<VisibleArea, ToolError> {
+        let metrics = self.call("Page.getLayoutMetrics", json!({})).await?;
+        let area = &metrics["cssVisualViewport"];
+        let pixels = |name: &str| area[name].as_f64().unwrap_or_default().round() as i64;
+        Ok(VisibleArea {
+            left: pixels("pageX"),
+            top: pixels("pageY"),
+            width: pixels("clientWidth"),
+            height: pixels("clientHeight"),
+        })
+    }
+
     async fn mouse(&self, kind: &str, x: i64, y: i64) -> Result<(), ToolError> {
         let (button, clicks) = if kind == "mouseMoved" { ("none", 0) } else { ("left", 1) };
         let event = json!({ "type": kind, "x": x, "y": y, "button": button, "clickCount": clicks });
@@ -247,6 +266,9 @@ impl OpenBrowser {
 
     /// Fails unless a click at the position reaches the element.
     async fn check_hit(&self, element: &PageElement, x: i64, y: i64) -> Result<(), ToolError> {
+        // This method counts from the top of the document, the others from that of the window.
+        let window = self.window().await?;
+        let (x, y) = (x + window.left, y + window.top);
         let hit = self.call("DOM.getNodeForLocation", json!({ "x": x, "y": y })).await;
         let hit = hit.ok().filter(|hit| hit["frameId"] == element.frame.as_str());
         let hit = hit.and_then(|hit| hit["backendNodeId"].as_i64());
