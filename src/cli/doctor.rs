@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-use super::{media, output::OutputFormat, report::Report, say, wasm, web_access};
+use super::{browser, media, output::OutputFormat, report::Report, say, wasm, web_access};
 use crate::{
     admin::reload::{CheckExtent, CheckStatus},
     agent::{
@@ -38,7 +38,6 @@ use crate::{
     },
     telemetry,
     tools::{
-        browser::BrowserSettings,
         documents::{fonts, office::Office},
         mcp::session,
         sandbox::Sandbox,
@@ -249,8 +248,8 @@ async fn confined(config: &Config, report: &mut Report) {
         return report.add(CheckStatus::Warning, "sandbox", missing);
     }
     report.add(CheckStatus::Fine, "sandbox", "works");
-    if let Some(settings) = config.browser.build(config, &sandbox).transpose() {
-        report.check("browser", browser(settings).await);
+    if let Some(found) = browser::check(config, &sandbox).await {
+        report.check("browser", found);
     }
     let missing = Office::packages(Office::installed(&sandbox).as_ref());
     let (found, says) = if !config.documents.office_previews {
@@ -266,16 +265,6 @@ async fn confined(config: &Config, report: &mut Report) {
         (CheckStatus::Warning, says)
     };
     report.add(found, "first pages", says);
-}
-
-/// Starts the browser once.
-async fn browser(settings: Result<BrowserSettings>) -> Result<(CheckStatus, String)> {
-    let settings = settings?;
-    if let Some(why) = settings.unavailable() {
-        return Ok((CheckStatus::Fault, why));
-    }
-    let version = settings.probe().await.context("it cannot be started")?;
-    Ok((CheckStatus::Fine, format!("{version} starts in the sandbox")))
 }
 
 /// Reports unavailable tools with the reasons.

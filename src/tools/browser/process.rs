@@ -111,7 +111,8 @@ pub fn command(settings: &BrowserSettings, folder: &Path) -> Result<Command, Too
     let limits = SandboxLimits {
         memory_bytes: settings.memory_bytes,
         total_bytes: settings.memory_bytes,
-        processes: 64,
+        // Without root, threads count as well.
+        processes: 1024,
         file_bytes: settings.download_bytes.max(LEAST_FILE_BYTES),
         ..SandboxLimits::SERVER
     };

@@ -178,8 +178,30 @@ impl OpenBrowser {
         })
     }
 
-    /// Opens an address in the active tab.
+    /// Opens an address in the active tab. If the page there crashes meanwhile, it is opened once
+    /// more in another tab.
     pub async fn navigate(&self, url: &Url) -> Result<(), ToolError> {
+        self.ensure_tab().await?;
+        match self.navigate_once(url).await {
+            Err(_) if self.state.active().is_none() && !self.has_ended() => {
+                self.ensure_tab().await?;
+                self.navigate_once(url).await
+            }
+            navigated => navigated,
+        }
+    }
+
+    /// Opens an empty tab if the last one has closed itself or has crashed.
+    async fn ensure_tab(&self) -> Result<(), ToolError> {
+        if self.state.active().is_some() {
+            return Ok(());
+        }
+        self.on_browser("Target.createTarget", json!({ "url": "about:blank" })).await?;
+        self.state.wait(REACT_FOR.saturating_mul(10), |state| state.active.is_some()).await;
+        self.tab().map(drop)
+    }
+
+    async fn navigate_once(&self, url: &Url) -> Result<(), ToolError> {
         let params = json!({ "url": url.as_str() });
         let answer = match self.call("Page.navigate", params).await {
             Err(ToolError::Timeout(limit)) if !self.has_ended() => {
