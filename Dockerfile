@@ -7,8 +7,10 @@ COPY . .
 RUN cargo build --release --locked --features wasm --bin countersign
 
 FROM debian:bookworm-slim
+# Optional packages, such as chromium for the browser tools.
+ARG EXTRA_PACKAGES=
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends bubblewrap ca-certificates fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji poppler-utils tesseract-ocr \
+    && apt-get install -y --no-install-recommends bubblewrap ca-certificates fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji poppler-utils tesseract-ocr $EXTRA_PACKAGES \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --home-dir /data --create-home countersign
 COPY --from=build /build/target/release/countersign /usr/local/bin/countersign

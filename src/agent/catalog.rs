@@ -9,8 +9,8 @@ use std::{
 };
 
 pub use super::spec::{
-    ApprovalMode, Confinement, Domain, EffectClass, ModuleDigest, Rate, Subject, Tier, ToolSource,
-    ToolSpec, Variable,
+    ApprovalMode, CallTerms, Confinement, Domain, EffectClass, ModuleDigest, Rate, Subject, Tier,
+    ToolSource, ToolSpec, Variable,
 };
 use super::{
     disclosure::{self, Disclosure},

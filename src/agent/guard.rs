@@ -104,6 +104,7 @@ pub fn judge(
     context: &GuardContext,
 ) -> Verdict {
     let (call, words) = (&open.call, context.language.words());
+    let spec = &*spec.on_terms(context.terms.get(&call.id).copied());
     if session.permissions.halted && !crash::planted("halt") {
         return halted(open);
     }
@@ -150,8 +151,7 @@ fn judge_new(
 ) -> Verdict {
     let words = context.language.words();
     let ruled = ruling(call, spec, session, policy, context);
-    let spec = spec.asking(context.approvals.get(&call.id).copied());
-    let required = policy.requiring(&spec);
+    let required = policy.requiring(spec);
     let spec = &*required;
     let tainted = taint::concerns(spec, session);
     let grantable = ruled.severity < Severity::Critical;

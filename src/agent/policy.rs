@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 
 use super::{
     approvers::Approvers,
-    catalog::{ApprovalMode, Subject, ToolSpec},
+    catalog::{CallTerms, Subject, ToolSpec},
     paths,
     required_approval::Required,
     severity,
@@ -72,8 +72,8 @@ pub struct GuardContext {
     pub folder: String,
     /// The current digests of the files that decided calls name.
     pub files: BTreeMap<crate::journal::ids::CallId, FileDigests>,
-    /// The approval modes of new calls for which they depend on the arguments.
-    pub approvals: BTreeMap<crate::journal::ids::CallId, ApprovalMode>,
+    /// The terms of new and interrupted calls, which can depend on the arguments.
+    pub terms: BTreeMap<crate::journal::ids::CallId, CallTerms>,
     /// The number of agents above this one.
     pub depth: u32,
     /// Whether a sub-agent waits for a decision.

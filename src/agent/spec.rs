@@ -103,6 +103,14 @@ pub enum ApprovalMode {
     Always,
 }
 
+/// The properties of one call that can depend on its arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallTerms {
+    pub approval: ApprovalMode,
+    pub effect: EffectClass,
+    pub outward: bool,
+}
+
 /// The argument that a call acts on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
@@ -159,7 +167,22 @@ impl ToolSpec {
         }
     }
 
-    /// The spec with this approval requirement, if there is one for the call.
+    /// The terms of a call for which they do not depend on the arguments.
+    pub fn terms(&self) -> CallTerms {
+        CallTerms { approval: self.approval, effect: self.effect, outward: self.outward }
+    }
+
+    /// The spec with the terms of a call.
+    pub fn on_terms(&self, terms: Option<CallTerms>) -> Cow<'_, Self> {
+        match terms.filter(|terms| *terms != self.terms()) {
+            Some(CallTerms { approval, effect, outward }) => {
+                Cow::Owned(Self { effect, approval, outward, ..self.clone() })
+            }
+            None => Cow::Borrowed(self),
+        }
+    }
+
+    /// The spec with this approval requirement, if there is one.
     pub fn asking(&self, approval: Option<ApprovalMode>) -> Cow<'_, Self> {
         match approval.filter(|approval| *approval != self.approval) {
             Some(approval) => Cow::Owned(Self { approval, ..self.clone() }),

@@ -19,7 +19,7 @@ use crate::{
     },
     store::{Store, files},
     tools::{
-        Tool,
+        Tool, browser,
         contract::toolbox,
         datasources, extensions,
         mcp::{
@@ -296,6 +296,7 @@ pub(super) fn all(
     store: &Store,
 ) -> Result<impl Iterator<Item = Arc<dyn Tool>>> {
     let network = config.shell.enabled.then(|| network(config)).transpose()?;
+    let browser = config.browser.build(config, sandbox)?.map(browser::tools).unwrap_or_default();
     let confined = toolbox::sandboxed(sandbox, config.documents.clone(), network);
     Ok(toolbox::builtin()
         .into_iter()
@@ -303,6 +304,7 @@ pub(super) fn all(
         .chain(skills::tools(&folders(config), script_networks(config)?, sandbox))
         .chain(vision_tools(config, sandbox)?)
         .chain(web::tools(self::web(config, variables)?, sandbox)?)
+        .chain(browser)
         .chain(datasources::tools(sources(config, variables)?))
         .chain(media::tools(self::media(config, variables)?, store))
         .chain(extensions::tools(config.extensions(folders(config))?))

@@ -16,7 +16,9 @@ use std::{
     time::Duration,
 };
 
-use super::{extensions, media, output::OutputFormat, report::Report, say, wasm, web_access};
+use super::{
+    browser, extensions, media, output::OutputFormat, report::Report, say, wasm, web_access,
+};
 use crate::{
     admin::reload::{CheckExtent, CheckStatus},
     agent::{
@@ -249,6 +251,9 @@ async fn confined(config: &Config, report: &mut Report) {
         return report.add(CheckStatus::Warning, "sandbox", missing);
     }
     report.add(CheckStatus::Fine, "sandbox", "works");
+    if let Some(found) = browser::check(config, &sandbox).await {
+        report.check("browser", found);
+    }
     let missing = Office::packages(Office::installed(&sandbox).as_ref());
     let (found, says) = if !config.documents.office_previews {
         (CheckStatus::Fine, "are shown for PDFs only (documents.office_previews is off)".to_owned())

@@ -73,6 +73,7 @@ fn sections(config: &Config) -> Checks {
         config.jobs.build(Vec::new()).map(drop),
         config.extensions.check(),
         config.wiki.check(),
+        config.browser.check(),
         config.media.check(),
         config.wasm.limits().map(drop),
         retention::retention(config).map(drop),

@@ -14,7 +14,7 @@
 //! - [`pace`]: the rate limits of a channel
 //! - [`store`]: the database
 //! - [`limits`]: hooks, limits, redaction, audit
-//! - [`guard`], [`datasources`], [`extensions`], [`http`], [`jobs`], [`mcp`], [`media`] ([`generation`]), [`retention`], [`schedules`], [`web`],
+//! - [`browser`], [`guard`], [`datasources`], [`extensions`], [`http`], [`jobs`], [`mcp`], [`media`] ([`generation`]), [`retention`], [`schedules`], [`web`],
 //!   [`webhooks`], [`wasm`], [`wiki`]: the sections and lists of these names
 //! - [`renamed`]: old names of keys
 //! - [`paths`]: relative paths
@@ -23,6 +23,7 @@
 //! - [`build`]: converts values to policies and budgets, with errors that name the key
 
 pub mod admin;
+pub mod browser;
 pub mod build;
 pub mod channels;
 mod check;
@@ -119,6 +120,7 @@ pub struct Config {
     pub schedules: schedules::SchedulesSection,
     pub jobs: jobs::JobsSection,
     pub extensions: extensions::ExtensionsSection,
+    pub browser: browser::BrowserSection,
     pub wiki: wiki::WikiSection,
     /// Boxed, because it is large and usually empty.
     pub media: Box<media::MediaSection>,
@@ -227,6 +229,7 @@ impl Default for Config {
             schedules: schedules::SchedulesSection::default(),
             jobs: jobs::JobsSection::default(),
             extensions: extensions::ExtensionsSection::default(),
+            browser: browser::BrowserSection::default(),
             wiki: wiki::WikiSection::default(),
             media: Box::default(),
             wasm: wasm::WasmSection::default(),

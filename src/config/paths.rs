@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 /// Keys that contain a path. `*` stands for every entry of a list.
-const PATHS: [&str; 9] = [
+const PATHS: [&str; 10] = [
     "data_dir",
+    "browser.program",
     "documents.fonts.*",
     "documents.logo",
     "documents.template",

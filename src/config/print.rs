@@ -4,7 +4,7 @@ use anyhow::Result;
 use std::fmt::Write as _;
 
 use super::{
-    Config, admin, completions, datasources, extensions, generation, guard, http, jobs,
+    Config, admin, browser, completions, datasources, extensions, generation, guard, http, jobs,
     key::{ConfigKey, key},
     media, oidc, retention, store, wasm, wiki,
 };
@@ -25,6 +25,7 @@ pub fn keys() -> impl Iterator<Item = &'static ConfigKey> {
         generation::KEYS,
         wasm::KEYS,
         http::KEYS,
+        browser::KEYS,
         datasources::KEYS,
     ];
     store::KEYS.iter().chain(sections.into_iter().flatten())

@@ -54,6 +54,18 @@ pub enum PreviewNote {
         rule: String,
         is_paused: bool,
     },
+    /// The element of a web page that receives an input. All texts but the addresses are the
+    /// page's.
+    PageElement {
+        role: String,
+        name: String,
+        /// Where a link leads.
+        link: Option<String>,
+        /// The address of the page.
+        page: String,
+        /// The address of the frame that the element is in, if it is not the page itself.
+        frame: Option<String>,
+    },
     /// A service that may cost money.
     PaidService {
         name: String,
@@ -86,6 +98,13 @@ impl PreviewNote {
             Self::NextRun { at, rule, is_paused } => {
                 Self::NextRun { at: change(&at), rule: change(&rule), is_paused }
             }
+            Self::PageElement { role, name, link, page, frame } => Self::PageElement {
+                role: change(&role),
+                name: change(&name),
+                link: link.as_deref().map(&change),
+                page: change(&page),
+                frame: frame.as_deref().map(&change),
+            },
             Self::PaidService { name, cost } => Self::PaidService { name: change(&name), cost },
             Self::Markdown(markdown) => Self::Markdown(change(&markdown)),
             fixed @ (Self::Failure
@@ -119,6 +138,13 @@ impl PreviewNote {
             Self::CreatesFiles { count: 2 },
             Self::NextRun { at: text(), rule: text(), is_paused: false },
             Self::NextRun { at: text(), rule: text(), is_paused: true },
+            Self::PageElement {
+                role: text(),
+                name: text(),
+                link: Some(text()),
+                page: text(),
+                frame: Some(text()),
+            },
             Self::PaidService { name: text(), cost: ServiceCost::Estimated("1.00".into()) },
             Self::PaidService { name: text(), cost: ServiceCost::Nothing },
             Self::PaidService { name: text(), cost: ServiceCost::Unknown },
@@ -137,6 +163,24 @@ pub struct PreviewTexts {
 
 fn escaped(name: &str) -> String {
     text::escape(name)
+}
+
+/// The sentences about an element of a web page.
+struct ElementTexts {
+    element: fn(&str, &str, &str) -> String,
+    link: fn(&str) -> String,
+    frame: fn(&str) -> String,
+}
+
+/// A line for each sentence.
+fn page_element(note: &PreviewNote, texts: &ElementTexts) -> String {
+    let PreviewNote::PageElement { role, name, link, page, frame } = note else {
+        return String::new();
+    };
+    let mut lines = vec![(texts.element)(&escaped(role), &escaped(name), &escaped(page))];
+    lines.extend(link.as_ref().map(|link| (texts.link)(&escaped(link))));
+    lines.extend(frame.as_ref().map(|frame| (texts.frame)(&escaped(frame))));
+    lines.join("\n\n")
 }
 
 pub(super) const ENGLISH: PreviewTexts = PreviewTexts {
@@ -171,6 +215,16 @@ pub(super) const ENGLISH: PreviewTexts = PreviewTexts {
         PreviewNote::NextRun { at, rule, is_paused: true } => {
             format!("paused, was next {at}, {rule}")
         }
+        note @ PreviewNote::PageElement { .. } => page_element(
+            note,
+            &ElementTexts {
+                element: |role, name, page| {
+                    format!("Element of the page: {role} “{name}”. Page: {page}")
+                },
+                link: |link| format!("Leads to: {link}"),
+                frame: |frame| format!("In the frame: {frame}"),
+            },
+        ),
         PreviewNote::PaidService { name, cost } => {
             let cost = match cost {
                 ServiceCost::Estimated(cost) => format!("Estimated cost: {cost}"),
@@ -224,6 +278,16 @@ pub(super) const GERMAN: PreviewTexts = PreviewTexts {
         PreviewNote::NextRun { at, rule, is_paused: true } => {
             format!("angehalten, nächster Lauf wäre: {at}, {rule}")
         }
+        note @ PreviewNote::PageElement { .. } => page_element(
+            note,
+            &ElementTexts {
+                element: |role, name, page| {
+                    format!("Element der Seite: {role} „{name}“. Seite: {page}")
+                },
+                link: |link| format!("Führt zu: {link}"),
+                frame: |frame| format!("Im Rahmen: {frame}"),
+            },
+        ),
         PreviewNote::PaidService { name, cost } => {
             let cost = match cost {
                 ServiceCost::Estimated(cost) => format!("Geschätzte Kosten: {cost}"),
@@ -275,6 +339,16 @@ pub(super) const SPANISH: PreviewTexts = PreviewTexts {
         PreviewNote::NextRun { at, rule, is_paused: true } => {
             format!("en pausa, la próxima ejecución sería: {at}, {rule}")
         }
+        note @ PreviewNote::PageElement { .. } => page_element(
+            note,
+            &ElementTexts {
+                element: |role, name, page| {
+                    format!("Elemento de la página: {role} «{name}». Página: {page}")
+                },
+                link: |link| format!("Lleva a: {link}"),
+                frame: |frame| format!("En el marco: {frame}"),
+            },
+        ),
         PreviewNote::PaidService { name, cost } => {
             let cost = match cost {
                 ServiceCost::Estimated(cost) => format!("Coste estimado: {cost}"),
@@ -322,6 +396,14 @@ pub(super) const CHINESE: PreviewTexts = PreviewTexts {
         PreviewNote::NextRun { at, rule, is_paused: true } => {
             format!("已暂停，原定下次运行：{at}，{rule}")
         }
+        note @ PreviewNote::PageElement { .. } => page_element(
+            note,
+            &ElementTexts {
+                element: |role, name, page| format!("页面元素：{role}“{name}”。页面：{page}"),
+                link: |link| format!("链接指向：{link}"),
+                frame: |frame| format!("所在框架：{frame}"),
+            },
+        ),
         PreviewNote::PaidService { name, cost } => {
             let cost = match cost {
                 ServiceCost::Estimated(cost) => format!("预计费用：{cost}"),

@@ -44,6 +44,7 @@ pub const PAGES: &[ManualPage] = pages![
     "guides/hooks",
     "guides/http",
     "guides/datasources",
+    "guides/browser",
     "guides/media",
     "guides/webhooks",
     "guides/oidc",

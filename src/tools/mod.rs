@@ -8,11 +8,13 @@
 //! - [`skills`]: skills, and their tools
 //! - [`calendar`]: plans schedules, for the tools of a chat and for the console
 //! - [`manual`]: the documentation of this build
+//! - [`browser`]: a browser in the sandbox, and its tools
 //! - [`datasources`], [`documents`], [`extensions`], [`files`], [`jobs`], [`json`], [`media`], [`memory`],
 //!   [`results`], [`schedule`], [`send`], `echo`, [`shell`], [`time`], [`view_image`], [`web`],
 //!   [`wiki`]: the tools
 //! - [`mcp`]: tools of MCP servers; [`wasm`]: WASM tools
 
+pub mod browser;
 pub mod calendar;
 pub mod contract;
 pub mod conversions;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use super::{
-    Tool, calendar,
+    Tool, browser, calendar,
     contract::toolbox::{Toolbox, builtin, sandboxed},
     datasources::{self, ConfiguredSource, visible::Visibility},
     documents::Branding,
@@ -184,10 +184,25 @@ pub(super) fn all(place: &ToolFixture, store: &Store) -> Toolbox {
         .chain(datasources::tools(vec![source(place)]))
         .chain(media::tools(configured(), store))
         .chain(extensions::tools(extensions(place)))
+        .chain(browser::tools(browser_settings(&sandbox)))
         .chain(eyes);
     let toolbox = Toolbox::default();
     tools.for_each(|tool| toolbox.register(tool).unwrap());
     toolbox
+}
+
+fn browser_settings(sandbox: &Arc<Sandbox>) -> browser::BrowserSettings {
+    browser::BrowserSettings {
+        program: None,
+        sandbox: sandbox.clone(),
+        web_client: WebClient::new(<_>::default()).unwrap(),
+        idle_for: Duration::from_mins(1),
+        max_open: 1,
+        memory_bytes: 1 << 30,
+        page_bytes: 1 << 20,
+        download_bytes: 1 << 20,
+        shows_pictures: true,
+    }
 }
 
 fn job_terms() -> jobs::Terms {
@@ -213,8 +228,9 @@ fn source(place: &ToolFixture) -> ConfiguredSource {
 }
 
 /// One tool of each family, so that none is left out by mistake.
-const FAMILIES: [&str; 14] = [
+const FAMILIES: [&str; 15] = [
     "apply_patch",
+    "browser_use",
     "create_job",
     "delegate",
     "extract_document",

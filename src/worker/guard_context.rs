@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::turn::Turn;
 use crate::{
     agent::{
-        catalog::{ApprovalMode, ResolvedTool},
+        catalog::{ApprovalMode, CallTerms, ResolvedTool},
         guard,
         policy::{FileDigests, GuardContext, Origin, Rule},
         rules, taint,
@@ -80,21 +80,21 @@ pub(super) async fn look(turn: &Turn<'_>) -> Result<GuardContext> {
                 files.unwrap_or_else(|why| FileDigests::from([(String::new(), why.to_string())]));
             guard_context.files.insert(open.call.id.clone(), files);
         }
-        if open.state == CallState::New
-            && let Some(approval) = approval(turn, &open.call)
+        if matches!(open.state, CallState::New | CallState::Started)
+            && let Some(terms) = terms(turn, &open.call)
         {
-            guard_context.approvals.insert(open.call.id.clone(), approval);
+            guard_context.terms.insert(open.call.id.clone(), terms);
         }
     }
     Ok(guard_context)
 }
 
-/// Whether the call needs an approval, before any rule is applied.
-fn approval(turn: &Turn<'_>, call: &Call) -> Option<ApprovalMode> {
-    if turn.session.turn.jobs_before > 0 && call.tool == jobs::CREATE_JOB {
-        return Some(ApprovalMode::Always);
-    }
-    turn.worker.toolbox.approval(call)
+/// The terms of the call, before any rule is applied.
+fn terms(turn: &Turn<'_>, call: &Call) -> Option<CallTerms> {
+    let terms = turn.worker.toolbox.terms(call)?;
+    let is_job_of_job = turn.session.turn.jobs_before > 0 && call.tool == jobs::CREATE_JOB;
+    let approval = if is_job_of_job { ApprovalMode::Always } else { terms.approval };
+    Some(CallTerms { approval, ..terms })
 }
 
 /// Whether a person who writes now has to be told that a sub-agent waits for a decision.

@@ -18,6 +18,20 @@ pub(super) const SENTENCES: &[ToolSentence] = &[
         spanish: "Hacer una pregunta a otro agente.",
     },
     ToolSentence {
+        tool: "browser_open",
+        english: "Open the web page {url} in the browser.",
+        chinese: "在浏览器中打开网页 {url}。",
+        german: "Die Webseite {url} im Browser öffnen.",
+        spanish: "Abrir la página web {url} en el navegador.",
+    },
+    ToolSentence {
+        tool: "browser_use",
+        english: "Use a web page in the browser: {action}.",
+        chinese: "在浏览器中使用网页：{action}。",
+        german: "Eine Webseite im Browser benutzen: {action}.",
+        spanish: "Usar una página web en el navegador: {action}.",
+    },
+    ToolSentence {
         tool: "change_schedule",
         english: "Pause, resume or delete the scheduled task {id}.",
         chinese: "暂停、恢复或删除定时任务 {id}。",

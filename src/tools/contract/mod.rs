@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     agent::{
-        catalog::{ApprovalMode, ToolSpec},
+        catalog::{ApprovalMode, CallTerms, ToolSpec},
         paths::PathRefused,
         policy::FileDigests,
     },
@@ -68,6 +68,11 @@ pub trait Tool: Send + Sync {
     /// Whether a call with these arguments needs an approval, before any rule is applied.
     fn approval(&self, _arguments: &Value) -> ApprovalMode {
         self.spec().approval
+    }
+
+    /// The approval, the effect and the reach of a call with these arguments.
+    fn terms(&self, arguments: &Value) -> CallTerms {
+        CallTerms { approval: self.approval(arguments), ..self.spec().terms() }
     }
 
     /// Runs the call. The arguments match the schema. The caller applies the spec's timeout by

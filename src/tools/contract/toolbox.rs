@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     agent::{
-        catalog::{ApprovalMode, Rate, ToolSource, ToolSpec, Variable},
+        catalog::{ApprovalMode, CallTerms, Rate, ToolSource, ToolSpec, Variable},
         delegation, disclosure,
         guard::Cleared,
         naming,
@@ -211,14 +211,14 @@ impl Toolbox {
         entry.tool.estimated_cost(&entry.prepare(call.arguments.clone()).ok()?)
     }
 
-    /// Whether this call needs an approval. Returns `None` if there is no such tool or the
-    /// arguments are invalid.
-    pub fn approval(&self, call: &Call) -> Option<ApprovalMode> {
+    /// The terms of this call. Returns `None` if there is no such tool or the arguments are
+    /// invalid.
+    pub fn terms(&self, call: &Call) -> Option<CallTerms> {
         let entry = self.entry(&call.tool).ok()?;
         let arguments = entry.prepare(call.arguments.clone()).ok()?;
-        let approval =
-            std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool.approval(&arguments)));
-        Some(approval.unwrap_or(ApprovalMode::Always))
+        let terms = std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool.terms(&arguments)));
+        let strictest = || CallTerms { approval: ApprovalMode::Always, ..entry.spec.terms() };
+        Some(terms.unwrap_or_else(|_| strictest()))
     }
 
     /// The part of an approval that is not an argument. `None` if the tool fails to provide it.
@@ -371,7 +371,7 @@ fn is_reserved(name: &str) -> bool {
 }
 
 /// Truncates an error text, because it may quote the arguments.
-pub(super) fn cut(text: &str, most: usize) -> String {
+pub(in crate::tools) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),
@@ -676,8 +676,8 @@ mod tests {
         assert!(result.took_ms < 60_000 && result.attachments.is_empty());
     }
 
-    /// Reading needs no approval, writing does, programs run in the sandbox or not at all; no
-    /// built-in tool controls a browser or an external service.
+    /// Reading needs no approval, writing does, programs run in the sandbox or not at all; without
+    /// configuration, no tool controls a browser or an external service.
     /// Proves MC-20, IC-50.
     #[test]
     fn built_in_tools_declare_their_effects() {

@@ -16,7 +16,7 @@
 pub mod confine;
 pub mod init;
 pub mod profile;
-mod proxy_bridge;
+pub mod proxy_bridge;
 pub mod run;
 pub mod seccomp;
 pub mod service;

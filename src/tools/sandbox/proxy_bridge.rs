@@ -12,7 +12,7 @@ use std::{
 
 /// Where programs find the proxy.
 pub(super) const PROXY: &str = "http://127.0.0.1:3128";
-const PORT: u16 = 3128;
+pub(in crate::tools) const PORT: u16 = 3128;
 
 /// Accepts connections until this process ends.
 pub(super) fn forward_connections(socket: PathBuf) -> Result<()> {

@@ -42,7 +42,7 @@ impl Default for Stream {
 }
 
 impl Stream {
-    fn keeping(kept_bytes: usize) -> Self {
+    pub(in crate::tools) fn keeping(kept_bytes: usize) -> Self {
         Self { head: Vec::new(), tail: Vec::new(), total_bytes: 0, kept_bytes }
     }
 
@@ -66,7 +66,7 @@ impl Stream {
         end
     }
 
-    async fn fill(&mut self, from: Option<impl AsyncRead + Unpin>) {
+    pub(in crate::tools) async fn fill(&mut self, from: Option<impl AsyncRead + Unpin>) {
         let Some(mut from) = from else { return };
         let mut buffer = vec![0; 64 * 1024];
         // A broken pipe counts as the end of the stream.

@@ -1,0 +1,113 @@
+//! The section on the browser.
+
+use anyhow::{Context as _, Result, ensure};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::{path::PathBuf, sync::Arc};
+
+use super::{
+    Config, ModelEntry, build,
+    key::{ConfigKey, key},
+};
+use crate::tools::{browser::BrowserSettings, sandbox::Sandbox, web::client::WebClient};
+
+pub const KEYS: &[ConfigKey] = &[
+    key(
+        "browser.enabled",
+        "false",
+        "Whether agents may use web pages with Chromium, in the sandbox: `browser_use` and \
+            `browser_open`",
+    ),
+    key(
+        "browser.program",
+        "",
+        "The program; by default Chromium as Debian and others install it. Not a script that \
+            starts it",
+    ),
+    key(
+        "browser.idle_timeout",
+        "10m",
+        "How long the browser of a conversation stays open without being used (s, m, h, d)",
+    ),
+    key(
+        "browser.max_open",
+        "4",
+        "Maximum number of open browsers. To open another, one that no call uses is closed",
+    ),
+    key("browser.max_memory_mb", "2048", "Maximum memory of one browser in MiB"),
+    key("browser.max_page_mb", "5", "Maximum size of a page that is read, in MiB"),
+    key(
+        "browser.max_file_mb",
+        "20",
+        "Maximum size of a file that is downloaded or uploaded, in MiB",
+    ),
+];
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BrowserSection {
+    pub enabled: bool,
+    pub program: Option<PathBuf>,
+    pub idle_timeout: String,
+    pub max_open: usize,
+    pub max_memory_mb: u64,
+    pub max_page_mb: usize,
+    pub max_file_mb: u64,
+}
+
+impl Default for BrowserSection {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            program: None,
+            idle_timeout: "10m".into(),
+            max_open: 4,
+            max_memory_mb: 2048,
+            max_page_mb: 5,
+            max_file_mb: 20,
+        }
+    }
+}
+
+const MIB: u64 = 1024 * 1024;
+
+impl BrowserSection {
+    /// The settings, or `None` if there is no browser.
+    pub fn build(
+        &self,
+        config: &Config,
+        sandbox: &Arc<Sandbox>,
+    ) -> Result<Option<BrowserSettings>> {
+        if !self.enabled {
+            return Ok(None);
+        }
+        let idle_for = build::duration(&self.idle_timeout).context("browser.idle_timeout")?;
+        Ok(Some(BrowserSettings {
+            program: self.program.clone(),
+            sandbox: sandbox.clone(),
+            web_client: WebClient::new(config.web.inside())?,
+            idle_for: idle_for.to_std().context("browser.idle_timeout")?,
+            max_open: self.max_open,
+            memory_bytes: self.max_memory_mb * MIB,
+            page_bytes: self.max_page_mb * MIB as usize,
+            download_bytes: self.max_file_mb * MIB,
+            shows_pictures: config.models.iter().any(ModelEntry::sees),
+        }))
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        let idle = build::duration(&self.idle_timeout).context("browser.idle_timeout")?;
+        ensure!(idle.num_seconds() >= 10, "browser.idle_timeout: at least 10s");
+        let bounds = [
+            ("max_open", self.max_open as u64, 1..=64),
+            ("max_memory_mb", self.max_memory_mb, 512..=65_536),
+            ("max_page_mb", self.max_page_mb as u64, 1..=20),
+            ("max_file_mb", self.max_file_mb, 1..=200),
+        ];
+        for (name, value, allowed) in bounds {
+            let (least, most) = (allowed.start(), allowed.end());
+            ensure!(allowed.contains(&value), "browser.{name}: from {least} to {most}");
+        }
+        Ok(())
+    }
+}
