@@ -58,7 +58,7 @@ use tokio::sync::Semaphore;
 use tracing::Instrument as _;
 
 use crate::{
-    agent::{Agent, advice, hooks::Hook, redact::Redactor},
+    agent::{Agent, advice, hooks::Hook, limits::DailyLimits, redact::Redactor},
     gateway::Gateway,
     journal::{
         event::Event,
@@ -76,7 +76,6 @@ use crate::{
 use channels::Outgoing;
 use guard_context::RuleBook;
 use hooks::HookSandbox;
-use limits::DailyLimits;
 
 /// The maximum number of concurrent turns on one node.
 const AT_ONCE: usize = 20_000;

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     admin::auth::rate_limit::Proxies,
-    agent::{approvers::Approvers, redact::Redactor},
+    agent::{approvers::Approvers, limits::DailyLimits, redact::Redactor},
     clock::{Clock as _, ManualClock},
     gateway::{ChannelSettings, Connected, Gateway, people::Allow},
     journal::{
@@ -42,7 +42,7 @@ use crate::{
     tools::sandbox::Sandbox,
     worker::{
         Worker, Workspaces, agent_cache::AgentCache, fetch::FetchBudget, guard_context::RuleBook,
-        hooks::HookSandbox, limits::DailyLimits, session_cache::SessionCache,
+        hooks::HookSandbox, session_cache::SessionCache,
     },
 };
 

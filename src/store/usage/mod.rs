@@ -11,14 +11,14 @@ use utoipa::ToSchema;
 use super::{
     Store, Tx,
     db::{row::row, sql},
-    leases::Lease,
+    metrics::committed,
 };
 use crate::{
     agent::{
         catalog::Rate,
         limits::{self, UsageTotals},
     },
-    journal::event::Usage,
+    journal::{event::Usage, ids::ConversationId},
 };
 
 /// A use of a model or a tool.
@@ -105,6 +105,32 @@ impl Store {
                     admitted.push(check_and_increment(tx, &person, &tool, rate, now).await?);
                 }
                 Ok(admitted)
+            })
+        })
+        .await
+    }
+}
+
+/// A model request that a tool made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Charge {
+    /// The conversation in which people see the usage.
+    pub conversation: ConversationId,
+    /// The conversation under which it was reserved.
+    pub reserved_by: ConversationId,
+    pub used: UsageRecord,
+}
+
+impl Store {
+    /// Records a model request that a tool made, before its call has ended, and ends the
+    /// reservation.
+    pub async fn charge(&self, charge: Charge, now: DateTime<Utc>) -> Result<()> {
+        self.write("charge", move |tx| {
+            let Charge { conversation, reserved_by, used } = charge.clone();
+            Box::pin(async move {
+                tx.wakeups.counts.extend(committed::of_used(&used));
+                spent::release(tx, &reserved_by, &used.person).await?;
+                enter(tx, &conversation, used, now).await
             })
         })
         .await
@@ -232,11 +258,10 @@ pub async fn flood(
 /// which people see it.
 pub(super) async fn enter(
     tx: &mut Tx<'_>,
-    lease: &Lease,
+    conversation: &ConversationId,
     used: UsageRecord,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    let conversation = lease.home();
     let (kind, name, messages, usage, cost) = match used.what {
         UsageSource::Model { id, messages, usage, cost_micros } => {
             (UsageKind::Model, id, messages, usage, cost_micros)
