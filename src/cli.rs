@@ -1,6 +1,7 @@
 //! The command line.
 
 pub mod audit;
+mod builder;
 mod check;
 mod doctor;
 mod examples;

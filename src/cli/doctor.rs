@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-use super::{media, output::OutputFormat, report::Report, say, wasm, web_access};
+use super::{builder, media, output::OutputFormat, report::Report, say, wasm, web_access};
 use crate::{
     admin::reload::{CheckExtent, CheckStatus},
     agent::{
@@ -112,6 +112,7 @@ async fn look(report: &mut Report, config: &Config, variables: &BTreeMap<String,
     confined(config, report).await;
     report.check("tools", tools(config, variables).await);
     report.check("wasm tools", wasm::check(config, variables).await);
+    report.check("builder", builder::check(config).await);
     report.check("fonts", Ok(fonts(config)));
     report.check("guard", guard(config));
     report.check("models", models(config, variables));

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 /// Keys that contain a path. `*` stands for every entry of a list.
-const PATHS: [&str; 9] = [
+const PATHS: [&str; 10] = [
     "data_dir",
     "documents.fonts.*",
     "documents.logo",
@@ -14,6 +14,7 @@ const PATHS: [&str; 9] = [
     "channels.*.ca_file",
     "mcp.*.folders.*",
     "wasm.modules.*",
+    "builder.rust_toolchain",
 ];
 
 /// Keys that contain a database URL, which may name a SQLite file.

@@ -4,7 +4,7 @@ use anyhow::Result;
 use std::fmt::Write as _;
 
 use super::{
-    Config, admin, completions, datasources, generation, guard, http, jobs,
+    Config, admin, builder, completions, datasources, generation, guard, http, jobs,
     key::{ConfigKey, key},
     media, oidc, retention, store, wasm, wiki,
 };
@@ -23,6 +23,7 @@ pub fn keys() -> impl Iterator<Item = &'static ConfigKey> {
         media::KEYS,
         generation::KEYS,
         wasm::KEYS,
+        builder::KEYS,
         http::KEYS,
         datasources::KEYS,
     ];

@@ -39,6 +39,7 @@ pub const PAGES: &[ManualPage] = pages![
     "guides/console",
     "guides/mcp",
     "guides/skills",
+    "guides/builder",
     "guides/wiki",
     "guides/hooks",
     "guides/http",

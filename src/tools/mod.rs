@@ -5,13 +5,14 @@
 //! - [`conversions`]: the types of other frameworks
 //! - [`workspace`]: the only access to files
 //! - [`sandbox`]: sandboxes for the programs that the gateway starts
-//! - [`skills`]: skills, and their tools
+//! - [`skills`]: skills, and their tools; [`builder`]: builds software that becomes a skill
 //! - [`manual`]: the documentation of this build
 //! - [`datasources`], [`documents`], [`files`], [`jobs`], [`json`], [`media`], [`memory`],
 //!   [`results`], [`schedule`], [`send`], `echo`, [`shell`], [`time`], [`view_image`], [`web`],
 //!   [`wiki`]: the tools
 //! - [`mcp`]: tools of MCP servers; [`wasm`]: WASM tools
 
+pub mod builder;
 pub mod contract;
 pub mod conversions;
 pub mod custom;

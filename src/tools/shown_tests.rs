@@ -9,6 +9,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use super::{
     Tool,
+    builder::{self, BuildLimits, BuilderConfig, BuilderTools, charged_model::UsageAccount},
     contract::toolbox::{Toolbox, builtin, sandboxed},
     datasources::{self, ConfiguredSource, visible::Visibility},
     documents::Branding,
@@ -28,6 +29,7 @@ use crate::{
         delegation, disclosure,
         redact::Redactor,
     },
+    clock::SystemClock,
     journal::{
         event::{Call, JobBudget},
         ids::CallId,
@@ -167,10 +169,31 @@ pub(super) fn all(place: &ToolFixture, store: &Store) -> Toolbox {
         .chain(web::tools(WebConfig::default(), &sandbox).unwrap())
         .chain(datasources::tools(vec![source(place)]))
         .chain(media::tools(configured(), store))
+        .chain(builder::tools(&software_builder(&sandbox, &folders, store)))
         .chain(eyes);
     let toolbox = Toolbox::default();
     tools.for_each(|tool| toolbox.register(tool).unwrap());
     toolbox
+}
+
+fn software_builder(
+    sandbox: &Arc<Sandbox>,
+    folders: &skills::Folders,
+    store: &Store,
+) -> BuilderTools {
+    let clock = Arc::new(SystemClock);
+    BuilderTools {
+        models: BTreeMap::new(),
+        config: BuilderConfig {
+            sandbox: sandbox.clone(),
+            toolchains: <_>::default(),
+            folder: "builds".into(),
+            limits: BuildLimits::default(),
+        },
+        account: UsageAccount { store: store.clone(), clock, limits: <_>::default() },
+        skills: folders.clone(),
+        at_once: 1,
+    }
 }
 
 fn job_terms() -> jobs::Terms {
@@ -196,8 +219,9 @@ fn source(place: &ToolFixture) -> ConfiguredSource {
 }
 
 /// One tool of each family, so that none is left out by mistake.
-const FAMILIES: [&str; 14] = [
+const FAMILIES: [&str; 15] = [
     "apply_patch",
+    "build_software",
     "create_job",
     "delegate",
     "extract_document",

@@ -9,6 +9,7 @@
 mod api;
 mod atomic_writes;
 mod attack_corpus;
+mod builder;
 mod command_line;
 mod config;
 mod custom_tools;

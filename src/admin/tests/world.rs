@@ -39,7 +39,7 @@ use crate::{
         people::{self, AccessTokenKind},
     },
     texts::{Language, PossibleChoices},
-    tools::sandbox::Sandbox,
+    tools::{builder::records::BuildRecords, sandbox::Sandbox},
     worker::{
         Worker, Workspaces, agent_cache::AgentCache, fetch::FetchBudget, guard_context::RuleBook,
         hooks::HookSandbox, session_cache::SessionCache,
@@ -265,7 +265,11 @@ fn worker(gateway: Arc<Gateway>, limits: DailyLimits, folder: &TempDir) -> Arc<W
         models: BTreeMap::new(),
         toolbox: Arc::default(),
         sessions: SessionCache::default(),
-        workspaces: Workspaces { root: folder.path().join("workspaces"), shared },
+        workspaces: Workspaces {
+            root: folder.path().join("workspaces"),
+            shared,
+            builds: BuildRecords::new(folder.path().join("builds")),
+        },
         shared_memory: BTreeSet::new(),
         rules: RuleBook::default(),
         fetching: FetchBudget::default(),

@@ -1,5 +1,6 @@
 //! Usage: how often a person's tools have run, how fast they write, what a day has cost.
 
+pub mod charge;
 pub mod spent;
 
 use anyhow::{Context, Result};
@@ -11,7 +12,6 @@ use utoipa::ToSchema;
 use super::{
     Store, Tx,
     db::{row::row, sql},
-    metrics::committed,
 };
 use crate::{
     agent::{
@@ -105,32 +105,6 @@ impl Store {
                     admitted.push(check_and_increment(tx, &person, &tool, rate, now).await?);
                 }
                 Ok(admitted)
-            })
-        })
-        .await
-    }
-}
-
-/// A model request that a tool made.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Charge {
-    /// The conversation in which people see the usage.
-    pub conversation: ConversationId,
-    /// The conversation under which it was reserved.
-    pub reserved_by: ConversationId,
-    pub used: UsageRecord,
-}
-
-impl Store {
-    /// Records a model request that a tool made, before its call has ended, and ends the
-    /// reservation.
-    pub async fn charge(&self, charge: Charge, now: DateTime<Utc>) -> Result<()> {
-        self.write("charge", move |tx| {
-            let Charge { conversation, reserved_by, used } = charge.clone();
-            Box::pin(async move {
-                tx.wakeups.counts.extend(committed::of_used(&used));
-                spent::release(tx, &reserved_by, &used.person).await?;
-                enter(tx, &conversation, used, now).await
             })
         })
         .await

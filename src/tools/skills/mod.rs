@@ -40,7 +40,7 @@ pub fn tools(folders: &Folders, ways: ScriptNetwork, sandbox: &Arc<Sandbox>) -> 
     ]
 }
 
-fn of<'a>(folders: &'a Folders, context: &Context) -> Result<&'a PathBuf, ToolError> {
+pub(super) fn of<'a>(folders: &'a Folders, context: &Context) -> Result<&'a PathBuf, ToolError> {
     folders
         .get(&context.agent)
         .ok_or_else(|| ToolError::ExecutionFailed(format!("{} has no skill folder", context.agent)))

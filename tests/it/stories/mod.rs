@@ -5,6 +5,7 @@ mod approvals;
 mod approvers;
 mod attacks;
 mod audit;
+mod builder;
 mod clocks;
 mod completions;
 mod console;
