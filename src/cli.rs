@@ -2,6 +2,7 @@
 
 pub mod audit;
 mod browser;
+mod builder;
 mod check;
 mod doctor;
 mod examples;

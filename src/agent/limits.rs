@@ -1,7 +1,7 @@
 //! Limits per turn, per day and per person.
 
 use chrono::{DateTime, Days, NaiveTime, TimeDelta, Utc};
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 use thiserror::Error;
 
 use super::{
@@ -238,6 +238,17 @@ impl Daily {
     pub fn tool_time_used_up(&self, spent: &UsageTotals) -> bool {
         self.tool_ms.is_some_and(|limit| spent.tool_ms >= limit)
     }
+}
+
+/// The daily budgets and the prices of models.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DailyLimits {
+    pub person: Daily,
+    /// How much a person may upload per day. `None` means no limit.
+    pub upload_bytes: Option<u64>,
+    pub conversation: Daily,
+    pub all: Daily,
+    pub prices: BTreeMap<String, Price>,
 }
 
 /// How long until the next UTC day.

@@ -11,13 +11,14 @@ pub struct ToolFamily {
     has: fn(&str) -> bool,
 }
 
-static FAMILIES: [ToolFamily; 3] = [
+static FAMILIES: [ToolFamily; 4] = [
     ToolFamily {
         name: "document_editing",
         about: "edit Office files and PDFs",
         has: edits_documents,
     },
     ToolFamily { name: "jobs", about: "background work", has: is_of_jobs },
+    ToolFamily { name: "software", about: "build small programs", has: is_of_builder },
     ToolFamily { name: "wiki", about: "shared pages", has: is_of_wiki },
 ];
 
@@ -28,6 +29,10 @@ fn edits_documents(tool: &str) -> bool {
 
 fn is_of_jobs(tool: &str) -> bool {
     ["create_job", "list_jobs", "job_status", "cancel_job"].contains(&tool)
+}
+
+fn is_of_builder(tool: &str) -> bool {
+    ["build_software", "install_software", "list_builds"].contains(&tool)
 }
 
 fn is_of_wiki(tool: &str) -> bool {

@@ -1,6 +1,6 @@
 //! Builds everything from the configuration. The only module that knows all concrete types.
 //!
-//! - [`channels`], [`models`], [`tools`]: built from their sections of the configuration
+//! - [`channels`], [`models`], [`tools`], [`builder`]: built from their sections of the configuration
 //! - [`extensions`]: installed MCP servers; `discord`: connects an account; `masked_paths`: paths hidden from sandboxed programs
 //! - [`database`]: the store, its lock and its keys; [`terminal`]: a conversation in the terminal
 //! - [`reload`]: applies a new configuration at run time
@@ -8,6 +8,7 @@
 //! - [`backup`]: backup and restore; [`wasm`]: WASM tools
 
 pub mod backup;
+pub mod builder;
 pub mod channels;
 pub mod database;
 mod discord;
@@ -58,6 +59,7 @@ use crate::{
     telemetry,
     tools::{
         Tool,
+        builder::records::BuildRecords,
         contract::toolbox::Toolbox,
         jobs,
         mcp::supervisor::Supervisor,
@@ -134,9 +136,11 @@ impl App {
             Some(sandbox) => sandbox,
             None => Arc::new(Sandbox::probe(&std::env::current_exe()?).await),
         };
-        let tools = tools::all(config, variables, &sandbox, &gateway.store)?.chain(given.tools);
-        let toolbox = Arc::new(toolbox(config, variables, &sandbox, tools.collect())?);
         let models = models::build(config, variables, &given.models)?;
+        let builder = builder::tools(config, &models, &sandbox, &gateway).await?;
+        let tools = tools::all(config, variables, &sandbox, &gateway.store)?.chain(builder);
+        let tools = tools.chain(given.tools).collect();
+        let toolbox = Arc::new(toolbox(config, variables, &sandbox, tools)?);
         let worker = Arc::new(Worker {
             gateway: gateway.clone(),
             agents: RwLock::new(agents(config, &toolbox)?),
@@ -371,7 +375,8 @@ fn workspaces(config: &Config) -> Workspaces {
         .iter()
         .filter_map(|agent| Some((agent.id.clone(), agent.workspace.clone()?)))
         .collect();
-    Workspaces { root: config.data_dir.join("workspaces"), shared }
+    let builds = BuildRecords::new(builder::folder(config));
+    Workspaces { root: config.data_dir.join("workspaces"), shared, builds }
 }
 
 fn metrics_token(

@@ -17,7 +17,8 @@ use std::{
 };
 
 use super::{
-    browser, extensions, media, output::OutputFormat, report::Report, say, wasm, web_access,
+    browser, builder, extensions, media, output::OutputFormat, report::Report, say, wasm,
+    web_access,
 };
 use crate::{
     admin::reload::{CheckExtent, CheckStatus},
@@ -115,6 +116,7 @@ async fn look(report: &mut Report, config: &Config, variables: &BTreeMap<String,
     report.check("tools", tools(config, variables).await);
     report.check("wasm tools", wasm::check(config, variables).await);
     report.check("extensions", extensions::check(config));
+    report.check("builder", builder::check(config).await);
     report.check("fonts", Ok(fonts(config)));
     report.check("guard", guard(config));
     report.check("models", models(config, variables));

@@ -13,13 +13,12 @@ use crate::{
     agent::{
         catalog::{Coworker, Rate, ToolSource, ToolSpec},
         hooks::{Act, Check, Hook, OnFailure, Program},
-        limits::{Budget, Daily, Price},
+        limits::{Budget, Daily, DailyLimits, Price},
         policy::{Origin, Policy},
         required_approval::Required,
         rules,
     },
     journal::event::HookPoint,
-    worker::limits::DailyLimits,
 };
 
 pub fn policy(guard: &GuardConfig) -> Result<Policy> {

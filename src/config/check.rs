@@ -76,6 +76,7 @@ fn sections(config: &Config) -> Checks {
         config.browser.check(),
         config.media.check(),
         config.wasm.limits().map(drop),
+        config.builder.check(config),
         retention::retention(config).map(drop),
         build::policy(&guard).map(drop),
         build::limited(&config.limits, Vec::new()).map(drop),

@@ -14,7 +14,7 @@
 //! - [`pace`]: the rate limits of a channel
 //! - [`store`]: the database
 //! - [`limits`]: hooks, limits, redaction, audit
-//! - [`browser`], [`guard`], [`datasources`], [`extensions`], [`http`], [`jobs`], [`mcp`], [`media`] ([`generation`]), [`retention`], [`schedules`], [`web`],
+//! - [`browser`], [`builder`], [`guard`], [`datasources`], [`extensions`], [`http`], [`jobs`], [`mcp`], [`media`] ([`generation`]), [`retention`], [`schedules`], [`web`],
 //!   [`webhooks`], [`wasm`], [`wiki`]: the sections and lists of these names
 //! - [`renamed`]: old names of keys
 //! - [`paths`]: relative paths
@@ -25,6 +25,7 @@
 pub mod admin;
 pub mod browser;
 pub mod build;
+pub mod builder;
 pub mod channels;
 mod check;
 pub mod completions;
@@ -125,6 +126,7 @@ pub struct Config {
     /// Boxed, because it is large and usually empty.
     pub media: Box<media::MediaSection>,
     pub wasm: wasm::WasmSection,
+    pub builder: builder::BuilderSection,
     pub web: web::WebSection,
     pub webhooks_in: Vec<webhooks::WebhookInEntry>,
     pub webhooks_out: Vec<webhooks::WebhookOutEntry>,
@@ -233,6 +235,7 @@ impl Default for Config {
             wiki: wiki::WikiSection::default(),
             media: Box::default(),
             wasm: wasm::WasmSection::default(),
+            builder: builder::BuilderSection::default(),
             web: web::WebSection::default(),
             webhooks_in: Vec::new(),
             webhooks_out: Vec::new(),

@@ -15,6 +15,7 @@ const PATHS: [&str; 10] = [
     "channels.*.ca_file",
     "mcp.*.folders.*",
     "wasm.modules.*",
+    "builder.rust_toolchain",
 ];
 
 /// Keys that contain a database URL, which may name a SQLite file.

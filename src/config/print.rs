@@ -4,7 +4,8 @@ use anyhow::Result;
 use std::fmt::Write as _;
 
 use super::{
-    Config, admin, browser, completions, datasources, extensions, generation, guard, http, jobs,
+    Config, admin, browser, builder, completions, datasources, extensions, generation, guard, http,
+    jobs,
     key::{ConfigKey, key},
     media, oidc, retention, store, wasm, wiki,
 };
@@ -24,6 +25,7 @@ pub fn keys() -> impl Iterator<Item = &'static ConfigKey> {
         media::KEYS,
         generation::KEYS,
         wasm::KEYS,
+        builder::KEYS,
         http::KEYS,
         browser::KEYS,
         datasources::KEYS,

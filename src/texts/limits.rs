@@ -47,6 +47,11 @@ pub fn money_used_up(wait: TimeDelta) -> String {
     )
 }
 
+/// For the model, when the budget of the day ends a build.
+pub fn build_budget_used_up(what: UsedUp, wait: TimeDelta) -> String {
+    format!("today's limit ({}) is used up. Try again in {}", what.as_str(), in_words(wait))
+}
+
 pub fn tool_time_used_up(wait: TimeDelta) -> String {
     format!(
         "Action budget exhausted: today's time for tools is used up. Try again in {}. Continue \

@@ -30,6 +30,16 @@ pub enum PreviewNote {
         steps: u32,
         tokens: u64,
     },
+    /// The limits of a build.
+    Build {
+        minutes: u64,
+        rounds: u32,
+        tokens: u64,
+    },
+    InstallsSkill {
+        name: String,
+        is_there: bool,
+    },
     MakesPdf {
         from: String,
         bytes: u64,
@@ -89,6 +99,9 @@ impl PreviewNote {
         match self {
             Self::Unread { problem } => Self::Unread { problem: change(&problem) },
             Self::DeletesSkill { name } => Self::DeletesSkill { name: change(&name) },
+            Self::InstallsSkill { name, is_there } => {
+                Self::InstallsSkill { name: change(&name), is_there }
+            }
             Self::MakesPdf { from, bytes } => Self::MakesPdf { from: change(&from), bytes },
             Self::ReplacesFile { path, bytes } => Self::ReplacesFile { path: change(&path), bytes },
             Self::ReplacesBy { path, before, after } => {
@@ -114,6 +127,7 @@ impl PreviewNote {
             | Self::ReplacesBinary { .. }
             | Self::CompiledProgram
             | Self::BackgroundJob { .. }
+            | Self::Build { .. }
             | Self::CreatesFiles { .. }) => fixed,
         }
     }
@@ -131,6 +145,9 @@ impl PreviewNote {
             Self::DeletesSkill { name: text() },
             Self::CompiledProgram,
             Self::BackgroundJob { minutes: 1, steps: 2, tokens: 3 },
+            Self::Build { minutes: 1, rounds: 2, tokens: 3 },
+            Self::InstallsSkill { name: text(), is_there: false },
+            Self::InstallsSkill { name: text(), is_there: true },
             Self::MakesPdf { from: text(), bytes: 1 },
             Self::ReplacesFile { path: text(), bytes: 1 },
             Self::ReplacesBy { path: text(), before: 1, after: 2 },
@@ -200,6 +217,15 @@ pub(super) const ENGLISH: PreviewTexts = PreviewTexts {
         PreviewNote::BackgroundJob { minutes, steps, tokens } => format!(
             "Runs in the background, at most {minutes} minutes, {steps} steps and {tokens} tokens. What it does is checked like everything else and asked here."
         ),
+        PreviewNote::Build { minutes, rounds, tokens } => format!(
+            "A model writes the code, and it runs only in the sandbox, without network: at most {rounds} rounds, {tokens} tokens and {minutes} minutes. Nothing is installed without another approval."
+        ),
+        PreviewNote::InstallsSkill { name, is_there: true } => {
+            format!("The skill `{name}` is replaced by this code:")
+        }
+        PreviewNote::InstallsSkill { name, is_there: false } => {
+            format!("The skill `{name}` is installed with this code:")
+        }
         PreviewNote::MakesPdf { from, bytes } => {
             format!("Makes a PDF of {from} ({bytes} bytes).", from = escaped(from))
         }
@@ -261,6 +287,15 @@ pub(super) const GERMAN: PreviewTexts = PreviewTexts {
         PreviewNote::BackgroundJob { minutes, steps, tokens } => format!(
             "Läuft im Hintergrund, höchstens {minutes} Minuten, {steps} Schritte und {tokens} Tokens. Was dabei geschieht, wird wie alles andere geprüft und hier angefragt."
         ),
+        PreviewNote::Build { minutes, rounds, tokens } => format!(
+            "Ein Modell schreibt den Code; er läuft nur in der Sandbox, ohne Netzwerk: höchstens {rounds} Runden, {tokens} Tokens und {minutes} Minuten. Ohne eine weitere Genehmigung wird nichts installiert."
+        ),
+        PreviewNote::InstallsSkill { name, is_there: true } => {
+            format!("Der Skill `{name}` wird durch diesen Code ersetzt:")
+        }
+        PreviewNote::InstallsSkill { name, is_there: false } => {
+            format!("Der Skill `{name}` wird mit diesem Code installiert:")
+        }
         PreviewNote::MakesPdf { from, bytes } => {
             format!("Erstellt ein PDF aus {from} ({bytes} Bytes).", from = escaped(from))
         }
@@ -322,6 +357,15 @@ pub(super) const SPANISH: PreviewTexts = PreviewTexts {
         PreviewNote::BackgroundJob { minutes, steps, tokens } => format!(
             "Se ejecuta en segundo plano, como máximo {minutes} minutos, {steps} pasos y {tokens} tokens. Lo que haga se comprueba como todo lo demás y se consulta aquí."
         ),
+        PreviewNote::Build { minutes, rounds, tokens } => format!(
+            "Un modelo escribe el código, que solo se ejecuta en el entorno aislado, sin red: como máximo {rounds} rondas, {tokens} tokens y {minutes} minutos. No se instala nada sin otra aprobación."
+        ),
+        PreviewNote::InstallsSkill { name, is_there: true } => {
+            format!("La habilidad `{name}` se sustituye por este código:")
+        }
+        PreviewNote::InstallsSkill { name, is_there: false } => {
+            format!("La habilidad `{name}` se instala con este código:")
+        }
         PreviewNote::MakesPdf { from, bytes } => {
             format!("Crea un PDF a partir de {from} ({bytes} bytes).", from = escaped(from))
         }
@@ -381,6 +425,15 @@ pub(super) const CHINESE: PreviewTexts = PreviewTexts {
         PreviewNote::BackgroundJob { minutes, steps, tokens } => format!(
             "在后台运行，最多 {minutes} 分钟、{steps} 步和 {tokens} 个 token。其操作与其他操作一样会受到检查，并在此处请求批准。"
         ),
+        PreviewNote::Build { minutes, rounds, tokens } => format!(
+            "由模型编写代码，代码只在沙盒中运行，不能访问网络：最多 {rounds} 轮、{tokens} 个 token、{minutes} 分钟。未经再次批准不会安装任何内容。"
+        ),
+        PreviewNote::InstallsSkill { name, is_there: true } => {
+            format!("技能 `{name}` 将被以下代码替换：")
+        }
+        PreviewNote::InstallsSkill { name, is_there: false } => {
+            format!("将用以下代码安装技能 `{name}`：")
+        }
         PreviewNote::MakesPdf { from, bytes } => {
             format!("由 {from}（{bytes} 字节）生成 PDF。", from = escaped(from))
         }

@@ -40,6 +40,7 @@ pub const PAGES: &[ManualPage] = pages![
     "guides/mcp",
     "guides/skills",
     "guides/extensions",
+    "guides/builder",
     "guides/wiki",
     "guides/hooks",
     "guides/http",

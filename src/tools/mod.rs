@@ -5,7 +5,7 @@
 //! - [`conversions`]: the types of other frameworks
 //! - [`workspace`]: the only access to files
 //! - [`sandbox`]: sandboxes for the programs that the gateway starts
-//! - [`skills`]: skills, and their tools
+//! - [`skills`]: skills, and their tools; [`builder`]: builds software that becomes a skill
 //! - [`calendar`]: plans schedules, for the tools of a chat and for the console
 //! - [`manual`]: the documentation of this build
 //! - [`browser`]: a browser in the sandbox, and its tools
@@ -15,6 +15,7 @@
 //! - [`mcp`]: tools of MCP servers; [`wasm`]: WASM tools
 
 pub mod browser;
+pub mod builder;
 pub mod calendar;
 pub mod contract;
 pub mod conversions;

@@ -8,7 +8,9 @@ use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use super::{
-    Tool, browser, calendar,
+    Tool, browser,
+    builder::{self, BuildLimits, BuilderConfig, BuilderTools, charged_model::UsageAccount},
+    calendar,
     contract::toolbox::{Toolbox, builtin, sandboxed},
     datasources::{self, ConfiguredSource, visible::Visibility},
     documents::Branding,
@@ -29,6 +31,7 @@ use crate::{
         delegation, disclosure,
         redact::Redactor,
     },
+    clock::SystemClock,
     journal::{
         event::{Call, JobBudget},
         ids::CallId,
@@ -185,6 +188,7 @@ pub(super) fn all(place: &ToolFixture, store: &Store) -> Toolbox {
         .chain(media::tools(configured(), store))
         .chain(extensions::tools(extensions(place)))
         .chain(browser::tools(browser_settings(&sandbox)))
+        .chain(builder::tools(&software_builder(&sandbox, &folders, store)))
         .chain(eyes);
     let toolbox = Toolbox::default();
     tools.for_each(|tool| toolbox.register(tool).unwrap());
@@ -202,6 +206,26 @@ fn browser_settings(sandbox: &Arc<Sandbox>) -> browser::BrowserSettings {
         page_bytes: 1 << 20,
         download_bytes: 1 << 20,
         shows_pictures: true,
+    }
+}
+
+fn software_builder(
+    sandbox: &Arc<Sandbox>,
+    folders: &skills::Folders,
+    store: &Store,
+) -> BuilderTools {
+    let clock = Arc::new(SystemClock);
+    BuilderTools {
+        models: BTreeMap::new(),
+        config: BuilderConfig {
+            sandbox: sandbox.clone(),
+            toolchains: <_>::default(),
+            folder: "builds".into(),
+            limits: BuildLimits::default(),
+        },
+        account: UsageAccount { store: store.clone(), clock, limits: <_>::default() },
+        skills: folders.clone(),
+        at_once: 1,
     }
 }
 
@@ -228,9 +252,10 @@ fn source(place: &ToolFixture) -> ConfiguredSource {
 }
 
 /// One tool of each family, so that none is left out by mistake.
-const FAMILIES: [&str; 15] = [
+const FAMILIES: [&str; 16] = [
     "apply_patch",
     "browser_use",
+    "build_software",
     "create_job",
     "delegate",
     "extract_document",

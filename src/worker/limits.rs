@@ -11,7 +11,7 @@ use crate::{
         catalog::{Rate, ResolvedTool},
         compact,
         guard::Cleared,
-        limits::{self, Daily, Price, UsageTotals},
+        limits::{self, Daily, UsageTotals},
     },
     crash,
     journal::{
@@ -32,29 +32,10 @@ use crate::{
     tools::ToolError,
 };
 
-/// The daily budgets and the prices of models.
-#[derive(Debug, Clone, Default)]
-pub struct DailyLimits {
-    pub person: Daily,
-    /// How much a person may upload per day. `None` means no limit.
-    pub upload_bytes: Option<u64>,
-    pub conversation: Daily,
-    pub all: Daily,
-    pub prices: BTreeMap<String, Price>,
-}
-
-impl DailyLimits {
-    fn scopes(&self, turn: &Turn<'_>) -> Vec<(Daily, UsageScope)> {
-        let person = person(turn, turn.session.seq);
-        let conversation = turn.claimed.lease.home().clone();
-        let mut scopes = vec![
-            (self.person, UsageScope::Person(person)),
-            (self.conversation, UsageScope::Conversation(conversation)),
-            (self.all, UsageScope::All),
-        ];
-        scopes.retain(|(daily, _)| daily.limits_anything());
-        scopes
-    }
+/// The budgets that limit this turn.
+fn scopes(turn: &Turn<'_>) -> Vec<(Daily, UsageScope)> {
+    let person = person(turn, turn.session.seq);
+    UsageScope::limited(&turn.worker.limits, person, turn.claimed.lease.home())
 }
 
 /// The person's key in usage and rate limits. It includes the channel, because ids of two platforms
@@ -68,7 +49,7 @@ pub(super) fn person(turn: &Turn<'_>, upto: Seq) -> String {
 pub(super) async fn daily_limit_reached(turn: &Turn<'_>) -> Result<Option<String>> {
     let gateway = &turn.worker.gateway;
     let now = gateway.clock.now();
-    for (daily, scope) in turn.worker.limits.scopes(turn) {
+    for (daily, scope) in scopes(turn) {
         let spent = match &scope {
             UsageScope::Person(person) => {
                 gateway.store.reserve(request(turn, person, daily), now).await?
@@ -218,7 +199,7 @@ async fn within_budget(
 async fn money_left(turn: &Turn<'_>) -> Result<u64> {
     let mut left = u64::MAX;
     let (store, now) = (&turn.worker.gateway.store, turn.worker.gateway.clock.now());
-    for (daily, scope) in turn.worker.limits.scopes(turn) {
+    for (daily, scope) in scopes(turn) {
         if let Some(most) = daily.cost_micros {
             left = left.min(most.saturating_sub(store.spent(scope, now).await?.cost_micros));
         }
@@ -249,7 +230,7 @@ fn rate_of(turn: &Turn<'_>, tool: &str) -> Option<Rate> {
 async fn tool_time_used_up(turn: &Turn<'_>) -> Result<Option<String>> {
     let gateway = &turn.worker.gateway;
     let now = gateway.clock.now();
-    for (daily, scope) in turn.worker.limits.scopes(turn) {
+    for (daily, scope) in scopes(turn) {
         if daily.tool_ms.is_none() {
             continue;
         }

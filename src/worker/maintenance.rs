@@ -4,6 +4,7 @@
 //! or move to another node at any point.
 
 use anyhow::Result;
+use chrono::TimeDelta;
 use serde_json::Value;
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -18,6 +19,8 @@ use crate::{
 };
 
 const EVERY: Duration = Duration::from_mins(10);
+/// How long a software build is kept after its end.
+const BUILDS_KEPT: TimeDelta = TimeDelta::days(30);
 /// The number of artifact folders, of 256, that one round examines.
 const FOLDERS: u8 = 16;
 
@@ -50,6 +53,7 @@ pub async fn run_once(worker: &Worker, round: &mut Round) -> Result<()> {
         backfill(worker).await,
         expire_conversations(worker).await,
         sweep_artifacts(worker, round).await,
+        remove_builds(worker).await,
         seal(worker).await,
     ];
     parts.into_iter().collect()
@@ -137,6 +141,13 @@ async fn sweep_artifacts(worker: &Worker, round: &mut Round) -> Result<()> {
         round.folder = round.folder.wrapping_add(1);
     }
     Ok(())
+}
+
+/// Removes old builds. Uses the machine's clock, like the files' timestamps.
+async fn remove_builds(worker: &Worker) -> Result<()> {
+    let before = (SystemClock.now() - BUILDS_KEPT).into();
+    let builds = worker.workspaces.builds.clone();
+    tokio::task::spawn_blocking(move || builds.remove_before(before)).await?
 }
 
 /// The file with all arguments of an approval that an earlier release created.

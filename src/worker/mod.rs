@@ -58,7 +58,7 @@ use tokio::sync::Semaphore;
 use tracing::Instrument as _;
 
 use crate::{
-    agent::{Agent, advice, hooks::Hook, redact::Redactor},
+    agent::{Agent, advice, hooks::Hook, limits::DailyLimits, redact::Redactor},
     gateway::Gateway,
     journal::{
         event::Event,
@@ -71,12 +71,14 @@ use crate::{
         retention::Retention,
         wake::Cause,
     },
-    tools::{contract::toolbox::Toolbox, media::transcription::Transcriber},
+    tools::{
+        builder::records::BuildRecords, contract::toolbox::Toolbox,
+        media::transcription::Transcriber,
+    },
 };
 use channels::Outgoing;
 use guard_context::RuleBook;
 use hooks::HookSandbox;
-use limits::DailyLimits;
 
 /// The maximum number of concurrent turns on one node.
 const AT_ONCE: usize = 20_000;
@@ -121,6 +123,8 @@ pub struct Workspaces {
     pub root: PathBuf,
     /// The folders that the configuration gives to an agent, shared by all its conversations.
     pub shared: BTreeMap<String, PathBuf>,
+    /// The software builds of the conversations.
+    pub builds: BuildRecords,
 }
 
 impl Workspaces {
@@ -129,8 +133,10 @@ impl Workspaces {
         shared.map_or_else(|| conversation.to_string(), |folder| folder.display().to_string())
     }
 
-    /// Deletes the workspace of a conversation. A shared folder is kept.
+    /// Deletes the workspace and the builds of a conversation. A shared folder is kept.
     pub async fn remove(&self, conversation: &ConversationId) -> std::io::Result<()> {
+        let (builds, own) = (self.builds.clone(), conversation.clone());
+        tokio::task::spawn_blocking(move || builds.remove(&own)).await??;
         match tokio::fs::remove_dir_all(self.root.join(conversation.as_str())).await {
             Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => Ok(()),
             removed => removed,

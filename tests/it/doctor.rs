@@ -90,6 +90,25 @@ async fn doctor_checks_each_component() {
     site.end().await;
 }
 
+/// The languages in which software can be built are named with their versions.
+#[tokio::test]
+async fn doctor_names_the_languages_of_the_builder() {
+    let site = Site::new(On::Sqlite).await;
+    site.configure("127.0.0.1:8642", "");
+    let (_, said) = site.run(&["doctor"]).await;
+    assert!(said.contains("is off (builder.enabled)"), "{said}");
+    site.configure("127.0.0.1:8642", "[builder]\nenabled = true");
+    let (_, said) = site.run(&["doctor"]).await;
+    let line = said.lines().find(|line| line.contains(" builder ")).unwrap();
+    for found in ["Python: Python 3.", "JavaScript: Node.js v", "shell: POSIX shell"] {
+        assert!(line.contains(found), "{line}");
+    }
+    site.configure("127.0.0.1:8642", "[builder]\nat_once = 99\nmodel = \"none\"");
+    let (fine, said) = site.run(&["doctor"]).await;
+    assert!(!fine && said.contains("builder.at_once: from 1 to 16"), "{said}");
+    site.end().await;
+}
+
 /// Each data source has a line: how much of it agents can see, or what is wrong. No password is
 /// shown.
 #[tokio::test]

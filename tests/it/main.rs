@@ -10,6 +10,7 @@ mod api;
 mod atomic_writes;
 mod attack_corpus;
 mod browser;
+mod builder;
 mod command_line;
 mod config;
 mod custom_tools;

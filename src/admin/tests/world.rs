@@ -26,7 +26,7 @@ use crate::{
         auth::rate_limit::Proxies,
         push::{Push, notify},
     },
-    agent::{approvers::Approvers, redact::Redactor},
+    agent::{approvers::Approvers, limits::DailyLimits, redact::Redactor},
     clock::{Clock as _, ManualClock},
     gateway::{ChannelSettings, Connected, Gateway, people::Allow},
     journal::{
@@ -42,10 +42,10 @@ use crate::{
         people::{self, AccessTokenKind},
     },
     texts::{Language, PossibleChoices},
-    tools::{sandbox::Sandbox, web::client::WebClient},
+    tools::{builder::records::BuildRecords, sandbox::Sandbox, web::client::WebClient},
     worker::{
         Worker, Workspaces, agent_cache::AgentCache, fetch::FetchBudget, guard_context::RuleBook,
-        hooks::HookSandbox, limits::DailyLimits, session_cache::SessionCache,
+        hooks::HookSandbox, session_cache::SessionCache,
     },
 };
 
@@ -280,7 +280,11 @@ fn worker(gateway: Arc<Gateway>, limits: DailyLimits, folder: &TempDir) -> Arc<W
         models: BTreeMap::new(),
         toolbox: Arc::default(),
         sessions: SessionCache::default(),
-        workspaces: Workspaces { root: folder.path().join("workspaces"), shared },
+        workspaces: Workspaces {
+            root: folder.path().join("workspaces"),
+            shared,
+            builds: BuildRecords::new(folder.path().join("builds")),
+        },
         shared_memory: BTreeSet::new(),
         rules: RuleBook::default(),
         fetching: FetchBudget::default(),

@@ -52,7 +52,7 @@ pub(super) async fn enter_usage(
         if assigned.reservations > 0 && matches!(used.what, UsageSource::Model { .. }) {
             spent::release(tx, lease.conversation(), &used.person).await?;
         }
-        usage::enter(tx, lease, used, now).await?;
+        usage::enter(tx, lease.home(), used, now).await?;
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Usage: how often a person's tools have run, how fast they write, what a day has cost.
 
+pub mod charge;
 pub mod spent;
 
 use anyhow::{Context, Result};
@@ -11,14 +12,13 @@ use utoipa::ToSchema;
 use super::{
     Store, Tx,
     db::{row::row, sql},
-    leases::Lease,
 };
 use crate::{
     agent::{
         catalog::Rate,
         limits::{self, UsageTotals},
     },
-    journal::event::Usage,
+    journal::{event::Usage, ids::ConversationId},
 };
 
 /// A use of a model or a tool.
@@ -232,11 +232,10 @@ pub async fn flood(
 /// which people see it.
 pub(super) async fn enter(
     tx: &mut Tx<'_>,
-    lease: &Lease,
+    conversation: &ConversationId,
     used: UsageRecord,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    let conversation = lease.home();
     let (kind, name, messages, usage, cost) = match used.what {
         UsageSource::Model { id, messages, usage, cost_micros } => {
             (UsageKind::Model, id, messages, usage, cost_micros)

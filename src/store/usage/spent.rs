@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::day;
 use crate::{
-    agent::limits::{Daily, UsageTotals},
+    agent::limits::{Daily, DailyLimits, UsageTotals},
     journal::ids::ConversationId,
     store::{
         Store, Tx,
@@ -27,6 +27,21 @@ pub enum UsageScope {
 }
 
 impl UsageScope {
+    /// The budgets that limit a person in a conversation.
+    pub fn limited(
+        limits: &DailyLimits,
+        person: String,
+        conversation: &ConversationId,
+    ) -> Vec<(Daily, Self)> {
+        let mut scopes = vec![
+            (limits.person, Self::Person(person)),
+            (limits.conversation, Self::Conversation(conversation.clone())),
+            (limits.all, Self::All),
+        ];
+        scopes.retain(|(daily, _)| daily.limits_anything());
+        scopes
+    }
+
     /// The person or the conversation; empty for all usage.
     pub fn id(&self) -> &str {
         match self {

@@ -1,8 +1,15 @@
-//! The sentences of background jobs and the wiki.
+//! The sentences of background jobs, the software builder and the wiki.
 
 use super::ToolSentence;
 
 pub(super) const SENTENCES: &[ToolSentence] = &[
+    ToolSentence {
+        tool: "build_software",
+        english: "Let a model write the program {name} in {language}, and test it in the sandbox.",
+        chinese: "让模型用 {language} 编写程序 {name}，并在沙盒中测试。",
+        german: "Ein Modell das Programm {name} in {language} schreiben lassen und es in der Sandbox testen.",
+        spanish: "Hacer que un modelo escriba el programa {name} en {language} y probarlo en el entorno aislado.",
+    },
     ToolSentence {
         tool: "cancel_job",
         english: "Cancel the background job {id}.",
@@ -18,11 +25,25 @@ pub(super) const SENTENCES: &[ToolSentence] = &[
         spanish: "Iniciar un trabajo en segundo plano.",
     },
     ToolSentence {
+        tool: "install_software",
+        english: "Install the software of the build {build} as a skill.",
+        chinese: "把构建 {build} 的软件安装为技能。",
+        german: "Die Software des Builds {build} als Skill installieren.",
+        spanish: "Instalar el software de la compilación {build} como habilidad.",
+    },
+    ToolSentence {
         tool: "job_status",
         english: "Show the background job {id}.",
         chinese: "查看后台任务 {id}。",
         german: "Den Hintergrundauftrag {id} ansehen.",
         spanish: "Consultar el trabajo en segundo plano {id}.",
+    },
+    ToolSentence {
+        tool: "list_builds",
+        english: "List the software builds of this conversation.",
+        chinese: "列出此对话中的软件构建。",
+        german: "Die Software-Builds dieser Unterhaltung auflisten.",
+        spanish: "Listar las compilaciones de software de esta conversación.",
     },
     ToolSentence {
         tool: "list_jobs",

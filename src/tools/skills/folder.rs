@@ -157,7 +157,7 @@ pub fn is_disabled(place: &Path) -> bool {
 }
 
 /// The digest of all files, with names and permissions.
-fn digest(package: &Package) -> String {
+pub fn digest(package: &Package) -> String {
     let mut hash = Sha256::new();
     for (path, file) in &package.files {
         hash.update(format!("{path}\0{}\0{}\0", file.executable, file.bytes.len()));

@@ -4,10 +4,12 @@
 //!
 //! - [`scenario`]: the job, its people and its world
 //! - [`history`]: what must hold afterwards
+//! - [`builder`]: a software build
 //! - [`jobs`]: a background job
 //! - [`timers`]: a reminder that is due at that moment
 //! - [`wasm`]: a WASM tool
 
+mod builder;
 mod history;
 mod jobs;
 mod scenario;

@@ -6,6 +6,7 @@ mod approvers;
 mod attacks;
 mod audit;
 mod browser;
+mod builder;
 mod clocks;
 mod completions;
 mod console;
