@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The folders in `data_dir` that a backup includes.
-const FOLDERS: [&str; 5] = [ARTIFACTS, "workspaces", "builds", "skills", LOGINS];
+const FOLDERS: [&str; 6] = [ARTIFACTS, "workspaces", "builds", "skills", "mcp_servers", LOGINS];
 const ARTIFACTS: &str = "artifacts";
 const CONTENTS: &str = "backup.json";
 const FORMAT: u32 = 1;

@@ -3,7 +3,11 @@
 
 use anyhow::{Context as _, Result};
 use futures::future::join_all;
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
 use tokio::{sync::Mutex, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
@@ -15,7 +19,7 @@ use super::{
 };
 use crate::{
     agent::catalog::Tier,
-    config::Config,
+    config::{Config, McpEntry},
     tools::{
         extensions::installed::{InstalledServer, ServerFolder, ServerState},
         mcp::{ConnectionMode, McpConfig, Protocol, Server, supervisor::Supervisor},
@@ -41,7 +45,7 @@ pub(super) struct ConnectedServer {
 
 enum Supervision {
     /// The supervisor, until the gateway starts it.
-    Ahead(Option<Box<Supervisor>>),
+    NotStarted(Option<Box<Supervisor>>),
     Running {
         stop: CancellationToken,
         task: JoinHandle<()>,
@@ -56,6 +60,8 @@ struct Connector {
     variables: Arc<BTreeMap<String, String>>,
     sandbox: Arc<Sandbox>,
     connected: SharedServers,
+    /// The reasons that were logged, by server.
+    reported: Arc<std::sync::Mutex<BTreeMap<String, String>>>,
 }
 
 impl App {
@@ -75,6 +81,7 @@ impl App {
             variables: self.variables.clone(),
             sandbox: self.sandbox.clone(),
             connected: self.installed_servers.clone(),
+            reported: Arc::default(),
         }
     }
 }
@@ -102,8 +109,19 @@ impl Connector {
     /// Returns whether the tools have changed.
     async fn update(&self) -> bool {
         let mut connected = self.connected.lock().await;
-        let mut wanted = ServerFolder::of(&self.config.data_dir).installed();
-        wanted.retain(|_, server| server.state == ServerState::Enabled);
+        let mut wanted = match ServerFolder::of(&self.config.data_dir).installed() {
+            Ok(installed) => installed,
+            Err(problem) => {
+                tracing::error!(problem = format!("{problem:#}"), "cannot read installed servers");
+                return false;
+            }
+        };
+        // A server of the configuration has precedence.
+        let configured: BTreeSet<_> =
+            self.config.mcp.iter().map(McpEntry::tools_begin_with).collect();
+        wanted.retain(|name, server| {
+            server.state == ServerState::Enabled && !configured.contains(name)
+        });
         let ended: Vec<_> = connected
             .extract_if(.., |name, one| one.has_ended() || wanted.get(name) != Some(&one.server))
             .collect();
@@ -116,21 +134,31 @@ impl Connector {
             let result = self.connect(&name, &server).await;
             (name, server, result)
         });
+        let mut failed = Vec::new();
         for (name, server, result) in join_all(new).await {
             match result {
                 Ok((supervisor, has_tools)) => {
                     changed |= has_tools;
-                    let supervision = Supervision::Ahead(Some(Box::new(supervisor)));
+                    let supervision = Supervision::NotStarted(Some(Box::new(supervisor)));
                     connected.insert(name, ConnectedServer { server, supervision });
                 }
-                Err(problem) => tracing::warn!(
-                    mcp.server = name,
-                    problem = format!("{problem:#}"),
-                    "could not start an installed server"
-                ),
+                Err(problem) => failed.push((name, format!("{problem:#}"))),
             }
         }
+        drop(connected);
+        self.report(failed);
         changed
+    }
+
+    /// Logs why servers could not be started, once for each reason.
+    fn report(&self, failed: Vec<(String, String)>) {
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        for (name, problem) in &failed {
+            if reported.get(name) != Some(problem) {
+                tracing::warn!(mcp.server = name, problem, "could not start an installed server");
+            }
+        }
+        *reported = failed.into_iter().collect();
     }
 
     /// Loads the tools of a server if it answers; otherwise its supervision retries.
@@ -150,17 +178,17 @@ impl Connector {
     /// Starts the supervision of all servers that have none yet.
     async fn supervise(&self) {
         for (name, one) in &mut *self.connected.lock().await {
-            let Supervision::Ahead(supervisor) = &mut one.supervision else { continue };
+            let Supervision::NotStarted(supervisor) = &mut one.supervision else { continue };
             let Some(supervisor) = supervisor.take() else { continue };
             let (this, name) = (self.clone(), name.clone());
-            let tell = move |found| {
+            let on_change = move |found| {
                 refresh_prompts(&this.worker, &this.config);
                 if take(&this.worker, &name, found) {
                     this.refresh();
                 }
             };
             let stop = self.worker.gateway.stop.child_token();
-            let task = self.worker.gateway.tasks.spawn(supervisor.keep(stop.clone(), tell));
+            let task = self.worker.gateway.tasks.spawn(supervisor.keep(stop.clone(), on_change));
             one.supervision = Supervision::Running { stop, task };
         }
     }

@@ -5,7 +5,7 @@
 //! - [`database`]: the store, its lock and its keys; [`terminal`]: a conversation in the terminal
 //! - [`reload`]: applies a new configuration at run time
 //! - [`settings_file`]: changes the configuration file; [`secret_files`]: keys and tokens beside it
-//! - [`backup`]: backup and restore; [`wasm`]: WASM tools
+//! - `server`: the HTTP server; [`backup`]: backup and restore; [`wasm`]: WASM tools
 
 pub mod backup;
 pub mod builder;
@@ -17,12 +17,12 @@ mod masked_paths;
 pub mod models;
 pub mod reload;
 pub mod secret_files;
+mod server;
 pub mod settings_file;
 pub mod terminal;
 pub mod tools;
 pub mod wasm;
 
-use ::channels::web::Web;
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 use std::{
@@ -37,11 +37,7 @@ use database::{encryption, lock, open_store};
 pub use secret_files::secrets;
 
 use crate::{
-    admin::{
-        self, Admin,
-        push::{Push, notify},
-        reload::Requests,
-    },
+    admin::{self, Admin, push::notify, reload::Requests},
     agent::{
         Agent,
         catalog::Catalog,
@@ -49,13 +45,13 @@ use crate::{
         redact::{self, Redactor},
     },
     clock::{Clock, SystemClock},
-    config::{AgentEntry, Config, MemoryOf, ProviderName, build, oidc, retention, webhooks},
+    config::{AgentEntry, Config, MemoryOf, build, retention},
     gateway::{
         Connected, Gateway,
         webhooks::outgoing::{self, WebhookSender},
     },
     llm::Model,
-    store::{Store, db::address, files::Artifacts, webhooks::subscriptions::Topic},
+    store::{Store, db::address, files::Artifacts},
     telemetry,
     tools::{
         Tool,
@@ -66,9 +62,7 @@ use crate::{
         memory::{self, semantic_search::Meaning},
         results,
         sandbox::Sandbox,
-        schedule,
-        web::client::WebClient,
-        wiki,
+        schedule, wiki,
     },
     worker::{
         Worker, Workspaces, agent_cache::AgentCache, fetch::FetchBudget, guard_context::RuleBook,
@@ -159,8 +153,8 @@ impl App {
             transcriber: tools::media(config, variables)?.transcription,
             agent_cache: AgentCache::default(),
         });
-        let webhook_sender = webhook_sender(config, variables, &gateway)?;
-        let admin = admin_server(config, variables, &worker, webs, &webhook_sender)?;
+        let webhook_sender = server::webhook_sender(config, variables, &gateway)?;
+        let admin = server::admin_server(config, variables, &worker, webs, &webhook_sender)?;
         let admin = Arc::new(admin.with_requests(given.requests));
         admin::metrics::begin(&gateway);
         let modules = wasm::loader(config, variables, &gateway.store, &gateway.clock)?;
@@ -179,7 +173,7 @@ impl App {
         };
         app.load_tools().await?;
         // Subscribing is the last step that can fail, so an invalid configuration changes nothing.
-        app.gateway.store.subscribe(topics(&app.webhook_sender)).await?;
+        app.gateway.store.subscribe(server::topics(&app.webhook_sender)).await?;
         Ok(app)
     }
 
@@ -263,52 +257,6 @@ fn gateway(config: &Config, store: Store, artifacts: Artifacts) -> Gateway {
     }
 }
 
-/// Builds the HTTP server.
-fn admin_server(
-    config: &Config,
-    variables: &BTreeMap<String, String>,
-    worker: &Arc<Worker>,
-    webs: BTreeMap<String, Arc<Web>>,
-    webhook_sender: &WebhookSender,
-) -> Result<Admin> {
-    let demo = config.models.iter().any(|m| m.provider == ProviderName::Demo);
-    Ok(Admin::new(worker.clone(), webs, demo)
-        .with_completions(config.admin.completions.build(config.web_url()))
-        .with_config(worker.redactor.own_value(&shown(config)?))
-        .with_inlets(webhooks::incoming(config, variables)?, webhook_sender)
-        .with_metrics_token(metrics_token(config, variables)?)
-        .with_trusted_proxies(config.admin.proxies()?)
-        .with_hosts(config.admin.hosts())
-        .with_schedule_limits(config.schedules.build()?)
-        .with_push(push(config)?)
-        .with_skill_folders(tools::folders(config).into_iter().collect())
-        .with_oidc_provider(oidc::issuer(config, variables)?))
-}
-
-/// What sends notifications to browsers.
-fn push(config: &Config) -> Result<Push> {
-    let web_client = WebClient::new(config.web.inside()).context("the HTTP client for Web Push")?;
-    Ok(Push::new(web_client, config.admin.public_url.as_ref()))
-}
-
-/// The topics of each subscription.
-fn topics(webhook_sender: &WebhookSender) -> Vec<(String, Vec<Topic>)> {
-    let subscriptions = webhook_sender.subscriptions.iter();
-    subscriptions.map(|(name, one)| (name.clone(), one.topics.clone())).collect()
-}
-
-/// Builds the sender of webhook deliveries.
-fn webhook_sender(
-    config: &Config,
-    variables: &BTreeMap<String, String>,
-    gateway: &Arc<Gateway>,
-) -> Result<Arc<WebhookSender>> {
-    let subscriptions = webhooks::subscriptions(config, variables)?;
-    let web_client = WebClient::new(config.web.inside()).context("the HTTP client for webhooks")?;
-    let (gateway, base) = (gateway.clone(), config.web_url());
-    Ok(Arc::new(WebhookSender { gateway, subscriptions, web_client, base }))
-}
-
 /// The tools that store data in the database.
 fn stored(
     config: &Config,
@@ -377,13 +325,6 @@ fn workspaces(config: &Config) -> Workspaces {
         .collect();
     let builds = BuildRecords::new(builder::folder(config));
     Workspaces { root: config.data_dir.join("workspaces"), shared, builds }
-}
-
-fn metrics_token(
-    config: &Config,
-    variables: &BTreeMap<String, String>,
-) -> Result<Option<secrecy::SecretString>> {
-    config.admin.metrics_token.as_ref().map(|token| token.reveal(variables)).transpose()
 }
 
 /// Builds the toolbox. The values of environment variables that tools require are redacted like the

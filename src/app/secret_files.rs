@@ -68,11 +68,11 @@ pub fn create(file: &Path, text: &str) -> Result<()> {
     written.with_context(|| format!("creating {}", file.display()))
 }
 
-/// Removes a file that was created for nothing.
+/// Removes a file that is no longer needed.
 pub fn remove(file: &Path) {
     if let Err(problem) = fs::remove_file(file) {
         let file = file.display();
-        tracing::error!(%file, %problem, "could not remove a secret that is not used; remove it");
+        tracing::error!(%file, %problem, "could not remove a file that may contain a secret; remove it");
     }
 }
 

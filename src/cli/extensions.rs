@@ -1,4 +1,4 @@
-//! The checks of `countersign doctor` about extensions.
+//! The checks of extensions for `countersign doctor`.
 
 use anyhow::{Result, ensure};
 use futures::{FutureExt as _, future::BoxFuture};
@@ -27,16 +27,16 @@ fn extensions(config: &Config) -> Result<Extensions> {
     config.extensions(tools::folders(config))
 }
 
-fn enabled(extensions: &Extensions) -> impl Iterator<Item = (String, InstalledServer)> {
-    let installed = extensions.servers.installed().into_iter();
-    installed.filter(|(_, server)| server.state == ServerState::Enabled)
+fn enabled(extensions: &Extensions) -> Result<Vec<(String, InstalledServer)>> {
+    let installed = extensions.servers.installed()?.into_iter();
+    Ok(installed.filter(|(_, server)| server.state == ServerState::Enabled).collect())
 }
 
 /// Whether all installed servers can be started.
 pub(super) fn check(config: &Config) -> Result<(CheckStatus, String)> {
     let extensions = extensions(config)?;
     let mut count = 0;
-    for (name, server) in enabled(&extensions) {
+    for (name, server) in enabled(&extensions)? {
         count += 1;
         let missing = extensions.missing_secrets(&name, &server);
         ensure!(
@@ -75,7 +75,8 @@ pub(super) fn live<'a>(
         };
         checks.push((format!("index {url}, live"), found.boxed()));
     }
-    for (name, server) in enabled(&extensions) {
+    // A folder that cannot be read is reported by `check`.
+    for (name, server) in enabled(&extensions).unwrap_or_default() {
         let check = format!("mcp {name}, live");
         let found = async move {
             let sandbox = Arc::new(Sandbox::probe(&env::current_exe()?).await);

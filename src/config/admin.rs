@@ -22,6 +22,7 @@ pub struct AdminConfig {
     pub listen: SocketAddr,
     /// The base URL of sign-in links, if it differs from `listen`.
     pub public_url: Option<url::Url>,
+    pub private_push_hosts: Vec<String>,
     pub metrics_token: Option<Secret>,
     pub otlp_url: Option<url::Url>,
     pub trusted_proxies: Vec<String>,
@@ -35,6 +36,7 @@ impl Default for AdminConfig {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8642)),
             public_url: None,
+            private_push_hosts: Vec::new(),
             metrics_token: None,
             otlp_url: None,
             trusted_proxies: Vec::new(),
@@ -53,6 +55,12 @@ pub(super) const KEYS: &[ConfigKey] = &[
             port of 127.0.0.1; with port 0 the system chooses a port, which is printed at startup",
     ),
     key("admin.public_url", "", "The public URL, for sign-in links, if it differs from `listen`"),
+    key(
+        "admin.private_push_hosts",
+        "[]",
+        "Private hosts of push services, which notifications of the web chat may be sent to, as \
+            `host` or `host:port`",
+    ),
     key(
         "admin.metrics_token",
         "",

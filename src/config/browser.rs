@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, ensure};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use super::{
     Config, ModelEntry, build,
@@ -25,21 +25,29 @@ pub const KEYS: &[ConfigKey] = &[
             starts it",
     ),
     key(
+        "browser.allowed_private_hosts",
+        "[]",
+        "Private hosts that browsers may reach, as `host` or `host:port`; scripts of every page can \
+            send requests there",
+    ),
+    key(
         "browser.idle_timeout",
         "10m",
-        "How long the browser of a conversation stays open without being used (s, m, h, d)",
+        "How long the browser of a conversation stays open without being used (s, m, h, d), at \
+            least 10s",
     ),
     key(
         "browser.max_open",
         "4",
-        "Maximum number of open browsers. To open another, one that no call uses is closed",
+        "Maximum number of open browsers, from 1 to 64. To open another, one that no call uses is \
+            closed",
     ),
-    key("browser.max_memory_mb", "2048", "Maximum memory of one browser in MiB"),
-    key("browser.max_page_mb", "5", "Maximum size of a page that is read, in MiB"),
+    key("browser.max_memory_mb", "2048", "Maximum memory of one browser, from 512 to 65536 MiB"),
+    key("browser.max_page_mb", "5", "Maximum size of a page that is read, from 1 to 20 MiB"),
     key(
         "browser.max_file_mb",
         "20",
-        "Maximum size of a file that is downloaded or uploaded, in MiB",
+        "Maximum size of a file that is downloaded or uploaded, from 1 to 200 MiB",
     ),
 ];
 
@@ -48,6 +56,7 @@ pub const KEYS: &[ConfigKey] = &[
 pub struct BrowserSection {
     pub enabled: bool,
     pub program: Option<PathBuf>,
+    pub allowed_private_hosts: Vec<String>,
     pub idle_timeout: String,
     pub max_open: usize,
     pub max_memory_mb: u64,
@@ -60,6 +69,7 @@ impl Default for BrowserSection {
         Self {
             enabled: false,
             program: None,
+            allowed_private_hosts: Vec::new(),
             idle_timeout: "10m".into(),
             max_open: 4,
             max_memory_mb: 2048,
@@ -85,7 +95,7 @@ impl BrowserSection {
         Ok(Some(BrowserSettings {
             program: self.program.clone(),
             sandbox: sandbox.clone(),
-            web_client: WebClient::new(config.web.inside())?,
+            web_client: WebClient::new(self.private_hosts())?,
             idle_for: idle_for.to_std().context("browser.idle_timeout")?,
             max_open: self.max_open,
             memory_bytes: self.max_memory_mb * MIB,
@@ -93,6 +103,12 @@ impl BrowserSection {
             download_bytes: self.max_file_mb * MIB,
             shows_pictures: config.models.iter().any(ModelEntry::sees),
         }))
+    }
+
+    /// Scripts of every page can send requests there, so the hosts that tools may reach are not
+    /// included.
+    fn private_hosts(&self) -> BTreeSet<String> {
+        self.allowed_private_hosts.iter().map(|host| host.to_lowercase()).collect()
     }
 
     pub(super) fn check(&self) -> Result<()> {

@@ -32,7 +32,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
     key(
         "extensions.skill_indexes",
         "[]",
-        "Indexes of skills, likewise: a website with /.well-known/agent-skills/index.json, or the \
+        "Indexes of skills that agents may search and install from: a website with /.well-known/agent-skills/index.json, or the \
          URL of an index that ends with .json",
     ),
     key(

@@ -59,7 +59,7 @@ impl McpEntry {
     }
 
     /// The prefix of the tools' names: `github` for `github_create_issue`.
-    pub(super) fn tools_begin_with(&self) -> String {
+    pub fn tools_begin_with(&self) -> String {
         sanitise(&self.name)
     }
 

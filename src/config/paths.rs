@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 /// Keys that contain a path. `*` stands for every entry of a list.
-const PATHS: [&str; 10] = [
+const PATHS: [&str; 11] = [
     "data_dir",
     "browser.program",
     "documents.fonts.*",

@@ -9,7 +9,7 @@
 //! | `artifacts` | files that no conversation and no open approval refers to are removed once they are older than `retention.artifacts` |
 //! | `workspaces` | with the conversation, including long results in `.countersign/results` |
 //! | `builds` | 30 days, the last 20 of each conversation, with the conversation |
-//! | `skills`, `mcp`, `mcp_logins`, `fonts`, `terminal` | forever: files of the operator, or of a server that they trust |
+//! | `skills`, `mcp`, `mcp_servers`, `mcp_logins`, `fonts`, `terminal` | forever: files of the operator, or of a server that they trust |
 
 use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};

@@ -320,7 +320,7 @@ pub(super) const GERMAN: PreviewTexts = PreviewTexts {
                     format!("Element der Seite: {role} „{name}“. Seite: {page}")
                 },
                 link: |link| format!("Führt zu: {link}"),
-                frame: |frame| format!("Im Rahmen: {frame}"),
+                frame: |frame| format!("Im Frame: {frame}"),
             },
         ),
         PreviewNote::PaidService { name, cost } => {

@@ -112,16 +112,17 @@ impl Calendar {
     }
 
     /// Changes what a schedule does and when, with a record for the audit. Returns `false` if it has
-    /// ended.
+    /// ended, or was run or changed in the meantime.
     pub async fn change(
         &self,
         changed: Schedule,
+        old_due_at: DateTime<Utc>,
         fact: Fact,
         now: DateTime<Utc>,
     ) -> Result<bool, ToolError> {
         let change = self.store.write("edit schedule", move |tx| {
             Box::pin(async move {
-                let is_changed = schedules::edit(tx, &changed, now).await?;
+                let is_changed = schedules::edit(tx, &changed, old_due_at, now).await?;
                 if is_changed {
                     audit::append(tx, audit::ADMIN, vec![fact], now).await?;
                 }

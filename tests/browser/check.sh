@@ -47,8 +47,8 @@ begin schedules
 walk schedules.mjs "http://127.0.0.1:$port" "$token" "$out/schedules.png"
 push=$(free_port)
 begin notifications "
-[web]
-allowed_private_hosts = [\"127.0.0.1:$push\"]
+[admin]
+private_push_hosts = [\"127.0.0.1:$push\"]
 "
 walk notifications.mjs "http://127.0.0.1:$port" "$token" "$venv/bin/python" "$push" "$out/notifications.png"
 begin console

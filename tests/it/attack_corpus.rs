@@ -301,7 +301,7 @@ async fn tools() -> BTreeMap<String, ToolSpec> {
 /// Proves S1, S16.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_call_of_the_corpus_that_a_page_asks_for_runs_unasked() {
-    let specs = tools().await;
+    let specs = Box::pin(tools()).await;
     for default in [Action::Ask, Action::Allow] {
         let policy = Policy { default, rules: shipped(&[]), ..Policy::default() };
         let mut judge = Judge::new(policy);
@@ -318,7 +318,7 @@ async fn no_call_of_the_corpus_that_a_page_asks_for_runs_unasked() {
 /// Proves MC-42.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_call_of_the_corpus_gets_around_a_rule() {
-    let specs = tools().await;
+    let specs = Box::pin(tools()).await;
     for AroundRules { name, rules, tool, arguments, expect } in around_rules() {
         let rules = compile(&rules, Origin::Database).unwrap();
         let mut judge = Judge::new(Policy { rules, ..Policy::default() });

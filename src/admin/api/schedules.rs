@@ -170,9 +170,13 @@ pub async fn edit(
     admin: &Admin,
     caller: &Caller,
     id: &str,
-    new: NewSchedule,
+    mut new: NewSchedule,
 ) -> Result<(), Problem> {
     let old = active(admin, id).await?.ok_or_else(|| none("schedule"))?;
+    // The form shows the text without secrets.
+    if new.arguments.text == admin.redactor().text(&old.text) {
+        new.arguments.text.clone_from(&old.text);
+    }
     let target = ScheduleTarget {
         id: old.id.clone(),
         conversation: old.conversation.clone(),
@@ -183,8 +187,11 @@ pub async fn edit(
     let new = admin.calendar.planned(new.does, new.arguments, target, now).await;
     let schedule = calendar::edited(&old, new.map_err(rejected)?);
     let fact = fact(admin, caller, AuditKind::ScheduleEdited, &schedule);
-    let is_changed = admin.calendar.change(schedule, fact, now).await.map_err(rejected)?;
-    if is_changed { Ok(()) } else { Err(none("schedule")) }
+    let is_changed =
+        admin.calendar.change(schedule, old.due_at, fact, now).await.map_err(rejected)?;
+    let changed =
+        "The schedule has ended, or it was run or changed meanwhile: load the page again.";
+    if is_changed { Ok(()) } else { Err(Problem::conflict(changed.to_owned())) }
 }
 
 /// Whether the scheduler would run it.

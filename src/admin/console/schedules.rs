@@ -110,7 +110,13 @@ async fn choices(
 async fn offered(context: &PageContext, only_in: String) -> Result<Vec<OfferedPerson>> {
     let names = people::names(&context.admin).await?;
     let read = context.admin.gateway.store.read(move |tx| {
-        Box::pin(async move { schedule_people::list(tx, &only_in, OFFERED).await })
+        Box::pin(async move {
+            if only_in.is_empty() {
+                schedule_people::list(tx, OFFERED).await
+            } else {
+                schedule_people::of_conversation(tx, &only_in, "", OFFERED).await
+            }
+        })
     });
     let offer = |one: SchedulePerson| {
         let SchedulePerson { conversation, channel, place, title, person } = one;
@@ -144,13 +150,14 @@ async fn put(context: &PageContext, form: &ScheduleForm) -> Result<(), Problem> 
     if !form.id.is_empty() {
         return schedules::edit(admin, caller, &form.id, new).await;
     }
-    let (conversation, person) =
-        form.target().ok_or_else(|| Problem::unfit("Choose for whom it is."))?;
-    let conversation = conversation.to_owned();
+    let (conversation, person) = form.target().ok_or_else(|| Problem::unfit("Select a person."))?;
+    let (conversation, person) = (conversation.to_owned(), person.to_owned());
     let read = admin.gateway.store.read(move |tx| {
-        Box::pin(async move { schedule_people::list(tx, &conversation, OFFERED).await })
+        Box::pin(
+            async move { schedule_people::of_conversation(tx, &conversation, &person, 1).await },
+        )
     });
-    let there = read.await?.into_iter().find(|one| one.person == person);
+    let there = read.await?.pop();
     let there = there.ok_or_else(|| {
         Problem::unfit("This person does not take part in this conversation any more.")
     })?;

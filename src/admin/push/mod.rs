@@ -48,7 +48,10 @@ use vapid::VapidKey;
 
 const ENDPOINT_CHARS: usize = 2_000;
 
-/// What sending notifications takes.
+/// The maximum length of a key, in base64.
+const KEY_CHARS: usize = 100;
+
+/// Sends notifications: the client, the contact and the key.
 pub struct Push {
     web_client: WebClient,
     /// Whom operators of push services can ask: the public address of this gateway.
@@ -78,7 +81,10 @@ impl Push {
 
 /// The keys of a subscription, if they have the right lengths.
 fn browser_keys(subscription: &PushSubscription) -> Option<BrowserKeys> {
-    let decoded = |text: &str| URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).ok();
+    let decoded = |text: &str| {
+        let text = Some(text).filter(|text| text.len() <= KEY_CHARS)?;
+        URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).ok()
+    };
     let (public, auth) = (decoded(&subscription.p256dh)?, decoded(&subscription.auth)?);
     let is_valid = public.len() == PUBLIC_KEY_BYTES && auth.len() == AUTH_BYTES;
     is_valid.then_some(BrowserKeys { public, auth })
@@ -140,7 +146,7 @@ pub struct EndpointBody {
     endpoint: String,
 }
 
-/// Notifies this browser no more.
+/// Deletes the subscription of this browser.
 pub async fn unsubscribe(
     State(admin): State<Arc<Admin>>,
     participant: Participant,

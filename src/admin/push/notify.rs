@@ -46,7 +46,7 @@ pub async fn notify(admin: Arc<Admin>) {
                 }
                 Ok(_) => {}
                 Err(RecvError::Lagged(count)) => {
-                    tracing::warn!(count, "messages were shown without looking for notifications");
+                    tracing::warn!(count, "skipped messages: notifications may be missing");
                 }
                 Err(RecvError::Closed) => return,
             },

@@ -324,6 +324,7 @@ fn pages_and_their_words_fit() {
         include_str!("../web/compose.js"),
         include_str!("../web/dom.js"),
         include_str!("../web/items.js"),
+        include_str!("../web/notifications.js"),
         include_str!("../web/threads.js"),
     ];
     let script = names(&scripts.concat(), r"\bsays\.(\w+)");

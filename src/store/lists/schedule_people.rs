@@ -36,9 +36,8 @@ pub struct SchedulePerson {
     pub person: String,
 }
 
-/// The people in conversations, newest conversation first: in all, or only in `only_in` if it is not
-/// empty.
-pub async fn list(tx: &mut Tx<'_>, only_in: &str, most: usize) -> Result<Vec<SchedulePerson>> {
+/// The people in conversations, newest conversation first.
+pub async fn list(tx: &mut Tx<'_>, most: usize) -> Result<Vec<SchedulePerson>> {
     let rows: Vec<TargetRow> = sql!(
         tx,
         fetch_all,
@@ -48,24 +47,52 @@ pub async fn list(tx: &mut Tx<'_>, only_in: &str, most: usize) -> Result<Vec<Sch
             COALESCE(p.person, NULLIF(c.owner, ''), '') AS person
         FROM conversations c
         LEFT JOIN participants p ON p.conversation = c.id
-        WHERE ($1 = '' OR c.id = $1)
-          AND c.root IS NULL AND c.thread <> 'erased'
+        WHERE c.root IS NULL AND c.thread <> 'erased'
           AND (p.person IS NOT NULL OR c.owner <> '')
         ORDER BY c.id DESC, person
-        LIMIT $2",
-        only_in,
+        LIMIT $1",
         most as i64
     );
-    let person = |row: TargetRow| {
-        Ok(SchedulePerson {
-            conversation: ConversationId(row.id),
-            channel: row.channel,
-            place: serde_json::from_str(&row.place)?,
-            title: row.title,
-            person: row.person,
-        })
-    };
-    rows.into_iter().map(person).collect()
+    rows.into_iter().map(listed).collect()
+}
+
+/// The people in a conversation; only one of them if `person` is not empty.
+pub async fn of_conversation(
+    tx: &mut Tx<'_>,
+    conversation: &str,
+    person: &str,
+    most: usize,
+) -> Result<Vec<SchedulePerson>> {
+    let rows: Vec<TargetRow> = sql!(
+        tx,
+        fetch_all,
+        "
+        -- people of a conversation for whom something can be scheduled
+        SELECT c.id, c.channel, c.place, c.title,
+            COALESCE(p.person, NULLIF(c.owner, ''), '') AS person
+        FROM conversations c
+        LEFT JOIN participants p ON p.conversation = c.id
+        WHERE c.id = $1
+          AND c.root IS NULL AND c.thread <> 'erased'
+          AND (p.person IS NOT NULL OR c.owner <> '')
+          AND ($2 = '' OR COALESCE(p.person, c.owner) = $2)
+        ORDER BY person
+        LIMIT $3",
+        conversation,
+        person,
+        most as i64
+    );
+    rows.into_iter().map(listed).collect()
+}
+
+fn listed(row: TargetRow) -> Result<SchedulePerson> {
+    Ok(SchedulePerson {
+        conversation: ConversationId(row.id),
+        channel: row.channel,
+        place: serde_json::from_str(&row.place)?,
+        title: row.title,
+        person: row.person,
+    })
 }
 
 /// The name that a person has used in a conversation lately.

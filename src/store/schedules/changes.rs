@@ -33,8 +33,14 @@ pub async fn set(
     Ok(())
 }
 
-/// Changes what a schedule does and when. Returns `false` if it has ended.
-pub async fn edit(tx: &mut Tx<'_>, changed: &Schedule, now: DateTime<Utc>) -> Result<bool> {
+/// Changes what a schedule does and when, if it is still due at `old_due_at`. Returns `false` if it
+/// has ended, or was run or changed in the meantime.
+pub async fn edit(
+    tx: &mut Tx<'_>,
+    changed: &Schedule,
+    old_due_at: DateTime<Utc>,
+    now: DateTime<Utc>,
+) -> Result<bool> {
     let edited = sql!(
         tx,
         execute,
@@ -42,14 +48,15 @@ pub async fn edit(tx: &mut Tx<'_>, changed: &Schedule, now: DateTime<Utc>) -> Re
         -- edit schedule
         UPDATE schedules
         SET does = $1, text = $2, rule = $3, zone = $4, due_at = $5, changed_at = $6
-        WHERE id = $7 AND status IN ('waiting', 'paused')",
+        WHERE id = $7 AND status IN ('waiting', 'paused') AND due_at = $8",
         changed.does.as_str(),
         changed.text.replace('\0', ""),
         serde_json::to_string(&changed.rule)?,
         changed.zone.as_str(),
         changed.due_at.timestamp_millis(),
         now.timestamp_millis(),
-        changed.id.as_str()
+        changed.id.as_str(),
+        old_due_at.timestamp_millis()
     );
     Ok(edited > 0)
 }

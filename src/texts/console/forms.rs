@@ -108,6 +108,7 @@ pub(super) const TEXTS: &[ConsoleText] = &[
     text("trusted", "vertraut", "de confianza", "已信任"),
     text("not trusted", "nicht vertraut", "sin confianza", "未信任"),
     text("your own", "eigener", "propio", "自有"),
+    text("disabled", "deaktiviert", "desactivada", "已停用"),
     text(
         "{{ skill.findings|length }} findings",
         "{{ skill.findings|length }} Befunde",

@@ -8,8 +8,8 @@ pub(super) const TEXTS: &[ConsoleText] = &[
     text("Change a schedule", "Zeitplan ändern", "Cambiar una programación", "修改定时任务"),
     text(
         "It runs like one that the person has set up in the chat: with their role, and under the guard rules.",
-        "Er läuft wie einer, den die Person im Chat angelegt hat: mit ihrer Rolle und nach den Guard-Regeln.",
-        "Se ejecuta como si la persona la hubiera creado en el chat: con su rol y según las reglas del guard.",
+        "Er läuft wie einer, den die Person im Chat angelegt hat: mit ihrer Rolle und nach denselben Regeln.",
+        "Se ejecuta como si la persona la hubiera creado en el chat: con su rol y según las reglas.",
         "其运行方式与该用户在聊天中创建的相同：使用该用户的角色，并遵守防护规则。",
     ),
     text(
@@ -55,13 +55,13 @@ pub(super) const CHOICES: &[ConsoleText] = &[
     ),
     text(
         "once, after a while",
-        "einmal, nach einer Dauer",
+        "einmal, nach Ablauf einer Frist",
         "una vez, pasado un plazo",
         "一次，在一段时间后",
     ),
     text(
         "repeatedly, at an interval",
-        "wiederholt, in einem Abstand",
+        "wiederholt, in festem Abstand",
         "repetidamente, cada cierto intervalo",
         "重复，按间隔",
     ),

@@ -68,10 +68,10 @@ pub(super) const SENTENCES: &[ToolSentence] = &[
     },
     ToolSentence {
         tool: "manage_extension",
-        english: "Install, enable, disable or remove the extension {name}.",
-        chinese: "安装、启用、停用或移除扩展 {name}。",
-        german: "Die Erweiterung {name} installieren, aktivieren, deaktivieren oder entfernen.",
-        spanish: "Instalar, activar, desactivar o quitar la extensión {name}.",
+        english: "Manage the extension {name}: {action}.",
+        chinese: "管理扩展 {name}：{action}。",
+        german: "Die Erweiterung {name} verwalten: {action}.",
+        spanish: "Gestionar la extensión {name}: {action}.",
     },
     ToolSentence {
         tool: "echo",

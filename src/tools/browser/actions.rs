@@ -2,8 +2,8 @@
 //!
 //! A click goes to a position, so the element at that position is compared with the one that was
 //! approved: before the button is pressed, and again before it is released. Text and keys go to
-//! what has the focus, which is compared as well. Scripts that look at elements run in a world of
-//! their own, which the page cannot change.
+//! what has the focus, which is compared as well. Scripts that look at elements run in an
+//! isolated world, whose objects the page cannot change.
 
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -21,9 +21,11 @@ const CONTAINS: &str = "function (hit) {
     const label = hit.closest && hit.closest('label');
     return !!label && label.control === this;
 }";
+/// In a document without the focus, `activeElement` is the element that would have it.
 const HAS_FOCUS: &str = "function () {
-    const focused = this.getRootNode().activeElement;
-    return !!focused && (focused === this || focused.contains(this));
+    const focused = this.ownerDocument.hasFocus() && this.getRootNode().activeElement;
+    return !!focused
+        && (focused === this || (focused.isContentEditable && focused.contains(this)));
 }";
 /// Returns the options if there is none with this label or value.
 const SELECT: &str = "function (wanted) {

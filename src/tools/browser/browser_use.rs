@@ -20,6 +20,7 @@ use crate::{
         },
         policy::FileDigests,
     },
+    store::files::digest_of,
     texts::{PreviewNote, preview::Preview},
     tools::{
         Context, Output, Tool, ToolError,
@@ -227,7 +228,16 @@ impl BrowserUse {
                 let path = path.clone();
                 let read =
                     workspace::beneath(context, move |files, _| files.bytes(&path, limit_bytes));
-                read.await?
+                let bytes = read.await?;
+                // The file may have changed while the call waited for the browser.
+                let digest = digest_of(&bytes);
+                let is_approved = |approved: &FileDigests| approved.values().any(|d| *d == digest);
+                if !context.approved.as_ref().is_none_or(is_approved) {
+                    return Err(ToolError::ExecutionFailed(
+                        "The file has changed since the approval, so nothing was done".into(),
+                    ));
+                }
+                bytes
             }
             _ => Vec::new(),
         };

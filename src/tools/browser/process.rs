@@ -52,6 +52,7 @@ const FLAGS: &[&str] = &[
     "--disable-breakpad",
     "--disable-component-update",
     "--disable-default-apps",
+    "--disable-dev-shm-usage",
     "--disable-extensions",
     "--disable-gpu",
     "--disable-renderer-backgrounding",
@@ -100,6 +101,10 @@ pub fn uploads(folder: &Path) -> PathBuf {
     folder.join("uploads")
 }
 
+/// Chromium reserves far more memory for each process than it uses, and a page crashes if that fails.
+/// The memory that all its processes use together is limited.
+const RESERVED_BYTES: u64 = 64 << 30;
+
 /// The command, for a browser with that folder.
 pub fn command(settings: &BrowserSettings, folder: &Path) -> Result<Command, ToolError> {
     let program = installed(settings.program.as_deref()).map_err(ToolError::Sandbox)?;
@@ -109,7 +114,7 @@ pub fn command(settings: &BrowserSettings, folder: &Path) -> Result<Command, Too
     words.extend(FLAGS.iter().map(|&flag| flag.to_owned()));
     words.extend([proxy, "about:blank".to_owned()]);
     let limits = SandboxLimits {
-        memory_bytes: settings.memory_bytes,
+        memory_bytes: RESERVED_BYTES,
         total_bytes: settings.memory_bytes,
         // Without root, threads count as well.
         processes: 1024,

@@ -69,7 +69,7 @@ impl Toolchains {
         text
     }
 
-    /// Whether a language is missing.
+    /// Whether all languages are available.
     pub fn are_complete(&self) -> bool {
         self.0.values().all(Result::is_ok)
     }

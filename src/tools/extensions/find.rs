@@ -6,7 +6,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::{fmt::Write as _, sync::Arc};
 
-use super::{ExtensionKind, Extensions, installed::ServerState, registry, skill_index::SkillEntry};
+use super::{
+    ExtensionKind, Extensions, failed, installed::ServerState, registry, skill_index::SkillEntry,
+};
 use crate::{
     agent::catalog::{Subject, Tier, ToolSpec},
     tools::{
@@ -63,7 +65,7 @@ impl Tool for FindExtension {
                 skills = self.installed_skills(context)?;
             }
             if wants(ExtensionKind::McpServer) {
-                servers = self.installed_servers();
+                servers = self.installed_servers()?;
             }
         } else {
             if wants(ExtensionKind::Skill) {
@@ -124,8 +126,9 @@ impl FindExtension {
         Ok(Section { lines: lines.collect(), problems: Vec::new() })
     }
 
-    fn installed_servers(&self) -> Section {
-        let lines = self.extensions.servers.installed().into_iter().map(|(name, server)| {
+    fn installed_servers(&self) -> Result<Section, ToolError> {
+        let installed = self.extensions.servers.installed().map_err(failed)?;
+        let lines = installed.into_iter().map(|(name, server)| {
             let missing = self.extensions.missing_secrets(&name, &server);
             let state = match (server.state == ServerState::Enabled, missing.as_slice()) {
                 (false, _) => "disabled".to_owned(),
@@ -134,7 +137,7 @@ impl FindExtension {
             };
             format!("{name}: {} {} ({state})", server.server, server.version)
         });
-        Section { lines: lines.collect(), problems: Vec::new() }
+        Ok(Section { lines: lines.collect(), problems: Vec::new() })
     }
 
     async fn find_skills(&self, query: &str) -> Section {

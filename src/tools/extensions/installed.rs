@@ -59,15 +59,20 @@ impl ServerFolder {
     }
 
     /// The installed servers by name.
-    pub fn installed(&self) -> BTreeMap<String, InstalledServer> {
-        let mut all = self.all();
+    pub fn installed(&self) -> Result<BTreeMap<String, InstalledServer>> {
+        let mut all = self.all()?;
         all.retain(|_, server| server.state != ServerState::Removed);
-        all
+        Ok(all)
     }
 
     /// Including those that were removed. A file that cannot be read is skipped with a warning.
-    pub fn all(&self) -> BTreeMap<String, InstalledServer> {
-        let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
+    pub fn all(&self) -> Result<BTreeMap<String, InstalledServer>> {
+        let entries = match fs::read_dir(&self.0) {
+            Ok(entries) => entries.collect::<Result<Vec<_>, _>>(),
+            Err(problem) if problem.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+            Err(problem) => Err(problem),
+        };
+        let entries = entries.with_context(|| self.0.display().to_string())?.into_iter();
         let names = entries.filter_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
             name.strip_suffix(".json").filter(|name| is_name(name)).map(str::to_owned)
@@ -83,7 +88,7 @@ impl ServerFolder {
                 None
             }
         };
-        names.filter_map(read).collect()
+        Ok(names.filter_map(read).collect())
     }
 
     pub fn find(&self, name: &str) -> Result<Option<InstalledServer>> {
@@ -118,12 +123,16 @@ impl ServerFolderLock {
     pub fn put(&self, name: &str, server: &InstalledServer) -> Result<()> {
         let folder = ServerFolder(self.folder.clone());
         ensure!(is_name(name), "{name:?} is not the name of a server");
-        let (all, installed) = (folder.all(), folder.installed());
+        let (all, installed) = (folder.all()?, folder.installed()?);
         let is_new = server.state != ServerState::Removed && !installed.contains_key(name);
         ensure!(
             !is_new || installed.len() < MOST_SERVERS,
             "the maximum of {MOST_SERVERS} installed servers is reached: remove one first"
         );
+        let is_same = |known: &InstalledServer| {
+            known.server == server.server && known.registry == server.registry
+        };
+        ensure!(all.get(name).is_none_or(is_same), "another server has the name {name}");
         ensure!(
             all.contains_key(name) || all.len() < MOST_FILES,
             "{} has more than {MOST_FILES} files: delete those of servers that were removed",
@@ -160,18 +169,20 @@ mod tests {
     fn a_server_is_written_and_removed() {
         let home = tempfile::tempdir().unwrap();
         let folder = ServerFolder::of(home.path());
-        assert!(folder.all().is_empty());
+        assert!(folder.all().unwrap().is_empty());
         let lock = folder.lock().unwrap();
         lock.put("weather", &server()).unwrap();
-        assert_eq!(folder.all()["weather"], server());
+        assert_eq!(folder.all().unwrap()["weather"], server());
+        let other = InstalledServer { server: "com.evil/weather".into(), ..server() };
+        assert!(lock.put("weather", &other).is_err(), "the name belongs to another server");
         for name in ["../weather", "", "We ather"] {
             assert!(lock.put(name, &server()).is_err(), "{name}");
         }
         fs::write(home.path().join("mcp_servers/damaged.json"), "{").unwrap();
-        assert_eq!(folder.all().len(), 1, "a damaged file is skipped");
+        assert_eq!(folder.all().unwrap().len(), 1, "a damaged file is skipped");
         lock.put("weather", &InstalledServer { state: ServerState::Removed, ..server() }).unwrap();
-        assert!(folder.installed().is_empty());
-        assert_eq!(folder.all().len(), 1, "the name stays taken");
+        assert!(folder.installed().unwrap().is_empty());
+        assert_eq!(folder.all().unwrap().len(), 1, "the name stays taken");
     }
 
     #[test]

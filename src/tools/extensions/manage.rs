@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::{fmt::Write as _, path::PathBuf, sync::Arc, time::Duration};
 
 use super::{
-    ExtensionKind, Extensions,
+    ExtensionKind, Extensions, failed,
     installed::{InstalledServer, ServerState},
     resolve::{ResolvedServer, ResolvedSkill},
 };
@@ -53,13 +53,29 @@ struct Arguments {
     version: Option<String>,
 }
 
+/// A skill of an agent.
+struct AgentSkill {
+    /// The folder with all skills of the agent.
+    folder: PathBuf,
+    name: String,
+}
+
+impl AgentSkill {
+    fn path(&self) -> PathBuf {
+        self.folder.join(&self.name)
+    }
+}
+
 /// A change that can be made.
 enum Change {
-    InstallSkill(ResolvedSkill),
+    InstallSkill {
+        resolved: ResolvedSkill,
+        skill: AgentSkill,
+    },
     InstallServer(ResolvedServer),
     /// A skill that is installed, and whether it is enabled afterwards; `None` removes it.
     Skill {
-        name: String,
+        skill: AgentSkill,
         enabled: Option<bool>,
     },
     Server {
@@ -92,7 +108,7 @@ impl Tool for ManageExtension {
     async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
         let arguments: Arguments = parse(arguments.clone()).ok()?;
         Some(match self.change(&arguments, context).await {
-            Ok(Change::InstallSkill(skill)) => diff::created(&skill.shown()),
+            Ok(Change::InstallSkill { resolved, .. }) => diff::created(&resolved.shown()),
             Ok(Change::InstallServer(server)) => diff::created(&server.shown()),
             Ok(Change::Server { server, .. }) => diff::created(&format!(
                 "{} {} from {}",
@@ -106,34 +122,28 @@ impl Tool for ManageExtension {
     async fn bound(&self, arguments: &Value, context: &Context) -> Result<FileDigests, ToolError> {
         let arguments: Arguments = parse(arguments.clone())?;
         let change = self.change(&arguments, context).await?;
-        let state = self.state(&change, context)?;
-        Ok(FileDigests::from([(key(&arguments.name), state)]))
+        Ok(FileDigests::from([(key(&arguments.name), change.state()?)]))
     }
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
         let arguments: Arguments = parse(arguments)?;
         let change = self.change(&arguments, context).await?;
         let approved = context.approved.as_ref();
-        if let Some(approved) = approved
-            && approved.get(&key(&arguments.name)) != Some(&self.state(&change, context)?)
-        {
-            return Err(ToolError::ExecutionFailed(format!(
-                "`{}` has changed since this call was approved: look at it, and make a new call if \
-                    it is still right.",
-                arguments.name
-            )));
-        }
-        self.apply(change, context).map(Output::text)
+        let expected = match approved {
+            Some(approved) => approved.get(&key(&arguments.name)).cloned().unwrap_or_default(),
+            None => change.state()?,
+        };
+        let extensions = self.extensions.clone();
+        tokio::task::spawn_blocking(move || apply(&extensions, &change, &expected))
+            .await
+            .unwrap_or_else(|_| Err(ToolError::ExecutionFailed("The tool crashed".into())))
+            .map(Output::text)
     }
 }
 
 /// The name under which the state of an extension is bound to an approval.
 fn key(name: &str) -> String {
     format!("extension:{name}")
-}
-
-fn failed(problem: anyhow::Error) -> ToolError {
-    ToolError::ExecutionFailed(format!("{problem:#}"))
 }
 
 impl ManageExtension {
@@ -151,15 +161,15 @@ impl ManageExtension {
         }
         match kind {
             ExtensionKind::Skill => {
-                let place = self.place(name, context)?;
-                if !place.join("SKILL.md").exists() {
+                let skill = self.skill(name, context)?;
+                if !skill.path().join("SKILL.md").exists() {
                     return Err(ToolError::NotFound(format!("no skill `{name}` is installed")));
                 }
-                refuse_own(name, &place)?;
-                Ok(Change::Skill { name: name.clone(), enabled })
+                refuse_own(&skill)?;
+                Ok(Change::Skill { skill, enabled })
             }
             ExtensionKind::McpServer => {
-                let all = self.extensions.servers.installed();
+                let all = self.extensions.servers.installed().map_err(failed)?;
                 let is_it = |(short, one): &(&String, &InstalledServer)| {
                     *short == name || one.server == *name
                 };
@@ -186,18 +196,18 @@ impl ManageExtension {
                 Err(ToolError::InvalidParameters("version is for servers".into()))
             }
             ExtensionKind::Skill => {
-                let skill = self.extensions.skill(name).await?;
-                let place = self.place(name, context)?;
-                if place.join("SKILL.md").exists() {
-                    refuse_own(name, &place)?;
-                    let origin = folder::kept(&place).map_err(failed)?.origin;
-                    if origin.is_none_or(|origin| origin.source != skill.source) {
+                let resolved = self.extensions.skill(name).await?;
+                let skill = self.skill(name, context)?;
+                if skill.path().join("SKILL.md").exists() {
+                    refuse_own(&skill)?;
+                    let origin = folder::kept(&skill.path()).map_err(failed)?.origin;
+                    if origin.is_none_or(|origin| origin.source != resolved.source) {
                         return Err(ToolError::ExecutionFailed(format!(
                             "Another skill `{name}` is installed: remove it first."
                         )));
                     }
                 }
-                Ok(Change::InstallSkill(skill))
+                Ok(Change::InstallSkill { resolved, skill })
             }
             ExtensionKind::McpServer => {
                 let server = self.extensions.server(name, version.as_deref()).await?;
@@ -206,81 +216,107 @@ impl ManageExtension {
         }
     }
 
-    fn place(&self, skill: &str, context: &Context) -> Result<PathBuf, ToolError> {
-        if !skills::front::is_valid(skill) {
-            return Err(ToolError::InvalidParameters(format!(
-                "`{skill}` is not a name of a skill"
-            )));
+    fn skill(&self, name: &str, context: &Context) -> Result<AgentSkill, ToolError> {
+        if !skills::front::is_valid(name) {
+            return Err(ToolError::InvalidParameters(format!("`{name}` is not a name of a skill")));
         }
-        Ok(skills::of(&self.extensions.skill_folders, context)?.join(skill))
+        let folder = skills::of(&self.extensions.skill_folders, context)?.clone();
+        Ok(AgentSkill { folder, name: name.to_owned() })
     }
+}
 
-    /// The state that an approval is bound to.
-    fn state(&self, change: &Change, context: &Context) -> Result<String, ToolError> {
-        Ok(match change {
-            Change::InstallSkill(skill) => {
-                let place = self.place(&skill.name, context)?;
-                format!("{} over {}", skill.state(), folder::state_of(&place))
+impl Change {
+    /// The state that an approval is bound to: what is installed, and what that replaces.
+    fn state(&self) -> Result<String, ToolError> {
+        Ok(match self {
+            Self::InstallSkill { resolved, skill } => {
+                format!("{} over {}", resolved.state(), folder::state_of(&skill.path()))
             }
-            Change::InstallServer(server) => server.state(),
-            Change::Skill { name, .. } => folder::state_of(&self.place(name, context)?),
-            Change::Server { server, .. } => {
+            Self::InstallServer(server) => server.state(),
+            Self::Skill { skill, .. } => folder::state_of(&skill.path()),
+            Self::Server { server, .. } => {
                 serde_json::to_string(server).map_err(|problem| failed(problem.into()))?
             }
         })
     }
+}
 
-    fn apply(&self, change: Change, context: &Context) -> Result<String, ToolError> {
-        match change {
-            Change::InstallSkill(ResolvedSkill { name, source, package }) => {
-                let folder = skills::of(&self.extensions.skill_folders, context)?;
-                let lock = folder::lock(folder).map_err(failed)?;
-                folder::put(&lock, &name, &package, &source).map_err(failed)?;
-                Ok(format!("The skill `{name}` was installed. It is listed within ten seconds."))
+/// Makes a change, if its state is the expected one. Nothing else changes extensions meanwhile.
+fn apply(extensions: &Extensions, change: &Change, expected: &str) -> Result<String, ToolError> {
+    match change {
+        Change::InstallSkill { resolved, skill } => {
+            let lock = folder::lock(&skill.folder).map_err(failed)?;
+            compare(change.state()? == expected)?;
+            if skill.path().join("SKILL.md").exists() {
+                refuse_own(skill)?;
             }
-            Change::InstallServer(resolved) => self.install_server(&resolved),
-            Change::Skill { name, enabled } => {
-                let folder = skills::of(&self.extensions.skill_folders, context)?;
-                let lock = folder::lock(folder).map_err(failed)?;
-                match enabled {
-                    Some(enabled) => folder::enable(&lock, &name, enabled),
-                    None => folder::remove(&lock, &name),
-                }
-                .map_err(failed)?;
-                Ok(format!("The skill `{name}` was {}.", done(enabled)))
+            let name = &skill.name;
+            folder::put(&lock, name, &resolved.package, &resolved.source).map_err(failed)?;
+            Ok(format!("The skill `{name}` was installed. It is listed within ten seconds."))
+        }
+        Change::Skill { skill, enabled } => {
+            let lock = folder::lock(&skill.folder).map_err(failed)?;
+            compare(change.state()? == expected)?;
+            refuse_own(skill)?;
+            match enabled {
+                Some(enabled) => folder::enable(&lock, &skill.name, *enabled),
+                None => folder::remove(&lock, &skill.name),
             }
-            Change::Server { name, server, enabled } => {
-                let state = match enabled {
-                    Some(true) => ServerState::Enabled,
-                    Some(false) => ServerState::Disabled,
-                    None => ServerState::Removed,
-                };
-                let lock = self.extensions.servers.lock().map_err(failed)?;
-                lock.put(&name, &InstalledServer { state, ..server }).map_err(failed)?;
-                Ok(format!("The server `{name}` was {}, within ten seconds.", done(enabled)))
-            }
+            .map_err(failed)?;
+            Ok(format!("The skill `{}` was {}.", skill.name, done(*enabled)))
+        }
+        Change::InstallServer(resolved) => {
+            let lock = extensions.servers.lock().map_err(failed)?;
+            let now = extensions.servers.find(&resolved.name).map_err(failed)?;
+            compare(change.state()? == expected && now == resolved.replaces)?;
+            lock.put(&resolved.name, &resolved.server).map_err(failed)?;
+            Ok(installed(extensions, resolved))
+        }
+        Change::Server { name, server, enabled } => {
+            let lock = extensions.servers.lock().map_err(failed)?;
+            let now = extensions.servers.find(name).map_err(failed)?;
+            compare(change.state()? == expected && now.as_ref() == Some(server))?;
+            let state = match enabled {
+                Some(true) => ServerState::Enabled,
+                Some(false) => ServerState::Disabled,
+                None => ServerState::Removed,
+            };
+            let server = InstalledServer { state, ..server.clone() };
+            lock.put(name, &server).map_err(failed)?;
+            let done = done(*enabled);
+            Ok(format!("The server `{name}` was {done}. This takes effect within ten seconds."))
         }
     }
+}
 
-    fn install_server(&self, resolved: &ResolvedServer) -> Result<String, ToolError> {
-        let ResolvedServer { name, server } = resolved;
-        let lock = self.extensions.servers.lock().map_err(failed)?;
-        lock.put(name, server).map_err(failed)?;
-        let missing = self.extensions.missing_secrets(name, server);
-        let mut text = format!(
-            "The server `{name}` was installed. Its tools begin with `{name}_`; they are listed \
-                when it has answered, and each requires approval until an operator trusts it."
+fn compare(is_same: bool) -> Result<(), ToolError> {
+    if is_same {
+        return Ok(());
+    }
+    Err(ToolError::ExecutionFailed(
+        "It has changed since this call was approved: look at it, and make a new call if it is \
+            still right."
+            .into(),
+    ))
+}
+
+/// What a person has to know about a server that was installed.
+fn installed(extensions: &Extensions, resolved: &ResolvedServer) -> String {
+    let ResolvedServer { name, server, .. } = resolved;
+    let mut text = format!(
+        "The server `{name}` was installed. Its tools begin with `{name}_`; they are listed when it \
+            has answered, and each requires approval until an operator trusts it."
+    );
+    let missing = extensions.missing_secrets(name, server);
+    if !missing.is_empty() {
+        let missing = missing.join(", ");
+        // Writing to a string cannot fail.
+        let _ = write!(
+            text,
+            " Before that, an operator has to set extensions.secrets.{name}: {missing}."
         );
-        if !missing.is_empty() {
-            let missing = missing.join(", ");
-            // Writing to a string cannot fail.
-            let _ = write!(
-                text,
-                " Before that, an operator has to set extensions.secrets.{name}: {missing}."
-            );
-        }
-        Ok(text)
     }
+    text
 }
 
 fn done(enabled: Option<bool>) -> &'static str {
@@ -291,10 +327,11 @@ fn done(enabled: Option<bool>) -> &'static str {
     }
 }
 
-fn refuse_own(name: &str, place: &std::path::Path) -> Result<(), ToolError> {
-    if folder::is_own(place) {
+fn refuse_own(skill: &AgentSkill) -> Result<(), ToolError> {
+    if folder::is_own(&skill.path()) {
         return Err(ToolError::ExecutionFailed(format!(
-            "`{name}` is the operator's own and cannot be changed."
+            "`{}` is the operator's own and cannot be changed.",
+            skill.name
         )));
     }
     Ok(())

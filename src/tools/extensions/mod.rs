@@ -73,6 +73,10 @@ impl Extensions {
     }
 }
 
+fn failed(problem: anyhow::Error) -> ToolError {
+    ToolError::ExecutionFailed(format!("{problem:#}"))
+}
+
 /// The kind of an extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

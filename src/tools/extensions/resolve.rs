@@ -6,9 +6,10 @@ use std::{collections::BTreeSet, fmt::Write as _};
 use url::Url;
 
 use super::{
-    Extensions,
+    Extensions, failed,
     installed::{InstalledServer, ServerState},
     registry,
+    server_json::LaunchTarget,
     skill_index::{self, SkillEntry},
 };
 use crate::{
@@ -21,7 +22,6 @@ use crate::{
 
 /// A skill of an index, with its files.
 pub(super) struct ResolvedSkill {
-    pub name: String,
     /// The URL of the index.
     pub source: String,
     pub package: Package,
@@ -31,6 +31,8 @@ pub(super) struct ResolvedSkill {
 pub(super) struct ResolvedServer {
     pub name: String,
     pub server: InstalledServer,
+    /// The entry of that name, also of a server that was removed.
+    pub replaces: Option<InstalledServer>,
 }
 
 impl Extensions {
@@ -67,13 +69,15 @@ impl Extensions {
         }
         let findings = scan::scan(&package);
         if let Some(finding) = findings.iter().find(|finding| finding.grave) {
+            let what = finding.what.trim_end_matches('.');
             return Err(refused(format!(
-                "{} {}. An operator can review it and install it with `countersign skill install`.",
-                finding.file, finding.what
+                "{} {what}. An operator can review it and install it with `countersign skill \
+                    install`.",
+                finding.file
             )));
         }
         let source = entry.index.map(|index| index.to_string()).unwrap_or_default();
-        Ok(ResolvedSkill { name: name.to_owned(), source, package })
+        Ok(ResolvedSkill { source, package })
     }
 
     /// A version of the server with that name in a registry; the latest if none is named.
@@ -86,8 +90,17 @@ impl Extensions {
             let found = registry::find(&self.web_client, registry, name, version).await?;
             let Some(found) = found else { continue };
             let launch = found.detail.launch(&self.packages).map_err(ToolError::ExecutionFailed)?;
+            if let LaunchTarget::Url(url) = &launch.target
+                && url.scheme() != "https"
+                && !self.web_client.is_allowed_host(url)
+            {
+                let why = format!("{name} cannot be installed: {url} is not an https URL.");
+                return Err(ToolError::ExecutionFailed(why));
+            }
+            let short = self.short_name(name, registry)?;
             return Ok(ResolvedServer {
-                name: self.short_name(name, registry)?,
+                replaces: self.servers.find(&short).map_err(failed)?,
+                name: short,
                 server: InstalledServer {
                     registry: registry.clone(),
                     server: name.to_owned(),
@@ -106,13 +119,21 @@ impl Extensions {
     /// The name of the server here, which begins the names of its tools: the last part of its name,
     /// or all of it if another server has that.
     fn short_name(&self, server: &str, registry: &Url) -> Result<String, ToolError> {
-        let known = self.servers.all();
+        let known = self.servers.all().map_err(failed)?;
         let is_own = |one: &InstalledServer| one.server == server && one.registry == *registry;
         if let Some((name, _)) = known.iter().find(|(_, one)| is_own(one)) {
             return Ok(name.clone());
         }
+        // The names of tools begin with it, so it must not begin with that of another server.
+        let is_apart = |one: &str, other: &str| {
+            let begins = |long: &str, short: &str| {
+                long.strip_prefix(short).is_some_and(|rest| rest.starts_with('_'))
+            };
+            one != other && !begins(one, other) && !begins(other, one)
+        };
         let is_free = |name: &String| {
-            !name.is_empty() && !self.configured.contains(name) && !known.contains_key(name)
+            let mut others = self.configured.iter().chain(known.keys());
+            !name.is_empty() && others.all(|other| is_apart(name, other))
         };
         let last = server.rsplit('/').next().unwrap_or(server);
         let name = [sanitise(last), sanitise(server)].into_iter().find(is_free);
@@ -138,7 +159,8 @@ impl ResolvedSkill {
             let _ = writeln!(shown, "note: {} {}", finding.file, finding.what);
         }
         for (path, file) in &self.package.files {
-            let _ = writeln!(shown, "\n=== {path} ({} bytes)", file.bytes.len());
+            let executable = if file.executable { ", executable" } else { "" };
+            let _ = writeln!(shown, "\n=== {path} ({} bytes{executable})", file.bytes.len());
             let digest = || format!("not text; SHA-256 {}", sha256(&file.bytes));
             shown += &self.package.text(path).map_or_else(digest, str::to_owned);
         }
@@ -158,7 +180,8 @@ impl ResolvedServer {
     }
 
     pub(super) fn state(&self) -> String {
-        sha256(format!("{}\n{}", self.name, self.shown()).as_bytes())
+        let Self { name, replaces, .. } = self;
+        sha256(format!("{name}\n{}\nover {replaces:?}", self.shown()).as_bytes())
     }
 }
 

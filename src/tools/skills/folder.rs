@@ -174,10 +174,13 @@ pub fn state_of(place: &Path) -> String {
 
 /// The folder of the skill with that name.
 pub fn find(folder: &Path, name: &str) -> Result<PathBuf> {
-    let named = places(folder).into_iter().find(|place| {
-        place.file_name().is_some_and(|folder| folder.to_string_lossy() == name)
-            || kept(place).is_ok_and(|kept| kept.skill.name == name)
+    let places = places(folder);
+    let has_name =
+        |place: &&PathBuf| place.file_name().is_some_and(|folder| folder.to_string_lossy() == name);
+    let named = places.iter().find(has_name).or_else(|| {
+        places.iter().find(|place| kept(place).is_ok_and(|kept| kept.skill.name == name))
     });
+    let named = named.cloned();
     named.with_context(|| format!("there is no skill `{name}` in {}", folder.display()))
 }
 

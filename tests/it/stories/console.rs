@@ -631,7 +631,7 @@ async fn every_button_works(world: &World, owner: &Operator<'_>) {
     let later = form(&owner.reads("/schedules").await, "/schedules/");
     assert_snapshot!(table(&owner.presses(&later, &[("then", "pause")]).await), @"
     2026-05-04 11:00:00 | Reminder: <script>x</script> | every 1h UTC | Ann | paused |
-    [Resume] [Delete]
+    Edit <script>x</script> [Resume] [Delete]
     ");
     assert_snapshot!(table(&owner.presses(&later, &[("then", "delete")]).await), @"No schedules.");
     world.tampers("UPDATE notices SET status = 'dead' WHERE topic = 'approval.asked'").await;
