@@ -17,7 +17,7 @@ use std::{
 };
 
 use super::{
-    browser, builder, extensions, media, output::OutputFormat, report::Report, say, wasm,
+    browser, builder, extensions, mcp, media, output::OutputFormat, report::Report, say, wasm,
     web_access,
 };
 use crate::{
@@ -30,8 +30,7 @@ use crate::{
     app,
     clock::SystemClock,
     config::{
-        ChannelEntry, Config, McpEntry, ProviderName, build, datasources::DatasourceEntry, oidc,
-        webhooks,
+        ChannelEntry, Config, ProviderName, build, datasources::DatasourceEntry, oidc, webhooks,
     },
     llm::Model,
     store::{
@@ -42,7 +41,6 @@ use crate::{
     telemetry,
     tools::{
         documents::{fonts, office::Office},
-        mcp::session,
         sandbox::Sandbox,
     },
 };
@@ -375,7 +373,7 @@ async fn live(report: &mut Report, config: &Config, variables: &BTreeMap<String,
         ("issuer, live".to_owned(), found.boxed())
     });
     let servers = config.mcp.iter().map(|entry| {
-        (format!("mcp {}, live", entry.name), served(entry, config, variables).boxed())
+        (format!("mcp {}, live", entry.name), mcp::served(entry, config, variables).boxed())
     });
     let extensions = extensions::live(config, variables);
     let (names, asked): (Vec<_>, Vec<_>) =
@@ -388,17 +386,4 @@ async fn live(report: &mut Report, config: &Config, variables: &BTreeMap<String,
 async fn answers(model: &dyn Model) -> Result<(CheckStatus, String)> {
     app::models::test(model).await?;
     Ok((CheckStatus::Fine, "answers".to_owned()))
-}
-
-/// Checks that an MCP server answers.
-async fn served(
-    entry: &McpEntry,
-    config: &Config,
-    variables: &BTreeMap<String, String>,
-) -> Result<(CheckStatus, String)> {
-    let sandbox = Arc::new(Sandbox::probe(&std::env::current_exe()?).await);
-    let sandbox = app::tools::server_sandbox(entry, config, &sandbox);
-    let server = app::tools::server(entry, config, variables, sandbox)?;
-    let (spoken, tools) = session::probe(&server, Arc::new(SystemClock)).await?;
-    Ok((CheckStatus::Fine, format!("answers with protocol {spoken} and {tools} tools")))
 }

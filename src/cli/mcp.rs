@@ -2,18 +2,19 @@
 
 use anyhow::{Result, anyhow, bail};
 use clap::Subcommand;
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
 use super::{OPERATOR, examples, login, output::OutputFormat, say};
 use crate::{
-    admin::api::mcp::PinView,
-    app::database::open_store,
+    admin::{api::mcp::PinView, reload::CheckStatus},
+    app::{self, database::open_store},
     clock::{Clock as _, SystemClock},
-    config::Config,
+    config::{Config, McpEntry},
     store::{
         Store,
         tools::pins::{self, MODULES, Pin, PinState, Reviewed, TrustOutcome},
     },
+    tools::{mcp::session, sandbox::Sandbox},
 };
 
 #[derive(Debug, Subcommand)]
@@ -160,4 +161,17 @@ async fn trust(store: &Store, reviewed: Reviewed) -> Result<String> {
                 with `countersign mcp trust {server}`"
         ),
     }
+}
+
+/// Checks that an MCP server answers.
+pub(super) async fn served(
+    entry: &McpEntry,
+    config: &Config,
+    variables: &BTreeMap<String, String>,
+) -> Result<(CheckStatus, String)> {
+    let sandbox = Arc::new(Sandbox::probe(&std::env::current_exe()?).await);
+    let sandbox = app::tools::server_sandbox(entry, config, &sandbox);
+    let server = app::tools::server(entry, config, variables, sandbox)?;
+    let (spoken, tools) = session::probe(&server, Arc::new(SystemClock)).await?;
+    Ok((CheckStatus::Fine, format!("answers with protocol {spoken} and {tools} tools")))
 }

@@ -229,7 +229,7 @@ pub enum Decider {
 }
 
 /// The state of an approval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = ApprovalStatus)]
 pub enum Status {
@@ -258,17 +258,7 @@ impl Status {
     }
 
     pub fn parse(text: &str) -> Option<Self> {
-        [
-            Self::Pending,
-            Self::Allowed,
-            Self::Denied,
-            Self::Expired,
-            Self::Withdrawn,
-            Self::Superseded,
-            Self::Undeliverable,
-        ]
-        .into_iter()
-        .find(|status| status.as_str() == text)
+        serde_json::from_value(text.into()).ok()
     }
 }
 

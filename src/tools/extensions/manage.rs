@@ -72,7 +72,7 @@ enum Change {
         resolved: ResolvedSkill,
         skill: AgentSkill,
     },
-    InstallServer(ResolvedServer),
+    InstallServer(Box<ResolvedServer>),
     /// A skill that is installed, and whether it is enabled afterwards; `None` removes it.
     Skill {
         skill: AgentSkill,
@@ -211,7 +211,7 @@ impl ManageExtension {
             }
             ExtensionKind::McpServer => {
                 let server = self.extensions.server(name, version.as_deref()).await?;
-                Ok(Change::InstallServer(server))
+                Ok(Change::InstallServer(Box::new(server)))
             }
         }
     }
