@@ -80,7 +80,7 @@ enum Change {
     },
     Server {
         name: String,
-        server: InstalledServer,
+        server: Box<InstalledServer>,
         enabled: Option<bool>,
     },
 }
@@ -180,7 +180,7 @@ impl ManageExtension {
                             configuration"
                     )));
                 };
-                Ok(Change::Server { name: name.clone(), server: server.clone(), enabled })
+                Ok(Change::Server { name: name.clone(), server: Box::new(server.clone()), enabled })
             }
         }
     }
@@ -275,13 +275,13 @@ fn apply(extensions: &Extensions, change: &Change, expected: &str) -> Result<Str
         Change::Server { name, server, enabled } => {
             let lock = extensions.servers.lock().map_err(failed)?;
             let now = extensions.servers.find(name).map_err(failed)?;
-            compare(change.state()? == expected && now.as_ref() == Some(server))?;
+            compare(change.state()? == expected && now.as_ref() == Some(&**server))?;
             let state = match enabled {
                 Some(true) => ServerState::Enabled,
                 Some(false) => ServerState::Disabled,
                 None => ServerState::Removed,
             };
-            let server = InstalledServer { state, ..server.clone() };
+            let server = InstalledServer { state, ..(**server).clone() };
             lock.put(name, &server).map_err(failed)?;
             let done = done(*enabled);
             Ok(format!("The server `{name}` was {done}. This takes effect within ten seconds."))

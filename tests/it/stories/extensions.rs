@@ -75,8 +75,7 @@ story! {
         let fake = configured(world).await;
         fake.offers_server(WEATHER, "1.0.2");
         let found = result(world, "find_extension", json!({ "query": "weather" })).await;
-        let found = found.replace(&fake.url(), "<url>");
-        assert_snapshot!(stable(&found), @r"
+        assert_snapshot!(stable(&found.replace(&fake.url(), "<url>")), @r"
         MCP servers:
         - org.example/weather 1.0.2 (<url>/mcp): Weather for <b>everybody</b>
         ");
