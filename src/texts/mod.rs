@@ -2,7 +2,7 @@
 //!
 //! - [`Messages`]: the texts; a language in which one is missing does not compile
 //! - `language`: which there are; [`en`], [`zh`], [`de`], [`es`]: the texts of each
-//! - [`approval`]: the contents of an approval request; [`preview`], `preview_notes`: the
+//! - [`approval`]: the contents of an approval request; [`preview`], `preview_notes`, `preview_notes_zh`: the
 //!   change that a call would make; `hosts`: hosts that look like others
 //! - [`guard`], [`grants`]: reasons for approvals; votes, grants and the halt
 //! - [`elicitation`]: elicitations of tool servers
@@ -35,6 +35,7 @@ mod oidc;
 mod page;
 pub mod preview;
 mod preview_notes;
+mod preview_notes_zh;
 mod progress;
 mod recordings;
 mod refusals;

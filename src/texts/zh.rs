@@ -16,7 +16,7 @@ pub(super) const WORDS: Messages = Messages {
         )
     },
     asked_for: |by, until, code| format!("请求者：{by}。有效期至 {until}，代码 `{code}`。"),
-    previews: super::preview_notes::CHINESE,
+    previews: super::preview_notes_zh::CHINESE,
     allow_once: "允许一次",
     allow_conversation: "在此对话中允许",
     allow_always: "始终允许…",
