@@ -7,12 +7,13 @@
 //!
 //! - [`process`]: starts Chromium; [`proxy`]: its network access
 //! - [`connection`]: requests and events; [`state`]: tabs, dialogs and downloads, from events
-//! - [`session`]: one browser and its page; [`snapshot`]: the page as text, and its elements;
+//! - [`session`]: one browser and its page; [`snapshot`]: the page as text, and its elements, from its `accessibility_tree`;
 //!   [`extract`]: Markdown and pictures
 //! - [`actions`]: inputs; [`transfer`]: downloads and uploads
 //! - [`browsers`]: the browsers of all conversations, and their limits
 //! - [`browser_use`], [`browser_open`]: the tools; [`arguments`]: what a call asks for
 
+mod accessibility_tree;
 pub mod actions;
 pub mod arguments;
 pub mod browser_open;
