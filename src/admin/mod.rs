@@ -74,7 +74,7 @@ use crate::{
     },
     journal::role::Role,
     store::people::BrowserSession,
-    tools::calendar::{Calendar, ScheduleLimits},
+    tools::schedule_planner::{ScheduleLimits, SchedulePlanner},
     worker::Worker,
 };
 
@@ -112,7 +112,7 @@ pub struct Admin {
     /// Notifies browsers; `None` if that is not offered.
     push: Option<push::Push>,
     /// Creates and changes schedules.
-    calendar: Calendar,
+    planner: SchedulePlanner,
     visits: visitor::VisitorLimits,
     /// The open event streams of people who are signed in.
     open_pages: rate_limit::OpenConnections,
@@ -139,7 +139,7 @@ impl Admin {
         let (wrong, bot) =
             (rate_limit::AddressLimit::of(web_session::WRONG_A_MINUTE), "Countersign".to_owned());
         let (inlets, subscriptions) = (BTreeMap::new(), BTreeMap::new());
-        let calendar = Calendar::new(&gateway.store, ScheduleLimits::default());
+        let planner = SchedulePlanner::new(&gateway.store, ScheduleLimits::default());
         Self {
             gateway,
             worker,
@@ -155,7 +155,7 @@ impl Admin {
             completions: completions::Completions::default(),
             skill_folders: BTreeMap::new(),
             push: None,
-            calendar,
+            planner,
             visits: visitor::VisitorLimits::default(),
             open_pages: rate_limit::OpenConnections::of(OPEN_PAGES),
             uploads: uploads::Uploads::default(),
@@ -236,8 +236,8 @@ impl Admin {
 
     /// Sets the limits of schedules.
     pub fn with_schedule_limits(self, terms: ScheduleLimits) -> Self {
-        let calendar = Calendar::new(&self.gateway.store, terms);
-        Self { calendar, ..self }
+        let planner = SchedulePlanner::new(&self.gateway.store, terms);
+        Self { planner, ..self }
     }
 
     /// Offers notifications of approval requests.

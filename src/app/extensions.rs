@@ -6,13 +6,12 @@ use futures::future::join_all;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, PoisonError},
-    time::Duration,
 };
 use tokio::{sync::Mutex, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    App,
+    App, RESCAN_EVERY,
     masked_paths::{absolute, hidden},
     refresh_agents,
     tools::{refresh_prompts, take},
@@ -31,9 +30,6 @@ use crate::{
     },
     worker::Worker,
 };
-
-/// How often to check for changes.
-const LOOK_EVERY: Duration = Duration::from_secs(10);
 
 /// The connected servers of a gateway, by name.
 pub(super) type SharedServers = Arc<Mutex<BTreeMap<String, ConnectedServer>>>;
@@ -96,7 +92,7 @@ async fn follow(connector: Connector) {
     let stop = connector.worker.gateway.stop.clone();
     loop {
         connector.supervise().await;
-        if tokio::time::timeout(LOOK_EVERY, stop.cancelled()).await.is_ok() {
+        if tokio::time::timeout(RESCAN_EVERY, stop.cancelled()).await.is_ok() {
             return;
         }
         if connector.update().await {

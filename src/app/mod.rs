@@ -74,6 +74,9 @@ use crate::{
 /// start or on another node. Shutdown as a whole takes at most ten seconds.
 const GRACE: Duration = Duration::from_secs(8);
 
+/// How often folders are read again for new skills, servers and components.
+const RESCAN_EVERY: Duration = Duration::from_secs(10);
+
 /// A complete gateway.
 pub struct App {
     pub gateway: Arc<Gateway>,

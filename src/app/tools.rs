@@ -4,11 +4,10 @@ use anyhow::{Context as _, Result};
 use std::{
     collections::BTreeMap,
     sync::{Arc, PoisonError},
-    time::Duration,
 };
 
 use super::{
-    App,
+    App, RESCAN_EVERY,
     masked_paths::{absolute, hidden},
     refresh_agents,
 };
@@ -38,9 +37,6 @@ use crate::{
     },
     worker::{Worker, hooks::HookSandbox},
 };
-
-/// How often to check for new skills.
-const LOOK_EVERY: Duration = Duration::from_secs(10);
 
 /// Loads the tools of all servers that answer. The others are retried after startup.
 pub(super) async fn connect_mcp(app: &App, variables: &BTreeMap<String, String>) -> Result<()> {
@@ -336,7 +332,7 @@ async fn follow_skills(worker: Arc<Worker>, config: Config) {
     let folders = folders(&config);
     let look = move || -> Vec<_> { folders.values().map(|place| folder::state(place)).collect() };
     let mut known = look();
-    while tokio::time::timeout(LOOK_EVERY, worker.gateway.stop.cancelled()).await.is_err() {
+    while tokio::time::timeout(RESCAN_EVERY, worker.gateway.stop.cancelled()).await.is_err() {
         let state = look();
         if state != known {
             known = state;

@@ -1,10 +1,10 @@
 //! Loads WASM tools, at the start and whenever a component, a manifest or the trust changes.
 
 use anyhow::Result;
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 use tokio::sync::Mutex;
 
-use super::{App, refresh_agents, tools};
+use super::{App, RESCAN_EVERY, refresh_agents, tools};
 use crate::{
     clock::Clock,
     config::Config,
@@ -18,9 +18,6 @@ use crate::{
     },
     worker::Worker,
 };
-
-/// How often to check for changes.
-const LOOK_EVERY: Duration = Duration::from_secs(10);
 
 /// The loader of a gateway.
 pub type SharedLoader = Arc<Mutex<ModuleLoader>>;
@@ -73,7 +70,7 @@ pub(super) fn watch(app: &App) {
 }
 
 async fn follow(worker: Arc<Worker>, config: Config, modules: SharedLoader) {
-    while tokio::time::timeout(LOOK_EVERY, worker.gateway.stop.cancelled()).await.is_err() {
+    while tokio::time::timeout(RESCAN_EVERY, worker.gateway.stop.cancelled()).await.is_err() {
         if let Err(problem) = update(&worker, &config, &modules).await {
             tracing::error!(problem = format!("{problem:#}"), "could not update the WASM tools");
         }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::build;
-use crate::tools::calendar::ScheduleLimits;
+use crate::tools::schedule_planner::ScheduleLimits;
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

@@ -3,10 +3,11 @@
 //! - [`contract`]: the interface of a tool, and the toolbox that runs cleared calls
 //! - [`custom`]: tools made of documented functions
 //! - [`conversions`]: the types of other frameworks
-//! - [`workspace`]: the only access to files
+//! - [`workspace`]: the only access to files of a conversation; [`atomic_file`], [`folder_lock`]:
+//!   changes of files of the gateway
 //! - [`sandbox`]: sandboxes for the programs that the gateway starts
 //! - [`skills`]: skills, and their tools; [`builder`]: builds software that becomes a skill
-//! - [`calendar`]: plans schedules, for the tools of a chat and for the console
+//! - [`schedule_planner`]: plans schedules, for the tools of a chat and for the console
 //! - [`manual`]: the documentation of this build
 //! - [`browser`]: a browser in the sandbox, and its tools
 //! - [`datasources`], [`documents`], [`extensions`], [`files`], [`jobs`], [`json`], [`media`], [`memory`],
@@ -14,9 +15,9 @@
 //!   [`wiki`]: the tools
 //! - [`mcp`]: tools of MCP servers; [`wasm`]: WASM tools
 
+pub mod atomic_file;
 pub mod browser;
 pub mod builder;
-pub mod calendar;
 pub mod contract;
 pub mod conversions;
 pub mod custom;
@@ -25,6 +26,7 @@ pub mod documents;
 pub mod echo;
 pub mod extensions;
 pub mod files;
+pub mod folder_lock;
 pub mod jobs;
 pub mod json;
 pub mod manual;
@@ -36,6 +38,7 @@ mod reads_tests;
 pub mod results;
 pub mod sandbox;
 pub mod schedule;
+pub mod schedule_planner;
 pub mod send;
 pub mod shell;
 #[cfg(test)]

@@ -14,9 +14,11 @@ use std::{fmt::Write as _, sync::Arc};
 
 use super::{
     Context, Output, Tool, ToolError,
-    calendar::{Calendar, ScheduleArguments, ScheduleLimits, ScheduleTarget, broken},
     contract::arguments::{parse, schema},
     files::diff,
+    schedule_planner::{
+        ScheduleArguments, ScheduleLimits, SchedulePlanner, ScheduleTarget, broken,
+    },
 };
 use crate::{
     agent::catalog::{ApprovalMode, EffectClass, Subject, Tier, ToolSpec},
@@ -42,26 +44,26 @@ const SUMMARY_CHARS: usize = 200;
 
 /// All four tools.
 pub fn tools(store: &Store, terms: ScheduleLimits) -> Vec<Arc<dyn Tool>> {
-    let calendar = Calendar::new(store, terms);
+    let planner = SchedulePlanner::new(store, terms);
     vec![
-        Arc::new(ScheduleTool { calendar: calendar.clone(), does: ScheduleKind::Remind }),
-        Arc::new(ScheduleTool { calendar: calendar.clone(), does: ScheduleKind::Run }),
-        Arc::new(ListSchedules(calendar.clone())),
-        Arc::new(ChangeSchedule(calendar)),
+        Arc::new(ScheduleTool { planner: planner.clone(), does: ScheduleKind::Remind }),
+        Arc::new(ScheduleTool { planner: planner.clone(), does: ScheduleKind::Run }),
+        Arc::new(ListSchedules(planner.clone())),
+        Arc::new(ChangeSchedule(planner)),
     ]
 }
 
 /// `remind`, `schedule`
 struct ScheduleTool {
-    calendar: Calendar,
+    planner: SchedulePlanner,
     does: ScheduleKind,
 }
 
 /// `list_schedules`
-struct ListSchedules(Calendar);
+struct ListSchedules(SchedulePlanner);
 
 /// `change_schedule`
-struct ChangeSchedule(Calendar);
+struct ChangeSchedule(SchedulePlanner);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -107,15 +109,15 @@ impl Tool for ScheduleTool {
 
     async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
         let wanted: ScheduleArguments = parse(arguments.clone()).ok()?;
-        match planned(&self.calendar, self.does, wanted, context).await {
+        match planned(&self.planner, self.does, wanted, context).await {
             Ok(planned) => Some(Preview::note(next_run(&planned))),
             Err(error) => Some(Preview::failure(error)),
         }
     }
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
-        let new = planned(&self.calendar, self.does, parse(arguments)?, context).await?;
-        create(&self.calendar, new, context.now).await
+        let new = planned(&self.planner, self.does, parse(arguments)?, context).await?;
+        create(&self.planner, new, context.now).await
     }
 }
 
@@ -200,12 +202,12 @@ impl Tool for ChangeSchedule {
 
 /// Creates a schedule, and says so to the model.
 async fn create(
-    calendar: &Calendar,
+    planner: &SchedulePlanner,
     new: Schedule,
     now: DateTime<Utc>,
 ) -> Result<Output, ToolError> {
     let text = summary(&new);
-    match calendar.create(new, None, now).await? {
+    match planner.create(new, None, now).await? {
         ScheduleCreated::New => Ok(Output::text(text)),
         ScheduleCreated::There(there) => {
             Ok(Output::text(format!("It already exists: {}", summary(&there))))
@@ -213,14 +215,14 @@ async fn create(
         ScheduleCreated::Full => Err(ToolError::ExecutionFailed(format!(
             "The maximum of {} schedules in this conversation is reached: delete one first \
                 (list_schedules, change_schedule)",
-            calendar.most()
+            planner.most()
         ))),
     }
 }
 
 /// The schedule of a call, which is for the person who asked for it.
 async fn planned(
-    calendar: &Calendar,
+    planner: &SchedulePlanner,
     does: ScheduleKind,
     wanted: ScheduleArguments,
     context: &Context,
@@ -231,20 +233,24 @@ async fn planned(
         by: context.person.clone(),
         taint: context.taint.clone(),
     };
-    calendar.planned(does, wanted, target, context.now).await
+    planner.planned(does, wanted, target, context.now).await
 }
 
 /// The schedules of this conversation.
-async fn all(calendar: &Calendar, context: &Context) -> Result<Vec<Schedule>, ToolError> {
+async fn all(planner: &SchedulePlanner, context: &Context) -> Result<Vec<Schedule>, ToolError> {
     let conversation = context.conversation.clone();
-    let all = calendar.store.read(move |tx| {
+    let all = planner.store.read(move |tx| {
         Box::pin(async move { schedules::of_conversation(tx, &conversation).await })
     });
     all.await.map_err(|error| broken(&error))
 }
 
-async fn find(calendar: &Calendar, id: &str, context: &Context) -> Result<Schedule, ToolError> {
-    let all = all(calendar, context).await?;
+async fn find(
+    planner: &SchedulePlanner,
+    id: &str,
+    context: &Context,
+) -> Result<Schedule, ToolError> {
+    let all = all(planner, context).await?;
     let found = all.into_iter().find(|schedule| code(schedule) == id.trim());
     found.ok_or_else(|| {
         ToolError::InvalidParameters(format!(

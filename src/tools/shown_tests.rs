@@ -10,7 +10,6 @@ use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 use super::{
     Tool, browser,
     builder::{self, BuildLimits, BuilderConfig, BuilderTools, charged_model::UsageAccount},
-    calendar,
     contract::toolbox::{Toolbox, builtin, sandboxed},
     datasources::{self, ConfiguredSource, visible::Visibility},
     documents::Branding,
@@ -19,7 +18,7 @@ use super::{
     media::{self, testing::configured},
     memory, results,
     sandbox::Sandbox,
-    schedule, shell, skills,
+    schedule, schedule_planner, shell, skills,
     testing::ToolFixture,
     view_image::{LookAt, LookAtUrl},
     web::{self, WebConfig, client::WebClient},
@@ -164,7 +163,7 @@ fn extensions(place: &ToolFixture) -> Extensions {
 pub(super) fn all(place: &ToolFixture, store: &Store) -> Toolbox {
     let sandbox = Arc::new(Sandbox::without_bubblewrap(Path::new("x"), "a test"));
     let folders = BTreeMap::from([("default".to_owned(), place.folder.path().join("skills"))]);
-    let terms = calendar::ScheduleLimits {
+    let terms = schedule_planner::ScheduleLimits {
         zone: chrono_tz::UTC,
         shortest: chrono::TimeDelta::minutes(1),
         per_conversation: 10,

@@ -30,7 +30,7 @@ use crate::{
     },
     tools::{
         ToolError,
-        calendar::{self, ScheduleArguments, ScheduleTarget},
+        schedule_planner::{self, ScheduleArguments, ScheduleTarget},
     },
     worker::scheduler,
 };
@@ -141,18 +141,18 @@ pub async fn create(
         taint: Vec::new(),
     };
     let now = admin.gateway.clock.now();
-    let schedule = admin.calendar.planned(new.does, new.arguments, target, now).await;
+    let schedule = admin.planner.planned(new.does, new.arguments, target, now).await;
     let schedule = schedule.map_err(rejected)?;
     if !has_access(admin, &schedule).await? {
         return Err(Problem::unfit("This person has no access to this channel any more."));
     }
     let fact = fact(admin, caller, AuditKind::ScheduleCreated, &schedule);
-    match admin.calendar.create(schedule, Some(fact), now).await.map_err(rejected)? {
+    match admin.planner.create(schedule, Some(fact), now).await.map_err(rejected)? {
         ScheduleCreated::New => Ok(()),
         ScheduleCreated::There(_) => Err(Problem::conflict("The same schedule already exists.")),
         ScheduleCreated::Full => Err(Problem::conflict(format!(
             "The maximum of {} schedules in this conversation is reached. Delete one first.",
-            admin.calendar.most()
+            admin.planner.most()
         ))),
     }
 }
@@ -184,11 +184,11 @@ pub async fn edit(
         taint: old.taint.clone(),
     };
     let now = admin.gateway.clock.now();
-    let new = admin.calendar.planned(new.does, new.arguments, target, now).await;
-    let schedule = calendar::edited(&old, new.map_err(rejected)?);
+    let new = admin.planner.planned(new.does, new.arguments, target, now).await;
+    let schedule = schedule_planner::edited(&old, new.map_err(rejected)?);
     let fact = fact(admin, caller, AuditKind::ScheduleEdited, &schedule);
     let is_changed =
-        admin.calendar.change(schedule, old.due_at, fact, now).await.map_err(rejected)?;
+        admin.planner.change(schedule, old.due_at, fact, now).await.map_err(rejected)?;
     let changed =
         "The schedule has ended, or it was run or changed meanwhile: load the page again.";
     if is_changed { Ok(()) } else { Err(Problem::conflict(changed.to_owned())) }

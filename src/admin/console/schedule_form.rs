@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::{
     agent::schedule_rule::Recurrence,
     store::schedules::{Schedule, ScheduleKind},
-    tools::calendar::ScheduleArguments,
+    tools::schedule_planner::ScheduleArguments,
 };
 
 /// How the time is given.

@@ -78,7 +78,7 @@ async fn page(context: &PageContext, slice: &Slice, shown: Shown) -> Result<Resp
         Vec::new()
     };
     let found = schedules::page(&context.admin, shown.filter, slice.page_request()?).await?;
-    let zone = context.admin.calendar.zone_name();
+    let zone = context.admin.planner.zone_name();
     let values = json!({
         "found": found,
         "people": people,

@@ -42,7 +42,12 @@ pub(super) const TEXTS: &[ConsoleText] = &[
         "para un plazo o un intervalo,",
         "表示时长或间隔，",
     ),
-    text("for a calendar.", "für einen Kalender.", "para un calendario.", "表示日历规则。"),
+    text(
+        "for a cron expression.",
+        "für einen Cron-Ausdruck.",
+        "para una expresión cron.",
+        "表示 cron 表达式。",
+    ),
 ];
 
 /// The choices of the form, which are values.
@@ -66,9 +71,9 @@ pub(super) const CHOICES: &[ConsoleText] = &[
         "重复，按间隔",
     ),
     text(
-        "by a calendar (cron)",
-        "nach einem Kalender (cron)",
-        "según un calendario (cron)",
-        "按日历（cron）",
+        "by a cron expression",
+        "nach einem Cron-Ausdruck",
+        "según una expresión cron",
+        "按 cron 表达式",
     ),
 ];

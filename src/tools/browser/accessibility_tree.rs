@@ -6,11 +6,8 @@ use std::{
     fmt::Write as _,
 };
 
-use super::{
-    snapshot::{FrameDocument, PageElement, References},
-    state::one_line,
-};
-use crate::tools::contract::toolbox::cut;
+use super::snapshot::{FrameDocument, PageElement, References};
+use crate::tools::contract::one_line::{cut, one_line};
 
 /// The maximum number of lines of a snapshot.
 const MAX_LINES: usize = 4_000;

@@ -9,7 +9,7 @@ use super::{
         self, BrowserArguments, BrowserInput, BrowserLook, BrowserStep, Direction, InputKind,
     },
     browsers::{Browsers, LockedBrowser},
-    session::OpenBrowser,
+    open_browser::OpenBrowser,
     snapshot::{PageElement, PageView},
     transfer,
 };
@@ -24,7 +24,7 @@ use crate::{
     texts::{PreviewNote, preview::Preview},
     tools::{
         Context, Output, Tool, ToolError,
-        contract::arguments::schema,
+        contract::{arguments::schema, one_line::one_line},
         view_image,
         workspace::{self, file_binding},
     },
@@ -341,7 +341,7 @@ async fn tabs(browser: &OpenBrowser) -> Result<Output, ToolError> {
             let target = targets.iter().find(|target| target["targetId"] == tab.target.as_str());
             let field = |name: &str| {
                 let text = target.and_then(|target| target[name].as_str()).unwrap_or_default();
-                super::state::one_line(text)
+                one_line(text)
             };
             let mark = if Some(&tab.session) == state.active.as_ref() { " (active)" } else { "" };
             format!("{}. {} · {}{mark}", tab.number, field("title"), field("url"))

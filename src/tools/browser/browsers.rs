@@ -16,7 +16,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use super::{BrowserSettings, session::OpenBrowser};
+use super::{BrowserSettings, open_browser::OpenBrowser};
 use crate::{journal::ids::ConversationId, tools::ToolError};
 
 /// How long a call waits for room.

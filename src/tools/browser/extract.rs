@@ -4,7 +4,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::json;
 use std::fmt::Write as _;
 
-use super::session::OpenBrowser;
+use super::open_browser::OpenBrowser;
 use crate::tools::{ToolError, sandbox::Sandbox, workspace::confined_reader};
 
 /// The beginning of a tag of a template in the text of a page.

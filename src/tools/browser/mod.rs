@@ -7,7 +7,7 @@
 //!
 //! - [`process`]: starts Chromium; [`proxy`]: its network access
 //! - [`connection`]: requests and events; [`state`]: tabs, dialogs and downloads, from events
-//! - [`session`]: one browser and its page; [`snapshot`]: the page as text, and its elements, from its `accessibility_tree`;
+//! - [`open_browser`]: one browser and its page; [`snapshot`]: the page as text, and its elements, from its `accessibility_tree`;
 //!   [`extract`]: Markdown and pictures
 //! - [`actions`]: inputs; [`transfer`]: downloads and uploads
 //! - [`browsers`]: the browsers of all conversations, and their limits
@@ -21,9 +21,9 @@ pub mod browser_use;
 pub mod browsers;
 pub mod connection;
 pub mod extract;
+pub mod open_browser;
 pub mod process;
 pub mod proxy;
-pub mod session;
 pub mod snapshot;
 pub mod state;
 pub mod transfer;
@@ -33,7 +33,7 @@ use tokio::sync::Semaphore;
 
 use super::{Tool, ToolError, sandbox::Sandbox, web::client::WebClient};
 use browsers::Browsers;
-use session::OpenBrowser;
+use open_browser::OpenBrowser;
 
 /// The operator's settings for the browser.
 pub struct BrowserSettings {

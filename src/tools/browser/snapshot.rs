@@ -11,10 +11,12 @@ use std::collections::BTreeMap;
 use super::{
     accessibility_tree::{FrameTree, SHOWN_CHARS, Trees, described, text, too_large_tree},
     connection,
-    session::OpenBrowser,
-    state::one_line,
+    open_browser::OpenBrowser,
 };
-use crate::tools::{ToolError, contract::toolbox::cut};
+use crate::tools::{
+    ToolError,
+    contract::one_line::{cut, one_line},
+};
 
 /// The maximum number of frames whose contents are shown.
 const MAX_FRAMES: usize = 20;

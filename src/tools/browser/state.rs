@@ -9,7 +9,10 @@ use std::{sync::Arc, time::Duration};
 use tokio::{sync::watch, time::timeout};
 
 use super::connection::{CdpEvent, CdpRequest};
-use crate::tools::{ToolError, contract::toolbox::cut};
+use crate::tools::{
+    ToolError,
+    contract::one_line::{cut, one_line},
+};
 
 /// The maximum number of tabs. Further ones are closed.
 pub const MAX_TABS: usize = 8;
@@ -282,11 +285,6 @@ fn request(method: &'static str, params: Value, session: Option<String>) -> CdpR
 
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
-}
-
-/// Text of a page as one line, so that it cannot look like several.
-pub fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

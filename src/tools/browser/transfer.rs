@@ -8,8 +8,8 @@ use serde_json::json;
 use std::{io::Read as _, time::Duration};
 
 use super::{
+    open_browser::OpenBrowser,
     process::{self, DOWNLOADS, UPLOADS},
-    session::OpenBrowser,
     snapshot::PageElement,
     state::{Download, DownloadStatus},
 };

@@ -21,7 +21,10 @@ use crate::{
     texts::{PreviewNote, preview::Preview},
     tools::{
         Context, Output, Tool, ToolError,
-        contract::arguments::{parse, schema},
+        contract::{
+            arguments::{parse, schema},
+            blocking,
+        },
         files::diff,
         skills::{self, Folders, folder, package::Package},
     },
@@ -90,11 +93,7 @@ impl Tool for InstallSoftware {
         let proposal = self.proposal(build, context).await?;
         let expected = context.approved.clone();
         let install = move || install(&proposal, expected.as_ref());
-        tokio::task::spawn_blocking(install)
-            .await
-            .unwrap_or_else(|_| Err("The tool crashed".into()))
-            .map(Output::text)
-            .map_err(ToolError::ExecutionFailed)
+        blocking(install).await?.map(Output::text).map_err(ToolError::ExecutionFailed)
     }
 }
 

@@ -15,7 +15,10 @@ use crate::{
     journal::ids::ConversationId,
     tools::{
         Context, Output, Tool, ToolError,
-        contract::arguments::{parse, schema},
+        contract::{
+            arguments::{parse, schema},
+            blocking,
+        },
     },
 };
 
@@ -54,8 +57,7 @@ impl Tool for ListBuilds {
             return Ok(Output::text(format!("{}\n{review}", line(&record, state))));
         }
         let (records, conversation) = (self.records.clone(), context.conversation.clone());
-        let all = tokio::task::spawn_blocking(move || records.all(&conversation)).await;
-        let all = all.map_err(|_| ToolError::ExecutionFailed("The tool crashed".into()))?;
+        let all = blocking(move || records.all(&conversation)).await?;
         if all.is_empty() {
             return Ok(Output::text("There are no builds in this conversation."));
         }
@@ -71,8 +73,7 @@ pub(super) async fn found(
     code: String,
 ) -> Result<(BuildRecord, BuildState), ToolError> {
     let (records, conversation, wanted) = (records.clone(), conversation.clone(), code.clone());
-    let found = tokio::task::spawn_blocking(move || records.find(&conversation, &wanted)).await;
-    let found = found.map_err(|_| ToolError::ExecutionFailed("The tool crashed".into()))?;
+    let found = blocking(move || records.find(&conversation, &wanted)).await?;
     found.ok_or_else(|| {
         ToolError::NotFound(format!(
             "this conversation has no build {code:?}: list_builds shows the ids"

@@ -13,7 +13,10 @@ use std::{
 };
 
 use super::{requirement::BuildRequirement, result::BuildResult};
-use crate::journal::ids::{CallId, ConversationId};
+use crate::{
+    journal::ids::{CallId, ConversationId},
+    tools::atomic_file,
+};
 
 /// The maximum number of builds of a conversation. The oldest is removed for a new one.
 const MOST_BUILDS: usize = 20;
@@ -146,9 +149,8 @@ impl OpenRecord {
     }
 
     fn replace(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        let new = self.folder.join(format!(".{name}.new"));
-        fs::write(&new, bytes).with_context(|| new.display().to_string())?;
-        Ok(fs::rename(&new, self.folder.join(name))?)
+        let path = self.folder.join(name);
+        atomic_file::replace(&path, bytes).with_context(|| path.display().to_string())
     }
 }
 

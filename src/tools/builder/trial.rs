@@ -17,6 +17,7 @@ use super::{
 };
 use crate::tools::{
     ToolError,
+    contract::blocking,
     sandbox::{
         Sandbox, SandboxLimits,
         profile::{Profile, SKILL, WORKSPACE},
@@ -144,14 +145,11 @@ impl Trial<'_> {
             }
             package.write(&folder)
         };
-        let written = tokio::task::spawn_blocking(write).await;
-        match written {
-            Ok(Ok(())) => Ok(place),
-            Ok(Err(problem)) => Err(ToolError::ExecutionFailed(format!(
-                "the files of the build cannot be written: {problem:#}"
-            ))),
-            Err(_) => Err(ToolError::ExecutionFailed("The tool crashed".into())),
-        }
+        blocking(write).await?.map_err(|problem| {
+            let why = format!("the files of the build cannot be written: {problem:#}");
+            ToolError::ExecutionFailed(why)
+        })?;
+        Ok(place)
     }
 
     async fn check_syntax(
@@ -197,8 +195,7 @@ impl Trial<'_> {
         if ended.code != Some(0) {
             return Ok(failed(shortened(&ended.stderr)));
         }
-        let read = tokio::task::spawn_blocking(move || read_program(&out.join("program"))).await;
-        let read = read.map_err(|_| ToolError::ExecutionFailed("The tool crashed".into()))?;
+        let read = blocking(move || read_program(&out.join("program"))).await?;
         Ok(read.map_err(|why| ValidationError::new(ValidationKind::Syntax, why)))
     }
 

@@ -6,10 +6,7 @@ use serde_json::Value;
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 use thiserror::Error;
 
-use super::{
-    arguments,
-    toolbox::{QUOTED_CHARS, cut},
-};
+use super::{arguments, one_line::cut, toolbox::QUOTED_CHARS};
 use crate::{
     agent::{
         catalog::{self, Subject, ToolSpec},

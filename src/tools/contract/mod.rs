@@ -3,13 +3,14 @@
 //! - [`Tool`], [`Context`], [`Output`], [`ToolError`]: what a tool implements, gets and returns
 //! - [`toolbox`]: all tools by name; validates arguments, runs a call within its limits; `entry`: one
 //!   tool with its schema; `attempts`: retries
-//! - [`arguments`], [`overflow`]: parsing of arguments, truncation of results
+//! - [`arguments`], [`overflow`], [`one_line`]: parsing of arguments, truncation of results and of texts
 //! - [`elicit`]: elicitations of running calls
 
 pub mod arguments;
 mod attempts;
 pub mod elicit;
 pub(in crate::tools) mod entry;
+pub mod one_line;
 pub mod overflow;
 pub mod toolbox;
 
@@ -225,6 +226,14 @@ impl From<PathRefused> for ToolError {
     fn from(refused: PathRefused) -> Self {
         Self::ExecutionFailed(refused.to_string())
     }
+}
+
+/// Runs work that blocks, on a thread for such work.
+pub async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ToolError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|_| ToolError::ExecutionFailed("The tool crashed".into()))
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use super::{
     arguments,
     attempts::{NO_SANDBOX, ToolRunner},
     entry::{RegisteredTool, compiled},
+    one_line::cut,
     overflow,
 };
 use crate::{
@@ -368,14 +369,6 @@ impl Toolbox {
 /// Names of tools that the agent handles itself, without the toolbox.
 fn is_reserved(name: &str) -> bool {
     [disclosure::TOOLS, delegation::TOOLS].as_flattened().contains(&name)
-}
-
-/// Truncates an error text, because it may quote the arguments.
-pub(in crate::tools) fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
-    }
 }
 
 #[cfg(test)]

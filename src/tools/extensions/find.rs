@@ -13,7 +13,10 @@ use crate::{
     agent::catalog::{Subject, Tier, ToolSpec},
     tools::{
         Context, Output, Tool, ToolError,
-        contract::arguments::{parse, schema},
+        contract::{
+            arguments::{parse, schema},
+            one_line::{cut, one_line},
+        },
         skills,
     },
 };
@@ -121,7 +124,11 @@ impl FindExtension {
                 Some(origin) if origin.disabled => format!("disabled, from {}", origin.source),
                 Some(origin) => format!("from {}", origin.source),
             };
-            format!("{} ({state}): {}", installed.skill.name, cut(&installed.skill.description))
+            format!(
+                "{} ({state}): {}",
+                installed.skill.name,
+                described(&installed.skill.description)
+            )
         });
         Ok(Section { lines: lines.collect(), problems: Vec::new() })
     }
@@ -143,8 +150,9 @@ impl FindExtension {
     async fn find_skills(&self, query: &str) -> Section {
         let (mut entries, problems) = self.extensions.skill_entries().await;
         entries.retain(|entry| matches(entry, query));
-        let lines =
-            entries.iter().map(|entry| format!("{}: {}", entry.name, cut(&entry.description)));
+        let lines = entries
+            .iter()
+            .map(|entry| format!("{}: {}", entry.name, described(&entry.description)));
         Section { lines: lines.collect(), problems }
     }
 
@@ -155,7 +163,7 @@ impl FindExtension {
             match registry::search(web_client, registry, query).await {
                 Ok(found) => section.lines.extend(found.iter().map(|found| {
                     let (detail, how) = (&found.detail, found.detail.summary(packages));
-                    let about = cut(&detail.description);
+                    let about = described(&detail.description);
                     format!("{} {} ({how}): {about}", detail.name, detail.version)
                 })),
                 Err(problem) => section.problems.push(problem),
@@ -171,8 +179,7 @@ fn matches(entry: &SkillEntry, query: &str) -> bool {
     query.to_lowercase().split_whitespace().all(|word| text.contains(word))
 }
 
-/// One line of a description.
-fn cut(description: &str) -> String {
-    let line = description.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.chars().take(DESCRIPTION_CHARS).collect()
+/// The beginning of a description, on one line.
+fn described(description: &str) -> String {
+    cut(&one_line(description), DESCRIPTION_CHARS)
 }

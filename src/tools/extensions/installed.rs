@@ -5,19 +5,23 @@
 //! approvals belong to the names of tools.
 
 use anyhow::{Context as _, Result, ensure};
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
-    io::{ErrorKind, Write as _},
+    fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
-use tempfile::NamedTempFile;
 use url::Url;
 
 use super::server_json::ServerLaunch;
-use crate::agent::naming::sanitise;
+use crate::{
+    agent::naming::sanitise,
+    tools::{
+        atomic_file,
+        folder_lock::{self, FolderLock},
+    },
+};
 
 /// The maximum number of installed servers, and of files with those that were removed.
 const MOST_SERVERS: usize = 100;
@@ -45,13 +49,6 @@ pub enum ServerState {
 /// The folder with the files `NAME.json`, where `NAME` begins the names of the server's tools.
 #[derive(Debug, Clone)]
 pub struct ServerFolder(PathBuf);
-
-/// The exclusive lock on the folder.
-pub struct ServerFolderLock {
-    folder: PathBuf,
-    /// Locked until it is closed.
-    _opened: File,
-}
 
 impl ServerFolder {
     pub fn of(data_dir: &Path) -> Self {
@@ -107,23 +104,14 @@ impl ServerFolder {
         self.0.join(format!("{name}.json"))
     }
 
-    /// Waits for changes in progress, which are short.
-    pub fn lock(&self) -> Result<ServerFolderLock> {
-        fs::create_dir_all(&self.0).with_context(|| format!("making {}", self.0.display()))?;
-        let opened = File::open(&self.0).and_then(|opened| {
-            flock(&opened, FlockOperation::LockExclusive)?;
-            Ok(opened)
-        });
-        let opened = opened.with_context(|| format!("locking {}", self.0.display()))?;
-        Ok(ServerFolderLock { folder: self.0.clone(), _opened: opened })
+    pub fn lock(&self) -> Result<FolderLock> {
+        folder_lock::lock(&self.0)
     }
-}
 
-impl ServerFolderLock {
-    pub fn put(&self, name: &str, server: &InstalledServer) -> Result<()> {
-        let folder = ServerFolder(self.folder.clone());
+    /// Writes a server. The lock is that of this folder.
+    pub fn put(&self, _lock: &FolderLock, name: &str, server: &InstalledServer) -> Result<()> {
         ensure!(is_name(name), "{name:?} is not the name of a server");
-        let (all, installed) = (folder.all()?, folder.installed()?);
+        let (all, installed) = (self.all()?, self.installed()?);
         let is_new = server.state != ServerState::Removed && !installed.contains_key(name);
         ensure!(
             !is_new || installed.len() < MOST_SERVERS,
@@ -136,14 +124,11 @@ impl ServerFolderLock {
         ensure!(
             all.contains_key(name) || all.len() < MOST_FILES,
             "{} has more than {MOST_FILES} files: delete those of servers that were removed",
-            self.folder.display()
+            self.0.display()
         );
-        let mut file = NamedTempFile::new_in(&self.folder).context("making a file")?;
-        file.write_all(&serde_json::to_vec_pretty(server)?)?;
-        file.as_file().sync_all()?;
-        let path = folder.path(name);
-        file.persist(&path).with_context(|| format!("writing {}", path.display()))?;
-        Ok(())
+        let path = self.path(name);
+        let written = atomic_file::replace(&path, &serde_json::to_vec_pretty(server)?);
+        written.with_context(|| format!("writing {}", path.display()))
     }
 }
 
@@ -171,16 +156,21 @@ mod tests {
         let folder = ServerFolder::of(home.path());
         assert!(folder.all().unwrap().is_empty());
         let lock = folder.lock().unwrap();
-        lock.put("weather", &server()).unwrap();
+        folder.put(&lock, "weather", &server()).unwrap();
         assert_eq!(folder.all().unwrap()["weather"], server());
         let other = InstalledServer { server: "com.evil/weather".into(), ..server() };
-        assert!(lock.put("weather", &other).is_err(), "the name belongs to another server");
+        assert!(
+            folder.put(&lock, "weather", &other).is_err(),
+            "the name belongs to another server"
+        );
         for name in ["../weather", "", "We ather"] {
-            assert!(lock.put(name, &server()).is_err(), "{name}");
+            assert!(folder.put(&lock, name, &server()).is_err(), "{name}");
         }
         fs::write(home.path().join("mcp_servers/damaged.json"), "{").unwrap();
         assert_eq!(folder.all().unwrap().len(), 1, "a damaged file is skipped");
-        lock.put("weather", &InstalledServer { state: ServerState::Removed, ..server() }).unwrap();
+        folder
+            .put(&lock, "weather", &InstalledServer { state: ServerState::Removed, ..server() })
+            .unwrap();
         assert!(folder.installed().unwrap().is_empty());
         assert_eq!(folder.all().unwrap().len(), 1, "the name stays taken");
     }
@@ -188,11 +178,14 @@ mod tests {
     #[test]
     fn the_number_of_servers_is_limited() {
         let home = tempfile::tempdir().unwrap();
-        let lock = ServerFolder::of(home.path()).lock().unwrap();
+        let folder = ServerFolder::of(home.path());
+        let lock = folder.lock().unwrap();
         for number in 0..MOST_SERVERS {
-            lock.put(&format!("s{number}"), &server()).unwrap();
+            folder.put(&lock, &format!("s{number}"), &server()).unwrap();
         }
-        assert!(lock.put("one_more", &server()).unwrap_err().to_string().contains("maximum"));
-        lock.put("s0", &server()).unwrap();
+        assert!(
+            folder.put(&lock, "one_more", &server()).unwrap_err().to_string().contains("maximum")
+        );
+        folder.put(&lock, "s0", &server()).unwrap();
     }
 }

@@ -20,7 +20,10 @@ use crate::{
     texts::preview::Preview,
     tools::{
         Context, Output, Tool, ToolError,
-        contract::arguments::{parse, schema},
+        contract::{
+            arguments::{parse, schema},
+            blocking,
+        },
         files::diff,
         skills::{self, folder},
     },
@@ -134,10 +137,7 @@ impl Tool for ManageExtension {
             None => change.state()?,
         };
         let extensions = self.extensions.clone();
-        tokio::task::spawn_blocking(move || apply(&extensions, &change, &expected))
-            .await
-            .unwrap_or_else(|_| Err(ToolError::ExecutionFailed("The tool crashed".into())))
-            .map(Output::text)
+        blocking(move || apply(&extensions, &change, &expected)).await?.map(Output::text)
     }
 }
 
@@ -269,7 +269,7 @@ fn apply(extensions: &Extensions, change: &Change, expected: &str) -> Result<Str
             let lock = extensions.servers.lock().map_err(failed)?;
             let now = extensions.servers.find(&resolved.name).map_err(failed)?;
             compare(change.state()? == expected && now == resolved.replaces)?;
-            lock.put(&resolved.name, &resolved.server).map_err(failed)?;
+            extensions.servers.put(&lock, &resolved.name, &resolved.server).map_err(failed)?;
             Ok(installed(extensions, resolved))
         }
         Change::Server { name, server, enabled } => {
@@ -282,7 +282,7 @@ fn apply(extensions: &Extensions, change: &Change, expected: &str) -> Result<Str
                 None => ServerState::Removed,
             };
             let server = InstalledServer { state, ..(**server).clone() };
-            lock.put(name, &server).map_err(failed)?;
+            extensions.servers.put(&lock, name, &server).map_err(failed)?;
             let done = done(*enabled);
             Ok(format!("The server `{name}` was {done}. This takes effect within ten seconds."))
         }

@@ -12,7 +12,9 @@ use std::{
 use url::Url;
 
 use super::{download, json};
-use crate::tools::{ToolError, skills::package::Package, web::client::WebClient};
+use crate::tools::{
+    ToolError, contract::blocking, skills::package::Package, web::client::WebClient,
+};
 
 /// Where a website has its index.
 const WELL_KNOWN: &str = "/.well-known/agent-skills/index.json";
@@ -96,10 +98,8 @@ pub async fn fetch(web_client: &WebClient, entry: &SkillEntry) -> Result<Package
         return Err(refused("the file does not have the digest that the index states".into()));
     }
     let kind = entry.kind;
-    let unpacked = tokio::task::spawn_blocking(move || unpack(kind, bytes)).await;
-    unpacked
-        .map_err(|_| ToolError::ExecutionFailed("The tool crashed".into()))?
-        .map_err(|problem| refused(format!("{problem:#}")))
+    let unpacked = blocking(move || unpack(kind, bytes)).await?;
+    unpacked.map_err(|problem| refused(format!("{problem:#}")))
 }
 
 fn unpack(kind: ArtifactKind, bytes: Vec<u8>) -> Result<Package> {

@@ -10,7 +10,7 @@ use std::{
     sync::OnceLock,
 };
 
-use crate::encryption::Encryption;
+use crate::{encryption::Encryption, tools::atomic_file};
 
 /// The contents of a credentials file at some time.
 #[derive(Clone, PartialEq, Eq)]
@@ -164,20 +164,7 @@ fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    let new = file.with_extension(format!("new-{}", uuid::Uuid::new_v4().simple()));
-    let written = write_through(&new, bytes).and_then(|()| std::fs::rename(&new, file));
-    if written.is_err() {
-        // Best effort: the first error is returned.
-        let _ = std::fs::remove_file(&new);
-    }
-    written
-}
-
-fn write_through(new: &Path, bytes: &[u8]) -> io::Result<()> {
-    use io::Write as _;
-    let mut file = private().create_new(true).open(new)?;
-    file.write_all(bytes)?;
-    file.sync_all()
+    atomic_file::replace(file, bytes)
 }
 
 #[cfg(test)]

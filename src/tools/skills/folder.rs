@@ -1,12 +1,12 @@
 //! The installed skills, their origin, and whether they are trusted.
 
 use anyhow::{Context as _, Result, bail, ensure};
-use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::{
     collections::BTreeSet,
-    fs::{self, File},
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -14,7 +14,8 @@ use super::{
     front,
     package::{Package, is_plain},
 };
-use crate::agent::catalog::Skill;
+pub use crate::tools::folder_lock::{FolderLock, lock};
+use crate::{agent::catalog::Skill, tools::atomic_file};
 
 /// The maximum size of a file that a model can read.
 const TEXT_BYTES: usize = 200_000;
@@ -22,15 +23,6 @@ const TEXT_BYTES: usize = 200_000;
 /// Stored in a skill that was installed from elsewhere. A skill cannot contain one itself: see
 /// [`is_plain`].
 const ORIGIN: &str = ".origin.json";
-
-/// The exclusive lock on a skill folder, also against other processes. Nothing else changes a skill
-/// between a check and a change under the same lock.
-#[derive(Debug)]
-pub struct FolderLock {
-    folder: PathBuf,
-    /// Locked until it is closed.
-    _opened: File,
-}
 
 /// The origin of a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,19 +40,6 @@ pub struct InstalledSkill {
     pub skill: Skill,
     pub origin: Option<SkillOrigin>,
     pub warnings: Vec<String>,
-}
-
-/// Locks a skill folder, which is created if it does not exist. Waits for changes in progress, which
-/// are short: nothing but files is read and written under the lock.
-pub fn lock(folder: &Path) -> Result<FolderLock> {
-    fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
-    // The folder itself: a file in it could belong to another user.
-    let opened = File::open(folder).and_then(|opened| {
-        flock(&opened, FlockOperation::LockExclusive)?;
-        Ok(opened)
-    });
-    let opened = opened.with_context(|| format!("locking {}", folder.display()))?;
-    Ok(FolderLock { folder: folder.to_owned(), _opened: opened })
 }
 
 impl InstalledSkill {
@@ -186,7 +165,7 @@ pub fn find(folder: &Path, name: &str) -> Result<PathBuf> {
 
 /// Installs a skill atomically; replaces an existing one if `origin` allows it.
 pub fn put(lock: &FolderLock, name: &str, package: &Package, source: &str) -> Result<()> {
-    let folder = &lock.folder;
+    let folder = lock.folder();
     ensure!(
         front::is_valid(name),
         "`{name}` is not a name for a skill: use letters, digits and hyphens"
@@ -208,15 +187,15 @@ pub fn put(lock: &FolderLock, name: &str, package: &Package, source: &str) -> Re
 }
 
 pub fn remove(lock: &FolderLock, name: &str) -> Result<()> {
-    let place = find(&lock.folder, name)?;
-    let old = lock.folder.join(format!(".old-{}", uuid::Uuid::new_v4().simple()));
+    let place = find(lock.folder(), name)?;
+    let old = lock.folder().join(format!(".old-{}", uuid::Uuid::new_v4().simple()));
     fs::rename(&place, &old)?;
     fs::remove_dir_all(&old).with_context(|| format!("removing {}", old.display()))
 }
 
 /// Records that the operator trusts it as it is now.
 pub fn vouch(lock: &FolderLock, name: &str) -> Result<()> {
-    let place = find(&lock.folder, name)?;
+    let place = find(lock.folder(), name)?;
     let Some(mut origin) = origin(&place)? else { bail!("`{name}` is your own already") };
     origin.vouched = Some(digest(&Package::of_folder(&place)?));
     write_origin(&place, &origin)
@@ -224,16 +203,14 @@ pub fn vouch(lock: &FolderLock, name: &str) -> Result<()> {
 
 /// Enables or disables an installed skill.
 pub fn enable(lock: &FolderLock, name: &str, enabled: bool) -> Result<()> {
-    let place = find(&lock.folder, name)?;
+    let place = find(lock.folder(), name)?;
     let Some(mut origin) = origin(&place)? else { bail!("`{name}` is the operator's own") };
     origin.disabled = !enabled;
     write_origin(&place, &origin)
 }
 
 fn write_origin(place: &Path, origin: &SkillOrigin) -> Result<()> {
-    let new = place.join(".origin.new");
-    fs::write(&new, serde_json::to_vec_pretty(origin)?)?;
-    Ok(fs::rename(new, place.join(ORIGIN))?)
+    Ok(atomic_file::replace(&place.join(ORIGIN), &serde_json::to_vec_pretty(origin)?)?)
 }
 
 /// A value that changes when any skill does.

@@ -18,7 +18,10 @@ use crate::{
     texts::{PreviewNote, preview::Preview},
     tools::{
         Context, Output, Tool, ToolError,
-        contract::arguments::{parse, schema},
+        contract::{
+            arguments::{parse, schema},
+            blocking,
+        },
         files::diff,
     },
 };
@@ -79,8 +82,7 @@ impl Tool for SkillManage {
     async fn bound(&self, arguments: &Value, context: &Context) -> Result<FileDigests, ToolError> {
         let Arguments { name, .. } = parse(arguments.clone())?;
         let (folder, key) = (of(&self.folders, context)?.clone(), key(&name));
-        let state = tokio::task::spawn_blocking(move || state(&folder, &name)).await;
-        let state = state.map_err(|_| ToolError::ExecutionFailed("The tool crashed".into()))?;
+        let state = blocking(move || state(&folder, &name)).await?;
         Ok(FileDigests::from([(key, state)]))
     }
 
@@ -90,11 +92,8 @@ impl Tool for SkillManage {
         let key = key(&arguments.name);
         let expected = context.approved.as_ref();
         let expected = expected.map(|approved| approved.get(&key).cloned().unwrap_or_default());
-        tokio::task::spawn_blocking(move || change(&folder, &arguments, expected.as_deref()))
-            .await
-            .unwrap_or_else(|_| Err("The tool crashed".into()))
-            .map(Output::text)
-            .map_err(ToolError::ExecutionFailed)
+        let change = move || change(&folder, &arguments, expected.as_deref());
+        blocking(change).await?.map(Output::text).map_err(ToolError::ExecutionFailed)
     }
 }
 

@@ -277,3 +277,18 @@ fn a_skill_takes_the_place_of_another_whole() {
     let entries = fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().file_name());
     assert_eq!(entries.collect::<Vec<_>>(), ["letters"], "nothing is left of the other");
 }
+
+/// A skill is found by its folder before one that only names itself so.
+#[test]
+fn a_skill_is_removed_by_the_name_of_its_folder() {
+    let home = tempfile::tempdir().unwrap();
+    let own = home.path().join("aaa");
+    fs::create_dir(&own).unwrap();
+    fs::write(own.join("SKILL.md"), LETTERS).unwrap();
+    let mut package = Package::default();
+    package.add("SKILL.md", LETTERS.as_bytes(), false).unwrap();
+    let lock = folder::lock(home.path()).unwrap();
+    folder::put(&lock, "letters", &package, "elsewhere").unwrap();
+    folder::remove(&lock, "letters").unwrap();
+    assert!(own.join("SKILL.md").exists() && !home.path().join("letters").exists());
+}

@@ -26,7 +26,7 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Context, ToolError};
+use super::{Context, ToolError, contract::blocking};
 use crate::{agent::paths::normalise, crash};
 
 /// The folder of a conversation.
@@ -148,9 +148,7 @@ pub async fn beneath<T: Send + 'static>(
     let root = context.workspace.clone();
     let cancelled = context.cancelled.child_token();
     let _stop_when_dropped = cancelled.clone().drop_guard();
-    tokio::task::spawn_blocking(move || work(&Workspace::open(&root)?, &cancelled))
-        .await
-        .unwrap_or_else(|_| Err(ToolError::ExecutionFailed("The tool crashed".into())))
+    blocking(move || work(&Workspace::open(&root)?, &cancelled)).await?
 }
 
 /// The folder and the name in it.

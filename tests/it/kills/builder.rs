@@ -1,10 +1,8 @@
 //! A build whose process dies: nothing is repeated without a question, and what it had is kept.
 
-use fakes::{
-    llm::{self, Answer, FakeLlm},
-    telegram::{FakeTelegram, TOKEN},
-};
+use fakes::llm::{self, Answer};
 
+use super::chat::Chat;
 use crate::process::{On, Site, eventually};
 
 const DONE: &str = "It is done.";
@@ -16,28 +14,13 @@ const DONE: &str = "It is done.";
 async fn a_death_in_a_build_leaves_the_decision_to_a_person() {
     for on in [On::Sqlite, On::Postgres] {
         let mut site = Site::new(on).await;
-        let (telegram, model) = (FakeTelegram::start().await, FakeLlm::start().await);
-        let chat = telegram.private("Ann");
-        model.answers(answer);
-        site.variable("TELEGRAM_BOT_TOKEN", TOKEN);
-        site.variable("OPENAI_API_KEY", "sk-test");
-        let (model_url, platform) = (model.base_url(), telegram.url());
-        site.configure(
-            "127.0.0.1:0",
-            &format!(
-                "[builder]\nenabled = true\ncommand_timeout = \"5m\"\n\
-                 [[models]]\nid = \"main\"\nprovider = \"openai\"\nbase_url = \"{model_url}\"\n\
-                 api_key = {{ env = \"OPENAI_API_KEY\" }}\nmodel = \"gpt-5\"\n\
-                 [[channels]]\nid = \"tg\"\nkind = \"telegram\"\n\
-                 token = {{ env = \"TELEGRAM_BOT_TOKEN\" }}\napi_url = \"{platform}\"\n\
-                 allow = [\"{chat}\"]\n\
-                 [[guard.rules]]\nname = \"build\"\ntool = \"build_software\"\naction = \"allow\""
-            ),
-        );
+        let chat = Chat::new(answer).await;
+        let sections = "[builder]\nenabled = true\ncommand_timeout = \"5m\"";
+        chat.configures(&mut site, "build_software", sections);
         site.migrate().await;
         let mut dies = site.start(&[]);
         dies.greeted().await;
-        telegram.user_says(chat, "Ann", "build it");
+        chat.says("build it");
         let folder = site.path("data/builds");
         let record = eventually("the second round", async || {
             let record = record(&folder)?;
@@ -48,19 +31,8 @@ async fn a_death_in_a_build_leaves_the_decision_to_a_person() {
         assert_eq!(record["ended"], false);
         dies.kill().await;
         let mut lives = site.start(&[]);
-        let question = eventually("the question", async || {
-            let messages = telegram.messages(chat);
-            let found =
-                messages.iter().find(|m| m.buttons.iter().any(|(label, _)| label == "Skip"));
-            found.map(|message| message.id)
-        })
-        .await;
-        telegram.user_presses(chat, "Ann", question, "Skip");
-        eventually(DONE, async || {
-            let messages = telegram.messages(chat);
-            messages.iter().any(|message| message.text == DONE).then_some(())
-        })
-        .await;
+        chat.skips().await;
+        chat.hears(DONE).await;
         assert!(lives.stop().await.success());
         let kept = self::record(&folder).unwrap();
         assert_eq!(kept["result"]["test_results"][0]["passed"], false);
@@ -68,7 +40,7 @@ async fn a_death_in_a_build_leaves_the_decision_to_a_person() {
         let requests = usage.iter().filter(|row| row["kind"] == "model");
         let requests: i64 = requests.filter_map(|row| row["times"].as_i64()).sum();
         assert!(requests >= 3, "two of the chat and one of the build: {usage:?}");
-        assert_eq!(model.problems(), Vec::<String>::new());
+        assert_eq!(chat.model.problems(), Vec::<String>::new());
         site.end().await;
     }
 }

@@ -1,10 +1,8 @@
 //! A background job whose process dies while it is created, runs, ends or reports is done once.
 
-use fakes::{
-    llm::{self, Answer, FakeLlm},
-    telegram::{FakeTelegram, TOKEN},
-};
+use fakes::llm::{self, Answer};
 
+use super::chat::Chat;
 use crate::process::{On, Site, eventually};
 
 const TOLD: &str = "The job says: 42.";
@@ -27,30 +25,15 @@ async fn a_death_neither_loses_nor_doubles_a_job() {
 
 async fn reports_once(on: On, point: &str) {
     let mut site = Site::new(on).await;
-    let (telegram, model) = (FakeTelegram::start().await, FakeLlm::start().await);
-    let chat = telegram.private("Ann");
-    model.answers(answer);
-    site.variable("TELEGRAM_BOT_TOKEN", TOKEN);
-    site.variable("OPENAI_API_KEY", "sk-test");
-    let (model_url, platform) = (model.base_url(), telegram.url());
-    site.configure(
-        "127.0.0.1:0",
-        &format!(
-            "[[models]]\nid = \"main\"\nprovider = \"openai\"\nbase_url = \"{model_url}\"\n\
-             api_key = {{ env = \"OPENAI_API_KEY\" }}\nmodel = \"gpt-5\"\n\
-             [[channels]]\nid = \"tg\"\nkind = \"telegram\"\n\
-             token = {{ env = \"TELEGRAM_BOT_TOKEN\" }}\napi_url = \"{platform}\"\n\
-             allow = [\"{chat}\"]\n\
-             [[guard.rules]]\nname = \"jobs\"\ntool = \"create_job\"\naction = \"allow\""
-        ),
-    );
+    let chat = Chat::new(answer).await;
+    chat.configures(&mut site, "create_job", "");
     let mut dies = site.start(&[("COUNTERSIGN_CRASH_AT", point)]);
     dies.greeted().await;
-    telegram.user_says(chat, "Ann", "find the answer");
+    chat.says("find the answer");
     dies.died().await;
     let mut lives = site.start(&[]);
     let told = || {
-        let messages = telegram.messages(chat).into_iter();
+        let messages = chat.telegram.messages(chat.id).into_iter();
         messages.filter(|message| message.from_bot && message.text == TOLD).count()
     };
     eventually("the report", async || (told() > 0).then_some(())).await;
@@ -61,7 +44,7 @@ async fn reports_once(on: On, point: &str) {
     let events = site.rows("events").await;
     let reports = events.iter().filter(|row| row["body"].to_string().contains("job_reported"));
     assert_eq!(reports.count(), 1, "{point}");
-    assert_eq!(model.problems(), Vec::<String>::new());
+    assert_eq!(chat.model.problems(), Vec::<String>::new());
     site.end().await;
 }
 

@@ -5,11 +5,13 @@
 //! - [`scenario`]: the job, its people and its world
 //! - [`history`]: what must hold afterwards
 //! - [`builder`]: a software build
+//! - [`chat`]: a person who talks to the gateway
 //! - [`jobs`]: a background job
 //! - [`timers`]: a reminder that is due at that moment
 //! - [`wasm`]: a WASM tool
 
 mod builder;
+mod chat;
 mod history;
 mod jobs;
 mod scenario;

@@ -1,11 +1,11 @@
 //! A WASM tool whose process dies during a call: its effect class decides what happens next.
 
 use fakes::{
-    llm::{self, Answer, FakeLlm},
-    telegram::{FakeTelegram, TOKEN},
+    llm::{self, Answer},
     wasm::{Component, Guest, GuestEffect},
 };
 
+use super::chat::Chat;
 use crate::process::{On, Site, eventually};
 
 const DONE: &str = "It is done.";
@@ -24,31 +24,16 @@ async fn a_death_in_a_call_leaves_the_decision_to_a_person() {
 
 async fn asked_after(on: On, component: Component, is_asked: bool) {
     let mut site = Site::new(on).await;
-    let (telegram, model) = (FakeTelegram::start().await, FakeLlm::start().await);
-    let chat = telegram.private("Ann");
-    model.answers(answer);
-    site.variable("TELEGRAM_BOT_TOKEN", TOKEN);
-    site.variable("OPENAI_API_KEY", "sk-test");
-    let (model_url, platform) = (model.base_url(), telegram.url());
-    site.configure(
-        "127.0.0.1:0",
-        &format!(
-            "[wasm]\ntimeout = \"10m\"\nmax_instructions = 9000000000000000000\n\
-             [[models]]\nid = \"main\"\nprovider = \"openai\"\nbase_url = \"{model_url}\"\n\
-             api_key = {{ env = \"OPENAI_API_KEY\" }}\nmodel = \"gpt-5\"\n\
-             [[channels]]\nid = \"tg\"\nkind = \"telegram\"\n\
-             token = {{ env = \"TELEGRAM_BOT_TOKEN\" }}\napi_url = \"{platform}\"\n\
-             allow = [\"{chat}\"]\n\
-             [[guard.rules]]\nname = \"work\"\ntool = \"work\"\naction = \"allow\""
-        ),
-    );
+    let chat = Chat::new(answer).await;
+    let sections = "[wasm]\ntimeout = \"10m\"\nmax_instructions = 9000000000000000000";
+    chat.configures(&mut site, "work", sections);
     site.migrate().await;
     trusts(&site, &component).await;
     // A call that ends at once dies before its result is recorded.
     let armed: &[_] = if is_asked { &[] } else { &[("COUNTERSIGN_CRASH_AT", "tool/after run#1")] };
     let mut dies = site.start(armed);
     dies.greeted().await;
-    telegram.user_says(chat, "Ann", "work");
+    chat.says("work");
     if is_asked {
         eventually("the call", async || {
             let events = site.rows("events").await;
@@ -61,24 +46,14 @@ async fn asked_after(on: On, component: Component, is_asked: bool) {
     }
     let mut lives = site.start(&[]);
     if is_asked {
-        let question = eventually("the question", async || {
-            let messages = telegram.messages(chat);
-            let found =
-                messages.iter().find(|m| m.buttons.iter().any(|(label, _)| label == "Skip"));
-            found.map(|message| message.id)
-        })
-        .await;
-        telegram.user_presses(chat, "Ann", question, "Skip");
+        chat.skips().await;
     }
-    eventually(DONE, async || {
-        let messages = telegram.messages(chat);
-        messages.iter().any(|message| message.text == DONE).then_some(())
-    })
-    .await;
+    chat.hears(DONE).await;
     assert!(lives.stop().await.success());
-    let asked = telegram.messages(chat).iter().any(|message| message.text.contains("interrupted"));
+    let asked =
+        chat.telegram.messages(chat.id).iter().any(|message| message.text.contains("interrupted"));
     assert!(is_asked || !asked, "{}", site.said());
-    assert_eq!(model.problems(), Vec::<String>::new());
+    assert_eq!(chat.model.problems(), Vec::<String>::new());
     site.end().await;
 }
 

@@ -285,7 +285,6 @@ story! {
         assert!(form.contains("value=\"2026-05-04T19:20:00\""), "in the zone of the schedule: {form}");
         let mut changed = scheduled(&ann, "at", "2026-05-04T19:30");
         changed[0].1 = &id;
-        changed[3].1 = "Drink the tea";
         changed[3].1 = "Drink\r\nthe tea";
         owner.presses("/schedules", &changed).await;
         changed[3].1 = "Drink the tea";
@@ -301,6 +300,31 @@ story! {
         assert_eq!(world.last(), "⏰ Drink the tea");
         let ended = owner.sends("/schedules", &changed).await;
         assert_eq!(ended.status(), StatusCode::NOT_FOUND, "it has ended");
+    }
+}
+
+story! {
+    /// The form shows no secrets, and they stay in a schedule that is saved with what it shows.
+    async fn a_schedule_keeps_its_secrets_when_it_is_edited(world: &mut World) {
+        staffed(world);
+        world.model_will(say("Hello."));
+        world.ann_says("hello").await;
+        let served = Served::of(world).await;
+        let owner = Operator::signed_in(&served, "owner").await;
+        let ann = target(&owner.reads("/schedules").await, "");
+        let mut new = scheduled(&ann, "in", "20m");
+        new[3].1 = "Use password=hunter2hunter2 at the door";
+        owner.presses("/schedules", &new).await;
+        let page = owner.reads("/schedules").await;
+        let id = between(&page, "?edit=", "#editor").to_owned();
+        let form = plain(&owner.reads(&format!("/schedules?edit={id}")).await);
+        let shown = "Use password=[redacted: secret] at the door";
+        assert!(form.contains(shown) && !form.contains("hunter2"), "{form}");
+        let mut changed = scheduled(&ann, "in", "30m");
+        (changed[0].1, changed[3].1) = (&id, shown);
+        owner.presses("/schedules", &changed).await;
+        let rows = world.rows_of("schedules").await.join("\n");
+        assert!(rows.contains("password=hunter2hunter2"), "{rows}");
     }
 }
 

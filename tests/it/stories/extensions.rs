@@ -171,6 +171,25 @@ story! {
 }
 
 story! {
+    /// A server of the configuration has precedence over an installed one of the same name, whose
+    /// tools do not replace its own.
+    async fn a_configured_server_is_not_replaced(world: &mut World) {
+        let fake = configured(world).await;
+        fake.offers_server(WEATHER, "1.0.2");
+        allowed(world, manage("install", "mcp_server", WEATHER)).await;
+        let app = update(world).await;
+        let server = app.worker.toolbox.servers.find("weather").unwrap();
+        assert!(server.config.checked_client.is_some(), "the installed one");
+        let url = format!("{}/mcp", fake.url());
+        let entry = json!({ "name": "weather", "url": url, "headers": { "X-Api-Key": KEY } });
+        world.config.mcp = vec![serde_json::from_value(entry).unwrap()];
+        let app = update(world).await;
+        let server = app.worker.toolbox.servers.find("weather").unwrap();
+        assert!(server.config.checked_client.is_none(), "the configured one");
+    }
+}
+
+story! {
     /// A registry cannot make the gateway connect to a private address, or run a program that the
     /// operator does not allow.
     /// Proves S7.

@@ -39,7 +39,7 @@ impl Default for ScheduleLimits {
 
 /// The schedules of all conversations.
 #[derive(Clone)]
-pub struct Calendar {
+pub struct SchedulePlanner {
     pub(super) store: Store,
     terms: ScheduleLimits,
 }
@@ -76,7 +76,7 @@ pub struct ScheduleTarget {
     pub taint: Vec<String>,
 }
 
-impl Calendar {
+impl SchedulePlanner {
     pub fn new(store: &Store, terms: ScheduleLimits) -> Self {
         Self { store: store.clone(), terms }
     }

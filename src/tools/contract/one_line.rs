@@ -1,0 +1,14 @@
+//! Texts of others within a sentence or a list.
+
+/// A text as one line, so that it cannot look like several.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The first `most` characters, with an ellipsis if there are more.
+pub fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
