@@ -300,8 +300,8 @@ fn json_lines_are_read_as_a_table() {
 /// The structure of a tagged PDF: headings, lists and links.
 #[test]
 fn the_tags_of_a_pdf_are_read() {
-    let source = "# Head\n\nA [link](https://example.org/x) here.\n\n## Below\n\n- one\n- two\n\n1. first\n\
-                  2. second\n\n| a | b |\n|---|---|\n| 1 | 2 |\n";
+    let source = "# Head\n\nA [link](https://example.org/x) here.\n\n## Below\n\n- one\n- two\n\n3. first\n\
+                  4. second\n   1. inner\n   2. next\n\n| a | b |\n|---|---|\n| 1 | 2 |\n";
     let rendered = render(&markdown::read(source).unwrap(), Format::Pdf).unwrap();
     let read = words("a.pdf", &rendered.bytes);
     for part in [
@@ -309,7 +309,7 @@ fn the_tags_of_a_pdf_are_read() {
         "A [link](https://example.org/x) here.",
         "#### Below\n",
         "- one\n- two\n",
-        "1. first\n1. second\n",
+        "3. first\n4. second\n    1. inner\n    2. next\n",
         "| a | b |",
     ] {
         assert!(read.contains(part), "{part}: {read}");

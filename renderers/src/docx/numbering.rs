@@ -1,6 +1,7 @@
 //! `word/numbering.xml`: the appearance of bullets, numbers and tasks, and the numbered lists.
 
 use super::namespaces::NAMESPACES;
+use crate::package::numerals::Numerals;
 use crate::package::xml::Xml;
 
 /// The number of levels that Word supports; deeper lists stay on the ninth.
@@ -80,7 +81,12 @@ fn heading_levels(xml: &mut Xml) {
 
 fn write_level(xml: &mut Xml, id: u32, sign: &str, level: usize) {
     let (format, text) = if id == ORDERED {
-        (["decimal", "lowerLetter", "lowerRoman"][level % 3], format!("%{}.", level + 1))
+        let format = match Numerals::of(level) {
+            Numerals::Digits => "decimal",
+            Numerals::Letters => "lowerLetter",
+            Numerals::Roman => "lowerRoman",
+        };
+        (format, format!("%{}.", level + 1))
     } else {
         let bullet = ["•", "◦", "▪"][level % 3];
         ("bullet", if sign.is_empty() { bullet.to_owned() } else { sign.to_owned() })

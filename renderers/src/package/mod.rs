@@ -20,6 +20,7 @@ pub mod limits;
 pub mod linear;
 pub mod look;
 pub mod measure;
+pub mod numerals;
 pub mod picture;
 pub mod properties;
 #[cfg(test)]

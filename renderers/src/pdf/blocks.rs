@@ -9,7 +9,7 @@ use typst::layout::{
 };
 use typst::model::{
     DividerElem, EnumElem, EnumItem, FigureCaption, FigureElem, FigureKind, HeadingElem, ListElem,
-    ListItem, ListMarker, ParElem, QuoteElem, TermItem, TermsElem,
+    ListItem, ListMarker, Numbering, ParElem, QuoteElem, TermItem, TermsElem,
 };
 use typst::text::{RawContent, RawElem, TextElem};
 
@@ -25,6 +25,7 @@ use crate::chart::{Chart, svg};
 use crate::document::{Alert, Block, Inline, Item, List};
 use crate::package::fitting::Rooms;
 use crate::package::look::look;
+use crate::package::numerals::Numerals;
 use crate::package::sections::sections;
 use crate::package::text::{announces, begins_page, plain};
 use crate::package::words::{self, TABLE};
@@ -189,12 +190,15 @@ impl Drawing<'_> {
     fn list(&mut self, list: &List) -> Content {
         let room = self.room;
         self.room.0 -= 24.0;
+        let numbering = numbering(self.lists);
+        self.lists += 1;
         let tasks = list.items.iter().all(|item| item.task.is_some());
         let items: Vec<Content> = list.items.iter().map(|item| self.item(item, list)).collect();
+        self.lists -= 1;
         self.room = room;
         if let Some(start) = list.start {
             let items = items.into_iter().map(|item| Packed::new(EnumItem::new(item))).collect();
-            let list = EnumElem::new(items).with_tight(list.tight);
+            let list = EnumElem::new(items).with_tight(list.tight).with_numbering(numbering);
             return list.with_start(Smart::Custom(start)).pack();
         }
         let items = items.into_iter().map(|item| Packed::new(ListItem::new(item))).collect();
@@ -285,6 +289,16 @@ impl Drawing<'_> {
         });
         TermsElem::new(items.collect()).pack()
     }
+}
+
+/// The numbers of a list in `level` other lists, which may be bullets.
+fn numbering(level: usize) -> Numbering {
+    let pattern = match Numerals::of(level) {
+        Numerals::Digits => "1.",
+        Numerals::Letters => "a.",
+        Numerals::Roman => "i.",
+    };
+    Numbering::Pattern(pattern.parse().expect("the patterns are valid"))
 }
 
 /// Places content on pages of that orientation.

@@ -34,6 +34,8 @@ pub struct Drawing<'a> {
     /// Whether most of the text is.
     pub is_mostly_rtl: bool,
     pub headings: usize,
+    /// The number of lists around the current block.
+    pub lists: usize,
     /// The levels of the enclosing headings. PDF/UA allows a heading to be at most one level deeper
     /// than its parent, so levels that an author skips are not counted.
     pub above: Vec<u8>,
@@ -62,6 +64,7 @@ impl<'a> Drawing<'a> {
             rtl: directions::any_rtl(document),
             is_mostly_rtl: look::is_mostly_rtl(document),
             headings: 0,
+            lists: 0,
             above: Vec::new(),
             warnings: Vec::new(),
         }

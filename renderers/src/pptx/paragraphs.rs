@@ -12,6 +12,7 @@ use crate::package::highlight;
 use crate::package::linear::linear;
 use crate::package::look;
 use crate::package::measure::runs_rtl;
+use crate::package::numerals::Numerals;
 use crate::package::text::{LINK_LETTERS, directions, joint, named, plain, slug, unescape};
 use crate::package::xml::Xml;
 
@@ -305,8 +306,11 @@ fn properties(xml: &mut Xml, para: &Para, starts: &mut HashMap<usize, u64>, shif
         }
         Mark::Number { list, value, .. } => {
             let start = starts.entry(list).or_insert(value.clamp(1, 32_767)).to_string();
-            let kinds = ["arabicPeriod", "alphaLcPeriod", "romanLcPeriod"];
-            let kind = kinds[para.level % 3];
+            let kind = match Numerals::of(para.level) {
+                Numerals::Digits => "arabicPeriod",
+                Numerals::Letters => "alphaLcPeriod",
+                Numerals::Roman => "romanLcPeriod",
+            };
             xml.empty("a:buAutoNum", &[("type", kind), ("startAt", &start)]);
         }
     }

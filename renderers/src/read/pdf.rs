@@ -59,8 +59,10 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
                 None => layout(pieces, &mut words)?,
                 // The page itself is a heading of the second level.
                 Some(BlockKind::Heading(level)) => words.heading(level + 2, &line(pieces)),
-                Some(BlockKind::Item { depth, is_numbered }) => {
-                    words.entry(depth, is_numbered, &line(pieces));
+                Some(BlockKind::Item { depth, number }) => {
+                    let label = pieces[0].block.and_then(|block| page.labels.get(&block.number));
+                    let label = label.and_then(|label| label.trim_end_matches('.').parse().ok());
+                    words.numbered(depth, number.map(|at| label.unwrap_or(at)), &line(pieces));
                 }
             }
         }
@@ -106,6 +108,8 @@ struct Page<'a> {
     /// The link that is open in the last piece.
     link: Option<Rc<str>>,
     pieces: Vec<Piece>,
+    /// The bullets and numbers of list items, by the number of their block.
+    labels: HashMap<usize, String>,
     text_bytes: usize,
     has_pictures: bool,
     runs: usize,
@@ -134,6 +138,7 @@ impl<'a> Page<'a> {
             marks: Vec::new(),
             link: None,
             pieces: Vec::new(),
+            labels: HashMap::new(),
             text_bytes: 0,
             has_pictures: false,
             runs: 0,
@@ -255,10 +260,11 @@ impl<'a> Page<'a> {
         let gap = self.gap(at[4], at[5], height);
         self.last = Some((end[4], end[5], height));
         let mark = self.marks.last().copied().flatten();
-        if mark.is_some_and(|mark| mark.is_label) {
-            return;
-        }
         let block = mark.and_then(|mark| mark.block);
+        if mark.is_some_and(|mark| mark.is_label) {
+            let label = block.map(|block| self.labels.entry(block.number).or_default());
+            return label.into_iter().for_each(|label| label.push_str(text.trim()));
+        }
         let is_new = self.pieces.last().is_none_or(|piece| piece.block != block);
         let gap = match gap {
             Gap::Wide(before) => Gap::Wide(before),

@@ -20,14 +20,18 @@ pub struct Mark {
 /// A heading or an item, with a number of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaggedBlock {
-    number: usize,
+    pub number: usize,
     pub kind: BlockKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockKind {
     Heading(usize),
-    Item { depth: usize, is_numbered: bool },
+    /// `number` counts the items of a numbered list from one.
+    Item {
+        depth: usize,
+        number: Option<u64>,
+    },
 }
 
 /// The marks of all pages.
@@ -43,7 +47,7 @@ impl Tags {
         let Ok(root) = root.and_then(Object::as_dict) else { return Self::default() };
         let roles = root.get_deref(b"RoleMap", document).and_then(Object::as_dict).ok();
         let mut reader =
-            TagReader { document, roles, tags: Self::default(), elements: 0, blocks: 0 };
+            TagReader { document, roles, tags: Self::default(), elements: 0, blocks: 0, items: 0 };
         let place =
             Place { mark: Mark::default(), page: None, lists: 0, is_numbered: false, depth: 0 };
         if let Ok(kids) = root.get(b"K") {
@@ -74,6 +78,8 @@ struct TagReader<'d> {
     tags: Tags,
     elements: usize,
     blocks: usize,
+    /// The number of items so far in the innermost list.
+    items: u64,
 }
 
 impl TagReader<'_> {
@@ -120,10 +126,16 @@ impl TagReader<'_> {
             "L" => {
                 inside.lists += 1;
                 inside.is_numbered = self.is_numbered(kid);
+                let outer = std::mem::take(&mut self.items);
+                self.kids(kids, &inside);
+                self.items = outer;
+                return;
             }
             "LI" => {
-                let (depth, is_numbered) = (inside.lists.saturating_sub(1), inside.is_numbered);
-                inside.mark.block = Some(self.block(BlockKind::Item { depth, is_numbered }));
+                self.items += 1;
+                let number = inside.is_numbered.then_some(self.items);
+                let depth = inside.lists.saturating_sub(1);
+                inside.mark.block = Some(self.block(BlockKind::Item { depth, number }));
             }
             "Lbl" if inside.mark.block.is_some() => inside.mark.is_label = true,
             // Tables are found by the positions of their cells.

@@ -93,16 +93,21 @@ impl Words {
 
     /// A list item; `depth` starts at 0.
     pub fn entry(&mut self, depth: usize, numbered: bool, text: &str) {
+        self.numbered(depth, numbered.then_some(1), text);
+    }
+
+    /// A list item with its number, or a bullet; `depth` starts at 0.
+    pub fn numbered(&mut self, depth: usize, number: Option<u64>, text: &str) {
         if text.is_empty() {
             return;
         }
-        let mark = if numbered { "1. " } else { "- " };
-        let indent = "  ".repeat(depth.min(9) * if numbered { 2 } else { 1 });
+        let mark = number.map_or("- ".to_owned(), |number| format!("{number}. "));
+        let indent = "  ".repeat(depth.min(9) * if number.is_some() { 2 } else { 1 });
         let more = format!("\n{indent}  ");
         if !self.in_list {
             self.gap();
         }
-        self.text.extend([&indent, mark, &text.replace('\n', &more), "\n"]);
+        self.text.extend([&indent, mark.as_str(), &text.replace('\n', &more), "\n"]);
         self.in_list = true;
     }
 

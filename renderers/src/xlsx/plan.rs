@@ -8,6 +8,7 @@ use super::runs::{Run, Runs, Style};
 use crate::Document;
 use crate::chart::Chart;
 use crate::document::{Alert, Block, Inline, List, Table, each_in, plain_text};
+use crate::package::numerals::Numerals;
 use crate::package::words;
 
 /// Excel's limit, in UTF-16 units.
@@ -43,6 +44,7 @@ pub fn plan(document: &Document) -> Plan<'_> {
         plan: Plan { sheets: Vec::new(), warnings: Vec::new() },
         used: BTreeSet::new(),
         indent: 0,
+        lists: 0,
         directives: Vec::new(),
         language: document.meta.language.as_deref(),
     };
@@ -70,7 +72,7 @@ pub fn plan(document: &Document) -> Plan<'_> {
         planner.drop_empty();
     }
     if !planner.directives.is_empty() {
-        let warning = "A total or format directive is not followed by a table and was ignored.";
+        let warning = "A directive for a table is not followed by one and was ignored.";
         planner.plan.warnings.push(warning.to_owned());
     }
     planner.notes(document);
@@ -86,6 +88,8 @@ struct Planner<'a> {
     /// Used names, in lower case.
     used: BTreeSet<String>,
     indent: u8,
+    /// The number of lists around the current block.
+    lists: usize,
     /// The directives for the next table.
     directives: Vec<Directive>,
 }
@@ -203,11 +207,15 @@ impl<'a> Planner<'a> {
     }
 
     fn list(&mut self, list: &'a List) {
+        let numerals = Numerals::of(self.lists);
+        self.lists += 1;
         for (at, item) in list.items.iter().enumerate() {
             let mark = match (item.task, list.start) {
                 (Some(true), _) => "☒ ".to_owned(),
                 (Some(false), _) => "☐ ".to_owned(),
-                (None, Some(start)) => format!("{}. ", start + at as u64),
+                (None, Some(start)) => {
+                    format!("{}. ", numerals.write(start.saturating_add(at as u64)))
+                }
                 (None, None) => "• ".to_owned(),
             };
             let mut blocks = item.blocks.iter();
@@ -220,6 +228,7 @@ impl<'a> Planner<'a> {
             }
             self.inside(|planner| blocks.for_each(|block| planner.block(block)));
         }
+        self.lists -= 1;
     }
 
     fn code(&mut self, text: &str) {
