@@ -19,6 +19,13 @@ impl Color {
         (299 * part(16) + 587 * part(8) + 114 * part(0)) / 1000
     }
 
+    /// The colour of text on this colour: white or nearly black.
+    #[must_use]
+    pub fn contrasting(self) -> Self {
+        let ink = if self.brightness() < 150 { "FFFFFF" } else { "1F2328" };
+        Self::read(ink).expect("the colour is valid")
+    }
+
     /// The colour mixed with white by `share`.
     #[must_use]
     pub fn lightened(self, share: f64) -> Self {

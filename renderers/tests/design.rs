@@ -212,6 +212,29 @@ fn words_are_not_cut_into_runs_and_headings_in_quotes_are_headings() {
     assert!(docx.contains("w:val=\"Heading1\"") || docx.contains("w:val=\"Heading2\""));
 }
 
+/// Lines over bars are a chart of their own in the same area.
+#[test]
+fn charts_combine_bars_and_lines() {
+    let source = "# C\n\n```chart\ntype: stacked combo\ny: EUR\ny2: Percent\n\nk,Sales,Costs,Growth\n\
+                  a,1200,800,5\nb,3000,900,7\n```\n";
+    for (format, name) in
+        [(Format::Pptx, "ppt/charts/chart1.xml"), (Format::Xlsx, "xl/charts/chart1.xml")]
+    {
+        let chart = part(&drawn(source, format), name);
+        let (bars, lines) = chart.split_once("</c:barChart>").expect("it has bars");
+        let (lines, axes) = lines.split_once("</c:lineChart>").expect("it has lines");
+        assert_eq!(bars.matches("<c:ser>").count(), 2, "{format:?}");
+        assert_eq!(lines.matches("<c:ser>").count(), 1, "{format:?}");
+        assert_eq!(axes.matches("<c:valAx>").count(), 2, "{format:?}: {axes}");
+        assert!(axes.contains("<c:crosses val=\"max\"/>") && axes.contains(">Percent<"), "{axes}");
+        // The letters on the bars contrast with them.
+        assert!(bars.contains("FFFFFF"), "{format:?}: {bars}");
+    }
+    let rendered = drawn(source, Format::Pdf);
+    assert_eq!(rendered.warnings, Vec::<String>::new());
+    assert!(part(&drawn(source, Format::Docx), "word/document.xml").contains("Bar and line chart"));
+}
+
 #[test]
 fn charts_are_native_in_all_their_kinds() {
     let chart = |kind: &str| {

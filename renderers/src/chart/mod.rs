@@ -4,6 +4,9 @@
 //! ```chart
 //! type: bar            bar, line, area, pie, donut or scatter; before bar and area: stacked,
 //!                      before bar: horizontal
+//! lines: Growth        the series drawn as lines over the bars (optional); with the type combo,
+//!                      the last series
+//! y2: Percent          the title of an axis at the right for these lines (optional)
 //! labels: values       the numbers on bars and lines: values, none or auto (optional)
 //! title: Revenue       title, x, y (axis titles) and alt are optional
 //! y: Million EUR
@@ -17,6 +20,8 @@
 //! The rows are CSV (commas, semicolons or tabs) or rows of a Markdown table. The first row names the
 //! series, and the first column has the categories (in a scatter chart: the x values). An empty cell
 //! is a gap. Excel and PowerPoint draw charts natively; Word files and PDFs use [`svg::draw`].
+//!
+//! - [`read`]: parses a block; [`svg`] and `plot`: draw the picture
 
 mod plot;
 pub mod read;
@@ -42,6 +47,8 @@ pub struct Chart {
     pub x: Option<String>,
     /// The title of the vertical axis.
     pub y: Option<String>,
+    /// The title of the axis at the right, which lines over bars have if it is set.
+    pub y2: Option<String>,
     /// A sentence for screen readers, read before the values.
     pub alt: Option<String>,
     /// The header of the first column.
@@ -93,6 +100,8 @@ pub struct Series {
     pub name: String,
     /// One for each category.
     pub values: Vec<Option<f64>>,
+    /// Whether it is a line over the bars of the other series.
+    pub is_line: bool,
 }
 
 impl Chart {
@@ -100,7 +109,7 @@ impl Chart {
     pub fn description(&self) -> String {
         let title = self.title.as_ref().map(|title| format!(" “{title}”")).unwrap_or_default();
         let corner = Some(&self.corner).filter(|corner| !corner.is_empty());
-        let axes = [corner, self.x.as_ref(), self.y.as_ref()];
+        let axes = [corner, self.x.as_ref(), self.y.as_ref(), self.y2.as_ref()];
         let axes = axes.into_iter().flatten().map(String::as_str);
         let axes = axes.collect::<Vec<_>>().join(" / ");
         let axes = if axes.is_empty() { axes } else { format!(" ({axes})") };
@@ -116,7 +125,7 @@ impl Chart {
 
     /// All visible text, one line per label.
     pub fn words(&self) -> Vec<String> {
-        let titles = [&self.title, &self.x, &self.y].into_iter().flatten().cloned();
+        let titles = [&self.title, &self.x, &self.y, &self.y2].into_iter().flatten().cloned();
         let names = self.series.iter().map(|series| series.name.clone());
         titles.chain(names).chain(self.categories.iter().cloned()).collect()
     }
@@ -136,35 +145,66 @@ impl Chart {
         }
     }
 
+    /// Whether values are printed on the bars or the line of a series.
+    pub fn shows_values_of(&self, series: &Series) -> bool {
+        self.shows_values() && (!series.is_line || self.labels == Labels::Values)
+    }
+
+    /// Whether lines are drawn over bars.
+    pub fn is_combined(&self) -> bool {
+        self.series.iter().any(|series| series.is_line)
+    }
+
     /// The values that the axis has to cover: all values, or the sums of stacked ones.
     pub fn extremes(&self) -> Vec<f64> {
-        let values = || self.series.iter().flat_map(|series| series.values.iter().flatten());
+        let is_here = |series: &&Series| !series.is_line || self.y2.is_none();
+        let here: Vec<&Series> = self.series.iter().filter(is_here).collect();
+        let values = |series: &&Series| series.values.iter().flatten().copied().collect::<Vec<_>>();
         if !self.is_stacked {
-            return values().copied().collect();
+            return here.iter().flat_map(values).collect();
         }
-        let column = |at: usize| self.series.iter().filter_map(move |series| series.values[at]);
+        let stacked = || here.iter().filter(|series| !series.is_line);
+        let column = |at: usize| stacked().filter_map(move |series| series.values[at]);
         let sums = (0..self.categories.len()).flat_map(|at| {
             [column(at).filter(|v| *v > 0.0).sum(), column(at).filter(|v| *v < 0.0).sum()]
         });
-        sums.collect()
+        let lines = here.iter().filter(|series| series.is_line).flat_map(values);
+        sums.chain(lines).collect()
+    }
+
+    /// The values that the axis at the right has to cover.
+    pub fn right_extremes(&self) -> Vec<f64> {
+        let lines = self.series.iter().filter(|series| series.is_line && self.y2.is_some());
+        lines.flat_map(|series| series.values.iter().flatten().copied()).collect()
     }
 
     /// The format of numbers at the axis in Office: with separators if there are thousands.
     pub fn axis_format(&self) -> &'static str {
-        let is_large = self.extremes().iter().any(|value| value.abs() >= 1_000.0);
-        if is_large { "#,##0" } else { "General" }
+        format_of(&self.extremes())
+    }
+
+    /// The format of the values of a series in Office.
+    pub fn format_of(&self, series: &Series) -> &'static str {
+        let is_right = series.is_line && self.y2.is_some();
+        if is_right { format_of(&self.right_extremes()) } else { self.axis_format() }
     }
 
     fn name(&self) -> &'static str {
         match self.kind {
             Kind::Area => "Area chart",
             Kind::Donut => "Donut chart",
+            Kind::Bar if self.is_combined() => "Bar and line chart",
             Kind::Bar => "Bar chart",
             Kind::Line => "Line chart",
             Kind::Pie => "Pie chart",
             Kind::Scatter => "Scatter chart",
         }
     }
+}
+
+fn format_of(values: &[f64]) -> &'static str {
+    let is_large = values.iter().any(|value| value.abs() >= 1_000.0);
+    if is_large { "#,##0" } else { "General" }
 }
 
 /// A value formatted for labels: with thousands separators and at most four decimals.

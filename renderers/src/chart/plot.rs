@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use super::svg::{Anchor, Canvas, GRID, Ink, LINE, QUIET, WIDTH, short, width};
-use super::{Chart, Kind, number};
+use super::{Chart, Kind, Series, number};
+use crate::document::Color;
 
 /// The widest part of a chart that names of categories may take, in pixels.
 const NAMES: f64 = 220.0;
@@ -20,6 +21,8 @@ pub struct Plot<'a> {
     top: f64,
     bottom: f64,
     ys: Vec<f64>,
+    /// The ticks of the axis at the right, if there is one.
+    right_ys: Vec<f64>,
     xs: Vec<f64>,
     /// Whether the names of the categories are slanted, because they are too wide.
     is_slanted: bool,
@@ -30,19 +33,28 @@ impl<'a> Plot<'a> {
         let with_zero = matches!(chart.kind, Kind::Bar | Kind::Area);
         let ys = ticks(chart.extremes().into_iter(), with_zero);
         let xs = ticks(chart.xs.iter().copied(), false);
-        let widest = ys.iter().map(|tick| width(&number(*tick))).fold(0.0, f64::max);
+        let left = widest(&ys) + 22.0;
+        let right_values = chart.right_extremes();
+        let right_ys = if right_values.is_empty() {
+            Vec::new()
+        } else {
+            ticks(right_values.into_iter(), false)
+        };
+        let right = if right_ys.is_empty() { 18.0 } else { widest(&right_ys) + 22.0 };
         let named = |name: &Option<String>| if name.is_some() { LINE } else { 0.0 };
         // The title of the vertical axis is written horizontally above it.
-        let top = top + if chart.y.is_some() { LINE + 2.0 } else { 6.0 };
+        let has_title = chart.y.is_some() || !right_ys.is_empty();
+        let top = top + if has_title { LINE + 2.0 } else { 6.0 };
         let names = chart.categories.iter().map(|name| width(&short(name, 40)));
         let names = names.fold(0.0, f64::max);
         let mut plot = Plot {
             chart,
-            left: widest + 22.0,
-            right: WIDTH - 18.0,
+            left,
+            right: WIDTH - right,
             top,
             bottom: bottom - LINE - named(&chart.x),
             ys,
+            right_ys,
             xs,
             is_slanted: false,
         };
@@ -58,12 +70,20 @@ impl<'a> Plot<'a> {
 
     /// The position of a value on its axis, which is horizontal if the bars are.
     fn along(&self, value: f64) -> f64 {
-        let (low, high) = (self.ys[0], self.ys[self.ys.len() - 1]);
-        let share = (value - low) / (high - low);
+        let share = share(&self.ys, value);
         if self.chart.is_horizontal {
             self.left + share * (self.right - self.left)
         } else {
             self.bottom - share * (self.bottom - self.top)
+        }
+    }
+
+    /// The height of a value on the axis of its series.
+    fn height(&self, series: &Series, value: f64) -> f64 {
+        if series.is_line && !self.right_ys.is_empty() {
+            self.bottom - share(&self.right_ys, value) * (self.bottom - self.top)
+        } else {
+            self.along(value)
         }
     }
 
@@ -95,6 +115,10 @@ impl<'a> Plot<'a> {
         if let Some(name) = up {
             canvas.text((14.0, self.top - 10.0), Anchor::Start, &short(name, 60), Ink::Quiet);
         }
+        if let Some(name) = self.chart.y2.as_ref().filter(|_| !self.right_ys.is_empty()) {
+            let at = (WIDTH - 14.0, self.top - 10.0);
+            canvas.text(at, Anchor::End, &short(name, 40), Ink::Quiet);
+        }
         if let Some(name) = across {
             let low = if self.is_slanted { self.slanted_height() } else { 0.0 };
             let at = (middle, self.bottom + 2.0 * LINE + low);
@@ -109,7 +133,10 @@ impl<'a> Plot<'a> {
         } else {
             self.categories(canvas);
             match self.chart.kind {
-                Kind::Bar => self.bars(canvas),
+                Kind::Bar => {
+                    self.bars(canvas);
+                    self.lines(canvas);
+                }
                 Kind::Area => self.areas(canvas),
                 _ => self.lines(canvas),
             }
@@ -139,6 +166,11 @@ impl<'a> Plot<'a> {
                 canvas.text((self.left - 8.0, at + 4.0), Anchor::End, &number(*tick), Ink::Quiet);
             }
         }
+        for tick in &self.right_ys {
+            let y = self.bottom - share(&self.right_ys, *tick) * (self.bottom - self.top);
+            let at = (self.right + 8.0, y + 4.0);
+            canvas.text(at, Anchor::Start, &number(*tick), Ink::Quiet);
+        }
     }
 
     /// The names of the categories. Only where there is not even room for a line, as with the days
@@ -165,11 +197,12 @@ impl<'a> Plot<'a> {
     }
 
     fn bars(&self, canvas: &mut Canvas<'_>) {
-        let count = if self.chart.is_stacked { 1 } else { self.chart.series.len() };
+        let bars = || self.chart.series.iter().enumerate().filter(|(_, series)| !series.is_line);
+        let count = if self.chart.is_stacked { 1 } else { bars().count() };
         let wide = (self.step() * 0.72 / count as f64).min(56.0);
         let mut ends = vec![[0.0_f64; 2]; self.chart.categories.len()];
-        for (at, series) in self.chart.series.iter().enumerate() {
-            let place = if self.chart.is_stacked { 0 } else { at };
+        for (nth, (at, series)) in bars().enumerate() {
+            let place = if self.chart.is_stacked { 0 } else { nth };
             for (band, value) in series.values.iter().enumerate() {
                 let Some(value) = *value else { continue };
                 let side = (place as f64 - count as f64 / 2.0) * wide;
@@ -177,24 +210,25 @@ impl<'a> Plot<'a> {
                 let from = if self.chart.is_stacked { *end } else { 0.0 };
                 *end = from + value;
                 let bar = Bar { from, to: from + value, at: self.band(band) + side, wide };
-                self.bar(canvas, bar, &canvas.color(at));
+                self.bar(canvas, bar, canvas.color(at));
             }
         }
     }
 
-    fn bar(&self, canvas: &mut Canvas<'_>, bar: Bar, color: &str) {
+    fn bar(&self, canvas: &mut Canvas<'_>, bar: Bar, color: Color) {
         let (from, to) = (self.along(bar.from), self.along(bar.to));
         let (low, long) = (from.min(to), (from - to).abs());
         let thick = bar.wide - 1.0;
         let value = bar.to - bar.from;
         let text = number(value);
         let is_inside = self.chart.is_stacked;
+        let ink = if is_inside { Ink::On(color) } else { Ink::Quiet };
         let has_room = if self.chart.is_horizontal { width(&text) + 4.0 } else { 15.0 } < long;
         let is_shown = self.chart.shows_values() && (has_room || !is_inside);
         let middle = bar.at + bar.wide / 2.0;
         let centre = f64::midpoint(from, to);
         if self.chart.is_horizontal {
-            canvas.rect((low, bar.at), (long, thick), color);
+            canvas.rect((low, bar.at), (long, thick), &color);
             let at = (if is_inside { centre } else { to + 4.0 }, middle + 4.0);
             let (at, anchor) = match (is_inside, value < 0.0) {
                 (true, _) => (at, Anchor::Middle),
@@ -202,38 +236,38 @@ impl<'a> Plot<'a> {
                 (false, false) => (at, Anchor::Start),
             };
             if is_shown {
-                canvas.text(at, anchor, &text, Self::ink(is_inside));
+                canvas.text(at, anchor, &text, ink);
             }
         } else {
-            canvas.rect((bar.at, low), (thick, long), color);
+            canvas.rect((bar.at, low), (thick, long), &color);
             let y = match (is_inside, value < 0.0) {
                 (true, _) => centre + 4.0,
                 (false, true) => to + 13.0,
                 (false, false) => to - 4.0,
             };
             if is_shown {
-                canvas.text((middle, y), Anchor::Middle, &text, Self::ink(is_inside));
+                canvas.text((middle, y), Anchor::Middle, &text, ink);
             }
         }
     }
 
-    fn ink(is_inside: bool) -> Ink {
-        if is_inside { Ink::Light } else { Ink::Quiet }
-    }
-
     /// A gap in the values is a gap in the line.
     fn lines(&self, canvas: &mut Canvas<'_>) {
+        let is_line = |series: &Series| series.is_line || self.chart.kind != Kind::Bar;
         for (at, series) in self.chart.series.iter().enumerate() {
+            if !is_line(series) {
+                continue;
+            }
             let color = canvas.color(at);
             let mut path = String::new();
             let mut pen_is_up = true;
             for (band, value) in series.values.iter().enumerate() {
                 if let Some(value) = value {
                     let step = if pen_is_up { 'M' } else { 'L' };
-                    let (x, y) = (self.band(band), self.along(*value));
+                    let (x, y) = (self.band(band), self.height(series, *value));
                     let _ = write!(path, "{step}{x:.1} {y:.1}");
                     canvas.dot((x, y), 3.0, &color);
-                    if self.chart.shows_values() {
+                    if self.chart.shows_values_of(series) {
                         canvas.text((x, y - 8.0), Anchor::Middle, &number(*value), Ink::Quiet);
                     }
                 }
@@ -297,6 +331,17 @@ struct Bar {
     wide: f64,
 }
 
+/// The place of a value between the first and the last tick, as a share.
+fn share(ticks: &[f64], value: f64) -> f64 {
+    let (low, high) = (ticks[0], ticks[ticks.len() - 1]);
+    (value - low) / (high - low)
+}
+
+/// The width of the widest number at an axis, in pixels.
+fn widest(ticks: &[f64]) -> f64 {
+    ticks.iter().map(|tick| width(&number(*tick))).fold(0.0, f64::max)
+}
+
 /// Round tick values that cover the data, about five of them.
 fn ticks(values: impl Iterator<Item = f64>, with_zero: bool) -> Vec<f64> {
     let (mut low, mut high) = values.fold((f64::MAX, f64::MIN), |(l, h), v| (l.min(v), h.max(v)));
@@ -356,5 +401,25 @@ mod tests {
         assert_eq!(["values", "none", "auto"].map(shown), [true, false, false]);
         let svg = drawn("type: stacked bar\n\nk,S,T\na,40,30\nb,20,50");
         assert!([">40<", ">30<", ">80<"].iter().all(|value| svg.contains(value)), "{svg}");
+    }
+
+    #[test]
+    fn lines_over_bars_have_their_axis_at_the_right() {
+        let rows = "\n\nk,Sales,Growth\na,1000,5\nb,2000,7";
+        let svg = drawn(&format!("type: combo\ny2: Percent{rows}"));
+        assert_eq!(svg.matches("<circle").count(), 2, "{svg}");
+        assert!([">Percent<", ">2,000<", ">7<"].iter().all(|text| svg.contains(text)), "{svg}");
+        let left = drawn(&format!("type: combo{rows}"));
+        assert!(left.contains("<circle") && !left.contains(">7<"), "{left}");
+    }
+
+    #[test]
+    fn values_on_bars_contrast_with_them() {
+        let source = "type: stacked bar\n\nk,S,T\na,40,30";
+        let palette = ["1F4E79", "E3B23C"].map(|color| Color::read(color).unwrap());
+        let svg = String::from_utf8(svg::draw(&read(source).unwrap(), &palette, "A")).unwrap();
+        for (color, value) in [("FFFFFF", 40), ("1F2328", 30)] {
+            assert!(svg.contains(&format!("fill=\"#{color}\">{value}<")), "{svg}");
+        }
     }
 }

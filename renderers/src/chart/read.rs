@@ -17,22 +17,38 @@ pub fn read(text: &str) -> Result<Chart, String> {
         title: None,
         x: None,
         y: None,
+        y2: None,
         alt: None,
         corner: String::new(),
         categories: Vec::new(),
         xs: Vec::new(),
         series: Vec::new(),
     };
+    let mut lines = Lines::default();
     for line in head.into_iter().filter(|line| !line.is_empty()) {
         let (key, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.trim().trim_matches(['"', '\'']);
-        option(&mut chart, key, value)?;
+        match key.trim().to_lowercase().as_str() {
+            "type" => lines.is_wanted = kind(&mut chart, &value.to_lowercase())?,
+            "lines" => lines.names = value.split(',').map(|name| name.trim().to_owned()).collect(),
+            key => option(&mut chart, key, value)?,
+        }
     }
     table(&mut chart, &body)?;
+    combine(&mut chart, &lines)?;
     check(chart)
 }
 
-const KEYS: [&str; 8] = ["type", "title", "x", "y", "alt", "labels", "stacked", "horizontal"];
+/// The series that are drawn as lines over bars.
+#[derive(Default)]
+struct Lines {
+    names: Vec<String>,
+    /// Whether the type asks for a line. Without names it is the last series.
+    is_wanted: bool,
+}
+
+const KEYS: [&str; 10] =
+    ["type", "title", "x", "y", "y2", "alt", "labels", "lines", "stacked", "horizontal"];
 
 fn is_key(key: &str) -> bool {
     KEYS.contains(&key.trim().to_lowercase().as_str())
@@ -40,15 +56,15 @@ fn is_key(key: &str) -> bool {
 
 fn option(chart: &mut Chart, key: &str, value: &str) -> Result<(), String> {
     let given = (!value.is_empty()).then(|| value.to_owned());
-    match key.trim().to_lowercase().as_str() {
+    match key {
         "title" => chart.title = given,
         "x" => chart.x = given,
         "y" => chart.y = given,
+        "y2" => chart.y2 = given,
         "alt" => chart.alt = given,
         "stacked" => chart.is_stacked = is_on(value),
         "horizontal" => chart.is_horizontal = is_on(value),
-        "labels" => chart.labels = labels(value)?,
-        _ => kind(chart, &value.to_lowercase())?,
+        _ => chart.labels = labels(value)?,
     }
     Ok(())
 }
@@ -66,14 +82,20 @@ fn labels(value: &str) -> Result<Labels, String> {
     }
 }
 
-/// Reads a type such as `bar` or `stacked horizontal bar`.
-fn kind(chart: &mut Chart, value: &str) -> Result<(), String> {
-    for word in value.split(|c: char| c.is_whitespace() || c == '-' || c == '_') {
-        match word {
+/// Reads a type such as `bar`, `stacked horizontal bar` or `bar and line`. Returns whether a line is
+/// drawn over bars.
+fn kind(chart: &mut Chart, value: &str) -> Result<bool, String> {
+    let words = value.split(|c: char| c.is_whitespace() || "-_,+&".contains(c));
+    let words: Vec<&str> = words.filter(|word| !matches!(*word, "" | "and" | "with")).collect();
+    let has = |names: &[&str]| words.iter().any(|word| names.contains(word));
+    let is_combined = has(&["combo", "combined"]) || has(&["bar", "column"]) && has(&["line"]);
+    for word in &words {
+        match *word {
+            "line" if is_combined => {}
             "stacked" => chart.is_stacked = true,
             "horizontal" => chart.is_horizontal = true,
             "hbar" => (chart.kind, chart.is_horizontal) = (Kind::Bar, true),
-            "bar" | "column" => chart.kind = Kind::Bar,
+            "bar" | "column" | "combo" | "combined" => chart.kind = Kind::Bar,
             "line" => chart.kind = Kind::Line,
             "area" => chart.kind = Kind::Area,
             "pie" => chart.kind = Kind::Pie,
@@ -81,10 +103,35 @@ fn kind(chart: &mut Chart, value: &str) -> Result<(), String> {
             "scatter" => chart.kind = Kind::Scatter,
             other => {
                 return Err(format!(
-                    "its type must be bar, line, area, pie, donut or scatter, not “{other}”"
+                    "its type must be bar, line, area, pie, donut, scatter or combo, not “{other}”"
                 ));
             }
         }
+    }
+    Ok(is_combined)
+}
+
+/// Marks the series that are lines over bars.
+fn combine(chart: &mut Chart, lines: &Lines) -> Result<(), String> {
+    let is_wanted = lines.is_wanted || !lines.names.is_empty();
+    if !is_wanted || chart.kind != Kind::Bar {
+        return chart.y2.as_ref().map_or(Ok(()), |_| {
+            Err("an axis y2 is for lines over bars; name their series with `lines:`".to_owned())
+        });
+    }
+    if chart.is_horizontal {
+        return Err("lines cannot be drawn over horizontal bars".to_owned());
+    }
+    for name in &lines.names {
+        let is_named = |series: &&mut Series| series.name.eq_ignore_ascii_case(name);
+        let series = chart.series.iter_mut().find(is_named);
+        series.ok_or(format!("it has no series “{name}” to draw as a line"))?.is_line = true;
+    }
+    if let (true, Some(last)) = (lines.names.is_empty(), chart.series.last_mut()) {
+        last.is_line = true;
+    }
+    if chart.series.iter().all(|series| series.is_line) {
+        return Err("bars and lines need two or more series".to_owned());
     }
     Ok(())
 }
@@ -94,8 +141,10 @@ fn table(chart: &mut Chart, lines: &[&str]) -> Result<(), String> {
     let header = rows.next().ok_or("it has no rows; the first row names the series")?;
     let (corner, names) = header.split_first().ok_or("its first row is empty")?;
     corner.clone_into(&mut chart.corner);
-    chart.series =
-        names.iter().map(|name| Series { name: name.clone(), values: Vec::new() }).collect();
+    chart.series = names
+        .iter()
+        .map(|name| Series { name: name.clone(), values: Vec::new(), is_line: false })
+        .collect();
     for row in rows {
         let (category, values) = row.split_first().ok_or("a row is empty")?;
         if values.len() > chart.series.len() {
@@ -204,6 +253,35 @@ mod tests {
         assert!(!line.is_horizontal && !line.shows_values());
         assert_eq!(chart("type: area\nstacked: true").kind, Kind::Area);
         assert!(read("type: donut\n\nk,S\na,1").unwrap().is_round());
+    }
+
+    #[test]
+    fn series_may_be_lines_over_bars() {
+        let rows = "\n\nk,Sales,Growth\na,100,5\nb,120,7";
+        let chart = |head: &str| read(&format!("{head}{rows}")).unwrap();
+        let lines = |chart: &Chart| chart.series.iter().map(|s| s.is_line).collect::<Vec<_>>();
+        for head in ["type: combo", "type: bar and line", "type: bar\nlines: growth"] {
+            let chart = chart(head);
+            assert_eq!((chart.kind, lines(&chart)), (Kind::Bar, vec![false, true]), "{head}");
+            assert_eq!(chart.extremes(), [100.0, 120.0, 5.0, 7.0], "{head}");
+        }
+        let right = chart("type: stacked combo\ny2: Percent");
+        assert_eq!((right.extremes()[0], right.right_extremes()), (100.0, vec![5.0, 7.0]));
+        assert!(
+            right.is_stacked && right.description().starts_with("Bar and line chart (k / Perc")
+        );
+        assert!(
+            right.shows_values_of(&right.series[0]) && !right.shows_values_of(&right.series[1])
+        );
+        for (head, words) in [
+            ("lines: Profit", "no series “Profit”"),
+            ("lines: Sales, Growth", "two or more"),
+            ("type: horizontal bar\nlines: Growth", "horizontal"),
+            ("type: line\ny2: Percent", "axis y2"),
+        ] {
+            let error = read(&format!("{head}{rows}")).unwrap_err();
+            assert!(error.contains(words), "{head}: {error}");
+        }
     }
 
     #[test]

@@ -80,8 +80,8 @@ pub(super) enum Ink {
     Title,
     Name,
     Quiet,
-    /// On a coloured bar.
-    Light,
+    /// On a bar of that colour.
+    On(Color),
 }
 
 impl Canvas<'_> {
@@ -96,10 +96,10 @@ impl Canvas<'_> {
             Anchor::End => "end",
         };
         let (color, bold) = match ink {
-            Ink::Title => (INK, " font-weight=\"bold\" font-size=\"15\""),
-            Ink::Name => (INK, ""),
-            Ink::Quiet => (QUIET, ""),
-            Ink::Light => ("#ffffff", ""),
+            Ink::Title => (INK.to_owned(), " font-weight=\"bold\" font-size=\"15\""),
+            Ink::Name => (INK.to_owned(), ""),
+            Ink::Quiet => (QUIET.to_owned(), ""),
+            Ink::On(bar) => (format!("#{}", bar.contrasting()), ""),
         };
         let _ = write!(
             self.out,
@@ -183,7 +183,8 @@ fn legend(canvas: &mut Canvas<'_>, chart: &Chart, height: f64) -> f64 {
         let mut x = (WIDTH - line.iter().map(|(_, wide)| wide).sum::<f64>()) / 2.0;
         let y = height - 8.0 - high + row as f64 * LINE + 12.0;
         for (at, wide) in line {
-            canvas.rect((x, y - 9.0), (10.0, 10.0), &canvas.color(*at));
+            let (top, high) = if chart.series[*at].is_line { (5.5, 3.0) } else { (9.0, 10.0) };
+            canvas.rect((x, y - top), (10.0, high), &canvas.color(*at));
             canvas.text((x + 15.0, y), Anchor::Start, &names[*at], Ink::Name);
             x += wide;
         }

@@ -78,11 +78,12 @@ impl Table {
         Spans(cells.collect())
     }
 
-    /// The number of rows that the cells of the header extend over, at least one.
+    /// The number of rows of the header and of the cells that begin in it, at least one.
     pub fn header_rows(&self) -> usize {
-        let of_header = self.merges.iter().filter(|merge| merge.row == 0);
-        let rows = of_header.map(|merge| merge.rows).max().unwrap_or(1);
-        rows.clamp(1, self.rows.len().max(1))
+        let own = 1 + self.more_header_rows;
+        let of_header = self.merges.iter().filter(|merge| merge.row < own);
+        let rows = of_header.map(|merge| merge.row + merge.rows).max().unwrap_or(1);
+        rows.max(own).clamp(1, self.rows.len().max(1))
     }
 }
 

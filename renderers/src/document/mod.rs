@@ -189,6 +189,8 @@ pub struct Table {
     pub given: Option<Given>,
 }
 
+    /// The number of rows at the start of `rows` that belong to the header.
+    pub more_header_rows: usize,
 /// Properties of rows written by a program. They are data: no cell of them is a formula.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Given {

@@ -12,6 +12,8 @@ pub struct HtmlTable {
     rows: Vec<Vec<Cell>>,
     /// Whether the text belongs to the last cell of the last row.
     in_cell: bool,
+    /// Whether the current rows are in a `thead`.
+    in_head: bool,
     /// Tables inside the current cell.
     inner: usize,
 }
@@ -21,6 +23,7 @@ struct Cell {
     rows: usize,
     columns: usize,
     align: Align,
+    is_header: bool,
 }
 
 impl HtmlTable {
@@ -34,6 +37,9 @@ impl HtmlTable {
         let name = tag.name.as_str();
         if self.inner > 0 {
             return self.inner_tag(tag, open);
+        }
+        if matches!(name, "thead" | "tbody" | "tfoot") {
+            self.in_head = name == "thead" && !tag.closes;
         }
         match (name, tag.closes) {
             ("table", false) if self.in_cell => {
@@ -89,7 +95,8 @@ impl HtmlTable {
             _ => Align::Start,
         };
         let (rows, columns) = (span("rowspan", TABLE_CELLS), span("colspan", TABLE_COLUMNS));
-        let cell = Cell { content: Vec::new(), rows, columns, align };
+        let is_header = self.in_head || tag.name == "th";
+        let cell = Cell { content: Vec::new(), rows, columns, align, is_header };
         match self.rows.last_mut() {
             Some(row) => row.push(cell),
             None => self.rows.push(vec![cell]),
@@ -174,6 +181,13 @@ fn place<'c>(row: &'c [Cell], covered: &mut Vec<usize>, mut see: impl FnMut(usiz
     }
 }
 
+/// The number of rows at the top that have only header cells. A table is not all header.
+fn header_rows(rows: &[Vec<Cell>]) -> usize {
+    let is_header = |row: &&Vec<Cell>| row.iter().all(|cell| cell.is_header);
+    let count = rows.iter().take_while(is_header).count();
+    if count < rows.len() { count } else { 1 }
+}
+
 /// The table with each cell in its row and column; covered cells are empty.
 fn placed(rows: Vec<Vec<Cell>>, columns: usize) -> Table {
     let count = rows.len();
@@ -204,12 +218,17 @@ fn placed(rows: Vec<Vec<Cell>>, columns: usize) -> Table {
         });
         lines.push(line);
     }
+    let more_header_rows = header_rows(&rows).saturating_sub(1);
     let align = (0..columns).map(|at| {
-        let mut aligns = rows.iter().skip(1).filter_map(|row| row.get(at)).map(|cell| cell.align);
+        let mut aligns = rows
+            .iter()
+            .skip(1 + more_header_rows)
+            .filter_map(|row| row.get(at))
+            .map(|cell| cell.align);
         let first = aligns.next().unwrap_or_default();
         if aligns.all(|align| align == first) { first } else { Align::Start }
     });
     let align = align.collect();
     let header = lines.remove(0);
-    Table { align, header, rows: lines, merges, given: None }
+    Table { align, header, rows: lines, more_header_rows, merges, given: None }
 }

@@ -185,6 +185,7 @@ fn with_columns(table: &Table, kept: &[usize]) -> Table {
         align: kept.iter().map(|at| table.align.get(*at).copied().unwrap_or_default()).collect(),
         header: if table.header.is_empty() { Vec::new() } else { row(&table.header) },
         rows: table.rows.iter().map(row).collect(),
+        more_header_rows: table.more_header_rows,
         merges: merges(table, kept),
         given: None,
     }

@@ -1,16 +1,20 @@
 //! Tables as Typst content: the largest font size at which no number and no short word is broken.
 
 use std::num::NonZeroUsize;
+use std::ops::Range;
+use std::sync::Arc;
 
-use typst::foundations::{Content, NativeElement, Packed, Smart};
-use typst::layout::{Abs, Alignment, Celled, HAlignment, Length, Rel, Sizing, TrackSizings};
-use typst::model::{TableCell, TableChild, TableElem, TableHeader, TableItem};
+use typst::foundations::{Content, NativeElement, Packed, Smart, StyleChain};
+use typst::layout::{Abs, Alignment, Celled, HAlignment, Length, Rel, Sides, Sizing, TrackSizings};
+use typst::model::{StrongElem, TableCell, TableChild, TableElem, TableHeader, TableItem};
 use typst::text::{TextElem, TextSize};
+use typst::visualize::{Paint, Stroke};
 
 use super::drawing::Drawing;
 use super::lengths;
-use crate::document::{Align, CellSpan, Inline, Spans, Table};
+use crate::document::{Align, CellSpan, Color, Inline, Spans, Table};
 use crate::package::fitting::{self, CellForm, Fitting, Rooms};
+use crate::package::look::look;
 use crate::package::measure::{Face, widest_word};
 use crate::package::text::plain;
 use crate::package::widths;
@@ -20,6 +24,8 @@ const SIZES: [f64; 7] = [9.5, 9.0, 8.5, 8.0, 7.5, 7.0, 6.5];
 /// The left and right padding of a cell, as in the template.
 const PADDING: f64 = 12.0;
 const FORM: CellForm = CellForm { padding: PADDING, widening: 1.12 };
+/// The colour of lines between rows, as in the template.
+const LINE: &str = "C3C3C3";
 /// A word of this width, in thousandths of an em, may be hyphenated.
 const LONG_WORD: u32 = 9_000;
 
@@ -72,10 +78,18 @@ impl Drawing<'_> {
     fn table_cells(&mut self, table: &Table, widths: &[f64]) -> Vec<TableChild> {
         let (spans, header_rows) = (table.spans(), table.header_rows());
         let row = |number: usize| number.checked_sub(1).map_or(&table.header, |at| &table.rows[at]);
+        let accent = look(&self.document.meta).accent;
         let header = self.holding_notes(|drawing| {
             let rows = (0..header_rows).map(|number| (number, row(number).as_slice()));
-            let cells =
-                rows.flat_map(|(number, row)| drawing.row(number, row, widths, &spans)).collect();
+            let cells = rows.flat_map(|(number, row)| {
+                let cells = drawing.row(number, row, widths, &spans);
+                cells.into_iter().map(move |cell| (number, cell))
+            });
+            let cells = cells.map(|(number, cell)| match header_rows {
+                1 => cell,
+                _ => header_cell(cell, number..header_rows, accent),
+            });
+            let cells: Vec<_> = cells.map(|cell| TableItem::Cell(Packed::new(cell))).collect();
             // A header that fills a page cannot be repeated.
             let is_short = table.header.iter().flatten().map(lengths::size).sum::<usize>() < 2_000;
             TableHeader::new(cells).with_repeat(is_short).pack()
@@ -84,7 +98,8 @@ impl Drawing<'_> {
         let mut children: Vec<TableChild> = header.into_iter().collect();
         for number in header_rows..=table.rows.len() {
             let cells = self.row(number, row(number), widths, &spans);
-            children.extend(cells.into_iter().map(TableChild::Item));
+            let cells = cells.into_iter().map(|cell| TableItem::Cell(Packed::new(cell)));
+            children.extend(cells.map(TableChild::Item));
         }
         children
     }
@@ -96,7 +111,7 @@ impl Drawing<'_> {
         row: &[Vec<Inline>],
         widths: &[f64],
         spans: &Spans,
-    ) -> Vec<TableItem> {
+    ) -> Vec<TableCell> {
         let blank: &[Inline] = &[];
         let mut cells = Vec::new();
         for at in 0..widths.len() {
@@ -108,8 +123,7 @@ impl Drawing<'_> {
             let width = widths[at..].iter().take(columns).sum();
             let count = |count| NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN);
             let cell = self.cell(row.get(at).map_or(blank, Vec::as_slice), width);
-            let cell = cell.with_colspan(count(columns)).with_rowspan(count(rows));
-            cells.push(TableItem::Cell(Packed::new(cell)));
+            cells.push(cell.with_colspan(count(columns)).with_rowspan(count(rows)));
         }
         cells
     }
@@ -123,6 +137,27 @@ impl Drawing<'_> {
         };
         TableCell::new(body)
     }
+}
+
+/// A cell of a header of several rows, in the first of `rows`, which end with the header. The
+/// template only knows the first row of a table.
+fn header_cell(mut cell: TableCell, rows: Range<usize>, accent: Color) -> TableCell {
+    let is_last = cell.rowspan.get(StyleChain::default()).get() >= rows.len();
+    let line = |color: &str, points: f64| {
+        let paint = paint(color).map_or(Smart::Auto, Smart::Custom);
+        let thickness = Smart::Custom(Abs::pt(points).into());
+        Some(Some(Arc::new(Stroke { paint, thickness, ..Stroke::default() })))
+    };
+    let bottom = if is_last { line(&accent, 0.8) } else { line(LINE, 0.4) };
+    if rows.start > 0 {
+        cell.body = StrongElem::new(std::mem::take(&mut cell.body)).pack();
+    }
+    cell.with_fill(Smart::Custom(paint(&accent.lightened(0.9))))
+        .with_stroke(Sides { bottom, ..Sides::default() })
+}
+
+fn paint(color: &str) -> Option<Paint> {
+    Some(Paint::Solid(color.parse().ok()?))
 }
 
 /// The width of each column, in points.

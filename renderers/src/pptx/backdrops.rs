@@ -3,7 +3,7 @@
 
 use super::deck::Deck;
 use super::geometry::{Area, Side};
-use super::layouts::{Layout, ink_on};
+use super::layouts::Layout;
 use super::plan::Slide;
 use crate::document::{Block, Color, Inline};
 use crate::package::picture::Picture;
@@ -139,7 +139,7 @@ impl<'d> Deck<'d> {
             look.background = Some(self.look.ink);
         }
         look.background = slide.setting.background.or(look.background);
-        look.ink = look.background.map(ink_on);
+        look.ink = look.background.map(Color::contrasting);
         if has_text(slide) && backdrops.iter().any(|backdrop| backdrop.picture.is_darkened) {
             look.ink = Color::read("FFFFFF");
         }
@@ -148,7 +148,7 @@ impl<'d> Deck<'d> {
 
     /// The colour of text on the background of a layout.
     pub fn ink_of(&self, layout: Layout) -> Option<Color> {
-        (layout == Layout::Section).then(|| ink_on(self.look.accent))
+        (layout == Layout::Section).then(|| self.look.accent.contrasting())
     }
 }
 

@@ -1,33 +1,37 @@
 //! The labels of bars, lines and slices of native charts.
 
 use super::charts::{fill, val};
-use crate::chart::{Chart, Kind};
+use crate::chart::{Chart, Kind, Series};
+use crate::document::Color;
 use crate::package::xml::Xml;
 
-/// The values on bars and lines.
-pub fn labels(xml: &mut Xml, chart: &Chart) {
-    if !chart.shows_values() {
+/// The values on the bars, the area or the line of a series, which has that colour.
+pub fn labels(xml: &mut Xml, chart: &Chart, series: &Series, color: Color) {
+    if !chart.shows_values_of(series) {
         return;
     }
     xml.open("c:dLbls", &[]);
-    let format = chart.axis_format();
+    let format = chart.format_of(series);
     xml.empty("c:numFmt", &[("formatCode", format), ("sourceLinked", "0")]);
     xml.raw("<c:spPr><a:noFill/><a:ln><a:noFill/></a:ln></c:spPr>");
-    if chart.is_stacked && chart.kind == Kind::Bar {
-        light_letters(xml);
+    if (chart.kind == Kind::Area || chart.is_stacked) && !series.is_line {
+        letters_on(xml, color);
+    }
+    if series.is_line {
+        val(xml, "c:dLblPos", "t");
     }
     shown(xml, "c:showVal");
     xml.close();
 }
 
-/// Letters on coloured bars.
-pub fn light_letters(xml: &mut Xml) {
+/// Letters on a bar, an area or a slice of that colour.
+pub fn letters_on(xml: &mut Xml, color: Color) {
     xml.open("c:txPr", &[]);
     xml.raw("<a:bodyPr/><a:lstStyle/>");
     xml.open("a:p", &[]);
     xml.open("a:pPr", &[]);
     xml.open("a:defRPr", &[]);
-    fill(xml, "FFFFFF");
+    fill(xml, &color.contrasting());
     xml.close();
     xml.close();
     xml.empty("a:endParaRPr", &[("lang", "en-US")]);

@@ -3,7 +3,8 @@
 
 use rust_xlsxwriter::{DocProperties, ExcelDateTime, Workbook, XlsxError};
 
-use super::chart_labels::{labels, light_letters, shown};
+use super::chart_axes::{axes, axis_ids};
+use super::chart_labels::{labels, letters_on, shown};
 use super::geometry::Area;
 use super::shapes::place;
 use super::sheet::Sheet;
@@ -120,7 +121,7 @@ pub fn val(xml: &mut Xml, name: &'static str, value: &str) {
     xml.empty(name, &[("val", value)]);
 }
 
-fn titled(xml: &mut Xml, text: &str, size: &str) {
+pub fn titled(xml: &mut Xml, text: &str, size: &str) {
     xml.open("c:title", &[]);
     xml.open("c:tx", &[]);
     xml.open("c:rich", &[]);
@@ -158,8 +159,20 @@ pub fn fill(xml: &mut Xml, color: &str) {
     xml.close();
 }
 
+/// The chart and its axes; lines over bars are a second chart in the same area.
 fn plot(xml: &mut Xml, chart: &Chart, look: &Look) {
-    match chart.kind {
+    group(xml, chart, chart.kind, look);
+    if chart.is_combined() {
+        group(xml, chart, Kind::Line, look);
+    }
+    if !chart.is_round() {
+        axes(xml, chart, look);
+    }
+}
+
+/// The series of one kind: of the whole chart, or its lines over bars.
+fn group(xml: &mut Xml, chart: &Chart, kind: Kind, look: &Look) {
+    match kind {
         Kind::Bar => {
             xml.open("c:barChart", &[]);
             val(xml, "c:barDir", if chart.is_horizontal { "bar" } else { "col" });
@@ -181,10 +194,13 @@ fn plot(xml: &mut Xml, chart: &Chart, look: &Look) {
         }
     }
     val(xml, "c:varyColors", if chart.is_round() { "1" } else { "0" });
+    let is_over_bars = kind != chart.kind;
     for (at, one) in chart.series.iter().enumerate() {
-        series(xml, chart, at, one, look);
+        if one.is_line == is_over_bars {
+            series(xml, chart, at, look);
+        }
     }
-    match chart.kind {
+    match kind {
         Kind::Bar => {
             val(xml, "c:gapWidth", "60");
             if chart.is_stacked {
@@ -199,60 +215,13 @@ fn plot(xml: &mut Xml, chart: &Chart, look: &Look) {
         }
         Kind::Scatter | Kind::Area => {}
     }
-    if chart.is_round() {
-        return xml.close();
-    }
-    val(xml, "c:axId", "1001");
-    val(xml, "c:axId", "1002");
-    xml.close();
-    let across = if chart.kind == Kind::Scatter { "c:valAx" } else { "c:catAx" };
-    axis(xml, across, ("1001", "1002"), chart, look);
-    axis(xml, "c:valAx", ("1002", "1001"), chart, look);
-}
-
-fn axis(xml: &mut Xml, name: &'static str, ids: (&str, &str), chart: &Chart, look: &Look) {
-    let upright = ids.0 == "1002";
-    xml.open(name, &[]);
-    val(xml, "c:axId", ids.0);
-    // The first of horizontal bars is at the top.
-    let turned = chart.is_horizontal && !upright;
-    let orientation = if turned { "maxMin" } else { "minMax" };
-    xml.open("c:scaling", &[]);
-    val(xml, "c:orientation", orientation);
-    xml.close();
-    val(xml, "c:delete", "0");
-    val(xml, "c:axPos", if upright == chart.is_horizontal { "b" } else { "l" });
-    if upright {
-        xml.open("c:majorGridlines", &[]);
-        line(xml, look.line, "6350");
-        xml.close();
-    }
-    let title = if upright { &chart.y } else { &chart.x };
-    if let Some(title) = title {
-        titled(xml, title, "1200");
-    }
-    let format = if upright { chart.axis_format() } else { "General" };
-    xml.empty("c:numFmt", &[("formatCode", format), ("sourceLinked", "0")]);
-    val(xml, "c:majorTickMark", "none");
-    val(xml, "c:minorTickMark", "none");
-    let is_below = chart.is_horizontal && upright;
-    val(xml, "c:tickLblPos", if is_below { "high" } else { "low" });
-    line(xml, look.line, "9525");
-    val(xml, "c:crossAx", ids.1);
-    val(xml, "c:crosses", if is_below { "max" } else { "autoZero" });
-    if name == "c:catAx" {
-        val(xml, "c:auto", "0");
-        val(xml, "c:lblAlgn", "ctr");
-        val(xml, "c:lblOffset", "100");
-        val(xml, "c:noMultiLvlLbl", "1");
-    } else {
-        let between = if chart.kind == Kind::Scatter { "midCat" } else { "between" };
-        val(xml, "c:crossBetween", between);
+    if !chart.is_round() {
+        axis_ids(xml, is_over_bars && chart.y2.is_some());
     }
     xml.close();
 }
 
-fn line(xml: &mut Xml, color: &str, width: &str) {
+pub fn line(xml: &mut Xml, color: &str, width: &str) {
     xml.open("c:spPr", &[]);
     xml.open("a:ln", &[("w", width)]);
     fill(xml, color);
@@ -260,7 +229,9 @@ fn line(xml: &mut Xml, color: &str, width: &str) {
     xml.close();
 }
 
-fn series(xml: &mut Xml, chart: &Chart, at: usize, series: &Series, look: &Look) {
+fn series(xml: &mut Xml, chart: &Chart, at: usize, look: &Look) {
+    let series = &chart.series[at];
+    let kind = if series.is_line { Kind::Line } else { chart.kind };
     let palette = look.palette();
     let color = |at: usize| palette[at % palette.len()];
     xml.open("c:ser", &[]);
@@ -273,25 +244,25 @@ fn series(xml: &mut Xml, chart: &Chart, at: usize, series: &Series, look: &Look)
     cache(xml, "c:strCache", [Some(series.name.clone())].iter());
     xml.close();
     xml.close();
-    match chart.kind {
+    match kind {
         Kind::Bar => {
             xml.open("c:spPr", &[]);
             fill(xml, &color(at));
             xml.close();
             val(xml, "c:invertIfNegative", "0");
-            labels(xml, chart);
+            labels(xml, chart, series, color(at));
         }
         Kind::Area => {
             xml.open("c:spPr", &[]);
             fill(xml, &color(at));
             xml.close();
-            labels(xml, chart);
+            labels(xml, chart, series, color(at));
         }
         Kind::Pie | Kind::Donut => slices(xml, chart, color),
         Kind::Line => {
             line(xml, &color(at), "28575");
             marker(xml, &color(at));
-            labels(xml, chart);
+            labels(xml, chart, series, color(at));
         }
         Kind::Scatter => {
             xml.raw("<c:spPr><a:ln><a:noFill/></a:ln></c:spPr>");
@@ -299,7 +270,7 @@ fn series(xml: &mut Xml, chart: &Chart, at: usize, series: &Series, look: &Look)
         }
     }
     values(xml, chart, series, &column);
-    if matches!(chart.kind, Kind::Line | Kind::Scatter) {
+    if matches!(kind, Kind::Line | Kind::Scatter) {
         val(xml, "c:smooth", "0");
     }
     xml.close();
@@ -316,12 +287,19 @@ fn slices(xml: &mut Xml, chart: &Chart, color: impl Fn(usize) -> Color) {
         xml.close();
     }
     xml.open("c:dLbls", &[]);
+    let what = if chart.labels == Labels::None { "" } else { "c:showPercent" };
     if chart.kind == Kind::Pie {
         val(xml, "c:dLblPos", "outEnd");
     } else {
-        light_letters(xml);
+        for at in 0..chart.categories.len() {
+            xml.open("c:dLbl", &[]);
+            val(xml, "c:idx", &at.to_string());
+            letters_on(xml, color(at));
+            shown(xml, what);
+            xml.close();
+        }
     }
-    shown(xml, if chart.labels == Labels::None { "" } else { "c:showPercent" });
+    shown(xml, what);
     val(xml, "c:showLeaderLines", "0");
     xml.close();
 }

@@ -214,6 +214,7 @@ fn cut_table<'d>(table: &Table, width: f64, left: f64, fresh: bool) -> Cut<'d> {
     if fresh && !table.header.is_empty() && columns.row_height(&table.header, true) > left * 0.6 {
         let mut plain = table.clone();
         plain.rows.insert(0, std::mem::take(&mut plain.header));
+        plain.more_header_rows = 0;
         for merge in &mut plain.merges {
             merge.row += 1;
         }
@@ -231,13 +232,16 @@ fn cut_table<'d>(table: &Table, width: f64, left: f64, fresh: bool) -> Cut<'d> {
         }
         count += 1;
     }
-    let (mut head, mut tail) = (table.clone(), table.clone());
-    tail.rows.drain(..count);
-    head.rows.truncate(count);
-    (head.merges, tail.merges) = cut_merges(table, count);
-    if count == 0 && !fresh {
-        return (None, Some(Item::Table(tail)));
+    let more = table.header_rows() - 1;
+    if count <= more && !fresh {
+        return (None, Some(Item::Table(table.clone())));
     }
+    let (mut head, mut tail) = (table.clone(), table.clone());
+    let repeated = if count > more && !table.header.is_empty() { more } else { 0 };
+    tail.rows.drain(repeated..count);
+    tail.more_header_rows = repeated;
+    head.rows.truncate(count);
+    (head.merges, tail.merges) = cut_merges(table, count, repeated);
     if count == 0 && !tail.rows.is_empty() {
         let row = tail.rows.remove(0);
         let high = columns.row_height(&row, false);
@@ -255,19 +259,20 @@ fn cut_table<'d>(table: &Table, width: f64, left: f64, fresh: bool) -> Cut<'d> {
             tail.rows.insert(0, two);
         }
     }
-    let rest = (!tail.rows.is_empty()).then_some(Item::Table(tail));
+    let rest = (tail.rows.len() > repeated).then_some(Item::Table(tail));
     (Some(Item::Table(head)), rest)
 }
 
-/// The merges of the first `count` rows, and of the header with the other rows.
-fn cut_merges(table: &Table, count: usize) -> (Vec<Merge>, Vec<Merge>) {
+/// The merges of the first `count` rows, and of the header and its `more` repeated rows with the
+/// other rows.
+fn cut_merges(table: &Table, count: usize, more: usize) -> (Vec<Merge>, Vec<Merge>) {
     let all = 0..usize::MAX;
     let head = clipped(table, 0..count + 1, all.clone());
     let mut tail = clipped(table, count + 1..usize::MAX, all.clone());
     for merge in &mut tail {
-        merge.row += 1;
+        merge.row += 1 + more;
     }
-    tail.extend(clipped(table, 0..1, all));
+    tail.extend(clipped(table, 0..1 + more, all));
     (head, tail)
 }
 

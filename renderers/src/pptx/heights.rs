@@ -160,7 +160,7 @@ impl Columns {
     }
 
     pub fn height(&self, table: &Table) -> f64 {
-        let head = !table.header.is_empty();
-        rows(table).enumerate().map(|(at, row)| self.row_height(row, head && at == 0)).sum()
+        let head = if table.header.is_empty() { 0 } else { table.header_rows() };
+        rows(table).enumerate().map(|(at, row)| self.row_height(row, at < head)).sum()
     }
 }

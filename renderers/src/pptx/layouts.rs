@@ -3,7 +3,6 @@
 use super::geometry::{Area, Geometry, emu};
 use super::heights::{BEFORE, FIGURE, INDENT, SIZES};
 use super::markup::{Holder, NAMESPACES, TREE, close_shape, fill, open_shape};
-use crate::document::Color;
 use crate::package::look::Look;
 use crate::package::xml::Xml;
 
@@ -184,7 +183,7 @@ impl Layout {
             let (body, width) = (geometry.body, 96.0);
             let x = if geometry.rtl { body.x + body.width - width } else { body.x };
             let line = Area { x, y: self.title_area(geometry).y + 122.0, width, height: 4.0 };
-            let color = if self == Self::Section { ink_on(look.accent) } else { look.accent };
+            let color = if self == Self::Section { look.accent.contrasting() } else { look.accent };
             bar(&mut xml, id + 3, line, &color);
         }
         xml.close();
@@ -199,7 +198,7 @@ impl Layout {
         let is_low = matches!(self, Self::Title | Self::Section | Self::Figure);
         let anchor = if is_low { "b" } else { "ctr" };
         let color = if self == Self::Section {
-            let ink = ink_on(look.accent);
+            let ink = look.accent.contrasting();
             format!("<a:solidFill><a:srgbClr val=\"{ink}\"/></a:solidFill>")
         } else {
             String::new()
@@ -224,19 +223,13 @@ impl Layout {
             )),
             Self::Section => level(&format!(
                 "sz=\"2400\"><a:solidFill><a:srgbClr val=\"{}\"/></a:solidFill>",
-                ink_on(look.accent)
+                look.accent.contrasting()
             )),
             Self::Quote => level("sz=\"2000\" i=\"1\">"),
             Self::Code => level(&format!("sz=\"1600\"><a:latin typeface=\"{}\"/>", look.code)),
             _ => "<a:bodyPr><a:normAutofit/></a:bodyPr><a:lstStyle/>".to_owned(),
         }
     }
-}
-
-/// The colour of text on a background.
-pub fn ink_on(background: Color) -> Color {
-    let ink = if background.brightness() < 150 { "FFFFFF" } else { "1F2328" };
-    Color::read(ink).expect("the colour is valid")
 }
 
 /// The background of a layout, a colour of the theme.

@@ -8,8 +8,8 @@
 //!   sentence
 //! - [`fit`], [`flow`], [`bands`]: places items by measured text and continues on further slides
 //!   where needed; slides with columns. `geometry`, `heights`: positions and measured heights
-//! - [`slide`], [`paragraphs`], [`shapes`], [`charts`], [`chart_labels`]: the XML of a slide, a
-//!   [`sheet`]
+//! - [`slide`], [`paragraphs`], [`shapes`], [`charts`], [`chart_axes`], [`chart_labels`]: the XML of a
+//!   slide, a [`sheet`]
 //! - [`markup`]: XML shared by slides, layouts and masters
 //! - [`layouts`], [`theme`], [`notes`], [`parts`]: the parts of every file
 //!
@@ -18,6 +18,7 @@
 
 mod backdrops;
 mod bands;
+mod chart_axes;
 mod chart_labels;
 mod charts;
 mod deck;

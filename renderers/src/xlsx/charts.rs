@@ -2,8 +2,8 @@
 
 use rust_xlsxwriter::{
     Chart as Native, ChartAxis, ChartAxisCrossing, ChartAxisLabelPosition, ChartDataLabel,
-    ChartFormat, ChartLegendPosition, ChartLine, ChartSeries, ChartSolidFill, ChartType, Color,
-    Worksheet, XlsxError,
+    ChartFont, ChartFormat, ChartLegendPosition, ChartLine, ChartSeries, ChartSolidFill, ChartType,
+    Color, Worksheet, XlsxError,
 };
 
 use super::look;
@@ -40,21 +40,26 @@ impl Pages<'_> {
             Kind::Donut => ChartType::Doughnut,
             Kind::Scatter => ChartType::Scatter,
         });
-        let palette = self.look.palette().map(look::color);
-        for at in 0..chart.series.len() {
+        let mut lines = Native::new(ChartType::Line);
+        for (at, one) in chart.series.iter().enumerate() {
             let column = at as u16 + 1;
-            let series = native.add_series();
+            let series = if one.is_line { lines.add_series() } else { native.add_series() };
             series
                 .set_name((name.as_str(), top, column))
                 .set_categories((name.as_str(), top + 1, 0, bottom, 0))
-                .set_values((name.as_str(), top + 1, column, bottom, column));
-            paint(series, chart, &palette, at);
-            if chart.shows_values() && chart.kind != Kind::Scatter {
-                let mut label = ChartDataLabel::new();
-                series.set_data_label(label.show_value().set_num_format(chart.axis_format()));
-            }
+                .set_values((name.as_str(), top + 1, column, bottom, column))
+                .set_secondary_axis(one.is_line && chart.y2.is_some());
+            paint(series, chart, at, &self.look);
         }
         label(&mut native, chart);
+        if chart.is_combined() {
+            if let Some(title) = &chart.y2 {
+                let format = chart.series.iter().find(|series| series.is_line);
+                let format = format.map_or("General", |series| chart.format_of(series));
+                native.y2_axis().set_name(title).set_num_format(format);
+            }
+            native.combine(&lines);
+        }
         native
             .set_width(SIZE.0)
             .set_height(SIZE.1)
@@ -69,11 +74,24 @@ pub fn rows(chart: &Chart) -> u32 {
     chart.categories.len() as u32 + 2 + ROWS
 }
 
-fn paint(series: &mut ChartSeries, chart: &Chart, palette: &[Color], at: usize) {
-    let color = palette[at % palette.len()];
+/// The colours and labels of a series.
+fn paint(series: &mut ChartSeries, chart: &Chart, at: usize, look: &Look) {
+    let palette = look.palette();
+    let own = palette[at % palette.len()];
+    let (palette, color) = (palette.map(look::color), look::color(own));
+    let one = &chart.series[at];
+    let kind = if one.is_line { Kind::Line } else { chart.kind };
+    if chart.shows_values_of(one) && kind != Kind::Scatter {
+        let mut label = ChartDataLabel::new();
+        label.show_value().set_num_format(chart.format_of(one));
+        if kind == Kind::Area || (kind == Kind::Bar && chart.is_stacked) {
+            label.set_font(ChartFont::new().set_color(look::color(own.contrasting())));
+        }
+        series.set_data_label(&label);
+    }
     let mut fill = ChartFormat::new();
     fill.set_solid_fill(ChartSolidFill::new().set_color(color));
-    match chart.kind {
+    match kind {
         Kind::Bar => {
             series.set_format(&mut fill).set_gap(60);
             if chart.is_stacked {

@@ -121,7 +121,8 @@ fn marked(text: &str) -> Option<Typed> {
 pub fn notations(table: &Table, language: Option<&str>) -> Vec<Notation> {
     let usual = Signs::of(language, table.given.as_ref().is_some_and(|given| given.commas));
     let of_column = |at: usize| {
-        let cells = table.rows.iter().filter_map(|row| row.get(at));
+        let body = table.rows.iter().skip(table.header_rows() - 1);
+        let cells = body.filter_map(|row| row.get(at));
         let texts: Vec<String> = cells.map(|cell| Runs::read(cell).text()).collect();
         Notation::of(usual, language, texts.iter().map(String::as_str))
     };

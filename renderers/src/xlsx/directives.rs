@@ -1,9 +1,12 @@
 //! Directives in comments before a table: `<!-- total: sum -->`, `<!-- total: sum of Column -->`,
-//! `<!-- format: Column bars -->`, `<!-- format: Column scale -->`, `<!-- format: Column < 0 red -->`.
+//! `<!-- format: Column bars -->`, `<!-- format: Column scale -->`, `<!-- format: Column < 0 red -->`,
+//! `<!-- choices: Column = Open, Done -->`, `<!-- note: Column = text -->`.
+
+use std::ops::RangeInclusive;
 
 use rust_xlsxwriter::{
     Color, ConditionalFormat2ColorScale, ConditionalFormatCell, ConditionalFormatCellRule,
-    ConditionalFormatDataBar, Format, Worksheet, XlsxError,
+    ConditionalFormatDataBar, DataValidation, Format, Note, Worksheet, XlsxError,
 };
 
 #[derive(Debug, Clone, PartialEq)]
@@ -14,7 +17,22 @@ pub enum Directive {
         column: String,
         rule: Rule,
     },
+    /// The values that the cells of a column may have, as a list to choose from.
+    Choices {
+        column: String,
+        values: Vec<String>,
+    },
+    /// A note at the header of a column.
+    Note {
+        column: String,
+        text: String,
+    },
 }
+
+/// The maximum number of characters of all choices together, with the commas between them.
+const CHOICES: usize = 255;
+/// The maximum number of characters of a note.
+const NOTE: usize = 2_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Total {
@@ -46,8 +64,67 @@ pub fn read(comment: &str) -> Option<Result<Directive, String>> {
     match key.trim().to_lowercase().as_str() {
         "total" | "totals" => Some(total(value.trim())),
         "format" => Some(format(value.trim())),
+        "choices" => Some(choices(value)),
+        "note" => note(value),
         _ => None,
     }
+}
+
+/// `Status = Open, In progress, Done`
+fn choices(value: &str) -> Result<Directive, String> {
+    let how = || "use “Column = first, second, third”".to_owned();
+    let (column, values) = value.split_once('=').ok_or_else(how)?;
+    let values: Vec<String> = values.split(',').map(|value| value.trim().to_owned()).collect();
+    if values.iter().any(String::is_empty) {
+        return Err(how());
+    }
+    if values.join(",").encode_utf16().count() > CHOICES {
+        return Err(format!("the choices may have {CHOICES} characters together"));
+    }
+    Ok(Directive::Choices { column: column.trim().to_owned(), values })
+}
+
+/// `Status = Set by the editors`. Other comments that begin with “note:” are not for workbooks.
+fn note(value: &str) -> Option<Result<Directive, String>> {
+    let (column, text) = value.split_once('=')?;
+    let (column, text) = (column.trim().to_owned(), text.trim().to_owned());
+    if text.is_empty() {
+        return None;
+    }
+    if text.encode_utf16().count() > NOTE {
+        return Some(Err(format!("a note may have {NOTE} characters")));
+    }
+    Some(Ok(Directive::Note { column, text }))
+}
+
+impl Directive {
+    /// The column that it applies to, apart from totals.
+    pub fn column(&self) -> Option<&str> {
+        match self {
+            Self::Total(..) => None,
+            Self::Format { column, .. }
+            | Self::Choices { column, .. }
+            | Self::Note { column, .. } => Some(column),
+        }
+    }
+}
+
+/// Lets the reader choose the cells of a column in these rows from a list.
+pub fn choose(
+    sheet: &mut Worksheet,
+    rows: &RangeInclusive<u32>,
+    column: u16,
+    values: &[String],
+) -> Result<(), XlsxError> {
+    let list = DataValidation::new().allow_list_strings(values)?;
+    sheet.add_data_validation(*rows.start(), column, *rows.end(), column, &list)?;
+    Ok(())
+}
+
+/// Adds a note to a cell.
+pub fn add_note(sheet: &mut Worksheet, row: u32, column: u16, text: &str) -> Result<(), XlsxError> {
+    sheet.insert_note(row, column, &Note::new(text).add_author_prefix(false))?;
+    Ok(())
 }
 
 /// `sum`, or `sum of Amount, Quantity`
@@ -128,10 +205,11 @@ impl Rule {
     pub fn apply(
         &self,
         sheet: &mut Worksheet,
-        (first, last): (u32, u32),
+        rows: &RangeInclusive<u32>,
         column: u16,
         accent: Color,
     ) -> Result<(), XlsxError> {
+        let (first, last) = (*rows.start(), *rows.end());
         match self {
             Self::Bars => {
                 let bars = ConditionalFormatDataBar::new().set_fill_color(accent);
@@ -188,7 +266,20 @@ mod tests {
         assert_eq!(read("format: A b bars"), Some(Ok(bars)));
         assert_eq!(read("say this loudly"), None);
         assert_eq!(read("note: this"), None);
-        for wrong in ["total: mean", "format: A", "format: A < x red", "format: A < 1 pink"] {
+        let note = Directive::Note { column: "A".to_owned(), text: "b = c".to_owned() };
+        assert_eq!(read("note: A = b = c"), Some(Ok(note)));
+        let values = vec!["Open".to_owned(), "In progress".to_owned()];
+        let choices = Directive::Choices { column: "State".to_owned(), values };
+        assert_eq!(read("choices: State = Open, In progress"), Some(Ok(choices)));
+        assert!(read(&format!("choices: A = {}", "x".repeat(256))).unwrap().is_err());
+        for wrong in [
+            "total: mean",
+            "choices: A",
+            "choices: A = ,",
+            "format: A",
+            "format: A < x red",
+            "format: A < 1 pink",
+        ] {
             assert!(read(wrong).unwrap().is_err(), "{wrong}");
         }
     }

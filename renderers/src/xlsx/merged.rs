@@ -4,7 +4,7 @@ use rust_xlsxwriter::{Worksheet, XlsxError};
 
 use super::look::{self, Column};
 use super::pages::Pages;
-use super::runs::Style;
+use super::runs::{Runs, Style};
 use crate::document::{CellSpan, Table};
 
 /// The header of a table that is not a native one.
@@ -14,8 +14,14 @@ pub struct PlainHeader<'a> {
     pub columns: &'a [Column],
 }
 
+/// Whether the header can be that of a native table: one row, without merged cells.
+pub fn is_native(table: &Table) -> bool {
+    table.merges.is_empty() && table.header_rows() == 1
+}
+
 impl Pages<'_> {
-    /// The header of a table that cannot be a native one: Excel allows no merged cells there.
+    /// The header of a table that cannot be a native one: Excel allows no merged cells and
+    /// no further rows there.
     pub fn plain_header(
         &mut self,
         sheet: &mut Worksheet,
@@ -35,9 +41,33 @@ impl Pages<'_> {
             sheet.merge_range(row, column, row + last_row, column + last, "", &format)?;
         }
         for (column, name) in names.iter().enumerate() {
-            let is_blank = table.header[column].is_empty() && !table.merges.is_empty();
+            let is_blank = table.header[column].is_empty() && !is_native(table);
             if !is_blank && matches!(spans.at(0, column), CellSpan::Single | CellSpan::First(_)) {
                 sheet.write_string_with_format(top, column as u16, name, &header(column))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows of the header below its first one.
+    pub fn more_header_rows(
+        &self,
+        sheet: &mut Worksheet,
+        top: u32,
+        table: &Table,
+        columns: &[Column],
+    ) -> Result<(), XlsxError> {
+        let spans = table.spans();
+        for (at, row) in table.rows.iter().enumerate().take(table.header_rows() - 1) {
+            for (column, cell) in row.iter().enumerate().take(columns.len()) {
+                let is_own =
+                    matches!(spans.at(at + 1, column), CellSpan::Single | CellSpan::First(_));
+                if is_own {
+                    let format = look::header(columns[column], &self.look);
+                    let text = Runs::read(cell).text();
+                    let row = top + at as u32 + 1;
+                    sheet.write_string_with_format(row, column as u16, text, &format)?;
+                }
             }
         }
         Ok(())

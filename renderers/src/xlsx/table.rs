@@ -8,10 +8,10 @@ use rust_xlsxwriter::{
 
 use super::cells::Typed;
 use super::column::{Notation, ambiguous, notations};
-use super::directives::Directive;
+use super::directives::{self, Directive};
 use super::formula::{self, Grid, Tops, Value};
 use super::look::{self, Column};
-use super::merged::PlainHeader;
+use super::merged::{PlainHeader, is_native};
 use super::number_format;
 use super::pages::{Meaning, Pages, Read};
 use super::runs::{Runs, Style, formula_source};
@@ -37,7 +37,7 @@ impl Pages<'_> {
         let bottom = top + table.rows.len() as u32;
         let names = self.names(table);
         let columns = columns(table, &read);
-        if table.rows.is_empty() || !table.merges.is_empty() {
+        if table.rows.is_empty() || !is_native(table) {
             self.plain_header(sheet, top, PlainHeader { table, names: &names, columns: &columns })?;
         } else {
             let named: Vec<TableColumn> = names
@@ -59,6 +59,7 @@ impl Pages<'_> {
         }
         self.tops.here = top;
         self.rows(sheet, top, &columns, &read)?;
+        self.more_header_rows(sheet, top, table, &columns)?;
         self.apply_directives(sheet, (top, bottom), (table, &names, &read), directives)?;
         self.grid.here += 1;
         Ok(())
@@ -92,22 +93,32 @@ impl Pages<'_> {
     ) -> Result<(), XlsxError> {
         let mut below = bottom;
         for directive in directives {
+            let at = match directive.column() {
+                Some(column) => {
+                    let named = |name: &String| name.eq_ignore_ascii_case(column);
+                    let Some(at) = names.iter().position(named) else {
+                        self.warn(format!("There is no column “{}” to format.", short(column)));
+                        continue;
+                    };
+                    at as u16
+                }
+                None => 0,
+            };
+            let rows = top + table.header_rows() as u32..=bottom;
             match directive {
                 Directive::Total(total, columns) => {
                     below += 1;
                     let columns = self.total_columns(table, columns);
                     self.total(sheet, (top, bottom, below), read, (*total, &columns))?;
                 }
-                Directive::Format { column, rule } => {
-                    let named = |name: &String| name.eq_ignore_ascii_case(column);
-                    let Some(at) = names.iter().position(named) else {
-                        self.warn(format!("There is no column “{}” to format.", short(column)));
-                        continue;
-                    };
+                Directive::Note { text, .. } => directives::add_note(sheet, top, at, text)?,
+                _ if rows.is_empty() => {}
+                Directive::Format { rule, .. } => {
                     let accent = look::color(self.look.accent.lightened(0.45));
-                    if bottom > top {
-                        rule.apply(sheet, (top + 1, bottom), at as u16, accent)?;
-                    }
+                    rule.apply(sheet, &rows, at, accent)?;
+                }
+                Directive::Choices { values, .. } => {
+                    directives::choose(sheet, &rows, at, values)?;
                 }
             }
         }
@@ -124,7 +135,7 @@ impl Pages<'_> {
             let text: String = runs.text().chars().take(255).collect();
             let base = if text.is_empty() { format!("Column {}", at + 1) } else { text.clone() };
             let mut name = base.clone();
-            if !table.merges.is_empty() {
+            if !is_native(table) {
                 names.push(name);
                 continue;
             }
@@ -154,6 +165,7 @@ impl Pages<'_> {
             let mut line = Vec::with_capacity(row.len());
             for (column, cell) in row.iter().enumerate().take(table.header.len()) {
                 let (runs, meaning) = match &table.given {
+                    _ if at + 1 < table.header_rows() => (Runs::read(cell), None),
                     Some(given) if given.texts.contains(&(at, column)) => (Runs::read(cell), None),
                     Some(_) => self.typed(cell, notations[column]),
                     None => self.meaning(cell, notations[column]),
@@ -310,7 +322,8 @@ fn columns(table: &Table, read: &Read) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
     for at in 0..table.header.len() {
         let chosen = table.align.get(at).copied().filter(|align| *align != Align::Start);
-        let cells = read.iter().filter_map(|line| line.get(at));
+        let body = read.iter().skip(table.header_rows() - 1);
+        let cells = body.filter_map(|line| line.get(at));
         let mut cells = cells.filter(|(runs, _)| !runs.pieces.is_empty()).peekable();
         let has_cells = cells.peek().is_some();
         let counts = has_cells && cells.all(|(_, meaning)| meaning.as_ref().is_some_and(is_number));

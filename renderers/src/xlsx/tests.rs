@@ -270,3 +270,17 @@ fn no_result_is_shown_with_fewer_decimals_than_it_has() {
     assert_eq!(said(&totals("sum"), "C4"), ("12.75".to_owned(), "0.00".to_owned()));
     assert_eq!(said(&totals("count"), "C4"), ("2".to_owned(), "0".to_owned()));
 }
+
+#[test]
+fn columns_may_have_choices_and_notes() {
+    let rendered = rendered(
+        "<!-- choices: State = Open, Done -->\n\n<!-- note: Amount = In thousands -->\n\n\
+         <!-- choices: Missing = a -->\n\n| State | Amount |\n|---|---|\n| Open | 1 |\n| Done | 2 |\n",
+    );
+    let sheet = part(&rendered, "xl/worksheets/sheet1.xml");
+    assert!(sheet.contains("type=\"list\"") && sheet.contains("sqref=\"A2:A3\""), "{sheet}");
+    assert!(sheet.contains("<formula1>\"Open,Done\"</formula1>"), "{sheet}");
+    let notes = part(&rendered, "xl/comments1.xml");
+    assert!(notes.contains("ref=\"B1\"") && notes.contains("In thousands"), "{notes}");
+    assert_eq!(rendered.warnings, ["There is no column “Missing” to format."]);
+}

@@ -71,7 +71,7 @@ impl Pages<'_> {
     pub fn survey_totals(&mut self, table: &Table, read: &Read, directives: &[Directive]) {
         let totals = directives.iter().filter_map(|directive| match directive {
             Directive::Total(total, names) => Some((*total, names)),
-            Directive::Format { .. } => None,
+            _ => None,
         });
         for (at, (total, names)) in totals.enumerate() {
             let columns = self.total_columns(table, names);

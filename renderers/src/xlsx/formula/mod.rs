@@ -1,6 +1,9 @@
 //! Formulas: those that can be computed here, without access to anything outside the workbook. Each
 //! is parsed, checked, moved to the position of its table, and computed, so that previews without a
 //! calculation engine show the right value.
+//!
+//! - `expr`: the syntax tree; `parse`: parses and checks
+//! - `evaluate`: computes; `functions` with `calendar`, `finance`, `lookup` and `words`: the functions
 
 mod calendar;
 mod evaluate;
