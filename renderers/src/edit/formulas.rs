@@ -1,5 +1,7 @@
 //! Formulas: those that a model may write, and moving those of the file to other rows.
 
+use std::fmt::Write as _;
+
 use super::{
     EditError,
     cells::{LAST_ROW, letters},
@@ -51,7 +53,7 @@ pub fn shifted(formula: &str, rows: i64, columns: i64) -> String {
                 }
                 let dollar = |fixed: bool| if fixed { "$" } else { "" };
                 let (column, fixed) = (letters(column as u32), dollar(column_is_fixed));
-                moved.extend([format!("{fixed}{column}{}{row}", dollar(row_is_fixed))]);
+                let _ = write!(moved, "{fixed}{column}{}{row}", dollar(row_is_fixed));
             }
         }
     }

@@ -1,5 +1,7 @@
 //! XML as a tree that keeps the source: what is not changed is written back byte for byte.
 
+use std::fmt::Write as _;
+
 use quick_xml::{Reader, escape, events::Event};
 
 use super::EditError;
@@ -121,7 +123,7 @@ impl Element {
     pub fn new(name: &str, attributes: &[(&str, &str)]) -> Self {
         let mut start = format!("<{name}");
         for (key, value) in attributes {
-            start.extend([format!(" {key}=\"{}\"", escaped(value))]);
+            let _ = write!(start, " {key}=\"{}\"", escaped(value));
         }
         start += "/>";
         Self { name: name.to_owned(), start, children: Vec::new(), end: String::new() }
