@@ -263,6 +263,78 @@ fn merged_cells_are_merged_in_all_formats() {
     assert_eq!(rendered.warnings, Vec::<String>::new());
 }
 
+/// Both rows of a header are header cells in all formats.
+#[test]
+fn all_rows_of_a_header_look_the_same() {
+    let source = "<table><thead><tr><th>Region</th><th colspan=2>2025</th></tr><tr><td>Name</td><td>Plan</td>\
+                  <td>Actual</td></tr></thead><tbody><tr><td>North</td><td>10</td><td>11</td></tr></tbody></table>\n";
+    let document = markdown::read(source).unwrap();
+    let docx = xml(&render(&document, Format::Docx).unwrap());
+    assert_eq!(docx.matches("<w:tblHeader/>").count(), 2);
+    let pptx = xml(&render(&document, Format::Pptx).unwrap());
+    let is_bold = |word: &str| {
+        let run = pptx.split("<a:r>").find(|run| run.contains(&format!(">{word}<")));
+        run.is_some_and(|run| run.contains("b=\"1\""))
+    };
+    assert_eq!(["2025", "Plan", "North"].map(is_bold), [true, true, false]);
+    let xlsx = parts(&render(&document, Format::Xlsx).unwrap());
+    let sheet = xlsx.iter().find(|(name, _)| name.contains("sheet1.xml")).unwrap();
+    let style = |cell: &str| {
+        let (_, rest) = sheet.1.split_once(&format!("<c r=\"{cell}\" s=\"")).unwrap();
+        rest.split('"').next().unwrap().to_owned()
+    };
+    assert_eq!(style("A1"), style("A2"), "{}", sheet.1);
+    assert!(sheet.1.contains("ySplit=\"2\""), "{}", sheet.1);
+    let text = pdf_text(&render(&document, Format::Pdf).unwrap());
+    assert!(["Region", "Plan", "North"].iter().all(|word| text.contains(word)), "{text}");
+}
+
+/// Numbers of lists within lists, also within bullets, are letters and Roman numerals in all formats.
+#[test]
+fn lists_are_numbered_alike_in_all_formats() {
+    let source = "1. One\n   1. Two\n   2. Next\n      1. Three\n\n- Bullet\n  1. Below\n";
+    let document = markdown::read(source).unwrap();
+    let text = pdf_text(&render(&document, Format::Pdf).unwrap());
+    let signs = ["1.", "a.", "b.", "i."];
+    assert!(signs.iter().all(|sign| text.contains(sign)), "{text}");
+    assert_eq!(text.matches("a.").count(), 2, "{text}");
+    assert_eq!(text.matches("1.").count(), 1, "{text}");
+    let sheet = xml(&render(&document, Format::Xlsx).unwrap());
+    for mark in ["1. ", "a. ", "b. ", "i. "] {
+        assert!(sheet.contains(&format!("preserve\">{mark}</t>")), "{mark}: {sheet}");
+    }
+    let slides = xml(&render(&document, Format::Pptx).unwrap());
+    assert_eq!(slides.matches("alphaLcPeriod").count(), 3);
+    let word = xml(&render(&document, Format::Docx).unwrap());
+    assert!(word.contains("<w:numFmt w:val=\"lowerLetter\"/>"));
+}
+
+/// Formulas on slides are Office Math, with a line of text for other programs.
+#[test]
+fn formulas_on_slides_are_office_math() {
+    let source = "# Sums\n\nWith $x^2$ in a line.\n\n$$\\frac{a}{b}$$\n\n| a |\n|---|\n| $y_1$ |\n";
+    let rendered = render(&markdown::read(source).unwrap(), Format::Pptx).unwrap();
+    assert_eq!(rendered.warnings, Vec::<String>::new());
+    let parts = parts(&rendered);
+    let slide = &parts.iter().find(|(name, _)| name == "ppt/slides/slide1.xml").unwrap().1;
+    for part in [
+        "<mc:Choice xmlns:m14=\"http://schemas.microsoft.com/office/drawing/2010/main\" Requires=\"m14\"><p:sp>",
+        "<m14:m><m:oMath xmlns:m=\"http://schemas.openxmlformats.org/officeDocument/2006/math\"><m:sSup>",
+        "<m:jc m:val=\"centerGroup\"/>",
+        "<a:latin typeface=\"Cambria Math\"/></a:rPr><m:t xml:space=\"preserve\">x</m:t>",
+        "<mc:Fallback><p:sp>",
+        ">x²<",
+        ">a/b<",
+    ] {
+        assert!(slide.contains(part), "{part}: {slide}");
+    }
+    // The shape and its replacement are the same shape.
+    for (before, after) in [("<mc:Choice", "</mc:Choice>"), ("<mc:Fallback>", "</mc:Fallback>")] {
+        let inside = slide.split_once(before).unwrap().1.split_once(after).unwrap().0;
+        assert!(inside.contains("<p:cNvPr id=\"3\""), "{inside}");
+    }
+}
+
 /// An empty comment, which ends a list in CommonMark, makes no notes.
 #[test]
 fn an_empty_comment_makes_no_notes() {

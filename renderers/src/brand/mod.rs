@@ -1,14 +1,16 @@
 //! A company's template: the appearance of a .docx, .pptx or .xlsx file, extracted as plain data
-//! for all four formats. No part of the file itself is copied into a document, so no macro, script
-//! or external reference can be carried over.
+//! for all four formats. Presentations also use the masters and layouts of a .pptx file. No other
+//! part of the file is copied, so no macro, script or external reference can be carried over.
 //!
 //! - [`parts`]: code shared by the three file types
 //! - [`theme`]: fonts and colours, which all three types have, and the background of slides
+//! - [`slides`]: the masters and layouts of a presentation
 //! - [`word`]: headings, paper, header and footer of a Word file
 //! - [`sheet`]: paper, header and footer of a workbook
 
 mod parts;
 mod sheet;
+mod slides;
 mod theme;
 mod word;
 
@@ -41,6 +43,18 @@ fn brand(bytes: &[u8]) -> Result<Brand, ReadError> {
     let mut brand = Brand::default();
     if archive.names().iter().any(|name| name.to_lowercase().contains("vbaproject")) {
         brand.warnings.push("The template's macros were ignored.".to_owned());
+    }
+    if archive.has(roots[1]) {
+        match slides::read(&mut archive) {
+            Ok(mut found) => {
+                brand.slides = found.template.map(Box::new);
+                brand.warnings.append(&mut found.warnings);
+            }
+            Err(ReadError::TooLarge(why)) => return Err(ReadError::TooLarge(why)),
+            Err(why) => {
+                brand.warnings.push(format!("The masters of the template are not used. {why}"));
+            }
+        }
     }
     theme::read(&mut archive, &mut brand)?;
     if archive.has(roots[0]) {

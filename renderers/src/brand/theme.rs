@@ -120,6 +120,8 @@ fn master(archive: &mut Archive, brand: &mut Brand, paper: &Paper) -> Result<(),
     })?;
     match background {
         Some(color) if color.brightness() >= LIGHT => brand.background = Some(color),
+        // Slides have the template's background, and pages are white.
+        Some(_) if brand.slides.is_some() => {}
         Some(_) => {
             brand.warnings.push("The template's dark background was ignored.".to_owned());
         }

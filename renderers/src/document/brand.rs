@@ -1,6 +1,7 @@
 //! The settings of a company's template.
 
 use super::page::Page;
+use super::slide_template::SlideTemplate;
 use crate::color::Color;
 
 /// The settings of a template. An unset field uses the theme's value.
@@ -38,6 +39,8 @@ pub struct Brand {
     pub footer: Option<String>,
     /// The logo, as it is embedded in the template.
     pub logo: Option<Vec<u8>>,
+    /// The masters and layouts of a presentation.
+    pub slides: Option<Box<SlideTemplate>>,
     /// The settings that were ignored.
     pub warnings: Vec<String>,
 }

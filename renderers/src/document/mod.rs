@@ -1,9 +1,14 @@
 //! The document model shared by all four formats: plain data, no I/O.
+//!
+//! - `page`: page settings; `brand`, `slide_template`: the settings and the layouts of a template
+//! - `merge`: cells over several rows or columns
+//! - `anchors`: the anchors of headings; `walk`: visits or changes all blocks or inlines
 
 mod anchors;
 mod brand;
 mod merge;
 mod page;
+mod slide_template;
 mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,6 +17,7 @@ pub use anchors::Anchors;
 pub use brand::{Brand, Voice};
 pub use merge::{CellSpan, Merge, Spans};
 pub use page::{Page, PageSize, PictureWidth};
+pub use slide_template::{LayoutHolder, SlideLayout, SlideTemplate, TemplatePart};
 use walk::each_in_blocks;
 pub use walk::{change_blocks, each_block_of, each_in, plain_text};
 
@@ -183,14 +189,14 @@ pub struct Table {
     pub header: Vec<Vec<Inline>>,
     /// The cells of each row.
     pub rows: Vec<Vec<Vec<Inline>>>,
+    /// The number of rows at the start of `rows` that belong to the header.
+    pub more_header_rows: usize,
     /// Cells that extend over several rows or columns. The cells that they cover are empty.
     pub merges: Vec<Merge>,
     /// Set for rows written by a program, `None` for tables written by an author.
     pub given: Option<Given>,
 }
 
-    /// The number of rows at the start of `rows` that belong to the header.
-    pub more_header_rows: usize,
 /// Properties of rows written by a program. They are data: no cell of them is a formula.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Given {

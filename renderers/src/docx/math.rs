@@ -4,10 +4,15 @@
 use super::blocks::{Shape, shape};
 use super::draw::{Draw, Place};
 use super::inlines::{Format, run};
-use super::omml;
 use crate::document::Align;
 use crate::latex;
+use crate::package::omml::{self, LetterStyle};
 use crate::package::xml::Xml;
+
+/// The font of a formula's letters; their style is part of the formula.
+fn letters(xml: &mut Xml, _: LetterStyle) {
+    xml.raw("<w:rPr><w:rFonts w:ascii=\"Cambria Math\" w:hAnsi=\"Cambria Math\"/></w:rPr>");
+}
 
 impl Draw<'_> {
     pub fn display_math(&mut self, xml: &mut Xml, source: &str, place: Place) {
@@ -18,7 +23,7 @@ impl Draw<'_> {
                 shape(place).write(xml);
                 xml.open("m:oMathPara", &[]);
                 xml.open("m:oMath", &[]);
-                omml::write(xml, &formula);
+                omml::write(xml, &formula, &letters);
                 xml.close();
                 xml.close();
             }
@@ -35,7 +40,7 @@ impl Draw<'_> {
             Ok(formula) => {
                 self.losses(source);
                 xml.open("m:oMath", &[]);
-                omml::write(xml, &formula);
+                omml::write(xml, &formula, &letters);
                 xml.close();
             }
             Err(reason) => self.source(xml, (source, &reason), format),

@@ -3,6 +3,12 @@
 //! `docx-rs` is not used: as a writer, that crate produces files that the Open XML SDK rejects, has
 //! no repeated header rows and no alternative text, supports PNG only, and is not deterministic.
 //! Start reading at [`render`], then [`blocks`].
+//!
+//! - `draw`: the state of a rendering; `length`: the estimated number of pages
+//! - [`blocks`]: paragraphs; `code`, `columns`, `lists`, `pictures`, `quotes`, `tables`: larger blocks
+//! - `inlines`: runs; `math`: formulas; `anchors`: headings by their anchors; `footnotes`
+//! - `contents`: title, cover and table of contents; `sections`, `paper`: the pages
+//! - `styles`, `numbering`, `parts`: the parts of every file; `namespaces`
 
 mod anchors;
 mod blocks;
@@ -17,7 +23,6 @@ mod lists;
 mod math;
 mod namespaces;
 mod numbering;
-mod omml;
 mod paper;
 mod parts;
 mod pictures;

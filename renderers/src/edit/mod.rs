@@ -28,7 +28,7 @@ mod sheet;
 mod stamp;
 mod tables;
 mod text;
-mod tree;
+pub(crate) mod tree;
 pub mod word;
 mod word_tables;
 pub mod workbook;

@@ -3,6 +3,14 @@
 //! Used for both Word and PowerPoint files. The same parts give the same bytes: parts are sorted by
 //! name, every entry has the zip epoch (1980-01-01), and a picture that is used twice is stored
 //! once, under the hash of its bytes.
+//!
+//! - `xml`: writes parts; `properties`: the properties of a file; `limits`, `warnings`
+//! - `look`: fonts and colours; `words`: words in the language of the document
+//! - `text`: inlines as plain text; `measure`: the width of text; `numerals`: numbers of lists
+//! - `fitting`, `widths`: the size and the columns of tables; `sections`: portrait and landscape
+//! - `picture`, `kind`, `upright`, `vector`: pictures
+//! - `omml`, `linear`: formulas as Office Math, and on one line; `highlight`: colours of code
+//! - `reading`: reads parts back, for tests
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Write};
@@ -21,6 +29,7 @@ pub mod linear;
 pub mod look;
 pub mod measure;
 pub mod numerals;
+pub mod omml;
 pub mod picture;
 pub mod properties;
 #[cfg(test)]
@@ -63,6 +72,14 @@ impl Package {
     pub fn embed(&mut self, name: &str, content_type: &'static str, bytes: Vec<u8>) {
         self.types.insert(name.to_owned(), content_type);
         self.parts.insert(name.to_owned(), bytes);
+    }
+
+    /// Adds a part under its name. The relationships of a part have no content type.
+    pub fn place(&mut self, name: &str, content_type: Option<&'static str>, bytes: &[u8]) {
+        if let Some(content_type) = content_type {
+            self.types.insert(name.to_owned(), content_type);
+        }
+        self.parts.insert(name.to_owned(), bytes.to_vec());
     }
 
     /// Adds the relationships of `part` (`""` for the package itself), if it has any.
@@ -133,10 +150,27 @@ fn entry(zip: &mut ZipWriter<Cursor<Vec<u8>>>, name: &str, bytes: &[u8]) {
     zip.write_all(bytes).expect("writing into memory cannot fail");
 }
 
-/// The outgoing relationships of one part, numbered `rId1`, `rId2`, ….
+/// The path of a part relative to another one. Both are in a folder of the same folder.
+pub fn reference(from: &str, to: &str) -> String {
+    let root = from.split_once('/').map_or("", |(root, _)| root);
+    let to = to.strip_prefix(root).unwrap_or(to);
+    format!("..{to}")
+}
+
+/// The outgoing relationships of one part, numbered `rId1`, `rId2`, … unless they have names.
 #[derive(Debug, Default)]
 pub struct Relations {
-    rows: Vec<(String, String, bool)>,
+    rows: Vec<Relation>,
+}
+
+/// A relationship to a part or to something outside the package.
+#[derive(Debug, PartialEq)]
+struct Relation {
+    /// `None` for the number of its row.
+    id: Option<String>,
+    kind: String,
+    target: String,
+    is_external: bool,
 }
 
 impl Relations {
@@ -152,8 +186,18 @@ impl Relations {
         self.relate(format!("{OFFICE}hyperlink"), &address(url), true)
     }
 
-    fn relate(&mut self, kind: String, target: &str, external: bool) -> String {
-        let row = (kind, target.to_owned(), external);
+    /// Adds a relationship with an id of its own.
+    pub fn named(&mut self, id: &str, kind: &str, target: &str) {
+        self.rows.push(Relation {
+            id: Some(id.to_owned()),
+            kind: format!("{OFFICE}{kind}"),
+            target: target.to_owned(),
+            is_external: false,
+        });
+    }
+
+    fn relate(&mut self, kind: String, target: &str, is_external: bool) -> String {
+        let row = Relation { id: None, kind, target: target.to_owned(), is_external };
         let at = self.rows.iter().position(|known| *known == row).unwrap_or_else(|| {
             self.rows.push(row);
             self.rows.len() - 1
@@ -161,14 +205,14 @@ impl Relations {
         format!("rId{}", at + 1)
     }
 
-    fn write(&self) -> Xml {
+    pub fn write(&self) -> Xml {
         let mut xml = Xml::new();
         let ns = "http://schemas.openxmlformats.org/package/2006/relationships";
         xml.open("Relationships", &[("xmlns", ns)]);
-        for (at, (kind, target, external)) in self.rows.iter().enumerate() {
-            let id = format!("rId{}", at + 1);
+        for (at, Relation { id, kind, target, is_external }) in self.rows.iter().enumerate() {
+            let id = id.clone().unwrap_or_else(|| format!("rId{}", at + 1));
             let mut row = vec![("Id", id.as_str()), ("Type", kind), ("Target", target)];
-            if *external {
+            if *is_external {
                 row.push(("TargetMode", "External"));
             }
             xml.empty("Relationship", &row);

@@ -148,7 +148,8 @@ impl<'d> Deck<'d> {
 
     /// The colour of text on the background of a layout.
     pub fn ink_of(&self, layout: Layout) -> Option<Color> {
-        (layout == Layout::Section).then(|| self.look.accent.contrasting())
+        (layout == Layout::Section && !self.frames.is_template)
+            .then(|| self.look.accent.contrasting())
     }
 }
 

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
+use super::frames::Frames;
 use super::geometry::Geometry;
 use crate::Document;
+use crate::document::SlideTemplate;
 use crate::package::Package;
 use crate::package::look::{self, Look};
 use crate::package::picture::Album;
@@ -15,6 +17,7 @@ pub struct Deck<'d> {
     pub document: &'d Document,
     pub look: Look<'d>,
     pub geometry: Geometry,
+    pub frames: Frames,
     pub package: Package,
     pub warnings: Warnings,
     pub album: Album<'d>,
@@ -29,13 +32,23 @@ pub struct Deck<'d> {
 
 impl<'d> Deck<'d> {
     pub fn new(document: &'d Document, fonts: &'d Fonts) -> Self {
+        let own =
+            Geometry { rtl: look::is_mostly_rtl(document), ..Geometry::of(document.meta.slides) };
+        let mut look = look::look(&document.meta);
+        let template = template(document);
+        let (frames, geometry) = match template.and_then(|t| Some((t, Frames::of(t)?))) {
+            Some((template, frames)) => {
+                look = on_background(look, template);
+                let geometry = frames.geometry(template, &own);
+                (frames, geometry)
+            }
+            None => (Frames::own(&own), own),
+        };
         Self {
             document,
-            look: look::look(&document.meta),
-            geometry: Geometry {
-                rtl: look::is_mostly_rtl(document),
-                ..Geometry::of(document.meta.slides)
-            },
+            look,
+            geometry,
+            frames,
             package: Package::default(),
             warnings: Warnings::from(&document.warnings),
             album: Album::new(fonts),
@@ -45,4 +58,15 @@ impl<'d> Deck<'d> {
             anchors: HashMap::new(),
         }
     }
+}
+
+/// The masters and layouts of the document's template.
+pub fn template(document: &Document) -> Option<&SlideTemplate> {
+    document.meta.brand.as_deref()?.slides.as_deref()
+}
+
+/// The colours of text and lines on the background of a template.
+fn on_background<'l>(look: Look<'l>, template: &SlideTemplate) -> Look<'l> {
+    let look = Look { ink: template.ink, background: template.background, ..look };
+    if look.is_dark() { Look { quiet: "C9D1D9", line: "6E7781", ..look } } else { look }
 }

@@ -23,6 +23,12 @@ impl Area {
         [self.x, self.y, self.width, self.height].map(|points| emu(points).to_string())
     }
 
+    /// Whether both are the same place, apart from rounding.
+    pub fn is_near(self, other: Self) -> bool {
+        let sides = |area: Self| [area.x, area.y, area.width, area.height];
+        sides(self).iter().zip(sides(other)).all(|(one, two)| (one - two).abs() < 0.05)
+    }
+
     /// The part of the area that starts `from` points right of its left edge.
     pub fn column(self, from: f64, width: f64) -> Self {
         Self { x: self.x + from, width, ..self }
@@ -55,6 +61,12 @@ pub struct Geometry {
     pub body: Area,
     pub footer: Area,
     pub number: Area,
+    /// Title and text of a title slide.
+    pub front: [Area; 2],
+    /// Title and text of a section.
+    pub section: [Area; 2],
+    /// The places of two columns, if they are not the halves of the body.
+    pub columns: Option<[Area; 2]>,
     /// Whether the layout is mirrored for right-to-left text.
     pub rtl: bool,
 }
@@ -76,20 +88,23 @@ impl Geometry {
             body: area(116.0, 374.0),
             footer: Area { width: inner - 90.0, ..area(502.0, 24.0) },
             number: Area { x: width - margin - 80.0, width: 80.0, ..area(502.0, 24.0) },
+            front: [area(150.0, 110.0), area(282.0, 150.0)],
+            section: [area(200.0, 110.0), area(334.0, 100.0)],
+            columns: None,
             rtl: false,
         }
     }
 
     /// The two halves of the body, in reading order.
     pub fn halves(&self) -> [Area; 2] {
-        [0, 1].map(|at| self.column(self.body, at, 2))
+        self.columns.unwrap_or([0, 1].map(|at| self.column(self.body, at, 2)))
     }
 
     /// The same without a visible title.
     pub fn untitled(self) -> Self {
-        let up = self.body.y - self.title.y - 16.0;
+        let up = (self.body.y - self.title.y - 16.0).max(0.0);
         let body = Area { y: self.body.y - up, height: self.body.height + up, ..self.body };
-        Self { body, ..self }
+        Self { body, columns: None, ..self }
     }
 
     /// The same beside a picture that takes a share of the width.
@@ -105,7 +120,8 @@ impl Geometry {
         let number = Area { x: x + width - self.number.width, ..self.number };
         let footer = Area { x, width: (width - 90.0).max(60.0), ..self.footer };
         let (title, body) = (within(self.title), within(self.body));
-        Self { title, body, footer, number, ..self }
+        let (front, section) = (self.front.map(within), self.section.map(within));
+        Self { title, body, footer, number, front, section, columns: None, ..self }
     }
 
     /// The whole slide, or the side that a picture takes.

@@ -1,5 +1,6 @@
 //! Heights of items on a slide, from measured text; all figures in points.
 
+use super::formulas;
 use super::items::{Item, Mark, Para, Voice};
 use crate::document::{Inline, Table};
 use crate::package::fitting::{self, CellForm};
@@ -76,7 +77,9 @@ pub fn para_height(para: &Para, width: f64, scale: f64) -> f64 {
     let size = size(para, scale);
     let room = width - (INDENT * para.level as f64 + hang(para.mark)) * scale.max(1.0);
     let text = plain(&para.content);
-    lines(&text, room.max(60.0), size, Face::Text) * line_height(&text, size) + BEFORE * scale
+    let more = formulas::lines(&para.content) - 1.0;
+    let lines = lines(&text, room.max(60.0), size, Face::Text) + more;
+    lines * line_height(&text, size) + BEFORE * scale
 }
 
 /// The room for a bullet or number before the text.
@@ -154,7 +157,8 @@ impl Columns {
         let cell = |(cell, width): (&Vec<Inline>, &f64)| {
             let text = plain(cell);
             let room = (width - CELL.0).max(self.size);
-            lines(&text, room, self.size, face) * line_height(&text, self.size)
+            let more = formulas::lines(cell) - 1.0;
+            (lines(&text, room, self.size, face) + more) * line_height(&text, self.size)
         };
         row.iter().zip(&self.widths).map(cell).fold(self.size * 1.2, f64::max) + CELL.1
     }

@@ -62,8 +62,8 @@ impl Layout {
 
     pub fn title_area(self, geometry: &Geometry) -> Area {
         match self {
-            Self::Title => Area { y: 150.0, height: 110.0, ..geometry.title },
-            Self::Section => Area { y: 200.0, height: 110.0, ..geometry.title },
+            Self::Title => geometry.front[0],
+            Self::Section => geometry.section[0],
             Self::Figure => Area { y: 150.0, height: 120.0, ..geometry.title },
             _ => geometry.title,
         }
@@ -81,8 +81,8 @@ impl Layout {
     /// The area of the first item.
     pub fn body(self, geometry: &Geometry) -> Area {
         match self {
-            Self::Title => Area { y: 282.0, height: 150.0, ..geometry.body },
-            Self::Section => Area { y: 334.0, height: 100.0, ..geometry.body },
+            Self::Title => geometry.front[1],
+            Self::Section => geometry.section[1],
             Self::Figure => Area { y: 286.0, height: 150.0, ..geometry.body },
             Self::Quote => Area {
                 y: 170.0,
@@ -125,7 +125,7 @@ impl Layout {
     }
 
     /// All item areas, in their order.
-    fn places(self, geometry: &Geometry) -> Vec<(Holder, Area)> {
+    pub fn places(self, geometry: &Geometry) -> Vec<(Holder, Area)> {
         let [left, right] = geometry.halves();
         match self {
             Self::TitleOnly | Self::Blank => Vec::new(),

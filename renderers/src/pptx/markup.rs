@@ -50,16 +50,42 @@ pub fn open_holder(xml: &mut Xml, named: &[(&str, &str)], holder: Holder) {
     xml.close();
 }
 
+/// A text box up to its body.
+pub fn open_text_box(xml: &mut Xml, named: &[(&str, &str)], area: Area) {
+    open_text_box_frame(xml, named);
+    xml.open("p:spPr", &[]);
+    position(xml, area);
+    xml.raw(RECTANGLE);
+    xml.close();
+    xml.open("p:txBody", &[]);
+}
+
+/// A text box up to its properties.
+pub fn open_text_box_frame(xml: &mut Xml, named: &[(&str, &str)]) {
+    xml.open("p:sp", &[]);
+    xml.open("p:nvSpPr", &[]);
+    xml.empty("p:cNvPr", named);
+    xml.raw("<p:cNvSpPr txBox=\"1\"/><p:nvPr/>");
+    xml.close();
+}
+
+/// The outline of a shape that is not a placeholder.
+pub const RECTANGLE: &str = "<a:prstGeom prst=\"rect\"><a:avLst/></a:prstGeom>";
+
+pub fn position(xml: &mut Xml, area: Area) {
+    let [x, y, width, height] = area.emu();
+    xml.open("a:xfrm", &[]);
+    xml.empty("a:off", &[("x", &x), ("y", &y)]);
+    xml.empty("a:ext", &[("cx", &width), ("cy", &height)]);
+    xml.close();
+}
+
 /// A text placeholder up to its body. Without `area` it takes the position of the layout.
 pub fn open_shape(xml: &mut Xml, named: &[(&str, &str)], holder: Holder, area: Option<Area>) {
     open_holder(xml, named, holder);
     xml.open("p:spPr", &[]);
     if let Some(area) = area {
-        let [x, y, width, height] = area.emu();
-        xml.open("a:xfrm", &[]);
-        xml.empty("a:off", &[("x", &x), ("y", &y)]);
-        xml.empty("a:ext", &[("cx", &width), ("cy", &height)]);
-        xml.close();
+        position(xml, area);
     }
     xml.close();
     xml.open("p:txBody", &[]);

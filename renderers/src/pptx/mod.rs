@@ -10,6 +10,8 @@
 //!   where needed; slides with columns. `geometry`, `heights`: positions and measured heights
 //! - [`slide`], [`paragraphs`], [`shapes`], [`charts`], [`chart_axes`], [`chart_labels`]: the XML of a
 //!   slide, a [`sheet`]
+//! - [`formulas`]: formulas as Office Math
+//! - [`frames`]: the placeholders of the layouts, which may be those of a template
 //! - [`markup`]: XML shared by slides, layouts and masters
 //! - [`layouts`], [`theme`], [`notes`], [`parts`]: the parts of every file
 //!
@@ -25,6 +27,8 @@ mod deck;
 mod directives;
 mod fit;
 mod flow;
+mod formulas;
+mod frames;
 mod geometry;
 mod heights;
 mod icons;

@@ -7,9 +7,7 @@ use super::items::{Mark, Para, Voice};
 use super::markup::fill;
 use super::sheet::Sheet;
 use crate::document::{Align, Color, Inline, Mark as TextMark};
-use crate::latex;
 use crate::package::highlight;
-use crate::package::linear::linear;
 use crate::package::look;
 use crate::package::measure::runs_rtl;
 use crate::package::numerals::Numerals;
@@ -53,12 +51,17 @@ impl Sheet<'_, '_> {
             rtl = if text.chars().any(char::is_alphabetic) { self.runs_rtl(&text) } else { rtl };
             let mut format = Format { rtl, ..self.voice(para) };
             // The placeholder can only be reduced, so larger text has its own size.
-            if scale > 1.0 {
+            if scale > 1.0 || self.has_own_sizes {
                 format.size = format.size.or(Some(size(para, scale)));
             }
             xml.open("a:p", &[]);
             properties(xml, para, &mut starts, Shift { rtl, scale: scale.max(1.0) });
-            self.runs(xml, &para.content, format);
+            match &para.content[..] {
+                [Inline::Math(source)] if para.mark == Mark::None => {
+                    self.display_math(xml, source, format);
+                }
+                content => self.runs(xml, content, format),
+            }
             xml.close();
         }
         if paras.is_empty() {
@@ -146,25 +149,6 @@ impl Sheet<'_, '_> {
         }
     }
 
-    fn math(&mut self, xml: &mut Xml, latex: &str, format: Format) {
-        match latex::parse(latex) {
-            Ok(formula) => {
-                self.deck.warnings.say("Formulas on slides are shown as one line of text.");
-                for loss in latex::losses(latex) {
-                    let shown: String = latex.trim().chars().take(60).collect();
-                    self.deck.warnings.say(format!("In the formula {shown} {loss}."));
-                }
-                self.run(xml, linear(&formula).trim(), Format { formula: true, ..format });
-            }
-            Err(reason) => {
-                let shown: String = latex.trim().chars().take(60).collect();
-                let warning = format!("The formula {shown} is shown as its source: {reason}.");
-                self.deck.warnings.say(warning);
-                self.run(xml, latex.trim(), Format { code: true, ..format });
-            }
-        }
-    }
-
     fn link(&mut self, url: &str, title: &str) -> Option<Link> {
         let target = match url.strip_prefix('#') {
             Some(anchor) => self.slide_of(anchor).map(|slide| {
@@ -206,7 +190,8 @@ impl Sheet<'_, '_> {
         }
     }
 
-    fn marks(&self, xml: &mut Xml, format: Format) {
+    /// The properties of a run.
+    pub fn marks(&self, xml: &mut Xml, format: Format) {
         let look = &self.deck.look;
         let language = look::language(&self.deck.document.meta);
         let size = format.size.map(|points| ((points * 100.0).round() as i64).to_string());

@@ -1,12 +1,12 @@
 //! The presentation part and the relationships.
 
-use super::deck::Deck;
+use super::deck::{Deck, template};
 use super::geometry::emu;
 use super::layouts::{self, LAYOUTS};
 use super::markup::NAMESPACES;
 use super::page::Page;
 use super::{notes, shapes, theme};
-use crate::document::SlideSize;
+use crate::document::{SlideSize, TemplatePart};
 use crate::package::Relations;
 use crate::package::picture::Picture;
 use crate::package::xml::Xml;
@@ -17,21 +17,35 @@ const MASTER: &str = "application/vnd.openxmlformats-officedocument.presentation
 const LAYOUT: &str = "application/vnd.openxmlformats-officedocument.presentationml.slideLayout+xml";
 const NOTES: &str = "application/vnd.openxmlformats-officedocument.presentationml.notesMaster+xml";
 
+/// The id of our own master.
+const MASTERS: [u32; 1] = [2_147_483_648];
+
 impl Deck<'_> {
     /// Writes everything except the slides.
     pub fn constant_parts(&mut self, pages: &[Page<'_>]) {
-        self.package.add("ppt/theme/theme1.xml", theme::KIND, theme::write(&self.look));
-        self.master();
+        let template = template(self.document).filter(|_| self.frames.is_template);
+        let (themes, masters) = if let Some(template) = template {
+            for TemplatePart { name, content_type, bytes } in &template.parts {
+                self.package.place(name, *content_type, bytes);
+            }
+            (template.themes, template.masters.as_slice())
+        } else {
+            self.package.add("ppt/theme/theme1.xml", theme::KIND, theme::write(&self.look));
+            self.master();
+            (1, &MASTERS[..])
+        };
         let noted = pages.iter().any(|page| !page.notes.is_empty());
         if noted {
             let name = "ppt/notesMasters/notesMaster1.xml";
             self.package.add(name, NOTES, notes::master());
-            self.package.add("ppt/theme/theme2.xml", theme::KIND, theme::write(&self.look));
+            let theme = format!("theme{}.xml", themes + 1);
+            let part = format!("ppt/theme/{theme}");
+            self.package.add(&part, theme::KIND, theme::write(&self.look));
             let mut relations = Relations::default();
-            relations.part("theme", "../theme/theme2.xml");
+            relations.part("theme", &format!("../theme/{theme}"));
             self.package.relate(name, relations);
         }
-        self.presentation(pages.len(), noted);
+        self.presentation(pages.len(), noted, masters);
     }
 
     fn master(&mut self) {
@@ -62,13 +76,16 @@ impl Deck<'_> {
         self.package.relate(name, relations);
     }
 
-    fn presentation(&mut self, slides: usize, noted: bool) {
+    fn presentation(&mut self, slides: usize, noted: bool, masters: &[u32]) {
         let mut relations = Relations::default();
         let mut xml = Xml::new();
         xml.open("p:presentation", &NAMESPACES);
         xml.open("p:sldMasterIdLst", &[]);
-        let id = relations.part("slideMaster", "slideMasters/slideMaster1.xml");
-        xml.empty("p:sldMasterId", &[("id", "2147483648"), ("r:id", &id)]);
+        for (at, master) in masters.iter().enumerate() {
+            let part = format!("slideMasters/slideMaster{}.xml", at + 1);
+            let id = relations.part("slideMaster", &part);
+            xml.empty("p:sldMasterId", &[("id", &master.to_string()), ("r:id", &id)]);
+        }
         xml.close();
         if noted {
             let id = relations.part("notesMaster", "notesMasters/notesMaster1.xml");
@@ -85,7 +102,7 @@ impl Deck<'_> {
         let (width, height) = (emu(self.geometry.width), emu(self.geometry.height));
         let (width, height) = (width.to_string(), height.to_string());
         let mut size = vec![("cx", width.as_str()), ("cy", height.as_str())];
-        if self.geometry.size == SlideSize::Standard {
+        if self.geometry.size == SlideSize::Standard && !self.frames.is_template {
             size.push(("type", "screen4x3"));
         }
         xml.empty("p:sldSz", &size);

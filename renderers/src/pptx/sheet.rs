@@ -1,6 +1,7 @@
 //! A slide that is being written.
 
 use super::deck::Deck;
+use super::formulas::FormulaForm;
 use crate::document::Color;
 use crate::package::Relations;
 
@@ -13,6 +14,9 @@ pub struct Sheet<'a, 'd> {
     pub last_id: u32,
     /// The colour of text that does not stand on the master's background.
     pub ink: Option<Color>,
+    pub formulas: FormulaForm,
+    /// Whether all text has a font size of its own, instead of the layout's.
+    pub has_own_sizes: bool,
 }
 
 impl Sheet<'_, '_> {

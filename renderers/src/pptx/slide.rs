@@ -1,11 +1,16 @@
 //! Writes one slide: title, items, footer and notes.
 
 use super::deck::Deck;
+use super::formulas::{FormulaForm, has_formulas};
+use super::frames::TextSlot;
 use super::geometry::{Area, emu};
 use super::heights::{INSET, SMALL, caption_height, code_height, code_size, size};
 use super::items::{Item, Para};
 use super::layouts::Layout;
-use super::markup::{Holder, NAMESPACES, TREE, close_shape, fill, open_holder, open_shape};
+use super::markup::{
+    Holder, NAMESPACES, RECTANGLE, TREE, close_shape, fill, open_holder, open_shape, open_text_box,
+    open_text_box_frame, position,
+};
 use super::page::{Page, Piece};
 use super::paragraphs::Format;
 use super::sheet::Sheet;
@@ -22,14 +27,23 @@ impl<'d> Deck<'d> {
     /// Writes slide `number`, counted from one.
     pub fn slide(&mut self, number: usize, page: &Page<'d>) {
         let mut relations = Relations::default();
-        let layout = page.layout as usize + 1;
+        let layout = self.frames.layout(page.layout).part;
         relations.part("slideLayout", &format!("../slideLayouts/slideLayout{layout}.xml"));
         if !page.notes.is_empty() {
             relations.part("notesSlide", &format!("../notesSlides/notesSlide{number}.xml"));
             self.notes(number, &page.notes);
         }
-        let mut sheet =
-            Sheet { deck: self, relations, links: Vec::new(), last_id: 1, ink: page.ink };
+        let inherits = matches!(page.layout, Layout::Title | Layout::Section);
+        let has_own_sizes = self.frames.is_template && !inherits;
+        let mut sheet = Sheet {
+            deck: self,
+            relations,
+            links: Vec::new(),
+            last_id: 1,
+            ink: page.ink,
+            formulas: FormulaForm::default(),
+            has_own_sizes,
+        };
         let mut xml = Xml::new();
         xml.open("p:sld", &NAMESPACES);
         xml.open("p:cSld", &[]);
@@ -60,17 +74,19 @@ impl<'d> Deck<'d> {
 
 impl Sheet<'_, '_> {
     fn title(&mut self, xml: &mut Xml, page: &Page<'_>) {
-        let holder = page.layout.title();
+        let slot = self.deck.frames.layout(page.layout).title;
         let area = page.layout.title_area(&page.geometry);
-        let moved = area != page.layout.title_area(&self.deck.geometry);
-        let full = page.layout.title_size();
+        let around = self.deck.frames.around(area);
+        let is_own_size = page.layout == Layout::Figure || !self.deck.frames.is_template;
+        let full = if is_own_size { page.layout.title_size() } else { slot.points };
         let size = title_size(&page.title, area, full);
         let id = self.next_id();
-        let place = moved.then_some(area);
-        open_shape(xml, &[("id", &id), ("name", "Title")], holder, place);
+        let place = (!around.is_near(slot.area)).then_some(around);
+        open_shape(xml, &[("id", &id), ("name", "Title")], slot.holder, place);
         xml.empty("a:bodyPr", &[]);
         xml.empty("a:lstStyle", &[]);
-        let size = (size < full).then_some(size);
+        let is_other = (size - slot.points).abs() > 0.05;
+        let size = is_other.then_some(size);
         self.line(
             xml,
             &page.title,
@@ -81,46 +97,71 @@ impl Sheet<'_, '_> {
     }
 
     fn pieces(&mut self, xml: &mut Xml, page: &Page<'_>) {
+        let mut texts = 0;
         for (at, piece) in page.pieces.iter().enumerate() {
-            let holder = page.layout.holder(at);
-            match &piece.item {
-                Item::Text(_) => self.text(xml, piece, page.layout, holder),
-                Item::Alert(alert, paras) => self.alert(xml, (*alert, paras), piece, holder),
-                Item::Code { language, text, .. } => {
-                    self.code_box(xml, (language.as_deref(), text), piece, holder);
-                }
-                Item::Table(table) => self.table(xml, table, piece),
-                Item::Chart(chart) => self.chart(xml, chart, piece.area),
-                Item::Picture { picture, alt, caption, width, .. } => {
-                    let high = caption_height(caption, piece.area.width);
-                    let below = high.min(piece.area.height / 2.0);
-                    let above = piece.area.height - below;
-                    let area = narrowed(piece.area.band(0.0, above), *width);
-                    self.picture(xml, (picture, alt), area);
-                    if !caption.is_empty() {
-                        self.caption(xml, caption, piece.area.band(above, below), holder);
-                    }
+            let frames = &self.deck.frames;
+            let bodies = &frames.layout(page.layout).bodies;
+            // Our own layouts have a placeholder for each piece, templates one or two for texts.
+            let is_text = matches!(piece.item, Item::Text(_) | Item::Alert(..) | Item::Code { .. });
+            let slot = if frames.is_template {
+                bodies.get(texts).filter(|_| is_text)
+            } else {
+                bodies.get(at)
+            };
+            let slot = slot.copied();
+            texts += usize::from(is_text);
+            self.with_formulas(xml, has_formulas(&piece.item), |sheet, xml| {
+                sheet.piece(xml, piece, slot);
+            });
+        }
+    }
+
+    fn piece(&mut self, xml: &mut Xml, piece: &Piece<'_>, slot: Option<TextSlot>) {
+        let holder = slot.map(|slot| slot.holder);
+        match &piece.item {
+            Item::Text(paras) => self.text(xml, paras, piece, slot),
+            Item::Alert(alert, paras) => self.alert(xml, (*alert, paras), piece, holder),
+            Item::Code { language, text, .. } => {
+                self.code_box(xml, (language.as_deref(), text), piece, holder);
+            }
+            Item::Table(table) => self.table(xml, table, piece),
+            Item::Chart(chart) => self.chart(xml, chart, piece.area),
+            Item::Picture { picture, alt, caption, width, .. } => {
+                let high = caption_height(caption, piece.area.width);
+                let below = high.min(piece.area.height / 2.0);
+                let above = piece.area.height - below;
+                let area = narrowed(piece.area.band(0.0, above), *width);
+                self.picture(xml, (picture, alt), area);
+                if !caption.is_empty() {
+                    self.caption(xml, caption, piece.area.band(above, below), holder);
                 }
             }
         }
     }
 
-    fn text(&mut self, xml: &mut Xml, piece: &Piece<'_>, layout: Layout, holder: Holder) {
-        let Item::Text(paras) = &piece.item else { return };
-        let own = layout.body(&self.deck.geometry);
-        let area = (own != piece.area).then_some(piece.area);
+    fn text(&mut self, xml: &mut Xml, paras: &[Para], piece: &Piece<'_>, slot: Option<TextSlot>) {
+        let area = self.deck.frames.around(piece.area);
         let id = self.next_id();
-        open_shape(xml, &[("id", &id), ("name", &format!("Text {id}"))], holder, area);
+        let named = [("id", id.as_str()), ("name", &format!("Text {id}"))];
+        match slot {
+            Some(TextSlot { holder, area: own, .. }) => {
+                open_shape(xml, &named, holder, (!own.is_near(area)).then_some(area));
+            }
+            None => open_text_box(xml, &named, area),
+        }
         xml.open("a:bodyPr", &[]);
         self.scaled(xml, paras, piece.scale);
         close_shape(xml);
     }
 
     /// Centred below a picture.
-    fn caption(&mut self, xml: &mut Xml, caption: &str, area: Area, holder: Holder) {
+    fn caption(&mut self, xml: &mut Xml, caption: &str, area: Area, holder: Option<Holder>) {
         let id = self.next_id();
         let named = [("id", id.as_str()), ("name", &format!("Caption {id}"))];
-        open_shape(xml, &named, holder, Some(area));
+        match holder {
+            Some(holder) => open_shape(xml, &named, holder, Some(area)),
+            None => open_text_box(xml, &named, area),
+        }
         xml.raw("<a:bodyPr><a:normAutofit/></a:bodyPr><a:lstStyle/>");
         let rtl = begins_rtl(caption);
         xml.open("a:p", &[]);
@@ -139,7 +180,7 @@ impl Sheet<'_, '_> {
     fn scaled(&mut self, xml: &mut Xml, paras: &[Para], scale: f64) {
         debug_assert!(paras.iter().all(|para| size(para, scale) > 0.0));
         let percent = ((scale * 100_000.0) as i64).to_string();
-        if scale < 1.0 {
+        if scale < 1.0 && !self.has_own_sizes {
             xml.empty("a:normAutofit", &[("fontScale", &percent)]);
         } else {
             xml.empty("a:normAutofit", &[]);
@@ -154,7 +195,7 @@ impl Sheet<'_, '_> {
         xml: &mut Xml,
         code: (Option<&str>, &str),
         piece: &Piece<'_>,
-        holder: Holder,
+        holder: Option<Holder>,
     ) {
         let (language, text) = code;
         let Item::Code { size, .. } = &piece.item else { return };
@@ -171,7 +212,13 @@ impl Sheet<'_, '_> {
         close_shape(xml);
     }
 
-    fn alert(&mut self, xml: &mut Xml, alert: (Alert, &[Para]), piece: &Piece<'_>, holder: Holder) {
+    fn alert(
+        &mut self,
+        xml: &mut Xml,
+        alert: (Alert, &[Para]),
+        piece: &Piece<'_>,
+        holder: Option<Holder>,
+    ) {
         let (alert, paras) = alert;
         self.open_box(xml, ("Alert", look::alert(alert)), piece.area, holder);
         let ink = self.ink.take();
@@ -181,16 +228,19 @@ impl Sheet<'_, '_> {
     }
 
     /// A box up to its text properties; `frame` is its name and border colour.
-    fn open_box(&mut self, xml: &mut Xml, frame: (&str, &str), area: Area, holder: Holder) {
+    fn open_box(&mut self, xml: &mut Xml, frame: (&str, &str), area: Area, holder: Option<Holder>) {
         let (name, line) = frame;
         let id = self.next_id();
-        let [x, y, width, height] = area.emu();
-        open_holder(xml, &[("id", &id), ("name", &format!("{name} {id}"))], holder);
+        let named = [("id", id.as_str()), ("name", &format!("{name} {id}"))];
+        match holder {
+            Some(holder) => open_holder(xml, &named, holder),
+            None => open_text_box_frame(xml, &named),
+        }
         xml.open("p:spPr", &[]);
-        xml.open("a:xfrm", &[]);
-        xml.empty("a:off", &[("x", &x), ("y", &y)]);
-        xml.empty("a:ext", &[("cx", &width), ("cy", &height)]);
-        xml.close();
+        position(xml, area);
+        if holder.is_none() {
+            xml.raw(RECTANGLE);
+        }
         if self.deck.look.is_dark() {
             xml.empty("a:noFill", &[]);
         } else {
@@ -210,19 +260,26 @@ impl Sheet<'_, '_> {
     /// Footer and slide number, in the placeholders of the layouts.
     fn edge(&mut self, xml: &mut Xml, page: &Page<'_>, number: usize) {
         let moved = page.geometry.footer != self.deck.geometry.footer;
-        if let Some(text) = page.footer.as_deref().filter(|text| !text.trim().is_empty()) {
+        let frame = self.deck.frames.layout(page.layout);
+        let (footer, number_holder) = (frame.footer, frame.number);
+        let text = page.footer.as_deref().filter(|text| !text.trim().is_empty());
+        if (text.is_some() && footer.is_none()) || (page.numbered && number_holder.is_none()) {
+            let lost = "The template has no place for the footer or the slide number.";
+            self.deck.warnings.say(lost);
+        }
+        if let (Some(text), Some(holder)) = (text, footer) {
             let id = self.next_id();
             let place = moved.then_some(page.geometry.footer);
-            open_shape(xml, &[("id", &id), ("name", "Footer")], Holder::FOOTER, place);
+            open_shape(xml, &[("id", &id), ("name", "Footer")], holder, place);
             xml.raw("<a:bodyPr/><a:lstStyle/>");
             let text = [Inline::Text(text.trim().to_owned())];
             self.line(xml, &text, Align::Start, Format::default());
             close_shape(xml);
         }
-        if page.numbered {
+        if let Some(holder) = number_holder.filter(|_| page.numbered) {
             let id = self.next_id();
             let place = moved.then_some(page.geometry.number);
-            open_shape(xml, &[("id", &id), ("name", "Slide Number")], Holder::NUMBER, place);
+            open_shape(xml, &[("id", &id), ("name", "Slide Number")], holder, place);
             xml.raw("<a:bodyPr/><a:lstStyle/><a:p>");
             let field = [("id", "{B6F15528-21DE-4FAA-801E-634DDDAF4B2B}"), ("type", "slidenum")];
             xml.open("a:fld", &field);

@@ -310,7 +310,7 @@ impl Body {
 }
 
 /// The opening mark of a part of a formula on one line.
-fn math_mark(name: &str) -> &'static str {
+pub fn math_mark(name: &str) -> &'static str {
     match name {
         "num" => "(",
         "sub" => "_(",

@@ -2,7 +2,9 @@
 
 use super::{
     archive::Archive,
-    asides, chart, limits,
+    asides, chart,
+    docx::math_mark,
+    limits,
     links::{links, within},
     reading::{Kind, ReadError, Reading},
     words::{Line, Marks, Tables, Words},
@@ -88,12 +90,21 @@ struct Slide {
     only: Option<&'static str>,
     wide: usize,
     in_text: bool,
+    in_formula: bool,
+    /// The number of open elements of duplicate content.
+    skipped: usize,
 }
 
 impl Slide {
     fn step(&mut self, node: &Node<'_>) -> Result<(), ReadError> {
         match node {
+            Node::Open(element) if self.skipped > 0 || element.name == "Fallback" => {
+                self.skipped += 1;
+            }
+            Node::Close(_) if self.skipped > 0 => self.skipped -= 1,
+            Node::Text(_) if self.skipped > 0 => {}
             Node::Open(element) => self.open(element),
+            Node::Text(text) if self.in_text && self.in_formula => self.plain(text),
             Node::Text(text) if self.in_text => {
                 if let Some(line) = &mut self.line {
                     line.push(text, self.marks);
@@ -124,10 +135,10 @@ impl Slide {
             }
             "r" => self.marks = Marks::default(),
             "t" => self.in_text = true,
-            "br" => {
-                if let Some(line) = &mut self.line {
-                    line.push_plain("\n");
-                }
+            "br" => self.plain("\n"),
+            "oMath" => self.in_formula = true,
+            "num" | "sub" | "sup" | "deg" if self.in_formula => {
+                self.plain(math_mark(&element.name));
             }
             "tbl" => self.tables.open(),
             "tr" => self.tables.row(),
@@ -140,9 +151,18 @@ impl Slide {
         }
     }
 
+    fn plain(&mut self, text: &str) {
+        if let Some(line) = &mut self.line {
+            line.push_plain(text);
+        }
+    }
+
     fn close(&mut self, name: &str) -> Result<(), ReadError> {
         match name {
             "t" => self.in_text = false,
+            "oMath" => self.in_formula = false,
+            "num" if self.in_formula => self.plain(")/("),
+            "sub" | "sup" | "deg" | "den" if self.in_formula => self.plain(")"),
             "p" => self.flush_paragraph(),
             "tc" => self.tables.end_cell(self.wide),
             "tbl" => self.tables.close(&mut self.words)?,

@@ -18,14 +18,27 @@ fn lacks_operand(formula: &Formula) -> bool {
 /// Large operators. Their limits are part of the operator.
 const LARGE: &str = "∑∏∐∫∬∭∮⋃⋂⨁⨂⋁⋀";
 
+/// The style of letters, for formats in which the run properties repeat it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LetterStyle {
+    pub bold: bool,
+    pub italic: bool,
+}
+
+const UPRIGHT: LetterStyle = LetterStyle { bold: false, italic: false };
+
+/// Writes the properties of a run in the format around the formula.
+pub type WriteLetters<'a> = &'a dyn Fn(&mut Xml, LetterStyle);
+
 /// Writes a formula into an open `m:oMath` or argument.
-pub fn write(xml: &mut Xml, formula: &Formula) {
-    Writer { xml, style: None }.formula(formula);
+pub fn write(xml: &mut Xml, formula: &Formula, letters: WriteLetters<'_>) {
+    Writer { xml, style: None, letters }.formula(formula);
 }
 
 struct Writer<'x> {
     xml: &'x mut Xml,
     style: Option<Style>,
+    letters: WriteLetters<'x>,
 }
 
 impl Writer<'_> {
@@ -131,25 +144,26 @@ impl Writer<'_> {
         if let Some(script) = script {
             self.xml.empty("m:scr", &[("m:val", script)]);
         }
-        if self.style == Some(Style::Bold) {
+        let bold = self.style == Some(Style::Bold);
+        let italic = !upright && self.style.is_none();
+        if bold {
             self.xml.empty("m:sty", &[("m:val", "b")]);
-        } else if upright || self.style.is_some() {
+        } else if !italic {
             self.xml.empty("m:sty", &[("m:val", "p")]);
         }
         self.xml.close();
-        self.letters(text);
+        self.letters(text, LetterStyle { bold, italic });
     }
 
     fn text(&mut self, text: &str) {
         self.xml.open("m:r", &[]);
         self.xml.raw("<m:rPr><m:nor/></m:rPr>");
-        self.letters(text);
+        self.letters(text, UPRIGHT);
     }
 
-    /// Writes the font and the characters, and closes the run.
-    fn letters(&mut self, text: &str) {
-        self.xml
-            .raw("<w:rPr><w:rFonts w:ascii=\"Cambria Math\" w:hAnsi=\"Cambria Math\"/></w:rPr>");
+    /// Writes the properties and the characters, and closes the run.
+    fn letters(&mut self, text: &str, style: LetterStyle) {
+        (self.letters)(self.xml, style);
         self.xml.leaf("m:t", &[("xml:space", "preserve")], text);
         self.xml.close();
     }
@@ -323,7 +337,7 @@ mod tests {
 
     fn drawn(latex: &str) -> String {
         let mut xml = Xml::fragment();
-        write(&mut xml, &parse(latex).unwrap());
+        write(&mut xml, &parse(latex).unwrap(), &|_, _| {});
         String::from_utf8(xml.finish()).unwrap()
     }
 
