@@ -21,7 +21,7 @@ pub fn shown(value: f64, format: &str) -> String {
         return general(value);
     }
     let parts = parts(section);
-    if parts.iter().any(|part| matches!(part, Part::Date(_))) {
+    if parts.iter().any(|part| matches!(part, FormatPart::Date(_))) {
         return moment(value, &parts).unwrap_or_else(|| general(value));
     }
     number(value, &parts)
@@ -31,7 +31,7 @@ pub fn shown(value: f64, format: &str) -> String {
 pub fn is_date(format: &str) -> bool {
     sections(format)
         .first()
-        .is_some_and(|first| parts(first).iter().any(|part| matches!(part, Part::Date(_))))
+        .is_some_and(|first| parts(first).iter().any(|part| matches!(part, FormatPart::Date(_))))
 }
 
 /// A number without a format: at most eleven characters, as in a spreadsheet.
@@ -81,7 +81,7 @@ fn sections(format: &str) -> Vec<String> {
 }
 
 #[derive(Debug, PartialEq)]
-enum Part {
+enum FormatPart {
     Literal(String),
     /// `0`, `#` or `?`
     Digit(char),
@@ -94,69 +94,71 @@ enum Part {
     Date(String),
 }
 
-fn parts(section: &str) -> Vec<Part> {
+fn parts(section: &str) -> Vec<FormatPart> {
     let mut parts = Vec::new();
     let mut chars = section.chars().peekable();
     while let Some(c) = chars.next() {
         let lower = c.to_ascii_lowercase();
         parts.push(match c {
-            '"' => Part::Literal(chars.by_ref().take_while(|c| *c != '"').collect()),
-            '\\' => Part::Literal(chars.next().into_iter().collect()),
+            '"' => FormatPart::Literal(chars.by_ref().take_while(|c| *c != '"').collect()),
+            '\\' => FormatPart::Literal(chars.next().into_iter().collect()),
             '_' => {
                 chars.next();
-                Part::Literal(" ".to_owned())
+                FormatPart::Literal(" ".to_owned())
             }
             '*' => {
                 chars.next();
                 continue;
             }
-            '0' | '#' | '?' => Part::Digit(c),
-            '.' => Part::Point,
-            ',' => Part::Comma,
-            '%' => Part::Percent,
+            '0' | '#' | '?' => FormatPart::Digit(c),
+            '.' => FormatPart::Point,
+            ',' => FormatPart::Comma,
+            '%' => FormatPart::Percent,
             'E' | 'e' if matches!(chars.peek(), Some('+' | '-')) => {
                 chars.next();
                 let mut digits = 0;
                 while chars.next_if_eq(&'0').is_some() {
                     digits += 1;
                 }
-                Part::Exponent(digits)
+                FormatPart::Exponent(digits)
             }
             '[' => {
                 let inside: String = chars.by_ref().take_while(|c| *c != ']').collect();
-                Part::Date(format!("[{}]", inside.to_ascii_lowercase()))
+                FormatPart::Date(format!("[{}]", inside.to_ascii_lowercase()))
             }
             'A' | 'a' if chars.clone().take(4).collect::<String>().eq_ignore_ascii_case("m/pm") => {
                 chars.by_ref().take(4).for_each(drop);
-                Part::Date("am/pm".to_owned())
+                FormatPart::Date("am/pm".to_owned())
             }
             _ if matches!(lower, 'y' | 'm' | 'd' | 'h' | 's') => {
                 let mut run = lower.to_string();
                 while chars.next_if(|next| next.to_ascii_lowercase() == lower).is_some() {
                     run.push(lower);
                 }
-                Part::Date(run)
+                FormatPart::Date(run)
             }
-            c => Part::Literal(c.to_string()),
+            c => FormatPart::Literal(c.to_string()),
         });
     }
     parts
 }
 
-fn number(value: f64, parts: &[Part]) -> String {
-    let percents = parts.iter().filter(|part| **part == Part::Percent).count();
-    let last_digit = parts.iter().rposition(|part| matches!(part, Part::Digit(_)));
-    let point = parts.iter().position(|part| *part == Part::Point);
+fn number(value: f64, parts: &[FormatPart]) -> String {
+    let percents = parts.iter().filter(|part| **part == FormatPart::Percent).count();
+    let last_digit = parts.iter().rposition(|part| matches!(part, FormatPart::Digit(_)));
+    let point = parts.iter().position(|part| *part == FormatPart::Point);
     let Some(last_digit) = last_digit else { return literals(parts) };
-    let first_digit = parts.iter().position(|part| matches!(part, Part::Digit(_))).unwrap_or(0);
+    let first_digit =
+        parts.iter().position(|part| matches!(part, FormatPart::Digit(_))).unwrap_or(0);
     let end_of_whole = point.unwrap_or(last_digit + 1);
     // Commas after the last digit divide by a thousand each.
-    let scale = parts[last_digit + 1..].iter().take_while(|part| **part == Part::Comma).count();
+    let scale =
+        parts[last_digit + 1..].iter().take_while(|part| **part == FormatPart::Comma).count();
     let inside = parts.get(first_digit..end_of_whole).unwrap_or_default();
-    let is_grouped = inside.contains(&Part::Comma);
+    let is_grouped = inside.contains(&FormatPart::Comma);
     let digits = |from: usize, to: usize, is: fn(char) -> bool| {
         let range = parts.get(from..to).unwrap_or_default();
-        range.iter().filter(|part| matches!(part, Part::Digit(c) if is(*c))).count()
+        range.iter().filter(|part| matches!(part, FormatPart::Digit(c) if is(*c))).count()
     };
     let least_whole = digits(first_digit, end_of_whole, |c| c == '0');
     let (most, least) = point.map_or((0, 0), |point| {
@@ -164,7 +166,7 @@ fn number(value: f64, parts: &[Part]) -> String {
     });
     let mut value = value * 100_f64.powi(percents as i32) / 1_000_f64.powi(scale as i32);
     let mut exponent = 0;
-    let has_exponent = parts.iter().any(|part| matches!(part, Part::Exponent(_)));
+    let has_exponent = parts.iter().any(|part| matches!(part, FormatPart::Exponent(_)));
     if has_exponent && value != 0.0 {
         exponent = value.abs().log10().floor() as i32;
         value /= 10_f64.powi(exponent);
@@ -175,9 +177,9 @@ fn number(value: f64, parts: &[Part]) -> String {
     for (at, part) in parts.iter().enumerate() {
         match part {
             _ if at == first_digit => text.push_str(&body),
-            Part::Literal(literal) => text.push_str(literal),
-            Part::Percent => text.push('%'),
-            Part::Exponent(digits) => {
+            FormatPart::Literal(literal) => text.push_str(literal),
+            FormatPart::Percent => text.push('%'),
+            FormatPart::Exponent(digits) => {
                 let (sign, digits) = (if exponent < 0 { '-' } else { '+' }, *digits);
                 let _ = write!(text, "E{sign}{:0digits$}", exponent.abs());
             }
@@ -187,10 +189,10 @@ fn number(value: f64, parts: &[Part]) -> String {
     text.trim().to_owned()
 }
 
-fn literals(parts: &[Part]) -> String {
+fn literals(parts: &[FormatPart]) -> String {
     let text = parts.iter().map(|part| match part {
-        Part::Literal(text) => text.as_str(),
-        Part::Percent => "%",
+        FormatPart::Literal(text) => text.as_str(),
+        FormatPart::Percent => "%",
         _ => "",
     });
     text.collect::<String>().trim().to_owned()
@@ -233,30 +235,30 @@ pub fn date_time(serial: f64) -> Option<NaiveDateTime> {
     epoch.checked_add_signed(Duration::milliseconds(millis as i64))
 }
 
-fn moment(serial: f64, parts: &[Part]) -> Option<String> {
+fn moment(serial: f64, parts: &[FormatPart]) -> Option<String> {
     let at = date_time(serial)?;
-    let has_half = parts.iter().any(|part| matches!(part, Part::Date(run) if run == "am/pm"));
+    let has_half = parts.iter().any(|part| matches!(part, FormatPart::Date(run) if run == "am/pm"));
     let mut text = String::new();
     for (index, part) in parts.iter().enumerate() {
         match part {
-            Part::Date(run) => {
+            FormatPart::Date(run) => {
                 let is_minute = run.starts_with('m') && is_minute(parts, index);
                 text.push_str(&piece(run, at, serial, (has_half, is_minute)));
             }
-            Part::Literal(literal) => text.push_str(literal),
-            Part::Point => text.push('.'),
-            Part::Comma => text.push(','),
-            Part::Digit(c) => text.push(*c),
-            Part::Percent | Part::Exponent(_) => {}
+            FormatPart::Literal(literal) => text.push_str(literal),
+            FormatPart::Point => text.push('.'),
+            FormatPart::Comma => text.push(','),
+            FormatPart::Digit(c) => text.push(*c),
+            FormatPart::Percent | FormatPart::Exponent(_) => {}
         }
     }
     Some(text.trim().to_owned())
 }
 
 /// `m` is a minute after hours and before seconds.
-fn is_minute(parts: &[Part], at: usize) -> bool {
-    let is = |part: Option<&Part>, sign: char| matches!(part, Some(Part::Date(run)) if run.trim_matches(['[', ']']).starts_with(sign));
-    let dates = |part: &&Part| matches!(part, Part::Date(_));
+fn is_minute(parts: &[FormatPart], at: usize) -> bool {
+    let is = |part: Option<&FormatPart>, sign: char| matches!(part, Some(FormatPart::Date(run)) if run.trim_matches(['[', ']']).starts_with(sign));
+    let dates = |part: &&FormatPart| matches!(part, FormatPart::Date(_));
     is(parts[..at].iter().rev().find(dates), 'h') || is(parts[at + 1..].iter().find(dates), 's')
 }
 

@@ -19,7 +19,7 @@ pub fn read(archive: &mut Archive, brand: &mut Brand) -> Result<(), ReadError> {
     themes.sort();
     let mut paper = Paper::default();
     if let Some(xml) = themes.first().map(|name| archive.part(name)).transpose()?.flatten() {
-        let mut theme = Theme::default();
+        let mut theme = ThemeReader::default();
         walk(&xml, |node| {
             theme.step(&node, brand, &mut paper);
             Ok(())
@@ -35,12 +35,12 @@ struct Paper {
 }
 
 #[derive(Default)]
-struct Theme {
+struct ThemeReader {
     /// The colour or font role that is being read.
     about: Option<String>,
 }
 
-impl Theme {
+impl ThemeReader {
     fn step(&mut self, node: &Node<'_>, brand: &mut Brand, paper: &mut Paper) {
         let Node::Open(element) = node else { return };
         match element.name.as_str() {

@@ -14,14 +14,14 @@ const SIZES: std::ops::RangeInclusive<u32> = 12..=160;
 
 pub fn read(archive: &mut Archive, brand: &mut Brand) -> Result<(), ReadError> {
     if let Some(xml) = archive.part("word/styles.xml")? {
-        let mut styles = Styles::default();
+        let mut styles = WordStyles::default();
         walk(&xml, |node| {
             styles.step(&node, brand);
             Ok(())
         })?;
     }
     let Some(xml) = archive.part("word/document.xml")? else { return Ok(()) };
-    let mut section = Section::default();
+    let mut section = WordSection::default();
     walk(&xml, |node| {
         if let Node::Open(element) = node {
             section.see(element, brand);
@@ -44,7 +44,7 @@ pub fn read(archive: &mut Archive, brand: &mut Brand) -> Result<(), ReadError> {
 }
 
 #[derive(Default)]
-struct Styles {
+struct WordStyles {
     /// The style that is being read.
     about: About,
     in_run: bool,
@@ -59,7 +59,7 @@ enum About {
     Heading(usize),
 }
 
-impl Styles {
+impl WordStyles {
     fn step(&mut self, node: &Node<'_>, brand: &mut Brand) {
         match node {
             Node::Open(element) => match element.name.as_str() {
@@ -116,12 +116,12 @@ fn named(name: &str) -> About {
 
 /// The last section is used, because it is the one of the body.
 #[derive(Default)]
-struct Section {
+struct WordSection {
     header: Option<String>,
     footer: Option<String>,
 }
 
-impl Section {
+impl WordSection {
     fn see(&mut self, element: &Element, brand: &mut Brand) {
         let usual = element.attribute("type") == Some("default");
         let id = || element.exactly("r:id").map(str::to_owned);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::svg::{Anchor, Canvas, GRID, Ink, LINE, QUIET, WIDTH, short, width};
+use super::svg::{Canvas, GRID, Ink, LINE, QUIET, TextAnchor, WIDTH, short, width};
 use super::{Chart, Kind, Series, number};
 use crate::document::Color;
 
@@ -113,21 +113,21 @@ impl<'a> Plot<'a> {
             (&self.chart.y, &self.chart.x)
         };
         if let Some(name) = up {
-            canvas.text((14.0, self.top - 10.0), Anchor::Start, &short(name, 60), Ink::Quiet);
+            canvas.text((14.0, self.top - 10.0), TextAnchor::Start, &short(name, 60), Ink::Quiet);
         }
         if let Some(name) = self.chart.y2.as_ref().filter(|_| !self.right_ys.is_empty()) {
             let at = (WIDTH - 14.0, self.top - 10.0);
-            canvas.text(at, Anchor::End, &short(name, 40), Ink::Quiet);
+            canvas.text(at, TextAnchor::End, &short(name, 40), Ink::Quiet);
         }
         if let Some(name) = across {
             let low = if self.is_slanted { self.slanted_height() } else { 0.0 };
             let at = (middle, self.bottom + 2.0 * LINE + low);
-            canvas.text(at, Anchor::Middle, &short(name, 80), Ink::Quiet);
+            canvas.text(at, TextAnchor::Middle, &short(name, 80), Ink::Quiet);
         }
         if self.chart.kind == Kind::Scatter {
             for tick in &self.xs {
                 let at = (self.x(*tick), self.bottom + 16.0);
-                canvas.text(at, Anchor::Middle, &number(*tick), Ink::Quiet);
+                canvas.text(at, TextAnchor::Middle, &number(*tick), Ink::Quiet);
             }
             self.points(canvas);
         } else {
@@ -160,16 +160,26 @@ impl<'a> Plot<'a> {
             let at = self.along(*tick);
             if self.chart.is_horizontal {
                 canvas.line((at, self.top), (at, self.bottom), GRID);
-                canvas.text((at, self.bottom + 16.0), Anchor::Middle, &number(*tick), Ink::Quiet);
+                canvas.text(
+                    (at, self.bottom + 16.0),
+                    TextAnchor::Middle,
+                    &number(*tick),
+                    Ink::Quiet,
+                );
             } else {
                 canvas.line((self.left, at), (self.right, at), GRID);
-                canvas.text((self.left - 8.0, at + 4.0), Anchor::End, &number(*tick), Ink::Quiet);
+                canvas.text(
+                    (self.left - 8.0, at + 4.0),
+                    TextAnchor::End,
+                    &number(*tick),
+                    Ink::Quiet,
+                );
             }
         }
         for tick in &self.right_ys {
             let y = self.bottom - share(&self.right_ys, *tick) * (self.bottom - self.top);
             let at = (self.right + 8.0, y + 4.0);
-            canvas.text(at, Anchor::Start, &number(*tick), Ink::Quiet);
+            canvas.text(at, TextAnchor::Start, &number(*tick), Ink::Quiet);
         }
     }
 
@@ -185,13 +195,13 @@ impl<'a> Plot<'a> {
             let (band, name) = (self.band(at), short(name, 40));
             if self.chart.is_horizontal {
                 let at = (self.left - 8.0, band + 4.0);
-                canvas.text(at, Anchor::End, &fitted(&name, NAMES), Ink::Name);
+                canvas.text(at, TextAnchor::End, &fitted(&name, NAMES), Ink::Name);
             } else if self.is_slanted {
                 // A name does not rise above the left edge.
                 let room = (SLANTED / SLOPE).min(band / 0.77 - 4.0);
                 canvas.slanted((band + 4.0, self.bottom + 14.0), &fitted(&name, room));
             } else {
-                canvas.text((band, self.bottom + 16.0), Anchor::Middle, &name, Ink::Name);
+                canvas.text((band, self.bottom + 16.0), TextAnchor::Middle, &name, Ink::Name);
             }
         }
     }
@@ -231,9 +241,9 @@ impl<'a> Plot<'a> {
             canvas.rect((low, bar.at), (long, thick), &color);
             let at = (if is_inside { centre } else { to + 4.0 }, middle + 4.0);
             let (at, anchor) = match (is_inside, value < 0.0) {
-                (true, _) => (at, Anchor::Middle),
-                (false, true) => ((to - 4.0, at.1), Anchor::End),
-                (false, false) => (at, Anchor::Start),
+                (true, _) => (at, TextAnchor::Middle),
+                (false, true) => ((to - 4.0, at.1), TextAnchor::End),
+                (false, false) => (at, TextAnchor::Start),
             };
             if is_shown {
                 canvas.text(at, anchor, &text, ink);
@@ -246,7 +256,7 @@ impl<'a> Plot<'a> {
                 (false, false) => to - 4.0,
             };
             if is_shown {
-                canvas.text((middle, y), Anchor::Middle, &text, ink);
+                canvas.text((middle, y), TextAnchor::Middle, &text, ink);
             }
         }
     }
@@ -268,7 +278,7 @@ impl<'a> Plot<'a> {
                     let _ = write!(path, "{step}{x:.1} {y:.1}");
                     canvas.dot((x, y), 3.0, &color);
                     if self.chart.shows_values_of(series) {
-                        canvas.text((x, y - 8.0), Anchor::Middle, &number(*value), Ink::Quiet);
+                        canvas.text((x, y - 8.0), TextAnchor::Middle, &number(*value), Ink::Quiet);
                     }
                 }
                 pen_is_up = value.is_none();

@@ -36,7 +36,7 @@ pub fn draw(chart: &Chart, palette: &[Color], faces: &str) -> Vec<u8> {
     let _ = write!(canvas.out, "<desc>{}</desc>", escaped(&chart.description()));
     let mut top = 10.0;
     if let Some(title) = &chart.title {
-        canvas.text((WIDTH / 2.0, 22.0), Anchor::Middle, &short(title, 80), Ink::Title);
+        canvas.text((WIDTH / 2.0, 22.0), TextAnchor::Middle, &short(title, 80), Ink::Title);
         top = 36.0;
     }
     let bottom = high - 8.0 - legend(&mut canvas, chart, high);
@@ -68,7 +68,7 @@ pub(super) struct Canvas<'a> {
 }
 
 #[derive(Clone, Copy)]
-pub(super) enum Anchor {
+pub(super) enum TextAnchor {
     Start,
     Middle,
     End,
@@ -89,11 +89,11 @@ impl Canvas<'_> {
         self.palette[at % self.palette.len()]
     }
 
-    pub(super) fn text(&mut self, at: (f64, f64), anchor: Anchor, text: &str, ink: Ink) {
+    pub(super) fn text(&mut self, at: (f64, f64), anchor: TextAnchor, text: &str, ink: Ink) {
         let anchor = match anchor {
-            Anchor::Start => "start",
-            Anchor::Middle => "middle",
-            Anchor::End => "end",
+            TextAnchor::Start => "start",
+            TextAnchor::Middle => "middle",
+            TextAnchor::End => "end",
         };
         let (color, bold) = match ink {
             Ink::Title => (INK.to_owned(), " font-weight=\"bold\" font-size=\"15\""),
@@ -185,7 +185,7 @@ fn legend(canvas: &mut Canvas<'_>, chart: &Chart, height: f64) -> f64 {
         for (at, wide) in line {
             let (top, high) = if chart.series[*at].is_line { (5.5, 3.0) } else { (9.0, 10.0) };
             canvas.rect((x, y - top), (10.0, high), &canvas.color(*at));
-            canvas.text((x + 15.0, y), Anchor::Start, &names[*at], Ink::Name);
+            canvas.text((x + 15.0, y), TextAnchor::Start, &names[*at], Ink::Name);
             x += wide;
         }
     }
@@ -234,7 +234,7 @@ fn pie(canvas: &mut Canvas<'_>, chart: &Chart, (top, bottom): (f64, f64)) {
             _ => format!("{name}: {} ({share} %)", number(*value)),
         };
         canvas.rect((370.0, y - 9.0), (10.0, 10.0), &canvas.color(at));
-        canvas.text((386.0, y), Anchor::Start, &text, Ink::Name);
+        canvas.text((386.0, y), TextAnchor::Start, &text, Ink::Name);
         y += LINE;
     }
 }

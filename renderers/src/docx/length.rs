@@ -33,7 +33,7 @@ pub fn pages_of_headings(document: &Document) -> Vec<usize> {
     let room = (height - top - bottom) as f64 / 20.0;
     let width = (width - left - right) as f64 / 20.0;
     let listed = Anchors::of(document).all.len() as f64 * CONTENTS_LINE + 40.0;
-    let mut pages = Pages { room, page: 1, used: 0.0, found: Vec::new() };
+    let mut pages = PageCount { room, page: 1, used: 0.0, found: Vec::new() };
     if document.meta.cover {
         let full = (listed / room).ceil() as usize;
         pages.page = 2 + full;
@@ -52,14 +52,14 @@ const CONTENTS_LINE: f64 = 18.0;
 const BELOW_HEADING: f64 = 60.0;
 
 /// Blocks on pages.
-struct Pages {
+struct PageCount {
     room: f64,
     page: usize,
     used: f64,
     found: Vec<usize>,
 }
 
-impl Pages {
+impl PageCount {
     fn block(&mut self, block: &Block, width: f64) {
         let high = height(block, width, 0);
         match block {

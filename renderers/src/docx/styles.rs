@@ -7,7 +7,7 @@ use crate::package::look::{self, Look};
 use crate::package::xml::Xml;
 
 /// A style as a table row: its id, the style it is based on, and its properties as XML.
-struct Style {
+struct WordStyle {
     id: &'static str,
     name: &'static str,
     base: &'static str,
@@ -71,7 +71,7 @@ fn defaults(xml: &mut Xml, look: &Look, meta: &Meta) {
     xml.close();
 }
 
-fn paragraph(xml: &mut Xml, style: &Style) {
+fn paragraph(xml: &mut Xml, style: &WordStyle) {
     xml.open("w:style", &[("w:type", "paragraph"), ("w:styleId", style.id)]);
     xml.val("w:name", style.name);
     xml.val("w:basedOn", style.base);
@@ -81,10 +81,10 @@ fn paragraph(xml: &mut Xml, style: &Style) {
     xml.close();
 }
 
-fn style(names: (&'static str, &'static str), paragraph: &str, run: &str) -> Style {
+fn style(names: (&'static str, &'static str), paragraph: &str, run: &str) -> WordStyle {
     let (id, name) = names;
     let (paragraph, run) = (paragraph.to_owned(), run.to_owned());
-    Style { id, name, base: "Normal", next: id, paragraph, run }
+    WordStyle { id, name, base: "Normal", next: id, paragraph, run }
 }
 
 /// Size in half points for Latin and complex scripts.
@@ -108,7 +108,7 @@ fn spacing(before: u32, after: u32, line: u32) -> String {
 
 const BOLD: &str = "<w:b/><w:bCs/>";
 
-fn headings(look: &Look, numbered: bool) -> Vec<Style> {
+fn headings(look: &Look, numbered: bool) -> Vec<WordStyle> {
     let names = [
         ("Heading1", "heading 1"),
         ("Heading2", "heading 2"),
@@ -145,7 +145,7 @@ fn headings(look: &Look, numbered: bool) -> Vec<Style> {
         };
         let paragraph =
             format!("<w:keepNext/><w:keepLines/>{number}{spacing}<w:outlineLvl w:val=\"{at}\"/>");
-        Style { next: "BodyText", ..style(names, &paragraph, &run) }
+        WordStyle { next: "BodyText", ..style(names, &paragraph, &run) }
     })
     .collect()
 }
@@ -165,7 +165,7 @@ fn voice(look: &Look, own: Option<&Voice>, usual: Voice) -> String {
     )
 }
 
-fn front(look: &Look) -> Vec<Style> {
+fn front(look: &Look) -> Vec<WordStyle> {
     let quiet = look.quiet;
     let big = |half: u32| {
         let usual = Voice { bold: Some(true), half_points: Some(half), ..Voice::default() };
@@ -207,7 +207,7 @@ fn front(look: &Look) -> Vec<Style> {
     ]
 }
 
-fn body(look: &Look) -> Vec<Style> {
+fn body(look: &Look) -> Vec<WordStyle> {
     let (line, quiet) = (look.line, look.quiet);
     let bar = format!(
         "<w:pBdr><w:left w:val=\"single\" w:sz=\"24\" w:space=\"10\" w:color=\"{line}\"/></w:pBdr>"
@@ -236,7 +236,7 @@ fn body(look: &Look) -> Vec<Style> {
     ]
 }
 
-fn tables_and_code(look: &Look) -> Vec<Style> {
+fn tables_and_code(look: &Look) -> Vec<WordStyle> {
     let code = look.code;
     let face = format!(
         "<w:rFonts w:ascii=\"{code}\" w:hAnsi=\"{code}\" w:eastAsia=\"{}\" w:cs=\"{code}\"/><w:noProof/>",
@@ -262,7 +262,7 @@ fn tables_and_code(look: &Look) -> Vec<Style> {
     ]
 }
 
-fn small(look: &Look) -> Vec<Style> {
+fn small(look: &Look) -> Vec<WordStyle> {
     let calm = |half: u32| format!("<w:color w:val=\"{}\"/>{}", look.quiet, size(half));
     vec![
         style(

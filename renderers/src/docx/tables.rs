@@ -32,7 +32,7 @@ pub struct Frame {
 
 /// What all rows of a table share.
 #[derive(Clone, Copy)]
-struct RowsOf<'t> {
+struct WordRows<'t> {
     table: &'t Table,
     widths: &'t [i64],
     spans: &'t Spans,
@@ -62,7 +62,7 @@ impl Draw<'_> {
         let rtl = table.header.first().is_some_and(|cell| self.bidi(&plain(cell))) || self.is_rtl;
         open(xml, place, &widths, rtl);
         let (is_short, spans) = (is_short(table), table.spans());
-        let of = RowsOf { table, widths: &widths, spans: &spans, look };
+        let of = WordRows { table, widths: &widths, spans: &spans, look };
         if !table.header.is_empty() {
             self.row(xml, of, 0, !table.rows.is_empty());
         }
@@ -74,8 +74,8 @@ impl Draw<'_> {
     }
 
     /// A row; the header is row 0.
-    fn row(&mut self, xml: &mut Xml, of: RowsOf<'_>, number: usize, keep_next: bool) {
-        let RowsOf { table, widths, spans, .. } = of;
+    fn row(&mut self, xml: &mut Xml, of: WordRows<'_>, number: usize, keep_next: bool) {
+        let WordRows { table, widths, spans, .. } = of;
         let row = number.checked_sub(1).map_or(&table.header, |at| &table.rows[at]);
         let header = !table.header.is_empty() && number < table.header_rows();
         xml.open("w:tr", &[]);

@@ -26,7 +26,7 @@ pub fn checked(source: &str, sheets: &[String]) -> Result<String, EditError> {
 fn sheets_in(formula: &str) -> Vec<String> {
     let mut names = Vec::new();
     for token in tokens(formula) {
-        if let Token::Other(text) = token
+        if let FormulaToken::Other(text) = token
             && let Some(name) = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\''))
         {
             names.push(name.replace("''", "'"));
@@ -40,8 +40,8 @@ pub fn shifted(formula: &str, rows: i64, columns: i64) -> String {
     let mut moved = String::new();
     for token in tokens(formula) {
         match token {
-            Token::Other(text) => moved.push_str(text),
-            Token::Cell { column, column_is_fixed, row, row_is_fixed } => {
+            FormulaToken::Other(text) => moved.push_str(text),
+            FormulaToken::Cell { column, column_is_fixed, row, row_is_fixed } => {
                 let by = |value: u32, by: i64| i64::from(value) + by;
                 let row = if row_is_fixed { i64::from(row) } else { by(row, rows) };
                 let column = if column_is_fixed { i64::from(column) } else { by(column, columns) };
@@ -60,13 +60,13 @@ pub fn shifted(formula: &str, rows: i64, columns: i64) -> String {
     moved
 }
 
-enum Token<'f> {
+enum FormulaToken<'f> {
     Cell { column: u32, column_is_fixed: bool, row: u32, row_is_fixed: bool },
     Other(&'f str),
 }
 
 /// Splits a formula into cells and everything else: texts, sheet names, functions, signs.
-fn tokens(formula: &str) -> Vec<Token<'_>> {
+fn tokens(formula: &str) -> Vec<FormulaToken<'_>> {
     let mut tokens = Vec::new();
     let mut rest = formula;
     while let Some(first) = rest.chars().next() {
@@ -80,7 +80,7 @@ fn tokens(formula: &str) -> Vec<Token<'_>> {
         rest = after;
         let is_name = rest.starts_with(['(', '!', '[']);
         let cell = if is_word(first) && !is_name { cell(word) } else { None };
-        tokens.push(cell.unwrap_or(Token::Other(word)));
+        tokens.push(cell.unwrap_or(FormulaToken::Other(word)));
     }
     tokens
 }
@@ -118,14 +118,14 @@ fn bracketed(text: &str) -> usize {
     text.len()
 }
 
-fn cell(word: &str) -> Option<Token<'static>> {
+fn cell(word: &str) -> Option<FormulaToken<'static>> {
     let (column_is_fixed, rest) = (word.starts_with('$'), word.strip_prefix('$').unwrap_or(word));
     let split = rest.find(|c: char| !c.is_ascii_alphabetic())?;
     let (name, rest) = rest.split_at(split);
     let (row_is_fixed, digits) = (rest.starts_with('$'), rest.strip_prefix('$').unwrap_or(rest));
     let address = super::cells::Address::parse(&format!("{name}{digits}"))?;
     let (row, column) = (address.row, address.column);
-    Some(Token::Cell { column, column_is_fixed, row, row_is_fixed })
+    Some(FormulaToken::Cell { column, column_is_fixed, row, row_is_fixed })
 }
 
 #[cfg(test)]

@@ -16,12 +16,12 @@ use crate::package::text::flat;
 pub struct Builder {
     depth: usize,
     done: Vec<Block>,
-    frames: Vec<Frame>,
+    frames: Vec<OpenTag>,
     open: Open,
 }
 
 /// An open element.
-enum Frame {
+enum OpenTag {
     List(List),
     Quote(Vec<Block>),
     Heading(u8),
@@ -33,7 +33,7 @@ enum Frame {
     Pre(Option<String>, String),
 }
 
-impl Frame {
+impl OpenTag {
     fn is(&self, name: &str) -> bool {
         match self {
             Self::List(list) => name == if list.start.is_some() { "ol" } else { "ul" },
@@ -66,7 +66,7 @@ impl Builder {
 
     /// The closing tag of the outermost open element.
     pub fn awaits(&self) -> Option<&'static str> {
-        self.frames.first().map(Frame::closing)
+        self.frames.first().map(OpenTag::closing)
     }
 
     pub fn finish(mut self, reader: &mut Reader) -> Vec<Block> {
@@ -89,7 +89,7 @@ impl Builder {
                 }
                 Piece::Tag(tag) => self.tag(reader, &tag),
                 Piece::Text(text) => match self.frames.last_mut() {
-                    Some(Frame::Pre(_, code)) => code.push_str(&text),
+                    Some(OpenTag::Pre(_, code)) => code.push_str(&text),
                     _ => self.open.lines(&text),
                 },
             }
@@ -98,7 +98,7 @@ impl Builder {
 
     /// Markdown between two blocks of HTML.
     pub fn blocks(&mut self, reader: &mut Reader, blocks: Vec<Block>) {
-        let Some(Frame::Table(_)) = self.frames.last() else {
+        let Some(OpenTag::Table(_)) = self.frames.last() else {
             self.flush(reader);
             return blocks.into_iter().for_each(|block| self.push(block));
         };
@@ -120,15 +120,15 @@ impl Builder {
 
     fn tag(&mut self, reader: &mut Reader, tag: &Tag) {
         let name = tag.name.as_str();
-        if let Some(Frame::Pre(..)) = self.frames.last() {
+        if let Some(OpenTag::Pre(..)) = self.frames.last() {
             if name == "pre" && tag.closes {
                 self.close_last(reader);
-            } else if let (Some(Frame::Pre(_, code)), "br") = (self.frames.last_mut(), name) {
+            } else if let (Some(OpenTag::Pre(_, code)), "br") = (self.frames.last_mut(), name) {
                 code.push('\n');
             }
             return;
         }
-        if let Some(Frame::Table(table)) = self.frames.last_mut() {
+        if let Some(OpenTag::Table(table)) = self.frames.last_mut() {
             let ends = name == "table" && tag.closes && !table.has_inner();
             if table.tag(reader, tag, &mut self.open) {
                 if ends {
@@ -145,10 +145,10 @@ impl Builder {
         let frame = match name {
             "ul" | "menu" => list(None),
             "ol" => list(tag.attribute("start").and_then(|n| n.trim().parse().ok()).or(Some(1))),
-            "blockquote" => Frame::Quote(Vec::new()),
-            "dl" => Frame::Definitions(Vec::new()),
-            "table" => Frame::Table(HtmlTable::default()),
-            "pre" => Frame::Pre(None, String::new()),
+            "blockquote" => OpenTag::Quote(Vec::new()),
+            "dl" => OpenTag::Definitions(Vec::new()),
+            "table" => OpenTag::Table(HtmlTable::default()),
+            "pre" => OpenTag::Pre(None, String::new()),
             "hr" => {
                 self.flush(reader);
                 return self.push(Block::Break);
@@ -156,7 +156,7 @@ impl Builder {
             "li" => return self.item(reader),
             "dt" | "dd" => return self.definition(reader, name),
             name if heading_level(name).is_some() => {
-                Frame::Heading(heading_level(name).unwrap_or(1))
+                OpenTag::Heading(heading_level(name).unwrap_or(1))
             }
             name if APART.contains(&name) => {
                 self.flush(reader);
@@ -192,26 +192,26 @@ impl Builder {
 
     fn item(&mut self, reader: &mut Reader) {
         self.flush(reader);
-        let at = self.frames.iter().rposition(|frame| matches!(frame, Frame::List(_)));
+        let at = self.frames.iter().rposition(|frame| matches!(frame, OpenTag::List(_)));
         let Some(at) = at else { return };
         while self.frames.len() > at + 1 {
             self.close_last(reader);
         }
-        if let Some(Frame::List(list)) = self.frames.last_mut() {
+        if let Some(OpenTag::List(list)) = self.frames.last_mut() {
             list.items.push(Item { task: None, blocks: Vec::new() });
         }
     }
 
     fn definition(&mut self, reader: &mut Reader, name: &str) {
         self.flush(reader);
-        let at = self.frames.iter().rposition(|frame| matches!(frame, Frame::Definitions(_)));
+        let at = self.frames.iter().rposition(|frame| matches!(frame, OpenTag::Definitions(_)));
         let Some(at) = at else { return };
         while self.frames.len() > at + 1 {
             self.close_last(reader);
         }
         if name == "dt" {
-            self.frames.push(Frame::Term);
-        } else if let Some(Frame::Definitions(items)) = self.frames.last_mut()
+            self.frames.push(OpenTag::Term);
+        } else if let Some(OpenTag::Definitions(items)) = self.frames.last_mut()
             && items.is_empty()
         {
             items.push((Vec::new(), Vec::new()));
@@ -219,23 +219,23 @@ impl Builder {
     }
 
     fn close_last(&mut self, reader: &mut Reader) {
-        if let Some(Frame::Table(table)) = self.frames.last_mut() {
+        if let Some(OpenTag::Table(table)) = self.frames.last_mut() {
             table.end_cell(reader, &mut self.open);
         } else {
             self.flush(reader);
         }
         match self.frames.pop() {
-            Some(Frame::List(list)) if !list.items.is_empty() => self.push(Block::List(list)),
-            Some(Frame::Quote(blocks)) => self.push(Block::Quote { alert: None, blocks }),
-            Some(Frame::Definitions(items)) if !items.is_empty() => {
+            Some(OpenTag::List(list)) if !list.items.is_empty() => self.push(Block::List(list)),
+            Some(OpenTag::Quote(blocks)) => self.push(Block::Quote { alert: None, blocks }),
+            Some(OpenTag::Definitions(items)) if !items.is_empty() => {
                 self.push(Block::Definitions(items));
             }
-            Some(Frame::Table(table)) => {
+            Some(OpenTag::Table(table)) => {
                 for block in table.blocks(reader) {
                     self.push(block);
                 }
             }
-            Some(Frame::Pre(language, code)) => {
+            Some(OpenTag::Pre(language, code)) => {
                 let text = clean::text(code.trim_matches('\n'));
                 self.push(Block::Code { language, text });
             }
@@ -250,13 +250,13 @@ impl Builder {
             return;
         }
         match self.frames.last() {
-            Some(Frame::Heading(level)) => {
+            Some(OpenTag::Heading(level)) => {
                 let level = *level;
                 self.push(Block::Heading { level, content });
             }
-            Some(Frame::Term) => {
+            Some(OpenTag::Term) => {
                 let at = self.frames.len().saturating_sub(2);
-                if let Some(Frame::Definitions(items)) = self.frames.get_mut(at) {
+                if let Some(OpenTag::Definitions(items)) = self.frames.get_mut(at) {
                     items.push((content, Vec::new()));
                 }
             }
@@ -266,7 +266,7 @@ impl Builder {
 
     /// Ends the current paragraph, unless it is in a cell.
     fn flush_text(&mut self, reader: &mut Reader) {
-        if !matches!(self.frames.last(), Some(Frame::Table(_))) {
+        if !matches!(self.frames.last(), Some(OpenTag::Table(_))) {
             self.flush(reader);
         }
     }
@@ -275,7 +275,7 @@ impl Builder {
     fn push(&mut self, block: Block) {
         for frame in self.frames.iter_mut().rev() {
             match frame {
-                Frame::List(list) => {
+                OpenTag::List(list) => {
                     if list.items.is_empty() {
                         list.items.push(Item { task: None, blocks: Vec::new() });
                     }
@@ -284,8 +284,8 @@ impl Builder {
                     }
                     return;
                 }
-                Frame::Quote(blocks) => return blocks.push(block),
-                Frame::Definitions(items) => {
+                OpenTag::Quote(blocks) => return blocks.push(block),
+                OpenTag::Definitions(items) => {
                     if items.is_empty() {
                         items.push((Vec::new(), Vec::new()));
                     }
@@ -294,13 +294,13 @@ impl Builder {
                     }
                     return;
                 }
-                Frame::Heading(_) | Frame::Term | Frame::Table(_) | Frame::Pre(..) => {}
+                OpenTag::Heading(_) | OpenTag::Term | OpenTag::Table(_) | OpenTag::Pre(..) => {}
             }
         }
         self.done.push(block);
     }
 }
 
-fn list(start: Option<u64>) -> Frame {
-    Frame::List(List { start, tight: true, items: Vec::new() })
+fn list(start: Option<u64>) -> OpenTag {
+    OpenTag::List(List { start, tight: true, items: Vec::new() })
 }

@@ -9,7 +9,7 @@ use crate::document::{Align, Block, Inline, Merge, Table};
 /// The rows read so far.
 #[derive(Default)]
 pub struct HtmlTable {
-    rows: Vec<Vec<Cell>>,
+    rows: Vec<Vec<HtmlCell>>,
     /// Whether the text belongs to the last cell of the last row.
     in_cell: bool,
     /// Whether the current rows are in a `thead`.
@@ -18,7 +18,7 @@ pub struct HtmlTable {
     inner: usize,
 }
 
-struct Cell {
+struct HtmlCell {
     content: Vec<Inline>,
     rows: usize,
     columns: usize,
@@ -96,7 +96,7 @@ impl HtmlTable {
         };
         let (rows, columns) = (span("rowspan", TABLE_CELLS), span("colspan", TABLE_COLUMNS));
         let is_header = self.in_head || tag.name == "th";
-        let cell = Cell { content: Vec::new(), rows, columns, align, is_header };
+        let cell = HtmlCell { content: Vec::new(), rows, columns, align, is_header };
         match self.rows.last_mut() {
             Some(row) => row.push(cell),
             None => self.rows.push(vec![cell]),
@@ -140,7 +140,7 @@ impl HtmlTable {
 }
 
 /// The number of columns, including those that cells of earlier rows extend into.
-fn columns(rows: &[Vec<Cell>]) -> usize {
+fn columns(rows: &[Vec<HtmlCell>]) -> usize {
     let widths = rows.iter().map(|row| row.iter().map(|cell| cell.columns).sum::<usize>());
     let own = widths.max().unwrap_or(0);
     // Cells over several rows push the cells below them to the right.
@@ -159,7 +159,11 @@ fn columns(rows: &[Vec<Cell>]) -> usize {
 }
 
 /// Calls `see` for each cell with its column, and records the columns that stay covered below.
-fn place<'c>(row: &'c [Cell], covered: &mut Vec<usize>, mut see: impl FnMut(usize, &'c Cell)) {
+fn place<'c>(
+    row: &'c [HtmlCell],
+    covered: &mut Vec<usize>,
+    mut see: impl FnMut(usize, &'c HtmlCell),
+) {
     let mut at = 0;
     let before: Vec<bool> = covered.iter().map(|rows| *rows > 0).collect();
     for rows in covered.iter_mut() {
@@ -182,14 +186,14 @@ fn place<'c>(row: &'c [Cell], covered: &mut Vec<usize>, mut see: impl FnMut(usiz
 }
 
 /// The number of rows at the top that have only header cells. A table is not all header.
-fn header_rows(rows: &[Vec<Cell>]) -> usize {
-    let is_header = |row: &&Vec<Cell>| row.iter().all(|cell| cell.is_header);
+fn header_rows(rows: &[Vec<HtmlCell>]) -> usize {
+    let is_header = |row: &&Vec<HtmlCell>| row.iter().all(|cell| cell.is_header);
     let count = rows.iter().take_while(is_header).count();
     if count < rows.len() { count } else { 1 }
 }
 
 /// The table with each cell in its row and column; covered cells are empty.
-fn placed(rows: Vec<Vec<Cell>>, columns: usize) -> Table {
+fn placed(rows: Vec<Vec<HtmlCell>>, columns: usize) -> Table {
     let count = rows.len();
     let (mut covered, mut merges) = (vec![0; columns], Vec::new());
     let mut taken = vec![vec![false; columns]; count];

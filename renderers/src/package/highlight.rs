@@ -6,11 +6,11 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece<'t> {
     pub text: &'t str,
-    kind: Kind,
+    kind: CodeKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum CodeKind {
     Plain,
     Comment,
     Text,
@@ -22,11 +22,11 @@ impl Piece<'_> {
     /// RRGGBB, dark enough to be read on the background of code (contrast above 4.5:1).
     pub fn color(self) -> Option<&'static str> {
         match self.kind {
-            Kind::Plain => None,
-            Kind::Comment => Some("57606A"),
-            Kind::Text => Some("0A5A2A"),
-            Kind::Number => Some("0550AE"),
-            Kind::Word => Some("A31550"),
+            CodeKind::Plain => None,
+            CodeKind::Comment => Some("57606A"),
+            CodeKind::Text => Some("0A5A2A"),
+            CodeKind::Number => Some("0550AE"),
+            CodeKind::Word => Some("A31550"),
         }
     }
 }
@@ -47,7 +47,7 @@ pub fn lines<'t>(language: Option<&str>, code: &'t str) -> Vec<Vec<Piece<'t>>> {
     let name = language.unwrap_or_default().split([' ', ',', '{']).next().unwrap_or_default();
     let grammar = grammar(&name.to_ascii_lowercase()).filter(|_| code.len() <= MOST_BYTES);
     let Some(grammar) = grammar else {
-        return code.split('\n').map(|text| vec![Piece { text, kind: Kind::Plain }]).collect();
+        return code.split('\n').map(|text| vec![Piece { text, kind: CodeKind::Plain }]).collect();
     };
     let mut lines = vec![Vec::new()];
     for piece in pieces(code, &grammar) {
@@ -69,9 +69,9 @@ fn pieces<'t>(code: &'t str, grammar: &Grammar) -> Vec<Piece<'t>> {
     while at < code.len() {
         let rest = &code[at..];
         let (length, kind) = token(rest, grammar);
-        if kind != Kind::Plain {
+        if kind != CodeKind::Plain {
             if plain < at {
-                pieces.push(Piece { text: &code[plain..at], kind: Kind::Plain });
+                pieces.push(Piece { text: &code[plain..at], kind: CodeKind::Plain });
             }
             pieces.push(Piece { text: &rest[..length], kind });
             plain = at + length;
@@ -79,41 +79,42 @@ fn pieces<'t>(code: &'t str, grammar: &Grammar) -> Vec<Piece<'t>> {
         at += length;
     }
     if plain < code.len() {
-        pieces.push(Piece { text: &code[plain..], kind: Kind::Plain });
+        pieces.push(Piece { text: &code[plain..], kind: CodeKind::Plain });
     }
     pieces
 }
 
 /// The token at the start of `rest`, which is not empty: its length in bytes and its kind.
-fn token(rest: &str, grammar: &Grammar) -> (usize, Kind) {
+fn token(rest: &str, grammar: &Grammar) -> (usize, CodeKind) {
     let first = rest.chars().next().expect("the rest is not empty");
     if let Some((open, close)) = grammar.block_comment
         && let Some(inside) = rest.strip_prefix(open)
     {
         let length = inside.find(close).map_or(rest.len(), |end| open.len() + end + close.len());
-        return (length, Kind::Comment);
+        return (length, CodeKind::Comment);
     }
     if !grammar.line_comment.is_empty() && rest.starts_with(grammar.line_comment) {
-        return (rest.find('\n').unwrap_or(rest.len()), Kind::Comment);
+        return (rest.find('\n').unwrap_or(rest.len()), CodeKind::Comment);
     }
     if grammar.quotes.contains(first) {
-        return quoted(rest, first).map_or((first.len_utf8(), Kind::Plain), |n| (n, Kind::Text));
+        return quoted(rest, first)
+            .map_or((first.len_utf8(), CodeKind::Plain), |n| (n, CodeKind::Text));
     }
     if first.is_alphanumeric() || first == '_' {
         return word(rest, first, grammar);
     }
-    (first.len_utf8(), Kind::Plain)
+    (first.len_utf8(), CodeKind::Plain)
 }
 
-fn word(rest: &str, first: char, grammar: &Grammar) -> (usize, Kind) {
+fn word(rest: &str, first: char, grammar: &Grammar) -> (usize, CodeKind) {
     let number = first.is_ascii_digit();
     let inside = |c: char| c.is_alphanumeric() || c == '_' || (number && c == '.');
     let length = rest.find(|c| !inside(c)).unwrap_or(rest.len());
     let known = grammar.words.split(' ').any(|word| word == &rest[..length]);
     let kind = match (number, known) {
-        (true, _) => Kind::Number,
-        (_, true) => Kind::Word,
-        _ => Kind::Plain,
+        (true, _) => CodeKind::Number,
+        (_, true) => CodeKind::Word,
+        _ => CodeKind::Plain,
     };
     (length, kind)
 }

@@ -42,14 +42,14 @@ pub struct Scenery {
 
 /// The words before the text alternative of a picture.
 #[derive(Debug, Clone, Default)]
-struct Words {
+struct BackdropWords {
     side: Option<(Side, f64)>,
     /// Whether the whole picture is shown.
     is_whole: bool,
     alt: String,
 }
 
-impl Words {
+impl BackdropWords {
     /// Reads `bg right:40% text`; `None` if the first word is not `bg`.
     fn read(alt: &str) -> Option<Self> {
         let mut words = alt.split_whitespace();
@@ -113,19 +113,19 @@ impl<'d> Deck<'d> {
     }
 
     /// The pictures of a block that has nothing else; `None` for other blocks.
-    fn pictures_of(&mut self, block: &'d Block) -> Option<Vec<(Words, Picture<'d>)>> {
+    fn pictures_of(&mut self, block: &'d Block) -> Option<Vec<(BackdropWords, Picture<'d>)>> {
         let Block::Paragraph(content) = block else { return None };
         let mut found = Vec::new();
         for inline in content {
             match inline {
-                Inline::Image { url, alt, .. } => found.push((url, Words::read(alt)?)),
+                Inline::Image { url, alt, .. } => found.push((url, BackdropWords::read(alt)?)),
                 Inline::SoftBreak | Inline::LineBreak => {}
                 Inline::Text(text) if text.trim().is_empty() => {}
                 _ => return None,
             }
         }
         let document = self.document;
-        let read = |(url, words): (&'d String, Words)| {
+        let read = |(url, words): (&'d String, BackdropWords)| {
             let picture = self.album.picture(document, url, &mut self.warnings)?;
             Some((words, picture))
         };
@@ -172,10 +172,13 @@ mod tests {
 
     #[test]
     fn the_words_before_the_text_place_a_picture() {
-        let words = Words::read("bg left:33% A boat at sea").unwrap();
+        let words = BackdropWords::read("bg left:33% A boat at sea").unwrap();
         assert_eq!((words.side, words.alt.as_str()), (Some((Side::Left, 0.33)), "A boat at sea"));
-        assert!(Words::read("bg contain").unwrap().is_whole);
-        assert_eq!(Words::read("bg right:900%").unwrap().side, Some((Side::Right, SHARES[1])));
-        assert!(Words::read("A background").is_none());
+        assert!(BackdropWords::read("bg contain").unwrap().is_whole);
+        assert_eq!(
+            BackdropWords::read("bg right:900%").unwrap().side,
+            Some((Side::Right, SHARES[1]))
+        );
+        assert!(BackdropWords::read("A background").is_none());
     }
 }

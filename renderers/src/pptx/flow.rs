@@ -159,7 +159,7 @@ impl<'d> Flow<'d> {
     }
 }
 
-type Cut<'d> = (Option<Item<'d>>, Option<Item<'d>>);
+type CutItem<'d> = (Option<Item<'d>>, Option<Item<'d>>);
 
 /// On an empty page at least a part of the first paragraph is placed, so that the loop ends.
 fn cut_text(
@@ -209,7 +209,7 @@ fn whole_item(paras: &[Para], count: usize) -> usize {
 }
 
 /// The header is repeated on every slide, unless it would fill them.
-fn cut_table<'d>(table: &Table, width: f64, left: f64, fresh: bool) -> Cut<'d> {
+fn cut_table<'d>(table: &Table, width: f64, left: f64, fresh: bool) -> CutItem<'d> {
     let columns = Columns::of(table, width, CUT_SCALE);
     if fresh && !table.header.is_empty() && columns.row_height(&table.header, true) > left * 0.6 {
         let mut plain = table.clone();
@@ -281,7 +281,7 @@ fn cut_code<'d>(
     text: &str,
     room: (f64, f64, f64),
     fresh: bool,
-) -> Cut<'d> {
+) -> CutItem<'d> {
     let (width, left, size) = room;
     let lines: Vec<&str> = text.split('\n').collect();
     let mut count = 0;
@@ -310,7 +310,7 @@ fn cut_code<'d>(
 }
 
 /// Splits a single line that is taller than a slide.
-fn cut_line<'d>(language: Option<&str>, lines: &[&str], room: (f64, f64, f64)) -> Cut<'d> {
+fn cut_line<'d>(language: Option<&str>, lines: &[&str], room: (f64, f64, f64)) -> CutItem<'d> {
     let (width, left, size) = room;
     let share = left / code_height(lines[0], width, size) * 0.9;
     let letters = ((lines[0].chars().count() as f64 * share) as usize).max(1);

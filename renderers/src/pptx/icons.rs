@@ -5,13 +5,13 @@ use crate::document::Inline;
 
 /// The parts of a paragraph that are no pictures.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Words {
+pub struct IconWords {
     pub all: usize,
     /// Those before the current picture.
     pub before: usize,
 }
 
-impl Words {
+impl IconWords {
     /// Whether the current picture has words before and after it.
     pub fn are_around(self) -> bool {
         (1..self.all).contains(&self.before)

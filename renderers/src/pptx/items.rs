@@ -4,7 +4,7 @@ use std::slice;
 
 use super::deck::Deck;
 use super::heights::{CELL_FORM, LEAST_TABLE};
-use super::icons::{Words, is_icon, is_word};
+use super::icons::{IconWords, is_icon, is_word};
 use super::plan::{Class, Slide, byline};
 use crate::chart::Chart;
 use crate::document::{Alert, Block, Inline, Item as ListItem, List, PictureWidth, Table, each_in};
@@ -104,7 +104,7 @@ impl<'d> Deck<'d> {
             items: Vec::new(),
             lists: 0,
             notes,
-            words: Words::default(),
+            words: IconWords::default(),
         };
         let at = At { level: 0, voice: Voice::Plain, depth: 0 };
         for block in blocks {
@@ -153,7 +153,7 @@ struct ItemCollector<'a, 'd> {
     /// The footnotes referenced on this slide.
     notes: Vec<usize>,
     /// The words of the current paragraph.
-    words: Words,
+    words: IconWords,
 }
 
 impl<'d> ItemCollector<'_, 'd> {
@@ -217,7 +217,7 @@ impl<'d> ItemCollector<'_, 'd> {
     /// A paragraph; its pictures follow it as separate items.
     fn text(&mut self, at: At, mark: Mark, content: &[Inline]) {
         let mut pictures = Vec::new();
-        self.words = Words::default();
+        self.words = IconWords::default();
         each_in(content, &mut |inline| self.words.all += usize::from(is_word(inline)));
         let letters = self.split(content, &mut pictures);
         if !plain(&letters).trim().is_empty() || mark != Mark::None {

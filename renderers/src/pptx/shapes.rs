@@ -16,7 +16,7 @@ use crate::package::{Package, Relations};
 
 /// What all rows of a table share.
 #[derive(Clone, Copy)]
-struct RowsOf<'t> {
+struct SlideRows<'t> {
     table: &'t Table,
     columns: &'t Columns,
     spans: &'t Spans,
@@ -55,7 +55,7 @@ impl Sheet<'_, '_> {
         }
         xml.close();
         let (spans, alignments) = (table.spans(), alignments(table));
-        let of = RowsOf { table, columns: &columns, spans: &spans, alignments: &alignments };
+        let of = SlideRows { table, columns: &columns, spans: &spans, alignments: &alignments };
         let first = usize::from(table.header.is_empty());
         for at in first..=table.rows.len() {
             self.row(xml, of, at);
@@ -66,8 +66,8 @@ impl Sheet<'_, '_> {
     }
 
     /// A row; the header is row 0.
-    fn row(&mut self, xml: &mut Xml, of: RowsOf<'_>, number: usize) {
-        let RowsOf { table, columns, spans, alignments } = of;
+    fn row(&mut self, xml: &mut Xml, of: SlideRows<'_>, number: usize) {
+        let SlideRows { table, columns, spans, alignments } = of;
         let row = number.checked_sub(1).map_or(&table.header, |at| &table.rows[at]);
         let header = !table.header.is_empty() && number < table.header_rows();
         let height = emu(columns.row_height(row, header)).to_string();

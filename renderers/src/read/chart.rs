@@ -12,9 +12,9 @@ use super::{
 const POINTS: usize = 10_000;
 
 #[derive(Default)]
-struct Chart {
+struct ReadChart {
     title: String,
-    series: Vec<Series>,
+    series: Vec<ReadSeries>,
     /// The open elements, outermost first.
     open: Vec<String>,
     /// The index of the point that is being read.
@@ -22,7 +22,7 @@ struct Chart {
 }
 
 #[derive(Default)]
-struct Series {
+struct ReadSeries {
     name: String,
     names: Vec<String>,
     values: Vec<String>,
@@ -31,7 +31,7 @@ struct Series {
 /// All charts in that folder, in the order of their names.
 pub fn all(archive: &mut Archive, folder: &str, words: &mut Words) -> Result<(), ReadError> {
     for part in archive.numbered(&format!("{folder}chart")) {
-        let mut chart = Chart::default();
+        let mut chart = ReadChart::default();
         let xml = archive.part(&part)?.unwrap_or_default();
         // A damaged chart is read as far as possible.
         let _ = walk(&xml, |node| {
@@ -43,12 +43,12 @@ pub fn all(archive: &mut Archive, folder: &str, words: &mut Words) -> Result<(),
     Ok(())
 }
 
-impl Chart {
+impl ReadChart {
     fn step(&mut self, node: &Node<'_>) {
         match node {
             Node::Open(element) => {
                 if element.name == "ser" {
-                    self.series.push(Series::default());
+                    self.series.push(ReadSeries::default());
                 }
                 if element.name == "pt" {
                     self.at = element.number("idx").unwrap_or(0).min(POINTS);

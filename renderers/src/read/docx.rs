@@ -16,11 +16,11 @@ use super::{
 
 pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     let mut archive = Archive::open(bytes)?;
-    let mut body = Body {
+    let mut body = WordBody {
         styles: styles(&mut archive)?,
         numbered: numbered(&mut archive)?,
         links: links(&mut archive, "word/_rels/document.xml.rels")?,
-        ..Body::default()
+        ..WordBody::default()
     };
     let mut warnings = Vec::new();
     let main = archive.part("word/document.xml")?.unwrap_or_default();
@@ -49,14 +49,14 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
 }
 
 #[derive(Default)]
-struct Body {
+struct WordBody {
     styles: HashMap<String, ParagraphStyle>,
     numbered: BTreeMap<(String, usize), bool>,
     links: HashMap<String, String>,
     words: Words,
     tables: Tables,
     /// The text of a shape is a paragraph inside a paragraph.
-    paragraphs: Vec<Paragraph>,
+    paragraphs: Vec<WordParagraph>,
     marks: Marks,
     in_run: bool,
     /// Inside an element whose text is not part of the document.
@@ -64,18 +64,18 @@ struct Body {
     link: Option<String>,
     wide: usize,
     /// The marks of the current insertion or deletion, if it is not empty so far.
-    change: Option<Change>,
+    change: Option<OpenChange>,
     has_changes: bool,
 }
 
 /// Tracked or hidden text, and whether its opening mark was written.
-struct Change {
+struct OpenChange {
     opening: &'static str,
     closing: &'static str,
     is_open: bool,
 }
 
-impl Change {
+impl OpenChange {
     fn of(name: &str) -> Option<Self> {
         let (opening, closing) = match name {
             "ins" | "moveTo" => ("{++", "++}"),
@@ -88,7 +88,7 @@ impl Change {
 }
 
 #[derive(Default)]
-struct Paragraph {
+struct WordParagraph {
     line: Line,
     style: String,
     outline: Option<usize>,
@@ -96,7 +96,7 @@ struct Paragraph {
     depth: usize,
 }
 
-impl Body {
+impl WordBody {
     fn step(&mut self, node: &Node<'_>) -> Result<(), ReadError> {
         match node {
             Node::Open(element) if self.skipped > 0 || is_skipped(&element.name) => {
@@ -115,17 +115,17 @@ impl Body {
     fn open(&mut self, element: &Element) {
         let value = || element.attribute("val").unwrap_or_default().to_owned();
         match element.name.as_str() {
-            "p" => self.paragraphs.push(Paragraph::default()),
+            "p" => self.paragraphs.push(WordParagraph::default()),
             "r" => (self.in_run, self.marks) = (true, Marks::default()),
             "b" if self.in_run => self.marks.strong = element.is_on(),
             "i" if self.in_run => self.marks.emphasis = element.is_on(),
             "strike" | "dstrike" if self.in_run => self.marks.strike = element.is_on(),
             "ins" | "moveTo" | "del" | "moveFrom" if self.in_text() => {
                 self.end_change();
-                self.change = Change::of(&element.name);
+                self.change = OpenChange::of(&element.name);
             }
             "vanish" if self.in_run && self.change.is_none() && element.is_on() => {
-                self.change = Change::of("vanish");
+                self.change = OpenChange::of("vanish");
             }
             "num" | "sub" | "sup" | "deg" if self.in_text() => self.plain(math_mark(&element.name)),
             "tab" if self.in_run => self.push("\t"),

@@ -33,7 +33,7 @@ const ROWS: f32 = 3.5;
 /// The maximum number of lines to search for the cell beside a multi-line cell.
 const CELL_LINES: usize = 24;
 
-struct Cell {
+struct GridCell {
     text: String,
     left: f32,
     right: f32,
@@ -42,7 +42,7 @@ struct Cell {
 
 /// Cells side by side.
 struct Row {
-    cells: Vec<Cell>,
+    cells: Vec<GridCell>,
     top: f32,
     bottom: f32,
     height: f32,
@@ -111,10 +111,10 @@ fn rows(pieces: &[Piece]) -> Vec<Row> {
         }
         let row = rows.last_mut();
         match row.map(|row| (row.place(&pieces[at..]), row)) {
-            Some((Place::Beside, row)) => row.cells.push(Cell::of(piece)),
-            Some((Place::Below, row)) => row.go_on(piece),
+            Some((PiecePlace::Beside, row)) => row.cells.push(GridCell::of(piece)),
+            Some((PiecePlace::Below, row)) => row.go_on(piece),
             _ => rows.push(Row {
-                cells: vec![Cell::of(piece)],
+                cells: vec![GridCell::of(piece)],
                 top: piece.y,
                 bottom: piece.y,
                 height: piece.height.max(1.0),
@@ -125,7 +125,7 @@ fn rows(pieces: &[Piece]) -> Vec<Row> {
     rows
 }
 
-impl Cell {
+impl GridCell {
     fn of(piece: &Piece) -> Self {
         let text = piece.text.trim().to_owned();
         Self { text, left: piece.left, right: piece.right, y: piece.y }
@@ -133,7 +133,7 @@ impl Cell {
 }
 
 /// The position of a piece in a row.
-enum Place {
+enum PiecePlace {
     Beside,
     /// The next line of the last cell.
     Below,
@@ -141,19 +141,19 @@ enum Place {
 }
 
 impl Row {
-    fn place(&self, pieces: &[Piece]) -> Place {
+    fn place(&self, pieces: &[Piece]) -> PiecePlace {
         let (piece, height) = (&pieces[0], self.height.max(pieces[0].height));
         let last = self.cells.last().expect("a row begins with a cell");
         if self.is_beside(piece) && piece.left > last.right {
-            return Place::Beside;
+            return PiecePlace::Beside;
         }
         let is_next_line = follows(last.y, piece.y, height);
         if !is_next_line || piece.left > last.right || piece.right < last.left {
-            return Place::Elsewhere;
+            return PiecePlace::Elsewhere;
         }
         match self.cells.iter().rev().nth(1) {
-            Some(before) if piece.left > before.right => Place::Below,
-            Some(_) => Place::Elsewhere,
+            Some(before) if piece.left > before.right => PiecePlace::Below,
+            Some(_) => PiecePlace::Elsewhere,
             // The first cell may only have several lines if the next cell is beside it.
             None => {
                 let mut y = last.y;
@@ -166,7 +166,7 @@ impl Row {
                     let right = last.right.max(piece.right);
                     beside.left > right && self.is_beside(beside)
                 });
-                if is_cell { Place::Below } else { Place::Elsewhere }
+                if is_cell { PiecePlace::Below } else { PiecePlace::Elsewhere }
             }
         }
     }
@@ -239,7 +239,7 @@ fn within(columns: &[(f32, f32)], row: &Row) -> Option<Vec<(f32, f32)>> {
             None => columns.push((cell.left, cell.right)),
         }
     }
-    let column_of = |cell: &Cell| {
+    let column_of = |cell: &GridCell| {
         columns.iter().position(|column| column.0 <= cell.left && column.1 >= cell.right)
     };
     let mut taken: Vec<_> = row.cells.iter().filter_map(column_of).collect();

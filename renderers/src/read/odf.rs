@@ -14,7 +14,7 @@ pub fn read(kind: Kind, bytes: &[u8]) -> Result<Reading, ReadError> {
     let mut archive = Archive::open(bytes)?;
     let xml = archive.part("content.xml")?;
     let xml = xml.ok_or_else(|| ReadError::Damaged("The document has no content.xml.".into()))?;
-    let mut body = Body { kind: Some(kind), ..Body::default() };
+    let mut body = OdfBody { kind: Some(kind), ..OdfBody::default() };
     let mut warnings = Vec::new();
     if let Err(problem) = walk(&xml, |node| body.step(&node)) {
         if body.words.is_empty() || matches!(problem, ReadError::TooLarge(_)) {
@@ -27,7 +27,7 @@ pub fn read(kind: Kind, bytes: &[u8]) -> Result<Reading, ReadError> {
 }
 
 #[derive(Default)]
-struct Body {
+struct OdfBody {
     kind: Option<Kind>,
     words: Words,
     tables: Tables,
@@ -47,7 +47,7 @@ struct Body {
     cell_is_empty: bool,
 }
 
-impl Body {
+impl OdfBody {
     fn step(&mut self, node: &Node<'_>) -> Result<(), ReadError> {
         match node {
             Node::Open(element) if self.skipped > 0 || is_skipped(&element.name) => {

@@ -45,7 +45,7 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     let mut reading = Reading { pages: pages.len(), ..Reading::of(Kind::Pdf, String::new()) };
     for (number, id) in pages {
         words.heading(2, &format!("Page {number}"));
-        let mut page = Page::of(&document, id, &tags);
+        let mut page = PageReader::of(&document, id, &tags);
         if let Err(problem) = page.read(id) {
             reading.warnings.push(format!("Page {number} is incomplete: {problem}."));
         }
@@ -99,7 +99,7 @@ enum Gap {
     Wide(&'static str),
 }
 
-struct Page<'a> {
+struct PageReader<'a> {
     document: &'a Document,
     id: ObjectId,
     tags: &'a Tags,
@@ -129,7 +129,7 @@ struct State<'a> {
     text: Matrix,
 }
 
-impl<'a> Page<'a> {
+impl<'a> PageReader<'a> {
     fn of(document: &'a Document, id: ObjectId, tags: &'a Tags) -> Self {
         Self {
             document,

@@ -24,7 +24,7 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
         if xml.is_empty() {
             continue;
         }
-        let mut slide = Slide { words, ..Slide::default() };
+        let mut slide = SlideReader { words, ..SlideReader::default() };
         if let Err(problem) = walk(&xml, |node| slide.step(&node)) {
             warnings.push(format!("Slide {} is incomplete. {problem}", at + 1));
         }
@@ -71,13 +71,13 @@ fn notes(archive: &mut Archive, slide: &str) -> Result<Option<String>, ReadError
     let notes = links.values().find(|target| target.contains("notesSlide"));
     let Some(part) = notes.map(|target| within(folder, target)) else { return Ok(None) };
     let Some(xml) = archive.part(&part)? else { return Ok(None) };
-    let mut slide = Slide { only: Some("body"), ..Slide::default() };
+    let mut slide = SlideReader { only: Some("body"), ..SlideReader::default() };
     let _ = walk(&xml, |node| slide.step(&node));
     Ok(Some(slide.words.finish()).filter(|text| !text.is_empty()))
 }
 
 #[derive(Default)]
-struct Slide {
+struct SlideReader {
     words: Words,
     tables: Tables,
     line: Option<Line>,
@@ -95,7 +95,7 @@ struct Slide {
     skipped: usize,
 }
 
-impl Slide {
+impl SlideReader {
     fn step(&mut self, node: &Node<'_>) -> Result<(), ReadError> {
         match node {
             Node::Open(element) if self.skipped > 0 || element.name == "Fallback" => {

@@ -35,14 +35,14 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     while let Some((token, after)) = next(rest) {
         rest = after;
         rtf.step(&token)?;
-        if let Token::Word("bin", Some(count)) = token {
+        if let RtfToken::Word("bin", Some(count)) = token {
             rest = rest.get(usize::try_from(count).unwrap_or(0)..).unwrap_or_default();
         }
     }
     rtf.finish()
 }
 
-enum Token<'a> {
+enum RtfToken<'a> {
     Open,
     Close,
     Word(&'a str, Option<i32>),
@@ -53,57 +53,57 @@ enum Token<'a> {
     Text(&'a [u8]),
 }
 
-fn next(bytes: &[u8]) -> Option<(Token<'_>, &[u8])> {
+fn next(bytes: &[u8]) -> Option<(RtfToken<'_>, &[u8])> {
     let (first, rest) = bytes.split_first()?;
     match first {
-        b'{' => Some((Token::Open, rest)),
-        b'}' => Some((Token::Close, rest)),
+        b'{' => Some((RtfToken::Open, rest)),
+        b'}' => Some((RtfToken::Close, rest)),
         b'\\' => match rest.split_first()? {
             (b'\'', rest) => {
                 let digits = std::str::from_utf8(rest.get(..2)?).ok();
                 let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-                Some((Token::Byte(byte.unwrap_or(b'?')), &rest[2..]))
+                Some((RtfToken::Byte(byte.unwrap_or(b'?')), &rest[2..]))
             }
             (letter, _) if letter.is_ascii_alphabetic() => Some(word(rest)),
-            (sign, rest) => Some((Token::Sign(*sign), rest)),
+            (sign, rest) => Some((RtfToken::Sign(*sign), rest)),
         },
-        b'\r' | b'\n' => Some((Token::Text(&[]), rest)),
+        b'\r' | b'\n' => Some((RtfToken::Text(&[]), rest)),
         _ => {
             let is_special = |byte: &u8| matches!(byte, b'{' | b'}' | b'\\' | b'\r' | b'\n');
             let end = bytes.iter().position(is_special).unwrap_or(bytes.len());
-            Some((Token::Text(&bytes[..end]), &bytes[end..]))
+            Some((RtfToken::Text(&bytes[..end]), &bytes[end..]))
         }
     }
 }
 
 /// A control word: letters, an optional number, and the space that ends it.
-fn word(bytes: &[u8]) -> (Token<'_>, &[u8]) {
+fn word(bytes: &[u8]) -> (RtfToken<'_>, &[u8]) {
     let count = |bytes: &[u8], is: fn(&u8) -> bool| bytes.iter().take_while(|b| is(b)).count();
     let (name, rest) = bytes.split_at(count(bytes, u8::is_ascii_alphabetic));
     let sign = usize::from(rest.first() == Some(&b'-'));
     let digits = count(&rest[sign..], u8::is_ascii_digit);
     let (number, rest) = rest.split_at(if digits == 0 { 0 } else { sign + digits });
     let ascii = |bytes| std::str::from_utf8(bytes).unwrap_or_default();
-    let token = Token::Word(ascii(name), ascii(number).parse().ok());
+    let token = RtfToken::Word(ascii(name), ascii(number).parse().ok());
     (token, rest.strip_prefix(b" ").unwrap_or(rest))
 }
 
 /// State that applies until the end of a group.
 #[derive(Clone, Default)]
 struct Group {
-    place: Place,
+    place: RtfPlace,
     marks: Marks,
     is_hidden: bool,
     /// The font number, if it is not the default.
     font: Option<usize>,
     /// The number of fallback bytes after a Unicode character.
     stand_in: Option<usize>,
-    paragraph: Paragraph,
+    paragraph: RtfParagraph,
 }
 
 /// The destination of a group's text.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Place {
+enum RtfPlace {
     #[default]
     Text,
     /// Inside a paragraph that continues after it.
@@ -116,7 +116,7 @@ enum Place {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Paragraph {
+struct RtfParagraph {
     /// The heading level.
     heading: Option<usize>,
     /// The list depth, if it has a bullet or number.
@@ -150,41 +150,41 @@ struct Rtf {
 }
 
 impl Rtf {
-    fn step(&mut self, token: &Token<'_>) -> Result<(), ReadError> {
+    fn step(&mut self, token: &RtfToken<'_>) -> Result<(), ReadError> {
         match *token {
-            Token::Text(text) => {
+            RtfToken::Text(text) => {
                 let skipped = self.skip.min(text.len());
                 self.skip -= skipped;
                 self.bytes.extend_from_slice(&text[skipped..]);
                 return Ok(());
             }
-            Token::Byte(_) if self.skip > 0 => {
+            RtfToken::Byte(_) if self.skip > 0 => {
                 self.skip -= 1;
                 return Ok(());
             }
-            Token::Byte(byte) => {
+            RtfToken::Byte(byte) => {
                 self.bytes.push(byte);
                 return Ok(());
             }
             _ => self.decode(),
         }
         match *token {
-            Token::Open => {
+            RtfToken::Open => {
                 limits::depth(self.groups.len())?;
                 self.groups.push(self.group.clone());
                 self.skip = 0;
             }
-            Token::Close => {
+            RtfToken::Close => {
                 self.group = self.groups.pop().unwrap_or_default();
                 self.skip = 0;
             }
-            Token::Sign(b'*') => self.group.place = Place::Nowhere,
-            Token::Sign(b'~') => self.push("\u{a0}"),
-            Token::Sign(b'_') => self.push("-"),
-            Token::Sign(sign @ (b'\\' | b'{' | b'}')) => self.bytes.push(sign),
-            Token::Sign(b'\r' | b'\n') => self.word("par", None)?,
-            Token::Word(name, number) => self.word(name, number)?,
-            Token::Sign(_) | Token::Text(_) | Token::Byte(_) => {}
+            RtfToken::Sign(b'*') => self.group.place = RtfPlace::Nowhere,
+            RtfToken::Sign(b'~') => self.push("\u{a0}"),
+            RtfToken::Sign(b'_') => self.push("-"),
+            RtfToken::Sign(sign @ (b'\\' | b'{' | b'}')) => self.bytes.push(sign),
+            RtfToken::Sign(b'\r' | b'\n') => self.word("par", None)?,
+            RtfToken::Word(name, number) => self.word(name, number)?,
+            RtfToken::Sign(_) | RtfToken::Text(_) | RtfToken::Byte(_) => {}
         }
         Ok(())
     }
@@ -200,7 +200,7 @@ impl Rtf {
             "v" => group.is_hidden = is_on,
             "f" => group.font = count,
             "plain" => (group.marks, group.is_hidden, group.font) = (Marks::default(), false, None),
-            "pard" => group.paragraph = Paragraph::default(),
+            "pard" => group.paragraph = RtfParagraph::default(),
             "intbl" => group.paragraph.in_table = true,
             "outlinelevel" => group.paragraph.heading = count.filter(|level| *level < 6),
             "ilvl" => group.paragraph.depth = count.unwrap_or(0).min(8),
@@ -221,9 +221,9 @@ impl Rtf {
     }
 
     /// Groups inside a skipped group are skipped too.
-    fn enter(&mut self, place: Place) {
-        let is_text = !matches!(place, Place::Note | Place::Mark);
-        if is_text || self.group.place == Place::Text {
+    fn enter(&mut self, place: RtfPlace) {
+        let is_text = !matches!(place, RtfPlace::Note | RtfPlace::Mark);
+        if is_text || self.group.place == RtfPlace::Text {
             self.group.place = place;
         }
     }
@@ -231,14 +231,14 @@ impl Rtf {
     /// Breaks and symbols; only in the body do they end paragraphs, cells and rows.
     fn flow(&mut self, name: &str) -> Result<(), ReadError> {
         match (name, self.group.place) {
-            ("par" | "sect" | "page", Place::Text) => self.paragraph()?,
+            ("par" | "sect" | "page", RtfPlace::Text) => self.paragraph()?,
             ("line" | "par", _) => self.push(" "),
-            ("cell" | "nestcell", Place::Text) => {
+            ("cell" | "nestcell", RtfPlace::Text) => {
                 let text = self.entry();
                 self.cell.push(text);
                 self.cells.push(std::mem::take(&mut self.cell).join(" ").trim().to_owned());
             }
-            ("row", Place::Text) => self.row(),
+            ("row", RtfPlace::Text) => self.row(),
             _ => {
                 if let Some((_, sign)) = SIGNS.iter().find(|(known, _)| *known == name) {
                     self.push(sign);
@@ -279,18 +279,18 @@ impl Rtf {
     fn push(&mut self, text: &str) {
         match self.group.place {
             _ if self.group.is_hidden => {}
-            Place::Text | Place::Note => self.line.push(text, self.group.marks),
-            Place::Mark => self.mark.push_str(text),
-            Place::Lost(what) if !text.trim().is_empty() => {
+            RtfPlace::Text | RtfPlace::Note => self.line.push(text, self.group.marks),
+            RtfPlace::Mark => self.mark.push_str(text),
+            RtfPlace::Lost(what) if !text.trim().is_empty() => {
                 self.lost.insert(what);
             }
-            Place::Lost(_) | Place::Nowhere => {}
+            RtfPlace::Lost(_) | RtfPlace::Nowhere => {}
         }
     }
 
     /// The end of a paragraph, which is a space inside a cell.
     fn paragraph(&mut self) -> Result<(), ReadError> {
-        let Paragraph { heading, depth, in_table } = self.group.paragraph;
+        let RtfParagraph { heading, depth, in_table } = self.group.paragraph;
         if in_table {
             let text = self.entry();
             self.cell.push(text);
@@ -347,14 +347,14 @@ fn is_number(mark: &str) -> bool {
 }
 
 /// The destination for a group that starts with this control word.
-fn place(name: &str) -> Option<Place> {
+fn place(name: &str) -> Option<RtfPlace> {
     Some(match name {
-        "footnote" => Place::Note,
-        "listtext" | "pntext" => Place::Mark,
+        "footnote" => RtfPlace::Note,
+        "listtext" | "pntext" => RtfPlace::Mark,
         "header" | "headerl" | "headerr" | "headerf" | "footer" | "footerl" | "footerr"
-        | "footerf" => Place::Lost("Headers and footers"),
-        "shptxt" | "dptxbxtext" => Place::Lost("Text boxes"),
-        name if SKIPPED.contains(&name) => Place::Nowhere,
+        | "footerf" => RtfPlace::Lost("Headers and footers"),
+        "shptxt" | "dptxbxtext" => RtfPlace::Lost("Text boxes"),
+        name if SKIPPED.contains(&name) => RtfPlace::Nowhere,
         _ => return None,
     })
 }

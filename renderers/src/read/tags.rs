@@ -49,7 +49,7 @@ impl Tags {
         let mut reader =
             TagReader { document, roles, tags: Self::default(), elements: 0, blocks: 0, items: 0 };
         let place =
-            Place { mark: Mark::default(), page: None, lists: 0, is_numbered: false, depth: 0 };
+            TagPlace { mark: Mark::default(), page: None, lists: 0, is_numbered: false, depth: 0 };
         if let Ok(kids) = root.get(b"K") {
             reader.kids(kids, &place);
         }
@@ -63,7 +63,7 @@ impl Tags {
 
 /// The place of an element in the tree.
 #[derive(Clone)]
-struct Place {
+struct TagPlace {
     mark: Mark,
     page: Option<ObjectId>,
     /// The number of lists around it, and whether the innermost is numbered.
@@ -83,7 +83,7 @@ struct TagReader<'d> {
 }
 
 impl TagReader<'_> {
-    fn kids(&mut self, kids: &Object, place: &Place) {
+    fn kids(&mut self, kids: &Object, place: &TagPlace) {
         self.elements += 1;
         if self.elements > ELEMENTS || place.depth > DEPTH {
             return;
@@ -97,7 +97,7 @@ impl TagReader<'_> {
                     Ok(Object::Dictionary(kid)) => self.kid(kid, place),
                     // An array that is an object of its own.
                     Ok(all @ Object::Array(_)) if kids.as_reference().is_ok() => {
-                        let place = Place { depth: place.depth + 1, ..place.clone() };
+                        let place = TagPlace { depth: place.depth + 1, ..place.clone() };
                         self.kids(all, &place);
                     }
                     _ => {}
@@ -107,20 +107,20 @@ impl TagReader<'_> {
         }
     }
 
-    fn content(&mut self, content: i64, place: &Place) {
+    fn content(&mut self, content: i64, place: &TagPlace) {
         let is_marked = place.mark != Mark::default();
         if let Some(page) = place.page.filter(|_| is_marked) {
             self.tags.marks.insert((page, content), place.mark.clone());
         }
     }
 
-    fn kid(&mut self, kid: &Dictionary, place: &Place) {
+    fn kid(&mut self, kid: &Dictionary, place: &TagPlace) {
         let page = kid.get(b"Pg").and_then(Object::as_reference).ok().or(place.page);
         if let Ok(content) = kid.get(b"MCID").and_then(Object::as_i64) {
-            return self.content(content, &Place { page, ..place.clone() });
+            return self.content(content, &TagPlace { page, ..place.clone() });
         }
         let Ok(kids) = kid.get(b"K") else { return };
-        let mut inside = Place { page, depth: place.depth + 1, ..place.clone() };
+        let mut inside = TagPlace { page, depth: place.depth + 1, ..place.clone() };
         match self.role(kid).as_str() {
             "Link" => inside.mark.link = self.url(kids).or(inside.mark.link),
             "L" => {

@@ -160,13 +160,13 @@ fn in_cell(text: &str) -> String {
 /// Nested tables: the outermost becomes a table, those in its cells become lines.
 #[derive(Debug, Default)]
 pub struct Tables {
-    open: Vec<Table>,
+    open: Vec<OpenTable>,
     /// The number of bytes added by repetition.
     repeated: usize,
 }
 
 #[derive(Debug, Default)]
-struct Table {
+struct OpenTable {
     rows: Vec<Vec<String>>,
     cell: Option<String>,
     /// How often the open row is repeated.
@@ -175,7 +175,7 @@ struct Table {
 
 impl Tables {
     pub fn open(&mut self) {
-        self.open.push(Table::default());
+        self.open.push(OpenTable::default());
     }
 
     pub fn row(&mut self) {

@@ -131,7 +131,7 @@ fn shared_strings(xml: &[u8]) -> Result<Vec<String>, ReadError> {
 
 /// The part of a cell that the current text belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum WorkbookPlace {
     Value,
     Formula,
     Inline,
@@ -153,7 +153,7 @@ struct SheetReader<'w> {
     value: String,
     formula: String,
     inline: String,
-    place: Place,
+    place: WorkbookPlace,
     hints: usize,
 }
 
@@ -172,7 +172,7 @@ impl<'w> SheetReader<'w> {
             value: String::new(),
             formula: String::new(),
             inline: String::new(),
-            place: Place::Nowhere,
+            place: WorkbookPlace::Nowhere,
             hints: 0,
         }
     }
@@ -191,9 +191,9 @@ impl<'w> SheetReader<'w> {
                 self.found.hidden_columns.push((end("min"), end("max").min(16_384)));
             }
             "c" => self.begin_cell(element),
-            "v" => self.place = Place::Value,
-            "f" => self.place = Place::Formula,
-            "t" if self.hints == 0 => self.place = Place::Inline,
+            "v" => self.place = WorkbookPlace::Value,
+            "f" => self.place = WorkbookPlace::Formula,
+            "t" if self.hints == 0 => self.place = WorkbookPlace::Inline,
             "rPh" => self.hints += 1,
             "hyperlink" => self.link(element),
             _ => {}
@@ -212,16 +212,16 @@ impl<'w> SheetReader<'w> {
 
     fn text(&mut self, text: &str) {
         match self.place {
-            Place::Value => self.value.push_str(text),
-            Place::Formula => self.formula.push_str(text),
-            Place::Inline => self.inline.push_str(text),
-            Place::Nowhere => {}
+            WorkbookPlace::Value => self.value.push_str(text),
+            WorkbookPlace::Formula => self.formula.push_str(text),
+            WorkbookPlace::Inline => self.inline.push_str(text),
+            WorkbookPlace::Nowhere => {}
         }
     }
 
     fn close(&mut self, name: &str) {
         match name {
-            "v" | "f" | "t" => self.place = Place::Nowhere,
+            "v" | "f" | "t" => self.place = WorkbookPlace::Nowhere,
             "rPh" => self.hints = self.hints.saturating_sub(1),
             "c" => self.end_cell(),
             _ => {}

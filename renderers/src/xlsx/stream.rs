@@ -35,14 +35,14 @@ pub const FORMULAS: &str = "cells that begin with = stay text: rows are data, no
 /// its metadata is used.
 pub fn stream(document: &Document, csv: &str) -> Result<Rendered, RenderError> {
     let (text, removed) = clean::source(csv);
-    let mut losses = Losses { removed, ..Losses::default() };
+    let mut losses = StreamLosses { removed, ..StreamLosses::default() };
     let mut records = Records::of(&text);
     let above = records.take_title();
     let widths = widths(records.clone())?;
     let written =
         write(document, records.clone(), &widths, &mut losses, true).or_else(|error| match error {
             XlsxError::TempFileError(..) => {
-                losses = Losses { removed, ..Losses::default() };
+                losses = StreamLosses { removed, ..StreamLosses::default() };
                 write(document, records.clone(), &widths, &mut losses, false)
             }
             other => Err(other),
@@ -88,7 +88,7 @@ fn widths(records: Records<'_>) -> Result<Vec<usize>, RenderError> {
 }
 
 #[derive(Default)]
-struct Losses {
+struct StreamLosses {
     removed: usize,
     formulas: usize,
     cut: usize,
@@ -101,7 +101,7 @@ struct Losses {
     paper: Vec<String>,
 }
 
-impl Losses {
+impl StreamLosses {
     fn sentences(&self) -> Vec<String> {
         let notes = [
             (self.removed, "control characters were removed"),
@@ -123,7 +123,7 @@ fn write(
     document: &Document,
     mut records: Records<'_>,
     widths: &[usize],
-    losses: &mut Losses,
+    losses: &mut StreamLosses,
     in_constant_memory: bool,
 ) -> Result<Vec<u8>, XlsxError> {
     let meta = &document.meta;
@@ -191,7 +191,7 @@ fn cell(
     sheet: &mut Worksheet,
     StreamedCell { row, column, field, notation }: StreamedCell<'_>,
     formats: &mut HashMap<String, Format>,
-    losses: &mut Losses,
+    losses: &mut StreamLosses,
 ) -> Result<(), XlsxError> {
     let mut format = |shown: &str| {
         let known = formats.entry(shown.to_owned());

@@ -195,7 +195,7 @@ impl Pages<'_> {
     ) -> Result<(), XlsxError> {
         for (at, line) in read.iter().enumerate() {
             for (column, (runs, meaning)) in line.iter().enumerate() {
-                let place = Place { top, row: at as u32 + 1, column: column as u16 };
+                let place = TablePlace { top, row: at as u32 + 1, column: column as u16 };
                 self.cell(sheet, place, (runs, meaning.as_ref(), columns[column]), read)?;
             }
             // Not every program adjusts the row height for wrapped text.
@@ -242,7 +242,7 @@ impl Pages<'_> {
     fn cell(
         &mut self,
         sheet: &mut Worksheet,
-        place: Place,
+        place: TablePlace,
         (runs, meaning, kind): (&Runs, Option<&Meaning>, Column),
         read: &Read,
     ) -> Result<(), XlsxError> {
@@ -284,7 +284,7 @@ impl Pages<'_> {
     fn formula(
         &mut self,
         sheet: &mut Worksheet,
-        place: Place,
+        place: TablePlace,
         (formula, value): (&formula::Expr, Option<Value>),
         format: &Format,
     ) -> Result<(), XlsxError> {
@@ -345,7 +345,7 @@ fn lines(runs: &Runs) -> usize {
 
 /// A cell of a table whose header is in row `top` of the sheet; the cell's row is relative to it.
 #[derive(Clone, Copy)]
-struct Place {
+struct TablePlace {
     top: u32,
     row: u32,
     column: u16,

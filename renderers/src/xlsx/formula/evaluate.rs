@@ -19,13 +19,13 @@ pub enum Value {
 /// The values of all tables, and their formulas, which are computed on demand.
 #[derive(Debug, Default)]
 pub struct Grid {
-    values: HashMap<At, Value>,
-    formulas: HashMap<At, Expr>,
+    values: HashMap<CellAt, Value>,
+    formulas: HashMap<CellAt, Expr>,
     /// Cells that are being computed; meeting one again is a circular reference.
-    open: HashSet<At>,
+    open: HashSet<CellAt>,
     looks: usize,
     /// Formulas whose dependencies have been computed.
-    prepared: HashSet<At>,
+    prepared: HashSet<CellAt>,
     /// The last row of each table.
     last_rows: HashMap<u32, u32>,
     /// Tables that share their sheet with others, so that their columns are not those of the sheet.
@@ -37,16 +37,16 @@ pub struct Grid {
 }
 
 /// Table, row, column.
-type At = (u32, u32, u16);
+type CellAt = (u32, u32, u16);
 
 /// A cell range of a table: first and last row, first and last column.
-struct Area {
+struct RangeArea {
     table: u32,
     rows: (u32, u32),
     columns: (u16, u16),
 }
 
-impl Area {
+impl RangeArea {
     fn of(table: u32, from: Cell, to: Cell) -> Self {
         let (rows, columns) = corners(from, to);
         Self { table, rows, columns }
@@ -58,7 +58,7 @@ impl Area {
     }
 
     /// Row by row.
-    fn cells(self) -> impl Iterator<Item = At> {
+    fn cells(self) -> impl Iterator<Item = CellAt> {
         let Self { table, rows, columns } = self;
         (rows.0..=rows.1)
             .flat_map(move |row| (columns.0..=columns.1).map(move |column| (table, row, column)))
@@ -82,10 +82,10 @@ impl Grid {
     }
 
     /// The cells of whole columns, if they are those of one table.
-    fn columns(&self, from: Cell, to: Cell) -> Option<Area> {
+    fn columns(&self, from: Cell, to: Cell) -> Option<RangeArea> {
         let last = self.last_rows.get(&self.here).copied().unwrap_or(0);
         let (_, columns) = corners(from, to);
-        let area = Area { table: self.here, rows: (0, last), columns };
+        let area = RangeArea { table: self.here, rows: (0, last), columns };
         (!self.shared.contains(&self.here)).then_some(area)
     }
 
@@ -110,14 +110,14 @@ impl Grid {
 
     /// Computes the dependencies of a cell bottom-up without recursion, since `cell` is recursive
     /// and they may be deep. Circular references are left to `cell`, which detects them.
-    fn prepare(&mut self, at: At) {
+    fn prepare(&mut self, at: CellAt) {
         let mut waiting = Vec::new();
         let mut next = Some(at);
         loop {
             if let Some(at) = next.take() {
                 let wanted = self.formulas.get(&at).filter(|_| self.prepared.insert(at));
                 let below = wanted.map(|formula| self.below(at.0, formula)).unwrap_or_default();
-                waiting.push((at, below.into_iter().flat_map(Area::cells)));
+                waiting.push((at, below.into_iter().flat_map(RangeArea::cells)));
             }
             let Some((at, below)) = waiting.last_mut() else { return };
             next = below.find(|at| self.formulas.contains_key(at) && !self.prepared.contains(at));
@@ -134,17 +134,17 @@ impl Grid {
     }
 
     /// The ranges that a formula of that table references, without those over the limit.
-    fn below(&self, table: u32, formula: &Expr) -> Vec<Area> {
+    fn below(&self, table: u32, formula: &Expr) -> Vec<RangeArea> {
         let mut areas = Vec::new();
         let mut open = vec![(table, formula)];
         while let Some((table, formula)) = open.pop() {
             match formula {
-                Expr::Cell(cell) => areas.push(Area::of(table, *cell, *cell)),
-                Expr::Range(from, to) => areas.push(Area::of(table, *from, *to)),
+                Expr::Cell(cell) => areas.push(RangeArea::of(table, *cell, *cell)),
+                Expr::Range(from, to) => areas.push(RangeArea::of(table, *from, *to)),
                 Expr::Columns(from, to) => {
                     let (_, columns) = corners(*from, *to);
                     let last = self.last_rows.get(&table).copied().unwrap_or(0);
-                    areas.push(Area { table, rows: (0, last), columns });
+                    areas.push(RangeArea { table, rows: (0, last), columns });
                 }
                 Expr::Elsewhere(sheet, inner) => {
                     let table = self.sheets.get(&sheet.to_lowercase());
@@ -214,7 +214,7 @@ impl Grid {
             return Ok(values.unwrap_or(vec![Value::Error("#REF!")]));
         }
         let area = match expr {
-            Expr::Range(from, to) => Area::of(self.here, *from, *to),
+            Expr::Range(from, to) => RangeArea::of(self.here, *from, *to),
             Expr::Columns(from, to) => self.columns(*from, *to).ok_or(Stop)?,
             _ => return Ok(vec![self.value(expr)?]),
         };

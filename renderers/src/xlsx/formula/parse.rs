@@ -15,12 +15,12 @@ pub fn parse(source: &str) -> Result<Expr, String> {
         return Err(format!("it has more than {CHARS} characters"));
     }
     let body = source.strip_prefix('=').unwrap_or(source);
-    let mut parser = Parser { rest: body.trim(), depth: 0 };
+    let mut parser = FormulaParser { rest: body.trim(), depth: 0 };
     let expr = parser.compare()?;
     if parser.rest.is_empty() { Ok(expr) } else { Err(parser.odd()) }
 }
 
-struct Parser<'a> {
+struct FormulaParser<'a> {
     rest: &'a str,
     depth: usize,
 }
@@ -34,7 +34,7 @@ const COMPARISONS: [(&str, Op); 6] = [
     (">", Op::Greater),
 ];
 
-impl Parser<'_> {
+impl FormulaParser<'_> {
     fn take(&mut self, sign: &str) -> bool {
         let Some(rest) = self.rest.strip_prefix(sign) else { return false };
         self.rest = rest.trim_start();
