@@ -185,7 +185,7 @@ fn separator_of_line(text: &str) -> (char, bool) {
 
 /// A name, a header, and the rows beneath it.
 #[derive(Debug, Default)]
-pub struct Sheet {
+pub struct RecordSheet {
     pub name: String,
     pub header: Vec<String>,
     pub rows: Vec<Vec<String>>,
@@ -214,21 +214,21 @@ pub fn json(text: &str) -> Result<Value, RenderError> {
     if values.len() < 2 { Err(odd(String::new(), &whole)) } else { Ok(Value::Array(values)) }
 }
 
-pub fn sheets(title: &str, value: &Value) -> Result<Vec<Sheet>, RenderError> {
+pub fn sheets(title: &str, value: &Value) -> Result<Vec<RecordSheet>, RenderError> {
     match value {
         Value::Object(sheets) => sheets.iter().map(|(name, rows)| sheet(name, rows)).collect(),
         rows => Ok(vec![sheet(title, rows)?]),
     }
 }
 
-fn sheet(name: &str, rows: &Value) -> Result<Sheet, RenderError> {
+fn sheet(name: &str, rows: &Value) -> Result<RecordSheet, RenderError> {
     let odd = || {
         RenderError::Invalid(format!(
             "“{name}” must be a list of objects, or a list of lists whose first names the columns."
         ))
     };
     let rows = rows.as_array().filter(|rows| !rows.is_empty()).ok_or_else(odd)?;
-    let mut sheet = Sheet { name: name.to_owned(), ..Sheet::default() };
+    let mut sheet = RecordSheet { name: name.to_owned(), ..RecordSheet::default() };
     if let Value::Array(first) = &rows[0] {
         sheet.header = first.iter().map(text).collect();
         for row in &rows[1..] {
@@ -253,7 +253,7 @@ fn sheet(name: &str, rows: &Value) -> Result<Sheet, RenderError> {
     Ok(sheet)
 }
 
-impl Sheet {
+impl RecordSheet {
     fn push<'v>(&mut self, row: impl Iterator<Item = &'v Value>) {
         let at = self.rows.len();
         let mut cells = Vec::new();

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::budgets::{TABLE_CELLS, TABLE_COLUMNS};
 use crate::document::{Align, Block, Given, Inline, Meta, Table};
 use crate::markdown::clean;
-use crate::records::{Records, Sheet, sheets, too_wide};
+use crate::records::{RecordSheet, Records, sheets, too_wide};
 pub use crate::xlsx::stream;
 use crate::xlsx::{self, FORMULAS};
 use crate::{Document, RenderError};
@@ -22,7 +22,7 @@ pub fn from_csv(title: &str, text: &str) -> Result<Document, RenderError> {
         RenderError::Invalid("The CSV is empty; its first line must name the columns.".to_owned())
     })?;
     let rows = records.by_ref().collect();
-    let sheet = Sheet { name: title.to_owned(), header, rows, texts: Vec::new() };
+    let sheet = RecordSheet { name: title.to_owned(), header, rows, texts: Vec::new() };
     let mut document = document(title, vec![sheet], records.may_have_commas())?;
     document.warnings.extend(records.warning());
     if let Some(above) = above {
@@ -58,11 +58,11 @@ pub fn parse_json(text: &str) -> Result<Value, RenderError> {
     crate::records::json(text)
 }
 
-fn document(title: &str, sheets: Vec<Sheet>, commas: bool) -> Result<Document, RenderError> {
+fn document(title: &str, sheets: Vec<RecordSheet>, commas: bool) -> Result<Document, RenderError> {
     let meta = Meta { title: Some(clean::line(title)), ..Meta::default() };
     let mut document = Document { meta, ..Document::default() };
     let (mut cells, mut formulas) = (0_usize, 0);
-    for Sheet { name, header, rows, texts } in sheets {
+    for RecordSheet { name, header, rows, texts } in sheets {
         let columns = rows.iter().map(Vec::len).max().unwrap_or(0).max(header.len());
         cells = cells.saturating_add(columns.saturating_mul(rows.len() + 1));
         if columns > TABLE_COLUMNS {

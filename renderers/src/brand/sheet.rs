@@ -6,7 +6,7 @@ use crate::read::{
     ReadError,
     archive::Archive,
     links::within,
-    xml::{Element, Node, walk},
+    xml::{XmlElement, XmlNode, walk},
 };
 
 /// Twips per inch.
@@ -41,7 +41,7 @@ fn logo(archive: &mut Archive, drawing: &str, brand: &mut Brand) -> Result<(), R
     let Some(xml) = archive.part(drawing)? else { return Ok(()) };
     let mut picture = None;
     walk(&xml, |node| {
-        if let Node::Open(element) = node
+        if let XmlNode::Open(element) = node
             && element.name == "imagedata"
             && picture.is_none()
         {
@@ -65,9 +65,9 @@ struct Print {
 }
 
 impl Print {
-    fn step(&mut self, node: &Node<'_>, brand: &mut Brand) {
+    fn step(&mut self, node: &XmlNode<'_>, brand: &mut Brand) {
         match node {
-            Node::Open(element) => match element.name.as_str() {
+            XmlNode::Open(element) => match element.name.as_str() {
                 "customSheetViews" => self.in_views = true,
                 _ if self.in_views => {}
                 "oddHeader" => self.inside = Some(true),
@@ -77,18 +77,18 @@ impl Print {
                 "pageSetup" => brand.page = paper(element),
                 _ => {}
             },
-            Node::Text(text) => match self.inside {
+            XmlNode::Text(text) => match self.inside {
                 Some(true) => self.header.push_str(text),
                 Some(false) => self.footer.push_str(text),
                 None => {}
             },
-            Node::Close("customSheetViews") => self.in_views = false,
-            Node::Close(_) => self.inside = None,
+            XmlNode::Close("customSheetViews") => self.in_views = false,
+            XmlNode::Close(_) => self.inside = None,
         }
     }
 }
 
-fn margins(element: &Element) -> Option<[i64; 4]> {
+fn margins(element: &XmlElement) -> Option<[i64; 4]> {
     let side = |name| {
         let inches = element.attribute(name)?.parse::<f64>().ok()?;
         Some((inches * INCH).round() as i64).filter(|twips| MARGINS.contains(twips))
@@ -98,7 +98,7 @@ fn margins(element: &Element) -> Option<[i64; 4]> {
 }
 
 /// Letter or A4 by Excel's paper number, otherwise only the orientation.
-fn paper(element: &Element) -> Option<Page> {
+fn paper(element: &XmlElement) -> Option<Page> {
     let landscape = element.attribute("orientation") == Some("landscape");
     let size = match element.attribute("paperSize") {
         Some("1") => PageSize::Letter,

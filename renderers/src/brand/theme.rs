@@ -5,7 +5,7 @@ use crate::document::{Brand, Color};
 use crate::read::{
     ReadError,
     archive::Archive,
-    xml::{Element, Node, walk},
+    xml::{XmlElement, XmlNode, walk},
 };
 
 /// A background with a lower brightness (of 255) would make the text unreadable, because text
@@ -41,8 +41,8 @@ struct ThemeReader {
 }
 
 impl ThemeReader {
-    fn step(&mut self, node: &Node<'_>, brand: &mut Brand, paper: &mut Paper) {
-        let Node::Open(element) = node else { return };
+    fn step(&mut self, node: &XmlNode<'_>, brand: &mut Brand, paper: &mut Paper) {
+        let XmlNode::Open(element) = node else { return };
         match element.name.as_str() {
             name @ ("dk1" | "lt1" | "dk2" | "lt2" | "hlink" | "folHlink" | "majorFont"
             | "minorFont") => self.about = Some(name.to_owned()),
@@ -62,7 +62,7 @@ impl ThemeReader {
         }
     }
 
-    fn faces(&self, element: &Element, brand: &mut Brand) {
+    fn faces(&self, element: &XmlElement, brand: &mut Brand) {
         let named = element.attribute("typeface").and_then(face);
         let place = match (self.about.as_deref(), element.name.as_str()) {
             (Some("majorFont"), "latin") => &mut brand.headings,
@@ -96,7 +96,7 @@ fn master(archive: &mut Archive, brand: &mut Brand, paper: &Paper) -> Result<(),
     let (mut background, mut sign) = (None, None);
     walk(&xml, |node| {
         match node {
-            Node::Open(element) => match element.name.as_str() {
+            XmlNode::Open(element) => match element.name.as_str() {
                 "bg" => in_background = true,
                 "pic" => in_picture = true,
                 "srgbClr" if in_background => {
@@ -112,8 +112,8 @@ fn master(archive: &mut Archive, brand: &mut Brand, paper: &Paper) -> Result<(),
                 }
                 _ => {}
             },
-            Node::Close("bg") => in_background = false,
-            Node::Close("pic") => in_picture = false,
+            XmlNode::Close("bg") => in_background = false,
+            XmlNode::Close("pic") => in_picture = false,
             _ => {}
         }
         Ok(())

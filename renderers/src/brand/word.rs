@@ -6,7 +6,7 @@ use crate::read::{
     ReadError,
     archive::Archive,
     links::within,
-    xml::{Element, Node, walk},
+    xml::{XmlElement, XmlNode, walk},
 };
 
 /// The accepted text sizes, in half points.
@@ -23,7 +23,7 @@ pub fn read(archive: &mut Archive, brand: &mut Brand) -> Result<(), ReadError> {
     let Some(xml) = archive.part("word/document.xml")? else { return Ok(()) };
     let mut section = WordSection::default();
     walk(&xml, |node| {
-        if let Node::Open(element) = node {
+        if let XmlNode::Open(element) = node {
             section.see(element, brand);
         }
         Ok(())
@@ -60,9 +60,9 @@ enum About {
 }
 
 impl WordStyles {
-    fn step(&mut self, node: &Node<'_>, brand: &mut Brand) {
+    fn step(&mut self, node: &XmlNode<'_>, brand: &mut Brand) {
         match node {
-            Node::Open(element) => match element.name.as_str() {
+            XmlNode::Open(element) => match element.name.as_str() {
                 "docDefaults" => self.about = About::Text,
                 "name" => self.about = named(element.attribute("val").unwrap_or_default()),
                 "style" => self.about = About::Nothing,
@@ -70,13 +70,13 @@ impl WordStyles {
                 _ if self.in_run => self.run(element, brand),
                 _ => {}
             },
-            Node::Close("rPr") => self.in_run = false,
-            Node::Close("style" | "docDefaults") => self.about = About::Nothing,
+            XmlNode::Close("rPr") => self.in_run = false,
+            XmlNode::Close("style" | "docDefaults") => self.about = About::Nothing,
             _ => {}
         }
     }
 
-    fn run(&self, element: &Element, brand: &mut Brand) {
+    fn run(&self, element: &XmlElement, brand: &mut Brand) {
         let mut own = Voice::default();
         let voice = match self.about {
             About::Nothing => return,
@@ -122,7 +122,7 @@ struct WordSection {
 }
 
 impl WordSection {
-    fn see(&mut self, element: &Element, brand: &mut Brand) {
+    fn see(&mut self, element: &XmlElement, brand: &mut Brand) {
         let usual = element.attribute("type") == Some("default");
         let id = || element.exactly("r:id").map(str::to_owned);
         match element.name.as_str() {
@@ -141,7 +141,7 @@ impl WordSection {
 }
 
 /// The closer of the two supported paper sizes.
-fn paper(element: &Element) -> Option<Page> {
+fn paper(element: &XmlElement) -> Option<Page> {
     let (width, height) = (element.number("w")?, element.number("h")?);
     let (short, long) = (width.min(height), width.max(height));
     let far = |size: (usize, usize)| short.abs_diff(size.0) + long.abs_diff(size.1);
@@ -162,7 +162,7 @@ fn edge(xml: &[u8]) -> Result<Edge, ReadError> {
         (Edge::default(), String::new(), false, false);
     walk(xml, |node| {
         match node {
-            Node::Open(element) => match element.name.as_str() {
+            XmlNode::Open(element) => match element.name.as_str() {
                 "p" => (line, has_field) = (String::new(), false),
                 "t" => in_text = true,
                 "tab" | "br" => line.push(' '),
@@ -172,14 +172,14 @@ fn edge(xml: &[u8]) -> Result<Edge, ReadError> {
                 }
                 _ => {}
             },
-            Node::Text(text) if in_text => line.push_str(text),
-            Node::Close("t") => in_text = false,
-            Node::Close("p") => {
+            XmlNode::Text(text) if in_text => line.push_str(text),
+            XmlNode::Close("t") => in_text = false,
+            XmlNode::Close("p") => {
                 if !has_field {
                     edge.text.push(std::mem::take(&mut line));
                 }
             }
-            Node::Text(_) | Node::Close(_) => {}
+            XmlNode::Text(_) | XmlNode::Close(_) => {}
         }
         Ok(())
     })?;

@@ -34,7 +34,7 @@ pub const VALUES: usize = 500;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
     /// How it is drawn.
-    pub kind: Kind,
+    pub kind: ChartKind,
     /// Whether the series are added to each other, for bars and areas.
     pub is_stacked: bool,
     /// Whether bars are horizontal.
@@ -63,7 +63,7 @@ pub struct Chart {
 
 /// How a chart is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ChartKind {
     /// A group of vertical bars for each category.
     Bar,
     /// A line for each series.
@@ -132,14 +132,14 @@ impl Chart {
 
     /// Whether it has no axes.
     pub fn is_round(&self) -> bool {
-        matches!(self.kind, Kind::Pie | Kind::Donut)
+        matches!(self.kind, ChartKind::Pie | ChartKind::Donut)
     }
 
     /// Whether values are printed on bars and lines.
     pub fn shows_values(&self) -> bool {
         let count = self.series.len() * self.categories.len();
         match self.labels {
-            Labels::Auto => self.kind == Kind::Bar && count <= VALUED,
+            Labels::Auto => self.kind == ChartKind::Bar && count <= VALUED,
             Labels::None => false,
             Labels::Values => true,
         }
@@ -191,13 +191,13 @@ impl Chart {
 
     fn name(&self) -> &'static str {
         match self.kind {
-            Kind::Area => "Area chart",
-            Kind::Donut => "Donut chart",
-            Kind::Bar if self.is_combined() => "Bar and line chart",
-            Kind::Bar => "Bar chart",
-            Kind::Line => "Line chart",
-            Kind::Pie => "Pie chart",
-            Kind::Scatter => "Scatter chart",
+            ChartKind::Area => "Area chart",
+            ChartKind::Donut => "Donut chart",
+            ChartKind::Bar if self.is_combined() => "Bar and line chart",
+            ChartKind::Bar => "Bar chart",
+            ChartKind::Line => "Line chart",
+            ChartKind::Pie => "Pie chart",
+            ChartKind::Scatter => "Scatter chart",
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::svg::{Canvas, GRID, Ink, LINE, QUIET, TextAnchor, WIDTH, short, width};
-use super::{Chart, Kind, Series, number};
+use super::{Chart, ChartKind, Series, number};
 use crate::document::Color;
 
 /// The widest part of a chart that names of categories may take, in pixels.
@@ -30,7 +30,7 @@ pub struct Plot<'a> {
 
 impl<'a> Plot<'a> {
     pub fn new(chart: &'a Chart, (top, bottom): (f64, f64)) -> Self {
-        let with_zero = matches!(chart.kind, Kind::Bar | Kind::Area);
+        let with_zero = matches!(chart.kind, ChartKind::Bar | ChartKind::Area);
         let ys = ticks(chart.extremes().into_iter(), with_zero);
         let xs = ticks(chart.xs.iter().copied(), false);
         let left = widest(&ys) + 22.0;
@@ -61,7 +61,7 @@ impl<'a> Plot<'a> {
         if chart.is_horizontal {
             plot.left = names.min(NAMES) + 22.0;
             plot.right = WIDTH - 40.0;
-        } else if chart.kind != Kind::Scatter && names + 10.0 > plot.step() {
+        } else if chart.kind != ChartKind::Scatter && names + 10.0 > plot.step() {
             plot.is_slanted = true;
             plot.bottom -= (names * SLOPE).min(SLANTED) - 4.0;
         }
@@ -124,7 +124,7 @@ impl<'a> Plot<'a> {
             let at = (middle, self.bottom + 2.0 * LINE + low);
             canvas.text(at, TextAnchor::Middle, &short(name, 80), Ink::Quiet);
         }
-        if self.chart.kind == Kind::Scatter {
+        if self.chart.kind == ChartKind::Scatter {
             for tick in &self.xs {
                 let at = (self.x(*tick), self.bottom + 16.0);
                 canvas.text(at, TextAnchor::Middle, &number(*tick), Ink::Quiet);
@@ -133,11 +133,11 @@ impl<'a> Plot<'a> {
         } else {
             self.categories(canvas);
             match self.chart.kind {
-                Kind::Bar => {
+                ChartKind::Bar => {
                     self.bars(canvas);
                     self.lines(canvas);
                 }
-                Kind::Area => self.areas(canvas),
+                ChartKind::Area => self.areas(canvas),
                 _ => self.lines(canvas),
             }
         }
@@ -263,7 +263,7 @@ impl<'a> Plot<'a> {
 
     /// A gap in the values is a gap in the line.
     fn lines(&self, canvas: &mut Canvas<'_>) {
-        let is_line = |series: &Series| series.is_line || self.chart.kind != Kind::Bar;
+        let is_line = |series: &Series| series.is_line || self.chart.kind != ChartKind::Bar;
         for (at, series) in self.chart.series.iter().enumerate() {
             if !is_line(series) {
                 continue;

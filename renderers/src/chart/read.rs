@@ -1,6 +1,6 @@
 //! Parses the text of a chart block.
 
-use super::{Chart, Kind, Labels, Series, VALUES};
+use super::{Chart, ChartKind, Labels, Series, VALUES};
 use crate::records::Records;
 
 /// Parses the block. The error is the end of a sentence that names the wrong line and the reason.
@@ -10,7 +10,7 @@ pub fn read(text: &str) -> Result<Chart, String> {
     let head: Vec<&str> = lines.clone().take_while(|l| l.is_empty() || is_option(l)).collect();
     let body: Vec<&str> = lines.skip(head.len()).filter(|line| !line.is_empty()).collect();
     let mut chart = Chart {
-        kind: Kind::Bar,
+        kind: ChartKind::Bar,
         is_stacked: false,
         is_horizontal: false,
         labels: Labels::Auto,
@@ -94,13 +94,13 @@ fn kind(chart: &mut Chart, value: &str) -> Result<bool, String> {
             "line" if is_combined => {}
             "stacked" => chart.is_stacked = true,
             "horizontal" => chart.is_horizontal = true,
-            "hbar" => (chart.kind, chart.is_horizontal) = (Kind::Bar, true),
-            "bar" | "column" | "combo" | "combined" => chart.kind = Kind::Bar,
-            "line" => chart.kind = Kind::Line,
-            "area" => chart.kind = Kind::Area,
-            "pie" => chart.kind = Kind::Pie,
-            "donut" | "doughnut" => chart.kind = Kind::Donut,
-            "scatter" => chart.kind = Kind::Scatter,
+            "hbar" => (chart.kind, chart.is_horizontal) = (ChartKind::Bar, true),
+            "bar" | "column" | "combo" | "combined" => chart.kind = ChartKind::Bar,
+            "line" => chart.kind = ChartKind::Line,
+            "area" => chart.kind = ChartKind::Area,
+            "pie" => chart.kind = ChartKind::Pie,
+            "donut" | "doughnut" => chart.kind = ChartKind::Donut,
+            "scatter" => chart.kind = ChartKind::Scatter,
             other => {
                 return Err(format!(
                     "its type must be bar, line, area, pie, donut, scatter or combo, not “{other}”"
@@ -114,7 +114,7 @@ fn kind(chart: &mut Chart, value: &str) -> Result<bool, String> {
 /// Marks the series that are lines over bars.
 fn combine(chart: &mut Chart, lines: &Lines) -> Result<(), String> {
     let is_wanted = lines.is_wanted || !lines.names.is_empty();
-    if !is_wanted || chart.kind != Kind::Bar {
+    if !is_wanted || chart.kind != ChartKind::Bar {
         return chart.y2.as_ref().map_or(Ok(()), |_| {
             Err("an axis y2 is for lines over bars; name their series with `lines:`".to_owned())
         });
@@ -208,8 +208,8 @@ fn check(mut chart: Chart) -> Result<Chart, String> {
     if count > VALUES {
         return Err(format!("it has {count} values; the limit is {VALUES}"));
     }
-    chart.is_horizontal &= chart.kind == Kind::Bar;
-    chart.is_stacked &= matches!(chart.kind, Kind::Bar | Kind::Area);
+    chart.is_horizontal &= chart.kind == ChartKind::Bar;
+    chart.is_stacked &= matches!(chart.kind, ChartKind::Bar | ChartKind::Area);
     let all = || chart.series.iter().flat_map(|series| &series.values).flatten();
     if chart.is_round() && (chart.series.len() > 1 || all().any(|value| *value < 0.0)) {
         return Err("a pie chart needs exactly one series without negative values".to_owned());
@@ -217,7 +217,7 @@ fn check(mut chart: Chart) -> Result<Chart, String> {
     if chart.is_round() && all().sum::<f64>() <= 0.0 {
         return Err("a pie chart needs a value above zero".to_owned());
     }
-    if chart.kind == Kind::Scatter {
+    if chart.kind == ChartKind::Scatter {
         let xs =
             chart.categories.iter().map(|x| value(x)?.ok_or("a point has no x value".to_owned()));
         chart.xs = xs.collect::<Result<_, _>>()?;
@@ -235,7 +235,7 @@ mod tests {
             "type: line\ntitle: \"A: b\"\ny: EUR\n\nQ, North, South\nQ1, 1.5, $2\n\"Q, 2\", , 3%",
         );
         let chart = csv.unwrap();
-        assert_eq!((chart.kind, chart.title.as_deref()), (Kind::Line, Some("A: b")));
+        assert_eq!((chart.kind, chart.title.as_deref()), (ChartKind::Line, Some("A: b")));
         assert_eq!(chart.categories, ["Q1", "Q, 2"]);
         assert_eq!(chart.series[0].values, [Some(1.5), None]);
         assert_eq!(chart.series[1].values, [Some(2.0), Some(3.0)]);
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(bars.extremes(), [3.0, 0.0]);
         let line = chart("type: line\nhorizontal: true\nlabels: none");
         assert!(!line.is_horizontal && !line.shows_values());
-        assert_eq!(chart("type: area\nstacked: true").kind, Kind::Area);
+        assert_eq!(chart("type: area\nstacked: true").kind, ChartKind::Area);
         assert!(read("type: donut\n\nk,S\na,1").unwrap().is_round());
     }
 
@@ -262,7 +262,7 @@ mod tests {
         let lines = |chart: &Chart| chart.series.iter().map(|s| s.is_line).collect::<Vec<_>>();
         for head in ["type: combo", "type: bar and line", "type: bar\nlines: growth"] {
             let chart = chart(head);
-            assert_eq!((chart.kind, lines(&chart)), (Kind::Bar, vec![false, true]), "{head}");
+            assert_eq!((chart.kind, lines(&chart)), (ChartKind::Bar, vec![false, true]), "{head}");
             assert_eq!(chart.extremes(), [100.0, 120.0, 5.0, 7.0], "{head}");
         }
         let right = chart("type: stacked combo\ny2: Percent");

@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use std::fmt::Write as _;
 
 use super::plot::Plot;
-use super::{Chart, Kind, Labels, number};
+use super::{Chart, ChartKind, Labels, number};
 use crate::document::Color;
 use crate::package::measure::{self, Face};
 
@@ -52,11 +52,11 @@ pub fn draw(chart: &Chart, palette: &[Color], faces: &str) -> Vec<u8> {
 /// Every row of horizontal bars and every slice needs a line.
 fn height(chart: &Chart) -> f64 {
     let rows = match chart.kind {
-        Kind::Bar if chart.is_horizontal && chart.is_stacked => chart.categories.len(),
-        Kind::Bar if chart.is_horizontal => {
+        ChartKind::Bar if chart.is_horizontal && chart.is_stacked => chart.categories.len(),
+        ChartKind::Bar if chart.is_horizontal => {
             chart.categories.len() * (1 + chart.series.len()).div_ceil(2)
         }
-        Kind::Pie | Kind::Donut => chart.categories.len(),
+        ChartKind::Pie | ChartKind::Donut => chart.categories.len(),
         _ => 0,
     };
     (rows as f64 * (LINE + 4.0) + 110.0).max(HEIGHT)
@@ -163,7 +163,7 @@ fn escaped(text: &str) -> String {
 /// Draws the legend at the bottom and returns its height.
 fn legend(canvas: &mut Canvas<'_>, chart: &Chart, height: f64) -> f64 {
     let names: Vec<String> = match chart.kind {
-        Kind::Pie | Kind::Donut => return 0.0,
+        ChartKind::Pie | ChartKind::Donut => return 0.0,
         _ if chart.series.len() < 2 => return 0.0,
         _ => chart.series.iter().map(|series| short(&series.name, 40)).collect(),
     };
@@ -220,7 +220,7 @@ fn pie(canvas: &mut Canvas<'_>, chart: &Chart, (top, bottom): (f64, f64)) {
         }
         from = to;
     }
-    if chart.kind == Kind::Donut {
+    if chart.kind == ChartKind::Donut {
         canvas.dot(center, radius * HOLE, "ffffff");
     }
     let room = ((bottom - top) / LINE) as usize;

@@ -19,7 +19,7 @@ pub struct Anchor {
 
 /// All headings, in the order of the document.
 #[derive(Debug, Default)]
-pub struct Anchors {
+pub struct HeadingAnchors {
     pub all: Vec<Anchor>,
     counts: [usize; 6],
     /// The levels of the enclosing headings, as the author wrote them.
@@ -30,7 +30,7 @@ pub struct Anchors {
     by_block: HashMap<*const Block, usize>,
 }
 
-impl Anchors {
+impl HeadingAnchors {
     pub fn of(document: &Document) -> Self {
         let mut anchors = Self::default();
         let mut seen = HashMap::new();

@@ -131,7 +131,7 @@ impl Draw<'_> {
         let bidi = self.bidi(&plain(content));
         xml.open("w:p", &[]);
         Shape { bidi, ..shape }.write(xml);
-        self.inlines(xml, content, super::inlines::Format { rtl: bidi, ..place.into() });
+        self.inlines(xml, content, super::inlines::RunFormat { rtl: bidi, ..place.into() });
         xml.close();
     }
 
@@ -151,7 +151,7 @@ impl Draw<'_> {
         self.inlines(
             xml,
             content,
-            super::inlines::Format { rtl: bidi, width, ..Default::default() },
+            super::inlines::RunFormat { rtl: bidi, width, ..Default::default() },
         );
         if anchor.is_some() {
             xml.empty("w:bookmarkEnd", &[("w:id", &id)]);

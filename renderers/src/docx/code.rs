@@ -4,7 +4,7 @@ use super::blocks::{Shape, spacer};
 use super::draw::{Draw, Place};
 use super::inlines::letters;
 use super::tables::{Frame, one_cell};
-use crate::package::highlight::{self, Piece};
+use crate::package::highlight::{self, CodePiece};
 use crate::package::xml::Xml;
 
 impl Draw<'_> {
@@ -19,7 +19,7 @@ impl Draw<'_> {
     }
 }
 
-fn code_line(xml: &mut Xml, pieces: &[Piece<'_>]) {
+fn code_line(xml: &mut Xml, pieces: &[CodePiece<'_>]) {
     xml.open("w:p", &[]);
     Shape { style: "Code", ..Shape::default() }.write(xml);
     for piece in pieces {

@@ -2,7 +2,7 @@
 
 use super::blocks::Shape;
 use super::draw::Draw;
-use super::inlines::{Format, run};
+use super::inlines::{RunFormat, run};
 use super::{length, paper, sections};
 use crate::package::look;
 use crate::package::measure::begins_rtl;
@@ -95,9 +95,9 @@ impl Draw<'_> {
             }
             xml.open("w:hyperlink", &[("w:anchor", &entry.bookmark), ("w:history", "1")]);
             if self.document.meta.numbered {
-                run(xml, &format!("{} ", entry.number), Format::default());
+                run(xml, &format!("{} ", entry.number), RunFormat::default());
             }
-            run(xml, &entry.text, Format { rtl: bidi, ..Format::default() });
+            run(xml, &entry.text, RunFormat { rtl: bidi, ..RunFormat::default() });
             page_number(xml, &entry.bookmark, *page);
             xml.close();
             xml.close();
@@ -136,7 +136,7 @@ fn page_number(xml: &mut Xml, bookmark: &str, page: usize) {
     xml.leaf("w:instrText", &[("xml:space", "preserve")], &instruction);
     xml.close();
     field(xml, "separate");
-    run(xml, &page.to_string(), Format::default());
+    run(xml, &page.to_string(), RunFormat::default());
     field(xml, "end");
 }
 
@@ -149,7 +149,7 @@ fn field(xml: &mut Xml, kind: &str) {
 fn line(xml: &mut Xml, style: &'static str, text: &str, bidi: bool) {
     xml.open("w:p", &[]);
     Shape { style, bidi, ..Shape::default() }.write(xml);
-    run(xml, text, Format { rtl: begins_rtl(text), ..Format::default() });
+    run(xml, text, RunFormat { rtl: begins_rtl(text), ..RunFormat::default() });
     xml.close();
 }
 

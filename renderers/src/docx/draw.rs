@@ -1,6 +1,6 @@
 //! The state of a rendering, and the context of a block.
 
-use super::anchors::Anchors;
+use super::anchors::HeadingAnchors;
 use super::numbering::Numbering;
 use crate::Document;
 use crate::package::look::{self, Look};
@@ -21,7 +21,7 @@ pub struct Draw<'d> {
     pub fonts: &'d Fonts,
     pub album: Album<'d>,
     pub numbering: Numbering,
-    pub anchors: Anchors,
+    pub anchors: HeadingAnchors,
     /// For each footnote, whether it has been referenced.
     pub mentioned: Vec<bool>,
     pub in_note: bool,
@@ -77,7 +77,7 @@ impl<'d> Draw<'d> {
             fonts,
             album: Album::new(fonts),
             numbering: Numbering::default(),
-            anchors: Anchors::of(document),
+            anchors: HeadingAnchors::of(document),
             mentioned: vec![false; document.notes.len()],
             in_note: false,
             is_rtl: look::is_mostly_rtl(document),

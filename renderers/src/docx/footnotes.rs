@@ -2,7 +2,7 @@
 
 use super::blocks::Shape;
 use super::draw::{Draw, Place};
-use super::inlines::{Format, run};
+use super::inlines::{RunFormat, run};
 use super::namespaces::NAMESPACES;
 use super::paper::text_width;
 use crate::document::Block;
@@ -15,7 +15,7 @@ const KIND: &str = "application/vnd.openxmlformats-officedocument.wordprocessing
 impl Draw<'_> {
     /// Writes a footnote reference. Word allows one reference per footnote, so later ones are
     /// cross-references to the first.
-    pub fn mention(&mut self, xml: &mut Xml, note: usize, format: Format) {
+    pub fn mention(&mut self, xml: &mut Xml, note: usize, format: RunFormat) {
         let shown = (note + 1).to_string();
         let Some(mentioned) = self.mentioned.get(note).copied() else {
             self.warnings.say(format!("Footnote {shown} has no text."));
@@ -95,8 +95,8 @@ impl Draw<'_> {
         xml.raw(
             "<w:r><w:rPr><w:rStyle w:val=\"FootnoteReference\"/></w:rPr><w:footnoteRef/></w:r>",
         );
-        run(xml, " ", Format::default());
-        self.inlines(xml, first, Format { rtl: bidi, ..place.into() });
+        run(xml, " ", RunFormat::default());
+        self.inlines(xml, first, RunFormat { rtl: bidi, ..place.into() });
         xml.close();
         self.blocks(xml, rest, place);
     }

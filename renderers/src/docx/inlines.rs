@@ -7,7 +7,7 @@ use crate::package::xml::Xml;
 
 /// The formatting of a run and the width of its line.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Format {
+pub struct RunFormat {
     pub bold: bool,
     pub italic: bool,
     pub strike: bool,
@@ -26,14 +26,14 @@ pub struct Format {
 /// The size of small letters, in half points.
 const SMALL: &str = "18";
 
-impl From<Place> for Format {
+impl From<Place> for RunFormat {
     fn from(place: Place) -> Self {
         Self { width: place.width, ..Self::default() }
     }
 }
 
 impl Draw<'_> {
-    pub fn inlines(&mut self, xml: &mut Xml, inlines: &[Inline], format: Format) {
+    pub fn inlines(&mut self, xml: &mut Xml, inlines: &[Inline], format: RunFormat) {
         // Neighbours of the same format are one run, so that programs find text across them.
         let mut text = String::new();
         for (at, inline) in inlines.iter().enumerate() {
@@ -52,17 +52,19 @@ impl Draw<'_> {
         run(xml, &text, format);
     }
 
-    fn inline(&mut self, xml: &mut Xml, inline: &Inline, format: Format) {
+    fn inline(&mut self, xml: &mut Xml, inline: &Inline, format: RunFormat) {
         match inline {
             Inline::Text(text) => run(xml, text, format),
-            Inline::Code(text) => run(xml, text, Format { code: true, ..format }),
-            Inline::Strong(parts) => self.inlines(xml, parts, Format { bold: true, ..format }),
-            Inline::Emphasis(parts) => self.inlines(xml, parts, Format { italic: true, ..format }),
-            Inline::Strike(parts) => self.inlines(xml, parts, Format { strike: true, ..format }),
+            Inline::Code(text) => run(xml, text, RunFormat { code: true, ..format }),
+            Inline::Strong(parts) => self.inlines(xml, parts, RunFormat { bold: true, ..format }),
+            Inline::Emphasis(parts) => {
+                self.inlines(xml, parts, RunFormat { italic: true, ..format });
+            }
+            Inline::Strike(parts) => self.inlines(xml, parts, RunFormat { strike: true, ..format }),
             Inline::Marked(mark, parts) => {
                 let mut marks = format.marks;
                 marks[*mark as usize] = true;
-                self.inlines(xml, parts, Format { marks, ..format });
+                self.inlines(xml, parts, RunFormat { marks, ..format });
             }
             Inline::Link { url, title, content } => self.link(xml, (url, title), content, format),
             Inline::Image { url, alt, title } => {
@@ -79,7 +81,7 @@ impl Draw<'_> {
         }
     }
 
-    fn link(&mut self, xml: &mut Xml, to: (&str, &str), content: &[Inline], format: Format) {
+    fn link(&mut self, xml: &mut Xml, to: (&str, &str), content: &[Inline], format: RunFormat) {
         let (url, title) = to;
         let target = match url.strip_prefix('#') {
             Some(anchor) => self.anchors.target(anchor).map(|name| ("w:anchor", name.to_owned())),
@@ -99,7 +101,7 @@ impl Draw<'_> {
             attributes.push(("w:tooltip", &tip));
         }
         xml.open("w:hyperlink", &attributes);
-        self.inlines(xml, content, Format { link: true, ..format });
+        self.inlines(xml, content, RunFormat { link: true, ..format });
         xml.close();
     }
 }
@@ -111,7 +113,7 @@ pub fn allowed(url: &str) -> bool {
 }
 
 /// Writes formatted text, split where the direction changes, with line breaks.
-pub fn run(xml: &mut Xml, text: &str, format: Format) {
+pub fn run(xml: &mut Xml, text: &str, format: RunFormat) {
     for (piece, rtl) in directions(text, format.rtl) {
         xml.open("w:r", &[]);
         marks(xml, format, rtl);
@@ -139,7 +141,7 @@ pub fn letters(xml: &mut Xml, text: &str) {
 }
 
 /// The run's properties, in the order of the schema.
-fn marks(xml: &mut Xml, format: Format, rtl: bool) {
+fn marks(xml: &mut Xml, format: RunFormat, rtl: bool) {
     let is_bold = format.bold || format.italic || format.strike;
     let is_marked = format.marks.contains(&true);
     if !(is_bold || is_marked || format.code || format.link || rtl || format.color.is_some()) {

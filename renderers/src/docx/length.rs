@@ -1,6 +1,6 @@
 //! Estimates the number of pages by measuring text.
 
-use super::anchors::Anchors;
+use super::anchors::HeadingAnchors;
 use super::paper::paper;
 use crate::Document;
 use crate::document::{Block, Inline, Table};
@@ -20,7 +20,7 @@ pub fn pages(document: &Document) -> usize {
     let notes: f64 = document.notes.iter().map(|note| blocks(note, width, 0)).sum();
     let mut points = blocks(&document.blocks, width, 0) + notes * 0.9;
     if document.meta.contents {
-        points += Anchors::of(document).all.len() as f64 * 18.0;
+        points += HeadingAnchors::of(document).all.len() as f64 * 18.0;
     }
     let cover = usize::from(document.meta.cover);
     (points / room).ceil().max(1.0) as usize + cover
@@ -32,7 +32,7 @@ pub fn pages_of_headings(document: &Document) -> Vec<usize> {
     let [top, right, bottom, left] = document.meta.margins();
     let room = (height - top - bottom) as f64 / 20.0;
     let width = (width - left - right) as f64 / 20.0;
-    let listed = Anchors::of(document).all.len() as f64 * CONTENTS_LINE + 40.0;
+    let listed = HeadingAnchors::of(document).all.len() as f64 * CONTENTS_LINE + 40.0;
     let mut pages = PageCount { room, page: 1, used: 0.0, found: Vec::new() };
     if document.meta.cover {
         let full = (listed / room).ceil() as usize;

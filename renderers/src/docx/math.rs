@@ -3,7 +3,7 @@
 
 use super::blocks::{Shape, shape};
 use super::draw::{Draw, Place};
-use super::inlines::{Format, run};
+use super::inlines::{RunFormat, run};
 use crate::document::Align;
 use crate::latex;
 use crate::package::omml::{self, LetterStyle};
@@ -35,7 +35,7 @@ impl Draw<'_> {
         xml.close();
     }
 
-    pub fn inline_math(&mut self, xml: &mut Xml, source: &str, format: Format) {
+    pub fn inline_math(&mut self, xml: &mut Xml, source: &str, format: RunFormat) {
         match latex::parse(source) {
             Ok(formula) => {
                 self.losses(source);
@@ -54,10 +54,10 @@ impl Draw<'_> {
         }
     }
 
-    fn source(&mut self, xml: &mut Xml, formula: (&str, &str), format: Format) {
+    fn source(&mut self, xml: &mut Xml, formula: (&str, &str), format: RunFormat) {
         let (source, reason) = formula;
         let shown: String = source.trim().chars().take(60).collect();
         self.warnings.say(format!("The formula {shown} is shown as its source: {reason}."));
-        run(xml, source.trim(), Format { code: true, ..format });
+        run(xml, source.trim(), RunFormat { code: true, ..format });
     }
 }

@@ -2,7 +2,7 @@
 
 use super::blocks::Shape;
 use super::draw::{Draw, Place};
-use super::inlines::{Format, run as letters};
+use super::inlines::{RunFormat, run as letters};
 use crate::chart::{Chart, svg};
 use crate::document::Align;
 use crate::package::picture::{self, EMU_PER_PIXEL, Picture};
@@ -42,7 +42,7 @@ impl Draw<'_> {
 
     /// A caption, whose number is a field that Word counts.
     pub fn caption_text(&self, xml: &mut Xml, kind: usize, text: &str) {
-        let format = Format { rtl: self.bidi(text), ..Format::default() };
+        let format = RunFormat { rtl: self.bidi(text), ..RunFormat::default() };
         let language = self.document.meta.language.as_deref();
         let Some([word, number, rest]) = words::numbered(kind, text, language) else {
             return letters(xml, text, format);
@@ -83,10 +83,10 @@ impl Draw<'_> {
     }
 
     /// A picture within a line, followed by its caption; its text if it cannot be drawn.
-    pub fn inline_picture(&mut self, xml: &mut Xml, image: (&str, &str, &str), format: Format) {
+    pub fn inline_picture(&mut self, xml: &mut Xml, image: (&str, &str, &str), format: RunFormat) {
         let (url, alt, title) = image;
         let document = self.document;
-        let words = Format { italic: true, ..format };
+        let words = RunFormat { italic: true, ..format };
         match self.album.picture(document, url, &mut self.warnings) {
             Some(picture) => {
                 self.picture(xml, &picture, (url, alt), format.width);

@@ -2,7 +2,7 @@
 
 use super::blocks::{Shape, shape, spacer};
 use super::draw::{Draw, Place};
-use super::inlines::{Format, run};
+use super::inlines::{RunFormat, run};
 use super::tables::{Frame, one_cell};
 use crate::document::{Alert, Block, Inline};
 use crate::package::look;
@@ -59,7 +59,7 @@ impl Draw<'_> {
             xml.open("w:p", &[]);
             let bidi = begins_rtl(title);
             Shape { style: "AlertTitle", bidi, ..Shape::default() }.write(xml);
-            run(xml, title, Format { color: Some(color), rtl: bidi, ..Format::default() });
+            run(xml, title, RunFormat { color: Some(color), rtl: bidi, ..RunFormat::default() });
             xml.close();
             self.inside(xml, blocks, Place { style: "BodyText", tight: false, ..place.cell() });
         });

@@ -99,7 +99,7 @@ impl<'d> Draw<'d> {
         xml.open("w:hdr", &NAMESPACES);
         self.edge_begin(&mut xml, "Header", text);
         if let Some(logo) = logo {
-            super::inlines::run(&mut xml, "\t", super::inlines::Format::default());
+            super::inlines::run(&mut xml, "\t", super::inlines::RunFormat::default());
             let id = self.next_id();
             let stores = (&mut self.package, relations);
             pictures::run(&mut xml, stores, logo, (id, "Logo", LOGO));
@@ -113,7 +113,7 @@ impl<'d> Draw<'d> {
         let mut xml = Xml::new();
         xml.open("w:ftr", &NAMESPACES);
         self.edge_begin(&mut xml, "Footer", text);
-        let format = super::inlines::Format { rtl: begins_rtl(text), ..Default::default() };
+        let format = super::inlines::RunFormat { rtl: begins_rtl(text), ..Default::default() };
         super::inlines::run(&mut xml, "\t", format);
         number(&mut xml, " PAGE ");
         super::inlines::run(&mut xml, " / ", format);
@@ -137,7 +137,7 @@ impl<'d> Draw<'d> {
             xml.empty("w:bidi", &[]);
         }
         xml.close();
-        let format = super::inlines::Format { rtl, ..Default::default() };
+        let format = super::inlines::RunFormat { rtl, ..Default::default() };
         super::inlines::run(xml, text.trim(), format);
     }
 }

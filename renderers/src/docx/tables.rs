@@ -2,7 +2,7 @@
 
 use super::blocks::{Shape, spacer};
 use super::draw::{Draw, Place};
-use super::inlines::Format;
+use super::inlines::RunFormat;
 use crate::document::{Align, CellSpan, Inline, Spans, Table};
 use crate::package::fitting::{self, CellForm, Rooms};
 use crate::package::measure::Face;
@@ -119,7 +119,7 @@ impl Draw<'_> {
         xml.close();
         xml.open("w:p", &[]);
         Shape { bidi, ..shape }.write(xml);
-        let format = Format { rtl: bidi, width: width - PADDING, ..Format::default() };
+        let format = RunFormat { rtl: bidi, width: width - PADDING, ..RunFormat::default() };
         self.inlines(xml, cell, format);
         xml.close();
         xml.close();

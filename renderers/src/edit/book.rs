@@ -9,9 +9,9 @@ use super::{
     formulas,
     groups::Groups,
     invalid,
-    parts::Parts,
+    parts::PackageParts,
     sheet,
-    tables::Table,
+    tables::NativeTable,
     tree::{self, Element, Node},
 };
 use crate::read::{limits, links};
@@ -28,7 +28,7 @@ const SHEET_TYPE: &str =
 const NAME_CHARS: usize = 31;
 
 pub struct Book<'f> {
-    pub(super) parts: Parts<'f>,
+    pub(super) parts: PackageParts<'f>,
     /// Names and parts.
     pub(super) sheets: Vec<(String, String)>,
     /// The sheets that were opened, by part.
@@ -36,7 +36,7 @@ pub struct Book<'f> {
     /// The groups of cells of these sheets.
     groups: BTreeMap<String, Groups>,
     /// The tables of sheets, by the place of the sheet, until one of them grows.
-    pub(super) tables: BTreeMap<usize, Vec<Table>>,
+    pub(super) tables: BTreeMap<usize, Vec<NativeTable>>,
     shared: Vec<String>,
     /// The cell formats that show dates.
     dates: Vec<bool>,
@@ -45,7 +45,7 @@ pub struct Book<'f> {
 
 /// The targets of a part's relationships, by id.
 pub(super) fn relations(
-    parts: &mut Parts,
+    parts: &mut PackageParts,
     part: &str,
 ) -> Result<BTreeMap<String, String>, EditError> {
     let (folder, file) = part.rsplit_once('/').unwrap_or(("", part));
@@ -62,7 +62,7 @@ pub(super) fn relations(
 }
 
 impl<'f> Book<'f> {
-    pub fn open(mut parts: Parts<'f>) -> Result<Self, EditError> {
+    pub fn open(mut parts: PackageParts<'f>) -> Result<Self, EditError> {
         let targets = relations(&mut parts, BOOK)?;
         let mut nodes = parts.tree(BOOK)?;
         let root = tree::root(BOOK, &mut nodes)?;
@@ -348,7 +348,7 @@ fn rich_text(element: &Element) -> String {
         .collect()
 }
 
-fn shared(parts: &mut Parts) -> Result<Vec<String>, EditError> {
+fn shared(parts: &mut PackageParts) -> Result<Vec<String>, EditError> {
     const SHARED: &str = "xl/sharedStrings.xml";
     if !parts.has(SHARED) {
         return Ok(Vec::new());
@@ -358,7 +358,7 @@ fn shared(parts: &mut Parts) -> Result<Vec<String>, EditError> {
 }
 
 /// Whether each cell format shows dates.
-fn dates(parts: &mut Parts) -> Result<Vec<bool>, EditError> {
+fn dates(parts: &mut PackageParts) -> Result<Vec<bool>, EditError> {
     const STYLES: &str = "xl/styles.xml";
     if !parts.has(STYLES) {
         return Ok(Vec::new());

@@ -21,7 +21,7 @@ pub struct Address {
 
 /// A rectangle of cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Area {
+pub struct CellArea {
     pub from: Address,
     pub to: Address,
 }
@@ -48,7 +48,7 @@ impl std::fmt::Display for Address {
     }
 }
 
-impl Area {
+impl CellArea {
     /// `A1:B2`, or a single cell.
     pub fn parse(text: &str) -> Option<Self> {
         let (from, to) = text.split_once(':').unwrap_or((text, text));
@@ -65,7 +65,7 @@ impl Area {
     }
 }
 
-impl std::fmt::Display for Area {
+impl std::fmt::Display for CellArea {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.from)?;
         if self.is_one_cell() { Ok(()) } else { write!(f, ":{}", self.to) }
@@ -243,7 +243,7 @@ mod tests {
         for text in ["", "A", "1", "A0", "XFE1", "A1048577", "AAAA1", "A1B"] {
             assert_eq!(Address::parse(text), None, "{text}");
         }
-        assert_eq!(Area::parse("$A$1:B2").unwrap().to_string(), "A1:B2");
+        assert_eq!(CellArea::parse("$A$1:B2").unwrap().to_string(), "A1:B2");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::{
     Change, EditError, Edited,
     fields::{self, Field, FieldKind, Scope},
     invalid,
-    parts::Parts,
+    parts::PackageParts,
     text::{self, Replacement},
     tree::{Element, Node},
 };
@@ -138,7 +138,7 @@ fn is_filled(name: &str) -> bool {
 }
 
 fn filled(template: &[u8], scope: &mut Scope<'_>) -> Result<Edited, EditError> {
-    let mut parts = Parts::open(template)?;
+    let mut parts = PackageParts::open(template)?;
     if !parts.has("word/document.xml") && !parts.has("ppt/presentation.xml") {
         return invalid("Only Word (.docx) and PowerPoint (.pptx) files have template fields.");
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{
     EditError,
-    cells::{Address, Area},
+    cells::{Address, CellArea},
     formulas, invalid, sheet,
     tree::Element,
 };
@@ -13,9 +13,9 @@ use super::{
 /// The groups of a sheet.
 #[derive(Default)]
 pub struct Groups {
-    merged: Vec<Area>,
+    merged: Vec<CellArea>,
     /// The cells that one array formula or data table computes.
-    computed: Vec<Area>,
+    computed: Vec<CellArea>,
     /// Formulas that several cells share, by the id of the group.
     shared: BTreeMap<String, SharedFormula>,
 }
@@ -28,7 +28,7 @@ struct SharedFormula {
 impl Groups {
     pub fn of(root: &Element) -> Self {
         let merged = root.child("mergeCells").into_iter().flat_map(Element::elements);
-        let merged = merged.filter_map(|area| Area::parse(&area.attribute("ref")?));
+        let merged = merged.filter_map(|area| CellArea::parse(&area.attribute("ref")?));
         let mut groups = Self { merged: merged.collect(), ..Self::default() };
         for cell in sheet::data(root).elements().flat_map(Element::elements) {
             if let Some(f) = cell.child("f") {
@@ -41,7 +41,7 @@ impl Groups {
     fn add(&mut self, cell: &Element, f: &Element) {
         match f.attribute("t").as_deref() {
             Some("array" | "dataTable") => {
-                let area = f.attribute("ref").and_then(|area| Area::parse(&area));
+                let area = f.attribute("ref").and_then(|area| CellArea::parse(&area));
                 self.computed.extend(area.filter(|area| !area.is_one_cell()));
             }
             Some("shared") => {
@@ -58,7 +58,7 @@ impl Groups {
 
     /// Rejects a cell that must not be set on its own.
     pub fn check(&self, at: Address) -> Result<(), EditError> {
-        let is_part = |area: &&Area| area.has(at) && area.from != at;
+        let is_part = |area: &&CellArea| area.has(at) && area.from != at;
         if let Some(area) = self.merged.iter().find(is_part) {
             return invalid(format!("{at} is part of the merged cells {area}: set {}.", area.from));
         }
@@ -82,7 +82,7 @@ impl Groups {
 }
 
 /// The error for a cell whose formula others depend on.
-pub fn computes(at: Address, area: &Area) -> Result<(), EditError> {
+pub fn computes(at: Address, area: &CellArea) -> Result<(), EditError> {
     invalid(format!(
         "The formula in {at} also computes the cells {area}, which would break: set the cells in a \
          spreadsheet program."

@@ -4,7 +4,7 @@ use calamine::{Data, Reader as _, Xlsx, open_workbook_from_rs};
 use serde_json::{Map, Value};
 use std::io::Cursor;
 
-use super::{EditError, invalid, parts::Parts};
+use super::{EditError, invalid, parts::PackageParts};
 use crate::{
     read::{Kind, charset, kind, limits, sheets},
     records::Records,
@@ -36,7 +36,7 @@ fn json(text: &str) -> Result<Vec<Value>, EditError> {
 }
 
 fn workbook(bytes: &[u8]) -> Result<Vec<Value>, EditError> {
-    Parts::open(bytes)?;
+    PackageParts::open(bytes)?;
     let damaged = |error: calamine::XlsxError| {
         EditError::Invalid(format!("The list could not be read: {error}."))
     };

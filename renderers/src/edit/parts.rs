@@ -18,14 +18,14 @@ use crate::read::{archive::Archive, limits};
 const PART_BYTES: usize = 24 << 20;
 
 /// An existing Office file.
-pub struct Parts<'f> {
+pub struct PackageParts<'f> {
     file: &'f [u8],
     archive: Archive<'f>,
     /// The parts that differ from the file; `None` is removed.
     changed: BTreeMap<String, Option<Vec<u8>>>,
 }
 
-impl<'f> Parts<'f> {
+impl<'f> PackageParts<'f> {
     /// Opens a file. Macros and signatures would be lost or broken, so such files are rejected.
     pub fn open(file: &'f [u8]) -> Result<Self, EditError> {
         limits::input(file)?;

@@ -18,12 +18,12 @@ pub struct Author {
 }
 
 /// The marks of tracked changes, each with its number.
-pub struct Marks {
+pub struct RevisionMarks {
     author: Author,
     next: u32,
 }
 
-impl Marks {
+impl RevisionMarks {
     /// Marks with numbers that the parts do not have yet.
     pub fn after(author: &Author, last: u32) -> Self {
         Self { author: author.clone(), next: last + 1 }
@@ -58,14 +58,24 @@ pub fn last_mark(root: &Element) -> u32 {
 }
 
 /// Replaces ranges of a paragraph's text, which are in order, by the same new text.
-pub fn replace(paragraph: &mut Element, ranges: &[Range<usize>], new: &str, marks: &mut Marks) {
+pub fn replace(
+    paragraph: &mut Element,
+    ranges: &[Range<usize>],
+    new: &str,
+    marks: &mut RevisionMarks,
+) {
     split_runs(paragraph);
     let mut walk = Walk { at: 0, ranges, new, marks, look: None };
     walk.container(paragraph);
 }
 
 /// Inserts a text at the end of a paragraph.
-pub fn append(paragraph: &mut Element, look: Option<Element>, new: &str, marks: &mut Marks) {
+pub fn append(
+    paragraph: &mut Element,
+    look: Option<Element>,
+    new: &str,
+    marks: &mut RevisionMarks,
+) {
     if !new.is_empty() {
         let run = text::run(paragraph, look, new);
         let inserted = marks.mark("w:ins").with(run);
@@ -111,7 +121,7 @@ struct Walk<'w> {
     at: usize,
     ranges: &'w [Range<usize>],
     new: &'w str,
-    marks: &'w mut Marks,
+    marks: &'w mut RevisionMarks,
     /// The format of the first character that is being replaced.
     look: Option<Element>,
 }
@@ -195,16 +205,16 @@ fn deleted(mut run: Element) -> Element {
 }
 
 /// Marks all runs below an element as deleted.
-pub fn delete_runs(container: &mut Element, marks: &mut Marks) {
+pub fn delete_runs(container: &mut Element, marks: &mut RevisionMarks) {
     mark_runs(container, "w:del", marks);
 }
 
 /// Marks all runs below an element as inserted.
-pub fn insert_runs(container: &mut Element, marks: &mut Marks) {
+pub fn insert_runs(container: &mut Element, marks: &mut RevisionMarks) {
     mark_runs(container, "w:ins", marks);
 }
 
-fn mark_runs(container: &mut Element, mark: &str, marks: &mut Marks) {
+fn mark_runs(container: &mut Element, mark: &str, marks: &mut RevisionMarks) {
     for node in &mut container.children {
         let Some(child) = node.as_element_mut() else { continue };
         match child.local() {
@@ -220,7 +230,7 @@ fn mark_runs(container: &mut Element, mark: &str, marks: &mut Marks) {
 }
 
 /// Marks a paragraph itself, so that it disappears or appears with its text.
-pub fn mark_paragraph(paragraph: &mut Element, name: &str, marks: &mut Marks) {
+pub fn mark_paragraph(paragraph: &mut Element, name: &str, marks: &mut RevisionMarks) {
     let mark = marks.mark(name);
     let properties = paragraph.first("pPr");
     if properties.child("rPr").is_none() {
@@ -236,7 +246,7 @@ pub fn mark_paragraph(paragraph: &mut Element, name: &str, marks: &mut Marks) {
 }
 
 /// Marks a table row.
-pub fn mark_row(row: &mut Element, name: &str, marks: &mut Marks) {
+pub fn mark_row(row: &mut Element, name: &str, marks: &mut RevisionMarks) {
     let mark = marks.mark(name);
     if row.child("trPr").is_none() {
         let at = row.children.iter().position(|child| child.is("tc")).unwrap_or(0);

@@ -2,7 +2,7 @@
 
 use super::{
     EditError,
-    cells::{Address, Area, CellValue},
+    cells::{Address, CellArea, CellValue},
     groups::{self, Groups},
     invalid,
     tree::{Element, Node},
@@ -109,11 +109,11 @@ pub fn has_content(cell: &Element) -> bool {
 }
 
 /// The area of the cells with content.
-pub fn used(root: &Element) -> Option<Area> {
-    let mut used: Option<Area> = None;
+pub fn used(root: &Element) -> Option<CellArea> {
+    let mut used: Option<CellArea> = None;
     for cell in data(root).elements().flat_map(Element::elements).filter(|c| has_content(c)) {
         let Some(at) = cell.attribute("r").and_then(|at| Address::parse(&at)) else { continue };
-        let area = used.get_or_insert(Area { from: at, to: at });
+        let area = used.get_or_insert(CellArea { from: at, to: at });
         area.from.row = area.from.row.min(at.row);
         area.from.column = area.from.column.min(at.column);
         area.to.row = area.to.row.max(at.row);
@@ -134,7 +134,7 @@ pub fn set(
     if let Some(f) = cell.child("f")
         && f.attribute("t").as_deref() == Some("shared")
     {
-        let area = f.attribute("ref").and_then(|area| Area::parse(&area));
+        let area = f.attribute("ref").and_then(|area| CellArea::parse(&area));
         if let Some(area) = area.filter(|area| !area.is_one_cell()) {
             return groups::computes(at, &area);
         }
@@ -150,7 +150,7 @@ pub fn forget_results(root: &mut Element) {
         if inner.local() == "f"
             && matches!(inner.attribute("t").as_deref(), Some("array" | "dataTable"))
         {
-            let area = inner.attribute("ref").and_then(|area| Area::parse(&area));
+            let area = inner.attribute("ref").and_then(|area| CellArea::parse(&area));
             areas.extend(area.filter(|area| !area.is_one_cell()));
         }
     });
@@ -171,7 +171,7 @@ pub fn forget_results(root: &mut Element) {
 /// validations. Updates the dimension.
 pub fn grow(root: &mut Element, last: u32, to: u32) {
     let grown = |areas: &str| {
-        let grow = |area: &str| match Area::parse(area) {
+        let grow = |area: &str| match CellArea::parse(area) {
             Some(mut area) if area.to.row == last && area.from.row < last => {
                 area.to.row = to;
                 area.to_string()

@@ -3,23 +3,23 @@
 use super::{
     EditError,
     book::{BOOK, Book, relations},
-    cells::{Address, Area, letters},
+    cells::{Address, CellArea, letters},
     invalid,
     tree::{self, Element},
 };
 
 /// A native table.
 #[derive(Clone)]
-pub struct Table {
+pub struct NativeTable {
     pub name: String,
-    pub area: Area,
+    pub area: CellArea,
     pub has_totals: bool,
     part: String,
 }
 
 impl Book<'_> {
     /// The tables of a sheet.
-    pub fn tables(&mut self, at: usize) -> Result<Vec<Table>, EditError> {
+    pub fn tables(&mut self, at: usize) -> Result<Vec<NativeTable>, EditError> {
         if let Some(tables) = self.tables.get(&at) {
             return Ok(tables.clone());
         }
@@ -32,10 +32,10 @@ impl Book<'_> {
             let mut nodes = self.parts.tree(&target)?;
             let root = tree::root(&target, &mut nodes)?;
             let name = root.attribute("displayName").or_else(|| root.attribute("name"));
-            let area = root.attribute("ref").and_then(|area| Area::parse(&area));
+            let area = root.attribute("ref").and_then(|area| CellArea::parse(&area));
             if let (Some(name), Some(area)) = (name, area) {
                 let has_totals = root.number("totalsRowCount").unwrap_or(0) > 0;
-                tables.push(Table { name, area, has_totals, part: target });
+                tables.push(NativeTable { name, area, has_totals, part: target });
             }
         }
         self.tables.insert(at, tables.clone());
@@ -43,7 +43,7 @@ impl Book<'_> {
     }
 
     /// The sheet of a table, and the table.
-    pub fn table(&mut self, name: &str) -> Result<(usize, Table), EditError> {
+    pub fn table(&mut self, name: &str) -> Result<(usize, NativeTable), EditError> {
         let mut names = Vec::new();
         for at in 0..self.sheets.len() {
             for table in self.tables(at)? {
@@ -58,9 +58,9 @@ impl Book<'_> {
     }
 
     /// Extends a table and its filter to a row.
-    pub fn grow_table(&mut self, table: &Table, to: u32) -> Result<(), EditError> {
+    pub fn grow_table(&mut self, table: &NativeTable, to: u32) -> Result<(), EditError> {
         self.tables.clear();
-        let grown = Area { to: Address { row: to, ..table.area.to }, ..table.area }.to_string();
+        let grown = CellArea { to: Address { row: to, ..table.area.to }, ..table.area }.to_string();
         self.parts.edit(&table.part, |root| {
             root.set("ref", &grown);
             if let Some(filter) = root.child_mut("autoFilter") {
@@ -83,9 +83,11 @@ impl Book<'_> {
             let text = defined.text();
             let Some((sheet, area)) = text.rsplit_once('!').filter(|_| is_own) else { continue };
             let plain = sheet.trim_matches('\'').replace("''", "'").to_lowercase();
-            let Some(area) = Area::parse(area).filter(|area| area.to.row == last) else { continue };
+            let Some(area) = CellArea::parse(area).filter(|area| area.to.row == last) else {
+                continue;
+            };
             if plain == name && last > 0 {
-                let Area { from, to: end } = area;
+                let CellArea { from, to: end } = area;
                 let fixed = |column: u32, row: u32| format!("${}${row}", letters(column));
                 let (from, end) = (fixed(from.column, from.row), fixed(end.column, to));
                 defined.set_text(&format!("{sheet}!{from}:{end}"));

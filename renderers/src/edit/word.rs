@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 pub use super::revisions::Author;
 use super::{
     Change, EditError, Edited, invalid,
-    parts::Parts,
-    revisions::{self, Marks},
+    parts::PackageParts,
+    revisions::{self, RevisionMarks},
     text::{self, Replacement},
     tree::{self, Element, Node},
     word_tables::{cell, nth_table},
@@ -83,7 +83,7 @@ pub enum WordChange {
 /// Edits a Word file.
 pub fn edit(file: &[u8], edit: &WordEdit) -> Result<Edited, EditError> {
     limits::within(edit.changes.len() as u64, CHANGES as u64, "changes in one call")?;
-    let mut parts = Parts::open(file)?;
+    let mut parts = PackageParts::open(file)?;
     if !parts.has(BODY) {
         return invalid("Only Word files (.docx) are edited.");
     }
@@ -98,7 +98,7 @@ pub fn edit(file: &[u8], edit: &WordEdit) -> Result<Edited, EditError> {
     for (nodes, name, _) in &mut trees {
         last = last.max(revisions::last_mark(tree::root(name, nodes)?));
     }
-    let marks = edit.author.as_ref().map(|author| Marks::after(author, last));
+    let marks = edit.author.as_ref().map(|author| RevisionMarks::after(author, last));
     let mut word = Word { marks, changes: Vec::new() };
     for change in &edit.changes {
         if let WordChange::ReplaceText { old, new } = change {
@@ -138,7 +138,7 @@ fn has_text(name: &str) -> bool {
 
 pub(super) struct Word {
     /// `None` if changes are not tracked.
-    pub marks: Option<Marks>,
+    pub marks: Option<RevisionMarks>,
     pub changes: Vec<Change>,
 }
 

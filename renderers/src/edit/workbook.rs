@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 use super::{
     Change, EditError, Edited,
     book::Book,
-    cells::{Address, Area, CellValue, letters},
+    cells::{Address, CellArea, CellValue, letters},
     formulas, invalid,
-    parts::Parts,
+    parts::PackageParts,
     sheet,
-    tables::Table,
+    tables::NativeTable,
     tree::Element,
 };
 use crate::read::limits;
@@ -76,7 +76,7 @@ pub fn edit(file: &[u8], edit: &WorkbookEdit) -> Result<Edited, EditError> {
     limits::within(count as u64, CELLS as u64, "cells to set")?;
     let rows = edit.rows.iter().map(|rows| rows.rows.len()).sum::<usize>();
     limits::within(rows as u64, ROWS as u64, "rows to append")?;
-    let parts = Parts::open(file)?;
+    let parts = PackageParts::open(file)?;
     if !parts.has("xl/workbook.xml") {
         return invalid("Only .xlsx workbooks are edited.");
     }
@@ -142,7 +142,8 @@ fn set_cell(
         return Ok(None);
     }
     let tables = book.tables(at)?;
-    let is_header = |table: &&Table| table.area.from.row == address.row && table.area.has(address);
+    let is_header =
+        |table: &&NativeTable| table.area.from.row == address.row && table.area.has(address);
     if let Some(table) = tables.iter().find(is_header) {
         return invalid(format!(
             "{address} names a column of the table {}, which formulas may use: rename it in a \
@@ -173,7 +174,7 @@ struct Target {
     above: u32,
     /// The names of the columns.
     header: Vec<String>,
-    table: Option<Table>,
+    table: Option<NativeTable>,
 }
 
 fn target(book: &mut Book, new: &NewRows) -> Result<Target, EditError> {
@@ -192,7 +193,7 @@ fn target(book: &mut Book, new: &NewRows) -> Result<Target, EditError> {
         (None, Some(used)) => used,
         (None, None) => {
             let first = Address { row: 1, column: 1 };
-            Area { from: first, to: first }
+            CellArea { from: first, to: first }
         }
     };
     if let Some(table) = &table {

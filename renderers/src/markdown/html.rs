@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 /// A piece of raw HTML.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Piece<'a> {
+pub enum HtmlPiece<'a> {
     Tag(Tag<'a>),
     Comment(&'a str),
     Text(String),
@@ -93,7 +93,7 @@ const ELEMENTS: [&str; 126] = [
 ];
 
 /// The single piece in an inline tag, comment or declaration.
-pub fn piece(html: &str) -> Option<Piece<'_>> {
+pub fn piece(html: &str) -> Option<HtmlPiece<'_>> {
     Cutter::new(html).next()
 }
 
@@ -101,26 +101,26 @@ pub fn piece(html: &str) -> Option<Piece<'_>> {
 pub fn is_page_break(html: &str) -> bool {
     let lower = html.to_ascii_lowercase();
     let styles = ["page-break-after", "page-break-before", "break-after:", "break-before:"];
-    let is_blank = |piece: &Piece| match piece {
-        Piece::Text(text) => text.trim().is_empty(),
-        Piece::Tag(tag) => matches!(tag.name.as_str(), "div" | "p" | "span" | "br" | "hr"),
-        Piece::Comment(_) => false,
+    let is_blank = |piece: &HtmlPiece| match piece {
+        HtmlPiece::Text(text) => text.trim().is_empty(),
+        HtmlPiece::Tag(tag) => matches!(tag.name.as_str(), "div" | "p" | "span" | "br" | "hr"),
+        HtmlPiece::Comment(_) => false,
     };
     styles.iter().any(|style| lower.contains(style)) && pieces(html).iter().all(is_blank)
 }
 
 /// Splits a block into tags, comments and text. An unclosed `<` is text, and so is a silent element
 /// that is never closed.
-pub fn pieces(html: &str) -> Vec<Piece<'_>> {
+pub fn pieces(html: &str) -> Vec<HtmlPiece<'_>> {
     let mut cutter = Cutter::new(html);
     let mut pieces = Vec::new();
     while let Some(piece) = cutter.next() {
         let silent = match &piece {
-            Piece::Tag(tag) if tag.is_silent() && !tag.closes => Some(tag),
+            HtmlPiece::Tag(tag) if tag.is_silent() && !tag.closes => Some(tag),
             _ => None,
         };
         match silent.map(|tag| (cutter.find(&format!("</{}", tag.name)), tag.source)) {
-            Some((None, source)) => pieces.push(Piece::Text(source.to_owned())),
+            Some((None, source)) => pieces.push(HtmlPiece::Text(source.to_owned())),
             Some((Some(end), _)) => {
                 cutter.at = end;
                 pieces.push(piece);
@@ -166,25 +166,25 @@ impl<'a> Cutter<'a> {
         Some(&self.html[from..to])
     }
 
-    fn next(&mut self) -> Option<Piece<'a>> {
+    fn next(&mut self) -> Option<HtmlPiece<'a>> {
         if self.at == self.html.len() {
             return None;
         }
         if let Some(comment) = self.between("<!--", "-->") {
-            return Some(Piece::Comment(comment.trim()));
+            return Some(HtmlPiece::Comment(comment.trim()));
         }
         if let Some(text) = self.between("<![CDATA[", "]]>") {
-            return Some(Piece::Text(text.to_owned()));
+            return Some(HtmlPiece::Text(text.to_owned()));
         }
         let rest = &self.html[self.at..];
         if let Some(tag) = tag(rest) {
             self.at += tag.source.len();
-            return Some(Piece::Tag(tag));
+            return Some(HtmlPiece::Tag(tag));
         }
         let end = rest.char_indices().skip(1).find(|(_, c)| *c == '<');
         let end = end.map_or(rest.len(), |(at, _)| at);
         self.at += end;
-        Some(Piece::Text(unescape(&rest[..end])))
+        Some(HtmlPiece::Text(unescape(&rest[..end])))
     }
 }
 
@@ -241,9 +241,9 @@ mod tests {
         let mut names = Vec::new();
         for piece in pieces(html) {
             match piece {
-                Piece::Text(t) => text.push_str(&t),
-                Piece::Comment(comment) => assert_eq!(comment, "note"),
-                Piece::Tag(tag) => names.push((tag.name, tag.closes)),
+                HtmlPiece::Text(t) => text.push_str(&t),
+                HtmlPiece::Comment(comment) => assert_eq!(comment, "note"),
+                HtmlPiece::Tag(tag) => names.push((tag.name, tag.closes)),
             }
         }
         assert_eq!(text, "x & é 1 < 2");
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn attributes_are_quoted_or_not() {
-        let Some(Piece::Tag(tag)) = piece("<img alt = \"a > b\" src=x.png hidden TITLE='c'/>")
+        let Some(HtmlPiece::Tag(tag)) = piece("<img alt = \"a > b\" src=x.png hidden TITLE='c'/>")
         else {
             panic!("no tag")
         };
@@ -268,7 +268,7 @@ mod tests {
             let _ = pieces(html);
             let _ = tag(html).map(|tag| tag.attribute("x"));
         }
-        assert_eq!(pieces("<é"), [Piece::Text("<é".into())]);
+        assert_eq!(pieces("<é"), [HtmlPiece::Text("<é".into())]);
         let many = "<div><!-- <script> <a =' ".repeat(100_000);
         assert!(pieces(&many).len() > 100_000);
     }

@@ -4,7 +4,7 @@
 //! Markdown between them: the builder is fed piece by piece until everything is closed.
 
 use super::clean;
-use super::html::{self, Piece, Tag};
+use super::html::{self, HtmlPiece, Tag};
 use super::html_table::HtmlTable;
 use super::reader::Reader;
 use super::tags::{APART, Open, heading_level, is_apart};
@@ -80,15 +80,15 @@ impl Builder {
     pub fn html(&mut self, reader: &mut Reader, html: &str) {
         for piece in html::pieces(html) {
             match piece {
-                Piece::Comment(comment) => {
+                HtmlPiece::Comment(comment) => {
                     let text = clean::text(comment);
                     if !text.trim().is_empty() {
                         self.flush_text(reader);
                         self.push(Block::Comment(text));
                     }
                 }
-                Piece::Tag(tag) => self.tag(reader, &tag),
-                Piece::Text(text) => match self.frames.last_mut() {
+                HtmlPiece::Tag(tag) => self.tag(reader, &tag),
+                HtmlPiece::Text(text) => match self.frames.last_mut() {
                     Some(OpenTag::Pre(_, code)) => code.push_str(&text),
                     _ => self.open.lines(&text),
                 },

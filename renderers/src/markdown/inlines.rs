@@ -3,7 +3,7 @@
 use comrak::nodes::{Node, NodeValue};
 
 use super::clean;
-use super::html::{self, Piece};
+use super::html::{self, HtmlPiece};
 use super::pictures;
 use super::reader::Reader;
 use super::tags::{Open, trimmed};
@@ -123,9 +123,9 @@ fn push_bare(reader: &mut Reader, url: &str, text: &str, open: &mut Open) {
 
 fn push_html(reader: &mut Reader, html: &str, depth: usize, open: &mut Open) {
     match html::piece(html) {
-        Some(Piece::Comment(comment)) => reader.comments.push(clean::text(comment)),
-        Some(Piece::Text(text)) => open.push(Inline::Text(clean::text(&text))),
-        Some(Piece::Tag(tag)) => open.tag(reader, &tag, depth),
+        Some(HtmlPiece::Comment(comment)) => reader.comments.push(clean::text(comment)),
+        Some(HtmlPiece::Text(text)) => open.push(Inline::Text(clean::text(&text))),
+        Some(HtmlPiece::Tag(tag)) => open.tag(reader, &tag, depth),
         None => {}
     }
 }

@@ -4,7 +4,7 @@
 
 /// A part of a line in one colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Piece<'t> {
+pub struct CodePiece<'t> {
     pub text: &'t str,
     kind: CodeKind,
 }
@@ -18,7 +18,7 @@ enum CodeKind {
     Word,
 }
 
-impl Piece<'_> {
+impl CodePiece<'_> {
     /// RRGGBB, dark enough to be read on the background of code (contrast above 4.5:1).
     pub fn color(self) -> Option<&'static str> {
         match self.kind {
@@ -43,11 +43,14 @@ struct Grammar {
 const MOST_BYTES: usize = 200_000;
 
 /// The lines of `code`, each cut into coloured pieces.
-pub fn lines<'t>(language: Option<&str>, code: &'t str) -> Vec<Vec<Piece<'t>>> {
+pub fn lines<'t>(language: Option<&str>, code: &'t str) -> Vec<Vec<CodePiece<'t>>> {
     let name = language.unwrap_or_default().split([' ', ',', '{']).next().unwrap_or_default();
     let grammar = grammar(&name.to_ascii_lowercase()).filter(|_| code.len() <= MOST_BYTES);
     let Some(grammar) = grammar else {
-        return code.split('\n').map(|text| vec![Piece { text, kind: CodeKind::Plain }]).collect();
+        return code
+            .split('\n')
+            .map(|text| vec![CodePiece { text, kind: CodeKind::Plain }])
+            .collect();
     };
     let mut lines = vec![Vec::new()];
     for piece in pieces(code, &grammar) {
@@ -57,29 +60,29 @@ pub fn lines<'t>(language: Option<&str>, code: &'t str) -> Vec<Vec<Piece<'t>>> {
             }
             if !text.is_empty() {
                 let line = lines.last_mut().expect("there is always a line");
-                line.push(Piece { text, ..piece });
+                line.push(CodePiece { text, ..piece });
             }
         }
     }
     lines
 }
 
-fn pieces<'t>(code: &'t str, grammar: &Grammar) -> Vec<Piece<'t>> {
+fn pieces<'t>(code: &'t str, grammar: &Grammar) -> Vec<CodePiece<'t>> {
     let (mut pieces, mut plain, mut at) = (Vec::new(), 0, 0);
     while at < code.len() {
         let rest = &code[at..];
         let (length, kind) = token(rest, grammar);
         if kind != CodeKind::Plain {
             if plain < at {
-                pieces.push(Piece { text: &code[plain..at], kind: CodeKind::Plain });
+                pieces.push(CodePiece { text: &code[plain..at], kind: CodeKind::Plain });
             }
-            pieces.push(Piece { text: &rest[..length], kind });
+            pieces.push(CodePiece { text: &rest[..length], kind });
             plain = at + length;
         }
         at += length;
     }
     if plain < code.len() {
-        pieces.push(Piece { text: &code[plain..], kind: CodeKind::Plain });
+        pieces.push(CodePiece { text: &code[plain..], kind: CodeKind::Plain });
     }
     pieces
 }
@@ -196,7 +199,7 @@ mod tests {
 
     fn shown(language: &str, code: &str) -> Vec<String> {
         let lines = lines(Some(language), code);
-        let piece = |piece: &Piece<'_>| format!("{:?}:{}", piece.kind, piece.text);
+        let piece = |piece: &CodePiece<'_>| format!("{:?}:{}", piece.kind, piece.text);
         lines.iter().map(|line| line.iter().map(piece).collect::<Vec<_>>().join("|")).collect()
     }
 

@@ -2,7 +2,7 @@
 
 /// Formats that Office draws as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum PictureKind {
     Png,
     Jpeg,
     Gif,
@@ -10,7 +10,7 @@ pub enum Kind {
     Svg,
 }
 
-impl Kind {
+impl PictureKind {
     pub fn extension(self) -> &'static str {
         match self {
             Self::Png => "png",

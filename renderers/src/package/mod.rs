@@ -43,7 +43,7 @@ pub mod widths;
 pub mod words;
 pub mod xml;
 
-use kind::Kind;
+use kind::PictureKind;
 use xml::Xml;
 
 /// Prefix of the relationship types of ECMA-376 (transitional).
@@ -95,7 +95,7 @@ impl Package {
     }
 
     /// Stores a picture under `folder`, once per content, and returns its part name.
-    pub fn store(&mut self, folder: &str, kind: Kind, bytes: &[u8]) -> String {
+    pub fn store(&mut self, folder: &str, kind: PictureKind, bytes: &[u8]) -> String {
         let hash: [u8; 32] = Sha256::digest(bytes).into();
         let next = self.media.len() + 1;
         let name = self.media.entry(hash).or_insert_with(|| {
@@ -259,9 +259,9 @@ mod tests {
     #[test]
     fn a_picture_used_twice_is_stored_once() {
         let mut package = Package::default();
-        let first = package.store("word/media", Kind::Png, b"one");
-        assert_eq!(package.store("word/media", Kind::Png, b"one"), first);
-        assert_ne!(package.store("word/media", Kind::Png, b"two"), first);
+        let first = package.store("word/media", PictureKind::Png, b"one");
+        assert_eq!(package.store("word/media", PictureKind::Png, b"one"), first);
+        assert_ne!(package.store("word/media", PictureKind::Png, b"two"), first);
     }
 
     #[test]

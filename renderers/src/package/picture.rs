@@ -5,7 +5,7 @@ use std::io::Cursor;
 
 use image::{ImageFormat, ImageReader};
 
-use super::kind::Kind;
+use super::kind::PictureKind;
 use super::upright::{self, Upright};
 use super::vector;
 use super::warnings::Warnings;
@@ -26,7 +26,7 @@ pub const EMU_PER_PIXEL: i64 = 9_525;
 /// A picture that can be drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Picture<'d> {
-    pub kind: Kind,
+    pub kind: PictureKind,
     pub bytes: Cow<'d, [u8]>,
     /// The vector original of the rasterized `bytes`, for programs that support SVG.
     pub vector: Option<Cow<'d, [u8]>>,
@@ -51,7 +51,7 @@ impl Picture<'_> {
     pub fn of_vector<'d>(svg: Cow<'d, [u8]>, fonts: &Fonts) -> Result<Picture<'d>, String> {
         let vector::Raster { png, width, height } = vector::raster(&svg, fonts)?;
         Ok(Picture {
-            kind: Kind::Png,
+            kind: PictureKind::Png,
             bytes: png.into(),
             vector: Some(svg),
             width,
@@ -104,7 +104,7 @@ pub fn blip(
         relations.part("image", &part.replacen(&format!("{folder}/"), up, 1))
     };
     let pixels = relate(picture.kind, &picture.bytes);
-    let vector = picture.vector.as_ref().map(|vector| relate(Kind::Svg, vector));
+    let vector = picture.vector.as_ref().map(|vector| relate(PictureKind::Svg, vector));
     xml.open("a:blip", &[("r:embed", &pixels)]);
     if picture.is_darkened {
         xml.empty("a:lum", &[("bright", "-45000")]);
@@ -216,10 +216,10 @@ fn sniff(bytes: &[u8]) -> Result<Picture<'_>, Unfit> {
     let Upright { format, bytes, width, height } =
         upright::upright(bytes, PIXELS).map_err(Unfit::Broken)?;
     let kind = match format {
-        ImageFormat::Png => Kind::Png,
-        ImageFormat::Jpeg => Kind::Jpeg,
-        ImageFormat::Gif => Kind::Gif,
-        ImageFormat::Bmp => Kind::Bmp,
+        ImageFormat::Png => PictureKind::Png,
+        ImageFormat::Jpeg => PictureKind::Jpeg,
+        ImageFormat::Gif => PictureKind::Gif,
+        ImageFormat::Bmp => PictureKind::Bmp,
         _ => return Err(broken(unknown)),
     };
     Ok(Picture { kind, bytes, vector: None, width, height, is_darkened: false })
@@ -242,7 +242,7 @@ pub(crate) mod tests {
     fn a_picture_is_known_by_its_bytes_and_keeps_its_shape() {
         let bytes = png(40, 20);
         let picture = sniff(&bytes).unwrap();
-        assert_eq!((picture.kind, picture.width, picture.height), (Kind::Png, 40, 20));
+        assert_eq!((picture.kind, picture.width, picture.height), (PictureKind::Png, 40, 20));
         assert_eq!(picture.fit(20 * EMU_PER_PIXEL, 1 << 40), (190_500, 95_250));
         assert_eq!(picture.fit(1 << 40, 1 << 40), (381_000, 190_500));
     }
@@ -252,10 +252,10 @@ pub(crate) mod tests {
         use crate::package::upright::tests::{photo_on_its_side, webp};
         let photo = photo_on_its_side();
         let picture = sniff(&photo).unwrap();
-        assert_eq!((picture.kind, picture.width, picture.height), (Kind::Jpeg, 20, 40));
+        assert_eq!((picture.kind, picture.width, picture.height), (PictureKind::Jpeg, 20, 40));
         let bytes = webp();
         let picture = sniff(&bytes).unwrap();
-        assert_eq!((picture.kind, picture.width, picture.height), (Kind::Png, 30, 10));
+        assert_eq!((picture.kind, picture.width, picture.height), (PictureKind::Png, 30, 10));
     }
 
     #[test]

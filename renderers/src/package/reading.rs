@@ -11,7 +11,7 @@ pub struct Parts(BTreeMap<String, Vec<u8>>);
 
 /// An element: its name, its attributes, and its direct text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Element {
+pub struct ReadElement {
     pub name: String,
     pub attributes: BTreeMap<String, String>,
     pub text: String,
@@ -19,7 +19,7 @@ pub struct Element {
     pub path: Vec<String>,
 }
 
-impl Element {
+impl ReadElement {
     pub fn attribute(&self, name: &str) -> &str {
         self.attributes.get(name).map_or("", String::as_str)
     }
@@ -60,10 +60,10 @@ impl Parts {
     }
 
     /// All elements of a part, in document order.
-    pub fn elements(&self, name: &str) -> Vec<Element> {
+    pub fn elements(&self, name: &str) -> Vec<ReadElement> {
         let mut reader = Reader::from_str(self.xml(name));
         reader.config_mut().check_end_names = true;
-        let (mut all, mut open): (Vec<Element>, Vec<usize>) = (Vec::new(), Vec::new());
+        let (mut all, mut open): (Vec<ReadElement>, Vec<usize>) = (Vec::new(), Vec::new());
         loop {
             let event = reader.read_event().unwrap_or_else(|e| panic!("{name}: {e}"));
             match event {
@@ -76,7 +76,7 @@ impl Parts {
                     };
                     let attributes = start.attributes().map(|a| attribute(a.unwrap())).collect();
                     let name = String::from_utf8(start.name().0.to_vec()).unwrap();
-                    all.push(Element { name, attributes, text: String::new(), path });
+                    all.push(ReadElement { name, attributes, text: String::new(), path });
                     if matches!(event, Event::Start(_)) {
                         open.push(all.len() - 1);
                     }
@@ -104,7 +104,7 @@ impl Parts {
     }
 
     /// The elements with that name in a part.
-    pub fn all(&self, part: &str, name: &str) -> Vec<Element> {
+    pub fn all(&self, part: &str, name: &str) -> Vec<ReadElement> {
         self.elements(part).into_iter().filter(|element| element.name == name).collect()
     }
 

@@ -14,7 +14,7 @@ use typst::model::{
 use typst::text::{RawContent, RawElem, TextElem};
 
 use super::directions::directed;
-use super::drawing::{Drawing, Voice, turned_room};
+use super::drawing::{Drawing, TextVoice, turned_room};
 use super::images::{self, Pictures};
 use super::inlines::{heading_label, image, label};
 use super::lengths;
@@ -265,7 +265,7 @@ impl Drawing<'_> {
 
     fn code(&mut self, language: Option<&str>, text: &str) -> Content {
         let lines: Vec<String> =
-            text.lines().map(|line| self.breakable(line, Voice::CodeBlock)).collect();
+            text.lines().map(|line| self.breakable(line, TextVoice::CodeBlock)).collect();
         if lines.len() <= CODE_LINES {
             return raw(language, &lines);
         }

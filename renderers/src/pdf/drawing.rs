@@ -79,12 +79,12 @@ impl<'a> Drawing<'a> {
     }
 
     /// `text`, with break opportunities in words that would overflow their line or cell.
-    pub fn breakable(&self, text: &str, voice: Voice) -> String {
+    pub fn breakable(&self, text: &str, voice: TextVoice) -> String {
         let (face, scale, around) = match voice {
             // Noto Sans is slightly wider than the font that is measured.
-            Voice::Text => (Face::Text, 1.15, 0.0),
-            Voice::Code => (Face::Code, 0.88, 0.0),
-            Voice::CodeBlock => (Face::Code, 0.784, 16.0),
+            TextVoice::Text => (Face::Text, 1.15, 0.0),
+            TextVoice::Code => (Face::Code, 0.88, 0.0),
+            TextVoice::CodeBlock => (Face::Code, 0.784, 16.0),
         };
         let room = ((self.room.0 - around) * 1_000.0 / (self.points * scale)) as u32;
         breakable(text, face, room)
@@ -99,7 +99,7 @@ impl<'a> Drawing<'a> {
 
 /// The role of a text, which decides its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Voice {
+pub enum TextVoice {
     Text,
     Code,
     CodeBlock,

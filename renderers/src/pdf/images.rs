@@ -20,7 +20,7 @@ pub const DECODED_BYTES: u64 = 512 * 1024 * 1024;
 
 /// A picture that Typst can draw.
 #[derive(Debug, Clone)]
-pub struct Picture {
+pub struct PdfPicture {
     pub bytes: Bytes,
     pub format: ImageFormat,
     /// In pixels, at 96 per inch.
@@ -28,14 +28,14 @@ pub struct Picture {
     pub height: f64,
 }
 
-impl Picture {
+impl PdfPicture {
     pub fn is_vector(&self) -> bool {
         matches!(self.format, ImageFormat::Vector(_))
     }
 }
 
 /// By URL: the picture, or the reason why it cannot be drawn.
-pub type Pictures = BTreeMap<String, Result<Picture, String>>;
+pub type Pictures = BTreeMap<String, Result<PdfPicture, String>>;
 
 pub fn load(assets: &BTreeMap<String, Vec<u8>>) -> Pictures {
     let mut decoded = 0;
@@ -50,7 +50,7 @@ pub fn load(assets: &BTreeMap<String, Vec<u8>>) -> Pictures {
     assets.iter().enumerate().map(load).collect()
 }
 
-pub fn picture(bytes: &[u8], decoded: &mut u64) -> Result<Picture, String> {
+pub fn picture(bytes: &[u8], decoded: &mut u64) -> Result<PdfPicture, String> {
     if bytes.len() > FILE_BYTES {
         return Err(format!("the file is larger than {} MB", FILE_BYTES / 1024 / 1024));
     }
@@ -60,7 +60,7 @@ pub fn picture(bytes: &[u8], decoded: &mut u64) -> Result<Picture, String> {
     }
 }
 
-fn raster(bytes: &[u8], format: Raster, decoded: &mut u64) -> Result<Picture, String> {
+fn raster(bytes: &[u8], format: Raster, decoded: &mut u64) -> Result<PdfPicture, String> {
     let exchange = match format {
         Raster::Png | Raster::Bmp => ExchangeFormat::Png,
         Raster::Jpeg => ExchangeFormat::Jpg,
@@ -88,7 +88,7 @@ fn raster(bytes: &[u8], format: Raster, decoded: &mut u64) -> Result<Picture, St
     // Typst turns a photo as its camera noted.
     let [width, height] = upright::size(&bytes, format).unwrap_or([width, height]);
     let (width, height) = (f64::from(width), f64::from(height));
-    Ok(Picture { bytes: Bytes::new(bytes), format: exchange.into(), width, height })
+    Ok(PdfPicture { bytes: Bytes::new(bytes), format: exchange.into(), width, height })
 }
 
 /// Converts BMP, which Typst does not support.
@@ -98,12 +98,12 @@ fn png(image: &image::DynamicImage) -> Result<Vec<u8>, String> {
     Ok(png.into_inner())
 }
 
-pub fn vector(bytes: &[u8]) -> Result<Picture, String> {
+pub fn vector(bytes: &[u8]) -> Result<PdfPicture, String> {
     crate::package::vector::check(bytes)?;
     let bytes = Bytes::new(bytes.to_vec());
     let svg = SvgImage::new(bytes.clone()).map_err(|_| "the file is damaged".to_owned())?;
     let (width, height) = (svg.width(), svg.height());
-    Ok(Picture { bytes, format: ImageFormat::Vector(VectorFormat::Svg), width, height })
+    Ok(PdfPicture { bytes, format: ImageFormat::Vector(VectorFormat::Svg), width, height })
 }
 
 #[cfg(test)]

@@ -15,9 +15,9 @@ use typst::text::{
 use typst::utils::PicoStr;
 use typst::visualize::ImageElem;
 
-use super::drawing::{Drawing, Voice};
+use super::drawing::{Drawing, TextVoice};
 use super::formula;
-use super::images::Picture;
+use super::images::PdfPicture;
 use super::marks::{grounded, is_mark};
 use crate::document::{Block, Inline, Mark};
 use crate::latex;
@@ -41,13 +41,13 @@ impl<'a> Drawing<'a> {
 
     fn inline(&mut self, inline: &Inline) -> Content {
         match inline {
-            Inline::Text(text) => TextElem::packed(self.breakable(text, Voice::Text)),
+            Inline::Text(text) => TextElem::packed(self.breakable(text, TextVoice::Text)),
             Inline::Strong(inner) => StrongElem::new(self.inlines(inner)).pack(),
             Inline::Emphasis(inner) => EmphElem::new(self.inlines(inner)).pack(),
             Inline::Strike(inner) => StrikeElem::new(self.inlines(inner)).pack(),
             Inline::Marked(mark, inner) => self.marked(*mark, inner),
             Inline::Code(code) => {
-                RawElem::new(RawContent::Text(self.breakable(code, Voice::Code).into())).pack()
+                RawElem::new(RawContent::Text(self.breakable(code, TextVoice::Code).into())).pack()
             }
             Inline::Link { url, content, .. } => self.link(url, content),
             Inline::Image { url, alt, title } => self.inline_image(url, alt, title),
@@ -137,7 +137,7 @@ impl<'a> Drawing<'a> {
     }
 
     /// A picture in the width that its source sets.
-    pub fn shown(&self, url: &str, picture: &Picture, alt: &str) -> Content {
+    pub fn shown(&self, url: &str, picture: &PdfPicture, alt: &str) -> Content {
         let Some(width) = self.document.widths.get(url) else {
             return image(picture, alt, self.room);
         };
@@ -147,7 +147,7 @@ impl<'a> Drawing<'a> {
     }
 
     /// The picture for that URL, or the reason why it cannot be drawn.
-    pub fn drawable(&self, url: &str) -> Result<&'a Picture, String> {
+    pub fn drawable(&self, url: &str) -> Result<&'a PdfPicture, String> {
         match self.pictures.get(url) {
             Some(picture) => picture.as_ref().map_err(Clone::clone),
             None => Err("there is no such file".to_owned()),
@@ -159,20 +159,20 @@ impl<'a> Drawing<'a> {
         let (url, alt, title) = picture;
         self.warn(format!("The picture {} is not drawn: {why}.", short(url)));
         let name = named("", alt, title);
-        TextElem::packed(self.breakable(&format!("[image: {name} — {why}]"), Voice::Text))
+        TextElem::packed(self.breakable(&format!("[image: {name} — {why}]"), TextVoice::Text))
     }
 }
 
 /// A picture at 96 pixels per inch, scaled down if needed. Without alternative text it is marked as
 /// decoration, which screen readers skip.
-pub fn image(picture: &Picture, alt: &str, room: (f64, f64)) -> Content {
+pub fn image(picture: &PdfPicture, alt: &str, room: (f64, f64)) -> Content {
     let points = (picture.width * 0.75, picture.height * 0.75);
     let scale = (room.0 / points.0).min(room.1 / points.1).min(1.0);
     sized(picture, alt, (points.0 * scale, points.1 * scale))
 }
 
 /// A picture of that width and height.
-fn sized(picture: &Picture, alt: &str, points: (f64, f64)) -> Content {
+fn sized(picture: &PdfPicture, alt: &str, points: (f64, f64)) -> Content {
     let length = |points: f64| Rel::<Length>::from(Length::from(Abs::pt(points)));
     let loaded =
         Loaded::new(Spanned::new(LoadSource::Bytes, Span::detached()), picture.bytes.clone());

@@ -5,9 +5,9 @@ use super::deck::Deck;
 use super::flow::flow;
 use super::geometry::Area;
 use super::heights::{GAP, height};
-use super::items::Item;
+use super::items::SlideItem;
 use super::layouts::Layout;
-use super::page::{Page, Piece};
+use super::page::{Piece, SlidePage};
 use super::plan::Slide;
 use crate::document::{Block, Inline};
 
@@ -15,11 +15,11 @@ use crate::document::{Block, Inline};
 const ROUNDING: f64 = 0.1;
 
 /// The items of each column.
-type Band<'d> = Vec<Vec<Item<'d>>>;
+type Band<'d> = Vec<Vec<SlideItem<'d>>>;
 
 impl<'d> Deck<'d> {
     /// The pages of a slide with columns.
-    pub fn fit_bands(&mut self, slide: Slide<'d>) -> Vec<Page<'d>> {
+    pub fn fit_bands(&mut self, slide: Slide<'d>) -> Vec<SlidePage<'d>> {
         let mut bands: Vec<Band<'d>> = Vec::new();
         for run in slide.blocks.chunk_by(|one, two| !is_columns(one) && !is_columns(two)) {
             let columns: Vec<Vec<&Block>> = match run {
@@ -88,7 +88,7 @@ impl<'d> Deck<'d> {
     /// The height of the tallest column.
     fn band_height(&self, band: &Band<'d>) -> f64 {
         let width = self.geometry.column(self.geometry.body, 0, band.len()).width;
-        let high = |column: &Vec<Item<'d>>| {
+        let high = |column: &Vec<SlideItem<'d>>| {
             let high: f64 = column.iter().map(|item| height(item, width, 1.0)).sum();
             high + GAP * column.len().saturating_sub(1) as f64 + ROUNDING
         };
@@ -101,5 +101,5 @@ fn is_columns(block: &Block) -> bool {
 }
 
 fn is_elastic(band: &Band<'_>) -> bool {
-    band.iter().flatten().any(Item::is_elastic)
+    band.iter().flatten().any(SlideItem::is_elastic)
 }

@@ -1,7 +1,7 @@
 //! The axes of native charts.
 
 use super::charts::{line, titled, val};
-use crate::chart::{Chart, Kind};
+use crate::chart::{Chart, ChartKind};
 use crate::package::look::Look;
 use crate::package::xml::Xml;
 
@@ -21,7 +21,7 @@ pub fn axis_ids(xml: &mut Xml, is_right: bool) {
 /// All axes of a chart.
 pub fn axes(xml: &mut Xml, chart: &Chart, look: &Look) {
     let [across, up] = IDS;
-    let name = if chart.kind == Kind::Scatter { "c:valAx" } else { "c:catAx" };
+    let name = if chart.kind == ChartKind::Scatter { "c:valAx" } else { "c:catAx" };
     axis(xml, name, [across, up], chart, look);
     axis(xml, "c:valAx", [up, across], chart, look);
     if chart.is_combined() && chart.y2.is_some() {
@@ -58,7 +58,7 @@ fn axis(xml: &mut Xml, name: &'static str, ids: [&str; 2], chart: &Chart, look: 
     if name == "c:catAx" {
         categories(xml);
     } else {
-        let between = if chart.kind == Kind::Scatter { "midCat" } else { "between" };
+        let between = if chart.kind == ChartKind::Scatter { "midCat" } else { "between" };
         val(xml, "c:crossBetween", between);
     }
     xml.close();

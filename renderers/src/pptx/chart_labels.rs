@@ -1,7 +1,7 @@
 //! The labels of bars, lines and slices of native charts.
 
 use super::charts::{fill, val};
-use crate::chart::{Chart, Kind, Series};
+use crate::chart::{Chart, ChartKind, Series};
 use crate::document::Color;
 use crate::package::xml::Xml;
 
@@ -14,7 +14,7 @@ pub fn labels(xml: &mut Xml, chart: &Chart, series: &Series, color: Color) {
     let format = chart.format_of(series);
     xml.empty("c:numFmt", &[("formatCode", format), ("sourceLinked", "0")]);
     xml.raw("<c:spPr><a:noFill/><a:ln><a:noFill/></a:ln></c:spPr>");
-    if (chart.kind == Kind::Area || chart.is_stacked) && !series.is_line {
+    if (chart.kind == ChartKind::Area || chart.is_stacked) && !series.is_line {
         letters_on(xml, color);
     }
     if series.is_line {

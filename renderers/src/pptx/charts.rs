@@ -8,7 +8,7 @@ use super::chart_labels::{labels, letters_on, shown};
 use super::geometry::Area;
 use super::shapes::place;
 use super::sheet::Sheet;
-use crate::chart::{Chart, Kind, Labels, Series};
+use crate::chart::{Chart, ChartKind, Labels, Series};
 use crate::document::Color;
 use crate::package::Relations;
 use crate::package::look::Look;
@@ -163,7 +163,7 @@ pub fn fill(xml: &mut Xml, color: &str) {
 fn plot(xml: &mut Xml, chart: &Chart, look: &Look) {
     group(xml, chart, chart.kind, look);
     if chart.is_combined() {
-        group(xml, chart, Kind::Line, look);
+        group(xml, chart, ChartKind::Line, look);
     }
     if !chart.is_round() {
         axes(xml, chart, look);
@@ -171,24 +171,24 @@ fn plot(xml: &mut Xml, chart: &Chart, look: &Look) {
 }
 
 /// The series of one kind: of the whole chart, or its lines over bars.
-fn group(xml: &mut Xml, chart: &Chart, kind: Kind, look: &Look) {
+fn group(xml: &mut Xml, chart: &Chart, kind: ChartKind, look: &Look) {
     match kind {
-        Kind::Bar => {
+        ChartKind::Bar => {
             xml.open("c:barChart", &[]);
             val(xml, "c:barDir", if chart.is_horizontal { "bar" } else { "col" });
             val(xml, "c:grouping", if chart.is_stacked { "stacked" } else { "clustered" });
         }
-        Kind::Area => {
+        ChartKind::Area => {
             xml.open("c:areaChart", &[]);
             val(xml, "c:grouping", if chart.is_stacked { "stacked" } else { "standard" });
         }
-        Kind::Line => {
+        ChartKind::Line => {
             xml.open("c:lineChart", &[]);
             val(xml, "c:grouping", "standard");
         }
-        Kind::Pie => xml.open("c:pieChart", &[]),
-        Kind::Donut => xml.open("c:doughnutChart", &[]),
-        Kind::Scatter => {
+        ChartKind::Pie => xml.open("c:pieChart", &[]),
+        ChartKind::Donut => xml.open("c:doughnutChart", &[]),
+        ChartKind::Scatter => {
             xml.open("c:scatterChart", &[]);
             val(xml, "c:scatterStyle", "lineMarker");
         }
@@ -201,19 +201,19 @@ fn group(xml: &mut Xml, chart: &Chart, kind: Kind, look: &Look) {
         }
     }
     match kind {
-        Kind::Bar => {
+        ChartKind::Bar => {
             val(xml, "c:gapWidth", "60");
             if chart.is_stacked {
                 val(xml, "c:overlap", "100");
             }
         }
-        Kind::Line => val(xml, "c:marker", "1"),
-        Kind::Pie => val(xml, "c:firstSliceAng", "0"),
-        Kind::Donut => {
+        ChartKind::Line => val(xml, "c:marker", "1"),
+        ChartKind::Pie => val(xml, "c:firstSliceAng", "0"),
+        ChartKind::Donut => {
             val(xml, "c:firstSliceAng", "0");
             val(xml, "c:holeSize", "58");
         }
-        Kind::Scatter | Kind::Area => {}
+        ChartKind::Scatter | ChartKind::Area => {}
     }
     if !chart.is_round() {
         axis_ids(xml, is_over_bars && chart.y2.is_some());
@@ -231,7 +231,7 @@ pub fn line(xml: &mut Xml, color: &str, width: &str) {
 
 fn series(xml: &mut Xml, chart: &Chart, at: usize, look: &Look) {
     let series = &chart.series[at];
-    let kind = if series.is_line { Kind::Line } else { chart.kind };
+    let kind = if series.is_line { ChartKind::Line } else { chart.kind };
     let palette = look.palette();
     let color = |at: usize| palette[at % palette.len()];
     xml.open("c:ser", &[]);
@@ -245,32 +245,32 @@ fn series(xml: &mut Xml, chart: &Chart, at: usize, look: &Look) {
     xml.close();
     xml.close();
     match kind {
-        Kind::Bar => {
+        ChartKind::Bar => {
             xml.open("c:spPr", &[]);
             fill(xml, &color(at));
             xml.close();
             val(xml, "c:invertIfNegative", "0");
             labels(xml, chart, series, color(at));
         }
-        Kind::Area => {
+        ChartKind::Area => {
             xml.open("c:spPr", &[]);
             fill(xml, &color(at));
             xml.close();
             labels(xml, chart, series, color(at));
         }
-        Kind::Pie | Kind::Donut => slices(xml, chart, color),
-        Kind::Line => {
+        ChartKind::Pie | ChartKind::Donut => slices(xml, chart, color),
+        ChartKind::Line => {
             line(xml, &color(at), "28575");
             marker(xml, &color(at));
             labels(xml, chart, series, color(at));
         }
-        Kind::Scatter => {
+        ChartKind::Scatter => {
             xml.raw("<c:spPr><a:ln><a:noFill/></a:ln></c:spPr>");
             marker(xml, &color(at));
         }
     }
     values(xml, chart, series, &column);
-    if matches!(kind, Kind::Line | Kind::Scatter) {
+    if matches!(kind, ChartKind::Line | ChartKind::Scatter) {
         val(xml, "c:smooth", "0");
     }
     xml.close();
@@ -288,7 +288,7 @@ fn slices(xml: &mut Xml, chart: &Chart, color: impl Fn(usize) -> Color) {
     }
     xml.open("c:dLbls", &[]);
     let what = if chart.labels == Labels::None { "" } else { "c:showPercent" };
-    if chart.kind == Kind::Pie {
+    if chart.kind == ChartKind::Pie {
         val(xml, "c:dLblPos", "outEnd");
     } else {
         for at in 0..chart.categories.len() {
@@ -317,7 +317,7 @@ fn marker(xml: &mut Xml, color: &str) {
 /// Categories and values, each with a reference to its cells and their cached content.
 fn values(xml: &mut Xml, chart: &Chart, series: &Series, column: &str) {
     let last = chart.categories.len() + 1;
-    let is_scatter = chart.kind == Kind::Scatter;
+    let is_scatter = chart.kind == ChartKind::Scatter;
     let (across, down) = if is_scatter { ("c:xVal", "c:yVal") } else { ("c:cat", "c:val") };
     xml.open(across, &[]);
     xml.open(if is_scatter { "c:numRef" } else { "c:strRef" }, &[]);

@@ -6,9 +6,9 @@ use super::deck::Deck;
 use super::flow::flow;
 use super::heights::height;
 use super::icons::is_icon;
-use super::items::{Item, Voice};
+use super::items::{ParaVoice, SlideItem};
 use super::layouts::Layout;
-use super::page::{Page, Piece};
+use super::page::{Piece, SlidePage};
 use super::plan::{Class, Slide};
 use crate::document::{Block, Inline};
 use crate::package::text::{cut, plain, slug};
@@ -21,7 +21,7 @@ pub type Placed<'d> = (Layout, Vec<Vec<Piece<'d>>>);
 
 impl<'d> Deck<'d> {
     /// The pages of a slide.
-    pub fn fit(&mut self, slide: Slide<'d>, items: Vec<Item<'d>>) -> Vec<Page<'d>> {
+    pub fn fit(&mut self, slide: Slide<'d>, items: Vec<SlideItem<'d>>) -> Vec<SlidePage<'d>> {
         let name = first_words(&items);
         let items = if slide.class == Class::Figure { emphasized(items) } else { items };
         let placed = self.place(&slide, items);
@@ -34,14 +34,14 @@ impl<'d> Deck<'d> {
         slide: Slide<'d>,
         name: Vec<Inline>,
         placed: Placed<'d>,
-    ) -> Vec<Page<'d>> {
+    ) -> Vec<SlidePage<'d>> {
         let hidden = slide.title.is_none();
         let footer = slide.setting.edge();
         let title = slide.title.clone().unwrap_or(name);
         let title = self.shorten(title);
         let anchors = anchors(&slide);
         let (layout, placed) = placed;
-        let pages = placed.into_iter().enumerate().map(|(at, pieces)| Page {
+        let pages = placed.into_iter().enumerate().map(|(at, pieces)| SlidePage {
             layout: if at > 0 && layout == Layout::Two { Layout::Content } else { layout },
             geometry: self.geometry,
             backdrops: Vec::new(),
@@ -69,15 +69,15 @@ impl<'d> Deck<'d> {
         head
     }
 
-    fn place(&self, slide: &Slide<'d>, items: Vec<Item<'d>>) -> Placed<'d> {
+    fn place(&self, slide: &Slide<'d>, items: Vec<SlideItem<'d>>) -> Placed<'d> {
         let body = self.geometry.body;
-        let only_text = items.iter().all(|item| matches!(item, Item::Text(_)));
+        let only_text = items.iter().all(|item| matches!(item, SlideItem::Text(_)));
         if only_text {
             let room = Layout::Title.body(&self.geometry);
             let high: f64 = items.iter().map(|item| height(item, room.width, 1.0)).sum();
             let few = high <= room.height;
             let area = |layout: Layout| layout.body(&self.geometry);
-            let whole = |items: Vec<Item<'d>>, area| {
+            let whole = |items: Vec<SlideItem<'d>>, area| {
                 vec![items.into_iter().map(|item| Piece { item, area, scale: 1.0 }).collect()]
             };
             if few && slide.class == Class::Title {
@@ -107,12 +107,12 @@ impl<'d> Deck<'d> {
     }
 
     /// Text on the left and a single picture on the right, mirrored for right-to-left text.
-    fn beside(&self, items: &[Item<'d>]) -> Option<Vec<Vec<Piece<'d>>>> {
-        let is_picture = |item: &&Item<'d>| item.is_elastic();
+    fn beside(&self, items: &[SlideItem<'d>]) -> Option<Vec<Vec<Piece<'d>>>> {
+        let is_picture = |item: &&SlideItem<'d>| item.is_elastic();
         let picture = items.iter().find(is_picture).filter(|picture| !is_icon(picture))?;
-        let side = matches!(picture, Item::Picture { side: true, .. });
+        let side = matches!(picture, SlideItem::Picture { side: true, .. });
         let rest: Vec<_> = items.iter().filter(|item| !is_picture(item)).cloned().collect();
-        let text = matches!(rest[..], [Item::Text(_)]);
+        let text = matches!(rest[..], [SlideItem::Text(_)]);
         if rest.len() + 1 != items.len() || !(text || side) || rest.is_empty() {
             return None;
         }
@@ -128,18 +128,18 @@ impl<'d> Deck<'d> {
 }
 
 /// The number of a slide of [`Class::Figure`], if it is not the title.
-fn is_figure(item: &Item<'_>) -> bool {
-    let Item::Text(paras) = item else { return false };
-    paras.iter().any(|para| para.voice == Voice::Figure)
+fn is_figure(item: &SlideItem<'_>) -> bool {
+    let SlideItem::Text(paras) = item else { return false };
+    paras.iter().any(|para| para.voice == ParaVoice::Figure)
 }
 
 /// The heading of a slide of [`Class::Figure`] is its number.
-fn emphasized(mut items: Vec<Item<'_>>) -> Vec<Item<'_>> {
-    if let Some(Item::Text(paras)) = items.first_mut()
+fn emphasized(mut items: Vec<SlideItem<'_>>) -> Vec<SlideItem<'_>> {
+    if let Some(SlideItem::Text(paras)) = items.first_mut()
         && let Some(first) = paras.first_mut()
-        && first.voice == Voice::Heading
+        && first.voice == ParaVoice::Heading
     {
-        first.voice = Voice::Figure;
+        first.voice = ParaVoice::Figure;
     }
     items
 }
@@ -149,10 +149,10 @@ fn is_quote(block: &Block) -> bool {
 }
 
 /// Chooses the layout from the final content of a page.
-fn choose_layout(mut page: Page<'_>) -> Page<'_> {
+fn choose_layout(mut page: SlidePage<'_>) -> SlidePage<'_> {
     if page.layout == Layout::Content {
         page.layout = match &page.pieces[..] {
-            [Piece { item: Item::Code { .. }, .. }] => Layout::Code,
+            [Piece { item: SlideItem::Code { .. }, .. }] => Layout::Code,
             [_] | [] => Layout::Content,
             _ => Layout::Mixed,
         };
@@ -175,15 +175,15 @@ fn anchors(slide: &Slide<'_>) -> Vec<String> {
 }
 
 /// A name for a slide that has no heading.
-fn first_words(items: &[Item<'_>]) -> Vec<Inline> {
+fn first_words(items: &[SlideItem<'_>]) -> Vec<Inline> {
     let text = items.iter().find_map(|item| match item {
-        Item::Text(paras) | Item::Alert(_, paras) => {
+        SlideItem::Text(paras) | SlideItem::Alert(_, paras) => {
             paras.iter().map(|p| plain(&p.content)).find(|t| !t.is_empty())
         }
-        Item::Table(table) => table.header.first().map(|cell| plain(cell)),
-        Item::Code { text, .. } => text.lines().next().map(str::to_owned),
-        Item::Picture { alt, .. } => Some(alt.clone()),
-        Item::Chart(chart) => chart.title.clone(),
+        SlideItem::Table(table) => table.header.first().map(|cell| plain(cell)),
+        SlideItem::Code { text, .. } => text.lines().next().map(str::to_owned),
+        SlideItem::Picture { alt, .. } => Some(alt.clone()),
+        SlideItem::Chart(chart) => chart.title.clone(),
     });
     let text = text.map(|text| text.trim().replace('\n', " ")).filter(|text| !text.is_empty());
     let (head, _) = cut(vec![Inline::Text(text.unwrap_or_else(|| "Slide".into()))], 60);
@@ -191,7 +191,7 @@ fn first_words(items: &[Item<'_>]) -> Vec<Inline> {
 }
 
 /// Makes all slide titles unique: the second one of a name gets " (2)".
-pub fn name_apart(pages: &mut [Page<'_>]) {
+pub fn name_apart(pages: &mut [SlidePage<'_>]) {
     let (mut seen, mut counts) = (HashSet::new(), HashMap::new());
     for page in pages {
         let name = plain(&page.title);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::geometry::Area;
 use super::heights::{Columns, GAP, INSET, code_height, code_size, height, para_height};
-use super::items::{Item, Mark, Para, Voice};
+use super::items::{Para, ParaMark, ParaVoice, SlideItem};
 use super::layouts::BLOCKS;
 use super::page::Piece;
 use crate::document::{Inline, Merge, Table};
@@ -21,7 +21,7 @@ pub const CUT_SCALE: f64 = 0.9;
 
 /// Lays out items below each other: on one slide if some scale allows it, otherwise on several.
 /// Text has at most the scale `most`.
-pub fn flow(items: Vec<Item<'_>>, area: Area, most: f64) -> Vec<Vec<Piece<'_>>> {
+pub fn flow(items: Vec<SlideItem<'_>>, area: Area, most: f64) -> Vec<Vec<Piece<'_>>> {
     if let Some(scale) = scale(&items, area, most) {
         return vec![stack(items, area, scale)];
     }
@@ -29,8 +29,8 @@ pub fn flow(items: Vec<Item<'_>>, area: Area, most: f64) -> Vec<Vec<Piece<'_>>> 
 }
 
 /// The largest scale at which all items fit on one slide.
-pub fn scale(items: &[Item<'_>], area: Area, most: f64) -> Option<f64> {
-    let has_elastic = items.iter().any(Item::is_elastic);
+pub fn scale(items: &[SlideItem<'_>], area: Area, most: f64) -> Option<f64> {
+    let has_elastic = items.iter().any(SlideItem::is_elastic);
     let gaps = GAP * items.len().saturating_sub(1) as f64;
     SCALES.into_iter().filter(|scale| *scale <= most).find(|scale| {
         let high: f64 = items.iter().map(|item| height(item, area.width, *scale)).sum();
@@ -41,14 +41,14 @@ pub fn scale(items: &[Item<'_>], area: Area, most: f64) -> Option<f64> {
 }
 
 /// A lower bound of the number of slides.
-pub fn slides(items: &[Item<'_>], area: Area) -> usize {
+pub fn slides(items: &[SlideItem<'_>], area: Area) -> usize {
     let high = items.iter().filter(|item| !item.is_elastic());
     let high: f64 = high.map(|item| height(item, area.width, SCALES[SCALES.len() - 1])).sum();
     (high / area.height) as usize
 }
 
 /// Places items that are known to fit; pictures share the remaining space.
-fn stack(items: Vec<Item<'_>>, area: Area, scale: f64) -> Vec<Piece<'_>> {
+fn stack(items: Vec<SlideItem<'_>>, area: Area, scale: f64) -> Vec<Piece<'_>> {
     let heights: Vec<f64> = items.iter().map(|item| height(item, area.width, scale)).collect();
     let gaps = GAP * items.len().saturating_sub(1) as f64;
     let left = area.height - heights.iter().sum::<f64>() - gaps;
@@ -59,8 +59,8 @@ fn stack(items: Vec<Item<'_>>, area: Area, scale: f64) -> Vec<Piece<'_>> {
     let mut pieces = Vec::with_capacity(items.len());
     for (item, high) in items.into_iter().zip(heights) {
         let high = match item {
-            Item::Picture { .. } | Item::Chart(_) => high + more,
-            Item::Text(_) if alone => area.height,
+            SlideItem::Picture { .. } | SlideItem::Chart(_) => high + more,
+            SlideItem::Text(_) if alone => area.height,
             _ => high,
         };
         pieces.push(Piece { item, area: area.band(from, high), scale });
@@ -75,7 +75,7 @@ struct Flow<'d> {
     pages: Vec<Vec<Piece<'d>>>,
     /// The used height of the last page.
     used: f64,
-    queue: VecDeque<Item<'d>>,
+    queue: VecDeque<SlideItem<'d>>,
 }
 
 impl<'d> Flow<'d> {
@@ -109,13 +109,13 @@ impl<'d> Flow<'d> {
         self.used = 0.0;
     }
 
-    fn put(&mut self, item: Item<'d>, high: f64) {
+    fn put(&mut self, item: SlideItem<'d>, high: f64) {
         let area = self.area.band(self.used, high.min(self.area.height - self.used));
         self.used += high + GAP;
         self.last().push(Piece { item, area, scale: CUT_SCALE });
     }
 
-    fn elastic(&mut self, item: Item<'d>, left: f64, fresh: bool) {
+    fn elastic(&mut self, item: SlideItem<'d>, left: f64, fresh: bool) {
         let least = height(&item, self.area.width, CUT_SCALE);
         if fresh || left >= least {
             let more_follows = !self.queue.is_empty();
@@ -127,26 +127,26 @@ impl<'d> Flow<'d> {
     }
 
     /// Places as much of the item as fits and keeps the rest for the next page.
-    fn cut(&mut self, item: Item<'d>, left: f64, fresh: bool) {
+    fn cut(&mut self, item: SlideItem<'d>, left: f64, fresh: bool) {
         let (head, tail) = match item {
-            Item::Text(paras) => {
+            SlideItem::Text(paras) => {
                 let (head, tail) = cut_text(paras, self.area.width, left, fresh);
-                (head.map(Item::Text), tail.map(Item::Text))
+                (head.map(SlideItem::Text), tail.map(SlideItem::Text))
             }
-            Item::Alert(alert, paras) => {
+            SlideItem::Alert(alert, paras) => {
                 let around = 2.0 * INSET;
                 let cut = cut_text(paras, self.area.width - around, left - around, fresh);
                 (
-                    cut.0.map(|head| Item::Alert(alert, head)),
-                    cut.1.map(|tail| Item::Alert(alert, tail)),
+                    cut.0.map(|head| SlideItem::Alert(alert, head)),
+                    cut.1.map(|tail| SlideItem::Alert(alert, tail)),
                 )
             }
-            Item::Table(table) => cut_table(&table, self.area.width, left, fresh),
-            Item::Code { language, text, size } => {
+            SlideItem::Table(table) => cut_table(&table, self.area.width, left, fresh),
+            SlideItem::Code { language, text, size } => {
                 let size = size.unwrap_or_else(|| code_size(&text, self.area.width, CUT_SCALE));
                 cut_code(language, &text, (self.area.width, left, size), fresh)
             }
-            Item::Picture { .. } | Item::Chart(_) => (None, Some(item)),
+            SlideItem::Picture { .. } | SlideItem::Chart(_) => (None, Some(item)),
         };
         if let Some(head) = head {
             let high = height(&head, self.area.width, CUT_SCALE);
@@ -159,7 +159,7 @@ impl<'d> Flow<'d> {
     }
 }
 
-type CutItem<'d> = (Option<Item<'d>>, Option<Item<'d>>);
+type CutItem<'d> = (Option<SlideItem<'d>>, Option<SlideItem<'d>>);
 
 /// On an empty page at least a part of the first paragraph is placed, so that the loop ends.
 fn cut_text(
@@ -177,7 +177,7 @@ fn cut_text(
         count += 1;
     }
     // A heading moves with the paragraph that follows it.
-    let heads = |para: &Para| matches!(para.voice, Voice::Heading | Voice::Alert(_));
+    let heads = |para: &Para| matches!(para.voice, ParaVoice::Heading | ParaVoice::Alert(_));
     while count > usize::from(fresh) && heads(&paras[count - 1]) {
         count -= 1;
     }
@@ -189,7 +189,7 @@ fn cut_text(
         let share = left / para_height(&first, width, CUT_SCALE) * 0.9;
         let letters = (plain(&first.content).chars().count() as f64 * share) as usize;
         let (one, two) = cut(first.content, letters.max(1));
-        tail.insert(0, Para { level, mark: Mark::None, voice, content: two });
+        tail.insert(0, Para { level, mark: ParaMark::None, voice, content: two });
         paras.push(Para { level, mark, voice, content: one });
     }
     let some = |paras: Vec<Para>| Some(paras).filter(|p| !p.is_empty());
@@ -234,7 +234,7 @@ fn cut_table<'d>(table: &Table, width: f64, left: f64, fresh: bool) -> CutItem<'
     }
     let more = table.header_rows() - 1;
     if count <= more && !fresh {
-        return (None, Some(Item::Table(table.clone())));
+        return (None, Some(SlideItem::Table(table.clone())));
     }
     let (mut head, mut tail) = (table.clone(), table.clone());
     let repeated = if count > more && !table.header.is_empty() { more } else { 0 };
@@ -259,8 +259,8 @@ fn cut_table<'d>(table: &Table, width: f64, left: f64, fresh: bool) -> CutItem<'
             tail.rows.insert(0, two);
         }
     }
-    let rest = (tail.rows.len() > repeated).then_some(Item::Table(tail));
-    (Some(Item::Table(head)), rest)
+    let rest = (tail.rows.len() > repeated).then_some(SlideItem::Table(tail));
+    (Some(SlideItem::Table(head)), rest)
 }
 
 /// The merges of the first `count` rows, and of the header and its `more` repeated rows with the
@@ -294,10 +294,10 @@ fn cut_code<'d>(
         count += 1;
     }
     if count < 3 && !fresh {
-        return (None, Some(Item::Code { language, text: text.to_owned(), size: Some(size) }));
+        return (None, Some(SlideItem::Code { language, text: text.to_owned(), size: Some(size) }));
     }
     let code = |lines: &[&str]| {
-        (!lines.is_empty()).then(|| Item::Code {
+        (!lines.is_empty()).then(|| SlideItem::Code {
             language: language.clone(),
             text: lines.join("\n"),
             size: Some(size),
@@ -319,6 +319,6 @@ fn cut_line<'d>(language: Option<&str>, lines: &[&str], room: (f64, f64, f64)) -
     let rest: Vec<&str> = std::iter::once(two).chain(lines[1..].iter().copied()).collect();
     let language = language.map(str::to_owned);
     let code =
-        |text: String| Some(Item::Code { language: language.clone(), text, size: Some(size) });
+        |text: String| Some(SlideItem::Code { language: language.clone(), text, size: Some(size) });
     (code(one.to_owned()), code(rest.join("\n")))
 }

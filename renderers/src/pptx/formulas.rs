@@ -1,8 +1,8 @@
 //! Formulas as Office Math, which PowerPoint edits, with a line of text for programs that do not
 //! know it (`m` of [MS-ODRAWXML]; `mc:AlternateContent`, ECMA-376 part 3).
 
-use super::items::Item;
-use super::paragraphs::Format;
+use super::items::SlideItem;
+use super::paragraphs::TextFormat;
 use super::sheet::Sheet;
 use crate::document::{Inline, each_in};
 use crate::latex::{self, Formula};
@@ -57,13 +57,13 @@ impl Sheet<'_, '_> {
     }
 
     /// A formula within a line.
-    pub fn math(&mut self, xml: &mut Xml, source: &str, format: Format) {
+    pub fn math(&mut self, xml: &mut Xml, source: &str, format: TextFormat) {
         let Some(formula) = self.formula(source) else {
-            return self.run(xml, source.trim(), Format { code: true, ..format });
+            return self.run(xml, source.trim(), TextFormat { code: true, ..format });
         };
         match self.formulas {
             FormulaForm::Line => {
-                self.run(xml, linear(&formula).trim(), Format { formula: true, ..format });
+                self.run(xml, linear(&formula).trim(), TextFormat { formula: true, ..format });
             }
             FormulaForm::Office => {
                 xml.open("m14:m", &[]);
@@ -74,7 +74,7 @@ impl Sheet<'_, '_> {
     }
 
     /// A formula that is a paragraph of its own.
-    pub fn display_math(&mut self, xml: &mut Xml, source: &str, format: Format) {
+    pub fn display_math(&mut self, xml: &mut Xml, source: &str, format: TextFormat) {
         match self.formula(source).filter(|_| self.formulas == FormulaForm::Office) {
             Some(formula) => {
                 xml.open("m14:m", &[]);
@@ -88,11 +88,12 @@ impl Sheet<'_, '_> {
         }
     }
 
-    fn office_math(&self, xml: &mut Xml, formula: &Formula, format: Format) {
+    fn office_math(&self, xml: &mut Xml, formula: &Formula, format: TextFormat) {
         xml.open("m:oMath", &MATH);
         omml::write(xml, formula, &|xml, style| {
             let LetterStyle { bold, italic } = style;
-            let format = Format { bold, italic, formula: true, link: None, rtl: false, ..format };
+            let format =
+                TextFormat { bold, italic, formula: true, link: None, rtl: false, ..format };
             self.marks(xml, format);
         });
         xml.close();
@@ -118,13 +119,15 @@ impl Sheet<'_, '_> {
 }
 
 /// Whether a text has a formula that can be written as Office Math.
-pub fn has_formulas(item: &Item<'_>) -> bool {
+pub fn has_formulas(item: &SlideItem<'_>) -> bool {
     match item {
-        Item::Text(paras) | Item::Alert(_, paras) => {
+        SlideItem::Text(paras) | SlideItem::Alert(_, paras) => {
             paras.iter().any(|para| formulas(&para.content).next().is_some())
         }
-        Item::Table(table) => rows(table).flatten().any(|cell| formulas(cell).next().is_some()),
-        Item::Code { .. } | Item::Picture { .. } | Item::Chart(_) => false,
+        SlideItem::Table(table) => {
+            rows(table).flatten().any(|cell| formulas(cell).next().is_some())
+        }
+        SlideItem::Code { .. } | SlideItem::Picture { .. } | SlideItem::Chart(_) => false,
     }
 }
 

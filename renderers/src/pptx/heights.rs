@@ -1,7 +1,7 @@
 //! Heights of items on a slide, from measured text; all figures in points.
 
 use super::formulas;
-use super::items::{Item, Mark, Para, Voice};
+use super::items::{Para, ParaMark, ParaVoice, SlideItem};
 use crate::document::{Inline, Table};
 use crate::package::fitting::{self, CellForm};
 use crate::package::measure::{self, Face, is_wide};
@@ -36,24 +36,24 @@ pub const INSET: f64 = 10.0;
 /// The font size of a paragraph.
 pub fn size(para: &Para, scale: f64) -> f64 {
     match para.voice {
-        Voice::Small => SMALL * scale.min(1.0),
-        Voice::Figure => FIGURE,
+        ParaVoice::Small => SMALL * scale.min(1.0),
+        ParaVoice::Figure => FIGURE,
         _ => SIZES[para.level.min(8)] * scale,
     }
 }
 
-pub fn height(item: &Item<'_>, width: f64, scale: f64) -> f64 {
+pub fn height(item: &SlideItem<'_>, width: f64, scale: f64) -> f64 {
     match item {
-        Item::Text(paras) => paras_height(paras, width, scale),
-        Item::Alert(_, paras) => paras_height(paras, width - 2.0 * INSET, scale) + 2.0 * INSET,
-        Item::Table(table) => Columns::of(table, width, scale).height(table),
-        Item::Code { text, size, .. } => {
+        SlideItem::Text(paras) => paras_height(paras, width, scale),
+        SlideItem::Alert(_, paras) => paras_height(paras, width - 2.0 * INSET, scale) + 2.0 * INSET,
+        SlideItem::Table(table) => Columns::of(table, width, scale).height(table),
+        SlideItem::Code { text, size, .. } => {
             code_height(text, width, size.unwrap_or_else(|| code_size(text, width, scale)))
         }
-        Item::Picture { picture, caption, .. } => {
+        SlideItem::Picture { picture, caption, .. } => {
             picture_height(picture) + caption_height(caption, width)
         }
-        Item::Chart(_) => LEAST_CHART,
+        SlideItem::Chart(_) => LEAST_CHART,
     }
 }
 
@@ -83,11 +83,11 @@ pub fn para_height(para: &Para, width: f64, scale: f64) -> f64 {
 }
 
 /// The room for a bullet or number before the text.
-pub fn hang(mark: Mark) -> f64 {
+pub fn hang(mark: ParaMark) -> f64 {
     match mark {
-        Mark::None => 0.0,
-        Mark::Bullet | Mark::Task(_) => INDENT,
-        Mark::Number { last, .. } => match last {
+        ParaMark::None => 0.0,
+        ParaMark::Bullet | ParaMark::Task(_) => INDENT,
+        ParaMark::Number { last, .. } => match last {
             ..10 => INDENT,
             10..100 => INDENT + 12.0,
             _ => INDENT + 24.0,

@@ -1,6 +1,6 @@
 //! Small pictures within a sentence, such as icons.
 
-use super::items::Item;
+use super::items::SlideItem;
 use crate::document::Inline;
 
 /// The parts of a paragraph that are no pictures.
@@ -22,8 +22,8 @@ impl IconWords {
 /// Others follow their paragraph.
 const ICON_PIXELS: u32 = 48;
 
-pub fn is_icon(item: &Item<'_>) -> bool {
-    matches!(item, Item::Picture { picture, side: false, .. } if picture.height <= ICON_PIXELS)
+pub fn is_icon(item: &SlideItem<'_>) -> bool {
+    matches!(item, SlideItem::Picture { picture, side: false, .. } if picture.height <= ICON_PIXELS)
 }
 
 pub fn is_word(inline: &Inline) -> bool {

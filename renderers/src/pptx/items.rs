@@ -18,7 +18,7 @@ pub const LEVELS: usize = 9;
 
 /// An item with its own position on a slide.
 #[derive(Debug, Clone)]
-pub enum Item<'d> {
+pub enum SlideItem<'d> {
     Text(Vec<Para>),
     /// Drawn in a box.
     Alert(Alert, Vec<Para>),
@@ -41,7 +41,7 @@ pub enum Item<'d> {
     Chart(Chart),
 }
 
-impl Item<'_> {
+impl SlideItem<'_> {
     /// Whether the item can be scaled.
     pub fn is_elastic(&self) -> bool {
         matches!(self, Self::Picture { .. } | Self::Chart(_))
@@ -52,14 +52,14 @@ impl Item<'_> {
 #[derive(Debug, Clone, Default)]
 pub struct Para {
     pub level: usize,
-    pub mark: Mark,
-    pub voice: Voice,
+    pub mark: ParaMark,
+    pub voice: ParaVoice,
     pub content: Vec<Inline>,
 }
 
 /// The bullet or number of a paragraph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mark {
+pub enum ParaMark {
     #[default]
     None,
     Bullet,
@@ -74,7 +74,7 @@ pub enum Mark {
 
 /// The role of a paragraph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Voice {
+pub enum ParaVoice {
     #[default]
     Plain,
     Heading,
@@ -88,17 +88,22 @@ pub enum Voice {
 
 impl<'d> Deck<'d> {
     /// The items of a slide, followed by its footnotes.
-    pub fn items(&mut self, slide: &Slide<'d>) -> Vec<Item<'d>> {
+    pub fn items(&mut self, slide: &Slide<'d>) -> Vec<SlideItem<'d>> {
         let byline = self.byline(slide);
         self.sorted(&slide.blocks, byline, slide.notes_of_title())
     }
 
     /// The items of a part of a slide, with `notes` in addition to its own footnotes.
-    pub fn part(&mut self, blocks: &[&Block], notes: Vec<usize>) -> Vec<Item<'d>> {
+    pub fn part(&mut self, blocks: &[&Block], notes: Vec<usize>) -> Vec<SlideItem<'d>> {
         self.sorted(blocks, Vec::new(), notes)
     }
 
-    fn sorted(&mut self, blocks: &[&Block], below: Vec<Para>, notes: Vec<usize>) -> Vec<Item<'d>> {
+    fn sorted(
+        &mut self,
+        blocks: &[&Block],
+        below: Vec<Para>,
+        notes: Vec<usize>,
+    ) -> Vec<SlideItem<'d>> {
         let mut sorter = ItemCollector {
             deck: self,
             items: Vec::new(),
@@ -106,7 +111,7 @@ impl<'d> Deck<'d> {
             notes,
             words: IconWords::default(),
         };
-        let at = At { level: 0, voice: Voice::Plain, depth: 0 };
+        let at = At { level: 0, voice: ParaVoice::Plain, depth: 0 };
         for block in blocks {
             sorter.block(block, at);
         }
@@ -135,7 +140,7 @@ impl<'d> Deck<'d> {
 #[derive(Debug, Clone, Copy)]
 struct At {
     level: usize,
-    voice: Voice,
+    voice: ParaVoice,
     depth: usize,
 }
 
@@ -147,7 +152,7 @@ impl At {
 
 struct ItemCollector<'a, 'd> {
     deck: &'a mut Deck<'d>,
-    items: Vec<Item<'d>>,
+    items: Vec<SlideItem<'d>>,
     /// The number of ordered lists so far.
     lists: usize,
     /// The footnotes referenced on this slide.
@@ -172,19 +177,19 @@ impl<'d> ItemCollector<'_, 'd> {
         }
         match block {
             Block::Heading { content, .. } => {
-                self.text(At { voice: Voice::Heading, ..at }, Mark::None, content);
+                self.text(At { voice: ParaVoice::Heading, ..at }, ParaMark::None, content);
             }
-            Block::Paragraph(content) => self.text(at, Mark::None, content),
+            Block::Paragraph(content) => self.text(at, ParaMark::None, content),
             Block::List(list) => self.list(list, at),
             Block::Table(table) => self.table(table),
             Block::Code { language, text } => {
                 let text = text.trim_end_matches('\n').replace('\t', "    ");
-                self.items.push(Item::Code { language: language.clone(), text, size: None });
+                self.items.push(SlideItem::Code { language: language.clone(), text, size: None });
             }
             Block::Quote { alert, blocks } => self.quote(*alert, blocks, at),
             Block::Definitions(terms) => {
                 for (term, blocks) in terms {
-                    self.text(At { voice: Voice::Heading, ..at }, Mark::None, term);
+                    self.text(At { voice: ParaVoice::Heading, ..at }, ParaMark::None, term);
                     let inside = At { level: (at.level + 1).min(LEVELS - 1), ..at.deeper() };
                     self.blocks(blocks, inside);
                 }
@@ -194,10 +199,10 @@ impl<'d> ItemCollector<'_, 'd> {
                     self.blocks(column, at.deeper());
                 }
             }
-            Block::Chart(chart) => self.items.push(Item::Chart(chart.clone())),
+            Block::Chart(chart) => self.items.push(SlideItem::Chart(chart.clone())),
             Block::Math(latex) => {
                 let inside = At { level: (at.level + 1).min(LEVELS - 1), ..at };
-                self.text(inside, Mark::None, &[Inline::Math(latex.clone())]);
+                self.text(inside, ParaMark::None, &[Inline::Math(latex.clone())]);
             }
             Block::Break | Block::Comment(_) => {}
         }
@@ -209,25 +214,25 @@ impl<'d> ItemCollector<'_, 'd> {
 
     fn push(&mut self, para: Para) {
         match self.items.last_mut() {
-            Some(Item::Text(paras)) => paras.push(para),
-            _ => self.items.push(Item::Text(vec![para])),
+            Some(SlideItem::Text(paras)) => paras.push(para),
+            _ => self.items.push(SlideItem::Text(vec![para])),
         }
     }
 
     /// A paragraph; its pictures follow it as separate items.
-    fn text(&mut self, at: At, mark: Mark, content: &[Inline]) {
+    fn text(&mut self, at: At, mark: ParaMark, content: &[Inline]) {
         let mut pictures = Vec::new();
         self.words = IconWords::default();
         each_in(content, &mut |inline| self.words.all += usize::from(is_word(inline)));
         let letters = self.split(content, &mut pictures);
-        if !plain(&letters).trim().is_empty() || mark != Mark::None {
+        if !plain(&letters).trim().is_empty() || mark != ParaMark::None {
             self.push(Para { level: at.level, mark, voice: at.voice, content: letters });
         }
         self.items.append(&mut pictures);
     }
 
     /// Extracts drawable pictures from a text; others are replaced by their alternative text.
-    fn split(&mut self, content: &[Inline], out: &mut Vec<Item<'d>>) -> Vec<Inline> {
+    fn split(&mut self, content: &[Inline], out: &mut Vec<SlideItem<'d>>) -> Vec<Inline> {
         let mut letters = Vec::with_capacity(content.len());
         for inline in content {
             self.words.before += usize::from(is_word(inline));
@@ -274,7 +279,7 @@ impl<'d> ItemCollector<'_, 'd> {
     }
 
     /// Marp's `![bg right](…)` places the picture beside the text.
-    fn picture(&mut self, url: &str, alt: &str, title: &str) -> Option<Item<'d>> {
+    fn picture(&mut self, url: &str, alt: &str, title: &str) -> Option<SlideItem<'d>> {
         let document = self.deck.document;
         let picture = self.deck.album.picture(document, url, &mut self.deck.warnings)?;
         let side = alt.split(' ').next() == Some("bg");
@@ -290,7 +295,7 @@ impl<'d> ItemCollector<'_, 'd> {
             vec![alt]
         };
         let width = document.widths.get(url).copied();
-        Some(Item::Picture {
+        Some(SlideItem::Picture {
             picture,
             alt: words.join(" "),
             caption: title.to_owned(),
@@ -310,17 +315,17 @@ impl<'d> ItemCollector<'_, 'd> {
             list.start.unwrap_or(1).saturating_add((list.items.len() as u64).saturating_sub(1));
         for (count, item) in list.items.iter().enumerate() {
             let mark = match (item.task, list.start) {
-                (Some(done), _) => Mark::Task(done),
+                (Some(done), _) => ParaMark::Task(done),
                 (None, Some(start)) => {
-                    Mark::Number { list: id, value: start.saturating_add(count as u64), last }
+                    ParaMark::Number { list: id, value: start.saturating_add(count as u64), last }
                 }
-                (None, None) => Mark::Bullet,
+                (None, None) => ParaMark::Bullet,
             };
             self.item(item, mark, At { level: at.level.min(LEVELS - 1), ..at });
         }
     }
 
-    fn item(&mut self, item: &ListItem, mark: Mark, at: At) {
+    fn item(&mut self, item: &ListItem, mark: ParaMark, at: At) {
         let rest = if let Some((Block::Paragraph(content), rest)) = item.blocks.split_first() {
             self.text(at, mark, content);
             rest
@@ -342,23 +347,23 @@ impl<'d> ItemCollector<'_, 'd> {
             self.deck.warnings.say(fitting.report(columns(table), "slide"));
         }
         if fitting.parts.is_empty() {
-            return self.items.push(Item::Table(table.clone()));
+            return self.items.push(SlideItem::Table(table.clone()));
         }
-        self.items.extend(fitting.parts.into_iter().map(Item::Table));
+        self.items.extend(fitting.parts.into_iter().map(SlideItem::Table));
     }
 
     fn quote(&mut self, alert: Option<Alert>, blocks: &[Block], at: At) {
         let Some(alert) = alert else {
-            return self.blocks(blocks, At { voice: Voice::Quote, ..at.deeper() });
+            return self.blocks(blocks, At { voice: ParaVoice::Quote, ..at.deeper() });
         };
         let before = std::mem::take(&mut self.items);
         let title = words::alert(alert, self.deck.document.meta.language.as_deref());
         let title = vec![Inline::Text(title.to_owned())];
-        self.para(At { voice: Voice::Alert(alert), ..at }, title);
+        self.para(At { voice: ParaVoice::Alert(alert), ..at }, title);
         self.blocks(blocks, at.deeper());
         let inside = std::mem::replace(&mut self.items, before);
         self.items.extend(inside.into_iter().map(|item| match item {
-            Item::Text(paras) => Item::Alert(alert, paras),
+            SlideItem::Text(paras) => SlideItem::Alert(alert, paras),
             other => other,
         }));
     }
@@ -368,7 +373,7 @@ impl<'d> ItemCollector<'_, 'd> {
             let document = self.deck.document;
             let Some(blocks) = document.notes.get(note) else { continue };
             let text = format!("{}  {}", note + 1, flat(blocks).join(" "));
-            let at = At { level: 0, voice: Voice::Small, depth: 0 };
+            let at = At { level: 0, voice: ParaVoice::Small, depth: 0 };
             self.para(at, vec![Inline::Text(text)]);
         }
     }

@@ -53,7 +53,7 @@ use crate::pdf::fontset::Fonts;
 use crate::rendered::{RenderError, Rendered};
 
 use deck::Deck;
-use page::Page;
+use page::SlidePage;
 use plan::Slide;
 
 /// The maximum number of levels of subheadings at which a slide is split.
@@ -80,7 +80,7 @@ pub fn render(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderErro
 impl<'d> Deck<'d> {
     /// All slides with placed items and unique titles. Stops at the limit, so that a huge text is
     /// not laid out to its end.
-    fn pages(&mut self) -> Result<Vec<Page<'d>>, RenderError> {
+    fn pages(&mut self) -> Result<Vec<SlidePage<'d>>, RenderError> {
         let mut pages = Vec::new();
         for slide in plan::slides(self.document) {
             limits::pages(pages.len(), SLIDES, "or more slides")?;
@@ -114,7 +114,7 @@ impl<'d> Deck<'d> {
         slide: Slide<'d>,
         room: usize,
         levels: usize,
-    ) -> Result<Vec<Page<'d>>, RenderError> {
+    ) -> Result<Vec<SlidePage<'d>>, RenderError> {
         let parts = slide.parts();
         let pages = self.pages_of(slide, room)?;
         if pages.len() < 2 || parts.is_empty() || levels == 0 {
@@ -136,7 +136,11 @@ impl<'d> Deck<'d> {
     }
 
     /// The pages of one slide, at most `room`.
-    fn pages_of(&mut self, slide: Slide<'d>, room: usize) -> Result<Vec<Page<'d>>, RenderError> {
+    fn pages_of(
+        &mut self,
+        slide: Slide<'d>,
+        room: usize,
+    ) -> Result<Vec<SlidePage<'d>>, RenderError> {
         let whole = self.geometry;
         let (slide, backdrops) = self.with_backdrops(slide);
         let look = self.scenery(&slide, &backdrops);
@@ -158,7 +162,7 @@ impl<'d> Deck<'d> {
     }
 
     /// The pages of one slide in the current geometry, at most `room`.
-    fn placed(&mut self, slide: Slide<'d>, room: usize) -> Result<Vec<Page<'d>>, RenderError> {
+    fn placed(&mut self, slide: Slide<'d>, room: usize) -> Result<Vec<SlidePage<'d>>, RenderError> {
         if slide.blocks.iter().any(|block| matches!(block, Block::Columns(_))) {
             return Ok(self.fit_bands(slide));
         }
@@ -168,7 +172,7 @@ impl<'d> Deck<'d> {
         Ok(self.fit(slide, items))
     }
 
-    fn write(&mut self, pages: &[Page<'d>]) {
+    fn write(&mut self, pages: &[SlidePage<'d>]) {
         for (at, page) in pages.iter().enumerate() {
             self.slide(at + 1, page);
         }

@@ -2,13 +2,13 @@
 
 use super::backdrops::Backdrop;
 use super::geometry::{Area, Geometry};
-use super::items::Item;
+use super::items::SlideItem;
 use super::layouts::Layout;
 use crate::document::{Color, Inline};
 
 /// A slide with placed items.
 #[derive(Debug, Clone)]
-pub struct Page<'d> {
+pub struct SlidePage<'d> {
     pub layout: Layout,
     /// The places of title, text and footer.
     pub geometry: Geometry,
@@ -32,7 +32,7 @@ pub struct Page<'d> {
 /// An item on a slide.
 #[derive(Debug, Clone)]
 pub struct Piece<'d> {
-    pub item: Item<'d>,
+    pub item: SlideItem<'d>,
     pub area: Area,
     pub scale: f64,
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::heights::{FIGURE, INDENT, SMALL, hang, size};
-use super::items::{Mark, Para, Voice};
+use super::items::{Para, ParaMark, ParaVoice};
 use super::markup::fill;
 use super::sheet::Sheet;
 use crate::document::{Align, Color, Inline, Mark as TextMark};
@@ -17,7 +17,7 @@ use crate::package::xml::Xml;
 /// The formatting of a run.
 #[expect(clippy::struct_excessive_bools, reason = "each is one attribute of a run")]
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Format {
+pub struct TextFormat {
     pub bold: bool,
     pub italic: bool,
     pub strike: bool,
@@ -49,7 +49,7 @@ impl Sheet<'_, '_> {
             // Text without letters, such as a date, takes the direction of the paragraph above it.
             let text = plain(&para.content);
             rtl = if text.chars().any(char::is_alphabetic) { self.runs_rtl(&text) } else { rtl };
-            let mut format = Format { rtl, ..self.voice(para) };
+            let mut format = TextFormat { rtl, ..self.voice(para) };
             // The placeholder can only be reduced, so larger text has its own size.
             if scale > 1.0 || self.has_own_sizes {
                 format.size = format.size.or(Some(size(para, scale)));
@@ -57,7 +57,7 @@ impl Sheet<'_, '_> {
             xml.open("a:p", &[]);
             properties(xml, para, &mut starts, Shift { rtl, scale: scale.max(1.0) });
             match &para.content[..] {
-                [Inline::Math(source)] if para.mark == Mark::None => {
+                [Inline::Math(source)] if para.mark == ParaMark::None => {
                     self.display_math(xml, source, format);
                 }
                 content => self.runs(xml, content, format),
@@ -73,25 +73,29 @@ impl Sheet<'_, '_> {
         runs_rtl(text, self.deck.geometry.rtl)
     }
 
-    fn voice(&self, para: &Para) -> Format {
+    fn voice(&self, para: &Para) -> TextFormat {
         let look = &self.deck.look;
-        let format = Format::default();
+        let format = TextFormat::default();
         match para.voice {
-            Voice::Plain => format,
-            Voice::Figure => {
-                Format { bold: true, color: Some(look.accent), size: Some(FIGURE), ..format }
+            ParaVoice::Plain => format,
+            ParaVoice::Figure => {
+                TextFormat { bold: true, color: Some(look.accent), size: Some(FIGURE), ..format }
             }
-            Voice::Heading => Format { bold: true, color: Some(look.accent), ..format },
-            Voice::Quote => Format { italic: true, color: Color::read(look.quiet), ..format },
-            Voice::Alert(alert) => {
-                Format { bold: true, color: Color::read(look::alert(alert)), ..format }
+            ParaVoice::Heading => TextFormat { bold: true, color: Some(look.accent), ..format },
+            ParaVoice::Quote => {
+                TextFormat { italic: true, color: Color::read(look.quiet), ..format }
             }
-            Voice::Small => Format { size: Some(SMALL), color: Color::read(look.quiet), ..format },
+            ParaVoice::Alert(alert) => {
+                TextFormat { bold: true, color: Color::read(look::alert(alert)), ..format }
+            }
+            ParaVoice::Small => {
+                TextFormat { size: Some(SMALL), color: Color::read(look.quiet), ..format }
+            }
         }
     }
 
     /// One line of text in a table cell or title.
-    pub fn line(&mut self, xml: &mut Xml, content: &[Inline], align: Align, format: Format) {
+    pub fn line(&mut self, xml: &mut Xml, content: &[Inline], align: Align, format: TextFormat) {
         let rtl = self.runs_rtl(&plain(content));
         let align = match (align, rtl) {
             (Align::Center, _) => Some("ctr"),
@@ -103,7 +107,7 @@ impl Sheet<'_, '_> {
         attributes.extend(rtl.then_some(("rtl", "1")));
         xml.open("a:p", &[]);
         xml.empty("a:pPr", &attributes);
-        self.runs(xml, content, Format { rtl, ..format });
+        self.runs(xml, content, TextFormat { rtl, ..format });
         // An empty line needs an explicit size, otherwise it takes the master's.
         if let (true, Some(points)) = (content.is_empty(), format.size) {
             xml.empty("a:endParaRPr", &[("sz", &((points * 100.0).round() as i64).to_string())]);
@@ -111,34 +115,36 @@ impl Sheet<'_, '_> {
         xml.close();
     }
 
-    pub fn runs(&mut self, xml: &mut Xml, content: &[Inline], format: Format) {
+    pub fn runs(&mut self, xml: &mut Xml, content: &[Inline], format: TextFormat) {
         for (at, inline) in content.iter().enumerate() {
             match inline {
                 Inline::Text(text) => self.run(xml, text, format),
-                Inline::Code(text) => self.run(xml, text, Format { code: true, ..format }),
-                Inline::Strong(parts) => self.runs(xml, parts, Format { bold: true, ..format }),
+                Inline::Code(text) => self.run(xml, text, TextFormat { code: true, ..format }),
+                Inline::Strong(parts) => self.runs(xml, parts, TextFormat { bold: true, ..format }),
                 Inline::Emphasis(parts) => {
-                    self.runs(xml, parts, Format { italic: !format.italic, ..format });
+                    self.runs(xml, parts, TextFormat { italic: !format.italic, ..format });
                 }
-                Inline::Strike(parts) => self.runs(xml, parts, Format { strike: true, ..format }),
+                Inline::Strike(parts) => {
+                    self.runs(xml, parts, TextFormat { strike: true, ..format });
+                }
                 Inline::Marked(mark, parts) => {
                     let mut marks = format.marks;
                     marks[*mark as usize] = true;
-                    self.runs(xml, parts, Format { marks, ..format });
+                    self.runs(xml, parts, TextFormat { marks, ..format });
                 }
                 Inline::Link { url, title, content } => {
                     let link = self.link(url, title);
-                    self.runs(xml, content, Format { link: link.or(format.link), ..format });
+                    self.runs(xml, content, TextFormat { link: link.or(format.link), ..format });
                 }
                 Inline::Image { url, alt, title } => {
                     let name = named(url, alt, title);
                     let warning = "A picture in a title or table cell is shown as its text.";
                     self.deck.warnings.say(warning);
-                    self.run(xml, &format!("[{name}]"), Format { italic: true, ..format });
+                    self.run(xml, &format!("[{name}]"), TextFormat { italic: true, ..format });
                 }
                 Inline::Math(latex) => self.math(xml, latex, format),
                 Inline::Footnote(note) => {
-                    self.run(xml, &(note + 1).to_string(), Format { raised: true, ..format });
+                    self.run(xml, &(note + 1).to_string(), TextFormat { raised: true, ..format });
                 }
                 Inline::SoftBreak => {
                     let before = plain(&content[at.saturating_sub(1)..at]);
@@ -176,14 +182,14 @@ impl Sheet<'_, '_> {
         slide.copied()
     }
 
-    pub fn run(&mut self, xml: &mut Xml, text: &str, format: Format) {
+    pub fn run(&mut self, xml: &mut Xml, text: &str, format: TextFormat) {
         for (at, line) in text.split('\n').enumerate() {
             if at > 0 {
                 xml.empty("a:br", &[]);
             }
             for (piece, rtl) in directions(line, format.rtl) {
                 xml.open("a:r", &[]);
-                self.marks(xml, Format { rtl, ..format });
+                self.marks(xml, TextFormat { rtl, ..format });
                 xml.leaf("a:t", &[], piece);
                 xml.close();
             }
@@ -191,7 +197,7 @@ impl Sheet<'_, '_> {
     }
 
     /// The properties of a run.
-    pub fn marks(&self, xml: &mut Xml, format: Format) {
+    pub fn marks(&self, xml: &mut Xml, format: TextFormat) {
         let look = &self.deck.look;
         let language = look::language(&self.deck.document.meta);
         let size = format.size.map(|points| ((points * 100.0).round() as i64).to_string());
@@ -249,7 +255,8 @@ impl Sheet<'_, '_> {
                 // The colours are made for a light background.
                 let color = piece.color().filter(|_| !self.deck.look.is_dark());
                 let color = color.and_then(Color::read);
-                let format = Format { code: true, color, size: Some(size), ..Format::default() };
+                let format =
+                    TextFormat { code: true, color, size: Some(size), ..TextFormat::default() };
                 self.run(xml, piece.text, format);
             }
             if line.is_empty() {
@@ -272,7 +279,7 @@ struct Shift {
 fn properties(xml: &mut Xml, para: &Para, starts: &mut HashMap<usize, u64>, shift: Shift) {
     let emu = |points: f64| super::geometry::emu(points).to_string();
     let level = para.level.min(8);
-    let quoted = if para.voice == Voice::Quote { 16.0 } else { 0.0 };
+    let quoted = if para.voice == ParaVoice::Quote { 16.0 } else { 0.0 };
     let hang = hang(para.mark) * shift.scale;
     let left = emu(INDENT * level as f64 * shift.scale + hang + quoted);
     let (hanging, level) = (emu(-hang), level.to_string());
@@ -283,13 +290,13 @@ fn properties(xml: &mut Xml, para: &Para, starts: &mut HashMap<usize, u64>, shif
     }
     xml.open("a:pPr", &attributes);
     match para.mark {
-        Mark::None => xml.empty("a:buNone", &[]),
-        Mark::Bullet => xml.empty("a:buChar", &[("char", ["•", "–", "▪"][para.level % 3])]),
-        Mark::Task(done) => {
+        ParaMark::None => xml.empty("a:buNone", &[]),
+        ParaMark::Bullet => xml.empty("a:buChar", &[("char", ["•", "–", "▪"][para.level % 3])]),
+        ParaMark::Task(done) => {
             xml.empty("a:buFont", &[("typeface", "Segoe UI Symbol")]);
             xml.empty("a:buChar", &[("char", if done { "☒" } else { "☐" })]);
         }
-        Mark::Number { list, value, .. } => {
+        ParaMark::Number { list, value, .. } => {
             let start = starts.entry(list).or_insert(value.clamp(1, 32_767)).to_string();
             let kind = match Numerals::of(para.level) {
                 Numerals::Digits => "arabicPeriod",

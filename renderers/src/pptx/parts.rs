@@ -4,7 +4,7 @@ use super::deck::{Deck, template};
 use super::geometry::emu;
 use super::layouts::{self, LAYOUTS};
 use super::markup::NAMESPACES;
-use super::page::Page;
+use super::page::SlidePage;
 use super::{notes, shapes, theme};
 use crate::document::{SlideSize, TemplatePart};
 use crate::package::Relations;
@@ -22,7 +22,7 @@ const MASTERS: [u32; 1] = [2_147_483_648];
 
 impl Deck<'_> {
     /// Writes everything except the slides.
-    pub fn constant_parts(&mut self, pages: &[Page<'_>]) {
+    pub fn constant_parts(&mut self, pages: &[SlidePage<'_>]) {
         let template = template(self.document).filter(|_| self.frames.is_template);
         let (themes, masters) = if let Some(template) = template {
             for TemplatePart { name, content_type, bytes } in &template.parts {

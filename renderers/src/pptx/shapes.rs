@@ -3,8 +3,8 @@
 use super::geometry::{Area, Geometry, emu};
 use super::heights::{CELL, Columns};
 use super::markup::fill;
-use super::page::{Page, Piece};
-use super::paragraphs::Format;
+use super::page::{Piece, SlidePage};
+use super::paragraphs::TextFormat;
 use super::sheet::Sheet;
 use crate::document::{Align, CellSpan, Spans, Table};
 use crate::package::fitting::alignments;
@@ -83,7 +83,12 @@ impl Sheet<'_, '_> {
             let ink = self.ink.take_if(|_| header);
             xml.open("a:txBody", &[]);
             xml.raw("<a:bodyPr/><a:lstStyle/>");
-            self.line(xml, cell, align, Format { bold: header, color, size, ..Format::default() });
+            self.line(
+                xml,
+                cell,
+                align,
+                TextFormat { bold: header, color, size, ..TextFormat::default() },
+            );
             self.ink = self.ink.or(ink);
             xml.close();
             self.frame(xml, header);
@@ -133,7 +138,7 @@ impl Sheet<'_, '_> {
     }
 
     /// The pictures that reach the edges of the slide, behind its text.
-    pub fn backdrops(&mut self, xml: &mut Xml, page: &Page<'_>) {
+    pub fn backdrops(&mut self, xml: &mut Xml, page: &SlidePage<'_>) {
         for backdrop in &page.backdrops {
             let id = self.next_id();
             let (alt, name) = (&backdrop.alt, format!("Picture {id}"));

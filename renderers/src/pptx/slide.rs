@@ -5,14 +5,14 @@ use super::formulas::{FormulaForm, has_formulas};
 use super::frames::TextSlot;
 use super::geometry::{Area, emu};
 use super::heights::{INSET, SMALL, caption_height, code_height, code_size, size};
-use super::items::{Item, Para};
+use super::items::{Para, SlideItem};
 use super::layouts::Layout;
 use super::markup::{
     Holder, NAMESPACES, RECTANGLE, TREE, close_shape, fill, open_holder, open_shape, open_text_box,
     open_text_box_frame, position,
 };
-use super::page::{Page, Piece};
-use super::paragraphs::Format;
+use super::page::{Piece, SlidePage};
+use super::paragraphs::TextFormat;
 use super::sheet::Sheet;
 use crate::document::{Alert, Align, Color, Inline, PictureWidth};
 use crate::package::Relations;
@@ -25,7 +25,7 @@ const KIND: &str = "application/vnd.openxmlformats-officedocument.presentationml
 
 impl<'d> Deck<'d> {
     /// Writes slide `number`, counted from one.
-    pub fn slide(&mut self, number: usize, page: &Page<'d>) {
+    pub fn slide(&mut self, number: usize, page: &SlidePage<'d>) {
         let mut relations = Relations::default();
         let layout = self.frames.layout(page.layout).part;
         relations.part("slideLayout", &format!("../slideLayouts/slideLayout{layout}.xml"));
@@ -73,7 +73,7 @@ impl<'d> Deck<'d> {
 }
 
 impl Sheet<'_, '_> {
-    fn title(&mut self, xml: &mut Xml, page: &Page<'_>) {
+    fn title(&mut self, xml: &mut Xml, page: &SlidePage<'_>) {
         let slot = self.deck.frames.layout(page.layout).title;
         let area = page.layout.title_area(&page.geometry);
         let around = self.deck.frames.around(area);
@@ -91,18 +91,21 @@ impl Sheet<'_, '_> {
             xml,
             &page.title,
             Align::Start,
-            Format { size, unseen: page.hidden_title, ..Format::default() },
+            TextFormat { size, unseen: page.hidden_title, ..TextFormat::default() },
         );
         close_shape(xml);
     }
 
-    fn pieces(&mut self, xml: &mut Xml, page: &Page<'_>) {
+    fn pieces(&mut self, xml: &mut Xml, page: &SlidePage<'_>) {
         let mut texts = 0;
         for (at, piece) in page.pieces.iter().enumerate() {
             let frames = &self.deck.frames;
             let bodies = &frames.layout(page.layout).bodies;
             // Our own layouts have a placeholder for each piece, templates one or two for texts.
-            let is_text = matches!(piece.item, Item::Text(_) | Item::Alert(..) | Item::Code { .. });
+            let is_text = matches!(
+                piece.item,
+                SlideItem::Text(_) | SlideItem::Alert(..) | SlideItem::Code { .. }
+            );
             let slot = if frames.is_template {
                 bodies.get(texts).filter(|_| is_text)
             } else {
@@ -119,14 +122,14 @@ impl Sheet<'_, '_> {
     fn piece(&mut self, xml: &mut Xml, piece: &Piece<'_>, slot: Option<TextSlot>) {
         let holder = slot.map(|slot| slot.holder);
         match &piece.item {
-            Item::Text(paras) => self.text(xml, paras, piece, slot),
-            Item::Alert(alert, paras) => self.alert(xml, (*alert, paras), piece, holder),
-            Item::Code { language, text, .. } => {
+            SlideItem::Text(paras) => self.text(xml, paras, piece, slot),
+            SlideItem::Alert(alert, paras) => self.alert(xml, (*alert, paras), piece, holder),
+            SlideItem::Code { language, text, .. } => {
                 self.code_box(xml, (language.as_deref(), text), piece, holder);
             }
-            Item::Table(table) => self.table(xml, table, piece),
-            Item::Chart(chart) => self.chart(xml, chart, piece.area),
-            Item::Picture { picture, alt, caption, width, .. } => {
+            SlideItem::Table(table) => self.table(xml, table, piece),
+            SlideItem::Chart(chart) => self.chart(xml, chart, piece.area),
+            SlideItem::Picture { picture, alt, caption, width, .. } => {
                 let high = caption_height(caption, piece.area.width);
                 let below = high.min(piece.area.height / 2.0);
                 let above = piece.area.height - below;
@@ -171,7 +174,7 @@ impl Sheet<'_, '_> {
         xml.empty("a:buNone", &[]);
         xml.close();
         let (size, color) = (Some(SMALL), Color::read(self.deck.look.quiet));
-        self.run(xml, caption, Format { rtl, color, size, ..Format::default() });
+        self.run(xml, caption, TextFormat { rtl, color, size, ..TextFormat::default() });
         xml.close();
         close_shape(xml);
     }
@@ -198,7 +201,7 @@ impl Sheet<'_, '_> {
         holder: Option<Holder>,
     ) {
         let (language, text) = code;
-        let Item::Code { size, .. } = &piece.item else { return };
+        let SlideItem::Code { size, .. } = &piece.item else { return };
         let size = size.unwrap_or_else(|| code_size(text, piece.area.width, piece.scale));
         let high = code_height(text, piece.area.width, size);
         let area = Area { height: high.min(piece.area.height), ..piece.area };
@@ -258,7 +261,7 @@ impl Sheet<'_, '_> {
     }
 
     /// Footer and slide number, in the placeholders of the layouts.
-    fn edge(&mut self, xml: &mut Xml, page: &Page<'_>, number: usize) {
+    fn edge(&mut self, xml: &mut Xml, page: &SlidePage<'_>, number: usize) {
         let moved = page.geometry.footer != self.deck.geometry.footer;
         let frame = self.deck.frames.layout(page.layout);
         let (footer, number_holder) = (frame.footer, frame.number);
@@ -273,7 +276,7 @@ impl Sheet<'_, '_> {
             open_shape(xml, &[("id", &id), ("name", "Footer")], holder, place);
             xml.raw("<a:bodyPr/><a:lstStyle/>");
             let text = [Inline::Text(text.trim().to_owned())];
-            self.line(xml, &text, Align::Start, Format::default());
+            self.line(xml, &text, Align::Start, TextFormat::default());
             close_shape(xml);
         }
         if let Some(holder) = number_holder.filter(|_| page.numbered) {

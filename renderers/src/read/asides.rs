@@ -4,7 +4,7 @@ use super::{
     ReadError,
     archive::Archive,
     words::Words,
-    xml::{Node, walk},
+    xml::{XmlNode, walk},
 };
 
 /// Excel's prefix of threaded comments, for programs without support for threads.
@@ -57,17 +57,17 @@ fn texts(xml: &[u8], names: &[&str]) -> Vec<(Option<String>, String)> {
     let (mut open, mut inside) = (Vec::new(), 0_usize);
     let _ = walk(xml, |node| {
         match node {
-            Node::Open(element) if names.contains(&element.name.as_str()) => {
+            XmlNode::Open(element) if names.contains(&element.name.as_str()) => {
                 open.push(texts.len());
                 texts.push((element.attribute("ref").map(str::to_owned), String::new()));
             }
-            Node::Close(name) if names.contains(&name) => drop(open.pop()),
-            Node::Open(element) if is_text(&element.name) => inside += 1,
-            Node::Close(name) if is_text(name) => inside = inside.saturating_sub(1),
-            Node::Close("p") => {
+            XmlNode::Close(name) if names.contains(&name) => drop(open.pop()),
+            XmlNode::Open(element) if is_text(&element.name) => inside += 1,
+            XmlNode::Close(name) if is_text(name) => inside = inside.saturating_sub(1),
+            XmlNode::Close("p") => {
                 open.last().into_iter().for_each(|at: &usize| texts[*at].1.push('\n'));
             }
-            Node::Text(text) if inside > 0 => {
+            XmlNode::Text(text) if inside > 0 => {
                 open.last().into_iter().for_each(|at| texts[*at].1.push_str(text));
             }
             _ => {}

@@ -5,7 +5,7 @@ use super::{
     ReadError,
     archive::Archive,
     words::Words,
-    xml::{Node, walk},
+    xml::{XmlNode, walk},
 };
 
 /// The maximum number of points in a series.
@@ -44,9 +44,9 @@ pub fn all(archive: &mut Archive, folder: &str, words: &mut Words) -> Result<(),
 }
 
 impl ReadChart {
-    fn step(&mut self, node: &Node<'_>) {
+    fn step(&mut self, node: &XmlNode<'_>) {
         match node {
-            Node::Open(element) => {
+            XmlNode::Open(element) => {
                 if element.name == "ser" {
                     self.series.push(ReadSeries::default());
                 }
@@ -55,10 +55,10 @@ impl ReadChart {
                 }
                 self.open.push(element.name.clone());
             }
-            Node::Close(_) => {
+            XmlNode::Close(_) => {
                 self.open.pop();
             }
-            Node::Text(text) => self.text(text),
+            XmlNode::Text(text) => self.text(text),
         }
     }
 

@@ -11,7 +11,7 @@ use super::{
     links::links,
     reading::{Kind, ReadError, Reading},
     words::{Line, Marks, Tables, Words},
-    xml::{Element, Node, walk},
+    xml::{XmlElement, XmlNode, walk},
 };
 
 pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
@@ -97,22 +97,22 @@ struct WordParagraph {
 }
 
 impl WordBody {
-    fn step(&mut self, node: &Node<'_>) -> Result<(), ReadError> {
+    fn step(&mut self, node: &XmlNode<'_>) -> Result<(), ReadError> {
         match node {
-            Node::Open(element) if self.skipped > 0 || is_skipped(&element.name) => {
+            XmlNode::Open(element) if self.skipped > 0 || is_skipped(&element.name) => {
                 self.skipped += 1;
             }
-            Node::Close(_) if self.skipped > 0 => self.skipped -= 1,
-            Node::Text(_) if self.skipped > 0 => {}
-            Node::Open(element) => self.open(element),
-            Node::Text(text) if self.in_text() => self.push(text),
-            Node::Text(_) => {}
-            Node::Close(name) => self.close(name)?,
+            XmlNode::Close(_) if self.skipped > 0 => self.skipped -= 1,
+            XmlNode::Text(_) if self.skipped > 0 => {}
+            XmlNode::Open(element) => self.open(element),
+            XmlNode::Text(text) if self.in_text() => self.push(text),
+            XmlNode::Text(_) => {}
+            XmlNode::Close(name) => self.close(name)?,
         }
         Ok(())
     }
 
-    fn open(&mut self, element: &Element) {
+    fn open(&mut self, element: &XmlElement) {
         let value = || element.attribute("val").unwrap_or_default().to_owned();
         match element.name.as_str() {
             "p" => self.paragraphs.push(WordParagraph::default()),
@@ -277,7 +277,7 @@ impl WordBody {
         let mut all: Vec<(String, Words)> = Vec::new();
         walk(xml, |node| {
             match &node {
-                Node::Open(element)
+                XmlNode::Open(element)
                     if matches!(element.name.as_str(), "footnote" | "endnote" | "comment") =>
                 {
                     let who = element.attribute("author").map(|who| format!(" {who}"));
@@ -286,7 +286,7 @@ impl WordBody {
                     let id = format!("{prefix}{id}");
                     all.push((format!("{id}{}", who.unwrap_or_default()), Words::default()));
                 }
-                Node::Close("footnote" | "endnote" | "comment") => {
+                XmlNode::Close("footnote" | "endnote" | "comment") => {
                     if let Some((_, words)) = all.last_mut() {
                         *words = std::mem::take(&mut notes.words);
                     }

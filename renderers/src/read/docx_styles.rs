@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::{
     archive::Archive,
     reading::ReadError,
-    xml::{Node, walk},
+    xml::{XmlNode, walk},
 };
 
 /// The number of styles that a style may be based on, one on another.
@@ -29,7 +29,7 @@ pub fn styles(archive: &mut Archive) -> Result<HashMap<String, ParagraphStyle>, 
     let mut id = String::new();
     // A document with damaged styles is still read.
     let _ = walk(&xml, |node| {
-        let Node::Open(element) = node else { return Ok(()) };
+        let XmlNode::Open(element) = node else { return Ok(()) };
         let value = element.attribute("val").unwrap_or_default();
         if element.name == "style" {
             element.attribute("styleId").unwrap_or_default().clone_into(&mut id);
@@ -62,7 +62,7 @@ pub fn numbered(archive: &mut Archive) -> Result<BTreeMap<(String, usize), bool>
     let mut lists: Vec<(String, String)> = Vec::new();
     let (mut kind, mut list, mut level) = (String::new(), String::new(), 0);
     let _ = walk(&xml, |node| {
-        let Node::Open(element) = node else { return Ok(()) };
+        let XmlNode::Open(element) = node else { return Ok(()) };
         let value = element.attribute("val").unwrap_or_default();
         match element.name.as_str() {
             "abstractNum" => {

@@ -7,7 +7,7 @@ use super::{bidi, tags::TaggedBlock};
 
 /// Text on one line, up to the next wide gap.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Piece {
+pub struct TextPiece {
     pub text: String,
     pub left: f32,
     pub right: f32,
@@ -22,7 +22,7 @@ pub struct Piece {
 
 /// The content of a page, in reading order.
 #[derive(Debug, PartialEq)]
-pub enum Part {
+pub enum PagePart {
     Text(String),
     Table(Vec<Vec<String>>),
 }
@@ -50,7 +50,7 @@ struct Row {
     from: usize,
 }
 
-pub fn parts(pieces: &[Piece]) -> Vec<Part> {
+pub fn parts(pieces: &[TextPiece]) -> Vec<PagePart> {
     let rows = rows(pieces);
     let from = |row: usize| rows.get(row).map_or(pieces.len(), |row| row.from);
     let mut parts = Vec::new();
@@ -61,7 +61,7 @@ pub fn parts(pieces: &[Piece]) -> Vec<Part> {
             continue;
         };
         parts.extend(text(&pieces[text_from..from(row)]));
-        parts.push(Part::Table(table));
+        parts.push(PagePart::Table(table));
         row += count;
         text_from = from(row);
     }
@@ -69,7 +69,7 @@ pub fn parts(pieces: &[Piece]) -> Vec<Part> {
     parts
 }
 
-fn text(pieces: &[Piece]) -> Option<Part> {
+fn text(pieces: &[TextPiece]) -> Option<PagePart> {
     let mut text = String::new();
     for piece in in_order(pieces) {
         if piece.before != " " || !text.ends_with([' ', '\n']) {
@@ -77,11 +77,11 @@ fn text(pieces: &[Piece]) -> Option<Part> {
         }
         text.push_str(&piece.text);
     }
-    Some(text.trim()).filter(|text| !text.is_empty()).map(|text| Part::Text(text.to_owned()))
+    Some(text.trim()).filter(|text| !text.is_empty()).map(|text| PagePart::Text(text.to_owned()))
 }
 
 /// The pieces in the order of reading: those of a right-to-left line begin at the right.
-fn in_order(pieces: &[Piece]) -> Vec<Cow<'_, Piece>> {
+fn in_order(pieces: &[TextPiece]) -> Vec<Cow<'_, TextPiece>> {
     let mut ordered = Vec::with_capacity(pieces.len());
     let mut rest = pieces;
     while let Some(first) = rest.first() {
@@ -97,13 +97,13 @@ fn in_order(pieces: &[Piece]) -> Vec<Cow<'_, Piece>> {
         let before = |at: usize| if at == 0 { first.before } else { " " };
         let turned = line.iter().rev().enumerate();
         ordered.extend(
-            turned.map(|(at, piece)| Cow::Owned(Piece { before: before(at), ..piece.clone() })),
+            turned.map(|(at, piece)| Cow::Owned(TextPiece { before: before(at), ..piece.clone() })),
         );
     }
     ordered
 }
 
-fn rows(pieces: &[Piece]) -> Vec<Row> {
+fn rows(pieces: &[TextPiece]) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for (at, piece) in pieces.iter().enumerate() {
         if piece.text.trim().is_empty() {
@@ -126,7 +126,7 @@ fn rows(pieces: &[Piece]) -> Vec<Row> {
 }
 
 impl GridCell {
-    fn of(piece: &Piece) -> Self {
+    fn of(piece: &TextPiece) -> Self {
         let text = piece.text.trim().to_owned();
         Self { text, left: piece.left, right: piece.right, y: piece.y }
     }
@@ -141,7 +141,7 @@ enum PiecePlace {
 }
 
 impl Row {
-    fn place(&self, pieces: &[Piece]) -> PiecePlace {
+    fn place(&self, pieces: &[TextPiece]) -> PiecePlace {
         let (piece, height) = (&pieces[0], self.height.max(pieces[0].height));
         let last = self.cells.last().expect("a row begins with a cell");
         if self.is_beside(piece) && piece.left > last.right {
@@ -171,12 +171,12 @@ impl Row {
         }
     }
 
-    fn is_beside(&self, piece: &Piece) -> bool {
+    fn is_beside(&self, piece: &TextPiece) -> bool {
         let slack = self.height * 0.6;
         (self.bottom - slack..=self.top + slack).contains(&piece.y)
     }
 
-    fn go_on(&mut self, piece: &Piece) {
+    fn go_on(&mut self, piece: &TextPiece) {
         let cell = self.cells.last_mut().expect("a row begins with a cell");
         cell.text.extend([" ", piece.text.trim()]);
         cell.left = cell.left.min(piece.left);
@@ -263,23 +263,25 @@ mod tests {
 
     /// Pieces laid out as on a page: text, left edge, distance from the bottom; 5 points per
     /// character.
-    fn set(pieces: &[(&str, f32, f32)]) -> Vec<Part> {
+    fn set(pieces: &[(&str, f32, f32)]) -> Vec<PagePart> {
         let mut last_y = f32::INFINITY;
         let pieces = pieces.iter().map(|&(text, left, y)| {
             let before = if y < last_y { "\n" } else { " " };
             last_y = y;
             let right = left + 5.0 * text.len() as f32;
-            Piece { text: text.into(), left, right, y, height: 10.0, before, block: None }
+            TextPiece { text: text.into(), left, right, y, height: 10.0, before, block: None }
         });
         parts(&pieces.collect::<Vec<_>>())
     }
 
-    fn rows(rows: &[&[&str]]) -> Part {
-        Part::Table(rows.iter().map(|row| row.iter().map(|&cell| cell.into()).collect()).collect())
+    fn rows(rows: &[&[&str]]) -> PagePart {
+        PagePart::Table(
+            rows.iter().map(|row| row.iter().map(|&cell| cell.into()).collect()).collect(),
+        )
     }
 
-    fn words(text: &str) -> Part {
-        Part::Text(text.into())
+    fn words(text: &str) -> PagePart {
+        PagePart::Text(text.into())
     }
 
     #[test]

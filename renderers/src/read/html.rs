@@ -47,7 +47,7 @@ pub fn to_markdown(html: &str) -> Result<String, ReadError> {
 
 /// An element of a page, with its text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Element {
+pub struct HtmlElement {
     /// The name of the tag, in lower case.
     pub name: String,
     /// The classes.
@@ -61,12 +61,15 @@ pub struct Element {
 }
 
 /// The elements with one of these ids or classes.
-pub fn marked(html: &str, marks: &[String]) -> Result<Vec<Element>, ReadError> {
+pub fn marked(html: &str, marks: &[String]) -> Result<Vec<HtmlElement>, ReadError> {
     elements(html, |it| marks.contains(&it.id) || it.classes.iter().any(|own| marks.contains(own)))
 }
 
 /// The elements for which `wanted` holds, in document order; of nested matches, the outermost.
-pub fn elements(html: &str, wanted: impl Fn(&Element) -> bool) -> Result<Vec<Element>, ReadError> {
+pub fn elements(
+    html: &str,
+    wanted: impl Fn(&HtmlElement) -> bool,
+) -> Result<Vec<HtmlElement>, ReadError> {
     // Keeps the root alive, which owns the children.
     let tree = tree(html)?;
     let (mut found, mut todo) = (Vec::new(), vec![tree.clone()]);
@@ -82,9 +85,9 @@ pub fn elements(html: &str, wanted: impl Fn(&Element) -> bool) -> Result<Vec<Ele
     Ok(found)
 }
 
-fn element(node: &Node) -> Option<Element> {
+fn element(node: &Node) -> Option<HtmlElement> {
     let NodeData::Element { name, attrs, .. } = &node.data else { return None };
-    let mut element = Element { name: name.local.to_string(), ..Element::default() };
+    let mut element = HtmlElement { name: name.local.to_string(), ..HtmlElement::default() };
     for attribute in attrs.borrow().iter() {
         let value = attribute.value.to_string();
         match &*attribute.name.local {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{
     archive::Archive,
     reading::ReadError,
-    xml::{Node, walk},
+    xml::{XmlNode, walk},
 };
 
 /// The targets of a part's relationships.
@@ -13,7 +13,7 @@ pub fn links(archive: &mut Archive, part: &str) -> Result<HashMap<String, String
     let mut links = HashMap::new();
     let Some(xml) = archive.part(part)? else { return Ok(links) };
     walk(&xml, |node| {
-        if let Node::Open(element) = node
+        if let XmlNode::Open(element) = node
             && let (Some(id), Some(target)) = (element.attribute("Id"), element.attribute("Target"))
         {
             links.insert(id.to_owned(), target.to_owned());

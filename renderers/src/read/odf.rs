@@ -7,7 +7,7 @@ use super::{
     limits,
     reading::{Kind, ReadError, Reading},
     words::{Line, Marks, Tables, Words},
-    xml::{Element, Node, walk},
+    xml::{XmlElement, XmlNode, walk},
 };
 
 pub fn read(kind: Kind, bytes: &[u8]) -> Result<Reading, ReadError> {
@@ -48,21 +48,21 @@ struct OdfBody {
 }
 
 impl OdfBody {
-    fn step(&mut self, node: &Node<'_>) -> Result<(), ReadError> {
+    fn step(&mut self, node: &XmlNode<'_>) -> Result<(), ReadError> {
         match node {
-            Node::Open(element) if self.skipped > 0 || is_skipped(&element.name) => {
+            XmlNode::Open(element) if self.skipped > 0 || is_skipped(&element.name) => {
                 self.skipped += 1;
             }
-            Node::Close(_) if self.skipped > 0 => self.skipped -= 1,
-            Node::Text(_) if self.skipped > 0 => {}
-            Node::Open(element) => self.open(element)?,
-            Node::Text(text) => self.push(text),
-            Node::Close(name) => self.close(name)?,
+            XmlNode::Close(_) if self.skipped > 0 => self.skipped -= 1,
+            XmlNode::Text(_) if self.skipped > 0 => {}
+            XmlNode::Open(element) => self.open(element)?,
+            XmlNode::Text(text) => self.push(text),
+            XmlNode::Close(name) => self.close(name)?,
         }
         Ok(())
     }
 
-    fn open(&mut self, element: &Element) -> Result<(), ReadError> {
+    fn open(&mut self, element: &XmlElement) -> Result<(), ReadError> {
         match element.name.as_str() {
             "style" => element.attribute("name").unwrap_or_default().clone_into(&mut self.style),
             "text-properties" => {
@@ -117,7 +117,7 @@ impl OdfBody {
         Ok(())
     }
 
-    fn sheet(&mut self, element: &Element) {
+    fn sheet(&mut self, element: &XmlElement) {
         if self.kind == Some(Kind::Ods) {
             self.pages += 1;
             self.words.heading(2, element.attribute("name").unwrap_or("Sheet"));

@@ -10,10 +10,10 @@ use std::{collections::HashMap, rc::Rc};
 use super::{
     bidi,
     fonts::Font,
-    grid::{self, Part, Piece},
+    grid::{self, PagePart, TextPiece},
     limits,
     reading::{Kind, ReadError, Reading},
-    tags::{BlockKind, Mark, Tags},
+    tags::{BlockKind, TagMark, Tags},
     transform::{Matrix, SAME, matrix, number, within},
     words::Words,
 };
@@ -72,18 +72,18 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
 }
 
 /// The content of pieces without tags, by their positions.
-fn layout(pieces: &[Piece], words: &mut Words) -> Result<(), ReadError> {
+fn layout(pieces: &[TextPiece], words: &mut Words) -> Result<(), ReadError> {
     for part in grid::parts(pieces) {
         match part {
-            Part::Text(text) => words.paragraph(&text),
-            Part::Table(rows) => words.table(&rows)?,
+            PagePart::Text(text) => words.paragraph(&text),
+            PagePart::Table(rows) => words.table(&rows)?,
         }
     }
     Ok(())
 }
 
 /// The text of a heading or an item on one line.
-fn line(pieces: &[Piece]) -> String {
+fn line(pieces: &[TextPiece]) -> String {
     let words = pieces.iter().flat_map(|piece| piece.text.split_whitespace());
     words.collect::<Vec<_>>().join(" ")
 }
@@ -104,10 +104,10 @@ struct PageReader<'a> {
     id: ObjectId,
     tags: &'a Tags,
     /// The marks of the marked content that is open.
-    marks: Vec<Option<&'a Mark>>,
+    marks: Vec<Option<&'a TagMark>>,
     /// The link that is open in the last piece.
     link: Option<Rc<str>>,
-    pieces: Vec<Piece>,
+    pieces: Vec<TextPiece>,
     /// The bullets and numbers of list items, by the number of their block.
     labels: HashMap<usize, String>,
     text_bytes: usize,
@@ -280,7 +280,7 @@ impl<'a> PageReader<'a> {
         match (gap, self.pieces.last_mut()) {
             (Gap::Wide(before), _) => {
                 let text = format!("{opening}{text}");
-                self.pieces.push(Piece { text, left, right, y: at[5], height, before, block });
+                self.pieces.push(TextPiece { text, left, right, y: at[5], height, before, block });
             }
             (gap, Some(piece)) => {
                 if matches!(gap, Gap::Word) && !piece.text.ends_with(' ') {
@@ -302,7 +302,7 @@ impl<'a> PageReader<'a> {
     }
 
     /// The mark of the content with these properties.
-    fn mark_of(&self, operands: &[Object], resources: &[&'a Dictionary]) -> Option<&'a Mark> {
+    fn mark_of(&self, operands: &[Object], resources: &[&'a Dictionary]) -> Option<&'a TagMark> {
         let properties = match operands.get(1)? {
             Object::Dictionary(properties) => properties,
             Object::Name(name) => self.resource(resources, b"Properties", name)?.as_dict().ok()?,

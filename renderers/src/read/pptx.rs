@@ -8,7 +8,7 @@ use super::{
     links::{links, within},
     reading::{Kind, ReadError, Reading},
     words::{Line, Marks, Tables, Words},
-    xml::{Element, Node, walk},
+    xml::{XmlElement, XmlNode, walk},
 };
 
 pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
@@ -54,7 +54,7 @@ fn slides(archive: &mut Archive) -> Result<Vec<String>, ReadError> {
     let xml = archive.part("ppt/presentation.xml")?.unwrap_or_default();
     let mut parts = Vec::new();
     walk(&xml, |node| {
-        if let Node::Open(element) = node
+        if let XmlNode::Open(element) = node
             && element.name == "sldId"
             && let Some(target) = element.exactly("r:id").and_then(|id| links.get(id))
         {
@@ -96,27 +96,27 @@ struct SlideReader {
 }
 
 impl SlideReader {
-    fn step(&mut self, node: &Node<'_>) -> Result<(), ReadError> {
+    fn step(&mut self, node: &XmlNode<'_>) -> Result<(), ReadError> {
         match node {
-            Node::Open(element) if self.skipped > 0 || element.name == "Fallback" => {
+            XmlNode::Open(element) if self.skipped > 0 || element.name == "Fallback" => {
                 self.skipped += 1;
             }
-            Node::Close(_) if self.skipped > 0 => self.skipped -= 1,
-            Node::Text(_) if self.skipped > 0 => {}
-            Node::Open(element) => self.open(element),
-            Node::Text(text) if self.in_text && self.in_formula => self.plain(text),
-            Node::Text(text) if self.in_text => {
+            XmlNode::Close(_) if self.skipped > 0 => self.skipped -= 1,
+            XmlNode::Text(_) if self.skipped > 0 => {}
+            XmlNode::Open(element) => self.open(element),
+            XmlNode::Text(text) if self.in_text && self.in_formula => self.plain(text),
+            XmlNode::Text(text) if self.in_text => {
                 if let Some(line) = &mut self.line {
                     line.push(text, self.marks);
                 }
             }
-            Node::Text(_) => {}
-            Node::Close(name) => self.close(name)?,
+            XmlNode::Text(_) => {}
+            XmlNode::Close(name) => self.close(name)?,
         }
         Ok(())
     }
 
-    fn open(&mut self, element: &Element) {
+    fn open(&mut self, element: &XmlElement) {
         match element.name.as_str() {
             "sp" | "pic" | "graphicFrame" => self.placeholder.clear(),
             "ph" => element.attribute("type").unwrap_or("body").clone_into(&mut self.placeholder),

@@ -10,7 +10,7 @@ use super::{
     reading::{Kind, ReadError, Reading},
     words::Words,
     workbook::{Rows, SheetCells, Workbook},
-    xml::{Node, walk},
+    xml::{XmlNode, walk},
 };
 
 /// The start of the headers and footers in a sheet part.
@@ -163,13 +163,13 @@ fn edges(archive: &mut Archive) -> Result<Vec<String>, ReadError> {
         let mut codes = None;
         let _ = walk(&xml[from..], |node| {
             match node {
-                Node::Open(element) => {
+                XmlNode::Open(element) => {
                     let name = element.name.as_str();
                     let is_edge = name.ends_with("Header") || name.ends_with("Footer");
                     codes = is_edge.then(String::new);
                 }
-                Node::Text(text) => codes.iter_mut().for_each(|codes| codes.push_str(text)),
-                Node::Close(_) => {
+                XmlNode::Text(text) => codes.iter_mut().for_each(|codes| codes.push_str(text)),
+                XmlNode::Close(_) => {
                     let text = codes.take().map(|codes| edge(&codes)).unwrap_or_default();
                     if !text.is_empty() && !texts.contains(&text) {
                         texts.push(text);

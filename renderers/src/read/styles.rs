@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{
     reading::ReadError,
-    xml::{Node, walk},
+    xml::{XmlNode, walk},
 };
 use crate::number_text::{general, is_date, shown};
 
@@ -46,7 +46,7 @@ pub fn read(xml: &[u8]) -> Result<Styles, ReadError> {
     let (mut styles, mut in_cells) = (Vec::new(), false);
     walk(xml, |node| {
         match node {
-            Node::Open(element) => match element.name.as_str() {
+            XmlNode::Open(element) => match element.name.as_str() {
                 "numFmt" => {
                     let format = element.number("numFmtId").zip(element.attribute("formatCode"));
                     custom.extend(format.map(|(id, code)| (id, code.to_owned())));
@@ -55,7 +55,7 @@ pub fn read(xml: &[u8]) -> Result<Styles, ReadError> {
                 "xf" if in_cells => styles.push(element.number("numFmtId").unwrap_or(0)),
                 _ => {}
             },
-            Node::Close("cellXfs") => in_cells = false,
+            XmlNode::Close("cellXfs") => in_cells = false,
             _ => {}
         }
         Ok(())

@@ -10,7 +10,7 @@ const DEPTH: usize = 100;
 
 /// What a piece of marked content belongs to.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Mark {
+pub struct TagMark {
     pub block: Option<TaggedBlock>,
     pub link: Option<Rc<str>>,
     /// Whether it is the bullet or number of a list item.
@@ -37,7 +37,7 @@ pub enum BlockKind {
 /// The marks of all pages.
 #[derive(Default)]
 pub struct Tags {
-    marks: HashMap<(ObjectId, i64), Mark>,
+    marks: HashMap<(ObjectId, i64), TagMark>,
 }
 
 impl Tags {
@@ -48,15 +48,20 @@ impl Tags {
         let roles = root.get_deref(b"RoleMap", document).and_then(Object::as_dict).ok();
         let mut reader =
             TagReader { document, roles, tags: Self::default(), elements: 0, blocks: 0, items: 0 };
-        let place =
-            TagPlace { mark: Mark::default(), page: None, lists: 0, is_numbered: false, depth: 0 };
+        let place = TagPlace {
+            mark: TagMark::default(),
+            page: None,
+            lists: 0,
+            is_numbered: false,
+            depth: 0,
+        };
         if let Ok(kids) = root.get(b"K") {
             reader.kids(kids, &place);
         }
         reader.tags
     }
 
-    pub fn mark(&self, page: ObjectId, content: i64) -> Option<&Mark> {
+    pub fn mark(&self, page: ObjectId, content: i64) -> Option<&TagMark> {
         self.marks.get(&(page, content))
     }
 }
@@ -64,7 +69,7 @@ impl Tags {
 /// The place of an element in the tree.
 #[derive(Clone)]
 struct TagPlace {
-    mark: Mark,
+    mark: TagMark,
     page: Option<ObjectId>,
     /// The number of lists around it, and whether the innermost is numbered.
     lists: usize,
@@ -108,7 +113,7 @@ impl TagReader<'_> {
     }
 
     fn content(&mut self, content: i64, place: &TagPlace) {
-        let is_marked = place.mark != Mark::default();
+        let is_marked = place.mark != TagMark::default();
         if let Some(page) = place.page.filter(|_| is_marked) {
             self.tags.marks.insert((page, content), place.mark.clone());
         }

@@ -8,7 +8,7 @@ use super::{
     links,
     reading::ReadError,
     styles::{self, Styles},
-    xml::{Element, Node, walk},
+    xml::{XmlElement, XmlNode, walk},
 };
 
 /// The text of cells by row and column.
@@ -54,7 +54,7 @@ impl Workbook {
         let targets = links::links(archive, "xl/_rels/workbook.xml.rels")?;
         let (mut sheets, mut since_1904) = (Vec::new(), false);
         walk(&xml, |node| {
-            if let Node::Open(element) = node {
+            if let XmlNode::Open(element) = node {
                 match element.name.as_str() {
                     "sheet" => sheets.extend(sheet_part(element, &targets)),
                     "workbookPr" => {
@@ -87,9 +87,9 @@ impl Workbook {
         let mut reader = SheetReader { urls, ..SheetReader::of(self, most) };
         walk(&xml, |node| {
             match node {
-                Node::Open(element) => reader.open(element),
-                Node::Text(text) => reader.text(text),
-                Node::Close(name) => reader.close(name),
+                XmlNode::Open(element) => reader.open(element),
+                XmlNode::Text(text) => reader.text(text),
+                XmlNode::Close(name) => reader.close(name),
             }
             Ok(())
         })?;
@@ -97,7 +97,7 @@ impl Workbook {
     }
 }
 
-fn sheet_part(element: &Element, targets: &HashMap<String, String>) -> Option<SheetPart> {
+fn sheet_part(element: &XmlElement, targets: &HashMap<String, String>) -> Option<SheetPart> {
     let target = targets.get(element.exactly("r:id").or_else(|| element.attribute("id"))?)?;
     let is_hidden = matches!(element.attribute("state"), Some("hidden" | "veryHidden"));
     let name = element.attribute("name")?.to_owned();
@@ -109,19 +109,19 @@ fn shared_strings(xml: &[u8]) -> Result<Vec<String>, ReadError> {
     let (mut strings, mut open, mut hints) = (Vec::new(), false, 0);
     walk(xml, |node| {
         match node {
-            Node::Open(element) => match element.name.as_str() {
+            XmlNode::Open(element) => match element.name.as_str() {
                 "si" => strings.push(String::new()),
                 "t" => open = hints == 0,
                 "rPh" => hints += 1,
                 _ => {}
             },
-            Node::Text(text) if open => {
+            XmlNode::Text(text) if open => {
                 if let Some(last) = strings.last_mut() {
                     last.push_str(text);
                 }
             }
-            Node::Close("t") => open = false,
-            Node::Close("rPh") => hints -= 1,
+            XmlNode::Close("t") => open = false,
+            XmlNode::Close("rPh") => hints -= 1,
             _ => {}
         }
         Ok(())
@@ -177,7 +177,7 @@ impl<'w> SheetReader<'w> {
         }
     }
 
-    fn open(&mut self, element: &Element) {
+    fn open(&mut self, element: &XmlElement) {
         match element.name.as_str() {
             "row" => {
                 self.row = element.number("r").map_or(self.row + 1, |row| row as u32);
@@ -200,7 +200,7 @@ impl<'w> SheetReader<'w> {
         }
     }
 
-    fn begin_cell(&mut self, element: &Element) {
+    fn begin_cell(&mut self, element: &XmlElement) {
         let at = element.attribute("r").and_then(position);
         (self.row, self.column) = at.unwrap_or((self.row, self.column + 1));
         element.attribute("t").unwrap_or("n").clone_into(&mut self.kind);
@@ -268,7 +268,7 @@ impl<'w> SheetReader<'w> {
     }
 
     /// A link of a cell, which follows the cells.
-    fn link(&mut self, element: &Element) {
+    fn link(&mut self, element: &XmlElement) {
         let url = element.exactly("r:id").or_else(|| element.attribute("id"));
         let url = url.and_then(|id| self.urls.get(id)).filter(|url| url.contains("://"));
         let at = element.attribute("ref").and_then(position);

@@ -9,19 +9,19 @@ use quick_xml::{
 use super::{charset, limits, reading::ReadError};
 
 /// An event. Element names have no namespace prefix.
-pub enum Node<'a> {
-    Open(&'a Element),
+pub enum XmlNode<'a> {
+    Open(&'a XmlElement),
     Text(&'a str),
     Close(&'a str),
 }
 
 #[derive(Debug, Default)]
-pub struct Element {
+pub struct XmlElement {
     pub name: String,
     attributes: Vec<(String, String)>,
 }
 
-impl Element {
+impl XmlElement {
     /// An attribute by its name without prefix.
     pub fn attribute(&self, name: &str) -> Option<&str> {
         let plain = |full: &str| full.rsplit_once(':').map_or(full, |(_, plain)| plain) == name;
@@ -46,34 +46,34 @@ impl Element {
 /// Calls `each` for every event. Stops at the first error; the events before it are valid.
 pub fn walk(
     xml: &[u8],
-    mut each: impl FnMut(Node<'_>) -> Result<(), ReadError>,
+    mut each: impl FnMut(XmlNode<'_>) -> Result<(), ReadError>,
 ) -> Result<(), ReadError> {
     let xml = charset::decode(xml);
     let mut reader = Reader::from_str(&xml);
     reader.config_mut().expand_empty_elements = true;
-    let mut open: Vec<Element> = Vec::new();
+    let mut open: Vec<XmlElement> = Vec::new();
     loop {
         match reader.read_event().map_err(|error| damaged(&error.to_string()))? {
             Event::Start(start) => {
                 limits::depth(open.len())?;
                 let element = element(&start)?;
-                each(Node::Open(&element))?;
+                each(XmlNode::Open(&element))?;
                 open.push(element);
             }
             Event::End(_) => {
                 let element =
                     open.pop().ok_or_else(|| damaged("it has an unexpected closing tag"))?;
-                each(Node::Close(&element.name))?;
+                each(XmlNode::Close(&element.name))?;
             }
-            Event::Text(text) => each(Node::Text(&text.xml10_content().map_err(odd)?))?,
-            Event::CData(text) => each(Node::Text(&text.xml10_content().map_err(odd)?))?,
+            Event::Text(text) => each(XmlNode::Text(&text.xml10_content().map_err(odd)?))?,
+            Event::CData(text) => each(XmlNode::Text(&text.xml10_content().map_err(odd)?))?,
             Event::GeneralRef(entity) => {
                 let name = entity.decode().map_err(odd)?;
                 let known = quick_xml::escape::unescape(&format!("&{name};")).map_or_else(
                     |_| Err(damaged(&format!("it uses the entity {name:.40}"))),
                     |text| Ok(text.into_owned()),
                 )?;
-                each(Node::Text(&known))?;
+                each(XmlNode::Text(&known))?;
             }
             Event::DocType(_) => return Err(damaged("it declares a document type")),
             Event::Eof => return Ok(()),
@@ -82,7 +82,7 @@ pub fn walk(
     }
 }
 
-fn element(start: &BytesStart<'_>) -> Result<Element, ReadError> {
+fn element(start: &BytesStart<'_>) -> Result<XmlElement, ReadError> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let mut attributes = start.attributes();
     let attributes = attributes.with_checks(false).map(|attribute| {
@@ -90,7 +90,7 @@ fn element(start: &BytesStart<'_>) -> Result<Element, ReadError> {
         let value = attribute.normalized_value(XmlVersion::Implicit1_0).map_err(odd)?.into_owned();
         Ok((text(attribute.key.as_ref()), value))
     });
-    Ok(Element {
+    Ok(XmlElement {
         name: text(start.local_name().as_ref()),
         attributes: attributes.collect::<Result<_, _>>()?,
     })

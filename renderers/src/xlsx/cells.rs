@@ -146,7 +146,7 @@ fn currency(text: &str) -> (&str, Option<Currency>) {
     }
 }
 
-struct Shape {
+struct NumberShape {
     digits: usize,
     decimals: usize,
     is_grouped: bool,
@@ -154,7 +154,7 @@ struct Shape {
 }
 
 /// `1`, `1.5`, `1,234.5`, `1.5e-9`; anything else is not a number.
-fn shape(text: &str) -> Option<Shape> {
+fn shape(text: &str) -> Option<NumberShape> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, Some(exponent)),
         None => (text, None),
@@ -185,11 +185,16 @@ fn shape(text: &str) -> Option<Shape> {
             return None;
         }
     }
-    Some(Shape { digits, decimals: decimals.len(), is_grouped, is_scientific: exponent.is_some() })
+    Some(NumberShape {
+        digits,
+        decimals: decimals.len(),
+        is_grouped,
+        is_scientific: exponent.is_some(),
+    })
 }
 
 fn format(
-    shape: &Shape,
+    shape: &NumberShape,
     currency: Option<Currency>,
     is_percent: bool,
     in_brackets: bool,

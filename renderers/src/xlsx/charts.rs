@@ -8,7 +8,7 @@ use rust_xlsxwriter::{
 
 use super::look;
 use super::pages::Pages;
-use crate::chart::{Chart, Kind};
+use crate::chart::{Chart, ChartKind};
 use crate::document::Align;
 use crate::package::look::Look;
 
@@ -27,18 +27,18 @@ impl Pages<'_> {
         cells(sheet, top, chart, &self.look)?;
         let name = sheet.name();
         let mut native = Native::new(match chart.kind {
-            Kind::Bar => match (chart.is_horizontal, chart.is_stacked) {
+            ChartKind::Bar => match (chart.is_horizontal, chart.is_stacked) {
                 (false, false) => ChartType::Column,
                 (false, true) => ChartType::ColumnStacked,
                 (true, false) => ChartType::Bar,
                 (true, true) => ChartType::BarStacked,
             },
-            Kind::Area if chart.is_stacked => ChartType::AreaStacked,
-            Kind::Area => ChartType::Area,
-            Kind::Line => ChartType::Line,
-            Kind::Pie => ChartType::Pie,
-            Kind::Donut => ChartType::Doughnut,
-            Kind::Scatter => ChartType::Scatter,
+            ChartKind::Area if chart.is_stacked => ChartType::AreaStacked,
+            ChartKind::Area => ChartType::Area,
+            ChartKind::Line => ChartType::Line,
+            ChartKind::Pie => ChartType::Pie,
+            ChartKind::Donut => ChartType::Doughnut,
+            ChartKind::Scatter => ChartType::Scatter,
         });
         let mut lines = Native::new(ChartType::Line);
         for (at, one) in chart.series.iter().enumerate() {
@@ -80,11 +80,11 @@ fn paint(series: &mut ChartSeries, chart: &Chart, at: usize, look: &Look) {
     let own = palette[at % palette.len()];
     let (palette, color) = (palette.map(look::color), look::color(own));
     let one = &chart.series[at];
-    let kind = if one.is_line { Kind::Line } else { chart.kind };
-    if chart.shows_values_of(one) && kind != Kind::Scatter {
+    let kind = if one.is_line { ChartKind::Line } else { chart.kind };
+    if chart.shows_values_of(one) && kind != ChartKind::Scatter {
         let mut label = ChartDataLabel::new();
         label.show_value().set_num_format(chart.format_of(one));
-        if kind == Kind::Area || (kind == Kind::Bar && chart.is_stacked) {
+        if kind == ChartKind::Area || (kind == ChartKind::Bar && chart.is_stacked) {
             label.set_font(ChartFont::new().set_color(look::color(own.contrasting())));
         }
         series.set_data_label(&label);
@@ -92,26 +92,26 @@ fn paint(series: &mut ChartSeries, chart: &Chart, at: usize, look: &Look) {
     let mut fill = ChartFormat::new();
     fill.set_solid_fill(ChartSolidFill::new().set_color(color));
     match kind {
-        Kind::Bar => {
+        ChartKind::Bar => {
             series.set_format(&mut fill).set_gap(60);
             if chart.is_stacked {
                 series.set_overlap(100);
             }
         }
-        Kind::Area => {
+        ChartKind::Area => {
             series.set_format(&mut fill);
         }
-        Kind::Pie | Kind::Donut => {
+        ChartKind::Pie | ChartKind::Donut => {
             let colors = palette.iter().copied().cycle().take(chart.categories.len());
             series.set_point_colors(&colors.collect::<Vec<_>>());
         }
-        Kind::Line => {
+        ChartKind::Line => {
             let mut line = ChartFormat::new();
             line.set_line(ChartLine::new().set_color(color).set_width(2.25));
             series.set_format(&mut line);
         }
         // rust_xlsxwriter writes a custom marker before the line, where the schema rejects it.
-        Kind::Scatter => {}
+        ChartKind::Scatter => {}
     }
 }
 

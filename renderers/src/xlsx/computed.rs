@@ -8,7 +8,7 @@ use super::directives::{self, Directive, Total};
 use super::formula::Value;
 use super::number_format;
 use super::pages::{Meaning, Pages, Read};
-use super::plan::{self, Part};
+use super::plan::{self, PlannedPart};
 use super::runs::{Runs, formula_source};
 use super::signs::Signs;
 use crate::Document;
@@ -17,7 +17,7 @@ use crate::number_text;
 use crate::pdf::fontset::Fonts;
 
 /// Tables by their address in the original document.
-type Tables = HashMap<*const Table, Table>;
+type ComputedTables = HashMap<*const Table, Table>;
 
 /// The document with computed values in place of formulas, and with its totals as rows; `None` if
 /// it has neither.
@@ -47,13 +47,13 @@ fn has_formulas(block: &Block) -> bool {
 }
 
 /// The tables as a workbook would compute them.
-fn tables(document: &Document) -> Tables {
-    let (fonts, mut warnings, mut tables) = (Fonts::default(), Vec::new(), Tables::new());
+fn tables(document: &Document) -> ComputedTables {
+    let (fonts, mut warnings, mut tables) = (Fonts::default(), Vec::new(), ComputedTables::new());
     let plan = plan::plan(document);
     let mut pages = Pages::without_pictures(document, &fonts, &mut warnings);
     pages.survey(&plan.sheets);
     for part in plan.sheets.iter().flat_map(|sheet| &sheet.parts) {
-        if let Part::Table(table, directives) = part {
+        if let PlannedPart::Table(table, directives) = part {
             let read = pages.tables.pop_front().unwrap_or_default();
             let shown = pages.shown(table, &read, directives);
             tables.insert(std::ptr::from_ref(*table), shown);
@@ -181,7 +181,7 @@ pub fn is_summable(read: &Read, column: usize, total: Total) -> bool {
     numbers > 0 && numbers >= others && !(has_share && total == Total::Sum)
 }
 
-fn replaced(blocks: &[Block], tables: &Tables) -> Vec<Block> {
+fn replaced(blocks: &[Block], tables: &ComputedTables) -> Vec<Block> {
     let all = |blocks: &[Block]| replaced(blocks, tables);
     let one = |block: &Block| match block {
         Block::Table(table) => {

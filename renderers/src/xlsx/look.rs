@@ -2,11 +2,11 @@
 
 use rust_xlsxwriter::{Color, Format, FormatAlign, FormatScript, FormatUnderline};
 
-use super::runs::Style;
+use super::runs::RunStyle;
 use crate::document::{Align, Mark};
 use crate::package::look::Look;
 
-pub fn styled(style: Style) -> Format {
+pub fn styled(style: RunStyle) -> Format {
     let mut format = Format::new();
     if style.bold {
         format = format.set_bold();
@@ -37,7 +37,7 @@ pub fn styled(style: Style) -> Format {
 }
 
 /// Text is aligned to the top of its cell and wrapped if it is long.
-pub fn cell(style: Style, align: Option<Align>, wraps: bool) -> Format {
+pub fn cell(style: RunStyle, align: Option<Align>, wraps: bool) -> Format {
     let mut format = styled(style).set_align(FormatAlign::Top);
     if wraps {
         format = format.set_text_wrap();

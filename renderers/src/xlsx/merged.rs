@@ -4,7 +4,7 @@ use rust_xlsxwriter::{Worksheet, XlsxError};
 
 use super::look::{self, Column};
 use super::pages::Pages;
-use super::runs::{Runs, Style};
+use super::runs::{RunStyle, Runs};
 use crate::document::{CellSpan, Table};
 
 /// The header of a table that is not a native one.
@@ -36,7 +36,7 @@ impl Pages<'_> {
             let format = if merge.row < table.header_rows() {
                 header(merge.column)
             } else {
-                look::cell(Style::default(), columns[merge.column].chosen, true)
+                look::cell(RunStyle::default(), columns[merge.column].chosen, true)
             };
             sheet.merge_range(row, column, row + last_row, column + last, "", &format)?;
         }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::directives::{self, Directive};
-use super::runs::{Run, Runs, Style};
+use super::runs::{Run, RunStyle, Runs};
 use crate::Document;
 use crate::chart::Chart;
 use crate::document::{Alert, Block, Inline, List, Table, each_in, plain_text};
@@ -14,28 +14,28 @@ use crate::package::words;
 /// Excel's limit, in UTF-16 units.
 const NAME_UNITS: usize = 31;
 
-pub struct Sheet<'a> {
+pub struct SheetPlan<'a> {
     pub name: String,
-    pub parts: Vec<Part<'a>>,
+    pub parts: Vec<PlannedPart<'a>>,
 }
 
-pub enum Part<'a> {
+pub enum PlannedPart<'a> {
     Table(&'a Table, Vec<Directive>),
-    Text(Line),
+    Text(SheetLine),
     Picture { url: &'a str, alt: &'a str },
     Chart(&'a Chart),
 }
 
 /// A row of text in the first column.
 #[derive(Default)]
-pub struct Line {
+pub struct SheetLine {
     pub runs: Runs,
     pub heading: bool,
     pub indent: u8,
 }
 
 pub struct Plan<'a> {
-    pub sheets: Vec<Sheet<'a>>,
+    pub sheets: Vec<SheetPlan<'a>>,
     pub warnings: Vec<String>,
 }
 
@@ -101,7 +101,7 @@ impl<'a> Planner<'a> {
         if name != heading {
             self.plan.warnings.push(format!("The sheet “{heading}” was renamed to “{name}”."));
         }
-        self.plan.sheets.push(Sheet { name, parts: Vec::new() });
+        self.plan.sheets.push(SheetPlan { name, parts: Vec::new() });
     }
 
     /// Drops the empty sheet of a chapter whose text starts with a section.
@@ -128,7 +128,7 @@ impl<'a> Planner<'a> {
         name
     }
 
-    fn push(&mut self, part: Part<'a>) {
+    fn push(&mut self, part: PlannedPart<'a>) {
         let sheet = self.plan.sheets.last_mut().expect("a sheet begins before its parts");
         sheet.parts.push(part);
     }
@@ -136,9 +136,9 @@ impl<'a> Planner<'a> {
     fn line(&mut self, mark: &str, content: &[Inline]) {
         let mut runs = Runs::read(content);
         if !mark.is_empty() {
-            runs.pieces.insert(0, Run { text: mark.to_owned(), style: Style::default() });
+            runs.pieces.insert(0, Run { text: mark.to_owned(), style: RunStyle::default() });
         }
-        self.push(Part::Text(Line { runs, heading: false, indent: self.indent }));
+        self.push(PlannedPart::Text(SheetLine { runs, heading: false, indent: self.indent }));
     }
 
     fn inside(&mut self, draw: impl FnOnce(&mut Self)) {
@@ -152,13 +152,17 @@ impl<'a> Planner<'a> {
         match block {
             Block::Heading { content, .. } => {
                 let runs = Runs::read(content);
-                self.push(Part::Text(Line { runs, heading: true, indent: self.indent }));
+                self.push(PlannedPart::Text(SheetLine {
+                    runs,
+                    heading: true,
+                    indent: self.indent,
+                }));
             }
             Block::Paragraph(content) => self.paragraph("", content),
             Block::List(list) => self.list(list),
             Block::Table(table) => {
                 let directives = std::mem::take(&mut self.directives);
-                self.push(Part::Table(table, directives));
+                self.push(PlannedPart::Table(table, directives));
             }
             Block::Comment(text) => self.comment(text),
             Block::Code { text, .. } => self.code(text),
@@ -170,7 +174,7 @@ impl<'a> Planner<'a> {
                 }
             }
             Block::Columns(columns) => columns.iter().flatten().for_each(|b| self.block(b)),
-            Block::Chart(chart) => self.push(Part::Chart(chart)),
+            Block::Chart(chart) => self.push(PlannedPart::Chart(chart)),
             Block::Math(latex) => self.line("", &[Inline::Math(latex.clone())]),
             Block::Break => {}
         }
@@ -188,7 +192,7 @@ impl<'a> Planner<'a> {
             }
         });
         for (url, alt, title) in pictures {
-            self.push(Part::Picture { url, alt });
+            self.push(PlannedPart::Picture { url, alt });
             if !title.is_empty() {
                 self.line("", &[Inline::Emphasis(vec![Inline::Text(title.clone())])]);
             }
@@ -250,7 +254,7 @@ impl<'a> Planner<'a> {
             return;
         }
         let name = self.name("Notes");
-        self.plan.sheets.push(Sheet { name, parts: Vec::new() });
+        self.plan.sheets.push(SheetPlan { name, parts: Vec::new() });
         for (at, note) in document.notes.iter().enumerate() {
             let mut blocks = note.iter();
             match blocks.as_slice() {
@@ -338,6 +342,6 @@ mod tests {
         let plan = plan(&document);
         let names: Vec<&str> = plan.sheets.iter().map(|s| s.name.as_str()).collect();
         assert_eq!(names, ["Sheet1", "A", "B"]);
-        assert!(matches!(plan.sheets[2].parts[..], [Part::Text(_), Part::Table(..)]));
+        assert!(matches!(plan.sheets[2].parts[..], [PlannedPart::Text(_), PlannedPart::Table(..)]));
     }
 }

@@ -7,11 +7,11 @@ use crate::document::{Inline, Mark};
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Run {
     pub text: String,
-    pub style: Style,
+    pub style: RunStyle,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
-pub struct Style {
+pub struct RunStyle {
     pub bold: bool,
     pub italic: bool,
     pub strike: bool,
@@ -36,7 +36,7 @@ impl Runs {
     pub fn read(content: &[Inline]) -> Self {
         let mut runs = Runs::default();
         let links = count_links(content);
-        runs.add(content, Style::default(), links > 1);
+        runs.add(content, RunStyle::default(), links > 1);
         if let Some(last) = runs.pieces.last_mut() {
             last.text.truncate(last.text.trim_end().len());
         }
@@ -54,8 +54,8 @@ impl Runs {
     }
 
     /// The common style of all runs, if there is one.
-    pub fn style(&self) -> Option<Style> {
-        let first = self.pieces.first().map_or(Style::default(), |run| run.style);
+    pub fn style(&self) -> Option<RunStyle> {
+        let first = self.pieces.first().map_or(RunStyle::default(), |run| run.style);
         self.pieces.iter().all(|run| run.style == first).then_some(first)
     }
 
@@ -69,33 +69,35 @@ impl Runs {
         let mut runs = self.clone();
         let address = url.trim_start_matches("mailto:").trim_start_matches("tel:");
         if !self.text().contains(address) {
-            runs.push(&format!(" ({address})"), Style::default());
+            runs.push(&format!(" ({address})"), RunStyle::default());
         }
         runs
     }
 
     /// A cell can hold only one link, so several URLs are written out.
-    fn add(&mut self, content: &[Inline], style: Style, spell_out: bool) {
+    fn add(&mut self, content: &[Inline], style: RunStyle, spell_out: bool) {
         for inline in content {
             match inline {
                 Inline::Text(text) => self.push(text, style),
-                Inline::Code(text) => self.push(text, Style { code: true, ..style }),
+                Inline::Code(text) => self.push(text, RunStyle { code: true, ..style }),
                 Inline::Math(text) => {
                     self.has_math = true;
-                    self.push(text, Style { code: true, ..style });
+                    self.push(text, RunStyle { code: true, ..style });
                 }
-                Inline::Strong(inner) => self.add(inner, Style { bold: true, ..style }, spell_out),
+                Inline::Strong(inner) => {
+                    self.add(inner, RunStyle { bold: true, ..style }, spell_out);
+                }
                 Inline::Emphasis(inner) => {
-                    self.add(inner, Style { italic: true, ..style }, spell_out);
+                    self.add(inner, RunStyle { italic: true, ..style }, spell_out);
                 }
                 Inline::Strike(inner) => {
-                    self.add(inner, Style { strike: true, ..style }, spell_out);
+                    self.add(inner, RunStyle { strike: true, ..style }, spell_out);
                 }
                 Inline::Marked(mark, inner) => {
-                    self.add(inner, Style { mark: Some(*mark), ..style }, spell_out);
+                    self.add(inner, RunStyle { mark: Some(*mark), ..style }, spell_out);
                 }
                 Inline::Link { url, content, .. } => {
-                    self.add(content, Style { link: true, ..style }, spell_out);
+                    self.add(content, RunStyle { link: true, ..style }, spell_out);
                     if spell_out {
                         self.push(&format!(" ({url})"), style);
                     } else {
@@ -113,7 +115,7 @@ impl Runs {
         }
     }
 
-    fn push(&mut self, text: &str, style: Style) {
+    fn push(&mut self, text: &str, style: RunStyle) {
         match self.pieces.last_mut() {
             Some(last) if last.style == style => last.text.push_str(text),
             _ => self.pieces.push(Run { text: text.to_owned(), style }),

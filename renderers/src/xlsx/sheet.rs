@@ -6,8 +6,8 @@ use super::cells::{self, CELL_CHARS, Typed};
 use super::directives::Directive;
 use super::look;
 use super::pages::Pages;
-use super::plan::{Line, Part, Sheet};
-use super::runs::{Run, Runs, Style};
+use super::plan::{PlannedPart, SheetLine, SheetPlan};
+use super::runs::{Run, RunStyle, Runs};
 use super::signs::Signs;
 use crate::document::{Inline, PageSize, Table, plain_text};
 use crate::package::look::{is_rtl, language};
@@ -15,7 +15,7 @@ use crate::package::measure::begins_rtl;
 use crate::package::upright::upright;
 use crate::package::vector::{self, Raster};
 use crate::pdf::fontset::Fonts;
-use crate::pdf::images::{self, Picture};
+use crate::pdf::images::{self, PdfPicture};
 
 /// The minimum column width, in characters.
 const NARROWEST: usize = 8;
@@ -33,7 +33,7 @@ const RIGHT_TO_LEFT: u8 = 2;
 const LINKS: usize = 65_530;
 
 impl Pages<'_> {
-    pub fn write(&mut self, sheet: &mut Worksheet, planned: &Sheet) -> Result<(), XlsxError> {
+    pub fn write(&mut self, sheet: &mut Worksheet, planned: &SheetPlan) -> Result<(), XlsxError> {
         sheet.set_name(&planned.name)?;
         self.links = 0;
         self.rtl = self.is_rtl(planned);
@@ -47,12 +47,14 @@ impl Pages<'_> {
         let mut after_table = false;
         for part in &planned.parts {
             row += gap(part, row, after_table);
-            after_table = matches!(part, Part::Table(..));
+            after_table = matches!(part, PlannedPart::Table(..));
             match part {
-                Part::Table(table, directives) => self.table(sheet, row, table, directives)?,
-                Part::Text(line) => self.line(sheet, row, line, &widths)?,
-                Part::Chart(chart) => self.chart(sheet, row, chart)?,
-                Part::Picture { url, alt } => self.picture(sheet, row, url, alt)?,
+                PlannedPart::Table(table, directives) => {
+                    self.table(sheet, row, table, directives)?;
+                }
+                PlannedPart::Text(line) => self.line(sheet, row, line, &widths)?,
+                PlannedPart::Chart(chart) => self.chart(sheet, row, chart)?,
+                PlannedPart::Picture { url, alt } => self.picture(sheet, row, url, alt)?,
             }
             row += self.height(part);
         }
@@ -60,9 +62,9 @@ impl Pages<'_> {
     }
 
     /// Whether the sheet is right-to-left.
-    fn is_rtl(&self, planned: &Sheet) -> bool {
+    fn is_rtl(&self, planned: &SheetPlan) -> bool {
         let head = planned.parts.iter().find_map(|part| match part {
-            Part::Table(table, _) => table.header.first(),
+            PlannedPart::Table(table, _) => table.header.first(),
             _ => None,
         });
         is_rtl(language(&self.document.meta))
@@ -70,16 +72,16 @@ impl Pages<'_> {
     }
 
     /// The number of rows of a part.
-    fn height(&self, part: &Part<'_>) -> u32 {
+    fn height(&self, part: &PlannedPart<'_>) -> u32 {
         match part {
-            Part::Table(table, _) if table.header.is_empty() => 0,
-            Part::Table(table, directives) => {
+            PlannedPart::Table(table, _) if table.header.is_empty() => 0,
+            PlannedPart::Table(table, directives) => {
                 let totals = directives.iter().filter(|d| matches!(d, Directive::Total(..)));
                 table.rows.len() as u32 + 1 + totals.count() as u32
             }
-            Part::Text(_) => 1,
-            Part::Chart(chart) => super::charts::rows(chart),
-            Part::Picture { url, .. } => match self.pictures.get(*url) {
+            PlannedPart::Text(_) => 1,
+            PlannedPart::Chart(chart) => super::charts::rows(chart),
+            PlannedPart::Picture { url, .. } => match self.pictures.get(*url) {
                 Some(Ok(picture)) => {
                     let scale = reduction(picture.width, picture.height);
                     (picture.height * scale / ROW_PIXELS).ceil() as u32 + 1
@@ -91,14 +93,15 @@ impl Pages<'_> {
 
     /// Records the position and content of all tables before anything is written, since formulas
     /// may reference any of them.
-    pub fn survey(&mut self, sheets: &[Sheet<'_>]) {
+    pub fn survey(&mut self, sheets: &[SheetPlan<'_>]) {
         for sheet in sheets {
             let (mut row, mut after_table, mut is_first) = (0, false, true);
-            let tables = sheet.parts.iter().filter(|part| matches!(part, Part::Table(..))).count();
+            let tables =
+                sheet.parts.iter().filter(|part| matches!(part, PlannedPart::Table(..))).count();
             for part in &sheet.parts {
                 row += gap(part, row, after_table);
-                after_table = matches!(part, Part::Table(..));
-                if let Part::Table(table, directives) = part {
+                after_table = matches!(part, PlannedPart::Table(..));
+                if let PlannedPart::Table(table, directives) = part {
                     if std::mem::take(&mut is_first) {
                         let name = sheet.name.to_lowercase();
                         self.grid.sheets.insert(name.clone(), self.grid.here);
@@ -163,7 +166,7 @@ impl Pages<'_> {
         &mut self,
         sheet: &mut Worksheet,
         row: u32,
-        line: &Line,
+        line: &SheetLine,
         widths: &[usize],
     ) -> Result<(), XlsxError> {
         if line.runs.pieces.is_empty() {
@@ -289,8 +292,8 @@ impl Pages<'_> {
                 let why = why.unwrap_or_else(|| "there is no such file".to_owned());
                 self.warn(format!("The picture {url} is not drawn: {why}."));
                 let runs =
-                    Run { text: format!("[image: {alt} — {why}]"), style: Style::default() };
-                let format = look::cell(Style::default(), None, false);
+                    Run { text: format!("[image: {alt} — {why}]"), style: RunStyle::default() };
+                let format = look::cell(RunStyle::default(), None, false);
                 self.text(sheet, (row, 0), &Runs { pieces: vec![runs], ..Runs::default() }, &format)
             }
         }
@@ -298,11 +301,11 @@ impl Pages<'_> {
 }
 
 /// Empty rows before a part: around tables and charts, and before headings.
-fn gap(part: &Part<'_>, row: u32, after_table: bool) -> u32 {
+fn gap(part: &PlannedPart<'_>, row: u32, after_table: bool) -> u32 {
     let is_apart = match part {
-        Part::Table(..) | Part::Chart(_) => true,
-        Part::Text(line) => line.heading,
-        Part::Picture { .. } => false,
+        PlannedPart::Table(..) | PlannedPart::Chart(_) => true,
+        PlannedPart::Text(line) => line.heading,
+        PlannedPart::Picture { .. } => false,
     };
     u32::from(row > 0 && (is_apart || after_table))
 }
@@ -314,7 +317,7 @@ fn reduction(width: f64, height: f64) -> f64 {
 
 /// A picture that has been decoded and re-encoded, so that every program can read it, and the scale
 /// for its original size.
-fn image(picture: &Result<Picture, String>, fonts: &Fonts) -> Result<(Image, f64), String> {
+fn image(picture: &Result<PdfPicture, String>, fonts: &Fonts) -> Result<(Image, f64), String> {
     let picture = picture.as_ref().map_err(Clone::clone)?;
     if picture.is_vector() {
         let Raster { png, width, .. } = vector::raster(&picture.bytes, fonts)?;
@@ -329,10 +332,10 @@ fn image(picture: &Result<Picture, String>, fonts: &Fonts) -> Result<(Image, f64
 }
 
 /// Column widths by the longest line in each table column; a wide character counts twice.
-fn widths(parts: &[Part]) -> Vec<usize> {
+fn widths(parts: &[PlannedPart]) -> Vec<usize> {
     let mut widths: Vec<usize> = Vec::new();
     for part in parts {
-        if let Part::Chart(chart) = part {
+        if let PlannedPart::Chart(chart) = part {
             widths.resize(widths.len().max(chart.series.len() + 1), NARROWEST);
             let names = chart.series.iter().zip(1..).map(|(series, column)| (&series.name, column));
             let first = std::iter::once(&chart.corner).chain(&chart.categories);
@@ -341,7 +344,7 @@ fn widths(parts: &[Part]) -> Vec<usize> {
                 widths[column] = widths[column].max(width).min(WIDEST);
             }
         }
-        if let Part::Table(Table { header, rows, .. }, directives) = part {
+        if let PlannedPart::Table(Table { header, rows, .. }, directives) = part {
             widths.resize(widths.len().max(header.len()), NARROWEST);
             for row in std::iter::once(header).chain(rows) {
                 for (width, cell) in widths.iter_mut().zip(row) {

@@ -46,9 +46,9 @@ impl Signs {
         let (mut points, mut commas) = (false, false);
         for number in numbers {
             match reading(number) {
-                Reading::Sure('.') => points = true,
-                Reading::Sure(_) => commas = true,
-                Reading::Whole | Reading::Open => {}
+                CommaReading::Sure('.') => points = true,
+                CommaReading::Sure(_) => commas = true,
+                CommaReading::Whole | CommaReading::Open => {}
             }
         }
         match (points, commas) {
@@ -61,9 +61,9 @@ impl Signs {
     /// The number in English notation; `None` if it is ambiguous.
     pub fn english(self, number: &str) -> Option<Cow<'_, str>> {
         let sign = match (self, reading(number)) {
-            (Self::English, _) | (_, Reading::Whole) => '.',
-            (_, Reading::Sure(sign)) => sign,
-            (Self::Either(usual), Reading::Open) => usual?,
+            (Self::English, _) | (_, CommaReading::Whole) => '.',
+            (_, CommaReading::Sure(sign)) => sign,
+            (Self::Either(usual), CommaReading::Open) => usual?,
         };
         if sign == '.' {
             return Some(number.into());
@@ -78,7 +78,7 @@ impl Signs {
 }
 
 /// What a single number shows about its notation.
-enum Reading {
+enum CommaReading {
     /// It has no separator.
     Whole,
     /// This is the decimal separator, if it is a number.
@@ -87,7 +87,7 @@ enum Reading {
     Open,
 }
 
-fn reading(number: &str) -> Reading {
+fn reading(number: &str) -> CommaReading {
     let (mantissa, is_scientific) = match number.split_once(['e', 'E']) {
         Some((mantissa, _)) => (mantissa, true),
         None => (number, false),
@@ -95,17 +95,17 @@ fn reading(number: &str) -> Reading {
     let is_sign = |(_, c): &(usize, char)| matches!(c, '.' | ',');
     let signs: Vec<(usize, char)> = mantissa.char_indices().filter(is_sign).collect();
     match signs[..] {
-        [] => Reading::Whole,
+        [] => CommaReading::Whole,
         [(at, sign)] => {
             let (whole, rest) = (&mantissa[..at], &mantissa[at + 1..]);
             let groups =
                 (1..=3).contains(&whole.len()) && !whole.starts_with('0') && rest.len() == 3;
-            if groups && !is_scientific { Reading::Open } else { Reading::Sure(sign) }
+            if groups && !is_scientific { CommaReading::Open } else { CommaReading::Sure(sign) }
         }
-        [(_, first), .., (_, last)] if first != last => Reading::Sure(last),
+        [(_, first), .., (_, last)] if first != last => CommaReading::Sure(last),
         // A repeated separator is the thousands separator.
-        [(_, '.'), ..] => Reading::Sure(','),
-        _ => Reading::Sure('.'),
+        [(_, '.'), ..] => CommaReading::Sure(','),
+        _ => CommaReading::Sure('.'),
     }
 }
 

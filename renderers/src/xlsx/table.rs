@@ -14,7 +14,7 @@ use super::look::{self, Column};
 use super::merged::{PlainHeader, is_native};
 use super::number_format;
 use super::pages::{Meaning, Pages, Read};
-use super::runs::{Runs, Style, formula_source};
+use super::runs::{RunStyle, Runs, formula_source};
 
 use crate::document::{Align, Inline, Table};
 
@@ -375,7 +375,7 @@ fn result(value: &Value) -> String {
 }
 
 fn spelled(text: String) -> Runs {
-    let run = super::runs::Run { text, style: Style::default() };
+    let run = super::runs::Run { text, style: RunStyle::default() };
     Runs { pieces: vec![run], ..Runs::default() }
 }
 

@@ -11,7 +11,7 @@ use crate::read::{
     ReadError,
     archive::Archive,
     links::within,
-    xml::{Node as Event, walk},
+    xml::{XmlNode as Event, walk},
 };
 
 const MASTER: &str = "application/vnd.openxmlformats-officedocument.presentationml.slideMaster+xml";

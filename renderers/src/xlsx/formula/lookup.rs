@@ -5,12 +5,12 @@ use super::expr::{Expr, Op};
 use super::functions::{condition, fits, fold};
 
 /// The values of a range, row by row.
-pub struct Matrix {
+pub struct LookupMatrix {
     values: Vec<Value>,
     width: usize,
 }
 
-impl Matrix {
+impl LookupMatrix {
     fn height(&self) -> usize {
         self.values.len() / self.width.max(1)
     }
@@ -154,7 +154,7 @@ fn sum_product(grid: &mut Grid, arguments: &[Expr]) -> Result<Value, Stop> {
         factors.push(grid.matrix(argument)?);
     }
     let count = factors.iter().map(|factor| factor.values.len()).max().unwrap_or(0);
-    let has_other = |factor: &Matrix| !factor.is_single() && factor.values.len() != count;
+    let has_other = |factor: &LookupMatrix| !factor.is_single() && factor.values.len() != count;
     if factors.iter().any(has_other) {
         return Ok(Value::Error("#VALUE!"));
     }
@@ -224,13 +224,13 @@ fn nth(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Value, Stop> {
 
 impl Grid {
     /// The values of an expression over whole ranges: operations are applied cell by cell.
-    pub(super) fn matrix(&mut self, expr: &Expr) -> Result<Matrix, Stop> {
+    pub(super) fn matrix(&mut self, expr: &Expr) -> Result<LookupMatrix, Stop> {
         let width = Self::width(expr);
-        let single = |value| Matrix { values: vec![value], width: 1 };
+        let single = |value| LookupMatrix { values: vec![value], width: 1 };
         match expr {
             Expr::Group(inner) => self.matrix(inner),
             Expr::Negate(inner) => {
-                let zero = Matrix { values: vec![Value::Number(0.0)], width: 1 };
+                let zero = LookupMatrix { values: vec![Value::Number(0.0)], width: 1 };
                 let inner = self.matrix(inner)?;
                 Ok(combined(&zero, Op::Subtract, &inner))
             }
@@ -239,16 +239,16 @@ impl Grid {
                 Ok(combined(&left, *op, &right))
             }
             expr => match width {
-                Some(width) => Ok(Matrix { values: self.values(expr)?, width }),
+                Some(width) => Ok(LookupMatrix { values: self.values(expr)?, width }),
                 None => Ok(single(self.value(expr)?)),
             },
         }
     }
 }
 
-fn combined(left: &Matrix, op: Op, right: &Matrix) -> Matrix {
+fn combined(left: &LookupMatrix, op: Op, right: &LookupMatrix) -> LookupMatrix {
     let count = left.values.len().max(right.values.len());
     let width = left.width.max(right.width);
     let value = |at| binary(&left.for_cell(at), op, &right.for_cell(at));
-    Matrix { values: (0..count).map(value).collect(), width }
+    LookupMatrix { values: (0..count).map(value).collect(), width }
 }
