@@ -294,7 +294,9 @@ fn all_rows_of_a_header_look_the_same() {
 fn lists_are_numbered_alike_in_all_formats() {
     let source = "1. One\n   1. Two\n   2. Next\n      1. Three\n\n- Bullet\n  1. Below\n";
     let document = markdown::read(source).unwrap();
-    let text = pdf_text(&render(&document, Format::Pdf).unwrap());
+    let rendered = render(&document, Format::Pdf).unwrap();
+    assert_eq!(rendered.warnings, Vec::<String>::new());
+    let text = pdf_text(&rendered);
     let signs = ["1.", "a.", "b.", "i."];
     assert!(signs.iter().all(|sign| text.contains(sign)), "{text}");
     assert_eq!(text.matches("a.").count(), 2, "{text}");
